@@ -1,0 +1,50 @@
+# Formulary: everything a developer runs. `make` alone lists it.
+
+GO    ?= go
+TOOL  := $(GO) tool -modfile=tools/go.mod
+ADDR  ?= 127.0.0.1:8080
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/formulary: one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/formulary ./cmd/formulary
+
+run: build ## serve examples/ on loopback and say what to try
+	@ADDR=$(ADDR) scripts/run-examples
+
+test: test-deps ## run every test, with the race detector
+	scripts/gotest -race -timeout 20m ./...
+
+check: tidy lint build test ## what CI runs: modules tidy, lint clean, static build, all tests
+
+fmt: ## format the code
+	$(TOOL) golangci-lint fmt
+
+lint: ## formatting, vet and the linters of .golangci.yml
+	$(TOOL) golangci-lint run
+	cd bench && $(GO) tool -modfile=../tools/go.mod golangci-lint run
+
+tidy: ## fail if go.mod or go.sum is out of date
+	$(GO) mod tidy -diff
+	cd bench && $(GO) mod tidy -diff
+	cd tools && $(GO) mod tidy -diff
+
+fuzz: ## fuzz each parser for a minute
+	scripts/fuzz 60s
+
+bench: ## measure speed and memory; writes bench/RESULTS.md
+	cd bench && $(GO) run .
+
+vuln: ## look for known vulnerabilities in what is linked in (asks vuln.go.dev)
+	$(TOOL) govulncheck ./...
+
+# The race detector needs a C compiler; everything else comes with Go.
+test-deps:
+	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; }
+
+clean: ## remove what was built, and the examples' data
+	rm -rf bin .run

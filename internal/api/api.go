@@ -1,0 +1,208 @@
+// Package api is the interface on the wire: routes, decoding, encoding, and
+// the answers to what goes wrong. Its rules are the service's; nothing is
+// decided here but how things look.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// Prefix is what the path of every endpoint of the interface begins with.
+const Prefix = "/rest/forms/1.0"
+
+// DefaultMaxBody is the largest request body taken unless configured otherwise.
+const DefaultMaxBody = 1 << 20
+
+// Authenticator tells who is asking. See auth.Directory.Authenticate.
+type Authenticator interface {
+	Authenticate(ctx context.Context, user, password, addr string) (auth.Identity, error)
+}
+
+// Options are what the API works with.
+type Options struct {
+	Service *service.Service
+	Auth    Authenticator
+	Logger  *slog.Logger
+	MaxBody int64 // bytes; 0 for DefaultMaxBody
+}
+
+// API serves the interface.
+type API struct {
+	Options
+	endpoints *http.ServeMux
+	paths     *http.ServeMux // the same paths for any method, to tell 404 from 405
+}
+
+// call is one authenticated request.
+type call struct {
+	*http.Request
+	who auth.Identity
+}
+
+// handler answers a call, or returns an error and has written nothing.
+type handler func(a *API, w http.ResponseWriter, c *call) error
+
+// endpoint is a row of the interface's table.
+type endpoint struct {
+	method, path string
+	handler      handler
+	compress     bool // worth it for what can be long
+}
+
+var endpoints = []endpoint{
+	{"GET", "/page/{pageId}/form", (*API).listForms, true},
+	{"GET", "/page/{pageId}/form/{formId}", (*API).getForm, true},
+	{"GET", "/page/{pageId}/form/{formId}/submission", (*API).listSubmissions, true},
+	{"POST", "/page/{pageId}/form/{formId}/submission", (*API).createSubmission, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", (*API).getSubmission, false},
+	{"POST", "/page/{pageId}/form/{formId}/submission/{id}", (*API).updateSubmission, false},
+	{"GET", "/page/{pageId}/form/{formId}/result", (*API).listResults, true},
+	{"GET", "/page/{pageId}/form/{formId}/result/{id}", (*API).getResult, false},
+	{"PUT", "/page/{pageId}/form/{formId}/result/{id}", (*API).updateResult, false},
+	{"DELETE", "/page/{pageId}/form/{formId}/result/{id}", (*API).deleteResult, false},
+}
+
+// New makes the API.
+func New(opts Options) *API {
+	if opts.MaxBody == 0 {
+		opts.MaxBody = DefaultMaxBody
+	}
+	a := &API{Options: opts, endpoints: http.NewServeMux(), paths: http.NewServeMux()}
+	methods := map[string][]string{}
+	for _, e := range endpoints {
+		a.endpoints.Handle(e.method+" "+Prefix+e.path, a.serve(e.handler, e.compress))
+		methods[e.path] = append(methods[e.path], e.method)
+		if e.method == http.MethodGet {
+			methods[e.path] = append(methods[e.path], http.MethodHead)
+		}
+	}
+	a.endpoints.Handle("/", a.serve((*API).noEndpoint, false))
+	for p, allowed := range methods {
+		a.paths.Handle(Prefix+p, allow(strings.Join(allowed, ", ")))
+	}
+	return a
+}
+
+// ServeHTTP answers requests whose path begins with Prefix. A path that the
+// mux would redirect to its clean form is left to noEndpoint: an API that
+// answers with a redirect surprises.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.Path, "/.") && path.Clean(r.URL.Path) != r.URL.Path {
+		a.serve((*API).noEndpoint, false).ServeHTTP(w, r)
+		return
+	}
+	a.endpoints.ServeHTTP(w, r)
+}
+
+// serve turns a handler into an http.Handler: it authenticates before anything
+// else is looked at, and answers errors.
+func (a *API) serve(h handler, compress bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := a.authenticate(r)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		reportUser(w, who.Name)
+		inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := h(a, w, &call{Request: r, who: who}); err != nil {
+				a.fail(w, r, err)
+			}
+		})
+		if compress {
+			gzhttp.GzipHandler(inner)(w, r)
+			return
+		}
+		inner(w, r)
+	})
+}
+
+// noEndpoint answers what no endpoint takes.
+func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
+	if h, pattern := a.paths.Handler(c.Request); pattern != "" && c.URL.Path == path.Clean(c.URL.Path) {
+		h.ServeHTTP(w, c.Request)
+		return nil
+	}
+	return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
+}
+
+// allow answers 405.
+func allow(methods string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", methods)
+		writeProblem(w, http.StatusMethodNotAllowed, "This path takes "+methods+".")
+	})
+}
+
+// form opens the form that the path names. From here on a request to an
+// anonymous form leaves no trace of who made it.
+func (a *API) form(w http.ResponseWriter, c *call) (*service.Access, error) {
+	pageID, err := pathID(c, "pageId")
+	if err != nil {
+		return nil, err
+	}
+	access, err := a.Service.Form(c.Context(), c.who, pageID, c.PathValue("formId"))
+	if err != nil {
+		return nil, err
+	}
+	if access.Form.Anonymous {
+		reportAnonymous(w)
+	}
+	return access, nil
+}
+
+// pathID reads an id of the path. One that can't exist is not found.
+func pathID(c *call, name string) (int64, error) {
+	id, ok := parseID(c.PathValue(name))
+	if !ok {
+		return 0, &service.Error{Kind: service.NotFound, Detail: "An id in this path is not a number that an id can be."}
+	}
+	return id, nil
+}
+
+// parseID accepts decimal digits without sign or leading zero, within 2^63.
+func parseID(s string) (int64, bool) {
+	if s == "" || s[0] < '1' || s[0] > '9' {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(s, 10, 64)
+	return id, err == nil
+}
+
+// The response writer of the server takes notes for the access log. It may be
+// wrapped, so these look for it.
+func reportUser(w http.ResponseWriter, name string) {
+	if n, ok := find[interface{ SetUser(name string) }](w); ok {
+		n.SetUser(name)
+	}
+}
+
+func reportAnonymous(w http.ResponseWriter) {
+	if n, ok := find[interface{ Anonymous() }](w); ok {
+		n.Anonymous()
+	}
+}
+
+func find[T any](w http.ResponseWriter) (T, bool) {
+	for {
+		if n, ok := w.(T); ok {
+			return n, true
+		}
+		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			var none T
+			return none, false
+		}
+		w = u.Unwrap()
+	}
+}

@@ -1,0 +1,309 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// decoder reads the answers out of a body of one of the two models. Whatever
+// is wrong with a single field is noted in its answer, so that all faults are
+// told at once; the error is for what is wrong with the body as a whole.
+type decoder struct {
+	read       func(d *body) ([]forms.Answer, error)
+	fieldDepth int // how deep in the body the field ids stand
+}
+
+var (
+	nested = decoder{read: decodeNested, fieldDepth: 2}
+	flat   = decoder{read: decodeFlat, fieldDepth: 1}
+)
+
+// body is a request body under decoding. The JSON decoder refuses duplicate
+// names, invalid UTF-8 and lone surrogates by itself.
+type body struct {
+	buf  bytes.Buffer
+	json jsontext.Decoder
+}
+
+var bodies = sync.Pool{New: func() any { return new(body) }}
+
+// keepBody is the size from which on a body's buffer is not kept for reuse.
+const keepBody = 64 << 10
+
+// decode reads the body of a request.
+func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer, error) {
+	if err := checkMediaType(c.Header); err != nil {
+		return nil, err
+	}
+	if c.ContentLength > a.MaxBody {
+		return nil, a.tooLarge()
+	}
+	b := bodies.Get().(*body)
+	defer func() {
+		if b.buf.Cap() <= keepBody {
+			bodies.Put(b)
+		}
+	}()
+	b.buf.Reset()
+	if _, err := b.buf.ReadFrom(http.MaxBytesReader(w, c.Body, a.MaxBody)); err != nil {
+		return nil, a.readError(err)
+	}
+	if len(bytes.TrimSpace(b.buf.Bytes())) == 0 {
+		return nil, &forms.Invalid{Errors: []string{"the body is empty; it must be a JSON object"}}
+	}
+	b.json.Reset(&b.buf)
+	answers, err := d.read(b)
+	if err == nil {
+		err = b.end()
+	}
+	if err != nil {
+		return nil, d.explain(err)
+	}
+	return answers, nil
+}
+
+func checkMediaType(h http.Header) error {
+	if e := h.Get("Content-Encoding"); e != "" && e != "identity" {
+		return &statusError{http.StatusUnsupportedMediaType, "A body must not be compressed: send it without Content-Encoding."}
+	}
+	contentType := h.Get("Content-Type")
+	if contentType == jsonType {
+		return nil
+	}
+	mediaType, params, err := mime.ParseMediaType(contentType)
+	charset := params["charset"]
+	if err != nil || mediaType != jsonType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+		return &statusError{http.StatusUnsupportedMediaType, "Send the body with Content-Type: application/json, in UTF-8."}
+	}
+	return nil
+}
+
+func (a *API) tooLarge() error {
+	return &statusError{http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is larger than %d bytes.", a.MaxBody)}
+}
+
+func (a *API) readError(err error) error {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return a.tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &statusError{http.StatusRequestTimeout, "The body did not arrive in time."}
+	default:
+		return &statusError{http.StatusBadRequest, "The body did not arrive in full."}
+	}
+}
+
+// end makes sure that nothing follows the body's one value.
+func (d *body) end() error {
+	switch _, err := d.json.ReadToken(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return &forms.Invalid{Errors: []string{"the body has more after its JSON object"}}
+	}
+}
+
+// explain turns a fault of JSON syntax into a validation result, at its field
+// where a field is at fault.
+func (d decoder) explain(err error) error {
+	var invalid *forms.Invalid
+	if errors.As(err, &invalid) {
+		return err
+	}
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) {
+		return &forms.Invalid{Errors: []string{"the body is not valid JSON: it ends too early"}}
+	}
+	duplicate := errors.Is(syntax.Err, jsontext.ErrDuplicateName)
+	reason := strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")
+	path := slices.Collect(syntax.JSONPointer.Tokens())
+	switch {
+	case duplicate && len(path) == d.fieldDepth:
+		return &forms.Invalid{Fields: map[string]string{path[d.fieldDepth-1]: "is there twice"}}
+	case len(path) >= d.fieldDepth && (duplicate || strings.HasPrefix(reason, "invalid ")):
+		return &forms.Invalid{Fields: map[string]string{path[d.fieldDepth-1]: "is not valid JSON: " + reason}}
+	default:
+		return &forms.Invalid{Errors: []string{
+			fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset),
+		}}
+	}
+}
+
+// object reads an object, calling member for each name; member must consume
+// the value. ok is false, and the value consumed, when it is no object.
+func (d *body) object(member func(name string) error) (ok bool, err error) {
+	if d.json.PeekKind() != '{' {
+		return false, d.json.SkipValue()
+	}
+	if _, err := d.json.ReadToken(); err != nil {
+		return false, err
+	}
+	for d.json.PeekKind() != '}' {
+		name, err := d.json.ReadToken()
+		if err != nil {
+			return false, err
+		}
+		if err := member(name.String()); err != nil {
+			return false, err
+		}
+	}
+	_, err = d.json.ReadToken()
+	return true, err
+}
+
+// text reads a string. ok is false, and the value consumed, when it is none.
+func (d *body) text() (s string, ok bool, err error) {
+	if d.json.PeekKind() != '"' {
+		return "", false, d.json.SkipValue()
+	}
+	tok, err := d.json.ReadToken()
+	if err != nil {
+		return "", false, err
+	}
+	return tok.String(), true, nil
+}
+
+// value reads a field's value into the answer: a string or a list of strings.
+func (d *body) value(a *forms.Answer) error {
+	const wrongType = "must be a text, or a list of texts"
+	if d.json.PeekKind() != '[' {
+		var ok bool
+		var err error
+		if a.Value, ok, err = d.text(); !ok {
+			a.Problem = wrongType
+		}
+		return err
+	}
+	a.IsList = true
+	if _, err := d.json.ReadToken(); err != nil {
+		return err
+	}
+	for d.json.PeekKind() != ']' {
+		s, ok, err := d.text()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			a.Problem = wrongType
+		}
+		a.List = append(a.List, s)
+	}
+	_, err := d.json.ReadToken()
+	return err
+}
+
+// decodeFlat reads {<fieldId>: string or array of strings}. Metadata is passed
+// over, so that what was read can be sent back.
+func decodeFlat(d *body) ([]forms.Answer, error) {
+	var answers []forms.Answer
+	ok, err := d.object(func(name string) error {
+		if strings.HasPrefix(name, "_") || name == "id" {
+			return d.json.SkipValue()
+		}
+		answer := forms.Answer{FieldID: name}
+		err := d.value(&answer)
+		answers = append(answers, answer)
+		return err
+	})
+	if err == nil && !ok {
+		err = &forms.Invalid{Errors: []string{"the body must be a JSON object of field ids and values"}}
+	}
+	return answers, err
+}
+
+// decodeNested reads {fields: {<fieldId>: {fieldId, value}}}. Members that the
+// service sets itself are passed over, so that what was read can be sent back.
+func decodeNested(d *body) ([]forms.Answer, error) {
+	var answers []forms.Answer
+	var invalid forms.Invalid
+	found := false
+	ok, err := d.object(func(name string) error {
+		switch name {
+		case "fields":
+			found = true
+			ok, err := d.object(func(id string) error {
+				answer, err := d.entry(id)
+				answers = append(answers, answer)
+				return err
+			})
+			if err == nil && !ok {
+				invalid.AddError(`"fields" must be a JSON object`)
+			}
+			return err
+		case "id", "username", "timestamp", "pageId", "formId":
+			return d.json.SkipValue()
+		default:
+			invalid.AddError(unknownMember(name, "fields"))
+			return d.json.SkipValue()
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		invalid.AddError(`the body must be a JSON object with the member "fields"`)
+	case !found:
+		invalid.AddError(`the member "fields" is missing`)
+	}
+	return answers, invalid.Err()
+}
+
+// entry reads {fieldId, value}.
+func (d *body) entry(id string) (forms.Answer, error) {
+	answer := forms.Answer{FieldID: id}
+	hasID, hasValue := false, false
+	ok, err := d.object(func(name string) error {
+		switch name {
+		case "fieldId":
+			hasID = true
+			inner, ok, err := d.text()
+			if !ok || inner != id {
+				answer.Problem = fmt.Sprintf("its fieldId must be %q, too", id)
+			}
+			return err
+		case "value":
+			hasValue = true
+			return d.value(&answer)
+		case "id":
+			return d.json.SkipValue()
+		default:
+			answer.Problem = unknownMember(name, "fieldId", "value")
+			return d.json.SkipValue()
+		}
+	})
+	switch {
+	case err != nil || answer.Problem != "":
+	case !ok:
+		answer.Problem = `must be an object with "fieldId" and "value"`
+	case !hasID:
+		answer.Problem = `the member "fieldId" is missing`
+	case !hasValue:
+		answer.Problem = `the member "value" is missing`
+	}
+	return answer, err
+}
+
+// unknownMember also helps where only the case is wrong.
+func unknownMember(name string, known ...string) string {
+	for _, k := range known {
+		if strings.EqualFold(k, name) {
+			return fmt.Sprintf("unknown member %q; write %q", name, k)
+		}
+	}
+	return fmt.Sprintf("unknown member %q", name)
+}

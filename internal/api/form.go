@@ -1,0 +1,32 @@
+package api
+
+import "net/http"
+
+func (a *API) listForms(w http.ResponseWriter, c *call) error {
+	pageID, err := pathID(c, "pageId")
+	if err != nil {
+		return err
+	}
+	list, err := a.Service.Forms(c.Context(), c.who, pageID)
+	if err != nil {
+		return err
+	}
+	body := []byte{'['}
+	for i, f := range list {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = appendForm(body, f)
+	}
+	writeBody(w, http.StatusOK, jsonType, append(body, ']'))
+	return nil
+}
+
+func (a *API) getForm(w http.ResponseWriter, c *call) error {
+	access, err := a.form(w, c)
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, jsonType, appendForm(nil, access.Form))
+	return nil
+}

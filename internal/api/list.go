@@ -1,0 +1,114 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// flushBytes is how much of a list is gathered before it is sent.
+const flushBytes = 64 << 10
+
+// stream writes a list of submissions as it is read, so that neither side ever
+// holds all of it.
+func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, app appender) error {
+	opts, err := listOptions(c.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", jsonType)
+	w.Header().Set("Cache-Control", "no-store")
+	if c.Method == http.MethodHead {
+		return nil
+	}
+	s := listWriter{w: w, buf: getBuffer()}
+	defer putBuffer(s.buf)
+	*s.buf = append(*s.buf, '[')
+	err = access.List(c.Context(), opts, func(sub forms.Submission) error {
+		if s.rows > 0 {
+			*s.buf = append(*s.buf, ',')
+		}
+		s.rows++
+		var err error
+		*s.buf, err = app(*s.buf, sub)
+		if err == nil && len(*s.buf) >= flushBytes {
+			err = s.flush()
+		}
+		return err
+	})
+	if err != nil && !s.begun {
+		return err // nothing has been sent: it can still be said
+	}
+	if err == nil {
+		*s.buf = append(*s.buf, ']')
+		err = s.flush()
+	}
+	if err != nil {
+		// Breaking off the connection is the only way left to tell the client
+		// that the list is not complete.
+		if c.Context().Err() == nil {
+			a.Logger.Error("list broken off", "route", c.Pattern, "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+type listWriter struct {
+	w     http.ResponseWriter
+	buf   *[]byte
+	rows  int
+	begun bool
+}
+
+func (s *listWriter) flush() error {
+	s.begun = true
+	_, err := s.w.Write(*s.buf)
+	*s.buf = (*s.buf)[:0]
+	return err
+}
+
+// maxLimit bounds a page of a list. Without a limit all of it is sent.
+const maxLimit = 1_000_000
+
+// listOptions reads the opt-in query parameters of a list. Parameters that it
+// does not know are not its business.
+func listOptions(rawQuery string) (service.ListOptions, error) {
+	var opts service.ListOptions
+	if rawQuery == "" {
+		return opts, nil
+	}
+	var invalid forms.Invalid
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		invalid.AddError("the query of the URL can't be read: use %-escapes for special characters")
+	}
+	if v := query.Get("limit"); query.Has("limit") {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > maxLimit {
+			invalid.AddError(fmt.Sprintf("limit must be a number from 1 to %d", maxLimit))
+		}
+		opts.Limit = n
+	}
+	if v := query.Get("after"); query.Has("after") {
+		id, ok := parseID(v)
+		if !ok && v != "0" {
+			invalid.AddError("after must be the id of a submission")
+		}
+		opts.After = id
+	}
+	switch v := query.Get("order"); {
+	case v == "desc":
+		opts.Descending = true
+	case v != "asc" && query.Has("order"):
+		invalid.AddError("order must be asc or desc")
+	}
+	if v := query.Get("username"); query.Has("username") {
+		opts.Username = &v
+	}
+	return opts, invalid.Err()
+}

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// problem is RFC 9457.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+}
+
+// statusError is an error of the wire itself: a body too long, a media type not taken.
+type statusError struct {
+	status int
+	detail string
+}
+
+func (e *statusError) Error() string { return e.detail }
+
+// kindStatus is the one table from what went wrong to a status.
+var kindStatus = map[service.Kind]int{
+	service.NotFound:    http.StatusNotFound,
+	service.Forbidden:   http.StatusForbidden,
+	service.Full:        http.StatusInsufficientStorage,
+	service.Unavailable: http.StatusServiceUnavailable,
+}
+
+// retryAfter is what a client is asked to wait when the service can't serve.
+const retryAfter = 2 * time.Second
+
+// fail answers an error. What nobody foresaw is a plain 500, and is logged.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var (
+		invalid   *forms.Invalid
+		explained *service.Error
+		wire      *statusError
+		throttled *auth.ThrottledError
+	)
+	switch {
+	case errors.As(err, &invalid):
+		writeInvalid(w, invalid)
+	case errors.As(err, &wire):
+		writeProblem(w, wire.status, wire.detail)
+	case errors.Is(err, auth.ErrBadCredentials):
+		w.Header().Set("WWW-Authenticate", `Basic realm="formulary", charset="UTF-8"`)
+		writeProblem(w, http.StatusUnauthorized, "Send a user name and password with HTTP Basic authentication.")
+	case errors.As(err, &throttled):
+		setRetryAfter(w, throttled.RetryAfter)
+		writeProblem(w, http.StatusTooManyRequests, "Too many failed attempts to log in. Wait before the next one.")
+	case errors.As(err, &explained):
+		if explained.Kind == service.Full || explained.Kind == service.Unavailable {
+			a.Logger.Error("request failed", "route", r.Pattern, "error", err)
+			setRetryAfter(w, retryAfter)
+		}
+		writeProblem(w, kindStatus[explained.Kind], explained.Detail)
+	case r.Context().Err() != nil:
+		writeProblem(w, http.StatusServiceUnavailable, "The request was given up before it was answered.")
+	default:
+		a.Logger.Error("request failed", "route", r.Pattern, "error", err)
+		writeProblem(w, http.StatusInternalServerError, "Something went wrong here; it was logged. Nothing is known to be wrong with the request.")
+	}
+}
+
+func setRetryAfter(w http.ResponseWriter, d time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(d.Seconds()))))
+}
+
+func writeProblem(w http.ResponseWriter, status int, detail string) {
+	body, err := json.Marshal(problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail})
+	if err != nil {
+		panic(fmt.Sprintf("encode problem: %v", err)) // texts of our own always encode
+	}
+	writeBody(w, status, "application/problem+json", body)
+}
+
+// writeInvalid answers 400 with the interface's validation result.
+func writeInvalid(w http.ResponseWriter, invalid *forms.Invalid) {
+	writeBody(w, http.StatusBadRequest, jsonType, appendInvalid(nil, invalid))
+}
+
+const jsonType = "application/json"
+
+func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone can't be told
+}

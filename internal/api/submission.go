@@ -1,0 +1,90 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+func (a *API) listSubmissions(w http.ResponseWriter, c *call) error {
+	access, err := a.form(w, c)
+	if err != nil {
+		return err
+	}
+	return a.stream(w, c, access, appendSubmission)
+}
+
+func (a *API) getSubmission(w http.ResponseWriter, c *call) error {
+	return a.getOne(w, c, func(_ *forms.Form) appender { return appendSubmission })
+}
+
+func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
+	access, err := a.form(w, c)
+	if err != nil {
+		return err
+	}
+	answers, err := a.decode(w, c, nested)
+	if err != nil {
+		return err
+	}
+	sub, err := access.Create(c.Context(), answers)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", c.URL.EscapedPath()+"/"+strconv.FormatInt(sub.ID, 10))
+	return writeOne(w, http.StatusCreated, appendSubmission, sub)
+}
+
+func (a *API) updateSubmission(w http.ResponseWriter, c *call) error {
+	return a.updateOne(w, c, nested, func(_ *forms.Form) appender { return appendSubmission })
+}
+
+// getOne answers with one submission in the model that the appender writes.
+func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) appender) error {
+	access, err := a.form(w, c)
+	if err != nil {
+		return err
+	}
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	sub, err := access.Get(c.Context(), id)
+	if err != nil {
+		return err
+	}
+	return writeOne(w, http.StatusOK, model(access.Form), sub)
+}
+
+// updateOne merges a body of either model into a submission.
+func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*forms.Form) appender) error {
+	access, err := a.form(w, c)
+	if err != nil {
+		return err
+	}
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	answers, err := a.decode(w, c, d)
+	if err != nil {
+		return err
+	}
+	sub, err := access.Merge(c.Context(), id, answers)
+	if err != nil {
+		return err
+	}
+	return writeOne(w, http.StatusOK, model(access.Form), sub)
+}
+
+func writeOne(w http.ResponseWriter, status int, app appender, sub forms.Submission) error {
+	buf := getBuffer()
+	defer putBuffer(buf)
+	var err error
+	if *buf, err = app(*buf, sub); err != nil {
+		return err
+	}
+	writeBody(w, status, jsonType, *buf)
+	return nil
+}

@@ -1,0 +1,264 @@
+// Package auth answers one question: who is asking?
+//
+// Users stand in an htpasswd file and groups in an Apache-style group file.
+// Both are read again while the server runs. What a user may do is not decided
+// here.
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/sync/singleflight"
+)
+
+// maxPasswordLen is where bcrypt stops reading. A longer password is refused,
+// because cutting it would let in everybody who knows its beginning.
+const maxPasswordLen = 72
+
+// ErrBadCredentials says that there is no such user or that the password is
+// wrong. It does not say which of the two.
+var ErrBadCredentials = errors.New("unknown user or wrong password")
+
+// ThrottledError says that too many attempts failed lately, so that this one
+// was not even looked at.
+type ThrottledError struct {
+	RetryAfter time.Duration // whole seconds, at least one
+}
+
+func (e *ThrottledError) Error() string {
+	return fmt.Sprintf("too many failed attempts, try again in %s", e.RetryAfter)
+}
+
+// Identity is an authenticated caller.
+type Identity struct {
+	Name   string
+	groups []string
+}
+
+// NewIdentity is for callers who know by other means who somebody is, tests
+// among them.
+func NewIdentity(name string, groups ...string) Identity {
+	return Identity{Name: name, groups: slices.Clone(groups)}
+}
+
+// InGroup compares group names byte for byte.
+func (id Identity) InGroup(group string) bool {
+	return slices.Contains(id.groups, group)
+}
+
+// Options are what a Directory is opened with.
+type Options struct {
+	UsersFile  string           // htpasswd, bcrypt only
+	GroupsFile string           // "group: user1 user2"; "" for no groups
+	Logger     *slog.Logger     // nil discards
+	Now        func() time.Time // nil is time.Now
+}
+
+// Directory knows the users and their groups. Its methods may be called
+// concurrently.
+type Directory struct {
+	log *slog.Logger
+	now func() time.Time
+
+	reloading sync.Mutex // guards the files and what they say
+	users     *watchedFile
+	groups    *watchedFile // nil without a groups file
+	hashes    map[string]userHash
+	groupsOf  map[string][]string
+
+	current  atomic.Pointer[snapshot]
+	verified *verifiedCache
+	throttle *throttle
+	flights  singleflight.Group // by the MAC of the credential
+	slots    chan struct{}      // one for each bcrypt computation under way
+
+	// compare is bcrypt.CompareHashAndPassword; tests count its calls.
+	compare func(hash, password []byte) error
+}
+
+// snapshot is what both files said when they were last read. It is replaced,
+// never changed.
+type snapshot struct {
+	accounts map[string]account
+	dummy    account // what the password of an unknown user is compared with
+}
+
+type account struct {
+	hash     string
+	cost     int
+	identity Identity
+}
+
+// Open reads both files. Lines that cannot be used are logged, and the rest
+// applies; a file that cannot be read at all is an error.
+func Open(opts Options) (*Directory, error) {
+	d := &Directory{
+		log:      opts.Logger,
+		now:      opts.Now,
+		verified: newVerifiedCache(),
+		slots:    make(chan struct{}, runtime.GOMAXPROCS(0)),
+		compare:  bcrypt.CompareHashAndPassword,
+	}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	d.throttle = newThrottle(d.now)
+
+	var err error
+	if d.users, err = openWatched(opts.UsersFile, d.now()); err != nil {
+		return nil, fmt.Errorf("read users file: %w (create it with: formulary passwd %s USER)", err, opts.UsersFile)
+	}
+	if opts.GroupsFile != "" {
+		if d.groups, err = openWatched(opts.GroupsFile, d.now()); err != nil {
+			return nil, fmt.Errorf("read groups file: %w (create it, or start without one)", err)
+		}
+	}
+	d.parseUsers()
+	d.parseGroups()
+	d.publish()
+	return d, nil
+}
+
+// Authenticate returns who has this name and password. The error is
+// ErrBadCredentials, a *ThrottledError or that of ctx. addr is where the
+// attempt comes from, with or without a port; it matters to throttling only.
+func (d *Directory) Authenticate(ctx context.Context, user, password, addr string) (Identity, error) {
+	current := d.current.Load()
+	acct, known := current.accounts[user]
+	if !known {
+		acct = current.dummy
+	}
+	mac := d.verified.mac(user, password, acct.hash)
+	if known && d.verified.has(mac, d.now()) {
+		return acct.identity, nil
+	}
+
+	host := clientHost(addr)
+	ok, err := d.check(ctx, &attempt{
+		user:     user,
+		password: password,
+		host:     host,
+		mac:      mac,
+		account:  acct,
+		topCost:  current.dummy.cost,
+		usable:   known && usablePassword(password),
+	})
+	if err != nil {
+		return Identity{}, err
+	}
+	// The user may have been changed or removed while the attempt stood in line.
+	latest, still := d.current.Load().accounts[user]
+	if !ok || !still || latest.hash != acct.hash {
+		return Identity{}, ErrBadCredentials
+	}
+	d.throttle.succeeded(host, user)
+	return latest.identity, nil
+}
+
+// usablePassword refuses what bcrypt would take for another password: one
+// past its length, and one with a NUL, since "a\x00a" hashes like "a".
+func usablePassword(password string) bool {
+	return password != "" && len(password) <= maxPasswordLen && !strings.Contains(password, "\x00")
+}
+
+// attempt is a credential that is not in the cache.
+type attempt struct {
+	user, password, host string
+
+	mac     mac
+	account account
+	topCost int  // the work that a failure takes
+	usable  bool // false: fails whatever bcrypt says
+}
+
+// check verifies each credential once, however many ask at a time: one of
+// them leads, the others wait for its answer. Only the leader pays with a
+// token of the throttle, because together they try one password only.
+func (d *Directory) check(ctx context.Context, a *attempt) (bool, error) {
+	for {
+		led := false
+		result := d.flights.DoChan(string(a.mac[:]), func() (any, error) {
+			led = true
+			return d.lead(ctx, a)
+		})
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case r := <-result:
+			if r.Err == nil {
+				return r.Val.(bool), nil
+			}
+			if led {
+				return false, r.Err
+			}
+		}
+		// The leader's trouble, a cancelled request or a throttled address,
+		// need not be ours. Asking the throttle here rather than leading the
+		// next flight keeps a crowd at one throttled address from going round.
+		if err := d.throttle.allow(a.host, a.user); err != nil {
+			return false, err
+		}
+	}
+}
+
+// lead does the slow comparison. ctx is obeyed up to its start; from there on
+// it runs to its end, paid for, so that giving up early is no way to guess for
+// free. The token is taken with a slot in hand: people who stand in line with
+// a good password, as all do after a restart, must not empty the meter of the
+// address they share.
+func (d *Directory) lead(ctx context.Context, a *attempt) (bool, error) {
+	if d.verified.has(a.mac, d.now()) {
+		return true, nil // by a flight that landed while we came here
+	}
+	if err := d.throttle.allow(a.host, a.user); err != nil {
+		return false, err
+	}
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case d.slots <- struct{}{}:
+		defer func() { <-d.slots }()
+	}
+	if err := ctx.Err(); err != nil { // select picks at random when both are ready
+		return false, err
+	}
+	reserved, err := d.throttle.reserve(a.host, a.user)
+	if err != nil {
+		return false, err
+	}
+	if !d.matches(a) {
+		return false, nil
+	}
+	reserved.refund()
+	d.verified.add(a.mac, d.now())
+	return true, nil
+}
+
+// matches takes the same time for every failure. An unknown user comes with
+// the dummy account, which has the highest cost in the file. A known user
+// whose hash is cheaper gets the rest of that work afterwards: bcrypt takes
+// 2^cost rounds, and 2^c + (2^c + 2^(c+1) + … + 2^(top-1)) = 2^top.
+func (d *Directory) matches(a *attempt) bool {
+	password := []byte(a.password[:min(len(a.password), maxPasswordLen)])
+	if d.compare([]byte(a.account.hash), password) == nil && a.usable {
+		return true
+	}
+	for cost := a.account.cost; cost < a.topCost; cost++ {
+		// Only the time matters: the dummy is nobody's hash.
+		_ = d.compare([]byte(dummyHash(cost)), password)
+	}
+	return false
+}

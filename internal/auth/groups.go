@@ -1,0 +1,52 @@
+package auth
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// parseGroups reads lines of "group: user1 user2" and returns the groups of
+// each user, sorted. A group may stand on several lines. Names are parted by
+// spaces and tabs, so a user with a space in the name cannot be in a group. A
+// malformed line is left out whole: it is safer to grant too little.
+func parseGroups(data []byte) (map[string][]string, []problem) {
+	groupsOf := make(map[string][]string)
+	var problems []problem
+	for number, line := range textLines(data) {
+		group, members, found := strings.Cut(line, ":")
+		group = strings.Trim(group, " \t")
+		if reason := groupLineFault(found, group, members); reason != "" {
+			problems = append(problems, problem{line: number, reason: reason})
+			continue
+		}
+		for _, user := range strings.FieldsFunc(members, isBlank) {
+			groupsOf[user] = append(groupsOf[user], group)
+		}
+	}
+	for user, groups := range groupsOf {
+		slices.Sort(groups)
+		groupsOf[user] = slices.Compact(groups)
+	}
+	return groupsOf, problems
+}
+
+func groupLineFault(found bool, group, members string) string {
+	switch {
+	case !found:
+		return `malformed line, not "group: user1 user2"`
+	case group == "":
+		return "group name is empty"
+	case !utf8.ValidString(group), strings.ContainsFunc(group, unicode.IsControl):
+		return "group name is not valid UTF-8 or contains a control character"
+	}
+	for _, user := range strings.FieldsFunc(members, isBlank) {
+		if err := checkUserName(user); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+func isBlank(r rune) bool { return r == ' ' || r == '\t' }

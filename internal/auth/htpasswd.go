@@ -1,0 +1,167 @@
+package auth
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+const (
+	bcryptLen = 60
+	// maxCost bounds what one attempt may take: cost 16 is some seconds already.
+	maxCost = 16
+	// emptyFileCost is the work for an unknown user where there are no users.
+	emptyFileCost = 10
+
+	bcryptAlphabet = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	byteOrderMark  = "\uFEFF"
+)
+
+// userHash is one good line of the users file.
+type userHash struct {
+	hash string
+	cost int
+}
+
+// problem is a line that is not taken. It never holds any part of the hash,
+// nor of a line without a colon, which may well be a stray password.
+type problem struct {
+	line   int
+	user   string // "" where the line names none
+	reason string
+	rehash bool // a new password for the user would mend it
+}
+
+// parseUsers reads an htpasswd file. A user's first line decides, even one
+// that is refused: a forgotten second line must not let anybody in.
+func parseUsers(data []byte) (map[string]userHash, []problem) {
+	users := make(map[string]userHash)
+	firstLine := make(map[string]int)
+	var problems []problem
+	for number, line := range textLines(data) {
+		user, hash, found := strings.Cut(line, ":")
+		if !found {
+			problems = append(problems, problem{line: number, reason: `malformed line, not "user:hash"`})
+			continue
+		}
+		if err := checkUserName(user); err != nil {
+			problems = append(problems, problem{line: number, user: user, reason: err.Error()})
+			continue
+		}
+		if first, twice := firstLine[user]; twice {
+			problems = append(problems, problem{line: number, user: user, reason: fmt.Sprintf("duplicate user, line %d stands", first)})
+			continue
+		}
+		firstLine[user] = number
+		cost, err := bcryptCost(hash)
+		if err != nil {
+			problems = append(problems, problem{line: number, user: user, reason: err.Error(), rehash: true})
+			continue
+		}
+		users[user] = userHash{hash: hash, cost: cost}
+	}
+	return users, problems
+}
+
+// textLines yields the lines that say something, with their numbers from 1,
+// the way both files are written: comments, blank lines, CRLF and a byte order
+// mark are left out.
+func textLines(data []byte) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		number := 0
+		for raw := range bytes.Lines(bytes.TrimPrefix(data, []byte(byteOrderMark))) {
+			number++
+			line := trimLineEnd(string(raw))
+			if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
+				continue
+			}
+			if !yield(number, line) {
+				return
+			}
+		}
+	}
+}
+
+func trimLineEnd(line string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+}
+
+// checkUserName refuses names that no line of the users file can hold, or
+// that could not be told from others in a log.
+func checkUserName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("user name is empty")
+	case !utf8.ValidString(name):
+		return errors.New("user name is not valid UTF-8")
+	case strings.Contains(name, ":"):
+		return errors.New(`user name contains ":"`)
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return errors.New("user name contains a control character")
+	case strings.HasPrefix(name, "#"), strings.HasPrefix(name, byteOrderMark):
+		return errors.New(`user name begins with "#" or a byte order mark, so its line would be read as something else`)
+	}
+	return nil
+}
+
+// bcryptCost returns the cost of a hash that can be used. All of the hash is
+// checked, because bcrypt gives up on a malformed one without doing the work,
+// and that would show from outside.
+func bcryptCost(hash string) (int, error) {
+	if kind := foreignHash(hash); kind != "" {
+		return 0, fmt.Errorf("%s is not accepted, only bcrypt is", kind)
+	}
+	if len(hash) != bcryptLen || hash[6] != '$' || strings.Trim(hash[7:], bcryptAlphabet) != "" {
+		return 0, errors.New("malformed bcrypt hash")
+	}
+	digits, err := strconv.ParseUint(hash[4:6], 10, 8) // unsigned: no "+9"
+	cost := int(digits)
+	if err != nil || cost < bcrypt.MinCost {
+		return 0, errors.New("malformed bcrypt hash")
+	}
+	if cost > maxCost {
+		return 0, fmt.Errorf("bcrypt hash of cost %d is not accepted, at most %d is", cost, maxCost)
+	}
+	return cost, nil
+}
+
+// foreignHash names the kind of a hash that is not bcrypt, "" for bcrypt.
+func foreignHash(hash string) string {
+	for _, known := range []struct{ prefix, kind string }{
+		{"$2a$", ""},
+		{"$2b$", ""},
+		{"$2y$", ""},
+		{"$2x$", "flawed bcrypt hash ($2x$)"},
+		{"$apr1$", "Apache MD5 hash ($apr1$)"},
+		{"{SHA}", "SHA-1 hash ({SHA})"},
+		{"{SSHA}", "salted SHA-1 hash ({SSHA})"},
+		{"$1$", "MD5 crypt hash ($1$)"},
+		{"$5$", "SHA-256 crypt hash ($5$)"},
+		{"$6$", "SHA-512 crypt hash ($6$)"},
+		{"$y$", "yescrypt hash ($y$)"},
+		{"$argon2", "Argon2 hash"},
+	} {
+		if strings.HasPrefix(hash, known.prefix) {
+			return known.kind
+		}
+	}
+	switch {
+	case hash == "":
+		return "empty hash"
+	case len(hash) == 13 && strings.Trim(hash, bcryptAlphabet) == "":
+		return "crypt hash (or plain text)"
+	}
+	return "plain text (or an unknown kind of hash)"
+}
+
+// dummyHash is well-formed and nobody's: comparing with it takes the time of
+// a real comparison, and what comes out is ignored.
+func dummyHash(cost int) string {
+	return fmt.Sprintf("$2a$%02d$%s", cost, strings.Repeat(".", bcryptLen-7))
+}

@@ -1,0 +1,172 @@
+package auth
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+const newHashCost = 10
+
+// maxLinks is where the kernel gives up following symlinks, too.
+const maxLinks = 40
+
+// SetPassword adds the user to the htpasswd file or changes the password. All
+// other lines stay as they are, and a reader sees the old file or the new one,
+// never half of it. The file is made if there is none.
+func SetPassword(file, user, password string) error {
+	if err := checkUserName(user); err != nil {
+		return fmt.Errorf("set password: %w", err)
+	}
+	if err := checkNewPassword(password); err != nil {
+		return fmt.Errorf("set password of %s: %w", user, err)
+	}
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), newHashCost)
+	if err != nil {
+		return fmt.Errorf("hash password of %s: %w", user, err)
+	}
+	if err := updateUsersFile(file, user, string(hash)); err != nil {
+		return fmt.Errorf("set password of %s in %s: %w", user, file, err)
+	}
+	return nil
+}
+
+func checkNewPassword(password string) error {
+	switch {
+	case password == "":
+		return errors.New("password is empty")
+	case len(password) > maxPasswordLen:
+		return fmt.Errorf("password has %d bytes, bcrypt takes %d at most", len(password), maxPasswordLen)
+	case strings.ContainsAny(password, "\x00\r\n"):
+		return errors.New("password contains a NUL or a line break")
+	}
+	return nil
+}
+
+// updateUsersFile locks the folder, not the file: the file is replaced, and a
+// lock on the old one would mean nothing to whoever opens the new one. A lock
+// file of its own would stay behind, owned by whoever came first, and shut out
+// the next user.
+func updateUsersFile(file, user, hash string) error {
+	target, err := followLinks(file)
+	if err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(target))
+	if err != nil {
+		return err
+	}
+	defer folder.Close() // and unlocks it
+	if err := lock(folder); err != nil {
+		return fmt.Errorf("lock folder: %w", err)
+	}
+
+	content, info, err := readRegular(target)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := replaceFile(target, withUser(content, user, hash), info); err != nil {
+		return err
+	}
+	if err := syncFolder(folder); err != nil {
+		return fmt.Errorf("sync folder: %w", err)
+	}
+	return nil
+}
+
+// followLinks returns the file that a write through file would reach, which
+// need not exist. That is why filepath.EvalSymlinks will not do.
+func followLinks(file string) (string, error) {
+	for range maxLinks {
+		info, err := os.Lstat(file)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			return file, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		link, err := os.Readlink(file)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(link) {
+			// Not filepath.Join, which would take "..", wrongly, for the parent
+			// of a folder that is itself a link.
+			link = filepath.Dir(file) + string(filepath.Separator) + link
+		}
+		file = link
+	}
+	return "", errors.New("too many levels of symbolic links")
+}
+
+// withUser returns content with the user's first line, the one that counts,
+// replaced, or with a new line at its end.
+func withUser(content []byte, user, hash string) []byte {
+	var out bytes.Buffer
+	lineEnd := "\n"
+	rest := content
+	if bytes.HasPrefix(rest, []byte(byteOrderMark)) {
+		out.WriteString(byteOrderMark)
+		rest = rest[len(byteOrderMark):]
+	}
+	done := false
+	for raw := range bytes.Lines(rest) {
+		text := trimLineEnd(string(raw))
+		if end := string(raw[len(text):]); strings.HasSuffix(end, "\n") {
+			lineEnd = end // the last line may end in a mere \r
+		}
+		if !done && strings.HasPrefix(text, user+":") {
+			fmt.Fprintf(&out, "%s:%s%s", user, hash, raw[len(text):])
+			done = true
+			continue
+		}
+		out.Write(raw)
+	}
+	if !done {
+		if len(rest) > 0 && !bytes.HasSuffix(rest, []byte("\n")) {
+			out.WriteString(lineEnd)
+		}
+		fmt.Fprintf(&out, "%s:%s%s", user, hash, lineEnd)
+	}
+	return out.Bytes()
+}
+
+// replaceFile puts content in the place of target at one stroke, with mode and
+// owner of what stood there; old is nil if nothing did.
+func replaceFile(target string, content []byte, old os.FileInfo) (err error) {
+	temp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temp.Name()))
+		}
+	}()
+	if err := fillFile(temp, content, old); err != nil {
+		return errors.Join(err, temp.Close())
+	}
+	if err := temp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), target)
+}
+
+func fillFile(temp *os.File, content []byte, old os.FileInfo) error {
+	if old != nil {
+		keepOwner(temp, old)
+		if err := temp.Chmod(old.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if _, err := temp.Write(content); err != nil {
+		return err
+	}
+	return temp.Sync() // before the rename, or a crash could leave an empty file
+}

@@ -1,0 +1,219 @@
+package auth
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/bcrypt"
+)
+
+func TestWithUser(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"new file", "", "alice:HASH\n"},
+		{"added", "# users\r\nbob:x\n\n", "# users\r\nbob:x\n\nalice:HASH\n"},
+		{"replaced in place", " #\nalice:x:y\n\n# z\nbob:$apr1$\r\n\xff", " #\nalice:HASH\n\n# z\nbob:$apr1$\r\n\xff"},
+		{"line end kept", "alice:x\r\nbob:y\r\n", "alice:HASH\r\nbob:y\r\n"},
+		{"line end of the file", "bob:y\r\n", "bob:y\r\nalice:HASH\r\n"},
+		{"no newline at the end", "bob:y", "bob:y\nalice:HASH\n"},
+		{"no newline at the end, replaced", "bob:y\nalice:x", "bob:y\nalice:HASH"},
+		{"a mere CR at the end", "bob:y\r", "bob:y\r\nalice:HASH\n"},
+		{"byte order mark", "\uFEFFalice:x\n", "\uFEFFalice:HASH\n"},
+		{"only a byte order mark", "\uFEFF", "\uFEFFalice:HASH\n"},
+		{"first of two", "alice:x\nalice:y\n", "alice:HASH\nalice:y\n"},
+		{"others that look alike", "#alice:x\nalice2:x\nalice\nAlice:x\n alice:x\n", "#alice:x\nalice2:x\nalice\nAlice:x\n alice:x\nalice:HASH\n"},
+	} {
+		if diff := cmp.Diff(tt.want, string(withUser([]byte(tt.in), "alice", "HASH"))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func FuzzWithUser(f *testing.F) {
+	f.Add([]byte("# x\r\nalice:y\nbob"), "alice")
+	f.Add([]byte("\uFEFFalice:x"), "bob")
+	f.Add([]byte("\r"), "alice")
+	f.Fuzz(func(t *testing.T, content []byte, user string) {
+		if checkUserName(user) != nil {
+			t.Skip()
+		}
+		hash := fakeHash("sesame", 4)
+		before, _ := parseUsers(content)
+		after, _ := parseUsers(withUser(content, user, hash))
+		before[user] = userHash{hash, 4}
+		if diff := cmp.Diff(before, after, cmp.AllowUnexported(userHash{})); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestSetPassword(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "users")
+	if err := SetPassword(file, "alice", "sesame"); err != nil {
+		t.Fatal(err)
+	}
+	wantMode(t, file, 0o600)
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users, problems := parseUsers(content)
+	if users["alice"].cost != 10 || len(problems) > 0 {
+		t.Errorf("got %v, %v", users, problems)
+	}
+	if err := bcrypt.CompareHashAndPassword([]byte(users["alice"].hash), []byte("sesame")); err != nil {
+		t.Error(err)
+	}
+
+	if err := SetPassword(file, "alice", strings.Repeat("x", 72)); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, dir, "users")
+}
+
+func TestUpdateReplacesTheFileAndKeepsItsMode(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "users")
+	writeFile(t, file, "")
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := updateUsersFile(file, "alice", "HASH"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.SameFile(before, after) {
+		t.Error("the file was written in place, where a reader could meet it half-written")
+	}
+	wantMode(t, file, 0o640)
+	wantFiles(t, dir, "users")
+}
+
+func wantMode(t *testing.T, file string, want os.FileMode) {
+	t.Helper()
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode(); got != want {
+		t.Errorf("%s has mode %v, want %v", file, got, want)
+	}
+}
+
+func wantFiles(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files in the folder (-want +got):\n%s", diff)
+	}
+}
+
+func TestSetPasswordRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "users")
+	for _, tt := range []struct{ user, password, want string }{
+		{"alice", "", "empty"},
+		{"alice", strings.Repeat("SECRET", 13), "72"},
+		{"alice", "SECRET\x00", "NUL"},
+		{"alice", "SECRET\n", "line break"},
+		{"alice", "SECRET\rx", "line break"},
+		{"", "SECRET", "user name is empty"},
+		{"al:ice", "SECRET", `":"`},
+		{"al\nice", "SECRET", "control"},
+		{"al\u0085ice", "SECRET", "control"},
+		{"al\xffice", "SECRET", "UTF-8"},
+		{"#alice", "SECRET", "#"},
+		{"\uFEFFalice", "SECRET", "byte order mark"},
+	} {
+		err := SetPassword(file, tt.user, tt.password)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%q, %q: got %v, want an error about %q", tt.user, tt.password, err, tt.want)
+		}
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("something was written: %v", err)
+	}
+	if err := updateUsersFile(t.TempDir(), "alice", "HASH"); err == nil {
+		t.Error("a folder was taken for a users file")
+	}
+	if err := updateUsersFile(filepath.Join(file, "users"), "alice", "HASH"); err == nil {
+		t.Error("a file was written in a folder that is missing")
+	}
+}
+
+func TestUpdateWritesThroughLinks(t *testing.T) {
+	dir := t.TempDir()
+	for _, sub := range []string{"etc", "real"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(dir, "etc", "users")
+	if err := os.Symlink(filepath.Join("..", "real", "users"), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range []string{"alice", "bob"} { // dangling, then not
+		if err := updateUsersFile(link, user, fakeHash("sesame", 4)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", info, err)
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "real", "users"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if users, _ := parseUsers(content); len(users) != 2 {
+		t.Errorf("%d users in the target, want 2", len(users))
+	}
+	wantFiles(t, filepath.Join(dir, "real"), "users")
+
+	loop := filepath.Join(dir, "loop")
+	if err := os.Symlink("loop", loop); err != nil {
+		t.Fatal(err)
+	}
+	if err := updateUsersFile(loop, "alice", "HASH"); err == nil {
+		t.Error("no error for a link to itself")
+	}
+}
+
+func TestConcurrentChangesAreAllKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "users")
+	const n = 50
+	var done sync.WaitGroup
+	for i := range n {
+		done.Go(func() {
+			// Without the hashing, which would keep the writers apart.
+			if err := updateUsersFile(file, fmt.Sprint("user", i), fakeHash("sesame", 4)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done.Wait()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if users, _ := parseUsers(content); len(users) != n {
+		t.Errorf("%d users, want %d", len(users), n)
+	}
+}

@@ -1,0 +1,327 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func (f *fixture) fail(times int, user, addr string) {
+	f.t.Helper()
+	for i := range times {
+		f.wantBad(user, fmt.Sprint("wrong", i), addr)
+	}
+}
+
+func TestPairIsThrottled(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	f.fail(10, "alice", home)
+	f.wantThrottled("alice", "sesame", home, 5*time.Second)
+	f.wantThrottled("alice", "wrong", "192.0.2.1:9999", 5*time.Second) // the port does not matter
+	f.time = f.time.Add(3500 * time.Millisecond)
+	f.wantThrottled("alice", "sesame", home, 2*time.Second) // 1.5 s, rounded up; refusals cost nothing
+	f.time = f.time.Add(1499 * time.Millisecond)
+	f.wantThrottled("alice", "sesame", home, time.Second)
+	f.time = f.time.Add(time.Millisecond)
+	f.fail(1, "alice", home)
+	f.wantThrottled("alice", "sesame", home, 5*time.Second)
+
+	f.wantBad("bob", "wrong", home)
+	f.wantLogin("alice", "sesame", "192.0.2.2:1")
+	f.time = f.time.Add(time.Hour)
+	f.fail(10, "alice", home) // no more than the burst has gathered
+	f.wantThrottled("alice", "sesame", home, 5*time.Second)
+}
+
+func TestUnknownUsersAreThrottledAlike(t *testing.T) {
+	f := newFixture(t, "", "")
+	f.fail(10, "nobody", home)
+	f.wantThrottled("nobody", "wrong", home, 5*time.Second)
+}
+
+func TestAddressIsThrottled(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	for i := range 100 {
+		f.fail(1, fmt.Sprint("user", i), home)
+	}
+	f.wantThrottled("alice", "sesame", home, time.Second)
+	f.wantLogin("alice", "sesame", "192.0.2.2:1")
+	f.time = f.time.Add(time.Second)
+	f.wantBad("bob", "wrong", home)
+	f.wantThrottled("carol", "wrong", home, time.Second)
+}
+
+func TestUserIsThrottledOverAllAddresses(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame")+userLine("bob", "sesame"), "")
+	for i := range 100 {
+		f.fail(1, "alice", fmt.Sprintf("198.51.100.%d:1", i))
+	}
+	f.wantThrottled("alice", "sesame", home, 2*time.Second)
+	f.wantLogin("bob", "sesame", home)
+	f.time = f.time.Add(2 * time.Second)
+	f.wantLogin("alice", "sesame", home)
+}
+
+func TestLongestWaitCounts(t *testing.T) {
+	f := newFixture(t, "", "")
+	f.fail(10, "alice", home)
+	for i := range 90 {
+		f.fail(1, fmt.Sprint("user", i), home)
+	}
+	f.wantThrottled("alice", "wrong", home, 5*time.Second)
+}
+
+func TestCachedCredentialIsNeverThrottled(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	f.wantLogin("alice", "sesame", home)
+	f.fail(10, "alice", home)
+	f.wantThrottled("alice", "wrong", home, 5*time.Second)
+	f.wantLogin("alice", "sesame", home)
+}
+
+func TestKnownPairAnswersForItselfOnly(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	f.wantLogin("alice", "sesame", home)
+	f.time = f.time.Add(trustFor - time.Second) // the cache has long forgotten
+	for i := range 100 {
+		f.fail(1, fmt.Sprint("user", i), home)
+		f.fail(1, "alice", fmt.Sprintf("198.51.100.%d:1", i))
+	}
+	f.fail(10, "alice", home)
+	f.wantThrottled("alice", "sesame", home, 5*time.Second)
+	f.wantThrottled("bob", "wrong", home, time.Second) // 100 failures, not 110
+
+	f.throttle.byPair = newMeter(10, 5*time.Second)
+	f.time = f.time.Add(time.Second)
+	f.wantThrottled("alice", "sesame", home, time.Second) // not trusted any more: waits for the user's meter
+}
+
+func TestKnownPairGetsInDuringAnAttack(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	f.wantLogin("alice", "sesame", home)
+	f.time = f.time.Add(verifiedTTL)
+	for i := range 100 {
+		f.fail(1, fmt.Sprint("user", i), home)
+		f.fail(1, "alice", fmt.Sprintf("198.51.100.%d:1", i))
+	}
+	f.wantLogin("alice", "sesame", home)
+}
+
+func TestSuccessRefillsThePair(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	f.fail(9, "alice", home)
+	f.wantLogin("alice", "sesame", home)
+	f.fail(10, "alice", home)
+	f.wantThrottled("alice", "wrong", home, 5*time.Second)
+}
+
+func TestSuccessCostsNoTokens(t *testing.T) {
+	users := ""
+	for i := range 150 {
+		users += userLine(fmt.Sprint("user", i), "sesame")
+	}
+	f := newFixture(t, users, "")
+	for i := range 150 {
+		f.wantLogin(fmt.Sprint("user", i), "sesame", home)
+	}
+	for i := range 150 {
+		f.wantLogin("user0", "sesame", fmt.Sprintf("198.51.100.%d:1", i))
+		f.verified = newVerifiedCache()
+	}
+}
+
+// After a restart all come at once, and their address must not be throttled
+// for the tokens of those who still stand in line.
+func TestPeopleInLineHoldNoTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		users := ""
+		for i := range 150 {
+			users += userLine(fmt.Sprint("user", i), "sesame")
+		}
+		f := newFixture(t, users, "")
+		f.block = make(chan struct{})
+		var done sync.WaitGroup
+		for i := range 150 {
+			done.Go(func() { f.wantLogin(fmt.Sprint("user", i), "sesame", home) })
+		}
+		synctest.Wait()
+		close(f.block)
+		done.Wait()
+	})
+}
+
+func TestConcurrentGuessesGetNoMoreThanTheBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame"), "")
+		f.block = make(chan struct{})
+		var done sync.WaitGroup
+		for i := range 50 {
+			done.Go(func() {
+				err := f.login("alice", fmt.Sprint("wrong", i), home)
+				var throttled *ThrottledError
+				if !errors.Is(err, ErrBadCredentials) && !errors.As(err, &throttled) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(f.block)
+		done.Wait()
+		if got := f.computations(); got != 10 {
+			t.Errorf("%d computations, want 10", got)
+		}
+	})
+}
+
+func TestCancellingIsNoWayToGuessForFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "", "")
+		for i := range 10 {
+			f.block = make(chan struct{})
+			ctx, cancel := context.WithCancel(t.Context())
+			var done sync.WaitGroup
+			done.Go(func() { _, _ = f.Authenticate(ctx, "alice", fmt.Sprint("wrong", i), home) })
+			synctest.Wait()
+			cancel()
+			done.Wait()
+			close(f.block)
+			synctest.Wait()
+		}
+		f.wantThrottled("alice", "wrong", home, 5*time.Second)
+	})
+}
+
+func TestCancelledInLineCostsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "", "")
+		var busy, waiting sync.WaitGroup
+		f.fillSlots(&busy)
+		ctx, cancel := context.WithCancel(t.Context())
+		goroutines := runtime.NumGoroutine()
+		for i := range 20 {
+			waiting.Go(func() { _, _ = f.Authenticate(ctx, "alice", fmt.Sprint("wrong", i), home) })
+		}
+		synctest.Wait()
+		cancel()
+		waiting.Wait()
+		synctest.Wait()
+		if got := runtime.NumGoroutine(); got != goroutines {
+			t.Errorf("%d goroutines, want %d: some still stand in line", got, goroutines)
+		}
+		close(f.block)
+		busy.Wait()
+		if got, want := f.computations(), cap(f.slots); got != want {
+			t.Errorf("%d computations, want %d", got, want)
+		}
+		f.fail(10, "alice", home)
+	})
+}
+
+func TestThrottledAttemptDoesNotStandInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "", "")
+		f.fail(10, "alice", home)
+		var busy sync.WaitGroup
+		f.fillSlots(&busy)
+		f.wantThrottled("alice", "wrong", home, 5*time.Second) // would deadlock in line
+		close(f.block)
+		busy.Wait()
+	})
+}
+
+// Who joins a flight led from a throttled address leads the next one.
+func TestThrottledLeaderLeavesTheOthersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame"), "")
+		var done sync.WaitGroup
+		f.fillSlots(&done)
+		done.Go(func() {
+			var throttled *ThrottledError
+			if err := f.login("alice", "sesame", home); !errors.As(err, &throttled) {
+				t.Errorf("leader: got %v, want a ThrottledError", err)
+			}
+		})
+		synctest.Wait()
+		done.Go(func() { f.wantLogin("alice", "sesame", "192.0.2.2:1") })
+		synctest.Wait()
+		for range 10 { // fails while the leader stands in line
+			if _, err := f.throttle.reserve(clientHost(home), "alice"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(f.block)
+		done.Wait()
+	})
+}
+
+func TestClientHost(t *testing.T) {
+	for addr, want := range map[string]string{
+		"192.0.2.1:80":                 "192.0.2.1",
+		"192.0.2.1":                    "192.0.2.1",
+		"[::ffff:192.0.2.1]:80":        "192.0.2.1",
+		"::ffff:192.0.2.1":             "192.0.2.1",
+		"[2001:db8:1:2:3:4:5:6]:80":    "2001:db8:1:2::/64",
+		"2001:db8:1:2:ffff::1":         "2001:db8:1:2::/64",
+		"[2001:db8:1:2:ffff::1]":       "2001:db8:1:2::/64",
+		"[fe80::1%eth0]:80":            "fe80::/64",
+		"client.example:80":            "client.example",
+		"@":                            "@",
+		"":                             "",
+		"/run/formulary.sock":          "/run/formulary.sock",
+		"2001:db8:1:2:3:4:5:6:7:8:9:a": "2001:db8:1:2:3:4:5:6:7:8:9:a",
+	} {
+		if got := clientHost(addr); got != want {
+			t.Errorf("clientHost(%q) = %q, want %q", addr, got, want)
+		}
+	}
+}
+
+func TestThrottleForgetsFullBuckets(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	for i := range 50 {
+		f.fail(1, fmt.Sprint("user", i), home)
+	}
+	f.wantLogin("alice", "sesame", home)
+	f.time = f.time.Add(2 * trustFor)
+	f.wantBad("somebody", "wrong", "198.51.100.1:1")
+	th := f.throttle
+	for name, got := range map[string]int{"pairs": len(th.byPair.fullAt.at), "addresses": len(th.byAddr.fullAt.at), "users": len(th.byUser.fullAt.at)} {
+		if got != 1 {
+			t.Errorf("%s: %d buckets, want 1", name, got)
+		}
+	}
+	f.wantLogin("alice", "sesame", "198.51.100.1:1")
+	if got := len(th.trusted.at); got != 1 {
+		t.Errorf("%d trusted pairs, want 1", got)
+	}
+}
+
+func TestThrottleIsBoundedAndEvictsTheFullestFirst(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	m := newMeter(10, 5*time.Second)
+	m.fullAt.limit = 64
+	for key := range uint64(40) { // 40 empty buckets
+		for range 10 {
+			m.take(key, now)
+		}
+	}
+	for key := range uint64(10_000) {
+		m.take(1000+key, now)
+		if got := len(m.fullAt.at); got > 64 {
+			t.Fatalf("%d buckets, want 64 at most", got)
+		}
+	}
+	for key := range uint64(40) {
+		if m.wait(key, now) == 0 {
+			t.Errorf("the empty bucket %d was evicted before fuller ones", key)
+		}
+	}
+	if f := newThrottle(time.Now); f.byPair.fullAt.limit != maxTimers || f.trusted.limit != maxTimers {
+		t.Error("a table of the throttle has no limit")
+	}
+}

@@ -1,0 +1,214 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+const (
+	pollInterval = 500 * time.Millisecond
+	// maxPolls takes a file that never stops changing, so that a change is in
+	// force within two seconds.
+	maxPolls = 4
+	// racyWindow is longer than the coarsest time stamps in use (2 s on FAT).
+	racyWindow = 3 * time.Second
+)
+
+// Watch polls both files until ctx ends. Polling, because neither network file
+// systems nor the symlink swap of a mounted ConfigMap send dependable events.
+func (d *Directory) Watch(ctx context.Context) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			d.Reload()
+		}
+	}
+}
+
+// Reload is one poll: it looks at both files and takes what has changed. A
+// change is taken by the second poll that finds it, since the first may have
+// met a file half-written.
+func (d *Directory) Reload() {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	usersChanged := d.poll(d.users)
+	if usersChanged {
+		d.parseUsers()
+	}
+	groupsChanged := d.groups != nil && d.poll(d.groups)
+	if groupsChanged {
+		d.parseGroups()
+	}
+	if usersChanged || groupsChanged {
+		d.publish()
+	}
+}
+
+// poll logs a file that cannot be read once, not twice a second.
+func (d *Directory) poll(f *watchedFile) (changed bool) {
+	changed, err := f.poll(d.now())
+	if err != nil {
+		if !f.failing {
+			d.log.Error("cannot read file, what was last read stays in force", "file", f.path, "error", err)
+		}
+		f.failing = true
+		return false
+	}
+	if f.failing && f.candidate == nil {
+		d.log.Info("file can be read again", "file", f.path)
+		f.failing = false
+	}
+	return changed
+}
+
+func (d *Directory) parseUsers() {
+	var problems []problem
+	d.hashes, problems = parseUsers(d.users.content)
+	d.log.Info("users file read", "file", d.users.path, "users", len(d.hashes))
+	for _, p := range problems {
+		fix := "correct or remove the line"
+		if p.rehash {
+			fix = fmt.Sprintf("formulary passwd %s USER", d.users.path)
+		}
+		d.log.Error("line of the users file refused",
+			"file", d.users.path, "line", p.line, "user", p.user, "reason", p.reason, "fix", fix)
+	}
+}
+
+func (d *Directory) parseGroups() {
+	if d.groups == nil {
+		return
+	}
+	var problems []problem
+	d.groupsOf, problems = parseGroups(d.groups.content)
+	d.log.Info("groups file read", "file", d.groups.path, "users", len(d.groupsOf))
+	for _, p := range problems {
+		d.log.Error("line of the groups file refused", "file", d.groups.path, "line", p.line,
+			"reason", p.reason, "fix", `write "group: user1 user2"`)
+	}
+}
+
+// publish puts what both files say in force.
+func (d *Directory) publish() {
+	next := &snapshot{accounts: make(map[string]account, len(d.hashes))}
+	topCost := 0
+	for user, h := range d.hashes {
+		identity := Identity{Name: user, groups: d.groupsOf[user]}
+		next.accounts[user] = account{hash: h.hash, cost: h.cost, identity: identity}
+		topCost = max(topCost, h.cost)
+	}
+	if topCost == 0 {
+		topCost = emptyFileCost
+	}
+	next.dummy = account{hash: dummyHash(topCost), cost: topCost}
+	d.current.Store(next)
+}
+
+// watchedFile is a file as it was last read, and what polls have seen since.
+type watchedFile struct {
+	path    string
+	content []byte
+	version os.FileInfo // of content
+	readAt  time.Time   // when version was first read
+
+	candidate os.FileInfo // what the last poll saw, if that was not version
+	polls     int         // how many polls in a row saw something else than version
+	failing   bool        // and logged
+}
+
+func openWatched(path string, now time.Time) (*watchedFile, error) {
+	content, version, err := readRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	return &watchedFile{path: path, content: content, version: version, readAt: now}, nil
+}
+
+// poll says whether there is new content. With an error, the old stays.
+func (f *watchedFile) poll(now time.Time) (changed bool, err error) {
+	seen, err := statRegular(f.path)
+	if err != nil {
+		f.candidate, f.polls = nil, 0
+		return false, err
+	}
+	if sameVersion(seen, f.version) {
+		f.candidate, f.polls = nil, 0
+		if now.Sub(f.readAt) >= racyWindow {
+			return false, nil
+		}
+		// A second write within the grain of the time stamp would not show, and
+		// a new hash has the length of the old one. So look inside until no such
+		// write can be. The time of reading is ours and later than that of the
+		// file, which another machine's clock may have set.
+		return f.take(seen, now)
+	}
+	f.polls++
+	settled := f.candidate != nil && sameVersion(seen, f.candidate)
+	f.candidate = seen
+	if !settled && f.polls < maxPolls {
+		return false, nil
+	}
+	return f.take(seen, now)
+}
+
+// take reads the file if it still is as seen; otherwise the next poll decides.
+func (f *watchedFile) take(seen os.FileInfo, now time.Time) (changed bool, err error) {
+	content, version, err := readRegular(f.path)
+	if err != nil {
+		f.candidate, f.polls = nil, 0
+		return false, err
+	}
+	if !sameVersion(version, seen) {
+		return false, nil
+	}
+	if !sameVersion(version, f.version) {
+		f.version, f.readAt = version, now
+	}
+	f.candidate, f.polls = nil, 0
+	changed = !bytes.Equal(content, f.content)
+	f.content = content
+	return changed, nil
+}
+
+func sameVersion(a, b os.FileInfo) bool {
+	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
+}
+
+// statRegular refuses what is not a file: opening a pipe would block.
+func statRegular(path string) (os.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	return info, nil
+}
+
+func readRegular(path string) ([]byte, os.FileInfo, error) {
+	if _, err := statRegular(path); err != nil {
+		return nil, nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	// The version comes from the open file, before the content: a write in
+	// between makes the version look old, and the next poll reads again.
+	version, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	content, err := io.ReadAll(file)
+	return content, version, err
+}

@@ -1,0 +1,255 @@
+package auth
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func (f *fixture) knows(user string) bool {
+	_, ok := f.current.Load().accounts[user]
+	return ok
+}
+
+// setTime gives a file a modification time, as a write at that time would.
+func setTime(t *testing.T, file string, at time.Time) {
+	t.Helper()
+	if err := os.Chtimes(file, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWatchTakesChangesWithinTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "", "")
+		f.now = time.Now
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			f.Watch(ctx)
+			close(ended)
+		}()
+		for _, user := range []string{"alice", "bob"} {
+			writeFile(t, f.users, userLine(user, "sesame"))
+			<-time.After(2 * time.Second)
+			synctest.Wait()
+			if !f.knows(user) {
+				t.Errorf("%s is not known after two seconds", user)
+			}
+		}
+		cancel()
+		<-ended
+	})
+}
+
+func TestChangeIsTakenWhenTwoPollsAgree(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	writeFile(t, f.users, "") // truncated, and about to be written
+	f.Reload()
+	if !f.knows("alice") {
+		t.Fatal("a truncated file was taken at once")
+	}
+	writeFile(t, f.users, userLine("alice", "sesame")+"bob:")
+	f.Reload()
+	if !f.knows("alice") {
+		t.Fatal("a file was taken that changed between two polls")
+	}
+	writeFile(t, f.users, userLine("alice", "sesame")+userLine("bob", "sesame"))
+	f.Reload()
+	if f.knows("bob") {
+		t.Fatal("a file was taken that changed between two polls")
+	}
+	if f.Reload(); !f.knows("bob") {
+		t.Error("a settled file was not taken")
+	}
+}
+
+func TestChangeIsTakenAfterFourPollsAtTheLatest(t *testing.T) {
+	f := newFixture(t, "", "")
+	content := userLine("alice", "sesame")
+	for i := range 4 {
+		if f.knows("alice") {
+			t.Fatalf("taken after %d polls", i)
+		}
+		content += "# more\n"
+		writeFile(t, f.users, content)
+		f.Reload()
+	}
+	if !f.knows("alice") {
+		t.Error("a file that never rests was not taken")
+	}
+}
+
+func TestSettledEmptyFileIsTaken(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
+	f.replace(f.users, "")
+	if f.knows("alice") {
+		t.Error("alice is still known")
+	}
+}
+
+// Two writes in the same tick of a coarse clock, with hashes of one length.
+func TestSecondWriteWithinTheGrainOfTheTimeStamp(t *testing.T) {
+	f := newFixture(t, userLine("alice", "first"), "")
+	stamp := f.time
+	setTime(t, f.users, stamp)
+	f.Reload()
+	f.Reload()
+
+	writeFile(t, f.users, userLine("alice", "other"))
+	setTime(t, f.users, stamp)
+	f.time = f.time.Add(racyWindow - time.Millisecond)
+	f.Reload()
+	f.wantLogin("alice", "other", home)
+	f.wantBad("alice", "first", home)
+
+	// Later no such write can be, and looking inside would be a waste.
+	f.time = f.time.Add(time.Millisecond)
+	writeFile(t, f.users, userLine("alice", "third"))
+	setTime(t, f.users, stamp)
+	f.Reload()
+	f.wantLogin("alice", "other", home)
+}
+
+// Size, time and identity of the file: a change of any one of them counts.
+func TestEveryKindOfChangeIsSeen(t *testing.T) {
+	overwrite := func(t *testing.T, file, content string, stamp time.Time) {
+		writeFile(t, file, content)
+		setTime(t, file, stamp)
+	}
+	for name, change := range map[string]func(t *testing.T, file string, stamp time.Time){
+		"size": func(t *testing.T, file string, stamp time.Time) {
+			overwrite(t, file, userLine("alice", "other")+"# more\n", stamp)
+		},
+		"time": func(t *testing.T, file string, stamp time.Time) {
+			overwrite(t, file, userLine("alice", "other"), stamp.Add(-time.Hour))
+		},
+		"identity": func(t *testing.T, file string, stamp time.Time) {
+			overwrite(t, file+".new", userLine("alice", "other"), stamp)
+			if err := os.Rename(file+".new", file); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, userLine("alice", "first"), "")
+			stamp := f.time
+			setTime(t, f.users, stamp)
+			f.Reload()
+			f.Reload()
+			f.time = f.time.Add(time.Hour)
+			change(t, f.users, stamp)
+			f.Reload()
+			f.Reload()
+			f.wantLogin("alice", "other", home)
+		})
+	}
+}
+
+// A mounted ConfigMap: the file is a link through a folder that is a link,
+// and the latter is swapped.
+func TestSymlinkSwap(t *testing.T) {
+	dir := t.TempDir()
+	for version, user := range map[string]string{"v1": "alice", "v2": "bob"} {
+		if err := os.Mkdir(filepath.Join(dir, version), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, version, "users"), userLine(user, "sesame"))
+	}
+	link := func(to, name string) {
+		t.Helper()
+		if err := os.Symlink(to, filepath.Join(dir, "tmp")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "tmp"), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("v1", "..data")
+	link(filepath.Join("..data", "users"), "users")
+	d, err := Open(Options{UsersFile: filepath.Join(dir, "users")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{Directory: d}
+	link("v2", "..data")
+	d.Reload()
+	d.Reload()
+	if f.knows("alice") || !f.knows("bob") {
+		t.Error("the swap was not noticed")
+	}
+}
+
+func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
+	for _, file := range []string{f.users, f.groups} {
+		if err := os.Rename(file, file+".away"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		f.Reload()
+		f.time = f.time.Add(pollInterval)
+	}
+	id, err := f.Authenticate(t.Context(), "alice", "sesame", home)
+	if err != nil || !id.InGroup("staff") {
+		t.Errorf("got %v, %v", id, err)
+	}
+	if got := strings.Count(f.logs.String(), "cannot read file"); got != 2 {
+		t.Errorf("logged %d times, want once for each file:\n%s", got, f.logs)
+	}
+
+	writeFile(t, f.users, userLine("bob", "sesame"))
+	writeFile(t, f.groups, "staff: bob\n")
+	f.Reload()
+	f.Reload()
+	if id, err := f.Authenticate(t.Context(), "bob", "sesame", home); err != nil || !id.InGroup("staff") {
+		t.Errorf("after the files are back: got %v, %v", id, err)
+	}
+	if err := os.Remove(f.users); err != nil {
+		t.Fatal(err)
+	}
+	f.Reload()
+	if got := strings.Count(f.logs.String(), "cannot read file"); got != 3 {
+		t.Errorf("a second outage makes %d log lines, want 3:\n%s", got, f.logs)
+	}
+}
+
+func (f *fixture) wantLoggedOnce(message string) {
+	f.t.Helper()
+	if got := strings.Count(f.logs.String(), message); got != 1 {
+		f.t.Errorf("logged %d times, want once:\n%s", got, f.logs)
+	}
+}
+
+func TestFolderInPlaceOfTheFileIsLoggedOnce(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	if err := os.Remove(f.users); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(f.users, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		f.Reload()
+	}
+	f.wantLoggedOnce("cannot read file")
+	if !f.knows("alice") {
+		t.Error("alice is not known any more")
+	}
+}
+
+func TestUnchangedFileIsNotLoggedAgain(t *testing.T) {
+	f := newFixture(t, "old:$apr1$a$b\n", "")
+	before := f.logs.String()
+	setTime(t, f.users, f.time.Add(-time.Hour)) // touched only
+	f.Reload()
+	f.Reload()
+	if got := f.logs.String(); got != before {
+		t.Errorf("new log lines:\n%s", strings.TrimPrefix(got, before))
+	}
+}

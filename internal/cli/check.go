@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/pages"
+)
+
+func checkCommand(streams Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "say what is wrong on the pages",
+		ArgsUsage: "DIR|FILE…",
+		Description: "Reads page files (.md, .xml, .wiki), and directories of them, and prints each problem with its place.\n" +
+			"The exit status is 1 if there is any error; warnings alone leave it 0.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "strict", Usage: "treat warnings as errors", Sources: env("strict")},
+		},
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			if !cmd.Args().Present() {
+				return &usageError{errors.New("check takes page files or directories"), "check --help"}
+			}
+			out := bufio.NewWriter(streams.Out)
+			c := checker{out: out, owners: map[int64]string{}}
+			for _, arg := range cmd.Args().Slice() {
+				c.path(arg)
+			}
+			c.summary()
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			if c.errors > 0 || (cmd.Bool("strict") && c.warnings > 0) {
+				return errFailed
+			}
+			return nil
+		},
+	}
+}
+
+// checker gathers and prints what is found.
+type checker struct {
+	out                  io.Writer
+	owners               map[int64]string // which file has a page id
+	pages, forms, fields int
+	errors, warnings     int
+}
+
+func (c *checker) path(path string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		c.cannotRead(err)
+		return
+	}
+	if !info.IsDir() {
+		c.file(path)
+		return
+	}
+	files, err := pages.Find(path)
+	if err != nil {
+		c.cannotRead(err)
+		return
+	}
+	for _, f := range files {
+		c.file(f)
+	}
+}
+
+func (c *checker) cannotRead(err error) {
+	c.errors++
+	_, _ = fmt.Fprintf(c.out, "error: %v\n", err)
+}
+
+func (c *checker) file(path string) {
+	page, source, err := pages.Read(path)
+	if err != nil {
+		c.cannotRead(err)
+		return
+	}
+	c.pages++
+	for _, b := range page.Blocks {
+		if b.Form != nil {
+			c.forms++
+			c.fields += len(b.Form.Fields)
+		}
+	}
+	problems := page.Problems
+	if first, taken := c.owners[page.ID]; taken && page.ID != 0 && first != path {
+		problems = append([]markup.Problem{{
+			Line: 1, Column: 1, Severity: markup.Error,
+			Message: fmt.Sprintf("page id %d is already taken by %s, which stands", page.ID, first),
+			Hint:    "give one of them another id",
+		}}, problems...)
+	} else {
+		c.owners[page.ID] = path
+	}
+	lines := sourceLines(source)
+	for _, p := range problems {
+		c.problem(path, lines, p)
+	}
+}
+
+// problem prints as a compiler would: place, what is wrong, what would be
+// right, and the line with a caret below the place.
+func (c *checker) problem(path string, lines []string, p markup.Problem) {
+	if p.Severity == markup.Error {
+		c.errors++
+	} else {
+		c.warnings++
+	}
+	_, _ = fmt.Fprintf(c.out, "%s:%d:%d: %s: %s", path, p.Line, p.Column, p.Severity, p.Message)
+	if p.Hint != "" {
+		_, _ = fmt.Fprintf(c.out, "; %s", p.Hint)
+	}
+	_, _ = fmt.Fprintln(c.out)
+	if p.Line > len(lines) {
+		return
+	}
+	text, caret := excerpt(lines[p.Line-1], p.Column)
+	_, _ = fmt.Fprintf(c.out, "%5d | %s\n      | %s^\n", p.Line, text, caret)
+}
+
+// excerptRunes is about what fits beside the line number on a terminal.
+const excerptRunes = 100
+
+// excerpt cuts a long line around the column, and returns the white space that
+// brings a caret below it. Tabs stay tabs, so that both lines indent alike;
+// what a terminal would act upon is shown as a replacement character.
+func excerpt(line string, column int) (text, caret string) {
+	runes := []rune(line)
+	column = min(max(column, 1), len(runes)+1)
+	if len(runes) > excerptRunes {
+		start := max(0, min(column-1-excerptRunes/2, len(runes)-excerptRunes))
+		runes, column = runes[start:start+excerptRunes], column-start
+	}
+	for i, r := range runes {
+		if r != '\t' && (r < ' ' || r == 0x7f || (0x80 <= r && r < 0xa0)) {
+			runes[i] = '\uFFFD'
+		}
+	}
+	var pad strings.Builder
+	for _, r := range runes[:column-1] {
+		if r != '\t' {
+			r = ' '
+		}
+		pad.WriteRune(r)
+	}
+	return string(runes), pad.String()
+}
+
+func sourceLines(source []byte) []string {
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(source), "\ufeff"))
+	return strings.Split(text, "\n")
+}
+
+func (c *checker) summary() {
+	_, _ = fmt.Fprintf(c.out, "%s, %s, %s: %s, %s\n",
+		count(c.pages, "page"), count(c.forms, "form"), count(c.fields, "field"),
+		count(c.errors, "error"), count(c.warnings, "warning"))
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,83 @@
+// Package cli is the command line: a file per command. It is the one place
+// that picks an engine and puts the parts together.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+)
+
+// Streams are what a command reads from and writes to.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// errFailed ends a command that has said itself what is wrong.
+var errFailed = errors.New("failed")
+
+// Run runs the command line and returns the exit status: 0, 1 for a failure,
+// 2 for a call that makes no sense.
+func Run(ctx context.Context, args []string, streams Streams) int {
+	err := newRoot(streams).Run(ctx, args)
+	var usage *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		_, _ = fmt.Fprintf(streams.Err, "formulary: %v\nRun 'formulary %s' to see how it is called.\n", err, usage.help)
+		return 2
+	case !errors.Is(err, errFailed):
+		_, _ = fmt.Fprintf(streams.Err, "formulary: %v\n", err)
+	}
+	return 1
+}
+
+// usageError is a call that makes no sense.
+type usageError struct {
+	cause error
+	help  string // the arguments that show the right help
+}
+
+func (e *usageError) Error() string { return e.cause.Error() }
+func (e *usageError) Unwrap() error { return e.cause }
+
+func newRoot(streams Streams) *cli.Command {
+	root := &cli.Command{
+		Name:  "formulary",
+		Usage: "forms on wiki pages, and the submissions that people make to them",
+		Commands: []*cli.Command{
+			serveCommand(streams), checkCommand(streams), passwdCommand(streams), versionCommand(streams),
+		},
+		Reader: streams.In, Writer: streams.Out, ErrWriter: streams.Err,
+		EnableShellCompletion: true,
+		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // Run decides
+		OnUsageError:          usage("--help"),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return &usageError{fmt.Errorf("there is no command %q", cmd.Args().First()), "--help"}
+			}
+			return cli.ShowRootCommandHelp(cmd)
+		},
+	}
+	for _, c := range root.Commands {
+		c.OnUsageError = usage(c.Name + " --help")
+	}
+	return root
+}
+
+func usage(help string) cli.OnUsageErrorFunc {
+	return func(_ context.Context, _ *cli.Command, err error, _ bool) error {
+		return &usageError{err, help}
+	}
+}
+
+// env names the environment variable of a flag.
+func env(flag string) cli.ValueSourceChain {
+	return cli.EnvVars("FORMULARY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")))
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+
+	"github.com/formulary/formulary/internal/auth"
+)
+
+func passwdCommand(streams Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "passwd",
+		Usage:     "add a user or change a password",
+		ArgsUsage: "FILE USER",
+		Description: "Writes USER with a bcrypt hash into the htpasswd file FILE, which is made if it is not there.\n" +
+			"Asks for the password on a terminal; otherwise reads one line from standard input.\n" +
+			"A running server takes the change within two seconds.",
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			if cmd.Args().Len() != 2 {
+				return &usageError{errors.New("passwd takes a file and a user name"), "passwd --help"}
+			}
+			file, user := cmd.Args().Get(0), cmd.Args().Get(1)
+			password, err := askPassword(streams, user)
+			if err != nil {
+				return err
+			}
+			if err := auth.SetPassword(file, user, password); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(streams.Err, "password of %s set in %s\n", user, file)
+			return err
+		},
+	}
+}
+
+func askPassword(streams Streams, user string) (string, error) {
+	if f, ok := streams.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return askTwice(streams.Err, f, user)
+	}
+	line, err := bufio.NewReader(streams.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read password: %w", err)
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+func askTwice(out io.Writer, terminal *os.File, user string) (string, error) {
+	first, err := askOnce(out, terminal, "New password for "+user+": ")
+	if err != nil {
+		return "", err
+	}
+	second, err := askOnce(out, terminal, "The same again: ")
+	if err != nil {
+		return "", err
+	}
+	if first != second {
+		return "", errors.New("the two passwords differ; nothing was changed")
+	}
+	return first, nil
+}
+
+func askOnce(out io.Writer, terminal *os.File, prompt string) (string, error) {
+	_, _ = fmt.Fprint(out, prompt)
+	password, err := term.ReadPassword(int(terminal.Fd()))
+	_, _ = fmt.Fprintln(out)
+	if err != nil {
+		return "", fmt.Errorf("read password: %w", err)
+	}
+	return string(password), nil
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/formulary/formulary/internal/api"
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/server"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store/sqlite"
+)
+
+func serveCommand(streams Streams) *cli.Command {
+	return &cli.Command{
+		Name:  "serve",
+		Usage: "serve the forms of a directory of pages",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "address to listen on", Sources: env("listen")},
+			&cli.StringFlag{Name: "pages", Required: true, Usage: "directory of wiki pages (.md, .xml, .wiki)", Sources: env("pages")},
+			&cli.StringFlag{Name: "users", Required: true, Usage: "htpasswd file of users (see 'formulary passwd')", Sources: env("users")},
+			&cli.StringFlag{Name: "groups", Usage: "Apache-style group file", Sources: env("groups")},
+			&cli.StringFlag{Name: "data", Required: true, Usage: "directory that holds the database; made if it is not there", Sources: env("data")},
+			&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain (PEM); read again when it changes", Sources: env("tls-cert")},
+			&cli.StringFlag{Name: "tls-key", Usage: "private key of the certificate (PEM)", Sources: env("tls-key")},
+			&cli.StringSliceFlag{
+				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For is believed",
+				Sources: env("trusted-proxies"),
+			},
+			&cli.Int64Flag{Name: "max-body", Value: api.DefaultMaxBody, Usage: "largest request body, in bytes", Sources: env("max-body")},
+			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request", Sources: env("access-log")},
+			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
+			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
+			&cli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics, without credentials", Sources: env("metrics")},
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return &usageError{fmt.Errorf("serve takes no argument, but got %q", cmd.Args().First()), "serve --help"}
+			}
+			log, err := newLogger(streams, cmd.String("log-format"), cmd.String("log-level"))
+			if err != nil {
+				return err
+			}
+			proxies, err := parsePrefixes(cmd.StringSlice("trusted-proxies"))
+			if err != nil {
+				return err
+			}
+			return serve(ctx, cmd, log, proxies)
+		},
+	}
+}
+
+func newLogger(streams Streams, format, level string) (*slog.Logger, error) {
+	var opts slog.HandlerOptions
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, &usageError{fmt.Errorf("--log-level %q: use debug, info, warn or error", level), "serve --help"}
+	}
+	opts.Level = l
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(streams.Err, &opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(streams.Err, &opts)), nil
+	default:
+		return nil, &usageError{fmt.Errorf("--log-format %q: use text or json", format), "serve --help"}
+	}
+}
+
+func parsePrefixes(list []string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, s := range list {
+		s = strings.TrimSpace(s)
+		prefix, err := netip.ParsePrefix(s)
+		if err != nil {
+			addr, addrErr := netip.ParseAddr(s)
+			if addrErr != nil {
+				return nil, &usageError{fmt.Errorf("--trusted-proxies %q: use an address or a prefix such as 10.0.0.0/8", s), "serve --help"}
+			}
+			prefix = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	return prefixes, nil
+}
+
+// anonymousKeyFile is the name, within the data directory, of the key that
+// holds anonymous submitters to one submission each.
+const anonymousKeyFile = "anonymous.key"
+
+// serve puts the parts together and runs until ctx ends.
+func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []netip.Prefix) (err error) {
+	users, err := auth.Open(auth.Options{UsersFile: cmd.String("users"), GroupsFile: cmd.String("groups"), Logger: log})
+	if err != nil {
+		return err
+	}
+	source, err := pages.OpenDirectory(cmd.String("pages"), log)
+	if err != nil {
+		return err
+	}
+	store, err := sqlite.Open(ctx, cmd.String("data"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	key, err := service.LoadOnceKey(filepath.Join(cmd.String("data"), anonymousKeyFile))
+	if err != nil {
+		return err
+	}
+	svc := service.New(source, store, key, time.Now)
+	opts := server.Options{
+		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
+		TrustedProxies: proxies, Ready: svc.Ready, Logger: log, AccessLog: cmd.Bool("access-log"),
+		Handler: api.New(api.Options{Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body")}).Handler(),
+	}
+	if cmd.Bool("metrics") {
+		opts.Metrics = server.NewMetrics()
+	}
+	srv, err := server.New(opts)
+	if err != nil {
+		return err
+	}
+	pageCount, formCount := source.Counts()
+	log.Info("serving", "url", srv.URL(), "version", Version(), "pages", pageCount, "forms", formCount)
+	return runWith(ctx, srv.Run, users.Watch, source.Watch)
+}
+
+// runWith runs main with background tasks beside it, and waits for all to end.
+func runWith(ctx context.Context, main func(context.Context) error, background ...func(context.Context)) error {
+	backgroundCtx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	for _, task := range background {
+		wg.Go(func() { task(backgroundCtx) })
+	}
+	err := main(ctx)
+	stop()
+	wg.Wait()
+	return err
+}

@@ -1,0 +1,189 @@
+package forms
+
+import (
+	"slices"
+	"strings"
+)
+
+// Operator compares a field's value with a rule's.
+type Operator string
+
+// The operators a page author may write.
+const (
+	Equals      Operator = "equals"
+	NotEquals   Operator = "not-equals"
+	InList      Operator = "one-of"
+	Contains    Operator = "contains"
+	Empty       Operator = "empty"
+	NotEmpty    Operator = "not-empty"
+	GreaterThan Operator = "greater-than"
+	LessThan    Operator = "less-than"
+)
+
+// Operators lists every operator in the order the documentation names them.
+var Operators = []Operator{Equals, NotEquals, InList, Contains, Empty, NotEmpty, GreaterThan, LessThan}
+
+// Match says how the rules of a condition combine.
+type Match string
+
+// A condition holds when all, or any, of its rules do.
+const (
+	MatchAll Match = "all"
+	MatchAny Match = "any"
+)
+
+// Condition says when a field or section shows. The zero value of a field's
+// pointer to it means always.
+type Condition struct {
+	Match Match
+	Rules []Rule // never empty
+}
+
+// Rule compares one field's value. Value holds the list of InList joined with
+// Separator, and is empty for Empty and NotEmpty.
+type Rule struct {
+	FieldID  string
+	Operator Operator
+	Value    string
+}
+
+// Holds reports whether the rule holds for the value of field f.
+func (r Rule) Holds(f *Field, value string) bool {
+	switch r.Operator {
+	case Equals:
+		return value == r.Value
+	case NotEquals:
+		return value != r.Value
+	case InList:
+		return slices.Contains(strings.Split(r.Value, Separator), value)
+	case Contains:
+		if f.MultiValue() {
+			return slices.Contains(strings.Split(value, Separator), r.Value)
+		}
+		return strings.Contains(value, r.Value)
+	case Empty:
+		return isBlank(value)
+	case NotEmpty:
+		return !isBlank(value)
+	case GreaterThan:
+		c, ok := compareOrdered(value, r.Value)
+		return ok && c > 0
+	case LessThan:
+		c, ok := compareOrdered(value, r.Value)
+		return ok && c < 0
+	default:
+		return false
+	}
+}
+
+// compareOrdered compares two decimals, or two days. Anything else has no order.
+func compareOrdered(a, b string) (order int, ok bool) {
+	switch {
+	case isDecimal(a) && isDecimal(b):
+		return compareDecimals(a, b), true
+	case isDay(a) && isDay(b):
+		return strings.Compare(a, b), true // yyyy-MM-dd sorts as text
+	default:
+		return 0, false
+	}
+}
+
+// Ordered reports whether a value can stand on either side of greater-than and less-than.
+func Ordered(value string) bool { return isDecimal(value) || isDay(value) }
+
+// compareDecimals compares by digits instead of by parsed number: a value may
+// be as long as a request body, and must neither lose precision nor take
+// quadratic time.
+func compareDecimals(a, b string) int {
+	negA, negB := isNegative(a), isNegative(b)
+	if negA != negB {
+		if negA {
+			return -1
+		}
+		return 1
+	}
+	c := compareMagnitudes(strings.TrimPrefix(a, "-"), strings.TrimPrefix(b, "-"))
+	if negA {
+		return -c
+	}
+	return c
+}
+
+// isNegative is false for -0 in all its spellings.
+func isNegative(decimal string) bool {
+	return strings.HasPrefix(decimal, "-") && strings.Trim(decimal, "-0.") != ""
+}
+
+func compareMagnitudes(a, b string) int {
+	wholeA, fracA, _ := strings.Cut(a, ".")
+	wholeB, fracB, _ := strings.Cut(b, ".")
+	wholeA, wholeB = strings.TrimLeft(wholeA, "0"), strings.TrimLeft(wholeB, "0")
+	if len(wholeA) != len(wholeB) {
+		return len(wholeA) - len(wholeB)
+	}
+	if c := strings.Compare(wholeA, wholeB); c != 0 {
+		return c
+	}
+	return strings.Compare(strings.TrimRight(fracA, "0"), strings.TrimRight(fracB, "0"))
+}
+
+// Visible tells, by rank, which fields show for the given values, also by
+// rank. A hidden field counts as empty for the conditions that look at it, whatever is stored
+// for it: nobody can see the answer that would keep a later field open.
+func (f *Form) Visible(values []string) []bool {
+	v := visibility{form: f, values: values, state: make([]visState, len(f.Fields))}
+	shown := make([]bool, len(f.Fields))
+	for i := range f.Fields {
+		shown[i] = v.shows(i)
+	}
+	return shown
+}
+
+type visState byte
+
+const (
+	visUnknown visState = iota
+	visShown
+	visHidden
+)
+
+type visibility struct {
+	form   *Form
+	values []string
+	state  []visState
+}
+
+func (v *visibility) shows(rank int) bool {
+	c := v.form.Fields[rank].Condition
+	if c == nil {
+		return true
+	}
+	if v.state[rank] == visUnknown {
+		v.state[rank] = visHidden // ends the walk, should a cycle ever get past the parser
+		if v.holds(c) {
+			v.state[rank] = visShown
+		}
+	}
+	return v.state[rank] == visShown
+}
+
+func (v *visibility) holds(c *Condition) bool {
+	for _, r := range c.Rules {
+		if v.ruleHolds(r) == (c.Match == MatchAny) {
+			return c.Match == MatchAny
+		}
+	}
+	return c.Match != MatchAny
+}
+
+func (v *visibility) ruleHolds(r Rule) bool {
+	field, rank := v.form.Field(r.FieldID)
+	if field == nil {
+		return false
+	}
+	value := ""
+	if v.shows(rank) {
+		value = v.values[rank]
+	}
+	return r.Holds(field, value)
+}

@@ -1,0 +1,125 @@
+package forms
+
+import (
+	"crypto/sha1" //nolint:gosec // UUIDv5 is defined over SHA-1; nothing secret depends on it
+	"encoding/hex"
+	"slices"
+	"strconv"
+)
+
+// FieldType says how a field is shown and filled in.
+type FieldType string
+
+// The field types a page author may write.
+const (
+	Textfield FieldType = "textfield"
+	Textbox   FieldType = "textbox"
+	Dropdown  FieldType = "dropdown"
+	Radio     FieldType = "radio"
+	Checkbox  FieldType = "checkbox"
+	Date      FieldType = "date"
+	Status    FieldType = "status"
+	File      FieldType = "file"
+)
+
+// FieldTypes lists every field type in the order the documentation names them.
+var FieldTypes = []FieldType{Textfield, Textbox, Dropdown, Radio, Checkbox, Date, Status, File}
+
+// Validation names the rule that a field's value must follow; the zero value is none.
+type Validation string
+
+// The validations. OneOf and AnyOf follow from a field's options; the others
+// are chosen by the author or by the field's type.
+const (
+	NoValidation Validation = ""
+	OneOf        Validation = "one-of"
+	AnyOf        Validation = "any-of"
+	Numeric      Validation = "numeric"
+	Alpha        Validation = "alpha"
+	Email        Validation = "email"
+	DateOnly     Validation = "date"
+	FileName     Validation = "file"
+)
+
+// Validations lists what an author may write after "validate:".
+var Validations = []Validation{Numeric, Alpha, Email, DateOnly, FileName}
+
+// Separator joins the values of a multi-value field for storage.
+const Separator = ";"
+
+// Form is one form on one page.
+type Form struct {
+	ID            string
+	PageID        int64
+	MacroID       string
+	Anonymous     bool
+	OneSubmission bool
+	Fields        []Field // in rank order: a field's rank is its index
+	Conditions    []PlacedCondition
+}
+
+// PlacedCondition is a condition together with the macro id of the field or
+// section that carries it.
+type PlacedCondition struct {
+	MacroID   string
+	Condition Condition
+}
+
+// Field is one field of a form.
+type Field struct {
+	ID         string
+	Type       FieldType
+	Label      string
+	MacroID    string
+	Required   bool
+	Validation Validation
+	Options    []string
+	Condition  *Condition // its own, or that of its section; nil when it always shows
+}
+
+// MultiValue reports whether the field takes several values at once.
+func (f *Field) MultiValue() bool { return f.Type == Checkbox }
+
+// Field returns the field with the given id and its rank, or nil and -1.
+// Forms are small, so that a walk beats a map that would have to be kept in step.
+func (f *Form) Field(id string) (*Field, int) {
+	i := slices.IndexFunc(f.Fields, func(x Field) bool { return x.ID == id })
+	if i < 0 {
+		return nil, -1
+	}
+	return &f.Fields[i], i
+}
+
+// macroNamespace is the UUIDv5 namespace of all macro ids that Formulary
+// derives. It must never change: integrators keep macro ids.
+var macroNamespace = [16]byte{
+	0x6f, 0x52, 0x1b, 0x0e, 0x3d, 0x7a, 0x4c, 0x55, 0x9b, 0x2f, 0x84, 0x10, 0xc6, 0xe3, 0x5a, 0x71,
+}
+
+// FormMacroID derives a stable macro id for a form whose host gives it none.
+func FormMacroID(pageID int64, formID string) string {
+	return uuidV5(strconv.FormatInt(pageID, 10) + "/" + formID)
+}
+
+// FieldMacroID derives a stable macro id for a field.
+func FieldMacroID(pageID int64, formID, fieldID string) string {
+	return uuidV5(strconv.FormatInt(pageID, 10) + "/" + formID + "/field/" + fieldID)
+}
+
+// SectionMacroID derives a stable macro id for a section. Sections and fields
+// have names of their own, so the two never collide.
+func SectionMacroID(pageID int64, formID, section string) string {
+	return uuidV5(strconv.FormatInt(pageID, 10) + "/" + formID + "/section/" + section)
+}
+
+// uuidV5 is RFC 9562, section 5.5.
+func uuidV5(name string) string {
+	h := sha1.New() //nolint:gosec // see the import
+	h.Write(macroNamespace[:])
+	h.Write([]byte(name))
+	u := h.Sum(nil)[:16]
+	u[6] = u[6]&0x0f | 0x50
+	u[8] = u[8]&0x3f | 0x80
+	s := hex.EncodeToString(u)
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}

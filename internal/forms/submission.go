@@ -1,0 +1,179 @@
+package forms
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Submission is what one person sent to one form.
+type Submission struct {
+	ID       int64
+	PageID   int64
+	FormID   string
+	Created  time.Time // to the millisecond
+	Username string    // "" on an anonymous form
+	Entries  Entries
+}
+
+// Entry is the stored value of one field. ID is 0 until the store assigns it.
+type Entry struct {
+	ID      int64
+	FieldID string
+	Value   string
+}
+
+// Answer is what a caller sends for one field: a text, or a list of texts.
+type Answer struct {
+	FieldID string
+	Value   string
+	List    []string // what was sent as a list; Value is unused then
+	IsList  bool
+	Problem string // what was wrong with the way it was sent; "" when nothing was
+}
+
+// text is the value as it is stored.
+func (a Answer) text() string {
+	if a.IsList {
+		return strings.Join(a.List, Separator)
+	}
+	return a.Value
+}
+
+// problem tells what is wrong with the answer's shape for field f, or "".
+func (a Answer) problem(f *Field) string {
+	switch {
+	case a.Problem != "":
+		return a.Problem
+	case a.IsList && !f.MultiValue():
+		return "must be a single text, not a list"
+	case a.IsList && slices.ContainsFunc(a.List, func(s string) bool { return strings.Contains(s, Separator) }):
+		return `must not contain ";" within a value of the list`
+	case !storable(a.text()):
+		return "must be valid text without NUL characters"
+	default:
+		return ""
+	}
+}
+
+// draft collects a record's values by rank while it is checked.
+type draft struct {
+	form    *Form
+	values  []string // merged: stored, overlaid with sent
+	sent    []bool
+	invalid Invalid
+}
+
+func (f *Form) newDraft() *draft {
+	return &draft{form: f, values: make([]string, len(f.Fields)), sent: make([]bool, len(f.Fields))}
+}
+
+// take lays the answers over the draft. unknown decides what to say of an
+// answer to a field that the form does not have; "" passes it over.
+func (d *draft) take(answers []Answer, unknown func(Answer) string) {
+	for _, a := range answers {
+		field, rank := d.form.Field(a.FieldID)
+		if field == nil {
+			if msg := unknown(a); msg != "" {
+				d.invalid.Add(a.FieldID, msg)
+			}
+			continue
+		}
+		if msg := a.problem(field); msg != "" {
+			d.invalid.Add(a.FieldID, msg)
+			continue
+		}
+		d.values[rank], d.sent[rank] = a.text(), true
+	}
+}
+
+// NewEntries checks the answers of a new submission and returns its entries in
+// rank order. Every field at fault is reported at once, as an *Invalid.
+// Answers to hidden fields are dropped.
+func (f *Form) NewEntries(answers []Answer) ([]Entry, error) {
+	d := f.newDraft()
+	d.take(answers, func(Answer) string { return MsgUnknownField })
+	entries := make([]Entry, 0, len(answers))
+	for rank, shown := range f.Visible(d.values) {
+		field := &f.Fields[rank]
+		if !shown {
+			continue
+		}
+		if msg := field.check(d.values[rank]); msg != "" {
+			d.invalid.Add(field.ID, msg)
+		}
+		if d.sent[rank] {
+			entries = append(entries, Entry{FieldID: field.ID, Value: d.values[rank]})
+		}
+	}
+	if err := d.invalid.Err(); err != nil {
+		return nil, err
+	}
+	return entries, nil
+}
+
+// Merge lays answers over stored entries: fields that are not sent keep their
+// values and entry ids. The merged record decides what shows; answers to
+// hidden fields are dropped and what is stored for them stays. A field that is
+// neither sent nor brought to light by this merge is not looked at, so that a
+// form that grew stricter does not lock its old submissions.
+func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
+	d := f.newDraft()
+	for _, e := range stored {
+		if _, rank := f.Field(e.FieldID); rank >= 0 {
+			d.values[rank] = e.Value
+		}
+	}
+	shownBefore := f.Visible(d.values)
+	d.take(answers, func(a Answer) string {
+		// What was read may be sent back: an unchanged value of a field that
+		// has left the page is no write.
+		if i := indexEntry(stored, a.FieldID); i >= 0 && a.Problem == "" && stored[i].Value == a.text() {
+			return ""
+		}
+		return MsgUnknownField
+	})
+	shown := f.Visible(d.values)
+	for rank := range f.Fields {
+		field := &f.Fields[rank]
+		revealed := shown[rank] && !shownBefore[rank]
+		if (shown[rank] && d.sent[rank]) || revealed {
+			if msg := field.check(d.values[rank]); msg != "" {
+				d.invalid.Add(field.ID, msg)
+			}
+		}
+	}
+	if err := d.invalid.Err(); err != nil {
+		return nil, err
+	}
+	return d.overlay(stored, shown), nil
+}
+
+// overlay returns the stored entries with the sent, visible values written in:
+// the form's fields in rank order, then those that have left the page.
+func (d *draft) overlay(stored []Entry, shown []bool) []Entry {
+	merged := make([]Entry, 0, len(stored)+len(d.form.Fields))
+	for rank := range d.form.Fields {
+		id := d.form.Fields[rank].ID
+		i := indexEntry(stored, id)
+		write := d.sent[rank] && shown[rank]
+		switch {
+		case i >= 0 && write:
+			merged = append(merged, Entry{ID: stored[i].ID, FieldID: id, Value: d.values[rank]})
+		case i >= 0:
+			merged = append(merged, stored[i])
+		case write:
+			merged = append(merged, Entry{FieldID: id, Value: d.values[rank]})
+		}
+	}
+	for _, e := range stored {
+		if _, rank := d.form.Field(e.FieldID); rank < 0 {
+			merged = append(merged, e)
+		}
+	}
+	return merged
+}
+
+func indexEntry(entries []Entry, fieldID string) int {
+	return slices.IndexFunc(entries, func(e Entry) bool { return e.FieldID == fieldID })
+}

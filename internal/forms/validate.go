@@ -1,0 +1,198 @@
+package forms
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Invalid is what is wrong with a submission that was sent in. It is an error.
+type Invalid struct {
+	Fields map[string]string // field id to a message a person can act on
+	Errors []string          // what is wrong with the submission as a whole
+}
+
+func (e *Invalid) Error() string {
+	return fmt.Sprintf("invalid submission: %d fields at fault, %d general errors", len(e.Fields), len(e.Errors))
+}
+
+// Add records the first message for a field; later ones would only repeat it.
+func (e *Invalid) Add(fieldID, message string) {
+	if e.Fields == nil {
+		e.Fields = map[string]string{}
+	}
+	if _, seen := e.Fields[fieldID]; !seen {
+		e.Fields[fieldID] = message
+	}
+}
+
+// AddError records a general error.
+func (e *Invalid) AddError(message string) { e.Errors = append(e.Errors, message) }
+
+// Err returns e when it holds anything, else nil.
+func (e *Invalid) Err() error {
+	if len(e.Fields) == 0 && len(e.Errors) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Messages that more than one place needs.
+const (
+	MsgRequired     = "is required"
+	MsgUnknownField = "is not a field of this form"
+)
+
+// optionsNamed bounds how many options a message lists: a list of countries
+// helps nobody in an error.
+const optionsNamed = 20
+
+// check returns what is wrong with a value of a visible field, or "".
+func (f *Field) check(value string) string {
+	if value == "" || (f.Required && f.isBlank(value)) {
+		if f.Required {
+			return MsgRequired
+		}
+		return ""
+	}
+	if !f.MultiValue() {
+		return f.checkOne(value)
+	}
+	for part := range strings.SplitSeq(value, Separator) {
+		if msg := f.checkOne(part); msg != "" {
+			return msg
+		}
+	}
+	return ""
+}
+
+// checkOne returns what is wrong with one value, or "".
+func (f *Field) checkOne(value string) string {
+	switch f.Validation {
+	case NoValidation, FileName:
+		return ""
+	case OneOf:
+		if !slices.Contains(f.Options, value) {
+			return "must be one of " + nameOptions(f.Options)
+		}
+	case AnyOf:
+		if !slices.Contains(f.Options, value) {
+			return "must be any of " + nameOptions(f.Options)
+		}
+	case Numeric:
+		if !isDecimal(value) {
+			return "must be a number such as 12 or -3.5"
+		}
+	case Alpha:
+		if !isAlpha(value) {
+			return "must consist of letters only"
+		}
+	case Email:
+		if !isEmail(value) {
+			return "must be an e-mail address such as name@example.org"
+		}
+	case DateOnly:
+		if !isDay(value) {
+			return "must be a date such as 2026-01-31 (yyyy-MM-dd)"
+		}
+	}
+	return ""
+}
+
+// isBlank is true of a list of nothing but blanks, too: it answers no more
+// than an empty one.
+func (f *Field) isBlank(value string) bool {
+	if f.MultiValue() {
+		value = strings.ReplaceAll(value, Separator, "")
+	}
+	return isBlank(value)
+}
+
+func nameOptions(options []string) string {
+	if len(options) > optionsNamed {
+		return fmt.Sprintf("%s, … (%d options)", strings.Join(options[:optionsNamed], ", "), len(options))
+	}
+	return strings.Join(options, ", ")
+}
+
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// isDecimal accepts -?digits[.digits] in ASCII.
+func isDecimal(s string) bool {
+	whole, frac, dot := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	return isDigits(whole) && (!dot || isDigits(frac))
+}
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isAlpha(s string) bool {
+	for _, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsMark(r) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isDay accepts a real calendar day. The length keeps out what time.Parse is
+// lenient about; the calendar has no year 0, and a browser's date field
+// refuses it.
+func isDay(s string) bool {
+	if len(s) != len(time.DateOnly) {
+		return false
+	}
+	day, err := time.Parse(time.DateOnly, s)
+	return err == nil && day.Year() > 0
+}
+
+// isEmail is the HTML standard's rule for a valid e-mail address: what a
+// browser's own check accepts, neither more nor less.
+func isEmail(s string) bool {
+	local, domain, ok := strings.Cut(s, "@")
+	if !ok || local == "" {
+		return false
+	}
+	for i := range len(local) {
+		if !isAlnum(local[i]) && !strings.ContainsRune(".!#$%&'*+/=?^_`{|}~-", rune(local[i])) {
+			return false
+		}
+	}
+	for label := range strings.SplitSeq(domain, ".") {
+		if !isDomainLabel(label) {
+			return false
+		}
+	}
+	return true
+}
+
+func isDomainLabel(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		if !isAlnum(s[i]) && s[i] != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func isAlnum(b byte) bool {
+	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+}
+
+// storable reports whether a value is text that can be kept and given back
+// exactly: valid UTF-8 without NUL, which PostgreSQL cannot hold.
+func storable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsRune(s, 0)
+}

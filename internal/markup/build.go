@@ -1,0 +1,261 @@
+package markup
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// built is a form that is complete but for its macro ids, which depend on
+// the other forms of the page.
+type built struct {
+	form         *forms.Form
+	hostID       string   // the host's macro id for the form, or ""
+	fieldHostIDs []string // and for its fields, by rank
+	carriers     []carrier
+}
+
+// carrier is a field or section that has a condition. It governs count
+// fields from rank first on.
+type carrier struct {
+	raw          *rawCondition
+	condition    *forms.Condition
+	section      string // "" for a field
+	first, count int
+}
+
+func (c *carrier) governs(rank int) bool { return c.first <= rank && rank < c.first+c.count }
+
+func (c *carrier) name(f *forms.Form) string {
+	if c.section != "" || c.count != 1 {
+		return "section " + quote(c.section)
+	}
+	return "field " + quote(f.Fields[c.first].ID)
+}
+
+// builder applies the rules of forms to what an author wrote.
+type builder struct {
+	*block
+	built
+	ranks    map[string]int // by field id
+	places   []spot         // of the fields, by rank
+	sections map[string]spot
+	rules    int
+}
+
+// build checks a form and makes it; nil when there is an error in it.
+func (b *block) build(raw *rawForm, hostID string, pageID int64) *built {
+	w := &builder{
+		block:    b,
+		built:    built{form: &forms.Form{PageID: pageID}, hostID: hostID},
+		ranks:    map[string]int{},
+		sections: map[string]spot{},
+	}
+	w.form.ID = w.name(raw.id, raw.at, "the form", raw.idKey)
+	w.form.Anonymous = w.boolean(raw.anonymous, "anonymous")
+	w.form.OneSubmission = w.boolean(raw.oneSubmission, "oneSubmission")
+	w.items(raw)
+	for i := range w.carriers {
+		w.condition(&w.carriers[i])
+	}
+	w.findCycles()
+	if w.failed {
+		return nil
+	}
+	w.lint()
+	return &w.built
+}
+
+func (w *builder) items(raw *rawForm) {
+	for _, item := range raw.items {
+		first := len(w.form.Fields)
+		if first >= MaxFields {
+			w.errorf(raw.at, "split the form", "the form has more than %d fields", MaxFields)
+			return
+		}
+		if item.section == nil {
+			w.field(&item.field)
+			w.carry(item.field.showIf, "", first)
+			continue
+		}
+		name := w.section(item.section)
+		for i := range item.section.fields {
+			w.field(&item.section.fields[i])
+		}
+		w.carry(item.section.showIf, name, first)
+	}
+	if len(w.form.Fields) > MaxFields {
+		w.errorf(raw.at, "split the form", "the form has more than %d fields", MaxFields)
+	}
+}
+
+func (w *builder) carry(raw *rawCondition, section string, first int) {
+	if raw == nil {
+		return
+	}
+	c := carrier{raw, &forms.Condition{}, section, first, len(w.form.Fields) - first}
+	for rank := first; rank < len(w.form.Fields); rank++ {
+		w.form.Fields[rank].Condition = c.condition
+	}
+	w.carriers = append(w.carriers, c)
+}
+
+// name checks the id of a form or the name of a section.
+func (w *builder) name(v value, at spot, what, key string) string {
+	if !v.present() {
+		if v.written() {
+			at = v.at
+		}
+		w.errorf(at, "", "%s has no %q", what, key)
+		return ""
+	}
+	if problem := idProblem(v.text); problem != "" {
+		w.errorf(v.at, idHint, "%s %s %s", key, quote(v.text), problem)
+	}
+	return v.text
+}
+
+func (w *builder) section(s *rawSection) string {
+	name := w.name(s.name, s.at, "a section", "section")
+	if first, dup := w.sections[name]; dup && name != "" {
+		w.errorf(s.name.at, "", "section %s stands twice, first on line %d", quote(name), w.lineOf(first))
+	} else {
+		w.sections[name] = s.name.at
+	}
+	return name
+}
+
+func (w *builder) boolean(v value, key string) bool {
+	switch {
+	case !v.written(), v.text == "false":
+		return false
+	case v.text == "true":
+		return true
+	case v.null:
+		w.errorf(v.at, "use true or false", "%s has no value", key)
+	default:
+		w.errorf(v.at, "use true or false", "%s must be true or false, not %s", key, quote(v.text))
+	}
+	return false
+}
+
+func (w *builder) field(raw *rawField) {
+	f := forms.Field{ID: w.fieldID(raw), Type: w.fieldType(raw), Required: w.boolean(raw.required, "required")}
+	f.Label = w.label(raw, f.ID)
+	w.validation(raw, &f)
+	w.form.Fields = append(w.form.Fields, f)
+	w.places = append(w.places, raw.at)
+	w.fieldHostIDs = append(w.fieldHostIDs, raw.hostID)
+}
+
+func (w *builder) fieldID(raw *rawField) string {
+	if !raw.id.present() {
+		w.errorf(raw.at, "", `the field has no "id"`)
+		return ""
+	}
+	id := raw.id.text
+	if first, dup := w.ranks[id]; dup {
+		w.errorf(raw.id.at, "", "field %s stands twice, first on line %d", quote(id), w.lineOf(w.places[first]))
+		return id
+	}
+	// An id that breaks the rules is noted all the same: it is complained
+	// about here, not wherever it is used.
+	w.ranks[id] = len(w.form.Fields)
+	if problem := fieldIDProblem(id); problem != "" {
+		w.errorf(raw.id.at, fieldIDHint, "id %s %s", quote(id), problem)
+	}
+	return id
+}
+
+func (w *builder) fieldType(raw *rawField) forms.FieldType {
+	t := forms.FieldType(raw.typ.text)
+	switch {
+	case !raw.typ.present():
+		w.errorf(raw.at, oneOf(forms.FieldTypes), `the field has no "type"`)
+	case !slices.Contains(forms.FieldTypes, t):
+		w.errorf(raw.typ.at, oneOf(forms.FieldTypes), "unknown type %s", quote(raw.typ.text))
+	}
+	return t
+}
+
+func (w *builder) label(raw *rawField, id string) string {
+	label := strings.TrimSpace(raw.label.text)
+	if !raw.label.present() || label == "" {
+		return id
+	}
+	if problem := textProblem(label); problem != "" {
+		w.errorf(raw.label.at, "", "label %s %s", quote(label), problem)
+	}
+	return label
+}
+
+func (w *builder) validation(raw *rawField, f *forms.Field) {
+	switch {
+	case raw.options != nil:
+		w.options(raw, f)
+	case raw.validate.written():
+		f.Validation = w.chosen(raw, f)
+	case f.Type == forms.Date:
+		f.Validation = forms.DateOnly
+	case f.Type == forms.File:
+		f.Validation = forms.FileName
+	case f.Type == forms.Dropdown, f.Type == forms.Radio:
+		w.warnf(raw.at, "add options: [a, b, c]", "%s %s has no options: nobody can choose anything", f.Type, quote(f.ID))
+	}
+}
+
+func (w *builder) chosen(raw *rawField, f *forms.Field) forms.Validation {
+	v := forms.Validation(raw.validate.text)
+	switch {
+	case raw.validate.null:
+		w.errorf(raw.validate.at, oneOf(forms.Validations), "validate has no value")
+	case !slices.Contains(forms.Validations, v):
+		w.errorf(raw.validate.at, oneOf(forms.Validations), "unknown validation %s", quote(raw.validate.text))
+	case f.Type == forms.Date && v != forms.DateOnly, f.Type == forms.File && v != forms.FileName:
+		w.warnf(raw.validate.at, "leave validate out", "a %s is never %s: nobody can fill this in", f.Type, v)
+	}
+	return v
+}
+
+func (w *builder) options(raw *rawField, f *forms.Field) {
+	list := raw.options
+	switch {
+	case f.Type == forms.Date || f.Type == forms.File:
+		w.errorf(list.at, "", "a %s field has no options", f.Type)
+	case raw.validate.written():
+		w.errorf(raw.validate.at, "leave validate out", "options are validation enough: a field has no validate beside them")
+	case len(list.values) > MaxOptions:
+		w.errorf(list.at, "", "the field has more than %d options", MaxOptions)
+		return
+	}
+	seen := map[string]bool{}
+	for _, v := range list.values {
+		w.listed(v, "option")
+		if seen[v.text] {
+			w.warnf(v.at, "", "option %s stands twice", quote(v.text))
+		}
+		seen[v.text] = true
+		f.Options = append(f.Options, v.text)
+	}
+	f.Validation = forms.OneOf
+	if f.MultiValue() {
+		f.Validation = forms.AnyOf
+	}
+}
+
+// listed checks a value that will be joined with others.
+func (w *builder) listed(v value, what string) bool {
+	problem, hint := textProblem(v.text), ""
+	switch {
+	case v.null, strings.TrimSpace(v.text) == "":
+		w.errorf(v.at, "put it into quotes if it is meant as a text", "the %s is empty", what)
+		return false
+	case strings.Contains(v.text, forms.Separator):
+		problem, hint = `contains ";", which separates values`, "use another character"
+	}
+	if problem != "" {
+		w.errorf(v.at, hint, "%s %s %s", what, quote(v.text), problem)
+	}
+	return problem == ""
+}

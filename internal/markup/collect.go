@@ -1,0 +1,135 @@
+package markup
+
+import "github.com/formulary/formulary/internal/forms"
+
+// collector makes a page's blocks of what its carrier found.
+type collector struct {
+	*reader
+	pageID int64
+	blocks []Block
+	built  []*built
+	lines  map[string]int // of the first form with an id
+	count  int
+}
+
+// take reads one block.
+func (c *collector) take(f found) {
+	switch c.count++; {
+	case c.count == 1 && c.pageID == 0:
+		c.report(f.at, Error, `let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
+			"the page has a form but no id")
+	case c.count == MaxForms+1:
+		c.report(f.at, Error, "split it into several pages", "the page has more than %d forms", MaxForms)
+		c.blocks = append(c.blocks, Block{}) // whatever it is, it is not gone
+		return
+	case c.count > MaxForms:
+		return
+	}
+	id, made := c.read(f)
+	if c.repeats(id, f.at) {
+		return
+	}
+	b := Block{FormID: id}
+	if made != nil {
+		b.Form = made.form
+		c.built = append(c.built, made)
+	}
+	c.blocks = append(c.blocks, b)
+}
+
+func (c *collector) read(f found) (id string, made *built) {
+	if f.macros != nil {
+		b := &block{reader: c.reader, place: func(s spot) int { return s.col }, failed: f.failed}
+		if v := f.macros.id; v.present() && idProblem(v.text) == "" {
+			id = v.text
+		}
+		return id, b.build(f.macros, f.hostID, c.pageID)
+	}
+	e, text := blockText(f.text)
+	b := &block{reader: c.reader, place: e.place}
+	if f.failed {
+		return guessFormID(text), nil // the carrier can't tell where it ends
+	}
+	if len(text) > MaxBlockBytes {
+		c.report(f.at, Error, "split the form", "a form of more than %d bytes", MaxBlockBytes)
+		return guessFormID(text), nil
+	}
+	if len(e.marks) == 0 {
+		b.place = func(spot) int { return f.at } // there is no text to point at
+	}
+	raw, id := b.decodeYAML(text)
+	if raw == nil {
+		return id, nil
+	}
+	return id, b.build(raw, f.hostID, c.pageID)
+}
+
+// repeats reports a second form with an id.
+func (c *collector) repeats(id string, at int) bool {
+	if id == "" {
+		return false
+	}
+	if first, dup := c.lines[id]; dup {
+		c.report(at, Error, "give it another id", "form %s stands twice on the page, first on line %d; the first one is used", quote(id), first)
+		return true
+	}
+	if c.lines == nil {
+		c.lines = map[string]int{}
+	}
+	c.lines[id] = c.line(at)
+	return false
+}
+
+// finish gives the forms their macro ids. The host's own ids come first, each
+// once: whoever copies a macro copies its id. One that equals an id we derive
+// for something else is not used either, so that all stay unique.
+func (c *collector) finish() []Block {
+	taken := map[string]bool{}
+	for _, b := range c.built {
+		for id := range b.derived() {
+			taken[id] = true
+		}
+	}
+	choose := func(hostID, derived string) string {
+		if hostID == "" || taken[hostID] || len(hostID) > MaxIDBytes || textProblem(hostID) != "" {
+			return derived
+		}
+		taken[hostID] = true
+		return hostID
+	}
+	for _, b := range c.built {
+		b.assign(choose)
+	}
+	return c.blocks
+}
+
+// derived yields the macro ids that the form, its fields and its sections
+// have unless the host knows better.
+func (b *built) derived() map[string]bool {
+	f := b.form
+	ids := map[string]bool{forms.FormMacroID(f.PageID, f.ID): true}
+	for i := range f.Fields {
+		ids[forms.FieldMacroID(f.PageID, f.ID, f.Fields[i].ID)] = true
+	}
+	for _, c := range b.carriers {
+		if c.section != "" {
+			ids[forms.SectionMacroID(f.PageID, f.ID, c.section)] = true
+		}
+	}
+	return ids
+}
+
+func (b *built) assign(choose func(hostID, derived string) string) {
+	f := b.form
+	f.MacroID = choose(b.hostID, forms.FormMacroID(f.PageID, f.ID))
+	for i := range f.Fields {
+		f.Fields[i].MacroID = choose(b.fieldHostIDs[i], forms.FieldMacroID(f.PageID, f.ID, f.Fields[i].ID))
+	}
+	for _, c := range b.carriers {
+		id := f.Fields[c.first].MacroID
+		if c.section != "" {
+			id = forms.SectionMacroID(f.PageID, f.ID, c.section)
+		}
+		f.Conditions = append(f.Conditions, forms.PlacedCondition{MacroID: id, Condition: *c.condition})
+	}
+}

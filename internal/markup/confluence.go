@@ -1,0 +1,230 @@
+package markup
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"html"
+	"io"
+	"slices"
+	"strings"
+)
+
+// maxElementDepth is far beyond what an editor writes.
+const maxElementDepth = 500
+
+// The names of the macros that can make a form.
+const (
+	codeMacro  = "code"
+	formMacro  = "form"
+	fieldMacro = "form-field"
+)
+
+// findInConfluence finds code macros that hold a form's YAML, and native form
+// macros. Storage format is a fragment: it has no root, and its prefixes are
+// not declared.
+func (p *reader) findInConfluence() []found {
+	s := &storageReader{reader: p, decoder: xml.NewDecoder(bytes.NewReader(p.src[p.body:]))}
+	s.decoder.Entity = xml.HTMLEntity
+	s.decoder.CharsetReader = func(string, io.Reader) (io.Reader, error) { return nil, errors.New("pages are UTF-8") }
+	for {
+		start := s.offset()
+		token, err := s.decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			s.malformed(err)
+			return nil
+		}
+		if s.take(token, start); s.unreadable && len(s.stack) > maxElementDepth {
+			return nil
+		}
+	}
+	return s.found()
+}
+
+// storageReader walks the page's elements.
+type storageReader struct {
+	*reader
+	decoder *xml.Decoder
+	stack   []element
+	macros  []*macro // code and form macros, in page order
+}
+
+// element is an open element, and what its text or its children belong to.
+type element struct {
+	macro *macro     // the element is this macro, or its plain text body
+	body  bool       // it is the body
+	param *parameter // the element is this parameter of a macro
+	form  *macro     // the nearest form macro around, or the element itself
+	field *macro     // likewise for form-field
+}
+
+// macro is one that concerns us. All others are plain elements.
+type macro struct {
+	name   string
+	at     int
+	hostID string
+	params []*parameter
+	body   cutter
+	form   *macro   // the form macro around this form or code macro
+	fields []*macro // of a form
+	failed bool
+}
+
+type parameter struct {
+	name   string
+	at     int
+	text   cutter
+	nested bool // it holds elements, not just text
+}
+
+func (s *storageReader) offset() int { return s.body + int(s.decoder.InputOffset()) }
+
+func (s *storageReader) malformed(err error) {
+	message := err.Error()
+	var syntax *xml.SyntaxError
+	if errors.As(err, &syntax) {
+		message = syntax.Msg
+	}
+	s.refuse(s.offset(), "", "this is not well-formed XML: %s", message)
+}
+
+func (s *storageReader) take(token xml.Token, at int) {
+	switch t := token.(type) {
+	case xml.StartElement:
+		if len(s.stack) >= maxElementDepth {
+			s.refuse(at, "", "elements are nested more than %d deep", maxElementDepth)
+		}
+		s.stack = append(s.stack, s.open(t, at))
+	case xml.EndElement:
+		s.stack = s.stack[:len(s.stack)-1]
+	case xml.CharData:
+		s.text(at)
+	}
+}
+
+func (s *storageReader) top() element {
+	if len(s.stack) == 0 {
+		return element{}
+	}
+	return s.stack[len(s.stack)-1]
+}
+
+func (s *storageReader) open(t xml.StartElement, at int) element {
+	parent := s.top()
+	if parent.param != nil {
+		parent.param.nested = true
+	}
+	// Text and parameters count only as the direct children of what they
+	// belong to.
+	e := element{form: parent.form, field: parent.field}
+	if !isConfluence(t.Name.Space) {
+		return e
+	}
+	switch t.Name.Local {
+	case "structured-macro", "macro":
+		return s.openMacro(t, at, e)
+	case "parameter":
+		if parent.macro != nil && parent.macro.name != codeMacro {
+			e.param = &parameter{name: attribute(t, "name"), at: at}
+			parent.macro.params = append(parent.macro.params, e.param)
+		}
+	case "plain-text-body":
+		if parent.macro != nil && parent.macro.name == codeMacro {
+			e.macro, e.body = parent.macro, true
+		}
+	}
+	return e
+}
+
+func (s *storageReader) openMacro(t xml.StartElement, at int, e element) element {
+	m := &macro{name: attribute(t, "name"), at: at, hostID: attribute(t, "macro-id")}
+	switch m.name {
+	case codeMacro:
+		m.form = e.form
+		s.macros = append(s.macros, m)
+	case formMacro:
+		m.form = e.form
+		s.macros = append(s.macros, m)
+		e.form, e.field = m, nil
+	case fieldMacro:
+		s.openField(m, e)
+		e.field = m
+	default:
+		return e
+	}
+	e.macro = m
+	return e
+}
+
+func (s *storageReader) openField(m *macro, e element) {
+	switch {
+	case e.form == nil:
+		s.report(m.at, Error, "put it into the body of a form macro", "a form-field outside a form")
+	case e.field != nil:
+		s.wrong(e.form, m.at, "put it after the other one", "a form-field inside a form-field")
+	default:
+		e.form.fields = append(e.form.fields, m)
+	}
+}
+
+// isConfluence takes the bare prefix of a fragment, and the names that
+// exports declare for it.
+func isConfluence(space string) bool {
+	return slices.Contains([]string{"ac", "http://www.atlassian.com/schema/confluence/4/ac/", "http://atlassian.com/content"}, space)
+}
+
+func attribute(t xml.StartElement, name string) string {
+	for _, a := range t.Attr {
+		if a.Name.Local == name && isConfluence(a.Name.Space) {
+			return trimmed(a.Value)
+		}
+	}
+	return ""
+}
+
+// trimmed drops white space at the ends; a no-break space counts as a space.
+func trimmed(s string) string { return strings.TrimSpace(spaced.Replace(s)) }
+
+// text adds the text between the given offset and the current one to what it
+// belongs to. The decoder has checked it, but what it hands out no longer
+// tells where each character stood.
+func (s *storageReader) text(from int) {
+	raw := string(s.src[from:s.offset()])
+	e := s.top()
+	switch {
+	case e.param != nil:
+		cut(&e.param.text, raw, from)
+	case e.body:
+		cut(&e.macro.body, raw, from)
+	}
+}
+
+const (
+	cdataStart = "<![CDATA["
+	cdataEnd   = "]]>"
+)
+
+// cut adds character data to c: a CDATA section as it stands, other text with
+// its entities replaced. A body may consist of several of either.
+func cut(c *cutter, raw string, at int) {
+	if inner, ok := strings.CutPrefix(raw, cdataStart); ok {
+		c.add(strings.TrimSuffix(inner, cdataEnd), at+len(cdataStart))
+		return
+	}
+	for raw != "" && !c.full() {
+		amp := strings.IndexByte(raw, '&')
+		if amp < 0 {
+			amp = len(raw)
+		}
+		c.add(raw[:amp], at)
+		end := amp
+		if semicolon := strings.IndexByte(raw[amp:], ';'); semicolon >= 0 {
+			end = amp + semicolon + 1
+		}
+		c.add(html.UnescapeString(raw[amp:end]), at+amp)
+		raw, at = raw[end:], at+end
+	}
+}

@@ -1,0 +1,197 @@
+package markup
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+var metaKeys = []string{"id", "title", "view", "edit", "results"}
+
+// metaSynonyms are words for known keys that are no mere slips of the hand.
+var metaSynonyms = map[string]string{
+	"viewer": "view", "viewers": "view", "editor": "edit", "editors": "edit", "result": "results", "pageid": "id", "page_id": "id",
+}
+
+// frontMatter reads what stands between two lines of three dashes at the
+// page's very start. Permissions stand there, so that whatever can't be
+// understood makes the page unreadable: it must not open a page to everyone.
+func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
+	start := 0
+	if bytes.HasPrefix(p.src, []byte(byteOrderMark)) {
+		start = len(byteOrderMark)
+	}
+	p.body = start
+	first, next := p.lineAt(start)
+	if !isDashes(first) {
+		return nameID, Meta{}
+	}
+	for at := next; at < len(p.src); {
+		line, after := p.lineAt(at)
+		if isDashes(line) {
+			p.body = after
+			return p.readMeta(next, at, nameID)
+		}
+		at = after
+	}
+	p.body = len(p.src)
+	p.refuse(start, `close it with a line "---"`, "the front matter is never closed")
+	return nameID, Meta{}
+}
+
+// lineAt returns the line that begins at the offset, and where the next one begins.
+func (p *reader) lineAt(at int) (line []byte, next int) {
+	end := bytes.IndexByte(p.src[at:], '\n')
+	if end < 0 {
+		return p.src[at:], len(p.src)
+	}
+	return p.src[at : at+end], at + end + 1
+}
+
+func isDashes(line []byte) bool { return string(bytes.TrimRight(line, " \t")) == "---" }
+
+func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
+	if to-from > MaxBlockBytes {
+		p.refuse(from, "", "front matter of more than %d bytes", MaxBlockBytes)
+		return nameID, Meta{}
+	}
+	e := quoteGroups(string(p.src[from:to]), from)
+	m := &metaReader{decoder: decoder{block: &block{reader: p, place: e.place}, budget: nodeBudget}}
+	m.read(spaced.Replace(e.text))
+	if m.failed {
+		p.unreadable = true
+	}
+	switch {
+	case m.id == 0:
+		return nameID, m.meta
+	case nameID != 0 && nameID != m.id:
+		m.warnf(m.idAt, "let them agree", "the front matter says id %d, the file's name says %d; the front matter counts", m.id, nameID)
+	}
+	return m.id, m.meta
+}
+
+// metaReader reads the YAML of a front matter.
+type metaReader struct {
+	decoder
+	id   int64
+	idAt spot
+	meta Meta
+}
+
+func (m *metaReader) read(text string) {
+	if at, r, found := firstUnprintable(text); found {
+		m.errorf(at, "delete it", "the front matter contains %s", nameRune(r))
+		return
+	}
+	root, err := parseYAML(text)
+	switch {
+	case err != nil:
+		m.reportYAML(text, err)
+		return
+	case root == nil || isNull(root):
+		return
+	case root.Kind != yaml.MappingNode:
+		m.errorf(spotOf(root), `write "key: value" lines`, "the front matter must be a mapping, not %s", kindOf(root))
+		return
+	}
+	seen := map[string]spot{}
+	for i := 0; i+1 < len(root.Content) && !m.spent(); i += 2 {
+		key, val := m.follow(root.Content[i]), m.follow(root.Content[i+1])
+		if key.Kind != yaml.ScalarNode {
+			continue // not one of ours
+		}
+		first, dup := seen[key.Value]
+		switch {
+		case !slices.Contains(metaKeys, key.Value):
+			m.unknownKey(key)
+		case dup:
+			m.errorf(spotOf(key), "", "key %q stands twice, first on line %d", key.Value, m.lineOf(first))
+		default:
+			seen[key.Value] = spotOf(key)
+			m.entry(key.Value, val)
+		}
+	}
+}
+
+// unknownKey passes over what other programs read, and warns of what looks
+// like a slip.
+func (m *metaReader) unknownKey(key *yaml.Node) {
+	word := nearest(key.Value, metaKeys)
+	if s, ok := metaSynonyms[strings.ToLower(key.Value)]; ok {
+		word = s
+	}
+	if word != "" {
+		m.warnf(spotOf(key), fmt.Sprintf("did you mean %q?", word), "unknown key %s has no effect", quote(key.Value))
+	}
+}
+
+func (m *metaReader) entry(key string, n *yaml.Node) {
+	switch key {
+	case "id":
+		m.readID(m.scalar(n, key))
+	case "title":
+		if v := m.scalar(n, key); v.present() {
+			m.meta.Title = v.text
+		}
+	case "view":
+		m.meta.View = m.principals(n, key)
+	case "edit":
+		m.meta.Edit = m.principals(n, key)
+	case "results":
+		m.results(m.scalar(n, key))
+	}
+}
+
+func (m *metaReader) readID(v value) {
+	id, err := strconv.ParseInt(v.text, 10, 64)
+	switch {
+	case !v.written():
+	case err != nil || id < 1 || v.text[0] == '+' || v.text[0] == '0':
+		m.errorf(v.at, "use digits alone, without sign or leading zero, up to 9223372036854775807", "id must be a whole number from 1, not %s", quote(v.text))
+	default:
+		m.id, m.idAt = id, v.at
+	}
+}
+
+func (m *metaReader) results(v value) {
+	switch {
+	case !v.written():
+	case v.text == "viewers":
+		m.meta.ResultsForViewers = true
+	case v.text != "editors":
+		m.errorf(v.at, "use viewers or editors", "unknown value %s of results", quote(v.text))
+	}
+}
+
+const principalsHint = "write a list such as [alice, @hr], or [] for nobody"
+
+func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
+	nodes := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		nodes = n.Content
+	}
+	p := &Principals{}
+	for _, n := range nodes {
+		if m.spent() {
+			break
+		}
+		v := m.scalar(n, key)
+		name, isGroup := strings.CutPrefix(v.text, "@")
+		switch {
+		case !v.written():
+		case v.null, strings.TrimSpace(name) != name, name == "", textProblem(name) != "":
+			m.errorf(v.at, principalsHint, "%s names nobody: %s", key, quote(v.text))
+		case strings.ContainsAny(name, ",:"):
+			m.errorf(v.at, principalsHint, "%s is no name of a user or group", quote(v.text))
+		case isGroup:
+			p.Groups = append(p.Groups, name)
+		default:
+			p.Users = append(p.Users, name)
+		}
+	}
+	return p
+}

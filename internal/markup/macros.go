@@ -1,0 +1,113 @@
+package markup
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+var (
+	formParameters  = []string{"formId", "oneSubmission", "anonymous"}
+	fieldParameters = []string{"id", "type", "label", "required", "options", "validate"}
+)
+
+// hostParameter is one that Confluence's own editor adds to any macro.
+const hostParameter = "atlassian-macro-output-type"
+
+// found turns the page's macros into blocks.
+func (s *storageReader) found() []found {
+	s.macros = slices.DeleteFunc(s.macros, func(m *macro) bool {
+		return m.name == codeMacro && !strings.HasPrefix(trimmed(m.body.text.String()), "form:")
+	})
+	for _, m := range s.macros {
+		if m.form != nil {
+			s.report(m.at, Error, "close the other form before", "a form inside a form")
+			m.failed, m.form.failed = true, true
+		}
+	}
+	var blocks []found
+	for _, m := range s.macros {
+		if m.name == formMacro {
+			raw := s.rawForm(m)
+			blocks = append(blocks, found{at: m.at, macros: raw, hostID: m.hostID, failed: m.failed})
+		} else {
+			blocks = append(blocks, found{at: m.at, text: m.body.excerpt(), hostID: m.hostID, failed: m.failed})
+		}
+	}
+	return blocks
+}
+
+func (s *storageReader) rawForm(m *macro) *rawForm {
+	p := s.parameters(m, formParameters)
+	f := &rawForm{at: at(m.at), id: p["formId"], anonymous: p["anonymous"], oneSubmission: p["oneSubmission"], idKey: "formId"}
+	if len(m.fields) == 0 {
+		m.failed = true
+		s.report(m.at, Error, "put form-field macros into its body", "the form has no fields")
+	}
+	for _, fm := range m.fields[:min(len(m.fields), MaxFields+1)] { // the one too many is complained about
+		f.items = append(f.items, rawItem{field: s.rawField(fm)})
+		m.failed = m.failed || fm.failed
+	}
+	return f
+}
+
+func (s *storageReader) rawField(m *macro) rawField {
+	p := s.parameters(m, fieldParameters)
+	f := rawField{
+		at: at(m.at), hostID: m.hostID,
+		id: p["id"], typ: p["type"], label: p["label"], required: p["required"], validate: p["validate"],
+	}
+	f.options = splitOptions(p["options"])
+	return f
+}
+
+func splitOptions(v value) *rawList {
+	list := &rawList{at: v.at}
+	for part := range strings.SplitSeq(v.text, forms.Separator) {
+		if part = strings.TrimSpace(part); part != "" {
+			list.values = append(list.values, value{text: part, at: v.at})
+		}
+	}
+	if len(list.values) == 0 {
+		return nil
+	}
+	return list
+}
+
+// at is a spot in macros, whose places are offsets already. The line keeps
+// the page's first character apart from no place at all.
+func at(offset int) spot { return spot{1, offset} }
+
+// parameters reads a macro's parameters by name. One that is empty is one
+// that the author did not fill in.
+func (s *storageReader) parameters(m *macro, known []string) map[string]value {
+	values := map[string]value{}
+	seen := map[string]bool{}
+	for _, p := range m.params {
+		e := p.text.excerpt()
+		text := trimmed(e.text)
+		dup := seen[p.name]
+		switch {
+		case p.name == hostParameter:
+		case !slices.Contains(known, p.name):
+			s.wrong(m, p.at, meant(p.name, known), "unknown parameter "+quote(p.name)+" of a "+m.name+" macro")
+		case dup:
+			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" stands twice")
+		case p.nested:
+			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" must be a plain text")
+		case p.text.full():
+			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" is too long")
+		case text != "":
+			lead := len(e.text) - len(strings.TrimLeft(e.text, " \t\n"+noBreakSpace))
+			values[p.name] = value{text: text, at: at(e.pageOffset(lead))}
+		}
+		seen[p.name] = true
+	}
+	return values
+}
+
+func (s *storageReader) wrong(m *macro, at int, hint, message string) {
+	m.failed = true
+	s.report(at, Error, hint, "%s", message)
+}

@@ -1,0 +1,122 @@
+package markup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// idProblem tells what keeps s from being a form's or section's id, or "".
+func idProblem(s string) string {
+	switch {
+	case s == "":
+		return "is empty"
+	case len(s) > MaxIDBytes:
+		return fmt.Sprintf("is longer than %d bytes", MaxIDBytes)
+	case s == "." || s == "..":
+		return "means something else in a web address"
+	}
+	return badCharacter(s)
+}
+
+// fieldIDProblem tells what keeps s from being a field's id, or "".
+func fieldIDProblem(s string) string {
+	switch {
+	case s == "":
+		return "is empty"
+	case len(s) > MaxIDBytes:
+		return fmt.Sprintf("is longer than %d bytes", MaxIDBytes)
+	case s == "id", strings.HasPrefix(s, "_"):
+		return `is reserved: a field's id is not "id" and does not begin with "_"`
+	case strings.TrimSpace(s) != s, strings.Contains(s, "  "):
+		return "has spaces at an end, or two in a row"
+	}
+	return badCharacter(strings.ReplaceAll(s, " ", ""))
+}
+
+func badCharacter(s string) string {
+	for _, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r) {
+			return fmt.Sprintf("contains %s", nameRune(r))
+		}
+	}
+	return ""
+}
+
+func nameRune(r rune) string {
+	if unicode.IsPrint(r) {
+		return fmt.Sprintf("%q", string(r))
+	}
+	return fmt.Sprintf("the invisible character %U", r)
+}
+
+const (
+	idHint      = "use letters, digits, '-', '_' and '.'"
+	fieldIDHint = "use letters, digits, '-', '_', '.' and single spaces"
+)
+
+// textProblem tells what keeps s from being a label, an option or a rule's
+// value, or "". Control characters would not survive a browser's form.
+func textProblem(s string) string {
+	if len(s) > MaxTextBytes {
+		return fmt.Sprintf("is longer than %d bytes", MaxTextBytes)
+	}
+	if i := strings.IndexFunc(s, unicode.IsControl); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		return fmt.Sprintf("contains the control character %U", r)
+	}
+	return ""
+}
+
+// nearest returns the word that was probably meant, or "".
+func nearest[T ~string](s string, words []T) string {
+	const longestWord = 20
+	if len(s) > longestWord {
+		return ""
+	}
+	best, bestDistance := "", 3
+	for _, w := range words {
+		limit := min(2, len(w)/2) // everything short is near "id"
+		if d := distance(strings.ToLower(s), strings.ToLower(string(w))); d <= limit && d < bestDistance {
+			best, bestDistance = string(w), d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete, replace or swap with their
+// neighbour to get from a to b.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	rows := make([][]int, len(s)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(t)+1)
+		for j := range rows[i] {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+			case s[i-1] == t[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+			default:
+				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
+			}
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				rows[i][j] = min(rows[i][j], 1+rows[i-2][j-2])
+			}
+		}
+	}
+	return rows[len(s)][len(t)]
+}
+
+// meant is the hint for a word that is none of the known ones.
+func meant[T ~string](s string, words []T) string {
+	if key, _, cut := strings.Cut(s, ":"); cut && slices.Contains(words, T(key)) {
+		return fmt.Sprintf("put a space after the colon: %q", key+": …")
+	}
+	if w := nearest(s, words); w != "" {
+		return fmt.Sprintf("did you mean %q?", w)
+	}
+	return oneOf(words)
+}

@@ -1,0 +1,69 @@
+package markup
+
+// rawForm is a form as its author wrote it, in YAML or in macros: in shape, but
+// with nothing checked. The rules of forms are applied to it in one place.
+type rawForm struct {
+	at            spot
+	id            value
+	anonymous     value
+	oneSubmission value
+	items         []rawItem
+	idKey         string // what the carrier calls the id
+}
+
+// rawItem is an entry in a list of fields: a field, or a section when it has one.
+type rawItem struct {
+	field   rawField
+	section *rawSection
+}
+
+type rawField struct {
+	at       spot
+	hostID   string // the host's macro id, or ""
+	id       value
+	typ      value
+	label    value
+	required value
+	validate value
+	options  *rawList
+	showIf   *rawCondition
+}
+
+type rawSection struct {
+	at     spot
+	name   value
+	showIf *rawCondition
+	fields []rawField
+}
+
+// rawCondition is a showIf whose shape is right.
+type rawCondition struct {
+	at    spot
+	any   bool // any of the rules is enough
+	rules []rawRule
+}
+
+type rawRule struct {
+	at       spot
+	field    value
+	operator value
+	one      value    // the operator's value,
+	list     *rawList // or its list of values
+}
+
+type rawList struct {
+	at     spot
+	values []value
+}
+
+// value is a text and its place. A value that is not there has no place.
+type value struct {
+	text string
+	at   spot
+	null bool // written, but without a value
+}
+
+func (v value) written() bool { return v.at != spot{} }
+
+// present reports whether there is a text.
+func (v value) present() bool { return v.written() && !v.null }

@@ -1,0 +1,182 @@
+package markup
+
+import (
+	"bytes"
+	"html"
+	"slices"
+	"strings"
+)
+
+// literalTags are the tags whose content MediaWiki shows as it stands. What
+// looks like a form in there is an example.
+var literalTags = []string{"pre", "syntaxhighlight", "nowiki", "source"}
+
+// findInWikitext walks the page once. As in MediaWiki, a tag ends at the next
+// ">", whatever quotes are open, and a tag or comment that is never closed is
+// looked for once, not from each place where it could begin.
+func (p *reader) findInWikitext() []found {
+	w := &wikiScanner{reader: p, unclosed: map[string]bool{}}
+	for at := p.body; ; {
+		next := bytes.IndexByte(p.src[at:], '<')
+		if next < 0 {
+			return w.blocks
+		}
+		at = w.markup(at + next)
+	}
+}
+
+type wikiScanner struct {
+	*reader
+	blocks   []found
+	unclosed map[string]bool // tags without a closing one on the rest of the page
+}
+
+// markup reads what begins with the "<" at the offset, and returns where to go on.
+func (w *wikiScanner) markup(at int) (next int) {
+	if bytes.HasPrefix(w.src[at:], []byte("<!--")) {
+		end := bytes.Index(w.src[at:], []byte("-->"))
+		if end < 0 {
+			return len(w.src)
+		}
+		return at + end + len("-->")
+	}
+	name := w.literalTag(at + 1)
+	if name == "" {
+		return at + 1
+	}
+	attributes := at + 1 + len(name)
+	end := bytes.IndexByte(w.src[attributes:], '>')
+	if end < 0 {
+		return len(w.src) // no tag ends from here on
+	}
+	content := attributes + end + 1
+	tag := string(w.src[attributes : content-1])
+	isForm := isFormTag(name, parseAttributes(strings.TrimSuffix(tag, "/")))
+	if strings.HasSuffix(tag, "/") {
+		if isForm {
+			w.blocks = append(w.blocks, found{at: at, text: &excerpt{}})
+		}
+		return content
+	}
+	stop, after := w.closing(name, content)
+	switch {
+	case stop < 0 && isForm:
+		w.report(at, Error, "close it with </"+name+">", "<%s> is never closed", name)
+		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(content, len(w.src)), failed: true})
+		return len(w.src)
+	case stop < 0:
+		return content
+	case isForm:
+		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(content, stop)})
+	}
+	return after
+}
+
+// literalTag returns the name of the literal tag at the offset, or "".
+func (w *wikiScanner) literalTag(at int) string {
+	for _, name := range literalTags {
+		end := at + len(name)
+		if end < len(w.src) && bytes.EqualFold(w.src[at:end], []byte(name)) && strings.IndexByte(" \t\n/>", w.src[end]) >= 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// closing finds the tag's closing one: where it begins and where it ends. It
+// returns -1 when there is none.
+func (w *wikiScanner) closing(name string, from int) (start, end int) {
+	for at := from; !w.unclosed[name]; {
+		next := bytes.Index(w.src[at:], []byte("</"))
+		if next < 0 {
+			break
+		}
+		at += next + len("</")
+		if at+len(name) > len(w.src) || !bytes.EqualFold(w.src[at:at+len(name)], []byte(name)) {
+			continue
+		}
+		rest := bytes.TrimLeft(w.src[at+len(name):], " \t\n")
+		if len(rest) > 0 && rest[0] == '>' {
+			return at - len("</"), len(w.src) - len(rest) + 1
+		}
+	}
+	w.unclosed[name] = true
+	return -1, -1
+}
+
+func isFormTag(name string, attributes map[string]string) bool {
+	if !slices.Contains(strings.Fields(attributes["class"]), "form") {
+		return false
+	}
+	return name == "pre" || name == "syntaxhighlight" && strings.EqualFold(strings.TrimSpace(attributes["lang"]), "yaml")
+}
+
+// parseAttributes reads class and lang from name=value pairs: names in any
+// case, values in single, double or no quotes. The first of two with one name
+// counts.
+func parseAttributes(s string) map[string]string {
+	const space = " \t\n"
+	attributes := map[string]string{}
+	for s = strings.TrimLeft(s, space); s != ""; s = strings.TrimLeft(s, space) {
+		end := strings.IndexAny(s, space+"=")
+		if end < 0 {
+			end = len(s)
+		}
+		name, rest := strings.ToLower(s[:end]), strings.TrimLeft(s[end:], space)
+		s = rest
+		if !strings.HasPrefix(rest, "=") {
+			continue // without a value
+		}
+		var val string
+		val, s = cutValue(strings.TrimLeft(rest[1:], space), space)
+		if _, dup := attributes[name]; !dup && (name == "class" || name == "lang") {
+			attributes[name] = html.UnescapeString(val)
+		}
+	}
+	return attributes
+}
+
+func cutValue(s, space string) (val, rest string) {
+	if s != "" && (s[0] == '"' || s[0] == '\'') {
+		if val, rest, closed := strings.Cut(s[1:], s[:1]); closed {
+			return val, rest
+		}
+	}
+	end := strings.IndexAny(s, space)
+	if end < 0 {
+		return s, ""
+	}
+	return s[:end], s[end:]
+}
+
+// unescaped cuts out a text and replaces its entities, once.
+func (w *wikiScanner) unescaped(from, to int) *excerpt {
+	var c cutter
+	for at := from; at < to && !c.full(); {
+		amp := bytes.IndexByte(w.src[at:to], '&')
+		if amp < 0 {
+			amp = to - at
+		}
+		c.add(string(w.src[at:at+amp]), at)
+		at += amp
+		end := at + entityLength(w.src[at:to])
+		c.add(html.UnescapeString(string(w.src[at:end])), at)
+		at = end
+	}
+	return c.excerpt()
+}
+
+// entityLength returns how much of s, which begins with "&", can belong to
+// one entity.
+func entityLength(s []byte) int {
+	const longestEntity = 40
+	for i := range min(len(s), longestEntity) {
+		switch c := s[i]; {
+		case c == ';':
+			return i + 1
+		case i > 0 && c != '#' && !('0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'):
+			return i
+		}
+	}
+	return min(len(s), longestEntity)
+}

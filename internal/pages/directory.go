@@ -1,0 +1,286 @@
+package pages
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
+)
+
+const (
+	// pollInterval is how often the directory is looked at. A change is taken
+	// when two looks in a row saw the same file, so an edit shows after two
+	// intervals at most.
+	pollInterval = 400 * time.Millisecond
+
+	// unsteadyPolls is how long a file that keeps changing is waited for.
+	unsteadyPolls = 3
+
+	// timestampSlack is how old a file's time stamp must be before it can be
+	// trusted to change with the next write: some file systems count in
+	// seconds.
+	timestampSlack = 3 * time.Second
+)
+
+// Directory is a Source over a directory of page files. It polls: network file
+// systems and mounted volumes send no events, so polling is needed anyway, and
+// one mechanism is enough.
+type Directory struct {
+	root  string
+	log   *slog.Logger
+	now   func() time.Time
+	files map[string]*file // by path; only the polling goroutine touches it
+
+	current atomic.Pointer[map[int64]*Page]
+	failure atomic.Pointer[error] // of the last look at the directory; nil when it went well
+}
+
+var _ Source = (*Directory)(nil)
+
+// file is what is known of one page file.
+type file struct {
+	seen    fingerprint // as of the last read
+	readAt  time.Time
+	sum     [sha256.Size]byte // of the content last read
+	page    markup.Page
+	changed fingerprint // seen since, not read yet
+	waited  int         // polls since the file began to change
+	missing int         // polls since the file was last there
+}
+
+// fingerprint tells versions of a file apart without reading it.
+type fingerprint struct {
+	info os.FileInfo
+}
+
+func (a fingerprint) same(b fingerprint) bool {
+	return a.info != nil && b.info != nil && os.SameFile(a.info, b.info) &&
+		a.info.Size() == b.info.Size() && a.info.ModTime().Equal(b.info.ModTime())
+}
+
+// OpenDirectory reads all pages below root. What is wrong with them is logged;
+// only a directory that can't be read is an error.
+func OpenDirectory(root string, log *slog.Logger) (*Directory, error) {
+	return openDirectory(root, log, time.Now)
+}
+
+func openDirectory(root string, log *slog.Logger, now func() time.Time) (*Directory, error) {
+	info, err := os.Stat(root)
+	if err != nil {
+		return nil, fmt.Errorf("open pages: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("open pages: %s is not a directory", root)
+	}
+	d := &Directory{root: root, log: log, now: now, files: map[string]*file{}}
+	d.current.Store(&map[int64]*Page{})
+	if err := d.look(true); err != nil {
+		return nil, fmt.Errorf("open pages: %w", err)
+	}
+	return d, nil
+}
+
+// Page implements Source.
+func (d *Directory) Page(_ context.Context, id int64) (*Page, error) {
+	if p := (*d.current.Load())[id]; p != nil {
+		return p, nil
+	}
+	return nil, ErrNotFound
+}
+
+// Ready implements Source.
+func (d *Directory) Ready(context.Context) error {
+	if err := d.failure.Load(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, *err)
+	}
+	return nil
+}
+
+// Counts tells how many pages and forms are being served.
+func (d *Directory) Counts() (pages, forms int) {
+	current := *d.current.Load()
+	for _, p := range current {
+		forms += len(p.Forms)
+	}
+	return len(current), forms
+}
+
+// Watch keeps the pages up to date until ctx ends.
+func (d *Directory) Watch(ctx context.Context) {
+	timer := time.NewTimer(pollInterval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		start := time.Now()
+		d.Poll()
+		// A large directory takes longer to look through; it may take a tenth of
+		// a core, but edits must still show within two seconds.
+		timer.Reset(min(max(pollInterval, 10*time.Since(start)), 2*pollInterval))
+	}
+}
+
+// Poll looks at the directory once. When it can't be read the pages stay as
+// they are: an unmounted volume is no reason to forget every form.
+func (d *Directory) Poll() {
+	err := d.look(false)
+	before := d.failure.Load()
+	switch {
+	case err == nil:
+		d.failure.Store(nil)
+		if before != nil {
+			d.log.Info("pages can be read again", "directory", d.root)
+		}
+	default:
+		d.failure.Store(&err)
+		if before == nil {
+			d.log.Error("pages can't be read; the last known ones stay in force", "directory", d.root, "error", err)
+		}
+	}
+}
+
+func (d *Directory) look(atOnce bool) error {
+	paths, err := Find(d.root)
+	if err != nil {
+		return err
+	}
+	anyChange := atOnce
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			continue // counts as missing
+		}
+		f := d.files[path]
+		if f == nil {
+			f = &file{}
+			d.files[path] = f
+		}
+		f.missing = -1
+		if d.due(f, fingerprint{info}, atOnce) {
+			anyChange = d.read(path, f, fingerprint{info}) || anyChange
+		}
+	}
+	for path, f := range d.files {
+		// A file may be away for a moment while it is replaced.
+		if f.missing++; f.missing >= 2 || (f.missing > 0 && f.readAt.IsZero()) {
+			delete(d.files, path)
+			anyChange = true
+		}
+	}
+	if anyChange {
+		d.publish()
+	}
+	return nil
+}
+
+// due reports whether the file is to be read now: it has changed, and has kept
+// still since the last poll, so that it is not caught half-written.
+func (d *Directory) due(f *file, now fingerprint, atOnce bool) bool {
+	if f.seen.same(now) {
+		f.changed, f.waited = fingerprint{}, 0
+		// Two writes within the tick of a time stamp look like one.
+		return f.readAt.Sub(now.info.ModTime()).Abs() < timestampSlack
+	}
+	f.waited++
+	due := atOnce || f.changed.same(now) || f.waited > unsteadyPolls
+	f.changed = now
+	return due
+}
+
+// read takes in a file's content and reports whether it is new.
+func (d *Directory) read(path string, f *file, seen fingerprint) bool {
+	page, source, err := Read(path)
+	if err != nil {
+		if f.waited <= 1 || f.readAt.IsZero() {
+			d.log.Error("page can't be read", "file", path, "error", err)
+		}
+		return false
+	}
+	first := f.readAt.IsZero()
+	f.seen, f.readAt, f.changed, f.waited = seen, d.now(), fingerprint{}, 0
+	sum := sha256.Sum256(source)
+	if !first && sum == f.sum {
+		return false
+	}
+	if page.Unreadable && f.page.ID != 0 {
+		page.ID = f.page.ID // it may have stood in the part that can't be read now
+	}
+	f.sum, f.page = sum, page
+	for _, p := range page.Problems {
+		level := slog.LevelWarn
+		if p.Severity == markup.Error {
+			level = slog.LevelError
+		}
+		d.log.Log(context.Background(), level, "page problem",
+			"file", path, "line", p.Line, "column", p.Column, "problem", p.Message, "hint", p.Hint)
+	}
+	return true
+}
+
+// publish makes the pages of all files current.
+func (d *Directory) publish() {
+	before := *d.current.Load()
+	next := make(map[int64]*Page, len(d.files))
+	owner := make(map[int64]string, len(d.files))
+	for _, path := range slices.Sorted(maps.Keys(d.files)) {
+		parsed := &d.files[path].page
+		id := parsed.ID
+		if id == 0 {
+			continue
+		}
+		if first, taken := owner[id]; taken {
+			d.log.Error("two files have one page id; the first stands", "page", id, "first", first, "second", path)
+			continue
+		}
+		owner[id] = path
+		if page := renew(before[id], parsed); page != nil {
+			next[id] = page
+		}
+	}
+	d.current.Store(&next)
+}
+
+// renew makes the page that follows old, which may be nil: what is broken now
+// keeps its last good definition.
+func renew(old *Page, parsed *markup.Page) *Page {
+	if parsed.Unreadable {
+		return old
+	}
+	page := &Page{ID: parsed.ID, Meta: parsed.Meta}
+	nameless := false
+	for _, b := range parsed.Blocks {
+		switch {
+		case b.Form != nil:
+			page.Forms = append(page.Forms, b.Form)
+		case b.FormID == "":
+			nameless = true
+		case old != nil:
+			page.keep(old.Form(b.FormID))
+		}
+	}
+	if nameless && old != nil {
+		// The broken block does not tell which form it was, so every form that
+		// is missing now may be it.
+		for _, f := range old.Forms {
+			page.keep(f)
+		}
+	}
+	return page
+}
+
+func (p *Page) keep(f *forms.Form) {
+	if f != nil && p.Form(f.ID) == nil {
+		p.Forms = append(p.Forms, f)
+	}
+}

@@ -1,0 +1,81 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/formulary/formulary/internal/markup"
+)
+
+// Find lists the page files below root in lexical order: regular files, or
+// links to some, with an ending that names a format. Hidden files and folders
+// are passed over: editors, version control and mounted volumes keep their own
+// things there.
+func Find(root string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if path == root || !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil // went away between listing and looking
+		}
+		if path != root && strings.HasPrefix(d.Name(), ".") {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if _, ok := markup.FormatOf(path); ok && !d.IsDir() {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list pages: %w", err)
+	}
+	return files, nil
+}
+
+// Read reads and parses one page file. Source is what was read of it, which is
+// not all when the file is over the limit; the page says so then.
+func Read(path string) (page markup.Page, source []byte, err error) {
+	format, ok := markup.FormatOf(path)
+	if !ok {
+		return markup.Page{}, nil, fmt.Errorf("read page %s: the name must end in .md, .xml or .wiki", path)
+	}
+	source, err = readLimited(path)
+	if err != nil {
+		return markup.Page{}, nil, fmt.Errorf("read page: %w", err)
+	}
+	return markup.Parse(format, nameID(path), source), source, nil
+}
+
+func readLimited(path string) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the operator chooses the pages
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, markup.MaxPageBytes+1))
+}
+
+// nameID is the page id that a file's name begins with, 0 for none.
+func nameID(path string) int64 {
+	name := filepath.Base(path)
+	digits := name[:len(name)-len(strings.TrimLeft(name, "0123456789"))]
+	if strings.HasPrefix(digits, "0") {
+		return 0
+	}
+	id, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}

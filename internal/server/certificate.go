@@ -1,0 +1,97 @@
+package server
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// certificateInterval is how often handshakes look for a new certificate.
+// Looking is two stat calls, so a second costs nothing and feels immediate.
+const certificateInterval = time.Second
+
+// certificate is a key pair that follows its files, because certificates are
+// renewed every few weeks and nobody remembers to restart.
+type certificate struct {
+	certFile, keyFile string
+	logger            *slog.Logger
+	now               func() time.Time
+
+	current atomic.Pointer[tls.Certificate]
+
+	mu      sync.Mutex // guards what follows
+	checked time.Time
+	seen    [2]fileState // as of the last attempt to load, failed or not
+}
+
+// fileState tells whether a file has changed.
+type fileState struct {
+	size, modified int64
+	missing        bool
+}
+
+func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
+	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now}
+	c.checked = c.now()
+	c.seen = c.look() // before reading: a change in between is a change to come
+	if err := c.load(); err != nil {
+		return nil, fmt.Errorf("%w (--tls-cert wants a PEM file with the certificate and its chain, --tls-key one with its key)", err)
+	}
+	return c, nil
+}
+
+// get is tls.Config.GetCertificate.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.refresh()
+	return c.current.Load(), nil
+}
+
+// refresh loads the files if they have changed. A pair that can't be used
+// leaves the old one in place: it may be half written, and is looked at again
+// as soon as either file changes once more.
+func (c *certificate) refresh() {
+	if !c.mu.TryLock() {
+		return // another handshake is looking, and this one needn't wait for it
+	}
+	defer c.mu.Unlock()
+	now := c.now()
+	if now.Sub(c.checked) < certificateInterval {
+		return
+	}
+	c.checked = now
+	seen := c.look()
+	if seen == c.seen {
+		return
+	}
+	c.seen = seen
+	if err := c.load(); err != nil {
+		c.logger.Warn("the TLS certificate has changed and can't be used; the old one stays", "error", err)
+		return
+	}
+	c.logger.Info("TLS certificate reloaded", "file", c.certFile)
+}
+
+func (c *certificate) load() error {
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	if err != nil {
+		return fmt.Errorf("load TLS certificate %s with key %s: %w", c.certFile, c.keyFile, err)
+	}
+	c.current.Store(&pair)
+	return nil
+}
+
+func (c *certificate) look() [2]fileState {
+	return [2]fileState{stateOf(c.certFile), stateOf(c.keyFile)}
+}
+
+func stateOf(file string) fileState {
+	info, err := os.Stat(file)
+	if err != nil {
+		return fileState{missing: true}
+	}
+	return fileState{size: info.Size(), modified: info.ModTime().UnixNano()}
+}

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// chain is what every request passes, outermost first: request id, client
+// address, access log with metrics and write deadlines, panic recovery,
+// security headers, own endpoints, cross-origin protection, handler.
+//
+// It is one type instead of nested handlers because all of it shares the
+// recorder, and because it runs on every request.
+type chain struct {
+	ids      *requestIDs
+	proxies  trustedProxies
+	logger   *slog.Logger
+	log      *accessLog // nil when off
+	metrics  *Metrics   // nil when off
+	own      ownEndpoints
+	handler  http.Handler
+	write    time.Duration
+	inFlight atomic.Int64
+}
+
+func newChain(opts Options, ready *readiness) *chain {
+	c := &chain{
+		ids:     newRequestIDs(),
+		proxies: newTrustedProxies(opts.TrustedProxies),
+		logger:  opts.Logger,
+		metrics: opts.Metrics,
+		own:     newOwnEndpoints(opts, ready),
+		handler: refuseCrossOrigin(opts.Handler),
+		write:   opts.Timeouts.Write,
+	}
+	if opts.AccessLog {
+		c.log = &accessLog{opts.Logger.Handler()}
+	}
+	return c
+}
+
+func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id, foreign := c.ids.of(r)
+	c.proxies.resolve(r)
+
+	// Not pooled: a goroutine that outlives its handler would report its user
+	// or write its body into somebody else's request.
+	rec := &recorder{
+		w:         w,
+		start:     time.Now(),
+		write:     c.write,
+		id:        [1]string{id},
+		foreignID: foreign,
+		head:      r.Method == http.MethodHead,
+	}
+	w.Header()["X-Request-Id"] = rec.id[:]
+
+	c.inFlight.Add(1)
+	if c.metrics != nil {
+		c.metrics.inFlight.Inc()
+	}
+	defer c.finish(rec, r)
+	defer c.recoverPanic(rec, r)
+
+	setSecurityHeaders(w.Header())
+	if own := c.own.find(r); own != nil {
+		rec.own = true
+		r.Pattern = r.URL.Path
+		own.ServeHTTP(rec, r)
+		return
+	}
+	c.handler.ServeHTTP(rec, r)
+}
+
+// finish runs for every request, aborted ones included.
+func (c *chain) finish(rec *recorder, r *http.Request) {
+	c.inFlight.Add(-1)
+	now := time.Now()
+	if c.metrics != nil {
+		c.metrics.inFlight.Dec()
+		c.metrics.observe(r, rec, now)
+	}
+	if c.log != nil {
+		c.log.write(r, rec, now)
+	}
+}
+
+// recoverPanic is to be deferred itself: recover works nowhere else.
+func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	rec.failed = true
+	if v == http.ErrAbortHandler {
+		panic(v) // a handler's way to hang up, net/http knows it
+	}
+	c.logger.LogAttrs(r.Context(), slog.LevelError, "panic while handling a request",
+		slog.String("panic", truncate(fmt.Sprint(v), 1024)),
+		slog.String("method", truncate(r.Method, maxLoggedMethod)),
+		slog.String("path", truncate(r.URL.Path, maxLoggedPath)),
+		slog.String("request_id", rec.loggedID()),
+		slog.String("stack", string(debug.Stack())))
+	if rec.status != 0 {
+		// Half a response is out. Cutting the connection is the only way left
+		// to tell the client that it is no whole one.
+		panic(http.ErrAbortHandler)
+	}
+	h := rec.Header()
+	clear(h) // what the handler had set describes an answer that won't come
+	h["X-Request-Id"] = rec.id[:]
+	setSecurityHeaders(h)
+	writeProblem(rec, http.StatusInternalServerError,
+		"The server failed to handle this request. Its log says why, under the id in X-Request-Id.")
+}
+
+// The values are shared by all requests, which saves two allocations each:
+// Set replaces them and Add copies them, so nobody writes to them.
+var (
+	nosniff    = []string{"nosniff"}
+	noReferrer = []string{"no-referrer"}
+)
+
+// setSecurityHeaders comes before the handler so that it may choose otherwise.
+func setSecurityHeaders(h http.Header) {
+	h["X-Content-Type-Options"] = nosniff
+	h["Referrer-Policy"] = noReferrer
+}
+
+// refuseCrossOrigin stops other sites from writing with the credentials that a
+// browser adds on its own, which Basic passwords are.
+func refuseCrossOrigin(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, http.StatusForbidden, "Requests from other sites may not change anything here.")
+	}))
+	return protection.Handler(next)
+}

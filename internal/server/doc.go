@@ -1,0 +1,35 @@
+// Package server puts an http.Handler on the network: listener, TLS, timeouts,
+// middleware, health and metrics endpoints, graceful shutdown.
+//
+// It knows nothing of forms, pages or users. What it wraps is given to it in
+// [Options.Handler] and finds here:
+//
+//   - the client's address in [http.Request.RemoteAddr], as "IP:port", already
+//     looked up behind trusted proxies (the port is 0 when a proxy told only
+//     the address);
+//   - the request id in the response header X-Request-Id;
+//   - a ResponseWriter which is a [Reporter], has Unwrap for
+//     [http.ResponseController], and can flush;
+//   - protection against cross-site writes, slow clients and its own panics.
+//
+// The route in metrics is [http.Request.Pattern]. A ServeMux sets it on the
+// request that it is given, so middleware between this package and the mux
+// must not copy the request (WithContext, Clone), or the route is "other".
+package server
+
+// Reporter is implemented by the ResponseWriter that [Options.Handler] gets.
+// Only code further in knows who is asking, and only it knows when nobody may
+// know: it reports both here. Packages that must not import this one declare
+// the methods they need and find them by a type assertion, following
+// Unwrap() http.ResponseWriter through wrappers of their own.
+//
+// Both methods are for the goroutine that runs the handler.
+type Reporter interface {
+	// SetUser names the authenticated user in the access log.
+	SetUser(name string)
+	// Anonymous keeps the user, the address and whatever else may tell who
+	// asked out of the log, whether SetUser was called before, later or never.
+	Anonymous()
+}
+
+var _ Reporter = (*recorder)(nil)

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"log/slog"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics counts requests in a registry of its own, so that nothing which a
+// dependency registers globally is published by accident.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	bytes    *prometheus.CounterVec
+	inFlight prometheus.Gauge
+
+	// series are the label combinations met so far. Their number is bounded by
+	// the route table, and looking one up here takes a fraction of what the
+	// vectors take. The map is replaced, never changed.
+	series atomic.Pointer[map[seriesKey]*series]
+	mu     sync.Mutex // held while replacing
+}
+
+type seriesKey struct {
+	method, pattern string
+	class           int
+}
+
+type series struct {
+	requests prometheus.Counter
+	duration prometheus.Observer
+	bytes    prometheus.Counter
+}
+
+// NewMetrics returns metrics of the process, the Go runtime and HTTP requests.
+func NewMetrics() *Metrics {
+	labels := []string{"method", "route", "status"}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "formulary_http_requests_total",
+			Help: "Requests answered, by method, route and class of status.",
+		}, labels),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "formulary_http_request_duration_seconds",
+			Help: "Time from the request's header to the end of its handler.",
+			// Answers from memory take less than a millisecond, the slowest
+			// downloads as long as their clients.
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, labels),
+		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "formulary_http_response_bytes_total",
+			Help: "Bytes of response bodies, as sent.",
+		}, labels),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "formulary_http_requests_in_flight",
+			Help: "Requests being handled.",
+		}),
+	}
+	m.series.Store(&map[seriesKey]*series{})
+	m.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.requests, m.duration, m.bytes, m.inFlight,
+	)
+	return m
+}
+
+// Registry is where others register their collectors.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
+
+func (m *Metrics) handler(logger *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		// One broken collector shall neither hide the others nor show its
+		// error to whoever asks.
+		ErrorHandling: promhttp.ContinueOnError,
+	})
+}
+
+func (m *Metrics) observe(r *http.Request, rec *recorder, now time.Time) {
+	s := m.find(seriesKey{knownMethod(r.Method), r.Pattern, rec.finalStatus() / 100})
+	s.requests.Inc()
+	s.duration.Observe(now.Sub(rec.start).Seconds())
+	s.bytes.Add(float64(rec.bytes))
+}
+
+func (m *Metrics) find(key seriesKey) *series {
+	if s, ok := (*m.series.Load())[key]; ok {
+		return s
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	labels := []string{key.method, routeLabel(key.pattern), statusLabel(key.class)}
+	s := &series{
+		requests: m.requests.WithLabelValues(labels...),
+		duration: m.duration.WithLabelValues(labels...),
+		bytes:    m.bytes.WithLabelValues(labels...),
+	}
+	grown := maps.Clone(*m.series.Load())
+	grown[key] = s
+	m.series.Store(&grown)
+	return s
+}
+
+// knownMethod keeps clients from making up label values.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+// routeLabel is the pattern without its method, which is a label already.
+func routeLabel(pattern string) string {
+	if method, path, ok := strings.Cut(pattern, " "); ok && !strings.Contains(method, "/") {
+		pattern = strings.TrimLeft(path, " \t")
+	}
+	if pattern == "" {
+		return "other"
+	}
+	return pattern
+}
+
+func statusLabel(class int) string {
+	if class < 1 || class > 5 {
+		return "other"
+	}
+	return string(rune('0'+class)) + "xx"
+}

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+)
+
+// Options say what to serve and where. Handler is required.
+type Options struct {
+	// Listen is host:port. Port 0 takes a free one, see [Server.Addr].
+	Listen string
+
+	// TLSCert and TLSKey are PEM files; both or neither. They are read again
+	// when they change.
+	TLSCert, TLSKey string
+
+	// TrustedProxies are the peers whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+
+	// Handler answers everything but /healthz, /readyz and /metrics, its own
+	// 404 and 405 included.
+	Handler http.Handler
+
+	// Ready returns nil when everything the service needs can be reached. It
+	// is called by one goroutine at a time and has two seconds. Nil means
+	// always ready.
+	Ready func(context.Context) error
+
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+
+	// AccessLog logs every request.
+	AccessLog bool
+
+	// Metrics are counted and served at /metrics; nil means neither.
+	Metrics *Metrics
+
+	// ShutdownTimeout is how long requests in flight may take to finish once
+	// Run's context is done. Default 8 s.
+	ShutdownTimeout time.Duration
+
+	// Timeouts against slow clients; zero fields get their default.
+	Timeouts Timeouts
+}
+
+// Timeouts are what a client may take.
+type Timeouts struct {
+	ReadHeader time.Duration // to send the request's header; default 10 s
+	Read       time.Duration // to send the whole request; default 60 s
+	Write      time.Duration // to take the next part of the response; default 60 s
+	Idle       time.Duration // between two requests; default 120 s
+}
+
+func (t Timeouts) withDefaults() Timeouts {
+	return Timeouts{
+		ReadHeader: cmp.Or(t.ReadHeader, 10*time.Second),
+		Read:       cmp.Or(t.Read, 60*time.Second),
+		Write:      cmp.Or(t.Write, 60*time.Second),
+		Idle:       cmp.Or(t.Idle, 120*time.Second),
+	}
+}
+
+func (o Options) withDefaults() Options {
+	o.Timeouts = o.Timeouts.withDefaults()
+	// The process is to be gone 10 s after SIGTERM: this leaves a second for
+	// stragglers and one to close the store.
+	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 8*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Ready == nil {
+		o.Ready = func(context.Context) error { return nil }
+	}
+	return o
+}
+
+func (o Options) check() error {
+	if o.Handler == nil {
+		return errors.New("server: no handler given")
+	}
+	if (o.TLSCert == "") != (o.TLSKey == "") {
+		return errors.New("TLS needs a certificate and its key: give both --tls-cert and --tls-key, or neither")
+	}
+	return nil
+}

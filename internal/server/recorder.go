@@ -1,0 +1,147 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// progressStep is how much a client must take within the write timeout to be
+// granted another one.
+const progressStep = 32 << 10
+
+// recorder is the one ResponseWriter of the chain: it notes what log and
+// metrics want to know, and moves the write deadline while the client reads.
+//
+// http.Server's WriteTimeout counts from the request's header to the end of
+// the response, which would cut off every download that takes longer, however
+// lively. So the deadline is set anew whenever another progressStep has been
+// taken. The read deadline needs no such care: net/http lifts it as soon as
+// the body has been read, and for a body that hasn't been, it must stay, or a
+// client could keep the connection for ever by never sending the rest.
+type recorder struct {
+	w       http.ResponseWriter
+	start   time.Time
+	write   time.Duration
+	id      [1]string // an array, so that the header can refer to it
+	user    string
+	bytes   int64
+	pending int // bytes since the write deadline was set
+	status  int // 0 until the header is sent
+
+	foreignID bool // the request id came from outside
+	anonymous bool
+	own       bool // one of the server's own endpoints
+	head      bool
+	failed    bool // panicked
+}
+
+// Unwrap is for http.ResponseController.
+func (rec *recorder) Unwrap() http.ResponseWriter { return rec.w }
+
+func (rec *recorder) Header() http.Header { return rec.w.Header() }
+
+func (rec *recorder) SetUser(name string) { rec.user = name }
+
+func (rec *recorder) Anonymous() { rec.anonymous = true }
+
+func (rec *recorder) WriteHeader(status int) {
+	// First, because it panics on an impossible status, and then nothing is sent.
+	rec.w.WriteHeader(status)
+	if status >= 200 || status == http.StatusSwitchingProtocols {
+		rec.sent(status)
+	}
+}
+
+func (rec *recorder) sent(status int) {
+	if rec.status == 0 {
+		rec.status = status
+	}
+}
+
+// Write hands on pieces of at most progressStep, as progress can't be seen
+// within a write.
+func (rec *recorder) Write(p []byte) (int, error) {
+	rec.sent(http.StatusOK)
+	written := 0
+	for {
+		piece := p[written:min(len(p), written+progressStep)]
+		n, err := rec.w.Write(piece)
+		written += n
+		rec.took(n)
+		if err != nil || written >= len(p) {
+			return written, err
+		}
+	}
+}
+
+// WriteString saves the copy that io.WriteString would make.
+func (rec *recorder) WriteString(s string) (int, error) {
+	rec.sent(http.StatusOK)
+	written := 0
+	for {
+		piece := s[written:min(len(s), written+progressStep)]
+		n, err := io.WriteString(rec.w, piece)
+		written += n
+		rec.took(n)
+		if err != nil || written >= len(s) {
+			return written, err
+		}
+	}
+}
+
+func (rec *recorder) took(n int) {
+	if rec.head {
+		return // net/http counts, but doesn't send
+	}
+	rec.bytes += int64(n)
+	rec.pending += n
+	if rec.pending >= progressStep {
+		rec.extend()
+	}
+}
+
+// extend grants the client another write timeout. A writer without deadlines
+// has none to be moved, and one whose connection is gone will say so on the
+// next write.
+func (rec *recorder) extend() {
+	rec.pending = 0
+	_ = http.NewResponseController(rec.w).SetWriteDeadline(time.Now().Add(rec.write))
+}
+
+// Flush is for code that asks for an http.Flusher.
+func (rec *recorder) Flush() { _ = rec.FlushError() }
+
+// FlushError is what http.ResponseController calls. What was flushed was
+// taken, so a stream of small events lives as long as its client.
+func (rec *recorder) FlushError() error {
+	if err := http.NewResponseController(rec.w).Flush(); err != nil {
+		return err
+	}
+	rec.sent(http.StatusOK)
+	if rec.pending > 0 {
+		rec.extend()
+	}
+	return nil
+}
+
+// finalStatus is what the request counts as. A panic is a failure even if the
+// header had promised something else.
+func (rec *recorder) finalStatus() int {
+	switch {
+	case rec.failed:
+		return http.StatusInternalServerError
+	case rec.status == 0:
+		return http.StatusOK
+	}
+	return rec.status
+}
+
+// loggedID is the request id unless it may tell who asked: a client can put
+// its name into it, and a proxy's own log has the address next to it.
+func (rec *recorder) loggedID() string {
+	if rec.anonymous && rec.foreignID {
+		return ""
+	}
+	return rec.id[0]
+}

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// maxHeaderBytes is plenty for a browser with cookies, and little enough for
+// many connections.
+const maxHeaderBytes = 32 << 10
+
+// stragglerGrace is how long Run waits for handlers to notice that their
+// connection was cut, so that the store isn't closed under them.
+const stragglerGrace = time.Second
+
+// Server listens from New on and serves from Run on.
+type Server struct {
+	http            *http.Server
+	listener        net.Listener
+	tls             bool
+	logger          *slog.Logger
+	chain           *chain
+	ready           *readiness
+	shutdownTimeout time.Duration
+	cancelRequests  context.CancelFunc
+}
+
+// New binds the listener and loads the certificate, so that whatever is wrong
+// with either is known before anything is served.
+func New(opts Options) (*Server, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+
+	var tlsConfig *tls.Config
+	if opts.TLSCert != "" {
+		cert, err := loadCertificate(opts.TLSCert, opts.TLSKey, opts.Logger)
+		if err != nil {
+			return nil, err
+		}
+		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cert.get}
+	}
+	listener, err := listen(opts.Listen)
+	if err != nil {
+		return nil, err
+	}
+
+	ready := &readiness{check: opts.Ready}
+	s := &Server{
+		listener:        listener,
+		tls:             tlsConfig != nil,
+		logger:          opts.Logger,
+		ready:           ready,
+		chain:           newChain(opts, ready),
+		shutdownTimeout: opts.ShutdownTimeout,
+	}
+	// Requests must outlive Run's context, that's what graceful means, but not
+	// the shutdown's end.
+	requests, cancel := context.WithCancel(context.Background())
+	s.cancelRequests = cancel
+	s.http = newHTTPServer(opts, s.chain, tlsConfig, requests)
+	return s, nil
+}
+
+func newHTTPServer(opts Options, h http.Handler, tlsConfig *tls.Config, base context.Context) *http.Server {
+	t := opts.Timeouts
+	return &http.Server{
+		Handler:           h,
+		TLSConfig:         tlsConfig,
+		ReadHeaderTimeout: t.ReadHeader,
+		ReadTimeout:       t.Read,
+		WriteTimeout:      t.Write,
+		IdleTimeout:       t.Idle,
+		MaxHeaderBytes:    maxHeaderBytes,
+		// Streams have their own deadlines, but frames which belong to none
+		// would wait for a peer that stopped reading for ever.
+		HTTP2:       &http.HTTP2Config{WriteByteTimeout: t.Write},
+		ErrorLog:    log.New(errorLog{opts.Logger}, "", 0),
+		BaseContext: func(net.Listener) context.Context { return base },
+	}
+}
+
+// Addr is the address listened on, with the port that was really taken.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// URL is where a client on this machine finds the server.
+func (s *Server) URL() string {
+	scheme := "http"
+	if s.tls {
+		scheme = "https"
+	}
+	return scheme + "://" + reachable(s.listener.Addr())
+}
+
+// Run serves until ctx is done, then shuts down: /readyz says no at once,
+// requests in flight may finish within the shutdown timeout, and those which
+// don't are cut off. The end of ctx is no error, stragglers aren't either.
+func (s *Server) Run(ctx context.Context) error {
+	defer s.cancelRequests()
+	s.announce()
+
+	failed := make(chan error, 1)
+	go func() { failed <- s.serve() }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve on %s: %w", s.Addr(), err)
+	case <-ctx.Done():
+		return s.shutdown()
+	}
+}
+
+func (s *Server) serve() error {
+	if s.tls {
+		return s.http.ServeTLS(s.listener, "", "")
+	}
+	return s.http.Serve(s.listener)
+}
+
+func (s *Server) announce() {
+	s.logger.Info("listening", "address", s.Addr(), "url", s.URL())
+	if !s.tls && !isLoopback(s.listener.Addr()) {
+		s.logger.Warn("TLS IS OFF on an address that others can reach: passwords travel in the clear. "+
+			"Give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that does TLS. "+
+			"Ignore this only where nothing but such a proxy can connect.",
+			"address", s.Addr())
+	}
+}
+
+func (s *Server) shutdown() error {
+	s.ready.drain()
+	s.logger.Info("shutting down", "in_flight", s.chain.inFlight.Load())
+
+	ctx, cancel := context.WithTimeout(context.Background(), s.shutdownTimeout)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("shut down: %w", err)
+	}
+
+	s.logger.Warn("requests didn't finish in time and were cut off",
+		"in_flight", s.chain.inFlight.Load(), "timeout", s.shutdownTimeout)
+	s.cancelRequests()
+	if err := s.http.Close(); err != nil {
+		return fmt.Errorf("close connections: %w", err)
+	}
+	awaitZero(&s.chain.inFlight, stragglerGrace)
+	return nil
+}
+
+// awaitZero returns when n is zero, or after the limit.
+func awaitZero(n *atomic.Int64, limit time.Duration) {
+	deadline := time.After(limit)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for n.Load() > 0 {
+		select {
+		case <-deadline:
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package service
+
+import (
+	"context"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Access is one form as one caller may use it.
+type Access struct {
+	Form *forms.Form
+
+	service *Service
+	who     auth.Identity
+	editor  bool // may change and delete every submission
+	seesAll bool // may read every submission
+}
+
+func (a *Access) key(id int64) store.Key {
+	return store.Key{PageID: a.Form.PageID, FormID: a.Form.ID, ID: id}
+}
+
+// owns is never true of an anonymous submission: nobody is known to have sent it.
+func (a *Access) owns(s forms.Submission) bool {
+	return s.Username != "" && s.Username == a.who.Name
+}
+
+// Create stores a submission of the caller.
+func (a *Access) Create(ctx context.Context, answers []forms.Answer) (forms.Submission, error) {
+	entries, err := a.Form.NewEntries(answers)
+	if err != nil {
+		return forms.Submission{}, err
+	}
+	n := store.New{
+		PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.who.Name,
+		Created: a.service.now(), Entries: entries,
+	}
+	if a.Form.Anonymous {
+		n.Username = ""
+	}
+	if a.Form.OneSubmission {
+		n.Once = a.service.once(a.Form, a.who.Name)
+	}
+	created, err := a.service.store.Create(ctx, n)
+	return created, explain(err)
+}
+
+// Get returns one submission.
+func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
+	sub, err := a.service.store.Get(ctx, a.key(id))
+	if err == nil && !a.seesAll && !a.owns(sub) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return forms.Submission{}, explain(err)
+	}
+	return sub, nil
+}
+
+// Merge lays the answers over a submission.
+func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer) (forms.Submission, error) {
+	merged, err := a.service.store.Update(ctx, a.key(id), func(old forms.Submission) ([]forms.Entry, error) {
+		if !a.seesAll && !a.owns(old) {
+			return nil, store.ErrNotFound
+		}
+		if !a.editor && !a.owns(old) {
+			return nil, &Error{Kind: Forbidden, Detail: "Only editors of this page may change other people's submissions."}
+		}
+		stored, err := old.Entries.Decode()
+		if err != nil {
+			return nil, err
+		}
+		return a.Form.Merge(stored, answers)
+	})
+	return merged, explain(err)
+}
+
+// Delete removes a submission for good.
+func (a *Access) Delete(ctx context.Context, id int64) error {
+	if !a.editor {
+		if _, err := a.Get(ctx, id); err != nil {
+			return err
+		}
+		return &Error{Kind: Forbidden, Detail: "Only editors of this page may delete submissions."}
+	}
+	return explain(a.service.store.Delete(ctx, a.key(id)))
+}
+
+// ListOptions narrows and orders a list. The zero value is everything, by id.
+type ListOptions struct {
+	Username   *string // only this submitter's
+	Descending bool
+	After      int64
+	Limit      int
+}
+
+// List calls visit for each submission that the caller may see. See
+// store.Store.Scan for what visit may rely on.
+func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Submission) error) error {
+	q := store.Query{
+		PageID: a.Form.PageID, FormID: a.Form.ID, Username: opts.Username,
+		Descending: opts.Descending, After: opts.After, Limit: opts.Limit,
+	}
+	if !a.seesAll {
+		if opts.Username != nil && *opts.Username != a.who.Name {
+			return nil
+		}
+		q.Username = &a.who.Name
+	}
+	return explain(a.service.store.Scan(ctx, q, visit))
+}

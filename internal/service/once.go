@@ -1,0 +1,74 @@
+package service
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// once names the submitter for the form's limit of one submission. On an
+// anonymous form that is a keyed hash: it can be recognised, but not turned
+// back into a name without the key, and differs from form to form.
+func (s *Service) once(f *forms.Form, username string) string {
+	if !f.Anonymous {
+		return "user:" + username
+	}
+	mac := hmac.New(sha256.New, s.onceKey)
+	var page [8]byte
+	binary.BigEndian.PutUint64(page[:], uint64(f.PageID)) //nolint:gosec // a bijection is all that is needed
+	mac.Write(page[:])
+	mac.Write([]byte(f.ID + "\x00" + username)) // neither can hold a NUL
+	return "hash:" + base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+const onceKeySize = 32
+
+// LoadOnceKey reads the key of the hashes from a file, and makes it at the
+// first start. It is kept apart from the database, so that a copy of the
+// database alone gives no name away.
+func LoadOnceKey(path string) ([]byte, error) {
+	key, err := os.ReadFile(path) //nolint:gosec // the operator chooses the directory
+	if errors.Is(err, fs.ErrNotExist) {
+		key = make([]byte, onceKeySize)
+		_, _ = rand.Read(key) // never fails
+		err = writeNew(path, key)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the key of anonymous submissions: %w", err)
+	}
+	if len(key) != onceKeySize {
+		return nil, fmt.Errorf("load the key of anonymous submissions: %s is damaged (%d bytes instead of %d): restore it from a backup",
+			path, len(key), onceKeySize)
+	}
+	return key, nil
+}
+
+// writeNew writes a file that must survive a crash whole or not be there.
+func writeNew(path string, content []byte) error {
+	tmp := path + ".new"
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // see LoadOnceKey
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,123 @@
+// Package service holds the rules: who may do what, and what a submission must
+// satisfy. Every read and write, from the API, the browser or the command
+// line, passes here.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Service answers callers.
+type Service struct {
+	pages   pages.Source
+	store   store.Store
+	onceKey []byte
+	now     func() time.Time
+}
+
+// New makes a service. onceKey keys the hashes that hold anonymous submitters
+// to one submission each; it must stay the same over restarts and replicas.
+func New(source pages.Source, s store.Store, onceKey []byte, now func() time.Time) *Service {
+	return &Service{pages: source, store: s, onceKey: onceKey, now: now}
+}
+
+// Ready reports whether the service can serve.
+func (s *Service) Ready(ctx context.Context) error {
+	return errors.Join(s.pages.Ready(ctx), s.store.Ping(ctx))
+}
+
+// Kind sorts the errors of the service by what a caller can do about them.
+type Kind int
+
+// The kinds of error, besides *forms.Invalid. Whatever is neither is a fault
+// of the service itself.
+const (
+	NotFound    Kind = iota + 1 // there is no such thing, or the caller may not know of it
+	Forbidden                   // the caller may see it, but not do that with it
+	Full                        // no room to store it
+	Unavailable                 // not now; try again
+)
+
+// Error is an error that a caller is told of. Detail is for the caller and
+// names no internals; the cause is for the log.
+type Error struct {
+	Kind   Kind
+	Detail string
+	cause  error
+}
+
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return e.Detail + ": " + e.cause.Error()
+	}
+	return e.Detail
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+func notFound(format string, args ...any) error {
+	return &Error{Kind: NotFound, Detail: fmt.Sprintf(format, args...)}
+}
+
+// explain gives the errors of store and page source their kind.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return &Error{Kind: NotFound, Detail: "There is no such submission."}
+	case errors.Is(err, store.ErrOnce):
+		return &forms.Invalid{Errors: []string{"this form takes one submission from each person, and yours is already there"}}
+	case errors.Is(err, store.ErrFull):
+		return &Error{Kind: Full, Detail: "There is no room to store this. Nothing was changed; tell whoever runs this service.", cause: err}
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, pages.ErrUnavailable):
+		return &Error{Kind: Unavailable, Detail: "This can't be done right now. Try again in a moment.", cause: err}
+	default:
+		return err
+	}
+}
+
+// page returns a page that the caller may view. One that they may not view is
+// answered like one that does not exist.
+func (s *Service) page(ctx context.Context, who auth.Identity, pageID int64) (*pages.Page, error) {
+	page, err := s.pages.Page(ctx, pageID)
+	if errors.Is(err, pages.ErrNotFound) || (err == nil && !page.CanView(who.Name, who.InGroup)) {
+		return nil, notFound("There is no page %d.", pageID)
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	return page, nil
+}
+
+// Forms returns the forms of a page in page order.
+func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([]*forms.Form, error) {
+	page, err := s.page(ctx, who, pageID)
+	if err != nil {
+		return nil, err
+	}
+	return page.Forms, nil
+}
+
+// Form opens a form for the caller.
+func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, formID string) (*Access, error) {
+	page, err := s.page(ctx, who, pageID)
+	if err != nil {
+		return nil, err
+	}
+	form := page.Form(formID)
+	if form == nil {
+		return nil, notFound("There is no such form on page %d.", pageID)
+	}
+	editor := page.CanEdit(who.Name, who.InGroup)
+	return &Access{
+		Form: form, service: s, who: who,
+		editor: editor, seesAll: editor || page.Meta.ResultsForViewers,
+	}, nil
+}

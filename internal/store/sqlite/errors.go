@@ -1,0 +1,39 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// classify gives an engine error its place in the store's contract. What it
+// does not know stays as it is.
+func classify(err error) error {
+	// The code, not an *sqlite3.Error: where there is no more to tell than the
+	// code, as with FULL, the driver returns the bare code.
+	var code sqlite3.ErrorCode
+	switch {
+	case err == nil, !errors.As(err, &code):
+		return err
+	// The index of the WAL can't be made longer: there is no other reason for it than no room.
+	case code == sqlite3.FULL, errors.Is(err, sqlite3.IOERR_SHMSIZE):
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
+	case isOneOf(code, sqlite3.IOERR, sqlite3.BUSY, sqlite3.LOCKED, sqlite3.CANTOPEN, sqlite3.READONLY,
+		sqlite3.NOMEM, sqlite3.PERM, sqlite3.PROTOCOL, sqlite3.INTERRUPT):
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	default:
+		return err
+	}
+}
+
+func isOneOf(code sqlite3.ErrorCode, codes ...sqlite3.ErrorCode) bool {
+	for _, c := range codes {
+		if c == code {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,203 @@
+// Package sqlite is the embedded engine of the store contract.
+//
+// One connection writes, on one goroutine that commits whatever is queued as
+// one transaction; a small pool of connections reads beside it. The file is in
+// WAL mode with synchronous=FULL: a commit is on the disk before it is
+// answered.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// FileName is the name of the database within the data directory.
+const FileName = "formulary.db"
+
+// busyTimeout is how long a connection waits for a lock of another process,
+// such as a database shell.
+const busyTimeout = 5 * time.Second
+
+// Store implements store.Store.
+type Store struct {
+	writer  *writer
+	readers *readers
+	close   func() error
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the store in directory dir, which it creates and migrates where
+// needed. Only one process at a time can have a directory open.
+func Open(ctx context.Context, dir string) (*Store, error) {
+	vfs.Register(filesName, osFiles())
+	return open(ctx, dir, filesName)
+}
+
+// open is Open through the VFS of that name.
+func open(ctx context.Context, dir, vfsName string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create data directory: %w", err)
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, FileName)
+	s, err := openFile(ctx, path, fileURI(path, vfsName))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), lock.Close())
+	}
+	// Once, and a second caller waits: to close the readers while the writer
+	// still runs would take them away from under its checkpoint.
+	s.close = sync.OnceValue(func() error {
+		return errors.Join(s.writer.close(), s.readers.close(), lock.Close())
+	})
+	go s.writer.run()
+	return s, nil
+}
+
+func openFile(ctx context.Context, path, uri string) (*Store, error) {
+	conn, err := openWriter(ctx, path, uri)
+	if err != nil {
+		return nil, err
+	}
+	readers := newReaders(uri, runtime.GOMAXPROCS(0)+2)
+	w, err := newWriter(conn, readers)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if err := settleFiles(path); err != nil {
+		return nil, errors.Join(err, w.stmts.close(), conn.Close())
+	}
+	return &Store{writer: w, readers: readers}, nil
+}
+
+// settleFiles does for the files beside the database what SQLite's own Unix
+// layer does and the one in use leaves out: it gives them the database's mode,
+// and gets their names to the disk, without which a crash could lose the WAL
+// and all that it holds.
+func settleFiles(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Chmod(path+suffix, info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// lockDir holds the data directory for this process. The kernel lets go of the
+// lock when the process ends, however it ends. SQLite's own locks would let two
+// servers write in turns, each with its own idea of the next id.
+func lockDir(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator chooses the directory
+	if err != nil {
+		return nil, fmt.Errorf("lock data directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		holder, _ := os.ReadFile(path) //nolint:gosec // same file
+		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("data directory %s is in use by another formulary (process %s): stop it, or choose another --data",
+				dir, strings.TrimSpace(string(holder)))
+		}
+		return nil, fmt.Errorf("lock data directory: %w", err)
+	}
+	// The process id only helps a person to find the holder.
+	if err := f.Truncate(0); err == nil {
+		_, _ = f.WriteString(strconv.Itoa(os.Getpid()) + "\n")
+	}
+	return f, nil
+}
+
+func openWriter(ctx context.Context, path, uri string) (*sqlite3.Conn, error) {
+	// SQLite would create the file readable for everybody.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator chooses the directory
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	conn, err := openConn(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	err = checkSchema(conn) // before the journal mode, which is a write
+	if err == nil {
+		err = conn.Exec(`
+			PRAGMA journal_mode = WAL;
+			PRAGMA synchronous = FULL;
+			PRAGMA journal_size_limit = 8388608;
+			PRAGMA cache_size = -8192`)
+	}
+	if err == nil {
+		err = migrate(conn)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+func openConn(ctx context.Context, uri string) (*sqlite3.Conn, error) {
+	conn, err := sqlite3.OpenContext(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	conn.SetInterrupt(context.Background()) // ctx was for opening only
+	err = errors.Join(conn.BusyTimeout(busyTimeout), conn.Exec(`PRAGMA temp_store = MEMORY`))
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// fileURI keeps a path with "?", "#" or "%" in it from being read as more than a path.
+func fileURI(path, vfsName string) string {
+	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path) + "?vfs=" + vfsName
+}
+
+// Ping implements store.Store: it goes through the writer, so that a writer
+// that is stuck shows. Other than a write it may be left when ctx ends.
+func (s *Store) Ping(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() {
+		done <- s.writer.do(ctx, func(tx *tx) error {
+			_, err := tx.stmts.readSequences()
+			return classify(err)
+		})
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, ctx.Err())
+	}
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error { return s.close() }

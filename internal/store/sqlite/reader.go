@@ -1,0 +1,111 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// readers is a fixed number of places to read at. A place opens its connection
+// when it is first needed.
+type readers struct {
+	uri     string
+	places  chan *reader
+	count   int
+	pausing sync.Mutex // held while places are gathered, so that two gatherers never share them out
+	closed  bool
+}
+
+type reader struct {
+	conn  *sqlite3.Conn
+	stmts *readStmts
+}
+
+func newReaders(uri string, count int) *readers {
+	r := &readers{uri: uri, places: make(chan *reader, count), count: count}
+	for range count {
+		r.places <- &reader{}
+	}
+	return r
+}
+
+// with calls fn with a reader that nobody else uses meanwhile. fn must be
+// short: a read that is held open keeps the WAL from starting over.
+func (r *readers) with(ctx context.Context, fn func(*readStmts) error) error {
+	if err := ctx.Err(); err != nil { // select would choose at random
+		return err
+	}
+	var place *reader
+	select {
+	case p, ok := <-r.places:
+		if !ok {
+			return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
+		}
+		place = p
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { r.places <- place }()
+	if place.conn == nil {
+		if err := place.open(ctx, r.uri); err != nil {
+			return classify(err)
+		}
+	}
+	return classify(fn(place.stmts))
+}
+
+func (p *reader) open(ctx context.Context, uri string) error {
+	conn, err := openConn(ctx, uri)
+	if err != nil {
+		return err
+	}
+	err = conn.Exec(`PRAGMA query_only = ON; PRAGMA cache_size = -2048`)
+	if err == nil {
+		p.stmts, err = prepareReads(conn)
+	}
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	p.conn = conn
+	return nil
+}
+
+// pause waits until nobody reads and keeps everybody from reading until
+// release is called.
+func (r *readers) pause() (release func()) {
+	r.pausing.Lock()
+	held := make([]*reader, 0, r.count)
+	for range r.count {
+		held = append(held, <-r.places)
+	}
+	return func() {
+		for _, p := range held {
+			r.places <- p
+		}
+		r.pausing.Unlock()
+	}
+}
+
+// close waits for reads under way. Nobody may read afterwards.
+func (r *readers) close() error {
+	r.pausing.Lock()
+	defer r.pausing.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	var errs []error
+	for range r.count {
+		p := <-r.places
+		if p.conn != nil {
+			errs = append(errs, p.stmts.close(), p.conn.Close())
+		}
+	}
+	close(r.places)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,245 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+const (
+	// maxBatch bounds one transaction, so that the first operation in it does
+	// not wait for the last of a flood.
+	maxBatch = 512
+
+	// checkpointPages is the length of the WAL from which on it is copied
+	// back into the database, between two transactions.
+	checkpointPages = 1000
+
+	// restartPages is where the writer stops being polite: so long a WAL
+	// means that readers kept it from starting over, so they are held off for
+	// one checkpoint.
+	restartPages = 3000
+)
+
+// writer owns the one connection that writes. Its goroutine takes whatever is
+// queued, runs it in one transaction, and answers each operation after the
+// commit: with many callers, they share the cost of getting it to the disk.
+type writer struct {
+	conn     *sqlite3.Conn
+	readers  *readers
+	stmts    *writeStmts
+	queue    chan *operation
+	stopped  chan struct{}
+	mu       sync.RWMutex // guards closed, and sends to queue against its close
+	closed   bool
+	seq      sequences // as of the last commit
+	walPages int
+	// checkpointAt is the length of the WAL at which to try next. It moves on
+	// with each try: while somebody keeps the WAL from starting over, a try
+	// after every commit would cost each of them two more syncs.
+	checkpointAt int
+}
+
+// sequences are the last ids given.
+type sequences struct{ submission, entry int64 }
+
+// operation is one write. run is called within a transaction; the operation's
+// outcome is sent to done after the commit.
+type operation struct {
+	ctx  context.Context //nolint:containedctx // it belongs to the caller that waits on done
+	run  func(*tx) error
+	err  error
+	done chan struct{}
+}
+
+var operations = sync.Pool{New: func() any { return &operation{done: make(chan struct{}, 1)} }}
+
+func newWriter(conn *sqlite3.Conn, readers *readers) (*writer, error) {
+	stmts, err := prepareWrites(conn)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{
+		conn: conn, readers: readers, stmts: stmts,
+		queue: make(chan *operation, maxBatch), stopped: make(chan struct{}),
+		checkpointAt: checkpointPages,
+	}
+	if w.seq, err = stmts.readSequences(); err != nil {
+		return nil, errors.Join(err, stmts.close())
+	}
+	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		if pages < w.walPages { // it started over
+			w.checkpointAt = checkpointPages
+		}
+		w.walPages = pages
+		return nil
+	})
+	return w, nil
+}
+
+// do runs fn in a transaction and returns after its commit. It does not return
+// early when ctx ends: by then the write may be under way, and the caller must
+// know how it ended.
+func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
+	op := operations.Get().(*operation)
+	op.ctx, op.run, op.err = ctx, fn, nil
+	w.mu.RLock()
+	if w.closed {
+		w.mu.RUnlock()
+		return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
+	}
+	w.queue <- op
+	w.mu.RUnlock()
+	<-op.done
+	err := op.err
+	op.ctx, op.run = nil, nil
+	operations.Put(op)
+	return err
+}
+
+func (w *writer) close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	w.closed = true
+	close(w.queue)
+	w.mu.Unlock()
+	<-w.stopped
+	return errors.Join(w.stmts.close(), w.conn.Close())
+}
+
+func (w *writer) run() {
+	defer close(w.stopped)
+	batch := make([]*operation, 0, maxBatch)
+	for op := range w.queue {
+		batch = w.fill(append(batch[:0], op))
+		w.commit(batch)
+		for _, op := range batch {
+			op.done <- struct{}{}
+		}
+		w.checkpoint()
+	}
+}
+
+// fill takes what is queued, and never waits for more.
+func (w *writer) fill(batch []*operation) []*operation {
+	for len(batch) < maxBatch {
+		select {
+		case op, ok := <-w.queue:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, op)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit runs the batch and leaves each operation its outcome. When the
+// transaction as a whole fails, so do all of them, whatever they came to
+// within it: a conflict with a neighbour that was not stored is none.
+func (w *writer) commit(batch []*operation) {
+	err := w.transact(batch)
+	if err == nil {
+		return
+	}
+	if len(batch) > 1 && errors.Is(err, store.ErrFull) {
+		// What is too large for the room that is left must not keep out its
+		// neighbours that would fit.
+		for i := range batch {
+			w.commit(batch[i : i+1])
+		}
+		return
+	}
+	for _, op := range batch {
+		op.err = err
+	}
+}
+
+// transact runs the batch in one transaction. Each operation writes with one
+// statement at most, and SQLite undoes a failed statement by itself: so an
+// operation that fails does so alone. The error is that of the transaction,
+// which SQLite may give up on at any statement.
+func (w *writer) transact(batch []*operation) error {
+	if err := w.stmts.begin.Exec(); err != nil {
+		return classify(err)
+	}
+	t := &tx{stmts: w.stmts, seq: w.seq}
+	for _, op := range batch {
+		if op.err = op.ctx.Err(); op.err == nil {
+			op.err = t.protect(op.run)
+		}
+		if w.conn.GetAutocommit() {
+			return op.err
+		}
+	}
+	if err := w.finish(t); err != nil {
+		_ = w.stmts.rollback.Exec() // it may have happened already
+		return classify(err)
+	}
+	w.seq = t.seq
+	return nil
+}
+
+func (w *writer) finish(t *tx) error {
+	if t.seq != w.seq {
+		if err := w.stmts.writeSequences(t.seq); err != nil {
+			return err
+		}
+	}
+	return w.stmts.commit.Exec()
+}
+
+// checkpoint moves the WAL into the database. It runs after the batch was
+// answered, and its failure (a full disk, say) is no failure of a write: the
+// WAL holds everything, and the next commit tries again.
+func (w *writer) checkpoint() {
+	if w.walPages < w.checkpointAt {
+		return
+	}
+	w.checkpointAt = w.walPages + checkpointPages
+	if w.walPages < restartPages {
+		_, _, _ = w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
+		return
+	}
+	release := w.readers.pause()
+	defer release()
+	// Our own readers are out of the way. Another process that reads, a backup
+	// say, is not waited for: everybody here would stand still with it.
+	_ = w.conn.BusyTimeout(0)
+	defer func() { _ = w.conn.BusyTimeout(busyTimeout) }()
+	if _, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_RESTART); err == nil {
+		w.walPages, w.checkpointAt = 0, checkpointPages
+	}
+}
+
+// tx is what an operation sees of the transaction it runs in.
+type tx struct {
+	stmts *writeStmts
+	seq   sequences
+}
+
+// protect keeps a panic in one caller's merge from ending the writer, and gives
+// back the ids that a failed operation took.
+func (t *tx) protect(run func(*tx) error) (err error) {
+	before := t.seq
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())
+		}
+		if err != nil {
+			t.seq = before
+		}
+	}()
+	return run(t)
+}

@@ -1,0 +1,102 @@
+// Package store is the storage contract. Every engine keeps it in full; the
+// suite in storetest holds them to it.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// What can go wrong. Engines wrap these; anything else that they return is a
+// fault of their own.
+var (
+	// ErrNotFound: no such submission under that page and form.
+	ErrNotFound = errors.New("submission not found")
+	// ErrOnce: the submitter already has a submission, and may have one only.
+	ErrOnce = errors.New("already submitted")
+	// ErrFull: there is no room to write. Reads go on, and writes succeed
+	// again once there is room.
+	ErrFull = errors.New("storage is full")
+	// ErrUnavailable: the engine can't do it now; nothing was changed, or it
+	// is not known whether it was. It may be tried again.
+	ErrUnavailable = errors.New("storage is unavailable")
+)
+
+// Store keeps submissions. All methods are safe for concurrent use.
+//
+// A write is durable when its method returns nil, and has changed nothing when
+// it returns one of the errors above other than ErrUnavailable. Writes may
+// share a transaction, but one that fails never fails its neighbours.
+//
+// Submission ids and entry ids are two sequences over the whole store, each
+// from 1, ascending, below 2^53. An id is never given twice, not even after a
+// delete or a restart.
+type Store interface {
+	// Create stores a new submission and returns it with all ids assigned.
+	// Errors: ErrOnce, ErrFull, ErrUnavailable.
+	Create(ctx context.Context, n New) (forms.Submission, error)
+
+	// Get returns one submission. Errors: ErrNotFound, ErrUnavailable.
+	Get(ctx context.Context, key Key) (forms.Submission, error)
+
+	// Update replaces the entries of a submission by what merge returns for
+	// it; nobody else changes the submission in between. Entries that come
+	// back with id 0 are given new ids. merge must be quick, must not call
+	// the store, and may be called more than once. An error of merge is
+	// returned as it is and nothing is stored.
+	// Errors: merge's, ErrNotFound, ErrFull, ErrUnavailable.
+	Update(ctx context.Context, key Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error)
+
+	// Delete removes a submission for good. Errors: ErrNotFound, ErrFull, ErrUnavailable.
+	Delete(ctx context.Context, key Key) error
+
+	// Scan calls visit for every submission that the query selects, in the
+	// order of their ids, until visit returns an error, which Scan returns as
+	// it is. No lock, transaction or connection is held while visit runs, and
+	// memory does not grow with the number of submissions. A scan is not one
+	// snapshot: what is written meanwhile may show or not, but what was there
+	// before and stays is visited exactly once. The submission's Entries are
+	// valid until visit returns. Errors: visit's, ErrUnavailable.
+	Scan(ctx context.Context, q Query, visit func(forms.Submission) error) error
+
+	// Ping reports whether the engine can read and write now.
+	Ping(ctx context.Context) error
+
+	// Close waits for writes under way, and releases everything.
+	Close() error
+}
+
+// Key addresses one submission. A submission is found only under its own page and form.
+type Key struct {
+	PageID int64
+	FormID string
+	ID     int64
+}
+
+// New is a submission to be stored.
+type New struct {
+	PageID   int64
+	FormID   string
+	Username string // "" on an anonymous form
+	Created  time.Time
+	Entries  []forms.Entry // ids are ignored
+
+	// Once, when not "", limits the submitter to one submission: Create fails
+	// with ErrOnce when one with the same Once is stored for the form, or,
+	// where Username is not "", one by that user from before the limit was
+	// set. A delete frees it.
+	Once string
+}
+
+// Query selects submissions of one form.
+type Query struct {
+	PageID     int64
+	FormID     string
+	Username   *string // only this user's; nil for all
+	Descending bool    // by id, from the highest
+	After      int64   // only ids beyond this one in the query's order; 0 for all
+	Limit      int     // at most so many; 0 for all
+}
