@@ -14,7 +14,7 @@ import (
 // part of it is free again, a slow reader would look like one that stopped: the
 // write deadline would cut off a download that is alive. With this size, writes
 // return at the latest when the client has taken some 190 KiB (measured; 300 KiB
-// with twice the size, no less with half), so at the default timeout 3 KB/s is
+// with twice the size, no less with half), so at the default timeout 2 KB/s is
 // fast enough. It still allows 10 Mbit/s at a distance of 100 ms, and slows down
 // nothing nearby.
 const sendBuffer = 128 << 10

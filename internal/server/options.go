@@ -52,7 +52,7 @@ type Options struct {
 type Timeouts struct {
 	ReadHeader time.Duration // to send the request's header; default 10 s
 	Read       time.Duration // to send the whole request; default 60 s
-	Write      time.Duration // to take the next part of the response; default 60 s
+	Write      time.Duration // to take the next part of the response; default 120 s
 	Idle       time.Duration // between two requests; default 120 s
 }
 
@@ -60,7 +60,7 @@ func (t Timeouts) withDefaults() Timeouts {
 	return Timeouts{
 		ReadHeader: cmp.Or(t.ReadHeader, 10*time.Second),
 		Read:       cmp.Or(t.Read, 60*time.Second),
-		Write:      cmp.Or(t.Write, 60*time.Second),
+		Write:      cmp.Or(t.Write, 120*time.Second),
 		Idle:       cmp.Or(t.Idle, 120*time.Second),
 	}
 }

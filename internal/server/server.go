@@ -106,7 +106,7 @@ func (s *Server) URL() string {
 // don't are cut off. The end of ctx is no error, stragglers aren't either.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.cancelRequests()
-	s.announce()
+	s.warnOfClearText()
 
 	failed := make(chan error, 1)
 	go func() { failed <- s.serve() }()
@@ -125,8 +125,7 @@ func (s *Server) serve() error {
 	return s.http.Serve(s.listener)
 }
 
-func (s *Server) announce() {
-	s.logger.Info("listening", "address", s.Addr(), "url", s.URL())
+func (s *Server) warnOfClearText() {
 	if !s.tls && !isLoopback(s.listener.Addr()) {
 		s.logger.Warn("TLS IS OFF on an address that others can reach: passwords travel in the clear. "+
 			"Give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that does TLS. "+

@@ -1,0 +1,211 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestHealthAndReadiness(t *testing.T) {
+	p := start(t, newSite(t), "--metrics")
+	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/docs", "/rest/forms/1.0/openapi.yaml"} {
+		resp, err := http.Get(p.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s without credentials: status %d", path, resp.StatusCode)
+		}
+	}
+}
+
+// An edit of a page, and of the users, shows within two seconds.
+func TestEditsShow(t *testing.T) {
+	s := newSite(t)
+	p := start(t, s)
+	p.must(t, 404, "GET", "/late", "")
+	page := strings.Replace(pageSource, "form: note", "form: late", 1)
+	tmp := filepath.Join(s.pages, ".tmp")
+	writeFile(t, tmp, page)
+	if err := os.Rename(tmp, filepath.Join(s.pages, "1.md")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Second, "the new form shows", func() bool {
+		r, err := p.call(t.Context(), "GET", "/late", "")
+		return err == nil && r.status == 200
+	})
+
+	users, err := os.ReadFile(s.users)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, s.users, string(users[bytes.IndexByte(users, '\n')+1:])) // without ann
+	eventually(t, 2*time.Second, "ann is out", func() bool {
+		r, err := p.call(t.Context(), "GET", "/late", "")
+		return err == nil && r.status == 401
+	})
+}
+
+// A second server on the same data directory says why it can't start.
+func TestOneProcessPerDataDirectory(t *testing.T) {
+	s := newSite(t)
+	start(t, s)
+	second := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--pages", s.pages, "--users", s.users, "--data", s.data)
+	out, err := second.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), s.data+" is in use by another formulary") {
+		t.Errorf("second server: %v: %s", err, out)
+	}
+}
+
+// SIGTERM lets a request in flight finish, and ends the process with status 0.
+func TestGracefulEnd(t *testing.T) {
+	s := newSite(t)
+	p := start(t, s)
+	const writers = 8
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	acked := 0
+	first := make(chan struct{}, writers)
+	for i := range writers {
+		wg.Go(func() {
+			for k := 0; ; k++ {
+				r, err := p.call(t.Context(), "POST", "/note/submission", note(fmt.Sprint(i, k)))
+				if err != nil {
+					return // not taken in any more
+				}
+				if r.status != 201 {
+					t.Errorf("status %d during the shutdown: %s", r.status, r.body)
+					return
+				}
+				mu.Lock()
+				acked++
+				mu.Unlock()
+				if k == 0 {
+					first <- struct{}{}
+				}
+			}
+		})
+	}
+	for range writers {
+		<-first
+	}
+	if err := p.terminate(t, 10*time.Second); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+	wg.Wait()
+	if stored := len(start(t, s).submissions(t, "note")); stored < acked {
+		t.Errorf("%d stored, %d acknowledged", stored, acked)
+	}
+}
+
+// A thousand votes at once by one person count once, and nobody's name is
+// written anywhere.
+func TestSecretBallot(t *testing.T) {
+	s := newSite(t)
+	p := start(t, s)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	statuses := map[int]int{}
+	for range 20 {
+		wg.Go(func() {
+			for range 50 {
+				r, err := p.call(t.Context(), "POST", "/vote/submission", `{"fields":{"choice":{"fieldId":"choice","value":"a"}}}`)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				statuses[r.status]++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if statuses[201] != 1 || statuses[400] != 999 {
+		t.Errorf("answers by status: %v, want one 201 and 999 of 400", statuses)
+	}
+	if err := p.terminate(t, 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(p.output(), "ann") || strings.Contains(p.output(), "127.0.0.1:") && regexp.MustCompile(`"remote"`).MatchString(p.output()) {
+		t.Errorf("the log tells who voted:\n%s", p.output())
+	}
+	assertNowhere(t, s.data, "ann")
+}
+
+func assertNowhere(t *testing.T, dir, name string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files in %s: %v", dir, err)
+	}
+	for _, f := range files {
+		content, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(content, []byte(name)) {
+			t.Errorf("%s holds %q", filepath.Base(f), name)
+		}
+	}
+}
+
+// Failed logins are slowed for the one who fails, and for nobody else.
+func TestThrottle(t *testing.T) {
+	p := start(t, newSite(t))
+	last := response{}
+	for range 15 {
+		r, err := p.callAs(t.Context(), "ann", "wrong", "GET", "/note", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = r
+	}
+	if last.status != 429 || last.header.Get("Retry-After") == "" {
+		t.Errorf("after 15 failures: status %d, Retry-After %q", last.status, last.header.Get("Retry-After"))
+	}
+	if r, err := p.callAs(t.Context(), "ben", "secret", "GET", "/note", ""); err != nil || r.status != 200 {
+		t.Errorf("somebody else at the same address: status %d, %v", r.status, err)
+	}
+	if strings.Contains(p.output(), "wrong") || strings.Contains(p.output(), "secret") {
+		t.Error("the log holds a password")
+	}
+}
+
+// The lines that `make run` prints work as printed.
+func TestExamplesAsPrinted(t *testing.T) {
+	p := start(t, site{
+		pages: "../examples/pages", users: "../examples/users.htpasswd", data: filepath.Join(t.TempDir(), "data"),
+	}, "--groups", "../examples/groups")
+	script, err := os.ReadFile("../scripts/run-examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(script), `\\`+"\n", "")
+	text = strings.ReplaceAll(text, "$api", p.url+"/rest/forms/1.0")
+	lines := regexp.MustCompile(`(?m)^  curl .*$`).FindAllString(text, -1)
+	if len(lines) != 3 {
+		t.Fatalf("%d curl lines in scripts/run-examples, want 3", len(lines))
+	}
+	var output string
+	for _, line := range lines {
+		out, err := exec.Command("bash", "-c", strings.Replace(line, "curl", "curl -sS --fail-with-body", 1)).CombinedOutput()
+		if err != nil || !json.Valid(out) {
+			t.Errorf("%s: %v: %s", line, err, out)
+		}
+		output = string(out)
+	}
+	if !strings.Contains(output, `"_username":"alice","comment":"Nice!","rating":"5"`) {
+		t.Errorf("the results do not hold the submission: %s", output)
+	}
+}

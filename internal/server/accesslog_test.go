@@ -1,0 +1,191 @@
+package server
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fields are the line's members that don't change from run to run.
+func fields(line map[string]any) map[string]any {
+	for _, k := range []string{"time", "level", "msg", "duration"} {
+		delete(line, k)
+	}
+	return line
+}
+
+func TestAccessLog(t *testing.T) {
+	c := newTestChain(Options{
+		AccessLog:      true,
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.(Reporter).SetUser("alice")
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(w, "12345")
+		}),
+	})
+	r := httptest.NewRequest("POST", "/pages/1/forms?name=private", strings.NewReader("body"))
+	r.Header.Set("X-Request-Id", "id-1")
+	r.Header.Set("X-Forwarded-For", "198.51.100.7")
+	r.Header.Set("Authorization", "Basic c2VjcmV0")
+	c.serve(r)
+
+	lines := c.log.lines(t, "request")
+	if len(lines) != 1 {
+		t.Fatalf("%d lines: %s", len(lines), c.log)
+	}
+	if _, ok := lines[0]["duration"].(float64); !ok || lines[0]["level"] != "INFO" {
+		t.Errorf("line %v", lines[0])
+	}
+	want := map[string]any{
+		"method": "POST", "path": "/pages/1/forms", "status": 201.0, "bytes": 5.0,
+		"request_id": "id-1", "remote": "198.51.100.7", "user": "alice",
+	}
+	if diff := cmp.Diff(want, fields(lines[0])); diff != "" {
+		t.Error(diff)
+	}
+	for _, secret := range []string{"private", "c2VjcmV0", "body"} {
+		if strings.Contains(c.log.String(), secret) {
+			t.Errorf("%q is in the log", secret)
+		}
+	}
+}
+
+func TestAccessLogOfAnonymousRequestsTellsNobody(t *testing.T) {
+	for name, report := range map[string]func(Reporter){
+		"user first": func(r Reporter) { r.SetUser("alice"); r.Anonymous() },
+		"user later": func(r Reporter) { r.Anonymous(); r.SetUser("alice") },
+		"panic":      func(r Reporter) { r.SetUser("alice"); r.Anonymous(); panic("oh") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestChain(Options{AccessLog: true,
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { report(w.(Reporter)) })})
+			r := httptest.NewRequest("POST", "/x", nil)
+			r.RemoteAddr = "198.51.100.7:4711"
+			r.Header.Set("X-Request-Id", "alice-laptop")
+			c.serve(r)
+
+			lines := c.log.lines(t, "request")
+			if len(lines) != 1 || lines[0]["anonymous"] != true {
+				t.Fatalf("lines %v", lines)
+			}
+			for _, k := range []string{"user", "remote"} {
+				if v, ok := lines[0][k]; ok {
+					t.Errorf("%s is logged: %v", k, v)
+				}
+			}
+			for _, trace := range []string{"alice", "198.51.100.7"} {
+				if strings.Contains(c.log.String(), trace) {
+					t.Errorf("%q is in the log: %s", trace, c.log)
+				}
+			}
+		})
+	}
+}
+
+func TestAccessLogKeepsAnIDOfItsOwnForAnonymousRequests(t *testing.T) {
+	c := newTestChain(Options{AccessLog: true,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.(Reporter).Anonymous() })})
+	id := c.get("/x").Header().Get("X-Request-Id")
+	if line := c.log.lines(t, "request")[0]; line["request_id"] != id {
+		t.Errorf("line %v, want id %q", line, id)
+	}
+}
+
+// wrapped is a ResponseWriter of somebody else, such as one that compresses.
+type wrapped struct{ http.ResponseWriter }
+
+func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func TestReporterIsFoundThroughUnwrap(t *testing.T) {
+	c := newTestChain(Options{AccessLog: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w = wrapped{wrapped{w}}
+		for {
+			if named, ok := w.(interface{ SetUser(string) }); ok {
+				named.SetUser("bob")
+				return
+			}
+			w = w.(interface{ Unwrap() http.ResponseWriter }).Unwrap()
+		}
+	})})
+	c.get("/x")
+	if line := c.log.lines(t, "request")[0]; line["user"] != "bob" || line["status"] != 200.0 {
+		t.Errorf("line %v", line)
+	}
+}
+
+func TestAccessLogOfOwnEndpoints(t *testing.T) {
+	c := newTestChain(Options{AccessLog: true, Metrics: NewMetrics()})
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		if w := c.get(path); w.Code != 200 {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	if lines := c.log.lines(t, "request"); len(lines) != 0 {
+		t.Errorf("probes are logged: %v", lines)
+	}
+	c.ready.drain()
+	c.get("/readyz")
+	wantLoggedStatus(t, c, 503)
+}
+
+func TestAccessLogLimitsWhatClientsChoose(t *testing.T) {
+	c := newTestChain(Options{AccessLog: true})
+	r := httptest.NewRequest(strings.Repeat("M", 100), "/", nil)
+	r.URL.Path = "/" + strings.Repeat("ü", 1000)
+	c.serve(r)
+	line := c.log.lines(t, "request")[0]
+	path, method := line["path"].(string), line["method"].(string)
+	if len(path) != 511 || !utf8.ValidString(path) || strings.ContainsRune(path, utf8.RuneError) {
+		t.Errorf("path of %d bytes: %q", len(path), path)
+	}
+	if len(method) != maxLoggedMethod {
+		t.Errorf("method of %d bytes", len(method))
+	}
+}
+
+func TestAccessLogIsSafeAsText(t *testing.T) {
+	var buf bytes.Buffer
+	c := newTestChain(Options{})
+	c.chain.log = &accessLog{slog.NewTextHandler(&buf, nil)}
+	r := httptest.NewRequest("GET", "/", nil)
+	r.URL.Path = "/a\nlevel=ERROR msg=forged\x1b[31m"
+	c.serve(r)
+	if n := strings.Count(buf.String(), "\n"); n != 1 || strings.Contains(buf.String(), "\x1b") {
+		t.Errorf("log %q", buf.String())
+	}
+}
+
+func TestAccessLogCanBeOff(t *testing.T) {
+	c := newTestChain(Options{})
+	c.get("/x")
+	if c.log.String() != "" {
+		t.Errorf("log %s", c.log)
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	for _, test := range []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc"},
+		{"aü", 2, "a"},
+		{"a😀", 4, "a"},
+		{"\xbf\xbf\xbf\xbf\xbf\xbf", 5, "\xbf"},
+	} {
+		if got := truncate(test.in, test.limit); got != test.want {
+			t.Errorf("truncate(%q, %d) = %q", test.in, test.limit, got)
+		}
+	}
+}

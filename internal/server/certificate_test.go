@@ -1,0 +1,223 @@
+package server
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// pair is a certificate of its own, told apart by its serial number.
+type pair struct{ cert, key []byte }
+
+func newPair(t *testing.T, serial int64) pair {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(serial),
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyBytes, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair{
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyBytes}),
+	}
+}
+
+func (p pair) write(t *testing.T, dir string) (certFile, keyFile string) {
+	t.Helper()
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeFile(t, certFile, p.cert)
+	writeFile(t, keyFile, p.key)
+	return certFile, keyFile
+}
+
+func (p pair) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(p.cert)
+	return pool
+}
+
+// written counts seconds, so that every write has another time of change
+// however coarse the file system's clock is.
+var written atomic.Int64
+
+func writeFile(t *testing.T, file string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changed := time.Unix(1_700_000_000+written.Add(1), 0)
+	if err := os.Chtimes(file, changed, changed); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func serialOf(t *testing.T, c *certificate) int64 {
+	t.Helper()
+	cert, err := c.get(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert.Leaf.SerialNumber.Int64()
+}
+
+func TestCertificateFollowsItsFiles(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := newPair(t, 1).write(t, dir)
+	logger, log := newLog()
+	c, err := loadCertificate(certFile, keyFile, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := time.Now()
+	c.now = func() time.Time { return clock }
+	later := func() { clock = clock.Add(certificateInterval) }
+	want := func(when string, serial int64, reloads, warnings int) {
+		t.Helper()
+		if got := serialOf(t, c); got != serial {
+			t.Errorf("%s: certificate %d, want %d", when, got, serial)
+		}
+		if n := len(log.lines(t, "TLS certificate reloaded")); n != reloads {
+			t.Errorf("%s: %d reloads, want %d", when, n, reloads)
+		}
+		if n := strings.Count(log.String(), "the old one stays"); n != warnings {
+			t.Errorf("%s: %d warnings, want %d", when, n, warnings)
+		}
+	}
+	want("at first", 1, 0, 0)
+	later()
+	want("unchanged", 1, 0, 0)
+
+	second := newPair(t, 2)
+	second.write(t, dir)
+	want("changed within the second", 1, 0, 0)
+	later()
+	want("changed", 2, 1, 0)
+
+	third := newPair(t, 3)
+	writeFile(t, certFile, third.cert)
+	later()
+	want("half of a pair", 2, 1, 1)
+	later()
+	want("half of a pair, again", 2, 1, 1)
+	writeFile(t, keyFile, third.key)
+	later()
+	want("the other half", 3, 2, 1)
+
+	if err := os.Remove(keyFile); err != nil {
+		t.Fatal(err)
+	}
+	later()
+	want("gone", 3, 2, 2)
+	later()
+	want("gone, again", 3, 2, 2)
+	writeFile(t, keyFile, []byte("nonsense"))
+	later()
+	want("broken in another way", 3, 2, 3)
+	newPair(t, 4).write(t, dir)
+	later()
+	want("mended", 4, 3, 3)
+	if strings.Contains(log.String(), "nonsense") || strings.Contains(log.String(), "PRIVATE") {
+		t.Errorf("a key is in the log: %s", log)
+	}
+}
+
+func TestBadCertificatesAreRefusedAtStart(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := newPair(t, 1).write(t, dir)
+	other := filepath.Join(dir, "other.pem")
+	writeFile(t, other, newPair(t, 2).key)
+	for name, opts := range map[string]Options{
+		"only a certificate": {TLSCert: certFile},
+		"only a key":         {TLSKey: keyFile},
+		"another's key":      {TLSCert: certFile, TLSKey: other},
+		"no such file":       {TLSCert: filepath.Join(dir, "none.pem"), TLSKey: keyFile},
+	} {
+		opts.Listen, opts.Handler = "127.0.0.1:0", http.NotFoundHandler()
+		_, err := New(opts)
+		if err == nil || !strings.Contains(err.Error(), "--tls-cert") || !strings.Contains(err.Error(), "--tls-key") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	first := newPair(t, 1)
+	certFile, keyFile := first.write(t, dir)
+	logger, log := newLog()
+	s := start(t, Options{TLSCert: certFile, TLSKey: keyFile, Logger: logger, Handler: http.NotFoundHandler()})
+	if !strings.HasPrefix(s.URL(), "https://127.0.0.1:") {
+		t.Errorf("URL %s", s.URL())
+	}
+
+	serial := func() int64 {
+		conn, err := tls.Dial("tcp", s.Addr(), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+	}
+	if got := serial(); got != 1 {
+		t.Errorf("certificate %d", got)
+	}
+	newPair(t, 2).write(t, dir)
+	eventually(t, "the new certificate is used", func() bool { return serial() == 2 })
+
+	old := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	if conn, err := tls.Dial("tcp", s.Addr(), old); err == nil {
+		conn.Close()
+		t.Error("TLS 1.1 is spoken")
+	}
+	eventually(t, "the failed handshake is in the log", func() bool {
+		return strings.Contains(log.String(), "TLS handshake error")
+	})
+	for line := range bytes.Lines([]byte(log.String())) {
+		if bytes.Contains(line, []byte("handshake")) && !bytes.Contains(line, []byte(`"level":"DEBUG"`)) {
+			t.Errorf("loud handshake error: %s", line)
+		}
+	}
+}
+
+func TestHTTP2(t *testing.T) {
+	s, client := startTLS(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Proto)
+	})})
+	resp, err := client.Get(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, _ := io.ReadAll(resp.Body); string(body) != "HTTP/2.0" {
+		t.Errorf("protocol %s", body)
+	}
+}

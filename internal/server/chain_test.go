@@ -1,0 +1,175 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestSecurityHeadersAreOnEveryResponseAndMayBeOverridden(t *testing.T) {
+	c := newTestChain(Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/own":
+			w.Header().Set("Referrer-Policy", "same-origin")
+		case "/panic":
+			panic("oh")
+		}
+	})})
+	for path, referrer := range map[string]string{
+		"/": "no-referrer", "/healthz": "no-referrer", "/panic": "no-referrer", "/own": "same-origin",
+	} {
+		h := c.get(path).Header()
+		if got := h.Get("X-Content-Type-Options"); got != "nosniff" {
+			t.Errorf("%s: X-Content-Type-Options %q", path, got)
+		}
+		if got := h.Get("Referrer-Policy"); got != referrer {
+			t.Errorf("%s: Referrer-Policy %q, want %q", path, got, referrer)
+		}
+		if h.Get("Server") != "" || h.Get("Strict-Transport-Security") != "" {
+			t.Errorf("%s: unwanted headers in %v", path, h)
+		}
+	}
+	if nosniff[0] != "nosniff" || noReferrer[0] != "no-referrer" {
+		t.Error("a handler has changed the shared header values")
+	}
+}
+
+func TestCrossOriginWrites(t *testing.T) {
+	c := newTestChain(Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})})
+	for _, test := range []struct {
+		name, method, header, value string
+		refused                     bool
+	}{
+		{"curl", "POST", "", "", false},
+		{"same origin", "POST", "Sec-Fetch-Site", "same-origin", false},
+		{"cross-site read", "GET", "Sec-Fetch-Site", "cross-site", false},
+		{"cross-site write", "POST", "Sec-Fetch-Site", "cross-site", true},
+		{"same site, other origin", "DELETE", "Sec-Fetch-Site", "same-site", true},
+		{"old browser", "PUT", "Origin", "https://evil.example", true},
+		{"old browser, own origin", "PUT", "Origin", "https://example.com", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := httptest.NewRequest(test.method, "/", nil)
+			if test.header != "" {
+				r.Header.Set(test.header, test.value)
+			}
+			w := c.serve(r)
+			if test.refused {
+				wantProblem(t, w, http.StatusForbidden)
+			} else if w.Code != http.StatusNoContent {
+				t.Errorf("status %d", w.Code)
+			}
+		})
+	}
+}
+
+func TestPanicBeforeTheHeaderIsAProblem(t *testing.T) {
+	c := newTestChain(Options{AccessLog: true, Metrics: NewMetrics(),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Header().Set("Content-Length", "5")
+			panic("index out of range, say")
+		})})
+	r := httptest.NewRequest("GET", "/some/path?secret-query=1", nil)
+	r.Header.Set("Authorization", "Basic c2VjcmV0")
+	r.Header.Set("X-Request-Id", "the-id")
+	w := c.serve(r)
+
+	wantProblem(t, w, http.StatusInternalServerError)
+	if h := w.Header(); h.Get("Content-Encoding") != "" || h.Get("Content-Length") != "" || h.Get("X-Request-Id") != "the-id" {
+		t.Errorf("headers of the answer that failed: %v", h)
+	}
+	if strings.Contains(w.Body.String(), "index") {
+		t.Errorf("the panic is shown: %s", w.Body)
+	}
+	lines := c.log.lines(t, "panic while handling a request")
+	if len(lines) != 1 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	line := lines[0]
+	if line["level"] != "ERROR" || line["request_id"] != "the-id" || line["panic"] != "index out of range, say" {
+		t.Errorf("line %v", line)
+	}
+	if stack, _ := line["stack"].(string); !strings.Contains(stack, "chain_test.go") {
+		t.Errorf("stack %q", stack)
+	}
+	for _, secret := range []string{"secret-query", "c2VjcmV0", "Basic"} {
+		if strings.Contains(c.log.String(), secret) {
+			t.Errorf("%q is in the log: %s", secret, c.log)
+		}
+	}
+	wantLoggedStatus(t, c, 500)
+}
+
+func TestPanicAfterTheHeaderAborts(t *testing.T) {
+	c := newTestChain(Options{AccessLog: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "half a")
+		panic(errors.New("oh"))
+	})})
+	if v := catch(func() { c.get("/") }); v != http.ErrAbortHandler {
+		t.Errorf("panicked with %v", v)
+	}
+	if n := len(c.log.lines(t, "panic while handling a request")); n != 1 {
+		t.Errorf("%d lines about the panic", n)
+	}
+	wantLoggedStatus(t, c, 500)
+	if n := c.inFlight.Load(); n != 0 {
+		t.Errorf("%d in flight", n)
+	}
+}
+
+func TestAbortIsPassedOnSilently(t *testing.T) {
+	c := newTestChain(Options{AccessLog: true, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	})})
+	if v := catch(func() { c.get("/") }); v != http.ErrAbortHandler {
+		t.Errorf("panicked with %v", v)
+	}
+	if n := len(c.log.lines(t, "panic while handling a request")); n != 0 {
+		t.Errorf("%d lines about the panic", n)
+	}
+	wantLoggedStatus(t, c, 500)
+}
+
+func TestImpossibleStatusIsA500(t *testing.T) {
+	c := newTestChain(Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(7)
+	})})
+	wantProblem(t, c.get("/"), http.StatusInternalServerError)
+}
+
+// Over the network, an aborted response must not look like a whole one.
+func TestPanicAfterTheHeaderCutsTheConnection(t *testing.T) {
+	s := start(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "half a")
+		w.(http.Flusher).Flush()
+		panic("oh")
+	})})
+	resp, err := http.Get(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err == nil {
+		t.Errorf("read %q without an error", body)
+	}
+}
+
+func catch(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+func wantLoggedStatus(t *testing.T, c testChain, status int) {
+	t.Helper()
+	lines := c.log.lines(t, "request")
+	if len(lines) != 1 || lines[0]["status"] != float64(status) {
+		t.Errorf("access log %v, want one line with status %d", lines, status)
+	}
+}

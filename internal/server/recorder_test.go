@@ -1,0 +1,105 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// deadlineWriter notes the sizes of writes and how often the deadline moved.
+type deadlineWriter struct {
+	*httptest.ResponseRecorder
+	pieces    []int
+	deadlines int
+	failAfter int // pieces; 0 never
+}
+
+var errGone = errors.New("gone")
+
+func (w *deadlineWriter) Write(p []byte) (int, error) {
+	if w.failAfter > 0 && len(w.pieces) == w.failAfter {
+		return 0, errGone
+	}
+	w.pieces = append(w.pieces, len(p))
+	return w.ResponseRecorder.Write(p)
+}
+
+func (w *deadlineWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+func (w *deadlineWriter) SetWriteDeadline(time.Time) error {
+	w.deadlines++
+	return nil
+}
+
+func TestRecorderSplitsLargeWrites(t *testing.T) {
+	const size = 100_000
+	for name, write := range map[string]func(io.Writer) (int, error){
+		"Write":       func(w io.Writer) (int, error) { return w.Write(make([]byte, size)) },
+		"WriteString": func(w io.Writer) (int, error) { return io.WriteString(w, strings.Repeat("x", size)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &deadlineWriter{ResponseRecorder: httptest.NewRecorder()}
+			rec := &recorder{w: w, write: time.Minute}
+			n, err := write(rec)
+			if n != size || err != nil || rec.bytes != size || w.Body.Len() != size {
+				t.Errorf("wrote %d, %v; counted %d, arrived %d", n, err, rec.bytes, w.Body.Len())
+			}
+			for _, p := range w.pieces {
+				if p > progressStep {
+					t.Errorf("a piece of %d", p)
+				}
+			}
+			if w.deadlines != size/progressStep {
+				t.Errorf("deadline moved %d times", w.deadlines)
+			}
+
+			w = &deadlineWriter{ResponseRecorder: httptest.NewRecorder(), failAfter: 2}
+			rec = &recorder{w: w, write: time.Minute}
+			if n, err := write(rec); n != 2*progressStep || !errors.Is(err, errGone) {
+				t.Errorf("wrote %d, %v to a client that went away", n, err)
+			}
+		})
+	}
+}
+
+func TestRecorderMovesTheDeadlineOnFlush(t *testing.T) {
+	w := &deadlineWriter{ResponseRecorder: httptest.NewRecorder()}
+	rec := &recorder{w: w, write: time.Minute}
+	rec.Flush()
+	if w.deadlines != 0 || rec.status != 200 || !w.Flushed {
+		t.Errorf("empty flush: %d deadlines, status %d, flushed %v", w.deadlines, rec.status, w.Flushed)
+	}
+	_, _ = rec.Write([]byte("x"))
+	if err := http.NewResponseController(rec).Flush(); err != nil || w.deadlines != 1 {
+		t.Errorf("flush: %v, %d deadlines", err, w.deadlines)
+	}
+}
+
+func TestRecorderStatusAndBytes(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		method  string
+		handler func(http.ResponseWriter)
+		status  int
+		bytes   int64
+	}{
+		{"nothing", "GET", func(http.ResponseWriter) {}, 200, 0},
+		{"implicit", "GET", func(w http.ResponseWriter) { _, _ = w.Write([]byte("abc")) }, 200, 3},
+		{"explicit", "GET", func(w http.ResponseWriter) { w.WriteHeader(404) }, 404, 0},
+		{"first counts", "GET", func(w http.ResponseWriter) { w.WriteHeader(404); w.WriteHeader(200) }, 404, 0},
+		{"early hints", "GET", func(w http.ResponseWriter) { w.WriteHeader(103); w.WriteHeader(404) }, 404, 0},
+		{"head", "HEAD", func(w http.ResponseWriter) { _, _ = w.Write([]byte("abc")) }, 200, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rec := &recorder{w: httptest.NewRecorder(), head: test.method == "HEAD"}
+			test.handler(rec)
+			if rec.finalStatus() != test.status || rec.bytes != test.bytes {
+				t.Errorf("status %d, bytes %d", rec.finalStatus(), rec.bytes)
+			}
+		})
+	}
+}

@@ -1,0 +1,255 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestServes(t *testing.T) {
+	s := start(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.URL.Path)
+	})})
+	resp, err := http.Get(s.URL() + "/hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, _ := io.ReadAll(resp.Body); string(body) != "/hello" || resp.Header.Get("X-Request-Id") == "" {
+		t.Errorf("got %q with %v", body, resp.Header)
+	}
+	if _, port, err := net.SplitHostPort(s.Addr()); err != nil || port == "0" {
+		t.Errorf("Addr %q", s.Addr())
+	}
+}
+
+func TestListenErrorsSayWhatToDo(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, err = New(Options{Listen: taken.Addr().String(), Handler: http.NotFoundHandler()})
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		t.Fatalf("error %v", err)
+	}
+	for _, want := range []string{taken.Addr().String(), "--listen", "another process"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %q", want, err)
+		}
+	}
+	for _, address := range []string{"8080", "127.0.0.1:http:1", "192.0.2.1:0"} {
+		_, err := New(Options{Listen: address, Handler: http.NotFoundHandler()})
+		if err == nil || !strings.Contains(err.Error(), "--listen") || !strings.Contains(err.Error(), address) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	denied := listenError("127.0.0.1:80", syscall.EACCES)
+	if !strings.Contains(denied.Error(), "1024") {
+		t.Errorf("error %v", denied)
+	}
+	if _, err := New(Options{Listen: "127.0.0.1:0"}); err == nil {
+		t.Error("no handler, no error")
+	}
+}
+
+func TestWarnsWhenPasswordsTravelInTheClear(t *testing.T) {
+	certFile, keyFile := newPair(t, 1).write(t, t.TempDir())
+	for _, test := range []struct {
+		listen string
+		tls    bool
+		loud   bool
+	}{
+		{"127.0.0.1:0", false, false},
+		{"127.9.9.9:0", false, false},
+		{"localhost:0", false, false},
+		{":0", false, true},
+		{"0.0.0.0:0", false, true},
+		{"0.0.0.0:0", true, false},
+	} {
+		logger, buf := newLog()
+		opts := Options{Listen: test.listen, Logger: logger, Handler: http.NotFoundHandler()}
+		if test.tls {
+			opts.TLSCert, opts.TLSKey = certFile, keyFile
+		}
+		_, stop := startStoppable(t, opts)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		loud := strings.Contains(buf.String(), `"level":"WARN"`)
+		if loud != test.loud {
+			t.Errorf("%s, TLS %v: warned %v: %s", test.listen, test.tls, loud, buf)
+		}
+		if loud && !strings.Contains(buf.String(), "--tls-cert") {
+			t.Errorf("says nothing of what to do: %s", buf)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for _, test := range []struct {
+		address, reachable string
+		loopback           bool
+	}{
+		{"127.0.0.1:80", "127.0.0.1:80", true},
+		{"[::1]:80", "[::1]:80", true},
+		{"[::ffff:127.0.0.1]:80", "127.0.0.1:80", true},
+		{"[::]:80", "localhost:80", false},
+		{"0.0.0.0:80", "localhost:80", false},
+		{"192.0.2.1:80", "192.0.2.1:80", false},
+	} {
+		addr, err := net.ResolveTCPAddr("tcp", test.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isLoopback(addr) != test.loopback || reachable(addr) != test.reachable {
+			t.Errorf("%s: loopback %v, reachable at %s", test.address, isLoopback(addr), reachable(addr))
+		}
+	}
+}
+
+// held is a handler that says when it has begun, and goes on when told to.
+type held struct {
+	begun   chan struct{}
+	release chan struct{}
+	ended   chan error // the request's context at the end
+}
+
+func newHeld() held {
+	return held{make(chan struct{}), make(chan struct{}), make(chan error, 1)}
+}
+
+func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	close(h.begun)
+	select {
+	case <-h.release:
+		_, _ = io.WriteString(w, "finished")
+	case <-r.Context().Done():
+	}
+	h.ended <- r.Context().Err()
+}
+
+func TestShutdownLetsRequestsFinish(t *testing.T) {
+	h := newHeld()
+	s, stop := startStoppable(t, Options{Handler: h, ShutdownTimeout: patience})
+	conn := dial(t, s)
+	send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	receive(t, h.begun)
+
+	ended := make(chan error, 1)
+	go func() { ended <- stop() }()
+	eventually(t, "it is draining", func() bool { return s.ready.draining.Load() })
+	eventually(t, "new connections are refused", func() bool {
+		c, err := net.Dial("tcp", s.Addr())
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
+	close(h.release)
+	if _, body := readResponse(t, conn); body != "finished" {
+		t.Errorf("got %q", body)
+	}
+	if err := receive(t, h.ended); err != nil {
+		t.Errorf("the request's context: %v", err)
+	}
+	if err := receive(t, ended); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+func TestShutdownCutsOffStragglers(t *testing.T) {
+	h := newHeld() // never released
+	logger, buf := newLog()
+	s, stop := startStoppable(t, Options{Handler: h, Logger: logger, ShutdownTimeout: 50 * time.Millisecond})
+	conn := dial(t, s)
+	send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	receive(t, h.begun)
+	if err := stop(); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	// Run has waited for the handler, so this is there already.
+	select {
+	case err := <-h.ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the request's context: %v", err)
+		}
+	default:
+		t.Error("Run returned before the handler did")
+	}
+	lines := buf.lines(t, "requests didn't finish in time and were cut off")
+	if len(lines) != 1 || lines[0]["level"] != "WARN" || lines[0]["in_flight"] != 1.0 {
+		t.Errorf("log %s", buf)
+	}
+}
+
+func TestRunFailsWhenTheListenerDoes(t *testing.T) {
+	logger, _ := newLog()
+	s, err := New(Options{Listen: "127.0.0.1:0", Handler: http.NotFoundHandler(), Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), s.Addr()) {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+func TestAcceptedConnectionsHaveABoundedSendBuffer(t *testing.T) {
+	l, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size int
+	var optErr error
+	if err := raw.Control(func(fd uintptr) {
+		size, optErr = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF)
+	}); err != nil || optErr != nil {
+		t.Fatal(err, optErr)
+	}
+	if size < sendBuffer || size > 2*sendBuffer { // Linux doubles it
+		t.Errorf("send buffer of %d", size)
+	}
+}
+
+func TestErrorLog(t *testing.T) {
+	logger, buf := newLog()
+	l := log.New(errorLog{logger}, "", 0)
+	l.Printf("http: TLS handshake error from 1.2.3.4:5: EOF")
+	l.Printf("http: Accept error: too many open files; retrying in 5ms")
+	for msg, level := range map[string]string{
+		"http: TLS handshake error from 1.2.3.4:5: EOF":            "DEBUG",
+		"http: Accept error: too many open files; retrying in 5ms": "WARN",
+	} {
+		if lines := buf.lines(t, msg); len(lines) != 1 || lines[0]["level"] != level {
+			t.Errorf("%s: %v", msg, lines)
+		}
+	}
+	if strings.Contains(buf.String(), `\n`) {
+		t.Errorf("newline in %s", buf)
+	}
+}
