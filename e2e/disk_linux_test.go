@@ -86,7 +86,7 @@ func TestFailingDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setFileSizeLimit(t, p, uint64(info.Size())) //nolint:gosec // sizes are not negative
+	setFileSizeLimit(t, p, uint64(info.Size()))
 	for range 5 {
 		r := p.must(t, 503, "POST", "/note/submission", note(strings.Repeat("it will not take this ", 1000)))
 		assertPlainProblem(t, r)

@@ -167,13 +167,8 @@ func (p *process) output() string {
 // kill ends the process as a power cut would, and waits until it is gone.
 func (p *process) kill() {
 	_ = p.cmd.Process.Signal(syscall.SIGKILL)
-	p.wait()
-}
-
-func (p *process) wait() error {
 	err := <-p.done
 	p.done <- err // for the next one who waits
-	return err
 }
 
 // terminate ends the process as an operator would and returns its exit error.

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,12 +25,20 @@ func TestParseUsers(t *testing.T) {
 		{"byte order mark", "\uFEFFalice:" + good + "\n", map[string]string{"alice": good}, nil},
 		{"byte order mark before a comment", "\uFEFF# users\nalice:" + good + "\n", map[string]string{"alice": good}, nil},
 		{"names are bytes", "a b:" + good + "\nA B:" + good + "\n é:" + good + "\n", map[string]string{"a b": good, "A B": good, " é": good}, nil},
-		{"the rest applies", "old:$apr1$x$y\nalice:" + good, map[string]string{"alice": good},
-			[]string{"1 old: Apache MD5 hash ($apr1$) is not accepted, only bcrypt is"}},
-		{"duplicate", "alice:" + good + "\nbob:" + good + "\nalice:" + other, map[string]string{"alice": good, "bob": good},
-			[]string{"3 alice: duplicate user, line 1 stands"}},
-		{"duplicate of a refused line", "alice:plain\nalice:" + good, nil,
-			[]string{"1 alice: plain text (or an unknown kind of hash) is not accepted, only bcrypt is", "2 alice: duplicate user, line 1 stands"}},
+		{
+			"the rest applies", "old:$apr1$x$y\nalice:" + good,
+			map[string]string{"alice": good},
+			[]string{"1 old: Apache MD5 hash ($apr1$) is not accepted, only bcrypt is"},
+		},
+		{
+			"duplicate", "alice:" + good + "\nbob:" + good + "\nalice:" + other,
+			map[string]string{"alice": good, "bob": good},
+			[]string{"3 alice: duplicate user, line 1 stands"},
+		},
+		{
+			"duplicate of a refused line", "alice:plain\nalice:" + good, nil,
+			[]string{"1 alice: plain text (or an unknown kind of hash) is not accepted, only bcrypt is", "2 alice: duplicate user, line 1 stands"},
+		},
 		{"no colon", "hunter2\n", nil, []string{`1 : malformed line, not "user:hash"`}},
 		{"no name", ":" + good, nil, []string{"1 : user name is empty"}},
 		{"invalid UTF-8", "al\xffice:" + good, nil, []string{"1 al\xffice: user name is not valid UTF-8"}},
@@ -108,7 +117,7 @@ func TestDummyHashIsWellFormed(t *testing.T) {
 		}
 	}
 	// Anything else than a mismatch would mean that no work was done.
-	if err := bcrypt.CompareHashAndPassword([]byte(dummyHash(4)), []byte("x")); err != bcrypt.ErrMismatchedHashAndPassword {
+	if err := bcrypt.CompareHashAndPassword([]byte(dummyHash(4)), []byte("x")); !errors.Is(err, bcrypt.ErrMismatchedHashAndPassword) {
 		t.Errorf("comparing with the dummy: got %v", err)
 	}
 }

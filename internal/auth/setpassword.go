@@ -62,7 +62,7 @@ func updateUsersFile(file, user, hash string) error {
 	if err != nil {
 		return err
 	}
-	defer folder.Close() // and unlocks it
+	defer func() { _ = folder.Close() }() // and unlocks it
 	if err := lock(folder); err != nil {
 		return fmt.Errorf("lock folder: %w", err)
 	}

@@ -202,7 +202,7 @@ func readRegular(path string) ([]byte, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	// The version comes from the open file, before the content: a write in
 	// between makes the version look old, and the next poll reads again.
 	version, err := file.Stat()

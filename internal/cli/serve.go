@@ -126,7 +126,7 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	if cmd.Bool("metrics") {
 		opts.Metrics = server.NewMetrics()
 	}
-	srv, err := server.New(opts)
+	srv, err := server.New(opts) //nolint:contextcheck // requests must outlive ctx: they are finished in grace
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ type file struct {
 	changed fingerprint // seen since, not read yet
 	waited  int         // polls since the file began to change
 	missing int         // polls since the file was last there
+	failure string      // of the last read, "" when it went well
 }
 
 // fingerprint tells versions of a file apart without reading it.
@@ -136,17 +137,16 @@ func (d *Directory) Watch(ctx context.Context) {
 func (d *Directory) Poll() {
 	err := d.look(false)
 	before := d.failure.Load()
-	switch {
-	case err == nil:
-		d.failure.Store(nil)
-		if before != nil {
-			d.log.Info("pages can be read again", "directory", d.root)
-		}
-	default:
+	if err != nil {
 		d.failure.Store(&err)
 		if before == nil {
 			d.log.Error("pages can't be read; the last known ones stay in force", "directory", d.root, "error", err)
 		}
+		return
+	}
+	d.failure.Store(nil)
+	if before != nil {
+		d.log.Info("pages can be read again", "directory", d.root)
 	}
 }
 
@@ -202,11 +202,13 @@ func (d *Directory) due(f *file, now fingerprint, atOnce bool) bool {
 func (d *Directory) read(path string, f *file, seen fingerprint) bool {
 	page, source, err := Read(path)
 	if err != nil {
-		if f.waited <= 1 || f.readAt.IsZero() {
+		if f.failure != err.Error() { // it is tried again at every poll, and told once
+			f.failure = err.Error()
 			d.log.Error("page can't be read", "file", path, "error", err)
 		}
 		return false
 	}
+	f.failure = ""
 	first := f.readAt.IsZero()
 	f.seen, f.readAt, f.changed, f.waited = seen, d.now(), fingerprint{}, 0
 	sum := sha256.Sum256(source)
@@ -218,11 +220,11 @@ func (d *Directory) read(path string, f *file, seen fingerprint) bool {
 	}
 	f.sum, f.page = sum, page
 	for _, p := range page.Problems {
-		level := slog.LevelWarn
+		say := d.log.Warn
 		if p.Severity == markup.Error {
-			level = slog.LevelError
+			say = d.log.Error
 		}
-		d.log.Log(context.Background(), level, "page problem",
+		say("page problem",
 			"file", path, "line", p.Line, "column", p.Column, "problem", p.Message, "hint", p.Hint)
 	}
 	return true

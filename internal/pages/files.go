@@ -18,6 +18,8 @@ import (
 // are passed over: editors, version control and mounted volumes keep their own
 // things there.
 func Find(root string) ([]string, error) {
+	// Without the separator, a link to the directory would be a file in itself.
+	root = strings.TrimRight(root, string(filepath.Separator)) + string(filepath.Separator)
 	var files []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -58,7 +60,7 @@ func Read(path string) (page markup.Page, source []byte, err error) {
 }
 
 func readLimited(path string) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the operator chooses the pages
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

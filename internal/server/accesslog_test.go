@@ -66,8 +66,10 @@ func TestAccessLogOfAnonymousRequestsTellsNobody(t *testing.T) {
 		"panic":      func(r Reporter) { r.SetUser("alice"); r.Anonymous(); panic("oh") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newTestChain(Options{AccessLog: true,
-				Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { report(w.(Reporter)) })})
+			c := newTestChain(Options{
+				AccessLog: true,
+				Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { report(w.(Reporter)) }),
+			})
 			r := httptest.NewRequest("POST", "/x", nil)
 			r.RemoteAddr = "198.51.100.7:4711"
 			r.Header.Set("X-Request-Id", "alice-laptop")
@@ -92,8 +94,10 @@ func TestAccessLogOfAnonymousRequestsTellsNobody(t *testing.T) {
 }
 
 func TestAccessLogKeepsAnIDOfItsOwnForAnonymousRequests(t *testing.T) {
-	c := newTestChain(Options{AccessLog: true,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.(Reporter).Anonymous() })})
+	c := newTestChain(Options{
+		AccessLog: true,
+		Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.(Reporter).Anonymous() }),
+	})
 	id := c.get("/x").Header().Get("X-Request-Id")
 	if line := c.log.lines(t, "request")[0]; line["request_id"] != id {
 		t.Errorf("line %v, want id %q", line, id)

@@ -85,7 +85,7 @@ func (c *chain) finish(rec *recorder, r *http.Request) {
 		c.metrics.observe(r, rec, now)
 	}
 	if c.log != nil {
-		c.log.write(r, rec, now)
+		c.log.write(r, rec, now) //nolint:contextcheck // the line must be written although the request is over
 	}
 }
 
@@ -96,7 +96,7 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 		return
 	}
 	rec.failed = true
-	if v == http.ErrAbortHandler {
+	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
 		panic(v) // a handler's way to hang up, net/http knows it
 	}
 	c.logger.LogAttrs(r.Context(), slog.LevelError, "panic while handling a request",

@@ -69,12 +69,14 @@ func TestCrossOriginWrites(t *testing.T) {
 }
 
 func TestPanicBeforeTheHeaderIsAProblem(t *testing.T) {
-	c := newTestChain(Options{AccessLog: true, Metrics: NewMetrics(),
+	c := newTestChain(Options{
+		AccessLog: true, Metrics: NewMetrics(),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Header().Set("Content-Length", "5")
 			panic("index out of range, say")
-		})})
+		}),
+	})
 	r := httptest.NewRequest("GET", "/some/path?secret-query=1", nil)
 	r.Header.Set("Authorization", "Basic c2VjcmV0")
 	r.Header.Set("X-Request-Id", "the-id")
@@ -111,7 +113,7 @@ func TestPanicAfterTheHeaderAborts(t *testing.T) {
 		_, _ = io.WriteString(w, "half a")
 		panic(errors.New("oh"))
 	})})
-	if v := catch(func() { c.get("/") }); v != http.ErrAbortHandler {
+	if v := catch(func() { c.get("/") }); v != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
 		t.Errorf("panicked with %v", v)
 	}
 	if n := len(c.log.lines(t, "panic while handling a request")); n != 1 {
@@ -127,7 +129,7 @@ func TestAbortIsPassedOnSilently(t *testing.T) {
 	c := newTestChain(Options{AccessLog: true, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		panic(http.ErrAbortHandler)
 	})})
-	if v := catch(func() { c.get("/") }); v != http.ErrAbortHandler {
+	if v := catch(func() { c.get("/") }); v != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
 		t.Errorf("panicked with %v", v)
 	}
 	if n := len(c.log.lines(t, "panic while handling a request")); n != 0 {

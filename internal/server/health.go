@@ -103,7 +103,7 @@ func (rd *readiness) ask(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	check := rd.join()
+	check := rd.join() //nolint:contextcheck // the check is shared, so it must outlive who asked first
 	select {
 	case <-check.done:
 	case <-ctx.Done():

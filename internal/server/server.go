@@ -67,11 +67,11 @@ func New(opts Options) (*Server, error) {
 	// the shutdown's end.
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancelRequests = cancel
-	s.http = newHTTPServer(opts, s.chain, tlsConfig, requests)
+	s.http = newHTTPServer(requests, opts, s.chain, tlsConfig)
 	return s, nil
 }
 
-func newHTTPServer(opts Options, h http.Handler, tlsConfig *tls.Config, base context.Context) *http.Server {
+func newHTTPServer(base context.Context, opts Options, h http.Handler, tlsConfig *tls.Config) *http.Server {
 	t := opts.Timeouts
 	return &http.Server{
 		Handler:           h,
@@ -114,7 +114,7 @@ func (s *Server) Run(ctx context.Context) error {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", s.Addr(), err)
 	case <-ctx.Done():
-		return s.shutdown()
+		return s.shutdown() //nolint:contextcheck // ctx is over, and that is why
 	}
 }
 

@@ -128,7 +128,8 @@ func TestSlowButLiveHTTP2ReaderGetsEverything(t *testing.T) {
 func TestSmallFlushedEventsOutliveTheTimeouts(t *testing.T) {
 	t.Parallel()
 	const events = 20
-	s := start(t, Options{Timeouts: Timeouts{Read: short, Write: short},
+	s := start(t, Options{
+		Timeouts: Timeouts{Read: short, Write: short},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			tick := time.NewTicker(short / 5)
 			defer tick.Stop()
@@ -139,7 +140,8 @@ func TestSmallFlushedEventsOutliveTheTimeouts(t *testing.T) {
 					t.Error(err)
 				}
 			}
-		})})
+		}),
+	})
 	conn := dial(t, s)
 	send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 	if _, body := readResponse(t, conn); body != strings.Repeat("event\n", events) {
@@ -221,12 +223,14 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 func TestDribblingBodyIsCutOff(t *testing.T) {
 	t.Parallel()
 	outcomes := make(chan outcome, 1)
-	s := start(t, Options{Timeouts: Timeouts{Read: short},
+	s := start(t, Options{
+		Timeouts: Timeouts{Read: short},
 		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			begin := time.Now()
 			n, err := io.Copy(io.Discard, r.Body)
 			outcomes <- outcome{int(n), err, nil, time.Since(begin)}
-		})})
+		}),
+	})
 	conn := dial(t, s)
 	send(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
 	go dribble(t.Context(), conn, "x")
@@ -241,10 +245,12 @@ func TestDribblingBodyIsCutOff(t *testing.T) {
 // to come: net/http waits for the rest of it before the next request.
 func TestUnreadBodyIsNotWaitedForLonger(t *testing.T) {
 	t.Parallel()
-	s := start(t, Options{Timeouts: Timeouts{Read: short},
+	s := start(t, Options{
+		Timeouts: Timeouts{Read: short},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(make([]byte, 4*progressStep))
-		})})
+		}),
+	})
 	conn := dial(t, s)
 	send(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
 	go dribble(t.Context(), conn, "x")

@@ -36,7 +36,7 @@ const onceKeySize = 32
 // first start. It is kept apart from the database, so that a copy of the
 // database alone gives no name away.
 func LoadOnceKey(path string) ([]byte, error) {
-	key, err := os.ReadFile(path) //nolint:gosec // the operator chooses the directory
+	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		key = make([]byte, onceKeySize)
 		_, _ = rand.Read(key) // never fails
@@ -55,7 +55,7 @@ func LoadOnceKey(path string) ([]byte, error) {
 // writeNew writes a file that must survive a crash whole or not be there.
 func writeNew(path string, content []byte) error {
 	tmp := path + ".new"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // see LoadOnceKey
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
