@@ -52,7 +52,7 @@ func (b *block) build(raw *rawForm, hostID string, pageID int64) *built {
 		ranks:    map[string]int{},
 		sections: map[string]spot{},
 	}
-	w.form.ID = w.name(raw.id, raw.at, "the form", raw.idKey)
+	w.form.ID = w.name(raw.id, raw.at, raw.what, raw.idKey)
 	w.form.Anonymous = w.boolean(raw.anonymous, "anonymous")
 	w.form.OneSubmission = w.boolean(raw.oneSubmission, "oneSubmission")
 	w.items(raw)
@@ -80,7 +80,7 @@ func (w *builder) items(raw *rawForm) {
 			continue
 		}
 		name := w.section(item.section)
-		for i := range item.section.fields {
+		for i := range min(len(item.section.fields), MaxFields+1-first) { // the one too many is complained about
 			w.field(&item.section.fields[i])
 		}
 		w.carry(item.section.showIf, name, first)
@@ -103,11 +103,11 @@ func (w *builder) carry(raw *rawCondition, section string, first int) {
 
 // name checks the id of a form or the name of a section.
 func (w *builder) name(v value, at spot, what, key string) string {
+	if v.odd {
+		return ""
+	}
 	if !v.present() {
-		if v.written() {
-			at = v.at
-		}
-		w.errorf(at, "", "%s has no %q", what, key)
+		w.errorf(at, idHint, "%s has no %q", what, key)
 		return ""
 	}
 	if problem := idProblem(v.text); problem != "" {
@@ -117,7 +117,7 @@ func (w *builder) name(v value, at spot, what, key string) string {
 }
 
 func (w *builder) section(s *rawSection) string {
-	name := w.name(s.name, s.at, "a section", "section")
+	name := w.name(s.name, s.at, "the section", "section")
 	if first, dup := w.sections[name]; dup && name != "" {
 		w.errorf(s.name.at, "", "section %s stands twice, first on line %d", quote(name), w.lineOf(first))
 	} else {
@@ -128,7 +128,7 @@ func (w *builder) section(s *rawSection) string {
 
 func (w *builder) boolean(v value, key string) bool {
 	switch {
-	case !v.written(), v.text == "false":
+	case !v.written(), v.odd, v.text == "false":
 		return false
 	case v.text == "true":
 		return true
@@ -150,6 +150,9 @@ func (w *builder) field(raw *rawField) {
 }
 
 func (w *builder) fieldID(raw *rawField) string {
+	if raw.id.odd {
+		return ""
+	}
 	if !raw.id.present() {
 		w.errorf(raw.at, "", `the field has no "id"`)
 		return ""
@@ -171,6 +174,7 @@ func (w *builder) fieldID(raw *rawField) string {
 func (w *builder) fieldType(raw *rawField) forms.FieldType {
 	t := forms.FieldType(raw.typ.text)
 	switch {
+	case raw.typ.odd:
 	case !raw.typ.present():
 		w.errorf(raw.at, oneOf(forms.FieldTypes), `the field has no "type"`)
 	case !slices.Contains(forms.FieldTypes, t):
@@ -201,13 +205,14 @@ func (w *builder) validation(raw *rawField, f *forms.Field) {
 	case f.Type == forms.File:
 		f.Validation = forms.FileName
 	case f.Type == forms.Dropdown, f.Type == forms.Radio:
-		w.warnf(raw.at, "add options: [a, b, c]", "%s %s has no options: nobody can choose anything", f.Type, quote(f.ID))
+		w.warnf(raw.at, "add options", "%s %s has no options: nobody can choose anything", f.Type, quote(f.ID))
 	}
 }
 
 func (w *builder) chosen(raw *rawField, f *forms.Field) forms.Validation {
 	v := forms.Validation(raw.validate.text)
 	switch {
+	case raw.validate.odd:
 	case raw.validate.null:
 		w.errorf(raw.validate.at, oneOf(forms.Validations), "validate has no value")
 	case !slices.Contains(forms.Validations, v):

@@ -35,7 +35,7 @@ func (w *builder) rule(raw *rawRule, c *carrier) forms.Rule {
 	case c.governs(rank):
 		w.errorf(raw.field.at, "", "section %s depends on its own field %s", quote(c.section), quote(rule.FieldID))
 	case rank >= c.first+c.count:
-		w.warnf(raw.field.at, "put it before", "%s depends on field %s, which stands later on the page", c.name(w.form), quote(rule.FieldID))
+		w.warnf(raw.field.at, "put that field before", "%s depends on field %s, which stands later on the page", c.name(w.form), quote(rule.FieldID))
 	}
 	if raw.list != nil {
 		rule.Operator, rule.Value = forms.InList, w.joined(raw)
@@ -78,7 +78,7 @@ func (w *builder) joined(raw *rawRule) string {
 // operand checks the single value of a rule.
 func (w *builder) operand(raw *rawRule, rule *forms.Rule) {
 	v := raw.one
-	if !v.written() {
+	if !v.written() || v.odd {
 		return // the decoder has complained about its shape
 	}
 	rule.Value = v.text
@@ -124,9 +124,11 @@ func (w *builder) emptiness(v value, rule *forms.Rule) {
 	}
 }
 
-// findCycles reports conditions that wait for each other.
+// findCycles reports conditions that wait for each other. The fields of a
+// section wait for the same things, so that the search goes from carrier to
+// carrier.
 func (w *builder) findCycles() {
-	s := cycleSearch{builder: w, carrierOf: w.carriersByRank(), state: make([]visit, len(w.form.Fields))}
+	s := cycleSearch{builder: w, carrierOf: w.carriersByRank(), state: map[*carrier]visit{}}
 	for rank := range w.form.Fields {
 		s.visit(rank)
 	}
@@ -155,17 +157,17 @@ const (
 type cycleSearch struct {
 	*builder
 	carrierOf []*carrier
-	state     []visit
-	path      []int
+	state     map[*carrier]visit
+	path      []int // ranks of the fields by which the carriers were reached
 }
 
 // visit walks depth first; the path is never longer than MaxFields.
 func (s *cycleSearch) visit(rank int) {
 	c := s.carrierOf[rank]
-	if s.state[rank] != unvisited || c == nil {
+	if c == nil || s.state[c] != unvisited {
 		return
 	}
-	s.state[rank] = onPath
+	s.state[c] = onPath
 	s.path = append(s.path, rank)
 	for i := range c.raw.rules {
 		raw := &c.raw.rules[i]
@@ -173,27 +175,28 @@ func (s *cycleSearch) visit(rank int) {
 		if !known || c.governs(next) {
 			continue // reported as such
 		}
-		if s.state[next] == onPath {
+		if to := s.carrierOf[next]; to != nil && s.state[to] == onPath {
 			s.errorf(raw.field.at, "", "conditions run in a circle: %s", s.nameCycle(next))
 		}
 		s.visit(next)
 	}
 	s.path = s.path[:len(s.path)-1]
-	s.state[rank] = visited
+	s.state[c] = visited
 }
 
-// nameCycle names the fields from the given one to the end of the path and
-// back, in the words "a needs b".
-func (s *cycleSearch) nameCycle(from int) string {
+// nameCycle names the fields of the circle that the path closes with the
+// given field, in the words "a needs b".
+func (s *cycleSearch) nameCycle(closing int) string {
 	const namedFields = 8
-	ranks := s.path[slices.Index(s.path, from):]
-	var names []string
-	for i, rank := range ranks {
-		if i == namedFields {
+	start := slices.IndexFunc(s.path, func(rank int) bool { return s.carrierOf[rank] == s.carrierOf[closing] })
+	first := quote(s.form.Fields[closing].ID)
+	names := []string{first}
+	for _, rank := range s.path[start+1:] {
+		if len(names) == namedFields {
 			names = append(names, "…")
 			break
 		}
 		names = append(names, quote(s.form.Fields[rank].ID))
 	}
-	return strings.Join(append(names, quote(s.form.Fields[from].ID)), " needs ")
+	return strings.Join(append(names, first), " needs ")
 }

@@ -83,7 +83,7 @@ type parameter struct {
 func (s *storageReader) offset() int { return s.body + int(s.decoder.InputOffset()) }
 
 func (s *storageReader) malformed(err error) {
-	message := err.Error()
+	message := strings.TrimPrefix(err.Error(), "xml: ")
 	var syntax *xml.SyntaxError
 	if errors.As(err, &syntax) {
 		message = syntax.Msg

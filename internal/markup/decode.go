@@ -54,7 +54,10 @@ func (b *block) decodeYAML(text string) (form *rawForm, id string) {
 	}
 	d := &decoder{b, nodeBudget}
 	form = d.form(root)
-	if form != nil && form.id.present() && idProblem(form.id.text) == "" {
+	switch {
+	case form == nil:
+		id = guessFormID(text)
+	case form.id.present() && idProblem(form.id.text) == "":
 		id = form.id.text
 	}
 	return form, id
@@ -133,7 +136,7 @@ func (d *decoder) mapping(n *yaml.Node, what, hint string, known []string) *mapp
 		case key.Kind != yaml.ScalarNode:
 			d.errorf(spotOf(key), oneOf(known), "%s can't be a key", kindOf(key))
 		case !slices.Contains(known, key.Value):
-			d.errorf(spotOf(key), meant(key.Value, known), "unknown key %s in %s", quote(key.Value), what)
+			d.unknownKey(key, what, known)
 		case first != nil:
 			d.errorf(spotOf(key), "", "key %s stands twice, first on line %d", quote(key.Value), d.lineOf(spotOf(first)))
 		default:
@@ -141,6 +144,14 @@ func (d *decoder) mapping(n *yaml.Node, what, hint string, known []string) *mapp
 		}
 	}
 	return m
+}
+
+func (d *decoder) unknownKey(key *yaml.Node, what string, known []string) {
+	hint := ""
+	if !d.full() { // looking for it takes time
+		hint = meant(key.Value, known)
+	}
+	d.errorf(spotOf(key), hint, "unknown key %s in %s", quote(key.Value), what)
 }
 
 // text reads the value of a key that holds one text. Numbers, dates and yes
@@ -157,7 +168,7 @@ func (d *decoder) scalar(n *yaml.Node, what string) value {
 	n = d.follow(n)
 	if n.Kind != yaml.ScalarNode {
 		d.errorf(spotOf(n), "", "%s must be a text, not %s", what, kindOf(n))
-		return value{}
+		return value{at: spotOf(n), odd: true}
 	}
 	return value{text: strings.ReplaceAll(n.Value, noBreakSpace, " "), at: spotOf(n), null: isNull(n)}
 }
@@ -182,7 +193,7 @@ func (d *decoder) list(n *yaml.Node, what string) *rawList {
 		if d.spent() {
 			break
 		}
-		if v := d.scalar(item, "a value of "+what); v.written() {
+		if v := d.scalar(item, "a value of "+what); !v.odd {
 			list.values = append(list.values, v)
 		}
 	}

@@ -19,6 +19,7 @@ func (d *decoder) form(root *yaml.Node) *rawForm {
 		id:            d.text(m, "form"),
 		anonymous:     d.text(m, "anonymous"),
 		oneSubmission: d.text(m, "oneSubmission"),
+		what:          "the block",
 		idKey:         "form",
 	}
 	list := m.values["fields"]
@@ -175,7 +176,7 @@ func (d *decoder) rule(n *yaml.Node, what, hint string) (rawRule, bool) {
 	if !r.operator.written() {
 		d.errorf(m.at, oneOf(forms.Operators), "the rule has no operator")
 	}
-	return r, r.field.written() && r.operator.written()
+	return r, r.field.written() && !r.field.odd && r.operator.written()
 }
 
 func (d *decoder) operand(r *rawRule, n *yaml.Node) {

@@ -55,8 +55,8 @@ func (p *reader) lineAt(at int) (line []byte, next int) {
 func isDashes(line []byte) bool { return string(bytes.TrimRight(line, " \t")) == "---" }
 
 func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
-	if to-from > MaxBlockBytes {
-		p.refuse(from, "", "front matter of more than %d bytes", MaxBlockBytes)
+	if to-from > MaxMetaBytes {
+		p.refuse(from, "", "front matter of more than %d bytes", MaxMetaBytes)
 		return nameID, Meta{}
 	}
 	e := quoteGroups(string(p.src[from:to]), from)
@@ -149,7 +149,7 @@ func (m *metaReader) entry(key string, n *yaml.Node) {
 func (m *metaReader) readID(v value) {
 	id, err := strconv.ParseInt(v.text, 10, 64)
 	switch {
-	case !v.written():
+	case v.odd:
 	case err != nil || id < 1 || v.text[0] == '+' || v.text[0] == '0':
 		m.errorf(v.at, "use digits alone, without sign or leading zero, up to 9223372036854775807", "id must be a whole number from 1, not %s", quote(v.text))
 	default:
@@ -159,7 +159,7 @@ func (m *metaReader) readID(v value) {
 
 func (m *metaReader) results(v value) {
 	switch {
-	case !v.written():
+	case v.odd:
 	case v.text == "viewers":
 		m.meta.ResultsForViewers = true
 	case v.text != "editors":
@@ -182,7 +182,7 @@ func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
 		v := m.scalar(n, key)
 		name, isGroup := strings.CutPrefix(v.text, "@")
 		switch {
-		case !v.written():
+		case v.odd:
 		case v.null, strings.TrimSpace(name) != name, name == "", textProblem(name) != "":
 			m.errorf(v.at, principalsHint, "%s names nobody: %s", key, quote(v.text))
 		case strings.ContainsAny(name, ",:"):

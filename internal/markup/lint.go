@@ -112,7 +112,7 @@ func (l *linter) explain(i int, rules []forms.Rule) *reason {
 	default:
 		r.text = fmt.Sprintf("no value of field %s meets its rule", quote(f.ID))
 	}
-	if len(f.Options) > 0 {
+	if len(f.Options) > 0 && rules[0].Operator != forms.Empty {
 		r.hint = fmt.Sprintf("the options of %s are %s", quote(f.ID), list(f.Options))
 	}
 	return r
@@ -140,19 +140,24 @@ func (l *linter) canShow(rank int) bool {
 func (l *linter) satisfiable(rules ...forms.Rule) bool {
 	rank := l.ranks[rules[0].FieldID]
 	f := &l.form.Fields[rank]
-	holds := make([]func(string) bool, len(rules))
-	for i, r := range rules {
-		holds[i] = test(r, f)
-	}
-	candidates, all := []string{""}, true // a field that never shows counts as empty
+	candidates, source, all := []string{""}, -1, true // a field that never shows counts as empty
 	if l.canShow(rank) {
 		if f.MultiValue() {
 			return !slices.ContainsFunc(rules, func(r forms.Rule) bool { return !l.ticked(r, rank) })
 		}
-		candidates, all = l.candidates(rank, rules)
+		candidates, source, all = l.candidates(rank, rules)
 	}
-	return !all || slices.ContainsFunc(candidates, func(value string) bool {
-		return !slices.ContainsFunc(holds, func(h func(string) bool) bool { return !h(value) })
+	if !all || len(candidates) == 0 {
+		return !all
+	}
+	var tests []func(string) bool
+	for i, r := range rules {
+		if i != source {
+			tests = append(tests, test(r, f))
+		}
+	}
+	return slices.ContainsFunc(candidates, func(value string) bool {
+		return !slices.ContainsFunc(tests, func(holds func(string) bool) bool { return !holds(value) })
 	})
 }
 
@@ -170,22 +175,23 @@ func test(r forms.Rule, f *forms.Field) func(string) bool {
 
 // candidates returns values of a single-value field, one of which meets the
 // rules if any value does; all is false when there are too many to list.
-func (l *linter) candidates(rank int, rules []forms.Rule) (values []string, all bool) {
+// source is the rule that all of them meet already, or -1.
+func (l *linter) candidates(rank int, rules []forms.Rule) (values []string, source int, all bool) {
 	f := &l.form.Fields[rank]
-	for _, r := range rules {
+	for i, r := range rules {
 		if r.Operator == forms.Equals || r.Operator == forms.InList {
 			named := []string{r.Value}
 			if r.Operator == forms.InList {
 				named = strings.Split(r.Value, forms.Separator)
 			}
-			return slices.DeleteFunc(named, func(v string) bool { return !l.takes(rank, v) }), true
+			return slices.DeleteFunc(named, func(v string) bool { return !l.takes(rank, v) }), i, true
 		}
 	}
 	if l.takes(rank, "") {
 		values = []string{""}
 	}
 	onlyEmpty := slices.ContainsFunc(rules, func(r forms.Rule) bool { return r.Operator == forms.Empty })
-	return append(values, f.Options...), len(f.Options) > 0 || onlyEmpty
+	return append(values, f.Options...), -1, len(f.Options) > 0 || onlyEmpty
 }
 
 // takes reports whether a field can have the value. A field that may be

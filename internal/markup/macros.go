@@ -40,7 +40,7 @@ func (s *storageReader) found() []found {
 
 func (s *storageReader) rawForm(m *macro) *rawForm {
 	p := s.parameters(m, formParameters)
-	f := &rawForm{at: at(m.at), id: p["formId"], anonymous: p["anonymous"], oneSubmission: p["oneSubmission"], idKey: "formId"}
+	f := &rawForm{at: at(m.at), id: p["formId"], anonymous: p["anonymous"], oneSubmission: p["oneSubmission"], what: "the form macro", idKey: "formId"}
 	if len(m.fields) == 0 {
 		m.failed = true
 		s.report(m.at, Error, "put form-field macros into its body", "the form has no fields")
@@ -96,8 +96,10 @@ func (s *storageReader) parameters(m *macro, known []string) map[string]value {
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" stands twice")
 		case p.nested:
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" must be a plain text")
+			values[p.name] = value{at: at(p.at), odd: true}
 		case p.text.full():
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" is too long")
+			values[p.name] = value{at: at(p.at), odd: true}
 		case text != "":
 			lead := len(e.text) - len(strings.TrimLeft(e.text, " \t\n"+noBreakSpace))
 			values[p.name] = value{text: text, at: at(e.pageOffset(lead))}

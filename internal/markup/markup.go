@@ -16,7 +16,8 @@ import (
 // enough that the worst page costs seconds at most, not the server.
 const (
 	MaxPageBytes  = 4 << 20
-	MaxBlockBytes = 256 << 10 // of one form's text, and of the front matter
+	MaxBlockBytes = 256 << 10 // of one form's text
+	MaxMetaBytes  = 64 << 10  // of the front matter
 	MaxForms      = 200       // on a page
 	MaxFields     = 1000      // in a form
 	MaxOptions    = 1000      // of a field, and values in a rule's list
@@ -52,11 +53,11 @@ func FormatOf(fileName string) (Format, bool) {
 
 // Page is what a page's text says.
 type Page struct {
-	ID         int64 // from the front matter or the file's name; 0 when there is none
+	ID         int64 // from the front matter or the file's name; 0 when there is none, and forms can't be served
 	Meta       Meta
 	Blocks     []Block   // in page order, broken ones included
 	Problems   []Problem // by line and column
-	Unreadable bool      // nothing here can be trusted: keep the last good page. Blocks is empty
+	Unreadable bool      // nothing here can be trusted: keep the last good page. Blocks is empty, Meta admits nobody
 }
 
 // Meta is what the front matter says.
@@ -86,7 +87,7 @@ func Parse(format Format, nameID int64, src []byte) (page Page) {
 	// that page, not the process; the fuzz tests call parse, and see it.
 	defer func() {
 		if r := recover(); r != nil {
-			page = Page{ID: nameID, Unreadable: true, Problems: []Problem{{
+			page = Page{ID: nameID, Meta: closed(), Unreadable: true, Problems: []Problem{{
 				Line: 1, Column: 1, Severity: Error, Message: fmt.Sprintf("this page can't be read: internal error: %v", r),
 			}}}
 		}
@@ -106,11 +107,15 @@ func parse(format Format, nameID int64, src []byte) Page {
 		page.Blocks = c.finish()
 	}
 	if p.unreadable {
-		page.Unreadable, page.Blocks, page.Meta = true, nil, Meta{}
+		page.Unreadable, page.Blocks, page.Meta = true, nil, closed()
 	}
 	page.Problems = p.sorted()
 	return page
 }
+
+// closed is what an unreadable page allows: nobody anything, should a caller
+// ever use it.
+func closed() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 
 // found is a form's place on the page as its carrier hands it over: a text of
 // YAML, or macros that were read already.

@@ -55,6 +55,7 @@ type reader struct {
 	notes      []note
 	unlisted   Severity // the gravest of the problems beyond MaxProblems, 0 for none
 	unreadable bool
+	searched   int // bytes parsed again to find a line at fault
 }
 
 func newReader(src []byte) *reader {
@@ -148,6 +149,7 @@ type block struct {
 	place  func(spot) int // offset in the page
 	failed bool
 	said   map[remark]bool
+	lines  map[spot]int // that messages have named
 }
 
 // remark is what was said where. What an alias points to is read as often as
@@ -180,12 +182,21 @@ func (b *block) say(at spot, severity Severity, hint, message string) {
 	}
 }
 
-// lineOf is for messages that name a second place.
+// lineOf is for messages that name a second place. They are many where a
+// field stands a thousand times, and then they name the same one.
 func (b *block) lineOf(at spot) int {
 	if b.full() {
 		return 0 // the message will not be listed
 	}
-	return b.line(b.place(at))
+	line, known := b.lines[at]
+	if !known {
+		line = b.line(b.place(at))
+		if b.lines == nil {
+			b.lines = map[spot]int{}
+		}
+		b.lines[at] = line
+	}
+	return line
 }
 
 const quotedRunes = 60

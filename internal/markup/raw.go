@@ -8,7 +8,7 @@ type rawForm struct {
 	anonymous     value
 	oneSubmission value
 	items         []rawItem
-	idKey         string // what the carrier calls the id
+	what, idKey   string // what the carrier calls the form and its id
 }
 
 // rawItem is an entry in a list of fields: a field, or a section when it has one.
@@ -61,9 +61,10 @@ type value struct {
 	text string
 	at   spot
 	null bool // written, but without a value
+	odd  bool // written, but not as a text: the decoder has complained
 }
 
 func (v value) written() bool { return v.at != spot{} }
 
 // present reports whether there is a text.
-func (v value) present() bool { return v.written() && !v.null }
+func (v value) present() bool { return v.written() && !v.null && !v.odd }

@@ -9,7 +9,7 @@ import (
 
 // reportYAML explains why a block is no YAML, at the line at fault.
 func (b *block) reportYAML(text string, e *yamlError) {
-	e.locate(text)
+	e.locate(text, &b.searched)
 	lines := strings.Split(text, "\n")
 	// Some errors show only when the next line is read, others name the line before.
 	for _, n := range []int{e.line, e.line - 1, e.line + 1} {
@@ -21,9 +21,15 @@ func (b *block) reportYAML(text string, e *yamlError) {
 			return
 		}
 	}
-	line := lines[min(e.line, len(lines))-1]
 	message, hint := e.explain()
-	b.errorf(spot{e.line, indentOf(line) + 1}, hint, "%s", message)
+	line := min(e.line, len(lines))
+	if strings.TrimSpace(strings.Join(lines[line-1:], "")) == "" {
+		message, hint = "the text ends here, inside a list or mapping", "close all brackets"
+		for line > 1 && strings.TrimSpace(lines[line-1]) == "" {
+			line--
+		}
+	}
+	b.errorf(spot{line, indentOf(lines[line-1]) + 1}, hint, "%s", message)
 }
 
 var (

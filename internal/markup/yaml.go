@@ -59,16 +59,16 @@ func newYAMLError(err error) *yamlError {
 	return e
 }
 
-// searchable bounds the blocks in which locate looks for the line at fault,
-// since it parses them about ten times.
-const searchable = 16 << 10
+// searchable bounds the text that locate parses again to find lines at fault,
+// for all blocks of a page together.
+const searchable = 1 << 20
 
 // locate improves the error's line. The parser names the line where a list or
 // mapping began, when what its author needs is the line that does not fit
 // into it. That is the last line of the shortest beginning of the text that
 // fails alike: a parser that reads from the front can't fail earlier, and
-// fails there whatever follows.
-func (e *yamlError) locate(text string) {
+// fails there whatever follows. searched counts what was parsed for it.
+func (e *yamlError) locate(text string, searched *int) {
 	collection := strings.HasSuffix(e.message, "expected key") || strings.HasSuffix(e.message, "'-' indicator")
 	if e.line > 0 && !collection {
 		return
@@ -80,14 +80,18 @@ func (e *yamlError) locate(text string) {
 		e.line = strings.Count(before, "\n") + 1
 		return
 	}
-	if !collection || len(text) > searchable {
+	if !collection {
 		return
 	}
 	lines := strings.SplitAfter(text, "\n")
 	low, high := 0, len(lines) // lines[:low] does not fail alike, lines[:high] does
 	for high-low > 1 {
 		middle := (low + high) / 2
-		if _, err := parseYAML(strings.Join(lines[:middle], "")); err != nil && err.message == e.message {
+		beginning := strings.Join(lines[:middle], "")
+		if *searched += len(beginning); *searched > searchable {
+			return
+		}
+		if _, err := parseYAML(beginning); err != nil && err.message == e.message {
 			high = middle
 		} else {
 			low = middle
@@ -116,6 +120,7 @@ var yamlMessages = []struct{ parser, message, hint string }{
 	{"did not find expected node content", "a value is missing, or a comma too many", ""},
 	{"found unexpected end of stream", "this quote is never closed", ""},
 	{"found character that cannot start any token", "a value can't begin like this", "put it into quotes"},
+	{"alphabetic or numeric character", `a value can't begin with "&" or "*"`, "put it into quotes"},
 	{"tab character", "a tab stands where only spaces can", "indent with spaces"},
 	{"exceeded max depth", "lists and mappings are nested too deeply", ""},
 	{"block sequence entries are not allowed", `"- " stands where no list can be`, "begin the list on a line of its own"},

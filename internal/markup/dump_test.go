@@ -1,0 +1,98 @@
+package markup
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// dump writes a page the way the txtar cases expect it.
+func dump(p Page) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "id %d\n", p.ID)
+	if p.Unreadable {
+		b.WriteString("unreadable\n")
+		p.Meta = Meta{}
+	}
+	if p.Meta.Title != "" {
+		fmt.Fprintf(&b, "title %q\n", p.Meta.Title)
+	}
+	dumpPrincipals(&b, "view", p.Meta.View)
+	dumpPrincipals(&b, "edit", p.Meta.Edit)
+	if p.Meta.ResultsForViewers {
+		b.WriteString("results for viewers\n")
+	}
+	for _, block := range p.Blocks {
+		dumpBlock(&b, block)
+	}
+	for _, q := range p.Problems {
+		fmt.Fprintf(&b, "%d:%d: %s: %s\n", q.Line, q.Column, q.Severity, q.Message)
+		if q.Hint != "" {
+			fmt.Fprintf(&b, "\t(%s)\n", q.Hint)
+		}
+	}
+	return b.String()
+}
+
+func dumpPrincipals(b *strings.Builder, key string, p *Principals) {
+	if p != nil {
+		fmt.Fprintf(b, "%s users %q groups %q\n", key, p.Users, p.Groups)
+	}
+}
+
+func dumpBlock(b *strings.Builder, block Block) {
+	if block.Form == nil {
+		fmt.Fprintf(b, "broken form %q\n", block.FormID)
+		return
+	}
+	f := block.Form
+	fmt.Fprintf(b, "form %q page %d", f.ID, f.PageID)
+	dumpMacroID(b, f.MacroID, forms.FormMacroID(f.PageID, f.ID))
+	if f.Anonymous {
+		b.WriteString(" anonymous")
+	}
+	if f.OneSubmission {
+		b.WriteString(" oneSubmission")
+	}
+	b.WriteString("\n")
+	for i := range f.Fields {
+		dumpField(b, f, &f.Fields[i])
+	}
+	for _, c := range f.Conditions {
+		fmt.Fprintf(b, "  condition %s %s\n", c.MacroID, dumpCondition(&c.Condition))
+	}
+}
+
+// dumpMacroID shows the ids that come from the host.
+func dumpMacroID(b *strings.Builder, id, derived string) {
+	if id != derived {
+		fmt.Fprintf(b, " macro %s", id)
+	}
+}
+
+func dumpField(b *strings.Builder, form *forms.Form, f *forms.Field) {
+	fmt.Fprintf(b, "  %s %q label %q", f.Type, f.ID, f.Label)
+	dumpMacroID(b, f.MacroID, forms.FieldMacroID(form.PageID, form.ID, f.ID))
+	if f.Required {
+		b.WriteString(" required")
+	}
+	if f.Validation != "" {
+		fmt.Fprintf(b, " %s", f.Validation)
+	}
+	if f.Options != nil {
+		fmt.Fprintf(b, " %q", f.Options)
+	}
+	if f.Condition != nil {
+		fmt.Fprintf(b, " if %s", dumpCondition(f.Condition))
+	}
+	b.WriteString("\n")
+}
+
+func dumpCondition(c *forms.Condition) string {
+	s := string(c.Match)
+	for _, r := range c.Rules {
+		s += fmt.Sprintf(" (%s %s %q)", r.FieldID, r.Operator, r.Value)
+	}
+	return s
+}

@@ -1,0 +1,168 @@
+package markup
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+func FuzzMarkdown(f *testing.F)   { fuzz(f, Markdown) }
+func FuzzConfluence(f *testing.F) { fuzz(f, Confluence) }
+func FuzzWikitext(f *testing.F)   { fuzz(f, Wikitext) }
+
+// fuzz starts from the pages of the cases. It calls parse, which lets panics through.
+func fuzz(f *testing.F, format Format) {
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			if got, ok := FormatOf(file.Name); ok && got == format {
+				f.Add(int64(1), []byte(visible.Replace(string(file.Data))))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, nameID int64, src []byte) {
+		before := slices.Clone(src)
+		p := parse(format, nameID, src)
+		checkPage(t, p)
+		if diff := gocmp.Diff(p, parse(format, nameID, src)); diff != "" {
+			t.Errorf("parsed twice: %s", diff)
+		}
+		if !slices.Equal(before, src) {
+			t.Error("the source was written to")
+		}
+	})
+}
+
+// checkPage holds a page against what callers may rely on.
+func checkPage(t *testing.T, p Page) {
+	t.Helper()
+	checkProblems(t, p.Problems)
+	hasError := slices.ContainsFunc(p.Problems, func(q Problem) bool { return q.Severity == Error })
+	if p.Unreadable && (len(p.Blocks) > 0 || !hasError) {
+		t.Errorf("unreadable with %d blocks and %d problems", len(p.Blocks), len(p.Problems))
+	}
+	if p.Unreadable && (p.Meta.View == nil || p.Meta.Edit == nil) {
+		t.Error("unreadable, and open to everyone")
+	}
+	formIDs, macroIDs := map[string]bool{}, map[string]bool{}
+	for _, b := range p.Blocks {
+		if b.FormID != "" && formIDs[b.FormID] {
+			t.Errorf("form %q stands twice", b.FormID)
+		}
+		formIDs[b.FormID] = true
+		if b.Form == nil {
+			if !hasError {
+				t.Errorf("form %q is broken without an error", b.FormID)
+			}
+			continue
+		}
+		if b.Form.ID != b.FormID || b.Form.PageID != p.ID || idProblem(b.FormID) != "" {
+			t.Errorf("block %q has form %q of page %d", b.FormID, b.Form.ID, b.Form.PageID)
+		}
+		checkForm(t, b.Form, macroIDs)
+	}
+}
+
+func checkProblems(t *testing.T, problems []Problem) {
+	t.Helper()
+	sorted := slices.IsSortedFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	if !sorted {
+		t.Errorf("problems are not sorted: %v", problems)
+	}
+	for _, q := range problems {
+		if q.Line < 1 || q.Column < 1 || q.Message == "" || q.Severity != Error && q.Severity != Warning || strings.ContainsAny(q.Message+q.Hint, "\n\x00") {
+			t.Errorf("odd problem %+v", q)
+		}
+	}
+}
+
+func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
+	t.Helper()
+	unique := func(id string) {
+		if id == "" || macroIDs[id] {
+			t.Errorf("macro id %q is empty or stands twice", id)
+		}
+		macroIDs[id] = true
+	}
+	unique(f.MacroID)
+	carriers := map[string]bool{}
+	ids := map[string]bool{}
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		unique(field.MacroID)
+		carriers[field.MacroID] = true
+		if ids[field.ID] || fieldIDProblem(field.ID) != "" {
+			t.Errorf("field id %q", field.ID)
+		}
+		ids[field.ID] = true
+		checkField(t, field)
+	}
+	if len(f.Fields) == 0 {
+		t.Error("no fields")
+	}
+	for _, c := range f.Conditions {
+		if !carriers[c.MacroID] {
+			unique(c.MacroID) // of a section
+		}
+		for _, r := range c.Condition.Rules {
+			if !ids[r.FieldID] || !slices.Contains(forms.Operators, r.Operator) {
+				t.Errorf("rule %+v", r)
+			}
+		}
+	}
+	checkAcyclic(t, f)
+}
+
+func checkField(t *testing.T, f *forms.Field) {
+	t.Helper()
+	if f.Label == "" || !slices.Contains(forms.FieldTypes, f.Type) {
+		t.Errorf("field %+v", f)
+	}
+	for _, o := range f.Options {
+		if strings.TrimSpace(o) == "" || strings.Contains(o, forms.Separator) {
+			t.Errorf("option %q", o)
+		}
+	}
+	wantOptions := f.Validation == forms.OneOf || f.Validation == forms.AnyOf
+	if wantOptions != (len(f.Options) > 0) {
+		t.Errorf("validation %s with %d options", f.Validation, len(f.Options))
+	}
+	if f.Condition != nil && len(f.Condition.Rules) == 0 {
+		t.Errorf("field %q has a condition without rules", f.ID)
+	}
+}
+
+// checkAcyclic takes away fields that depend on nothing that is left, until
+// none is left.
+func checkAcyclic(t *testing.T, f *forms.Form) {
+	t.Helper()
+	done := map[string]bool{}
+	for progress := true; progress; {
+		progress = false
+		for i := range f.Fields {
+			field := &f.Fields[i]
+			waits := field.Condition != nil && slices.ContainsFunc(field.Condition.Rules, func(r forms.Rule) bool { return !done[r.FieldID] })
+			if !waits && !done[field.ID] {
+				done[field.ID], progress = true, true
+			}
+		}
+	}
+	if len(done) != len(f.Fields) {
+		t.Errorf("conditions run in a circle, or name unknown fields: only %d of %d fields can be decided", len(done), len(f.Fields))
+	}
+}

@@ -1,0 +1,238 @@
+package markup
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pageBytes makes TestPathological a measurement: run it with -v and
+// -pagebytes 4194304.
+var pageBytes = flag.Int("pagebytes", 80<<10, "size of the pathological pages")
+
+// fill repeats unit to make a page.
+func fill(head, unit, tail string) string {
+	n := max(0, *pageBytes-len(head)-len(tail)) / len(unit)
+	return head + strings.Repeat(unit, n) + tail
+}
+
+// inForms puts body under the fields of as many forms as make a page.
+func inForms(body string) string {
+	block := "```form\nform: a\nfields:\n" + body + "\n```\n"
+	return strings.Repeat(block, max(1, *pageBytes/len(block)))
+}
+
+// large repeats unit up to the limit of a block.
+func large(head, unit, tail string) string {
+	n := (min(*pageBytes, MaxBlockBytes) - 100 - len(head) - len(tail)) / len(unit)
+	return head + strings.Repeat(unit, n) + tail
+}
+
+// TestPathological feeds pages that are made to take long. A page that takes
+// more than linear time would not end within the test's own limit when it is
+// run with large pages.
+func TestPathological(t *testing.T) {
+	for _, c := range pathological() {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			p := Parse(c.format, 1, []byte(c.src))
+			t.Logf("%v, %d problems", time.Since(start), len(p.Problems))
+			checkPage(t, p)
+			if c.want != "" && (len(p.Problems) == 0 || !strings.Contains(p.Problems[0].Message, c.want)) {
+				t.Errorf("%.3v, want %q first", p.Problems[:min(3, len(p.Problems))], c.want)
+			}
+		})
+	}
+}
+
+type pathologicalPage struct {
+	name   string
+	format Format
+	src    string
+	want   string // a part of the first message; "" when the page's size decides
+}
+
+func pathological() []pathologicalPage {
+	const deep = "nested too deeply"
+	return []pathologicalPage{
+		{"quotes", Markdown, fill("", ">", ""), deep},
+		{"lines of quotes", Markdown, fill("", strings.Repeat(">", 99)+"\n", ""), ""},
+		{"lazy lines", Markdown, fill(strings.Repeat(">", 50)+" a\n", "a\n", ""), ""},
+		{"dashes are a rule", Markdown, fill("", "- ", ""), ""},
+		{"dashes", Markdown, fill("", "- ", "a"), deep},
+		{"stars", Markdown, fill("", "* ", "a"), deep},
+		{"numbers", Markdown, fill("", "1. ", "a"), deep},
+		{"blank lines in lists", Markdown, fill(strings.Repeat("- ", 45)+"a\n", "\n", ""), "too many lines"},
+		{"list in list", Markdown, listInList(), deep},
+		{"paragraph", Markdown, fill("", "a\n", ""), ""},
+		{"headings", Markdown, fill("", "# a\n", ""), ""},
+		{"open fence", Markdown, fill("```form\n", "\n", ""), "empty"},
+		{"fences", Markdown, fill("", "```\n", ""), ""},
+		{"form fences", Markdown, fill("", "```form\n```\n", ""), "empty"},
+		{"html tags", Markdown, fill("", "<a\n", ""), ""},
+		{"html attributes", Markdown, fill("<a ", "b ", ""), ""},
+		{"long line", Markdown, fill("", "x", ""), ""},
+		{"tabs", Markdown, fill("-", "\t", "a"), ""},
+		{"brackets", Markdown, fill("", "[", ""), ""},
+		{"front matter", Markdown, fill("---\n", "a: b\n", "---\n"), "front matter of more than"},
+		{"groups", Markdown, "---\nview: [" + strings.Repeat("@'',", 15000) + "@a]\n---\n", ""},
+
+		{"yaml brackets", Markdown, inForms(large("  ", "[", "")), "nested too deeply"},
+		{"yaml braces", Markdown, inForms(large("  ", "{a: ", "")), "nested too deeply"},
+		{"yaml dashes", Markdown, inForms(large("", "- ", "")), "nested too deeply"},
+		{"yaml list", Markdown, inForms(large("  [", "a,", "]")), "must be a mapping"},
+		{"yaml keys", Markdown, inForms(large("  - {", "a: b,", "}")), "unknown key"},
+		{"yaml fields", Markdown, inForms(large("  [", "{id: a,type: b},", "]")), "unknown type"},
+		{"yaml comments", Markdown, inForms(large("  - {id: a, type: date}\n", "  # x\n", "")), ""},
+		{"yaml escapes", Markdown, inForms(large("  \"", "\\\"", "")), "never closed"},
+		{"yaml aliases", Markdown, inForms(large("  - &a {id: a, type: radio, options: [b;c]}\n  - &b {section: s, fields: [*a,*a]}\n  - section: t\n    fields: [", "*a,", "]")), ""},
+		{"yaml indentation", Markdown, inForms(deepMappings()), "must be a list"},
+		{"bomb", Markdown, "```form\nform: a\nfields:\n" + bomb() + "```\n", ""},
+		{"rules", Markdown, inForms(manyRules()), ""},
+		{"lists", Markdown, inForms(manyLists()), ""},
+		{"bad line", Markdown, inForms(strings.Repeat("  - id: a\n", 1500) + "   b: c\n"), "fits neither"},
+
+		{"elements", Confluence, fill("", "<a/>", ""), ""},
+		{"deep elements", Confluence, fill("", "<a>", ""), "nested more than"},
+		{"deep macros", Confluence, fill("", `<ac:structured-macro ac:name="form">`, ""), "nested more than"},
+		{"form macros", Confluence, fill("", `<ac:macro ac:name="form"/>`, ""), "no fields"},
+		{"field macros", Confluence, fill(`<ac:macro ac:name="form">`, `<ac:macro ac:name="form-field"/>`, "</ac:macro>"), "formId"},
+		{"parameters", Confluence, fill(`<ac:macro ac:name="form">`, `<ac:parameter ac:name="x"/>`, "</ac:macro>"), "unknown parameter"},
+		{"entities", Confluence, fill(`<ac:macro ac:name="code"><ac:plain-text-body>form:`, "&lt;", "</ac:plain-text-body></ac:macro>"), ""},
+		{"cdata", Confluence, fill(`<ac:macro ac:name="code"><ac:plain-text-body>form:`, "<![CDATA[a]]>", "</ac:plain-text-body></ac:macro>"), ""},
+		{"doctype", Confluence, fill("<!DOCTYPE ", "<", ""), "not well-formed"},
+		{"entity bomb", Confluence, `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><p>&b;</p>`, "not well-formed"},
+		{"attributes", Confluence, fill("<a ", `xmlns:b="x" `, "/>"), ""},
+
+		{"less than", Wikitext, fill("", "<", ""), ""},
+		{"open tags", Wikitext, fill("", "<pre ", ""), ""},
+		{"tags", Wikitext, fill("", "<nowiki><pre><source><syntaxhighlight>", ""), ""},
+		{"form tags", Wikitext, fill("", "<pre class=form>", ""), "never closed"},
+		{"comments", Wikitext, fill("", "<!--", ""), ""},
+		{"tag attributes", Wikitext, fill("<pre ", "a='", "></pre>"), ""},
+		{"ampersands", Wikitext, fill("<pre class=form>", "&", "</pre>"), ""},
+		{"closing tags", Wikitext, fill("<pre class=form>", "</pre", ""), "never closed"},
+	}
+}
+
+func listInList() string {
+	var b strings.Builder
+	for i := 0; b.Len() < *pageBytes/2; i++ {
+		b.WriteString(strings.Repeat("\t", i/2) + strings.Repeat("  ", i%2) + "- a\n")
+	}
+	return b.String() + strings.Repeat("\n", *pageBytes/2)
+}
+
+func deepMappings() string {
+	var b strings.Builder
+	for i := 0; b.Len() < min(*pageBytes, MaxBlockBytes)-2000; i++ {
+		b.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
+	return b.String()
+}
+
+// bomb is a form of 90,000 fields by way of aliases.
+func bomb() string {
+	return "  - section: a\n    fields: &f [" + strings.Repeat("{id: x, type: date}, ", 300) + "]\n" +
+		"  - &s {section: b, fields: *f}\n" + strings.Repeat("  - *s\n", 300)
+}
+
+func numbers(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+func manyRules() string {
+	return "  - {id: x, type: radio, options: [" + numbers(1000, "%d,") + "]}\n" +
+		"  - {id: y, type: date, showIf: {all: [" + numbers(1000, "{field: x, not-equals: %d},") + "]}}\n"
+}
+
+func manyLists() string {
+	return "  - {id: x, type: radio, options: &o [" + numbers(1000, "%d,") + "]}\n" +
+		"  - {id: y, type: date, showIf: {all: [" + strings.Repeat("{field: x, equals: *o},", 45) + "{field: x, equals: 77777}]}}\n"
+}
+
+func TestTooLarge(t *testing.T) {
+	p := Parse(Markdown, 7, make([]byte, MaxPageBytes+1))
+	if !p.Unreadable || p.ID != 7 || len(p.Problems) != 1 {
+		t.Errorf("got %+v", p)
+	}
+	if p := Parse(Markdown, 7, []byte(strings.Repeat("a\n", 10))); p.Unreadable {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// TestLimits holds each limit against a form or page at it, and one beyond it.
+func TestLimits(t *testing.T) {
+	fields := func(n int) string { return "form: a\nfields: [" + numbers(n, "{id: f%d, type: date},") + "]\n" }
+	options := func(n int) string {
+		return "form: a\nfields: [{id: x, type: radio, options: [" + numbers(n, "o%d,") + "]}]\n"
+	}
+	rules := func(n int) string {
+		return "form: a\nfields: [{id: x, type: textfield}, {id: y, type: date, showIf: {any: [" + numbers(n, "{field: x, equals: v%d},") + "]}}]\n"
+	}
+	values := func(n int) string {
+		return "form: a\nfields: [{id: x, type: textfield}, {id: y, type: date, showIf: {field: x, equals: [" + numbers(n, "%d,") + "]}}]\n"
+	}
+	comment := func(n int) string {
+		form := "form: a\nfields: [{id: x, type: date}]\n#"
+		return form + strings.Repeat("x", n-len(form)-1) + "\n"
+	}
+	for name, c := range map[string]struct {
+		form  func(int) string
+		limit int
+		want  string
+	}{
+		"fields":  {fields, MaxFields, "more than 1000 fields"},
+		"options": {options, MaxOptions, "more than 1000 options"},
+		"rules":   {rules, MaxRules, "more than 1000 rules"},
+		"values":  {values, MaxOptions, "more than 1000 values"},
+		"bytes":   {comment, MaxBlockBytes, "more than 262144 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit)+"```\n")); len(p.Problems) != 0 || p.Blocks[0].Form == nil {
+				t.Errorf("at the limit: %v", p.Problems)
+			}
+			p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit+1)+"```\n"))
+			if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Message, c.want) || p.Blocks[0].FormID != "a" || p.Blocks[0].Form != nil {
+				t.Errorf("beyond the limit: %v %v", p.Blocks, p.Problems)
+			}
+		})
+	}
+}
+
+func TestTooManyForms(t *testing.T) {
+	src := numbers(MaxForms+2, "```form\nform: f%d\nfields: [{id: x, type: date}]\n```\n")
+	p := Parse(Markdown, 1, []byte(src))
+	if len(p.Blocks) != MaxForms+1 || p.Blocks[MaxForms-1].Form == nil || p.Blocks[MaxForms] != (Block{}) {
+		t.Errorf("%d blocks, the last %+v", len(p.Blocks), p.Blocks[len(p.Blocks)-1])
+	}
+	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Message, "more than 200 forms") {
+		t.Errorf("got %v", p.Problems)
+	}
+}
+
+func TestTooManyProblems(t *testing.T) {
+	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields: ["+strings.Repeat("x, ", 2*MaxProblems)+"]\n```\n"))
+	last := p.Problems[len(p.Problems)-1]
+	if len(p.Problems) != MaxProblems+1 || last.Severity != Error || !strings.Contains(last.Message, "not listed") {
+		t.Errorf("%d problems, the last %v", len(p.Problems), last)
+	}
+}
+
+// TestAliasBomb counts what is behind aliases as often as they name it.
+func TestAliasBomb(t *testing.T) {
+	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+bomb()+"```\n"))
+	found := false
+	for _, q := range p.Problems {
+		found = found || strings.Contains(q.Message, "counting what aliases repeat")
+	}
+	if !found || p.Blocks[0].Form != nil {
+		t.Errorf("got %v", p.Problems)
+	}
+}

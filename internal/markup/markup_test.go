@@ -1,0 +1,143 @@
+package markup
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "write what the parser says into the txtar cases")
+
+var leadingNumber = regexp.MustCompile(`^[0-9]+`)
+
+// TestCases runs testdata/*.txtar: pages, each followed by a file of the same
+// name with ".want" that says what is read from it.
+func TestCases(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) { runArchive(t, name) })
+	}
+}
+
+func runArchive(t *testing.T, name string) {
+	archive, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, f := range archive.Files {
+		want[f.Name] = string(f.Data)
+	}
+	fresh := &txtar.Archive{Comment: archive.Comment}
+	for _, f := range archive.Files {
+		if strings.HasSuffix(f.Name, ".want") {
+			continue
+		}
+		got := dump(parseFile(t, f))
+		if diff := cmp.Diff(want[f.Name+".want"], got); diff != "" && !*update {
+			t.Errorf("%s: (-want +got):\n%s", f.Name, diff)
+		}
+		fresh.Files = append(fresh.Files, f, txtar.File{Name: f.Name + ".want", Data: []byte(got)})
+	}
+	if *update {
+		if err := os.WriteFile(name, txtar.Format(fresh), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// parseFile parses a page whose id its name gives. Archives can't show some
+// characters, or would lose them: pages write them as ⟨nbsp⟩ and the like.
+func parseFile(t *testing.T, f txtar.File) Page {
+	t.Helper()
+	format, ok := FormatOf(f.Name)
+	if !ok {
+		t.Fatalf("%s has no format", f.Name)
+	}
+	id, _ := strconv.ParseInt(leadingNumber.FindString(f.Name), 10, 64)
+	return parse(format, id, []byte(visible.Replace(string(f.Data))))
+}
+
+var visible = strings.NewReplacer(
+	"⟨nbsp⟩", "\u00a0", "⟨tab⟩", "\t", "⟨cr⟩", "\r", "⟨nul⟩", "\x00", "⟨bom⟩", "\ufeff", "⟨ls⟩", "\u2028", "⟨bad⟩", "\xff", "⟨zwsp⟩", "\u200b",
+)
+
+// TestCarriersAgree holds the design's example in every carrier against the
+// form that it means.
+func TestCarriersAgree(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/example.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rating := &forms.Condition{Match: forms.MatchAll, Rules: []forms.Rule{{FieldID: "rating", Operator: forms.InList, Value: "1;2"}}}
+	reason := &forms.Condition{Match: forms.MatchAll, Rules: []forms.Rule{{FieldID: "reason", Operator: forms.NotEmpty}}}
+	want := &forms.Form{
+		ID: "feedback", PageID: 123, MacroID: forms.FormMacroID(123, "feedback"),
+		Fields: []forms.Field{
+			{ID: "comment", Type: forms.Textbox, Label: "Comment", Required: true},
+			{ID: "rating", Type: forms.Dropdown, Label: "Rating", Validation: forms.OneOf, Options: []string{"1", "2", "3", "4", "5"}},
+			{ID: "reason", Type: forms.Textbox, Label: "What went wrong?", Required: true, Condition: rating},
+			{ID: "mail", Type: forms.Textfield, Label: "E-mail", Validation: forms.Email, Condition: reason},
+		},
+		Conditions: []forms.PlacedCondition{
+			{MacroID: forms.FieldMacroID(123, "feedback", "reason"), Condition: *rating},
+			{MacroID: forms.SectionMacroID(123, "feedback", "contact"), Condition: *reason},
+		},
+	}
+	for i := range want.Fields {
+		want.Fields[i].MacroID = forms.FieldMacroID(123, "feedback", want.Fields[i].ID)
+	}
+	pages := 0
+	for _, f := range archive.Files {
+		if strings.HasSuffix(f.Name, ".want") {
+			continue
+		}
+		pages++
+		got := parseFile(t, f)
+		if diff := cmp.Diff(Page{ID: 123, Blocks: []Block{{"feedback", want}}}, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+		}
+	}
+	if pages != 5 {
+		t.Errorf("%d pages, want 5", pages)
+	}
+}
+
+func TestFormatOf(t *testing.T) {
+	for name, want := range map[string]Format{
+		"123.md": Markdown, "123-team.MD": Markdown, "a/b/1.xml": Confluence, "1.Wiki": Wikitext,
+		"1.txt": 0, "md": 0, "1.md.bak": 0, "": 0, "1.wikitext": 0,
+	} {
+		got, ok := FormatOf(name)
+		if got != want || ok != (want != 0) {
+			t.Errorf("FormatOf(%q) = %v, %v; want %v", name, got, ok, want)
+		}
+	}
+}
+
+func TestSeverityString(t *testing.T) {
+	if Error.String() != "error" || Warning.String() != "warning" || Severity(7).String() != "severity 7" {
+		t.Errorf("got %v, %v, %v", Error, Warning, Severity(7))
+	}
+}
+
+func TestParseKeepsSource(t *testing.T) {
+	buffer := []byte("```form\nform: a\nfields: [{id: x, type: date}]X")
+	src := buffer[:len(buffer)-1]
+	Parse(Markdown, 1, src)
+	if buffer[len(buffer)-1] != 'X' {
+		t.Error("Parse wrote behind the source")
+	}
+}
