@@ -93,7 +93,7 @@ func (s *EntryScanner) Next() bool {
 	s.literal(`:{"id":`)
 	s.ID = s.digits()
 	s.literal(`,"fieldId":`)
-	s.literal(string(s.FieldID))
+	s.again(s.FieldID)
 	s.literal(`,"value":`)
 	s.Value = s.str()
 	s.literal("}")
@@ -111,6 +111,15 @@ func (s *EntryScanner) Err() error {
 
 func (s *EntryScanner) literal(want string) {
 	if len(s.rest) < len(want) || string(s.rest[:len(want)]) != want {
+		s.bad = true
+		return
+	}
+	s.rest = s.rest[len(want):]
+}
+
+// again is literal for bytes: to convert them would allocate.
+func (s *EntryScanner) again(want []byte) {
+	if !bytes.HasPrefix(s.rest, want) {
 		s.bad = true
 		return
 	}

@@ -37,6 +37,7 @@ type Directory struct {
 	root  string
 	log   *slog.Logger
 	now   func() time.Time
+	load  func(path string) ([]byte, version, error)
 	files map[string]*file // by path; only the polling goroutine touches it
 
 	current atomic.Pointer[map[int64]*Page]
@@ -81,7 +82,7 @@ func openDirectory(root string, log *slog.Logger, now func() time.Time) (*Direct
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open pages: %s is not a directory", root)
 	}
-	d := &Directory{root: root, log: log, now: now, files: map[string]*file{}}
+	d := &Directory{root: root, log: log, now: now, load: readLimited, files: map[string]*file{}}
 	d.current.Store(&map[int64]*Page{})
 	if err := d.look(true); err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
@@ -133,7 +134,7 @@ func (d *Directory) Watch(ctx context.Context) {
 }
 
 // Poll looks at the directory once. When it can't be read the pages stay as
-// they are: an unmounted volume is no reason to forget every form.
+// they are: a volume that does not answer is no reason to forget every form.
 func (d *Directory) Poll() {
 	err := d.look(false)
 	before := d.failure.Load()
@@ -168,7 +169,7 @@ func (d *Directory) look(atOnce bool) error {
 		}
 		f.missing = -1
 		if d.due(f, fingerprint{info}, atOnce) {
-			anyChange = d.read(path, f, fingerprint{info}) || anyChange
+			anyChange = d.read(path, f) || anyChange
 		}
 	}
 	for path, f := range d.files {
@@ -199,8 +200,8 @@ func (d *Directory) due(f *file, now fingerprint, atOnce bool) bool {
 }
 
 // read takes in a file's content and reports whether it is new.
-func (d *Directory) read(path string, f *file, seen fingerprint) bool {
-	page, source, err := Read(path)
+func (d *Directory) read(path string, f *file) bool {
+	source, read, err := d.load(path)
 	if err != nil {
 		if f.failure != err.Error() { // it is tried again at every poll, and told once
 			f.failure = err.Error()
@@ -210,11 +211,15 @@ func (d *Directory) read(path string, f *file, seen fingerprint) bool {
 	}
 	f.failure = ""
 	first := f.readAt.IsZero()
-	f.seen, f.readAt, f.changed, f.waited = seen, d.now(), fingerprint{}, 0
+	if !read.steady && !first && f.waited <= unsteadyPolls {
+		return false // it is being written right now
+	}
+	f.seen, f.readAt, f.changed, f.waited = read.fingerprint, d.now(), fingerprint{}, 0
 	sum := sha256.Sum256(source)
 	if !first && sum == f.sum {
 		return false
 	}
+	page, _ := parse(path, source) // Find knows only names that name a format
 	if page.Unreadable && f.page.ID != 0 {
 		page.ID = f.page.ID // it may have stood in the part that can't be read now
 	}

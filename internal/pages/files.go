@@ -16,7 +16,7 @@ import (
 // Find lists the page files below root in lexical order: regular files, or
 // links to some, with an ending that names a format. Hidden files and folders
 // are passed over: editors, version control and mounted volumes keep their own
-// things there.
+// things there. So is lost+found, which only root may look into.
 func Find(root string) ([]string, error) {
 	// Without the separator, a link to the directory would be a file in itself.
 	root = strings.TrimRight(root, string(filepath.Separator)) + string(filepath.Separator)
@@ -28,7 +28,7 @@ func Find(root string) ([]string, error) {
 			}
 			return nil // went away between listing and looking
 		}
-		if path != root && strings.HasPrefix(d.Name(), ".") {
+		if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "lost+found") {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -48,24 +48,49 @@ func Find(root string) ([]string, error) {
 // Read reads and parses one page file. Source is what was read of it, which is
 // not all when the file is over the limit; the page says so then.
 func Read(path string) (page markup.Page, source []byte, err error) {
-	format, ok := markup.FormatOf(path)
-	if !ok {
-		return markup.Page{}, nil, fmt.Errorf("read page %s: the name must end in .md, .xml or .wiki", path)
-	}
-	source, err = readLimited(path)
+	source, _, err = readLimited(path)
 	if err != nil {
 		return markup.Page{}, nil, fmt.Errorf("read page: %w", err)
 	}
-	return markup.Parse(format, nameID(path), source), source, nil
+	page, err = parse(path, source)
+	return page, source, err
 }
 
-func readLimited(path string) ([]byte, error) {
+func parse(path string, source []byte) (markup.Page, error) {
+	format, ok := markup.FormatOf(path)
+	if !ok {
+		return markup.Page{}, fmt.Errorf("read page %s: the name must end in .md, .xml or .wiki", path)
+	}
+	return markup.Parse(format, nameID(path), source), nil
+}
+
+// version is a file as it was read: not quite one version of it when it was
+// written meanwhile.
+type version struct {
+	fingerprint
+	steady bool
+}
+
+func readLimited(path string) ([]byte, version, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, version{}, err
 	}
 	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, markup.MaxPageBytes+1))
+	return readVersion(f)
+}
+
+func readVersion(f fs.File) ([]byte, version, error) {
+	before, err := f.Stat()
+	if err != nil {
+		return nil, version{}, err
+	}
+	source, err := io.ReadAll(io.LimitReader(f, markup.MaxPageBytes+1))
+	if err != nil {
+		return nil, version{}, err
+	}
+	after, err := f.Stat()
+	return source, version{fingerprint{after}, fingerprint{before}.same(fingerprint{after})}, err
 }
 
 // nameID is the page id that a file's name begins with, 0 for none.

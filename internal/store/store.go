@@ -30,6 +30,10 @@ var (
 // A write is durable when its method returns nil, and has changed nothing when
 // it returns one of the errors above other than ErrUnavailable. Writes may
 // share a transaction, but one that fails never fails its neighbours.
+// What is handed in is not written to.
+//
+// A context that has ended makes a method return its error, which may be
+// wrapped; a write that is under way by then is carried through all the same.
 //
 // Submission ids and entry ids are two sequences over the whole store, each
 // from 1, ascending, below 2^53. An id is never given twice, not even after a
@@ -62,10 +66,11 @@ type Store interface {
 	// valid until visit returns. Errors: visit's, ErrUnavailable.
 	Scan(ctx context.Context, q Query, visit func(forms.Submission) error) error
 
-	// Ping reports whether the engine can read and write now.
+	// Ping reports whether the engine can be reached.
 	Ping(ctx context.Context) error
 
-	// Close waits for writes under way, and releases everything.
+	// Close waits for what is under way, and releases everything. It may be
+	// called again; every other method returns ErrUnavailable from then on.
 	Close() error
 }
 
@@ -86,8 +91,8 @@ type New struct {
 
 	// Once, when not "", limits the submitter to one submission: Create fails
 	// with ErrOnce when one with the same Once is stored for the form, or,
-	// where Username is not "", one by that user from before the limit was
-	// set. A delete frees it.
+	// where Username is not "", any by that user, such as one from before the
+	// limit was set. A delete frees it.
 	Once string
 }
 
@@ -95,7 +100,7 @@ type New struct {
 type Query struct {
 	PageID     int64
 	FormID     string
-	Username   *string // only this user's; nil for all
+	Username   *string // only this user's, none if it is ""; nil for all
 	Descending bool    // by id, from the highest
 	After      int64   // only ids beyond this one in the query's order; 0 for all
 	Limit      int     // at most so many; 0 for all

@@ -113,12 +113,12 @@ func settleFiles(path string) error {
 // servers write in turns, each with its own idea of the next id.
 func lockDir(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator chooses the directory
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock data directory: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		holder, _ := os.ReadFile(path) //nolint:gosec // same file
+		holder, _ := os.ReadFile(path)
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("data directory %s is in use by another formulary (process %s): stop it, or choose another --data",
@@ -135,7 +135,7 @@ func lockDir(dir string) (*os.File, error) {
 
 func openWriter(ctx context.Context, path, uri string) (*sqlite3.Conn, error) {
 	// SQLite would create the file readable for everybody.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator chooses the directory
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +152,7 @@ func openWriter(ctx context.Context, path, uri string) (*sqlite3.Conn, error) {
 			PRAGMA journal_mode = WAL;
 			PRAGMA synchronous = FULL;
 			PRAGMA journal_size_limit = 8388608;
+			PRAGMA secure_delete = FAST; -- what is deleted is overwritten, where that costs no further write
 			PRAGMA cache_size = -8192`)
 	}
 	if err == nil {

@@ -43,6 +43,7 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 		Created: n.Created.Truncate(time.Millisecond).UTC(),
 		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
 	}
+	t.bytes += len(sub.Entries)
 	err := t.stmts.insertSubmission(sub, n.Once)
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return forms.Submission{}, store.ErrOnce
@@ -95,6 +96,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		}
 		sub.Entries = forms.EncodeEntries(make([]byte, 0, len(sub.Entries)+256), tx.assignIDs(entries))
 		updated = sub
+		tx.bytes += len(sub.Entries)
 		return classify(tx.stmts.updateSubmission(sub))
 	})
 	return updated, err

@@ -17,6 +17,10 @@ const (
 	// not wait for the last of a flood.
 	maxBatch = 512
 
+	// maxBatchBytes bounds one transaction by what it writes, and with it the
+	// length of the WAL: submissions may be as large as a request.
+	maxBatchBytes = 4 << 20
+
 	// checkpointPages is the length of the WAL from which on it is copied
 	// back into the database, between two transactions.
 	checkpointPages = 1000
@@ -121,11 +125,14 @@ func (w *writer) run() {
 	batch := make([]*operation, 0, maxBatch)
 	for op := range w.queue {
 		batch = w.fill(append(batch[:0], op))
-		w.commit(batch)
-		for _, op := range batch {
-			op.done <- struct{}{}
+		for rest := batch; len(rest) > 0; {
+			n := w.commit(rest)
+			for _, op := range rest[:n] {
+				op.done <- struct{}{}
+			}
+			rest = rest[n:]
+			w.checkpoint()
 		}
-		w.checkpoint()
 	}
 }
 
@@ -145,13 +152,14 @@ func (w *writer) fill(batch []*operation) []*operation {
 	return batch
 }
 
-// commit runs the batch and leaves each operation its outcome. When the
+// commit runs the batch, or as much of it as one transaction should hold, and
+// leaves each operation its outcome; done is how many that are. When the
 // transaction as a whole fails, so do all of them, whatever they came to
 // within it: a conflict with a neighbour that was not stored is none.
-func (w *writer) commit(batch []*operation) {
-	err := w.transact(batch)
+func (w *writer) commit(batch []*operation) (done int) {
+	done, err := w.transact(batch)
 	if err == nil {
-		return
+		return done
 	}
 	if len(batch) > 1 && errors.Is(err, store.ErrFull) {
 		// What is too large for the room that is left must not keep out its
@@ -159,36 +167,39 @@ func (w *writer) commit(batch []*operation) {
 		for i := range batch {
 			w.commit(batch[i : i+1])
 		}
-		return
+		return len(batch)
 	}
 	for _, op := range batch {
 		op.err = err
 	}
+	return len(batch)
 }
 
-// transact runs the batch in one transaction. Each operation writes with one
-// statement at most, and SQLite undoes a failed statement by itself: so an
-// operation that fails does so alone. The error is that of the transaction,
-// which SQLite may give up on at any statement.
-func (w *writer) transact(batch []*operation) error {
+// transact runs operations in one transaction, until it holds enough. Each
+// operation writes with one statement at most, and SQLite undoes a failed
+// statement by itself: so an operation that fails does so alone. The error is
+// that of the transaction, which SQLite may give up on at any statement.
+func (w *writer) transact(batch []*operation) (done int, err error) {
 	if err := w.stmts.begin.Exec(); err != nil {
-		return classify(err)
+		return 0, classify(err)
 	}
 	t := &tx{stmts: w.stmts, seq: w.seq}
-	for _, op := range batch {
+	for done < len(batch) && t.bytes < maxBatchBytes {
+		op := batch[done]
 		if op.err = op.ctx.Err(); op.err == nil {
 			op.err = t.protect(op.run)
 		}
 		if w.conn.GetAutocommit() {
-			return op.err
+			return 0, op.err
 		}
+		done++
 	}
 	if err := w.finish(t); err != nil {
 		_ = w.stmts.rollback.Exec() // it may have happened already
-		return classify(err)
+		return 0, classify(err)
 	}
 	w.seq = t.seq
-	return nil
+	return done, nil
 }
 
 func (w *writer) finish(t *tx) error {
@@ -227,6 +238,7 @@ func (w *writer) checkpoint() {
 type tx struct {
 	stmts *writeStmts
 	seq   sequences
+	bytes int // written by now, about
 }
 
 // protect keeps a panic in one caller's merge from ending the writer, and gives

@@ -1,0 +1,207 @@
+// Package internal_test holds the design's diagram of the house against the
+// imports of the code.
+package internal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/formulary/formulary/"
+
+// mayImport is the diagram:
+//
+//	cmd → cli → server → api, web → service → store, pages, auth → forms
+//	pages → markup → forms
+//
+// Whatever is not here is not allowed. cli puts the parts together and is the
+// one place that picks an engine, so it may know them all. server takes its
+// handlers from cli and needs to know neither api nor web.
+var mayImport = map[string][]string{
+	"cmd/formulary": {"internal/cli"},
+	"internal/cli": {
+		"internal/server", "internal/api", "internal/web", "internal/service", "internal/auth", "internal/pages", "internal/markup",
+		"internal/store/sqlite", "internal/store/postgres",
+	},
+	"internal/server":          {"internal/api", "internal/web"},
+	"internal/api":             {"internal/service", "internal/auth", "internal/forms"},
+	"internal/web":             {"internal/service", "internal/auth", "internal/forms"},
+	"internal/service":         {"internal/store", "internal/pages", "internal/auth", "internal/forms"},
+	"internal/store":           {"internal/forms"},
+	"internal/store/sqlite":    {"internal/store", "internal/forms"},
+	"internal/store/postgres":  {"internal/store", "internal/forms"},
+	"internal/store/storetest": {"internal/store", "internal/forms"},
+	"internal/pages":           {"internal/markup", "internal/forms"},
+	"internal/markup":          {"internal/forms"},
+	"internal/auth":            {"internal/forms"},
+	"internal/forms":           nil,
+}
+
+// never holds for tests, too: they would tie together what is meant to be
+// replaced one without the other.
+var never = [][2]string{
+	{"internal/store", "internal/service"},
+	{"internal/store/sqlite", "internal/service"},
+	{"internal/store/postgres", "internal/service"},
+	{"internal/store/sqlite", "internal/store/postgres"},
+	{"internal/store/postgres", "internal/store/sqlite"},
+	{"internal/api", "internal/web"},
+	{"internal/web", "internal/api"},
+}
+
+// sqliteDriver may be known to one package only. Tests of the whole program,
+// outside internal, may look into the database with it.
+const (
+	sqliteDriver = "github.com/ncruces/go-sqlite3"
+	sqliteEngine = "internal/store/sqlite"
+)
+
+// goPackage is what one directory's Go files import, whatever system they are for.
+type goPackage struct {
+	name    string // the directory, from the module's root
+	imports []string
+	tests   []string // what its tests import beside that
+}
+
+// all is what the package and its tests import.
+func (p *goPackage) all() []string { return slices.Concat(p.imports, p.tests) }
+
+// ours are those of the imports that belong to this module.
+func ours(imports []string) []string {
+	var list []string
+	for _, path := range imports {
+		if name, ok := strings.CutPrefix(path, module); ok {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// readPackages reads the files itself: of what "go list" reads, go test knows
+// nothing, and would show a cached success after a wrong import was added.
+func readPackages(t *testing.T) []*goPackage {
+	t.Helper()
+	const root = ".."
+	byName := map[string]*goPackage{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return skipDir(root, path)
+		}
+		if filepath.Ext(path) == ".go" {
+			return readImports(byName, root, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cmd/formulary", "internal/forms", "internal/service", sqliteEngine} {
+		if p := byName[name]; p == nil || len(p.imports) == 0 {
+			t.Fatalf("%s is not among the packages that were found: this test looks at the wrong place", name)
+		}
+	}
+	return slices.Collect(maps.Values(byName))
+}
+
+// skipDir passes over what the go command passes over: hidden directories,
+// test data and modules within the module.
+func skipDir(root, path string) error {
+	if path == root {
+		return nil
+	}
+	name := filepath.Base(path)
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" {
+		return fs.SkipDir
+	}
+	if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func readImports(byName map[string]*goPackage, root, path string) error {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Rel(root, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	name := filepath.ToSlash(dir)
+	p := byName[name]
+	if p == nil {
+		p = &goPackage{name: name}
+		byName[name] = p
+	}
+	list := &p.imports
+	if strings.HasSuffix(path, "_test.go") {
+		list = &p.tests
+	}
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(*list, imported) {
+			*list = append(*list, imported)
+		}
+	}
+	return nil
+}
+
+func TestImportsFollowTheDiagram(t *testing.T) {
+	for _, p := range readPackages(t) {
+		for _, imported := range ours(p.imports) {
+			if !slices.Contains(mayImport[p.name], imported) {
+				t.Errorf("%s must not import %s", p.name, imported)
+			}
+			if last := imported[strings.LastIndex(imported, "/")+1:]; strings.HasSuffix(last, "test") {
+				t.Errorf("%s imports %s, which is for tests, outside of its tests", p.name, imported)
+			}
+		}
+		for _, imported := range ours(p.all()) {
+			if slices.Contains(never, [2]string{p.name, imported}) {
+				t.Errorf("%s must never import %s, not even in tests", p.name, imported)
+			}
+		}
+	}
+}
+
+func TestOnlyTheEngineKnowsSQLite(t *testing.T) {
+	for _, p := range readPackages(t) {
+		imports := p.imports
+		if strings.HasPrefix(p.name, "internal/") {
+			imports = p.all()
+		}
+		for _, imported := range imports {
+			if (imported == sqliteDriver || strings.HasPrefix(imported, sqliteDriver+"/")) && p.name != sqliteEngine {
+				t.Errorf("%s imports %s: only %s may", p.name, imported, sqliteEngine)
+			}
+		}
+	}
+}
+
+func TestTheDomainNeedsTheStandardLibraryOnly(t *testing.T) {
+	for _, p := range readPackages(t) {
+		if p.name != "internal/forms" {
+			continue
+		}
+		for _, imported := range p.imports {
+			if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") {
+				t.Errorf("%s imports %s", p.name, imported)
+			}
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package forms
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// storedText draws what may be stored: any valid UTF-8 without NUL. Awkward
+// characters come up far more often than by chance.
+var storedText = rapid.OneOf(
+	rapid.StringMatching(`["\\{}:,idfelvau0-9\n\t\r]{0,12}`),
+	rapid.StringOf(rapid.Rune().Filter(func(r rune) bool { return r != 0 })),
+	rapid.SampledFrom([]string{"", `\`, `\\`, `"`, `\"`, `","value":"`, "\u2028", "\ufffd", "\U0010ffff", "\x7f", "\x1f", "😀", "</script>"}),
+)
+
+var storedEntries = rapid.SliceOfNDistinct(
+	rapid.Custom(func(t *rapid.T) Entry {
+		return Entry{
+			ID:      rapid.Int64Min(0).Draw(t, "id"),
+			FieldID: storedText.Draw(t, "field id"),
+			Value:   storedText.Draw(t, "value"),
+		}
+	}), 0, 6, func(e Entry) string { return e.FieldID })
+
+func TestEntriesRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		entries := storedEntries.Draw(t, "entries")
+		encoded := EncodeEntries(nil, entries)
+		decoded, err := encoded.Decode()
+		if err != nil {
+			t.Fatalf("decode %q: %v", encoded, err)
+		}
+		if diff := cmp.Diff(entries, decoded, cmpEmptyAsNil); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Lists copy the encoding out as the nested model's "fields", so it must mean
+// to every JSON reader what it means here.
+func TestEntriesAreTheFieldsMemberOfTheNestedModel(t *testing.T) {
+	type wireEntry struct {
+		ID      int64  `json:"id"`
+		FieldID string `json:"fieldId"`
+		Value   string `json:"value"`
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		entries := storedEntries.Draw(t, "entries")
+		want := map[string]wireEntry{}
+		for _, e := range entries {
+			want[e.FieldID] = wireEntry(e)
+		}
+		var got map[string]wireEntry
+		if err := json.Unmarshal(EncodeEntries(nil, entries), &got); err != nil {
+			t.Fatalf("not JSON: %v", err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestEncodingIsExactly(t *testing.T) {
+	entries := []Entry{{1, "a", `x"y`}, {math.MaxInt64, "b c", "1;2\n"}}
+	want := `prefix{"a":{"id":1,"fieldId":"a","value":"x\"y"},"b c":{"id":9223372036854775807,"fieldId":"b c","value":"1;2\n"}}`
+	if diff := cmp.Diff(want, string(EncodeEntries([]byte("prefix"), entries))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := string(EncodeEntries(nil, nil)); got != "{}" {
+		t.Errorf("no entries: got %s, want {}", got)
+	}
+}
+
+func TestScannerYieldsTheTokens(t *testing.T) {
+	s := EncodeEntries(nil, []Entry{{1, "a", `\`}, {20, `"`, ""}}).Scan()
+	var got []string
+	for s.Next() {
+		got = append(got, string(s.ID), string(s.FieldID), string(s.Value))
+	}
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"1", `"a"`, `"\\"`, "20", `"\""`, `""`}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s.Next() {
+		t.Error("there is something after the end")
+	}
+}
+
+func TestScanningDoesNotAllocate(t *testing.T) {
+	encoded := EncodeEntries(nil, []Entry{
+		{1, "a", strings.Repeat(`"`, 100)},
+		{2, strings.Repeat("a field id longer than what a compiler keeps on the stack ", 3), "b"},
+	})
+	allocs := testing.AllocsPerRun(100, func() {
+		s := encoded.Scan()
+		for s.Next() {
+		}
+		if s.Err() != nil {
+			t.Fatal(s.Err())
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations, want none: lists of 100,000 submissions depend on it", allocs)
+	}
+}
+
+func TestCorruptEntriesAreAnError(t *testing.T) {
+	const good = `{"a":{"id":1,"fieldId":"a","value":"x"},"b":{"id":2,"fieldId":"b","value":"\u0001"}}`
+	if _, err := Entries(good).Decode(); err != nil {
+		t.Fatalf("the text that is broken below is not good itself: %v", err)
+	}
+	for n := range len(good) {
+		if entries, err := Entries(good[:n]).Decode(); err == nil {
+			t.Errorf("cut after %d bytes: got %v, want an error", n, entries)
+		}
+	}
+	for _, bad := range []string{
+		"null", "[]", "{}}", "{} ", " {}", "{,}", `{"a":1}`,
+		good + good,
+		strings.Replace(good, `},`, `} ,`, 1),
+		strings.Replace(good, `},`, `}`, 1),
+		strings.Replace(good, `"x"},`, `"x"},,`, 1),
+		strings.Replace(good, `"x"`, `null`, 1),
+		strings.Replace(good, `"x"`, `"x`, 1),
+		strings.Replace(good, `"x"`, `"\"`, 1),
+		strings.Replace(good, `"fieldId":"a"`, `"fieldId":"c"`, 1),
+		strings.Replace(good, `"id":1`, `"id":`, 1),
+		strings.Replace(good, `"id":1`, `"id":-1`, 1),
+		strings.Replace(good, `"id":1`, `"id":"1"`, 1),
+		strings.Replace(good, `"value":"x"`, `"value":"x","more":1`, 1),
+		strings.Replace(good, `"id":1,`, ``, 1),
+	} {
+		s := Entries(bad).Scan()
+		for s.Next() {
+		}
+		if s.Err() == nil {
+			t.Errorf("%s: was scanned without an error", bad)
+		}
+		if entries, err := Entries(bad).Decode(); err == nil {
+			t.Errorf("%s: got %v, want an error", bad, entries)
+		}
+	}
+	for _, bad := range []string{ // right in shape, but the tokens mean nothing
+		strings.Replace(good, `"x"`, `"\q"`, 1),
+		strings.ReplaceAll(good, `"a"`, `"\q"`),
+		strings.Replace(good, `"id":1`, `"id":9223372036854775808`, 1),
+	} {
+		if entries, err := Entries(bad).Decode(); err == nil {
+			t.Errorf("%s: got %v, want an error", bad, entries)
+		}
+	}
+}
+
+// FuzzEntries holds the scanner to three things: it ends, it never panics, and
+// what it takes without complaint encodes to the same entries again.
+func FuzzEntries(f *testing.F) {
+	f.Add([]byte("{}"))
+	f.Add([]byte(`{"a":{"id":1,"fieldId":"a","value":"x"}}`))
+	f.Add([]byte(`{"a\"":{"id":1,"fieldId":"a\"","value":"\\"},"":{"id":20,"fieldId":"","value":"\u0001"}}`))
+	f.Add([]byte(`{"a":{"id":1,"fieldId":"a","value":"\"}}`))
+	f.Add([]byte(`{"":{"id":,"fieldId":"","value":""}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		entries, err := Entries(text).Decode()
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			if !utf8.ValidString(e.FieldID) || !utf8.ValidString(e.Value) {
+				return // the database holds valid text only
+			}
+		}
+		again, err := EncodeEntries(nil, entries).Decode()
+		if err != nil {
+			t.Fatalf("%q decodes to %v, which does not survive encoding: %v", text, entries, err)
+		}
+		if diff := cmp.Diff(entries, again); diff != "" {
+			t.Fatalf("(-first +again):\n%s", diff)
+		}
+	})
+}
+
+func TestAppendJSONStringOfEveryCharacter(t *testing.T) {
+	const block = 0x100 // one at a time takes seconds under the race detector
+	for first := rune(0); first <= utf8.MaxRune; first += block {
+		var want []rune
+		for r := first; r < first+block; r++ {
+			if utf8.ValidRune(r) {
+				want = append(want, r)
+			}
+		}
+		encoded := AppendJSONString(nil, string(want))
+		var got string
+		if err := json.Unmarshal(encoded, &got); err != nil || got != string(want) {
+			t.Fatalf("the characters from %U: %q reads as %q, %v", first, encoded, got, err)
+		}
+	}
+}
+
+func TestAppendJSONStringAppends(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := storedText.Draw(t, "text")
+		var got string
+		out := AppendJSONString([]byte("before"), s)
+		if err := json.Unmarshal(out[len("before"):], &got); err != nil || got != s || !strings.HasPrefix(string(out), "before") {
+			t.Fatalf("%q reads as %q, %v", out, got, err)
+		}
+	})
+}

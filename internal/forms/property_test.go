@@ -1,0 +1,185 @@
+package forms
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var sampleValues = rapid.OneOf(
+	rapid.SampledFrom([]string{"", " ", "a", "b", "a;b", "a;", "1", "-2.5", "2024-02-29", "x@y", "é"}),
+	rapid.StringN(0, 5, -1),
+)
+
+func genRule(t *rapid.T, earlier []Field) Rule {
+	return Rule{
+		FieldID:  rapid.SampledFrom(earlier).Draw(t, "looks at").ID,
+		Operator: rapid.SampledFrom(Operators).Draw(t, "operator"),
+		Value:    rapid.SampledFrom([]string{"", "a", "a;b", "1", "2024-01-01"}).Draw(t, "operand"),
+	}
+}
+
+// genForm draws a form as the parser lets them pass: conditions are free of
+// cycles, but may look up or down the page.
+func genForm(t *rapid.T) *Form {
+	var fields []Field
+	for i := range rapid.IntRange(1, 6).Draw(t, "fields") {
+		f := Field{
+			ID:         "f" + strconv.Itoa(i),
+			Type:       rapid.SampledFrom(FieldTypes).Draw(t, "type"),
+			Required:   rapid.Bool().Draw(t, "required"),
+			Validation: rapid.SampledFrom([]Validation{NoValidation, NoValidation, OneOf, Numeric, Alpha, Email, DateOnly, FileName}).Draw(t, "validation"),
+		}
+		if f.Validation == OneOf {
+			f.Options = []string{"a", "b", "1"}
+			if f.MultiValue() {
+				f.Validation = AnyOf
+			}
+		}
+		if i > 0 && rapid.Bool().Draw(t, "conditional") {
+			f.Condition = &Condition{Match: rapid.SampledFrom([]Match{MatchAll, MatchAny}).Draw(t, "match")}
+			for range rapid.IntRange(1, 2).Draw(t, "rules") {
+				f.Condition.Rules = append(f.Condition.Rules, genRule(t, fields))
+			}
+		}
+		fields = append(fields, f)
+	}
+	return &Form{ID: "form", PageID: 1, Fields: rapid.Permutation(fields).Draw(t, "order")}
+}
+
+// goodValues pass their validation, so that most drawn answers are accepted
+// and the properties are about something.
+var goodValues = map[Validation][]string{
+	NoValidation: {"a", "1", "2024-02-29", " b "}, FileName: {"a", "b.pdf"}, OneOf: {"a", "b", "1"}, AnyOf: {"a", "a;b", "1;1"},
+	Numeric: {"1", "-2.5"}, Alpha: {"a", "é"}, Email: {"x@y"}, DateOnly: {"2024-02-29"},
+}
+
+func genAnswers(t *rapid.T, form *Form) []Answer {
+	var answers []Answer
+	for _, f := range form.Fields {
+		switch draw := rapid.IntRange(0, 15).Draw(t, "answer"); {
+		case draw == 0:
+			answers = append(answers, Answer{FieldID: f.ID, Value: sampleValues.Draw(t, "any value")})
+		case draw == 1:
+			answers = append(answers, Answer{FieldID: f.ID, IsList: true, List: rapid.SliceOfN(sampleValues, 0, 2).Draw(t, "any list")})
+		case draw > 5 || f.Required:
+			answers = append(answers, Answer{FieldID: f.ID, Value: rapid.SampledFrom(goodValues[f.Validation]).Draw(t, "good value")})
+		}
+	}
+	return answers
+}
+
+func TestAcceptedAnswersReadBackAndMergeUnchanged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		form := genForm(t)
+		answers := genAnswers(t, form)
+		entries, err := form.NewEntries(answers)
+		if err != nil {
+			return
+		}
+		sent := map[string]string{}
+		values := make([]string, len(form.Fields))
+		for _, a := range answers {
+			_, rank := form.Field(a.FieldID)
+			sent[a.FieldID], values[rank] = a.text(), a.text()
+		}
+		var want []Entry
+		for rank, shown := range form.Visible(values) {
+			if value, ok := sent[form.Fields[rank].ID]; ok && shown {
+				want = append(want, Entry{FieldID: form.Fields[rank].ID, Value: value})
+			}
+		}
+		if diff := cmp.Diff(want, slices.Clone(entries), cmpEmptyAsNil); diff != "" {
+			t.Fatalf("not what was sent for the fields that show (-want +got):\n%s", diff)
+		}
+		for i := range entries {
+			entries[i].ID = int64(i) + 1
+		}
+		merged, err := form.Merge(entries, answers)
+		if err != nil {
+			t.Fatalf("merge of the same answers: %v", problemsIn(err))
+		}
+		if diff := cmp.Diff(entries, merged); diff != "" {
+			t.Fatalf("merge of the same answers changed something (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Whether an answer to a hidden field is sent or not makes no difference,
+// neither on create nor on a merge: it opens no other field either.
+func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		form := genForm(t)
+		answers := genAnswers(t, form)
+		values := make([]string, len(form.Fields))
+		for _, a := range answers {
+			field, rank := form.Field(a.FieldID)
+			if a.problem(field) != "" {
+				return // refused for its shape, hidden or not
+			}
+			values[rank] = a.text()
+		}
+		shown := form.Visible(values)
+		visible := slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool {
+			_, rank := form.Field(a.FieldID)
+			return !shown[rank]
+		})
+		all, allErr := form.NewEntries(answers)
+		some, someErr := form.NewEntries(visible)
+		if diff := cmp.Diff(problemsIn(someErr), problemsIn(allErr)); diff != "" {
+			t.Fatalf("faults (-visible +all):\n%s", diff)
+		}
+		if diff := cmp.Diff(some, all); diff != "" {
+			t.Fatalf("entries (-visible +all):\n%s", diff)
+		}
+	})
+}
+
+// A merge either leaves everything that was not sent as it was, or fails.
+func TestMergeTouchesOnlyWhatIsSent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		form := genForm(t)
+		stored, err := form.NewEntries(genAnswers(t, form))
+		if err != nil {
+			return
+		}
+		for i := range stored {
+			stored[i].ID = int64(i) + 1
+		}
+		answers := genAnswers(t, form)
+		merged, err := form.Merge(stored, answers)
+		if err != nil {
+			return
+		}
+		for _, old := range stored {
+			i := indexEntry(merged, old.FieldID)
+			if i < 0 || merged[i].ID != old.ID {
+				t.Fatalf("entry %+v is lost or has another id in %+v", old, merged)
+			}
+			sent := slices.ContainsFunc(answers, func(a Answer) bool { return a.FieldID == old.FieldID })
+			if !sent && merged[i].Value != old.Value {
+				t.Fatalf("entry %+v was not sent and is %+v now", old, merged[i])
+			}
+		}
+	})
+}
+
+// cmpEmptyAsNil: whether "no entries" is nil or empty is no part of the contract.
+var cmpEmptyAsNil = cmp.Transformer("emptyAsNil", func(entries []Entry) []Entry {
+	if len(entries) == 0 {
+		return nil
+	}
+	return entries
+})
+
+func problemsIn(err error) map[string]string {
+	var invalid *Invalid
+	if errors.As(err, &invalid) {
+		return invalid.Fields
+	}
+	return nil
+}

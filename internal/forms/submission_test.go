@@ -1,0 +1,302 @@
+package forms
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// feedback is a form with every kind of field that the rules tell apart.
+func feedback() *Form {
+	bad := shownIf(MatchAll, Rule{FieldID: "rating", Operator: InList, Value: "1;2"})
+	return &Form{ID: "feedback", PageID: 7, Fields: []Field{
+		{ID: "comment", Type: Textbox, Required: true},
+		{ID: "rating", Type: Dropdown, Validation: OneOf, Options: []string{"1", "2", "3"}},
+		{ID: "reason", Type: Textbox, Required: true, Condition: bad},
+		{ID: "amount", Type: Textfield, Validation: Numeric, Condition: bad},
+		{ID: "topics", Type: Checkbox, Validation: AnyOf, Options: []string{"x", "y", "z"}},
+		{ID: "mail", Type: Textfield, Validation: Email, Condition: shownIf(MatchAll, Rule{FieldID: "reason", Operator: NotEmpty})},
+	}}
+}
+
+func text(id, value string) Answer { return Answer{FieldID: id, Value: value} }
+
+func list(id string, values ...string) Answer { return Answer{FieldID: id, IsList: true, List: values} }
+
+func entry(id int64, fieldID, value string) Entry {
+	return Entry{ID: id, FieldID: fieldID, Value: value}
+}
+
+const (
+	msgSingle  = "must be a single text, not a list"
+	msgInList  = `must not contain ";" within a value of the list`
+	msgText    = "must be valid text without NUL characters"
+	msgRating  = "must be one of 1, 2, 3"
+	msgTopics  = "must be any of x, y, z"
+	msgNumeric = "must be a number such as 12 or -3.5"
+	msgEmail   = "must be an e-mail address such as name@example.org"
+)
+
+func TestNewEntries(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers []Answer
+		want    []Entry
+		faults  map[string]string
+	}{
+		{
+			name:    "the least that will do",
+			answers: []Answer{text("comment", "fine")},
+			want:    []Entry{entry(0, "comment", "fine")},
+		},
+		{
+			name:    "in rank order, whatever order they came in",
+			answers: []Answer{list("topics", "y", "x"), text("rating", "3"), text("comment", "ok")},
+			want:    []Entry{entry(0, "comment", "ok"), entry(0, "rating", "3"), entry(0, "topics", "y;x")},
+		},
+		{
+			name:    "values are never trimmed, an explicit empty one is an answer",
+			answers: []Answer{text("comment", " \tfine\n "), text("rating", "")},
+			want:    []Entry{entry(0, "comment", " \tfine\n "), entry(0, "rating", "")},
+		},
+		{
+			name:    "a joined text does for a multi-value field",
+			answers: []Answer{text("comment", "a"), text("topics", "x;z")},
+			want:    []Entry{entry(0, "comment", "a"), entry(0, "topics", "x;z")},
+		},
+		{
+			name:    "an empty list is an empty value",
+			answers: []Answer{text("comment", "a"), list("topics")},
+			want:    []Entry{entry(0, "comment", "a"), entry(0, "topics", "")},
+		},
+		{
+			name:    "answers to hidden fields are neither checked nor kept",
+			answers: []Answer{text("comment", "a"), text("rating", "3"), text("reason", "r"), text("amount", "many"), text("mail", "no mail")},
+			want:    []Entry{entry(0, "comment", "a"), entry(0, "rating", "3")},
+		},
+		{
+			name:    "what shows is checked and kept",
+			answers: []Answer{text("comment", "a"), text("rating", "1"), text("reason", "r"), text("amount", "-1.5"), text("mail", "a@b")},
+			want: []Entry{
+				entry(0, "comment", "a"), entry(0, "rating", "1"), entry(0, "reason", "r"),
+				entry(0, "amount", "-1.5"), entry(0, "mail", "a@b"),
+			},
+		},
+		{
+			name:    "a required field that shows is missed",
+			answers: []Answer{text("comment", "a"), text("rating", "2")},
+			faults:  map[string]string{"reason": MsgRequired},
+		},
+		{
+			name:    "every fault at once",
+			answers: []Answer{text("rating", "1"), text("amount", "1."), text("topics", "x;"), text("reason", "why"), text("mail", "me"), text("nope", "")},
+			faults: map[string]string{
+				"comment": MsgRequired, "amount": msgNumeric, "topics": msgTopics, "mail": msgEmail, "nope": MsgUnknownField,
+			},
+		},
+		{
+			name:    "nothing sent",
+			answers: nil,
+			faults:  map[string]string{"comment": MsgRequired},
+		},
+		{
+			name:    "field ids are compared exactly",
+			answers: []Answer{text("comment", "a"), text("Rating", "1"), text("rating.", "1"), text("", "1")},
+			faults:  map[string]string{"Rating": MsgUnknownField, "rating.": MsgUnknownField, "": MsgUnknownField},
+		},
+		{
+			name:    "a list for a single-value field, even of one",
+			answers: []Answer{list("comment", "a"), list("rating")},
+			faults:  map[string]string{"comment": msgSingle, "rating": msgSingle},
+		},
+		{
+			name:    "a list value with the separator in it",
+			answers: []Answer{text("comment", "a"), list("topics", "x;y")},
+			faults:  map[string]string{"topics": msgInList},
+		},
+		{
+			name:    "an empty value in a list",
+			answers: []Answer{text("comment", "a"), list("topics", "x", "")},
+			faults:  map[string]string{"topics": msgTopics},
+		},
+		{
+			name:    "NUL and invalid UTF-8",
+			answers: []Answer{text("comment", "a\x00b"), list("topics", "x", "\xff"), text("rating", "\xed\xa0\x80")},
+			faults:  map[string]string{"comment": msgText, "topics": msgText, "rating": msgText},
+		},
+		{
+			name:    "what can't be stored is refused even where it would be dropped",
+			answers: []Answer{text("comment", "a"), text("reason", "\x00"), list("mail", "a@b")},
+			faults:  map[string]string{"reason": msgText, "mail": msgSingle},
+		},
+		{
+			name: "a problem of the wire comes before every other",
+			answers: []Answer{
+				{FieldID: "comment", Problem: "came broken"},
+				{FieldID: "rating", IsList: true, List: []string{"\x00;"}, Problem: "came broken, too"},
+			},
+			faults: map[string]string{"comment": "came broken", "rating": "came broken, too"},
+		},
+		{
+			name:    "but an unknown field is unknown however it came",
+			answers: []Answer{text("comment", "a"), {FieldID: "nope", Problem: "came broken"}},
+			faults:  map[string]string{"nope": MsgUnknownField},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := feedback().NewEntries(tt.answers)
+			if diff := cmp.Diff(tt.faults, problemsOf(t, err)); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("entries (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMerge(t *testing.T) {
+	stored := []Entry{entry(11, "comment", "old"), entry(12, "rating", "1"), entry(13, "reason", "slow"), entry(14, "amount", "5")}
+	quiet := []Entry{entry(21, "comment", "old"), entry(22, "rating", "3")}
+	for _, tt := range []struct {
+		name    string
+		stored  []Entry
+		answers []Answer
+		want    []Entry
+		faults  map[string]string
+	}{
+		{
+			name: "nothing sent changes nothing", stored: stored,
+			want: stored,
+		},
+		{
+			name: "only what is sent changes, and keeps its entry id", stored: stored,
+			answers: []Answer{text("reason", " new ")},
+			want:    []Entry{entry(11, "comment", "old"), entry(12, "rating", "1"), entry(13, "reason", " new "), entry(14, "amount", "5")},
+		},
+		{
+			name: "a new entry has no id yet and stands at its rank", stored: quiet,
+			answers: []Answer{list("topics", "z", "x"), text("rating", "")},
+			want:    []Entry{entry(21, "comment", "old"), entry(22, "rating", ""), entry(0, "topics", "z;x")},
+		},
+		{
+			name: "entries come back in rank order, however they were stored", stored: []Entry{stored[3], stored[2], stored[1], stored[0]},
+			want: stored,
+		},
+		{
+			name: "an explicit empty value for a required field", stored: stored,
+			answers: []Answer{text("comment", ""), text("reason", "\u3000")},
+			faults:  map[string]string{"comment": MsgRequired, "reason": MsgRequired},
+		},
+		{
+			name: "an explicit empty value for an optional one", stored: stored,
+			answers: []Answer{text("amount", "")},
+			want:    []Entry{entry(11, "comment", "old"), entry(12, "rating", "1"), entry(13, "reason", "slow"), entry(14, "amount", "")},
+		},
+		{
+			name: "an answer to a hidden field is dropped unchecked", stored: quiet,
+			answers: []Answer{text("reason", "r"), text("amount", "many"), text("mail", "")},
+			want:    quiet,
+		},
+		{
+			name: "a field that this merge hides keeps what is stored", stored: stored,
+			answers: []Answer{text("rating", "3"), text("reason", "dropped"), text("amount", "many")},
+			want:    []Entry{entry(11, "comment", "old"), entry(12, "rating", "3"), entry(13, "reason", "slow"), entry(14, "amount", "5")},
+		},
+		{
+			name: "a required field that this merge reveals must be sent along", stored: quiet,
+			answers: []Answer{text("rating", "1")},
+			faults:  map[string]string{"reason": MsgRequired},
+		},
+		{
+			name: "and is, here", stored: quiet,
+			answers: []Answer{text("reason", "r"), text("rating", "1"), text("mail", "a@b")},
+			want:    []Entry{entry(21, "comment", "old"), entry(22, "rating", "1"), entry(0, "reason", "r"), entry(0, "mail", "a@b")},
+		},
+		{
+			name: "or was answered before it was hidden", stored: []Entry{entry(21, "comment", "old"), entry(22, "rating", "3"), entry(23, "reason", "r")},
+			answers: []Answer{text("rating", "1")},
+			want:    []Entry{entry(21, "comment", "old"), entry(22, "rating", "1"), entry(23, "reason", "r")},
+		},
+		{
+			name: "what comes to light must be valid", stored: append([]Entry{entry(23, "reason", "r"), entry(24, "amount", "many")}, quiet...),
+			answers: []Answer{text("rating", "1")},
+			faults:  map[string]string{"amount": msgNumeric},
+		},
+		{
+			name: "what shows already and is not sent is not looked at", stored: []Entry{entry(31, "rating", "1"), entry(32, "amount", "many")},
+			answers: []Answer{text("topics", "x")},
+			want:    []Entry{entry(31, "rating", "1"), entry(32, "amount", "many"), entry(0, "topics", "x")},
+		},
+		{
+			name: "every fault at once", stored: stored,
+			answers: []Answer{text("rating", "4"), text("topics", ";"), text("nope", "1"), {FieldID: "comment", Problem: "came broken"}},
+			faults:  map[string]string{"rating": msgRating, "topics": msgTopics, "nope": MsgUnknownField, "comment": "came broken"},
+		},
+		{
+			name: "shapes are checked as on create", stored: stored,
+			answers: []Answer{list("comment", "a"), list("topics", "x;y"), text("reason", "\x00")},
+			faults:  map[string]string{"comment": msgSingle, "topics": msgInList, "reason": msgText},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := append([]Entry(nil), tt.stored...)
+			got, err := feedback().Merge(tt.stored, tt.answers)
+			if diff := cmp.Diff(tt.faults, problemsOf(t, err)); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("entries (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, tt.stored); diff != "" {
+				t.Errorf("the stored entries were changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A retired field has left the page, but submissions still hold values of it.
+func TestMergeAndRetiredFields(t *testing.T) {
+	stored := []Entry{entry(1, "gone", "kept"), entry(2, "comment", "old"), entry(3, "left;too", "a;b")}
+	kept := []Entry{entry(2, "comment", "new"), entry(1, "gone", "kept"), entry(3, "left;too", "a;b")}
+	for _, tt := range []struct {
+		name    string
+		answers []Answer
+		want    []Entry
+		faults  map[string]string
+	}{
+		{"not sent: kept, after the form's own fields", []Answer{text("comment", "new")}, kept, nil},
+		{"sent back unchanged", []Answer{text("comment", "new"), text("gone", "kept"), text("left;too", "a;b")}, kept, nil},
+		{"sent back unchanged as a list", []Answer{text("comment", "new"), list("left;too", "a", "b")}, kept, nil},
+		{"changed", []Answer{text("comment", "new"), text("gone", "written")}, nil, map[string]string{"gone": MsgUnknownField}},
+		{"emptied", []Answer{text("gone", "")}, nil, map[string]string{"gone": MsgUnknownField}},
+		{"unchanged, but broken on the wire", []Answer{{FieldID: "gone", Value: "kept", Problem: "came broken"}}, nil, map[string]string{"gone": MsgUnknownField}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := feedback().Merge(stored, tt.answers)
+			if diff := cmp.Diff(tt.faults, problemsOf(t, err)); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("entries (-want +got):\n%s", diff)
+			}
+		})
+	}
+	_, err := feedback().NewEntries([]Answer{text("comment", "a"), text("gone", "kept")})
+	if diff := cmp.Diff(map[string]string{"gone": MsgUnknownField}, problemsOf(t, err)); diff != "" {
+		t.Errorf("a retired field on create (-want +got):\n%s", diff)
+	}
+}
+
+func TestFieldIsFoundByItsExactID(t *testing.T) {
+	form := feedback()
+	f, rank := form.Field("reason")
+	if f != &form.Fields[2] || rank != 2 {
+		t.Errorf("got %v at rank %d, want the form's own field at rank 2", f, rank)
+	}
+	for _, id := range []string{"", "Reason", "reason "} {
+		if f, rank := form.Field(id); f != nil || rank != -1 {
+			t.Errorf("Field(%q): got %v at rank %d, want nil and -1", id, f, rank)
+		}
+	}
+}

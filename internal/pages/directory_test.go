@@ -1,0 +1,320 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPagesComeAndGo(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).open()
+	s.wants(1, "a=one", "at the start")
+
+	s.save("2-team.md", form("b", "two"))
+	s.Poll()
+	s.wants(2, "-", "seen for the first time, may be half-written")
+	s.Poll()
+	s.wants(2, "b=two", "seen for the second time")
+	if pages, forms := s.Counts(); pages != 2 || forms != 2 {
+		t.Errorf("got %d pages and %d forms, want 2 and 2", pages, forms)
+	}
+
+	s.remove("1.md")
+	s.Poll()
+	s.wants(1, "a=one", "missing for one poll")
+	s.Poll()
+	s.wants(1, "-", "missing for two polls")
+	s.wants(2, "b=two", "after the other one went")
+
+	s.save("1.md", form("a", "again"))
+	s.polls(2)
+	s.wants(1, "a=again", "back")
+}
+
+func TestRenamedPageNeverGoesAway(t *testing.T) {
+	s := newSite(t).save("1-old.md", form("a", "one")).open()
+	s.rename("1-old.md", "1-new.md")
+	for range 4 {
+		s.Poll()
+		s.wants(1, "a=one", "renamed")
+	}
+	s.rename("1-new.md", "3-new.md")
+	s.polls(2)
+	s.wants(1, "-", "renamed to another id")
+	s.wants(3, "a=one", "renamed to another id")
+}
+
+func TestWrittenInPlace(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).open()
+	s.save("1.md", form("a", "one more"))
+	s.Poll()
+	s.wants(1, "a=one", "changed since the last poll")
+	s.Poll()
+	s.wants(1, "a=one more", "kept still for a poll")
+	s.save("1.md", form("a", "one less")) // of the same size
+	s.polls(2)
+	s.wants(1, "a=one less", "same size, another time stamp")
+	info, err := os.Stat(s.path("1.md"))
+	s.must(err)
+	s.saveAt("1.md", form("a", "one"), info.ModTime())
+	s.polls(2)
+	s.wants(1, "a=one", "another size, same time stamp")
+}
+
+// On a file system that counts in seconds, two saves may have one time stamp.
+func TestSameSizeAndTimeStamp(t *testing.T) {
+	s := newSite(t)
+	justNow := s.clock.Add(-time.Second)
+	s.saveAt("1.md", form("a", "one"), justNow).open()
+	s.saveAt("1.md", form("a", "two"), justNow)
+	s.Poll()
+	s.wants(1, "a=two", "within the slack of the time stamp")
+
+	s.clock = justNow.Add(timestampSlack)
+	s.Poll() // the last look that the slack asks for
+	s.saveAt("1.md", form("a", "six"), justNow)
+	s.polls(5)
+	s.wants(1, "a=two", "settled: nobody reads thousands of pages again at every poll")
+	s.saveAt("1.md", form("a", "six"), s.clock)
+	s.polls(2)
+	s.wants(1, "a=six", "with a new time stamp")
+}
+
+// A clock that runs ahead of the server's must not hide a change either.
+func TestTimeStampFromTheFuture(t *testing.T) {
+	s := newSite(t)
+	soon := s.clock.Add(time.Second)
+	s.saveAt("1.md", form("a", "one"), soon).open()
+	s.saveAt("1.md", form("a", "two"), soon)
+	s.Poll()
+	s.wants(1, "a=two", "time stamp a second ahead")
+
+	far := s.clock.Add(time.Hour)
+	s.saveAt("1.md", form("a", "six"), far)
+	s.polls(2)
+	s.wants(1, "a=six", "time stamp an hour ahead")
+	s.saveAt("1.md", form("a", "ten"), far)
+	s.polls(5)
+	s.wants(1, "a=six", "a wrong clock is no reason to read the page at every poll")
+}
+
+func TestRenamedIntoPlace(t *testing.T) {
+	s := newSite(t)
+	longAgo := s.clock.Add(-24 * time.Hour)
+	s.saveAt("1.md", form("a", "one"), longAgo).open()
+	s.saveAt(".1.md.swp", form("a", "two"), longAgo) // same size, same time stamp: only the file is another
+	s.rename(".1.md.swp", "1.md")
+	s.Poll()
+	s.wants(1, "a=one", "replaced since the last poll")
+	s.Poll()
+	s.wants(1, "a=two", "seen twice")
+}
+
+// Two looks in a row means that none between them saw something else.
+func TestPageThatChangesBackAndForth(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).save(".other", form("a", "two")).open()
+	swap := func() {
+		t.Helper()
+		s.rename("1.md", ".kept")
+		s.rename(".other", "1.md")
+		s.rename(".kept", ".other")
+	}
+	for range 3 {
+		swap()
+		s.Poll()
+		s.wants(1, "a=one", "the other file, seen once")
+		swap()
+		s.Poll()
+		s.wants(1, "a=one", "the known file again")
+	}
+}
+
+func TestHalfWrittenPageIsWaitedFor(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")+form("b", "two")).open()
+	whole := form("a", "new") + form("b", "new")
+	for _, size := range []int{0, len(whole) / 2} {
+		s.save("1.md", whole[:size])
+		s.Poll()
+		s.wants(1, "a=one b=two", "half-written")
+	}
+	s.save("1.md", whole)
+	s.Poll()
+	s.wants(1, "a=one b=two", "whole, but only just")
+	s.Poll()
+	s.wants(1, "a=new b=new", "whole and still")
+}
+
+// Some page may be written to all the time. It is not waited for for ever.
+func TestUnsteadyPageIsTakenInTheEnd(t *testing.T) {
+	for _, first := range []string{form("a", "0"), ""} { // a known page, and a new one
+		s := newSite(t)
+		if first != "" {
+			s.save("1.md", first)
+		}
+		s.open()
+		before := s.shows(1)
+		var taken []int
+		for poll := 1; poll <= 2*(unsteadyPolls+1); poll++ {
+			s.save("1.md", form("a", strings.Repeat("x", poll)))
+			s.Poll()
+			if now := s.shows(1); now != before {
+				taken, before = append(taken, poll), now
+				s.wants(1, "a="+strings.Repeat("x", poll), "taken")
+			}
+		}
+		if want := []int{unsteadyPolls + 1, 2 * (unsteadyPolls + 1)}; len(taken) != 2 || taken[0] != want[0] || taken[1] != want[1] {
+			t.Errorf("first %q: taken at polls %v, want %v", first, taken, want)
+		}
+	}
+}
+
+func TestMissingForOnePoll(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).open()
+	for range 3 {
+		s.rename("1.md", "away")
+		s.Poll()
+		s.wants(1, "a=one", "away for a poll")
+		s.rename("away", "1.md")
+		s.Poll()
+		s.wants(1, "a=one", "back")
+	}
+}
+
+func TestDirectoryThatCannotBeRead(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		after func(s *site)
+	}{
+		{"gone", func(*site) {}},
+		{"a file now", func(s *site) { s.must(os.WriteFile(s.dir, nil, 0o600)) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t).save("1.md", form("a", "one")).open()
+			s.must(s.Ready(t.Context()))
+			s.must(os.Rename(s.dir, s.dir+".away"))
+			tt.after(s)
+			s.polls(5)
+			s.wants(1, "a=one", "directory away")
+			if err := s.Ready(t.Context()); !errors.Is(err, ErrUnavailable) {
+				t.Errorf("Ready is %v, want %v", err, ErrUnavailable)
+			}
+			if n := s.logged("level=ERROR", "pages can't be read"); n != 1 {
+				t.Errorf("told %d times, want once", n)
+			}
+
+			s.must(os.RemoveAll(s.dir))
+			s.must(os.Rename(s.dir+".away", s.dir))
+			s.save("1.md", form("a", "two"))
+			s.polls(2)
+			s.must(s.Ready(t.Context()))
+			s.wants(1, "a=two", "directory back")
+			if n := s.logged("level=INFO", "pages can be read again"); n != 1 {
+				t.Errorf("told %d times that it is back, want once", n)
+			}
+		})
+	}
+}
+
+func TestPageThatCannotBeReadIsToldOnce(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).open()
+	s.mkdir("2.md") // opens, but does not read
+	f := &file{}
+	for range 3 {
+		if s.read(s.path("2.md"), f) {
+			t.Error("a directory was read as a page")
+		}
+	}
+	if n := s.logged("level=ERROR", "page can't be read", "2.md"); n != 1 {
+		t.Errorf("told %d times, want once", n)
+	}
+	s.remove("2.md")
+	s.read(s.path("2.md"), f)
+	if n := s.logged("page can't be read"); n != 1 {
+		t.Errorf("another reason: told %d times, want once", n)
+	}
+	s.save("2.md", form("b", "two"))
+	if !s.read(s.path("2.md"), f) {
+		t.Error("not read although it can be")
+	}
+	s.remove("2.md")
+	s.read(s.path("2.md"), f)
+	if n := s.logged("page can't be read"); n != 1 {
+		t.Errorf("the same reason after it went well: told %d times, want once", n)
+	}
+}
+
+func TestOpenDirectoryRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "1.md")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{filepath.Join(dir, "missing"), file, ""} {
+		if _, err := OpenDirectory(root, slog.New(slog.DiscardHandler)); err == nil {
+			t.Errorf("%q was opened as a directory of pages", root)
+		}
+	}
+}
+
+// The one test in real time: without any file event, an edit shows within two
+// seconds.
+func TestWatchShowsAnEditWithinTwoSeconds(t *testing.T) {
+	dir := t.TempDir()
+	page := filepath.Join(dir, "1.md")
+	if err := os.WriteFile(page, []byte(form("a", "one")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := OpenDirectory(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { d.Watch(ctx); close(ended) }()
+
+	if err := os.WriteFile(page, []byte(form("a", "two")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deadline, tick := time.After(2*time.Second), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for shown := false; !shown; {
+		select {
+		case <-deadline:
+			t.Fatal("the edit does not show after two seconds")
+		case <-tick.C:
+			p, err := d.Page(ctx, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown = p.Form("a").Fields[0].Label == "two"
+		}
+	}
+	stop()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("Watch goes on after its context ended")
+	}
+}
+
+// A file that is written while it is read is left for the next poll, though
+// not for ever.
+func TestFileWrittenWhileReadIsNotTaken(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).open()
+	steadily := s.load
+	s.load = func(path string) ([]byte, version, error) {
+		source, v, err := steadily(path)
+		v.steady = false
+		return source, v, err
+	}
+	s.save("1.md", form("a", "two"))
+	s.polls(unsteadyPolls)
+	s.wants(1, "a=one", "written while it was read")
+	s.polls(1)
+	s.wants(1, "a=two", "never at rest")
+}

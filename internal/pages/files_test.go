@@ -1,0 +1,173 @@
+package pages
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/markup"
+)
+
+func TestFind(t *testing.T) {
+	s := newSite(t)
+	for _, name := range []string{
+		"1.md", "sub/deep/2.wiki", "3.xml", "4.MD", "a space.md", // pages
+		".5.md", ".git/6.md", "sub/.hidden/7.md", "8.txt", "9", "10.md~", "11.md.bak", "#12.md#", // none
+	} {
+		s.save(name, "")
+	}
+	s.mkdir("13.md/") // a directory's name makes it no page
+	s.save("13.md/14.md", "")
+	for _, root := range []string{s.dir, s.dir + "/", s.dir + "//"} {
+		got, err := Find(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			got[i], err = filepath.Rel(s.dir, got[i])
+			s.must(err)
+		}
+		want := []string{"1.md", "13.md/14.md", "3.xml", "4.MD", "a space.md", "sub/deep/2.wiki"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", root, diff)
+		}
+	}
+	if _, err := Find(filepath.Join(s.dir, "missing")); err == nil {
+		t.Error("a directory that is not there was listed")
+	}
+}
+
+func TestHiddenFilesAndOthersAreNotServed(t *testing.T) {
+	s := newSite(t).save(".1.md", form("a", "x")).save(".trash/2.md", form("a", "x")).save("3.txt", form("a", "x")).
+		save("sub/4.md", form("a", "deep")).save("noid.md", form("a", "x")).save("05.md", form("a", "x")).open()
+	if pages, _ := s.Counts(); pages != 1 {
+		t.Errorf("%d pages are served, want one", pages)
+	}
+	s.wants(4, "a=deep", "in a folder")
+}
+
+// The way Kubernetes mounts a ConfigMap: every page is a link through
+// "..data", which is swapped for another in one step.
+func TestSwapOfAMountedVolume(t *testing.T) {
+	s := newSite(t).save("..v1/1.md", form("a", "one")).save("..v1/2.md", form("b", "one"))
+	s.link("..v1", "..data")
+	s.link("..data/1.md", "1.md")
+	s.link("..data/2.md", "2.md")
+	s.open()
+	s.wants(1, "a=one", "through two links")
+	if pages, _ := s.Counts(); pages != 2 {
+		t.Errorf("%d pages, want 2: what is behind the links must not count twice", pages)
+	}
+
+	s.save("..v2/1.md", form("a", "two"))
+	s.link("..v2", "..data_tmp")
+	s.rename("..data_tmp", "..data")
+	s.Poll()
+	s.wants(1, "a=one", "swapped since the last poll")
+	s.Poll()
+	s.wants(1, "a=two", "swapped")
+	s.wants(2, "-", "not in the new volume: its link leads nowhere")
+	s.must(s.Ready(t.Context()))
+}
+
+// --pages may name a link, such as the one that git-sync moves from checkout
+// to checkout.
+func TestRootThatIsALink(t *testing.T) {
+	s := newSite(t)
+	parent := filepath.Dir(s.dir)
+	checkout := func(name, label string) {
+		t.Helper()
+		s.must(os.MkdirAll(filepath.Join(parent, name), 0o755))
+		s.must(os.WriteFile(filepath.Join(parent, name, "1.md"), []byte(form("a", label)), 0o600))
+		s.must(os.Symlink(name, s.dir+".tmp"))
+		s.must(os.Rename(s.dir+".tmp", s.dir))
+	}
+	checkout("rev1", "one")
+	s.open()
+	s.wants(1, "a=one", "at the start")
+	checkout("rev2", "two")
+	s.polls(2)
+	s.wants(1, "a=two", "link moved")
+}
+
+func TestNameID(t *testing.T) {
+	for name, want := range map[string]int64{
+		"123.md": 123, "123-team-feedback.md": 123, "dir/7.wiki": 7, "9/x.md": 0, "5 notes.md": 5,
+		"9223372036854775807.md": 1<<63 - 1, "9223372036854775808.md": 0, "99999999999999999999999.md": 0,
+		"0.md": 0, "0123.md": 0, "-1.md": 0, "+1.md": 0, "notes.md": 0, "notes-12.md": 0, "１２.md": 0, ".md": 0,
+	} {
+		if got := nameID(name); got != want {
+			t.Errorf("%s: got %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	s := newSite(t).save("5.md", form("a", "one")).save("6.txt", "").save("8.md", "x")
+	page, source, err := Read(s.path("5.md"))
+	if err != nil || page.ID != 5 || len(page.Blocks) != 1 || string(source) != form("a", "one") {
+		t.Errorf("got page %d with %d blocks, source %q, %v", page.ID, len(page.Blocks), source, err)
+	}
+	for _, name := range []string{"6.txt", "7.md"} {
+		if _, _, err := Read(s.path(name)); err == nil {
+			t.Errorf("%s was read as a page", name)
+		}
+	}
+	s.must(os.Truncate(s.path("8.md"), 1<<30)) // sparse
+	page, source, err = Read(s.path("8.md"))
+	if err != nil || !page.Unreadable || len(source) != markup.MaxPageBytes+1 {
+		t.Errorf("a huge file: unreadable %t, %d bytes read, %v; want the page to say so after one byte over the limit",
+			page.Unreadable, len(source), err)
+	}
+}
+
+// growing is a file that is longer after it was read.
+type growing struct {
+	*os.File
+	read bool
+}
+
+func (g *growing) Read(p []byte) (int, error) {
+	if !g.read {
+		g.read = true
+		if _, err := g.WriteAt([]byte("more than there was"), 0); err != nil {
+			return 0, err
+		}
+	}
+	return g.File.Read(p)
+}
+
+func TestVersionTellsWhetherTheFileWasWrittenMeanwhile(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "1.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, v, err := readVersion(f); err != nil || !v.steady {
+		t.Errorf("at rest: steady %v, %v", v.steady, err)
+	}
+	if _, v, err := readVersion(&growing{File: f}); err != nil || v.steady {
+		t.Errorf("written while it was read: steady %v, %v", v.steady, err)
+	}
+}
+
+func TestLostAndFoundIsPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "lost+found"), 0o000); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := Find(dir); err != nil || len(files) != 0 {
+		t.Errorf("found %q, %v", files, err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "lost+found"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "lost+found", "1.md"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := Find(dir); err != nil || len(files) != 0 {
+		t.Errorf("found %q, %v", files, err)
+	}
+}

@@ -1,0 +1,174 @@
+package pages
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/markup"
+)
+
+func TestBrokenBlockKeepsItsLastGoodForm(t *testing.T) {
+	old := form("a", "old") + form("b", "old") + form("c", "old")
+	for _, tt := range []struct{ name, now, want string }{
+		{"one broken, in page order", form("a", "new") + broken("b") + form("c", "new"), "a=new b=old c=new"},
+		{"one broken, one removed", form("a", "new") + broken("b"), "a=new b=old"},
+		{"a new one broken", old + broken("d"), "a=old b=old c=old"},
+		{"all broken", broken("a") + broken("b") + broken("c"), "a=old b=old c=old"},
+		{"all removed", "nothing here any more", ""},
+		{"nameless: what is missing may be it", form("a", "new") + nameless, "a=new b=old c=old"},
+		{"nameless and a broken one", nameless + broken("c") + form("a", "new"), "c=old a=new b=old"},
+		{"nameless, and none is missing", old + nameless, "a=old b=old c=old"},
+		{"the second of one id", form("a", "new") + form("a", "second"), "a=new"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t).save("1.md", old).open()
+			s.save("1.md", tt.now)
+			s.polls(2)
+			s.wants(1, tt.want, "after the edit")
+			s.save("2.md", form("x", "y")) // another page's edit changes nothing here
+			s.polls(2)
+			s.wants(1, tt.want, "after another page's edit")
+			s.save("1.md", form("c", "good"))
+			s.polls(2)
+			s.wants(1, "c=good", "after the repair")
+		})
+	}
+}
+
+func TestBrokenFromTheStart(t *testing.T) {
+	s := newSite(t).save("1.md", broken("a")+form("b", "one")).save("2.md", nameless).open()
+	s.wants(1, "b=one", "one form broken, the others work")
+	s.wants(2, "", "a page of which no form can be used is still a page")
+	if n := s.logged("level=ERROR", "page problem", "1.md", "line=4"); n != 1 {
+		t.Errorf("the problem was told %d times with file and line, want once", n)
+	}
+	s.save("1.md", broken("a")+form("b", "one")) // a new time stamp, the same text
+	s.polls(3)
+	if n := s.logged("page problem"); n != 0 {
+		t.Errorf("the same problem was told %d times again", n)
+	}
+	s.save("1.md", form("a", "whole")+form("b", "one"))
+	s.polls(2)
+	s.wants(1, "a=whole b=one", "after the repair")
+}
+
+// inGroup is what pages are told of a user's groups.
+func inGroup(groups ...string) func(string) bool {
+	return func(g string) bool { return slices.Contains(groups, g) }
+}
+
+// allowed is the names who may view, and who may edit, page 1.
+func (s *site) allowed() (view, edit string) {
+	s.t.Helper()
+	page, err := s.Page(s.t.Context(), 1)
+	s.must(err)
+	for _, name := range []string{"ann", "bob", "eve"} {
+		if page.CanView(name, inGroup()) {
+			view += name + " "
+		}
+		if page.CanEdit(name, inGroup()) {
+			edit += name + " "
+		}
+	}
+	return strings.TrimSpace(view), strings.TrimSpace(edit)
+}
+
+func TestBrokenFrontMatterKeepsTheOldPage(t *testing.T) {
+	const closed = "---\nview: [ann, bob]\nedit: [ann]\n---\n"
+	for _, tt := range []struct{ name, front string }{
+		{"bad YAML", "---\nview: [ann\n---\n"},
+		{"never closed", "---\nview: [ann]\n"},
+		{"wrong type", "---\nview: {ann: bob}\n---\n"},
+		{"not UTF-8", "---\nview: [\xff]\n---\n"},
+		{"too large", "---\n" + strings.Repeat("#", markup.MaxPageBytes) + "\n---\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t).save("1.md", closed+form("a", "old")).open()
+			s.save("1.md", tt.front+form("a", "new"))
+			s.polls(2)
+			s.wants(1, "a=old", "front matter broken")
+			if view, edit := s.allowed(); view != "ann bob" || edit != "ann" {
+				t.Errorf("view: %s; edit: %s; the permissions must not change", view, edit)
+			}
+			s.save("1.md", "---\nedit: [bob]\n---\n"+form("a", "new"))
+			s.polls(2)
+			s.wants(1, "a=new", "after the repair")
+			if view, edit := s.allowed(); view != "ann bob eve" || edit != "bob" {
+				t.Errorf("view: %s; edit: %s; after the repair everybody views and bob edits", view, edit)
+			}
+
+			fresh := newSite(t).save("1.md", tt.front+form("a", "new")).open()
+			fresh.wants(1, "-", "no good page before: closed to all")
+		})
+	}
+}
+
+func TestBrokenFrontMatterKeepsTheIDThatStoodInIt(t *testing.T) {
+	s := newSite(t).save("notes.md", "---\nid: 42\n---\n"+form("a", "old")).save("7.md", "---\nid: 43\n---\n"+form("b", "old")).open()
+	s.wants(42, "a=old", "id from the front matter")
+	for range 2 { // broken twice in different ways
+		s.save("notes.md", "---\nid: 42\nview: [\n---\n"+strings.Repeat("\n", s.saves))
+		s.save("7.md", "---\nid: [\n---\n"+strings.Repeat("\n", s.saves))
+		s.polls(2)
+		s.wants(42, "a=old", "front matter broken")
+		s.wants(43, "b=old", "front matter broken")
+		s.wants(7, "-", "the id of the name does not take over")
+	}
+}
+
+func TestPageIDClash(t *testing.T) {
+	s := newSite(t).save("1-a.md", form("a", "first")).save("1-b.md", form("b", "second")).open()
+	s.wants(1, "a=first", "the first stands")
+	if n := s.logged("level=ERROR", "two files have one page id", "1-a.md", "1-b.md"); n != 1 {
+		t.Errorf("told %d times, want once", n)
+	}
+	s.save("1-b.md", "---\nid: 2\n---\n"+form("b", "second"))
+	s.polls(2)
+	s.wants(1, "a=first", "the second has another id")
+	s.wants(2, "b=second", "the second has another id")
+	s.save("1-b.md", form("b", "second"))
+	s.polls(2)
+	s.remove("1-a.md")
+	s.polls(2)
+	s.wants(1, "b=second", "the first is gone")
+}
+
+func TestWhoMayViewAndEdit(t *testing.T) {
+	users := func(names ...string) *markup.Principals { return &markup.Principals{Users: names} }
+	group := func(names ...string) *markup.Principals { return &markup.Principals{Groups: names} }
+	nobody := &markup.Principals{}
+	annIn := inGroup("staff", "board")
+	for _, tt := range []struct {
+		name       string
+		view, edit *markup.Principals
+		canView    bool
+		canEdit    bool
+	}{
+		{"nothing said: everybody does everything", nil, nil, true, true},
+		{"viewer by name, editors not said", users("bob", "ann"), nil, true, true},
+		{"viewer by group, editors not said", group("staff"), nil, true, true},
+		{"no viewer: the editors' default opens nothing", users("bob"), nil, false, false},
+		{"no viewer by group", group("sales"), nil, false, false},
+		{"nobody views", nobody, nil, false, false},
+		{"everybody views, ann edits", nil, users("ann"), true, true},
+		{"everybody views, bob edits", nil, users("bob"), true, false},
+		{"everybody views, nobody edits", nil, nobody, true, false},
+		{"viewer, but no editor", users("ann"), users("bob"), true, false},
+		{"viewer and editor", users("ann"), group("board"), true, true},
+		{"an editor views, too", users("bob"), users("ann"), true, true},
+		{"an editor by group views, too", nobody, group("board"), true, true},
+		{"neither", users("bob"), group("sales"), false, false},
+		{"names are compared exactly", users("Ann", "ann ", "an"), users("ANN"), false, false},
+		{"a group is no user", users("staff"), users("staff"), false, false},
+		{"a user is no group", group("ann"), group("ann"), false, false},
+	} {
+		page := Page{ID: 1, Meta: markup.Meta{View: tt.view, Edit: tt.edit}}
+		if got := page.CanView("ann", annIn); got != tt.canView {
+			t.Errorf("%s: CanView is %t", tt.name, got)
+		}
+		if got := page.CanEdit("ann", annIn); got != tt.canEdit {
+			t.Errorf("%s: CanEdit is %t", tt.name, got)
+		}
+	}
+}

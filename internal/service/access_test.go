@@ -1,0 +1,326 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Every caller's rights on the submission that owner made; viewer has made one
+// of their own beside it.
+func TestWhoMayDoWhat(t *testing.T) {
+	const (
+		own  = "own only"
+		all  = "all"
+		none = "none"
+	)
+	type rights struct{ Get, List, Merge, Delete string }
+	everything := rights{"ok", all, "ok", "ok"}
+	for _, tt := range []struct {
+		form           string
+		resultsViewers bool
+		who            auth.Identity
+		want           rights
+	}{
+		{"named", false, owner, rights{"ok", own, "ok", "forbidden"}},
+		{"named", false, viewer, rights{"not found", own, "not found", "not found"}},
+		{"named", false, editor, everything},
+		{"named", true, owner, rights{"ok", all, "ok", "forbidden"}},
+		{"named", true, viewer, rights{"ok", all, "forbidden", "forbidden"}},
+		{"named", true, editor, everything},
+		{"anonymous", false, owner, rights{"not found", none, "not found", "not found"}},
+		{"anonymous", false, viewer, rights{"not found", none, "not found", "not found"}},
+		{"anonymous", false, editor, everything},
+		{"anonymous", true, owner, rights{"ok", all, "forbidden", "forbidden"}},
+		{"anonymous", true, viewer, rights{"ok", all, "forbidden", "forbidden"}},
+		{"anonymous", true, editor, everything},
+	} {
+		t.Run(fmt.Sprintf("%s, results for viewers %t, %s", tt.form, tt.resultsViewers, tt.who.Name), func(t *testing.T) {
+			w := newWorld(t)
+			w.page.Meta.ResultsForViewers = tt.resultsViewers
+			first, second := w.submits(owner, tt.form, "old"), w.submits(viewer, tt.form, "other")
+			mine := map[string][]int64{"owner": {first.ID}, "viewer": {second.ID}}[tt.who.Name]
+			a := w.as(tt.who, tt.form)
+
+			ids := w.lists(a, ListOptions{})
+			want := map[string][]int64{own: mine, all: {first.ID, second.ID}, none: nil}[tt.want.List]
+			if diff := cmp.Diff(want, ids); diff != "" {
+				t.Errorf("list (-want +got):\n%s", diff)
+			}
+			got, err := a.Get(t.Context(), first.ID)
+			w.wants("get", err, tt.want.Get)
+			if err == nil && !cmp.Equal(got, first) {
+				t.Errorf("got %+v, want %+v", got, first)
+			}
+			merged, err := a.Merge(t.Context(), first.ID, answer("new"))
+			w.wants("merge", err, tt.want.Merge)
+			w.keepsValue(first, merged, err)
+			w.wants("delete", a.Delete(t.Context(), first.ID), tt.want.Delete)
+			_, err = w.store.Get(t.Context(), a.key(first.ID))
+			if gone := errors.Is(err, store.ErrNotFound); gone != (tt.want.Delete == "ok") {
+				t.Errorf("after the delete: %v", err)
+			}
+		})
+	}
+}
+
+// keepsValue checks that a refused merge changed nothing, and that one that
+// went through kept who sent it and when.
+func (w *world) keepsValue(before, merged forms.Submission, mergeErr error) {
+	w.t.Helper()
+	now, err := w.store.Get(w.t.Context(), store.Key{PageID: 1, FormID: before.FormID, ID: before.ID})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	want := before
+	if mergeErr == nil {
+		entries, err := before.Entries.Decode()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		entries[0].Value = "new"
+		want.Entries = forms.EncodeEntries(nil, entries)
+		if diff := cmp.Diff(want, merged); diff != "" {
+			w.t.Errorf("answer of the merge (-want +got):\n%s", diff)
+		}
+	}
+	if diff := cmp.Diff(want, now); diff != "" {
+		w.t.Errorf("stored after the merge (-want +got):\n%s", diff)
+	}
+}
+
+func TestPageThatMayNotBeViewedIsLikeNone(t *testing.T) {
+	w := newWorld(t)
+	_, hiddenForms := w.Forms(t.Context(), outsider, 1)
+	_, hiddenForm := w.Form(t.Context(), outsider, 1, "named")
+	_, hiddenNoForm := w.Form(t.Context(), outsider, 1, "nope")
+	delete(w.source.pages, 1)
+	_, missingForms := w.Forms(t.Context(), outsider, 1)
+	_, missingForm := w.Form(t.Context(), outsider, 1, "named")
+	for what, err := range map[string]error{
+		"forms of a hidden page": hiddenForms, "form on a hidden page": hiddenForm, "missing form on a hidden page": hiddenNoForm,
+		"forms of a missing page": missingForms, "form on a missing page": missingForm,
+	} {
+		w.wants(what, err, "not found")
+		if err.Error() != missingForms.Error() {
+			t.Errorf("%s: %q tells more than %q", what, err, missingForms)
+		}
+	}
+}
+
+func TestAnothersSubmissionIsLikeNone(t *testing.T) {
+	w := newWorld(t)
+	sub := w.submits(owner, "named", "x")
+	a := w.as(viewer, "named")
+	const missing = 999
+	for what, call := range map[string]func(id int64) error{
+		"get":    func(id int64) error { _, err := a.Get(t.Context(), id); return err },
+		"merge":  func(id int64) error { _, err := a.Merge(t.Context(), id, answer("y")); return err },
+		"delete": func(id int64) error { return a.Delete(t.Context(), id) },
+	} {
+		others, none := call(sub.ID), call(missing)
+		w.wants(what, none, "not found")
+		if others.Error() != none.Error() {
+			t.Errorf("%s: %q tells more than %q", what, others, none)
+		}
+	}
+	w.wants("editor deletes what is not there", w.as(editor, "named").Delete(t.Context(), missing), "not found")
+}
+
+// Nobody owns an anonymous submission, somebody without a name included.
+func TestNobodyOwnsAnAnonymousSubmission(t *testing.T) {
+	w := newWorld(t)
+	sub := w.submits(owner, "anonymous", "x")
+	a := w.as(auth.NewIdentity("", "readers"), "anonymous")
+	_, err := a.Get(t.Context(), sub.ID)
+	w.wants("get", err, "not found")
+	_, err = a.Merge(t.Context(), sub.ID, answer("y"))
+	w.wants("merge", err, "not found")
+}
+
+func TestUnknownForm(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"", "Named", "named ", "nope"} {
+		_, err := w.Form(t.Context(), viewer, 1, id)
+		w.wants(fmt.Sprintf("form %q", id), err, "not found")
+	}
+	list, err := w.Forms(t.Context(), viewer, 1)
+	if err != nil || len(list) != len(w.page.Forms) || list[0].ID != "named" {
+		t.Errorf("got %d forms, %v; want all, in page order", len(list), err)
+	}
+	w.source.pages[2] = &pages.Page{ID: 2}
+	if list, err := w.Forms(t.Context(), viewer, 2); err != nil || len(list) != 0 {
+		t.Errorf("a page without forms: got %v, %v", list, err)
+	}
+}
+
+func TestSubmissionUnderAnotherFormOrPage(t *testing.T) {
+	w := newWorld(t)
+	second := *w.page
+	second.ID = 2
+	form := *w.page.Forms[0]
+	form.PageID = 2
+	second.Forms = []*forms.Form{&form}
+	w.source.pages[2] = &second
+	sub := w.submits(editor, "named", "x")
+
+	elsewhere, err := w.Form(t.Context(), editor, 2, "named")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, a := range map[string]*Access{"another page": elsewhere, "another form": w.as(editor, "named-once")} {
+		_, err := a.Get(t.Context(), sub.ID)
+		w.wants("get under "+what, err, "not found")
+		_, err = a.Merge(t.Context(), sub.ID, answer("y"))
+		w.wants("merge under "+what, err, "not found")
+		w.wants("delete under "+what, a.Delete(t.Context(), sub.ID), "not found")
+	}
+	_, err = w.as(editor, "named").Get(t.Context(), sub.ID)
+	w.wants("get under its own", err, "ok")
+}
+
+func TestCreateRecordsWhoAndWhen(t *testing.T) {
+	w := newWorld(t)
+	sub := w.submits(owner, "named", "x")
+	want := forms.Submission{
+		ID: 1, PageID: 1, FormID: "named", Created: w.clock, Username: "owner",
+		Entries: forms.EncodeEntries(nil, []forms.Entry{{ID: 1, FieldID: "text", Value: "x"}}),
+	}
+	if diff := cmp.Diff(want, sub); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	w.clock = w.clock.Add(time.Hour)
+	merged, err := w.as(editor, "named").Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "n", Value: "5"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Entries = forms.EncodeEntries(nil, []forms.Entry{{ID: 1, FieldID: "text", Value: "x"}, {ID: 2, FieldID: "n", Value: "5"}})
+	if diff := cmp.Diff(want, merged); diff != "" {
+		t.Errorf("an editor's change (-want +got):\n%s", diff)
+	}
+}
+
+func TestInvalidAnswersStoreNothing(t *testing.T) {
+	w := newWorld(t)
+	a := w.as(owner, "named-once")
+	bad := []forms.Answer{{FieldID: "n", Value: "many"}}
+	_, err := a.Create(t.Context(), bad)
+	w.wants("create", err, `invalid map[n:must be a number such as 12 or -3.5 text:is required] []`)
+	if ids := w.lists(w.as(editor, "named-once"), ListOptions{}); ids != nil {
+		t.Errorf("stored: %v", ids)
+	}
+	sub := w.submits(owner, "named-once", "x") // the failed attempt did not use up the one submission
+	_, err = a.Merge(t.Context(), sub.ID, bad)
+	w.wants("merge", err, `invalid map[n:must be a number such as 12 or -3.5] []`)
+	if got, err := a.Get(t.Context(), sub.ID); err != nil || !cmp.Equal(got, sub) {
+		t.Errorf("after the failed merge: %+v, %v; want %+v", got, err, sub)
+	}
+}
+
+func TestListOptions(t *testing.T) {
+	w := newWorld(t)
+	for _, who := range []auth.Identity{owner, viewer, owner, viewer, owner} {
+		w.submits(who, "named", "x")
+	}
+	name := func(s string) *string { return &s }
+	for _, tt := range []struct {
+		what string
+		who  auth.Identity
+		opts ListOptions
+		want []int64
+	}{
+		{"editor, all by id", editor, ListOptions{}, []int64{1, 2, 3, 4, 5}},
+		{"editor, one user's", editor, ListOptions{Username: name("owner")}, []int64{1, 3, 5}},
+		{"editor, user names are compared exactly", editor, ListOptions{Username: name("Owner")}, nil},
+		{"editor, from the highest", editor, ListOptions{Descending: true, Limit: 2}, []int64{5, 4}},
+		{"editor, second page", editor, ListOptions{After: 2, Limit: 2}, []int64{3, 4}},
+		{"editor, second page from the highest", editor, ListOptions{After: 4, Descending: true, Limit: 2}, []int64{3, 2}},
+		{"viewer, their own", viewer, ListOptions{}, []int64{2, 4}},
+		{"viewer, asked by name", viewer, ListOptions{Username: name("viewer")}, []int64{2, 4}},
+		{"viewer, another's", viewer, ListOptions{Username: name("owner")}, nil},
+		{"viewer, the anonymous ones", viewer, ListOptions{Username: name("")}, nil},
+		{"viewer, limited to their own", viewer, ListOptions{Limit: 1, Descending: true}, []int64{4}},
+		{"viewer, second page", viewer, ListOptions{After: 2}, []int64{4}},
+	} {
+		if diff := cmp.Diff(tt.want, w.lists(w.as(tt.who, "named"), tt.opts)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.what, diff)
+		}
+	}
+	enough := errors.New("enough")
+	err := w.as(editor, "named").List(t.Context(), ListOptions{}, func(forms.Submission) error { return enough })
+	if !errors.Is(err, enough) {
+		t.Errorf("got %v, want the error of visit", err)
+	}
+}
+
+func TestOneSubmission(t *testing.T) {
+	const taken = `invalid map[] ["this form takes one submission from each person, and yours is already there"]`
+	for _, id := range []string{"named-once", "anonymous-once"} {
+		t.Run(id, func(t *testing.T) {
+			w := newWorld(t)
+			first := w.submits(owner, id, "x")
+			_, err := w.as(owner, id).Create(t.Context(), answer("again"))
+			w.wants("a second one", err, taken)
+			w.submits(viewer, id, "another person's")
+			w.submits(owner, "anonymous-too", "to another form")
+			w.submits(owner, "named", "to a form without the limit")
+			w.submits(owner, "named", "and again")
+
+			w.wants("delete", w.as(editor, id).Delete(t.Context(), first.ID), "ok")
+			second := w.submits(owner, id, "free again")
+			if second.ID <= first.ID {
+				t.Errorf("id %d came back as %d", first.ID, second.ID)
+			}
+			_, err = w.as(owner, id).Create(t.Context(), answer("again"))
+			w.wants("a second one after the delete", err, taken)
+		})
+	}
+}
+
+func TestOneSubmissionAtATime(t *testing.T) {
+	for _, id := range []string{"named-once", "anonymous-once"} {
+		w := newWorld(t)
+		a := w.as(owner, id)
+		var wg sync.WaitGroup
+		errs := make([]error, 16)
+		for i := range errs {
+			wg.Go(func() { _, errs[i] = a.Create(t.Context(), answer("x")) })
+		}
+		wg.Wait()
+		stored := 0
+		for _, err := range errs {
+			var invalid *forms.Invalid
+			switch {
+			case err == nil:
+				stored++
+			case !errors.As(err, &invalid):
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+		if ids := w.lists(w.as(editor, id), ListOptions{}); stored != 1 || len(ids) != 1 {
+			t.Errorf("%s: %d were taken and %v stored, want one", id, stored, ids)
+		}
+	}
+}
+
+// The page's author may set the limit when there are submissions already.
+func TestLimitSetLaterCountsWhatIsThere(t *testing.T) {
+	w := newWorld(t)
+	w.submits(owner, "named", "x")
+	w.page.Forms[0].OneSubmission = true
+	_, err := w.as(owner, "named").Create(t.Context(), answer("again"))
+	var invalid *forms.Invalid
+	if !errors.As(err, &invalid) {
+		t.Errorf("got %v, want it refused", err)
+	}
+	w.submits(viewer, "named", "first of another person")
+}

@@ -1,0 +1,147 @@
+package service
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// holds tells whether any file of the data directory holds the text.
+func (w *world) holds(text string) bool {
+	w.t.Helper()
+	found, files := false, 0
+	err := filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		content, err := os.ReadFile(path)
+		found = found || bytes.Contains(content, []byte(text))
+		return err
+	})
+	if err != nil || files == 0 {
+		w.t.Fatalf("%d files in the data directory, %v", files, err)
+	}
+	return found
+}
+
+func TestAnonymousSubmitterIsStoredNowhere(t *testing.T) {
+	w := newWorld(t)
+	w.page.Meta.View = nil
+	secret, known, corrector := auth.NewIdentity("zaphod.beeblebrox"), auth.NewIdentity("trillian.mcmillan"), auth.NewIdentity("marvin.android", "writers")
+	w.submits(known, "named", "a control: this name is stored")
+	for _, id := range []string{"anonymous", "anonymous-once", "anonymous-too"} {
+		sub := w.submits(secret, id, "hello from nobody")
+		if sub.Username != "" {
+			t.Errorf("%s: the submission is by %q", id, sub.Username)
+		}
+		_, _ = w.as(secret, id).Create(t.Context(), answer("a second one, refused or not"))
+		_, _ = w.as(secret, id).Merge(t.Context(), sub.ID, answer("refused"))
+		if _, err := w.as(corrector, id).Merge(t.Context(), sub.ID, answer("corrected")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		for _, text := range []string{known.Name, "corrected"} {
+			if !w.holds(text) {
+				t.Fatalf("%s: %q is in no file, so the search finds nothing", when, text)
+			}
+		}
+		for _, name := range []string{secret.Name, corrector.Name} {
+			if w.holds(name) {
+				t.Errorf("%s: %q is in the data directory", when, name)
+			}
+		}
+	}
+	check("while the database is open")
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("after the database was closed")
+}
+
+func TestOnceNamesNobodyOnAnAnonymousForm(t *testing.T) {
+	anonymous := func(page int64, id string) *forms.Form { return &forms.Form{PageID: page, ID: id, Anonymous: true} }
+	s, other := &Service{onceKey: []byte("one key")}, &Service{onceKey: []byte("another key")}
+	seen := map[string]string{}
+	for what, once := range map[string]string{
+		"ann on form a":                      s.once(anonymous(1, "a"), "ann"),
+		"ann on form b":                      s.once(anonymous(1, "b"), "ann"),
+		"ann on page 2":                      s.once(anonymous(2, "a"), "ann"),
+		"bob on form a":                      s.once(anonymous(1, "a"), "bob"),
+		"ann with another key":               other.once(anonymous(1, "a"), "ann"),
+		"a form's id and the name, cut here": s.once(anonymous(1, "aa"), "nn"),
+		"ann by name":                        s.once(&forms.Form{PageID: 1, ID: "a"}, "ann"),
+	} {
+		if first, dup := seen[once]; dup {
+			t.Errorf("%s and %s are both %q", first, what, once)
+		}
+		seen[once] = what
+		if what != "ann by name" && (!strings.HasPrefix(once, "hash:") || strings.Contains(once, "ann")) {
+			t.Errorf("%s: %q is no hash", what, once)
+		}
+	}
+	hash, restarted := s.once(anonymous(1, "a"), "ann"), &Service{onceKey: []byte("one key")}
+	if restarted.once(anonymous(1, "a"), "ann") != hash {
+		t.Error("the same person is not recognised after a restart")
+	}
+	// A user who is called like a hash must not take another's place.
+	if s.once(&forms.Form{PageID: 1, ID: "a"}, hash) == hash {
+		t.Error("a user name can pass for a hash")
+	}
+}
+
+func TestLoadOnceKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "anonymous.key")
+	key, err := LoadOnceKey(path)
+	if err != nil || len(key) != 32 {
+		t.Fatalf("made a key of %d bytes, %v", len(key), err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's mode is %v, %v; want it readable by its owner only", info.Mode(), err)
+	}
+	if again, err := LoadOnceKey(path); err != nil || !bytes.Equal(again, key) {
+		t.Errorf("after a restart the key is another one, %v", err)
+	}
+	if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	other := path + "2"
+	if err := os.WriteFile(other+".new", []byte("half-written, left by a crash; longer than a key is"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := LoadOnceKey(other); err != nil || len(second) != 32 || bytes.Equal(second, key) {
+		t.Errorf("the next key is no new one of 32 bytes: %v", err)
+	}
+}
+
+// A new key in the place of a damaged one would let everybody submit again.
+func TestLoadOnceKeyRefusesADamagedOne(t *testing.T) {
+	for _, size := range []int{0, 1, 31, 33, 64} {
+		path := filepath.Join(t.TempDir(), "anonymous.key")
+		damaged := bytes.Repeat([]byte("k"), size)
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadOnceKey(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%d bytes: got %v, want an error that names the file", size, err)
+		}
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, damaged) {
+			t.Errorf("%d bytes: the file was changed, %v", size, err)
+		}
+	}
+	if _, err := LoadOnceKey(filepath.Join(t.TempDir(), "missing", "anonymous.key")); err == nil {
+		t.Error("a key was made in a directory that is not there")
+	}
+	if _, err := LoadOnceKey(t.TempDir()); err == nil {
+		t.Error("a directory was read as a key")
+	}
+}

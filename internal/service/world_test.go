@@ -1,0 +1,143 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/sqlite"
+)
+
+// source is a pages.Source in memory.
+type source struct {
+	pages map[int64]*pages.Page
+	err   error // of every call, when not nil
+}
+
+func (s *source) Page(_ context.Context, id int64) (*pages.Page, error) {
+	switch page := s.pages[id]; {
+	case s.err != nil:
+		return nil, s.err
+	case page == nil:
+		return nil, pages.ErrNotFound
+	default:
+		return page, nil
+	}
+}
+
+func (s *source) Ready(context.Context) error { return s.err }
+
+// Who is who on page 1: owner and viewer may view it, editor may edit it,
+// outsider may do nothing.
+var (
+	owner    = auth.NewIdentity("owner")
+	viewer   = auth.NewIdentity("viewer", "readers")
+	editor   = auth.NewIdentity("editor", "writers")
+	outsider = auth.NewIdentity("outsider", "others")
+)
+
+// world is a service over one page and a real database.
+type world struct {
+	*Service
+	t      *testing.T
+	source *source
+	page   *pages.Page
+	store  store.Store
+	dir    string
+	clock  time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), clock: time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC)}
+	w.page = &pages.Page{ID: 1, Meta: markup.Meta{
+		View: &markup.Principals{Users: []string{"owner"}, Groups: []string{"readers"}},
+		Edit: &markup.Principals{Groups: []string{"writers"}},
+	}}
+	w.source = &source{pages: map[int64]*pages.Page{1: w.page}}
+	for _, f := range []forms.Form{
+		{ID: "named"},
+		{ID: "named-once", OneSubmission: true},
+		{ID: "anonymous", Anonymous: true},
+		{ID: "anonymous-once", Anonymous: true, OneSubmission: true},
+		{ID: "anonymous-too", Anonymous: true, OneSubmission: true},
+	} {
+		f.PageID = 1
+		f.Fields = []forms.Field{{ID: "text", Type: forms.Textbox, Required: true}, {ID: "n", Type: forms.Textfield, Validation: forms.Numeric}}
+		w.page.Forms = append(w.page.Forms, &f)
+	}
+	db, err := sqlite.Open(t.Context(), w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	w.store = db
+	w.Service = New(w.source, db, []byte("a key of thirty-two bytes, no less"), func() time.Time { return w.clock })
+	return w
+}
+
+// as opens a form, which must be there for the caller.
+func (w *world) as(who auth.Identity, formID string) *Access {
+	w.t.Helper()
+	a, err := w.Form(w.t.Context(), who, 1, formID)
+	if err != nil {
+		w.t.Fatalf("%s opens %s: %v", who.Name, formID, err)
+	}
+	return a
+}
+
+// submits stores a submission, which must be taken.
+func (w *world) submits(who auth.Identity, formID, value string) forms.Submission {
+	w.t.Helper()
+	sub, err := w.as(who, formID).Create(w.t.Context(), answer(value))
+	if err != nil {
+		w.t.Fatalf("%s submits to %s: %v", who.Name, formID, err)
+	}
+	return sub
+}
+
+func answer(value string) []forms.Answer { return []forms.Answer{{FieldID: "text", Value: value}} }
+
+// outcome puts an error into a word.
+func outcome(err error) string {
+	var known *Error
+	var invalid *forms.Invalid
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &known):
+		return map[Kind]string{NotFound: "not found", Forbidden: "forbidden", Full: "full", Unavailable: "unavailable"}[known.Kind]
+	case errors.As(err, &invalid):
+		return fmt.Sprintf("invalid %v %q", invalid.Fields, invalid.Errors)
+	default:
+		return "fault: " + err.Error()
+	}
+}
+
+func (w *world) wants(what string, err error, want string) {
+	w.t.Helper()
+	if got := outcome(err); got != want {
+		w.t.Errorf("%s: got %s (%v), want %s", what, got, err, want)
+	}
+}
+
+// lists are the ids that a caller's list holds.
+func (w *world) lists(a *Access, opts ListOptions) []int64 {
+	w.t.Helper()
+	var ids []int64
+	err := a.List(w.t.Context(), opts, func(s forms.Submission) error {
+		ids = append(ids, s.ID)
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return ids
+}

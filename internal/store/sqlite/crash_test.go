@@ -1,0 +1,101 @@
+package sqlite
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// taskWrite creates without end, and tells of each submission once it is
+// acknowledged.
+func taskWrite(dir string) error {
+	s, err := Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	failed := make(chan error)
+	for w := range 8 {
+		go func() {
+			for i := 0; ; i++ {
+				value := fmt.Sprintf("%d-%d-%s", w, i, strings.Repeat("x", 100*w))
+				sub, err := s.Create(ctx, sample(value))
+				if err == nil {
+					_, err = fmt.Fprintf(os.Stdout, "%d %s\n", sub.ID, value) // one write call: never half a line
+				}
+				if err != nil {
+					failed <- err
+					return
+				}
+			}
+		}()
+	}
+	return <-failed
+}
+
+// TestKilled: after a SIGKILL at any moment, everything acknowledged is there,
+// and what is there is whole. The lost rest was never acknowledged.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	acknowledged := map[int64]string{}
+	for round := range 5 {
+		writeUntilKilled(t, dir, 40+100*round, acknowledged)
+		s := openStore(t, dir)
+		checkIntegrity(t, s)
+		stored := values(t, s)
+		for id, value := range acknowledged {
+			if stored[id] != value {
+				t.Fatalf("round %d: submission %d was acknowledged as %q and is %q", round, id, value, stored[id])
+			}
+		}
+		// Ids are given in the order of commits, so a gap would be a commit
+		// that was lost before one that was kept.
+		for id := range int64(len(stored)) {
+			if stored[id+1] == "" {
+				t.Fatalf("round %d: of %d submissions, number %d is missing", round, len(stored), id+1)
+			}
+		}
+		next := mustCreate(t, s, sample("after"))
+		same(t, "next id", next.ID, int64(len(stored)+1))
+		acknowledged[next.ID] = "after"
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeUntilKilled lets another process write, and kills it after so many
+// acknowledgements.
+func writeUntilKilled(t *testing.T, dir string, after int, acknowledged map[int64]string) {
+	t.Helper()
+	cmd := taskCommand(t, "write", dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for count := 1; lines.Scan(); count++ { // to the end: what it said before it died counts
+		var id int64
+		var value string
+		if _, err := fmt.Sscan(lines.Text(), &id, &value); err != nil {
+			t.Errorf("%q: %v", lines.Text(), err)
+		}
+		acknowledged[id] = value
+		if count == after {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Exited() {
+		t.Fatalf("the writing process ended by itself: %v", err)
+	}
+}

@@ -1,0 +1,135 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// walSize is the length of the WAL file, which is longer than what is in use of it.
+func walSize(t *testing.T, dir string) int64 {
+	t.Helper()
+	info, err := os.Stat(filepath.Join(dir, FileName+"-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// TestDiskFaults: whatever the disk does, writes say so and store nothing,
+// reads go on, and all is well as soon as the disk is.
+func TestDiskFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault fault
+		want  error
+	}{
+		"full":                      {fault{err: syscall.ENOSPC}, store.ErrFull},
+		"over quota":                {fault{err: syscall.EDQUOT}, store.ErrFull},
+		"full within a transaction": {fault{err: syscall.ENOSPC, suffix: "-wal", size: 40 << 10}, store.ErrFull},
+		"writes fail":               {fault{err: syscall.EIO}, store.ErrUnavailable},
+		"syncs fail":                {fault{err: syscall.EIO, syncs: true}, store.ErrUnavailable},
+		// By then it may be on the disk, and ErrFull would say that it is not.
+		"full on sync": {fault{err: syscall.ENOSPC, syncs: true}, store.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) { testDiskFault(t, &c.fault, c.want) })
+	}
+}
+
+func testDiskFault(t *testing.T, x *fault, want error) {
+	dir := t.TempDir()
+	s, disk := openOnDisk(t, dir)
+	stored := map[int64]string{1: "before"}
+	mustCreate(t, s, sample("before"))
+
+	disk.fault.Store(x)
+	// The last one does not fit the cache, and so meets the disk before its commit.
+	for _, size := range []int{50 << 10, 100 << 10, 12 << 20} {
+		if _, err := s.Create(ctx, sample(strings.Repeat("x", size))); !errors.Is(err, want) {
+			t.Errorf("create of %d bytes: %v, want %v", size, err, want)
+		}
+		same(t, "stored", values(t, s), stored)
+	}
+	disk.fault.Store(nil)
+
+	for id := int64(2); id < 5; id++ { // the ids of those that failed were not used up
+		stored[id] = fmt.Sprint("after", id)
+		same(t, "id", mustCreate(t, s, sample(stored[id])).ID, id)
+	}
+	same(t, "stored", values(t, s), stored)
+	checkIntegrity(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openStore(t, dir)
+	same(t, "stored, after a restart", values(t, again), stored)
+	same(t, "id, after a restart", mustCreate(t, again, sample("x")).ID, int64(5))
+}
+
+// TestCommitFailsForAll: when the commit fails, nobody is told anything that
+// only held within it.
+func TestCommitFailsForAll(t *testing.T) {
+	s, disk := openOnDisk(t, t.TempDir())
+	mustCreate(t, s, sample("before"))
+	first := store.Key{PageID: 1, FormID: "form", ID: 1}
+	disk.fault.Store(&fault{err: syscall.EIO, syncs: true})
+	errs := oneBatch(t, s,
+		creating(s, sample("x")),
+		creating(s, once(sample("y"), "key")),
+		creating(s, once(sample("z"), "key")), // has no rival, after all
+		func() error { return s.Delete(ctx, first) },
+		func() error { return s.Delete(ctx, first) }, // is not gone, after all
+	)
+	for i, err := range errs {
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("operation %d: %v, want %v", i, err, store.ErrUnavailable)
+		}
+	}
+	disk.fault.Store(nil)
+	same(t, "stored", values(t, s), map[int64]string{1: "before"})
+	sub := mustCreate(t, s, once(sample("after"), "key"))
+	same(t, "id", sub.ID, int64(2))
+	same(t, "entries", string(sub.Entries), `{"field":{"id":2,"fieldId":"field","value":"after"}}`)
+}
+
+// TestDiskFullForOne is TestFullForOne where the disk is full only once the
+// transaction is written out.
+func TestDiskFullForOne(t *testing.T) {
+	dir := t.TempDir()
+	s, disk := openOnDisk(t, dir)
+	disk.fault.Store(&fault{err: syscall.ENOSPC, suffix: "-wal", size: walSize(t, dir) + 200<<10})
+	errs := oneBatch(t, s,
+		creating(s, sample("small")), creating(s, sample(strings.Repeat("x", 1<<20))), creating(s, sample("too")))
+	same(t, "those that fit", []error{errs[0], errs[2]}, []error{nil, nil})
+	mustBeFull(t, "the large one", errs[1])
+	same(t, "stored", values(t, s), map[int64]string{1: "small", 2: "too"})
+}
+
+// TestCheckpointFails: the WAL has everything, so that is nobody's failure.
+func TestCheckpointFails(t *testing.T) {
+	dir := t.TempDir()
+	s, disk := openOnDisk(t, dir)
+	disk.fault.Store(&fault{err: syscall.ENOSPC, suffix: FileName})
+	const count, size = 60, 400 << 10 // beyond both kinds of checkpoint
+	for range count {
+		mustCreate(t, s, sample(strings.Repeat("x", size)))
+	}
+	if n := walSize(t, dir); n < count*size {
+		t.Errorf("the WAL has %d bytes: it was checkpointed, and nothing tested", n)
+	}
+	same(t, "stored", len(values(t, s)), count)
+	disk.fault.Store(nil)
+	for range 12 { // until the next try is due
+		mustCreate(t, s, sample(strings.Repeat("x", size)))
+	}
+	checkIntegrity(t, s)
+	same(t, "stored", len(values(t, s)), count+12)
+	if pages := writerPages(t, s); pages >= restartPages {
+		t.Errorf("the WAL did not start over: %d pages", pages)
+	}
+}

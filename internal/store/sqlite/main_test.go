@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Some tests need a second process, which is this binary with a task in its
+// environment.
+const (
+	taskEnv = "FORMULARY_TEST_TASK"
+	dirEnv  = "FORMULARY_TEST_DIR"
+)
+
+var tasks = map[string]func(dir string) error{
+	"open":  taskOpen,
+	"write": taskWrite,
+}
+
+func TestMain(m *testing.M) {
+	task, ok := tasks[os.Getenv(taskEnv)]
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := task(os.Getenv(dirEnv)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func taskCommand(t *testing.T, task, dir string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), taskEnv+"="+task, dirEnv+"="+dir)
+	return cmd
+}
+
+var ctx = context.Background()
+
+func openStore(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func sample(value string) store.New {
+	return store.New{
+		PageID: 1, FormID: "form", Username: "amy", Created: time.UnixMilli(0),
+		Entries: []forms.Entry{{FieldID: "field", Value: value}},
+	}
+}
+
+func once(n store.New, key string) store.New {
+	n.Username, n.Once = "", key
+	return n
+}
+
+func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
+	t.Helper()
+	sub, err := s.Create(ctx, n)
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	return sub
+}
+
+// values are all stored values by submission id.
+func values(t *testing.T, s *Store) map[int64]string {
+	t.Helper()
+	found := map[int64]string{}
+	err := s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
+		entries, err := sub.Entries.Decode()
+		if err == nil {
+			found[sub.ID] = entries[0].Value
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return found
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if reflect.DeepEqual(got, want) { // cmp is for telling the difference: it takes its time
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// onWriter calls fn with the writing connection, on the writer's goroutine.
+func onWriter(t *testing.T, s *Store, fn func(*sqlite3.Conn) error) {
+	t.Helper()
+	if err := s.writer.do(ctx, func(tx *tx) error { return fn(tx.stmts.conn) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func queryText(conn *sqlite3.Conn, sql string) (string, error) {
+	stmt, _, err := conn.Prepare(sql)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = stmt.Close() }()
+	var lines []string
+	for stmt.Step() {
+		lines = append(lines, stmt.ColumnText(stmt.ColumnCount()-1))
+	}
+	return strings.Join(lines, "\n"), stmt.Err()
+}
+
+func writerQuery(t *testing.T, s *Store, sql string) string {
+	t.Helper()
+	var text string
+	onWriter(t, s, func(conn *sqlite3.Conn) (err error) {
+		text, err = queryText(conn, sql)
+		return err
+	})
+	return text
+}
+
+func checkIntegrity(t *testing.T, s *Store) {
+	t.Helper()
+	same(t, "integrity check", writerQuery(t, s, "PRAGMA integrity_check"), "ok")
+}
+
+// oneBatch calls all ops so that they are in one transaction, if the writer
+// does as it says: it is kept busy until all of them are queued.
+func oneBatch(t *testing.T, s *Store, ops ...func() error) []error {
+	t.Helper()
+	busy, release := make(chan struct{}), make(chan struct{})
+	errs := make([]error, len(ops))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := s.writer.do(ctx, func(*tx) error { close(busy); <-release; return nil }); err != nil {
+			t.Errorf("keep the writer busy: %v", err)
+		}
+	})
+	<-busy
+	for i, op := range ops {
+		wg.Go(func() { errs[i] = op() })
+		queued(t, s, i+1) // one after the other, so that their order is known
+	}
+	close(release)
+	wg.Wait()
+	return errs
+}
+
+// queued returns when so many operations wait for the writer.
+func queued(t *testing.T, s *Store, count int) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); len(s.writer.queue) < count; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d operations queued, want %d", len(s.writer.queue), count)
+		}
+	}
+}
+
+func creating(s *Store, n store.New) func() error {
+	return func() error {
+		_, err := s.Create(ctx, n)
+		return err
+	}
+}

@@ -1,0 +1,236 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+func taskOpen(dir string) error {
+	s, err := Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func mustRefuse(t *testing.T, dir string, because ...string) {
+	t.Helper()
+	s, err := Open(ctx, dir)
+	if err == nil {
+		t.Fatal(errors.Join(errors.New("open: no error"), s.Close()))
+	}
+	for _, text := range because {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("open: %q does not tell %q", err, text)
+		}
+	}
+}
+
+func TestOpenTwice(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	mustRefuse(t, dir, dir, "in use", fmt.Sprint(os.Getpid()))
+	mustCreate(t, s, sample("the first one is none the worse"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "stored", len(values(t, openStore(t, dir))), 1)
+}
+
+func TestOpenFromAnotherProcess(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	out, err := taskCommand(t, "open", dir).CombinedOutput()
+	if err == nil {
+		t.Fatal("the other process opened it, too")
+	}
+	for _, text := range []string{dir, "in use", fmt.Sprint(os.Getpid())} {
+		if !strings.Contains(string(out), text) {
+			t.Errorf("the other process says %q, which does not tell %q", out, text)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := taskCommand(t, "open", dir).CombinedOutput(); err != nil {
+		t.Errorf("after close: %v: %s", err, out)
+	}
+}
+
+// editFile runs SQL on the database file of dir, as another program would.
+func editFile(t *testing.T, dir, sql string) {
+	t.Helper()
+	conn, err := sqlite3.Open(filepath.Join(dir, FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(conn.Exec(sql), conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRefusedStaysUntouched(t *testing.T) {
+	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
+	for name, c := range map[string]struct{ sql, because string }{
+		"a newer schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
+		"a newer schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "newer formulary"},
+		"another program's id":  {"PRAGMA application_id = 1234; PRAGMA user_version = 1; CREATE TABLE t (x)", "another program"},
+		"another's, no version": {"PRAGMA application_id = 1234", "another program"},
+		"another's, no id":      {"PRAGMA user_version = 1", "another program"},
+		"another's, only table": {"CREATE TABLE t (x); INSERT INTO t VALUES (1)", "another program"},
+		"a negative version":    {ours + "PRAGMA user_version = -1", "another program"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, FileName)
+			editFile(t, dir, c.sql)
+			mustStayUntouched(t, path, func() { mustRefuse(t, dir, path, c.because) })
+		})
+	}
+	t.Run("no database at all", func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, FileName)
+		if err := os.WriteFile(path, bytes.Repeat([]byte("Dear diary, "), 1000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		mustStayUntouched(t, path, func() { mustRefuse(t, dir, path, "not a database") })
+	})
+}
+
+func mustStayUntouched(t *testing.T, path string, fn func()) {
+	t.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fn()
+	fn() // and the directory was let go of
+	after, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before, after) {
+		t.Error("the file was changed")
+	}
+	if _, err := os.Stat(path + "-wal"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a WAL was left behind: %v", err)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	for pragma, want := range map[string]string{
+		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "temp_store": "2",
+		"application_id": fmt.Sprint(applicationID), "user_version": "1",
+	} {
+		same(t, "writer's "+pragma, writerQuery(t, s, "PRAGMA "+pragma), want)
+	}
+	err := s.readers.with(ctx, func(stmts *readStmts) error {
+		for pragma, want := range map[string]string{"query_only": "1", "busy_timeout": "5000"} {
+			got, err := queryText(stmts.conn, "PRAGMA "+pragma)
+			if err != nil {
+				return err
+			}
+			same(t, "reader's "+pragma, got, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func modes(t *testing.T, dir string) map[string]os.FileMode {
+	t.Helper()
+	found := map[string]os.FileMode{}
+	for _, name := range []string{".", "lock", FileName, FileName + "-wal", FileName + "-shm"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[name] = info.Mode().Perm()
+	}
+	return found
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0)) // nothing but ourselves keeps them private
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	want := map[string]os.FileMode{
+		".": 0o700, "lock": 0o600, FileName: 0o600, FileName + "-wal": 0o600, FileName + "-shm": 0o600,
+	}
+	s := openStore(t, dir)
+	mustCreate(t, s, sample("secret"))
+	same(t, "modes", modes(t, dir), want)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// An operator may let a group in, for backups.
+	if err := os.Chmod(filepath.Join(dir, FileName), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	openStore(t, dir)
+	want[FileName], want[FileName+"-wal"], want[FileName+"-shm"] = 0o640, 0o640, 0o640
+	same(t, "modes", modes(t, dir), want)
+}
+
+func TestAnyDirectoryName(t *testing.T) {
+	for _, name := range []string{"a b", "a?b=c", "a#b", "a%20b", "a&vfs=x", "ä'\"é", "file:x", "-"} {
+		dir := filepath.Join(t.TempDir(), name)
+		s := openStore(t, dir)
+		mustCreate(t, s, sample(name))
+		if _, err := os.Stat(filepath.Join(dir, FileName+"-wal")); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestOpenRefusesFileAsDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustRefuse(t, path, path)
+}
+
+func TestCloseReleasesEverything(t *testing.T) {
+	dir, foreign := t.TempDir(), t.TempDir()
+	editFile(t, foreign, "CREATE TABLE t (x)")
+	openFiles := func() int {
+		names, err := os.ReadDir("/dev/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(names)
+	}
+	round := func() {
+		s, err := Open(ctx, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustCreate(t, s, sample("x"))
+		values(t, s)
+		if err := errors.Join(s.Ping(ctx), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		mustRefuse(t, foreign) // an open that fails must not leak, either
+	}
+	round() // what is set up once per process
+	files, goroutines := openFiles(), runtime.NumGoroutine()
+	for range 5 {
+		round()
+	}
+	same(t, "open files", openFiles(), files)
+	if n := runtime.NumGoroutine(); n > goroutines {
+		t.Errorf("%d goroutines, %d before", n, goroutines)
+	}
+}

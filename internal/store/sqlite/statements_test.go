@@ -1,0 +1,44 @@
+package sqlite
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// TestPlans: what a request costs must not depend on how much is stored, so
+// every statement finds its rows by a key, and in the order that is asked for.
+func TestPlans(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	byID, byForm, byUser := "USING INTEGER PRIMARY KEY (rowid=?)", "USING INDEX submissions_by_form (", "submissions_by_user (page_id=? AND form_id=? AND username=?"
+	want := map[string]string{}
+	err := s.readers.with(ctx, func(stmts *readStmts) error {
+		want[stmts.get.SQL()] = byID
+		for kind, stmt := range stmts.list {
+			want[stmt.SQL()] = byForm + "page_id=? AND form_id=? AND rowid"
+			if kind.byUser {
+				want[stmt.SQL()] = byUser + " AND rowid"
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "statements of a reader", len(want), 5)
+	w := s.writer.stmts
+	want[w.byUser.SQL()], want[w.update.SQL()], want[w.del.SQL()] = byUser, byID, byID
+	onWriter(t, s, func(conn *sqlite3.Conn) error {
+		for sql, uses := range want {
+			plan, err := queryText(conn, "EXPLAIN QUERY PLAN "+sql)
+			if err != nil {
+				return err
+			}
+			if !strings.HasPrefix(plan, "SEARCH submissions ") || !strings.Contains(plan, uses) || strings.Contains(plan, "\n") {
+				t.Errorf("%s\nplan: %s\nwant one search, %q", sql, plan, uses)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,133 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// countCommits counts the writer's commits from here on.
+func countCommits(t *testing.T, s *Store) *int {
+	t.Helper()
+	commits := new(int)
+	onWriter(t, s, func(conn *sqlite3.Conn) error {
+		conn.CommitHook(func() bool { *commits++; return true })
+		return nil
+	})
+	*commits = 0 // that was one itself
+	return commits
+}
+
+// commitsOfOneBatch are that of what keeps the writer busy, and one for all the others.
+const commitsOfOneBatch = 2
+
+func TestQueuedWritesShareOneCommit(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	target := mustCreate(t, s, once(sample("first"), "taken"))
+	key := store.Key{PageID: 1, FormID: "form", ID: target.ID}
+	refusal := errors.New("refused")
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+
+	var ops []func() error
+	var want []error
+	for i := range 100 {
+		op, err := creating(s, sample(fmt.Sprint(i))), error(nil)
+		switch i {
+		case 10, 20:
+			op, err = creating(s, once(sample("second"), "taken")), store.ErrOnce
+		case 30:
+			op, err = func() error {
+				_, err := s.Update(ctx, key, func(forms.Submission) ([]forms.Entry, error) { return nil, refusal })
+				return err
+			}, refusal
+		case 40:
+			op, err = func() error { return s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: 999}) }, store.ErrNotFound
+		case 50:
+			op, err = func() error { _, err := s.Create(gone, sample("too late")); return err }, context.Canceled
+		}
+		ops, want = append(ops, op), append(want, err)
+	}
+	commits := countCommits(t, s)
+	for i, err := range oneBatch(t, s, ops...) {
+		if !errors.Is(err, want[i]) {
+			t.Errorf("operation %d: %v, want %v", i, err, want[i])
+		}
+	}
+	same(t, "commits", *commits, commitsOfOneBatch)
+
+	// Who failed took no ids along.
+	stored := map[int64]string{1: "first"}
+	for i := range ops {
+		if want[i] == nil {
+			stored[int64(len(stored)+1)] = fmt.Sprint(i)
+		}
+	}
+	same(t, "stored", values(t, s), stored)
+}
+
+func TestFullQueueIsOneBatch(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	commits := countCommits(t, s)
+	ops := make([]func() error, maxBatch)
+	for i := range ops {
+		ops[i] = creating(s, sample("x"))
+	}
+	for i, err := range oneBatch(t, s, ops...) {
+		if err != nil {
+			t.Errorf("create %d: %v", i, err)
+		}
+	}
+	same(t, "commits", *commits, commitsOfOneBatch)
+	same(t, "stored", len(values(t, s)), maxBatch)
+}
+
+// Large submissions must not pile up in one transaction, and so in the WAL.
+func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	commits := countCommits(t, s)
+	const each = 3
+	large := strings.Repeat("x", maxBatchBytes/each)
+	ops := make([]func() error, 4*each)
+	for i := range ops {
+		ops[i] = creating(s, sample(large))
+	}
+	for i, err := range oneBatch(t, s, ops...) {
+		if err != nil {
+			t.Errorf("create %d: %v", i, err)
+		}
+	}
+	same(t, "commits", *commits, 1+len(ops)/each)
+	same(t, "stored", len(values(t, s)), len(ops))
+}
+
+// TestPingWhileBusy: a writer that does not come back must show, not hang the
+// health check.
+func TestPingWhileBusy(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	busy, release, freed := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() { freed <- s.writer.do(ctx, func(*tx) error { close(busy); <-release; return nil }) }()
+	<-busy
+	impatient, cancel := context.WithCancel(ctx)
+	pinged := make(chan error)
+	go func() { pinged <- s.Ping(impatient) }()
+	queued(t, s, 1)
+	cancel()
+	if err := <-pinged; !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
+	}
+	close(release)
+	if err := <-freed; err != nil {
+		t.Error(err)
+	}
+	if err := s.Ping(ctx); err != nil {
+		t.Errorf("ping afterwards: %v", err)
+	}
+}

@@ -1,0 +1,141 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+var concurrencyTests = []test{
+	{"ids are given once", testConcurrentIDs},
+	{"of many with the same key one is stored", testConcurrentOnce},
+	{"who fails, fails alone", testFailAlone},
+	{"merges of different fields all stay", testConcurrentMerges},
+	{"a merge against a delete leaves no ghost", testMergeAgainstDelete},
+}
+
+func testConcurrentIDs(t *testing.T, b *bench) {
+	const count = 500
+	made := make([]record, count)
+	noErrors(t, "create", parallel(count, func(i int) error {
+		sub, err := b.Create(ctx, sample(fmt.Sprintf("form%d", i%3), "amy", fmt.Sprint(i), "y"))
+		if err == nil {
+			made[i] = decode(t, sub)
+		}
+		return err
+	}))
+	subs, entries := map[int64]bool{}, map[int64]bool{}
+	for i, r := range made {
+		subs[r.ID] = true
+		for _, e := range r.Entries {
+			entries[e.ID] = true
+		}
+		if found := b.get(t, r.key()); found.Entries[0].Value != fmt.Sprint(i) {
+			t.Errorf("submission %d has the value of another, %q", i, found.Entries[0].Value)
+		}
+	}
+	same(t, "different submission ids", len(subs), count)
+	same(t, "different entry ids", len(entries), 2*count)
+}
+
+func testConcurrentOnce(t *testing.T, b *bench) {
+	errs := parallel(1000, func(int) error {
+		_, err := b.Create(ctx, once(sample("form", "amy", "x"), "amy"))
+		return err
+	})
+	stored := 0
+	for _, err := range errs {
+		if err == nil {
+			stored++
+		} else if !errors.Is(err, store.ErrOnce) {
+			t.Errorf("create: %v, want %v", err, store.ErrOnce)
+		}
+	}
+	same(t, "told that theirs is stored", stored, 1)
+	same(t, "stored", len(b.all(t, "form")), 1)
+}
+
+// testFailAlone mixes, at the same time, what must fail in every way there is
+// with what must not.
+func testFailAlone(t *testing.T, b *bench) {
+	const count = 200
+	refusal := errors.New("refused")
+	for key := range 5 {
+		b.create(t, once(sample("form", "", "first"), fmt.Sprint(key)))
+	}
+	target := b.create(t, sample("target", "amy"))
+	errs := parallel(count, func(i int) error {
+		var err error
+		switch i % 8 {
+		case 1, 5:
+			_, err = b.Create(ctx, once(sample("form", "", "second"), fmt.Sprint(i%5)))
+		case 3:
+			_, err = b.Update(ctx, target.key(), func(forms.Submission) ([]forms.Entry, error) { return nil, refusal })
+		case 7:
+			err = b.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: 1 << 50})
+		default:
+			_, err = b.Create(ctx, once(sample("form", "", fmt.Sprint(i)), fmt.Sprint("own", i)))
+		}
+		return err
+	})
+	want := map[int]error{1: store.ErrOnce, 5: store.ErrOnce, 3: refusal, 7: store.ErrNotFound}
+	for i, err := range errs {
+		if !errors.Is(err, want[i%8]) {
+			t.Errorf("number %d: %v, want %v", i, err, want[i%8])
+		}
+	}
+	var values []string
+	for _, r := range b.all(t, "form") {
+		values = append(values, r.Entries[0].Value)
+	}
+	slices.Sort(values)
+	same(t, "stored", len(slices.Compact(values)), 1+count/2)
+}
+
+func testConcurrentMerges(t *testing.T, b *bench) {
+	const count = 50
+	r := b.create(t, sample("form", "amy", "first"))
+	noErrors(t, "update", parallel(count, func(i int) error {
+		_, err := b.Update(ctx, r.key(), set(t, fmt.Sprint("field", i), fmt.Sprint(i)))
+		return err
+	}))
+	values, ids := map[string]string{}, map[int64]bool{}
+	for _, e := range b.get(t, r.key()).Entries {
+		values[e.FieldID] = e.Value
+		ids[e.ID] = true
+	}
+	want := map[string]string{"f0": "first"}
+	for i := range count {
+		want[fmt.Sprint("field", i)] = fmt.Sprint(i)
+	}
+	same(t, "fields", values, want)
+	same(t, "different ids", len(ids), count+1)
+}
+
+func testMergeAgainstDelete(t *testing.T, b *bench) {
+	n := once(sample("form", "", "x"), "key")
+	for range 60 {
+		r := b.create(t, n)
+		errs := parallel(5, func(i int) error {
+			if i == 2 {
+				return b.Delete(ctx, r.key())
+			}
+			_, err := b.Update(ctx, r.key(), set(t, "f0", fmt.Sprint(i)))
+			return err
+		})
+		for i, err := range errs {
+			if err != nil && (i == 2 || !errors.Is(err, store.ErrNotFound)) {
+				t.Errorf("number %d: %v", i, err)
+			}
+		}
+		if _, err := b.Get(ctx, r.key()); !errors.Is(err, store.ErrNotFound) {
+			t.Fatalf("get: %v, want %v", err, store.ErrNotFound)
+		}
+		same(t, "listed", len(b.all(t, "form")), 0)
+	}
+	b.create(t, n) // no ghost holds the key
+}

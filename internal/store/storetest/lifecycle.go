@@ -1,0 +1,140 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+var lifecycleTests = []test{
+	{"nothing happens for a caller who has left", testCancelled},
+	{"a scan ends with its caller", testScanCancelled},
+	{"everything is there after a restart", testReopen},
+	{"after close it is unavailable", testClosed},
+	{"close waits for writes", testCloseDuringWrites},
+	{"close during a scan", testCloseDuringScan},
+}
+
+// calls are one of each method, on r where there is one.
+func (b *bench) calls(ctx context.Context, r record, merge func(forms.Submission) ([]forms.Entry, error)) map[string]error {
+	_, create := b.Create(ctx, sample("form", "bob", "late"))
+	_, get := b.Get(ctx, r.key())
+	_, update := b.Update(ctx, r.key(), merge)
+	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })
+	return map[string]error{
+		"create": create, "get": get, "update": update, "scan": scan, "delete": b.Delete(ctx, r.key()), "ping": b.Ping(ctx),
+	}
+}
+
+func testCancelled(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy", "x"))
+	for range 20 { // an engine that is only now opening its connections would notice by that
+		b.get(t, r.key())
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	for range 20 { // where an engine chooses at random, the wrong way shows sooner or later
+		for what, err := range b.calls(cancelled, r, set(t, "f0", "late")) {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v, want %v", what, err, context.Canceled)
+			}
+		}
+	}
+	same(t, "stored", b.all(t, "form"), []record{r})
+}
+
+func testScanCancelled(t *testing.T, b *bench) {
+	b.fill(t, "form", 3, 300<<10)
+	leaving, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err := b.Scan(leaving, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error {
+		cancel()
+		return nil
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("scan: %v, want %v, or nil where all was read", err, context.Canceled)
+	}
+	same(t, "a scan after it", len(b.all(t, "form")), 3)
+}
+
+func testReopen(t *testing.T, b *bench) {
+	stored := b.fill(t, "form", 50, 1000)
+	b.delete(t, stored[10].key())
+	if _, err := b.Update(ctx, stored[20].key(), set(t, "added", "later")); err != nil {
+		t.Fatal(err)
+	}
+	want := b.all(t, "form")
+	for range 3 {
+		b.reopen(t)
+		same(t, "stored", b.all(t, "form"), want)
+		same(t, "found", b.get(t, stored[20].key()).Entries[1].Value, "later")
+	}
+}
+
+func testClosed(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy", "x"))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	finishes(t, "calls after close", func() {
+		for what, err := range b.calls(ctx, r, set(t, "f0", "late")) {
+			if !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
+			}
+		}
+		noErrors(t, "close again", parallel(4, func(int) error { return b.Close() }))
+	})
+	b.reopen(t)
+	same(t, "stored", b.all(t, "form"), []record{r})
+}
+
+// testCloseDuringWrites closes under load, from two sides at once: what was
+// acknowledged is there afterwards.
+func testCloseDuringWrites(t *testing.T, b *bench) {
+	const writers = 30
+	acknowledged := make([][]record, writers)
+	started := make(chan struct{}, writers)
+	finishes(t, "close under load", func() {
+		noErrors(t, "write", parallel(writers+2, func(i int) error {
+			if i >= writers {
+				for range writers / 2 {
+					<-started
+				}
+				return b.Close()
+			}
+			for {
+				sub, err := b.Create(ctx, sample("form", "amy", "x"))
+				if errors.Is(err, store.ErrUnavailable) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				if acknowledged[i] = append(acknowledged[i], decode(t, sub)); len(acknowledged[i]) == 2 {
+					started <- struct{}{}
+				}
+			}
+		}))
+	})
+	b.reopen(t)
+	for _, mine := range acknowledged {
+		for _, r := range mine {
+			same(t, "acknowledged", b.get(t, r.key()), r)
+		}
+	}
+}
+
+func testCloseDuringScan(t *testing.T, b *bench) {
+	b.fill(t, "form", 3, 300<<10)
+	finishes(t, "close from within visit, and the scan", func() {
+		err := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return b.Close() })
+		if err != nil && !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("scan: %v, want %v, or nil where all was read", err, store.ErrUnavailable)
+		}
+	})
+	b.reopen(t)
+	same(t, "stored", len(b.all(t, "form")), 3)
+}

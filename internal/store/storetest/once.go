@@ -1,0 +1,100 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+var onceTests = []test{
+	{"one only, until it is deleted", testOnce},
+	{"each form and page for itself", testOnceApart},
+	{"submissions from before the limit count", testOnceLegacy},
+	{"anonymous: by the key alone", testOnceAnonymous},
+	{"keys are told apart by their bytes", testOnceBytes},
+	{"survives updates and a restart", testOnceKept},
+}
+
+func (b *bench) refused(t *testing.T, what string, n store.New) {
+	t.Helper()
+	if _, err := b.Create(ctx, n); !errors.Is(err, store.ErrOnce) {
+		t.Errorf("%s: %v, want %v", what, err, store.ErrOnce)
+	}
+}
+
+func testOnce(t *testing.T, b *bench) {
+	n := once(sample("form", "amy", "x"), "amy")
+	first := b.create(t, n)
+	b.refused(t, "second", n)
+	same(t, "stored", b.all(t, "form"), []record{first})
+	b.create(t, once(sample("form", "bob", "x"), "bob"))
+
+	b.delete(t, first.key())
+	second := b.create(t, n)
+	if second.ID <= first.ID {
+		t.Errorf("id %d after %d", second.ID, first.ID)
+	}
+	b.refused(t, "third", n)
+}
+
+func testOnceApart(t *testing.T, b *bench) {
+	n := once(sample("form", "amy", "x"), "amy")
+	b.create(t, n)
+	for _, change := range []func(*store.New){
+		func(n *store.New) { n.FormID = "other" },
+		func(n *store.New) { n.FormID = "Form" },
+		func(n *store.New) { n.PageID = 2 },
+	} {
+		elsewhere := n
+		change(&elsewhere)
+		b.create(t, elsewhere)
+		b.refused(t, "second there", elsewhere)
+	}
+}
+
+func testOnceLegacy(t *testing.T, b *bench) {
+	legacy := []record{b.create(t, sample("form", "amy", "x")), b.create(t, sample("form", "amy", "y"))}
+	limited := once(sample("form", "amy", "z"), "amy")
+	b.refused(t, "with two from before", limited)
+	b.delete(t, legacy[0].key())
+	b.refused(t, "with one from before", limited)
+	b.delete(t, legacy[1].key())
+	b.create(t, limited)
+
+	// When the limit is taken away again, the user may go on.
+	b.create(t, sample("form", "amy", "free"))
+	same(t, "stored", len(b.all(t, "form")), 2)
+}
+
+func testOnceAnonymous(t *testing.T, b *bench) {
+	b.create(t, sample("form", "", "from before"))
+	b.create(t, once(sample("form", "", "x"), "key1"))
+	b.create(t, once(sample("form", "", "x"), "key2"))
+	b.refused(t, "same key", once(sample("form", "", "x"), "key1"))
+	b.create(t, sample("form", "", "without a limit"))
+	same(t, "stored", len(b.all(t, "form")), 4)
+}
+
+func testOnceBytes(t *testing.T, b *bench) {
+	for _, key := range texts {
+		b.create(t, once(sample("form", "", key), key))
+	}
+	for _, key := range texts {
+		b.refused(t, key, once(sample("form", "", key), key))
+	}
+}
+
+func testOnceKept(t *testing.T, b *bench) {
+	n := once(sample("form", "", "x"), "key")
+	r := b.create(t, n)
+	if _, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	b.refused(t, "after an update", n)
+	b.reopen(t)
+	b.refused(t, "after a restart", n)
+	b.delete(t, r.key())
+	b.create(t, n)
+}

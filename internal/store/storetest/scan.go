@@ -1,0 +1,215 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+var scanTests = []test{
+	{"every query selects what it says", testQueries},
+	{"a form without submissions", testScanEmpty},
+	{"many rows", testScanMany},
+	{"large rows", testScanLarge},
+	{"rows without entries", testScanBare},
+	{"an error of visit ends it", testVisitError},
+	{"visit may call the store", testVisitCalls},
+	{"more scans in visit than an engine has connections", testScansParked},
+}
+
+// testQueries compares every combination of the query's members with the same
+// choice made by hand.
+func testQueries(t *testing.T, b *bench) {
+	var stored []record
+	for i := range 30 {
+		b.create(t, sample("other", "amy", "x"))
+		r := b.create(t, sample("form", []string{"amy", "bob", "", "Amy"}[i%4], fmt.Sprint(i)))
+		stored = append(stored, r)
+	}
+	b.delete(t, stored[7].key())
+	stored = slices.Delete(stored, 7, 8)
+
+	amy, bob, nobody := "amy", "bob", "nobody"
+	for _, user := range []*string{nil, &amy, &bob, &nobody} {
+		for _, descending := range []bool{false, true} {
+			for _, after := range []int64{0, stored[0].ID, stored[6].ID, stored[6].ID + 2, stored[20].ID, stored[28].ID, 1 << 52} {
+				for _, limit := range []int{0, 1, 3, 29, 100} {
+					q := store.Query{PageID: 1, FormID: "form", Username: user, Descending: descending, After: after, Limit: limit}
+					same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
+				}
+			}
+		}
+	}
+	// An anonymous submission is nobody's, not that of a user without a name.
+	unnamed := ""
+	same(t, "of the user without a name", len(b.scan(t, store.Query{PageID: 1, FormID: "form", Username: &unnamed})), 0)
+}
+
+// choose is what a scan does, of records in ascending order.
+func choose(stored []record, q store.Query) []record {
+	var chosen []record
+	ordered := slices.Clone(stored)
+	if q.Descending {
+		slices.Reverse(ordered)
+	}
+	for _, r := range ordered {
+		beyond := q.After == 0 || (r.ID > q.After && !q.Descending) || (r.ID < q.After && q.Descending)
+		mine := q.Username == nil || (r.Username == *q.Username && r.Username != "")
+		room := q.Limit == 0 || len(chosen) < q.Limit
+		if r.PageID == q.PageID && r.FormID == q.FormID && beyond && mine && room {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
+}
+
+func testScanEmpty(t *testing.T, b *bench) {
+	b.create(t, sample("form", "amy", "x"))
+	for _, q := range []store.Query{
+		{PageID: 1, FormID: "none"}, {PageID: 2, FormID: "form"}, {PageID: 1, FormID: "none", Descending: true, Limit: 3},
+	} {
+		same(t, fmt.Sprintf("%+v", q), len(b.scan(t, q)), 0)
+	}
+}
+
+// fill stores count submissions of one value of size bytes each, and returns
+// them in ascending order. Many at a time, because each is made durable.
+func (b *bench) fill(t *testing.T, formID string, count, size int) []record {
+	t.Helper()
+	const atATime = 50
+	stored := make([]record, count)
+	value := strings.Repeat("x", size)
+	for from := 0; from < count; from += atATime {
+		noErrors(t, "create", parallel(min(atATime, count-from), func(i int) error {
+			sub, err := b.Create(ctx, sample(formID, "amy", value))
+			if err == nil {
+				stored[from+i] = decode(t, sub)
+			}
+			return err
+		}))
+	}
+	slices.SortFunc(stored, func(a, b record) int { return int(a.ID - b.ID) })
+	return stored
+}
+
+// testScanMany reads more than any engine will at once, with limits around the
+// places where it may have to go on.
+func testScanMany(t *testing.T, b *bench) {
+	stored := b.fill(t, "form", 3000, 100)
+	for _, descending := range []bool{false, true} {
+		for _, limit := range []int{0, 1000, 1001, 2999, 3000} {
+			q := store.Query{PageID: 1, FormID: "form", Descending: descending, Limit: limit}
+			same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
+		}
+	}
+}
+
+func testScanLarge(t *testing.T, b *bench) {
+	stored := b.fill(t, "form", 5, 300<<10)
+	stored = append(stored, b.fill(t, "form", 3, 10)...)
+	stored = append(stored, b.fill(t, "form", 2, 300<<10)...)
+	amy := "amy"
+	for _, q := range []store.Query{
+		{PageID: 1, FormID: "form"},
+		{PageID: 1, FormID: "form", Descending: true},
+		{PageID: 1, FormID: "form", Username: &amy, Limit: 6},
+	} {
+		same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
+	}
+}
+
+func testScanBare(t *testing.T, b *bench) {
+	var stored []record
+	for range 20 {
+		stored = append(stored, b.create(t, sample("form", "")))
+	}
+	same(t, "rows", b.all(t, "form"), stored)
+}
+
+func testVisitError(t *testing.T, b *bench) {
+	stored := b.fill(t, "form", 10, 10)
+	enough := errors.New("enough")
+	for stop := 1; stop <= len(stored); stop++ {
+		var ids []int64
+		err := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
+			ids = append(ids, sub.ID)
+			if len(ids) == stop {
+				return enough
+			}
+			return nil
+		})
+		if err != enough { //nolint:errorlint // as it is, not wrapped
+			t.Errorf("scan: %v, want %v itself", err, enough)
+		}
+		same(t, "visited", len(ids), stop)
+	}
+	same(t, "a scan after those", b.all(t, "form"), stored)
+}
+
+// testVisitCalls calls every method from within visit, in more scans at a time
+// than an engine keeps connections for.
+func testVisitCalls(t *testing.T, b *bench) {
+	stored := b.fill(t, "form", 4, 10)
+	finishes(t, "scans whose visits call the store", func() {
+		noErrors(t, "scan", parallel(20, func(int) error {
+			return b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
+				return b.callAll(t, decode(t, sub).key())
+			})
+		}))
+	})
+	same(t, "left of what the visits stored", len(b.all(t, "other")), 0)
+	same(t, "rows", len(b.all(t, "form")), len(stored))
+}
+
+func (b *bench) callAll(t *testing.T, key store.Key) error {
+	if _, err := b.Get(ctx, key); err != nil {
+		return err
+	}
+	made, err := b.Create(ctx, sample("other", "bob", "x"))
+	if err != nil {
+		return err
+	}
+	if _, err := b.Update(ctx, key, set(t, "seen", "yes")); err != nil {
+		return err
+	}
+	if err := b.Scan(ctx, store.Query{PageID: 1, FormID: "form", Limit: 2}, func(forms.Submission) error { return nil }); err != nil {
+		return err
+	}
+	return errors.Join(b.Ping(ctx), b.Delete(ctx, store.Key{PageID: 1, FormID: "other", ID: made.ID}))
+}
+
+// testScansParked is a crowd of slow clients: nobody may have to wait for them.
+func testScansParked(t *testing.T, b *bench) {
+	stored := b.fill(t, "form", 3, 300<<10) // each more than is read at once
+	const clients = 40
+	parked, leave := make(chan struct{}, clients), make(chan struct{})
+	visited := make([]int, clients)
+	scans := make(chan []error, 1)
+	go func() {
+		scans <- parallel(clients, func(i int) error {
+			return b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error {
+				if visited[i]++; visited[i] == 1 {
+					parked <- struct{}{}
+					<-leave
+				}
+				return nil
+			})
+		})
+	}()
+	finishes(t, "reads and writes while all scans are in visit", func() {
+		for range clients {
+			<-parked
+		}
+		noErrors(t, "call", parallel(clients, func(i int) error { return b.callAll(t, stored[i%3].key()) }))
+	})
+	close(leave)
+	noErrors(t, "scan", <-scans)
+	for i, n := range visited {
+		same(t, fmt.Sprintf("rows of scan %d", i), n, len(stored))
+	}
+}

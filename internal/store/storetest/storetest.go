@@ -1,0 +1,223 @@
+// Package storetest holds every engine to the store's contract. There are no
+// opt-outs: what one engine may leave out, no caller can rely on.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Opener opens the database that dir names. The same dir, after Close, is the
+// same database again; a new dir is an empty one.
+type Opener func(t *testing.T, dir string) store.Store
+
+// Run runs the whole suite. Each part has a database of its own.
+func Run(t *testing.T, open func(t *testing.T, dir string) store.Store) {
+	parts := []struct {
+		name  string
+		tests []test
+	}{
+		{"submissions", submissionTests},
+		{"values", valueTests},
+		{"update", updateTests},
+		{"once", onceTests},
+		{"scan", scanTests},
+		{"scan while others write", scanConcurrencyTests},
+		{"concurrency", concurrencyTests},
+		{"lifecycle", lifecycleTests},
+		{"model", modelTests},
+	}
+	for _, part := range parts {
+		t.Run(part.name, func(t *testing.T) {
+			for _, test := range part.tests {
+				t.Run(test.name, func(t *testing.T) { test.run(t, newBench(t, open)) })
+			}
+		})
+	}
+}
+
+type test struct {
+	name string
+	run  func(t *testing.T, b *bench)
+}
+
+// bench is one database under test.
+type bench struct {
+	store.Store
+	dir  string
+	open Opener
+}
+
+var ctx = context.Background()
+
+func newBench(t *testing.T, open Opener) *bench {
+	t.Helper()
+	b := &bench{dir: t.TempDir(), open: open}
+	b.Store = open(t, b.dir)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return b
+}
+
+// reopen closes the database and opens it again.
+func (b *bench) reopen(t *testing.T) {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+	b.Store = b.open(t, b.dir)
+}
+
+// record is a submission with its entries decoded, and thereby copied.
+type record struct {
+	ID, PageID       int64
+	FormID, Username string
+	Created          time.Time
+	Entries          []forms.Entry
+}
+
+func (r record) key() store.Key { return store.Key{PageID: r.PageID, FormID: r.FormID, ID: r.ID} }
+
+func decode(t rapid.TB, sub forms.Submission) record {
+	t.Helper()
+	entries, err := sub.Entries.Decode()
+	if err != nil {
+		t.Fatalf("submission %d: %v", sub.ID, err)
+	}
+	return record{
+		ID: sub.ID, PageID: sub.PageID, FormID: sub.FormID, Username: sub.Username, Created: sub.Created, Entries: entries,
+	}
+}
+
+// created is a moment that survives storage unchanged.
+var created = time.Date(2024, 2, 29, 12, 30, 45, 678e6, time.UTC)
+
+// sample is a submission with one entry per value, of the fields f0, f1, ….
+func sample(formID, username string, values ...string) store.New {
+	n := store.New{PageID: 1, FormID: formID, Username: username, Created: created}
+	for i, v := range values {
+		n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprintf("f%d", i), Value: v})
+	}
+	return n
+}
+
+func once(n store.New, key string) store.New {
+	n.Once = key
+	return n
+}
+
+func (b *bench) create(t rapid.TB, n store.New) record {
+	t.Helper()
+	sub, err := b.Create(ctx, n)
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	return decode(t, sub)
+}
+
+func (b *bench) get(t rapid.TB, key store.Key) record {
+	t.Helper()
+	sub, err := b.Get(ctx, key)
+	if err != nil {
+		t.Fatalf("get %+v: %v", key, err)
+	}
+	return decode(t, sub)
+}
+
+func (b *bench) delete(t rapid.TB, key store.Key) {
+	t.Helper()
+	if err := b.Delete(ctx, key); err != nil {
+		t.Fatalf("delete %+v: %v", key, err)
+	}
+}
+
+func (b *bench) scan(t rapid.TB, q store.Query) []record {
+	t.Helper()
+	var records []record
+	err := b.Scan(ctx, q, func(sub forms.Submission) error {
+		records = append(records, decode(t, sub))
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("scan %+v: %v", q, err)
+	}
+	return records
+}
+
+// all lists form formID of page 1, where most tests work.
+func (b *bench) all(t rapid.TB, formID string) []record {
+	t.Helper()
+	return b.scan(t, store.Query{PageID: 1, FormID: formID})
+}
+
+func same(t rapid.TB, what string, got, want any) {
+	t.Helper()
+	if reflect.DeepEqual(got, want) { // cmp is for telling the difference: it takes its time
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// parallel calls fn with 0 to n-1 at the same time and returns the errors in that order.
+func parallel(n int, fn func(i int) error) []error {
+	errs := make([]error, n)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			errs[i] = fn(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+	return errs
+}
+
+func noErrors(t rapid.TB, what string, errs []error) {
+	t.Helper()
+	for i, err := range errs {
+		if err != nil {
+			t.Fatalf("%s, number %d: %v", what, i, err)
+		}
+	}
+}
+
+// patience is for what must not take for ever; nothing waits this long when it works.
+const patience = 30 * time.Second
+
+// await fails the test, instead of leaving it hanging, when done stays open.
+func await(t *testing.T, what string, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatalf("%s: still waiting after %v", what, patience)
+	}
+}
+
+// finishes fails the test when fn hangs.
+func finishes(t *testing.T, what string, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	await(t, what, done)
+}

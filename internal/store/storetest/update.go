@@ -1,0 +1,160 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+var updateTests = []test{
+	{"merge sees what is stored", testMergeSees},
+	{"entries keep their ids, new ones get new ids", testMergeIDs},
+	{"merge may take everything away", testMergeToNothing},
+	{"what merge returns stays the caller's", testMergeResultKept},
+	{"an error of merge changes nothing", testMergeError},
+	{"a panic in merge ends only its own update", testMergePanic},
+	{"missing: merge is not asked", testUpdateMissing},
+}
+
+// set returns a merge that gives a field a value, and leaves the others alone.
+func set(t rapid.TB, fieldID, value string) func(forms.Submission) ([]forms.Entry, error) {
+	return func(sub forms.Submission) ([]forms.Entry, error) {
+		entries, err := sub.Entries.Decode()
+		if err != nil {
+			t.Errorf("merge: %v", err)
+			return nil, err
+		}
+		for i := range entries {
+			if entries[i].FieldID == fieldID {
+				entries[i].Value = value
+				return entries, nil
+			}
+		}
+		return append(entries, forms.Entry{FieldID: fieldID, Value: value}), nil
+	}
+}
+
+func testMergeSees(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy", "x", "y"))
+	var seen forms.Submission
+	_, err := b.Update(ctx, r.key(), func(sub forms.Submission) ([]forms.Entry, error) {
+		seen = sub
+		seen.Entries = slices.Clone(sub.Entries)
+		return r.Entries, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "seen", decode(t, seen), r)
+	same(t, "unchanged", b.get(t, r.key()), r)
+}
+
+func testMergeIDs(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy", "x", "y", "z"))
+	other := b.create(t, sample("form", "bob", "x"))
+	sub, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) {
+		return []forms.Entry{
+			{FieldID: "new", Value: "1"},
+			{ID: r.Entries[2].ID, FieldID: "f2", Value: "Z"},
+			r.Entries[0],
+			{FieldID: "newer", Value: "2"},
+		}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := decode(t, sub)
+	a, z := got.Entries[0].ID, got.Entries[3].ID
+	if last := other.Entries[0].ID; a <= last || z <= a {
+		t.Errorf("new entries have ids %d and %d, after %d", a, z, last)
+	}
+	want := r // page, form, user and time stay those of the creation
+	want.Entries = []forms.Entry{
+		{ID: a, FieldID: "new", Value: "1"},
+		{ID: r.Entries[2].ID, FieldID: "f2", Value: "Z"},
+		r.Entries[0],
+		{ID: z, FieldID: "newer", Value: "2"},
+	}
+	same(t, "updated", got, want)
+	same(t, "found", b.get(t, r.key()), want)
+	same(t, "listed", b.all(t, "form"), []record{want, other})
+	b.reopen(t)
+	same(t, "found again", b.get(t, r.key()), want)
+	if next := b.create(t, sample("form", "amy", "x")); next.Entries[0].ID <= z {
+		t.Errorf("entry id %d after %d", next.Entries[0].ID, z)
+	}
+}
+
+func testMergeToNothing(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy", "x"))
+	sub, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Entries = nil
+	same(t, "updated", decode(t, sub), r)
+	same(t, "found", b.get(t, r.key()), r)
+}
+
+func testMergeResultKept(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy"))
+	entries := []forms.Entry{{FieldID: "new"}}
+	// An id written into the caller's slice would look like a stored one to
+	// the next merge, and be there twice.
+	for range 2 {
+		if _, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) { return entries, nil }); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "the slice that merge returned", entries, []forms.Entry{{FieldID: "new"}})
+	}
+}
+
+func testMergeError(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy", "x"))
+	refusal := errors.New("refused")
+	_, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) {
+		return []forms.Entry{{FieldID: "new"}}, refusal
+	})
+	if err != refusal { //nolint:errorlint // as it is, not wrapped
+		t.Errorf("update: %v, want %v itself", err, refusal)
+	}
+	same(t, "found", b.get(t, r.key()), r)
+}
+
+func testMergePanic(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy", "x"))
+	finishes(t, "an update that panics, and one after it", func() {
+		_, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) { panic("at the disco") })
+		if err == nil {
+			t.Error("update: no error")
+		}
+		same(t, "found", b.get(t, r.key()), r)
+		if _, err := b.Update(ctx, r.key(), set(t, "f0", "y")); err != nil {
+			t.Errorf("next update: %v", err)
+		}
+	})
+	same(t, "found", b.get(t, r.key()).Entries, []forms.Entry{{ID: 1, FieldID: "f0", Value: "y"}})
+}
+
+func testUpdateMissing(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy", "x"))
+	gone := b.create(t, sample("form", "amy", "x"))
+	b.delete(t, gone.key())
+	for _, key := range []store.Key{
+		gone.key(), {PageID: 2, FormID: "form", ID: r.ID}, {PageID: 1, FormID: "Form", ID: r.ID}, {PageID: 1, FormID: "form", ID: 99},
+	} {
+		_, err := b.Update(ctx, key, func(forms.Submission) ([]forms.Entry, error) {
+			t.Errorf("merge was called for %+v", key)
+			return nil, nil
+		})
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("update %+v: %v, want %v", key, err, store.ErrNotFound)
+		}
+	}
+	same(t, "what is left", b.all(t, "form"), []record{r})
+}
