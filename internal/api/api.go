@@ -120,20 +120,43 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 			}
 		})
 		if compress {
-			gzhttp.GzipHandler(inner)(w, r)
+			compressed(inner).ServeHTTP(w, r)
 			return
 		}
 		inner(w, r)
 	})
 }
 
+// compressed offers gzip and nothing else: every client knows it, and an
+// encoder of it is small.
+var compressed = func() func(http.Handler) http.HandlerFunc {
+	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return wrap
+}()
+
 // noEndpoint answers what no endpoint takes.
 func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
+	a.hush(w, c)
 	if h, pattern := a.paths.Handler(c.Request); pattern != "" && c.URL.Path == path.Clean(c.URL.Path) {
 		h.ServeHTTP(w, c.Request)
 		return nil
 	}
 	return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
+}
+
+// hush looks for an anonymous form in a path that no endpoint takes. A slip
+// when submitting, a slash too many say, must not tell the access log who is
+// about to send an anonymous submission.
+func (a *API) hush(w http.ResponseWriter, c *call) {
+	parts := strings.Split(strings.TrimPrefix(path.Clean(c.URL.Path), Prefix+"/"), "/")
+	if len(parts) >= 4 && parts[0] == "page" && parts[2] == "form" {
+		c.SetPathValue("pageId", parts[1])
+		c.SetPathValue("formId", parts[3])
+		_, _ = a.form(w, c) // the answer is the same whether there is one or not
+	}
 }
 
 // allow answers 405.

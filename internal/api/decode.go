@@ -21,14 +21,18 @@ import (
 // is wrong with a single field is noted in its answer, so that all faults are
 // told at once; the error is for what is wrong with the body as a whole.
 type decoder struct {
-	read       func(d *body) ([]forms.Answer, error)
-	fieldDepth int // how deep in the body the field ids stand
+	read   func(d *body) ([]forms.Answer, error)
+	within []string               // where in the body the field ids stand
+	ignore func(name string) bool // what stands there and is no field id
 }
 
 var (
-	nested = decoder{read: decodeNested, fieldDepth: 2}
-	flat   = decoder{read: decodeFlat, fieldDepth: 1}
+	nested = decoder{read: decodeNested, within: []string{"fields"}, ignore: func(string) bool { return false }}
+	flat   = decoder{read: decodeFlat, ignore: isMetadata}
 )
+
+// isMetadata tells the keys of the flat model that are no field ids.
+func isMetadata(name string) bool { return strings.HasPrefix(name, "_") || name == "id" }
 
 // body is a request body under decoding. The JSON decoder refuses duplicate
 // names, invalid UTF-8 and lone surrogates by itself.
@@ -75,7 +79,7 @@ func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer,
 }
 
 func checkMediaType(h http.Header) error {
-	if e := h.Get("Content-Encoding"); e != "" && e != "identity" {
+	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return &statusError{http.StatusUnsupportedMediaType, "A body must not be compressed: send it without Content-Encoding."}
 	}
 	contentType := h.Get("Content-Type")
@@ -102,7 +106,7 @@ func (a *API) readError(err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &statusError{http.StatusRequestTimeout, "The body did not arrive in time."}
 	default:
-		return &statusError{http.StatusBadRequest, "The body did not arrive in full."}
+		return &forms.Invalid{Errors: []string{"the body did not arrive in full"}}
 	}
 }
 
@@ -131,17 +135,27 @@ func (d decoder) explain(err error) error {
 	}
 	duplicate := errors.Is(syntax.Err, jsontext.ErrDuplicateName)
 	reason := strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")
-	path := slices.Collect(syntax.JSONPointer.Tokens())
+	field, below, ok := d.fieldAt(slices.Collect(syntax.JSONPointer.Tokens()))
 	switch {
-	case duplicate && len(path) == d.fieldDepth:
-		return &forms.Invalid{Fields: map[string]string{path[d.fieldDepth-1]: "is there twice"}}
-	case len(path) >= d.fieldDepth && (duplicate || strings.HasPrefix(reason, "invalid ")):
-		return &forms.Invalid{Fields: map[string]string{path[d.fieldDepth-1]: "is not valid JSON: " + reason}}
+	case ok && duplicate && !below:
+		return &forms.Invalid{Fields: map[string]string{field: "is there twice"}}
+	case ok && !errors.Is(syntax.Err, io.ErrUnexpectedEOF):
+		return &forms.Invalid{Fields: map[string]string{field: "is not valid JSON: " + reason}}
 	default:
 		return &forms.Invalid{Errors: []string{
 			fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset),
 		}}
 	}
+}
+
+// fieldAt tells which field a place in the body belongs to, and whether it
+// lies within the field's value.
+func (d decoder) fieldAt(path []string) (field string, below, ok bool) {
+	n := len(d.within)
+	if len(path) <= n || !slices.Equal(path[:n], d.within) || d.ignore(path[n]) {
+		return "", false, false
+	}
+	return path[n], len(path) > n+1, true
 }
 
 // object reads an object, calling member for each name; member must consume
@@ -164,6 +178,16 @@ func (d *body) object(member func(name string) error) (ok bool, err error) {
 	}
 	_, err = d.json.ReadToken()
 	return true, err
+}
+
+// mustObject is object where anything else is a fault of the body as a whole.
+// What stands there instead is not looked into: its places are no fields'.
+func (d *body) mustObject(message string, member func(name string) error) error {
+	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+		return &forms.Invalid{Errors: []string{message}}
+	}
+	_, err := d.object(member)
+	return err
 }
 
 // text reads a string. ok is false, and the value consumed, when it is none.
@@ -211,8 +235,8 @@ func (d *body) value(a *forms.Answer) error {
 // over, so that what was read can be sent back.
 func decodeFlat(d *body) ([]forms.Answer, error) {
 	var answers []forms.Answer
-	ok, err := d.object(func(name string) error {
-		if strings.HasPrefix(name, "_") || name == "id" {
+	err := d.mustObject("the body must be a JSON object of field ids and values", func(name string) error {
+		if isMetadata(name) {
 			return d.json.SkipValue()
 		}
 		answer := forms.Answer{FieldID: name}
@@ -220,9 +244,6 @@ func decodeFlat(d *body) ([]forms.Answer, error) {
 		answers = append(answers, answer)
 		return err
 	})
-	if err == nil && !ok {
-		err = &forms.Invalid{Errors: []string{"the body must be a JSON object of field ids and values"}}
-	}
 	return answers, err
 }
 
@@ -232,19 +253,15 @@ func decodeNested(d *body) ([]forms.Answer, error) {
 	var answers []forms.Answer
 	var invalid forms.Invalid
 	found := false
-	ok, err := d.object(func(name string) error {
+	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name string) error {
 		switch name {
 		case "fields":
 			found = true
-			ok, err := d.object(func(id string) error {
+			return d.mustObject(`"fields" must be a JSON object`, func(id string) error {
 				answer, err := d.entry(id)
 				answers = append(answers, answer)
 				return err
 			})
-			if err == nil && !ok {
-				invalid.AddError(`"fields" must be a JSON object`)
-			}
-			return err
 		case "id", "username", "timestamp", "pageId", "formId":
 			return d.json.SkipValue()
 		default:
@@ -252,12 +269,10 @@ func decodeNested(d *body) ([]forms.Answer, error) {
 			return d.json.SkipValue()
 		}
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !ok:
-		invalid.AddError(`the body must be a JSON object with the member "fields"`)
-	case !found:
+	}
+	if !found {
 		invalid.AddError(`the member "fields" is missing`)
 	}
 	return answers, invalid.Err()

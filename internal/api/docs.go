@@ -2,11 +2,12 @@ package api
 
 import (
 	_ "embed"
+	"io/fs"
 	"net/http"
 	"strings"
 
-	"github.com/klauspost/compress/gzhttp"
 	"github.com/swaggest/swgui"
+	"github.com/swaggest/swgui/v5/static"
 	"github.com/swaggest/swgui/v5emb"
 )
 
@@ -32,13 +33,13 @@ func (a *API) Handler() http.Handler {
 		ShowTopBar: false,
 		SettingsUI: map[string]string{"validatorUrl": "null", "tryItOutEnabled": "true"},
 	})("Formulary", openAPIPath, docsPath)
-	document := gzhttp.GzipHandler(http.HandlerFunc(serveOpenAPI))
+	document := compressed(http.HandlerFunc(serveOpenAPI))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := r.URL.Path
 		switch {
 		case p == openAPIPath:
 			readOnly(document, w, r)
-		case p == docsPath || strings.HasPrefix(p, docsPath+"/"):
+		case p == docsPath || isAsset(p):
 			w.Header().Set("Content-Security-Policy", docsPolicy)
 			readOnly(docs, w, r)
 		case p == "/rest" || strings.HasPrefix(p, "/rest/") || strings.HasPrefix(p, "//"):
@@ -47,6 +48,18 @@ func (a *API) Handler() http.Handler {
 			writeProblem(w, http.StatusNotFound, "There is nothing at this path. The documentation is at /docs.")
 		}
 	})
+}
+
+// isAsset reports whether the path is that of a file of the documentation's
+// page; the server of these files has an answer of its own to any other.
+func isAsset(p string) bool {
+	name, ok := strings.CutPrefix(p, docsPath+"/")
+	return ok && (name == "" || isFile(static.FS, name) || isFile(static.FS, name+".gz"))
+}
+
+func isFile(files fs.FS, name string) bool {
+	info, err := fs.Stat(files, name)
+	return err == nil && !info.IsDir()
 }
 
 func readOnly(h http.Handler, w http.ResponseWriter, r *http.Request) {

@@ -80,11 +80,8 @@ func appendPadded(dst []byte, n, width int) []byte {
 // where there is no answer, then what is stored of fields that have left the
 // page.
 func flatAppender(form *forms.Form) appender {
-	keys := make([]string, len(form.Fields)) // as JSON strings, the way entries hold them
-	for i := range form.Fields {
-		keys[i] = string(appendString(nil, form.Fields[i].ID))
-	}
-	var values [][]byte // by rank; kept between rows
+	fields := form.Fields
+	values := make([][]byte, len(fields)) // by rank; kept between rows
 	return func(dst []byte, s forms.Submission) ([]byte, error) {
 		dst = append(dst, `{"_id":"`...)
 		dst = strconv.AppendInt(dst, s.ID, 10)
@@ -93,45 +90,45 @@ func flatAppender(form *forms.Form) appender {
 		dst = append(dst, `","_username":`...)
 		dst = appendString(dst, s.Username)
 
-		values = append(values[:0], make([][]byte, len(keys))...)
+		clear(values)
 		next := 0
 		scan := s.Entries.Scan()
 		var gone []byte
 		for scan.Next() {
-			rank := rankOf(keys, scan.FieldID, next)
+			rank := rankOf(fields, scan.FieldID, next)
 			if rank < 0 {
-				gone = appendMember(gone, scan.FieldID, scan.Value)
+				gone = append(append(append(append(gone, ','), scan.FieldID...), ':'), scan.Value...)
 				continue
 			}
 			values[rank], next = scan.Value, rank+1
 		}
-		for rank, key := range keys {
-			value := values[rank]
-			if value == nil {
-				value = emptyString
+		for rank := range fields {
+			dst = appendString(append(dst, ','), fields[rank].ID)
+			dst = append(dst, ':')
+			if values[rank] == nil {
+				dst = append(dst, `""`...)
+			} else {
+				dst = append(dst, values[rank]...)
 			}
-			dst = appendMember(dst, key, value)
 		}
 		return append(append(dst, gone...), '}'), scan.Err()
 	}
 }
 
-var emptyString = []byte(`""`)
-
-// rankOf finds a key. Entries are stored in rank order, so the guess is nearly
-// always right.
-func rankOf(keys []string, key []byte, guess int) int {
-	if guess < len(keys) && keys[guess] == string(key) {
+// rankOf finds the field of a key, which is a JSON string; ids of fields are
+// made of characters that JSON does not escape. Entries are stored in rank
+// order, so the guess is nearly always right.
+func rankOf(fields []forms.Field, key []byte, guess int) int {
+	id := key[1 : len(key)-1]
+	if guess < len(fields) && fields[guess].ID == string(id) {
 		return guess
 	}
-	return slices.IndexFunc(keys, func(k string) bool { return k == string(key) })
-}
-
-func appendMember[K string | []byte](dst []byte, key K, value []byte) []byte {
-	dst = append(dst, ',')
-	dst = append(dst, key...)
-	dst = append(dst, ':')
-	return append(dst, value...)
+	for rank := range fields {
+		if fields[rank].ID == string(id) {
+			return rank
+		}
+	}
+	return -1
 }
 
 func appendForm(dst []byte, f *forms.Form) []byte {

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
@@ -88,11 +89,11 @@ func listOptions(rawQuery string) (service.ListOptions, error) {
 		invalid.AddError("the query of the URL can't be read: use %-escapes for special characters")
 	}
 	if v := query.Get("limit"); query.Has("limit") {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 1 || n > maxLimit {
+		n, ok := parseID(v)
+		if !ok || n > maxLimit {
 			invalid.AddError(fmt.Sprintf("limit must be a number from 1 to %d", maxLimit))
 		}
-		opts.Limit = n
+		opts.Limit = int(n)
 	}
 	if v := query.Get("after"); query.Has("after") {
 		id, ok := parseID(v)
@@ -108,6 +109,10 @@ func listOptions(rawQuery string) (service.ListOptions, error) {
 		invalid.AddError("order must be asc or desc")
 	}
 	if v := query.Get("username"); query.Has("username") {
+		// Not every engine can be asked for what it could never hold.
+		if !utf8.ValidString(v) || strings.Contains(v, "\x00") {
+			invalid.AddError("username must be text in UTF-8")
+		}
 		opts.Username = &v
 	}
 	return opts, invalid.Err()

@@ -118,10 +118,12 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 		values := make([]string, len(form.Fields))
 		for _, a := range answers {
 			field, rank := form.Field(a.FieldID)
-			if a.problem(field) != "" {
-				return // refused for its shape, hidden or not
+			if a.broken() != "" {
+				return // refused, hidden or not
 			}
-			values[rank] = a.text()
+			if a.misfit(field) == "" {
+				values[rank] = a.text()
+			}
 		}
 		shown := form.Visible(values)
 		visible := slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool {

@@ -40,17 +40,21 @@ func (a Answer) text() string {
 	return a.Value
 }
 
-// problem tells what is wrong with the answer's shape for field f, or "".
-func (a Answer) problem(f *Field) string {
+// broken tells what is wrong with the answer whatever field it is for, or "".
+func (a Answer) broken() string {
+	if a.Problem == "" && !storable(a.text()) {
+		return "must be valid text without NUL characters"
+	}
+	return a.Problem
+}
+
+// misfit tells what keeps the answer from being a value of field f, or "".
+func (a Answer) misfit(f *Field) string {
 	switch {
-	case a.Problem != "":
-		return a.Problem
 	case a.IsList && !f.MultiValue():
 		return "must be a single text, not a list"
 	case a.IsList && slices.ContainsFunc(a.List, func(s string) bool { return strings.Contains(s, Separator) }):
 		return `must not contain ";" within a value of the list`
-	case !storable(a.text()):
-		return "must be valid text without NUL characters"
 	default:
 		return ""
 	}
@@ -61,11 +65,13 @@ type draft struct {
 	form    *Form
 	values  []string // merged: stored, overlaid with sent
 	sent    []bool
+	misfit  []string // what keeps the sent answer from being a value
 	invalid Invalid
 }
 
 func (f *Form) newDraft() *draft {
-	return &draft{form: f, values: make([]string, len(f.Fields)), sent: make([]bool, len(f.Fields))}
+	n := len(f.Fields)
+	return &draft{form: f, values: make([]string, n), sent: make([]bool, n), misfit: make([]string, n)}
 }
 
 // take lays the answers over the draft. unknown decides what to say of an
@@ -79,11 +85,25 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 			}
 			continue
 		}
-		if msg := a.problem(field); msg != "" {
+		if msg := a.broken(); msg != "" {
 			d.invalid.Add(a.FieldID, msg)
 			continue
 		}
-		d.values[rank], d.sent[rank] = a.text(), true
+		if d.misfit[rank] = a.misfit(field); d.misfit[rank] == "" {
+			d.values[rank], d.sent[rank] = a.text(), true
+		}
+	}
+}
+
+// check looks at the value of a field that shows.
+func (d *draft) check(rank int) {
+	field := &d.form.Fields[rank]
+	msg := d.misfit[rank]
+	if msg == "" {
+		msg = field.check(d.values[rank])
+	}
+	if msg != "" {
+		d.invalid.Add(field.ID, msg)
 	}
 }
 
@@ -99,9 +119,7 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, error) {
 		if !shown {
 			continue
 		}
-		if msg := field.check(d.values[rank]); msg != "" {
-			d.invalid.Add(field.ID, msg)
-		}
+		d.check(rank)
 		if d.sent[rank] {
 			entries = append(entries, Entry{FieldID: field.ID, Value: d.values[rank]})
 		}
@@ -135,12 +153,9 @@ func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
 	})
 	shown := f.Visible(d.values)
 	for rank := range f.Fields {
-		field := &f.Fields[rank]
-		revealed := shown[rank] && !shownBefore[rank]
-		if (shown[rank] && d.sent[rank]) || revealed {
-			if msg := field.check(d.values[rank]); msg != "" {
-				d.invalid.Add(field.ID, msg)
-			}
+		touched := d.sent[rank] || d.misfit[rank] != "" || !shownBefore[rank]
+		if shown[rank] && touched {
+			d.check(rank)
 		}
 	}
 	if err := d.invalid.Err(); err != nil {

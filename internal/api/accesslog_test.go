@@ -1,0 +1,127 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// notes is a ResponseWriter that takes the notes of the access log.
+type notes struct {
+	*httptest.ResponseRecorder
+	users     []string
+	anonymous bool
+}
+
+func (n *notes) SetUser(name string) { n.users = append(n.users, name) }
+
+func (n *notes) Anonymous() { n.anonymous = true }
+
+// wrapper hides everything but what http.ResponseController knows how to find.
+type wrapper struct{ http.ResponseWriter }
+
+func (w wrapper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// note sends a request past the network and returns what was noted.
+func (e *env) note(t testing.TB, r request) *notes {
+	t.Helper()
+	n := &notes{ResponseRecorder: httptest.NewRecorder()}
+	e.api.Handler().ServeHTTP(wrapper{wrapper{n}}, e.newRequest(t, r))
+	return n
+}
+
+func TestUserIsNotedForTheAccessLog(t *testing.T) {
+	e := newEnv(t, house())
+	for _, r := range []request{
+		{user: "alice", method: "GET", path: allPath},
+		{user: "alice", method: "GET", path: allPath + "/submission", header: http.Header{"Accept-Encoding": {"gzip"}}},
+		{user: "alice", method: "POST", path: allPath + "/submission", body: "bad"},
+		{user: "alice", method: "GET", path: "/rest/nothing"},
+		{user: "alice", method: "PATCH", path: allPath},
+	} {
+		n := e.note(t, r)
+		if len(n.users) != 1 || n.users[0] != "alice" || n.anonymous {
+			t.Errorf("%s %s: users %q, anonymous %t", r.method, r.path, n.users, n.anonymous)
+		}
+	}
+	for _, r := range []request{
+		{method: "GET", path: allPath}, {method: "GET", path: allPath, header: basic("alice:wrong")}, {method: "GET", path: "/docs"},
+	} {
+		if n := e.note(t, r); len(n.users) != 0 {
+			t.Errorf("%s %s: noted %q of somebody who did not prove it", r.method, r.path, n.users)
+		}
+	}
+}
+
+// Whatever is sent to an anonymous form, its sender leaves no trace.
+func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
+	e := newEnv(t, house(), func(o *Options) { o.MaxBody = 500 })
+	path, _ := e.create(t, "bob", ballotPath, nestedBody("vote", "yes"))
+	post := func(body string) request {
+		return request{method: "POST", path: ballotPath + "/submission", body: body}
+	}
+	requests := []request{
+		{method: "GET", path: ballotPath},
+		{method: "HEAD", path: ballotPath},
+		{method: "GET", path: ballotPath + "/submission"},
+		{method: "HEAD", path: ballotPath + "/submission"},
+		{method: "GET", path: ballotPath + "/submission", header: http.Header{"Accept-Encoding": {"gzip"}}},
+		{method: "GET", path: ballotPath + "/submission?limit=x"},
+		{method: "GET", path: ballotPath + "/result"},
+		{method: "GET", path: path},
+		{method: "GET", path: path + "0"},
+		{method: "GET", path: path + "x"},
+		{method: "GET", path: result(path)},
+		{method: "POST", path: path, body: nestedBody("vote", "no")},
+		{method: "PUT", path: result(path), body: `{"vote":"no"}`},
+		{method: "PUT", path: result(path), body: `{"vote":"maybe"}`},
+		{method: "DELETE", path: result(path)},
+		post(nestedBody("vote", "yes")), post(nestedBody("vote", "yes")), // the second is once too often
+		post(nestedBody("vote", "maybe")), post("bad"), post(""), post(strings.Repeat(" ", 501)),
+		{method: "POST", path: ballotPath + "/submission", body: "{}", header: http.Header{"Content-Type": {"text/plain"}}},
+		// Slips on the way to it.
+		{method: "POST", path: ballotPath + "/submission/", body: nestedBody("vote", "yes")},
+		{method: "POST", path: ballotPath, body: nestedBody("vote", "yes")},
+		{method: "PATCH", path: path, body: "{}"},
+		{method: "POST", path: ballotPath + "//submission", body: "{}"},
+		{method: "POST", path: ballotPath + "/result", body: "{}"},
+		{method: "POST", path: ballotPath + "/./submission", body: "{}"},
+		{method: "POST", path: ballotPath + "/submit", body: "{}"},
+	}
+	for _, r := range requests {
+		r.user = "alice"
+		if n := e.note(t, r); !n.anonymous {
+			t.Errorf("%s %s %s: answered %d, and not noted as anonymous", r.method, r.path, r.body, n.Code)
+		}
+	}
+}
+
+func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
+	e := newEnv(t, house())
+	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
+	for _, fault := range []error{errors.New("unforeseen"), nil} {
+		e.store.failWith(func(context.Context, string) error { return fault })
+		for _, r := range []request{
+			{method: "GET", path: ballotPath + "/submission"},
+			{method: "GET", path: path},
+			{method: "GET", path: ballotPath + "/result?username=alice"},
+			{method: "POST", path: ballotPath + "/submission", body: nestedBody("vote", "yes")},
+			{method: "POST", path: path, body: nestedBody("vote", "no")},
+			{method: "PUT", path: result(path), body: `{"vote":"no"}`},
+			{method: "DELETE", path: result(path)},
+		} {
+			r.user = "alice"
+			e.do(t, r)
+		}
+	}
+	log := e.logs.String()
+	if !strings.Contains(log, "unforeseen") {
+		t.Error("the faults were not logged at all")
+	}
+	if strings.Contains(log, "alice") {
+		t.Errorf("the log names her:\n%s", log)
+	}
+}

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+// sink is a ResponseWriter that keeps nothing.
+type sink struct {
+	header http.Header
+	bytes  int64
+	status int
+}
+
+func (s *sink) Header() http.Header { return s.header }
+
+func (s *sink) WriteHeader(status int) { s.status = status }
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.bytes += int64(len(p))
+	return len(p), nil
+}
+
+// serve measures a request past the network.
+func serve(b *testing.B, e *env, path string) {
+	b.Helper()
+	handler := e.api.Handler()
+	req := e.newRequest(b, request{user: "alice", method: http.MethodGet, path: path})
+	b.ReportAllocs()
+	for b.Loop() {
+		w := &sink{header: http.Header{}}
+		handler.ServeHTTP(w, req)
+		if w.status != 0 && w.status != http.StatusOK {
+			b.Fatalf("status %d", w.status)
+		}
+		b.SetBytes(w.bytes)
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	e := newEnv(b, house())
+	path, _ := e.create(b, "alice", allPath, nestedBody("name", "Ann", "note", "some words", "size", "M"))
+	b.Run("submission", func(b *testing.B) { serve(b, e, path) })
+	b.Run("result", func(b *testing.B) { serve(b, e, result(path)) })
+}
+
+func BenchmarkList(b *testing.B) {
+	e := newEnv(b, house())
+	for i := range 1000 {
+		e.create(b, "alice", allPath, nestedBody("name", fmt.Sprint(i), "note", "some words", "size", "M"))
+	}
+	b.Run("submissions", func(b *testing.B) { serve(b, e, allPath+"/submission") })
+	b.Run("results", func(b *testing.B) { serve(b, e, allPath+"/result") })
+}

@@ -1,0 +1,280 @@
+package api
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// fault says what a bad body must be answered with: faults of the named
+// fields, or general errors, one of which has the text in it.
+type fault struct {
+	name, body string
+	fields     []string // exactly these
+	general    string   // part of the one general error; "" for none
+}
+
+// validationResult is the interface's, read without leniency.
+type validationResult struct {
+	Valid       *bool             `json:"valid"`
+	FieldErrors map[string]string `json:"fieldErrors"`
+	Errors      []string          `json:"errors"`
+}
+
+// reject sends a request that must fail validation as the fault says, and
+// change nothing.
+func (e *env) reject(t *testing.T, r request, f fault) {
+	t.Helper()
+	before := e.dump(t)
+	r.user, r.body = "alice", f.body
+	a := e.expect(t, http.StatusBadRequest, r)
+	var got validationResult
+	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
+		t.Fatal(err)
+	}
+	if names := members(t, a.body); !slices.Equal(names, []string{"valid", "fieldErrors", "errors"}) || *got.Valid {
+		t.Errorf("%s is no validation result", clip(a.body))
+	}
+	if fields := slices.Sorted(maps.Keys(got.FieldErrors)); !slices.Equal(fields, slices.Sorted(slices.Values(f.fields))) {
+		t.Errorf("%s %s: fields at fault are %q, want %q (%s)", r.method, clip(f.body), fields, f.fields, clip(a.body))
+	}
+	for id, message := range got.FieldErrors {
+		if message == "" {
+			t.Errorf("no message for %q", id)
+		}
+	}
+	if got.Errors == nil || (len(got.Errors) > 0) != (f.general != "") || !strings.Contains(strings.Join(got.Errors, "\n"), f.general) {
+		t.Errorf("%s %s: general errors %q, want %q in them", r.method, clip(f.body), got.Errors, f.general)
+	}
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}
+
+// notJSON is wrong in both models.
+var notJSON = []fault{
+	{name: "empty", body: "", general: "empty"},
+	{name: "white space", body: " \r\n\t", general: "empty"},
+	{name: "not JSON", body: "x=1", general: "not valid JSON"},
+	{name: "single quotes", body: `{'a':1}`, general: "not valid JSON"},
+	{name: "truncated", body: `{"fields":{"name":{"fieldId":"name","value":"An`, general: "not valid JSON"},
+	{name: "only opened", body: `{`, general: "not valid JSON"},
+	{name: "array", body: `[{"fields":{}}]`, general: "must be a JSON object"},
+	{name: "string", body: `"fields"`, general: "must be a JSON object"},
+	{name: "number", body: `1`, general: "must be a JSON object"},
+	{name: "null", body: `null`, general: "must be a JSON object"},
+	{name: "true", body: `true`, general: "must be a JSON object"},
+	{name: "byte order mark", body: "\ufeff{}", general: "not valid JSON"},
+	{name: "UTF-16", body: "{\x00\"\x00}\x00", general: "not valid JSON"},
+	{name: "invalid UTF-8 in a key", body: "{\"\xff\":1}", general: "not valid JSON"},
+	{name: "lone surrogate in a key", body: `{"\udc00x":1}`, general: "not valid JSON"},
+	{name: "cut character after a surrogate", body: `{"\ud800aaaaaéééé":1}`, general: "not valid JSON"},
+	{name: "comment", body: `{/* */}`, general: "not valid JSON"},
+	{name: "trailing comma", body: `{"id":1,}`, general: "not valid JSON"},
+	{name: "deep array", body: strings.Repeat("[", 100_000), general: "must be a JSON object"},
+	{name: "duplicate in an array", body: `[{"name":1,"name":2}]`, general: "must be a JSON object"},
+	{name: "only closed", body: `}`, general: "must be a JSON object"},
+	{name: "deep object", body: `{"id":` + strings.Repeat(`{"a":`, 100_000), general: "not valid JSON"},
+	{name: "duplicate in an ignored member", body: `{"id":{"x":1,"x":2}}`, general: "not valid JSON"},
+	{name: "duplicate ignored member", body: `{"id":1,"id":2}`, general: "not valid JSON"},
+}
+
+// entry puts the text after the name of a field in the nested model.
+func entry(text string) string { return `{"fields":{"name":` + text + `}}` }
+
+func value(text string) string { return entry(`{"fieldId":"name","value":` + text + `}`) }
+
+var nestedFaults = []fault{
+	{name: "no fields", body: `{}`, general: `"fields" is missing`},
+	{name: "fields null", body: `{"fields":null}`, general: `"fields" must be a JSON object`},
+	{name: "fields array", body: `{"fields":[]}`, general: `"fields" must be a JSON object`},
+	{name: "fields array with a duplicate", body: `{"fields":[{"name":1,"name":2}]}`, general: `"fields" must be a JSON object`},
+	{name: "fields string", body: `{"fields":"x"}`, general: `"fields" must be a JSON object`},
+	{name: "Fields", body: `{"Fields":{}}`, general: `write "fields"`},
+	{name: "both cases", body: `{"fields":{},"FIELDS":{}}`, general: `write "fields"`},
+	{name: "unknown member", body: `{"fields":{},"extra":1}`, general: `unknown member "extra"`},
+	{name: "fields twice", body: `{"fields":{},"fields":{}}`, general: "duplicate"},
+	{name: "trailing data", body: nestedBody("name", "x") + "x", general: "not valid JSON"},
+	{name: "second value", body: nestedBody("name", "x") + "{}", general: "more after"},
+	{name: "deep in an ignored member", body: `{"timestamp":` + deep + `,"fields":{}}`, general: "not valid JSON"},
+	{name: "duplicate in an ignored member", body: `{"formId":{"name":1,"name":2},"fields":{}}`, general: "duplicate"},
+	{name: "invalid UTF-8 in an ignored member", body: "{\"formId\":[{\"name\":\"\xff\"}],\"fields\":{}}", general: "invalid UTF-8"},
+
+	{name: "field twice", body: `{"fields":{"name":{"fieldId":"name","value":"a"},"name":{"fieldId":"name","value":"b"}}}`, fields: []string{"name"}},
+	{name: "value twice", body: entry(`{"fieldId":"name","value":"a","value":"b"}`), fields: []string{"name"}},
+	{name: "duplicate in an entry's id", body: entry(`{"id":{"a":1,"a":2},"fieldId":"name","value":"b"}`), fields: []string{"name"}},
+	{name: "deep value", body: value(deep), fields: []string{"name"}},
+	{name: "entry is a string", body: entry(`"Ann"`), fields: []string{"name"}},
+	{name: "entry is null", body: entry(`null`), fields: []string{"name"}},
+	{name: "entry is an array", body: entry(`["name","Ann"]`), fields: []string{"name"}},
+	{name: "entry is empty", body: entry(`{}`), fields: []string{"name"}},
+	{name: "no fieldId", body: entry(`{"value":"Ann"}`), fields: []string{"name"}},
+	{name: "no value", body: entry(`{"fieldId":"name"}`), fields: []string{"name"}},
+	{name: "Value", body: entry(`{"fieldId":"name","Value":"Ann"}`), fields: []string{"name"}},
+	{name: "both cases of value", body: entry(`{"fieldId":"name","value":"Ann","VALUE":"Ann"}`), fields: []string{"name"}},
+	{name: "FIELDID", body: entry(`{"FIELDID":"name","value":"Ann"}`), fields: []string{"name"}},
+	{name: "unknown member of an entry", body: entry(`{"fieldId":"name","value":"Ann","label":"x"}`), fields: []string{"name"}},
+	{name: "other fieldId", body: entry(`{"fieldId":"note","value":"Ann"}`), fields: []string{"name"}},
+	{name: "fieldId of another type", body: entry(`{"fieldId":1,"value":"Ann"}`), fields: []string{"name"}},
+	{name: "fieldId in other case", body: entry(`{"fieldId":"Name","value":"Ann"}`), fields: []string{"name"}},
+	{name: "value number", body: value(`5`), fields: []string{"name"}},
+	{name: "value bool", body: value(`true`), fields: []string{"name"}},
+	{name: "value null", body: value(`null`), fields: []string{"name"}},
+	{name: "value object", body: value(`{"value":"Ann"}`), fields: []string{"name"}},
+	{name: "array for a single value", body: value(`["Ann"]`), fields: []string{"name"}},
+	{name: "empty array for a single value", body: value(`[]`), fields: []string{"name"}},
+	{name: "invalid UTF-8", body: value("\"\xc3\x28\""), fields: []string{"name"}},
+	{name: "overlong UTF-8", body: value("\"\xc0\xaf\""), fields: []string{"name"}},
+	{name: "surrogate in UTF-8", body: value("\"\xed\xa0\x80\""), fields: []string{"name"}},
+	{name: "lone high surrogate", body: value(`"\ud800"`), fields: []string{"name"}},
+	{name: "lone low surrogate", body: value(`"\udc00"`), fields: []string{"name"}},
+	{name: "surrogates the wrong way round", body: value(`"\udc00\ud800"`), fields: []string{"name"}},
+	{name: "raw control character", body: value("\"a\nb\""), fields: []string{"name"}},
+	{name: "NUL", body: value(`"a\u0000b"`), fields: []string{"name"}},
+	{name: "NUL in a key", body: `{"fields":{"na\u0000me":{"fieldId":"na\u0000me","value":"x"},"name":{"fieldId":"name","value":"x"}}}`, fields: []string{"na\x00me"}},
+	{name: "bad escape", body: value(`"\x41"`), fields: []string{"name"}},
+	{name: "unquoted", body: value(`Ann`), fields: []string{"name"}},
+	{name: "unknown field", body: nestedBody("name", "Ann", "nope", "x"), fields: []string{"nope"}},
+	{name: "field id in other case", body: nestedBody("name", "Ann", "NOTE", "x"), fields: []string{"NOTE"}},
+	{name: "metadata among the fields", body: nestedBody("name", "Ann", "_id", "1", "id", "1"), fields: []string{"_id", "id"}},
+	{name: "many at once", body: `{"fields":{"name":{"fieldId":"name","value":1},"note":{"value":"x"},"nope":{"fieldId":"nope","value":"x"},` +
+		`"size":{"fieldId":"size","value":"XXL"},"extras":{"fieldId":"extras","value":["a",1]}}}`, fields: []string{"name", "note", "nope", "size", "extras"}},
+}
+
+var deep = strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+
+func TestBadBodiesOfTheNestedModel(t *testing.T) {
+	e := newEnv(t, house())
+	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
+	for _, f := range slices.Concat(notJSON, nestedFaults) {
+		t.Run(f.name, func(t *testing.T) {
+			e.reject(t, request{method: "POST", path: allPath + "/submission"}, f)
+			e.reject(t, request{method: "POST", path: path}, f)
+		})
+	}
+}
+
+var flatFaults = []fault{
+	{name: "trailing data", body: `{"note":"x"}]`, general: "not valid JSON"},
+	{name: "second value", body: `{"note":"x"} null`, general: "more after"},
+	{name: "metadata twice", body: `{"_id":"1","_id":"1"}`, general: "duplicate"},
+	{name: "duplicate in metadata", body: `{"_x":{"note":1,"note":2}}`, general: "duplicate"},
+	{name: "deep metadata", body: `{"_x":` + deep + `}`, general: "not valid JSON"},
+	{name: "key twice", body: `{"note":"a","note":"a"}`, fields: []string{"note"}},
+	{name: "deep value", body: `{"note":` + deep + `}`, fields: []string{"note"}},
+	{name: "number", body: `{"note":1}`, fields: []string{"note"}},
+	{name: "bool", body: `{"note":false}`, fields: []string{"note"}},
+	{name: "null", body: `{"note":null}`, fields: []string{"note"}},
+	{name: "object", body: `{"note":{"fieldId":"note","value":"x"}}`, fields: []string{"note"}},
+	{name: "duplicate in an object", body: `{"note":{"a":1,"a":2}}`, fields: []string{"note"}},
+	{name: "array for a single value", body: `{"note":["x"]}`, fields: []string{"note"}},
+	{name: "array of numbers", body: `{"extras":["a",1]}`, fields: []string{"extras"}},
+	{name: "array of nulls", body: `{"extras":[null]}`, fields: []string{"extras"}},
+	{name: "array of arrays", body: `{"extras":[["a"]]}`, fields: []string{"extras"}},
+	{name: "separator within a value", body: `{"extras":["a;b"]}`, fields: []string{"extras"}},
+	{name: "part that is no option", body: `{"extras":"a;z"}`, fields: []string{"extras"}},
+	{name: "empty part", body: `{"extras":"a;;b"}`, fields: []string{"extras"}},
+	{name: "invalid UTF-8", body: "{\"note\":\"\xff\"}", fields: []string{"note"}},
+	{name: "lone surrogate", body: `{"note":"\ud800"}`, fields: []string{"note"}},
+	{name: "lone surrogate in an array", body: `{"extras":["a","\ud800"]}`, fields: []string{"extras"}},
+	{name: "NUL", body: `{"note":"\u0000"}`, fields: []string{"note"}},
+	{name: "NUL in an array", body: `{"extras":["\u0000"]}`, fields: []string{"extras"}},
+	{name: "unknown field", body: `{"nope":"x","note":"x"}`, fields: []string{"nope"}},
+	{name: "empty key", body: `{"":"x"}`, fields: []string{""}},
+	{name: "field id in other case", body: `{"Note":"x"}`, fields: []string{"Note"}},
+	{name: "ID", body: `{"ID":"1"}`, fields: []string{"ID"}},
+	{name: "nested model", body: nestedBody("note", "x"), fields: []string{"fields"}},
+	{name: "all at once", body: `{"name":"","size":"XXL","day":"2023-02-29","count":"1,5","word":"a1","mail":"x","nope":""}`, fields: []string{"name", "size", "day", "count", "word", "mail", "nope"}},
+}
+
+func TestBadBodiesOfTheFlatModel(t *testing.T) {
+	e := newEnv(t, house())
+	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
+	for _, f := range slices.Concat(notJSON, flatFaults) {
+		t.Run(f.name, func(t *testing.T) {
+			e.reject(t, request{method: "PUT", path: result(path)}, f)
+		})
+	}
+}
+
+// A body full of fields that the form does not have is refused as any other,
+// and in reasonable time.
+func TestManyUnknownFields(t *testing.T) {
+	e := newEnv(t, house())
+	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
+	b := []byte(`{`)
+	var ids []string
+	for i := range 20_000 {
+		ids = append(ids, fmt.Sprintf("f%d", i))
+		b = fmt.Appendf(b, `"f%d":"",`, i)
+	}
+	e.reject(t, request{method: "PUT", path: result(path)}, fault{body: string(b) + `"note":"x"}`, fields: ids})
+}
+
+// A body that breaks off is a bad body, too, if somebody still listens.
+func TestBodyThatDoesNotArriveInFull(t *testing.T) {
+	e := newEnv(t, house())
+	before := e.dump(t)
+	bodies := map[string]string{
+		"short":       "Content-Length: 1000\r\n\r\n{\"fields\":{",
+		"bad chunk":   "Transfer-Encoding: chunked\r\n\r\nZZ\r\n",
+		"short chunk": "Transfer-Encoding: chunked\r\n\r\n40\r\n{\"fields\":{",
+	}
+	for name, rest := range bodies {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := e.newRequest(t, request{user: "alice", method: "POST", path: allPath + "/submission"})
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s",
+			req.URL.Path, req.Header.Get("Authorization"), rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), req)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		a := answer{resp.StatusCode, resp.Header, readAll(t, resp.Body)}
+		checkContract(t, req, a)
+		if a.status != http.StatusBadRequest || !strings.Contains(a.body, "in full") {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+		_ = conn.Close()
+	}
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}
+
+// tardy is a body whose rest does not come before the server's patience ends.
+type tardy struct{ io.Reader }
+
+func (tardy) Close() error { return nil }
+
+func TestBodyThatDoesNotArriveInTime(t *testing.T) {
+	e := newEnv(t, house())
+	req := e.newRequest(t, request{user: "alice", method: "POST", path: allPath + "/submission"})
+	req.Body = tardy{io.MultiReader(strings.NewReader(`{"fields":`), iotest.ErrReader(os.ErrDeadlineExceeded))}
+	req.ContentLength = -1
+	w := httptest.NewRecorder()
+	e.api.Handler().ServeHTTP(w, req)
+	a := answer{w.Code, w.Header(), w.Body.String()}
+	checkContract(t, req, a)
+	if a.status != http.StatusRequestTimeout {
+		t.Errorf("status %d, want 408", a.status)
+	}
+}

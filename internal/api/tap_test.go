@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// tap is the real store with a place to make it fail: before is asked ahead of
+// every operation, and row after each row of a scan, counted from 1.
+type tap struct {
+	store.Store
+	before atomic.Pointer[func(ctx context.Context, operation string) error]
+	row    atomic.Pointer[func(n int) error]
+}
+
+func (s *tap) failWith(f func(ctx context.Context, operation string) error) { s.before.Store(&f) }
+
+func (s *tap) failAtRow(f func(n int) error) { s.row.Store(&f) }
+
+func (s *tap) ask(ctx context.Context, operation string) error {
+	if f := s.before.Load(); f != nil {
+		return (*f)(ctx, operation)
+	}
+	return nil
+}
+
+func (s *tap) Create(ctx context.Context, n store.New) (forms.Submission, error) {
+	if err := s.ask(ctx, "create"); err != nil {
+		return forms.Submission{}, err
+	}
+	return s.Store.Create(ctx, n)
+}
+
+func (s *tap) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
+	if err := s.ask(ctx, "get"); err != nil {
+		return forms.Submission{}, err
+	}
+	return s.Store.Get(ctx, key)
+}
+
+func (s *tap) Update(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
+	if err := s.ask(ctx, "update"); err != nil {
+		return forms.Submission{}, err
+	}
+	return s.Store.Update(ctx, key, merge)
+}
+
+func (s *tap) Delete(ctx context.Context, key store.Key) error {
+	if err := s.ask(ctx, "delete"); err != nil {
+		return err
+	}
+	return s.Store.Delete(ctx, key)
+}
+
+func (s *tap) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
+	if err := s.ask(ctx, "scan"); err != nil {
+		return err
+	}
+	n := 0
+	return s.Store.Scan(ctx, q, func(sub forms.Submission) error {
+		if err := visit(sub); err != nil {
+			return err
+		}
+		n++
+		if f := s.row.Load(); f != nil {
+			return (*f)(n)
+		}
+		return nil
+	})
+}
