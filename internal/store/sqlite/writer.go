@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -42,7 +43,8 @@ type writer struct {
 	stopped  chan struct{}
 	mu       sync.RWMutex // guards closed, and sends to queue against its close
 	closed   bool
-	seq      sequences // as of the last commit
+	seq      sequences // the last ids given, as of the last commit
+	reserved sequences // the last ids that may be given, as they are stored
 	walPages int
 	// checkpointAt is the length of the WAL at which to try next. It moves on
 	// with each try: while somebody keeps the WAL from starting over, a try
@@ -50,8 +52,17 @@ type writer struct {
 	checkpointAt int
 }
 
-// sequences are the last ids given.
+// sequences is a submission id and an entry id.
 type sequences struct{ submission, entry int64 }
+
+// reserve is how many ids are reserved at a time. The reservation is stored
+// before any of them is given, so that a crash leaves a gap and never gives an
+// id twice; a store that is closed gives the rest back.
+var reserve = sequences{submission: 1 << 10, entry: 1 << 14}
+
+func (s sequences) within(limit sequences) bool {
+	return s.submission <= limit.submission && s.entry <= limit.entry
+}
 
 // operation is one write. run is called within a transaction; the operation's
 // outcome is sent to done after the commit.
@@ -74,9 +85,10 @@ func newWriter(conn *sqlite3.Conn, readers *readers) (*writer, error) {
 		queue: make(chan *operation, maxBatch), stopped: make(chan struct{}),
 		checkpointAt: checkpointPages,
 	}
-	if w.seq, err = stmts.readSequences(); err != nil {
+	if w.reserved, err = stmts.readSequences(); err != nil {
 		return nil, errors.Join(err, stmts.close())
 	}
+	w.seq = w.reserved
 	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		if pages < w.walPages { // it started over
 			w.checkpointAt = checkpointPages
@@ -117,13 +129,21 @@ func (w *writer) close() error {
 	close(w.queue)
 	w.mu.Unlock()
 	<-w.stopped
-	return errors.Join(w.stmts.close(), w.conn.Close())
+	var err error
+	if w.reserved != w.seq {
+		err = classify(w.stmts.writeSequences(w.seq))
+	}
+	return errors.Join(err, w.stmts.close(), w.conn.Close())
 }
 
 func (w *writer) run() {
 	defer close(w.stopped)
 	batch := make([]*operation, 0, maxBatch)
 	for op := range w.queue {
+		// Let those who are ready to write queue up first. That is no waiting:
+		// with nobody there it returns at once. But without it a writer that
+		// never sleeps takes few at a time, and pays for a commit each time.
+		runtime.Gosched()
 		batch = w.fill(append(batch[:0], op))
 		for rest := batch; len(rest) > 0; {
 			n := w.commit(rest)
@@ -198,17 +218,24 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 		_ = w.stmts.rollback.Exec() // it may have happened already
 		return 0, classify(err)
 	}
-	w.seq = t.seq
 	return done, nil
 }
 
+// finish commits, with a new reservation of ids where the transaction has used
+// up the last.
 func (w *writer) finish(t *tx) error {
-	if t.seq != w.seq {
-		if err := w.stmts.writeSequences(t.seq); err != nil {
+	reserved := w.reserved
+	if !t.seq.within(reserved) {
+		reserved = sequences{submission: t.seq.submission + reserve.submission, entry: t.seq.entry + reserve.entry}
+		if err := w.stmts.writeSequences(reserved); err != nil {
 			return err
 		}
 	}
-	return w.stmts.commit.Exec()
+	if err := w.stmts.commit.Exec(); err != nil {
+		return err
+	}
+	w.seq, w.reserved = t.seq, reserved
+	return nil
 }
 
 // checkpoint moves the WAL into the database. It runs after the batch was

@@ -131,3 +131,16 @@ func TestPingWhileBusy(t *testing.T) {
 		t.Errorf("ping afterwards: %v", err)
 	}
 }
+
+// A store that is closed gives back the ids that it had reserved.
+func TestCloseLeavesNoGapOfIDs(t *testing.T) {
+	dir := t.TempDir()
+	for want := range int64(3) {
+		s := openStore(t, dir)
+		sub := mustCreate(t, s, sample("x"))
+		same(t, "id", sub.ID, want+1)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

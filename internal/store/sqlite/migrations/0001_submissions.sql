@@ -16,8 +16,8 @@ CREATE INDEX submissions_by_user ON submissions (page_id, form_id, username) WHE
 
 CREATE UNIQUE INDEX submissions_once ON submissions (page_id, form_id, once) WHERE once IS NOT NULL;
 
--- The last ids given. Kept apart from the rows, because a deleted row's id
--- must not come back.
+-- The last ids given, or reserved to be given. Kept apart from the rows,
+-- because a deleted row's id must not come back.
 CREATE TABLE sequences (
 	only_row   INTEGER PRIMARY KEY CHECK (only_row = 1),
 	submission INTEGER NOT NULL,
