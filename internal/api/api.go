@@ -114,17 +114,19 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 			return
 		}
 		reportUser(w, who.Name)
-		inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if err := h(a, w, &call{Request: r, who: who}); err != nil {
-				a.fail(w, r, err)
-			}
-		})
+		c := &call{Request: r, who: who}
 		if compress {
-			compressed(inner).ServeHTTP(w, r)
+			compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { a.answer(h, w, c) }))(w, r)
 			return
 		}
-		inner(w, r)
+		a.answer(h, w, c)
 	})
+}
+
+func (a *API) answer(h handler, w http.ResponseWriter, c *call) {
+	if err := h(a, w, c); err != nil {
+		a.fail(w, c.Request, err)
+	}
 }
 
 // compressed offers gzip and nothing else: every client knows it, and an

@@ -18,7 +18,7 @@ func (a *API) listForms(w http.ResponseWriter, c *call) error {
 		}
 		body = appendForm(body, f)
 	}
-	writeBody(w, http.StatusOK, jsonType, append(body, ']'))
+	writeBody(w, http.StatusOK, jsonTypes, append(body, ']'))
 	return nil
 }
 
@@ -27,6 +27,6 @@ func (a *API) getForm(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	writeBody(w, http.StatusOK, jsonType, appendForm(nil, access.Form))
+	writeBody(w, http.StatusOK, jsonTypes, appendForm(nil, access.Form))
 	return nil
 }

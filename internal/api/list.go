@@ -21,8 +21,8 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, app
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", jsonType)
-	w.Header().Set("Cache-Control", "no-store")
+	w.Header()["Content-Type"] = jsonTypes
+	w.Header()["Cache-Control"] = noStore
 	if c.Method == http.MethodHead {
 		return nil
 	}

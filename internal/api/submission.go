@@ -85,6 +85,6 @@ func writeOne(w http.ResponseWriter, status int, app appender, sub forms.Submiss
 	if *buf, err = app(*buf, sub); err != nil {
 		return err
 	}
-	writeBody(w, status, jsonType, *buf)
+	writeBody(w, status, jsonTypes, *buf)
 	return nil
 }
