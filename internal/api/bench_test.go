@@ -53,3 +53,21 @@ func BenchmarkList(b *testing.B) {
 	b.Run("submissions", func(b *testing.B) { serve(b, e, allPath+"/submission") })
 	b.Run("results", func(b *testing.B) { serve(b, e, allPath+"/result") })
 }
+
+// BenchmarkCreate has many callers at once, as the writer is made for.
+func BenchmarkCreate(b *testing.B) {
+	e := newEnv(b, house())
+	handler := e.api.Handler()
+	body := nestedBody("name", "Ann", "note", "some words", "size", "M")
+	b.ReportAllocs()
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			w := &sink{header: http.Header{}}
+			handler.ServeHTTP(w, e.newRequest(b, request{user: "alice", method: http.MethodPost, path: allPath + "/submission", body: body}))
+			if w.status != http.StatusCreated {
+				b.Errorf("status %d", w.status)
+			}
+		}
+	})
+}

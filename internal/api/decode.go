@@ -39,9 +39,13 @@ func isMetadata(name string) bool { return strings.HasPrefix(name, "_") || name 
 type body struct {
 	buf  bytes.Buffer
 	json jsontext.Decoder
+	name []byte // room for a name with escapes in it
 }
 
 var bodies = sync.Pool{New: func() any { return new(body) }}
+
+// usualFields is room for the answers to most forms.
+const usualFields = 8
 
 // keepBody is the size from which on a body's buffer is not kept for reuse.
 const keepBody = 64 << 10
@@ -158,9 +162,10 @@ func (d decoder) fieldAt(path []string) (field string, below, ok bool) {
 	return path[n], len(path) > n+1, true
 }
 
-// object reads an object, calling member for each name; member must consume
-// the value. ok is false, and the value consumed, when it is no object.
-func (d *body) object(member func(name string) error) (ok bool, err error) {
+// object reads an object, calling member for each name, which holds until the
+// next read; member must consume the value. ok is false, and the value
+// consumed, when it is no object.
+func (d *body) object(member func(name []byte) error) (ok bool, err error) {
 	if d.json.PeekKind() != '{' {
 		return false, d.json.SkipValue()
 	}
@@ -168,11 +173,15 @@ func (d *body) object(member func(name string) error) (ok bool, err error) {
 		return false, err
 	}
 	for d.json.PeekKind() != '}' {
-		name, err := d.json.ReadToken()
+		raw, err := d.json.ReadValue()
 		if err != nil {
 			return false, err
 		}
-		if err := member(name.String()); err != nil {
+		name, err := d.unquote(raw)
+		if err != nil {
+			return false, err
+		}
+		if err := member(name); err != nil {
 			return false, err
 		}
 	}
@@ -180,9 +189,19 @@ func (d *body) object(member func(name string) error) (ok bool, err error) {
 	return true, err
 }
 
+// unquote returns what a JSON string says. Most have no escapes: those are
+// not copied.
+func (d *body) unquote(raw jsontext.Value) (text []byte, err error) {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], nil
+	}
+	d.name, err = jsontext.AppendUnquote(d.name[:0], raw)
+	return d.name, err
+}
+
 // mustObject is object where anything else is a fault of the body as a whole.
 // What stands there instead is not looked into: its places are no fields'.
-func (d *body) mustObject(message string, member func(name string) error) error {
+func (d *body) mustObject(message string, member func(name []byte) error) error {
 	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		return &forms.Invalid{Errors: []string{message}}
 	}
@@ -200,6 +219,19 @@ func (d *body) text() (s string, ok bool, err error) {
 		return "", false, err
 	}
 	return tok.String(), true, nil
+}
+
+// says reads a value and tells whether it is the string s.
+func (d *body) says(s string) (bool, error) {
+	if d.json.PeekKind() != '"' {
+		return false, d.json.SkipValue()
+	}
+	raw, err := d.json.ReadValue()
+	if err != nil {
+		return false, err
+	}
+	text, err := d.unquote(raw)
+	return string(text) == s, err
 }
 
 // value reads a field's value into the answer: a string or a list of strings.
@@ -234,12 +266,13 @@ func (d *body) value(a *forms.Answer) error {
 // decodeFlat reads {<fieldId>: string or array of strings}. Metadata is passed
 // over, so that what was read can be sent back.
 func decodeFlat(d *body) ([]forms.Answer, error) {
-	var answers []forms.Answer
-	err := d.mustObject("the body must be a JSON object of field ids and values", func(name string) error {
-		if isMetadata(name) {
+	answers := make([]forms.Answer, 0, usualFields)
+	err := d.mustObject("the body must be a JSON object of field ids and values", func(name []byte) error {
+		id := string(name)
+		if isMetadata(id) {
 			return d.json.SkipValue()
 		}
-		answer := forms.Answer{FieldID: name}
+		answer := forms.Answer{FieldID: id}
 		err := d.value(&answer)
 		answers = append(answers, answer)
 		return err
@@ -250,22 +283,22 @@ func decodeFlat(d *body) ([]forms.Answer, error) {
 // decodeNested reads {fields: {<fieldId>: {fieldId, value}}}. Members that the
 // service sets itself are passed over, so that what was read can be sent back.
 func decodeNested(d *body) ([]forms.Answer, error) {
-	var answers []forms.Answer
+	answers := make([]forms.Answer, 0, usualFields)
 	var invalid forms.Invalid
 	found := false
-	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name string) error {
-		switch name {
+	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name []byte) error {
+		switch string(name) {
 		case "fields":
 			found = true
-			return d.mustObject(`"fields" must be a JSON object`, func(id string) error {
-				answer, err := d.entry(id)
+			return d.mustObject(`"fields" must be a JSON object`, func(id []byte) error {
+				answer, err := d.entry(string(id))
 				answers = append(answers, answer)
 				return err
 			})
 		case "id", "username", "timestamp", "pageId", "formId":
 			return d.json.SkipValue()
 		default:
-			invalid.AddError(unknownMember(name, "fields"))
+			invalid.AddError(unknownMember(string(name), "fields"))
 			return d.json.SkipValue()
 		}
 	})
@@ -282,12 +315,12 @@ func decodeNested(d *body) ([]forms.Answer, error) {
 func (d *body) entry(id string) (forms.Answer, error) {
 	answer := forms.Answer{FieldID: id}
 	hasID, hasValue := false, false
-	ok, err := d.object(func(name string) error {
-		switch name {
+	ok, err := d.object(func(name []byte) error {
+		switch string(name) {
 		case "fieldId":
 			hasID = true
-			inner, ok, err := d.text()
-			if !ok || inner != id {
+			same, err := d.says(id)
+			if !same {
 				answer.Problem = fmt.Sprintf("its fieldId must be %q, too", id)
 			}
 			return err
@@ -297,7 +330,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 		case "id":
 			return d.json.SkipValue()
 		default:
-			answer.Problem = unknownMember(name, "fieldId", "value")
+			answer.Problem = unknownMember(string(name), "fieldId", "value")
 			return d.json.SkipValue()
 		}
 	})

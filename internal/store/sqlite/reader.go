@@ -40,15 +40,9 @@ func (r *readers) with(ctx context.Context, fn func(*readStmts) error) error {
 	if err := ctx.Err(); err != nil { // select would choose at random
 		return err
 	}
-	var place *reader
-	select {
-	case p, ok := <-r.places:
-		if !ok {
-			return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
-		}
-		place = p
-	case <-ctx.Done():
-		return ctx.Err()
+	place, err := r.take(ctx)
+	if err != nil {
+		return err
 	}
 	defer func() { r.places <- place }()
 	if place.conn == nil {
@@ -57,6 +51,25 @@ func (r *readers) with(ctx context.Context, fn func(*readStmts) error) error {
 		}
 	}
 	return classify(fn(place.stmts))
+}
+
+// take waits for a place. Most often one is free, and then the context is not
+// asked for a channel that it would have to make first.
+func (r *readers) take(ctx context.Context) (place *reader, err error) {
+	var open bool
+	select {
+	case place, open = <-r.places:
+	default:
+		select {
+		case place, open = <-r.places:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if !open {
+		return nil, fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
+	}
+	return place, nil
 }
 
 func (p *reader) open(ctx context.Context, uri string) error {

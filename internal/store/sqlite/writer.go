@@ -140,11 +140,7 @@ func (w *writer) run() {
 	defer close(w.stopped)
 	batch := make([]*operation, 0, maxBatch)
 	for op := range w.queue {
-		// Let those who are ready to write queue up first. That is no waiting:
-		// with nobody there it returns at once. But without it a writer that
-		// never sleeps takes few at a time, and pays for a commit each time.
-		runtime.Gosched()
-		batch = w.fill(append(batch[:0], op))
+		batch = w.gather(append(batch[:0], op))
 		for rest := batch; len(rest) > 0; {
 			n := w.commit(rest)
 			for _, op := range rest[:n] {
@@ -156,7 +152,22 @@ func (w *writer) run() {
 	}
 }
 
-// fill takes what is queued, and never waits for more.
+// gather takes what is queued, and lets those who are ready to write queue up
+// first, as long as there are any. That is no waiting: with nobody there it
+// returns at once. But a writer that never sleeps would take few at a time,
+// and pay for a commit each time.
+func (w *writer) gather(batch []*operation) []*operation {
+	for {
+		before := len(batch)
+		runtime.Gosched()
+		batch = w.fill(batch)
+		if len(batch) == before || len(batch) == maxBatch {
+			return batch
+		}
+	}
+}
+
+// fill takes what is queued.
 func (w *writer) fill(batch []*operation) []*operation {
 	for len(batch) < maxBatch {
 		select {

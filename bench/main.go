@@ -1,0 +1,188 @@
+// Command bench measures Formulary: the real binary, in a process of its own,
+// over HTTP, beside something bare that does the least such work can take on
+// the same machine in the same minute. It writes RESULTS.md and fails when a
+// target is missed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// workDir lies beside the code and not in the system's temporary folder, which
+// may be in memory: there, getting a commit to the disk would cost nothing.
+const workDir = ".work"
+
+const resultsFile = "RESULTS.md"
+
+// warmUp comes before every measured interval and is not counted.
+const warmUp = 500 * time.Millisecond
+
+var errMissed = errors.New("a target was missed")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == bareCommand {
+		err = serveBare(ctx, os.Args[2:])
+	} else {
+		err = run(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has just been called
+	}
+}
+
+// bench is one run of the whole.
+type bench struct {
+	interval time.Duration // measured at a time
+	rounds   int
+	only     *regexp.Regexp
+	work     string // folder of this run
+	binary   string // the built formulary
+	site     site
+	results  results
+	full     string // data directory with a million submissions, once made
+}
+
+// measurements in the order they run. The last three share a database that
+// takes a while to fill, and the first of those wants it untouched.
+var measurements = []struct {
+	name string
+	run  func(*bench, context.Context) error
+}{
+	{"create-64", (*bench).createMany},
+	{"create-1", (*bench).createSerially},
+	{"update-64", (*bench).updateMany},
+	{"read-64", (*bench).readMany},
+	{"list", (*bench).list},
+	{"million-start", (*bench).millionStart},
+	{"million-create", (*bench).millionCreate},
+	{"million-slow-reader", (*bench).millionSlowReader},
+}
+
+func run(ctx context.Context) (err error) {
+	b, err := newBench()
+	if err != nil {
+		return err
+	}
+	if err := b.setUp(ctx); err != nil {
+		return errors.Join(err, b.tearDown())
+	}
+	defer func() { err = errors.Join(err, b.tearDown()) }()
+
+	partial := false
+	for _, m := range measurements {
+		if !b.only.MatchString(m.name) {
+			partial = true
+			continue
+		}
+		fmt.Println(m.name)
+		if err := m.run(b, ctx); err != nil {
+			return fmt.Errorf("measure %s: %w", m.name, err)
+		}
+	}
+	return b.report(ctx, partial)
+}
+
+func newBench() (*bench, error) {
+	seconds := flag.Float64("seconds", 3, "length of each measured interval")
+	rounds := flag.Int("rounds", 5, "rounds of which the median is taken")
+	only := flag.String("only", "", "regexp of the measurements to run; what is not all of them is printed, but not written to "+resultsFile)
+	flag.Usage = func() {
+		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "Run in the folder bench/ as: go run . [flags]")
+		flag.PrintDefaults()
+		for _, m := range measurements {
+			_, _ = fmt.Fprintln(flag.CommandLine.Output(), "    ", m.name)
+		}
+	}
+	flag.Parse()
+	re, err := regexp.Compile(*only)
+	if err != nil {
+		return nil, fmt.Errorf("flag -only: %w", err)
+	}
+	if *seconds <= 0 || *rounds < 1 || flag.NArg() > 0 {
+		return nil, errors.New("give a positive -seconds and -rounds, and no arguments")
+	}
+	if _, err := os.Stat(filepath.Join("..", "cmd", "formulary")); err != nil {
+		return nil, fmt.Errorf("run it in the folder bench/: %w", err)
+	}
+	return &bench{interval: time.Duration(*seconds * float64(time.Second)), rounds: *rounds, only: re}, nil
+}
+
+// setUp builds the binary and what it serves.
+func (b *bench) setUp(ctx context.Context) error {
+	if err := os.MkdirAll(workDir, 0o700); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(workDir, "run-")
+	if err != nil {
+		return err
+	}
+	if b.work, err = filepath.Abs(work); err != nil {
+		return err
+	}
+	if fs := filesystemOf(b.work); fs == "tmpfs" {
+		return errors.New("this folder is in memory (tmpfs): durable writes can't be measured here")
+	}
+	fmt.Println("building formulary")
+	b.binary = filepath.Join(b.work, "formulary")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.binary, "./cmd/formulary") //nolint:gosec // a path of our own
+	build.Dir = ".."
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build formulary: %w\n%s", err, out)
+	}
+	b.site, err = makeSite(ctx, b.work, b.binary)
+	return err
+}
+
+func (b *bench) tearDown() error {
+	if b.work == "" {
+		return nil
+	}
+	err := os.RemoveAll(b.work)
+	_ = os.Remove(workDir) // another run may still be in it
+	return err
+}
+
+func (b *bench) report(ctx context.Context, partial bool) error {
+	text := b.results.markdown(describeMachine(ctx, b.work), b.command())
+	fmt.Print("\n", text)
+	if !partial {
+		if err := os.WriteFile(resultsFile, []byte(text), 0o644); err != nil { //nolint:gosec // it is there to be read
+			return err
+		}
+	}
+	if missed := b.results.missed(); len(missed) > 0 {
+		return fmt.Errorf("%w: %s", errMissed, strings.Join(missed, "; "))
+	}
+	return nil
+}
+
+// command is what repeats the run.
+func (b *bench) command() string {
+	args := strings.Join(os.Args[1:], " ")
+	if args == "" {
+		return "make bench"
+	}
+	return "cd bench && go run . " + args
+}
+
+// progress says how a round went.
+func progress(round int, format string, args ...any) {
+	fmt.Printf("  round %d: %s\n", round+1, fmt.Sprintf(format, args...))
+}

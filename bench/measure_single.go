@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	manyConns  = 64
+	readIDs    = 10_000
+	durability = "every create on disk before its answer (WAL, `synchronous=FULL`)"
+	noWrites   = "reads only"
+)
+
+// pair is one round of two things measured one after the other.
+type pair struct{ ours, bare sample }
+
+// alternate measures a message on two servers in turns, so that whatever else
+// goes on in the machine meets both.
+func (b *bench) alternate(ctx context.Context, m message, ours, bare *process) ([]pair, error) {
+	var pairs []pair
+	for round := range b.rounds {
+		var p pair
+		var err error
+		if p.ours, err = measure(ctx, ours, m, manyConns, b.interval); err != nil {
+			return nil, err
+		}
+		if p.bare, err = measure(ctx, bare, m, manyConns, b.interval); err != nil {
+			return nil, err
+		}
+		progress(round, "%s, bare %s: %.2f; cpu %s, bare %s", rate(p.ours.perSecond), rate(p.bare.perSecond),
+			p.ours.perSecond/p.bare.perSecond, short(p.ours.cpu), short(p.bare.cpu))
+		pairs = append(pairs, p)
+	}
+	return pairs, nil
+}
+
+func (b *bench) createMany(ctx context.Context) (err error) {
+	server, err := b.startServer(ctx, b.dataDir("create-64"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	if err := logIn(ctx, server.addr); err != nil {
+		return err
+	}
+	idle, err := memory(server.pid(), "VmRSS")
+	if err != nil {
+		return err
+	}
+	bare, err := b.bareLike(ctx, server, createMessage())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bare.stop()) }()
+	pairs, err := b.alternate(ctx, createMessage(), server, bare)
+	if err != nil {
+		return err
+	}
+	after, err := memory(server.pid(), "VmRSS")
+	b.addPairs("creates, 64 connections, of bare POST", target{atLeast, 0.40}, pairs, durability)
+	b.addCPU("server CPU per create, of bare POST", target{atMost, 3}, pairs, durability)
+	b.results.add(figure{
+		name: "memory after the creates", durability: durability,
+		measured: fmt.Sprintf("RSS %s; %s before them", mebibytes(after), mebibytes(idle)),
+	})
+	return err
+}
+
+// bareLike starts a bare server that answers a message with as many bytes as
+// the real one does.
+func (b *bench) bareLike(ctx context.Context, server *process, m message) (*process, error) {
+	size, err := once(ctx, server.addr, m)
+	if err != nil {
+		return nil, err
+	}
+	return b.startBare(ctx, size, size)
+}
+
+func (b *bench) addPairs(name string, t target, pairs []pair, durable string) {
+	ratios := each(pairs, func(p pair) float64 { return p.ours.perSecond / p.bare.perSecond })
+	b.results.add(figure{
+		name: name, target: t, values: ratios, durability: durable,
+		measured: "ours " + describe(pairs, func(p pair) sample { return p.ours }) +
+			"; bare " + describe(pairs, func(p pair) sample { return p.bare }),
+	})
+}
+
+// describe gives the medians of one side.
+func describe(pairs []pair, side func(pair) sample) string {
+	return fmt.Sprintf("%s, p50 %s, p99 %s",
+		rate(median(each(pairs, func(p pair) float64 { return side(p).perSecond }))),
+		short(time.Duration(median(each(pairs, func(p pair) float64 { return float64(side(p).p50) })))),
+		short(time.Duration(median(each(pairs, func(p pair) float64 { return float64(side(p).p99) })))))
+}
+
+func (b *bench) addCPU(name string, t target, pairs []pair, durable string) {
+	of := func(value func(pair) time.Duration) string {
+		return short(time.Duration(median(each(pairs, func(p pair) float64 { return float64(value(p)) }))))
+	}
+	b.results.add(figure{
+		name: name, target: t, durability: durable,
+		values: each(pairs, func(p pair) float64 { return float64(p.ours.cpu) / float64(p.bare.cpu) }),
+		measured: fmt.Sprintf("ours %s, bare %s; the generator took %s",
+			of(func(p pair) time.Duration { return p.ours.cpu }),
+			of(func(p pair) time.Duration { return p.bare.cpu }),
+			of(func(p pair) time.Duration { return p.ours.ownCPU })),
+	})
+}
+
+func (b *bench) createSerially(ctx context.Context) (err error) {
+	server, err := b.startServer(ctx, b.dataDir("create-1"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	raw, err := openInserter(ctx, b.dataDir("raw.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, raw.close()) }()
+	var pairs []pair
+	for round := range b.rounds {
+		ours, err := measure(ctx, server, createMessage(), 1, b.interval)
+		if err != nil {
+			return err
+		}
+		inserts, err := raw.measure(ctx, b.interval)
+		if err != nil {
+			return err
+		}
+		progress(round, "%s, raw inserts %s: %.2f", rate(ours.perSecond), rate(inserts), ours.perSecond/inserts)
+		pairs = append(pairs, pair{ours, sample{perSecond: inserts}})
+	}
+	b.results.add(figure{
+		name: "creates, 1 connection, of raw durable inserts", target: target{atLeast, 0.40}, durability: durability + ", on both sides",
+		values: each(pairs, func(p pair) float64 { return p.ours.perSecond / p.bare.perSecond }),
+		measured: "ours " + describe(pairs, func(p pair) sample { return p.ours }) +
+			"; raw " + rate(median(each(pairs, func(p pair) float64 { return p.bare.perSecond }))),
+	})
+	return nil
+}
+
+// updateMany has no bare counterpart and no target: it is told for comparison
+// with creates.
+func (b *bench) updateMany(ctx context.Context) (err error) {
+	data, err := b.fill(ctx, "update-64", readIDs)
+	if err != nil {
+		return err
+	}
+	server, err := b.startServer(ctx, data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	var pairs []pair
+	for round := range b.rounds {
+		ours, err := measure(ctx, server, updateMessage(readIDs), manyConns, b.interval)
+		if err != nil {
+			return err
+		}
+		progress(round, "%s; cpu %s", rate(ours.perSecond), short(ours.cpu))
+		pairs = append(pairs, pair{ours: ours})
+	}
+	b.results.add(figure{
+		name: "updates, 64 connections, among 10,000", durability: "every update on disk before its answer; a new value in each",
+		measured: describe(pairs, func(p pair) sample { return p.ours }),
+	})
+	return nil
+}
+
+func (b *bench) readMany(ctx context.Context) (err error) {
+	data, err := b.fill(ctx, "read-64", readIDs)
+	if err != nil {
+		return err
+	}
+	server, err := b.startServer(ctx, data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	bare, err := b.bareLike(ctx, server, readMessage(readIDs))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bare.stop()) }()
+	pairs, err := b.alternate(ctx, readMessage(readIDs), server, bare)
+	if err != nil {
+		return err
+	}
+	b.addPairs("reads of one among 10,000, 64 connections, of bare GET", target{atLeast, 0.60}, pairs, noWrites)
+	b.addCPU("server CPU per read, of bare GET", target{atMost, 2.3}, pairs, noWrites)
+	return nil
+}

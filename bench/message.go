@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// message is a request that is sent over and over with a different id or value.
+type message struct {
+	name   string
+	start  string // up to the id
+	ids    int    // ids are drawn from 1 to ids; 0 for a request without
+	rest   string // from the id on, body included
+	status int    // what the answer must be
+}
+
+// fresh counts values ever sent, so that none is sent twice.
+var fresh atomic.Uint64
+
+func createMessage() message {
+	return message{name: "create", start: "POST " + submissionPath, rest: withBody(), status: 201}
+}
+
+func updateMessage(ids int) message {
+	return message{name: "update", start: "POST " + submissionPath + "/", ids: ids, rest: withBody(), status: 200}
+}
+
+func readMessage(ids int) message {
+	return message{name: "read", start: "GET " + submissionPath + "/", ids: ids, rest: headers() + "\r\n", status: 200}
+}
+
+func headers() string { return " HTTP/1.1\r\nHost: bench\r\n" + authorization() }
+
+func withBody() string {
+	body := requestBody()
+	return fmt.Sprintf("%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", headers(), len(body), body)
+}
+
+// writer returns a function that gives the next request. Its bytes are good
+// until it is called again.
+func (m message) writer(seed uint64) func() []byte {
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // ids to read, nothing to guess
+	buf := make([]byte, 0, len(m.start)+20+len(m.rest))
+	at := strings.Index(m.rest, digits)
+	return func() []byte {
+		buf = append(buf[:0], m.start...)
+		if m.ids > 0 {
+			buf = strconv.AppendInt(buf, 1+random.Int64N(int64(m.ids)), 10)
+		}
+		rest := len(buf)
+		buf = append(buf, m.rest...)
+		if at >= 0 {
+			putDigits(buf[rest+at:rest+at+len(digits)], fresh.Add(1))
+		}
+		return buf
+	}
+}
