@@ -90,12 +90,33 @@ func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
 		{method: "POST", path: ballotPath + "/result", body: "{}"},
 		{method: "POST", path: ballotPath + "/./submission", body: "{}"},
 		{method: "POST", path: ballotPath + "/submit", body: "{}"},
+		{method: "POST", path: strings.Replace(ballotPath, "1.0", "latest", 1) + "/submission", body: "{}"},
+		{method: "POST", path: ballotPath + "%20/submission", body: "{}"},
+		{method: "GET", path: ballotPath + "%2Fsubmission"},
+		{method: "POST", path: ballotPath[:strings.LastIndex(ballotPath, "/")] + "/BALLOT/submission", body: "{}"},
+		{method: "POST", path: ballotPath + "/submission", body: "{}", header: http.Header{"Sec-Fetch-Site": {"cross-site"}}},
 	}
 	for _, r := range requests {
 		r.user = "alice"
 		if n := e.note(t, r); !n.anonymous {
 			t.Errorf("%s %s %s: answered %d, and not noted as anonymous", r.method, r.path, r.body, n.Code)
 		}
+	}
+}
+
+// Nor does it tell the address of somebody who mistypes the password first.
+func TestFailedLoginAtAnAnonymousFormIsNotedAsAnonymous(t *testing.T) {
+	e := newEnv(t, house())
+	for _, r := range []request{
+		{method: "POST", path: ballotPath + "/submission", body: "{}"},
+		{method: "POST", path: ballotPath + "/submission", body: "{}", header: basic("alice:wrong")},
+	} {
+		if n := e.note(t, r); n.Code != http.StatusUnauthorized || !n.anonymous {
+			t.Errorf("%v: answered %d, anonymous %t", r.header, n.Code, n.anonymous)
+		}
+	}
+	if n := e.note(t, request{method: "GET", path: allPath}); n.anonymous {
+		t.Error("a form that carries names is noted as anonymous")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +42,10 @@ type API struct {
 	Options
 	endpoints *http.ServeMux
 	paths     *http.ServeMux // the same paths for any method, to tell 404 from 405
+
+	// crossOrigin stops other sites from writing with the credentials that a
+	// browser adds on its own, which Basic passwords are.
+	crossOrigin *http.CrossOriginProtection
 }
 
 // call is one authenticated request.
@@ -77,7 +82,10 @@ func New(opts Options) *API {
 	if opts.MaxBody == 0 {
 		opts.MaxBody = DefaultMaxBody
 	}
-	a := &API{Options: opts, endpoints: http.NewServeMux(), paths: http.NewServeMux()}
+	a := &API{
+		Options: opts, endpoints: http.NewServeMux(), paths: http.NewServeMux(),
+		crossOrigin: http.NewCrossOriginProtection(),
+	}
 	methods := map[string][]string{}
 	for _, e := range endpoints {
 		a.endpoints.Handle(e.method+" "+Prefix+e.path, a.serve(e.handler, e.compress))
@@ -114,6 +122,10 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 			return
 		}
 		reportUser(w, who.Name)
+		if err := a.crossOrigin.Check(r); err != nil {
+			a.fail(w, r, &statusError{http.StatusForbidden, "A browser may not change anything here on behalf of another site."})
+			return
+		}
 		c := &call{Request: r, who: who}
 		if compress {
 			compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { a.answer(h, w, c) }))(w, r)
@@ -141,23 +153,25 @@ var compressed = func() func(http.Handler) http.HandlerFunc {
 
 // noEndpoint answers what no endpoint takes.
 func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
-	a.hush(w, c)
 	if h, pattern := a.paths.Handler(c.Request); pattern != "" && c.URL.Path == path.Clean(c.URL.Path) {
+		a.hush(w, c.Request)
 		h.ServeHTTP(w, c.Request)
 		return nil
 	}
 	return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
 }
 
-// hush looks for an anonymous form in a path that no endpoint takes. A slip
-// when submitting, a slash too many say, must not tell the access log who is
-// about to send an anonymous submission.
-func (a *API) hush(w http.ResponseWriter, c *call) {
-	parts := strings.Split(strings.TrimPrefix(path.Clean(c.URL.Path), Prefix+"/"), "/")
-	if len(parts) >= 4 && parts[0] == "page" && parts[2] == "form" {
-		c.SetPathValue("pageId", parts[1])
-		c.SetPathValue("formId", parts[3])
-		_, _ = a.form(w, c) // the answer is the same whether there is one or not
+// hush keeps the sender of a request that failed out of the access log, where
+// it may have been meant for an anonymous form: a password mistyped, or a slash
+// too many in the path, must not tell who is about to vote.
+func (a *API) hush(w http.ResponseWriter, r *http.Request) {
+	parts := strings.Split(strings.Trim(path.Clean(r.URL.Path), "/"), "/")
+	page := slices.Index(parts, "page")
+	if page < 0 || len(parts) < page+4 {
+		return
+	}
+	if id, ok := parseID(parts[page+1]); ok && a.Service.Secret(r.Context(), id, parts[page+3]) {
+		reportAnonymous(w)
 	}
 }
 

@@ -167,7 +167,7 @@ func (d decoder) fieldAt(path []string) (field string, below, ok bool) {
 // consumed, when it is no object.
 func (d *body) object(member func(name []byte) error) (ok bool, err error) {
 	if d.json.PeekKind() != '{' {
-		return false, d.json.SkipValue()
+		return false, d.skip()
 	}
 	if _, err := d.json.ReadToken(); err != nil {
 		return false, err
@@ -199,6 +199,26 @@ func (d *body) unquote(raw jsontext.Value) (text []byte, err error) {
 	return d.name, err
 }
 
+// maxDepth is far deeper than any body of the interface.
+const maxDepth = 32
+
+var errTooDeep = errors.New("nested too deeply")
+
+// skip passes over a value, unless it is nested beyond reason.
+func (d *body) skip() error {
+	for outside := d.json.StackDepth(); ; {
+		if _, err := d.json.ReadToken(); err != nil {
+			return err
+		}
+		switch depth := d.json.StackDepth(); {
+		case depth > maxDepth:
+			return &jsontext.SyntacticError{ByteOffset: d.json.InputOffset(), JSONPointer: d.json.StackPointer(), Err: errTooDeep}
+		case depth <= outside:
+			return nil
+		}
+	}
+}
+
 // mustObject is object where anything else is a fault of the body as a whole.
 // What stands there instead is not looked into: its places are no fields'.
 func (d *body) mustObject(message string, member func(name []byte) error) error {
@@ -212,7 +232,7 @@ func (d *body) mustObject(message string, member func(name []byte) error) error 
 // text reads a string. ok is false, and the value consumed, when it is none.
 func (d *body) text() (s string, ok bool, err error) {
 	if d.json.PeekKind() != '"' {
-		return "", false, d.json.SkipValue()
+		return "", false, d.skip()
 	}
 	tok, err := d.json.ReadToken()
 	if err != nil {
@@ -224,7 +244,7 @@ func (d *body) text() (s string, ok bool, err error) {
 // says reads a value and tells whether it is the string s.
 func (d *body) says(s string) (bool, error) {
 	if d.json.PeekKind() != '"' {
-		return false, d.json.SkipValue()
+		return false, d.skip()
 	}
 	raw, err := d.json.ReadValue()
 	if err != nil {
@@ -270,7 +290,7 @@ func decodeFlat(d *body) ([]forms.Answer, error) {
 	err := d.mustObject("the body must be a JSON object of field ids and values", func(name []byte) error {
 		id := string(name)
 		if isMetadata(id) {
-			return d.json.SkipValue()
+			return d.skip()
 		}
 		answer := forms.Answer{FieldID: id}
 		err := d.value(&answer)
@@ -284,7 +304,7 @@ func decodeFlat(d *body) ([]forms.Answer, error) {
 // service sets itself are passed over, so that what was read can be sent back.
 func decodeNested(d *body) ([]forms.Answer, error) {
 	answers := make([]forms.Answer, 0, usualFields)
-	var invalid forms.Invalid
+	var faults []string
 	found := false
 	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name []byte) error {
 		switch string(name) {
@@ -296,19 +316,22 @@ func decodeNested(d *body) ([]forms.Answer, error) {
 				return err
 			})
 		case "id", "username", "timestamp", "pageId", "formId":
-			return d.json.SkipValue()
+			return d.skip()
 		default:
-			invalid.AddError(unknownMember(string(name), "fields"))
-			return d.json.SkipValue()
+			faults = append(faults, unknownMember(string(name), "fields"))
+			return d.skip()
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		invalid.AddError(`the member "fields" is missing`)
+		return nil, &forms.Invalid{Errors: append(faults, `the member "fields" is missing`)}
 	}
-	return answers, invalid.Err()
+	for _, problem := range faults {
+		answers = append(answers, forms.Answer{Whole: true, Problem: problem})
+	}
+	return answers, nil
 }
 
 // entry reads {fieldId, value}.
@@ -328,10 +351,10 @@ func (d *body) entry(id string) (forms.Answer, error) {
 			hasValue = true
 			return d.value(&answer)
 		case "id":
-			return d.json.SkipValue()
+			return d.skip()
 		default:
 			answer.Problem = unknownMember(string(name), "fieldId", "value")
-			return d.json.SkipValue()
+			return d.skip()
 		}
 	})
 	switch {

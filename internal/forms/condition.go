@@ -1,9 +1,6 @@
 package forms
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Operator compares a field's value with a rule's.
 type Operator string
@@ -55,10 +52,10 @@ func (r Rule) Holds(f *Field, value string) bool {
 	case NotEquals:
 		return value != r.Value
 	case InList:
-		return slices.Contains(strings.Split(r.Value, Separator), value)
+		return hasPart(r.Value, value)
 	case Contains:
 		if f.MultiValue() {
-			return slices.Contains(strings.Split(value, Separator), r.Value)
+			return hasPart(value, r.Value)
 		}
 		return strings.Contains(value, r.Value)
 	case Empty:
@@ -74,6 +71,15 @@ func (r Rule) Holds(f *Field, value string) bool {
 	default:
 		return false
 	}
+}
+
+func hasPart(joined, part string) bool {
+	for p := range strings.SplitSeq(joined, Separator) {
+		if p == part {
+			return true
+		}
+	}
+	return false
 }
 
 // compareOrdered compares two decimals, or two days. Anything else has no order.
@@ -128,12 +134,15 @@ func compareMagnitudes(a, b string) int {
 }
 
 // Visible tells, by rank, which fields show for the given values, also by
-// rank. A hidden field counts as empty for the conditions that look at it, whatever is stored
-// for it: nobody can see the answer that would keep a later field open.
-func (f *Form) Visible(values []string) []bool {
-	v := visibility{form: f, values: values, state: make([]visState, len(f.Fields))}
-	shown := make([]bool, len(f.Fields))
-	for i := range f.Fields {
+// rank. A hidden field counts as empty for the conditions that look at it,
+// whatever is stored for it: nobody can see the answer that would keep a later
+// field open.
+func (f *Form) Visible(values []string) []bool { return f.ranks().visible(values) }
+
+func (r ranks) visible(values []string) []bool {
+	v := visibility{ranks: r, values: values, state: make([]visState, len(r.fields))}
+	shown := make([]bool, len(r.fields))
+	for i := range r.fields {
 		shown[i] = v.shows(i)
 	}
 	return shown
@@ -148,13 +157,13 @@ const (
 )
 
 type visibility struct {
-	form   *Form
+	ranks
 	values []string
 	state  []visState
 }
 
 func (v *visibility) shows(rank int) bool {
-	c := v.form.Fields[rank].Condition
+	c := v.fields[rank].Condition
 	if c == nil {
 		return true
 	}
@@ -177,13 +186,13 @@ func (v *visibility) holds(c *Condition) bool {
 }
 
 func (v *visibility) ruleHolds(r Rule) bool {
-	field, rank := v.form.Field(r.FieldID)
-	if field == nil {
+	rank := v.of(r.FieldID)
+	if rank < 0 {
 		return false
 	}
 	value := ""
 	if v.shows(rank) {
 		value = v.values[rank]
 	}
-	return r.Holds(field, value)
+	return r.Holds(&v.fields[rank], value)
 }

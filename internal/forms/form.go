@@ -81,13 +81,43 @@ type Field struct {
 func (f *Field) MultiValue() bool { return f.Type == Checkbox }
 
 // Field returns the field with the given id and its rank, or nil and -1.
-// Forms are small, so that a walk beats a map that would have to be kept in step.
 func (f *Form) Field(id string) (*Field, int) {
 	i := slices.IndexFunc(f.Fields, func(x Field) bool { return x.ID == id })
 	if i < 0 {
 		return nil, -1
 	}
 	return &f.Fields[i], i
+}
+
+// ranks finds the fields of a form by their ids, as often as a submission
+// needs it. For the few fields that most forms have, a walk beats a map.
+type ranks struct {
+	fields []Field
+	byID   map[string]int // nil where there are few
+}
+
+const fewFields = 16
+
+func (f *Form) ranks() ranks {
+	r := ranks{fields: f.Fields}
+	if len(f.Fields) > fewFields {
+		r.byID = make(map[string]int, len(f.Fields))
+		for rank := range f.Fields {
+			r.byID[f.Fields[rank].ID] = rank
+		}
+	}
+	return r
+}
+
+// of returns the rank of the field with the given id, or -1.
+func (r ranks) of(id string) int {
+	if r.byID == nil {
+		return slices.IndexFunc(r.fields, func(f Field) bool { return f.ID == id })
+	}
+	if rank, ok := r.byID[id]; ok {
+		return rank
+	}
+	return -1
 }
 
 // macroNamespace is the UUIDv5 namespace of all macro ids that Formulary

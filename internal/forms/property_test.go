@@ -158,7 +158,7 @@ func TestMergeTouchesOnlyWhatIsSent(t *testing.T) {
 			return
 		}
 		for _, old := range stored {
-			i := indexEntry(merged, old.FieldID)
+			i := slices.IndexFunc(merged, func(e Entry) bool { return e.FieldID == old.FieldID })
 			if i < 0 || merged[i].ID != old.ID {
 				t.Fatalf("entry %+v is lost or has another id in %+v", old, merged)
 			}

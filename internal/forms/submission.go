@@ -30,6 +30,7 @@ type Answer struct {
 	List    []string // what was sent as a list; Value is unused then
 	IsList  bool
 	Problem string // what was wrong with the way it was sent; "" when nothing was
+	Whole   bool   // the problem is not one field's, but one of all that was sent
 }
 
 // text is the value as it is stored.
@@ -62,7 +63,7 @@ func (a Answer) misfit(f *Field) string {
 
 // draft collects a record's values by rank while it is checked.
 type draft struct {
-	form    *Form
+	ranks
 	values  []string // merged: stored, overlaid with sent
 	sent    []bool
 	misfit  []string // what keeps the sent answer from being a value
@@ -71,15 +72,19 @@ type draft struct {
 
 func (f *Form) newDraft() *draft {
 	n := len(f.Fields)
-	return &draft{form: f, values: make([]string, n), sent: make([]bool, n), misfit: make([]string, n)}
+	return &draft{ranks: f.ranks(), values: make([]string, n), sent: make([]bool, n), misfit: make([]string, n)}
 }
 
 // take lays the answers over the draft. unknown decides what to say of an
 // answer to a field that the form does not have; "" passes it over.
 func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 	for _, a := range answers {
-		field, rank := d.form.Field(a.FieldID)
-		if field == nil {
+		if a.Whole {
+			d.invalid.AddError(a.Problem)
+			continue
+		}
+		rank := d.of(a.FieldID)
+		if rank < 0 {
 			if msg := unknown(a); msg != "" {
 				d.invalid.Add(a.FieldID, msg)
 			}
@@ -89,7 +94,7 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 			d.invalid.Add(a.FieldID, msg)
 			continue
 		}
-		if d.misfit[rank] = a.misfit(field); d.misfit[rank] == "" {
+		if d.misfit[rank] = a.misfit(&d.fields[rank]); d.misfit[rank] == "" {
 			d.values[rank], d.sent[rank] = a.text(), true
 		}
 	}
@@ -97,7 +102,7 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 
 // check looks at the value of a field that shows.
 func (d *draft) check(rank int) {
-	field := &d.form.Fields[rank]
+	field := &d.fields[rank]
 	msg := d.misfit[rank]
 	if msg == "" {
 		msg = field.check(d.values[rank])
@@ -114,14 +119,13 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, error) {
 	d := f.newDraft()
 	d.take(answers, func(Answer) string { return MsgUnknownField })
 	entries := make([]Entry, 0, len(answers))
-	for rank, shown := range f.Visible(d.values) {
-		field := &f.Fields[rank]
+	for rank, shown := range d.visible(d.values) {
 		if !shown {
 			continue
 		}
 		d.check(rank)
 		if d.sent[rank] {
-			entries = append(entries, Entry{FieldID: field.ID, Value: d.values[rank]})
+			entries = append(entries, Entry{FieldID: f.Fields[rank].ID, Value: d.values[rank]})
 		}
 	}
 	if err := d.invalid.Err(); err != nil {
@@ -137,21 +141,22 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, error) {
 // form that grew stricter does not lock its old submissions.
 func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
 	d := f.newDraft()
-	for _, e := range stored {
-		if _, rank := f.Field(e.FieldID); rank >= 0 {
+	old := d.place(stored)
+	for rank, e := range old.current {
+		if e != nil {
 			d.values[rank] = e.Value
 		}
 	}
-	shownBefore := f.Visible(d.values)
+	shownBefore := d.visible(d.values)
 	d.take(answers, func(a Answer) string {
 		// What was read may be sent back: an unchanged value of a field that
 		// has left the page is no write.
-		if i := indexEntry(stored, a.FieldID); i >= 0 && a.Problem == "" && stored[i].Value == a.text() {
+		if value, ok := old.retiredValues[a.FieldID]; ok && a.Problem == "" && value == a.text() {
 			return ""
 		}
 		return MsgUnknownField
 	})
-	shown := f.Visible(d.values)
+	shown := d.visible(d.values)
 	for rank := range f.Fields {
 		touched := d.sent[rank] || d.misfit[rank] != "" || !shownBefore[rank]
 		if shown[rank] && touched {
@@ -161,34 +166,47 @@ func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
 	if err := d.invalid.Err(); err != nil {
 		return nil, err
 	}
-	return d.overlay(stored, shown), nil
+	return d.overlay(old, shown), nil
+}
+
+// placed is stored entries, sorted by what has become of their fields.
+type placed struct {
+	current       []*Entry // by rank; nil where nothing is stored
+	retired       []Entry  // of fields that have left the page
+	retiredValues map[string]string
+}
+
+func (d *draft) place(stored []Entry) placed {
+	p := placed{current: make([]*Entry, len(d.fields))}
+	for i := range stored {
+		if rank := d.of(stored[i].FieldID); rank >= 0 {
+			p.current[rank] = &stored[i]
+			continue
+		}
+		if p.retiredValues == nil {
+			p.retiredValues = map[string]string{}
+		}
+		p.retired = append(p.retired, stored[i])
+		p.retiredValues[stored[i].FieldID] = stored[i].Value
+	}
+	return p
 }
 
 // overlay returns the stored entries with the sent, visible values written in:
 // the form's fields in rank order, then those that have left the page.
-func (d *draft) overlay(stored []Entry, shown []bool) []Entry {
-	merged := make([]Entry, 0, len(stored)+len(d.form.Fields))
-	for rank := range d.form.Fields {
-		id := d.form.Fields[rank].ID
-		i := indexEntry(stored, id)
-		write := d.sent[rank] && shown[rank]
-		switch {
-		case i >= 0 && write:
-			merged = append(merged, Entry{ID: stored[i].ID, FieldID: id, Value: d.values[rank]})
-		case i >= 0:
-			merged = append(merged, stored[i])
-		case write:
-			merged = append(merged, Entry{FieldID: id, Value: d.values[rank]})
+func (d *draft) overlay(old placed, shown []bool) []Entry {
+	merged := make([]Entry, 0, len(d.fields)+len(old.retired))
+	for rank, e := range old.current {
+		entry := Entry{FieldID: d.fields[rank].ID}
+		if e != nil {
+			entry = *e
 		}
-	}
-	for _, e := range stored {
-		if _, rank := d.form.Field(e.FieldID); rank < 0 {
-			merged = append(merged, e)
+		if d.sent[rank] && shown[rank] {
+			entry.Value = d.values[rank]
+		} else if e == nil {
+			continue
 		}
+		merged = append(merged, entry)
 	}
-	return merged
-}
-
-func indexEntry(entries []Entry, fieldID string) int {
-	return slices.IndexFunc(entries, func(e Entry) bool { return e.FieldID == fieldID })
+	return append(merged, old.retired...)
 }

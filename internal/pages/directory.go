@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -34,11 +36,16 @@ const (
 // systems and mounted volumes send no events, so polling is needed anyway, and
 // one mechanism is enough.
 type Directory struct {
-	root  string
-	log   *slog.Logger
-	now   func() time.Time
-	load  func(path string) ([]byte, version, error)
-	files map[string]*file // by path; only the polling goroutine touches it
+	root string
+	log  *slog.Logger
+	now  func() time.Time
+	find func(root string) (files, unreadable []string, err error)
+	load func(path string) ([]byte, version, error)
+
+	// Only the polling goroutine touches these.
+	files      map[string]*file // by path
+	owners     map[int64]string // the file that each page is read from
+	unreadable []string         // folders, as of the last look
 
 	current atomic.Pointer[map[int64]*Page]
 	failure atomic.Pointer[error] // of the last look at the directory; nil when it went well
@@ -82,7 +89,7 @@ func openDirectory(root string, log *slog.Logger, now func() time.Time) (*Direct
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open pages: %s is not a directory", root)
 	}
-	d := &Directory{root: root, log: log, now: now, load: readLimited, files: map[string]*file{}}
+	d := &Directory{root: root, log: log, now: now, find: Find, load: readLimited, files: map[string]*file{}}
 	d.current.Store(&map[int64]*Page{})
 	if err := d.look(true); err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
@@ -152,10 +159,11 @@ func (d *Directory) Poll() {
 }
 
 func (d *Directory) look(atOnce bool) error {
-	paths, err := Find(d.root)
+	paths, unreadable, err := d.find(d.root)
 	if err != nil {
 		return err
 	}
+	d.complain(unreadable)
 	anyChange := atOnce
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -173,6 +181,10 @@ func (d *Directory) look(atOnce bool) error {
 		}
 	}
 	for path, f := range d.files {
+		if slices.ContainsFunc(unreadable, func(dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }) {
+			f.missing = 0 // nobody knows
+			continue
+		}
 		// A file may be away for a moment while it is replaced.
 		if f.missing++; f.missing >= 2 || (f.missing > 0 && f.readAt.IsZero()) {
 			delete(d.files, path)
@@ -183,6 +195,17 @@ func (d *Directory) look(atOnce bool) error {
 		d.publish()
 	}
 	return nil
+}
+
+// complain tells once of folders that can't be read. Their pages stay as they
+// are, and the others go on.
+func (d *Directory) complain(unreadable []string) {
+	for _, dir := range unreadable {
+		if !slices.Contains(d.unreadable, dir) {
+			d.log.Error("folder of pages can't be read; the last known pages in it stay in force", "folder", dir)
+		}
+	}
+	d.unreadable = unreadable
 }
 
 // due reports whether the file is to be read now: it has changed, and has kept
@@ -239,23 +262,49 @@ func (d *Directory) read(path string, f *file) bool {
 func (d *Directory) publish() {
 	before := *d.current.Load()
 	next := make(map[int64]*Page, len(d.files))
-	owner := make(map[int64]string, len(d.files))
-	for _, path := range slices.Sorted(maps.Keys(d.files)) {
-		parsed := &d.files[path].page
-		id := parsed.ID
-		if id == 0 {
-			continue
-		}
-		if first, taken := owner[id]; taken {
-			d.log.Error("two files have one page id; the first stands", "page", id, "first", first, "second", path)
-			continue
-		}
-		owner[id] = path
-		if page := renew(before[id], parsed); page != nil {
+	owners := d.chooseOwners()
+	for id, path := range owners {
+		if page := renew(before[id], &d.files[path].page); page != nil {
 			next[id] = page
 		}
 	}
+	d.owners = owners
 	d.current.Store(&next)
+}
+
+// chooseOwners says which file each page is read from. Where two have one id,
+// the one that has it already stands: a copy of a page must not take over its
+// submissions, with other permissions. At a start that is the file whose name
+// carries the id, then the first by path.
+func (d *Directory) chooseOwners() map[int64]string {
+	owners := make(map[int64]string, len(d.files))
+	for _, path := range slices.Sorted(maps.Keys(d.files)) {
+		id := d.files[path].page.ID
+		if id == 0 {
+			continue
+		}
+		other, taken := owners[id]
+		if taken && !d.precedes(path, other, id) {
+			path, other = other, path
+		}
+		if taken {
+			d.log.Error("two files have one page id; one stands", "page", id, "stands", path, "ignored", other)
+		}
+		owners[id] = path
+	}
+	return owners
+}
+
+// precedes reports whether path comes before other, which sorts first, as the
+// file of page id.
+func (d *Directory) precedes(path, other string, id int64) bool {
+	switch d.owners[id] {
+	case path:
+		return true
+	case other:
+		return false
+	}
+	return nameID(path) == id && nameID(other) != id
 }
 
 // renew makes the page that follows old, which may be nil: what is broken now

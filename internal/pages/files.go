@@ -16,17 +16,20 @@ import (
 // Find lists the page files below root in lexical order: regular files, or
 // links to some, with an ending that names a format. Hidden files and folders
 // are passed over: editors, version control and mounted volumes keep their own
-// things there. So is lost+found, which only root may look into.
-func Find(root string) ([]string, error) {
+// things there. So is lost+found, which only root may look into. Folders that
+// can't be read are listed apart; only for the root that is an error.
+func Find(root string) (files, unreadable []string, err error) {
 	// Without the separator, a link to the directory would be a file in itself.
 	root = strings.TrimRight(root, string(filepath.Separator)) + string(filepath.Separator)
-	var files []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			if path == root || !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == root:
+			return err
+		case errors.Is(err, fs.ErrNotExist):
 			return nil // went away between listing and looking
+		case err != nil:
+			unreadable = append(unreadable, path)
+			return fs.SkipDir
 		}
 		if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "lost+found") {
 			if d.IsDir() {
@@ -40,9 +43,9 @@ func Find(root string) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list pages: %w", err)
+		return nil, nil, fmt.Errorf("list pages: %w", err)
 	}
-	return files, nil
+	return files, unreadable, nil
 }
 
 // Read reads and parses one page file. Source is what was read of it, which is

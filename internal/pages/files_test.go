@@ -21,7 +21,7 @@ func TestFind(t *testing.T) {
 	s.mkdir("13.md/") // a directory's name makes it no page
 	s.save("13.md/14.md", "")
 	for _, root := range []string{s.dir, s.dir + "/", s.dir + "//"} {
-		got, err := Find(root)
+		got, _, err := Find(root)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", root, diff)
 		}
 	}
-	if _, err := Find(filepath.Join(s.dir, "missing")); err == nil {
+	if _, _, err := Find(filepath.Join(s.dir, "missing")); err == nil {
 		t.Error("a directory that is not there was listed")
 	}
 }
@@ -158,7 +158,7 @@ func TestLostAndFoundIsPassedOver(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "lost+found"), 0o000); err != nil {
 		t.Fatal(err)
 	}
-	if files, err := Find(dir); err != nil || len(files) != 0 {
+	if files, _, err := Find(dir); err != nil || len(files) != 0 {
 		t.Errorf("found %q, %v", files, err)
 	}
 	if err := os.Chmod(filepath.Join(dir, "lost+found"), 0o700); err != nil {
@@ -167,7 +167,7 @@ func TestLostAndFoundIsPassedOver(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "lost+found", "1.md"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if files, err := Find(dir); err != nil || len(files) != 0 {
+	if files, _, err := Find(dir); err != nil || len(files) != 0 {
 		t.Errorf("found %q, %v", files, err)
 	}
 }

@@ -172,3 +172,41 @@ func TestWhoMayViewAndEdit(t *testing.T) {
 		}
 	}
 }
+
+// A copy of a page must not take over its submissions, with other permissions.
+func TestPageStaysWithTheFileThatHasIt(t *testing.T) {
+	s := newSite(t).save("5-b.md", form("a", "original")).open()
+	s.save("5-a.md", form("a", "copy"))
+	s.polls(2)
+	s.wants(5, "a=original", "a copy that sorts first")
+	s.remove("5-b.md")
+	s.polls(2)
+	s.wants(5, "a=copy", "the original is gone")
+}
+
+func TestAtStartTheNameThatCarriesTheIDCounts(t *testing.T) {
+	s := newSite(t).save("0-claim.md", "---\nid: 5\n---\n"+form("a", "claimed")).save("5.md", form("a", "named")).open()
+	s.wants(5, "a=named", "claimed by a file that sorts first")
+}
+
+func TestUnreadableFolderKeepsItsPagesAndTheOthersGoOn(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).save("sub/2.md", form("b", "two")).open()
+	s.find = func(root string) (files, unreadable []string, err error) {
+		files, _, err = Find(root)
+		sub := s.path("sub")
+		files = slices.DeleteFunc(files, func(f string) bool { return strings.HasPrefix(f, sub) })
+		return files, []string{sub}, err
+	}
+	s.save("1.md", form("a", "changed"))
+	s.polls(5)
+	s.wants(1, "a=changed", "beside an unreadable folder")
+	s.wants(2, "b=two", "in an unreadable folder")
+	s.must(s.Ready(t.Context()))
+	if n := s.logged("level=ERROR", "can't be read", "sub"); n != 1 {
+		t.Errorf("told %d times, want once", n)
+	}
+	s.find = Find
+	s.remove("sub/2.md")
+	s.polls(3)
+	s.wants(2, "-", "readable again, and gone")
+}

@@ -11,7 +11,7 @@ import (
 
 // chain is what every request passes, outermost first: request id, client
 // address, access log with metrics and write deadlines, panic recovery,
-// security headers, own endpoints, cross-origin protection, handler.
+// security headers, own endpoints, handler.
 //
 // It is one type instead of nested handlers because all of it shares the
 // recorder, and because it runs on every request.
@@ -34,7 +34,7 @@ func newChain(opts Options, ready *readiness) *chain {
 		logger:  opts.Logger,
 		metrics: opts.Metrics,
 		own:     newOwnEndpoints(opts, ready),
-		handler: refuseCrossOrigin(opts.Handler),
+		handler: opts.Handler,
 		write:   opts.Timeouts.Write,
 	}
 	if opts.AccessLog {
@@ -129,14 +129,4 @@ var (
 func setSecurityHeaders(h http.Header) {
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = noReferrer
-}
-
-// refuseCrossOrigin stops other sites from writing with the credentials that a
-// browser adds on its own, which Basic passwords are.
-func refuseCrossOrigin(next http.Handler) http.Handler {
-	protection := http.NewCrossOriginProtection()
-	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, http.StatusForbidden, "Requests from other sites may not change anything here.")
-	}))
-	return protection.Handler(next)
 }

@@ -37,37 +37,6 @@ func TestSecurityHeadersAreOnEveryResponseAndMayBeOverridden(t *testing.T) {
 	}
 }
 
-func TestCrossOriginWrites(t *testing.T) {
-	c := newTestChain(Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusNoContent)
-	})})
-	for _, test := range []struct {
-		name, method, header, value string
-		refused                     bool
-	}{
-		{"curl", "POST", "", "", false},
-		{"same origin", "POST", "Sec-Fetch-Site", "same-origin", false},
-		{"cross-site read", "GET", "Sec-Fetch-Site", "cross-site", false},
-		{"cross-site write", "POST", "Sec-Fetch-Site", "cross-site", true},
-		{"same site, other origin", "DELETE", "Sec-Fetch-Site", "same-site", true},
-		{"old browser", "PUT", "Origin", "https://evil.example", true},
-		{"old browser, own origin", "PUT", "Origin", "https://example.com", false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			r := httptest.NewRequest(test.method, "/", nil)
-			if test.header != "" {
-				r.Header.Set(test.header, test.value)
-			}
-			w := c.serve(r)
-			if test.refused {
-				wantProblem(t, w, http.StatusForbidden)
-			} else if w.Code != http.StatusNoContent {
-				t.Errorf("status %d", w.Code)
-			}
-		})
-	}
-}
-
 func TestPanicBeforeTheHeaderIsAProblem(t *testing.T) {
 	c := newTestChain(Options{
 		AccessLog: true, Metrics: NewMetrics(),

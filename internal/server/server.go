@@ -81,6 +81,8 @@ func newHTTPServer(base context.Context, opts Options, h http.Handler, tlsConfig
 		WriteTimeout:      t.Write,
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    maxHeaderBytes,
+		// "OPTIONS *" is the handler's to refuse, like any other path.
+		DisableGeneralOptionsHandler: true,
 		// Streams have their own deadlines, but frames which belong to none
 		// would wait for a peer that stopped reading for ever.
 		HTTP2:       &http.HTTP2Config{WriteByteTimeout: t.Write},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -103,6 +104,20 @@ func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([
 		return nil, err
 	}
 	return page.Forms, nil
+}
+
+// Secret reports whether a request for that form, by whoever, must leave no
+// trace of its sender: the form is anonymous, or there is no such form on a
+// page with an anonymous one, which then may have been meant.
+func (s *Service) Secret(ctx context.Context, pageID int64, formID string) bool {
+	page, err := s.pages.Page(ctx, pageID)
+	if err != nil {
+		return false
+	}
+	if form := page.Form(formID); form != nil {
+		return form.Anonymous
+	}
+	return slices.ContainsFunc(page.Forms, func(f *forms.Form) bool { return f.Anonymous })
 }
 
 // Form opens a form for the caller.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/formulary/formulary/internal/store"
 )
@@ -37,6 +38,7 @@ type Store struct {
 	writer  *writer
 	readers *readers
 	close   func() error
+	pings   singleflight.Group
 }
 
 var _ store.Store = (*Store)(nil)
@@ -183,18 +185,18 @@ func fileURI(path, vfsName string) string {
 }
 
 // Ping implements store.Store: it goes through the writer, so that a writer
-// that is stuck shows. Other than a write it may be left when ctx ends.
+// that is stuck shows. Other than a write it may be left when ctx ends; who
+// asks while one is under way shares it, so that they don't pile up.
 func (s *Store) Ping(ctx context.Context) error {
-	done := make(chan error, 1)
-	go func() {
-		done <- s.writer.do(ctx, func(tx *tx) error {
+	done := s.pings.DoChan("", func() (any, error) {
+		return nil, s.writer.do(context.Background(), func(tx *tx) error {
 			_, err := tx.stmts.readSequences()
 			return classify(err)
 		})
-	}()
+	})
 	select {
-	case err := <-done:
-		return err
+	case result := <-done:
+		return result.Err
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, ctx.Err())
 	}

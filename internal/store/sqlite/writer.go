@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,9 @@ var reserve = sequences{submission: 1 << 10, entry: 1 << 14}
 func (s sequences) within(limit sequences) bool {
 	return s.submission <= limit.submission && s.entry <= limit.entry
 }
+
+// errGivenUp is for a transaction that ends without anybody having been told why.
+var errGivenUp = fmt.Errorf("%w: the transaction was given up", store.ErrUnavailable)
 
 // operation is one write. run is called within a transaction; the operation's
 // outcome is sent to done after the commit.
@@ -221,7 +225,7 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 			op.err = t.protect(op.run)
 		}
 		if w.conn.GetAutocommit() {
-			return 0, op.err
+			return 0, cmp.Or(op.err, errGivenUp)
 		}
 		done++
 	}

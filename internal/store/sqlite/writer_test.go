@@ -123,6 +123,10 @@ func TestPingWhileBusy(t *testing.T) {
 	if err := <-pinged; !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
 	}
+	if err := s.Ping(impatient); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("second ping: %v, want %v", err, store.ErrUnavailable)
+	}
+	queued(t, s, 1) // they share one
 	close(release)
 	if err := <-freed; err != nil {
 		t.Error(err)
