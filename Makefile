@@ -44,7 +44,8 @@ vuln: ## look for known vulnerabilities in what is linked in (asks vuln.go.dev)
 
 # The race detector needs a C compiler; everything else comes with Go.
 test-deps:
-	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; }
+	@command -v gcc >/dev/null || { command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; } \
+		|| { echo "The race detector needs a C compiler: install gcc." >&2; exit 1; }
 
 clean: ## remove what was built, and the examples' data
 	rm -rf bin .run
