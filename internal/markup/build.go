@@ -14,6 +14,8 @@ type built struct {
 	hostID       string   // the host's macro id for the form, or ""
 	fieldHostIDs []string // and for its fields, by rank
 	carriers     []carrier
+	strayHostIDs []string // of macros in the block that are no fields of it
+	failed       bool     // there is an error in it: it only keeps its ids from others
 }
 
 // carrier is a field or section that has a condition. It governs count
@@ -44,11 +46,11 @@ type builder struct {
 	rules    int
 }
 
-// build checks a form and makes it; nil when there is an error in it.
+// build checks a form and makes it.
 func (b *block) build(raw *rawForm, hostID string, pageID int64) *built {
 	w := &builder{
 		block:    b,
-		built:    built{form: &forms.Form{PageID: pageID}, hostID: hostID},
+		built:    built{form: &forms.Form{PageID: pageID}, hostID: hostID, strayHostIDs: raw.strayHostIDs},
 		ranks:    map[string]int{},
 		sections: map[string]spot{},
 	}
@@ -60,10 +62,9 @@ func (b *block) build(raw *rawForm, hostID string, pageID int64) *built {
 		w.condition(&w.carriers[i])
 	}
 	w.findCycles()
-	if w.failed {
-		return nil
+	if w.built.failed = w.block.failed; !w.built.failed {
+		w.lint()
 	}
-	w.lint()
 	return &w.built
 }
 
@@ -205,7 +206,7 @@ func (w *builder) validation(raw *rawField, f *forms.Field) {
 	case f.Type == forms.File:
 		f.Validation = forms.FileName
 	case f.Type == forms.Dropdown, f.Type == forms.Radio:
-		w.warnf(raw.at, "add options", "%s %s has no options: nobody can choose anything", f.Type, quote(f.ID))
+		w.warnf(raw.at, "add options", "%s %s without options: any text will be accepted", f.Type, quote(f.ID))
 	}
 }
 
@@ -250,17 +251,16 @@ func (w *builder) options(raw *rawField, f *forms.Field) {
 }
 
 // listed checks a value that will be joined with others.
-func (w *builder) listed(v value, what string) bool {
+func (w *builder) listed(v value, what string) {
 	problem, hint := textProblem(v.text), ""
 	switch {
 	case v.null, strings.TrimSpace(v.text) == "":
 		w.errorf(v.at, "put it into quotes if it is meant as a text", "the %s is empty", what)
-		return false
+		return
 	case strings.Contains(v.text, forms.Separator):
 		problem, hint = `contains ";", which separates values`, "use another character"
 	}
 	if problem != "" {
 		w.errorf(v.at, hint, "%s %s %s", what, quote(v.text), problem)
 	}
-	return problem == ""
 }

@@ -26,13 +26,14 @@ func (c *collector) take(f found) {
 		return
 	}
 	id, made := c.read(f)
+	c.built = append(c.built, made)
 	if c.repeats(id, f.at) {
+		made.failed = true
 		return
 	}
 	b := Block{FormID: id}
-	if made != nil {
+	if !made.failed {
 		b.Form = made.form
-		c.built = append(c.built, made)
 	}
 	c.blocks = append(c.blocks, b)
 }
@@ -48,20 +49,25 @@ func (c *collector) read(f found) (id string, made *built) {
 	e, text := blockText(f.text)
 	b := &block{reader: c.reader, place: e.place}
 	if f.failed {
-		return guessFormID(text), nil // the carrier can't tell where it ends
+		return c.broken(f, guessFormID(text)) // the carrier can't tell where it ends
 	}
 	if len(text) > MaxBlockBytes {
 		c.report(f.at, Error, "split the form", "a form of more than %d bytes", MaxBlockBytes)
-		return guessFormID(text), nil
+		return c.broken(f, guessFormID(text))
 	}
 	if len(e.marks) == 0 {
 		b.place = func(spot) int { return f.at } // there is no text to point at
 	}
 	raw, id := b.decodeYAML(text)
 	if raw == nil {
-		return id, nil
+		return c.broken(f, id)
 	}
 	return id, b.build(raw, f.hostID, c.pageID)
+}
+
+// broken is what is left of a block that has not the shape of a form.
+func (c *collector) broken(f found, id string) (string, *built) {
+	return id, &built{form: &forms.Form{PageID: c.pageID, ID: id}, hostID: f.hostID, failed: true}
 }
 
 // repeats reports a second form with an id.
@@ -82,7 +88,9 @@ func (c *collector) repeats(id string, at int) bool {
 
 // finish gives the forms their macro ids. The host's own ids come first, each
 // once: whoever copies a macro copies its id. One that equals an id we derive
-// for something else is not used either, so that all stay unique.
+// for something else is not used either, so that all stay unique. Broken
+// blocks take part: the caller keeps the last good form of each with the ids
+// that it had, and a later copy must not have them meanwhile.
 func (c *collector) finish() []Block {
 	taken := map[string]bool{}
 	for _, b := range c.built {
@@ -124,6 +132,12 @@ func (b *built) assign(choose func(hostID, derived string) string) {
 	f.MacroID = choose(b.hostID, forms.FormMacroID(f.PageID, f.ID))
 	for i := range f.Fields {
 		f.Fields[i].MacroID = choose(b.fieldHostIDs[i], forms.FieldMacroID(f.PageID, f.ID, f.Fields[i].ID))
+	}
+	for _, id := range b.strayHostIDs {
+		choose(id, "")
+	}
+	if b.failed {
+		return // nobody sees the form
 	}
 	for _, c := range b.carriers {
 		id := f.Fields[c.first].MacroID

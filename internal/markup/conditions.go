@@ -42,7 +42,19 @@ func (w *builder) rule(raw *rawRule, c *carrier) forms.Rule {
 	} else {
 		w.operand(raw, &rule)
 	}
+	if known {
+		w.warnOfSelection(raw, rule.Operator, &w.form.Fields[rank])
+	}
 	return rule
+}
+
+// warnOfSelection warns of operators that compare all that is ticked as one
+// text. With a single option to tick that is what it looks like.
+func (w *builder) warnOfSelection(raw *rawRule, o forms.Operator, f *forms.Field) {
+	compares := o == forms.Equals || o == forms.NotEquals || o == forms.InList
+	if compares && f.MultiValue() && len(f.Options) > 1 {
+		w.warnf(raw.operator.at, "use contains", "%s compares all that is ticked in checkbox %s, not each option", raw.operator.text, quote(f.ID))
+	}
 }
 
 // nearestField is the hint for a field that does not exist. In a large form

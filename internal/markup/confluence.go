@@ -70,6 +70,7 @@ type macro struct {
 	body   cutter
 	form   *macro   // the form macro around this form or code macro
 	fields []*macro // of a form
+	strays []string // host ids of its form-fields that can't be fields
 	failed bool
 }
 
@@ -164,6 +165,7 @@ func (s *storageReader) openField(m *macro, e element) {
 	case e.form == nil:
 		s.report(m.at, Error, "put it into the body of a form macro", "a form-field outside a form")
 	case e.field != nil:
+		e.form.strays = append(e.form.strays, m.hostID)
 		s.wrong(e.form, m.at, "put it after the other one", "a form-field inside a form-field")
 	default:
 		e.form.fields = append(e.form.fields, m)

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/formulary/formulary/internal/forms"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // nodeBudget bounds the YAML nodes looked at in a block, those behind aliases
@@ -108,8 +109,13 @@ func kindOf(n *yaml.Node) string {
 	}
 }
 
-// isNull holds for what YAML takes for no value: nothing at all, ~ and null.
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+const written = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
+// isNull holds where no value is written. What else YAML takes for none, such
+// as ~ and null, is the text that the author wrote, like yes and 1.
+func isNull(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&written == 0
+}
 
 // mapping is the entries of a mapping that have known keys.
 type mapping struct {
@@ -165,12 +171,19 @@ func (d *decoder) text(m *mapping, key string) value {
 }
 
 func (d *decoder) scalar(n *yaml.Node, what string) value {
+	v := d.exact(n, what)
+	v.text = strings.ReplaceAll(v.text, noBreakSpace, " ")
+	return v
+}
+
+// exact is scalar for texts that are compared byte for byte.
+func (d *decoder) exact(n *yaml.Node, what string) value {
 	n = d.follow(n)
 	if n.Kind != yaml.ScalarNode {
 		d.errorf(spotOf(n), "", "%s must be a text, not %s", what, kindOf(n))
 		return value{at: spotOf(n), odd: true}
 	}
-	return value{text: strings.ReplaceAll(n.Value, noBreakSpace, " "), at: spotOf(n), null: isNull(n)}
+	return value{text: n.Value, at: spotOf(n), null: isNull(n)}
 }
 
 // items returns the elements of a list, or nil after a complaint.

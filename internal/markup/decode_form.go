@@ -3,8 +3,9 @@ package markup
 import (
 	"slices"
 
-	"github.com/formulary/formulary/internal/forms"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 const fieldsHint = `list the fields, each with "- id: …" and "type: …"`

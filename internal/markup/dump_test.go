@@ -13,7 +13,10 @@ func dump(p Page) string {
 	fmt.Fprintf(&b, "id %d\n", p.ID)
 	if p.Unreadable {
 		b.WriteString("unreadable\n")
-		p.Meta = Meta{}
+	}
+	if !p.MetaRead {
+		b.WriteString("front matter not read\n")
+		p.Meta = Meta{} // checkPage looks at it
 	}
 	if p.Meta.Title != "" {
 		fmt.Fprintf(&b, "title %q\n", p.Meta.Title)

@@ -101,7 +101,7 @@ func isPrintable(r rune) bool {
 	case r < ' ', 0x7f <= r && r < 0xa0:
 		return false
 	default:
-		return r != '\ufeff' && r != '\ufffe' && r != '\uffff'
+		return r != '\u2028' && r != '\u2029' && r != '\ufeff' && r != '\ufffe' && r != '\uffff'
 	}
 }
 

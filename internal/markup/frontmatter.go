@@ -13,8 +13,21 @@ import (
 var metaKeys = []string{"id", "title", "view", "edit", "results"}
 
 // metaSynonyms are words for known keys that are no mere slips of the hand.
-var metaSynonyms = map[string]string{
-	"viewer": "view", "viewers": "view", "editor": "edit", "editors": "edit", "result": "results", "pageid": "id", "page_id": "id",
+var metaSynonyms = map[string]string{"pageid": "id", "page_id": "id"}
+
+// permissionWords are the keys that keep people out, and what else people
+// write for them.
+var permissionWords = []struct{ word, key string }{
+	{"view", "view"},
+	{"views", "view"},
+	{"viewer", "view"},
+	{"viewers", "view"},
+	{"edit", "edit"},
+	{"edits", "edit"},
+	{"editor", "edit"},
+	{"editors", "edit"},
+	{"results", "results"},
+	{"result", "results"},
 }
 
 // frontMatter reads what stands between two lines of three dashes at the
@@ -28,7 +41,7 @@ func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
 	p.body = start
 	first, next := p.lineAt(start)
 	if !isDashes(first) {
-		return nameID, Meta{}
+		return p.misplacedMeta(start, nameID), Meta{}
 	}
 	for at := next; at < len(p.src); {
 		line, after := p.lineAt(at)
@@ -40,7 +53,7 @@ func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
 	}
 	p.body = len(p.src)
 	p.refuse(start, `close it with a line "---"`, "the front matter is never closed")
-	return nameID, Meta{}
+	return p.guessID(next, len(p.src), nameID), Meta{}
 }
 
 // lineAt returns the line that begins at the offset, and where the next one begins.
@@ -57,15 +70,17 @@ func isDashes(line []byte) bool { return string(bytes.TrimRight(line, " \t")) ==
 func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 	if to-from > MaxMetaBytes {
 		p.refuse(from, "", "front matter of more than %d bytes", MaxMetaBytes)
-		return nameID, Meta{}
+		return p.guessID(from, to, nameID), Meta{}
 	}
-	e := quoteGroups(string(p.src[from:to]), from)
+	e, text := quoteGroups(string(p.src[from:to]), from)
 	m := &metaReader{decoder: decoder{block: &block{reader: p, place: e.place}, budget: nodeBudget}}
-	m.read(spaced.Replace(e.text))
+	m.read(text)
 	if m.failed {
 		p.unreadable = true
 	}
 	switch {
+	case m.id == 0 && m.failed:
+		return p.guessID(from, to, nameID), m.meta
 	case m.id == 0:
 		return nameID, m.meta
 	case nameID != 0 && nameID != m.id:
@@ -118,8 +133,13 @@ func (m *metaReader) read(text string) {
 }
 
 // unknownKey passes over what other programs read, and warns of what looks
-// like a slip.
+// like a slip. A slip of a permission is an error: without that key the page
+// would be open to everyone.
 func (m *metaReader) unknownKey(key *yaml.Node) {
+	if meant := permissionMeant(key.Value); meant != "" {
+		m.errorf(spotOf(key), fmt.Sprintf("did you mean %q?", meant), "unknown key %s", quote(key.Value))
+		return
+	}
 	word := nearest(key.Value, metaKeys)
 	if s, ok := metaSynonyms[strings.ToLower(key.Value)]; ok {
 		word = s
@@ -127,6 +147,22 @@ func (m *metaReader) unknownKey(key *yaml.Node) {
 	if word != "" {
 		m.warnf(spotOf(key), fmt.Sprintf("did you mean %q?", word), "unknown key %s has no effect", quote(key.Value))
 	}
+}
+
+// permissionMeant returns the permission of which the key is a slip, or "".
+// It takes one wrong letter at most: video and credit are two away from view
+// and edit, and belong to other programs.
+func permissionMeant(key string) string {
+	const longestSlip = 20
+	if len(key) > longestSlip {
+		return ""
+	}
+	for _, w := range permissionWords {
+		if distance(strings.ToLower(key), w.word) <= 1 {
+			return w.key
+		}
+	}
+	return ""
 }
 
 func (m *metaReader) entry(key string, n *yaml.Node) {
@@ -179,7 +215,7 @@ func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
 		if m.spent() {
 			break
 		}
-		v := m.scalar(n, key)
+		v := m.exact(n, key)
 		name, isGroup := strings.CutPrefix(v.text, "@")
 		switch {
 		case v.odd:

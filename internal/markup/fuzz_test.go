@@ -3,20 +3,22 @@ package markup
 import (
 	"cmp"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/formulary/formulary/internal/forms"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 func FuzzMarkdown(f *testing.F)   { fuzz(f, Markdown) }
 func FuzzConfluence(f *testing.F) { fuzz(f, Confluence) }
 func FuzzWikitext(f *testing.F)   { fuzz(f, Wikitext) }
 
-// fuzz starts from the pages of the cases. It calls parse, which lets panics through.
+// fuzz starts from the pages of the cases. It calls read, which lets panics through.
 func fuzz(f *testing.F, format Format) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -35,9 +37,9 @@ func fuzz(f *testing.F, format Format) {
 	}
 	f.Fuzz(func(t *testing.T, nameID int64, src []byte) {
 		before := slices.Clone(src)
-		p := parse(format, nameID, src)
+		p := read(format, nameID, src)
 		checkPage(t, p)
-		if diff := gocmp.Diff(p, parse(format, nameID, src)); diff != "" {
+		if diff := gocmp.Diff(p, read(format, nameID, src)); diff != "" {
 			t.Errorf("parsed twice: %s", diff)
 		}
 		if !slices.Equal(before, src) {
@@ -54,8 +56,8 @@ func checkPage(t *testing.T, p Page) {
 	if p.Unreadable && (len(p.Blocks) > 0 || !hasError) {
 		t.Errorf("unreadable with %d blocks and %d problems", len(p.Blocks), len(p.Problems))
 	}
-	if p.Unreadable && (p.Meta.View == nil || p.Meta.Edit == nil) {
-		t.Error("unreadable, and open to everyone")
+	if !p.MetaRead && (!p.Unreadable || !reflect.DeepEqual(p.Meta, closed())) {
+		t.Errorf("front matter not read, but unreadable is %t and meta %+v", p.Unreadable, p.Meta)
 	}
 	formIDs, macroIDs := map[string]bool{}, map[string]bool{}
 	for _, b := range p.Blocks {

@@ -57,7 +57,7 @@ func (l *linter) never(c *carrier) *reason {
 	if r := l.reasons[c]; r != nil {
 		return r
 	}
-	r := &reason{rule: -1}
+	var r *reason
 	if c.condition.Match == forms.MatchAny {
 		r = l.neverAny(c)
 	} else {

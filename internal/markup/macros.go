@@ -40,12 +40,16 @@ func (s *storageReader) found() []found {
 
 func (s *storageReader) rawForm(m *macro) *rawForm {
 	p := s.parameters(m, formParameters)
-	f := &rawForm{at: at(m.at), id: p["formId"], anonymous: p["anonymous"], oneSubmission: p["oneSubmission"], what: "the form macro", idKey: "formId"}
+	f := &rawForm{at: at(m.at), id: p["formId"], anonymous: p["anonymous"], oneSubmission: p["oneSubmission"], what: "the form macro", idKey: "formId", strayHostIDs: m.strays}
 	if len(m.fields) == 0 {
 		m.failed = true
 		s.report(m.at, Error, "put form-field macros into its body", "the form has no fields")
 	}
-	for _, fm := range m.fields[:min(len(m.fields), MaxFields+1)] { // the one too many is complained about
+	read := min(len(m.fields), MaxFields+1) // the one too many is complained about
+	for _, fm := range m.fields[read:] {
+		f.strayHostIDs = append(f.strayHostIDs, fm.hostID)
+	}
+	for _, fm := range m.fields[:read] {
 		f.items = append(f.items, rawItem{field: s.rawField(fm)})
 		m.failed = m.failed || fm.failed
 	}

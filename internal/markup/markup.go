@@ -57,7 +57,12 @@ type Page struct {
 	Meta       Meta
 	Blocks     []Block   // in page order, broken ones included
 	Problems   []Problem // by line and column
-	Unreadable bool      // nothing here can be trusted: keep the last good page. Blocks is empty, Meta admits nobody
+	Unreadable bool      // the forms can't be told: keep the last good ones. Blocks is empty
+	// MetaRead says that the front matter was understood, or that there is
+	// none: Meta and ID count even when the page is Unreadable, so that who
+	// was shut out of it stays out. Without it nothing here can be trusted:
+	// the page is Unreadable, Meta admits nobody, and ID is a guess.
+	MetaRead bool
 }
 
 // Meta is what the front matter says.
@@ -84,22 +89,29 @@ type Block struct {
 // It keeps no reference to src.
 func Parse(format Format, nameID int64, src []byte) (page Page) {
 	// The parsers below are not ours. One that panics on an odd page must cost
-	// that page, not the process; the fuzz tests call parse, and see it.
+	// that page, not the process; the fuzz tests call read, and see it.
 	defer func() {
 		if r := recover(); r != nil {
-			page = Page{ID: nameID, Meta: closed(), Unreadable: true, Problems: []Problem{{
+			page.Unreadable, page.Blocks = true, nil
+			page.Problems = []Problem{{
 				Line: 1, Column: 1, Severity: Error, Message: fmt.Sprintf("this page can't be read: internal error: %v", r),
-			}}}
+			}}
 		}
 	}()
-	return parse(format, nameID, src)
+	page.read(format, nameID, src)
+	return page
 }
 
-func parse(format Format, nameID int64, src []byte) Page {
+// read fills in the page step by step: a panic leaves what was read before it.
+func (page *Page) read(format Format, nameID int64, src []byte) {
 	p := newReader(src)
-	page := Page{ID: nameID}
+	page.ID, page.Meta = nameID, closed()
 	if p.check(len(src)) {
-		page.ID, page.Meta = p.frontMatter(nameID)
+		id, meta := p.frontMatter(nameID)
+		page.ID = id
+		if !p.unreadable {
+			page.Meta, page.MetaRead = meta, true
+		}
 		c := collector{reader: p, pageID: page.ID}
 		for _, f := range p.find(format) {
 			c.take(f)
@@ -107,14 +119,13 @@ func parse(format Format, nameID int64, src []byte) Page {
 		page.Blocks = c.finish()
 	}
 	if p.unreadable {
-		page.Unreadable, page.Blocks, page.Meta = true, nil, closed()
+		page.Unreadable, page.Blocks = true, nil
 	}
 	page.Problems = p.sorted()
-	return page
 }
 
-// closed is what an unreadable page allows: nobody anything, should a caller
-// ever use it.
+// closed is what a page allows whose front matter can't be read: nobody
+// anything, should a caller ever use it.
 func closed() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 
 // found is a form's place on the page as its carrier hands it over: a text of

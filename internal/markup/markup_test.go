@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 var update = flag.Bool("update", false, "write what the parser says into the txtar cases")
@@ -45,7 +46,9 @@ func runArchive(t *testing.T, name string) {
 		if strings.HasSuffix(f.Name, ".want") {
 			continue
 		}
-		got := dump(parseFile(t, f))
+		page := parseFile(t, f)
+		checkPage(t, page)
+		got := dump(page)
 		if diff := cmp.Diff(want[f.Name+".want"], got); diff != "" && !*update {
 			t.Errorf("%s: (-want +got):\n%s", f.Name, diff)
 		}
@@ -67,11 +70,17 @@ func parseFile(t *testing.T, f txtar.File) Page {
 		t.Fatalf("%s has no format", f.Name)
 	}
 	id, _ := strconv.ParseInt(leadingNumber.FindString(f.Name), 10, 64)
-	return parse(format, id, []byte(visible.Replace(string(f.Data))))
+	return read(format, id, []byte(visible.Replace(string(f.Data))))
+}
+
+// read is Parse, but lets panics through.
+func read(format Format, nameID int64, src []byte) (page Page) {
+	page.read(format, nameID, src)
+	return page
 }
 
 var visible = strings.NewReplacer(
-	"⟨nbsp⟩", "\u00a0", "⟨tab⟩", "\t", "⟨cr⟩", "\r", "⟨nul⟩", "\x00", "⟨bom⟩", "\ufeff", "⟨ls⟩", "\u2028", "⟨bad⟩", "\xff", "⟨zwsp⟩", "\u200b",
+	"⟨nbsp⟩", "\u00a0", "⟨tab⟩", "\t", "⟨cr⟩", "\r", "⟨nul⟩", "\x00", "⟨bom⟩", "\ufeff", "⟨ls⟩", "\u2028", "⟨nel⟩", "\u0085", "⟨bad⟩", "\xff", "⟨zwsp⟩", "\u200b",
 )
 
 // TestCarriersAgree holds the design's example in every carrier against the
@@ -106,7 +115,7 @@ func TestCarriersAgree(t *testing.T) {
 		}
 		pages++
 		got := parseFile(t, f)
-		if diff := cmp.Diff(Page{ID: 123, Blocks: []Block{{"feedback", want}}}, got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(Page{ID: 123, MetaRead: true, Blocks: []Block{{"feedback", want}}}, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 		}
 	}

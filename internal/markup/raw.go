@@ -8,7 +8,8 @@ type rawForm struct {
 	anonymous     value
 	oneSubmission value
 	items         []rawItem
-	what, idKey   string // what the carrier calls the form and its id
+	strayHostIDs  []string // host ids of macros that are no fields, for an error
+	what, idKey   string   // what the carrier calls the form and its id
 }
 
 // rawItem is an entry in a list of fields: a field, or a section when it has one.

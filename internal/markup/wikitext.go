@@ -174,7 +174,7 @@ func entityLength(s []byte) int {
 		switch c := s[i]; {
 		case c == ';':
 			return i + 1
-		case i > 0 && c != '#' && !('0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'):
+		case i > 0 && c != '#' && (c < '0' || '9' < c) && (c|0x20 < 'a' || 'z' < c|0x20):
 			return i
 		}
 	}

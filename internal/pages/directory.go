@@ -243,7 +243,7 @@ func (d *Directory) read(path string, f *file) bool {
 		return false
 	}
 	page, _ := parse(path, source) // Find knows only names that name a format
-	if page.Unreadable && f.page.ID != 0 {
+	if !page.MetaRead && f.page.ID != 0 {
 		page.ID = f.page.ID // it may have stood in the part that can't be read now
 	}
 	f.sum, f.page = sum, page
@@ -308,12 +308,17 @@ func (d *Directory) precedes(path, other string, id int64) bool {
 }
 
 // renew makes the page that follows old, which may be nil: what is broken now
-// keeps its last good definition.
+// keeps its last good definition. Permissions that can be read apply at once,
+// whatever is wrong with the rest of the page.
 func renew(old *Page, parsed *markup.Page) *Page {
-	if parsed.Unreadable {
-		return old
-	}
 	page := &Page{ID: parsed.ID, Meta: parsed.Meta}
+	if parsed.Unreadable {
+		if old == nil || !parsed.MetaRead {
+			return old
+		}
+		page.Forms = old.Forms
+		return page
+	}
 	nameless := false
 	for _, b := range parsed.Blocks {
 		switch {

@@ -210,3 +210,24 @@ func TestUnreadableFolderKeepsItsPagesAndTheOthersGoOn(t *testing.T) {
 	s.polls(3)
 	s.wants(2, "-", "readable again, and gone")
 }
+
+// Permissions that can be read apply, even where the page can't be read.
+func TestPermissionsApplyThoughTheBodyIsBroken(t *testing.T) {
+	native := `<ac:structured-macro ac:name="code"><ac:plain-text-body><![CDATA[form: a
+fields: [{id: x, type: textfield, label: old}]]]></ac:plain-text-body></ac:structured-macro>`
+	s := newSite(t).save("1.xml", native).open()
+	inNoGroup := func(string) bool { return false }
+	page, err := s.Page(t.Context(), 1)
+	s.must(err)
+	if !page.CanView("alice", inNoGroup) {
+		t.Fatal("an open page is closed")
+	}
+	s.save("1.xml", "---\nview: [carol]\n---\n<p>"+native)
+	s.polls(2)
+	page, err = s.Page(t.Context(), 1)
+	s.must(err)
+	if page.CanView("alice", inNoGroup) || !page.CanView("carol", inNoGroup) || page.Form("a") == nil {
+		t.Errorf("alice sees it: %t, carol: %t, the form is there: %t",
+			page.CanView("alice", inNoGroup), page.CanView("carol", inNoGroup), page.Form("a") != nil)
+	}
+}
