@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"golang.org/x/crypto/bcrypt"
 )
@@ -76,6 +77,33 @@ func updateUsersFile(file, user, hash string) error {
 	}
 	if err := syncFolder(folder); err != nil {
 		return fmt.Errorf("sync folder: %w", err)
+	}
+	return nil
+}
+
+// lock waits for the lock on an open folder; closing the folder releases it.
+// Some network file systems cannot lock a folder (NFS says EBADF). There the
+// change is made unlocked: a lost update when two people change passwords at
+// the same moment is better than no way to change them.
+func lock(folder *os.File) error {
+	for {
+		err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EBADF), errors.Is(err, syscall.EINVAL),
+			errors.Is(err, syscall.ENOLCK), errors.Is(err, errors.ErrUnsupported):
+			return nil
+		}
+		return err
+	}
+}
+
+// syncFolder makes a rename outlast a crash. File systems that have no notion
+// of it say EINVAL.
+func syncFolder(folder *os.File) error {
+	if err := folder.Sync(); !errors.Is(err, syscall.EINVAL) {
+		return err
 	}
 	return nil
 }
@@ -160,7 +188,7 @@ func replaceFile(target string, content []byte, old os.FileInfo) (err error) {
 
 func fillFile(temp *os.File, content []byte, old os.FileInfo) error {
 	if old != nil {
-		keepOwner(temp, old)
+		keepOwner(temp.Chown, old)
 		if err := temp.Chmod(old.Mode().Perm()); err != nil {
 			return err
 		}
@@ -169,4 +197,16 @@ func fillFile(temp *os.File, content []byte, old os.FileInfo) error {
 		return err
 	}
 	return temp.Sync() // before the rename, or a crash could leave an empty file
+}
+
+// keepOwner does what the caller's rights permit: root can give files away,
+// others can at most pass them to a group of theirs.
+func keepOwner(chown func(uid, gid int) error, old os.FileInfo) {
+	stat, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	if chown(int(stat.Uid), int(stat.Gid)) != nil {
+		_ = chown(-1, int(stat.Gid))
+	}
 }

@@ -115,6 +115,7 @@ func (d *Directory) publish() {
 // watchedFile is a file as it was last read, and what polls have seen since.
 type watchedFile struct {
 	path    string
+	read    func(path string) ([]byte, os.FileInfo, error)
 	content []byte
 	version os.FileInfo // of content
 	readAt  time.Time   // when version was first read
@@ -129,7 +130,7 @@ func openWatched(path string, now time.Time) (*watchedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &watchedFile{path: path, content: content, version: version, readAt: now}, nil
+	return &watchedFile{path: path, read: readRegular, content: content, version: version, readAt: now}, nil
 }
 
 // poll says whether there is new content. With an error, the old stays.
@@ -161,7 +162,7 @@ func (f *watchedFile) poll(now time.Time) (changed bool, err error) {
 
 // take reads the file if it still is as seen; otherwise the next poll decides.
 func (f *watchedFile) take(seen os.FileInfo, now time.Time) (changed bool, err error) {
-	content, version, err := readRegular(f.path)
+	content, version, err := f.read(f.path)
 	if err != nil {
 		f.candidate, f.polls = nil, 0
 		return false, err

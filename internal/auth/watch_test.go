@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -240,6 +241,31 @@ func TestFolderInPlaceOfTheFileIsLoggedOnce(t *testing.T) {
 	f.wantLoggedOnce("cannot read file")
 	if !f.knows("alice") {
 		t.Error("alice is not known any more")
+	}
+}
+
+// A file that can be seen but not opened. Chmod would not do: nothing is
+// forbidden to root, who may run the tests.
+func TestChangedButForbiddenFileIsLoggedOnce(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	watched := f.Directory.users
+	watched.read = func(path string) ([]byte, os.FileInfo, error) {
+		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+	}
+	writeFile(t, f.users, userLine("bob", "sesame")+"# longer\n")
+	for range 10 {
+		f.Reload()
+	}
+	f.wantLoggedOnce("cannot read file")
+	if !f.knows("alice") {
+		t.Error("alice is not known any more")
+	}
+	watched.read = readRegular
+	f.Reload()
+	f.Reload()
+	f.wantLoggedOnce("file can be read again")
+	if !f.knows("bob") {
+		t.Error("the file was not read when it could be")
 	}
 }
 

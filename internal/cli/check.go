@@ -64,10 +64,13 @@ func (c *checker) path(path string) {
 		c.file(path)
 		return
 	}
-	files, err := pages.Find(path)
+	files, unreadable, err := pages.Find(path)
 	if err != nil {
 		c.cannotRead(err)
 		return
+	}
+	for _, dir := range unreadable {
+		c.cannotRead(fmt.Errorf("%s can't be read", dir))
 	}
 	for _, f := range files {
 		c.file(f)
@@ -80,6 +83,10 @@ func (c *checker) cannotRead(err error) {
 }
 
 func (c *checker) file(path string) {
+	if err := mustBeRegular(path); err != nil {
+		c.cannotRead(err)
+		return
+	}
 	page, source, err := pages.Read(path)
 	if err != nil {
 		c.cannotRead(err)
@@ -108,6 +115,19 @@ func (c *checker) file(path string) {
 	}
 }
 
+// mustBeRegular refuses a pipe, which would be waited for, and a device, which
+// may never end.
+func mustBeRegular(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("read page: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("read page %s: not a regular file", path)
+	}
+	return nil
+}
+
 // problem prints as a compiler would: place, what is wrong, what would be
 // right, and the line with a caret below the place.
 func (c *checker) problem(path string, lines []string, p markup.Problem) {
@@ -131,15 +151,25 @@ func (c *checker) problem(path string, lines []string, p markup.Problem) {
 // excerptRunes is about what fits beside the line number on a terminal.
 const excerptRunes = 100
 
-// excerpt cuts a long line around the column, and returns the white space that
-// brings a caret below it. Tabs stay tabs, so that both lines indent alike;
-// what a terminal would act upon is shown as a replacement character.
+// excerpt cuts a long line around the column, with a "…" where it is cut, and
+// returns the white space that brings a caret below the column. Tabs stay tabs,
+// so that both lines indent alike; what a terminal would act upon is shown as a
+// replacement character.
 func excerpt(line string, column int) (text, caret string) {
 	runes := []rune(line)
 	column = min(max(column, 1), len(runes)+1)
 	if len(runes) > excerptRunes {
+		// The column is in the middle, or nearer to an end that is not cut: it
+		// never is where a "…" goes.
 		start := max(0, min(column-1-excerptRunes/2, len(runes)-excerptRunes))
-		runes, column = runes[start:start+excerptRunes], column-start
+		end := start + excerptRunes
+		if start > 0 {
+			runes[start] = '…'
+		}
+		if end < len(runes) {
+			runes[end-1] = '…'
+		}
+		runes, column = runes[start:end], column-start
 	}
 	for i, r := range runes {
 		if r != '\t' && (r < ' ' || r == 0x7f || (0x80 <= r && r < 0xa0)) {

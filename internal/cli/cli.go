@@ -24,8 +24,19 @@ var errFailed = errors.New("failed")
 // Run runs the command line and returns the exit status: 0, 1 for a failure,
 // 2 for a call that makes no sense.
 func Run(ctx context.Context, args []string, streams Streams) int {
-	err := newRoot(streams).Run(ctx, args)
+	root := newRoot(streams)
+	called := false
+	root.Before = func(ctx context.Context, _ *cli.Command) (context.Context, error) {
+		called = true
+		return ctx, nil
+	}
+	err := root.Run(ctx, args)
 	var usage *usageError
+	if err != nil && !called && !errors.As(err, &usage) {
+		// OnUsageError is not told of an environment variable that can't be
+		// parsed. But what fails before any command begins is the call.
+		err = &usageError{err, root.Args().First() + " --help"}
+	}
 	switch {
 	case err == nil:
 		return 0
@@ -49,8 +60,9 @@ func (e *usageError) Unwrap() error { return e.cause }
 
 func newRoot(streams Streams) *cli.Command {
 	root := &cli.Command{
-		Name:  "formulary",
-		Usage: "forms on wiki pages, and the submissions that people make to them",
+		Name:    "formulary",
+		Usage:   "forms on wiki pages, and the submissions that people make to them",
+		Version: Version(),
 		Commands: []*cli.Command{
 			serveCommand(streams), checkCommand(streams), passwdCommand(streams), versionCommand(streams),
 		},

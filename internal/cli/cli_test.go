@@ -1,9 +1,12 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
 	"flag"
+	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,4 +30,51 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", UpdateScripts: *update,
 		RequireExplicitExec: true, RequireUniqueNames: true,
 	})
+}
+
+// 2 is a call that makes no sense, whether by flags or by the environment.
+func TestUsageErrorsHaveStatus2(t *testing.T) {
+	serve := []string{"serve", "--pages", "none", "--users", "none", "--data", "none"}
+	for _, tt := range []struct {
+		name, env string // env is NAME=value
+		args      []string
+		want      string // on standard error
+	}{
+		{"no such flag", "", []string{"serve", "--bogus"}, "bogus"},
+		{"not a number", "", append(serve, "--max-body", "much"), "max-body"},
+		{"no body", "", append(serve, "--max-body", "0"), "--max-body 0: use 1 or more"},
+		{"no body by environment", "FORMULARY_MAX_BODY=-1", serve, "--max-body -1: use 1 or more"},
+		{"not a number by environment", "FORMULARY_MAX_BODY=much", serve, `"FORMULARY_MAX_BODY"`},
+		{"not a boolean by environment", "FORMULARY_ACCESS_LOG=maybe", serve, `"FORMULARY_ACCESS_LOG"`},
+		{"no such level by environment", "FORMULARY_LOG_LEVEL=loud", serve, `--log-level "loud"`},
+		{"certificate only", "", append(serve, "--tls-cert", "c.pem"), "--tls-cert and --tls-key"},
+		{"key only", "", append(serve, "--tls-key", "k.pem"), "--tls-cert and --tls-key"},
+		{"key only by environment", "FORMULARY_TLS_KEY=k.pem", serve, "--tls-cert and --tls-key"},
+		{"another command", "FORMULARY_STRICT=maybe", []string{"check", "."}, `"FORMULARY_STRICT"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if name, value, ok := strings.Cut(tt.env, "="); ok {
+				t.Setenv(name, value)
+			}
+			var stderr bytes.Buffer
+			code := cli.Run(t.Context(), append([]string{"formulary"}, tt.args...), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &stderr})
+			if code != 2 {
+				t.Errorf("status %d, want 2", code)
+			}
+			for _, want := range []string{tt.want, "'formulary " + tt.args[0] + " --help'"} {
+				if !strings.Contains(stderr.String(), want) {
+					t.Errorf("%q is missing in:\n%s", want, &stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestFailuresHaveStatus1(t *testing.T) {
+	var stderr bytes.Buffer
+	code := cli.Run(t.Context(), []string{"formulary", "serve", "--pages", "none", "--users", "none", "--data", "none"},
+		cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &stderr})
+	if code != 1 || strings.Contains(stderr.String(), "--help") {
+		t.Errorf("status %d, want 1: %s", code, &stderr)
+	}
 }

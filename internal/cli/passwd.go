@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
@@ -53,6 +55,11 @@ func askPassword(streams Streams, user string) (string, error) {
 }
 
 func askTwice(out io.Writer, terminal *os.File, user string) (string, error) {
+	stop, err := restoreOnSignal(terminal)
+	if err != nil {
+		return "", err
+	}
+	defer stop()
 	first, err := askOnce(out, terminal, "New password for "+user+": ")
 	if err != nil {
 		return "", err
@@ -65,6 +72,31 @@ func askTwice(out io.Writer, terminal *os.File, user string) (string, error) {
 		return "", errors.New("the two passwords differ; nothing was changed")
 	}
 	return first, nil
+}
+
+// restoreOnSignal makes a signal that ends the process give the terminal its
+// echo back first, which is off while a password is read.
+func restoreOnSignal(terminal *os.File) (stop func(), err error) {
+	fd := int(terminal.Fd())
+	state, err := term.GetState(fd)
+	if err != nil {
+		return nil, fmt.Errorf("read password: %w", err)
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case s := <-signals:
+			_ = term.Restore(fd, state)
+			os.Exit(128 + int(s.(syscall.Signal))) // as a shell reports it
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}, nil
 }
 
 func askOnce(out io.Writer, terminal *os.File, prompt string) (string, error) {

@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -40,7 +42,7 @@ func serveCommand(streams Streams) *cli.Command {
 				Sources: env("trusted-proxies"),
 			},
 			&cli.Int64Flag{Name: "max-body", Value: api.DefaultMaxBody, Usage: "largest request body, in bytes", Sources: env("max-body")},
-			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request", Sources: env("access-log")},
+			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request; on by default, --access-log=false switches it off", Sources: env("access-log")},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
 			&cli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics, without credentials", Sources: env("metrics")},
@@ -48,6 +50,9 @@ func serveCommand(streams Streams) *cli.Command {
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
 				return &usageError{fmt.Errorf("serve takes no argument, but got %q", cmd.Args().First()), "serve --help"}
+			}
+			if err := checkServeFlags(cmd); err != nil {
+				return err
 			}
 			log, err := newLogger(streams, cmd.String("log-format"), cmd.String("log-level"))
 			if err != nil {
@@ -57,9 +62,33 @@ func serveCommand(streams Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			ctx, stop := untilSignal(ctx)
+			defer stop()
 			return serve(ctx, cmd, log, proxies)
 		},
 	}
+}
+
+// untilSignal returns a context that ends with the first signal to stop. From
+// then on signals do what they do by default, so that a second one ends the
+// process at once. The other commands have nothing to finish and trap none.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+func checkServeFlags(cmd *cli.Command) error {
+	var err error
+	switch {
+	case cmd.Int64("max-body") < 1:
+		err = fmt.Errorf("--max-body %d: use 1 or more", cmd.Int64("max-body"))
+	case (cmd.String("tls-cert") == "") != (cmd.String("tls-key") == ""):
+		err = errors.New("--tls-cert and --tls-key go together: give both or neither")
+	default:
+		return nil
+	}
+	return &usageError{err, "serve --help"}
 }
 
 func newLogger(streams Streams, format, level string) (*slog.Logger, error) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -23,13 +24,23 @@ func Version() string {
 	return "(devel)"
 }
 
+// The library's own --version prints another line; there is one printer for
+// the whole process.
+func init() {
+	cli.VersionPrinter = func(cmd *cli.Command) { _ = printVersion(cmd.Root().Writer) }
+}
+
+func printVersion(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "formulary %s %s %s/%s\n", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
 func versionCommand(streams Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version",
 		Action: func(context.Context, *cli.Command) error {
-			_, err := fmt.Fprintf(streams.Out, "formulary %s %s %s/%s\n", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			return printVersion(streams.Out)
 		},
 	}
 }
