@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -111,92 +110,6 @@ func (s *Store) Delete(ctx context.Context, key store.Key) error {
 		}
 		return classify(err)
 	})
-}
-
-// chunkBytes and chunkRows are how much of a list is read at a time. Each
-// chunk is a short read of its own, so that a slow client holds up nobody.
-const (
-	chunkBytes = 128 << 10
-	chunkRows  = 4096 // submissions without entries have next to no bytes
-)
-
-// chunk is a run of rows copied out of the database; all entries share one buffer.
-type chunk struct {
-	rows []chunkRow
-	text []byte
-	last bool // there were no more rows
-}
-
-type chunkRow struct {
-	id, created int64
-	username    string
-	end         int // of its entries in text
-}
-
-var chunks = sync.Pool{New: func() any { return &chunk{text: make([]byte, 0, chunkBytes+8<<10)} }}
-
-// Scan implements store.Store.
-func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	c := chunks.Get().(*chunk)
-	defer func() {
-		if cap(c.text) <= 2*chunkBytes { // one huge row must not stay in memory for ever
-			chunks.Put(c)
-		}
-	}()
-	limited := q.Limit > 0
-	for {
-		err := s.readers.with(ctx, func(stmts *readStmts) error { return c.read(stmts, q) })
-		if err != nil || len(c.rows) == 0 {
-			return err
-		}
-		if err := c.visit(q, visit); err != nil || c.last {
-			return err
-		}
-		q.After = c.rows[len(c.rows)-1].id
-		if q.Limit -= len(c.rows); limited && q.Limit <= 0 {
-			return nil
-		}
-	}
-}
-
-func (c *chunk) read(stmts *readStmts, q store.Query) error {
-	c.rows, c.text, c.last = c.rows[:0], c.text[:0], false
-	stmt := stmts.list[listKind{byUser: q.Username != nil, descending: q.Descending}]
-	defer func() { _ = stmt.Reset() }()
-	if err := bindList(stmt, q); err != nil {
-		return err
-	}
-	username := ""
-	for len(c.text) < chunkBytes && len(c.rows) < chunkRows && (q.Limit <= 0 || len(c.rows) < q.Limit) {
-		if !stmt.Step() {
-			c.last = true
-			break
-		}
-		if raw := stmt.ColumnRawText(2); string(raw) != username {
-			username = string(raw)
-		}
-		c.text = append(c.text, stmt.ColumnRawText(3)...)
-		c.rows = append(c.rows, chunkRow{
-			id: stmt.ColumnInt64(0), created: stmt.ColumnInt64(1), username: username, end: len(c.text),
-		})
-	}
-	return stmt.Err()
-}
-
-func (c *chunk) visit(q store.Query, visit func(forms.Submission) error) error {
-	start := 0
-	for _, row := range c.rows {
-		err := visit(forms.Submission{
-			ID: row.id, PageID: q.PageID, FormID: q.FormID, Username: row.username,
-			Created: time.UnixMilli(row.created).UTC(),
-			Entries: c.text[start:row.end:row.end],
-		})
-		if err != nil {
-			return err
-		}
-		start = row.end
-	}
-	return nil
 }
 
 func bindList(stmt *sqlite3.Stmt, q store.Query) error {
