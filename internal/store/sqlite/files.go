@@ -25,6 +25,9 @@ func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, v
 	if err != nil {
 		return nil, flags, noRoom(err)
 	}
+	if flags&vfs.OPEN_WAL != 0 {
+		return &walFile{file: file{f}}, flags, nil
+	}
 	return file{f}, flags, nil
 }
 
