@@ -81,21 +81,30 @@ func insertRow(stmt *sqlite3.Stmt, id int64, fields []byte) error {
 }
 
 // inserter is the raw loop that single creates are held against: rows of the
-// same size in a table without indexes, one durable transaction each.
+// same size, one durable transaction each.
 type inserter struct {
 	conn                  *sqlite3.Conn
 	begin, insert, commit *sqlite3.Stmt
 	last                  int64
 }
 
-func openInserter(ctx context.Context, path string) (*inserter, error) {
+// plainTable keeps the rows and nothing to find them by.
+const plainTable = `CREATE TABLE submissions (
+	id INTEGER PRIMARY KEY, page_id INTEGER, form_id TEXT, username TEXT, created INTEGER, fields TEXT)`
+
+// serverTables is what the server keeps rows in: the table and its indexes.
+func serverTables() (string, error) {
+	sql, err := os.ReadFile("../internal/store/sqlite/migrations/0001_submissions.sql")
+	return string(sql), err
+}
+
+func openInserter(ctx context.Context, path, schema string) (*inserter, error) {
 	conn, err := sqlite3.OpenContext(ctx, "file:"+path)
 	if err != nil {
 		return nil, err
 	}
 	r := &inserter{conn: conn}
-	err = conn.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-		CREATE TABLE submissions (id INTEGER PRIMARY KEY, page_id INTEGER, form_id TEXT, username TEXT, created INTEGER, fields TEXT)`)
+	err = conn.Exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;" + schema)
 	for sql, stmt := range map[string]**sqlite3.Stmt{
 		`BEGIN IMMEDIATE`: &r.begin,
 		`COMMIT`:          &r.commit,

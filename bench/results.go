@@ -95,8 +95,9 @@ const notes = `
 - *Durable* means that SQLite has synced the write-ahead log before a request is answered. What the disk makes of that
   is its own matter: on a virtual machine it is the host that decides. The rate of raw inserts, each with a sync of its
   own, tells what a sync costs here. Concurrent creates share one.
-- The raw insert loop runs within the generator's process, through the same SQLite engine, on a table without indexes;
-  the server keeps two and a row of sequences.
+- The raw insert loops run within the generator's process, through the same SQLite engine, one into the server's table
+  with its two indexes, one into a table without any. A single connection waits for every answer before it asks again:
+  what is measured is the way there and back, for which the raw loops have no counterpart.
 - The raw scan loop reads the same file within the generator's process and sends its bytes nowhere. Lists are asked for
   without compression.
 - Every create and update sends a value that was not sent before: SQLite skips a write that changes nothing.
