@@ -12,7 +12,7 @@ import (
 )
 
 // flushBytes is how much of a list is gathered before it is sent.
-const flushBytes = 64 << 10
+const flushBytes = 128 << 10
 
 // stream writes a list of submissions as it is read, so that neither side ever
 // holds all of it.

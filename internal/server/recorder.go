@@ -8,7 +8,7 @@ import (
 
 // progressStep is how much a client must take within the write timeout to be
 // granted another one.
-const progressStep = 64 << 10
+const progressStep = 128 << 10
 
 // recorder is the one ResponseWriter of the chain: it notes what log and
 // metrics want to know, and moves the write deadline while the client reads.

@@ -36,7 +36,7 @@ func (w *deadlineWriter) SetWriteDeadline(time.Time) error {
 }
 
 func TestRecorderSplitsLargeWrites(t *testing.T) {
-	const size = 200_000
+	const size = 400_000
 	for name, write := range map[string]func(io.Writer) (int, error){
 		"Write":       func(w io.Writer) (int, error) { return w.Write(make([]byte, size)) },
 		"WriteString": func(w io.Writer) (int, error) { return io.WriteString(w, strings.Repeat("x", size)) },

@@ -12,7 +12,7 @@ import (
 // chunkBytes and chunkRows are how much of a list is read at a time. Each
 // chunk is a short read of its own, so that a slow client holds up nobody.
 const (
-	chunkBytes = 128 << 10
+	chunkBytes = 256 << 10
 	chunkRows  = 4096 // submissions without entries have next to no bytes
 )
 
