@@ -64,7 +64,7 @@ func serveCommand(streams Streams) *cli.Command {
 			}
 			ctx, stop := untilSignal(ctx)
 			defer stop()
-			return serve(ctx, cmd, log, proxies)
+			return serve(ctx, cmd, streams, log, proxies)
 		},
 	}
 }
@@ -135,7 +135,7 @@ const anonymousKeyFile = "anonymous.key"
 const gcPercent = 400
 
 // serve puts the parts together and runs until ctx ends.
-func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []netip.Prefix) (err error) {
+func serve(ctx context.Context, cmd *cli.Command, streams Streams, log *slog.Logger, proxies []netip.Prefix) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -159,8 +159,11 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	svc := service.New(source, store, key, time.Now)
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
-		TrustedProxies: proxies, Ready: svc.Ready, Logger: log, AccessLog: cmd.Bool("access-log"),
+		TrustedProxies: proxies, Ready: svc.Ready, Logger: log,
 		Handler: api.New(api.Options{Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body")}).Handler(),
+	}
+	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
+		opts.AccessLog = server.NewAccessLog(streams.Err, cmd.String("log-format") == "json")
 	}
 	if cmd.Bool("metrics") {
 		opts.Metrics = server.NewMetrics()

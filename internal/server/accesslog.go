@@ -1,10 +1,12 @@
 package server
 
 import (
-	"context"
-	"log/slog"
+	"encoding/json"
+	"io"
 	"net"
 	"net/http"
+	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -15,45 +17,128 @@ const (
 	maxLoggedMethod = 32
 )
 
-// accessLog writes a line per request. It never sees headers, bodies or the
-// query, which may hold personal data.
-type accessLog struct {
-	// The handler and not a Logger: a Logger looks up its caller for every
-	// line, which costs as much as the rest of the chain.
-	handler slog.Handler
+// AccessLog writes a line per request, in the form of slog's handlers. It
+// never sees headers, bodies or the query, which may hold personal data.
+//
+// It is no slog.Handler: making a record of eight attributes and taking it
+// apart again cost a tenth of what a read costs in all.
+type AccessLog struct {
+	w    io.Writer
+	json bool
 }
 
-func (l *accessLog) write(r *http.Request, rec *recorder, now time.Time) {
+// NewAccessLog writes to w, one Write a line, from many goroutines at a time.
+func NewAccessLog(w io.Writer, json bool) *AccessLog { return &AccessLog{w, json} }
+
+var logLines = sync.Pool{New: func() any {
+	b := make([]byte, 0, 512)
+	return &b
+}}
+
+func (l *AccessLog) write(r *http.Request, rec *recorder, now time.Time) {
 	status := rec.finalStatus()
 	if rec.own && status < 400 {
 		return // probes come every few seconds, and say nothing
 	}
-	ctx := context.Background()
-	if !l.handler.Enabled(ctx, slog.LevelInfo) {
-		return
-	}
-	line := slog.NewRecord(now, slog.LevelInfo, "request", 0)
-	var attrs [8]slog.Attr // added at once, or the record grows step by step
-	a := append(attrs[:0],
-		slog.String("method", truncate(r.Method, maxLoggedMethod)),
-		slog.String("path", truncate(r.URL.Path, maxLoggedPath)),
-		slog.Int("status", status),
-		slog.Int64("bytes", rec.bytes),
-		slog.Duration("duration", now.Sub(rec.start)))
+	buf := logLines.Get().(*[]byte)
+	defer logLines.Put(buf)
+	line := logLine{b: (*buf)[:0], json: l.json}
+	line.begin(now)
+	line.text("method", truncate(r.Method, maxLoggedMethod))
+	line.text("path", truncate(r.URL.Path, maxLoggedPath))
+	line.number("status", int64(status))
+	line.number("bytes", rec.bytes)
+	line.duration("duration", now.Sub(rec.start))
 	if id := rec.loggedID(); id != "" {
-		a = append(a, slog.String("request_id", id))
+		line.text("request_id", id)
 	}
 	if rec.anonymous {
-		a = append(a, slog.Bool("anonymous", true))
+		line.truth("anonymous")
 	} else {
-		a = append(a, slog.String("remote", hostOf(r.RemoteAddr)))
+		line.text("remote", hostOf(r.RemoteAddr))
 		if rec.user != "" {
-			a = append(a, slog.String("user", rec.user))
+			line.text("user", rec.user)
 		}
 	}
-	line.AddAttrs(a...)
+	*buf = line.end()
 	// There is nobody to tell that the log can't be written.
-	_ = l.handler.Handle(ctx, line)
+	_, _ = l.w.Write(*buf)
+}
+
+// logLine puts a line together, as text or as JSON.
+type logLine struct {
+	b    []byte
+	json bool
+}
+
+const logTime = "2006-01-02T15:04:05.000Z07:00"
+
+func (l *logLine) begin(now time.Time) {
+	if l.json {
+		l.b = append(now.AppendFormat(append(l.b, `{"time":"`...), logTime), `","level":"INFO","msg":"request"`...)
+		return
+	}
+	l.b = append(now.AppendFormat(append(l.b, "time="...), logTime), " level=INFO msg=request"...)
+}
+
+func (l *logLine) end() []byte {
+	if l.json {
+		return append(l.b, "}\n"...)
+	}
+	return append(l.b, '\n')
+}
+
+func (l *logLine) key(key string) {
+	if l.json {
+		l.b = append(append(append(l.b, `,"`...), key...), `":`...)
+		return
+	}
+	l.b = append(append(append(l.b, ' '), key...), '=')
+}
+
+func (l *logLine) text(key, value string) {
+	l.key(key)
+	switch {
+	case !l.json && isPlain(value):
+		l.b = append(l.b, value...)
+	case !l.json:
+		l.b = strconv.AppendQuote(l.b, value)
+	case isPlain(value):
+		l.b = append(append(append(l.b, '"'), value...), '"')
+	default:
+		quoted, _ := json.Marshal(value) // a string always has a JSON form
+		l.b = append(l.b, quoted...)
+	}
+}
+
+// isPlain reports whether a value needs no quotes in a text line, nor escapes in JSON.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= utf8.RuneSelf-1 || c == '"' || c == '=' || c == '\\' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func (l *logLine) number(key string, value int64) {
+	l.key(key)
+	l.b = strconv.AppendInt(l.b, value, 10)
+}
+
+func (l *logLine) truth(key string) {
+	l.key(key)
+	l.b = append(l.b, "true"...)
+}
+
+// duration is nanoseconds in JSON, as slog has it.
+func (l *logLine) duration(key string, d time.Duration) {
+	if l.json {
+		l.number(key, int64(d))
+		return
+	}
+	l.key(key)
+	l.b = append(l.b, d.String()...)
 }
 
 func hostOf(remote string) string {

@@ -3,12 +3,13 @@ package server
 import (
 	"bytes"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +25,7 @@ func fields(line map[string]any) map[string]any {
 
 func TestAccessLog(t *testing.T) {
 	c := newTestChain(Options{
-		AccessLog:      true,
+		AccessLog:      logged,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.(Reporter).SetUser("alice")
@@ -67,7 +68,7 @@ func TestAccessLogOfAnonymousRequestsTellsNobody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTestChain(Options{
-				AccessLog: true,
+				AccessLog: logged,
 				Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { report(w.(Reporter)) }),
 			})
 			r := httptest.NewRequest("POST", "/x", nil)
@@ -95,7 +96,7 @@ func TestAccessLogOfAnonymousRequestsTellsNobody(t *testing.T) {
 
 func TestAccessLogKeepsAnIDOfItsOwnForAnonymousRequests(t *testing.T) {
 	c := newTestChain(Options{
-		AccessLog: true,
+		AccessLog: logged,
 		Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.(Reporter).Anonymous() }),
 	})
 	id := c.get("/x").Header().Get("X-Request-Id")
@@ -110,7 +111,7 @@ type wrapped struct{ http.ResponseWriter }
 func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func TestReporterIsFoundThroughUnwrap(t *testing.T) {
-	c := newTestChain(Options{AccessLog: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	c := newTestChain(Options{AccessLog: logged, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w = wrapped{wrapped{w}}
 		for {
 			if named, ok := w.(interface{ SetUser(string) }); ok {
@@ -127,7 +128,7 @@ func TestReporterIsFoundThroughUnwrap(t *testing.T) {
 }
 
 func TestAccessLogOfOwnEndpoints(t *testing.T) {
-	c := newTestChain(Options{AccessLog: true, Metrics: NewMetrics()})
+	c := newTestChain(Options{AccessLog: logged, Metrics: NewMetrics()})
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 		if w := c.get(path); w.Code != 200 {
 			t.Errorf("%s: %d", path, w.Code)
@@ -142,7 +143,7 @@ func TestAccessLogOfOwnEndpoints(t *testing.T) {
 }
 
 func TestAccessLogLimitsWhatClientsChoose(t *testing.T) {
-	c := newTestChain(Options{AccessLog: true})
+	c := newTestChain(Options{AccessLog: logged})
 	r := httptest.NewRequest(strings.Repeat("M", 100), "/", nil)
 	r.URL.Path = "/" + strings.Repeat("ü", 1000)
 	c.serve(r)
@@ -159,7 +160,7 @@ func TestAccessLogLimitsWhatClientsChoose(t *testing.T) {
 func TestAccessLogIsSafeAsText(t *testing.T) {
 	var buf bytes.Buffer
 	c := newTestChain(Options{})
-	c.chain.log = &accessLog{slog.NewTextHandler(&buf, nil)}
+	c.chain.log = NewAccessLog(&buf, false)
 	r := httptest.NewRequest("GET", "/", nil)
 	r.URL.Path = "/a\nlevel=ERROR msg=forged\x1b[31m"
 	c.serve(r)
@@ -190,6 +191,31 @@ func TestTruncate(t *testing.T) {
 	} {
 		if got := truncate(test.in, test.limit); got != test.want {
 			t.Errorf("truncate(%q, %d) = %q", test.in, test.limit, got)
+		}
+	}
+}
+
+// Both forms are those of slog, whatever a client sends.
+func TestAccessLogLines(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
+	for _, test := range []struct{ path, user, text, json string }{
+		{"/plain", "ann", `path=/plain … user=ann`, `"path":"/plain" … "user":"ann"`},
+		{"", "a b", `path="" … user="a b"`, `"path":"" … "user":"a b"`},
+		{"/a=\"\\\n\xff\u202e", "é", `path="/a=\"\\\n\xff\u202e" … user="é"`, `"path":"/a=\"\\\n\ufffd` + "\u202e" + `" … "user":"é"`},
+	} {
+		r := &http.Request{Method: "GET", URL: &url.URL{Path: test.path}, RemoteAddr: "192.0.2.1:5"}
+		rec := &recorder{start: start, status: 200, bytes: 7, user: test.user, id: [1]string{"id-1"}}
+		for json, want := range map[bool]string{
+			false: "time=2026-01-02T03:04:05.007Z level=INFO msg=request method=GET " +
+				strings.Replace(test.text, "…", "status=200 bytes=7 duration=1ms request_id=id-1 remote=192.0.2.1", 1) + "\n",
+			true: `{"time":"2026-01-02T03:04:05.007Z","level":"INFO","msg":"request","method":"GET",` +
+				strings.Replace(test.json, " … ", `,"status":200,"bytes":7,"duration":1000000,"request_id":"id-1","remote":"192.0.2.1",`, 1) + "}\n",
+		} {
+			var buf bytes.Buffer
+			NewAccessLog(&buf, json).write(r, rec, start.Add(time.Millisecond))
+			if diff := cmp.Diff(want, buf.String()); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", test.path, diff)
+			}
 		}
 	}
 }

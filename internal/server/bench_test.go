@@ -32,7 +32,7 @@ func BenchmarkChain(b *testing.B) {
 		{"plain", &Options{}},
 		{"metrics", &Options{Metrics: NewMetrics()}},
 		{"metrics,proxy", &Options{Metrics: NewMetrics(), TrustedProxies: proxies}},
-		{"metrics,log", &Options{Metrics: NewMetrics(), AccessLog: true}},
+		{"metrics,log", &Options{Metrics: NewMetrics(), AccessLog: NewAccessLog(io.Discard, true)}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			var h http.Handler = mux

@@ -19,7 +19,7 @@ type chain struct {
 	ids      *requestIDs
 	proxies  trustedProxies
 	logger   *slog.Logger
-	log      *accessLog // nil when off
+	log      *AccessLog // nil when off
 	metrics  *Metrics   // nil when off
 	own      ownEndpoints
 	handler  http.Handler
@@ -28,7 +28,7 @@ type chain struct {
 }
 
 func newChain(opts Options, ready *readiness) *chain {
-	c := &chain{
+	return &chain{
 		ids:     newRequestIDs(),
 		proxies: newTrustedProxies(opts.TrustedProxies),
 		logger:  opts.Logger,
@@ -36,11 +36,8 @@ func newChain(opts Options, ready *readiness) *chain {
 		own:     newOwnEndpoints(opts, ready),
 		handler: opts.Handler,
 		write:   opts.Timeouts.Write,
+		log:     opts.AccessLog,
 	}
-	if opts.AccessLog {
-		c.log = &accessLog{opts.Logger.Handler()}
-	}
-	return c
 }
 
 func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +82,7 @@ func (c *chain) finish(rec *recorder, r *http.Request) {
 		c.metrics.observe(r, rec, now)
 	}
 	if c.log != nil {
-		c.log.write(r, rec, now) //nolint:contextcheck // the line must be written although the request is over
+		c.log.write(r, rec, now)
 	}
 }
 

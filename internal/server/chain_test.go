@@ -39,7 +39,7 @@ func TestSecurityHeadersAreOnEveryResponseAndMayBeOverridden(t *testing.T) {
 
 func TestPanicBeforeTheHeaderIsAProblem(t *testing.T) {
 	c := newTestChain(Options{
-		AccessLog: true, Metrics: NewMetrics(),
+		AccessLog: logged, Metrics: NewMetrics(),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Header().Set("Content-Length", "5")
@@ -78,7 +78,7 @@ func TestPanicBeforeTheHeaderIsAProblem(t *testing.T) {
 }
 
 func TestPanicAfterTheHeaderAborts(t *testing.T) {
-	c := newTestChain(Options{AccessLog: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	c := newTestChain(Options{AccessLog: logged, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half a")
 		panic(errors.New("oh"))
 	})})
@@ -95,7 +95,7 @@ func TestPanicAfterTheHeaderAborts(t *testing.T) {
 }
 
 func TestAbortIsPassedOnSilently(t *testing.T) {
-	c := newTestChain(Options{AccessLog: true, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	c := newTestChain(Options{AccessLog: logged, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		panic(http.ErrAbortHandler)
 	})})
 	if v := catch(func() { c.get("/") }); v != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too

@@ -65,9 +65,15 @@ type testChain struct {
 	log   *logBuffer
 }
 
+// logged asks newTestChain for an access log.
+var logged = &AccessLog{}
+
 func newTestChain(opts Options) testChain {
 	logger, buf := newLog()
 	opts.Logger = logger
+	if opts.AccessLog != nil {
+		opts.AccessLog = NewAccessLog(buf, true)
+	}
 	if opts.Handler == nil {
 		opts.Handler = http.NotFoundHandler()
 	}

@@ -34,8 +34,8 @@ type Options struct {
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 
-	// AccessLog logs every request.
-	AccessLog bool
+	// AccessLog gets a line for every request; nil for none.
+	AccessLog *AccessLog
 
 	// Metrics are counted and served at /metrics; nil means neither.
 	Metrics *Metrics

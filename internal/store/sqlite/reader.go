@@ -77,7 +77,7 @@ func (p *reader) open(ctx context.Context, uri string) error {
 	if err != nil {
 		return err
 	}
-	err = conn.Exec(`PRAGMA query_only = ON; PRAGMA cache_size = -2048`)
+	err = conn.Exec(`PRAGMA query_only = ON; PRAGMA cache_size = -8192`)
 	if err == nil {
 		p.stmts, err = prepareReads(conn)
 	}
