@@ -72,7 +72,8 @@ type draft struct {
 
 func (f *Form) newDraft() *draft {
 	n := len(f.Fields)
-	return &draft{ranks: f.ranks(), values: make([]string, n), sent: make([]bool, n), misfit: make([]string, n)}
+	texts := make([]string, 2*n)
+	return &draft{ranks: f.ranks(), values: texts[:n], misfit: texts[n:], sent: make([]bool, n)}
 }
 
 // take lays the answers over the draft. unknown decides what to say of an
