@@ -152,13 +152,13 @@ func (b *bench) createSerially(ctx context.Context) (err error) {
 	creates := each(pairs, func(p pair) float64 { return p.ours.perSecond })
 	inserts := each(pairs, func(p pair) float64 { return p.bare.perSecond })
 	b.results.add(figure{
-		name: "creates, 1 connection, of raw durable inserts into the same table", target: target{atLeast, 0.40},
-		durability: durability + ", on both sides", values: ratios(creates, inserts),
-		measured: "ours " + describe(pairs, func(p pair) sample { return p.ours }) + "; raw " + rate(median(inserts)),
+		name: "creates, 1 connection, of raw durable inserts into a table without indexes", target: target{atLeast, 0.40},
+		durability: durability + ", on both sides", values: ratios(creates, plains),
+		measured: "ours " + describe(pairs, func(p pair) sample { return p.ours }) + "; raw " + rate(median(plains)),
 	})
 	b.results.add(figure{
-		name: "the same, of raw durable inserts into a table without indexes", durability: durability + ", on both sides",
-		measured: fmt.Sprintf("%.2f; raw %s", median(ratios(creates, plains)), rate(median(plains))),
+		name: "the same, of raw durable inserts into the server's own table", durability: durability + ", on both sides",
+		measured: fmt.Sprintf("%.2f; raw %s", median(ratios(creates, inserts)), rate(median(inserts))),
 	})
 	return nil
 }
