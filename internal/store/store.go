@@ -20,6 +20,8 @@ var (
 	// ErrFull: there is no room to write. Reads go on, and writes succeed
 	// again once there is room.
 	ErrFull = errors.New("storage is full")
+	// ErrExists: a submission with that id is stored already.
+	ErrExists = errors.New("submission exists already")
 	// ErrUnavailable: the engine can't do it now; nothing was changed, or it
 	// is not known whether it was. It may be tried again.
 	ErrUnavailable = errors.New("storage is unavailable")

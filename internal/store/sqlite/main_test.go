@@ -178,9 +178,9 @@ func oneBatch(t *testing.T, s *Store, ops ...func() error) []error {
 // queued returns when so many operations wait for the writer.
 func queued(t *testing.T, s *Store, count int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); len(s.writer.queue) < count; runtime.Gosched() {
+	for deadline := time.Now().Add(30 * time.Second); s.writer.queue.Len() < count; runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d operations queued, want %d", len(s.writer.queue), count)
+			t.Fatalf("%d operations queued, want %d", s.writer.queue.Len(), count)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/chunk"
 )
 
 // insertRows is for more rows than it is worth to create one by one.
@@ -38,7 +39,7 @@ func TestChunksAreSmall(t *testing.T) {
 		value string
 	}{
 		"rows of 1 KB":         {1000, strings.Repeat("x", 1000)},
-		"rows without entries": {2*chunkRows + 1, ""},
+		"rows without entries": {2*chunk.MaxRows + 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, t.TempDir())
@@ -47,13 +48,13 @@ func TestChunksAreSmall(t *testing.T) {
 				fields = string(forms.EncodeEntries(nil, []forms.Entry{{ID: 1, FieldID: "field", Value: c.value}}))
 			}
 			insertRows(t, s, c.count, fields)
-			var first chunk
+			var first chunk.Chunk
 			q := store.Query{PageID: 1, FormID: "form"}
-			if err := s.readers.with(ctx, func(stmts *readStmts) error { return first.read(stmts, q) }); err != nil {
+			if err := s.readChunk(ctx, &first, q); err != nil {
 				t.Fatal(err)
 			}
-			if len(first.text) > chunkBytes+len(fields) || len(first.rows) > chunkRows || first.last {
-				t.Errorf("%d rows of %d bytes in one read", len(first.rows), len(first.text))
+			if first.Bytes() > chunk.MaxBytes+len(fields) || first.Len() > chunk.MaxRows || first.Last {
+				t.Errorf("%d rows of %d bytes in one read", first.Len(), first.Bytes())
 			}
 			next := int64(0)
 			err := s.Scan(ctx, q, func(sub forms.Submission) error {

@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
-	"sync"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/group"
 )
 
 const (
@@ -40,10 +39,8 @@ type writer struct {
 	conn     *sqlite3.Conn
 	readers  *readers
 	stmts    *writeStmts
-	queue    chan *operation
+	queue    *group.Queue[write]
 	stopped  chan struct{}
-	mu       sync.RWMutex // guards closed, and sends to queue against its close
-	closed   bool
 	seq      sequences // the last ids given, as of the last commit
 	reserved sequences // the last ids that may be given, as they are stored
 	walPages int
@@ -68,16 +65,14 @@ func (s sequences) within(limit sequences) bool {
 // errGivenUp is for a transaction that ends without anybody having been told why.
 var errGivenUp = fmt.Errorf("%w: the transaction was given up", store.ErrUnavailable)
 
-// operation is one write. run is called within a transaction; the operation's
-// outcome is sent to done after the commit.
-type operation struct {
-	ctx  context.Context //nolint:containedctx // it belongs to the caller that waits on done
-	run  func(*tx) error
-	err  error
-	done chan struct{}
+// write is one operation. run is called within a transaction, and the caller
+// is answered after the commit.
+type write struct {
+	ctx context.Context //nolint:containedctx // it belongs to the caller that waits
+	run func(*tx) error
 }
 
-var operations = sync.Pool{New: func() any { return &operation{done: make(chan struct{}, 1)} }}
+type operation = group.Op[write]
 
 func newWriter(conn *sqlite3.Conn, readers *readers) (*writer, error) {
 	stmts, err := prepareWrites(conn)
@@ -86,7 +81,7 @@ func newWriter(conn *sqlite3.Conn, readers *readers) (*writer, error) {
 	}
 	w := &writer{
 		conn: conn, readers: readers, stmts: stmts,
-		queue: make(chan *operation, maxBatch), stopped: make(chan struct{}),
+		queue: group.NewQueue[write](maxBatch), stopped: make(chan struct{}),
 		checkpointAt: checkpointPages,
 	}
 	if w.reserved, err = stmts.readSequences(); err != nil {
@@ -103,35 +98,15 @@ func newWriter(conn *sqlite3.Conn, readers *readers) (*writer, error) {
 	return w, nil
 }
 
-// do runs fn in a transaction and returns after its commit. It does not return
-// early when ctx ends: by then the write may be under way, and the caller must
-// know how it ended.
+// do runs fn in a transaction and returns after its commit, even if ctx has
+// ended by then.
 func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
-	op := operations.Get().(*operation)
-	op.ctx, op.run, op.err = ctx, fn, nil
-	w.mu.RLock()
-	if w.closed {
-		w.mu.RUnlock()
-		return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
-	}
-	w.queue <- op
-	w.mu.RUnlock()
-	<-op.done
-	err := op.err
-	op.ctx, op.run = nil, nil
-	operations.Put(op)
-	return err
+	return w.queue.Do(write{ctx, fn})
 }
 
+// close finishes what is queued. To be called once.
 func (w *writer) close() error {
-	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
-		return nil
-	}
-	w.closed = true
-	close(w.queue)
-	w.mu.Unlock()
+	w.queue.Close()
 	<-w.stopped
 	var err error
 	if w.reserved != w.seq {
@@ -142,49 +117,21 @@ func (w *writer) close() error {
 
 func (w *writer) run() {
 	defer close(w.stopped)
-	batch := make([]*operation, 0, maxBatch)
-	for op := range w.queue {
-		batch = w.gather(append(batch[:0], op))
+	var batch []*operation
+	for {
+		batch = w.queue.Next(batch)
+		if len(batch) == 0 {
+			return
+		}
 		for rest := batch; len(rest) > 0; {
 			n := w.commit(rest)
 			for _, op := range rest[:n] {
-				op.done <- struct{}{}
+				op.Done()
 			}
 			rest = rest[n:]
 			w.checkpoint()
 		}
 	}
-}
-
-// gather takes what is queued, and lets those who are ready to write queue up
-// first, as long as there are any. That is no waiting: with nobody there it
-// returns at once. But a writer that never sleeps would take few at a time,
-// and pay for a commit each time.
-func (w *writer) gather(batch []*operation) []*operation {
-	for {
-		before := len(batch)
-		runtime.Gosched()
-		batch = w.fill(batch)
-		if len(batch) == before || len(batch) == maxBatch {
-			return batch
-		}
-	}
-}
-
-// fill takes what is queued.
-func (w *writer) fill(batch []*operation) []*operation {
-	for len(batch) < maxBatch {
-		select {
-		case op, ok := <-w.queue:
-			if !ok {
-				return batch
-			}
-			batch = append(batch, op)
-		default:
-			return batch
-		}
-	}
-	return batch
 }
 
 // commit runs the batch, or as much of it as one transaction should hold, and
@@ -205,7 +152,7 @@ func (w *writer) commit(batch []*operation) (done int) {
 		return len(batch)
 	}
 	for _, op := range batch {
-		op.err = err
+		op.Err = err
 	}
 	return len(batch)
 }
@@ -221,11 +168,11 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 	t := &tx{stmts: w.stmts, seq: w.seq}
 	for done < len(batch) && t.bytes < maxBatchBytes {
 		op := batch[done]
-		if op.err = op.ctx.Err(); op.err == nil {
-			op.err = t.protect(op.run)
+		if op.Err = op.Value.ctx.Err(); op.Err == nil {
+			op.Err = t.protect(op.Value.run)
 		}
 		if w.conn.GetAutocommit() {
-			return 0, cmp.Or(op.err, errGivenUp)
+			return 0, cmp.Or(op.Err, errGivenUp)
 		}
 		done++
 	}

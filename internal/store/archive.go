@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// Archive is what it takes to copy a store, with all that is in it. Every
+// engine keeps it, beside Store.
+type Archive interface {
+	// Dump visits every submission beyond a key (the zero Key for all), in
+	// the order of page, form and id, forms by the bytes of their ids. It is
+	// one snapshot, however long it takes, and holds a connection meanwhile:
+	// it is for copies, not for clients. The Record's Entries are valid until
+	// visit returns. Errors: visit's, ErrUnavailable.
+	Dump(ctx context.Context, after Key, visit func(Record) error) error
+
+	// Load stores submissions as they are, ids included: all of them, or, when
+	// it returns an error, none. Ids that Create gives from then on are higher
+	// than those. Errors: ErrExists, ErrFull, ErrUnavailable.
+	Load(ctx context.Context, records []Record) error
+
+	// Last is the key that Dump would visit last; ErrNotFound in an empty store.
+	Last(ctx context.Context) (Key, error)
+
+	// Count is the number of submissions.
+	Count(ctx context.Context) (int64, error)
+
+	// Sequences are the last ids given, or higher ones that will not be given.
+	Sequences(ctx context.Context) (Sequences, error)
+
+	// Advance makes Create and Update give higher ids than these from now on.
+	// Sequences that are further already stay as they are.
+	Advance(ctx context.Context, to Sequences) error
+}
+
+// Settings are a few facts about the store as a whole that all who share it
+// must agree on. Names and values are short texts.
+type Settings interface {
+	// Claim sets a name that is not set, and returns the value that it has
+	// then: of all who claim a name at the same time, one succeeds, and the
+	// others are told the one's value.
+	Claim(ctx context.Context, name, value string) (held string, err error)
+
+	// Setting is the value of a name; "" where it is not set.
+	Setting(ctx context.Context, name string) (string, error)
+
+	// Release unsets a name, which need not be set.
+	Release(ctx context.Context, name string) error
+}
+
+// Record is a submission with all that a store keeps of it.
+type Record struct {
+	forms.Submission
+	Once string // see New
+}
+
+// Sequences is a submission id and an entry id.
+type Sequences struct{ Submission, Entry int64 }

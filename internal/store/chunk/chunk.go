@@ -1,0 +1,152 @@
+// Package chunk reads long lists piece by piece. Each piece is a short read of
+// its own, so that a slow client holds up nobody, and memory stays flat.
+package chunk
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+const (
+	// MaxBytes is how much text a chunk holds, but for its last row.
+	MaxBytes = 256 << 10
+	// MaxRows bounds a chunk of submissions without entries, which have next to no bytes.
+	MaxRows = 4096
+)
+
+// Chunk is a run of rows copied out of a database; all entries share one buffer.
+type Chunk struct {
+	// Last is set by who reads it when no row follows.
+	Last bool
+
+	rows []row
+	text []byte
+}
+
+type row struct {
+	id, created int64
+	username    string
+	end         int // of its entries in text
+}
+
+var pool = sync.Pool{New: func() any { return &Chunk{text: make([]byte, 0, MaxBytes+8<<10)} }}
+
+func take() *Chunk {
+	c := pool.Get().(*Chunk)
+	c.Reset()
+	return c
+}
+
+func (c *Chunk) giveBack() {
+	if cap(c.text) <= 2*MaxBytes { // one huge row must not stay in memory for ever
+		pool.Put(c)
+	}
+}
+
+// Reset empties the chunk.
+func (c *Chunk) Reset() { c.rows, c.text, c.Last = c.rows[:0], c.text[:0], false }
+
+// Add appends a row. username and fields are copied; created is in
+// milliseconds since 1970.
+func (c *Chunk) Add(id, created int64, username, fields []byte) {
+	name := ""
+	if n := len(c.rows); n > 0 && c.rows[n-1].username == string(username) {
+		name = c.rows[n-1].username
+	} else {
+		name = string(username)
+	}
+	c.text = append(c.text, fields...)
+	c.rows = append(c.rows, row{id: id, created: created, username: name, end: len(c.text)})
+}
+
+// Full reports whether the chunk holds enough, or all that the query asks for.
+func (c *Chunk) Full(q store.Query) bool {
+	return len(c.text) >= MaxBytes || len(c.rows) >= MaxRows || q.Limit > 0 && len(c.rows) >= q.Limit
+}
+
+// Len is the number of rows.
+func (c *Chunk) Len() int { return len(c.rows) }
+
+// Bytes is how much text the rows have.
+func (c *Chunk) Bytes() int { return len(c.text) }
+
+// Reader fills a chunk with the first rows that a query selects.
+type Reader func(ctx context.Context, c *Chunk, q store.Query) error
+
+// Scan visits all rows of a query, in the order in which read delivers them.
+// The next chunk is read while the current one is visited, so that reading and
+// sending a list share the work of two cores.
+func (read Reader) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
+	current := take()
+	defer func() { current.giveBack() }()
+	err := read(ctx, current, q)
+	for err == nil && len(current.rows) > 0 {
+		rest, more := current.beyond(q)
+		if !more {
+			return current.visit(q, visit)
+		}
+		ahead := read.ahead(ctx, rest)
+		if err := current.visit(q, visit); err != nil {
+			ahead.abandon()
+			return err
+		}
+		current.giveBack()
+		current, err = ahead.wait()
+		q = rest
+	}
+	return err
+}
+
+// reading is a chunk that is being read.
+type reading struct {
+	chunk *Chunk
+	done  chan error
+}
+
+func (read Reader) ahead(ctx context.Context, q store.Query) reading {
+	r := reading{take(), make(chan error, 1)}
+	go func() { r.done <- read(ctx, r.chunk, q) }()
+	return r
+}
+
+func (r reading) wait() (*Chunk, error) {
+	err := <-r.done
+	return r.chunk, err
+}
+
+// abandon waits, too: the chunk is not free before.
+func (r reading) abandon() {
+	<-r.done
+	r.chunk.giveBack()
+}
+
+// beyond returns the query for what follows the chunk that q has read, if there may be any.
+func (c *Chunk) beyond(q store.Query) (rest store.Query, more bool) {
+	rest = q
+	rest.After = c.rows[len(c.rows)-1].id
+	if q.Limit > 0 {
+		rest.Limit -= len(c.rows)
+		return rest, rest.Limit > 0 && !c.Last
+	}
+	return rest, !c.Last
+}
+
+func (c *Chunk) visit(q store.Query, visit func(forms.Submission) error) error {
+	start := 0
+	for _, row := range c.rows {
+		err := visit(forms.Submission{
+			ID: row.id, PageID: q.PageID, FormID: q.FormID, Username: row.username,
+			Created: time.UnixMilli(row.created).UTC(),
+			Entries: c.text[start:row.end:row.end],
+		})
+		if err != nil {
+			return err
+		}
+		start = row.end
+	}
+	return nil
+}
