@@ -54,7 +54,10 @@ func syncFile(path string) error {
 }
 
 func insertRows(conn *sqlite3.Conn, rows int64) (err error) {
-	stmt, _, err := conn.Prepare(`INSERT INTO submissions (id, page_id, form_id, username, created, fields) VALUES (?, ?, ?, ?, ?, ?)`)
+	if err := conn.Exec(oneForm); err != nil {
+		return err
+	}
+	stmt, _, err := conn.Prepare(insertPlaced)
 	if err != nil {
 		return err
 	}
@@ -66,17 +69,26 @@ func insertRows(conn *sqlite3.Conn, rows int64) (err error) {
 	var fields []byte
 	for id := int64(1); id <= rows; id++ {
 		fields = appendFields(fields[:0], id, (id-1)*entries+1)
-		if err := insertRow(stmt, id, fields); err != nil {
+		if err := insertRow(stmt, firstPlace+id, formNumber, fields); err != nil {
 			return err
 		}
 	}
 	return conn.Exec(fmt.Sprintf(`UPDATE sequences SET submission = %d, entry = %d; COMMIT`, rows, rows*entries))
 }
 
-func insertRow(stmt *sqlite3.Stmt, id int64, fields []byte) error {
+// How the server's table tells a submission of the one form there is.
+const (
+	formNumber   = 1
+	firstPlace   = formNumber << 40
+	insertPlaced = `INSERT INTO submissions (place, form, username, created, fields) VALUES (?, ?, ?, ?, ?)`
+)
+
+var oneForm = fmt.Sprintf(`INSERT INTO forms VALUES (%d, %d, '%s')`, formNumber, pageID, formID)
+
+func insertRow(stmt *sqlite3.Stmt, place, form int64, fields []byte) error {
 	return errors.Join(
-		stmt.BindInt64(1, id), stmt.BindInt64(2, pageID), stmt.BindText(3, formID), stmt.BindText(4, user),
-		stmt.BindInt64(5, firstCreated+1000*id), stmt.BindRawText(6, fields), stmt.Exec(),
+		stmt.BindInt64(1, place), stmt.BindInt64(2, form), stmt.BindText(3, user),
+		stmt.BindInt64(4, firstCreated+1000*(place-firstPlace)), stmt.BindRawText(5, fields), stmt.Exec(),
 	)
 }
 
@@ -90,12 +102,23 @@ type inserter struct {
 
 // plainTable keeps the rows and nothing to find them by.
 const plainTable = `CREATE TABLE submissions (
-	id INTEGER PRIMARY KEY, page_id INTEGER, form_id TEXT, username TEXT, created INTEGER, fields TEXT)`
+	place INTEGER PRIMARY KEY, form INTEGER, username TEXT, created INTEGER, fields TEXT)`
 
 // serverTables is what the server keeps rows in: the table and its indexes.
 func serverTables() (string, error) {
-	sql, err := os.ReadFile("../internal/store/sqlite/migrations/0001_submissions.sql")
-	return string(sql), err
+	files, err := filepath.Glob("../internal/store/sqlite/migrations/*.sql")
+	if err != nil || len(files) == 0 {
+		return "", errors.Join(err, errors.New("no migrations: run it in the folder bench/"))
+	}
+	var all []byte
+	for _, file := range files { // Glob sorts them
+		sql, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, sql...)
+	}
+	return string(all), nil
 }
 
 func openInserter(ctx context.Context, path, schema string) (*inserter, error) {
@@ -108,7 +131,7 @@ func openInserter(ctx context.Context, path, schema string) (*inserter, error) {
 	for sql, stmt := range map[string]**sqlite3.Stmt{
 		`BEGIN IMMEDIATE`: &r.begin,
 		`COMMIT`:          &r.commit,
-		`INSERT INTO submissions (id, page_id, form_id, username, created, fields) VALUES (?, ?, ?, ?, ?, ?)`: &r.insert,
+		insertPlaced:      &r.insert,
 	} {
 		if err == nil {
 			*stmt, _, err = conn.Prepare(sql)
@@ -138,7 +161,7 @@ func (r *inserter) insertFor(ctx context.Context, interval time.Duration) (float
 	for time.Since(start) < interval && ctx.Err() == nil {
 		r.last++
 		fields = appendFields(fields[:0], r.last, r.last*int64(len(answers)))
-		if err := errors.Join(r.begin.Exec(), insertRow(r.insert, r.last, fields), r.commit.Exec()); err != nil {
+		if err := errors.Join(r.begin.Exec(), insertRow(r.insert, firstPlace+r.last, formNumber, fields), r.commit.Exec()); err != nil {
 			return 0, err
 		}
 	}
@@ -158,7 +181,7 @@ func openScanner(ctx context.Context, data string) (*scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	stmt, _, err := conn.Prepare(`SELECT id, created, username, fields FROM submissions WHERE page_id = ? AND form_id = ? ORDER BY id`)
+	stmt, _, err := conn.Prepare(`SELECT place, created, username, fields FROM submissions WHERE place > ? AND place < ? ORDER BY place`)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -173,7 +196,7 @@ const scanBuffer = 64 << 10
 // scan reads and encodes all rows once.
 func (s *scanner) scan() (rows, written int64, err error) {
 	defer func() { err = errors.Join(err, s.stmt.Reset()) }()
-	if err := errors.Join(s.stmt.BindInt64(1, pageID), s.stmt.BindText(2, formID)); err != nil {
+	if err := errors.Join(s.stmt.BindInt64(1, firstPlace), s.stmt.BindInt64(2, 2*firstPlace)); err != nil {
 		return 0, 0, err
 	}
 	s.buf = append(s.buf[:0], '[')
@@ -193,7 +216,7 @@ func (s *scanner) scan() (rows, written int64, err error) {
 
 func appendRow(dst []byte, stmt *sqlite3.Stmt) []byte {
 	dst = append(dst, `{"formId":"`+formID+`","pageId":1,"id":`...)
-	dst = strconv.AppendInt(dst, stmt.ColumnInt64(0), 10)
+	dst = strconv.AppendInt(dst, stmt.ColumnInt64(0)-firstPlace, 10)
 	dst = append(dst, `,"fields":`...)
 	dst = append(dst, stmt.ColumnRawText(3)...)
 	dst = append(dst, `,"timestamp":"`...)

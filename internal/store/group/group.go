@@ -71,15 +71,15 @@ func (q *Queue[T]) Next(batch []*Op[T]) []*Op[T] {
 	for {
 		before := len(batch)
 		runtime.Gosched()
-		batch = q.fill(batch)
+		batch = q.More(batch)
 		if len(batch) == before || len(batch) == q.max {
 			return batch
 		}
 	}
 }
 
-// fill takes what is there.
-func (q *Queue[T]) fill(batch []*Op[T]) []*Op[T] {
+// More adds to the batch what is there by now.
+func (q *Queue[T]) More(batch []*Op[T]) []*Op[T] {
 	for len(batch) < q.max {
 		select {
 		case op, ok := <-q.ops:

@@ -37,6 +37,7 @@ const busyTimeout = 5 * time.Second
 type Store struct {
 	writer  *writer
 	readers *readers
+	forms   *formNumbers
 	close   func() error
 	pings   singleflight.Group
 }
@@ -79,14 +80,15 @@ func openFile(ctx context.Context, path, uri string) (*Store, error) {
 		return nil, err
 	}
 	readers := newReaders(uri, runtime.GOMAXPROCS(0)+2)
-	w, err := newWriter(conn, readers)
+	forms := &formNumbers{}
+	w, err := newWriter(conn, readers, forms)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	if err := settleFiles(path); err != nil {
 		return nil, errors.Join(err, w.stmts.close(), conn.Close())
 	}
-	return &Store{writer: w, readers: readers}, nil
+	return &Store{writer: w, readers: readers, forms: forms}, nil
 }
 
 // settleFiles does for the files beside the database what SQLite's own Unix
@@ -153,7 +155,7 @@ func openWriter(ctx context.Context, path, uri string) (*sqlite3.Conn, error) {
 		err = conn.Exec(`
 			PRAGMA journal_mode = WAL;
 			PRAGMA synchronous = FULL;
-			PRAGMA journal_size_limit = 8388608;
+			PRAGMA journal_size_limit = 16777216;
 			PRAGMA secure_delete = FAST; -- what is deleted is overwritten, where that costs no further write
 			PRAGMA cache_size = -8192`)
 	}

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 )
 
 func taskOpen(dir string) error {
@@ -130,7 +133,7 @@ func TestSettings(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for pragma, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "temp_store": "2",
-		"application_id": fmt.Sprint(applicationID), "user_version": "1",
+		"application_id": fmt.Sprint(applicationID), "user_version": "2",
 	} {
 		same(t, "writer's "+pragma, writerQuery(t, s, "PRAGMA "+pragma), want)
 	}
@@ -232,5 +235,71 @@ func TestCloseReleasesEverything(t *testing.T) {
 	same(t, "open files", openFiles(), files)
 	if n := runtime.NumGoroutine(); n > goroutines {
 		t.Errorf("%d goroutines, %d before", n, goroutines)
+	}
+}
+
+// TestMigrateFromPlainIDs: a store of the first schema keeps every submission,
+// with its id, its owner and its limit.
+func TestMigrateFromPlainIDs(t *testing.T) {
+	dir := t.TempDir()
+	sql, err := migrations.ReadFile("migrations/0001_submissions.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	editFile(t, dir, string(sql)+`
+		INSERT INTO submissions (id, page_id, form_id, username, created, once, fields) VALUES
+			(1, 1, 'form', 'amy', 5, 'user:amy', '{"f":{"id":1,"fieldId":"f","value":"a"}}'),
+			(2, 1, 'Form', 'bob', 6, NULL,       '{}'),
+			(4, 2, 'form', '',    7, 'hash:x',   '{}'),
+			(7, 1, 'form', 'bob', 8, NULL,       '{"f":{"id":9,"fieldId":"f","value":"b"}}');
+		UPDATE sequences SET submission = 8, entry = 9;`+
+		fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1", applicationID))
+	s := openStore(t, dir)
+	same(t, "form of page 1", values(t, s), map[int64]string{1: "a", 7: "b"})
+	got, err := s.Get(ctx, store.Key{PageID: 2, FormID: "form", ID: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "form of page 2", got.Created.UnixMilli(), int64(7))
+	for _, n := range []store.New{
+		{PageID: 1, FormID: "form", Username: "amy", Once: "user:amy"},
+		{PageID: 2, FormID: "form", Once: "hash:x"},
+		{PageID: 1, FormID: "Form", Username: "bob", Once: "user:bob"},
+	} {
+		if _, err := s.Create(ctx, n); !errors.Is(err, store.ErrOnce) {
+			t.Errorf("%+v: %v, want %v", n, err, store.ErrOnce)
+		}
+	}
+	same(t, "the next id", mustCreate(t, s, sample("c")).ID, int64(9))
+	same(t, "a person's view", writerQuery(t, s, `SELECT id || page_id || form_id || username || created FROM readable WHERE id = 1`),
+		"11formamy1970-01-01T00:00:00.005Z")
+	checkIntegrity(t, s)
+}
+
+// TestPlaces: an id that is too large would be a place in the next form.
+func TestPlaces(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	mustCreate(t, s, sample("of the first form"))
+	other := sample("of the second")
+	other.FormID = "other"
+	second := mustCreate(t, s, other)
+	for _, id := range []int64{0, -1, maxID + 1 + second.ID, 1<<63 - 1, -1 << 62} {
+		key := store.Key{PageID: 1, FormID: "form", ID: id}
+		if _, err := s.Get(ctx, key); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("get %d: %v, want %v", id, err, store.ErrNotFound)
+		}
+		if err := s.Delete(ctx, key); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("delete %d: %v, want %v", id, err, store.ErrNotFound)
+		}
+	}
+	for after, want := range map[int64][2]int{0: {1, 1}, 1: {0, 0}, maxID: {0, 1}, maxID + 1: {0, 1}, 1<<63 - 1: {0, 1}} {
+		for i, descending := range []bool{false, true} {
+			count := 0
+			q := store.Query{PageID: 1, FormID: "form", After: after, Descending: descending}
+			if err := s.Scan(ctx, q, func(forms.Submission) error { count++; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			same(t, fmt.Sprintf("listed after %d, descending %v", after, descending), count, want[i])
+		}
 	}
 }

@@ -2,6 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"errors"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -14,13 +17,23 @@ func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submis
 }
 
 func (s *Store) readChunk(ctx context.Context, c *chunk.Chunk, q store.Query) error {
-	return s.readers.with(ctx, func(stmts *readStmts) error { return readList(stmts, c, q) })
+	return s.readers.with(ctx, func(stmts *readStmts) error {
+		form, err := s.form(stmts, formName{q.PageID, q.FormID})
+		if errors.Is(err, errNoForm) {
+			c.Last = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return readList(stmts, c, form, q)
+	})
 }
 
-func readList(stmts *readStmts, c *chunk.Chunk, q store.Query) error {
+func readList(stmts *readStmts, c *chunk.Chunk, form int64, q store.Query) error {
 	stmt := stmts.list[listKind{byUser: q.Username != nil, descending: q.Descending}]
 	defer func() { _ = stmt.Reset() }()
-	if err := bindList(stmt, q); err != nil {
+	if err := bindList(stmt, form, q); err != nil {
 		return err
 	}
 	for !c.Full(q) {
@@ -28,7 +41,16 @@ func readList(stmts *readStmts, c *chunk.Chunk, q store.Query) error {
 			c.Last = true
 			break
 		}
-		c.Add(stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnRawText(2), stmt.ColumnRawText(3))
+		c.Add(idAt(stmt.ColumnInt64(0)), stmt.ColumnInt64(1), stmt.ColumnRawText(2), stmt.ColumnRawText(3))
 	}
 	return stmt.Err()
+}
+
+func bindList(stmt *sqlite3.Stmt, form int64, q store.Query) error {
+	low, high := between(form, q)
+	err := errors.Join(stmt.BindInt64(1, low), stmt.BindInt64(2, high))
+	if q.Username != nil {
+		err = errors.Join(err, stmt.BindInt64(3, form), stmt.BindText(4, *q.Username))
+	}
+	return err
 }

@@ -7,10 +7,12 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/store"
 )
 
-const sqlGet = `SELECT created, username, fields FROM submissions WHERE id = ? AND page_id = ? AND form_id = ?`
+const (
+	sqlForm = `SELECT number FROM forms WHERE page_id = ? AND form_id = ?`
+	sqlGet  = `SELECT created, username, fields FROM submissions WHERE place = ?`
+)
 
 // prepared remembers every statement made through it, so that they are closed together.
 type prepared struct {
@@ -45,6 +47,7 @@ type writeStmts struct {
 	prepared
 	begin, commit, rollback          *sqlite3.Stmt
 	sequences, setSequences          *sqlite3.Stmt
+	form, newForm                    *sqlite3.Stmt
 	get, byUser, insert, update, del *sqlite3.Stmt
 }
 
@@ -55,11 +58,13 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.rollback = w.add(`ROLLBACK`)
 	w.sequences = w.add(`SELECT submission, entry FROM sequences`)
 	w.setSequences = w.add(`UPDATE sequences SET submission = ?, entry = ?`)
+	w.form = w.add(sqlForm)
+	w.newForm = w.add(`INSERT INTO forms (page_id, form_id) VALUES (?, ?)`)
 	w.get = w.add(sqlGet)
-	w.byUser = w.add(`SELECT 1 FROM submissions WHERE page_id = ? AND form_id = ? AND username = ? AND username <> '' LIMIT 1`)
-	w.insert = w.add(`INSERT INTO submissions (id, page_id, form_id, username, created, once, fields) VALUES (?, ?, ?, ?, ?, ?, ?)`)
-	w.update = w.add(`UPDATE submissions SET fields = ? WHERE id = ?`)
-	w.del = w.add(`DELETE FROM submissions WHERE id = ? AND page_id = ? AND form_id = ?`)
+	w.byUser = w.add(`SELECT 1 FROM submissions WHERE form = ? AND username = ? AND username <> '' LIMIT 1`)
+	w.insert = w.add(`INSERT INTO submissions (place, form, username, created, once, fields) VALUES (?, ?, ?, ?, ?, ?)`)
+	w.update = w.add(`UPDATE submissions SET fields = ? WHERE place = ?`)
+	w.del = w.add(`DELETE FROM submissions WHERE place = ?`)
 	if w.err != nil {
 		return nil, errors.Join(w.err, w.close())
 	}
@@ -78,23 +83,22 @@ func (w *writeStmts) writeSequences(s sequences) error {
 	return errors.Join(w.setSequences.BindInt64(1, s.submission), w.setSequences.BindInt64(2, s.entry), w.setSequences.Exec())
 }
 
-func (w *writeStmts) hasByUser(n store.New) (bool, error) {
+func (w *writeStmts) hasByUser(form int64, username string) (bool, error) {
 	defer func() { _ = w.byUser.Reset() }()
-	err := errors.Join(w.byUser.BindInt64(1, n.PageID), w.byUser.BindText(2, n.FormID), w.byUser.BindText(3, n.Username))
-	if err != nil {
+	if err := errors.Join(w.byUser.BindInt64(1, form), w.byUser.BindText(2, username)); err != nil {
 		return false, err
 	}
 	return w.byUser.Step(), w.byUser.Err()
 }
 
-func (w *writeStmts) insertSubmission(s forms.Submission, once string) error {
+func (w *writeStmts) insertSubmission(form int64, s forms.Submission, once string) error {
 	err := errors.Join(
-		w.insert.BindInt64(1, s.ID), w.insert.BindInt64(2, s.PageID), w.insert.BindText(3, s.FormID),
-		w.insert.BindText(4, s.Username), w.insert.BindInt64(5, s.Created.UnixMilli()), w.insert.BindRawText(7, s.Entries))
+		w.insert.BindInt64(1, place(form, s.ID)), w.insert.BindInt64(2, form), w.insert.BindText(3, s.Username),
+		w.insert.BindInt64(4, s.Created.UnixMilli()), w.insert.BindRawText(6, s.Entries))
 	if once == "" {
-		err = errors.Join(err, w.insert.BindNull(6))
+		err = errors.Join(err, w.insert.BindNull(5))
 	} else {
-		err = errors.Join(err, w.insert.BindText(6, once))
+		err = errors.Join(err, w.insert.BindText(5, once))
 	}
 	if err != nil {
 		return err
@@ -102,12 +106,12 @@ func (w *writeStmts) insertSubmission(s forms.Submission, once string) error {
 	return w.insert.Exec()
 }
 
-func (w *writeStmts) updateSubmission(s forms.Submission) error {
-	return errors.Join(w.update.BindRawText(1, s.Entries), w.update.BindInt64(2, s.ID), w.update.Exec())
+func (w *writeStmts) updateSubmission(place int64, entries forms.Entries) error {
+	return errors.Join(w.update.BindRawText(1, entries), w.update.BindInt64(2, place), w.update.Exec())
 }
 
-func (w *writeStmts) deleteSubmission(key store.Key) (found bool, err error) {
-	err = errors.Join(bindKey(w.del, 1, key), w.del.Exec())
+func (w *writeStmts) deleteSubmission(place int64) (found bool, err error) {
+	err = errors.Join(w.del.BindInt64(1, place), w.del.Exec())
 	return w.conn.Changes() > 0, err
 }
 
@@ -117,12 +121,14 @@ type listKind struct{ byUser, descending bool }
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
+	form *sqlite3.Stmt
 	get  *sqlite3.Stmt
 	list map[listKind]*sqlite3.Stmt
 }
 
 func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r := &readStmts{prepared: prepared{conn: conn}, list: map[listKind]*sqlite3.Stmt{}}
+	r.form = r.add(sqlForm)
 	r.get = r.add(sqlGet)
 	for _, k := range []listKind{{}, {byUser: true}, {descending: true}, {byUser: true, descending: true}} {
 		r.list[k] = r.add(listSQL(k))
@@ -134,13 +140,13 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 }
 
 func listSQL(k listKind) string {
-	beyond, order, user := `id > ?3`, `ASC`, ``
+	order, user := `ASC`, ``
 	if k.descending {
-		beyond, order = `id < ?3`, `DESC`
+		order = `DESC`
 	}
 	if k.byUser {
-		user = ` AND username = ?4 AND username <> ''`
+		user = ` AND form = ?3 AND username = ?4 AND username <> ''`
 	}
-	return `SELECT id, created, username, fields FROM submissions WHERE page_id = ?1 AND form_id = ?2 AND ` +
-		beyond + user + ` ORDER BY id ` + order
+	return `SELECT place, created, username, fields FROM submissions WHERE place > ?1 AND place < ?2` + user +
+		` ORDER BY place ` + order
 }

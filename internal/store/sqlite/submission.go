@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -26,12 +25,18 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 }
 
 func (t *tx) create(n store.New) (forms.Submission, error) {
+	form, err := t.formOrNew(formName{n.PageID, n.FormID})
+	if err != nil {
+		return forms.Submission{}, classify(err)
+	}
 	if n.Once != "" && n.Username != "" {
-		if found, err := t.stmts.hasByUser(n); err != nil || found {
+		if found, err := t.stmts.hasByUser(form, n.Username); err != nil || found {
 			return forms.Submission{}, errors.Join(classify(err), onceIf(found))
 		}
 	}
-	t.seq.submission++
+	if t.seq.submission++; t.seq.submission > maxID {
+		return forms.Submission{}, fmt.Errorf("submission ids are used up: the last is %d", int64(maxID))
+	}
 	entries := slices.Clone(n.Entries)
 	for i := range entries {
 		t.seq.entry++
@@ -43,7 +48,7 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
 	}
 	t.bytes += len(sub.Entries)
-	err := t.stmts.insertSubmission(sub, n.Once)
+	err = t.stmts.insertSubmission(form, sub, n.Once)
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return forms.Submission{}, store.ErrOnce
 	}
@@ -74,8 +79,10 @@ func (t *tx) assignIDs(entries []forms.Entry) []forms.Entry {
 func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
 	var sub forms.Submission
 	err := s.readers.with(ctx, func(stmts *readStmts) error {
-		var err error
-		sub, err = getSubmission(stmts.get, key)
+		at, err := placeOf(key, func(name formName) (int64, error) { return s.form(stmts, name) })
+		if err == nil {
+			sub, err = getSubmission(stmts.get, at, key)
+		}
 		return err
 	})
 	return sub, err
@@ -85,7 +92,11 @@ func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error
 func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
 	var updated forms.Submission
 	err := s.writer.do(ctx, func(tx *tx) error {
-		sub, err := getSubmission(tx.stmts.get, key)
+		at, err := placeOf(key, tx.form)
+		if err != nil {
+			return classify(err)
+		}
+		sub, err := getSubmission(tx.stmts.get, at, key)
 		if err != nil {
 			return classify(err)
 		}
@@ -96,7 +107,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		sub.Entries = forms.EncodeEntries(make([]byte, 0, len(sub.Entries)+256), tx.assignIDs(entries))
 		updated = sub
 		tx.bytes += len(sub.Entries)
-		return classify(tx.stmts.updateSubmission(sub))
+		return classify(tx.stmts.updateSubmission(at, sub.Entries))
 	})
 	return updated, err
 }
@@ -104,7 +115,11 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 // Delete implements store.Store.
 func (s *Store) Delete(ctx context.Context, key store.Key) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		found, err := tx.stmts.deleteSubmission(key)
+		at, err := placeOf(key, tx.form)
+		if err != nil {
+			return classify(err)
+		}
+		found, err := tx.stmts.deleteSubmission(at)
 		if err == nil && !found {
 			return store.ErrNotFound
 		}
@@ -112,22 +127,9 @@ func (s *Store) Delete(ctx context.Context, key store.Key) error {
 	})
 }
 
-func bindList(stmt *sqlite3.Stmt, q store.Query) error {
-	after := q.After
-	if q.Descending && after == 0 {
-		after = math.MaxInt64
-	}
-	err := errors.Join(stmt.BindInt64(1, q.PageID), stmt.BindText(2, q.FormID), stmt.BindInt64(3, after))
-	if q.Username != nil {
-		err = errors.Join(err, stmt.BindText(4, *q.Username))
-	}
-	return err
-}
-
-func getSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error) {
+func getSubmission(stmt *sqlite3.Stmt, place int64, key store.Key) (forms.Submission, error) {
 	defer func() { _ = stmt.Reset() }()
-	err := bindKey(stmt, 1, key)
-	if err != nil {
+	if err := stmt.BindInt64(1, place); err != nil {
 		return forms.Submission{}, err
 	}
 	if !stmt.Step() {
@@ -142,8 +144,4 @@ func getSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error) 
 		Username: stmt.ColumnText(1),
 		Entries:  append([]byte(nil), stmt.ColumnRawText(2)...),
 	}, stmt.Err()
-}
-
-func bindKey(stmt *sqlite3.Stmt, from int, key store.Key) error {
-	return errors.Join(stmt.BindInt64(from, key.ID), stmt.BindInt64(from+1, key.PageID), stmt.BindText(from+2, key.FormID))
 }

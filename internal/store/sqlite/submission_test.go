@@ -15,8 +15,11 @@ import (
 func insertRows(t *testing.T, s *Store, count int, fields string) {
 	t.Helper()
 	onWriter(t, s, func(conn *sqlite3.Conn) error {
-		stmt, _, err := conn.Prepare(`INSERT INTO submissions (page_id, form_id, username, created, fields)
-			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT 1, 'form', 'amy', 0, ?2 FROM n`)
+		if err := conn.Exec(`INSERT INTO forms VALUES (1, 1, 'form')`); err != nil {
+			return err
+		}
+		stmt, _, err := conn.Prepare(`INSERT INTO submissions (place, form, username, created, fields)
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT 1 << 40 | i, 1, 'amy', 0, ?2 FROM n`)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// The row id of a submission is its place: the number of its form, and below
+// that its own id. So the rows of a form lie side by side in the order of
+// their ids, and the table itself is the only index that lists need.
+const (
+	idBits = 40 // a million submissions a day for 3,000 years
+	maxID  = 1<<idBits - 1
+	// maxForm leaves room for the place behind the last one.
+	maxForm = 1<<(63-idBits) - 2
+)
+
+func place(form, id int64) int64 { return form<<idBits | id }
+
+// idAt is the submission's id.
+func idAt(place int64) int64 { return place & maxID }
+
+// between returns the places that a query on a form asks for, both ends excluded.
+func between(form int64, q store.Query) (low, high int64) {
+	low, high = place(form, 0), place(form+1, 0)
+	after := min(q.After, maxID+1) // nobody's id, and still within reach
+	switch {
+	case after == 0:
+	case q.Descending:
+		high = low + after
+	default:
+		low += after
+	}
+	return low, high
+}
+
+// formName is what a form is called outside.
+type formName struct {
+	pageID int64
+	formID string
+}
+
+// formNumbers remembers the numbers of forms, which never change once they
+// are committed.
+type formNumbers struct {
+	mu     sync.RWMutex
+	number map[formName]int64
+}
+
+// maxRemembered bounds the memory that is spent on it.
+const maxRemembered = 100_000
+
+func (f *formNumbers) get(name formName) (int64, bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	n, ok := f.number[name]
+	return n, ok
+}
+
+func (f *formNumbers) put(name formName, number int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.number == nil || len(f.number) >= maxRemembered {
+		f.number = map[formName]int64{}
+	}
+	f.number[name] = number
+}
+
+// errNoForm: nothing was ever stored under that page and form.
+var errNoForm = errors.New("no such form")
+
+// readForm looks a form's number up.
+func readForm(stmt *sqlite3.Stmt, name formName) (int64, error) {
+	defer func() { _ = stmt.Reset() }()
+	if err := bindForm(stmt, name); err != nil {
+		return 0, err
+	}
+	if !stmt.Step() {
+		if err := stmt.Err(); err != nil {
+			return 0, fmt.Errorf("look up form: %w", err)
+		}
+		return 0, errNoForm
+	}
+	return stmt.ColumnInt64(0), nil
+}
+
+func bindForm(stmt *sqlite3.Stmt, name formName) error {
+	return errors.Join(stmt.BindInt64(1, name.pageID), stmt.BindText(2, name.formID))
+}
+
+// form is the number of a form for a reader, who sees what is committed.
+func (s *Store) form(stmts *readStmts, name formName) (int64, error) {
+	if n, ok := s.forms.get(name); ok {
+		return n, nil
+	}
+	n, err := readForm(stmts.form, name)
+	if err == nil {
+		s.forms.put(name, n)
+	}
+	return n, err
+}
+
+// form is the number of a form within a transaction. It is remembered only
+// after the commit: until then it may be taken back.
+func (t *tx) form(name formName) (int64, error) {
+	if n, ok := t.forms.get(name); ok {
+		return n, nil
+	}
+	n, err := readForm(t.stmts.form, name)
+	if err == nil {
+		t.seen = append(t.seen, seenForm{name, n})
+	}
+	return n, err
+}
+
+// formOrNew is form for a form that may have no number yet.
+func (t *tx) formOrNew(name formName) (int64, error) {
+	n, err := t.form(name)
+	if !errors.Is(err, errNoForm) {
+		return n, err
+	}
+	if err := errors.Join(bindForm(t.stmts.newForm, name), t.stmts.newForm.Exec()); err != nil {
+		return 0, fmt.Errorf("number a form: %w", err)
+	}
+	n = t.stmts.conn.LastInsertRowID()
+	if n > maxForm {
+		return 0, fmt.Errorf("form %s on page %d would be number %d of a store that can hold %d", name.formID, name.pageID, n, maxForm)
+	}
+	t.seen = append(t.seen, seenForm{name, n})
+	return n, nil
+}
+
+type seenForm struct {
+	name   formName
+	number int64
+}
+
+// placeOf is where a submission is, if it is anywhere.
+func placeOf(key store.Key, form func(formName) (int64, error)) (int64, error) {
+	if key.ID < 1 || key.ID > maxID { // it would be another form's place
+		return 0, store.ErrNotFound
+	}
+	n, err := form(formName{key.PageID, key.FormID})
+	if errors.Is(err, errNoForm) {
+		return 0, store.ErrNotFound
+	}
+	return place(n, key.ID), err
+}
