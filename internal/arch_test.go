@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"internal/store/sqlite":    {"internal/store", "internal/store/group", "internal/store/chunk", "internal/forms"},
 	"internal/store/postgres":  {"internal/store", "internal/store/group", "internal/store/chunk", "internal/forms"},
 	"internal/store/storetest": {"internal/store", "internal/forms"},
+	"internal/store/pgtest":    nil,
 	"internal/pages":           {"internal/markup", "internal/forms"},
 	"internal/markup":          {"internal/forms"},
 	"internal/auth":            {"internal/forms"},
@@ -59,12 +60,15 @@ var never = [][2]string{
 	{"internal/web", "internal/api"},
 }
 
-// sqliteDriver may be known to one package only. Tests of the whole program,
-// outside internal, may look into the database with it.
-const (
-	sqliteDriver = "github.com/ncruces/go-sqlite3"
-	sqliteEngine = "internal/store/sqlite"
-)
+const sqliteEngine = "internal/store/sqlite"
+
+// drivers may be known to few packages only. Tests of the whole program,
+// outside internal, may look into a database with them.
+var drivers = map[string][]string{
+	"github.com/ncruces/go-sqlite3": {sqliteEngine},
+	"github.com/jackc/pgx":          {"internal/store/postgres", "internal/store/pgtest"},
+	"github.com/pressly/goose":      {"internal/store/postgres"},
+}
 
 // goPackage is what one directory's Go files import, whatever system they are for.
 type goPackage struct {
@@ -181,15 +185,17 @@ func TestImportsFollowTheDiagram(t *testing.T) {
 	}
 }
 
-func TestOnlyTheEngineKnowsSQLite(t *testing.T) {
+func TestOnlyAnEngineKnowsItsDriver(t *testing.T) {
 	for _, p := range readPackages(t) {
 		imports := p.imports
 		if strings.HasPrefix(p.name, "internal/") {
 			imports = p.all()
 		}
 		for _, imported := range imports {
-			if (imported == sqliteDriver || strings.HasPrefix(imported, sqliteDriver+"/")) && p.name != sqliteEngine {
-				t.Errorf("%s imports %s: only %s may", p.name, imported, sqliteEngine)
+			for driver, knownTo := range drivers {
+				if (imported == driver || strings.HasPrefix(imported, driver+"/")) && !slices.Contains(knownTo, p.name) {
+					t.Errorf("%s imports %s: only %v may", p.name, imported, knownTo)
+				}
 			}
 		}
 	}

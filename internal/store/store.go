@@ -94,7 +94,7 @@ type New struct {
 	// Once, when not "", limits the submitter to one submission: Create fails
 	// with ErrOnce when one with the same Once is stored for the form, or,
 	// where Username is not "", any by that user, such as one from before the
-	// limit was set. A delete frees it.
+	// limit was set. A delete frees it. A user's Once for a form never changes.
 	Once string
 }
 

@@ -17,12 +17,19 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
+// Engine is what every engine is.
+type Engine interface {
+	store.Store
+	store.Archive
+	store.Settings
+}
+
 // Opener opens the database that dir names. The same dir, after Close, is the
 // same database again; a new dir is an empty one.
-type Opener func(t *testing.T, dir string) store.Store
+type Opener func(t *testing.T, dir string) Engine
 
 // Run runs the whole suite. Each part has a database of its own.
-func Run(t *testing.T, open func(t *testing.T, dir string) store.Store) {
+func Run(t *testing.T, open Opener) {
 	parts := []struct {
 		name  string
 		tests []test
@@ -35,6 +42,9 @@ func Run(t *testing.T, open func(t *testing.T, dir string) store.Store) {
 		{"scan while others write", scanConcurrencyTests},
 		{"concurrency", concurrencyTests},
 		{"lifecycle", lifecycleTests},
+		{"archive", archiveTests},
+		{"load", loadTests},
+		{"settings", settingTests},
 		{"model", modelTests},
 	}
 	for _, part := range parts {
@@ -53,7 +63,7 @@ type test struct {
 
 // bench is one database under test.
 type bench struct {
-	store.Store
+	Engine
 	dir  string
 	open Opener
 }
@@ -63,7 +73,7 @@ var ctx = context.Background()
 func newBench(t *testing.T, open Opener) *bench {
 	t.Helper()
 	b := &bench{dir: t.TempDir(), open: open}
-	b.Store = open(t, b.dir)
+	b.Engine = open(t, b.dir)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -78,7 +88,7 @@ func (b *bench) reopen(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatalf("close: %v", err)
 	}
-	b.Store = b.open(t, b.dir)
+	b.Engine = b.open(t, b.dir)
 }
 
 // record is a submission with its entries decoded, and thereby copied.

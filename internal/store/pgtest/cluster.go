@@ -1,0 +1,277 @@
+// Package pgtest runs a real PostgreSQL for tests: a cluster of its own, in a
+// temporary folder, that is gone when the test process is, however that ends.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Options say what a cluster is needed for.
+type Options struct {
+	// Durable keeps fsync on. Without it, tests are faster, and what a crash
+	// of the machine would leave is not tested.
+	Durable bool
+	// TCP has it listen on a port of the loopback interface, beside its Unix
+	// socket. There it asks for the password.
+	TCP bool
+	// Settings are further lines of postgresql.conf, such as "log_statement = all".
+	Settings []string
+}
+
+// Cluster is a PostgreSQL server.
+type Cluster struct {
+	dir      string // holds data, log and the socket
+	bin      string
+	port     int
+	tcp      bool
+	password string
+	as       *account
+	watchdog *watchdog
+	icu      bool
+
+	mu    sync.Mutex
+	count int // of databases
+}
+
+// role is the one of a cluster, which may do everything.
+const role = "formulary"
+
+var (
+	shared    *Cluster
+	sharedErr error
+	startOnce sync.Once
+)
+
+// Shared is the cluster of the test process: started by who asks first, and
+// not to be stopped. It is not durable.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	startOnce.Do(func() { shared, sharedErr = Start(Options{}) })
+	if sharedErr != nil {
+		t.Fatal(sharedErr)
+	}
+	return shared
+}
+
+// New starts a cluster of the test's own, which may do to it what it likes.
+func New(t testing.TB, options Options) *Cluster {
+	t.Helper()
+	c, err := Start(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// Start makes a cluster and starts it.
+func Start(options Options) (*Cluster, error) {
+	c, err := create(options)
+	if err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if err := errors.Join(c.initialise(options), c.Resume(), c.examine()); err != nil {
+		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w\n%s", err, c.Log()), c.Close())
+	}
+	return c, nil
+}
+
+func create(options Options) (*Cluster, error) {
+	bin, err := findBinaries()
+	if err != nil {
+		return nil, err
+	}
+	as, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	port := 5432 // of the socket's name only
+	if options.TCP {
+		if port, err = freePort(); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := as.makeDir()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir, bin: bin, port: port, tcp: options.TCP, password: rand.Text(), as: as}
+	if c.watchdog, err = watch(c.data(), dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return c, nil
+}
+
+// freePort is one that nobody listens on now.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+func (c *Cluster) data() string    { return filepath.Join(c.dir, "data") }
+func (c *Cluster) logFile() string { return filepath.Join(c.dir, "log") }
+
+// initialise makes the cluster's files.
+func (c *Cluster) initialise(options Options) error {
+	passwords := filepath.Join(c.dir, "password")
+	if err := c.as.writeFile(passwords, c.password); err != nil {
+		return err
+	}
+	err := c.run("initdb", "--pgdata", c.data(), "--username", role, "--encoding", "UTF8", "--locale", "C",
+		"--auth-local", "trust", "--auth-host", "scram-sha-256", "--pwfile", passwords, "--no-sync")
+	if err != nil {
+		return err
+	}
+	settings := append([]string{
+		"unix_socket_directories = '" + c.dir + "'",
+		"port = " + strconv.Itoa(c.port),
+		"max_connections = 200",
+		"shared_buffers = 32MB",
+		"jit = off",
+		"autovacuum_naptime = 1h", // it would change plans and timing at random
+	}, options.Settings...)
+	if !options.TCP {
+		settings = append(settings, "listen_addresses = ''")
+	} else {
+		settings = append(settings, "listen_addresses = '127.0.0.1'")
+	}
+	if !options.Durable {
+		settings = append(settings, "fsync = off", "full_page_writes = off")
+	}
+	f, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.Join(settings, "\n") + "\n")
+	return errors.Join(err, f.Close())
+}
+
+// examine finds out what the server can do.
+func (c *Cluster) examine() error {
+	return c.admin(func(ctx context.Context, conn *pgx.Conn) error {
+		var version string
+		if err := conn.QueryRow(ctx, `SHOW server_version_num`).Scan(&version); err != nil {
+			return err
+		}
+		number, err := strconv.Atoi(version)
+		c.icu = number >= 15_00_00
+		return err
+	})
+}
+
+// run runs one of PostgreSQL's programs, as somebody whom the server accepts.
+func (c *Cluster) run(name string, args ...string) error {
+	cmd := exec.Command(filepath.Join(c.bin, name), args...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	cmd.SysProcAttr = c.as.attributes()
+	// Not through a pipe: the server inherits it, and would keep it open.
+	out, err := os.CreateTemp("", "pgtest")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = errors.Join(out.Close(), os.Remove(out.Name())) }()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(out.Name())
+		return fmt.Errorf("%s: %w: %s", name, err, said)
+	}
+	return nil
+}
+
+// Resume starts the server, after Stop or Crash.
+func (c *Cluster) Resume() error {
+	return c.run("pg_ctl", "start", "--pgdata", c.data(), "--log", c.logFile(), "--wait", "--timeout", "60")
+}
+
+// Stop ends the server in order: connections are cut, everything is written.
+func (c *Cluster) Stop() error {
+	return c.run("pg_ctl", "stop", "--pgdata", c.data(), "--mode", "fast", "--wait", "--timeout", "60")
+}
+
+// Crash ends the server as if its process were killed. What was not written is
+// recovered from the log when it is resumed.
+func (c *Cluster) Crash() error {
+	return c.run("pg_ctl", "stop", "--pgdata", c.data(), "--mode", "immediate", "--wait", "--timeout", "60")
+}
+
+// Close stops the server and removes its files.
+func (c *Cluster) Close() error { return c.watchdog.release() }
+
+// Log is what the server has said.
+func (c *Cluster) Log() string {
+	text, _ := os.ReadFile(c.logFile())
+	return string(text)
+}
+
+// Database makes an empty database and returns its URL. It stays as long as
+// the cluster: to drop it would wait for who is still connected.
+func (c *Cluster) Database(t testing.TB) string {
+	t.Helper()
+	name, err := c.createDatabase()
+	if err != nil {
+		t.Fatalf("create a database: %v", err)
+	}
+	return c.URL(name)
+}
+
+// createDatabase makes one whose language sorts differently from the bytes, as
+// most people's does. A store that relies on the database's order shows.
+func (c *Cluster) createDatabase() (name string, err error) {
+	c.mu.Lock()
+	c.count++
+	name = fmt.Sprintf("test%d", c.count)
+	c.mu.Unlock()
+	sql := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8'"
+	if c.icu {
+		sql += " LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
+	}
+	return name, c.admin(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, sql)
+		return err
+	})
+}
+
+func (c *Cluster) admin(fn func(ctx context.Context, conn *pgx.Conn) error) error {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, c.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(ctx, conn), conn.Close(ctx))
+}
+
+// URL is that of a database that is there already. It leads through TCP where
+// there is that, so that a proxy can be put between.
+func (c *Cluster) URL(database string) string {
+	u := url.URL{Scheme: "postgres", User: url.User(role), Path: "/" + database}
+	if c.tcp {
+		u.User = url.UserPassword(role, c.password)
+		u.Host = net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port))
+		u.RawQuery = "sslmode=disable"
+		return u.String()
+	}
+	u.RawQuery = url.Values{"host": {c.dir}, "port": {strconv.Itoa(c.port)}}.Encode()
+	return u.String()
+}

@@ -1,0 +1,98 @@
+package pgtest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const childEnv = "FORMULARY_PGTEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) == "" {
+		os.Exit(m.Run())
+	}
+	c, err := Start(Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(c.dir)
+	select {}
+}
+
+// TestGoneWithTheProcess: a server must not outlive the tests that started it,
+// not even when they are killed.
+func TestGoneWithTheProcess(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = strings.TrimSpace(dir)
+	if _, err := os.Stat(dir + "/data/postmaster.pid"); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		_, err := os.Stat(dir) // which is removed after the server has ended
+		if errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is still there: %v", dir, err)
+		}
+	}
+}
+
+func TestStopAndResume(t *testing.T) {
+	c := New(t, Options{TCP: true, Settings: []string{"work_mem = 5MB"}})
+	url := c.Database(t)
+	if other := c.Database(t); other == url {
+		t.Errorf("two databases have the URL %s", url)
+	}
+	for _, end := range []func() error{c.Stop, c.Crash} {
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pgx.Connect(context.Background(), url); err == nil {
+			t.Error("a server that was ended takes connections")
+		}
+		if err := c.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var memory string
+	if err := conn.QueryRow(context.Background(), `SHOW work_mem`).Scan(&memory); err != nil || memory != "5MB" {
+		t.Errorf("work_mem is %s: %v", memory, err)
+	}
+}

@@ -1,0 +1,24 @@
+package postgres
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store/storetest"
+)
+
+func TestConformance(t *testing.T) {
+	var urls sync.Map
+	storetest.Run(t, func(t *testing.T, dir string) storetest.Engine {
+		url, known := urls.Load(dir)
+		if !known {
+			url = database(t)
+			urls.Store(dir, url)
+		}
+		s, err := Open(ctx, Options{URL: url.(string)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}

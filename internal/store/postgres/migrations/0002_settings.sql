@@ -1,0 +1,7 @@
+-- +goose Up
+
+-- What all who share the database must agree on.
+CREATE TABLE settings (
+	name  text COLLATE "C" PRIMARY KEY,
+	value text             NOT NULL
+);

@@ -1,0 +1,292 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/pgtest"
+)
+
+func mustRefuse(t *testing.T, options Options, because ...string) {
+	t.Helper()
+	s, err := Open(ctx, options)
+	if err == nil {
+		t.Fatal(errors.Join(errors.New("open: no error"), s.Close()))
+	}
+	for _, text := range because {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("open: %q does not tell %q", err, text)
+		}
+	}
+}
+
+func queryText(t *testing.T, url, sql string) (text string) {
+	t.Helper()
+	query(t, url, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, sql).Scan(&text) })
+	return text
+}
+
+func TestManyMigrateAtOnce(t *testing.T) {
+	url := database(t)
+	stores := make([]*Store, 3)
+	noErrors(t, "open", parallel(len(stores), func(i int) (err error) {
+		stores[i], err = Open(ctx, Options{URL: url})
+		return err
+	}))
+	for i, s := range stores {
+		same(t, "id", mustCreate(t, s, sample("x")).ID, int64(i+1))
+		s.Close()
+	}
+	files, err := migrations.ReadDir("migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := queryText(t, url, `SELECT count(*)::text FROM `+versionTable+` WHERE version_id > 0`)
+	same(t, "applied migrations", applied, fmt.Sprint(len(files)))
+}
+
+func TestNewerSchemaIsRefused(t *testing.T) {
+	url := database(t)
+	openStore(t, url).Close()
+	exec(t, url, `INSERT INTO `+versionTable+` (version_id, is_applied) VALUES (99, true)`)
+	mustRefuse(t, Options{URL: url}, "schema version 99", "newer formulary")
+	exec(t, url, `DELETE FROM `+versionTable+` WHERE version_id = 99`)
+	openStore(t, url)
+}
+
+func TestAnotherProgramsTableIsLeftAlone(t *testing.T) {
+	url := database(t)
+	exec(t, url, `CREATE TABLE submissions (theirs text)`)
+	exec(t, url, `INSERT INTO submissions VALUES ('precious')`)
+	mustRefuse(t, Options{URL: url}, `"submissions" already exists`)
+	same(t, "their row", queryText(t, url, `SELECT theirs FROM submissions`), "precious")
+}
+
+func TestEncodingIsChecked(t *testing.T) {
+	admin := database(t)
+	exec(t, admin, `CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`)
+	u, err := url.Parse(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/latin1"
+	mustRefuse(t, Options{URL: u.String()}, "LATIN1", "UTF8")
+}
+
+// with adds parameters to a URL.
+func with(t *testing.T, address string, params ...string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	for i := 0; i < len(params); i += 2 {
+		q.Set(params[i], params[i+1])
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func TestConnectionsAreSetUp(t *testing.T) {
+	url := database(t)
+	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`)
+	defaults := map[string]string{
+		"statement_timeout": "3s", "lock_timeout": "3s", "idle_in_transaction_session_timeout": "30s",
+		"application_name": "formulary", "synchronous_commit": "on",
+	}
+	own := map[string]string{"statement_timeout": "7s", "application_name": "mine", "lock_timeout": "3s"}
+	for address, want := range map[string]map[string]string{
+		url: defaults,
+		with(t, url, "statement_timeout", "7000", "application_name", "mine"): own,
+	} {
+		s, err := Open(ctx, Options{URL: address, StatementTimeout: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range want {
+			var got string
+			if err := s.pool.QueryRow(ctx, `SHOW `+name).Scan(&got); err != nil {
+				t.Fatal(err)
+			}
+			same(t, name, got, value)
+		}
+		s.Close()
+	}
+}
+
+func TestPasswordNeverShows(t *testing.T) {
+	cluster := pgtest.New(t, pgtest.Options{TCP: true})
+	right, err := url.Parse(cluster.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, nowhere := *right, *right
+	wrong.User = url.UserPassword("formulary", "s3cret")
+	nowhere.User, nowhere.Host = wrong.User, "127.0.0.1:1"
+	for _, address := range []string{
+		wrong.String(),
+		nowhere.String(),
+		"postgres://amy:s3cret@host:port/db",
+		"postgres://amy:s3cret@host/db?sslmode=nonsense",
+		"postgres://amy:s3cret@host/db?connect_timeout=soon&password=s3cret",
+		"postgres://amy:s3cret@[::1/db",
+		"postgres://amy:s3cret%zz@host/db",
+		"postgres://amy:s3cret/x@host/db",
+		"postgres://amy:s3cret@host/db?default_query_exec_mode=simple_protocol",
+		"postgres://amy@host/db?sslmode=x&password=s3cret",
+		"postgres://amy@host/db?sslmode=x&password=s3cret;%",
+		"host=localhost password=s3cret",
+		"s3cret",
+	} {
+		s, err := Open(ctx, Options{URL: address, ConnectWait: time.Nanosecond})
+		if err == nil {
+			t.Fatal(address, s.Close())
+		}
+		if strings.Contains(fmt.Sprintf("%+v %v %q", err, err, err), "s3cret") {
+			t.Errorf("the error shows the password: %v", err)
+		}
+	}
+}
+
+// signal is a log that tells when something was written to it.
+type signal chan string
+
+func (s signal) Write(p []byte) (int, error) {
+	s <- string(p)
+	return len(p), nil
+}
+
+var _ io.Writer = signal(nil)
+
+func TestOpenWaitsForTheDatabase(t *testing.T) {
+	cluster := pgtest.New(t, pgtest.Options{})
+	url := cluster.Database(t)
+	if err := cluster.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	mustRefuse(t, Options{URL: url, ConnectWait: time.Nanosecond}, "connect")
+
+	log := make(signal, 10)
+	opened := make(chan error, 1)
+	go func() {
+		s, err := Open(ctx, Options{URL: url, ConnectWait: time.Minute, Log: slog.New(slog.NewTextHandler(log, nil))})
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	if said := <-log; !strings.Contains(said, "can't be reached yet") {
+		t.Errorf("it says %q", said)
+	}
+	if err := cluster.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Errorf("open: %v", err)
+	}
+	same(t, "told of waiting", strings.Contains(<-log, "migrated"), true)
+
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := Open(gone, Options{URL: url}); !errors.Is(err, context.Canceled) {
+		t.Errorf("open for a caller who has left: %v", err)
+	}
+}
+
+// TestManyHosts: of the hosts in a URL, one is down and one only reads.
+func TestManyHosts(t *testing.T) {
+	standby := pgtest.New(t, pgtest.Options{TCP: true, Settings: []string{"default_transaction_read_only = on"}})
+	primary := pgtest.New(t, pgtest.Options{TCP: true})
+	address := primary.Database(t)
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := url.Parse(standby.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A real standby has the same databases and passwords.
+	writable := with(t, standby.URL("postgres"), "default_transaction_read_only", "off")
+	exec(t, writable, `CREATE DATABASE `+u.Path[1:])
+	exec(t, writable, `ALTER ROLE formulary PASSWORD '`+password(u)+`'`)
+	many := with(t, "postgres://"+u.User.String()+"@127.0.0.1:1,"+other.Host+","+u.Host+u.Path,
+		"target_session_attrs", "read-write", "sslmode", "disable")
+	s := openStore(t, many)
+	mustCreate(t, s, sample("x"))
+	same(t, "stored", queryText(t, address, `SELECT count(*)::text FROM submissions`), "1")
+}
+
+func password(u *url.URL) string {
+	password, _ := u.User.Password()
+	return password
+}
+
+// TestDemoted: a server that becomes a standby is no place to be.
+func TestDemoted(t *testing.T) {
+	cluster := pgtest.New(t, pgtest.Options{})
+	url := cluster.Database(t)
+	s := openStore(t, url)
+	mustCreate(t, s, sample("before"))
+	writable := with(t, url, "default_transaction_read_only", "off")
+	readOnly := func(value string) {
+		exec(t, writable, `ALTER SYSTEM SET default_transaction_read_only = `+value)
+		exec(t, writable, `SELECT pg_reload_conf()`)
+		until(t, "the setting is in force", func() bool { return queryText(t, url, `SHOW default_transaction_read_only`) == value })
+	}
+	readOnly("on")
+	until(t, "writes fail", func() bool {
+		_, err := s.Create(ctx, sample("meanwhile"))
+		if err != nil && !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("create: %v, want %v", err, store.ErrUnavailable)
+		}
+		return err != nil
+	})
+	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
+	}
+	readOnly("off")
+	until(t, "writes succeed", func() bool { _, err := s.Create(ctx, sample("after")); return err == nil })
+	if err := s.Ping(ctx); err != nil {
+		t.Errorf("ping: %v", err)
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not so after 30 s", what)
+		}
+	}
+}
+
+func TestCloseReleasesEverything(t *testing.T) {
+	url := database(t)
+	openStore(t, url).Close() // what is set up once per process
+	goroutines := runtime.NumGoroutine()
+	for range 3 {
+		s := openStore(t, url)
+		mustCreate(t, s, sample("x"))
+		values(t, s)
+		if err := errors.Join(s.Ping(ctx), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= goroutines })
+	const others = `SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
+	until(t, "no connection is left", func() bool { return queryText(t, url, others) == "0" })
+}

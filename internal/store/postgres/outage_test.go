@@ -1,0 +1,229 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/pgtest"
+)
+
+// ledger is what writers were told.
+type ledger struct {
+	mu           sync.Mutex
+	acknowledged map[int64]string
+	unknown      int
+}
+
+// write creates submissions, each with a value of its own, until stop is closed.
+func (l *ledger) write(s *Store, writer int, stop <-chan struct{}) error {
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		value := fmt.Sprintf("%d-%d", writer, i)
+		sub, err := s.Create(ctx, sample(value))
+		l.mu.Lock()
+		switch {
+		case err == nil:
+			l.acknowledged[sub.ID] = value
+		case errors.Is(err, store.ErrUnavailable):
+			l.unknown++
+		default:
+			l.mu.Unlock()
+			return err
+		}
+		l.mu.Unlock()
+	}
+}
+
+func (l *ledger) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.acknowledged)
+}
+
+// check holds what is stored against what was told.
+func (l *ledger) check(t *testing.T, s *Store) {
+	t.Helper()
+	stored := values(t, s)
+	for id, value := range l.acknowledged {
+		if stored[id] != value {
+			t.Errorf("submission %d was acknowledged as %q and is %q", id, value, stored[id])
+		}
+	}
+	times := map[string]int{}
+	for _, value := range stored {
+		if times[value]++; times[value] > 1 {
+			t.Errorf("%q is stored more than once", value)
+		}
+	}
+	if extra := len(stored) - len(l.acknowledged); extra > l.unknown {
+		t.Errorf("%d are stored that nobody was told of, %d times it was unknown", extra, l.unknown)
+	}
+}
+
+// underLoad runs disturb while many create, and checks what they were told.
+func underLoad(t *testing.T, s *Store, disturb func(l *ledger)) {
+	t.Helper()
+	const writers = 12
+	l := &ledger{acknowledged: map[int64]string{}}
+	stop, done := make(chan struct{}), make(chan []error)
+	go func() { done <- parallel(writers, func(i int) error { return l.write(s, i, stop) }) }()
+	disturb(l)
+	close(stop)
+	noErrors(t, "create", <-done)
+	l.check(t, s)
+}
+
+// more returns when so many more were acknowledged.
+func (l *ledger) more(t *testing.T, count int) {
+	t.Helper()
+	from := l.len()
+	until(t, fmt.Sprint(count, " more are acknowledged"), func() bool {
+		time.Sleep(time.Millisecond) // leave the processor to the writers
+		return l.len() >= from+count
+	})
+}
+
+const terminateOthers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	WHERE datname = current_database() AND application_name = 'formulary'`
+
+func TestConnectionsAreCutUnderLoad(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	underLoad(t, s, func(l *ledger) {
+		for range 15 {
+			l.more(t, 20)
+			exec(t, url, terminateOthers)
+		}
+		l.more(t, 100) // it recovers by itself
+		same(t, "times that it was not known", l.unknown, 0)
+	})
+}
+
+// TestUpdatesAreNotDoubled counts in a submission while connections are cut.
+func TestUpdatesAreNotDoubled(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	sub := mustCreate(t, s, sample("0"))
+	increment := func(sub forms.Submission) ([]forms.Entry, error) {
+		entries, err := sub.Entries.Decode()
+		if err != nil {
+			return nil, err
+		}
+		count, err := strconv.Atoi(entries[0].Value)
+		entries[0].Value = strconv.Itoa(count + 1)
+		return entries, err
+	}
+	stop := make(chan struct{})
+	var mu sync.Mutex
+	acknowledged, unknown := 0, 0
+	done := make(chan []error)
+	go func() {
+		done <- parallel(4, func(int) error {
+			for {
+				select {
+				case <-stop:
+					return nil
+				default:
+				}
+				_, err := s.Update(ctx, keyOf(sub), increment)
+				mu.Lock()
+				switch {
+				case err == nil:
+					acknowledged++
+				case errors.Is(err, store.ErrUnavailable):
+					unknown++
+				default:
+					mu.Unlock()
+					return err
+				}
+				mu.Unlock()
+			}
+		})
+	}()
+	for range 20 {
+		mu.Lock()
+		from := acknowledged
+		mu.Unlock()
+		until(t, "updates go on", func() bool {
+			time.Sleep(time.Millisecond) // leave the processor to the writers
+			mu.Lock()
+			defer mu.Unlock()
+			return acknowledged > from+5
+		})
+		exec(t, url, terminateOthers)
+	}
+	close(stop)
+	noErrors(t, "update", <-done)
+	count, err := strconv.Atoi(values(t, s)[sub.ID])
+	if err != nil || count < acknowledged || count > acknowledged+unknown {
+		t.Errorf("counted %d, with %d acknowledged and %d unknown: %v", count, acknowledged, unknown, err)
+	}
+}
+
+// TestCrashUnderLoad: what was acknowledged survives the server's crash, and no
+// id is given twice after it.
+func TestCrashUnderLoad(t *testing.T) {
+	cluster := pgtest.New(t, pgtest.Options{Durable: true})
+	s := openStore(t, cluster.Database(t))
+	underLoad(t, s, func(l *ledger) {
+		for range 3 {
+			l.more(t, 200)
+			if err := errors.Join(cluster.Crash(), cluster.Resume()); err != nil {
+				t.Fatal(err)
+			}
+			l.more(t, 50)
+		}
+	})
+}
+
+// TestStopped: everything says so soon, and goes on as soon as the server does.
+func TestStopped(t *testing.T) {
+	cluster := pgtest.New(t, pgtest.Options{})
+	s := openStore(t, cluster.Database(t))
+	sub := mustCreate(t, s, sample("x"))
+	calls := func() map[string]error {
+		_, create := s.Create(ctx, sample("y"))
+		_, get := s.Get(ctx, keyOf(sub))
+		_, update := s.Update(ctx, keyOf(sub), set("field", "z"))
+		_, claim := s.Claim(ctx, "name", "value")
+		_, count := s.Count(ctx)
+		return map[string]error{
+			"create": create, "get": get, "update": update, "claim": claim, "count": count, "ping": s.Ping(ctx),
+			"scan": s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return nil }),
+			"dump": s.Dump(ctx, store.Key{}, func(store.Record) error { return nil }),
+			"load": s.Load(ctx, []store.Record{{Submission: forms.Submission{ID: 77, PageID: 1, FormID: "form", Entries: forms.EncodeEntries(nil, nil)}}}),
+		}
+	}
+	if err := cluster.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for range 2 {
+		for what, err := range calls() {
+			if !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
+			}
+		}
+	}
+	if took := time.Since(began); took > acquireTimeout*4 {
+		t.Errorf("it took %v to find out", took)
+	}
+	if err := cluster.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range calls() {
+		if err != nil {
+			t.Errorf("%s after the server was started again: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// replicas are stores on one database, as of processes beside each other.
+func replicas(t *testing.T) [2]*Store {
+	t.Helper()
+	url := database(t)
+	return [2]*Store{openStore(t, url), openStore(t, url)}
+}
+
+func TestReplicasGiveDifferentIDs(t *testing.T) {
+	r := replicas(t)
+	const count = 600
+	made := make([]forms.Submission, count)
+	noErrors(t, "create", parallel(count, func(i int) (err error) {
+		made[i], err = r[i%2].Create(ctx, sample(fmt.Sprint(i)))
+		return err
+	}))
+	subs, entries := map[int64]bool{}, map[int64]bool{}
+	for _, sub := range made {
+		decoded, err := sub.Entries.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		subs[sub.ID], entries[decoded[0].ID] = true, true
+	}
+	same(t, "different submission ids", len(subs), count)
+	same(t, "different entry ids", len(entries), count)
+	same(t, "stored", len(values(t, r[0])), count)
+}
+
+// TestReplicasGiveIDsInTheOrderOfTime: what was created later has the higher
+// id, whoever created it, so that a list is in the order of time.
+func TestReplicasGiveIDsInTheOrderOfTime(t *testing.T) {
+	r := replicas(t)
+	last, lastEntry := int64(0), int64(0)
+	for i := range 40 {
+		sub := mustCreate(t, r[i%2], sample("x"))
+		entries, err := sub.Entries.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sub.ID <= last || entries[0].ID <= lastEntry {
+			t.Fatalf("id %d after %d, entry id %d after %d", sub.ID, last, entries[0].ID, lastEntry)
+		}
+		last, lastEntry = sub.ID, entries[0].ID
+	}
+}
+
+// TestReplicasKeepOneSubmissionEach has both store the same keys at the same
+// time, in opposite order.
+func TestReplicasKeepOneSubmissionEach(t *testing.T) {
+	r := replicas(t)
+	const keys, rounds = 50, 4
+	errs := parallel(2*keys*rounds, func(i int) error {
+		key := i / 2 % keys
+		if i%2 == 1 {
+			key = keys - 1 - key
+		}
+		n := once(sample(fmt.Sprint(key)), fmt.Sprint("key", key))
+		if key%2 == 0 {
+			n.Username = fmt.Sprint("user", key)
+		}
+		_, err := r[i%2].Create(ctx, n)
+		return err
+	})
+	stored := 0
+	for i, err := range errs {
+		if err == nil {
+			stored++
+		} else if !errors.Is(err, store.ErrOnce) {
+			t.Errorf("create %d: %v", i, err)
+		}
+	}
+	same(t, "told that theirs is stored", stored, keys)
+	var found []string
+	for _, value := range values(t, r[1]) {
+		found = append(found, value)
+	}
+	slices.Sort(found)
+	same(t, "stored", len(found), keys)
+	same(t, "different keys", len(slices.Compact(found)), keys)
+}
+
+func TestReplicasMergeTheSameSubmission(t *testing.T) {
+	r := replicas(t)
+	const count = 50
+	sub := mustCreate(t, r[0], sample("first"))
+	noErrors(t, "update", parallel(count, func(i int) error {
+		_, err := r[i%2].Update(ctx, keyOf(sub), set(fmt.Sprint("field", i), fmt.Sprint(i)))
+		return err
+	}))
+	merged, err := r[1].Get(ctx, keyOf(sub))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := merged.Entries.Decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[int64]bool{}
+	for _, e := range entries {
+		ids[e.ID] = true
+	}
+	same(t, "entries", len(entries), count+1)
+	same(t, "different ids", len(ids), count+1)
+}
+
+func TestReplicasDeleteAgainstMerge(t *testing.T) {
+	r := replicas(t)
+	for range 40 {
+		sub := mustCreate(t, r[0], once(sample("x"), "key"))
+		errs := parallel(5, func(i int) error {
+			if i == 2 {
+				return r[0].Delete(ctx, keyOf(sub))
+			}
+			_, err := r[1].Update(ctx, keyOf(sub), set("field", fmt.Sprint(i)))
+			return err
+		})
+		for i, err := range errs {
+			if err != nil && (i == 2 || !errors.Is(err, store.ErrNotFound)) {
+				t.Errorf("number %d: %v", i, err)
+			}
+		}
+		same(t, "left", len(values(t, r[1])), 0)
+	}
+}
+
+func TestReplicasShareSettingsAndSequences(t *testing.T) {
+	r := replicas(t)
+	held := make([]string, 40)
+	noErrors(t, "claim", parallel(len(held), func(i int) (err error) {
+		held[i], err = r[i%2].Claim(ctx, "name", fmt.Sprint(i))
+		return err
+	}))
+	same(t, "different answers", len(slices.Compact(slices.Sorted(slices.Values(held)))), 1)
+
+	mustCreate(t, r[0], sample("x"))
+	mustCreate(t, r[1], sample("x"))
+	if err := r[0].Advance(ctx, store.Sequences{Submission: 1000, Entry: 5000}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r {
+		sub := mustCreate(t, s, sample("x"))
+		entries, err := sub.Entries.Decode()
+		if err != nil || sub.ID <= 1000 || entries[0].ID <= 5000 {
+			t.Errorf("id %d, entries %+v: %v", sub.ID, entries, err)
+		}
+	}
+}

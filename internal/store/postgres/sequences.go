@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// A sequence's last value is the first of the ids that were given with it; one
+// that was never called has the first value that it will give.
+const (
+	sqlLastSubmission = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM submission_ids`
+	sqlLastEntry      = `SELECT CASE WHEN is_called THEN last_value + 15 ELSE last_value - 1 END FROM entry_ids`
+)
+
+// Sequences implements store.Archive.
+func (s *Store) Sequences(ctx context.Context) (last store.Sequences, err error) {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		last, err = readSequences(ctx, conn)
+		return err
+	})
+	if err != nil {
+		return store.Sequences{}, fmt.Errorf("read sequences: %w", err)
+	}
+	return last, nil
+}
+
+func readSequences(ctx context.Context, conn *pgx.Conn) (last store.Sequences, err error) {
+	if err = conn.QueryRow(ctx, sqlLastSubmission).Scan(&last.Submission); err != nil {
+		return last, err
+	}
+	err = conn.QueryRow(ctx, sqlLastEntry).Scan(&last.Entry)
+	return last, err
+}
+
+// Advance implements store.Archive. Sequences never go back, so where they are
+// far enough there is nothing to do.
+func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		last, err := readSequences(ctx, conn)
+		if err != nil || (last.Submission >= to.Submission && last.Entry >= to.Entry) {
+			return err
+		}
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return advance(ctx, tx, to) })
+	})
+	if err != nil {
+		return fmt.Errorf("advance sequences: %w", err)
+	}
+	return nil
+}
+
+// advance looks and sets while nobody takes an id: between the two, others
+// could take more than are skipped, and to set the sequence would take it back.
+// To alter a sequence, even to what it is, locks it until the end of the
+// transaction; there is no other way to.
+func advance(ctx context.Context, tx pgx.Tx, to store.Sequences) error {
+	for _, seq := range []struct {
+		lock, last, set string
+		to              int64
+	}{
+		{`ALTER SEQUENCE submission_ids INCREMENT BY 1`, sqlLastSubmission, `SELECT setval('submission_ids', $1, false)`, to.Submission},
+		{`ALTER SEQUENCE entry_ids INCREMENT BY 16`, sqlLastEntry, `SELECT setval('entry_ids', $1, false)`, to.Entry},
+	} {
+		if _, err := tx.Exec(ctx, seq.lock); err != nil {
+			return err
+		}
+		var last int64
+		if err := tx.QueryRow(ctx, seq.last).Scan(&last); err != nil {
+			return err
+		}
+		if last >= seq.to {
+			continue
+		}
+		if _, err := tx.Exec(ctx, seq.set, seq.to+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

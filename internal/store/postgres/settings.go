@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Claim implements store.Settings.
+func (s *Store) Claim(ctx context.Context, name, value string) (held string, err error) {
+	for range maxTries { // it may be released between the claim and the look at who has it
+		err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+			batch := &pgx.Batch{}
+			batch.Queue(sqlClaim, name, value)
+			batch.Queue(sqlSetting, name)
+			results := conn.SendBatch(ctx, batch)
+			_, err := results.Exec()
+			if err == nil {
+				err = results.QueryRow().Scan(&held)
+			}
+			return errors.Join(err, results.Close())
+		})
+		if !errors.Is(err, pgx.ErrNoRows) {
+			break
+		}
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = fmt.Errorf("%w: it is claimed and released all the time", store.ErrUnavailable)
+	}
+	if err != nil {
+		return "", fmt.Errorf("claim setting %q: %w", name, err)
+	}
+	return held, nil
+}
+
+// Setting implements store.Settings.
+func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		err := conn.QueryRow(ctx, sqlSetting, name).Scan(&value)
+		if errors.Is(err, pgx.ErrNoRows) {
+			value = ""
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read setting %q: %w", name, err)
+	}
+	return value, nil
+}
+
+// Release implements store.Settings.
+func (s *Store) Release(ctx context.Context, name string) error {
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		_, err := conn.Exec(ctx, sqlRelease, name)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("release setting %q: %w", name, err)
+	}
+	return nil
+}

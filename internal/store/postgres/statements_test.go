@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// explain is the plan of a statement as it is made once and kept for all
+// values, which is the one that counts after the first few calls.
+func explain(t *testing.T, conn *pgx.Conn, sql string) string {
+	t.Helper()
+	if _, err := conn.Exec(ctx, `SET plan_cache_mode = force_generic_plan`); err != nil {
+		t.Fatal(err)
+	}
+	// Prepared under a name by the driver, so EXPLAIN EXECUTE can be asked for it.
+	prepared, err := conn.Prepare(ctx, "plan", sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	nulls := strings.TrimSuffix(strings.Repeat("NULL,", len(prepared.ParamOIDs)), ",")
+	if nulls != "" {
+		nulls = "(" + nulls + ")"
+	}
+	rows, err := conn.Query(ctx, `EXPLAIN (COSTS OFF) EXECUTE plan`+nulls, pgx.QueryExecModeExec)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	if err := conn.Deallocate(ctx, "plan"); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestPlans: what a request costs must not depend on how much is stored, so
+// every statement finds its rows by a key, and in the order that is asked for.
+func TestPlans(t *testing.T) {
+	url := database(t)
+	openStore(t, url)
+	exec(t, url, `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields)
+		SELECT i % 7, 'form' || i % 11, i, CASE WHEN i % 3 = 0 THEN '' ELSE 'user' || i % 50 END, i,
+			CASE WHEN i % 2 = 0 THEN 'key' || i END, repeat('x', 300) FROM generate_series(1, 20000) AS i`)
+	exec(t, url, `INSERT INTO settings SELECT 'name' || i, 'value' FROM generate_series(1, 2000) AS i`)
+	exec(t, url, `ANALYZE`)
+	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
+	want := map[string]string{
+		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey, sqlDump: byKey,
+		sqlStored: "submissions_pkey", sqlLast: "submissions_pkey", sqlCreate: byUser,
+		sqlSetting: byName, sqlRelease: byName,
+		listStatements[listKind{}]:                               byKey,
+		listStatements[listKind{descending: true}]:               "Index Scan Backward using submissions_pkey",
+		listStatements[listKind{byUser: true}]:                   byUser,
+		listStatements[listKind{byUser: true, descending: true}]: byUser,
+	}
+	query(t, url, func(conn *pgx.Conn) error {
+		for sql, uses := range want {
+			plan := explain(t, conn, sql)
+			if !strings.Contains(plan, uses) || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") ||
+				strings.Contains(plan, "Bitmap") || strings.Contains(plan, "Hash") || strings.Contains(plan, "Join") {
+				t.Errorf("%s\nplan: %s\nwant %q, and nothing that reads more than it returns", sql, plan, uses)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,154 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Create implements store.Store.
+func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
+	c := &creation{ctx: ctx, new: n}
+	if err := s.writer.queue.Do(c); err != nil {
+		return forms.Submission{}, err
+	}
+	return c.stored, nil
+}
+
+// Get implements store.Store.
+func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
+	var sub forms.Submission
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) (err error) {
+		sub, err = readSubmission(conn.QueryRow(ctx, sqlGet, key.PageID, key.FormID, key.ID), key)
+		return err
+	})
+	return sub, err
+}
+
+func readSubmission(row pgx.Row, key store.Key) (forms.Submission, error) {
+	var created int64
+	sub := forms.Submission{ID: key.ID, PageID: key.PageID, FormID: key.FormID}
+	err := row.Scan(&created, &sub.Username, (*[]byte)(&sub.Entries))
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return forms.Submission{}, store.ErrNotFound
+	case err != nil:
+		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, err)
+	}
+	sub.Created = time.UnixMilli(created).UTC()
+	return sub, nil
+}
+
+// Update implements store.Store.
+func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
+	u := update{key: key, merge: merge}
+	err := s.do(ctx, u.try)
+	if err != nil {
+		return forms.Submission{}, err
+	}
+	return u.after, nil
+}
+
+// update is a transaction in two round trips.
+type update struct {
+	key   store.Key
+	merge func(forms.Submission) ([]forms.Entry, error)
+	after forms.Submission
+}
+
+func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	found, ids, err := lockSubmission(ctx, conn, u.key)
+	if err != nil {
+		return harmlessError{err}
+	}
+	entries, err := protect(u.merge, found)
+	if err != nil {
+		return err
+	}
+	if missing := blocksFor(without(entries)) - len(ids.blocks); missing > 0 {
+		more, err := queryIDs(ctx, conn, sqlEntryIDs, missing)
+		if err != nil {
+			return harmlessError{err}
+		}
+		ids.blocks = append(ids.blocks, more...)
+	}
+	u.after = found
+	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), ids.assign(entries))
+	err = replaceEntries(ctx, conn, u.key, u.after.Entries)
+	if err != nil && conn.IsClosed() {
+		// Other than a new submission, an update leaves nothing by which it
+		// could be told from another's that came to the same.
+		return fmt.Errorf("%w: %w", errUnknown, err)
+	}
+	return err
+}
+
+// lockSubmission begins a transaction, and reads a submission that nobody else
+// changes until it ends. It takes a block of entry ids along, because most
+// often one is enough, and to ask for it later would be a round trip more.
+func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.Submission, idSource, error) {
+	batch := &pgx.Batch{}
+	batch.Queue(`BEGIN`)
+	batch.Queue(sqlLock, key.PageID, key.FormID, key.ID)
+	batch.Queue(sqlEntryIDs, 1)
+	results := conn.SendBatch(ctx, batch)
+	var ids idSource
+	var sub forms.Submission
+	_, err := results.Exec()
+	if err == nil {
+		sub, err = readSubmission(results.QueryRow(), key)
+	}
+	if err == nil {
+		err = readIDs(results, &ids.blocks)
+	}
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	return sub, ids, err
+}
+
+// replaceEntries writes, and commits.
+func replaceEntries(ctx context.Context, conn *pgx.Conn, key store.Key, entries forms.Entries) error {
+	batch := &pgx.Batch{}
+	batch.Queue(sqlUpdate, key.PageID, key.FormID, key.ID, []byte(entries))
+	batch.Queue(`COMMIT`)
+	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("update submission %d: %w", key.ID, err)
+	}
+	return nil
+}
+
+// protect turns a panic in a caller's merge into an error: the transaction is
+// to be undone, and the connection to be given back.
+func protect(merge func(forms.Submission) ([]forms.Entry, error), sub forms.Submission) (entries []forms.Entry, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return merge(sub)
+}
+
+// Delete implements store.Store.
+func (s *Store) Delete(ctx context.Context, key store.Key) error {
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn, doubt bool) error {
+		tag, err := conn.Exec(ctx, sqlDelete, key.PageID, key.FormID, key.ID)
+		switch {
+		case err != nil:
+			return fmt.Errorf("delete submission %d: %w", key.ID, err)
+		case tag.RowsAffected() > 0:
+			return nil
+		case doubt:
+			return errUnknown // whether it was there before
+		default:
+			return store.ErrNotFound
+		}
+	})
+}

@@ -1,0 +1,273 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/group"
+)
+
+const (
+	// maxBatch bounds one statement, so that the first submission in it does
+	// not wait for the last of a flood.
+	maxBatch = 512
+
+	// maxBatchBytes bounds one statement by what it writes: submissions may be
+	// as large as a request.
+	maxBatchBytes = 4 << 20
+
+	// workers is how many statements are under way at a time: while one waits
+	// for the disk, the next is sent.
+	workers = 2
+)
+
+// writer stores new submissions. Its workers take whatever is queued, store it
+// by one statement, and answer each caller: with many of them, they share the
+// cost of the round trips and of getting it to the disk.
+type writer struct {
+	store   *Store
+	queue   *group.Queue[*creation]
+	stopped sync.WaitGroup
+}
+
+// creation is a submission that somebody waits for.
+type creation struct {
+	ctx    context.Context //nolint:containedctx // it belongs to the caller that waits
+	new    store.New
+	stored forms.Submission
+}
+
+type operation = group.Op[*creation]
+
+func startWriter(s *Store, workers int) *writer {
+	w := &writer{store: s, queue: group.NewQueue[*creation](maxBatch)}
+	for range workers {
+		w.stopped.Go(w.run)
+	}
+	return w
+}
+
+// close finishes what is queued.
+func (w *writer) close() {
+	w.queue.Close()
+	w.stopped.Wait()
+}
+
+func (w *writer) run() {
+	var batch []*operation
+	for {
+		batch = w.queue.Next(batch)
+		if len(batch) == 0 {
+			return
+		}
+		for rest := w.dismiss(batch); len(rest) > 0; {
+			n := portion(rest)
+			w.create(rest[:n])
+			for _, op := range rest[:n] {
+				op.Done()
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// dismiss answers those who have left, and returns the others.
+func (w *writer) dismiss(batch []*operation) []*operation {
+	stay := batch[:0]
+	for _, op := range batch {
+		if op.Err = op.Value.ctx.Err(); op.Err != nil {
+			op.Done()
+			continue
+		}
+		stay = append(stay, op)
+	}
+	return stay
+}
+
+// portion is how many of the operations one statement should hold.
+func portion(ops []*operation) int {
+	bytes := 0
+	for i, op := range ops {
+		for _, e := range op.Value.new.Entries {
+			bytes += 64 + 2*len(e.FieldID) + len(e.Value)
+		}
+		if bytes >= maxBatchBytes {
+			return i + 1
+		}
+	}
+	return len(ops)
+}
+
+// create stores submissions and leaves each operation its outcome. When they
+// fail together for what may be the fault of one, a character that the
+// database can't store for instance, each is tried by itself.
+func (w *writer) create(ops []*operation) {
+	err := w.store.insert(ops)
+	if err == nil {
+		return
+	}
+	if len(ops) == 1 || errors.Is(err, store.ErrUnavailable) {
+		for _, op := range ops {
+			op.Err = err
+		}
+		return
+	}
+	for i := range ops {
+		w.create(ops[i : i+1])
+	}
+}
+
+// insert takes ids, which can be done again, and stores the submissions under
+// them. That can be done again, too, when it is not known how it ended: what is
+// stored under an id is not stored a second time, and the database has the
+// second try wait for the first.
+func (s *Store) insert(ops []*operation) error {
+	ids, err := s.idsFor(ops)
+	if err != nil {
+		return err
+	}
+	b := newBatch(ops, ids)
+	var stored map[int64]bool
+	err = s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, doubt bool) error {
+		stored, err = b.insert(ctx, conn, doubt)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, op := range b.ops {
+		op.Value.stored = b.submission(i)
+		if stored != nil && !stored[b.ids[i]] {
+			op.Err = refusal(op.Value.new, b.ids[i])
+		}
+	}
+	return nil
+}
+
+func (s *Store) idsFor(ops []*operation) (ids idSource, err error) {
+	blocks := 0
+	for _, op := range ops {
+		blocks += blocksFor(len(op.Value.new.Entries))
+	}
+	err = s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		ids, err = takeIDs(ctx, conn, len(ops), blocks)
+		return err
+	})
+	return ids, err
+}
+
+// refusal is why a row was not stored.
+func refusal(n store.New, id int64) error {
+	if n.Once != "" {
+		return store.ErrOnce
+	}
+	return fmt.Errorf("create: submission %d exists already: the sequence submission_ids is behind the table", id)
+}
+
+// batch is new submissions, column by column.
+type batch struct {
+	ops       []*operation
+	pages     []int64
+	forms     []string
+	ids       []int64
+	usernames []string
+	created   []int64
+	onces     []string
+	fields    pgtype.FlatArray[[]byte]
+}
+
+func newBatch(ops []*operation, ids idSource) *batch {
+	type numbered struct {
+		op     *operation
+		id     int64
+		fields forms.Entries
+	}
+	rows := make([]numbered, len(ops))
+	for i, op := range ops {
+		entries := slices.Clone(op.Value.new.Entries)
+		for i := range entries {
+			entries[i].ID = 0
+		}
+		entries = ids.assign(entries)
+		rows[i] = numbered{op, ids.next(), forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries)}
+	}
+	// Who waits for another's key waits in the same order as everybody else,
+	// so that no two statements wait for each other.
+	slices.SortStableFunc(rows, func(x, y numbered) int {
+		a, b := &x.op.Value.new, &y.op.Value.new
+		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.Once, b.Once))
+	})
+	b := &batch{}
+	for _, row := range rows {
+		b.add(row.op, row.id, row.fields)
+	}
+	return b
+}
+
+func (b *batch) add(op *operation, id int64, fields []byte) {
+	n := &op.Value.new
+	b.ops = append(b.ops, op)
+	b.addRow(n.PageID, n.FormID, id, n.Username, n.Created, n.Once, fields)
+}
+
+func (b *batch) addRow(page int64, form string, id int64, username string, created time.Time, once string, fields []byte) {
+	b.pages, b.forms, b.ids = append(b.pages, page), append(b.forms, form), append(b.ids, id)
+	b.usernames = append(b.usernames, username)
+	b.created = append(b.created, created.UnixMilli())
+	b.onces = append(b.onces, once)
+	b.fields = append(b.fields, fields)
+}
+
+func (b *batch) columns() []any {
+	return []any{b.pages, b.forms, b.ids, b.usernames, b.created, b.onces, b.fields}
+}
+
+// insert returns the ids of those that are stored; nil for all of them.
+func (b *batch) insert(ctx context.Context, conn *pgx.Conn, doubt bool) (map[int64]bool, error) {
+	stored, err := queryIDs(ctx, conn, sqlCreate, b.columns()...)
+	if err != nil || len(stored) == len(b.ids) {
+		return nil, err
+	}
+	if doubt { // an earlier try may have stored them
+		earlier, err := queryIDs(ctx, conn, sqlStored, b.pages, b.forms, b.ids)
+		if err != nil {
+			return nil, err
+		}
+		stored = append(stored, earlier...)
+	}
+	set := make(map[int64]bool, len(stored))
+	for _, id := range stored {
+		set[id] = true
+	}
+	return set, nil
+}
+
+func queryIDs(ctx context.Context, conn *pgx.Conn, sql string, args ...any) ([]int64, error) {
+	rows, err := conn.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("create: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("create: %w", err)
+	}
+	return ids, nil
+}
+
+func (b *batch) submission(i int) forms.Submission {
+	n := &b.ops[i].Value.new
+	return forms.Submission{
+		ID: b.ids[i], PageID: n.PageID, FormID: n.FormID, Username: n.Username,
+		Created: n.Created.Truncate(time.Millisecond).UTC(), Entries: b.fields[i],
+	}
+}

@@ -1,0 +1,284 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// holdInserts keeps every insert waiting until release is called.
+func holdInserts(t *testing.T, url string) (release func()) {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{`BEGIN`, `LOCK TABLE submissions IN SHARE MODE`} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		if err := conn.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// waiting returns when so many backends wait for a lock.
+func waiting(t *testing.T, url string, count int) {
+	t.Helper()
+	until(t, fmt.Sprint(count, " backends wait"), func() bool {
+		return queryText(t, url, `SELECT count(*)::text FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`) == fmt.Sprint(count)
+	})
+}
+
+// openSingle opens a store with one worker: two would share out what is queued.
+func openSingle(t *testing.T, url string) *Store {
+	t.Helper()
+	s := openStore(t, url)
+	s.writer.close()
+	s.writer = startWriter(s, 1)
+	return s
+}
+
+// oneBatch creates all of them so that one statement stores them, if the writer
+// does as it says: its worker is kept busy until all of them are queued.
+func oneBatch(t *testing.T, s *Store, url string, ops ...func() error) []error {
+	t.Helper()
+	release := holdInserts(t, url)
+	errs := make([]error, len(ops))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := s.Create(ctx, sample("busy")); err != nil {
+			t.Errorf("keep the worker busy: %v", err)
+		}
+	})
+	waiting(t, url, 1)
+	for i, op := range ops {
+		wg.Go(func() { errs[i] = op() })
+		until(t, "it is queued", func() bool { return s.writer.queue.Len() == i+1 })
+	}
+	release()
+	wg.Wait()
+	return errs
+}
+
+func creating(s *Store, n store.New) func() error {
+	return func() error {
+		_, err := s.Create(ctx, n)
+		return err
+	}
+}
+
+// transactions is how many there were that stored what is stored.
+func transactions(t *testing.T, url string) string {
+	t.Helper()
+	return queryText(t, url, `SELECT count(DISTINCT xmin::text)::text FROM submissions`)
+}
+
+func TestQueuedCreatesShareOneStatement(t *testing.T) {
+	url := database(t)
+	s := openSingle(t, url)
+	mustCreate(t, s, once(sample("first"), "taken"))
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	var ops []func() error
+	var want []error
+	for i := range 100 {
+		op, err := creating(s, sample(fmt.Sprint(i))), error(nil)
+		switch {
+		case i == 10:
+			op, err = creating(s, once(sample("second"), "taken")), store.ErrOnce
+		case i == 20:
+			op, err = func() error { _, err := s.Create(gone, sample("too late")); return err }, context.Canceled
+		case i >= 30 && i < 40: // the first of them is the one
+			op = creating(s, once(sample("mine"), "wanted"))
+			if i > 30 {
+				err = store.ErrOnce
+			}
+		}
+		ops, want = append(ops, op), append(want, err)
+	}
+	for i, err := range oneBatch(t, s, url, ops...) {
+		if !errors.Is(err, want[i]) {
+			t.Errorf("operation %d: %v, want %v", i, err, want[i])
+		}
+	}
+	same(t, "transactions", transactions(t, url), "3")
+	same(t, "stored", len(values(t, s)), 1+1+100-1-1-9)
+}
+
+// TestWhoCantBeStoredFailsAlone: what the database refuses is refused to those
+// who sent it only.
+func TestWhoCantBeStoredFailsAlone(t *testing.T) {
+	url := database(t)
+	s := openSingle(t, url)
+	noise := make([]byte, 9000) // an index holds no more than a third of a page
+	for i := range noise {
+		noise[i] = byte('a' + rand.IntN(26))
+	}
+	bad := map[int]func(*store.New){
+		5:  func(n *store.New) { n.FormID = "nul \x00" },
+		15: func(n *store.New) { n.Username = "not UTF-8 \xff" },
+		25: func(n *store.New) { n.Once = "\x00" },
+		35: func(n *store.New) { n.FormID = string(noise) },
+	}
+	var ops []func() error
+	for i := range 50 {
+		n := sample(fmt.Sprint(i))
+		if change := bad[i]; change != nil {
+			change(&n)
+		}
+		ops = append(ops, creating(s, n))
+	}
+	for i, err := range oneBatch(t, s, url, ops...) {
+		if (err != nil) != (bad[i] != nil) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrOnce) {
+			t.Errorf("operation %d: %v", i, err)
+		}
+	}
+	same(t, "stored", len(values(t, s)), 1+50-len(bad))
+}
+
+func TestLargeCreatesAreSplitIntoStatements(t *testing.T) {
+	url := database(t)
+	s := openSingle(t, url)
+	const each = 3
+	large := strings.Repeat("x", maxBatchBytes/each)
+	var ops []func() error
+	for range 4 * each {
+		ops = append(ops, creating(s, sample(large)))
+	}
+	noErrors(t, "create", oneBatch(t, s, url, ops...))
+	same(t, "transactions", transactions(t, url), fmt.Sprint(1+len(ops)/each))
+}
+
+func operations(news ...store.New) (ops []*operation) {
+	for _, n := range news {
+		ops = append(ops, &operation{Value: &creation{ctx: ctx, new: n}})
+	}
+	return ops
+}
+
+// TestDeadlockIsRetried has somebody else wait for us who holds what we wait for.
+func TestDeadlockIsRetried(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	other, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(ctx)
+	take := func(key string) error {
+		_, err := other.Exec(ctx, `INSERT INTO submissions VALUES (1, 'form', -length($1), '', 0, $1, '{}')`, key)
+		return err
+	}
+	// We are the one who notices, and is sent back.
+	for _, sql := range []string{`SET deadlock_timeout = '1min'`, `BEGIN`} {
+		if _, err := other.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := take("key 2"); err != nil {
+		t.Fatal(err)
+	}
+	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"))
+	done := make(chan error, 1)
+	go func() { done <- s.insert(ops) }()
+	waiting(t, url, 1)
+	if err := take("key 1"); err == nil {
+		t.Error("the other was given what we hold")
+	} else if serverCode(err) != codeUniqueViolation {
+		t.Logf("the other: %v", err)
+	}
+	if _, err := other.Exec(ctx, `ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatalf("insert: %v", err)
+	}
+	for _, op := range ops {
+		if op.Err != nil {
+			t.Errorf("create: %v", op.Err)
+		}
+	}
+	same(t, "stored", len(values(t, s)), 2)
+}
+
+// TestSerializationFailureIsRetried: under a stricter isolation, who waited for
+// another's update is told to start again.
+func TestSerializationFailureIsRetried(t *testing.T) {
+	url := database(t)
+	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = ''serializable''', current_database()); END $$`)
+	s := openStore(t, url)
+	sub := mustCreate(t, s, sample("x"))
+	other, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(ctx)
+	for _, sql := range []string{`BEGIN`, `UPDATE submissions SET username = 'bob'`} {
+		if _, err := other.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		updated, err := s.Update(ctx, keyOf(sub), set("field", "y"))
+		if err == nil && updated.Username != "bob" {
+			err = fmt.Errorf("the update saw user %q", updated.Username)
+		}
+		done <- err
+	}()
+	waiting(t, url, 1)
+	if _, err := other.Exec(ctx, `COMMIT`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("update: %v", err)
+	}
+	same(t, "stored", values(t, s), map[int64]string{sub.ID: "y"})
+}
+
+// TestDoubtIsResolved: a statement whose outcome is not known is tried again,
+// and nobody is stored twice, or told that somebody else was first.
+func TestDoubtIsResolved(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"), sample("c"))
+	ids, err := s.idsFor(ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBatch(ops, ids)
+	tries := 0
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, doubt bool) error {
+		tries++
+		stored, err := b.insert(ctx, conn, doubt)
+		if err != nil {
+			return err
+		}
+		if tries == 1 {
+			return errors.Join(lostError{errors.New("after it was carried out")}, conn.Close(ctx))
+		}
+		for _, id := range b.ids {
+			if !stored[id] {
+				t.Errorf("submission %d counts as refused", id)
+			}
+		}
+		return nil
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("%d tries: %v", tries, err)
+	}
+	same(t, "stored", len(values(t, s)), 3)
+}

@@ -1,0 +1,255 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+var archiveTests = []test{
+	{"dump visits all, in the order of their keys", testDump},
+	{"dump goes on after a key", testDumpAfter},
+	{"dump of many rows, and of large ones", testDumpMany},
+	{"an error of visit ends a dump", testDumpVisitError},
+	{"a dump is one snapshot", testDumpSnapshot},
+	{"visit may write to the store", testDumpVisitWrites},
+	{"last and count", testLastAndCount},
+	{"an archive's calls end with their caller", testArchiveCancelled},
+	{"after close there is no archive", testArchiveClosed},
+}
+
+// decodeRow copies what Dump hands out.
+func decodeRow(t rapid.TB, r store.Record) row {
+	t.Helper()
+	return row{decode(t, r.Submission), r.Once}
+}
+
+func (b *bench) dump(t rapid.TB, after store.Key) []row {
+	t.Helper()
+	var rows []row
+	err := b.Dump(ctx, after, func(r store.Record) error {
+		rows = append(rows, decodeRow(t, r))
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("dump after %+v: %v", after, err)
+	}
+	return rows
+}
+
+func byKey(a, b store.Key) int {
+	return cmp.Or(cmp.Compare(a.PageID, b.PageID), strings.Compare(a.FormID, b.FormID), cmp.Compare(a.ID, b.ID))
+}
+
+func sortRows(rows []row) []row {
+	slices.SortFunc(rows, func(a, b row) int { return byKey(a.key(), b.key()) })
+	return rows
+}
+
+// fillForms stores submissions on two pages, in forms that sort differently
+// for everybody who does not go by bytes. The order of their ids is not that
+// of their keys.
+func (b *bench) fillForms(t *testing.T) []row {
+	t.Helper()
+	var rows []row
+	for i, form := range append([]string{""}, texts...) {
+		for _, page := range []int64{12, 2} {
+			n := sample(form, []string{"", "amy"}[i%2], form, "x")
+			n.PageID = page
+			if i%3 > 0 {
+				n.Once = "key of " + form
+			}
+			rows = append(rows, row{b.create(t, n), n.Once})
+		}
+	}
+	rows = append(rows, row{b.create(t, sample("a", "bob", "later")), ""}) // behind others of page 1's in ids only
+	return sortRows(rows)
+}
+
+func testDump(t *testing.T, b *bench) {
+	same(t, "of an empty store", len(b.dump(t, store.Key{})), 0)
+	want := b.fillForms(t)
+	same(t, "dumped", b.dump(t, store.Key{}), want)
+	b.delete(t, want[3].key())
+	b.reopen(t)
+	same(t, "dumped again", b.dump(t, store.Key{}), slices.Delete(slices.Clone(want), 3, 4))
+}
+
+func testDumpAfter(t *testing.T, b *bench) {
+	all := b.fillForms(t)
+	beyond := func(after store.Key) []row {
+		var rows []row
+		for _, r := range all {
+			if byKey(r.key(), after) > 0 {
+				rows = append(rows, r)
+			}
+		}
+		return rows
+	}
+	for _, r := range all {
+		same(t, fmt.Sprintf("after %+v", r.key()), b.dump(t, r.key()), beyond(r.key()))
+	}
+	for _, after := range []store.Key{
+		{PageID: 1}, {PageID: 2}, {PageID: 2, FormID: "b"}, {PageID: 2, FormID: "a", ID: 1 << 52}, {PageID: 7, FormID: "zz"}, {PageID: 13},
+	} {
+		same(t, fmt.Sprintf("after %+v, which is not there", after), b.dump(t, after), beyond(after))
+	}
+}
+
+func testDumpMany(t *testing.T, b *bench) {
+	var want []row
+	for _, r := range slices.Concat(b.fill(t, "many", 1500, 300), b.fill(t, "large", 4, 600<<10)) {
+		want = append(want, row{r, ""})
+	}
+	sortRows(want)
+	same(t, "dumped", b.dump(t, store.Key{}), want)
+	same(t, "from the middle", b.dump(t, want[700].key()), want[701:])
+}
+
+func testDumpVisitError(t *testing.T, b *bench) {
+	all := b.fillForms(t)
+	enough := errors.New("enough")
+	for _, stop := range []int{1, 2, len(all)} {
+		visited := 0
+		err := b.Dump(ctx, store.Key{}, func(store.Record) error {
+			if visited++; visited == stop {
+				return enough
+			}
+			return nil
+		})
+		if err != enough { //nolint:errorlint // as it is, not wrapped
+			t.Errorf("dump: %v, want %v itself", err, enough)
+		}
+		same(t, "visited", visited, stop)
+	}
+	same(t, "a dump after those", len(b.dump(t, store.Key{})), len(all))
+}
+
+// testDumpSnapshot changes everything in every way once the dump has begun.
+func testDumpSnapshot(t *testing.T, b *bench) {
+	var want []row
+	for _, r := range b.fill(t, "form", 600, 1000) {
+		want = append(want, row{r, ""})
+	}
+	var got []row
+	err := b.Dump(ctx, store.Key{}, func(r store.Record) error {
+		if len(got) == 0 {
+			b.delete(t, want[300].key())
+			b.delete(t, want[599].key())
+			if _, err := b.Update(ctx, want[598].key(), set(t, "f0", "new")); err != nil {
+				return err
+			}
+			b.create(t, sample("form", "bob", "new"))
+			b.create(t, sample("new form", "bob", "new"))
+		}
+		got = append(got, decodeRow(t, r))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "dumped", got, want)
+	same(t, "dumped afterwards", len(b.dump(t, store.Key{})), 600)
+}
+
+func testDumpVisitWrites(t *testing.T, b *bench) {
+	all := b.fillForms(t)
+	finishes(t, "a dump whose visit calls the store", func() {
+		err := b.Dump(ctx, store.Key{}, func(r store.Record) error {
+			return b.callAll(t, store.Key{PageID: r.PageID, FormID: r.FormID, ID: r.ID})
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	same(t, "left", len(b.dump(t, store.Key{})), len(all))
+}
+
+func (b *bench) checkCount(t *testing.T, want int) {
+	t.Helper()
+	count, err := b.Count(ctx)
+	if err != nil {
+		t.Fatalf("count: %v", err)
+	}
+	same(t, "count", count, int64(want))
+}
+
+func (b *bench) checkLast(t *testing.T, want store.Key) {
+	t.Helper()
+	last, err := b.Last(ctx)
+	if err != nil {
+		t.Fatalf("last: %v", err)
+	}
+	same(t, "last", last, want)
+}
+
+func testLastAndCount(t *testing.T, b *bench) {
+	if _, err := b.Last(ctx); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("last of an empty store: %v, want %v", err, store.ErrNotFound)
+	}
+	b.checkCount(t, 0)
+	all := b.fillForms(t)
+	b.checkLast(t, all[len(all)-1].key())
+	b.checkCount(t, len(all))
+	b.delete(t, all[len(all)-1].key())
+	b.checkLast(t, all[len(all)-2].key())
+	b.checkCount(t, len(all)-1)
+	b.checkLast(t, sortRows(b.dump(t, store.Key{}))[len(all)-2].key())
+}
+
+// archiveCalls are one of each method.
+func (b *bench) archiveCalls(ctx context.Context) map[string]error {
+	_, last := b.Last(ctx)
+	_, count := b.Count(ctx)
+	_, sequences := b.Sequences(ctx)
+	_, claim := b.Claim(ctx, "late", "x")
+	_, setting := b.Setting(ctx, "late")
+	late := store.Record{Submission: forms.Submission{ID: 99, PageID: 1, FormID: "form", Created: created, Entries: forms.EncodeEntries(nil, nil)}}
+	return map[string]error{
+		"dump": b.Dump(ctx, store.Key{}, func(store.Record) error { return errors.New("visited") }),
+		"load": b.Load(ctx, []store.Record{late}), "last": last, "count": count, "sequences": sequences,
+		"advance": b.Advance(ctx, store.Sequences{Submission: 1000, Entry: 1000}),
+		"claim":   claim, "setting": setting, "release": b.Release(ctx, "late"),
+	}
+}
+
+func testArchiveCancelled(t *testing.T, b *bench) {
+	r := b.create(t, sample("form", "amy", "x"))
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	for what, err := range b.archiveCalls(cancelled) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want %v", what, err, context.Canceled)
+		}
+	}
+	same(t, "stored", b.all(t, "form"), []record{r})
+	if next := b.create(t, sample("form", "amy", "x")); next.ID >= 99 {
+		t.Errorf("id %d: the sequences were advanced", next.ID)
+	}
+	b.checkSetting(t, "late", "")
+}
+
+func testArchiveClosed(t *testing.T, b *bench) {
+	b.create(t, sample("form", "amy", "x"))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	finishes(t, "calls after close", func() {
+		for what, err := range b.archiveCalls(ctx) {
+			if !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
+			}
+		}
+	})
+	b.reopen(t)
+	b.checkCount(t, 1)
+}

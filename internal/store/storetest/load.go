@@ -1,0 +1,246 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+var loadTests = []test{
+	{"what is dumped can be loaded, with all that is known of it", testLoad},
+	{"limits hold for what was loaded", testLoadOnce},
+	{"ids after a load are higher", testLoadIDs},
+	{"a load stores all or none", testLoadExists},
+	{"a load is found again after a restart", testLoadReopen},
+	{"sequences tell the last ids given", testSequences},
+	{"sequences advance, and never go back", testAdvance},
+	{"ids stay unique while sequences advance", testAdvanceConcurrently},
+}
+
+// archived is all that is stored, as Load takes it.
+func (b *bench) archived(t *testing.T) []store.Record {
+	t.Helper()
+	var records []store.Record
+	err := b.Dump(ctx, store.Key{}, func(r store.Record) error {
+		r.Entries = slices.Clone(r.Entries)
+		records = append(records, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("dump: %v", err)
+	}
+	return records
+}
+
+func (b *bench) load(t *testing.T, records ...store.Record) {
+	t.Helper()
+	if err := b.Load(ctx, records); err != nil {
+		t.Fatalf("load: %v", err)
+	}
+}
+
+// loadable is a submission as another store may have kept it.
+func loadable(formID string, id int64, entryIDs ...int64) store.Record {
+	var entries []forms.Entry
+	for i, entryID := range entryIDs {
+		entries = append(entries, forms.Entry{ID: entryID, FieldID: fmt.Sprint("f", i), Value: "loaded"})
+	}
+	return store.Record{Submission: forms.Submission{
+		ID: id, PageID: 1, FormID: formID, Username: "amy", Created: created, Entries: forms.EncodeEntries(nil, entries),
+	}}
+}
+
+func testLoad(t *testing.T, b *bench) {
+	want := b.fillForms(t)
+	for _, r := range b.fill(t, "many", 300, 200) {
+		want = append(want, row{r, ""})
+	}
+	sortRows(want)
+	records := b.archived(t)
+	other := newBench(t, b.open)
+	other.load(t)
+	other.load(t, records[:20]...)
+	slices.Reverse(records[20:]) // the order does not matter
+	other.load(t, records[20:]...)
+	same(t, "the copy", other.dump(t, store.Key{}), want)
+	for _, r := range want[:50] {
+		same(t, "found", other.get(t, r.key()), r.record)
+	}
+	same(t, "listed", other.all(t, "many"), b.all(t, "many"))
+	same(t, "the original", b.dump(t, store.Key{}), want)
+}
+
+func testLoadOnce(t *testing.T, b *bench) {
+	named, anonymous := once(sample("form", "amy", "x"), "amy"), once(sample("form", "", "x"), "hash")
+	first, second := b.create(t, named), b.create(t, anonymous)
+	b.create(t, sample("form", "bob", "from before the limit"))
+	other := newBench(t, b.open)
+	other.load(t, b.archived(t)...)
+	other.refused(t, "a named user", named)
+	other.refused(t, "an anonymous one", anonymous)
+	other.refused(t, "one from before the limit", once(sample("form", "bob", "x"), "bob"))
+	other.create(t, once(sample("form", "cid", "x"), "cid"))
+	other.delete(t, first.key())
+	other.delete(t, second.key())
+	other.create(t, named)
+	other.create(t, anonymous)
+}
+
+func testLoadIDs(t *testing.T, b *bench) {
+	b.create(t, sample("form", "amy", "x")) // whoever takes ids ahead has some now
+	b.load(t, loadable("form", 50, 2, 700, 3), loadable("form", 40))
+	for range 2 {
+		next := b.create(t, sample("form", "amy", "x"))
+		if next.ID <= 50 || next.Entries[0].ID <= 700 {
+			t.Errorf("id %d, entry id %d, after 50 and 700 were loaded", next.ID, next.Entries[0].ID)
+		}
+		sub, err := b.Update(ctx, next.key(), set(t, "added", "y"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if added := decode(t, sub).Entries[1].ID; added <= next.Entries[0].ID {
+			t.Errorf("entry id %d, after %d", added, next.Entries[0].ID)
+		}
+		b.reopen(t)
+	}
+	last := b.all(t, "form")
+	b.load(t, loadable("form", 7, 30)) // far below what was given by now
+	if next := b.create(t, sample("form", "amy", "x")); next.ID <= last[len(last)-1].ID {
+		t.Errorf("id %d, after %d", next.ID, last[len(last)-1].ID)
+	}
+}
+
+func testLoadExists(t *testing.T, b *bench) {
+	stored := b.create(t, once(sample("form", "amy", "x"), "amy"))
+	want := b.dump(t, store.Key{})
+	limited := loadable("form", 31)
+	limited.Once = "amy"
+	for what, records := range map[string][]store.Record{
+		"one that is stored, last":  {loadable("form", 10, 50), loadable("form", 11), loadable("form", stored.ID)},
+		"one that is stored, first": {loadable("form", stored.ID), loadable("form", 10)},
+		"one twice":                 {loadable("form", 20), loadable("form", 21), loadable("form", 20)},
+	} {
+		if err := b.Load(ctx, records); !errors.Is(err, store.ErrExists) {
+			t.Errorf("%s: %v, want %v", what, err, store.ErrExists)
+		}
+		same(t, what, b.dump(t, store.Key{}), want)
+	}
+	if err := b.Load(ctx, []store.Record{loadable("form", 30), limited}); err == nil {
+		t.Error("a second of the same submitter: no error")
+	}
+	same(t, "after a second of the same submitter", b.dump(t, store.Key{}), want)
+	b.load(t, loadable("form", 10, 50), loadable("form", 20)) // none of those who failed left anything
+	b.checkCount(t, 3)
+}
+
+func testLoadReopen(t *testing.T, b *bench) {
+	b.load(t, loadable("b", 3, 1), loadable("a", 5, 2))
+	want := b.dump(t, store.Key{})
+	same(t, "loaded", len(want), 2)
+	b.reopen(t)
+	same(t, "found again", b.dump(t, store.Key{}), want)
+}
+
+func (b *bench) sequences(t *testing.T) store.Sequences {
+	t.Helper()
+	last, err := b.Sequences(ctx)
+	if err != nil {
+		t.Fatalf("sequences: %v", err)
+	}
+	return last
+}
+
+// checkNext creates a submission and checks that its ids are higher.
+func (b *bench) checkNext(t *testing.T, what string, last store.Sequences) record {
+	t.Helper()
+	r := b.create(t, sample("form", "amy", "x"))
+	if r.ID <= last.Submission || r.Entries[0].ID <= last.Entry {
+		t.Errorf("%s: id %d, entry id %d, which are not beyond %+v", what, r.ID, r.Entries[0].ID, last)
+	}
+	return r
+}
+
+func testSequences(t *testing.T, b *bench) {
+	same(t, "of an empty store", b.sequences(t), store.Sequences{})
+	for range 3 {
+		r := b.create(t, sample("form", "amy", "x", "y"))
+		last := b.sequences(t)
+		if last.Submission < r.ID || last.Entry < r.Entries[1].ID {
+			t.Errorf("sequences %+v, after id %d and entry id %d", last, r.ID, r.Entries[1].ID)
+		}
+		b.delete(t, r.key())
+		b.checkNext(t, "after a delete", last)
+		last = b.sequences(t)
+		b.reopen(t)
+		b.checkNext(t, "after a restart", last)
+	}
+}
+
+func (b *bench) advance(t *testing.T, to store.Sequences) {
+	t.Helper()
+	if err := b.Advance(ctx, to); err != nil {
+		t.Fatalf("advance to %+v: %v", to, err)
+	}
+}
+
+func testAdvance(t *testing.T, b *bench) {
+	b.advance(t, store.Sequences{})
+	same(t, "first id", b.create(t, sample("form", "amy", "x")).ID, int64(1))
+	for _, to := range []store.Sequences{{Submission: 5, Entry: 4}, {Submission: 6, Entry: 3000}, {Submission: 100_000, Entry: 3001}} {
+		b.advance(t, to)
+		if last := b.sequences(t); last.Submission < to.Submission || last.Entry < to.Entry {
+			t.Errorf("sequences %+v, after an advance to %+v", last, to)
+		}
+		b.checkNext(t, "after an advance", to)
+	}
+	far := b.sequences(t)
+	for _, back := range []store.Sequences{{}, {Submission: 1, Entry: 1}, {Submission: 50_000, Entry: 2}} {
+		b.advance(t, back)
+		b.checkNext(t, "after an advance to what was passed", store.Sequences{Submission: 100_001, Entry: 3001})
+		b.reopen(t)
+	}
+	b.checkNext(t, "at last", store.Sequences{Submission: 100_001, Entry: 3001})
+
+	other := newBench(t, b.open)
+	other.advance(t, far)
+	other.checkNext(t, "another store", far)
+}
+
+// testAdvanceConcurrently: who looks where a sequence is, and sets it then,
+// would take it back to before what others were given between the two.
+func testAdvanceConcurrently(t *testing.T, b *bench) {
+	const clients, rounds = 8, 30
+	made := make([][]record, clients)
+	var highest atomic.Int64
+	noErrors(t, "call", parallel(clients, func(i int) error {
+		for range rounds {
+			sub, err := b.Create(ctx, sample("form", "amy", "x", "y"))
+			if err != nil {
+				return err
+			}
+			made[i] = append(made[i], decode(t, sub))
+			highest.Store(sub.ID)
+			if i < 2 {
+				last := highest.Load() + 3
+				if err := b.Advance(ctx, store.Sequences{Submission: last, Entry: 2 * last}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+	subs, entries := map[int64]bool{}, map[int64]bool{}
+	for _, r := range slices.Concat(made...) {
+		subs[r.ID] = true
+		for _, e := range r.Entries {
+			entries[e.ID] = true
+		}
+	}
+	same(t, "different submission ids", len(subs), clients*rounds)
+	same(t, "different entry ids", len(entries), 2*clients*rounds)
+}
