@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
 		"internal/server", "internal/api", "internal/web", "internal/service", "internal/auth", "internal/pages", "internal/markup",
-		"internal/store/sqlite", "internal/store/postgres",
+		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer",
 	},
 	"internal/server":          {"internal/api", "internal/web"},
 	"internal/api":             {"internal/service", "internal/auth", "internal/forms"},
@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"internal/store":           {"internal/forms"},
 	"internal/store/group":     {"internal/store"},
 	"internal/store/chunk":     {"internal/store", "internal/forms"},
+	"internal/store/transfer":  {"internal/store"},
 	"internal/store/sqlite":    {"internal/store", "internal/store/group", "internal/store/chunk", "internal/forms"},
 	"internal/store/postgres":  {"internal/store", "internal/store/group", "internal/store/chunk", "internal/forms"},
 	"internal/store/storetest": {"internal/store", "internal/forms"},

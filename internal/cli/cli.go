@@ -64,7 +64,8 @@ func newRoot(streams Streams) *cli.Command {
 		Usage:   "forms on wiki pages, and the submissions that people make to them",
 		Version: Version(),
 		Commands: []*cli.Command{
-			serveCommand(streams), checkCommand(streams), passwdCommand(streams), versionCommand(streams),
+			serveCommand(streams), checkCommand(streams), passwdCommand(streams),
+			migrateCommand(streams), backupCommand(streams), restoreCommand(streams), versionCommand(streams),
 		},
 		Reader: streams.In, Writer: streams.Out, ErrWriter: streams.Err,
 		EnableShellCompletion: true,

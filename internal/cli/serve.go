@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,19 +24,26 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/store/sqlite"
+	"github.com/formulary/formulary/internal/store/postgres"
 )
 
 func serveCommand(streams Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "serve the forms of a directory of pages",
-		Flags: []cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "address to listen on", Sources: env("listen")},
 			&cli.StringFlag{Name: "pages", Required: true, Usage: "directory of wiki pages (.md, .xml, .wiki)", Sources: env("pages")},
 			&cli.StringFlag{Name: "users", Required: true, Usage: "htpasswd file of users (see 'formulary passwd')", Sources: env("users")},
 			&cli.StringFlag{Name: "groups", Usage: "Apache-style group file", Sources: env("groups")},
-			&cli.StringFlag{Name: "data", Required: true, Usage: "directory that holds the database; made if it is not there", Sources: env("data")},
+			&cli.StringFlag{
+				Name: "anonymous-key", Usage: "file with the key that anonymous submitters are recognised by, the same for all servers on one database; " +
+					"made if it is not there (default: " + anonymousKeyFile + " in --data)", Sources: env("anonymous-key"),
+			},
+			&cli.BoolFlag{
+				Name: "new-anonymous-key", Usage: "go on with another key where the old one is lost: everybody may submit once more to anonymous forms",
+				Sources: env("new-anonymous-key"),
+			},
 			&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain (PEM); read again when it changes", Sources: env("tls-cert")},
 			&cli.StringFlag{Name: "tls-key", Usage: "private key of the certificate (PEM)", Sources: env("tls-key")},
 			&cli.StringSliceFlag{
@@ -46,7 +55,7 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
 			&cli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics, without credentials", Sources: env("metrics")},
-		},
+		}, storeFlags(), poolFlags()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
 				return &usageError{fmt.Errorf("serve takes no argument, but got %q", cmd.Args().First()), "serve --help"}
@@ -85,8 +94,15 @@ func checkServeFlags(cmd *cli.Command) error {
 		err = fmt.Errorf("--max-body %d: use 1 or more", cmd.Int64("max-body"))
 	case (cmd.String("tls-cert") == "") != (cmd.String("tls-key") == ""):
 		err = errors.New("--tls-cert and --tls-key go together: give both or neither")
+	case cmd.Int("database-connections") < 2:
+		err = fmt.Errorf("--database-connections %d: use 2 or more", cmd.Int("database-connections"))
+	case cmd.Duration("database-timeout") < time.Second:
+		err = fmt.Errorf("--database-timeout %v: use 1s or more", cmd.Duration("database-timeout"))
+	case cmd.String("data") == "" && cmd.String("database") != "" && cmd.String("anonymous-key") == "":
+		err = errors.New("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
 	default:
-		return nil
+		_, err = locate(cmd)
+		return err
 	}
 	return &usageError{err, "serve --help"}
 }
@@ -147,15 +163,11 @@ func serve(ctx context.Context, cmd *cli.Command, streams Streams, log *slog.Log
 	if err != nil {
 		return err
 	}
-	store, err := sqlite.Open(ctx, cmd.String("data"))
+	store, key, err := openServed(ctx, cmd, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	key, err := service.LoadOnceKey(filepath.Join(cmd.String("data"), anonymousKeyFile))
-	if err != nil {
-		return err
-	}
 	svc := service.New(source, store, key, time.Now)
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
@@ -175,6 +187,36 @@ func serve(ctx context.Context, cmd *cli.Command, streams Streams, log *slog.Log
 	pageCount, formCount := source.Counts()
 	log.Info("serving", "url", srv.URL(), "version", Version(), "pages", pageCount, "forms", formCount)
 	return runWith(ctx, srv.Run, users.Watch, source.Watch)
+}
+
+// openServed opens the store with the key that belongs to it.
+func openServed(ctx context.Context, cmd *cli.Command, log *slog.Logger) (_ engine, key []byte, err error) {
+	at, err := locate(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := at.open(ctx, postgres.Options{
+		MaxConns: cmd.Int("database-connections"), StatementTimeout: cmd.Duration("database-timeout"), Log: log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, store.Close())
+		}
+	}()
+	if err := refuseUnfinished(ctx, store); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", at, err)
+	}
+	key, err = service.LoadOnceKey(cmp.Or(cmd.String("anonymous-key"), filepath.Join(at.dir, anonymousKeyFile)))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := service.ClaimOnceKey(ctx, store, key, cmd.Bool("new-anonymous-key")); err != nil {
+		return nil, nil, err
+	}
+	return store, key, nil
 }
 
 // runWith runs main with background tasks beside it, and waits for all to end.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 )
 
 // once names the submitter for the form's limit of one submission. On an
@@ -50,6 +52,30 @@ func LoadOnceKey(path string) ([]byte, error) {
 			path, len(key), onceKeySize)
 	}
 	return key, nil
+}
+
+// ClaimOnceKey makes sure that all who share a store recognise anonymous
+// submitters by the same key. The store is told a fingerprint of it. With
+// renew, a key that is lost is given up for this one.
+func ClaimOnceKey(ctx context.Context, s store.Settings, key []byte, renew bool) error {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("fingerprint"))
+	fingerprint := base64.RawStdEncoding.EncodeToString(mac.Sum(nil)[:16])
+	held, err := s.Claim(ctx, store.SettingOnceKey, fingerprint)
+	if err == nil && held != fingerprint && renew {
+		if err = s.Release(ctx, store.SettingOnceKey); err == nil {
+			held, err = s.Claim(ctx, store.SettingOnceKey, fingerprint)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("compare the key of anonymous submissions: %w", err)
+	}
+	if held != fingerprint {
+		return errors.New("the key of anonymous submissions is not the one that this store was used with: " +
+			"copy the file from another server or from a backup. If it is lost, start once with --new-anonymous-key; " +
+			"then everybody may submit once more to anonymous forms")
+	}
+	return nil
 }
 
 // writeNew writes a file that must survive a crash whole or not be there.

@@ -50,6 +50,18 @@ type Settings interface {
 	Release(ctx context.Context, name string) error
 }
 
+// The settings that there are.
+const (
+	// SettingStoreID is a random name that every store has from the beginning.
+	SettingStoreID = "store-id"
+	// SettingCopyOf is the id of the store that this one is being copied
+	// from. While it is set, the copy is not complete.
+	SettingCopyOf = "copy-of"
+	// SettingOnceKey tells the key that anonymous submitters are recognised
+	// by, without giving it away.
+	SettingOnceKey = "once-key"
+)
+
 // Record is a submission with all that a store keeps of it.
 type Record struct {
 	forms.Submission

@@ -4,12 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, dir string) store.Store {
+	storetest.Run(t, func(t *testing.T, dir string) storetest.Engine {
 		s, err := Open(context.Background(), dir)
 		if err != nil {
 			t.Fatal(err)

@@ -40,3 +40,4 @@ CREATE TABLE settings (
 	name  TEXT PRIMARY KEY,
 	value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+INSERT INTO settings VALUES ('store-id', lower(hex(randomblob(16))));

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/formulary/formulary/internal/store/sqlite"
+)
+
+func backupCommand(streams Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "backup",
+		Usage:     "write all submissions to a file",
+		ArgsUsage: "FILE",
+		Description: "Writes what the store holds at this moment to a new file; servers may go on writing to it.\n" +
+			"The file is a SQLite database, whatever the store is, and 'formulary restore' takes it to either.\n" +
+			"The key of anonymous submissions is not in it: without it the file gives no name away. Keep a copy\n" +
+			"of anonymous.key elsewhere.",
+		Flags: storeFlags(),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			at, file, err := storeAndFile(cmd)
+			if err != nil {
+				return err
+			}
+			ctx, stop := untilSignal(ctx)
+			defer stop()
+			if at.url == "" {
+				err = backupFile(ctx, streams, at, file)
+			} else {
+				err = backupDatabase(ctx, streams, at, file)
+			}
+			if ctx.Err() != nil {
+				return errors.New("interrupted; no backup was made")
+			}
+			return err
+		},
+	}
+}
+
+// storeAndFile reads the flags and the argument of backup and restore.
+func storeAndFile(cmd *cli.Command) (at location, file string, err error) {
+	if cmd.Args().Len() != 1 {
+		return at, "", &usageError{fmt.Errorf("%s takes one file", cmd.Name), cmd.Name + " --help"}
+	}
+	at, err = locate(cmd)
+	return at, cmd.Args().First(), err
+}
+
+func backupFile(ctx context.Context, streams Streams, at location, file string) error {
+	bar := newProgress(streams.Err)
+	err := sqlite.Backup(ctx, at.dir, file, func(done, total int64) { bar.show("writing", "bytes", done, total) })
+	bar.end()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(streams.Out, "%s backed up to %s.\n", at, file)
+	return err
+}
+
+// backupDatabase copies into an embedded store, and keeps its file.
+func backupDatabase(ctx context.Context, streams Streams, at location, file string) error {
+	source, err := at.openExisting(ctx, progressLogger(streams))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if err := refuseUnfinished(ctx, source); err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	return sqlite.WriteBackup(ctx, file, func(target *sqlite.Store) error {
+		return copyStore(ctx, streams, source, target, file)
+	})
+}
+
+func restoreCommand(streams Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "restore",
+		Usage:     "bring all submissions back from a backup",
+		ArgsUsage: "FILE",
+		Description: "Fills a store from a file that 'formulary backup' has written. The store must be empty and not in use.\n" +
+			"Put the copy of anonymous.key back in its place, too.",
+		Flags: storeFlags(),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			at, file, err := storeAndFile(cmd)
+			if err != nil {
+				return err
+			}
+			ctx, stop := untilSignal(ctx)
+			defer stop()
+			if at.url != "" {
+				return restoreDatabase(ctx, streams, file, at)
+			}
+			if err = restoreFile(ctx, streams, file, at); ctx.Err() != nil {
+				return errors.New("interrupted; nothing was restored")
+			}
+			return err
+		},
+	}
+}
+
+func restoreFile(ctx context.Context, streams Streams, file string, at location) error {
+	bar := newProgress(streams.Err)
+	err := sqlite.Restore(ctx, file, at.dir, func(done, total int64) { bar.show("reading", "bytes", done, total) })
+	bar.end()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(streams.Out, "%s restored from %s.\n", at, file)
+	return err
+}
+
+// restoreDatabase opens a copy of the backup as a store: to open the backup
+// itself would change it.
+func restoreDatabase(ctx context.Context, streams Streams, file string, at location) (err error) {
+	dir, err := os.MkdirTemp("", "formulary-restore-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	dir = filepath.Join(dir, "data")
+	bar := newProgress(streams.Err)
+	err = sqlite.Restore(ctx, file, dir, func(done, total int64) { bar.show("reading", "bytes", done, total) })
+	bar.end()
+	if err != nil {
+		return err
+	}
+	return migrate(ctx, streams, location{dir: dir}, at)
+}

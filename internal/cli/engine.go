@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/postgres"
+	"github.com/formulary/formulary/internal/store/sqlite"
+)
+
+// engine is a store that can be served, copied and shared.
+type engine interface {
+	store.Store
+	store.Archive
+	store.Settings
+}
+
+// storeFlags say where submissions are.
+func storeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "data", Usage: "directory that holds the embedded database; made if it is not there", Sources: env("data")},
+		&cli.StringFlag{
+			Name: "database", Usage: "PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME " +
+				"(best given by the environment: other users of the machine see the command line)", Sources: env("database"),
+		},
+	}
+}
+
+// poolFlags say how a server treats PostgreSQL.
+func poolFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{
+			Name: "database-connections", Value: postgres.DefaultMaxConns,
+			Usage: "with --database: connections that this process uses at most", Sources: env("database-connections"),
+		},
+		&cli.DurationFlag{
+			Name: "database-timeout", Value: postgres.DefaultStatementTimeout,
+			Usage: "with --database: time that a statement may take", Sources: env("database-timeout"),
+		},
+	}
+}
+
+// location is where a store is.
+type location struct {
+	dir string // of the embedded database
+	url string // of PostgreSQL, instead
+}
+
+// locate reads the flags of storeFlags.
+func locate(cmd *cli.Command) (location, error) {
+	at := location{dir: cmd.String("data"), url: cmd.String("database")}
+	switch {
+	case at.dir == "" && at.url == "":
+		return at, &usageError{errors.New("say where submissions are: --data DIR, or --database postgres://…"), cmd.Name + " --help"}
+	case at.url != "" && !isPostgres(at.url):
+		return at, &usageError{errors.New("--database: use postgres://USER@HOST/NAME"), cmd.Name + " --help"}
+	}
+	return at, nil
+}
+
+func isPostgres(s string) bool {
+	return strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
+}
+
+// parseLocation reads sqlite:DIR or postgres://….
+func parseLocation(s string) (location, error) {
+	if isPostgres(s) {
+		return location{url: s}, nil
+	}
+	if dir, ok := strings.CutPrefix(s, "sqlite:"); ok && dir != "" {
+		return location{dir: strings.TrimPrefix(dir, "//")}, nil
+	}
+	// What is not understood is not shown either: it may be a URL with a password and a slip in it.
+	return location{}, errors.New("use sqlite:DIR, with a data directory, or postgres://USER@HOST/NAME")
+}
+
+// String is for people, and tells no password.
+func (l location) String() string {
+	if l.url == "" {
+		return "sqlite:" + l.dir
+	}
+	u, err := url.Parse(l.url)
+	if err != nil {
+		return "postgres://…"
+	}
+	return "postgres://" + u.Host + u.Path
+}
+
+func (l location) open(ctx context.Context, options postgres.Options) (engine, error) {
+	if l.url != "" {
+		options.URL = l.url
+		return postgres.Open(ctx, options)
+	}
+	return sqlite.Open(ctx, l.dir)
+}
+
+// openExisting is open for a store that is read from: none is made, since a
+// slip in its name would look like an empty one.
+func (l location) openExisting(ctx context.Context, log *slog.Logger) (engine, error) {
+	if l.url == "" {
+		if _, err := os.Stat(filepath.Join(l.dir, sqlite.FileName)); err != nil {
+			return nil, fmt.Errorf("no store in %s: %w", l.dir, err)
+		}
+	}
+	return l.open(ctx, postgres.Options{Log: log})
+}
+
+// refuseUnfinished keeps half a store from being served, or copied on.
+func refuseUnfinished(ctx context.Context, s store.Settings) error {
+	copyOf, err := s.Setting(ctx, store.SettingCopyOf)
+	if err == nil && copyOf != "" {
+		err = errors.New("this store is a copy that was not finished: run the same 'formulary migrate' or 'formulary restore' again")
+	}
+	return err
+}

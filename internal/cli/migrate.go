@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/formulary/formulary/internal/store/postgres"
+	"github.com/formulary/formulary/internal/store/transfer"
+)
+
+func migrateCommand(streams Streams) *cli.Command {
+	return &cli.Command{
+		Name:  "migrate",
+		Usage: "copy all submissions from one store to another",
+		Description: "Copies everything, ids included, and compares the copy with its source in the end.\n" +
+			"Stop the servers of both stores first: what is submitted meanwhile is not copied.\n" +
+			"The target must be empty. A copy that was interrupted is finished by the same command.\n" +
+			"The key of anonymous submissions, anonymous.key in the data directory, is not copied: it is a file of its own.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "from", Required: true, Usage: "sqlite:DIR or postgres://USER@HOST/NAME", Sources: env("from")},
+			&cli.StringFlag{Name: "to", Required: true, Usage: "sqlite:DIR or postgres://USER@HOST/NAME", Sources: env("to")},
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return &usageError{fmt.Errorf("migrate takes no argument, but got %q", cmd.Args().First()), "migrate --help"}
+			}
+			from, err := parseLocation(cmd.String("from"))
+			if err != nil {
+				return &usageError{fmt.Errorf("--from: %w", err), "migrate --help"}
+			}
+			to, err := parseLocation(cmd.String("to"))
+			if err != nil {
+				return &usageError{fmt.Errorf("--to: %w", err), "migrate --help"}
+			}
+			ctx, stop := untilSignal(ctx)
+			defer stop()
+			return migrate(ctx, streams, from, to)
+		},
+	}
+}
+
+func migrate(ctx context.Context, streams Streams, from, to location) (err error) {
+	log := progressLogger(streams)
+	source, err := from.openExisting(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if err := refuseUnfinished(ctx, source); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	target, err := to.open(ctx, postgres.Options{Log: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	return copyStore(ctx, streams, source, target, to.String())
+}
+
+// copyStore copies and tells how it goes.
+func copyStore(ctx context.Context, streams Streams, from, to transfer.Store, target string) error {
+	bar := newProgress(streams.Err)
+	result, err := transfer.Copy(ctx, from, to, func(stage string, done, total int64) { bar.show(stage, "submissions", done, total) })
+	bar.end()
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted; run the same command again to go on where it stopped")
+	case errors.Is(err, transfer.ErrNotEmpty):
+		return fmt.Errorf("%s: %w", target, err)
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintf(streams.Out, "%d submissions copied to %s and verified, checksum %s.\n", result.Submissions, target, result.Checksum)
+	if result.Resumed > 0 && err == nil {
+		_, err = fmt.Fprintf(streams.Out, "%d of them had been copied by an earlier run.\n", result.Resumed)
+	}
+	return err
+}

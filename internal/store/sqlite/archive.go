@@ -1,0 +1,196 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+var (
+	_ store.Archive  = (*Store)(nil)
+	_ store.Settings = (*Store)(nil)
+)
+
+// The joins are CROSS JOINs because SQLite keeps the order of those: forms in
+// the order of their unique index, and within each its places.
+const (
+	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields
+		FROM forms CROSS JOIN submissions
+			ON place > number << 40 | iif(page_id = ?1 AND form_id = ?2, ?3, 0) AND place < (number + 1) << 40
+		WHERE (page_id, form_id) >= (?1, ?2)
+		ORDER BY page_id, form_id, place`
+	sqlLast = `SELECT page_id, form_id, place
+		FROM forms CROSS JOIN submissions ON place > number << 40 AND place < (number + 1) << 40
+		ORDER BY page_id DESC, form_id DESC, place DESC LIMIT 1`
+)
+
+// Dump implements store.Archive. It has a connection of its own: the writer
+// waits for those of the pool when the WAL has grown long.
+func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Record) error) error {
+	if err := s.checkOpen(ctx); err != nil {
+		return err
+	}
+	conn, err := openConn(ctx, s.readers.uri)
+	if err != nil {
+		return classify(err)
+	}
+	defer func() { _ = conn.Close() }()
+	stmt, _, err := conn.Prepare(sqlDump)
+	if err != nil {
+		return classify(err)
+	}
+	defer func() { _ = stmt.Close() }()
+	err = errors.Join(stmt.BindInt64(1, after.PageID), stmt.BindText(2, after.FormID), stmt.BindInt64(3, after.ID))
+	if err != nil {
+		return err
+	}
+	return dumpRows(ctx, stmt, visit)
+}
+
+func dumpRows(ctx context.Context, stmt *sqlite3.Stmt, visit func(store.Record) error) error {
+	for stmt.Step() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := visit(store.Record{Once: stmt.ColumnText(5), Submission: forms.Submission{
+			PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: idAt(stmt.ColumnInt64(2)),
+			Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
+			Entries: stmt.ColumnRawText(6),
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return classify(stmt.Err())
+}
+
+// checkOpen is for what goes neither through the writer nor through the pool.
+func (s *Store) checkOpen(ctx context.Context) error {
+	return s.readers.with(ctx, func(*readStmts) error { return nil })
+}
+
+// Load implements store.Archive.
+func (s *Store) Load(ctx context.Context, records []store.Record) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		// Unlike the other operations it takes many statements, which must
+		// not stand without each other.
+		if err := tx.stmts.conn.Exec(`SAVEPOINT load`); err != nil {
+			return classify(err)
+		}
+		err := tx.load(records)
+		if err != nil {
+			err = errors.Join(err, tx.stmts.conn.Exec(`ROLLBACK TO load`))
+			tx.seen = nil // numbers that were given within are taken back
+		}
+		return errors.Join(err, classify(tx.stmts.conn.Exec(`RELEASE load`)))
+	})
+}
+
+func (t *tx) load(records []store.Record) error {
+	for _, r := range records {
+		if r.ID < 1 || r.ID > maxID {
+			return fmt.Errorf("submission %d: ids of this store are 1 to %d", r.ID, int64(maxID))
+		}
+		form, err := t.formOrNew(formName{r.PageID, r.FormID})
+		if err != nil {
+			return classify(err)
+		}
+		entry, err := highestEntry(r.Entries)
+		if err != nil {
+			return fmt.Errorf("submission %d: %w", r.ID, err)
+		}
+		err = t.stmts.insertSubmission(form, r.Submission, r.Once)
+		if errors.Is(err, sqlite3.CONSTRAINT) {
+			return fmt.Errorf("%w: %d", store.ErrExists, r.ID)
+		}
+		if err != nil {
+			return classify(err)
+		}
+		t.bytes += len(r.Entries)
+		t.advance(store.Sequences{Submission: r.ID, Entry: entry})
+	}
+	return nil
+}
+
+func (t *tx) advance(to store.Sequences) {
+	t.seq.submission = max(t.seq.submission, to.Submission)
+	t.seq.entry = max(t.seq.entry, to.Entry)
+}
+
+// highestEntry is the highest entry id within a submission.
+func highestEntry(entries forms.Entries) (highest int64, err error) {
+	scanner := entries.Scan()
+	for scanner.Next() {
+		id, err := strconv.ParseInt(string(scanner.ID), 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		highest = max(highest, id)
+	}
+	return highest, scanner.Err()
+}
+
+// Last implements store.Archive.
+func (s *Store) Last(ctx context.Context) (store.Key, error) {
+	var key store.Key
+	err := s.readers.with(ctx, func(stmts *readStmts) error {
+		return queryRow(stmts.conn, sqlLast, func(row *sqlite3.Stmt) {
+			key = store.Key{PageID: row.ColumnInt64(0), FormID: row.ColumnText(1), ID: idAt(row.ColumnInt64(2))}
+		})
+	})
+	return key, err
+}
+
+// Count implements store.Archive.
+func (s *Store) Count(ctx context.Context) (int64, error) {
+	var count int64
+	err := s.readers.with(ctx, func(stmts *readStmts) error {
+		return queryRow(stmts.conn, `SELECT count(*) FROM submissions`, func(row *sqlite3.Stmt) { count = row.ColumnInt64(0) })
+	})
+	return count, err
+}
+
+// queryRow runs a statement that is needed too rarely to be kept. No row is ErrNotFound.
+func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt)) error {
+	stmt, _, err := conn.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Close() }()
+	if !stmt.Step() {
+		if err := stmt.Err(); err != nil {
+			return err
+		}
+		return store.ErrNotFound
+	}
+	read(stmt)
+	return nil
+}
+
+// Sequences implements store.Archive.
+func (s *Store) Sequences(ctx context.Context) (store.Sequences, error) {
+	var seq store.Sequences
+	err := s.writer.do(ctx, func(tx *tx) error {
+		seq = store.Sequences{Submission: tx.seq.submission, Entry: tx.seq.entry}
+		return nil
+	})
+	return seq, err
+}
+
+// Advance implements store.Archive.
+func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
+	if to.Submission > maxID {
+		return fmt.Errorf("advance to submission %d: ids of this store are 1 to %d", to.Submission, int64(maxID))
+	}
+	return s.writer.do(ctx, func(tx *tx) error {
+		tx.advance(to)
+		return nil
+	})
+}

@@ -1,0 +1,232 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
+)
+
+// A backup is a SQLite database with Formulary's schema, in one file. That is
+// what the embedded store is, too, so most of a restore is to put it in place.
+
+// Backup writes what the store in directory dir holds at this moment to a new
+// file, whether or not a server is writing to it. progress is told about how
+// many bytes of how many are written.
+func Backup(ctx context.Context, dir, file string, progress func(done, total int64)) error {
+	source := filepath.Join(dir, FileName)
+	info, err := os.Stat(source)
+	if err != nil {
+		return fmt.Errorf("no store to back up: %w", err)
+	}
+	return writeWhole(file, func(partial string) error {
+		stop := watchSize(partial, info.Size(), progress)
+		defer stop()
+		if err := vacuumInto(ctx, source, partial); err != nil {
+			return fmt.Errorf("copy %s: %w", source, err)
+		}
+		return CheckFile(ctx, partial)
+	})
+}
+
+// vacuumInto is one read transaction, and so one moment of the store.
+func vacuumInto(ctx context.Context, source, file string) error {
+	vfs.Register(filesName, osFiles())
+	conn, err := sqlite3.OpenContext(ctx, fileURI(source, filesName)+"&mode=rw")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := errors.Join(conn.BusyTimeout(busyTimeout), checkSchema(conn)); err != nil {
+		return err
+	}
+	stmt, _, err := conn.Prepare(`VACUUM INTO ?`)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Close() }()
+	if err := stmt.BindText(1, fileURI(file, filesName)); err != nil {
+		return err
+	}
+	if err := stmt.Exec(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	return nil
+}
+
+// WriteBackup has a new store filled, and keeps it as a backup in a new file.
+func WriteBackup(ctx context.Context, file string, fill func(*Store) error) error {
+	return writeWhole(file, func(partial string) error {
+		dir, err := os.MkdirTemp(filepath.Dir(file), ".formulary-backup-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		s, err := Open(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(fill(s), s.Close()); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(dir, FileName), partial); err != nil {
+			return err
+		}
+		return CheckFile(ctx, partial)
+	})
+}
+
+// Restore puts a backup in place as the store of directory dir, which must not
+// have one.
+func Restore(ctx context.Context, file, dir string, progress func(done, total int64)) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	target := filepath.Join(dir, FileName)
+	for _, suffix := range []string{"", "-wal"} {
+		if _, err := os.Stat(target + suffix); !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(err, fmt.Errorf("%s is there already: nothing is restored over a store. Move it away, or choose another --data", target+suffix))
+		}
+	}
+	return writeWhole(target, func(partial string) error {
+		if err := copyFile(ctx, file, partial, progress); err != nil {
+			return err
+		}
+		return CheckFile(ctx, partial)
+	})
+}
+
+func copyFile(ctx context.Context, from, to string, progress func(done, total int64)) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }()
+	info, err := source.Stat()
+	if err != nil {
+		return err
+	}
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	for done := int64(0); done < info.Size(); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.CopyN(target, source, min(1<<20, info.Size()-done))
+		done += n
+		if err != nil {
+			return fmt.Errorf("copy %s: %w", from, err)
+		}
+		progress(done, info.Size())
+	}
+	return nil
+}
+
+// CheckFile tells whether a file is a whole store of Formulary's. It may be
+// read by nobody else, since it is opened as if it could be written to.
+func CheckFile(ctx context.Context, file string) error {
+	vfs.Register(filesName, osFiles())
+	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=rw")
+	if err != nil {
+		return fmt.Errorf("open %s: %w", file, err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := checkSchema(conn); err != nil {
+		return fmt.Errorf("check %s: %w", file, err)
+	}
+	if version, err := queryInt(conn, "PRAGMA user_version"); err != nil || version == 0 {
+		return errors.Join(err, fmt.Errorf("check %s: it is empty", file))
+	}
+	found := ""
+	err = queryRow(conn, `PRAGMA integrity_check(1)`, func(row *sqlite3.Stmt) { found = row.ColumnText(0) })
+	if err == nil && found != "ok" {
+		err = errors.New(found)
+	}
+	if err != nil {
+		return fmt.Errorf("check %s: it is damaged: %w", file, err)
+	}
+	return nil
+}
+
+// writeWhole has a file written under another name beside it, and gives it its
+// name when it is whole and on the disk. A file that is there is not replaced.
+func writeWhole(file string, write func(partial string) error) (err error) {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s is there already: choose a name that is free", file))
+	}
+	partial := file + ".partial"
+	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already, from a run that did not finish or is still going on: remove it if it is not", partial)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(partial)
+		}
+	}()
+	if err := errors.Join(f.Close(), write(partial)); err != nil {
+		return err
+	}
+	if err := syncPath(partial); err != nil {
+		return err
+	}
+	// Link, not rename: it fails where the name was taken meanwhile.
+	if err := os.Link(partial, file); err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(partial), syncPath(filepath.Dir(file)))
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// watchSize tells how much of a file is there while it is being written.
+func watchSize(file string, total int64, progress func(done, total int64)) (stop func()) {
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				progress(total, total)
+				return
+			case <-tick.C:
+				if info, err := os.Stat(file); err == nil {
+					progress(min(info.Size(), total), total)
+				}
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-stopped
+	}
+}

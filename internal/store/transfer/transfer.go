@@ -1,0 +1,215 @@
+// Package transfer copies a store into another one, of the same engine or not,
+// and makes sure that the copy is the same.
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Store is what can be copied from and to. Every engine is one.
+type Store interface {
+	store.Archive
+	store.Settings
+}
+
+// What a batch of submissions holds at most. A batch is stored as a whole, so
+// that an interrupted copy ends between two of them.
+const (
+	batchRows  = 1000
+	batchBytes = 4 << 20
+)
+
+// Stages of a copy.
+const (
+	Copying   = "copying"
+	Verifying = "verifying"
+)
+
+// Progress is told how many submissions of how many are done. The total is
+// what the source held when the copy began.
+type Progress func(stage string, done, total int64)
+
+// Result is what was copied.
+type Result struct {
+	Submissions int64
+	Resumed     int64  // of these, stored by an earlier run that was interrupted
+	Checksum    string // of all content, the same in source and target
+}
+
+// What keeps a copy from being made or from being good.
+var (
+	ErrNotEmpty  = errors.New("the target is not empty")
+	ErrDifferent = errors.New("the copy differs from its source")
+)
+
+// Copy copies everything from one store to another: submissions with their
+// ids, the ids that must not be given again, and the settings. The target must
+// be empty, or hold what an earlier run has copied from the same store before
+// it was interrupted; that is kept. What is copied is one snapshot, and in the
+// end the target is read again and compared with it.
+func Copy(ctx context.Context, from, to Store, progress Progress) (Result, error) {
+	begun, err := prepare(ctx, from, to)
+	if err != nil {
+		return Result{}, err
+	}
+	total, err := from.Count(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("count submissions: %w", err)
+	}
+	c := &copier{to: to, after: begun, digest: newDigest(), progress: func(done int64) { progress(Copying, done, total) }}
+	if err := c.run(ctx, from); err != nil {
+		return Result{}, err
+	}
+	if err := copyRest(ctx, from, to); err != nil {
+		return Result{}, err
+	}
+	result := Result{Submissions: c.digest.count, Resumed: c.resumed, Checksum: c.digest.sum()}
+	if err := verify(ctx, to, result, progress); err != nil {
+		return result, err
+	}
+	if err := to.Release(ctx, store.SettingCopyOf); err != nil {
+		return result, fmt.Errorf("mark the copy as complete: %w", err)
+	}
+	return result, nil
+}
+
+// prepare marks the target as an unfinished copy, and returns the last key
+// that it holds already.
+func prepare(ctx context.Context, from, to Store) (store.Key, error) {
+	source, err := from.Setting(ctx, store.SettingStoreID)
+	if err != nil {
+		return store.Key{}, fmt.Errorf("read the source's id: %w", err)
+	}
+	target, err := to.Setting(ctx, store.SettingStoreID)
+	if err != nil {
+		return store.Key{}, fmt.Errorf("read the target's id: %w", err)
+	}
+	if source == target {
+		return store.Key{}, errors.New("source and target are the same store")
+	}
+	copyOf, err := to.Setting(ctx, store.SettingCopyOf)
+	if err != nil {
+		return store.Key{}, fmt.Errorf("look for an earlier copy: %w", err)
+	}
+	last, err := to.Last(ctx)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return store.Key{}, fmt.Errorf("look for submissions in the target: %w", err)
+	case copyOf == "":
+		return store.Key{}, fmt.Errorf("%w: nothing is copied into a store that has submissions", ErrNotEmpty)
+	}
+	// Claimed last: a target that is refused is none the worse.
+	if copyOf, err = to.Claim(ctx, store.SettingCopyOf, source); err != nil {
+		return store.Key{}, fmt.Errorf("mark the copy as unfinished: %w", err)
+	}
+	if copyOf != source {
+		return store.Key{}, fmt.Errorf("%w: it holds an unfinished copy of another store", ErrNotEmpty)
+	}
+	return last, nil
+}
+
+// copier stores what a dump visits.
+type copier struct {
+	to       Store
+	after    store.Key // what is not beyond it is there already
+	digest   *digest
+	resumed  int64
+	batch    []store.Record
+	bytes    int
+	progress func(done int64)
+}
+
+func (c *copier) run(ctx context.Context, from Store) error {
+	err := from.Dump(ctx, store.Key{}, func(r store.Record) error {
+		c.digest.add(r)
+		if !beyond(r, c.after) {
+			c.resumed++
+			return nil
+		}
+		r.Entries = slices.Clone(r.Entries) // it is valid until visit returns
+		c.batch = append(c.batch, r)
+		c.bytes += len(r.Entries)
+		if len(c.batch) == batchRows || c.bytes >= batchBytes {
+			return c.store(ctx)
+		}
+		return nil
+	})
+	if err == nil {
+		err = c.store(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("copy submissions: %w", err)
+	}
+	return nil
+}
+
+func (c *copier) store(ctx context.Context) error {
+	if len(c.batch) == 0 {
+		return nil
+	}
+	if err := c.to.Load(ctx, c.batch); err != nil {
+		return err
+	}
+	c.batch, c.bytes = c.batch[:0], 0
+	c.progress(c.digest.count)
+	return nil
+}
+
+// beyond tells whether a dump visits r after the key.
+func beyond(r store.Record, key store.Key) bool {
+	if r.PageID != key.PageID {
+		return r.PageID > key.PageID
+	}
+	if r.FormID != key.FormID {
+		return r.FormID > key.FormID
+	}
+	return r.ID > key.ID
+}
+
+// copyRest copies what is not a submission.
+func copyRest(ctx context.Context, from, to Store) error {
+	last, err := from.Sequences(ctx)
+	if err == nil {
+		err = to.Advance(ctx, last)
+	}
+	if err != nil {
+		return fmt.Errorf("copy the ids that were given: %w", err)
+	}
+	key, err := from.Setting(ctx, store.SettingOnceKey)
+	if err == nil && key != "" {
+		var held string
+		if held, err = to.Claim(ctx, store.SettingOnceKey, key); err == nil && held != key {
+			err = errors.New("the target has been used with another key of anonymous submissions")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copy settings: %w", err)
+	}
+	return nil
+}
+
+func verify(ctx context.Context, to Store, want Result, progress Progress) error {
+	d := newDigest()
+	err := to.Dump(ctx, store.Key{}, func(r store.Record) error {
+		if d.add(r); d.count%batchRows == 0 {
+			progress(Verifying, d.count, want.Submissions)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the copy again: %w", err)
+	}
+	progress(Verifying, d.count, want.Submissions)
+	if d.count != want.Submissions || d.sum() != want.Checksum {
+		return fmt.Errorf("%w: source %d submissions, checksum %s; copy %d submissions, checksum %s. "+
+			"Either somebody wrote to one of them, or what an interrupted run had copied has changed in the source since: "+
+			"empty the target and start over", ErrDifferent, want.Submissions, want.Checksum, d.count, d.sum())
+	}
+	return nil
+}
