@@ -33,17 +33,19 @@ var errMissed = errors.New("a target was missed")
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var err error
-	if len(os.Args) > 1 && os.Args[1] == bareCommand {
-		err = serveBare(ctx, os.Args[2:])
-	} else {
-		err = run(ctx)
-	}
-	if err != nil {
+	if err := runCommand(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		stop()
 		os.Exit(1) //nolint:gocritic // stop has just been called
 	}
+}
+
+// runCommand is the benchmark, unless it has started itself as a server.
+func runCommand(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == bareCommand {
+		return serveBare(ctx, args[1:])
+	}
+	return run(ctx)
 }
 
 // bench is one run of the whole.
@@ -56,10 +58,13 @@ type bench struct {
 	site     site
 	results  results
 	full     string // data directory with a million submissions, once made
+
+	pocketBase string // the built PocketBase, once needed
 }
 
-// measurements in the order they run. The last three share a database that
-// takes a while to fill, and the first of those wants it untouched.
+// measurements in the order they run. Those of the million share a database
+// that takes a while to fill, and the first of them wants it untouched. From
+// peer-create on the figures are beside the peers.
 var measurements = []struct {
 	name string
 	run  func(*bench, context.Context) error
@@ -72,6 +77,10 @@ var measurements = []struct {
 	{"million-start", (*bench).millionStart},
 	{"million-create", (*bench).millionCreate},
 	{"million-slow-reader", (*bench).millionSlowReader},
+	{"peer-create", (*bench).peerCreate},
+	{"peer-read", (*bench).peerRead},
+	{"peer-list", (*bench).peerList},
+	{"peer-slow-disk", (*bench).peerSlowDisk},
 }
 
 func run(ctx context.Context) (err error) {
@@ -138,16 +147,24 @@ func (b *bench) setUp(ctx context.Context) error {
 	if fs := filesystemOf(b.work); fs == "tmpfs" {
 		return errors.New("this folder is in memory (tmpfs): durable writes can't be measured here")
 	}
-	fmt.Println("building formulary")
-	b.binary = filepath.Join(b.work, "formulary")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.binary, "./cmd/formulary") //nolint:gosec // a path of our own
-	build.Dir = ".."
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build formulary: %w\n%s", err, out)
+	if b.binary, err = b.build(ctx, "formulary", "..", "./cmd/formulary"); err != nil {
+		return err
 	}
 	b.site, err = makeSite(ctx, b.work, b.binary)
 	return err
+}
+
+// build builds a program in the folder of its module.
+func (b *bench) build(ctx context.Context, name, module, pkg string) (string, error) {
+	fmt.Println("building", name)
+	binary := filepath.Join(b.work, name)
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, pkg) //nolint:gosec // paths of our own
+	build.Dir = module
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+	}
+	return binary, nil
 }
 
 func (b *bench) tearDown() error {
