@@ -42,8 +42,13 @@ func main() {
 
 // runCommand is the benchmark, unless it has started itself as a server.
 func runCommand(ctx context.Context, args []string) error {
-	if len(args) > 0 && args[0] == bareCommand {
-		return serveBare(ctx, args[1:])
+	if len(args) > 0 {
+		switch args[0] {
+		case bareCommand:
+			return serveBare(ctx, args[1:])
+		case pgxCommand:
+			return servePgx(ctx, args[1:])
+		}
 	}
 	return run(ctx)
 }
@@ -59,7 +64,9 @@ type bench struct {
 	results  results
 	full     string // data directory with a million submissions, once made
 
-	pocketBase string // the built PocketBase, once needed
+	rows       int64    // stored in PostgreSQL where many are
+	pocketBase string   // the built PocketBase, once needed
+	postgres   *cluster // once needed
 }
 
 // measurements in the order they run. Those of the million share a database
@@ -81,6 +88,11 @@ var measurements = []struct {
 	{"peer-read", (*bench).peerRead},
 	{"peer-list", (*bench).peerList},
 	{"peer-slow-disk", (*bench).peerSlowDisk},
+	{"pg-create", (*bench).pgCreate},
+	{"pg-read", (*bench).pgRead},
+	{"pg-list", (*bench).pgList},
+	{"pg-replicas", (*bench).pgReplicas},
+	{"pg-rows", (*bench).pgRows},
 }
 
 func run(ctx context.Context) (err error) {
@@ -111,6 +123,7 @@ func newBench() (*bench, error) {
 	seconds := flag.Float64("seconds", 3, "length of each measured interval")
 	rounds := flag.Int("rounds", 5, "rounds of which the median is taken")
 	only := flag.String("only", "", "regexp of the measurements to run; what is not all of them is printed, but not written to "+resultsFile)
+	rows := flag.Int64("rows", 10_000_000, "submissions that pg-rows stores")
 	flag.Usage = func() {
 		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "Run in the folder bench/ as: go run . [flags]")
 		flag.PrintDefaults()
@@ -123,13 +136,13 @@ func newBench() (*bench, error) {
 	if err != nil {
 		return nil, fmt.Errorf("flag -only: %w", err)
 	}
-	if *seconds <= 0 || *rounds < 1 || flag.NArg() > 0 {
-		return nil, errors.New("give a positive -seconds and -rounds, and no arguments")
+	if *seconds <= 0 || *rounds < 1 || *rows < fewRows || flag.NArg() > 0 {
+		return nil, fmt.Errorf("give a positive -seconds and -rounds, -rows from %d on, and no arguments", fewRows)
 	}
 	if _, err := os.Stat(filepath.Join("..", "cmd", "formulary")); err != nil {
 		return nil, fmt.Errorf("run it in the folder bench/: %w", err)
 	}
-	return &bench{interval: time.Duration(*seconds * float64(time.Second)), rounds: *rounds, only: re}, nil
+	return &bench{interval: time.Duration(*seconds * float64(time.Second)), rounds: *rounds, only: re, rows: *rows}, nil
 }
 
 // setUp builds the binary and what it serves.
@@ -171,7 +184,7 @@ func (b *bench) tearDown() error {
 	if b.work == "" {
 		return nil
 	}
-	err := os.RemoveAll(b.work)
+	err := errors.Join(b.postgres.stop(), os.RemoveAll(b.work))
 	_ = os.Remove(workDir) // another run may still be in it
 	return err
 }

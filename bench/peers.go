@@ -29,6 +29,13 @@ const peerNotes = `
   connection, by key. Formulary's come whole.
 - The slow disk is 2 ms of sleep before every ` + "`fsync` and `fdatasync`" + ` of either server, put there by strace, which stops
   no other system call.
+- PostgreSQL is a cluster of the run's own on the same machine and disk, with the settings that initdb gives it: every
+  commit is synced before it is answered. It shares the two cores with the servers and the generator.
+- *Raw pgx* is net/http over a pool of connections: it reads the body, and inserts one row of the same size, or reads
+  one. It neither authenticates nor validates nor logs. The raw scan runs within the generator's process, and encodes what
+  it reads as the list does, but sends it nowhere.
+- Replicas are Formulary processes on one database; the generator spreads its connections over them.
+- A table that is all but empty holds 10,000 submissions, because there must be some to read; creates add to both.
 `
 
 // connections that creates are measured at.
