@@ -14,7 +14,7 @@ const (
 )
 
 const peerNotes = `
-## Beside the peers
+## How to read what is beside the peers
 
 - Every side takes the same six answers from a user who has to log in. In each round all sides are started anew on the
   data of the round before and measured one right after the other, so that whatever else goes on meets all of them.
@@ -99,7 +99,7 @@ func (b *bench) sidesOnce(ctx context.Context, round int, sides []side, conns []
 			all[i].samples[n] = append(all[i].samples[n], got)
 			rates = append(rates, fmt.Sprintf("%s %s", s.name, rate(got.perSecond)))
 		}
-		progress(round, "%d connections: %s", n, strings.Join(rates, ", "))
+		progress(round, "%s: %s", onConns(n), strings.Join(rates, ", "))
 	}
 	for i, server := range servers {
 		if all[i].after, err = appendRSS(ctx, all[i].after, server); err != nil {
