@@ -31,7 +31,7 @@ const (
 // load sends a message over a number of connections, as fast as they are answered.
 type load struct {
 	message
-	server  *process
+	servers []*process
 	conns   int
 	phase   atomic.Int32
 	workers []worker
@@ -46,13 +46,20 @@ type worker struct {
 
 // measure loads a server: a warm-up, then an interval that counts.
 func measure(ctx context.Context, server *process, m message, conns int, interval time.Duration) (sample, error) {
-	if err := logIn(ctx, server.addr); err != nil {
-		return sample{}, err
+	return measureAll(ctx, []*process{server}, m, conns, interval)
+}
+
+// measureAll spreads the connections over several servers.
+func measureAll(ctx context.Context, servers []*process, m message, conns int, interval time.Duration) (sample, error) {
+	for _, server := range servers {
+		if _, err := once(ctx, server.addr, server.hello); err != nil {
+			return sample{}, err
+		}
 	}
-	l := &load{message: m, server: server, conns: conns, workers: make([]worker, conns)}
+	l := &load{message: m, servers: servers, conns: conns, workers: make([]worker, conns)}
 	defer l.close()
 	for i := range l.workers {
-		c, err := dial(ctx, server.addr)
+		c, err := dial(ctx, servers[i%len(servers)].addr)
 		if err != nil {
 			return sample{}, err
 		}
@@ -89,8 +96,8 @@ func (l *load) run(ctx context.Context, interval time.Duration) (sample, error) 
 	l.phase.Store(stopping)
 	wg.Wait()
 	err = errors.Join(ctx.Err(), err, errAfter)
-	for i := range l.workers {
-		err = errors.Join(err, l.workers[i].err)
+	for i := 0; err == nil && i < len(l.workers); i++ {
+		err = l.workers[i].err // of those that fail alike, one is enough
 	}
 	if err != nil {
 		return sample{}, fmt.Errorf("%s on %d connections: %w", l.name, l.conns, err)
@@ -112,9 +119,16 @@ type clocks struct {
 }
 
 func (l *load) readClocks() (clocks, error) {
-	server, err := cpuTime(l.server.pid())
-	own, errOwn := cpuTime(0)
-	return clocks{time.Now(), server, own}, errors.Join(err, errOwn)
+	var all time.Duration
+	for _, server := range l.servers {
+		used, err := cpuTime(server.pid())
+		if err != nil {
+			return clocks{}, err
+		}
+		all += used
+	}
+	own, err := cpuTime(0)
+	return clocks{time.Now(), all, own}, err
 }
 
 func (l *load) sum(before, after clocks) sample {
@@ -246,6 +260,10 @@ func once(ctx context.Context, addr string, m message) (int, error) {
 
 // logIn has the password hashed, once and slowly, before anything is measured.
 func logIn(ctx context.Context, addr string) error {
-	_, err := once(ctx, addr, message{name: "log in", start: "GET " + formPath, rest: headers() + "\r\n", status: 200})
+	_, err := once(ctx, addr, logInMessage())
 	return err
+}
+
+func logInMessage() message {
+	return message{name: "log in", start: "GET " + formPath, rest: headers() + "\r\n", status: 200}
 }

@@ -33,17 +33,24 @@ var errMissed = errors.New("a target was missed")
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var err error
-	if len(os.Args) > 1 && os.Args[1] == bareCommand {
-		err = serveBare(ctx, os.Args[2:])
-	} else {
-		err = run(ctx)
-	}
-	if err != nil {
+	if err := runCommand(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		stop()
 		os.Exit(1) //nolint:gocritic // stop has just been called
 	}
+}
+
+// runCommand is the benchmark, unless it has started itself as a server.
+func runCommand(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case bareCommand:
+			return serveBare(ctx, args[1:])
+		case pgxCommand:
+			return servePgx(ctx, args[1:])
+		}
+	}
+	return run(ctx)
 }
 
 // bench is one run of the whole.
@@ -56,10 +63,15 @@ type bench struct {
 	site     site
 	results  results
 	full     string // data directory with a million submissions, once made
+
+	rows       int64    // stored in PostgreSQL where many are
+	pocketBase string   // the built PocketBase, once needed
+	postgres   *cluster // once needed
 }
 
-// measurements in the order they run. The last three share a database that
-// takes a while to fill, and the first of those wants it untouched.
+// measurements in the order they run. Those of the million share a database
+// that takes a while to fill, and the first of them wants it untouched. From
+// peer-create on the figures are beside the peers.
 var measurements = []struct {
 	name string
 	run  func(*bench, context.Context) error
@@ -72,6 +84,15 @@ var measurements = []struct {
 	{"million-start", (*bench).millionStart},
 	{"million-create", (*bench).millionCreate},
 	{"million-slow-reader", (*bench).millionSlowReader},
+	{"peer-create", (*bench).peerCreate},
+	{"peer-read", (*bench).peerRead},
+	{"peer-list", (*bench).peerList},
+	{"peer-slow-disk", (*bench).peerSlowDisk},
+	{"pg-create", (*bench).pgCreate},
+	{"pg-read", (*bench).pgRead},
+	{"pg-list", (*bench).pgList},
+	{"pg-replicas", (*bench).pgReplicas},
+	{"pg-rows", (*bench).pgRows},
 }
 
 func run(ctx context.Context) (err error) {
@@ -102,6 +123,7 @@ func newBench() (*bench, error) {
 	seconds := flag.Float64("seconds", 3, "length of each measured interval")
 	rounds := flag.Int("rounds", 5, "rounds of which the median is taken")
 	only := flag.String("only", "", "regexp of the measurements to run; what is not all of them is printed, but not written to "+resultsFile)
+	rows := flag.Int64("rows", 10_000_000, "submissions that pg-rows stores")
 	flag.Usage = func() {
 		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "Run in the folder bench/ as: go run . [flags]")
 		flag.PrintDefaults()
@@ -114,13 +136,13 @@ func newBench() (*bench, error) {
 	if err != nil {
 		return nil, fmt.Errorf("flag -only: %w", err)
 	}
-	if *seconds <= 0 || *rounds < 1 || flag.NArg() > 0 {
-		return nil, errors.New("give a positive -seconds and -rounds, and no arguments")
+	if *seconds <= 0 || *rounds < 1 || *rows < fewRows || flag.NArg() > 0 {
+		return nil, fmt.Errorf("give a positive -seconds and -rounds, -rows from %d on, and no arguments", fewRows)
 	}
 	if _, err := os.Stat(filepath.Join("..", "cmd", "formulary")); err != nil {
 		return nil, fmt.Errorf("run it in the folder bench/: %w", err)
 	}
-	return &bench{interval: time.Duration(*seconds * float64(time.Second)), rounds: *rounds, only: re}, nil
+	return &bench{interval: time.Duration(*seconds * float64(time.Second)), rounds: *rounds, only: re, rows: *rows}, nil
 }
 
 // setUp builds the binary and what it serves.
@@ -138,23 +160,31 @@ func (b *bench) setUp(ctx context.Context) error {
 	if fs := filesystemOf(b.work); fs == "tmpfs" {
 		return errors.New("this folder is in memory (tmpfs): durable writes can't be measured here")
 	}
-	fmt.Println("building formulary")
-	b.binary = filepath.Join(b.work, "formulary")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.binary, "./cmd/formulary") //nolint:gosec // a path of our own
-	build.Dir = ".."
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build formulary: %w\n%s", err, out)
+	if b.binary, err = b.build(ctx, "formulary", "..", "./cmd/formulary"); err != nil {
+		return err
 	}
 	b.site, err = makeSite(ctx, b.work, b.binary)
 	return err
+}
+
+// build builds a program in the folder of its module.
+func (b *bench) build(ctx context.Context, name, module, pkg string) (string, error) {
+	fmt.Println("building", name)
+	binary := filepath.Join(b.work, name)
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, pkg) //nolint:gosec // paths of our own
+	build.Dir = module
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+	}
+	return binary, nil
 }
 
 func (b *bench) tearDown() error {
 	if b.work == "" {
 		return nil
 	}
-	err := os.RemoveAll(b.work)
+	err := errors.Join(b.postgres.stop(), os.RemoveAll(b.work))
 	_ = os.Remove(workDir) // another run may still be in it
 	return err
 }

@@ -13,6 +13,7 @@ type message struct {
 	name   string
 	start  string // up to the id
 	ids    int    // ids are drawn from 1 to ids; 0 for a request without
+	before int64  // what ids are counted from, if not from 0
 	rest   string // from the id on, body included
 	status int    // what the answer must be
 }
@@ -48,7 +49,7 @@ func (m message) writer(seed uint64) func() []byte {
 	return func() []byte {
 		buf = append(buf[:0], m.start...)
 		if m.ids > 0 {
-			buf = strconv.AppendInt(buf, 1+random.Int64N(int64(m.ids)), 10)
+			buf = strconv.AppendInt(buf, m.before+1+random.Int64N(int64(m.ids)), 10)
 		}
 		rest := len(buf)
 		buf = append(buf, m.rest...)

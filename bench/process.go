@@ -19,6 +19,7 @@ type process struct {
 	cmd     *exec.Cmd
 	addr    string
 	log     string        // file that its output goes to
+	hello   message       // asked before each measurement, for what is slow but once
 	started time.Duration // from its start to its first answer
 	exited  chan struct{}
 	exitErr error // to be read when exited
@@ -27,8 +28,12 @@ type process struct {
 // startServer starts formulary with its default settings on a data directory.
 // The access log is on by default, and goes to a file on the same disk.
 func (b *bench) startServer(ctx context.Context, data string) (*process, error) {
-	return start(ctx, data+".log", b.binary, "serve",
-		"--pages", b.site.pages, "--users", b.site.users, "--data", data)
+	return start(ctx, data+".log", b.binary, b.serverArgs("--data", data)...)
+}
+
+// serverArgs are for formulary on the benchmark's pages, and more.
+func (b *bench) serverArgs(more ...string) []string {
+	return append([]string{"serve", "--pages", b.site.pages, "--users", b.site.users}, more...)
 }
 
 // dataDir names a data directory that is not there yet.
@@ -45,7 +50,7 @@ func start(ctx context.Context, log, binary string, args ...string) (*process, e
 		return nil, err
 	}
 	defer func() { _ = out.Close() }()
-	p := &process{addr: addr, log: log, exited: make(chan struct{})}
+	p := &process{addr: addr, log: log, hello: logInMessage(), exited: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, binary, append(args, "--listen", addr)...) //nolint:gosec // a binary of our own
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }

@@ -67,13 +67,15 @@ func (f figure) row() string {
 	return "| " + strings.Join([]string{f.name, goal, result, verdict, f.measured, f.durability}, " | ") + " |\n"
 }
 
-type results struct{ figures []figure }
+// results are two tables: Formulary by itself, and beside its peers.
+type results struct{ figures, peers []figure }
 
-func (r *results) add(f figure) { r.figures = append(r.figures, f) }
+func (r *results) add(f figure)     { r.figures = append(r.figures, f) }
+func (r *results) addPeer(f figure) { r.peers = append(r.peers, f) }
 
 func (r *results) missed() []string {
 	var names []string
-	for _, f := range r.figures {
+	for _, f := range slices.Concat(r.figures, r.peers) {
 		if !f.met() {
 			names = append(names, f.name)
 		}
@@ -111,12 +113,23 @@ func (r *results) markdown(m machine, command string) string {
 	var b strings.Builder
 	b.WriteString("# Results\n\nWritten by `" + command + "`, which repeats it.\n\n")
 	fmt.Fprintf(&b, "- %s\n- %s, %d cores\n- %s\n- data on %s\n\n", m.goVersion, m.cpu, m.cores, m.kernel, m.filesystem)
-	b.WriteString("| figure | target | result | | measured | durability |\n|---|---|---|---|---|---|\n")
-	for _, f := range r.figures {
-		b.WriteString(f.row())
+	writeTable(&b, r.figures)
+	if len(r.peers) > 0 {
+		b.WriteString("\n## Beside the peers\n\n")
+		writeTable(&b, r.peers)
 	}
 	b.WriteString(notes)
+	if len(r.peers) > 0 {
+		b.WriteString(peerNotes)
+	}
 	return b.String()
+}
+
+func writeTable(b *strings.Builder, figures []figure) {
+	b.WriteString("| figure | target | result | | measured | durability |\n|---|---|---|---|---|---|\n")
+	for _, f := range figures {
+		b.WriteString(f.row())
+	}
 }
 
 func each[T any](all []T, value func(T) float64) []float64 {
