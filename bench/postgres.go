@@ -199,5 +199,5 @@ func (c *cluster) stop() error {
 
 // startOnPostgres starts formulary on a database.
 func (b *bench) startOnPostgres(ctx context.Context, name, url string) (*process, error) {
-	return start(ctx, b.dataDir(name)+".log", b.binary, b.serverArgs("--database", url)...)
+	return start(ctx, b.dataDir(name)+".log", b.binary, b.serverArgs("--database", url, "--anonymous-key", filepath.Join(b.work, "anonymous.key"))...)
 }
