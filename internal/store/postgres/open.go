@@ -78,6 +78,7 @@ func (o Options) withDefaults() Options {
 // Store implements store.Store, store.Archive and store.Settings.
 type Store struct {
 	pool             *pgxpool.Pool
+	places           chan struct{} // one is taken by who uses a connection
 	writer           *writer
 	statementTimeout time.Duration
 	closed           atomic.Bool
@@ -103,7 +104,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
+	s := &Store{pool: pool, places: make(chan struct{}, config.MaxConns), statementTimeout: options.StatementTimeout}
 	if err := s.prepare(ctx, options); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)
