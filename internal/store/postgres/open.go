@@ -81,6 +81,7 @@ type Store struct {
 	places           chan struct{} // one is taken by who uses a connection
 	writer           *writer
 	statementTimeout time.Duration
+	advances         atomic.Int64 // how often the sequences were moved on, which makes spare ids worthless
 	closed           atomic.Bool
 	close            func()
 	pings            singleflight.Group
