@@ -111,6 +111,9 @@ func (s *Store) takePlace(ctx context.Context) error {
 	}
 }
 
+// Connections are how many are in use by now, and how many may be.
+func (s *Store) Connections() (used, limit int) { return len(s.places), cap(s.places) }
+
 func (s *Store) notAcquired(ctx context.Context, err error) error {
 	if s.closed.Load() {
 		return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)

@@ -295,6 +295,24 @@ func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	same(t, "ids", b.ids, []int64{4, 2, 3, 6, 5, 1})
 }
 
+func TestConnections(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	release := holdInserts(t, url)
+	done := make(chan error, 1)
+	go func() { done <- creating(s, sample("x"))() }()
+	waiting(t, url, 1)
+	used, limit := s.Connections()
+	same(t, "used while one waits", used, 1)
+	same(t, "limit", limit, DefaultMaxConns)
+	release()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	used, _ = s.Connections()
+	same(t, "used afterwards", used, 0)
+}
+
 // TestSpareIDs: ids that come along with an insert are used up by the next
 // batches, but not when they are old, too few, or below what was loaded.
 func TestSpareIDs(t *testing.T) {
