@@ -7,10 +7,12 @@
 package postgres
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"strconv"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/singleflight"
 
@@ -48,6 +51,9 @@ const (
 	// idleTimeout ends a transaction whose process is gone without a word.
 	// Between two statements there is a merge at most, which is quick.
 	idleTimeout = 30 * time.Second
+	// readBuffer is what a connection reads at a time. The driver's own 8 KB
+	// take a wake-up each where a list is read.
+	readBuffer = 64 << 10
 	// libraryConnectTimeout is what the driver uses where the URL has none.
 	libraryConnectTimeout = 2 * time.Minute
 )
@@ -184,6 +190,9 @@ func configure(options Options) (*pgxpool.Config, error) {
 	}
 	if c.ConnectTimeout == libraryConnectTimeout {
 		c.ConnectTimeout = connectTimeout
+	}
+	c.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		return pgproto3.NewFrontend(bufio.NewReaderSize(r, readBuffer), w)
 	}
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "formulary"
