@@ -28,6 +28,7 @@ var differentialSeed = flag.Uint64("differential.seed", 0, "send the requests of
 // on each engine, and wants the same answers, byte for byte. Only ids may
 // differ: an engine may leave some out, but must give them in the same order.
 func TestBothEnginesAnswerAlike(t *testing.T) {
+	t.Parallel() // one server waits while the other works
 	const requests = 10_000
 	seed := *differentialSeed
 	if seed == 0 {

@@ -98,8 +98,8 @@ func testRequestThatIsGivenUp(t *testing.T, on enginetest.Engine) {
 		<-entered
 		giveUp()
 		<-done
-		if rec.Code != http.StatusServiceUnavailable {
-			t.Errorf("%s: status %d, want 503", op, rec.Code)
+		if retry := rec.Header().Get("Retry-After"); rec.Code != http.StatusServiceUnavailable || retry == "" {
+			t.Errorf("%s: status %d, want 503; Retry-After %q", op, rec.Code, retry)
 		}
 	}
 	if got := e.logs.String(); got != "" {
@@ -128,6 +128,20 @@ func testListThatFailsBeforeAnythingWasSent(t *testing.T, on enginetest.Engine) 
 			if a.header.Get("Retry-After") == "" {
 				t.Errorf("%s: no Retry-After", list)
 			}
+		}
+	}
+}
+
+// HEAD says what GET would, so it has to ask, too.
+func TestHeadOfAListThatFails(t *testing.T) { enginetest.Each(t, testHeadOfAListThatFails) }
+
+func testHeadOfAListThatFails(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.store.failWith(func(context.Context, string) error { return store.ErrUnavailable })
+	for _, list := range []string{"/submission", "/result"} {
+		a := e.expect(t, http.StatusServiceUnavailable, request{user: "alice", method: "HEAD", path: allPath + list})
+		if a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: no Retry-After", list)
 		}
 	}
 }

@@ -61,7 +61,13 @@ func openSQLite(t testing.TB) (s storetest.Engine, dir string, err error) {
 }
 
 func openPostgres(t testing.TB) (s storetest.Engine, dir string, err error) {
-	cluster := pgtest.Shared(t)
-	s, err = postgres.Open(t.Context(), postgres.Options{URL: cluster.Schema(t)})
-	return s, cluster.Dir(), err
+	return PostgresOn(pgtest.Shared(t)).open(t)
+}
+
+// PostgresOn is PostgreSQL on a cluster that the test may stop.
+func PostgresOn(cluster *pgtest.Cluster) Engine {
+	return Engine{"postgres", func(t testing.TB) (s storetest.Engine, dir string, err error) {
+		s, err = postgres.Open(t.Context(), postgres.Options{URL: cluster.Schema(t)})
+		return s, cluster.Dir(), err
+	}}
 }
