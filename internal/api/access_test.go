@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // permission is what callers are answered on one form; every cell is a request
@@ -71,9 +72,11 @@ var permissions = []permission{
 	},
 }
 
-func TestWhoMayDoWhat(t *testing.T) {
+func TestWhoMayDoWhat(t *testing.T) { enginetest.Each(t, testWhoMayDoWhat) }
+
+func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
 	for _, p := range permissions {
-		e := newEnv(t, house())
+		e := newEnv(t, on, house())
 		for what, statuses := range p.want {
 			for i, caller := range p.callers {
 				path, _ := e.create(t, p.owner, p.form, p.body)
@@ -138,8 +141,10 @@ func insertBeforeQuery(path, text string) string {
 	return before + text + query
 }
 
-func TestAViewersListHoldsTheirOwn(t *testing.T) {
-	e := newEnv(t, house())
+func TestAViewersListHoldsTheirOwn(t *testing.T) { enginetest.Each(t, testAViewersListHoldsTheirOwn) }
+
+func testAViewersListHoldsTheirOwn(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	for _, form := range []string{staffPath, openPath} {
 		for _, who := range []string{"alice", "bob", "carol", "bob"} {
 			e.create(t, who, form, `{"fields":{}}`)
@@ -174,7 +179,11 @@ func TestAViewersListHoldsTheirOwn(t *testing.T) {
 }
 
 func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testAnonymousSubmissionsCarryNoName)
+}
+
+func testAnonymousSubmissionsCarryNoName(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
 	want := `{"formId":"ballot","pageId":4,"id":1,"fields":{"vote":{"id":1,"fieldId":"vote","value":"yes"}},"timestamp":"` + beganISO + `","username":""}`
 	if got := e.get(t, "carol", path); got != want {

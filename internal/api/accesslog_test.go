@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // notes is a ResponseWriter that takes the notes of the access log.
@@ -33,8 +35,10 @@ func (e *env) note(t testing.TB, r request) *notes {
 	return n
 }
 
-func TestUserIsNotedForTheAccessLog(t *testing.T) {
-	e := newEnv(t, house())
+func TestUserIsNotedForTheAccessLog(t *testing.T) { enginetest.Each(t, testUserIsNotedForTheAccessLog) }
+
+func testUserIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	for _, r := range []request{
 		{user: "alice", method: "GET", path: allPath},
 		{user: "alice", method: "GET", path: allPath + "/submission", header: http.Header{"Accept-Encoding": {"gzip"}}},
@@ -58,7 +62,11 @@ func TestUserIsNotedForTheAccessLog(t *testing.T) {
 
 // Whatever is sent to an anonymous form, its sender leaves no trace.
 func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
-	e := newEnv(t, house(), func(o *Options) { o.MaxBody = 500 })
+	enginetest.Each(t, testAnonymousFormIsNotedForTheAccessLog)
+}
+
+func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house(), func(o *Options) { o.MaxBody = 500 })
 	path, _ := e.create(t, "bob", ballotPath, nestedBody("vote", "yes"))
 	post := func(body string) request {
 		return request{method: "POST", path: ballotPath + "/submission", body: body}
@@ -106,7 +114,11 @@ func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
 
 // Nor does it tell the address of somebody who mistypes the password first.
 func TestFailedLoginAtAnAnonymousFormIsNotedAsAnonymous(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testFailedLoginAtAnAnonymousFormIsNotedAsAnonymous)
+}
+
+func testFailedLoginAtAnAnonymousFormIsNotedAsAnonymous(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	for _, r := range []request{
 		{method: "POST", path: ballotPath + "/submission", body: "{}"},
 		{method: "POST", path: ballotPath + "/submission", body: "{}", header: basic("alice:wrong")},
@@ -121,7 +133,11 @@ func TestFailedLoginAtAnAnonymousFormIsNotedAsAnonymous(t *testing.T) {
 }
 
 func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testLogNeverNamesWhoSendsToAnAnonymousForm)
+}
+
+func testLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
 	for _, fault := range []error{errors.New("unforeseen"), nil} {
 		e.store.failWith(func(context.Context, string) error { return fault })

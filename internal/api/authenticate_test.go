@@ -12,6 +12,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const challenge = `Basic realm="formulary", charset="UTF-8"`
@@ -25,8 +26,10 @@ func basic(userAndPassword string) http.Header {
 
 // Whatever else is wrong with a request, without credentials that is all it is
 // told, and always in the same words.
-func TestCredentialsComeFirst(t *testing.T) {
-	e := newEnv(t, house())
+func TestCredentialsComeFirst(t *testing.T) { enginetest.Each(t, testCredentialsComeFirst) }
+
+func testCredentialsComeFirst(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	credentials := map[string]http.Header{
 		"missing":        {},
@@ -82,6 +85,10 @@ func TestCredentialsComeFirst(t *testing.T) {
 
 // The real directory of users, throttle included.
 func TestRepeatedFailuresAreThrottled(t *testing.T) {
+	enginetest.Each(t, testRepeatedFailuresAreThrottled)
+}
+
+func testRepeatedFailuresAreThrottled(t *testing.T, on enginetest.Engine) {
 	hash, err := bcrypt.GenerateFromPassword([]byte("wonderland"), bcrypt.MinCost)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +102,7 @@ func TestRepeatedFailuresAreThrottled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEnv(t, house(), func(o *Options) { o.Auth = users })
+	e := newEnv(t, on, house(), func(o *Options) { o.Auth = users })
 	good := request{method: "GET", path: allPath, header: basic("alice:wonderland")}
 	e.expect(t, http.StatusOK, good)
 	for range 150 { // clients ask without credentials first; that is no attempt

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // sink is a ResponseWriter that keeps nothing.
@@ -39,14 +41,14 @@ func serve(b *testing.B, e *env, path string) {
 }
 
 func BenchmarkGet(b *testing.B) {
-	e := newEnv(b, house())
+	e := newEnv(b, enginetest.SQLite, house())
 	path, _ := e.create(b, "alice", allPath, nestedBody("name", "Ann", "note", "some words", "size", "M"))
 	b.Run("submission", func(b *testing.B) { serve(b, e, path) })
 	b.Run("result", func(b *testing.B) { serve(b, e, result(path)) })
 }
 
 func BenchmarkList(b *testing.B) {
-	e := newEnv(b, house())
+	e := newEnv(b, enginetest.SQLite, house())
 	for i := range 1000 {
 		e.create(b, "alice", allPath, nestedBody("name", fmt.Sprint(i), "note", "some words", "size", "M"))
 	}
@@ -56,7 +58,7 @@ func BenchmarkList(b *testing.B) {
 
 // BenchmarkCreate has many callers at once, as the writer is made for.
 func BenchmarkCreate(b *testing.B) {
-	e := newEnv(b, house())
+	e := newEnv(b, enginetest.SQLite, house())
 	handler := e.api.Handler()
 	body := nestedBody("name", "Ann", "note", "some words", "size", "M")
 	b.ReportAllocs()

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // fault says what a bad body must be answered with: faults of the named
@@ -157,8 +159,10 @@ var nestedFaults = []fault{
 
 var deep = strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 
-func TestBadBodiesOfTheNestedModel(t *testing.T) {
-	e := newEnv(t, house())
+func TestBadBodiesOfTheNestedModel(t *testing.T) { enginetest.Each(t, testBadBodiesOfTheNestedModel) }
+
+func testBadBodiesOfTheNestedModel(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
 	for _, f := range slices.Concat(notJSON, nestedFaults) {
 		t.Run(f.name, func(t *testing.T) {
@@ -201,8 +205,10 @@ var flatFaults = []fault{
 	{name: "all at once", body: `{"name":"","size":"XXL","day":"2023-02-29","count":"1,5","word":"a1","mail":"x","nope":""}`, fields: []string{"name", "size", "day", "count", "word", "mail", "nope"}},
 }
 
-func TestBadBodiesOfTheFlatModel(t *testing.T) {
-	e := newEnv(t, house())
+func TestBadBodiesOfTheFlatModel(t *testing.T) { enginetest.Each(t, testBadBodiesOfTheFlatModel) }
+
+func testBadBodiesOfTheFlatModel(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
 	for _, f := range slices.Concat(notJSON, flatFaults) {
 		t.Run(f.name, func(t *testing.T) {
@@ -213,8 +219,10 @@ func TestBadBodiesOfTheFlatModel(t *testing.T) {
 
 // A body full of fields that the form does not have is refused as any other,
 // and in reasonable time.
-func TestManyUnknownFields(t *testing.T) {
-	e := newEnv(t, house())
+func TestManyUnknownFields(t *testing.T) { enginetest.Each(t, testManyUnknownFields) }
+
+func testManyUnknownFields(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
 	b := []byte(`{`)
 	var ids []string
@@ -227,7 +235,11 @@ func TestManyUnknownFields(t *testing.T) {
 
 // A body that breaks off is a bad body, too, if somebody still listens.
 func TestBodyThatDoesNotArriveInFull(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testBodyThatDoesNotArriveInFull)
+}
+
+func testBodyThatDoesNotArriveInFull(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	before := e.dump(t)
 	bodies := map[string]string{
 		"short":       "Content-Length: 1000\r\n\r\n{\"fields\":{",
@@ -270,7 +282,11 @@ type tardy struct{ io.Reader }
 func (tardy) Close() error { return nil }
 
 func TestBodyThatDoesNotArriveInTime(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testBodyThatDoesNotArriveInTime)
+}
+
+func testBodyThatDoesNotArriveInTime(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	req := e.newRequest(t, request{user: "alice", method: "POST", path: allPath + "/submission"})
 	req.Body = tardy{io.MultiReader(strings.NewReader(`{"fields":`), iotest.ErrReader(os.ErrDeadlineExceeded))}
 	req.ContentLength = -1

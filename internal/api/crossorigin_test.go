@@ -3,11 +3,17 @@ package api
 import (
 	"net/http"
 	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // A browser adds Basic credentials to the requests of any site.
 func TestWritesOnBehalfOfOtherSitesAreRefused(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testWritesOnBehalfOfOtherSitesAreRefused)
+}
+
+func testWritesOnBehalfOfOtherSitesAreRefused(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	body := nestedBody("name", "Ann")
 	for _, test := range []struct {
 		name, user, method, header, value string

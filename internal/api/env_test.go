@@ -21,7 +21,7 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/sqlite"
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // people is an Authenticator of made-up users with their groups. Everybody's
@@ -77,7 +77,7 @@ type env struct {
 }
 
 // newEnv serves pages, by file name.
-func newEnv(t testing.TB, files map[string]string, change ...func(*Options)) *env {
+func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*Options)) *env {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -85,10 +85,10 @@ func newEnv(t testing.TB, files map[string]string, change ...func(*Options)) *en
 			t.Fatal(err)
 		}
 	}
-	return newEnvOn(t, dir, change...)
+	return newEnvOn(t, on, dir, change...)
 }
 
-func newEnvOn(t testing.TB, dir string, change ...func(*Options)) *env {
+func newEnvOn(t testing.TB, on enginetest.Engine, dir string, change ...func(*Options)) *env {
 	t.Helper()
 	e := &env{dir: dir, clock: &clock{now: began}, logs: &logBuffer{}}
 	log := slog.New(slog.NewJSONHandler(e.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -96,11 +96,7 @@ func newEnvOn(t testing.TB, dir string, change ...func(*Options)) *env {
 	if e.source, err = pages.OpenDirectory(dir, log); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.Open(context.Background(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.store = &tap{Store: db}
+	e.store = &tap{Store: on.Open(t)}
 	opts := Options{
 		Service: service.New(e.source, e.store, []byte("a key of thirty-two bytes, or so"), e.clock.Now),
 		Auth:    everybody, Logger: log,
@@ -113,12 +109,7 @@ func newEnvOn(t testing.TB, dir string, change ...func(*Options)) *env {
 	e.url, e.client = server.URL, server.Client()
 	e.client.Transport.(*http.Transport).DisableCompression = true
 	e.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	t.Cleanup(func() {
-		server.Close()
-		if err := db.Close(); err != nil {
-			t.Errorf("close the store: %v", err)
-		}
-	})
+	t.Cleanup(server.Close) // before the store, which was opened earlier
 	return e
 }
 

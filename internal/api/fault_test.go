@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const internals = "disk /var/secret: SELECT password FROM users"
@@ -30,7 +31,9 @@ func operations(path string) map[string]request {
 	}
 }
 
-func TestFaultsOfTheStore(t *testing.T) {
+func TestFaultsOfTheStore(t *testing.T) { enginetest.Each(t, testFaultsOfTheStore) }
+
+func testFaultsOfTheStore(t *testing.T, on enginetest.Engine) {
 	all := []string{"create", "get", "update", "delete", "scan"}
 	cases := []struct {
 		err        error
@@ -45,7 +48,7 @@ func TestFaultsOfTheStore(t *testing.T) {
 		{fmt.Errorf("%s: %w", internals, context.DeadlineExceeded), all, http.StatusInternalServerError, false},
 	}
 	for _, c := range cases {
-		e := newEnv(t, house())
+		e := newEnv(t, on, house())
 		path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 		before := e.dump(t)
 		for _, op := range c.operations {
@@ -74,8 +77,10 @@ func TestFaultsOfTheStore(t *testing.T) {
 }
 
 // A caller who is gone is no fault of anybody, and nothing to log.
-func TestRequestThatIsGivenUp(t *testing.T) {
-	e := newEnv(t, house())
+func TestRequestThatIsGivenUp(t *testing.T) { enginetest.Each(t, testRequestThatIsGivenUp) }
+
+func testRequestThatIsGivenUp(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for op, r := range operations(path) {
 		entered := make(chan struct{})
@@ -93,8 +98,8 @@ func TestRequestThatIsGivenUp(t *testing.T) {
 		<-entered
 		giveUp()
 		<-done
-		if rec.Code != http.StatusServiceUnavailable {
-			t.Errorf("%s: status %d, want 503", op, rec.Code)
+		if retry := rec.Header().Get("Retry-After"); rec.Code != http.StatusServiceUnavailable || retry == "" {
+			t.Errorf("%s: status %d, want 503; Retry-After %q", op, rec.Code, retry)
 		}
 	}
 	if got := e.logs.String(); got != "" {
@@ -103,7 +108,11 @@ func TestRequestThatIsGivenUp(t *testing.T) {
 }
 
 func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testListThatFailsBeforeAnythingWasSent)
+}
+
+func testListThatFailsBeforeAnythingWasSent(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	e.fill(t, 3, 0)
 	e.store.failAtRow(func(n int) error {
 		if n == 2 {
@@ -123,10 +132,28 @@ func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
 	}
 }
 
+// HEAD says what GET would, so it has to ask, too.
+func TestHeadOfAListThatFails(t *testing.T) { enginetest.Each(t, testHeadOfAListThatFails) }
+
+func testHeadOfAListThatFails(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.store.failWith(func(context.Context, string) error { return store.ErrUnavailable })
+	for _, list := range []string{"/submission", "/result"} {
+		a := e.expect(t, http.StatusServiceUnavailable, request{user: "alice", method: "HEAD", path: allPath + list})
+		if a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: no Retry-After", list)
+		}
+	}
+}
+
 // Once a list has begun, all that is left is to break off so that nobody takes
 // what came for the whole.
 func TestListThatFailsOnItsWayBreaksOff(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testListThatFailsOnItsWayBreaksOff)
+}
+
+func testListThatFailsOnItsWayBreaksOff(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	e.fill(t, 20, 10_000)
 	e.store.failAtRow(func(n int) error {
 		if n == 15 {
@@ -174,7 +201,11 @@ func unpacked(t *testing.T, packed []byte) []byte {
 
 // HTTP/1.0 has no chunks: there the missing bracket alone tells.
 func TestListThatFailsOnItsWayForAnOldClient(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testListThatFailsOnItsWayForAnOldClient)
+}
+
+func testListThatFailsOnItsWayForAnOldClient(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	e.fill(t, 20, 10_000)
 	e.store.failAtRow(func(n int) error {
 		if n == 15 {

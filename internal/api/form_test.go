@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // members returns the names of a JSON object in the order they are written.
@@ -74,15 +76,21 @@ func golden(t testing.TB, name string) string {
 	return line.String()
 }
 
-func TestFormIsExactlyTheGoldenOne(t *testing.T) {
-	e := newEnv(t, house())
+func TestFormIsExactlyTheGoldenOne(t *testing.T) { enginetest.Each(t, testFormIsExactlyTheGoldenOne) }
+
+func testFormIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	if got, want := e.get(t, "alice", allPath), golden(t, "form.json"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testFormsStandInPageOrderAndFieldsInRankOrder)
+}
+
+func testFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	list := e.get(t, "alice", Prefix+"/page/1/form")
 	one := e.get(t, "alice", form(1, "zeta"))
 	all := e.get(t, "alice", allPath)
@@ -96,14 +104,20 @@ func TestFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T) {
 }
 
 func TestPageWithoutFormsIsAnEmptyArray(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testPageWithoutFormsIsAnEmptyArray)
+}
+
+func testPageWithoutFormsIsAnEmptyArray(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	if got := e.get(t, "alice", Prefix+"/page/2/form"); got != "[]" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestFormsAreReadOnly(t *testing.T) {
-	e := newEnv(t, house())
+func TestFormsAreReadOnly(t *testing.T) { enginetest.Each(t, testFormsAreReadOnly) }
+
+func testFormsAreReadOnly(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	for _, path := range []string{Prefix + "/page/1/form", allPath} {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 			a := e.expect(t, http.StatusMethodNotAllowed, request{user: "alice", method: method, path: path, body: "{}"})
@@ -115,7 +129,11 @@ func TestFormsAreReadOnly(t *testing.T) {
 }
 
 func TestFormKeepsTheMacroIDsOfItsHost(t *testing.T) {
-	e := newEnvOn(t, "../../examples/pages")
+	enginetest.Each(t, testFormKeepsTheMacroIDsOfItsHost)
+}
+
+func testFormKeepsTheMacroIDsOfItsHost(t *testing.T, on enginetest.Engine) {
+	e := newEnvOn(t, on, "../../examples/pages")
 	body := e.get(t, "alice", form(104, "registration"))
 	if got := pick(t, body, "macroId"); got != `"5f0b2c1e-74a7-4d7c-9f3e-2f3f1f6f0a11"` {
 		t.Errorf("macroId of the form is %s", got)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -47,8 +49,10 @@ func listedIDs(t testing.TB, body string) []int64 {
 	return ids
 }
 
-func TestListOptions(t *testing.T) {
-	e := newEnv(t, house())
+func TestListOptions(t *testing.T) { enginetest.Each(t, testListOptions) }
+
+func testListOptions(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	e.fill(t, 9, 0) // bob has 1, 4 and 7
 	cases := []struct {
 		query string
@@ -90,7 +94,9 @@ func TestListOptions(t *testing.T) {
 	}
 }
 
-func TestBadListOptions(t *testing.T) {
+func TestBadListOptions(t *testing.T) { enginetest.Each(t, testBadListOptions) }
+
+func testBadListOptions(t *testing.T, on enginetest.Engine) {
 	cases := []struct{ query, general string }{
 		{"limit=0", "limit"},
 		{"limit=-1", "limit"},
@@ -121,7 +127,7 @@ func TestBadListOptions(t *testing.T) {
 		{"limit=0&after=x&order=y", "after"},
 		{"limit=0&after=x&order=y", "order"},
 	}
-	e := newEnv(t, house())
+	e := newEnv(t, on, house())
 	for _, c := range cases {
 		for _, list := range []string{"/submission", "/result"} {
 			e.reject(t, request{method: "GET", path: allPath + list + "?" + c.query}, fault{general: c.general})
@@ -130,7 +136,11 @@ func TestBadListOptions(t *testing.T) {
 }
 
 func TestPagingThroughGivesExactlyAll(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testPagingThroughGivesExactlyAll)
+}
+
+func testPagingThroughGivesExactlyAll(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	want := e.fill(t, 50, 0)
 	for _, order := range []string{"asc", "desc"} {
 		var got []int64
@@ -152,8 +162,10 @@ func TestPagingThroughGivesExactlyAll(t *testing.T) {
 	}
 }
 
-func TestCompressionOfWhatCanBeLong(t *testing.T) {
-	e := newEnv(t, house())
+func TestCompressionOfWhatCanBeLong(t *testing.T) { enginetest.Each(t, testCompressionOfWhatCanBeLong) }
+
+func testCompressionOfWhatCanBeLong(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	e.fill(t, 100, 2000) // more than one flush
 	for _, path := range []string{Prefix + "/page/1/form", allPath, allPath + "/submission", allPath + "/result"} {
 		plain := e.expect(t, http.StatusOK, request{user: "alice", method: "GET", path: path})
@@ -182,8 +194,10 @@ func TestCompressionOfWhatCanBeLong(t *testing.T) {
 }
 
 // A list is sent as it is read. This one is larger than all the buffers.
-func TestLongListIsComplete(t *testing.T) {
-	e := newEnv(t, house())
+func TestLongListIsComplete(t *testing.T) { enginetest.Each(t, testLongListIsComplete) }
+
+func testLongListIsComplete(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	want := e.fill(t, 60, 20_000)
 	if got := listedIDs(t, e.get(t, "alice", allPath+"/submission")); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

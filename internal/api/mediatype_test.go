@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 func readAll(t testing.TB, r io.ReadCloser) string {
@@ -29,7 +31,9 @@ func writes(path string) []request {
 	}
 }
 
-func TestContentType(t *testing.T) {
+func TestContentType(t *testing.T) { enginetest.Each(t, testContentType) }
+
+func testContentType(t *testing.T, on enginetest.Engine) {
 	const taken, refused = true, false
 	cases := []struct {
 		header http.Header
@@ -55,7 +59,7 @@ func TestContentType(t *testing.T) {
 		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, refused},
 		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity, gzip"}}, refused},
 	}
-	e := newEnv(t, house())
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for _, c := range cases {
 		for _, r := range writes(path) {
@@ -74,9 +78,11 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-func TestBodyOverTheLimit(t *testing.T) {
+func TestBodyOverTheLimit(t *testing.T) { enginetest.Each(t, testBodyOverTheLimit) }
+
+func testBodyOverTheLimit(t *testing.T, on enginetest.Engine) {
 	const limit = 1000
-	e := newEnv(t, house(), func(o *Options) { o.MaxBody = limit })
+	e := newEnv(t, on, house(), func(o *Options) { o.MaxBody = limit })
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for _, r := range writes(path) {
 		fits := r
@@ -99,7 +105,11 @@ func TestBodyOverTheLimit(t *testing.T) {
 }
 
 func TestBodyLimitIsAMebibyteByDefault(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testBodyLimitIsAMebibyteByDefault)
+}
+
+func testBodyLimitIsAMebibyteByDefault(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	fits := nestedBody("name", "Ann", "note", strings.Repeat("x", 1<<20-len(nestedBody("name", "Ann", "note", ""))))
 	path, _ := e.create(t, "alice", allPath, fits)
 	if got := len(pick(t, e.get(t, "alice", path), "fields", "note", "value")); got < 1<<20-200 {
@@ -120,7 +130,11 @@ func TestBodyLimitIsAMebibyteByDefault(t *testing.T) {
 
 // A body that says it is too large is refused before it is sent.
 func TestBodyOverTheLimitIsNotWaitedFor(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testBodyOverTheLimitIsNotWaitedFor)
+}
+
+func testBodyOverTheLimitIsNotWaitedFor(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	req := e.newRequest(t, request{user: "alice", method: "POST", path: allPath + "/submission"})
 	req.Body, req.ContentLength = io.NopCloser(iotest.ErrReader(errors.New("the body was read"))), DefaultMaxBody+1
 	w := httptest.NewRecorder()

@@ -11,6 +11,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 func TestDocumentIsValid(t *testing.T) {
@@ -97,8 +99,10 @@ func documented(t *testing.T) []operation {
 }
 
 // Whoever copies an example from the document gets what it promises.
-func TestExamplesOfRequestsSucceed(t *testing.T) {
-	e := newEnvOn(t, "../../examples/pages")
+func TestExamplesOfRequestsSucceed(t *testing.T) { enginetest.Each(t, testExamplesOfRequestsSucceed) }
+
+func testExamplesOfRequestsSucceed(t *testing.T, on enginetest.Engine) {
+	e := newEnvOn(t, on, "../../examples/pages")
 	sent := 0
 	for _, op := range documented(t) {
 		bodies := []string{""}
@@ -161,7 +165,11 @@ func plain(t *testing.T, v any) any {
 // The examples of forms, submissions and results are the real ones of the page
 // that the examples of the path parameters name.
 func TestExamplesAreWhatTheExamplePagesAnswer(t *testing.T) {
-	e := newEnvOn(t, "../../examples/pages")
+	enginetest.Each(t, testExamplesAreWhatTheExamplePagesAnswer)
+}
+
+func testExamplesAreWhatTheExamplePagesAnswer(t *testing.T, on enginetest.Engine) {
+	e := newEnvOn(t, on, "../../examples/pages")
 	e.clock.advance(began.Truncate(1e9).Sub(began)) // the example shows a full second
 	examples := loadDocument(t).Components.Examples
 	path, _ := e.create(t, "alice", form(101, "feedback"), nestedBody("comment", "Nice!", "rating", "5"))

@@ -68,6 +68,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		writeProblem(w, kindStatus[explained.Kind], explained.Detail)
 	case r.Context().Err() != nil:
+		setRetryAfter(w, retryAfter)
 		writeProblem(w, http.StatusServiceUnavailable, "The request was given up before it was answered.")
 	default:
 		a.Logger.Error("request failed", "route", r.Pattern, "error", err)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // drawn is a random field together with what is sent for it.
@@ -125,7 +126,11 @@ func sending(all []drawn) string {
 }
 
 func TestAnyAcceptedSubmissionReadsBackTheSame(t *testing.T) {
-	e := newEnv(t, nil)
+	enginetest.Each(t, testAnyAcceptedSubmissionReadsBackTheSame)
+}
+
+func testAnyAcceptedSubmissionReadsBackTheSame(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, nil)
 	rapid.Check(t, func(rt *rapid.T) {
 		all := drawFields(rt)
 		e.write(t, "1.md", pageWith(all))

@@ -6,10 +6,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 func TestResultIsExactlyTheGoldenOne(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testResultIsExactlyTheGoldenOne)
+}
+
+func testResultIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "alice", allPath, `{"fields":{"name":{"fieldId":"name","value":"Ann"},`+
 		`"extras":{"fieldId":"extras","value":["a","c"]},"note":{"fieldId":"note","value":"<&>\n\"\\"}}}`)
 	want := `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"alice","name":"Ann","note":"<&>\n\"\\","size":"",` +
@@ -28,7 +34,11 @@ func TestResultIsExactlyTheGoldenOne(t *testing.T) {
 }
 
 func TestListsOfBothModelsHoldTheSameSubmissions(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testListsOfBothModelsHoldTheSameSubmissions)
+}
+
+func testListsOfBothModelsHoldTheSameSubmissions(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	var nested, flat []string
 	for _, name := range []string{"a", "b", "c"} {
 		path, _ := e.create(t, "alice", allPath, nestedBody("name", name))
@@ -42,8 +52,10 @@ func TestListsOfBothModelsHoldTheSameSubmissions(t *testing.T) {
 	}
 }
 
-func TestDeleteIsForGood(t *testing.T) {
-	e := newEnv(t, house())
+func TestDeleteIsForGood(t *testing.T) { enginetest.Each(t, testDeleteIsForGood) }
+
+func testDeleteIsForGood(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	a := e.expect(t, http.StatusNoContent, request{user: "alice", method: "DELETE", path: result(path)})
 	if a.header.Get("Content-Type") != "" || a.header.Get("Content-Length") != "" {
@@ -68,8 +80,10 @@ func TestDeleteIsForGood(t *testing.T) {
 }
 
 // Fields leave a page, come back, and forms do; what was stored outlives it.
-func TestFieldsThatLeftThePage(t *testing.T) {
-	e := newEnv(t, map[string]string{"1.md": blockWith("a", "b", "c")})
+func TestFieldsThatLeftThePage(t *testing.T) { enginetest.Each(t, testFieldsThatLeftThePage) }
+
+func testFieldsThatLeftThePage(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, map[string]string{"1.md": blockWith("a", "b", "c")})
 	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A", "b", "B", "c", "C"))
 	e.write(t, "1.md", blockWith("d", "c"))
 
@@ -109,7 +123,11 @@ func TestFieldsThatLeftThePage(t *testing.T) {
 }
 
 func TestFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T) {
-	e := newEnv(t, map[string]string{"1.md": blockWith("a")})
+	enginetest.Each(t, testFormsAndPagesThatLeaveComeBackWithTheirData)
+}
+
+func testFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, map[string]string{"1.md": blockWith("a")})
 	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A"))
 	want := e.get(t, "alice", path)
 	everything := []request{

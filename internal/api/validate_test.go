@@ -7,10 +7,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
-func TestValidationMessages(t *testing.T) {
-	e := newEnv(t, house())
+func TestValidationMessages(t *testing.T) { enginetest.Each(t, testValidationMessages) }
+
+func testValidationMessages(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	cases := []struct{ name, body, want string }{
 		{"required, absent", `{"fields":{}}`, `"name":"is required"`},
 		{"required, empty", nestedBody("name", ""), `"name":"is required"`},
@@ -39,7 +43,9 @@ func TestValidationMessages(t *testing.T) {
 }
 
 // The wire neither adds to nor takes from what the domain accepts.
-func TestValuesThatPassAndFail(t *testing.T) {
+func TestValuesThatPassAndFail(t *testing.T) { enginetest.Each(t, testValuesThatPassAndFail) }
+
+func testValuesThatPassAndFail(t *testing.T, on enginetest.Engine) {
 	pass := map[string][]string{
 		"count": {"", "0", "-0", "007", "12.50", "-3.5", strings.Repeat("9", 500)},
 		"word":  {"", "a", "Straße", "e\u0301", "名前"},
@@ -55,7 +61,7 @@ func TestValuesThatPassAndFail(t *testing.T) {
 		"day":   {" ", "2023-02-29", "2024-1-1", "01.02.2024", "2024-01-01T00:00:00", "0000-01-01", "2024-13-01"},
 		"size":  {" ", "s", "S ", "S;M"}, "extras": {" ", "a;", ";a", "a;a b", "d"}, "state": {"Open"}, "colour": {"blue"},
 	}
-	e := newEnv(t, house())
+	e := newEnv(t, on, house())
 	for _, c := range []struct {
 		values map[string][]string
 		status int
@@ -71,8 +77,10 @@ func TestValuesThatPassAndFail(t *testing.T) {
 	}
 }
 
-func TestRequiredOnAMerge(t *testing.T) {
-	e := newEnv(t, house())
+func TestRequiredOnAMerge(t *testing.T) { enginetest.Each(t, testRequiredOnAMerge) }
+
+func testRequiredOnAMerge(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", "x"))
 	for _, empty := range []string{"", "  "} {
 		e.reject(t, request{method: "POST", path: path}, fault{body: nestedBody("name", empty, "note", "y"), fields: []string{"name"}})
@@ -83,12 +91,14 @@ func TestRequiredOnAMerge(t *testing.T) {
 
 const already = `{"valid":false,"fieldErrors":{},"errors":["this form takes one submission from each person, and yours is already there"]}`
 
-func TestOneSubmissionEach(t *testing.T) {
+func TestOneSubmissionEach(t *testing.T) { enginetest.Each(t, testOneSubmissionEach) }
+
+func testOneSubmissionEach(t *testing.T, on enginetest.Engine) {
 	for _, c := range []struct{ path, body, editor string }{
 		{oncePath, nestedBody("text", "x"), "bob"},
 		{ballotPath, nestedBody("vote", "yes"), "carol"}, // told apart although nobody is named
 	} {
-		e := newEnv(t, house())
+		e := newEnv(t, on, house())
 		post := request{user: "alice", method: "POST", path: c.path + "/submission", body: c.body}
 		first, _ := e.create(t, "alice", c.path, c.body)
 		before := e.dump(t)
@@ -108,7 +118,11 @@ func TestOneSubmissionEach(t *testing.T) {
 }
 
 func TestOneSubmissionEachUnderARush(t *testing.T) {
-	e := newEnv(t, house())
+	enginetest.Each(t, testOneSubmissionEachUnderARush)
+}
+
+func testOneSubmissionEachUnderARush(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
 	for _, c := range []struct{ path, body string }{{oncePath, nestedBody("text", "x")}, {ballotPath, nestedBody("vote", "no")}} {
 		var created, refused atomic.Int32
 		var wg sync.WaitGroup

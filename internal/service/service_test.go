@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 func TestExplain(t *testing.T) {
@@ -49,8 +50,10 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestSourceThatCannotTell(t *testing.T) {
-	w := newWorld(t)
+func TestSourceThatCannotTell(t *testing.T) { enginetest.Each(t, testSourceThatCannotTell) }
+
+func testSourceThatCannotTell(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
 	if err := w.Ready(t.Context()); err != nil {
 		t.Errorf("not ready: %v", err)
 	}
@@ -64,8 +67,10 @@ func TestSourceThatCannotTell(t *testing.T) {
 	}
 }
 
-func TestNotReadyWithoutTheStore(t *testing.T) {
-	w := newWorld(t)
+func TestNotReadyWithoutTheStore(t *testing.T) { enginetest.Each(t, testNotReadyWithoutTheStore) }
+
+func testNotReadyWithoutTheStore(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
 	if err := w.store.Close(); err != nil {
 		t.Fatal(err)
 	}

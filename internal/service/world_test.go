@@ -12,7 +12,7 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/sqlite"
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // source is a pages.Source in memory.
@@ -50,13 +50,13 @@ type world struct {
 	source *source
 	page   *pages.Page
 	store  store.Store
-	dir    string
+	dir    string // of the database's files
 	clock  time.Time
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, on enginetest.Engine) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), clock: time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC)}
+	w := &world{t: t, clock: time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC)}
 	w.page = &pages.Page{ID: 1, Meta: markup.Meta{
 		View: &markup.Principals{Users: []string{"owner"}, Groups: []string{"readers"}},
 		Edit: &markup.Principals{Groups: []string{"writers"}},
@@ -73,13 +73,8 @@ func newWorld(t *testing.T) *world {
 		f.Fields = []forms.Field{{ID: "text", Type: forms.Textbox, Required: true}, {ID: "n", Type: forms.Textfield, Validation: forms.Numeric}}
 		w.page.Forms = append(w.page.Forms, &f)
 	}
-	db, err := sqlite.Open(t.Context(), w.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	w.store = db
-	w.Service = New(w.source, db, []byte("a key of thirty-two bytes, no less"), func() time.Time { return w.clock })
+	w.store, w.dir = on.OpenIn(t)
+	w.Service = New(w.source, w.store, []byte("a key of thirty-two bytes, no less"), func() time.Time { return w.clock })
 	return w
 }
 

@@ -96,3 +96,20 @@ func TestStopAndResume(t *testing.T) {
 		t.Errorf("work_mem is %s: %v", memory, err)
 	}
 }
+
+// TestSchemasKnowNothingOfEachOther, although they are in one database.
+func TestSchemasKnowNothingOfEachOther(t *testing.T) {
+	c := Shared(t)
+	for range 2 { // the second must find the name free
+		conn, err := pgx.Connect(context.Background(), c.Schema(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Exec(context.Background(), `CREATE TABLE mine ()`); err != nil {
+			t.Error(err)
+		}
+		if err := conn.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}

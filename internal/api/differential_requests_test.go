@@ -1,0 +1,292 @@
+package api
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// drawnRequest is a random request. Where it names a submission, "{id}" stands
+// for an id that may not be the same in both stores.
+type drawnRequest struct {
+	request
+	form string
+	id   idPair
+}
+
+func (r drawnRequest) forA() request { return r.with(r.id.a) }
+func (r drawnRequest) forB() request { return r.with(r.id.b) }
+
+func (r drawnRequest) with(id int64) request {
+	req := r.request
+	req.path = strings.ReplaceAll(req.path, "{id}", strconv.FormatInt(id, 10))
+	return req
+}
+
+// generator draws requests. What it knows of the stores it was told.
+type generator struct {
+	*rand.Rand
+	live, dead []known
+}
+
+// known is a submission that is there, or was.
+type known struct {
+	form string
+	id   idPair
+}
+
+func (g *generator) created(form string, id idPair) { g.live = append(g.live, known{form, id}) }
+
+func (g *generator) deleted(id idPair) {
+	if i := slices.IndexFunc(g.live, func(k known) bool { return k.id == id }); i >= 0 {
+		g.dead = append(g.dead, g.live[i])
+		g.live = slices.Delete(g.live, i, i+1)
+	}
+}
+
+// chance is true so many times in a hundred.
+func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
+
+func pickOne[T any](g *generator, from []T) T { return from[g.IntN(len(from))] }
+
+// plenty is how many submissions are enough: with more of them, lists take all
+// the time there is.
+const plenty = 50
+
+// next draws a request.
+func (g *generator) next() drawnRequest {
+	r := drawnRequest{form: pickOne(g, realForms)}
+	if g.chance(5) {
+		r.form = pickOne(g, unknownForms)
+	}
+	r.user = pickOne(g, []string{"alice", "alice", "bob", "bob", "carol", "carol", "dave"})
+	if g.chance(2) {
+		r.user = pickOne(g, []string{"", "mallory"})
+	}
+	switch n := g.IntN(100); {
+	case n < 30:
+		g.create(&r)
+	case n < 45:
+		g.update(&r)
+	case n < 60:
+		g.list(&r)
+	case n < 75:
+		g.read(&r)
+	case n < 90 && len(g.live) > plenty, n < 80:
+		g.remove(&r)
+	case n < 95:
+		g.readForm(&r)
+	default:
+		g.wrongMethod(&r)
+	}
+	return r
+}
+
+func (g *generator) create(r *drawnRequest) {
+	r.method, r.path, r.body = http.MethodPost, r.form+"/submission", g.nestedBody(r.form)
+	g.spoil(r)
+}
+
+func (g *generator) update(r *drawnRequest) {
+	at := g.submission(r)
+	if g.chance(50) {
+		r.method, r.path, r.body = http.MethodPost, r.form+"/submission/"+at, g.nestedBody(r.form)
+	} else {
+		r.method, r.path, r.body = http.MethodPut, r.form+"/result/"+at, g.flatBody(r.form)
+	}
+	g.spoil(r)
+}
+
+func (g *generator) read(r *drawnRequest) {
+	at := g.submission(r)
+	r.method, r.path = g.getOrHead(), r.form+g.listName()+"/"+at
+}
+
+func (g *generator) remove(r *drawnRequest) {
+	at := g.submission(r)
+	r.method, r.path = http.MethodDelete, r.form+"/result/"+at
+	if len(g.live) > plenty { // by who may
+		r.user = "carol"
+		if r.form == staffPath {
+			r.user = "alice"
+		}
+	}
+}
+
+func (g *generator) readForm(r *drawnRequest) {
+	r.method, r.path = g.getOrHead(), r.form
+	if g.chance(30) {
+		r.path = r.form[:strings.LastIndex(r.form, "/")]
+	}
+}
+
+func (g *generator) wrongMethod(r *drawnRequest) {
+	at := g.submission(r)
+	r.method = pickOne(g, []string{"PATCH", "PUT", "DELETE", "POST", "OPTIONS", "get"})
+	r.path = r.form + pickOne(g, []string{"", "/submission", "/result", "/submission/" + at, "/result/" + at, "/other", "/submission/" + at + "/"})
+}
+
+func (g *generator) list(r *drawnRequest) {
+	var query []string
+	for _, parameter := range []struct {
+		name   string
+		values []string
+	}{
+		{"limit", []string{"1", "2", "7", "1000", "1000000", "1000001", "0", "-1", "", "x"}},
+		{"after", []string{"{id}", "{id}", "{id}", "{id}", "0", "9223372036854775807", "9223372036854775808", "01", ""}},
+		{"order", []string{"asc", "desc", "desc", "DESC", ""}},
+		{"username", []string{"alice", "bob", "carol", "Alice", "ali", "", "%00", "%ff", "%25", "a%27b", "%E5%90%8D"}},
+		{"other", []string{"", "%zz", "1;2"}},
+	} {
+		if g.chance(30) {
+			query = append(query, parameter.name+"="+pickOne(g, parameter.values))
+		}
+	}
+	if k, ok := g.any(); ok {
+		r.id = k.id
+	}
+	r.method, r.path = g.getOrHead(), r.form+g.listName()
+	if len(query) > 0 {
+		r.path += "?" + strings.Join(query, "&")
+	}
+}
+
+func (g *generator) getOrHead() string {
+	if g.chance(15) {
+		return http.MethodHead
+	}
+	return http.MethodGet
+}
+
+func (g *generator) listName() string { return pickOne(g, []string{"/submission", "/result"}) }
+
+// any is a submission that is there, or now and then one that was.
+func (g *generator) any() (k known, ok bool) {
+	from := g.live
+	if len(from) == 0 || (len(g.dead) > 0 && g.chance(10)) {
+		from = g.dead
+	}
+	if len(from) == 0 {
+		return known{}, false
+	}
+	return pickOne(g, from), true
+}
+
+// submission names one in the path, most often under the form that it is of.
+func (g *generator) submission(r *drawnRequest) string {
+	k, ok := g.any()
+	if !ok || g.chance(6) {
+		return pickOne(g, []string{"0", "007", "-1", "abc", "9007199254740991", "9223372036854775807", "9223372036854775808", "1%20"})
+	}
+	r.id = k.id
+	if g.chance(90) {
+		r.form = k.form
+	}
+	return "{id}"
+}
+
+var (
+	realForms = []string{allPath, allPath, allPath, form(1, "zeta"), staffPath, ballotPath, oncePath, openPath, pollPath}
+
+	unknownForms = []string{
+		form(1, "nope"), form(1, "ALL"), form(1, "%00"), form(2, "all"), form(3, "all"), form(99, "all"), Prefix + "/page/01/form/all",
+	}
+)
+
+// good is what a field takes, by its id. Fields of any text have none.
+var good = map[string][]string{
+	"size": {"S", "M", "L", "L"}, "colour": {"red", "green"}, "day": {"2024-02-29", "1999-12-31"}, "state": {"open", "done"},
+	"count": {"1", "-2.50", "00"}, "word": {"Wort", "名字", "é"}, "mail": {"a@b.c"}, "vote": {"yes", "no"}, "doc": {"report.pdf"},
+}
+
+// texts are what may be hard to keep as it is, and what must not be kept.
+var texts = []string{
+	"Ann", "", " ", "x;y", `say "hi" \ bye`, "\x01\x1f\x7f", "e\u0301 is not é", "名字", "🙂", "\u2028\u2029", "<b>&amp;</b>", "\ufffd", "\ufeff",
+	"null", "'; DROP TABLE submissions; --", "$1 %s {id}", "a\tb\r\nc", `\u0000`, `{"id":7,"fieldId":"x"}`, "L", "2023-02-29", strings.Repeat("long ", 700),
+}
+
+// fieldsOf are the fields of a form, as far as a client needs to know.
+func fieldsOf(form string) []string {
+	switch form {
+	case allPath:
+		return []string{"name", "note", "size", "colour", "extras", "day", "state", "doc", "count", "word", "mail", "why"}
+	case ballotPath:
+		return []string{"vote"}
+	case oncePath, staffPath, openPath, pollPath:
+		return []string{"text"}
+	default:
+		return []string{"one"}
+	}
+}
+
+// answers draws what is sent for some fields of a form: pairs of an id and a
+// value in JSON. Most often it is right.
+func (g *generator) answers(form string) (pairs [][2]string) {
+	careful := g.chance(75)
+	for i, field := range fieldsOf(form) {
+		if i > 0 && g.chance(60) {
+			continue
+		}
+		pairs = append(pairs, [2]string{field, g.value(field, careful)})
+	}
+	if !careful && g.chance(15) {
+		pairs = append(pairs, [2]string{pickOne(g, []string{"nope", "_id", "id", "Name", ""}), `"x"`})
+	}
+	g.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+	return pairs
+}
+
+func (g *generator) value(field string, careful bool) string {
+	quoted := func(s string) string { return string(appendString(nil, s)) }
+	switch {
+	case !careful && g.chance(5):
+		return pickOne(g, []string{"null", "1", "true", "{}", "[]", `["a","a"]`, `["x;y"]`, `"\u0000"`, `"\ud800"`, "\"\xff\"", `"\ud83d\ude42"`})
+	case field == "extras":
+		return pickOne(g, []string{`["a","c"]`, `["b"]`, `"a;b"`, `"c"`, `[]`, `""`, `["d"]`})
+	case careful && good[field] != nil:
+		return quoted(pickOne(g, good[field]))
+	case careful:
+		return quoted(pickOne(g, texts) + "!")
+	default:
+		return quoted(pickOne(g, texts))
+	}
+}
+
+func (g *generator) nestedBody(form string) string {
+	members := []string{}
+	for _, a := range g.answers(form) {
+		id := string(appendString(nil, a[0]))
+		members = append(members, fmt.Sprintf(`%s:{"fieldId":%s,"value":%s}`, id, id, a[1]))
+	}
+	return `{"fields":{` + strings.Join(members, ",") + `}}`
+}
+
+func (g *generator) flatBody(form string) string {
+	members := []string{}
+	for _, a := range g.answers(form) {
+		members = append(members, string(appendString(nil, a[0]))+":"+a[1])
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// spoil breaks some requests for good.
+func (g *generator) spoil(r *drawnRequest) {
+	switch n := g.IntN(100); {
+	case n < 3:
+		r.body = pickOne(g, []string{
+			"", "{", "[]", "null", `{"fields":null}`, `{"fields":[]}`, `{"fields":{"name":"x"}}`, `{"Fields":{}}`, `{"fields":{}}{}`, "\xff", "{}",
+			`{"fields":{"name":{"fieldId":"note","value":"x"}}}`, `{"name":"a","name":"b"}`, strings.Repeat("[", 20_000),
+		})
+	case n < 5:
+		r.body = r.body[:g.IntN(len(r.body))]
+	case n < 7:
+		r.header = http.Header{"Content-Type": {pickOne(g, []string{"text/plain", "application/json; charset=latin1", "application/jsonx", ""})}}
+	case n < 8:
+		r.header = http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}
+	case n < 9:
+		r.body += strings.Repeat(" ", DefaultMaxBody)
+	}
+}

@@ -1,0 +1,73 @@
+// Package enginetest runs the tests of what is above the store on every engine
+// that there is, so that nothing comes to rely on one of them.
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/store/postgres"
+	"github.com/formulary/formulary/internal/store/sqlite"
+	"github.com/formulary/formulary/internal/store/storetest"
+)
+
+// Engine is one that a test runs on.
+type Engine struct {
+	Name string
+	open func(t testing.TB) (s storetest.Engine, dir string, err error)
+}
+
+// The engines.
+var (
+	SQLite   = Engine{"sqlite", openSQLite}
+	Postgres = Engine{"postgres", openPostgres}
+)
+
+// Each runs a test once on each engine, as a subtest with the engine's name.
+func Each(t *testing.T, test func(t *testing.T, on Engine)) {
+	t.Helper()
+	for _, on := range []Engine{SQLite, Postgres} {
+		t.Run(on.Name, func(t *testing.T) { test(t, on) })
+	}
+}
+
+// Open opens an empty store, which is closed when the test is over.
+func (e Engine) Open(t testing.TB) storetest.Engine {
+	t.Helper()
+	s, _ := e.OpenIn(t)
+	return s
+}
+
+// OpenIn tells beside that where the store's files are, which may be those of
+// others, too.
+func (e Engine) OpenIn(t testing.TB) (s storetest.Engine, dir string) {
+	t.Helper()
+	s, dir, err := e.open(t)
+	if err != nil {
+		t.Fatalf("open %s: %v", e.Name, err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close %s: %v", e.Name, err)
+		}
+	})
+	return s, dir
+}
+
+func openSQLite(t testing.TB) (s storetest.Engine, dir string, err error) {
+	dir = t.TempDir()
+	s, err = sqlite.Open(t.Context(), dir)
+	return s, dir, err
+}
+
+func openPostgres(t testing.TB) (s storetest.Engine, dir string, err error) {
+	return PostgresOn(pgtest.Shared(t)).open(t)
+}
+
+// PostgresOn is PostgreSQL on a cluster that the test may stop.
+func PostgresOn(cluster *pgtest.Cluster) Engine {
+	return Engine{"postgres", func(t testing.TB) (s storetest.Engine, dir string, err error) {
+		s, err = postgres.Open(t.Context(), postgres.Options{URL: cluster.Schema(t)})
+		return s, cluster.Dir(), err
+	}}
+}
