@@ -31,8 +31,9 @@ func (d *digest) add(r store.Record) {
 		b = append(b, s...)
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.Entries)))
-	d.buf = append(b, r.Entries...)
-	d.hash.Write(d.buf) // never fails
+	b = append(b, r.Entries...)
+	d.hash.Write(b) // never fails
+	d.buf = b
 }
 
 func (d *digest) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }
