@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -120,6 +121,25 @@ func TestLoadOnceKey(t *testing.T) {
 	}
 	if second, err := LoadOnceKey(other); err != nil || len(second) != 32 || bytes.Equal(second, key) {
 		t.Errorf("the next key is no new one of 32 bytes: %v", err)
+	}
+}
+
+// Servers that start at the same time with one file must come to one key.
+func TestLoadOnceKeyAtTheSameTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "anonymous.key")
+	keys, errs := make([][]byte, 20), make([]error, 20)
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() { keys[i], errs[i] = LoadOnceKey(path) })
+	}
+	wg.Wait()
+	for i := range keys {
+		if errs[i] != nil || !bytes.Equal(keys[i], keys[0]) {
+			t.Errorf("number %d has another key than the first, %v", i, errs[i])
+		}
+	}
+	if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }
 
