@@ -24,31 +24,38 @@ type proxied struct {
 
 func startProxied(t *testing.T, s site, args ...string) proxied {
 	t.Helper()
-	u, err := url.Parse(s.database)
+	proxy, database := proxyTo(t, s.database)
+	s.database = database
+	return proxied{startReplicas(t, s, 1, args...)[0], proxy}
+}
+
+// proxyTo puts a proxy in front of a database.
+func proxyTo(t *testing.T, database string) (proxy *toxiproxy.Proxy, through string) {
+	t.Helper()
+	u, err := url.Parse(database)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.New(io.Discard))
-	proxy := toxiproxy.NewProxy(server, "postgres", fmt.Sprint("127.0.0.1:", freePort(t)), u.Host)
+	proxy = toxiproxy.NewProxy(server, "postgres", fmt.Sprint("127.0.0.1:", freePort(t)), u.Host)
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(proxy.Stop)
 	u.Host = proxy.Listen
-	s.database = u.String()
-	return proxied{startReplicas(t, s, 1, args...)[0], proxy}
+	return proxy, u.String()
 }
 
 // poison adds a toxic, and returns what takes it away again.
-func (p proxied) poison(t *testing.T, toxic string) (cure func()) {
+func poison(t *testing.T, proxy *toxiproxy.Proxy, toxic string) (cure func()) {
 	t.Helper()
-	added, err := p.proxy.Toxics.AddToxicJson(strings.NewReader(toxic))
+	added, err := proxy.Toxics.AddToxicJson(strings.NewReader(toxic))
 	if err != nil {
 		t.Fatalf("%s: %v", toxic, err)
 	}
 	return func() {
 		t.Helper()
-		if err := p.proxy.Toxics.RemoveToxic(context.Background(), added.Name); err != nil {
+		if err := proxy.Toxics.RemoveToxic(context.Background(), added.Name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,33 +87,33 @@ var troubles = map[string]trouble{
 	},
 	// Each connection breaks off in the middle of an answer, now and then after a commit.
 	"cut in an answer": func(t *testing.T, p proxied, l *ledger) {
-		defer p.poison(t, `{"type":"limit_data","stream":"downstream","attributes":{"bytes":4000}}`)()
+		defer poison(t, p.proxy, `{"type":"limit_data","stream":"downstream","attributes":{"bytes":4000}}`)()
 		l.moreAcked(t, 100)
 	},
 	"cut in a question": func(t *testing.T, p proxied, l *ledger) {
-		defer p.poison(t, `{"type":"limit_data","stream":"upstream","attributes":{"bytes":6000}}`)()
+		defer poison(t, p.proxy, `{"type":"limit_data","stream":"upstream","attributes":{"bytes":6000}}`)()
 		l.moreAcked(t, 100)
 	},
 	"reset": func(t *testing.T, p proxied, l *ledger) {
 		for _, stream := range []string{"upstream", "downstream"} {
-			cure := p.poison(t, `{"type":"reset_peer","stream":"`+stream+`","attributes":{"timeout":0}}`)
+			cure := poison(t, p.proxy, `{"type":"reset_peer","stream":"`+stream+`","attributes":{"timeout":0}}`)
 			l.moreDoubtful(t, 4)
 			cure()
 			l.moreAcked(t, 20)
 		}
 	},
 	"slow": func(t *testing.T, p proxied, l *ledger) {
-		defer p.poison(t, `{"type":"latency","stream":"downstream","attributes":{"latency":150,"jitter":100}}`)()
+		defer poison(t, p.proxy, `{"type":"latency","stream":"downstream","attributes":{"latency":150,"jitter":100}}`)()
 		l.moreAcked(t, 20)
 	},
 	// The connection stands, but nothing comes through any more: what was asked
 	// is done, and nobody hears of it; or it never arrives.
 	"answers vanish": func(t *testing.T, p proxied, l *ledger) {
-		defer p.poison(t, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)()
+		defer poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)()
 		l.moreDoubtful(t, 4)
 	},
 	"questions vanish": func(t *testing.T, p proxied, l *ledger) {
-		defer p.poison(t, `{"type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)()
+		defer poison(t, p.proxy, `{"type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)()
 		l.moreDoubtful(t, 4)
 	},
 }
@@ -141,7 +148,7 @@ func TestSilentDatabaseIsNotReady(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
 	p := startProxied(t, newSite(t).on(cluster.Database(t)), "--database-timeout", "1s")
-	cure := p.poison(t, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)
+	cure := poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)
 	if status := ready(t, p.process); status != http.StatusServiceUnavailable {
 		t.Errorf("/readyz without an answer from the database: %d", status)
 	}

@@ -102,6 +102,11 @@ func (s site) store() []string {
 	return []string{"--database", s.database}
 }
 
+// command is one that works on the site's submissions and a file.
+func (s site) command(name, file string) []string {
+	return append(append([]string{name}, s.store()...), file)
+}
+
 func (s site) serve() []string {
 	args := append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--pages", s.pages, "--users", s.users,
