@@ -104,16 +104,16 @@ func TestMigrateAndBack(t *testing.T) {
 }
 
 // bulk is how many submissions a migration that is interrupted has to copy.
-const bulk = 12_000
+const bulk = 6000
 
-// fillStore makes a store that takes a while to be copied.
-func fillStore(t *testing.T, dir string) {
+// fillStore makes a store with so many submissions.
+func fillStore(t *testing.T, dir string, count int) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	records := make([]store.Record, bulk)
+	records := make([]store.Record, count)
 	for i := range records {
 		text := forms.Entry{ID: int64(i + 1), FieldID: "text", Value: fmt.Sprint("note ", i)}
 		records[i].Submission = forms.Submission{
@@ -157,7 +157,7 @@ func interrupt(t *testing.T, signal syscall.Signal, args ...string) string {
 func TestMigrateInterrupted(t *testing.T) {
 	t.Parallel()
 	from := newSite(t)
-	fillStore(t, from.data)
+	fillStore(t, from.data, bulk)
 	to := from.on(pgtest.New(t, pgtest.Options{TCP: true}).Database(t))
 	proxy, through := proxyTo(t, to.database)
 	to.database = through
@@ -174,7 +174,7 @@ func TestMigrateInterrupted(t *testing.T) {
 	said += last + mustRefuse(t, "a copy that was not finished", to.command("backup", backup)...)
 	said += mustRefuse(t, "a copy that was not finished", "migrate", "--from", to.location(), "--to", "sqlite:"+t.TempDir())
 	other := newSite(t)
-	fillStore(t, other.data)
+	fillStore(t, other.data, 1)
 	said += mustRefuse(t, "unfinished copy of another store", "migrate", "--from", other.location(), "--to", to.location())
 
 	cure()

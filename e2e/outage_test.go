@@ -13,6 +13,7 @@ import (
 // PostgreSQL ends under load, kindly and otherwise, and is started again: two
 // servers lose nothing, double nothing, say 503 meanwhile, and go on by themselves.
 func TestDatabaseEndsUnderLoad(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*pgtest.Cluster) error{
 		"stopped": (*pgtest.Cluster).Stop, "stopped at once": (*pgtest.Cluster).Crash, "killed": (*pgtest.Cluster).Kill,
 	} {

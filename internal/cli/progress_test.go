@@ -39,11 +39,11 @@ func TestProgressOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		steps(&progress{w: &out, terminal: true})
-		const clear = "\x1b[K"
-		want := "\rcopying   [=======                       ]  25 %  1000 of 4000 submissions" + clear +
-			"\rcopying   [======================        ]  75 %  3000 of 4000 submissions" + clear +
-			"\rcopying   [==============================] 100 %  4000 of 4000 submissions" + clear + "\n" +
-			"\rverifying [==============================] 100 %  4000 of 4000 submissions" + clear + "\n"
+		const rest = "\x1b[K"
+		want := "\rcopying   [=======                       ]  25 %  1000 of 4000 submissions" + rest +
+			"\rcopying   [======================        ]  75 %  3000 of 4000 submissions" + rest +
+			"\rcopying   [==============================] 100 %  4000 of 4000 submissions" + rest + "\n" +
+			"\rverifying [==============================] 100 %  4000 of 4000 submissions" + rest + "\n"
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

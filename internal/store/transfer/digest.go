@@ -31,7 +31,8 @@ func (d *digest) add(r store.Record) {
 		b = append(b, s...)
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.Entries)))
-	d.buf = append(b, r.Entries...)
+	b = append(b, r.Entries...)
+	d.buf = b
 	d.hash.Write(d.buf) // never fails
 }
 
