@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -168,10 +169,11 @@ func (b *bench) setUp(ctx context.Context) error {
 }
 
 // build builds a program in the folder of its module.
-func (b *bench) build(ctx context.Context, name, module, pkg string) (string, error) {
+func (b *bench) build(ctx context.Context, name, module, pkg string, flags ...string) (string, error) {
 	fmt.Println("building", name)
 	binary := filepath.Join(b.work, name)
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, pkg) //nolint:gosec // paths of our own
+	args := slices.Concat([]string{"build", "-trimpath", "-o", binary}, flags, []string{pkg})
+	build := exec.CommandContext(ctx, "go", args...) //nolint:gosec // paths of our own
 	build.Dir = module
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -82,14 +82,30 @@ func (b *bench) pgCreate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := b.sideBySide(ctx, b.postgresSides("pg_create", ours, raw, createMessage()), connections...)
+	one, err := b.makeTables(ctx, "pg_create_one")
+	if err != nil {
+		return err
+	}
+	single, err := b.buildSingle(ctx)
+	if err != nil {
+		return err
+	}
+	sides := append(b.postgresSides("pg_create", ours, raw, createMessage()),
+		side{"one row per request", createMessage(), func(ctx context.Context) (*process, error) {
+			return b.startBinaryOnPostgres(ctx, single, "pg_create_one", one)
+		}})
+	all, err := b.sideBySide(ctx, sides, connections...)
 	if err != nil {
 		return err
 	}
 	b.addLoads("creates on PostgreSQL", all, connections, pgDurability)
 	b.results.addPeer(figure{
-		name: "creates on PostgreSQL, 64 connections, of one insert per request", target: target{atLeast, 1.6}, durability: pgDurability,
-		values: all[0].of(all[1], manyConns, perSecond), measured: "as above",
+		name: "creates on PostgreSQL, 64 connections, of the same service inserting one row per request", target: target{atLeast, 1.6},
+		durability: pgDurability, values: all[0].of(all[2], manyConns, perSecond), measured: "as above",
+	})
+	b.results.addPeer(figure{
+		name: "the same, of raw pgx behind net/http inserting one row per request", durability: pgDurability,
+		measured: fmt.Sprintf("%.2f", median(all[0].of(all[1], manyConns, perSecond))),
 	})
 	b.addSizes(", on PostgreSQL", all, pgDurability)
 	return nil

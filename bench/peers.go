@@ -34,6 +34,8 @@ const peerNotes = `
 - *Raw pgx* is net/http over a pool of connections: it reads the body, and inserts one row of the same size, or reads
   one. It neither authenticates nor validates nor logs. The raw scan runs within the generator's process, and encodes what
   it reads as the list does, but sends it nowhere.
+- *One row per request* is Formulary built with one difference: every create is a statement of its own, on whichever of
+  its connections is free.
 - Replicas are Formulary processes on one database; the generator spreads its connections over them.
 - A table that is all but empty holds 10,000 submissions, because there must be some to read; creates add to both.
 `

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -199,5 +201,41 @@ func (c *cluster) stop() error {
 
 // startOnPostgres starts formulary on a database.
 func (b *bench) startOnPostgres(ctx context.Context, name, url string) (*process, error) {
-	return start(ctx, b.dataDir(name)+".log", b.binary, b.serverArgs("--database", url)...)
+	return b.startBinaryOnPostgres(ctx, b.binary, name, url)
+}
+
+func (b *bench) startBinaryOnPostgres(ctx context.Context, binary, name, url string) (*process, error) {
+	return start(ctx, b.dataDir(name)+".log", binary,
+		b.serverArgs("--database", url, "--anonymous-key", filepath.Join(b.work, "anonymous.key"))...)
+}
+
+// buildSingle builds formulary with one difference: a statement stores one
+// submission, and every connection may be at work on one. What sharing
+// statements is worth can only be told by leaving it out.
+func (b *bench) buildSingle(ctx context.Context) (binary string, err error) {
+	const file = "../internal/store/postgres/writer.go"
+	original, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	text := string(original)
+	for _, edit := range [][2]string{{"maxBatch = 512", "maxBatch = 1"}, {"workers = 2", "workers = DefaultMaxConns"}} {
+		if strings.Count(text, edit[0]) != 1 {
+			return "", fmt.Errorf("%s has no line %q to change", file, edit[0])
+		}
+		text = strings.Replace(text, edit[0], edit[1], 1)
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	edited, overlay := filepath.Join(b.work, "writer.go"), filepath.Join(b.work, "overlay.json")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: edited}})
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(os.WriteFile(edited, []byte(text), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
+		return "", err
+	}
+	return b.build(ctx, "formulary-single", "..", "./cmd/formulary", "-overlay", overlay)
 }

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
 	"github.com/formulary/formulary/internal/api"
@@ -163,7 +164,11 @@ func serve(ctx context.Context, cmd *cli.Command, streams Streams, log *slog.Log
 	if err != nil {
 		return err
 	}
-	store, key, err := openServed(ctx, cmd, log)
+	at, err := locate(cmd)
+	if err != nil {
+		return err
+	}
+	store, key, err := openServed(ctx, cmd, at, log)
 	if err != nil {
 		return err
 	}
@@ -179,22 +184,21 @@ func serve(ctx context.Context, cmd *cli.Command, streams Streams, log *slog.Log
 	}
 	if cmd.Bool("metrics") {
 		opts.Metrics = server.NewMetrics()
+		if pool, ok := store.(*postgres.Store); ok {
+			registerPool(opts.Metrics.Registry(), pool)
+		}
 	}
 	srv, err := server.New(opts) //nolint:contextcheck // requests must outlive ctx: they are finished in grace
 	if err != nil {
 		return err
 	}
 	pageCount, formCount := source.Counts()
-	log.Info("serving", "url", srv.URL(), "version", Version(), "pages", pageCount, "forms", formCount)
+	log.Info("serving", "url", srv.URL(), "version", Version(), "store", at.String(), "pages", pageCount, "forms", formCount)
 	return runWith(ctx, srv.Run, users.Watch, source.Watch)
 }
 
 // openServed opens the store with the key that belongs to it.
-func openServed(ctx context.Context, cmd *cli.Command, log *slog.Logger) (_ engine, key []byte, err error) {
-	at, err := locate(cmd)
-	if err != nil {
-		return nil, nil, err
-	}
+func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Logger) (_ engine, key []byte, err error) {
 	store, err := at.open(ctx, postgres.Options{
 		MaxConns: cmd.Int("database-connections"), StatementTimeout: cmd.Duration("database-timeout"), Log: log,
 	})
@@ -217,6 +221,18 @@ func openServed(ctx context.Context, cmd *cli.Command, log *slog.Logger) (_ engi
 		return nil, nil, err
 	}
 	return store, key, nil
+}
+
+// registerPool publishes how far the limit of connections is used up: past it,
+// requests wait, and fail in the end.
+func registerPool(registry *prometheus.Registry, pool *postgres.Store) {
+	gauge := func(name, help string, value func(used, limit int) int) prometheus.GaugeFunc {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return float64(value(pool.Connections())) })
+	}
+	registry.MustRegister(
+		gauge("formulary_database_connections_used", "Connections to the database that are in use.", func(used, _ int) int { return used }),
+		gauge("formulary_database_connections_limit", "Connections to the database that may be in use.", func(_, limit int) int { return limit }))
 }
 
 // runWith runs main with background tasks beside it, and waits for all to end.

@@ -122,7 +122,7 @@ func (m *metaReader) read(text string) {
 		first, dup := seen[key.Value]
 		switch {
 		case !slices.Contains(metaKeys, key.Value):
-			m.unknownKey(key)
+			m.unknownKey(key, val)
 		case dup:
 			m.errorf(spotOf(key), "", "key %q stands twice, first on line %d", key.Value, m.lineOf(first))
 		default:
@@ -135,7 +135,14 @@ func (m *metaReader) read(text string) {
 // unknownKey passes over what other programs read, and warns of what looks
 // like a slip. A slip of a permission is an error: without that key the page
 // would be open to everyone.
-func (m *metaReader) unknownKey(key *yaml.Node) {
+func (m *metaReader) unknownKey(key, val *yaml.Node) {
+	if key.Value == "<<" {
+		m.errorf(spotOf(key), "write its keys out", "the front matter can't take keys from elsewhere")
+		return
+	}
+	if m.nestedPermission(key, val) {
+		return
+	}
 	if meant := permissionMeant(key.Value); meant != "" {
 		m.errorf(spotOf(key), fmt.Sprintf("did you mean %q?", meant), "unknown key %s", quote(key.Value))
 		return
@@ -147,6 +154,37 @@ func (m *metaReader) unknownKey(key *yaml.Node) {
 	if word != "" {
 		m.warnf(spotOf(key), fmt.Sprintf("did you mean %q?", word), "unknown key %s has no effect", quote(key.Value))
 	}
+}
+
+// permissionHomes are where people would look for permissions first.
+var permissionHomes = []string{"access", "acl", "auth", "form", "forms", "formulary", "permission", "permissions", "restrictions", "rights", "security"}
+
+// nestedPermission finds a permission one level too deep, where it has no
+// effect. It is an error where there is no doubt that a permission is meant,
+// by the name of what it stands in or because it is a list; other programs have
+// a "view" of theirs.
+func (m *metaReader) nestedPermission(key, val *yaml.Node) bool {
+	if val.Kind != yaml.MappingNode {
+		return false
+	}
+	home := slices.Contains(permissionHomes, strings.ToLower(key.Value))
+	for i := 0; i+1 < len(val.Content) && !m.spent(); i += 2 {
+		inner, of := m.follow(val.Content[i]), m.follow(val.Content[i+1])
+		meant := ""
+		if inner.Kind == yaml.ScalarNode {
+			meant = permissionMeant(inner.Value)
+		}
+		switch hint := fmt.Sprintf("write %q at the top level of the front matter", meant); {
+		case meant == "":
+		case home, of.Kind == yaml.SequenceNode:
+			m.errorf(spotOf(inner), hint, "%s has no effect within %s", quote(inner.Value), quote(key.Value))
+			return true
+		default:
+			m.warnf(spotOf(inner), hint+", if it is meant for this page's forms", "%s has no effect within %s", quote(inner.Value), quote(key.Value))
+			return true
+		}
+	}
+	return false
 }
 
 // permissionMeant returns the permission of which the key is a slip, or "".

@@ -11,6 +11,8 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
 // holds tells whether any file of the data directory holds the text.
@@ -163,5 +165,35 @@ func TestLoadOnceKeyRefusesADamagedOne(t *testing.T) {
 	}
 	if _, err := LoadOnceKey(t.TempDir()); err == nil {
 		t.Error("a directory was read as a key")
+	}
+}
+
+// TestClaimOnceKey: all who share a store use one key, and one that is lost
+// can be given up.
+func TestClaimOnceKey(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	first, second := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
+	for range 2 {
+		if err := ClaimOnceKey(t.Context(), s, first, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = ClaimOnceKey(t.Context(), s, second, false)
+	if err == nil || !strings.Contains(err.Error(), "--new-anonymous-key") {
+		t.Errorf("another key: %v", err)
+	}
+	if err := ClaimOnceKey(t.Context(), s, second, true); err != nil {
+		t.Errorf("another key in place of the first: %v", err)
+	}
+	if err := ClaimOnceKey(t.Context(), s, first, false); err == nil {
+		t.Error("the first key after that: no error")
+	}
+	held, err := s.Setting(t.Context(), store.SettingOnceKey)
+	if err != nil || strings.Contains(held, string(second)) || len(held) > 30 {
+		t.Errorf("the store was told %q: %v", held, err)
 	}
 }

@@ -18,7 +18,7 @@ type Archive interface {
 
 	// Load stores submissions as they are, ids included: all of them, or, when
 	// it returns an error, none. Ids that Create gives from then on are higher
-	// than those. Errors: ErrExists, ErrFull, ErrUnavailable.
+	// than those. Errors: ErrExists, ErrOnce, ErrFull, ErrUnavailable.
 	Load(ctx context.Context, records []Record) error
 
 	// Last is the key that Dump would visit last; ErrNotFound in an empty store.

@@ -7,10 +7,12 @@
 package postgres
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"strconv"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/singleflight"
 
@@ -48,6 +51,9 @@ const (
 	// idleTimeout ends a transaction whose process is gone without a word.
 	// Between two statements there is a merge at most, which is quick.
 	idleTimeout = 30 * time.Second
+	// readBuffer is what a connection reads at a time. The driver's own 8 KB
+	// take a wake-up each where a list is read.
+	readBuffer = 64 << 10
 	// libraryConnectTimeout is what the driver uses where the URL has none.
 	libraryConnectTimeout = 2 * time.Minute
 )
@@ -78,8 +84,10 @@ func (o Options) withDefaults() Options {
 // Store implements store.Store, store.Archive and store.Settings.
 type Store struct {
 	pool             *pgxpool.Pool
+	places           chan struct{} // one is taken by who uses a connection
 	writer           *writer
 	statementTimeout time.Duration
+	advances         atomic.Int64 // how often the sequences were moved on, which makes spare ids worthless
 	closed           atomic.Bool
 	close            func()
 	pings            singleflight.Group
@@ -103,7 +111,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
+	s := &Store{pool: pool, places: make(chan struct{}, config.MaxConns), statementTimeout: options.StatementTimeout}
 	if err := s.prepare(ctx, options); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)
@@ -182,6 +190,9 @@ func configure(options Options) (*pgxpool.Config, error) {
 	}
 	if c.ConnectTimeout == libraryConnectTimeout {
 		c.ConnectTimeout = connectTimeout
+	}
+	c.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		return pgproto3.NewFrontend(bufio.NewReaderSize(r, readBuffer), w)
 	}
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "formulary"

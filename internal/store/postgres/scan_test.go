@@ -47,6 +47,9 @@ func TestChunksAreSmall(t *testing.T) {
 				if c.Bytes() > chunk.MaxBytes+1<<20+100 || c.Len() > chunk.MaxRows {
 					t.Errorf("%d rows of %d bytes in one read", c.Len(), c.Bytes())
 				}
+				if weight := l.rows * (c.Bytes() / max(c.Len(), 1)); l.rows > 1 && weight > chunk.MaxBytes {
+					t.Errorf("after %d rows of %d bytes it asks for %d", c.Len(), c.Bytes(), l.rows)
+				}
 				q.After += int64(c.Len())
 				last = c.Last
 			}

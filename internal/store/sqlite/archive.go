@@ -107,10 +107,12 @@ func (t *tx) load(records []store.Record) error {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
 		err = t.stmts.insertSubmission(form, r.Submission, r.Once)
-		if errors.Is(err, sqlite3.CONSTRAINT) {
+		switch {
+		case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
+			return fmt.Errorf("submission %d: %w", r.ID, store.ErrOnce)
+		case errors.Is(err, sqlite3.CONSTRAINT):
 			return fmt.Errorf("%w: %d", store.ErrExists, r.ID)
-		}
-		if err != nil {
+		case err != nil:
 			return classify(err)
 		}
 		t.bytes += len(r.Entries)

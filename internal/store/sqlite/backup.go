@@ -191,11 +191,23 @@ func writeWhole(file string, write func(partial string) error) (err error) {
 	if err := syncPath(partial); err != nil {
 		return err
 	}
-	// Link, not rename: it fails where the name was taken meanwhile.
-	if err := os.Link(partial, file); err != nil {
+	if err := giveName(partial, file); err != nil {
 		return err
 	}
-	return errors.Join(os.Remove(partial), syncPath(filepath.Dir(file)))
+	return syncPath(filepath.Dir(file))
+}
+
+// giveName links rather than renames, which fails where the name was taken
+// meanwhile. Not every file system has links.
+func giveName(partial, file string) error {
+	switch err := os.Link(partial, file); {
+	case err == nil:
+		return os.Remove(partial)
+	case errors.Is(err, fs.ErrExist):
+		return err
+	default:
+		return os.Rename(partial, file)
+	}
 }
 
 func syncPath(path string) error {

@@ -42,3 +42,14 @@ func TestPlans(t *testing.T) {
 		return nil
 	})
 }
+
+// TestDumpPlan: a copy of a large store goes by the keys, too, and sorts nothing.
+func TestDumpPlan(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	for _, sql := range []string{sqlDump, sqlLast} {
+		plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+sql)
+		if !strings.Contains(plan, "SEARCH submissions USING INTEGER PRIMARY KEY") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s\nplan: %s", sql, plan)
+		}
+	}
+}

@@ -130,8 +130,8 @@ func testLoadExists(t *testing.T, b *bench) {
 		}
 		same(t, what, b.dump(t, store.Key{}), want)
 	}
-	if err := b.Load(ctx, []store.Record{loadable("form", 30), limited}); err == nil {
-		t.Error("a second of the same submitter: no error")
+	if err := b.Load(ctx, []store.Record{loadable("form", 30), limited}); !errors.Is(err, store.ErrOnce) {
+		t.Errorf("a second of the same submitter: %v, want %v", err, store.ErrOnce)
 	}
 	same(t, "after a second of the same submitter", b.dump(t, store.Key{}), want)
 	b.load(t, loadable("form", 10, 50), loadable("form", 20)) // none of those who failed left anything

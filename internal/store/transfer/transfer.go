@@ -62,6 +62,11 @@ func Copy(ctx context.Context, from, to Store, progress Progress) (Result, error
 		return Result{}, fmt.Errorf("count submissions: %w", err)
 	}
 	c := &copier{to: to, after: begun, digest: newDigest(), progress: func(done int64) { progress(Copying, done, total) }}
+	// Once before all of them: an engine may have to do more where each batch
+	// brings higher ids than there were.
+	if err := copySequences(ctx, from, to); err != nil {
+		return Result{}, err
+	}
 	if err := c.run(ctx, from); err != nil {
 		return Result{}, err
 	}
@@ -172,14 +177,22 @@ func beyond(r store.Record, key store.Key) bool {
 	return r.ID > key.ID
 }
 
-// copyRest copies what is not a submission.
-func copyRest(ctx context.Context, from, to Store) error {
+func copySequences(ctx context.Context, from, to Store) error {
 	last, err := from.Sequences(ctx)
 	if err == nil {
 		err = to.Advance(ctx, last)
 	}
 	if err != nil {
 		return fmt.Errorf("copy the ids that were given: %w", err)
+	}
+	return nil
+}
+
+// copyRest copies what is not a submission. Ids that were given during the
+// copy count as given, too.
+func copyRest(ctx context.Context, from, to Store) error {
+	if err := copySequences(ctx, from, to); err != nil {
+		return err
 	}
 	key, err := from.Setting(ctx, store.SettingOnceKey)
 	if err == nil && key != "" {

@@ -1,0 +1,43 @@
+package postgres
+
+import (
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// TestLongDumpIsOneSnapshot: a dump asks many times, and must be answered from
+// the same moment each time.
+func TestLongDumpIsOneSnapshot(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	const count = 2*dumpRows + dumpRows/2
+	insertRows(t, url, 1, count, `{}`)
+	next := int64(0)
+	err := s.Dump(ctx, store.Key{}, func(r store.Record) error {
+		if next == 0 {
+			exec(t, url, `DELETE FROM submissions WHERE id > 15000`)
+		}
+		if next++; r.ID != next {
+			t.Fatalf("submission %d, where %d is next", r.ID, next)
+		}
+		return nil
+	})
+	if err != nil || next != count {
+		t.Errorf("%d rows, want %d: %v", next, count, err)
+	}
+}
+
+// TestLoadNamesNobody: the key of a submitter is nobody's business.
+func TestLoadNamesNobody(t *testing.T) {
+	s := openStore(t, database(t))
+	mustCreate(t, s, once(sample("x"), "secret key"))
+	err := s.Load(ctx, []store.Record{{
+		Submission: forms.Submission{ID: 9, PageID: 1, FormID: "form", Entries: forms.EncodeEntries(nil, nil)}, Once: "secret key",
+	}})
+	if err == nil {
+		t.Fatal("load: no error")
+	}
+	same(t, "error", err.Error(), "load submissions: "+store.ErrOnce.Error())
+}

@@ -1,0 +1,63 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// TestManyEntries: more entries than one step of the sequence has ids for.
+func TestManyEntries(t *testing.T) {
+	s := openStore(t, database(t))
+	n := sample("x")
+	for i := range 3 * entryBlock {
+		n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprint("f", i)})
+	}
+	sub := mustCreate(t, s, n)
+	updated, err := s.Update(ctx, keyOf(sub), func(sub forms.Submission) ([]forms.Entry, error) {
+		entries, err := sub.Entries.Decode()
+		for i := range 2*entryBlock + 1 {
+			entries = append(entries, forms.Entry{FieldID: fmt.Sprint("g", i)})
+		}
+		return entries, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := updated.Entries.Decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "entries", len(entries), 1+3*entryBlock+2*entryBlock+1)
+	for i := 1; i < len(entries); i++ {
+		if entries[i].ID <= entries[i-1].ID {
+			t.Errorf("entry id %d after %d", entries[i].ID, entries[i-1].ID)
+		}
+	}
+}
+
+// TestBlockedWritesEnd: who waits for a lock that is not given back is told so.
+func TestBlockedWritesEnd(t *testing.T) {
+	url := database(t)
+	s, err := Open(ctx, Options{URL: url, StatementTimeout: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sub := mustCreate(t, s, sample("x"))
+	release := holdInserts(t, url)
+	_, createErr := s.Create(ctx, sample("y"))
+	_, updateErr := s.Update(ctx, keyOf(sub), set("field", "y"))
+	for what, err := range map[string]error{"create": createErr, "update": updateErr, "delete": s.Delete(ctx, keyOf(sub))} {
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
+		}
+	}
+	release()
+	until(t, "it goes on", func() bool { _, err := s.Create(ctx, sample("z")); return err == nil })
+	same(t, "stored", values(t, s)[sub.ID], "x")
+}
