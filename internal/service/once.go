@@ -42,8 +42,8 @@ func LoadOnceKey(path string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		key = make([]byte, onceKeySize)
 		_, _ = rand.Read(key) // never fails
-		if err = writeNew(path, key); err == nil || errors.Is(err, fs.ErrExist) {
-			key, err = os.ReadFile(path)
+		if err = writeNew(path, key); errors.Is(err, fs.ErrExist) {
+			key, err = os.ReadFile(path) // another server was first
 		}
 	}
 	if err != nil {
@@ -80,19 +80,19 @@ func ClaimOnceKey(ctx context.Context, s store.Settings, key []byte, renew bool)
 	return nil
 }
 
-// writeNew writes a file that must survive a crash whole or not be there. Of
-// several who start at the same time one makes it; the others get ErrExist.
+// writeNew writes a file that must survive a crash whole or not be there. It
+// replaces none: several servers may start at the same time, and must end up
+// with one key.
 func writeNew(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-")
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }()
+	defer func() { _ = os.Remove(f.Name()) }() // the link stays
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// Link, not rename: it fails where the name was taken meanwhile.
 	if err := os.Link(f.Name(), path); err != nil {
 		return err
 	}

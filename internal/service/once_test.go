@@ -126,22 +126,36 @@ func TestLoadOnceKey(t *testing.T) {
 	}
 }
 
-// Servers that start at the same time with one file must come to one key.
+// Several servers that are started together share one key, the one that stays.
 func TestLoadOnceKeyAtTheSameTime(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "anonymous.key")
-	keys, errs := make([][]byte, 20), make([]error, 20)
-	var wg sync.WaitGroup
-	for i := range keys {
-		wg.Go(func() { keys[i], errs[i] = LoadOnceKey(path) })
-	}
-	wg.Wait()
-	for i := range keys {
-		if errs[i] != nil || !bytes.Equal(keys[i], keys[0]) {
-			t.Errorf("number %d has another key than the first, %v", i, errs[i])
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "anonymous.key")
+		keys := make([][]byte, 8)
+		start := make(chan struct{})
+		var loaded sync.WaitGroup
+		for i := range keys {
+			loaded.Go(func() {
+				<-start
+				var err error
+				if keys[i], err = LoadOnceKey(path); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-	}
-	if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
+		close(start)
+		loaded.Wait()
+		kept, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, key := range keys {
+			if !bytes.Equal(key, kept) {
+				t.Fatalf("server %d of %d uses another key than the one that is kept", i+1, len(keys))
+			}
+		}
+		if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+			t.Fatalf("%d files instead of the key alone, %v", len(files), err)
+		}
 	}
 }
 
