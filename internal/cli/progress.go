@@ -29,7 +29,7 @@ const (
 
 func newProgress(w io.Writer) *progress {
 	f, ok := w.(*os.File)
-	return &progress{w: w, terminal: ok && term.IsTerminal(int(f.Fd()))} //nolint:gosec // file descriptors are small
+	return &progress{w: w, terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
 // show is called as often as one likes. The last state of a stage is always shown.

@@ -53,7 +53,7 @@ func (c *Chunk) Reset() { c.rows, c.text, c.Last = c.rows[:0], c.text[:0], false
 // Add appends a row. username and fields are copied; created is in
 // milliseconds since 1970.
 func (c *Chunk) Add(id, created int64, username, fields []byte) {
-	name := ""
+	var name string
 	if n := len(c.rows); n > 0 && c.rows[n-1].username == string(username) {
 		name = c.rows[n-1].username
 	} else {
