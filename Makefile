@@ -8,7 +8,7 @@ ADDR  ?= 127.0.0.1:8080
 .PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/formulary: one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/formulary ./cmd/formulary
@@ -42,18 +42,8 @@ bench: ## measure speed and memory; writes bench/RESULTS.md
 vuln: ## look for known vulnerabilities in what is linked in (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
 
-# The race detector needs a C compiler, and the tests a PostgreSQL to start;
-# everything else comes with Go. Debian would start one for everybody: the
-# setting keeps it from that.
-INITDB := command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1
-
-test-deps:
-	@command -v gcc >/dev/null || { command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; } \
-		|| { echo "The race detector needs a C compiler: install gcc." >&2; exit 1; }
-	@$(INITDB) || { command -v apt-get >/dev/null && apt-get update -q && mkdir -p /etc/postgresql-common \
-		&& echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf \
-		&& apt-get install -qy --no-install-recommends -o Dpkg::Options::=--force-confold postgresql; } \
-		|| { echo "The tests start a PostgreSQL of their own: install its server (initdb, pg_ctl, postgres)." >&2; exit 1; }
+test-deps: ## install what the tests need beside Go
+	@scripts/test-deps
 
 clean: ## remove what was built, and the examples' data
 	rm -rf bin .run

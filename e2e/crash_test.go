@@ -1,91 +1,52 @@
 package e2e
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"path/filepath"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
 
-// writers write concurrently until they are stopped, and remember what was
-// acknowledged.
-type writers struct {
-	mu    sync.Mutex
-	acked map[int64]string
-	wg    sync.WaitGroup
-	stop  context.CancelFunc
-}
-
-func startWriters(t *testing.T, p *process, n, round int) *writers {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	w := &writers{acked: map[int64]string{}, stop: cancel}
-	for i := range n {
-		w.wg.Go(func() {
-			for k := 0; ctx.Err() == nil; k++ {
-				text := fmt.Sprintf("round %d writer %d note %d ✓", round, i, k)
-				r, err := p.call(ctx, "POST", "/note/submission", note(text))
-				if err != nil || r.status != 201 {
-					return // killed: whether this one was stored is not known
-				}
-				var s submission
-				if err := json.Unmarshal([]byte(r.body), &s); err != nil {
-					t.Errorf("an acknowledgement that can't be read: %v: %s", err, r.body)
-					return
-				}
-				w.mu.Lock()
-				w.acked[s.ID] = text
-				w.mu.Unlock()
-			}
-		})
-	}
-	return w
-}
-
-func (w *writers) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.acked)
-}
-
 // Nothing that was acknowledged is lost, and nothing is half there, when the
 // process is killed under concurrent writes, twenty times over one database.
 func TestKillLosesNothing(t *testing.T) {
-	s := newSite(t)
-	acked := map[int64]string{}
-	for round := range 20 {
-		p := start(t, s)
-		w := startWriters(t, p, 8, round)
-		eventually(t, 20*time.Second, "fifty acknowledgements", func() bool { return w.count() >= 50 })
+	t.Parallel()
+	engines(t, testKillLosesNothing)
+}
+
+func testKillLosesNothing(t *testing.T, s site) {
+	l, p := newLedger(), newReplica(t, s, "--access-log=false")
+	for range 20 {
+		p.start(t)
+		people := startLoad(t, l, 8, true, p.url)
+		l.moreAcked(t, 50)
 		p.kill()
-		w.stop()
-		w.wg.Wait()
-		for id, text := range w.acked {
-			if before, twice := acked[id]; twice {
-				t.Fatalf("id %d was given twice: %q and %q", id, before, text)
-			}
-			acked[id] = text
-		}
-		integrityCheck(t, filepath.Join(s.data, "formulary.db"))
-	}
-	p := start(t, s)
-	stored := p.submissions(t, "note")
-	for id, text := range acked {
-		if stored[id] != text {
-			t.Errorf("submission %d: stored %q, acknowledged %q", id, stored[id], text)
+		people.stop()
+		if s.data != "" {
+			integrityCheck(t, filepath.Join(s.data, "formulary.db"))
 		}
 	}
-	for id, text := range stored {
-		if text == "" {
-			t.Errorf("submission %d is half-written", id)
-		}
+	p.start(t)
+	l.check(t, p.submissions(t, "note"))
+}
+
+// The same for one of three servers, while the other two go on.
+func TestKilledReplicaLosesNothing(t *testing.T) {
+	t.Parallel()
+	replicas := startReplicas(t, newSharedSite(t), 3, "--access-log=false")
+	l := newLedger()
+	people := startLoad(t, l, 8, true, urlsOf(replicas)...)
+	for i := range 20 {
+		l.moreAcked(t, 50)
+		replicas[i%3].kill()
+		l.moreAcked(t, 20)
+		replicas[i%3].start(t)
 	}
-	t.Logf("%d acknowledged, %d stored", len(acked), len(stored))
+	l.moreAcked(t, 50)
+	people.stop()
+	for _, r := range replicas {
+		l.check(t, r.submissions(t, "note"))
+	}
 }
 
 func integrityCheck(t *testing.T, path string) {

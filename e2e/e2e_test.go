@@ -19,8 +19,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/crypto/bcrypt"
 )
 
 var binary string
@@ -49,71 +47,29 @@ func buildAndRun(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// site is what an operator sets up: pages, users, a data directory.
-type site struct {
-	pages, users, data string
-}
-
-const pageSource = "```yaml form\n" + `form: note
-fields:
-  - {id: text, type: textbox, label: Text, required: true}
-  - {id: more, type: textfield, label: More}
-` + "```\n\n```yaml form\n" + `form: vote
-anonymous: true
-oneSubmission: true
-fields:
-  - {id: choice, type: radio, label: Choice, required: true, options: [a, b]}
-` + "```\n"
-
-func newSite(t *testing.T) site {
-	t.Helper()
-	dir := t.TempDir()
-	s := site{pages: filepath.Join(dir, "pages"), users: filepath.Join(dir, "users"), data: filepath.Join(dir, "data")}
-	if err := os.Mkdir(s.pages, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, filepath.Join(s.pages, "1.md"), pageSource)
-	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, s.users, "ann:"+string(hash)+"\nben:"+string(hash)+"\n")
-	return s
-}
-
-func writeFile(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // process is a running server.
 type process struct {
 	cmd  *exec.Cmd
 	url  string
+	urls chan string
 	done chan error
 
 	mu  sync.Mutex
 	log bytes.Buffer
 }
 
-func start(t *testing.T, s site, args ...string) *process {
-	t.Helper()
-	return launch(t, exec.Command(binary, append(s.serve(), args...)...))
-}
-
-func (s site) serve() []string {
-	return []string{
-		"serve", "--listen", "127.0.0.1:0", "--log-format", "json",
-		"--pages", s.pages, "--users", s.users, "--data", s.data,
-	}
-}
-
 // launch runs a command that becomes a server, and waits until it serves.
 func launch(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{cmd: cmd, done: make(chan error, 1)}
+	p := begin(t, cmd)
+	p.await(t)
+	return p
+}
+
+// begin runs a command that is to become a server.
+func begin(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd, urls: make(chan string, 1), done: make(chan error, 1)}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -121,34 +77,40 @@ func launch(t *testing.T, cmd *exec.Cmd) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	urls := make(chan string, 1)
 	go func() {
-		p.read(stderr, urls)
+		p.read(stderr, p.urls)
 		p.done <- p.cmd.Wait()
 	}()
 	t.Cleanup(func() { p.kill() })
+	return p
+}
+
+// await returns when the server serves.
+func (p *process) await(t *testing.T) {
+	t.Helper()
 	select {
-	case p.url = <-urls:
-	case <-time.After(20 * time.Second):
+	case p.url = <-p.urls:
+	case <-time.After(30 * time.Second):
 		t.Fatalf("the server did not start:\n%s", p.output())
 	}
 	if p.url == "" {
 		t.Fatalf("the server ended before it served:\n%s", p.output())
 	}
-	return p
 }
 
 // read takes in the log and sends the URL when the server says it, or "" at the log's end.
 func (p *process) read(stderr io.Reader, urls chan<- string) {
 	lines := bufio.NewScanner(stderr)
 	lines.Buffer(nil, 1<<20)
+	serving := false
 	for lines.Scan() {
 		p.mu.Lock()
 		p.log.Write(lines.Bytes())
 		p.log.WriteByte('\n')
 		p.mu.Unlock()
 		var line struct{ Msg, URL string }
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
+		if !serving && json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
+			serving = true // what follows need not be looked at, and under load that is a lot
 			urls <- line.URL
 		}
 	}
@@ -200,15 +162,39 @@ func (p *process) call(ctx context.Context, method, path, body string) (response
 }
 
 func (p *process) callAs(ctx context.Context, user, password, method, path, body string) (response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, p.url+"/rest/forms/1.0/page/1/form"+path, strings.NewReader(body))
+	req, err := request(ctx, p.url, method, path, body)
 	if err != nil {
 		return response{}, err
 	}
 	req.SetBasicAuth(user, password)
+	return do(client, req)
+}
+
+// client keeps as many connections as a test has callers, and waits longer
+// than the server may take for any answer.
+var client = newClient()
+
+func newClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	return &http.Client{Transport: transport, Timeout: 40 * time.Second}
+}
+
+// request asks for something of a form on page 1, as ann.
+func request(ctx context.Context, url, method, path, body string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url+"/rest/forms/1.0/page/1/form"+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.SetBasicAuth("ann", "secret")
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := http.DefaultClient.Do(req)
+	return req, nil
+}
+
+func do(c *http.Client, req *http.Request) (response, error) {
+	resp, err := c.Do(req)
 	if err != nil {
 		return response{}, err
 	}
@@ -245,9 +231,12 @@ func (p *process) submissions(t *testing.T, form string) map[int64]string {
 	if err := json.Unmarshal([]byte(p.must(t, 200, "GET", "/"+form+"/submission", "").body), &list); err != nil {
 		t.Fatal(err)
 	}
-	texts := map[int64]string{}
+	texts, last := map[int64]string{}, int64(0)
 	for _, s := range list {
-		texts[s.ID] = s.Fields["text"].Value
+		if s.ID <= last {
+			t.Fatalf("id %d comes after %d in the list", s.ID, last)
+		}
+		texts[s.ID], last = s.Fields["text"].Value, s.ID
 	}
 	return texts
 }

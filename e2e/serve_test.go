@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,10 +14,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
-func TestHealthAndReadiness(t *testing.T) {
-	p := start(t, newSite(t), "--metrics")
+func TestHealthAndReadiness(t *testing.T) { engines(t, testHealthAndReadiness) }
+
+func testHealthAndReadiness(t *testing.T, s site) {
+	p := start(t, s, "--metrics")
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/docs", "/rest/forms/1.0/openapi.yaml"} {
 		resp, err := http.Get(p.url + path)
 		if err != nil {
@@ -30,8 +35,9 @@ func TestHealthAndReadiness(t *testing.T) {
 }
 
 // An edit of a page, and of the users, shows within two seconds.
-func TestEditsShow(t *testing.T) {
-	s := newSite(t)
+func TestEditsShow(t *testing.T) { engines(t, testEditsShow) }
+
+func testEditsShow(t *testing.T, s site) {
 	p := start(t, s)
 	p.must(t, 404, "GET", "/late", "")
 	page := strings.Replace(pageSource, "form: note", "form: late", 1)
@@ -60,16 +66,13 @@ func TestEditsShow(t *testing.T) {
 func TestOneProcessPerDataDirectory(t *testing.T) {
 	s := newSite(t)
 	start(t, s)
-	second := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--pages", s.pages, "--users", s.users, "--data", s.data)
-	out, err := second.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), s.data+" is in use by another formulary") {
-		t.Errorf("second server: %v: %s", err, out)
-	}
+	mustRefuse(t, s.data+" is in use by another formulary", s.serve()...)
 }
 
 // SIGTERM lets a request in flight finish, and ends the process with status 0.
-func TestGracefulEnd(t *testing.T) {
-	s := newSite(t)
+func TestGracefulEnd(t *testing.T) { engines(t, testGracefulEnd) }
+
+func testGracefulEnd(t *testing.T, s site) {
 	p := start(t, s)
 	const writers = 8
 	var wg sync.WaitGroup
@@ -110,8 +113,9 @@ func TestGracefulEnd(t *testing.T) {
 
 // A thousand votes at once by one person count once, and nobody's name is
 // written anywhere.
-func TestSecretBallot(t *testing.T) {
-	s := newSite(t)
+func TestSecretBallot(t *testing.T) { engines(t, testSecretBallot) }
+
+func testSecretBallot(t *testing.T, s site) {
 	p := start(t, s)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -140,7 +144,28 @@ func TestSecretBallot(t *testing.T) {
 	if strings.Contains(p.output(), "ann") || strings.Contains(p.output(), "127.0.0.1:") && regexp.MustCompile(`"remote"`).MatchString(p.output()) {
 		t.Errorf("the log tells who voted:\n%s", p.output())
 	}
+	if s.database != "" {
+		assertNotInDatabase(t, s.database, "ann")
+		return
+	}
 	assertNowhere(t, s.data, "ann")
+}
+
+// assertNotInDatabase looks through every row of every table.
+func assertNotInDatabase(t *testing.T, url, name string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	for _, table := range []string{"submissions", "settings"} {
+		var found, all int
+		err := conn.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE strpos(r::text, $1) > 0), count(*) FROM `+table+` r`, name).Scan(&found, &all)
+		if err != nil || found > 0 || all == 0 {
+			t.Errorf("%s: %d of %d rows hold %q: %v", table, found, all, name, err)
+		}
+	}
 }
 
 func assertNowhere(t *testing.T, dir, name string) {
@@ -161,8 +186,10 @@ func assertNowhere(t *testing.T, dir, name string) {
 }
 
 // Failed logins are slowed for the one who fails, and for nobody else.
-func TestThrottle(t *testing.T) {
-	p := start(t, newSite(t))
+func TestThrottle(t *testing.T) { engines(t, testThrottle) }
+
+func testThrottle(t *testing.T, s site) {
+	p := start(t, s)
 	last := response{}
 	for range 15 {
 		r, err := p.callAs(t.Context(), "ann", "wrong", "GET", "/note", "")
@@ -183,10 +210,11 @@ func TestThrottle(t *testing.T) {
 }
 
 // The lines that `make run` prints work as printed.
-func TestExamplesAsPrinted(t *testing.T) {
-	p := start(t, site{
-		pages: "../examples/pages", users: "../examples/users.htpasswd", data: filepath.Join(t.TempDir(), "data"),
-	}, "--groups", "../examples/groups")
+func TestExamplesAsPrinted(t *testing.T) { engines(t, testExamplesAsPrinted) }
+
+func testExamplesAsPrinted(t *testing.T, s site) {
+	s.pages, s.users = "../examples/pages", "../examples/users.htpasswd"
+	p := start(t, s, "--groups", "../examples/groups")
 	script, err := os.ReadFile("../scripts/run-examples")
 	if err != nil {
 		t.Fatal(err)

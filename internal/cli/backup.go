@@ -63,7 +63,7 @@ func backupFile(ctx context.Context, streams Streams, at location, file string) 
 }
 
 // backupDatabase copies into an embedded store, and keeps its file.
-func backupDatabase(ctx context.Context, streams Streams, at location, file string) error {
+func backupDatabase(ctx context.Context, streams Streams, at location, file string) (err error) {
 	source, err := at.openExisting(ctx, progressLogger(streams))
 	if err != nil {
 		return err

@@ -35,6 +35,9 @@ func migrateCommand(streams Streams) *cli.Command {
 			if err != nil {
 				return &usageError{fmt.Errorf("--to: %w", err), "migrate --help"}
 			}
+			if from == to {
+				return &usageError{errors.New("--from and --to are the same store"), "migrate --help"}
+			}
 			ctx, stop := untilSignal(ctx)
 			defer stop()
 			return migrate(ctx, streams, from, to)
@@ -66,7 +69,7 @@ func copyStore(ctx context.Context, streams Streams, from, to transfer.Store, ta
 	result, err := transfer.Copy(ctx, from, to, func(stage string, done, total int64) { bar.show(stage, "submissions", done, total) })
 	bar.end()
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted; run the same command again to go on where it stopped")
 	case errors.Is(err, transfer.ErrNotEmpty):
 		return fmt.Errorf("%s: %w", target, err)

@@ -42,7 +42,9 @@ func LoadOnceKey(path string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		key = make([]byte, onceKeySize)
 		_, _ = rand.Read(key) // never fails
-		err = writeNew(path, key)
+		if err = writeNew(path, key); errors.Is(err, fs.ErrExist) {
+			key, err = os.ReadFile(path) // another server was first
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load the key of anonymous submissions: %w", err)
@@ -78,18 +80,20 @@ func ClaimOnceKey(ctx context.Context, s store.Settings, key []byte, renew bool)
 	return nil
 }
 
-// writeNew writes a file that must survive a crash whole or not be there.
+// writeNew writes a file that must survive a crash whole or not be there. It
+// replaces none: several servers may start at the same time, and must end up
+// with one key.
 func writeNew(path string, content []byte) error {
-	tmp := path + ".new"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new")
 	if err != nil {
 		return err
 	}
+	defer func() { _ = os.Remove(f.Name()) }() // the link stays
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := os.Link(f.Name(), path); err != nil {
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(path))

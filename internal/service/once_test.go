@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -135,6 +136,39 @@ func TestLoadOnceKey(t *testing.T) {
 	}
 	if second, err := LoadOnceKey(other); err != nil || len(second) != 32 || bytes.Equal(second, key) {
 		t.Errorf("the next key is no new one of 32 bytes: %v", err)
+	}
+}
+
+// Several servers that are started together share one key, the one that stays.
+func TestLoadOnceKeyAtTheSameTime(t *testing.T) {
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "anonymous.key")
+		keys := make([][]byte, 8)
+		start := make(chan struct{})
+		var loaded sync.WaitGroup
+		for i := range keys {
+			loaded.Go(func() {
+				<-start
+				var err error
+				if keys[i], err = LoadOnceKey(path); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		close(start)
+		loaded.Wait()
+		kept, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, key := range keys {
+			if !bytes.Equal(key, kept) {
+				t.Fatalf("server %d of %d uses another key than the one that is kept", i+1, len(keys))
+			}
+		}
+		if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+			t.Fatalf("%d files instead of the key alone, %v", len(files), err)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -214,10 +215,25 @@ func (c *Cluster) Stop() error {
 	return c.run("pg_ctl", "stop", "--pgdata", c.data(), "--mode", "fast", "--wait", "--timeout", "60")
 }
 
-// Crash ends the server as if its process were killed. What was not written is
-// recovered from the log when it is resumed.
+// Crash ends the server at once. What was not written is recovered from the
+// log when it is resumed.
 func (c *Cluster) Crash() error {
 	return c.run("pg_ctl", "stop", "--pgdata", c.data(), "--mode", "immediate", "--wait", "--timeout", "60")
+}
+
+// Kill ends the server's first process by SIGKILL. The others find out by
+// themselves, and Resume fails until they have.
+func (c *Cluster) Kill() error {
+	content, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return fmt.Errorf("read the server's process id: %w", err)
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
 // Close stops the server and removes its files.

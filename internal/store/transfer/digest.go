@@ -32,8 +32,8 @@ func (d *digest) add(r store.Record) {
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.Entries)))
 	b = append(b, r.Entries...)
-	d.hash.Write(b) // never fails
 	d.buf = b
+	d.hash.Write(d.buf) // never fails
 }
 
 func (d *digest) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }

@@ -1,0 +1,282 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// nginx is Debian's, with the configuration that is handed out.
+type nginx struct {
+	plain, secure string // where it listens
+	certificate   certificate
+	errors        string // the file that it writes what goes wrong to
+}
+
+// startNginx runs it in a directory of its own, in front of three servers.
+func startNginx(t *testing.T, replicas []*replica) *nginx {
+	t.Helper()
+	dir := t.TempDir()
+	n := &nginx{
+		plain: fmt.Sprint("127.0.0.1:", freePort(t)), secure: fmt.Sprint("127.0.0.1:", freePort(t)),
+		certificate: newCertificate(t, dir), errors: filepath.Join(dir, "error.log"),
+	}
+	n.configure(t, dir, replicas)
+	cmd := exec.Command(findNginx(t), "-p", dir, "-c", filepath.Join(dir, "nginx.conf"), "-e", n.errors)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("nginx: %v: %s", err, out.String())
+		}
+	})
+	eventually(t, 10*time.Second, "nginx serves", func() bool {
+		r, err := n.get(n.client(""), "/healthz")
+		return err == nil && r.status == http.StatusOK
+	})
+	return n
+}
+
+// findNginx also looks where a plain user's path does not lead.
+func findNginx(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("there is no nginx: run 'make test-deps', or install it (Debian: apt-get install nginx-light)")
+	return ""
+}
+
+// configure takes the file as it is, but for addresses and the certificate.
+func (n *nginx) configure(t *testing.T, dir string, replicas []*replica) {
+	t.Helper()
+	content, err := os.ReadFile("../deploy/nginx/formulary.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := string(content)
+	for _, change := range [][2]string{
+		{"server 127.0.0.1:8081 ", "server " + replicas[0].address + " "},
+		{"server 127.0.0.1:8082 ", "server " + replicas[1].address + " "},
+		{"server 127.0.0.1:8083 ", "server " + replicas[2].address + " "},
+		{"listen 80;", "listen " + n.plain + ";"},
+		{"listen 443 ", "listen " + n.secure + " "},
+		{"/etc/ssl/formulary/fullchain.pem", n.certificate.cert},
+		{"/etc/ssl/formulary/privkey.pem", n.certificate.key},
+	} {
+		if strings.Count(conf, change[0]) != 1 {
+			t.Fatalf("formulary.conf has %q %d times, want it once", change[0], strings.Count(conf, change[0]))
+		}
+		conf = strings.Replace(conf, change[0], change[1], 1)
+	}
+	writeFile(t, filepath.Join(dir, "formulary.conf"), conf)
+	main := "daemon off;\npid pid;\nevents {}\nhttp {\n"
+	if os.Geteuid() == 0 {
+		main = "user root;\n" + main // others can't read the directory
+	}
+	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		main += kind + "_temp_path " + kind + ";\n"
+	}
+	writeFile(t, filepath.Join(dir, "nginx.conf"), main+"include formulary.conf;\n}\n")
+}
+
+const nginxURL = "https://forms.example.com"
+
+// client speaks to it from an address of this machine.
+func (n *nginx) client(from string) *http.Client { return n.certificate.client(n.secure, from) }
+
+func (n *nginx) get(c *http.Client, path string) (response, error) {
+	req, err := http.NewRequestWithContext(context.Background(), "GET", nginxURL+path, http.NoBody)
+	if err != nil {
+		return response{}, err
+	}
+	return do(c, req)
+}
+
+// submitThrough sends a note by way of nginx.
+func submitThrough(c *http.Client) func(context.Context, int, string) (response, error) {
+	return func(ctx context.Context, _ int, text string) (response, error) {
+		req, err := request(ctx, nginxURL, "POST", "/note/submission", note(text))
+		if err != nil {
+			return response{}, err
+		}
+		return do(c, req)
+	}
+}
+
+func startBehindNginx(t *testing.T, args ...string) (*nginx, []*replica) {
+	t.Helper()
+	replicas := startReplicas(t, newSharedSite(t), 3, append(args, "--trusted-proxies", "127.0.0.1")...)
+	return startNginx(t, replicas), replicas
+}
+
+// One address with TLS in front of three servers: requests are spread, and the
+// servers know whom they come from.
+func TestBehindNginx(t *testing.T) {
+	t.Parallel()
+	n, replicas := startBehindNginx(t, "--metrics")
+	t.Run("spread", func(t *testing.T) { testSpread(t, n, replicas) })
+	t.Run("TLS", func(t *testing.T) { testNginxTLS(t, n) })
+	t.Run("client address", func(t *testing.T) { testClientAddress(t, n, replicas) })
+	t.Run("sizes", func(t *testing.T) { testSizes(t, n, replicas) })
+}
+
+func testSpread(t *testing.T, n *nginx, replicas []*replica) {
+	send := submitThrough(n.client("127.0.0.4"))
+	for i := range 30 {
+		r, err := send(t.Context(), i, fmt.Sprint("spread ", i))
+		if err != nil || r.status != http.StatusCreated {
+			t.Fatalf("status %d, %v: %s", r.status, err, r.body)
+		}
+	}
+	for i, r := range replicas {
+		eventually(t, 5*time.Second, fmt.Sprintf("server %d has served its part, and knows for whom", i), func() bool {
+			return strings.Count(r.output(), `"remote":"127.0.0.4"`) >= 5
+		})
+	}
+}
+
+func testNginxTLS(t *testing.T, n *nginx) {
+	c := n.client("")
+	r, err := n.get(c, "/docs")
+	if err != nil || r.status != http.StatusOK || !strings.HasPrefix(r.header.Get("Strict-Transport-Security"), "max-age=") {
+		t.Errorf("/docs: %d, %v, %v", r.status, err, r.header)
+	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+n.plain+"/docs?a=b", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "forms.example.com"
+	plain := &http.Client{CheckRedirect: c.CheckRedirect}
+	if r, err = do(plain, req); err != nil || r.status != http.StatusPermanentRedirect || r.header.Get("Location") != nginxURL+"/docs?a=b" {
+		t.Errorf("without TLS: %d to %q, %v", r.status, r.header.Get("Location"), err)
+	}
+	if r, err = n.get(c, "/metrics"); err != nil || r.status != http.StatusNotFound {
+		t.Errorf("/metrics is for everybody: %d, %v", r.status, err)
+	}
+}
+
+// Who guesses passwords is slowed by address, as the one who asks, not as nginx
+// and not as whom the client says to be.
+func testClientAddress(t *testing.T, n *nginx, replicas []*replica) {
+	login := func(c *http.Client, password string) response {
+		t.Helper()
+		req, err := request(t.Context(), nginxURL, "GET", "/note", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("ann", password)
+		req.Header.Set("X-Forwarded-For", "203.0.113.9")
+		r, err := do(c, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	guesser, other := n.client("127.0.0.5"), n.client("127.0.0.6")
+	for range 45 { // each server counts for itself
+		login(guesser, "wrong")
+	}
+	if r := login(guesser, "wrong"); r.status != http.StatusTooManyRequests {
+		t.Errorf("after 45 failures: status %d", r.status)
+	}
+	for range 3 {
+		if r := login(other, "secret"); r.status != http.StatusOK {
+			t.Errorf("from another address: status %d", r.status)
+		}
+	}
+	for _, r := range replicas {
+		if strings.Contains(r.output(), "203.0.113.9") {
+			t.Error("what a client says of its address is believed")
+		}
+	}
+}
+
+// A list of some megabytes comes whole, and too large a body is refused.
+func testSizes(t *testing.T, n *nginx, replicas []*replica) {
+	c := n.client("")
+	for i := range 40 {
+		r, err := submitThrough(c)(t.Context(), i, strings.Repeat("a long text ", 15_000))
+		if err != nil || r.status != http.StatusCreated {
+			t.Fatalf("status %d, %v: %s", r.status, err, r.body)
+		}
+	}
+	req, err := request(t.Context(), nginxURL, "GET", "/note/submission", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	through, err := do(c, req)
+	direct := replicas[0].must(t, 200, "GET", "/note/submission", "")
+	if err != nil || through.status != http.StatusOK || through.body != direct.body || len(direct.body) < 7_000_000 {
+		t.Errorf("status %d, %v; %d bytes of %d", through.status, err, len(through.body), len(direct.body))
+	}
+	r, err := submitThrough(c)(t.Context(), 0, strings.Repeat("x", 2<<20))
+	if err != nil || r.status != http.StatusRequestEntityTooLarge || r.header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("too large: %d, %v: %v", r.status, err, r.header)
+	}
+}
+
+// readThrough reads by way of nginx, which asks the next server where one can't
+// be reached: it always succeeds.
+func readThrough(t *testing.T, c *http.Client) {
+	req, err := request(context.Background(), nginxURL, "GET", "/kept/submission", "")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if r, err := do(c, req); err != nil || r.status != http.StatusOK || strings.Count(r.body, `"kept `) != 3 {
+		t.Errorf("who reads: %d, %v: %s", r.status, err, r.body)
+	}
+}
+
+// Servers behind nginx are restarted one after the other, and one is killed:
+// nothing is lost or doubled, and who reads does not notice.
+func TestRollingRestartBehindNginx(t *testing.T) {
+	t.Parallel()
+	n, replicas := startBehindNginx(t)
+	keep(t, replicas[0].process)
+	l := newLedger()
+	c := n.client("")
+	people := startSending(t, l, 8, false, submitThrough(c))
+	people.wg.Go(func() {
+		for !people.isStopped() {
+			readThrough(t, c)
+		}
+	})
+	for _, r := range replicas {
+		l.moreAcked(t, 100)
+		if err := r.terminate(t, 12*time.Second); err != nil {
+			t.Errorf("exit: %v", err)
+		}
+		l.moreAcked(t, 50)
+		r.start(t)
+		// Not before nginx has come back to this one: all three would be down for it.
+		eventually(t, 20*time.Second, "nginx comes back", func() bool { return strings.Contains(r.output(), `"status":201`) })
+	}
+	l.moreAcked(t, 100)
+	people.stop()
+	t.Logf("%d were cut off before a server had begun with them", len(l.doubtful))
+	clear(l.doubtful) // nothing of it may be stored
+	l.check(t, replicas[0].submissions(t, "note"))
+
+	people = startSending(t, l, 8, false, submitThrough(c))
+	l.moreAcked(t, 50)
+	replicas[1].kill()
+	l.moreAcked(t, 100)
+	people.stop()
+	l.check(t, replicas[0].submissions(t, "note"))
+}

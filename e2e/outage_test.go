@@ -1,0 +1,137 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/store/pgtest"
+)
+
+// PostgreSQL ends under load, kindly and otherwise, and is started again: two
+// servers lose nothing, double nothing, say 503 meanwhile, and go on by themselves.
+func TestDatabaseEndsUnderLoad(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*pgtest.Cluster) error{
+		"stopped": (*pgtest.Cluster).Stop, "stopped at once": (*pgtest.Cluster).Crash, "killed": (*pgtest.Cluster).Kill,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := pgtest.New(t, pgtest.Options{Durable: true})
+			replicas := startReplicas(t, newSite(t).on(cluster.Database(t)), 2, "--access-log=false")
+			urls, path := urlsOf(replicas), keep(t, replicas[0].process)
+			l := newLedger()
+			people := startLoad(t, l, 6, false, urls...)
+			people.watch(t, path, urls...)
+			for range 3 {
+				l.moreAcked(t, 100)
+				if err := end(cluster); err != nil {
+					t.Fatal(err)
+				}
+				l.moreDoubtful(t, 6)
+				resume(t, cluster)
+			}
+			l.moreAcked(t, 100)
+			people.stop()
+			for _, r := range replicas {
+				l.check(t, r.submissions(t, "note"))
+			}
+		})
+	}
+}
+
+// resume starts a cluster again. After a kill that fails as long as there are
+// processes which have not yet found out that the first one is gone.
+func resume(t *testing.T, cluster *pgtest.Cluster) {
+	t.Helper()
+	var err error
+	eventually(t, 60*time.Second, "PostgreSQL is started again", func() bool {
+		err = cluster.Resume()
+		return err == nil
+	})
+}
+
+// While the database is gone, every question is answered by 503 and when to
+// ask again, and /readyz says so; it all ends when the database is back.
+func TestAnswersDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.New(t, pgtest.Options{})
+	p := start(t, newSite(t).on(cluster.Database(t)))
+	path := keep(t, p)
+	if status := ready(t, p); status != http.StatusOK {
+		t.Errorf("/readyz before: %d", status)
+	}
+	if err := cluster.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	result := "/kept/result" + path[len("/kept/submission"):]
+	questions := []struct{ method, path, body string }{
+		{"GET", "/kept/submission", ""},
+		{"GET", path, ""},
+		{"GET", "/kept/result", ""},
+		{"GET", result, ""},
+		{"GET", "/note/submission", ""},
+		{"GET", "/note/submission/1", ""},
+		{"POST", "/note/submission", note("during")},
+		{"POST", path, note("during")},
+		{"PUT", result, `{"text":"during"}`},
+		{"DELETE", result, ""},
+		{"POST", "/vote/submission", `{"fields":{"choice":{"fieldId":"choice","value":"a"}}}`},
+	}
+	for _, q := range questions {
+		r := p.must(t, 503, q.method, q.path, q.body)
+		if r.header.Get("Retry-After") == "" || r.header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s %s: %v: %s", q.method, q.path, r.header, r.body)
+		}
+	}
+	if status := ready(t, p); status != http.StatusServiceUnavailable {
+		t.Errorf("/readyz during the outage: %d", status)
+	}
+	p.must(t, 200, "GET", "/kept", "") // the form itself stands on a page
+	resume(t, cluster)
+	eventually(t, 10*time.Second, "it is ready again", func() bool { return ready(t, p) == http.StatusOK })
+	for _, q := range questions[:4] {
+		p.must(t, 200, q.method, q.path, q.body)
+	}
+	p.must(t, 201, "POST", "/note/submission", note("after"))
+}
+
+func ready(t *testing.T, p *process) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), "GET", p.url+"/readyz", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := do(client, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.status
+}
+
+// A server that is started before its database waits for it, and one that is
+// not let in says so at once. Neither tells the password.
+func TestStartedBeforeItsDatabase(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.New(t, pgtest.Options{TCP: true})
+	s := newSite(t).on(cluster.Database(t))
+	if err := cluster.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	r := newReplica(t, s)
+	r.begin(t)
+	eventually(t, 10*time.Second, "it says that it waits", func() bool { return strings.Contains(r.output(), "can't be reached yet") })
+	resume(t, cluster)
+	r.await(t)
+	r.must(t, 201, "POST", "/note/submission", note("at last"))
+	if err := r.terminate(t, 10*time.Second); err != nil {
+		t.Error(err)
+	}
+	assertNoPassword(t, s, r.output())
+	for _, wrong := range []string{cluster.URL("nowhere"), strings.Replace(s.database, "formulary:", "formulary:not", 1)} {
+		s.database = wrong
+		assertNoPassword(t, s, mustRefuse(t, "open database", s.serve()...))
+	}
+}

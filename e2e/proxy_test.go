@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+
+	"github.com/formulary/formulary/internal/store/pgtest"
+)
+
+// proxied is a server with a proxy of its own between it and PostgreSQL.
+type proxied struct {
+	*replica
+	proxy *toxiproxy.Proxy
+}
+
+func startProxied(t *testing.T, s site, args ...string) proxied {
+	t.Helper()
+	proxy, database := proxyTo(t, s.database)
+	s.database = database
+	return proxied{startReplicas(t, s, 1, args...)[0], proxy}
+}
+
+// proxyTo puts a proxy in front of a database.
+func proxyTo(t *testing.T, database string) (proxy *toxiproxy.Proxy, through string) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.New(io.Discard))
+	proxy = toxiproxy.NewProxy(server, "postgres", fmt.Sprint("127.0.0.1:", freePort(t)), u.Host)
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Stop)
+	u.Host = proxy.Listen
+	return proxy, u.String()
+}
+
+// poison adds a toxic, and returns what takes it away again.
+func poison(t *testing.T, proxy *toxiproxy.Proxy, toxic string) (cure func()) {
+	t.Helper()
+	added, err := proxy.Toxics.AddToxicJson(strings.NewReader(toxic))
+	if err != nil {
+		t.Fatalf("%s: %v", toxic, err)
+	}
+	return func() {
+		t.Helper()
+		if err := proxy.Toxics.RemoveToxic(context.Background(), added.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// trouble is something that happens to the connections of a server.
+type trouble func(t *testing.T, p proxied, l *ledger)
+
+// What may go wrong between a server and its database.
+var troubles = map[string]trouble{
+	"cut": func(t *testing.T, p proxied, l *ledger) {
+		for range 8 {
+			l.moreAcked(t, 20)
+			p.proxy.Stop()
+			if err := p.proxy.Start(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	},
+	"cut and gone for a while": func(t *testing.T, p proxied, l *ledger) {
+		for range 3 {
+			l.moreAcked(t, 20)
+			p.proxy.Stop()
+			l.moreDoubtful(t, 4)
+			if err := p.proxy.Start(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	},
+	// Each connection breaks off in the middle of an answer, now and then after a commit.
+	"cut in an answer": func(t *testing.T, p proxied, l *ledger) {
+		defer poison(t, p.proxy, `{"type":"limit_data","stream":"downstream","attributes":{"bytes":4000}}`)()
+		l.moreAcked(t, 100)
+	},
+	"cut in a question": func(t *testing.T, p proxied, l *ledger) {
+		defer poison(t, p.proxy, `{"type":"limit_data","stream":"upstream","attributes":{"bytes":6000}}`)()
+		l.moreAcked(t, 100)
+	},
+	"reset": func(t *testing.T, p proxied, l *ledger) {
+		for _, stream := range []string{"upstream", "downstream"} {
+			cure := poison(t, p.proxy, `{"type":"reset_peer","stream":"`+stream+`","attributes":{"timeout":0}}`)
+			l.moreDoubtful(t, 4)
+			cure()
+			l.moreAcked(t, 20)
+		}
+	},
+	"slow": func(t *testing.T, p proxied, l *ledger) {
+		defer poison(t, p.proxy, `{"type":"latency","stream":"downstream","attributes":{"latency":150,"jitter":100}}`)()
+		l.moreAcked(t, 20)
+	},
+	// The connection stands, but nothing comes through any more: what was asked
+	// is done, and nobody hears of it; or it never arrives.
+	"answers vanish": func(t *testing.T, p proxied, l *ledger) {
+		defer poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)()
+		l.moreDoubtful(t, 4)
+	},
+	"questions vanish": func(t *testing.T, p proxied, l *ledger) {
+		defer poison(t, p.proxy, `{"type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)()
+		l.moreDoubtful(t, 4)
+	},
+}
+
+// Whatever happens to the connections of a server under load, nothing is lost
+// or doubled, it says 503 at worst, and goes on by itself.
+func TestConnectionsInTrouble(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.New(t, pgtest.Options{TCP: true})
+	for name, trouble := range troubles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t).on(cluster.Database(t))
+			p := startProxied(t, s, "--access-log=false", "--database-timeout", "1s")
+			path := keep(t, p.process)
+			l := newLedger()
+			people := startLoad(t, l, 4, false, p.url)
+			people.watch(t, path, p.url)
+			l.moreAcked(t, 20)
+			trouble(t, p, l)
+			l.moreAcked(t, 50) // it recovers by itself
+			eventually(t, 10*time.Second, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
+			people.stop()
+			l.check(t, p.submissions(t, "note"))
+			assertNoPassword(t, s, p.output())
+		})
+	}
+}
+
+// A database that does not answer, without a word, is noticed by /readyz.
+func TestSilentDatabaseIsNotReady(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.New(t, pgtest.Options{TCP: true})
+	p := startProxied(t, newSite(t).on(cluster.Database(t)), "--database-timeout", "1s")
+	cure := poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)
+	if status := ready(t, p.process); status != http.StatusServiceUnavailable {
+		t.Errorf("/readyz without an answer from the database: %d", status)
+	}
+	cure()
+	eventually(t, 20*time.Second, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
+}

@@ -1,0 +1,298 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+func quiet(int64, int64) {}
+
+// backedUp is a backup of a store that is open and holds a few submissions.
+func backedUp(t *testing.T) (file string, held map[int64]string) {
+	t.Helper()
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	for i := range 200 {
+		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint(i, " "), 50)))
+	}
+	file = filepath.Join(t.TempDir(), "backup.db")
+	if err := Backup(ctx, dir, file, quiet); err != nil {
+		t.Fatal(err)
+	}
+	return file, values(t, s)
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	file, held := backedUp(t)
+	var last [2]int64
+	dir := filepath.Join(t.TempDir(), "new", "data")
+	if err := Restore(ctx, file, dir, func(done, total int64) { last = [2]int64{done, total} }); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "progress", last, [2]int64{info.Size(), info.Size()})
+	for _, path := range []string{file, filepath.Join(dir, FileName)} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode %v, %v; want it readable by its owner only", path, info.Mode(), err)
+		}
+	}
+	s := openStore(t, dir)
+	same(t, "restored", values(t, s), held)
+	if sub := mustCreate(t, s, sample("next")); held[sub.ID] != "" {
+		t.Errorf("id %d is given again", sub.ID)
+	}
+	leftBehind(t, filepath.Dir(file), "backup.db")
+}
+
+// leftBehind fails the test if there is more in a directory than should be.
+func leftBehind(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	same(t, "files in "+dir, names, want)
+}
+
+// A backup is one moment: all that was acknowledged before it is in it, and
+// nothing that was written after what is.
+func TestBackupUnderConcurrentWrites(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+					if _, err := s.Create(ctx, sample(fmt.Sprint(w, " ", i))); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	for i := range 3 {
+		before := values(t, s)
+		file := filepath.Join(t.TempDir(), "backup.db")
+		if err := Backup(ctx, dir, file, quiet); err != nil {
+			t.Fatal(err)
+		}
+		restored := t.TempDir()
+		if err := Restore(ctx, file, restored, quiet); err != nil {
+			t.Fatal(err)
+		}
+		held := values(t, openStore(t, restored))
+		for id, value := range before {
+			if held[id] != value {
+				t.Errorf("backup %d: submission %d is %q, not %q", i, id, held[id], value)
+			}
+		}
+		checkPrefix(t, held)
+	}
+	close(stop)
+	wg.Wait()
+}
+
+// checkPrefix: each writer wrote one after the other, so there are no gaps.
+func checkPrefix(t *testing.T, held map[int64]string) {
+	t.Helper()
+	found := map[string]bool{}
+	for _, value := range held {
+		found[value] = true
+	}
+	for value := range found {
+		var w, i int
+		if _, err := fmt.Sscan(value, &w, &i); err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 && !found[fmt.Sprint(w, " ", i-1)] {
+			t.Errorf("%q is there, and what was written before it is not", value)
+		}
+	}
+}
+
+func wantError(t *testing.T, err error, because string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), because) {
+		t.Errorf("got %v, want %q", err, because)
+	}
+}
+
+func TestBackupRefused(t *testing.T) {
+	dir := t.TempDir()
+	mustCreate(t, openStore(t, dir), sample("x"))
+	target := t.TempDir()
+	file := filepath.Join(target, "backup.db")
+	fill := func(*Store) error { return nil }
+
+	wantError(t, Backup(ctx, filepath.Join(dir, "none"), file, quiet), "no store to back up")
+	wantError(t, Backup(ctx, dir, filepath.Join(target, "none", "backup.db"), quiet), "no such file")
+	leftBehind(t, target)
+
+	writeFile(t, file, "precious")
+	wantError(t, Backup(ctx, dir, file, quiet), file+" is there already")
+	wantError(t, WriteBackup(ctx, file, fill), file+" is there already")
+	if content, err := os.ReadFile(file); err != nil || string(content) != "precious" {
+		t.Errorf("the file that was there is %q now, %v", content, err)
+	}
+
+	partial := filepath.Join(target, "other.db.partial")
+	writeFile(t, partial, "left by a crash, or somebody else's just now")
+	other := strings.TrimSuffix(partial, ".partial")
+	wantError(t, Backup(ctx, dir, other, quiet), partial+" is there already, from a run that did not finish")
+	wantError(t, WriteBackup(ctx, other, fill), partial+" is there already")
+	leftBehind(t, target, "backup.db", "other.db.partial")
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBackupBrokenOff(t *testing.T) {
+	dir := t.TempDir()
+	mustCreate(t, openStore(t, dir), sample("x"))
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	target := t.TempDir()
+	if err := Backup(cancelled, dir, filepath.Join(target, "backup.db"), quiet); !errors.Is(err, context.Canceled) {
+		t.Errorf("backup: %v", err)
+	}
+	leftBehind(t, target)
+	file, _ := backedUp(t)
+	restored := t.TempDir()
+	if err := Restore(cancelled, file, restored, quiet); !errors.Is(err, context.Canceled) {
+		t.Errorf("restore: %v", err)
+	}
+	leftBehind(t, restored, "lock")
+}
+
+// A backup that lay somewhere for years may not be what it was.
+func TestRestoreRefusesDamage(t *testing.T) {
+	file, _ := backedUp(t)
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	middle := len(content) / 2 / 4096 * 4096
+	for name, c := range map[string]struct {
+		content []byte
+		because string
+	}{
+		"a page overwritten":    {overwrite(content, middle, bytes.Repeat([]byte{0xff}, 4096)), "damaged"},
+		"a page of zeros":       {overwrite(content, middle, make([]byte, 4096)), "damaged"},
+		"cut off":               {content[:middle], "malformed"},
+		"cut off within a page": {content[:middle+100], "malformed"},
+		"empty":                 {nil, "it is empty"},
+		"text":                  {bytes.Repeat([]byte("Dear diary, "), 1000), "not a database"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			damaged, dir := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
+			writeFile(t, damaged, string(c.content))
+			wantError(t, Restore(ctx, damaged, dir, quiet), c.because)
+			leftBehind(t, dir, "lock")
+			wantError(t, CheckFile(ctx, damaged), c.because)
+		})
+	}
+}
+
+// overwrite is a copy with other bytes at a place.
+func overwrite(content []byte, at int, by []byte) []byte {
+	changed := bytes.Clone(content)
+	copy(changed[at:], by)
+	return changed
+}
+
+func TestRestoreRefusesOthers(t *testing.T) {
+	for name, c := range map[string]struct{ sql, because string }{
+		"another program's": {"CREATE TABLE t (x)", "another program's database"},
+		"a newer one":       {fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 99", applicationID), "schema version 99"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other, dir := t.TempDir(), t.TempDir()
+			editFile(t, other, c.sql)
+			wantError(t, Restore(ctx, filepath.Join(other, FileName), dir, quiet), c.because)
+			leftBehind(t, dir, "lock")
+		})
+	}
+	wantError(t, Restore(ctx, filepath.Join(t.TempDir(), "none"), t.TempDir(), quiet), "no such file")
+}
+
+func TestNothingIsRestoredOverAStore(t *testing.T) {
+	file, _ := backedUp(t)
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	mustCreate(t, s, sample("mine"))
+	wantError(t, Restore(ctx, file, dir, quiet), "in use by another formulary")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, Restore(ctx, file, dir, quiet), "nothing is restored over a store")
+	same(t, "stored", len(values(t, openStore(t, dir))), 1)
+
+	alone := t.TempDir() // a log whose database is gone would be taken for the backup's
+	writeFile(t, filepath.Join(alone, FileName+"-wal"), "x")
+	wantError(t, Restore(ctx, file, alone, quiet), FileName+"-wal is there already")
+}
+
+func TestWriteBackup(t *testing.T) {
+	target := t.TempDir()
+	file := filepath.Join(target, "backup.db")
+	errFill := errors.New("the source is gone")
+	err := WriteBackup(ctx, file, func(s *Store) error {
+		mustCreate(t, s, sample("half of it"))
+		return errFill
+	})
+	if !errors.Is(err, errFill) {
+		t.Errorf("got %v", err)
+	}
+	leftBehind(t, target)
+
+	err = WriteBackup(ctx, file, func(s *Store) error {
+		mustCreate(t, s, sample("all"))
+		_, err := s.Claim(ctx, store.SettingOnceKey, "key")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leftBehind(t, target, "backup.db")
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	dir := t.TempDir()
+	if err := Restore(ctx, file, dir, quiet); err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(t, dir)
+	key, err := s.Setting(ctx, store.SettingOnceKey)
+	if err != nil || key != "key" {
+		t.Errorf("setting %q, %v", key, err)
+	}
+	same(t, "restored", len(values(t, s)), 1)
+}
