@@ -38,23 +38,35 @@ func TestFailover(t *testing.T) {
 	l := startLoad(t, startServers(t, c))
 	t.Logf("Patroni: ttl %d s, loop_wait %d s, retry_timeout %d s, synchronous_mode; %d servers, %d writers", ttl, loopWait, retryTimeout, servers, writers)
 	for kill := 1; kill <= kills; kill++ {
-		primary := c.awaitHealthy(t)
-		l.runFor(t, quiet)
-		l.mark()
-		primary.kill(t)
-		killed := time.Now()
-		l.runFor(t, quiet) // which waits until writes succeed again
-		gap := l.longestGap()
-		primary.start(t)
-		c.awaitHealthy(t)
-		tally := l.check(t)
-		t.Logf("kill %d, of %s: %4.1f s without a successful write, all three nodes back after %4.1f s; %6d acknowledged so far, %d lost, %d doubled",
-			kill, primary.Name, gap.Seconds(), time.Since(killed).Seconds(), tally.acknowledged, tally.lost, tally.doubled)
+		l.failover(t, c, fmt.Sprintf("kill %d", kill), func(primary *node) (end func()) {
+			primary.kill(t)
+			return func() {}
+		})
 	}
+	// Once as if the machine were gone: nothing breaks, and nobody answers.
+	l.failover(t, c, "freeze", func(primary *node) (end func()) { return primary.freeze(t) })
 	l.stop()
-	tally := l.check(t)
-	t.Logf("in the end: %d acknowledged, %d lost, %d doubled; %d requests were told no (503), of which %d are stored all the same; the longest took %.1f s",
-		tally.acknowledged, tally.lost, tally.doubled, tally.refused, tally.refusedButStored, l.longest().Seconds())
+	sum := l.check(t)
+	t.Logf("in the end: %d acknowledged, %d lost, %d doubled; %d requests were told no (503), of which %d are stored all the same",
+		sum.acknowledged, sum.lost, sum.doubled, sum.refused, sum.refusedButStored)
+}
+
+// failover takes the primary away, and tells what became of the writes.
+func (l *load) failover(t *testing.T, c *cluster, what string, lose func(primary *node) (end func())) {
+	t.Helper()
+	primary := c.awaitHealthy(t)
+	l.runFor(t, quiet)
+	l.mark()
+	lost := time.Now()
+	end := lose(primary)
+	l.runFor(t, quiet) // which waits until writes succeed again
+	gap, slowest := l.measured()
+	end()
+	primary.start(t)
+	c.awaitHealthy(t)
+	sum := l.check(t)
+	t.Logf("%s, of %s: %.1f s without a successful write, %.1f s the slowest answer, all three nodes back after %.1f s; %d acknowledged so far, %d lost, %d doubled",
+		what, primary.Name, gap.Seconds(), slowest.Seconds(), time.Since(lost).Seconds(), sum.acknowledged, sum.lost, sum.doubled)
 }
 
 func createDatabase(t *testing.T, c *cluster) {
@@ -100,11 +112,11 @@ func startServers(t *testing.T, c *cluster) (urls []string) {
 	writeFile(t, users, "ann:"+string(hash)+"\n")
 	for i := range servers {
 		port := freePort(t)
-		out, err := os.Create(filepath.Join(c.dir, fmt.Sprintf("formulary%d.log", i+1))) //nolint:gosec // our own folder
+		out, err := os.Create(filepath.Join(c.dir, fmt.Sprintf("formulary%d.log", i+1)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(t.Context(), binary, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port), //nolint:gosec // what was just built
+		cmd := exec.CommandContext(t.Context(), binary, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port),
 			"--pages", pages, "--users", users, "--anonymous-key", filepath.Join(dir, "anonymous.key"), "--access-log=false")
 		cmd.Env = append(os.Environ(), "FORMULARY_DATABASE="+c.url("formulary", "formulary"))
 		cmd.Stderr = out
@@ -119,13 +131,13 @@ func startServers(t *testing.T, c *cluster) (urls []string) {
 }
 
 func isReady(url string) bool {
-	resp, err := http.Get(url + "/readyz") //nolint:noctx,gosec // on loopback, and it answers within seconds
+	resp, err := http.Get(url + "/readyz")
 	return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 }
 
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // nothing secret
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -30,7 +30,7 @@ type load struct {
 	strange      []string         // answers that are neither 201 nor 503
 	last         time.Time        // of the latest acknowledgement
 	gap          time.Duration    // the longest between two of them since mark
-	slowest      time.Duration    // answer of all
+	slowest      time.Duration    // answer since mark
 }
 
 func startLoad(t *testing.T, urls []string) *load {
@@ -112,23 +112,19 @@ func (l *load) note(text string, id int64, status int, err error, began time.Tim
 	}
 }
 
-// mark begins another measurement of the longest gap.
+// mark begins another measurement.
 func (l *load) mark() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gap = 0
+	l.gap, l.slowest = 0, 0
 }
 
-func (l *load) longestGap() time.Duration {
+// measured is the longest time without an acknowledgement since mark, and the
+// longest that an answer took.
+func (l *load) measured() (gap, slowest time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.gap
-}
-
-func (l *load) longest() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.slowest
+	return l.gap, l.slowest
 }
 
 func (l *load) count() int {

@@ -30,7 +30,7 @@ const (
 	retryTimeout = 5
 )
 
-const password = "only-on-loopback" //nolint:gosec // of a cluster that lives for minutes
+const password = "only-on-loopback"
 
 // cluster is an etcd and three PostgreSQL servers that Patroni looks after.
 type cluster struct {
@@ -86,7 +86,7 @@ postgresql:
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{as: unprivileged(t)}
-	dir, err := os.MkdirTemp("", "failover")
+	dir, err := os.MkdirTemp("", "failover") //nolint:usetesting // cleanUp removes it, also when the test is killed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func startCluster(t *testing.T) *cluster {
 		if err := configuration.Execute(&text, n); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(n.file(), text.Bytes(), 0o644); err != nil { //nolint:gosec // the server's account reads it
+		if err := os.WriteFile(n.file(), text.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		c.nodes = append(c.nodes, n)
@@ -159,7 +159,7 @@ func binaries(t *testing.T) string {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ for round in 1 2 3; do
 	sleep 1
 done 2>/dev/null
 rm -rf "$1"`
-	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script, "sh", c.dir) //nolint:gosec // our own folder
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script, "sh", c.dir)
 	cmd.Cancel = func() error { return nil }
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the test
 	pipe, err := cmd.StdinPipe()
@@ -201,7 +201,7 @@ rm -rf "$1"`
 func (c *cluster) tellLogs(t *testing.T) {
 	logs, _ := filepath.Glob(filepath.Join(c.dir, "*.log"))
 	for _, file := range logs {
-		text, _ := os.ReadFile(file) //nolint:gosec // our own folder
+		text, _ := os.ReadFile(file)
 		lines := strings.Split(string(text), "\n")
 		t.Logf("%s:\n%s", file, strings.Join(lines[max(0, len(lines)-25):], "\n"))
 	}
@@ -216,7 +216,7 @@ func (c *cluster) run(t *testing.T, name, program string, args ...string) *exec.
 		t.Fatal(err)
 	}
 	defer func() { _ = out.Close() }()
-	cmd := exec.Command(program, args...) //nolint:gosec,noctx // it is ended by cleanUp, and by nothing else
+	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.dir, out, out
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+c.dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: c.as}
@@ -244,24 +244,58 @@ func (n *node) start(t *testing.T) {
 	n.patroni = n.cluster.run(t, n.Name, "patroni", n.file())
 }
 
-// kill ends Patroni and PostgreSQL's postmaster as a power cut would, and waits
-// until all that the postmaster had started has noticed.
+// kill ends Patroni and PostgreSQL's postmaster as a crash would: connections
+// break, and new ones are refused.
 func (n *node) kill(t *testing.T) {
+	t.Helper()
+	// Patroni first: it would start another.
+	if err := errors.Join(n.patroni.Process.Kill(), syscall.Kill(n.postmaster(t), syscall.SIGKILL)); err != nil {
+		t.Fatal(err)
+	}
+	_ = n.patroni.Wait() // which tells that it was killed
+}
+
+// freeze stops them together with all that the postmaster has started, as the
+// loss of a machine would: connections stay, new ones too, and nobody answers.
+// What is returned ends them.
+func (n *node) freeze(t *testing.T) (end func()) {
+	t.Helper()
+	postmaster := n.postmaster(t)
+	frozen := []int{n.patroni.Process.Pid, postmaster}
+	for _, pid := range frozen {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "ps", "-o", "pid=", "--ppid", strconv.Itoa(postmaster)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range strings.Fields(string(out)) {
+		pid, err := strconv.Atoi(text)
+		if err == nil && syscall.Kill(pid, syscall.SIGSTOP) == nil {
+			frozen = append(frozen, pid)
+		}
+	}
+	return func() {
+		for _, pid := range frozen {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		_ = n.patroni.Wait() // which tells that it was killed
+	}
+}
+
+func (n *node) postmaster(t *testing.T) (pid int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(n.Dir, "data", "postmaster.pid"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
-	postmaster, err := strconv.Atoi(first)
-	if err != nil {
+	if pid, err = strconv.Atoi(first); err != nil {
 		t.Fatal(err)
 	}
-	// Patroni first: it would start another.
-	if err := errors.Join(n.patroni.Process.Kill(), syscall.Kill(postmaster, syscall.SIGKILL)); err != nil {
-		t.Fatal(err)
-	}
-	_ = n.patroni.Wait() // which tells that it was killed
+	return pid
 }
 
 // member is what Patroni tells of a node.
@@ -275,7 +309,7 @@ type member struct {
 func (c *cluster) members() []member {
 	client := http.Client{Timeout: 2 * time.Second}
 	for _, n := range c.nodes {
-		resp, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/cluster", n.API)) //nolint:noctx // it has a timeout
+		resp, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/cluster", n.API))
 		if err != nil {
 			continue
 		}
