@@ -5,10 +5,10 @@ TOOL  := $(GO) tool -modfile=tools/go.mod
 ADDR  ?= 127.0.0.1:8080
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps clean
+.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-failover check-deploy clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/formulary: one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/formulary ./cmd/formulary
@@ -44,6 +44,21 @@ vuln: ## look for known vulnerabilities in what is linked in (asks vuln.go.dev)
 
 test-deps: ## install what the tests need beside Go
 	@scripts/test-deps
+
+# Not for CI: it takes minutes, and installs servers. What it measures stands
+# in docs/operations.md.
+test-failover: test-deps ## kill a Patroni primary five times under load, and count what is lost
+	@command -v patroni >/dev/null && command -v etcd >/dev/null || { command -v apt-get >/dev/null && apt-get update -q \
+		&& apt-get install -qy --no-install-recommends patroni python3-etcd etcd-server; } \
+		|| { echo "The test runs Patroni and etcd: install both." >&2; exit 1; }
+	$(GO) test -tags failover -count 1 -timeout 20m -v ./e2e/failover/
+
+check-deploy: build ## have systemd, nginx, Caddy and Prometheus read deploy/
+	@for tool in systemd-analyze:systemd nginx:nginx caddy:caddy promtool:prometheus openssl:openssl; do \
+		command -v $${tool%%:*} >/dev/null || PATH=$$PATH:/usr/sbin command -v $${tool%%:*} >/dev/null \
+			|| { command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy --no-install-recommends $${tool##*:}; } \
+			|| { echo "deploy/ is checked with $${tool%%:*}: install it." >&2; exit 1; }; done
+	@PATH=$$PATH:/usr/sbin scripts/check-deploy
 
 clean: ## remove what was built, and the examples' data
 	rm -rf bin .run

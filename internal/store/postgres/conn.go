@@ -66,7 +66,7 @@ func (s *Store) tryOnce(ctx context.Context, try attempt, doubt bool) error {
 	socket := conn.Conn().PgConn().Conn()
 	deadline := time.Now().Add(s.statementTimeout + acquireTimeout)
 	_ = socket.SetDeadline(deadline) // if it fails, so will all that follows
-	defer s.release(context.WithoutCancel(ctx), conn)
+	defer release(context.WithoutCancel(ctx), conn)
 	err = try(context.WithoutCancel(ctx), conn.Conn(), doubt)
 	if err != nil && time.Now().After(deadline) { // time enough was spent on it
 		return fmt.Errorf("%w: %w", errUnknown, err)
@@ -74,45 +74,24 @@ func (s *Store) tryOnce(ctx context.Context, try attempt, doubt bool) error {
 	return s.examine(conn, err)
 }
 
-// acquire waits for a place first, and so finds a connection free or free to
-// be made. To bound the pool's own wait would take a timer every time.
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.takePlace(ctx); err != nil {
-		return nil, s.notAcquired(ctx, err)
-	}
-	conn, err := s.pool.Acquire(ctx)
+	bounded, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
+	conn, err := s.pool.Acquire(bounded)
 	if err != nil {
-		<-s.places
 		return nil, s.notAcquired(ctx, err)
 	}
 	return conn, nil
 }
 
-var errBusy = fmt.Errorf("all connections were busy for %v", acquireTimeout)
-
-func (s *Store) takePlace(ctx context.Context) error {
-	select {
-	case s.places <- struct{}{}:
-		return nil
-	default:
-	}
-	timeout := time.NewTimer(acquireTimeout)
-	defer timeout.Stop()
-	select {
-	case s.places <- struct{}{}:
-		return nil
-	case <-timeout.C:
-		return errBusy
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // Connections are how many are in use by now, and how many may be.
-func (s *Store) Connections() (used, limit int) { return len(s.places), cap(s.places) }
+func (s *Store) Connections() (used, limit int) {
+	stat := s.pool.Stat()
+	return int(stat.AcquiredConns()), int(stat.MaxConns())
+}
 
 func (s *Store) notAcquired(ctx context.Context, err error) error {
 	if s.closed.Load() {
@@ -141,13 +120,12 @@ func (s *Store) examine(conn *pgxpool.Conn, err error) error {
 // release gives a connection back. A transaction that was left open, by an
 // error or a panic, is undone first: without that the pool would throw the
 // connection away.
-func (s *Store) release(ctx context.Context, conn *pgxpool.Conn) {
+func release(ctx context.Context, conn *pgxpool.Conn) {
 	if raw := conn.Conn(); !raw.IsClosed() && raw.PgConn().TxStatus() != 'I' {
 		_, _ = raw.Exec(ctx, `ROLLBACK`) // if it fails, the pool does throw it away
 	}
 	_ = conn.Conn().PgConn().Conn().SetDeadline(time.Time{})
 	conn.Release()
-	<-s.places
 }
 
 // transact runs fn in a transaction that may take its time, once. It is for
@@ -157,7 +135,7 @@ func (s *Store) transact(ctx context.Context, options pgx.TxOptions, fn func(pgx
 	if err != nil {
 		return classify(err)
 	}
-	defer s.release(ctx, conn)
+	defer release(ctx, conn)
 	err = pgx.BeginTxFunc(ctx, conn, options, func(tx pgx.Tx) error {
 		const unlimited = `SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`
 		if _, err := tx.Exec(ctx, unlimited); err != nil {

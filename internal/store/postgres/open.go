@@ -84,7 +84,6 @@ func (o Options) withDefaults() Options {
 // Store implements store.Store, store.Archive and store.Settings.
 type Store struct {
 	pool             *pgxpool.Pool
-	places           chan struct{} // one is taken by who uses a connection
 	writer           *writer
 	statementTimeout time.Duration
 	advances         atomic.Int64 // how often the sequences were moved on, which makes spare ids worthless
@@ -111,7 +110,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	s := &Store{pool: pool, places: make(chan struct{}, config.MaxConns), statementTimeout: options.StatementTimeout}
+	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
 	if err := s.prepare(ctx, options); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)

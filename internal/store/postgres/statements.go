@@ -29,9 +29,11 @@ const (
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.username = n.username AND s.username <> ''
 		ORDER BY s.id LIMIT 1`
 
-	// sqlStored tells which of a batch are stored.
+	// sqlStored tells which of a batch are stored. It locks them because that
+	// makes it a write: its commit waits for what a commit here has to wait
+	// for, a standby for instance, which theirs may not have.
 	sqlStored = `SELECT n.id FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS n (page_id, form_id, id)
-		WHERE (SELECT s.id FROM submissions s WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.id = n.id) IS NOT NULL`
+		WHERE (SELECT s.id FROM submissions s WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.id = n.id FOR UPDATE) IS NOT NULL`
 
 	sqlLoad = `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields)
 		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.once, ''), n.fields FROM ` + sqlRows
