@@ -25,6 +25,7 @@ type chain struct {
 	handler  http.Handler
 	write    time.Duration
 	inFlight atomic.Int64
+	leaving  atomic.Bool // answers are the last on their connections
 }
 
 func newChain(opts Options, ready *readiness) *chain {
@@ -64,6 +65,9 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.recoverPanic(rec, r)
 
 	setSecurityHeaders(w.Header())
+	if c.leaving.Load() {
+		w.Header().Set("Connection", "close")
+	}
 	if own := c.own.find(r); own != nil {
 		rec.own = true
 		r.Pattern = r.URL.Path

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync"
 	"syscall"
 )
 
@@ -25,7 +26,7 @@ func listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, listenError(address, err)
 	}
-	return boundedListener{l}, nil
+	return boundedListener{l, sync.OnceValue(l.Close)}, nil
 }
 
 // listenError says what to do about the failures people really meet.
@@ -43,7 +44,13 @@ func listenError(address string, err error) error {
 }
 
 // boundedListener gives every connection the bounded send buffer.
-type boundedListener struct{ net.Listener }
+type boundedListener struct {
+	net.Listener
+	close func() error
+}
+
+// Close may be called again, as http.Server does.
+func (l boundedListener) Close() error { return l.close() }
 
 func (l boundedListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()

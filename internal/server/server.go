@@ -29,6 +29,7 @@ type Server struct {
 	logger          *slog.Logger
 	chain           *chain
 	ready           *readiness
+	connections     atomic.Int64 // that are open
 	shutdownTimeout time.Duration
 	cancelRequests  context.CancelFunc
 }
@@ -68,6 +69,7 @@ func New(opts Options) (*Server, error) {
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancelRequests = cancel
 	s.http = newHTTPServer(requests, opts, s.chain, tlsConfig)
+	s.http.ConnState = s.countConnections
 	return s, nil
 }
 
@@ -104,7 +106,7 @@ func (s *Server) URL() string {
 }
 
 // Run serves until ctx is done, then shuts down: /readyz says no at once,
-// requests in flight may finish within the shutdown timeout, and those which
+// connections that are kept are told that they end, requests in flight may finish within the shutdown timeout, and those which
 // don't are cut off. The end of ctx is no error, stragglers aren't either.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.cancelRequests()
@@ -142,6 +144,7 @@ func (s *Server) shutdown() error {
 
 	ctx, cancel := context.WithTimeout(context.Background(), s.shutdownTimeout)
 	defer cancel()
+	s.takeLeave()
 	err := s.http.Shutdown(ctx)
 	if err == nil {
 		return nil
@@ -158,6 +161,30 @@ func (s *Server) shutdown() error {
 	}
 	awaitZero(&s.chain.inFlight, stragglerGrace)
 	return nil
+}
+
+// linger is how long connections that are kept are given to hear that they end.
+const linger = 500 * time.Millisecond
+
+// takeLeave has clients go elsewhere before connections are closed: new ones
+// are refused, and answers on those that are kept say that they are the last.
+// A connection that is closed while it is idle may have a request on its way,
+// and its client, a proxy say, could not tell whether that was carried out.
+func (s *Server) takeLeave() {
+	s.chain.leaving.Store(true)
+	_ = s.listener.Close() // that it is no more is all that is wanted
+	awaitZero(&s.connections, min(linger, s.shutdownTimeout/2))
+}
+
+// countConnections is an http.Server's ConnState.
+func (s *Server) countConnections(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.connections.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.connections.Add(-1)
+	case http.StateActive, http.StateIdle:
+	}
 }
 
 // awaitZero returns when n is zero, or after the limit.

@@ -165,6 +165,35 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 	}
 }
 
+// TestShutdownTakesLeave: a request that is on its way on a kept connection
+// while the server ends is answered, and told that it was the last.
+func TestShutdownTakesLeave(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
+	s, stop := startStoppable(t, Options{Handler: h, ShutdownTimeout: patience})
+	conn := dial(t, s)
+	ask := func() *http.Response {
+		t.Helper()
+		send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		resp, body := readResponse(t, conn)
+		if resp.StatusCode != http.StatusOK || body != "answer" {
+			t.Errorf("got %d %q", resp.StatusCode, body)
+		}
+		return resp
+	}
+	if ask().Close {
+		t.Error("closed before it ends")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- stop() }()
+	eventually(t, "it takes leave", func() bool { return s.chain.leaving.Load() })
+	if !ask().Close {
+		t.Error("the last answer does not say so")
+	}
+	if err := receive(t, ended); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
 func TestShutdownCutsOffStragglers(t *testing.T) {
 	h := newHeld() // never released
 	logger, buf := newLog()
