@@ -54,8 +54,6 @@ const (
 	// readBuffer is what a connection reads at a time. The driver's own 8 KB
 	// take a wake-up each where a list is read.
 	readBuffer = 64 << 10
-	// libraryConnectTimeout is what the driver uses where the URL has none.
-	libraryConnectTimeout = 2 * time.Minute
 )
 
 // Options say where the database is, and how to treat it.
@@ -187,7 +185,7 @@ func configure(options Options) (*pgxpool.Config, error) {
 	if c.DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol {
 		return nil, errors.New("the database URL asks for the simple protocol, which is not supported: leave out default_query_exec_mode")
 	}
-	if c.ConnectTimeout == libraryConnectTimeout {
+	if c.ConnectTimeout == 0 { // the driver would wait for ever for a host that takes connections and says nothing
 		c.ConnectTimeout = connectTimeout
 	}
 	c.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
@@ -203,7 +201,11 @@ func configure(options Options) (*pgxpool.Config, error) {
 	config.MaxConnIdleTime = 5 * time.Minute
 	config.HealthCheckPeriod = 30 * time.Second
 	config.PingTimeout = 2 * time.Second
-	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return setUp(ctx, conn, options, c.RuntimeParams) }
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout) // the driver's own ends before this
+		defer cancel()
+		return setUp(ctx, conn, options, c.RuntimeParams)
+	}
 	return config, nil
 }
 
