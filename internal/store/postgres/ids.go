@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -30,10 +29,16 @@ func blocksFor(entries int) int { return (entries + entryBlock - 1) / entryBlock
 // order of time, whoever of all processes gives them.
 func takeIDs(ctx context.Context, conn *pgx.Conn, submissions, blocks int) (idSource, error) {
 	batch := &pgx.Batch{}
-	queueIDs(batch, submissions, blocks)
+	batch.Queue(sqlSubmissionIDs, submissions)
+	if blocks > 0 {
+		batch.Queue(sqlEntryIDs, blocks)
+	}
 	results := conn.SendBatch(ctx, batch)
 	var ids idSource
-	err := ids.read(results, blocks > 0)
+	err := readIDs(results, &ids.submissions)
+	if err == nil && blocks > 0 {
+		err = readIDs(results, &ids.blocks)
+	}
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
 	}
@@ -41,46 +46,6 @@ func takeIDs(ctx context.Context, conn *pgx.Conn, submissions, blocks int) (idSo
 		return ids, fmt.Errorf("take ids: %w", err)
 	}
 	return ids, nil
-}
-
-func queueIDs(batch *pgx.Batch, submissions, blocks int) {
-	batch.Queue(sqlSubmissionIDs, submissions)
-	if blocks > 0 {
-		batch.Queue(sqlEntryIDs, blocks)
-	}
-}
-
-func (s *idSource) read(results pgx.BatchResults, blocks bool) error {
-	err := readIDs(results, &s.submissions)
-	if err == nil && blocks {
-		err = readIDs(results, &s.blocks)
-	}
-	return err
-}
-
-// spareIDs were taken for a batch to come.
-type spareIDs struct {
-	ids      idSource
-	taken    time.Time
-	advances int64 // of the store, when they were taken
-}
-
-// spareFor is how long spare ids are good for. Ids tell the order of
-// submissions, so what is kept for longer is left as a gap.
-const spareFor = 50 * time.Millisecond
-
-func (s *spareIDs) put(ids idSource, advances int64) {
-	*s = spareIDs{ids, time.Now(), advances}
-}
-
-// take returns ids if there are enough and they are still good.
-func (s *spareIDs) take(submissions, blocks int, advances int64) (ids idSource, ok bool) {
-	if len(s.ids.submissions) < submissions || len(s.ids.blocks) < blocks || s.advances != advances || time.Since(s.taken) > spareFor {
-		return idSource{}, false
-	}
-	ids = idSource{s.ids.submissions[:submissions], s.ids.blocks[:blocks]}
-	s.ids = idSource{s.ids.submissions[submissions:], s.ids.blocks[blocks:]}
-	return ids, true
 }
 
 func readIDs(results pgx.BatchResults, ids *[]int64) error {

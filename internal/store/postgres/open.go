@@ -84,7 +84,6 @@ type Store struct {
 	pool             *pgxpool.Pool
 	writer           *writer
 	statementTimeout time.Duration
-	advances         atomic.Int64 // how often the sequences were moved on, which makes spare ids worthless
 	closed           atomic.Bool
 	close            func()
 	pings            singleflight.Group

@@ -46,7 +46,6 @@ func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
 		}
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return advance(ctx, tx, to) })
 	})
-	s.advances.Add(1)
 	if err != nil {
 		return fmt.Errorf("advance sequences: %w", err)
 	}

@@ -35,6 +35,7 @@ const (
 // by one statement, and answer each caller: with many of them, they share the
 // cost of the round trips and of getting it to the disk.
 type writer struct {
+	store   *Store
 	queue   *group.Queue[*creation]
 	stopped sync.WaitGroup
 }
@@ -49,9 +50,9 @@ type creation struct {
 type operation = group.Op[*creation]
 
 func startWriter(s *Store, workers int) *writer {
-	w := &writer{queue: group.NewQueue[*creation](maxBatch)}
+	w := &writer{store: s, queue: group.NewQueue[*creation](maxBatch)}
 	for range workers {
-		w.stopped.Go((&worker{store: s, queue: w.queue}).run)
+		w.stopped.Go(w.run)
 	}
 	return w
 }
@@ -62,14 +63,7 @@ func (w *writer) close() {
 	w.stopped.Wait()
 }
 
-// worker stores one batch after the other.
-type worker struct {
-	store *Store
-	queue *group.Queue[*creation]
-	spare spareIDs
-}
-
-func (w *worker) run() {
+func (w *writer) run() {
 	var batch []*operation
 	for {
 		batch = w.queue.Next(batch)
@@ -88,7 +82,7 @@ func (w *worker) run() {
 }
 
 // dismiss answers those who have left, and returns the others.
-func (w *worker) dismiss(batch []*operation) []*operation {
+func (w *writer) dismiss(batch []*operation) []*operation {
 	stay := batch[:0]
 	for _, op := range batch {
 		if op.Err = op.Value.ctx.Err(); op.Err != nil {
@@ -117,8 +111,8 @@ func portion(ops []*operation) int {
 // create stores submissions and leaves each operation its outcome. When they
 // fail together for what may be the fault of one, a character that the
 // database can't store for instance, each is tried by itself.
-func (w *worker) create(ops []*operation) {
-	err := w.insert(ops)
+func (w *writer) create(ops []*operation) {
+	err := w.store.insert(ops)
 	if err == nil {
 		return
 	}
@@ -137,21 +131,15 @@ func (w *worker) create(ops []*operation) {
 // them. That can be done again, too, when it is not known how it ended: what is
 // stored under an id is not stored a second time, and the database has the
 // second try wait for the first.
-func (w *worker) insert(ops []*operation) error {
-	ids, err := w.idsFor(ops)
+func (s *Store) insert(ops []*operation) error {
+	ids, err := s.idsFor(ops)
 	if err != nil {
 		return err
 	}
 	b := newBatch(ops, ids)
 	var stored map[int64]bool
-	err = w.store.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, doubt bool) error {
-		if more := w.queue.Len(); more > 0 && !doubt {
-			// Who waits by now will need ids next: they come along, which
-			// saves the next batch a round trip.
-			stored, err = b.insertAndTake(ctx, conn, more, &w.spare, w.store.advances.Load())
-		} else {
-			stored, err = b.insert(ctx, conn, doubt)
-		}
+	err = s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, doubt bool) error {
+		stored, err = b.insert(ctx, conn, doubt)
 		return err
 	})
 	if err != nil {
@@ -166,15 +154,12 @@ func (w *worker) insert(ops []*operation) error {
 	return nil
 }
 
-func (w *worker) idsFor(ops []*operation) (ids idSource, err error) {
+func (s *Store) idsFor(ops []*operation) (ids idSource, err error) {
 	blocks := 0
 	for _, op := range ops {
 		blocks += blocksFor(len(op.Value.new.Entries))
 	}
-	if ids, ok := w.spare.take(len(ops), blocks, w.store.advances.Load()); ok {
-		return ids, nil
-	}
-	err = w.store.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, _ bool) error {
 		ids, err = takeIDs(ctx, conn, len(ops), blocks)
 		return err
 	})
@@ -250,58 +235,21 @@ func (b *batch) columns() []any {
 // insert returns the ids of those that are stored; nil for all of them.
 func (b *batch) insert(ctx context.Context, conn *pgx.Conn, doubt bool) (map[int64]bool, error) {
 	stored, err := queryIDs(ctx, conn, sqlCreate, b.columns()...)
-	if err == nil && doubt && len(stored) < len(b.ids) { // an earlier try may have stored them
-		var earlier []int64
-		earlier, err = queryIDs(ctx, conn, sqlStored, b.pages, b.forms, b.ids)
-		stored = append(stored, earlier...)
-	}
-	if err != nil {
+	if err != nil || len(stored) == len(b.ids) {
 		return nil, err
 	}
-	return b.setOf(stored), nil
-}
-
-// insertAndTake is insert in one round trip with taking ids for as many more.
-func (b *batch) insertAndTake(ctx context.Context, conn *pgx.Conn, more int, spare *spareIDs, advances int64) (map[int64]bool, error) {
-	var stored []int64
-	var ids idSource
-	queries := &pgx.Batch{}
-	queries.Queue(sqlCreate, b.columns()...)
-	queueIDs(queries, more, more*b.blocksEach())
-	results := conn.SendBatch(ctx, queries)
-	err := readIDs(results, &stored)
-	if err == nil {
-		err = ids.read(results, b.blocksEach() > 0)
-	}
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return nil, fmt.Errorf("create: %w", err)
-	}
-	spare.put(ids, advances)
-	return b.setOf(stored), nil
-}
-
-// blocksEach is how many blocks of entry ids a submission like these takes.
-func (b *batch) blocksEach() int {
-	most := 0
-	for _, op := range b.ops {
-		most = max(most, blocksFor(len(op.Value.new.Entries)))
-	}
-	return most
-}
-
-// setOf is nil where all are stored, as most often.
-func (b *batch) setOf(stored []int64) map[int64]bool {
-	if len(stored) == len(b.ids) {
-		return nil
+	if doubt { // an earlier try may have stored them
+		earlier, err := queryIDs(ctx, conn, sqlStored, b.pages, b.forms, b.ids)
+		if err != nil {
+			return nil, err
+		}
+		stored = append(stored, earlier...)
 	}
 	set := make(map[int64]bool, len(stored))
 	for _, id := range stored {
 		set[id] = true
 	}
-	return set
+	return set, nil
 }
 
 func queryIDs(ctx context.Context, conn *pgx.Conn, sql string, args ...any) ([]int64, error) {

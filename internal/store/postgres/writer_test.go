@@ -51,9 +51,6 @@ func openSingle(t *testing.T, url string) *Store {
 	return s
 }
 
-// newWorker is one that nobody gives work.
-func newWorker(s *Store) *worker { return &worker{store: s, queue: s.writer.queue} }
-
 // oneBatch creates all of them so that one statement stores them, if the writer
 // does as it says: its worker is kept busy until all of them are queued.
 func oneBatch(t *testing.T, s *Store, url string, ops ...func() error) []error {
@@ -196,7 +193,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 	}
 	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"))
 	done := make(chan error, 1)
-	go func() { done <- newWorker(s).insert(ops) }()
+	go func() { done <- s.insert(ops) }()
 	waiting(t, url, 1)
 	if err := take(-1, "key 1"); err != nil {
 		t.Errorf("the other was to go on: %v", err)
@@ -256,7 +253,7 @@ func TestDoubtIsResolved(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"), sample("c"))
-	ids, err := newWorker(s).idsFor(ops)
+	ids, err := s.idsFor(ops)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +269,7 @@ func TestDoubtIsResolved(t *testing.T) {
 			return errors.Join(lostError{errors.New("after it was carried out")}, conn.Close(ctx))
 		}
 		for _, id := range b.ids {
-			if stored != nil && !stored[id] { // nil is all of them
+			if !stored[id] {
 				t.Errorf("submission %d counts as refused", id)
 			}
 		}
@@ -309,60 +306,5 @@ func TestConnections(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	used, _ = s.Connections()
-	same(t, "used afterwards", used, 0)
-}
-
-// TestSpareIDs: ids that come along with an insert are used up by the next
-// batches, but not when they are old, too few, or below what was loaded.
-func TestSpareIDs(t *testing.T) {
-	fresh := func() *spareIDs {
-		var s spareIDs
-		s.put(idSource{submissions: []int64{4, 5, 6}, blocks: []int64{17, 33, 49, 65}}, 1)
-		return &s
-	}
-	s := fresh()
-	first, ok := s.take(2, 3, 1)
-	same(t, "enough", ok, true)
-	same(t, "submissions", first.submissions, []int64{4, 5})
-	same(t, "blocks", first.blocks, []int64{17, 33, 49})
-	second, ok := s.take(1, 1, 1)
-	same(t, "the rest is enough", ok, true)
-	same(t, "the rest", second.submissions, []int64{6})
-	old := fresh()
-	old.taken = old.taken.Add(-2 * spareFor)
-	for what, got := range map[string]func() (idSource, bool){
-		"used up":             func() (idSource, bool) { return s.take(1, 0, 1) },
-		"too few submissions": func() (idSource, bool) { return fresh().take(4, 1, 1) },
-		"too few blocks":      func() (idSource, bool) { return fresh().take(1, 5, 1) },
-		"too old":             func() (idSource, bool) { return old.take(1, 1, 1) },
-		"advanced since":      func() (idSource, bool) { return fresh().take(1, 1, 2) },
-	} {
-		if ids, ok := got(); ok {
-			t.Errorf("%s: got %v", what, ids)
-		}
-	}
-}
-
-// TestInsertTakesIDsAlong: who is queued while a batch is stored needs no
-// round trip for ids.
-func TestInsertTakesIDsAlong(t *testing.T) {
-	url := database(t)
-	s := openStore(t, url)
-	w := newWorker(s)
-	b := newBatch(operations(once(sample("a"), "key"), once(sample("b"), "key")), idSource{submissions: []int64{101, 102}, blocks: []int64{1601, 1617}})
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
-		stored, err := b.insertAndTake(ctx, conn, 3, &w.spare, 0)
-		same(t, "stored", stored, map[int64]bool{101: true})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := w.idsFor(operations(sample("c"), sample("d")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "submission ids", ids.submissions, []int64{1, 2})
-	same(t, "taken of the sequence", queryText(t, url, `SELECT last_value::text FROM submission_ids`), "3")
+	until(t, "it is given back", func() bool { used, _ := s.Connections(); return used == 0 })
 }

@@ -12,6 +12,7 @@ import (
 
 var concurrencyTests = []test{
 	{"ids are given once", testConcurrentIDs},
+	{"who comes later gets the higher id", testIDsInOrder},
 	{"of many with the same key one is stored", testConcurrentOnce},
 	{"who fails, fails alone", testFailAlone},
 	{"merges of different fields all stay", testConcurrentMerges},
@@ -138,4 +139,24 @@ func testMergeAgainstDelete(t *testing.T, b *bench) {
 		same(t, "listed", len(b.all(t, "form")), 0)
 	}
 	b.create(t, n) // no ghost holds the key
+}
+
+// testIDsInOrder creates one after the other, right after many at once: ids
+// that an engine had left over from those would be lower than they should.
+func testIDsInOrder(t *testing.T, b *bench) {
+	last := record{}
+	for range 20 {
+		for _, r := range b.fill(t, "form", 20, 10) {
+			if r.ID <= last.ID {
+				t.Fatalf("id %d after %d", r.ID, last.ID)
+			}
+		}
+		for range 4 {
+			r := b.create(t, sample("form", "amy", "x"))
+			if r.ID <= last.ID {
+				t.Fatalf("id %d after %d", r.ID, last.ID)
+			}
+			last = r
+		}
+	}
 }

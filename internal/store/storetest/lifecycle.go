@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -96,13 +97,12 @@ func testClosed(t *testing.T, b *bench) {
 func testCloseDuringWrites(t *testing.T, b *bench) {
 	const writers = 30
 	acknowledged := make([][]record, writers)
-	started := make(chan struct{}, writers)
+	var started atomic.Int32
+	enough := make(chan struct{}) // half of them are at it
 	finishes(t, "close under load", func() {
 		noErrors(t, "write", parallel(writers+2, func(i int) error {
 			if i >= writers {
-				for range writers / 2 {
-					<-started
-				}
+				<-enough
 				return b.Close()
 			}
 			for {
@@ -113,8 +113,9 @@ func testCloseDuringWrites(t *testing.T, b *bench) {
 				if err != nil {
 					return err
 				}
-				if acknowledged[i] = append(acknowledged[i], decode(t, sub)); len(acknowledged[i]) == 2 {
-					started <- struct{}{}
+				acknowledged[i] = append(acknowledged[i], decode(t, sub))
+				if len(acknowledged[i]) == 2 && started.Add(1) == writers/2 {
+					close(enough)
 				}
 			}
 		}))
