@@ -21,7 +21,7 @@ const peerNotes = `
 - *PocketBase* is v0.39.11, used as a framework the way its documentation does, with its default settings but for the
   log of requests, which is off; Formulary's is on. *Durable* PocketBase is the same with ` + "`synchronous=FULL`" + `.
 - Its collection checks what the form checks. In doubt it has the cheaper way: the owner is a text and no relation that
-  would have to be looked up, there is no index but that of the id (Formulary keeps two), stored ids ascend, and the
+  would have to be looked up, there is no index but that of the id (Formulary keeps another), stored ids ascend, and the
   plug-in for JavaScript, which its released binary starts, is not there.
 - Its token is a signed one that is checked on every request, as is that its user exists; Formulary's Basic credentials
   are verified once and then remembered.

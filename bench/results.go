@@ -98,7 +98,7 @@ const notes = `
   is its own matter: on a virtual machine it is the host that decides. The rate of raw inserts, each with a sync of its
   own, tells what a sync costs here. Concurrent creates share one.
 - The raw insert loops run within the generator's process, through the same SQLite engine, one into the server's table
-  with its two indexes, one into a table without any. A single connection waits for every answer before it asks again:
+  with its index by user, one into a table without any. A single connection waits for every answer before it asks again:
   what is measured is the way there and back, for which the raw loops have no counterpart.
 - The raw scan loop reads the same file within the generator's process and sends its bytes nowhere. Lists are asked for
   without compression.

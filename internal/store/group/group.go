@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/formulary/formulary/internal/store"
 )
@@ -13,11 +14,12 @@ import (
 // Queue is where callers leave operations and wait for their outcome, and
 // where a worker takes them from, as many as there are.
 type Queue[T any] struct {
-	ops    chan *Op[T]
-	max    int
-	pool   sync.Pool
-	mu     sync.RWMutex // guards closed, and sends to ops against its close
-	closed bool
+	ops     chan *Op[T]
+	max     int
+	pool    sync.Pool
+	waiting atomic.Int64
+	mu      sync.RWMutex // guards closed, and sends to ops against its close
+	closed  bool
 }
 
 // Op is an operation that somebody waits for.
@@ -46,8 +48,10 @@ func (q *Queue[T]) Do(value T) error {
 		return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
 	}
 	q.ops <- op
+	q.waiting.Add(1)
 	q.mu.RUnlock()
 	<-op.done
+	q.waiting.Add(-1)
 	err := op.Err
 	var none T
 	op.Value = none
@@ -94,11 +98,33 @@ func (q *Queue[T]) More(batch []*Op[T]) []*Op[T] {
 	return batch
 }
 
+// Until adds to the batch until it holds enough, or until something comes from
+// the channel, which it tells.
+func (q *Queue[T]) Until(batch []*Op[T], enough int, from <-chan struct{}) (_ []*Op[T], came bool) {
+	ops := q.ops
+	for len(batch) < min(enough, q.max) {
+		select {
+		case op, ok := <-ops:
+			if !ok {
+				ops = nil // closed: nobody will come
+				continue
+			}
+			batch = append(batch, op)
+		case <-from:
+			return batch, true
+		}
+	}
+	return batch, false
+}
+
 // Done answers the caller. The operation is not the worker's any more.
 func (op *Op[T]) Done() { op.done <- struct{}{} }
 
-// Len is how many operations wait.
+// Len is how many operations wait to be taken.
 func (q *Queue[T]) Len() int { return len(q.ops) }
+
+// Waiting is how many callers wait for an answer.
+func (q *Queue[T]) Waiting() int { return int(q.waiting.Load()) }
 
 // Close refuses further operations. What was left before is still to be taken.
 // It may be called again.

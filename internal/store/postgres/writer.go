@@ -29,15 +29,21 @@ const (
 	// workers is how many statements are under way at a time: while one waits
 	// for the disk, the next is sent.
 	workers = 2
+
+	// enough is how many must wait for a statement beside another. Fewer wait
+	// for that one: where several servers have little each, many small
+	// statements at a time would keep each other from being done.
+	enough = 24
 )
 
-// writer stores new submissions. Its workers take whatever is queued, store it
-// by one statement, and answer each caller: with many of them, they share the
+// writer stores new submissions. It takes whatever is queued, has it stored by
+// one statement, and each caller answered: with many of them, they share the
 // cost of the round trips and of getting it to the disk.
 type writer struct {
-	store   *Store
-	queue   *group.Queue[*creation]
-	stopped sync.WaitGroup
+	store    *Store
+	queue    *group.Queue[*creation]
+	finished chan struct{} // one for each statement that is done
+	stopped  sync.WaitGroup
 }
 
 // creation is a submission that somebody waits for.
@@ -50,10 +56,8 @@ type creation struct {
 type operation = group.Op[*creation]
 
 func startWriter(s *Store, workers int) *writer {
-	w := &writer{store: s, queue: group.NewQueue[*creation](maxBatch)}
-	for range workers {
-		w.stopped.Go(w.run)
-	}
+	w := &writer{store: s, queue: group.NewQueue[*creation](maxBatch), finished: make(chan struct{}, workers)}
+	w.stopped.Go(func() { w.run(workers) })
 	return w
 }
 
@@ -63,26 +67,50 @@ func (w *writer) close() {
 	w.stopped.Wait()
 }
 
-func (w *writer) run() {
-	var batch []*operation
-	for {
-		batch = w.queue.Next(batch)
+// run hands what is queued to statements, as many at a time as it pays to.
+func (w *writer) run(workers int) {
+	for underWay := 0; ; {
+		batch := w.queue.Next(nil)
 		if len(batch) == 0 {
 			return
 		}
-		for rest := w.dismiss(batch); len(rest) > 0; {
-			n := portion(rest)
-			w.create(rest[:n])
-			for _, op := range rest[:n] {
-				op.Done()
+		for underWay == workers || underWay > 0 && len(batch) < enough {
+			size := enough
+			if underWay == workers {
+				size = maxBatch
 			}
-			rest = rest[n:]
+			var came bool
+			if batch, came = w.queue.Until(batch, size, w.finished); !came && underWay == workers {
+				<-w.finished // the batch is full
+				came = true
+			}
+			if came {
+				underWay--
+			}
 		}
+		underWay++
+		w.stopped.Go(func() {
+			w.store.createAll(batch)
+			w.finished <- struct{}{}
+		})
+	}
+}
+
+// createAll stores a batch, by as many statements as its size asks for, and
+// answers everybody in it.
+func (s *Store) createAll(batch []*operation) {
+	for rest := dismiss(batch); len(rest) > 0; {
+		n := portion(rest)
+		s.create(rest[:n])
+		for _, op := range rest[:n] {
+			op.Done()
+		}
+		rest = rest[n:]
 	}
 }
 
 // dismiss answers those who have left, and returns the others.
-func (w *writer) dismiss(batch []*operation) []*operation {
+func dismiss(batch []*operation) []*operation {
 	stay := batch[:0]
 	for _, op := range batch {
 		if op.Err = op.Value.ctx.Err(); op.Err != nil {
@@ -111,8 +139,8 @@ func portion(ops []*operation) int {
 // create stores submissions and leaves each operation its outcome. When they
 // fail together for what may be the fault of one, a character that the
 // database can't store for instance, each is tried by itself.
-func (w *writer) create(ops []*operation) {
-	err := w.store.insert(ops)
+func (s *Store) create(ops []*operation) {
+	err := s.insert(ops)
 	if err == nil {
 		return
 	}
@@ -123,7 +151,7 @@ func (w *writer) create(ops []*operation) {
 		return
 	}
 	for i := range ops {
-		w.create(ops[i : i+1])
+		s.create(ops[i : i+1])
 	}
 }
 

@@ -66,7 +66,7 @@ func oneBatch(t *testing.T, s *Store, url string, ops ...func() error) []error {
 	waiting(t, url, 1)
 	for i, op := range ops {
 		wg.Go(func() { errs[i] = op() })
-		until(t, "it is queued", func() bool { return s.writer.queue.Len() == i+1 })
+		until(t, "it is queued", func() bool { return s.writer.queue.Waiting() == i+2 })
 	}
 	release()
 	wg.Wait()
