@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -47,8 +48,11 @@ func storeAndFile(cmd *cli.Command) (at location, file string, err error) {
 	if cmd.Args().Len() != 1 {
 		return at, "", &usageError{fmt.Errorf("%s takes one file", cmd.Name), cmd.Name + " --help"}
 	}
+	if file = cmd.Args().First(); strings.Contains(file, "://") {
+		return at, "", &usageError{errors.New("a URL is no file: give the database by --database"), cmd.Name + " --help"}
+	}
 	at, err = locate(cmd)
-	return at, cmd.Args().First(), err
+	return at, file, err
 }
 
 func backupFile(ctx context.Context, streams Streams, at location, file string) error {

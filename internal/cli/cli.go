@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -73,7 +74,7 @@ func newRoot(streams Streams) *cli.Command {
 		OnUsageError:          usage("--help"),
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
-				return &usageError{fmt.Errorf("there is no command %q", cmd.Args().First()), "--help"}
+				return &usageError{fmt.Errorf("there is no command %s", shown(cmd.Args().First())), "--help"}
 			}
 			return cli.ShowRootCommandHelp(cmd)
 		},
@@ -88,6 +89,15 @@ func usage(help string) cli.OnUsageErrorFunc {
 	return func(_ context.Context, _ *cli.Command, err error, _ bool) error {
 		return &usageError{err, help}
 	}
+}
+
+// shown is an argument as it may be repeated in a message: not where it may be
+// the URL of a database with a password in it.
+func shown(arg string) string {
+	if strings.Contains(arg, "://") {
+		return "a URL"
+	}
+	return strconv.Quote(arg)
 }
 
 // env names the environment variable of a flag.

@@ -111,7 +111,7 @@ func (l location) openExisting(ctx context.Context, log *slog.Logger) (engine, e
 			return nil, fmt.Errorf("no store in %s: %w", l.dir, err)
 		}
 	}
-	return l.open(ctx, postgres.Options{Log: log})
+	return l.open(ctx, postgres.Options{Log: log, MustExist: true})
 }
 
 // refuseUnfinished keeps half a store from being served, or copied on.

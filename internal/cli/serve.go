@@ -59,7 +59,7 @@ func serveCommand(streams Streams) *cli.Command {
 		}, storeFlags(), poolFlags()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
-				return &usageError{fmt.Errorf("serve takes no argument, but got %q", cmd.Args().First()), "serve --help"}
+				return &usageError{fmt.Errorf("serve takes no argument, but got %s", shown(cmd.Args().First())), "serve --help"}
 			}
 			if err := checkServeFlags(cmd); err != nil {
 				return err
@@ -81,7 +81,7 @@ func serveCommand(streams Streams) *cli.Command {
 
 // untilSignal returns a context that ends with the first signal to stop. From
 // then on signals do what they do by default, so that a second one ends the
-// process at once. The other commands have nothing to finish and trap none.
+// process at once.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -172,7 +172,7 @@ func serve(ctx context.Context, cmd *cli.Command, streams Streams, log *slog.Log
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, closeServed(store)) }()
 	svc := service.New(source, store, key, time.Now)
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
@@ -221,6 +221,25 @@ func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Lo
 		return nil, nil, err
 	}
 	return store, key, nil
+}
+
+// closeLimit is what is left of the ten seconds within which a server ends.
+const closeLimit = time.Second
+
+// closeServed closes a store. A PostgreSQL that does not answer is not waited
+// for: what was acknowledged is committed there.
+func closeServed(s engine) error {
+	if _, remote := s.(*postgres.Store); !remote {
+		return s.Close()
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closeLimit):
+		return nil
+	}
 }
 
 // registerPool publishes how far the limit of connections is used up: past it,

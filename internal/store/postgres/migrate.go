@@ -27,7 +27,7 @@ const lockPeriod, lockTries = 1, 600
 
 // migrate brings the schema up to date. Most often it is, and then nothing is
 // written or locked.
-func migrate(ctx context.Context, config *pgx.ConnConfig, log *slog.Logger) error {
+func migrate(ctx context.Context, config *pgx.ConnConfig, options Options) error {
 	files, err := migrations.ReadDir("migrations")
 	if err != nil {
 		return err
@@ -45,10 +45,16 @@ func migrate(ctx context.Context, config *pgx.ConnConfig, log *slog.Logger) erro
 		return fmt.Errorf("it has schema version %d and this formulary knows versions up to %d: run the newer formulary that wrote it",
 			version, known)
 	}
-	if version == known {
+	switch {
+	case version == known:
 		return nil
+	case options.MustExist && version == 0:
+		return errors.New("there is no store of Formulary's in it")
+	case options.MustExist:
+		return fmt.Errorf("it has schema version %d and this formulary needs %d: start 'formulary serve' of this version on it first, or use the formulary that serves it",
+			version, known)
 	}
-	return applyMigrations(ctx, config, log)
+	return applyMigrations(ctx, config, options.Log)
 }
 
 func schemaVersion(ctx context.Context, conn *pgx.Conn) (version int64, err error) {

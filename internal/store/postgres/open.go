@@ -67,6 +67,9 @@ type Options struct {
 	StatementTimeout time.Duration
 	// ConnectWait is how long Open waits for a database that can't be reached yet.
 	ConnectWait time.Duration
+	// MustExist refuses a database that is not a store already, or that would
+	// have to be migrated, for those who only want to read.
+	MustExist bool
 	// Log is told of that wait, and of migrations.
 	Log *slog.Logger
 }
@@ -132,7 +135,7 @@ func (s *Store) prepare(ctx context.Context, options Options) error {
 		return err
 	}
 	config := s.pool.Config().ConnConfig
-	return migrate(ctx, config, options.Log)
+	return migrate(ctx, config, options)
 }
 
 // await returns when the database can be reached. A server may well be started

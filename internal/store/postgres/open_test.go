@@ -290,3 +290,19 @@ func TestCloseReleasesEverything(t *testing.T) {
 	const others = `SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
 	until(t, "no connection is left", func() bool { return queryText(t, url, others) == "0" })
 }
+
+// TestMustExist: who only reads must not make a store out of a slip in a URL.
+func TestMustExist(t *testing.T) {
+	url := database(t)
+	s, err := Open(ctx, Options{URL: url, MustExist: true})
+	if err == nil || !strings.Contains(err.Error(), "there is no store") {
+		t.Fatalf("open: %v, %v", s, err)
+	}
+	same(t, "tables", queryText(t, url, `SELECT count(*)::text FROM pg_tables WHERE schemaname = 'public'`), "0")
+	openStore(t, url)
+	s, err = Open(ctx, Options{URL: url, MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+}

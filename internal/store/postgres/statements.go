@@ -19,7 +19,7 @@ const (
 	// sqlCreate stores a batch, but for those who may not, and tells whom it
 	// stored. The subquery is a scalar one, not EXISTS, because that could be
 	// turned into a join that reads the whole table, and rows must be stored
-	// in the order in which they come (see batch.sort).
+	// in the order in which they come (see newBatch).
 	sqlCreate = `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields)
 		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.once, ''), n.fields FROM ` + sqlRows + `
 		WHERE n.once = '' OR n.username = '' OR (` + sqlByUser + `) IS NULL

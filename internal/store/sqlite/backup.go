@@ -12,6 +12,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/formulary/formulary/internal/store"
 )
 
 // A backup is a SQLite database with Formulary's schema, in one file. That is
@@ -78,6 +80,10 @@ func WriteBackup(ctx context.Context, file string, fill func(*Store) error) erro
 		}
 		if err := errors.Join(fill(s), s.Close()); err != nil {
 			return err
+		}
+		// SQLite does not tell when it could not empty the WAL at the end.
+		if info, err := os.Stat(filepath.Join(dir, FileName+"-wal")); err == nil && info.Size() > 0 {
+			return errors.New("the copy could not be completed: is the disk full?")
 		}
 		if err := os.Rename(filepath.Join(dir, FileName), partial); err != nil {
 			return err
@@ -154,6 +160,11 @@ func CheckFile(ctx context.Context, file string) error {
 	}
 	if version, err := queryInt(conn, "PRAGMA user_version"); err != nil || version == 0 {
 		return errors.Join(err, fmt.Errorf("check %s: it is empty", file))
+	}
+	if version, err := queryInt(conn, "PRAGMA user_version"); err == nil && version > 1 {
+		if copyOf, err := setting(conn, store.SettingCopyOf); err != nil || copyOf != "" {
+			return errors.Join(err, fmt.Errorf("check %s: it is a copy that was not finished: finish it first", file))
+		}
 	}
 	found := ""
 	err = queryRow(conn, `PRAGMA integrity_check(1)`, func(row *sqlite3.Stmt) { found = row.ColumnText(0) })

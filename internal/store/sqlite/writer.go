@@ -109,10 +109,11 @@ func newWriter(conn *sqlite3.Conn, readers *readers, forms *formNumbers) (*write
 // ended by then.
 func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
 	if w.quiet.Load() && w.turn.TryLock() {
-		defer w.turn.Unlock()
 		if !w.closed {
+			defer w.turn.Unlock()
 			return w.doAlone(write{ctx, fn})
 		}
+		w.turn.Unlock() // before the queue is waited for, whose end needs the turn
 	}
 	return w.queue.Do(write{ctx, fn})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -146,5 +147,27 @@ func TestCloseLeavesNoGapOfIDs(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestLateCallerDoesNotHoldUpClose: who comes between the two steps of a close
+// must not keep the turn while he waits for the queue.
+func TestLateCallerDoesNotHoldUpClose(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	mustCreate(t, s, sample("so that it is quiet"))
+	w := s.writer
+	w.turn.Lock()
+	w.closed = true
+	w.turn.Unlock()
+	w.quiet.Store(true)
+	done := make(chan error, 1)
+	go func() { done <- w.do(ctx, func(*tx) error { return nil }) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("still waiting")
 	}
 }

@@ -196,9 +196,9 @@ func copyRest(ctx context.Context, from, to Store) error {
 	}
 	key, err := from.Setting(ctx, store.SettingOnceKey)
 	if err == nil && key != "" {
-		var held string
-		if held, err = to.Claim(ctx, store.SettingOnceKey, key); err == nil && held != key {
-			err = errors.New("the target has been used with another key of anonymous submissions")
+		// A server may have claimed another while the target was empty.
+		if err = to.Release(ctx, store.SettingOnceKey); err == nil {
+			_, err = to.Claim(ctx, store.SettingOnceKey, key)
 		}
 	}
 	if err != nil {

@@ -19,15 +19,19 @@ CREATE TABLE submissions (
 	once     TEXT,             -- who this is, where a form takes one submission each
 	fields   TEXT    NOT NULL
 ) STRICT;
+
+-- The place ends every index entry, so this serves lists in id order. Both are
+-- made before there are rows, and rows come in the order of their places: to
+-- sort a large store could take more memory than there is.
+DROP INDEX submissions_by_user;
+DROP INDEX submissions_once;
+CREATE INDEX submissions_by_user ON submissions (form, username) WHERE username <> '';
+CREATE UNIQUE INDEX submissions_once ON submissions (form, once) WHERE once IS NOT NULL;
 INSERT INTO submissions
 	SELECT number << 40 | id, number, username, created, once, fields
 	FROM forms CROSS JOIN old_submissions AS old ON old.page_id = forms.page_id AND old.form_id = forms.form_id
-	ORDER BY 1;
+	ORDER BY number, id;
 DROP TABLE old_submissions;
-
--- The place ends every index entry, so this serves lists in id order.
-CREATE INDEX submissions_by_user ON submissions (form, username) WHERE username <> '';
-CREATE UNIQUE INDEX submissions_once ON submissions (form, once) WHERE once IS NOT NULL;
 
 -- For people in a database shell.
 CREATE VIEW readable AS
