@@ -92,12 +92,18 @@ func trimLineEnd(line string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 }
 
+// maxUserName is in bytes. A name is part of keys in the store, which databases
+// limit.
+const maxUserName = 255
+
 // checkUserName refuses names that no line of the users file can hold, or
 // that could not be told from others in a log.
 func checkUserName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("user name is empty")
+	case len(name) > maxUserName:
+		return fmt.Errorf("user name is longer than %d bytes", maxUserName)
 	case !utf8.ValidString(name):
 		return errors.New("user name is not valid UTF-8")
 	case strings.Contains(name, ":"):

@@ -41,6 +41,7 @@ func TestParseUsers(t *testing.T) {
 		},
 		{"no colon", "hunter2\n", nil, []string{`1 : malformed line, not "user:hash"`}},
 		{"no name", ":" + good, nil, []string{"1 : user name is empty"}},
+		{"a name that is too long", strings.Repeat("x", maxUserName+1) + ":" + good, nil, []string{"1 " + strings.Repeat("x", maxUserName+1) + ": user name is longer than 255 bytes"}},
 		{"invalid UTF-8", "al\xffice:" + good, nil, []string{"1 al\xffice: user name is not valid UTF-8"}},
 		{"control character", "al\x07ice:" + good, nil, []string{"1 al\x07ice: user name contains a control character"}},
 	} {

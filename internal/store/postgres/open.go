@@ -266,6 +266,9 @@ func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[stri
 // that counts as unreachable. Who asks while one is under way shares it, so
 // that they don't pile up.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := ctx.Err(); err != nil { // select would choose at random
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
 	done := s.pings.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive who asked first
 		return nil, s.do(context.Background(), ping)
 	})

@@ -105,6 +105,8 @@ func TestConnectionsAreCutUnderLoad(t *testing.T) {
 			exec(t, url, terminateOthers)
 		}
 		l.more(t, 100) // it recovers by itself
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		same(t, "times that it was not known", l.unknown, 0)
 	})
 }

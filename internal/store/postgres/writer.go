@@ -88,6 +88,7 @@ func (w *writer) run(workers int) {
 				underWay--
 			}
 		}
+		batch = w.queue.More(batch)
 		underWay++
 		w.stopped.Go(func() {
 			w.store.createAll(batch)

@@ -190,6 +190,9 @@ func fileURI(path, vfsName string) string {
 // that is stuck shows. Other than a write it may be left when ctx ends; who
 // asks while one is under way shares it, so that they don't pile up.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := ctx.Err(); err != nil { // select would choose at random
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
 	done := s.pings.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive who asked first
 		return nil, s.writer.do(context.Background(), func(tx *tx) error {
 			_, err := tx.stmts.readSequences()

@@ -86,7 +86,11 @@ func readForm(stmt *sqlite3.Stmt, name formName) (int64, error) {
 		}
 		return 0, errNoForm
 	}
-	return stmt.ColumnInt64(0), nil
+	n := stmt.ColumnInt64(0)
+	if n > maxForm {
+		return 0, fmt.Errorf("form %s on page %d is number %d of a store that can hold %d", name.formID, name.pageID, n, maxForm)
+	}
+	return n, nil
 }
 
 func bindForm(stmt *sqlite3.Stmt, name formName) error {
@@ -127,12 +131,7 @@ func (t *tx) formOrNew(name formName) (int64, error) {
 	if err := errors.Join(bindForm(t.stmts.newForm, name), t.stmts.newForm.Exec()); err != nil {
 		return 0, fmt.Errorf("number a form: %w", err)
 	}
-	n = t.stmts.conn.LastInsertRowID()
-	if n > maxForm {
-		return 0, fmt.Errorf("form %s on page %d would be number %d of a store that can hold %d", name.formID, name.pageID, n, maxForm)
-	}
-	t.seen = append(t.seen, seenForm{name, n})
-	return n, nil
+	return t.form(name)
 }
 
 type seenForm struct {
