@@ -224,7 +224,7 @@ func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Lo
 }
 
 // closeLimit is what is left of the ten seconds within which a server ends.
-const closeLimit = time.Second
+const closeLimit = 500 * time.Millisecond
 
 // closeServed closes a store. A PostgreSQL that does not answer is not waited
 // for: what was acknowledged is committed there.

@@ -303,3 +303,33 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestMigrationSortsNothing: to sort all rows of a large store would take more
+// memory than a connection may have.
+func TestMigrationSortsNothing(t *testing.T) {
+	first, err := migrations.ReadFile("migrations/0001_submissions.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := migrations.ReadFile("migrations/0002_places.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(second), "INSERT INTO submissions\n")
+	copying, _, ended := strings.Cut(rest, ";")
+	if !found || !ended {
+		t.Fatal("the statement that copies the rows is not where it was")
+	}
+	conn, err := sqlite3.Open(":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Exec(string(first) + before); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := queryText(conn, "EXPLAIN QUERY PLAN "+copying)
+	if err != nil || !strings.Contains(plan, "submissions_by_form") || strings.Contains(plan, "TEMP B-TREE") {
+		t.Errorf("plan %s: %v", plan, err)
+	}
+}

@@ -119,7 +119,7 @@ func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
 }
 
 // doAlone is do where nobody else is about: the caller commits by himself,
-// which saves two changes of goroutine, a tenth of what a lone create takes.
+// which saves two changes of goroutine.
 func (w *writer) doAlone(op write) error {
 	alone := [1]*operation{{Value: op}}
 	w.commit(alone[:])
