@@ -97,7 +97,7 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	}
 	ctx = context.WithoutCancel(ctx) // it is under way
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sqlLoad, b.columns()...)
+		_, err := tx.Exec(ctx, sqlInsert, b.columns()...)
 		return existing(err)
 	})
 	if err != nil {

@@ -11,73 +11,81 @@ import (
 )
 
 // entryBlock is how many ids one step of the sequence of entry ids stands for.
-// Most submissions have fewer entries and take one step. What they leave over
-// is nobody's: ids that a process kept for later would be out of order, and
-// could be those of submissions that are loaded meanwhile.
+// The submissions of a batch share its blocks. What they leave over is
+// nobody's: ids that a process kept for later would be out of order, and could
+// be those of submissions that are loaded meanwhile.
 const entryBlock = 16
 
-// idSource is what was taken of both sequences for a batch.
-type idSource struct {
+// ids is what was taken of both sequences for a batch.
+type ids struct {
 	submissions []int64
 	blocks      []int64 // the first ids of blocks of entry ids
+	used        int64   // of the first block
 }
 
-// blocksFor is how many blocks it takes for so many entries.
-func blocksFor(entries int) int { return (entries + entryBlock - 1) / entryBlock }
+// steps are those of both sequences that give so many ids: true for a block of
+// entry ids, false for a submission's.
+func steps(submissions, entries int) []bool {
+	blocks := (entries + entryBlock - 1) / entryBlock
+	all := make([]bool, submissions+blocks)
+	for i := range blocks {
+		all[i] = true
+	}
+	return all
+}
 
-// takeIDs takes exactly as many ids as are needed, so that ids are in the
-// order of time, whoever of all processes gives them.
-func takeIDs(ctx context.Context, conn *pgx.Conn, submissions, blocks int) (idSource, error) {
-	batch := &pgx.Batch{}
-	batch.Queue(sqlSubmissionIDs, submissions)
-	if blocks > 0 {
-		batch.Queue(sqlEntryIDs, blocks)
-	}
-	results := conn.SendBatch(ctx, batch)
-	var ids idSource
-	err := readIDs(results, &ids.submissions)
-	if err == nil && blocks > 0 {
-		err = readIDs(results, &ids.blocks)
-	}
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
-	}
+// takeIDs takes as many ids as are needed, right before they are, so that ids
+// are in the order of time, whoever of all processes gives them.
+func takeIDs(ctx context.Context, conn *pgx.Conn, submissions, entries int) (ids, error) {
+	rows, err := conn.Query(ctx, sqlTakeIDs, steps(submissions, entries))
 	if err != nil {
-		return ids, fmt.Errorf("take ids: %w", err)
+		return ids{}, fmt.Errorf("take ids: %w", err)
 	}
-	return ids, nil
+	return readIDs(rows)
 }
 
-func readIDs(results pgx.BatchResults, ids *[]int64) error {
-	rows, err := results.Query()
+func readIDs(rows pgx.Rows) (taken ids, err error) {
+	var block bool
+	var id int64
+	_, err = pgx.ForEachRow(rows, []any{&block, &id}, func() error {
+		if block {
+			taken.blocks = append(taken.blocks, id)
+		} else {
+			taken.submissions = append(taken.submissions, id)
+		}
+		return nil
+	})
 	if err != nil {
-		return err
+		return ids{}, fmt.Errorf("take ids: %w", err)
 	}
-	*ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-	return err
+	return taken, nil
 }
 
-// next returns the id of the next submission.
-func (s *idSource) next() int64 {
-	id := s.submissions[0]
-	s.submissions = s.submissions[1:]
+// submission returns the id of the next submission.
+func (i *ids) submission() int64 {
+	id := i.submissions[0]
+	i.submissions = i.submissions[1:]
 	return id
 }
 
 // assign returns the entries with ids given to those that have none yet. The
 // caller's stay as they are.
-func (s *idSource) assign(entries []forms.Entry) []forms.Entry {
+func (i *ids) assign(entries []forms.Entry) []forms.Entry {
 	entries = slices.Clone(entries)
-	used := 0
-	for i := range entries {
-		if entries[i].ID != 0 {
-			continue
+	for n := range entries {
+		if entries[n].ID == 0 {
+			entries[n].ID = i.entry()
 		}
-		entries[i].ID = s.blocks[used/entryBlock] + int64(used%entryBlock)
-		used++
 	}
-	s.blocks = s.blocks[blocksFor(used):]
 	return entries
+}
+
+func (i *ids) entry() int64 {
+	id := i.blocks[0] + i.used
+	if i.used++; i.used == entryBlock {
+		i.blocks, i.used = i.blocks[1:], 0
+	}
+	return id
 }
 
 // without counts the entries that have no id.

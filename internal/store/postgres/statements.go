@@ -16,12 +16,15 @@ const (
 	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[])
 		AS n (page_id, form_id, id, username, created, once, fields)`
 
+	// sqlInsert stores a batch, all of it or nothing.
+	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields)
+		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.once, ''), n.fields FROM ` + sqlRows
+
 	// sqlCreate stores a batch, but for those who may not, and tells whom it
 	// stored. The subquery is a scalar one, not EXISTS, because that could be
 	// turned into a join that reads the whole table, and rows must be stored
 	// in the order in which they come (see newBatch).
-	sqlCreate = `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields)
-		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.once, ''), n.fields FROM ` + sqlRows + `
+	sqlCreate = sqlInsert + `
 		WHERE n.once = '' OR n.username = '' OR (` + sqlByUser + `) IS NULL
 		ON CONFLICT DO NOTHING RETURNING id`
 
@@ -34,9 +37,6 @@ const (
 	// for, a standby for instance, which theirs may not have.
 	sqlStored = `SELECT n.id FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS n (page_id, form_id, id)
 		WHERE (SELECT s.id FROM submissions s WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.id = n.id FOR UPDATE) IS NOT NULL`
-
-	sqlLoad = `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields)
-		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.once, ''), n.fields FROM ` + sqlRows
 
 	sqlDump = `SELECT page_id, form_id, id, username, created, COALESCE(once, ''), fields FROM submissions
 		WHERE (page_id, form_id, id) > ($1, $2, $3) ORDER BY page_id, form_id, id LIMIT $4`
@@ -51,9 +51,10 @@ const (
 
 	sqlRelease = `DELETE FROM settings WHERE name = $1`
 
-	sqlSubmissionIDs = `SELECT nextval('submission_ids') FROM generate_series(1, $1::bigint)`
-
-	sqlEntryIDs = `SELECT nextval('entry_ids') FROM generate_series(1, $1::bigint)`
+	// sqlTakeIDs takes a block of entry ids for each true, and the id of a
+	// submission for each false. Not by generate_series: the server thinks so much of it that it
+	// would make a new plan each time.
+	sqlTakeIDs = `SELECT e, CASE WHEN e THEN nextval('entry_ids') ELSE nextval('submission_ids') END FROM unnest($1::boolean[]) AS e`
 )
 
 // listKind selects one of the list statements.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -67,4 +68,35 @@ func TestPlans(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestPlansAreKept: a statement of every request must not be planned at every
+// request, which takes longer than to run it. The server tries a few times how
+// a plan for the values at hand compares with one for all values.
+func TestPlansAreKept(t *testing.T) {
+	s := openSingle(t, database(t))
+	for range 20 {
+		sub := mustCreate(t, s, sample("x"))
+		if _, err := s.Get(ctx, keyOf(sub)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Update(ctx, keyOf(sub), set("field", "y")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Delete(ctx, keyOf(sub)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, sql := range map[string]string{
+		"take ids": sqlTakeIDs, "insert": sqlInsert, "get": sqlGet, "lock": sqlLock, "update": sqlUpdate, "delete": sqlDelete,
+	} {
+		var planned, kept int
+		err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+			const uses = `SELECT custom_plans, generic_plans FROM pg_prepared_statements WHERE statement = $1`
+			return conn.QueryRow(ctx, uses, sql).Scan(&planned, &kept)
+		})
+		if err != nil || planned > 5 || kept < 15 {
+			t.Errorf("%s: planned %d times, and run with a kept plan %d times: %v", name, planned, kept, err)
+		}
+	}
 }

@@ -64,7 +64,7 @@ type update struct {
 }
 
 func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
-	found, ids, err := lockSubmission(ctx, conn, u.key)
+	found, taken, err := lockSubmission(ctx, conn, u.key)
 	if err != nil {
 		return harmlessError{err}
 	}
@@ -72,15 +72,15 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 	if err != nil {
 		return err
 	}
-	if missing := blocksFor(without(entries)) - len(ids.blocks); missing > 0 {
-		more, err := queryIDs(ctx, conn, sqlEntryIDs, missing)
+	if missing := without(entries) - entryBlock; missing > 0 {
+		more, err := takeIDs(ctx, conn, 0, missing)
 		if err != nil {
 			return harmlessError{err}
 		}
-		ids.blocks = append(ids.blocks, more...)
+		taken.blocks = append(taken.blocks, more.blocks...)
 	}
 	u.after = found
-	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), ids.assign(entries))
+	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), taken.assign(entries))
 	err = replaceEntries(ctx, conn, u.key, u.after.Entries)
 	if err != nil && conn.IsClosed() {
 		// Other than a new submission, an update leaves nothing by which it
@@ -93,25 +93,28 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 // lockSubmission begins a transaction, and reads a submission that nobody else
 // changes until it ends. It takes a block of entry ids along, because most
 // often one is enough, and to ask for it later would be a round trip more.
-func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.Submission, idSource, error) {
+func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.Submission, ids, error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
 	batch.Queue(sqlLock, key.PageID, key.FormID, key.ID)
-	batch.Queue(sqlEntryIDs, 1)
+	batch.Queue(sqlTakeIDs, steps(0, 1))
 	results := conn.SendBatch(ctx, batch)
-	var ids idSource
+	var taken ids
 	var sub forms.Submission
 	_, err := results.Exec()
 	if err == nil {
 		sub, err = readSubmission(results.QueryRow(), key)
 	}
 	if err == nil {
-		err = readIDs(results, &ids.blocks)
+		var rows pgx.Rows
+		if rows, err = results.Query(); err == nil {
+			taken, err = readIDs(rows)
+		}
 	}
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
 	}
-	return sub, ids, err
+	return sub, taken, err
 }
 
 // replaceEntries writes, and commits.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
@@ -38,6 +40,18 @@ func TestManyEntries(t *testing.T) {
 			t.Errorf("entry id %d after %d", entries[i].ID, entries[i-1].ID)
 		}
 	}
+}
+
+// TestEntryIDsComeInBlocks: what the code takes for a block is one.
+func TestEntryIDsComeInBlocks(t *testing.T) {
+	url := database(t)
+	openStore(t, url)
+	var step, most int64
+	query(t, url, func(conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT increment_by, max_value FROM pg_sequences WHERE sequencename = 'entry_ids'`).Scan(&step, &most)
+	})
+	same(t, "step", step, int64(entryBlock))
+	same(t, "last id of the last block", most+entryBlock-1, int64(1<<53-1))
 }
 
 // TestBlockedWritesEnd: who waits for a lock that is not given back is told so.

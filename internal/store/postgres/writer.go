@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,6 +35,13 @@ const (
 	// for that one: where several servers have little each, many small
 	// statements at a time would keep each other from being done.
 	enough = 24
+
+	// crowd is how many in one statement are a crowd, of whom some are likely
+	// to be back soon.
+	crowd = 8
+
+	// maxMoment bounds how long they are waited for.
+	maxMoment = time.Millisecond
 )
 
 // writer stores new submissions. It takes whatever is queued, has it stored by
@@ -44,6 +52,9 @@ type writer struct {
 	queue    *group.Queue[*creation]
 	finished chan struct{} // one for each statement that is done
 	stopped  sync.WaitGroup
+	took     atomic.Int64 // how long the last statement did
+	lastID   atomic.Int64 // that was taken
+	shared   atomic.Bool  // others took ids since the time before
 }
 
 // creation is a submission that somebody waits for.
@@ -69,7 +80,7 @@ func (w *writer) close() {
 
 // run hands what is queued to statements, as many at a time as it pays to.
 func (w *writer) run(workers int) {
-	for underWay := 0; ; {
+	for underWay, last := 0, 0; ; {
 		batch := w.queue.Next(nil)
 		if len(batch) == 0 {
 			return
@@ -88,13 +99,28 @@ func (w *writer) run(workers int) {
 				underWay--
 			}
 		}
+		if underWay == 0 && last >= crowd && w.shared.Load() {
+			// With other servers beside this one, the database has enough to
+			// do: it gets it in fewer statements if those who were just
+			// answered are let in, instead of two halves that take turns.
+			time.Sleep(min(time.Duration(w.took.Load())/3, maxMoment))
+		}
 		batch = w.queue.More(batch)
+		last = len(batch)
 		underWay++
 		w.stopped.Go(func() {
+			began := time.Now()
 			w.store.createAll(batch)
+			w.took.Store(int64(time.Since(began)))
 			w.finished <- struct{}{}
 		})
 	}
+}
+
+// notice tells by the ids that were taken whether other servers take some, too.
+func (w *writer) notice(ids []int64) {
+	before := w.lastID.Swap(ids[len(ids)-1])
+	w.shared.Store(ids[0] != before+1)
 }
 
 // createAll stores a batch, by as many statements as its size asks for, and
@@ -161,13 +187,14 @@ func (s *Store) create(ops []*operation) {
 // stored under an id is not stored a second time, and the database has the
 // second try wait for the first.
 func (s *Store) insert(ops []*operation) error {
-	ids, err := s.idsFor(ops)
-	if err != nil {
-		return err
-	}
-	b := newBatch(ops, ids)
+	var b *batch
 	var stored map[int64]bool
-	err = s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, doubt bool) error {
+	err := s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, doubt bool) (err error) {
+		if b == nil {
+			if b, err = s.prepareBatch(ctx, conn, ops); err != nil {
+				return harmlessError{err}
+			}
+		}
 		stored, err = b.insert(ctx, conn, doubt)
 		return err
 	})
@@ -183,16 +210,17 @@ func (s *Store) insert(ops []*operation) error {
 	return nil
 }
 
-func (s *Store) idsFor(ops []*operation) (ids idSource, err error) {
-	blocks := 0
+func (s *Store) prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (*batch, error) {
+	entries := 0
 	for _, op := range ops {
-		blocks += blocksFor(len(op.Value.new.Entries))
+		entries += len(op.Value.new.Entries)
 	}
-	err = s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, _ bool) error {
-		ids, err = takeIDs(ctx, conn, len(ops), blocks)
-		return err
-	})
-	return ids, err
+	taken, err := takeIDs(ctx, conn, len(ops), entries)
+	if err != nil {
+		return nil, err
+	}
+	s.writer.notice(taken.submissions)
+	return newBatch(ops, taken), nil
 }
 
 // refusal is why a row was not stored.
@@ -215,7 +243,7 @@ type batch struct {
 	fields    pgtype.FlatArray[[]byte]
 }
 
-func newBatch(ops []*operation, ids idSource) *batch {
+func newBatch(ops []*operation, taken ids) *batch {
 	type numbered struct {
 		op     *operation
 		id     int64
@@ -227,8 +255,8 @@ func newBatch(ops []*operation, ids idSource) *batch {
 		for i := range entries {
 			entries[i].ID = 0
 		}
-		entries = ids.assign(entries)
-		rows[i] = numbered{op, ids.next(), forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries)}
+		entries = taken.assign(entries)
+		rows[i] = numbered{op, taken.submission(), forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries)}
 	}
 	// Who waits for another's key waits in the same order as everybody else,
 	// so that no two statements wait for each other.
@@ -263,6 +291,13 @@ func (b *batch) columns() []any {
 
 // insert returns the ids of those that are stored; nil for all of them.
 func (b *batch) insert(ctx context.Context, conn *pgx.Conn, doubt bool) (map[int64]bool, error) {
+	if !doubt && !slices.ContainsFunc(b.onces, func(once string) bool { return once != "" }) {
+		// Nobody is to be refused, and to look out for that costs much.
+		_, err := conn.Exec(ctx, sqlInsert, b.columns()...)
+		if serverCode(err) != codeUniqueViolation {
+			return nil, err
+		}
+	}
 	stored, err := queryIDs(ctx, conn, sqlCreate, b.columns()...)
 	if err != nil || len(stored) == len(b.ids) {
 		return nil, err

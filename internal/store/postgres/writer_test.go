@@ -253,14 +253,14 @@ func TestDoubtIsResolved(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"), sample("c"))
-	ids, err := s.idsFor(ops)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newBatch(ops, ids)
+	var b *batch
 	tries := 0
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, doubt bool) error {
-		tries++
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, doubt bool) (err error) {
+		if tries++; tries == 1 {
+			if b, err = s.prepareBatch(ctx, conn, ops); err != nil {
+				return err
+			}
+		}
 		stored, err := b.insert(ctx, conn, doubt)
 		if err != nil {
 			return err
@@ -287,9 +287,41 @@ func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	elsewhere := once(sample("x"), "a")
 	elsewhere.FormID = "another"
 	b := newBatch(operations(once(sample("x"), "c"), sample("x"), once(sample("x"), "a"), elsewhere, once(sample("x"), "b"), once(sample("x"), "a")),
-		idSource{submissions: []int64{1, 2, 3, 4, 5, 6}, blocks: []int64{1, 17, 33, 49, 65, 81}})
+		ids{submissions: []int64{1, 2, 3, 4, 5, 6}, blocks: []int64{1}})
 	same(t, "keys", b.onces, []string{"a", "", "a", "a", "b", "c"})
 	same(t, "ids", b.ids, []int64{4, 2, 3, 6, 5, 1})
+}
+
+// TestSequenceBehindTheTable: rows that somebody stored past the sequence are
+// neither overwritten nor taken for what was to be stored.
+func TestSequenceBehindTheTable(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	sub := mustCreate(t, s, sample("x"))
+	exec(t, url, `SELECT setval('submission_ids', 1, false)`)
+	_, err := s.Create(ctx, sample("y"))
+	if err == nil || !strings.Contains(err.Error(), "submission_ids is behind the table") {
+		t.Errorf("create under an id that is taken: %v", err)
+	}
+	same(t, "stored", values(t, s), map[int64]string{sub.ID: "x"})
+	if next := mustCreate(t, s, sample("z")); next.ID <= sub.ID {
+		t.Errorf("id %d after %d", next.ID, sub.ID)
+	}
+}
+
+// TestOthersAreNoticed: a store knows by its ids whether it has the database
+// for itself.
+func TestOthersAreNoticed(t *testing.T) {
+	r := replicas(t)
+	shared := func(i int) bool {
+		mustCreate(t, r[i], sample("x"))
+		return r[i].writer.shared.Load()
+	}
+	shared(0) // the first can't tell
+	same(t, "alone", shared(0), false)
+	shared(1)
+	same(t, "after another's create", shared(0), true)
+	same(t, "alone again", shared(0), false)
 }
 
 func TestConnections(t *testing.T) {
