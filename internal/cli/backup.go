@@ -99,39 +99,37 @@ func restoreCommand(streams Streams) *cli.Command {
 			if at.url != "" {
 				return restoreDatabase(ctx, streams, file, at)
 			}
-			if err = restoreFile(ctx, streams, file, at); ctx.Err() != nil {
-				return errors.New("interrupted; nothing was restored")
+			if err = readBackup(ctx, streams, file, at.dir); err != nil {
+				return err
 			}
+			_, err = fmt.Fprintf(streams.Out, "%s restored from %s.\n", at, file)
 			return err
 		},
 	}
 }
 
-func restoreFile(ctx context.Context, streams Streams, file string, at location) error {
+// readBackup makes an embedded store of a backup.
+func readBackup(ctx context.Context, streams Streams, file, dir string) error {
 	bar := newProgress(streams.Err)
-	err := sqlite.Restore(ctx, file, at.dir, func(done, total int64) { bar.show("reading", "bytes", done, total) })
+	err := sqlite.Restore(ctx, file, dir, func(done, total int64) { bar.show("reading", "bytes", done, total) })
 	bar.end()
-	if err != nil {
-		return err
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted; nothing was restored")
 	}
-	_, err = fmt.Fprintf(streams.Out, "%s restored from %s.\n", at, file)
 	return err
 }
 
 // restoreDatabase opens a copy of the backup as a store: to open the backup
 // itself would change it.
 func restoreDatabase(ctx context.Context, streams Streams, file string, at location) (err error) {
-	dir, err := os.MkdirTemp("", "formulary-restore-")
+	room, err := os.MkdirTemp("", "formulary-restore-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	dir = filepath.Join(dir, "data")
-	bar := newProgress(streams.Err)
-	err = sqlite.Restore(ctx, file, dir, func(done, total int64) { bar.show("reading", "bytes", done, total) })
-	bar.end()
-	if err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(room)) }()
+	data := filepath.Join(room, "data")
+	if err := readBackup(ctx, streams, file, data); err != nil {
 		return err
 	}
-	return migrate(ctx, streams, location{dir: dir}, at)
+	return migrate(ctx, streams, location{dir: data}, at)
 }

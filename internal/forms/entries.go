@@ -65,6 +65,19 @@ func unquote(raw []byte) (string, error) {
 	return s, nil
 }
 
+// HighestID is the highest id of an entry; 0 if there is none.
+func (e Entries) HighestID() (highest int64, err error) {
+	s := e.Scan()
+	for s.Next() {
+		id, err := strconv.ParseInt(string(s.ID), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("decode stored entries: id %q: %w", s.ID, err)
+		}
+		highest = max(highest, id)
+	}
+	return highest, s.Err()
+}
+
 // EntryScanner walks Entries without allocating. ID, FieldID and Value are the
 // JSON tokens of the current entry, strings with their quotes.
 type EntryScanner struct {

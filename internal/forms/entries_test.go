@@ -112,6 +112,26 @@ func TestScanningDoesNotAllocate(t *testing.T) {
 	}
 }
 
+func TestHighestID(t *testing.T) {
+	for _, tt := range []struct {
+		entries []Entry
+		want    int64
+	}{
+		{nil, 0},
+		{[]Entry{{ID: 7, FieldID: "a"}}, 7},
+		{[]Entry{{ID: 3, FieldID: "a"}, {ID: 1<<53 - 1, FieldID: "b"}, {ID: 5, FieldID: "c"}}, 1<<53 - 1},
+	} {
+		if got, err := EncodeEntries(nil, tt.entries).HighestID(); got != tt.want || err != nil {
+			t.Errorf("%v: %d, %v, want %d", tt.entries, got, err, tt.want)
+		}
+	}
+	for _, bad := range []string{"", "{", `{"a":{"id":9223372036854775808,"fieldId":"a","value":""}}`} {
+		if got, err := Entries(bad).HighestID(); err == nil {
+			t.Errorf("%q: %d, want an error", bad, got)
+		}
+	}
+}
+
 func TestCorruptEntriesAreAnError(t *testing.T) {
 	const good = `{"a":{"id":1,"fieldId":"a","value":"x"},"b":{"id":2,"fieldId":"b","value":"\u0001"}}`
 	if _, err := Entries(good).Decode(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -84,13 +83,11 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	for _, r := range records {
 		b.addRow(r.PageID, r.FormID, r.ID, r.Username, r.Created, r.Once, r.Entries)
 		last.Submission = max(last.Submission, r.ID)
-		for entries := r.Entries.Scan(); entries.Next(); {
-			id, err := strconv.ParseInt(string(entries.ID), 10, 64)
-			if err != nil {
-				return fmt.Errorf("load submission %d: entry id: %w", r.ID, err)
-			}
-			last.Entry = max(last.Entry, id)
+		entry, err := r.Entries.HighestID()
+		if err != nil {
+			return fmt.Errorf("load submission %d: %w", r.ID, err)
 		}
+		last.Entry = max(last.Entry, entry)
 	}
 	if err := s.Advance(ctx, last); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -102,7 +101,7 @@ func (t *tx) load(records []store.Record) error {
 		if err != nil {
 			return classify(err)
 		}
-		entry, err := highestEntry(r.Entries)
+		entry, err := r.Entries.HighestID()
 		if err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
@@ -124,19 +123,6 @@ func (t *tx) load(records []store.Record) error {
 func (t *tx) advance(to store.Sequences) {
 	t.seq.submission = max(t.seq.submission, to.Submission)
 	t.seq.entry = max(t.seq.entry, to.Entry)
-}
-
-// highestEntry is the highest entry id within a submission.
-func highestEntry(entries forms.Entries) (highest int64, err error) {
-	scanner := entries.Scan()
-	for scanner.Next() {
-		id, err := strconv.ParseInt(string(scanner.ID), 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		highest = max(highest, id)
-	}
-	return highest, scanner.Err()
 }
 
 // Last implements store.Archive.

@@ -30,10 +30,12 @@ func Backup(ctx context.Context, dir, file string, progress func(done, total int
 	}
 	return writeWhole(file, func(partial string) error {
 		stop := watchSize(partial, info.Size(), progress)
-		defer stop()
-		if err := vacuumInto(ctx, source, partial); err != nil {
+		err := vacuumInto(ctx, source, partial)
+		stop()
+		if err != nil {
 			return fmt.Errorf("copy %s: %w", source, err)
 		}
+		progress(info.Size(), info.Size())
 		return CheckFile(ctx, partial)
 	})
 }
@@ -239,7 +241,6 @@ func watchSize(file string, total int64, progress func(done, total int64)) (stop
 		for {
 			select {
 			case <-done:
-				progress(total, total)
 				return
 			case <-tick.C:
 				if info, err := os.Stat(file); err == nil {

@@ -166,6 +166,22 @@ func TestBackupRefused(t *testing.T) {
 	leftBehind(t, target, "backup.db", "other.db.partial")
 }
 
+// TestFailedBackupIsNotShownAsDone: the last that is told is where it stopped.
+func TestFailedBackupIsNotShownAsDone(t *testing.T) {
+	dir := t.TempDir()
+	mustCreate(t, openStore(t, dir), sample("x"))
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	whole := func(done, total int64) {
+		if done == total {
+			t.Errorf("%d of %d bytes are shown as written", done, total)
+		}
+	}
+	if err := Backup(cancelled, dir, filepath.Join(t.TempDir(), "backup.db"), whole); !errors.Is(err, context.Canceled) {
+		t.Errorf("a backup that is broken off: %v", err)
+	}
+}
+
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
