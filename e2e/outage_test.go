@@ -100,7 +100,13 @@ func TestAnswersDuringAnOutage(t *testing.T) {
 
 func ready(t *testing.T, p *process) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(context.Background(), "GET", p.url+"/readyz", http.NoBody)
+	return fetch(t, p, "/readyz").status
+}
+
+// fetch asks for what needs no user.
+func fetch(t *testing.T, p *process, path string) response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), "GET", p.url+path, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +114,29 @@ func ready(t *testing.T, p *process) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.status
+	return r
+}
+
+// A server that is told to end does so within ten seconds, even when it waits
+// for a database that has gone silent.
+func TestEndsBesideASilentDatabase(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.New(t, pgtest.Options{TCP: true})
+	p := startProxied(t, newSite(t).on(cluster.Database(t)), "--metrics")
+	p.must(t, 201, "POST", "/note/submission", note("before"))
+	defer poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		if r, err := p.call(context.Background(), "POST", "/note/submission", note("during")); err == nil && r.status != 503 {
+			t.Errorf("answered with %d: %s", r.status, r.body)
+		}
+	}()
+	eventually(t, 10*time.Second, "the request waits for the database", func() bool {
+		return strings.Contains(fetch(t, p.process, "/metrics").body, "formulary_database_connections_used 1\n")
+	})
+	_ = p.terminate(t, 12*time.Second) // two for a busy machine; and with what status is not the point, a request was cut off
+	<-answered
 }
 
 // A server that is started before its database waits for it, and one that is
