@@ -99,8 +99,8 @@ func (q *Queue[T]) More(batch []*Op[T]) []*Op[T] {
 }
 
 // Until adds to the batch until it holds enough, or until something comes from
-// the channel, which it tells.
-func (q *Queue[T]) Until(batch []*Op[T], enough int, from <-chan struct{}) (_ []*Op[T], came bool) {
+// the channel, which it returns.
+func Until[T, S any](q *Queue[T], batch []*Op[T], enough int, from <-chan S) (_ []*Op[T], what S, came bool) {
 	ops := q.ops
 	for len(batch) < min(enough, q.max) {
 		select {
@@ -110,11 +110,11 @@ func (q *Queue[T]) Until(batch []*Op[T], enough int, from <-chan struct{}) (_ []
 				continue
 			}
 			batch = append(batch, op)
-		case <-from:
-			return batch, true
+		case what = <-from:
+			return batch, what, true
 		}
 	}
-	return batch, false
+	return batch, what, false
 }
 
 // Done answers the caller. The operation is not the worker's any more.

@@ -108,28 +108,28 @@ func TestMore(t *testing.T) {
 func TestUntil(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue[int](10)
-		from := make(chan struct{}, 1)
+		from := make(chan string, 1)
 		outcomes := leave(q, 1, 2, 3)
-		batch, came := q.Until(nil, 2, from)
+		batch, _, came := Until(q, nil, 2, from)
 		wantValues(t, "enough", batch, 1, 2)
 		if came {
 			t.Error("nothing came")
 		}
 		go func() {
 			synctest.Wait() // until it is waited for
-			from <- struct{}{}
+			from <- "done"
 		}()
-		batch, came = q.Until(batch, 10, from)
+		batch, what, came := Until(q, batch, 10, from)
 		wantValues(t, "until it came", batch, 1, 2, 3)
-		if !came {
-			t.Error("it came")
+		if !came || what != "done" {
+			t.Errorf("%v, %q came", came, what)
 		}
 		q.Close()
 		go func() {
 			synctest.Wait()
-			from <- struct{}{}
+			from <- "done"
 		}()
-		if _, came = q.Until(batch, 10, from); !came {
+		if _, _, came = Until(q, batch, 10, from); !came {
 			t.Error("a queue that is closed is nothing to wait for")
 		}
 		answer(batch, func(int) error { return nil })

@@ -32,11 +32,12 @@ const (
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.username = n.username AND s.username <> ''
 		ORDER BY s.id LIMIT 1`
 
-	// sqlStored tells which of a batch are stored. It locks them because that
+	// sqlStored tells for each of a batch whether what is stored under its id
+	// is that: true, false, or null where nothing is. It locks them because that
 	// makes it a write: its commit waits for what a commit here has to wait
 	// for, a standby for instance, which theirs may not have.
-	sqlStored = `SELECT n.id FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS n (page_id, form_id, id)
-		WHERE (SELECT s.id FROM submissions s WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.id = n.id FOR UPDATE) IS NOT NULL`
+	sqlStored = `SELECT n.id, (SELECT s.username = n.username AND s.created = n.created AND s.fields = n.fields FROM submissions s
+		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.id = n.id FOR UPDATE) FROM ` + sqlRows
 
 	sqlDump = `SELECT page_id, form_id, id, username, created, COALESCE(once, ''), fields FROM submissions
 		WHERE (page_id, form_id, id) > ($1, $2, $3) ORDER BY page_id, form_id, id LIMIT $4`
@@ -52,9 +53,10 @@ const (
 	sqlRelease = `DELETE FROM settings WHERE name = $1`
 
 	// sqlTakeIDs takes a block of entry ids for each true, and the id of a
-	// submission for each false. Not by generate_series: the server thinks so much of it that it
-	// would make a new plan each time.
-	sqlTakeIDs = `SELECT e, CASE WHEN e THEN nextval('entry_ids') ELSE nextval('submission_ids') END FROM unnest($1::boolean[]) AS e`
+	// submission for each false. Not by generate_series, of which the server
+	// thinks so much that it would make a new plan each time.
+	sqlTakeIDs = `SELECT n.block, CASE WHEN n.block THEN nextval('entry_ids') ELSE nextval('submission_ids') END
+		FROM unnest($1::boolean[]) AS n (block)`
 )
 
 // listKind selects one of the list statements.

@@ -72,7 +72,9 @@ func TestPlans(t *testing.T) {
 
 // TestPlansAreKept: a statement of every request must not be planned at every
 // request, which takes longer than to run it. The server tries a few times how
-// a plan for the values at hand compares with one for all values.
+// a plan for the values at hand compares with one for all values. It does plan
+// sqlCreate anew for small batches, which is for forms that take one submission
+// each: their submitters have to be looked up.
 func TestPlansAreKept(t *testing.T) {
 	s := openSingle(t, database(t))
 	for range 20 {

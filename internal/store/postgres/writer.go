@@ -36,8 +36,7 @@ const (
 	// statements at a time would keep each other from being done.
 	enough = 24
 
-	// crowd is how many in one statement are a crowd, of whom some are likely
-	// to be back soon.
+	// crowd is how many callers are worth waiting for.
 	crowd = 8
 
 	// maxMoment bounds how long they are waited for.
@@ -50,11 +49,17 @@ const (
 type writer struct {
 	store    *Store
 	queue    *group.Queue[*creation]
-	finished chan struct{} // one for each statement that is done
+	finished chan report // one for each batch that is done
 	stopped  sync.WaitGroup
-	took     atomic.Int64 // how long the last statement did
 	lastID   atomic.Int64 // that was taken
 	shared   atomic.Bool  // others took ids since the time before
+}
+
+// report tells of a batch that is done.
+type report struct {
+	callers int // who waited for this batch or the next when it was done
+	took    time.Duration
+	at      time.Time
 }
 
 // creation is a submission that somebody waits for.
@@ -67,7 +72,7 @@ type creation struct {
 type operation = group.Op[*creation]
 
 func startWriter(s *Store, workers int) *writer {
-	w := &writer{store: s, queue: group.NewQueue[*creation](maxBatch), finished: make(chan struct{}, workers)}
+	w := &writer{store: s, queue: group.NewQueue[*creation](maxBatch), finished: make(chan report, workers)}
 	w.stopped.Go(func() { w.run(workers) })
 	return w
 }
@@ -80,7 +85,8 @@ func (w *writer) close() {
 
 // run hands what is queued to statements, as many at a time as it pays to.
 func (w *writer) run(workers int) {
-	for underWay, last := 0, 0; ; {
+	var last report
+	for underWay := 0; ; {
 		batch := w.queue.Next(nil)
 		if len(batch) == 0 {
 			return
@@ -90,31 +96,38 @@ func (w *writer) run(workers int) {
 			if underWay == workers {
 				size = maxBatch
 			}
+			var done report
 			var came bool
-			if batch, came = w.queue.Until(batch, size, w.finished); !came && underWay == workers {
-				<-w.finished // the batch is full
-				came = true
+			if batch, done, came = group.Until(w.queue, batch, size, w.finished); !came && underWay == workers {
+				done, came = <-w.finished, true // the batch is full
 			}
 			if came {
+				last = done
 				underWay--
 			}
 		}
-		if underWay == 0 && last >= crowd && w.shared.Load() {
-			// With other servers beside this one, the database has enough to
-			// do: it gets it in fewer statements if those who were just
-			// answered are let in, instead of two halves that take turns.
-			time.Sleep(min(time.Duration(w.took.Load())/3, maxMoment))
+		if underWay == 0 {
+			batch = w.regroup(batch, last)
 		}
 		batch = w.queue.More(batch)
-		last = len(batch)
 		underWay++
 		w.stopped.Go(func() {
 			began := time.Now()
-			w.store.createAll(batch)
-			w.took.Store(int64(time.Since(began)))
-			w.finished <- struct{}{}
+			callers := w.store.createAll(batch)
+			w.finished <- report{callers, time.Since(began), time.Now()}
 		})
 	}
+}
+
+// regroup waits a moment for those who were answered by the last batch: without
+// that they would miss this one and be in the next, so that two halves take
+// turns, with twice the statements. It does so only beside other servers, whose
+// statements the database can work on meanwhile.
+func (w *writer) regroup(batch []*operation, last report) []*operation {
+	if w.shared.Load() && last.callers >= crowd && time.Since(last.at) < maxMoment {
+		batch, _, _ = group.Until(w.queue, batch, last.callers, time.After(min(last.took/3, maxMoment)))
+	}
+	return batch
 }
 
 // notice tells by the ids that were taken whether other servers take some, too.
@@ -124,16 +137,18 @@ func (w *writer) notice(ids []int64) {
 }
 
 // createAll stores a batch, by as many statements as its size asks for, and
-// answers everybody in it.
-func (s *Store) createAll(batch []*operation) {
+// answers everybody in it. It tells how many waited, here or for the next.
+func (s *Store) createAll(batch []*operation) (callers int) {
 	for rest := dismiss(batch); len(rest) > 0; {
 		n := portion(rest)
 		s.create(rest[:n])
+		callers = s.writer.queue.Waiting()
 		for _, op := range rest[:n] {
 			op.Done()
 		}
 		rest = rest[n:]
 	}
+	return callers
 }
 
 // dismiss answers those who have left, and returns the others.
@@ -188,24 +203,29 @@ func (s *Store) create(ops []*operation) {
 // second try wait for the first.
 func (s *Store) insert(ops []*operation) error {
 	var b *batch
-	var stored map[int64]bool
+	var inDoubt bool
 	err := s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, doubt bool) (err error) {
+		inDoubt = doubt
 		if b == nil {
 			if b, err = s.prepareBatch(ctx, conn, ops); err != nil {
 				return harmlessError{err}
 			}
 		}
-		stored, err = b.insert(ctx, conn, doubt)
-		return err
+		return b.insert(ctx, conn, doubt)
 	})
-	if err != nil {
+	switch {
+	case err != nil && inDoubt && !errors.Is(err, store.ErrUnavailable):
+		// An earlier try may have stored them, whatever this one says.
+		return fmt.Errorf("%w: %s", errUnknown, err.Error())
+	case err != nil:
 		return err
+	case inDoubt:
+		// A database that crashed may have forgotten that these ids were
+		// taken. Whether that can be mended changes nothing for these.
+		_ = s.Advance(context.Background(), b.last)
 	}
 	for i, op := range b.ops {
 		op.Value.stored = b.submission(i)
-		if stored != nil && !stored[b.ids[i]] {
-			op.Err = refusal(op.Value.new, b.ids[i])
-		}
 	}
 	return nil
 }
@@ -234,6 +254,7 @@ func refusal(n store.New, id int64) error {
 // batch is new submissions, column by column.
 type batch struct {
 	ops       []*operation
+	last      store.Sequences // the highest ids in it
 	pages     []int64
 	forms     []string
 	ids       []int64
@@ -249,13 +270,13 @@ func newBatch(ops []*operation, taken ids) *batch {
 		id     int64
 		fields forms.Entries
 	}
+	last := taken.last()
 	rows := make([]numbered, len(ops))
 	for i, op := range ops {
 		entries := slices.Clone(op.Value.new.Entries)
 		for i := range entries {
-			entries[i].ID = 0
+			entries[i].ID = taken.entry()
 		}
-		entries = taken.assign(entries)
 		rows[i] = numbered{op, taken.submission(), forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries)}
 	}
 	// Who waits for another's key waits in the same order as everybody else,
@@ -264,7 +285,7 @@ func newBatch(ops []*operation, taken ids) *batch {
 		a, b := &x.op.Value.new, &y.op.Value.new
 		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.Once, b.Once))
 	})
-	b := &batch{}
+	b := &batch{last: last}
 	for _, row := range rows {
 		b.add(row.op, row.id, row.fields)
 	}
@@ -289,31 +310,63 @@ func (b *batch) columns() []any {
 	return []any{b.pages, b.forms, b.ids, b.usernames, b.created, b.onces, b.fields}
 }
 
-// insert returns the ids of those that are stored; nil for all of them.
-func (b *batch) insert(ctx context.Context, conn *pgx.Conn, doubt bool) (map[int64]bool, error) {
+// insert stores the batch, and leaves each operation its outcome.
+func (b *batch) insert(ctx context.Context, conn *pgx.Conn, doubt bool) error {
 	if !doubt && !slices.ContainsFunc(b.onces, func(once string) bool { return once != "" }) {
 		// Nobody is to be refused, and to look out for that costs much.
 		_, err := conn.Exec(ctx, sqlInsert, b.columns()...)
-		if serverCode(err) != codeUniqueViolation {
-			return nil, err
+		switch {
+		case err == nil:
+			return nil
+		case serverCode(err) != codeUniqueViolation:
+			return fmt.Errorf("create: %w", err)
 		}
+		// Something is stored under one of the ids. It must not keep the others out.
 	}
 	stored, err := queryIDs(ctx, conn, sqlCreate, b.columns()...)
-	if err != nil || len(stored) == len(b.ids) {
-		return nil, err
+	if err != nil {
+		return err
 	}
-	if doubt { // an earlier try may have stored them
-		earlier, err := queryIDs(ctx, conn, sqlStored, b.pages, b.forms, b.ids)
-		if err != nil {
-			return nil, err
-		}
-		stored = append(stored, earlier...)
+	refused := make(map[int64]*operation, len(b.ids))
+	for i, op := range b.ops {
+		op.Err = refusal(op.Value.new, b.ids[i])
+		refused[b.ids[i]] = op
 	}
-	set := make(map[int64]bool, len(stored))
 	for _, id := range stored {
-		set[id] = true
+		refused[id].Err = nil
+		delete(refused, id)
 	}
-	return set, nil
+	if !doubt || len(refused) == 0 {
+		return nil
+	}
+	return b.reconsider(ctx, conn, refused)
+}
+
+// reconsider finds those among the refused whom an earlier try has stored. What
+// is stored under an id may be another's, if the database crashed and gave the
+// id again.
+func (b *batch) reconsider(ctx context.Context, conn *pgx.Conn, refused map[int64]*operation) error {
+	rows, err := conn.Query(ctx, sqlStored, b.columns()...)
+	if err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	var id int64
+	var same *bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &same}, func() error {
+		op := refused[id]
+		switch {
+		case op == nil || same == nil:
+		case *same:
+			op.Err = nil
+		default:
+			op.Err = errUnknown
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	return nil
 }
 
 func queryIDs(ctx context.Context, conn *pgx.Conn, sql string, args ...any) ([]int64, error) {

@@ -119,10 +119,8 @@ func TestQueuedCreatesShareOneStatement(t *testing.T) {
 }
 
 // TestWhoCantBeStoredFailsAlone: what the database refuses is refused to those
-// who sent it only.
+// who sent it only, whether or not the batch could hold somebody to be refused.
 func TestWhoCantBeStoredFailsAlone(t *testing.T) {
-	url := database(t)
-	s := openSingle(t, url)
 	noise := make([]byte, 9000) // an index holds no more than a third of a page
 	for i := range noise {
 		noise[i] = byte('a' + rand.IntN(26))
@@ -130,9 +128,17 @@ func TestWhoCantBeStoredFailsAlone(t *testing.T) {
 	bad := map[int]func(*store.New){
 		5:  func(n *store.New) { n.FormID = "nul \x00" },
 		15: func(n *store.New) { n.Username = "not UTF-8 \xff" },
-		25: func(n *store.New) { n.Once = "\x00" },
 		35: func(n *store.New) { n.FormID = string(noise) },
 	}
+	t.Run("without limits", func(t *testing.T) { failAlone(t, bad) })
+	bad[25] = func(n *store.New) { n.Once = "\x00" }
+	t.Run("with limits", func(t *testing.T) { failAlone(t, bad) })
+}
+
+func failAlone(t *testing.T, bad map[int]func(*store.New)) {
+	t.Helper()
+	url := database(t)
+	s := openSingle(t, url)
 	var ops []func() error
 	for i := range 50 {
 		n := sample(fmt.Sprint(i))
@@ -261,16 +267,15 @@ func TestDoubtIsResolved(t *testing.T) {
 				return err
 			}
 		}
-		stored, err := b.insert(ctx, conn, doubt)
-		if err != nil {
+		if err := b.insert(ctx, conn, doubt); err != nil {
 			return err
 		}
 		if tries == 1 {
 			return errors.Join(lostError{errors.New("after it was carried out")}, conn.Close(ctx))
 		}
-		for _, id := range b.ids {
-			if !stored[id] {
-				t.Errorf("submission %d counts as refused", id)
+		for _, op := range ops {
+			if op.Err != nil {
+				t.Errorf("told %v", op.Err)
 			}
 		}
 		return nil
@@ -279,6 +284,55 @@ func TestDoubtIsResolved(t *testing.T) {
 		t.Errorf("%d tries: %v", tries, err)
 	}
 	same(t, "stored", len(values(t, s)), 3)
+}
+
+// TestLostWhileTakingIDs: nothing was stored yet, so it is simply done again.
+func TestLostWhileTakingIDs(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	holder, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{`BEGIN`, `ALTER SEQUENCE submission_ids INCREMENT BY 1`} { // which locks it
+		if _, err := holder.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- creating(s, sample("x"))() }()
+	waiting(t, url, 1)
+	exec(t, url, terminateOthers)
+	if err := errors.Join(holder.Close(ctx), <-done); err != nil {
+		t.Error(err)
+	}
+	same(t, "stored", len(values(t, s)), 1)
+}
+
+// TestDoubtAboutAnothersRow: an id may be given again after a crash. What is
+// stored under it then is not taken for one's own.
+func TestDoubtAboutAnothersRow(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	ops := operations(sample("mine"), once(sample("mine, too"), "key"))
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		b, err := s.prepareBatch(ctx, conn, ops)
+		if err != nil {
+			return err
+		}
+		for _, id := range b.ids {
+			exec(t, url, `INSERT INTO submissions VALUES (1, 'form', $1, 'bob', 0, NULL, '{}')`, id)
+		}
+		return b.insert(ctx, conn, true)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, op := range ops {
+		if !errors.Is(op.Err, store.ErrUnavailable) {
+			t.Errorf("operation %d: %v, want %v", i, op.Err, store.ErrUnavailable)
+		}
+	}
 }
 
 // TestRowsAreInTheOrderOfTheirKeys: with that, no two statements wait for each
