@@ -78,50 +78,80 @@ func (c *Chunk) Bytes() int { return len(c.text) }
 type Reader func(ctx context.Context, c *Chunk, q store.Query) error
 
 // Scan visits all rows of a query, in the order in which read delivers them.
-// The next chunk is read while the current one is visited, so that reading and
-// sending a list share the work of two cores.
+// Chunks are read ahead of the one that is visited, so that reading and sending
+// a list share the work of two cores, and neither waits for the other to have
+// finished a chunk.
 func (read Reader) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	current := take()
-	defer func() { current.giveBack() }()
-	err := read(ctx, current, q)
-	for err == nil && len(current.rows) > 0 {
-		rest, more := current.beyond(q)
-		if !more {
-			return current.visit(q, visit)
+	first := take()
+	defer first.giveBack()
+	if err := read(ctx, first, q); err != nil || first.Len() == 0 {
+		return err
+	}
+	rest, more := first.beyond(q)
+	if !more { // as most lists are: nobody else is needed
+		return first.visit(q, visit)
+	}
+	ahead := read.start(ctx, rest)
+	defer ahead.stop()
+	if err := first.visit(q, visit); err != nil {
+		return err
+	}
+	for next := range ahead.chunks {
+		err := next.err
+		if err == nil {
+			err = next.visit(q, visit)
 		}
-		ahead := read.ahead(ctx, rest)
-		if err := current.visit(q, visit); err != nil {
-			ahead.abandon()
+		next.giveBack()
+		if err != nil {
 			return err
 		}
-		current.giveBack()
-		current, err = ahead.wait()
-		q = rest
 	}
-	return err
+	return nil
 }
 
-// reading is a chunk that is being read.
+// maxAhead is how many chunks wait to be visited, beside one that is being read.
+const maxAhead = 1
+
+// reading is a list that is being read.
 type reading struct {
-	chunk *Chunk
-	done  chan error
+	chunks  chan outcome
+	stopped chan struct{}
 }
 
-func (read Reader) ahead(ctx context.Context, q store.Query) reading {
-	r := reading{take(), make(chan error, 1)}
-	go func() { r.done <- read(ctx, r.chunk, q) }()
+// outcome is a chunk, or why there is none.
+type outcome struct {
+	*Chunk
+	err error
+}
+
+// start reads a list until it ends, or fails, or is stopped.
+func (read Reader) start(ctx context.Context, q store.Query) reading {
+	r := reading{make(chan outcome, maxAhead), make(chan struct{})}
+	go func() {
+		defer close(r.chunks)
+		for more := true; more; {
+			c := take()
+			err := read(ctx, c, q)
+			if more = err == nil && c.Len() > 0; more {
+				q, more = c.beyond(q)
+			}
+			select {
+			case r.chunks <- outcome{c, err}:
+			case <-r.stopped:
+				c.giveBack()
+				return
+			}
+		}
+	}()
 	return r
 }
 
-func (r reading) wait() (*Chunk, error) {
-	err := <-r.done
-	return r.chunk, err
-}
-
-// abandon waits, too: the chunk is not free before.
-func (r reading) abandon() {
-	<-r.done
-	r.chunk.giveBack()
+// stop returns when nothing is read any more: who called may close the store.
+func (r reading) stop() {
+	close(r.stopped)
+	for c := range r.chunks {
+		c.giveBack()
+	}
 }
 
 // beyond returns the query for what follows the chunk that q has read, if there may be any.

@@ -104,7 +104,7 @@ func TestScanLeavesNoReadBehind(t *testing.T) {
 		close(visited)
 		return errBroken
 	})
-	if !errors.Is(err, errBroken) || under != 0 || len(asked) != 2 {
+	if !errors.Is(err, errBroken) || under != 0 || len(asked) < 2 {
 		t.Errorf("%v, %d reads under way of %d", err, under, len(asked))
 	}
 }
