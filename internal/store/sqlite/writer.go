@@ -108,7 +108,7 @@ func newWriter(conn *sqlite3.Conn, readers *readers, forms *formNumbers) (*write
 // do runs fn in a transaction and returns after its commit, even if ctx has
 // ended by then.
 func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
-	if w.quiet.Load() && w.turn.TryLock() {
+	if w.quiet.Load() && w.queue.Waiting() == 0 && w.turn.TryLock() {
 		if !w.closed {
 			defer w.turn.Unlock()
 			return w.doAlone(write{ctx, fn})
