@@ -78,41 +78,36 @@ func (c *Chunk) Bytes() int { return len(c.text) }
 type Reader func(ctx context.Context, c *Chunk, q store.Query) error
 
 // Scan visits all rows of a query, in the order in which read delivers them.
-// Chunks are read ahead of the one that is visited, so that reading and sending
-// a list share the work of two cores, and neither waits for the other to have
-// finished a chunk.
+// The next chunk is read while one is visited, so that reading and sending a
+// list share the work of two cores.
 func (read Reader) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	first := take()
-	defer first.giveBack()
-	if err := read(ctx, first, q); err != nil || first.Len() == 0 {
+	current := take()
+	defer func() { current.giveBack() }()
+	if err := read(ctx, current, q); err != nil || current.Len() == 0 {
 		return err
 	}
-	rest, more := first.beyond(q)
+	rest, more := current.beyond(q)
 	if !more { // as most lists are: nobody else is needed
-		return first.visit(q, visit)
+		return current.visit(q, visit)
 	}
 	ahead := read.start(ctx, rest)
 	defer ahead.stop()
-	if err := first.visit(q, visit); err != nil {
-		return err
-	}
-	for next := range ahead.chunks {
-		err := next.err
-		if err == nil {
-			err = next.visit(q, visit)
-		}
-		next.giveBack()
-		if err != nil {
+	for {
+		if err := current.visit(q, visit); err != nil {
 			return err
 		}
+		next, more := <-ahead.chunks
+		if !more {
+			return nil
+		}
+		current.giveBack()
+		if current = next.Chunk; next.err != nil {
+			return next.err
+		}
 	}
-	return nil
 }
 
-// maxAhead is how many chunks wait to be visited, beside one that is being read.
-const maxAhead = 1
-
-// reading is a list that is being read.
+// reading is a list that is being read, one chunk ahead of who visits it.
 type reading struct {
 	chunks  chan outcome
 	stopped chan struct{}
@@ -126,7 +121,7 @@ type outcome struct {
 
 // start reads a list until it ends, or fails, or is stopped.
 func (read Reader) start(ctx context.Context, q store.Query) reading {
-	r := reading{make(chan outcome, maxAhead), make(chan struct{})}
+	r := reading{make(chan outcome), make(chan struct{})}
 	go func() {
 		defer close(r.chunks)
 		for more := true; more; {
