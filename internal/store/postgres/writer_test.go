@@ -8,10 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/group"
 )
 
 // holdInserts keeps every insert waiting until release is called.
@@ -376,6 +379,48 @@ func TestOthersAreNoticed(t *testing.T) {
 	shared(1)
 	same(t, "after another's create", shared(0), true)
 	same(t, "alone again", shared(0), false)
+}
+
+// TestRegroup: who was just answered is waited for, beside other servers only,
+// until all are back or a moment is over, and never long after.
+func TestRegroup(t *testing.T) {
+	for _, tt := range []struct {
+		what     string
+		shared   bool
+		callers  int
+		since    time.Duration // the last batch was done
+		back     int
+		want     int
+		duration time.Duration
+	}{
+		{"alone", false, crowd, 0, 0, 1, 0},
+		{"no crowd", true, crowd - 1, 0, 0, 1, 0},
+		{"long after", true, crowd, maxMoment, 0, 1, 0},
+		{"nobody comes back", true, crowd, 0, 0, 1, 500 * time.Microsecond},
+		{"some come back", true, crowd, 0, 3, 4, 500 * time.Microsecond},
+		{"all are back", true, crowd, 0, crowd - 1, crowd, 0},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &writer{queue: group.NewQueue[*creation](maxBatch)}
+				w.shared.Store(tt.shared)
+				come := func() { go func() { _ = w.queue.Do(&creation{}) }() }
+				come()
+				batch := w.queue.Next(nil)
+				last := report{callers: tt.callers, took: 1500 * time.Microsecond, at: time.Now().Add(-tt.since)}
+				for range tt.back {
+					come()
+				}
+				began := time.Now()
+				batch = w.regroup(batch, last)
+				same(t, "in the batch", len(batch), tt.want)
+				same(t, "waited", time.Since(began), tt.duration)
+				for _, op := range batch {
+					op.Done()
+				}
+			})
+		})
+	}
 }
 
 func TestConnections(t *testing.T) {

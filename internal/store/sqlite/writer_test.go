@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/group"
 )
 
 // countCommits counts the writer's commits from here on.
@@ -170,4 +172,21 @@ func TestLateCallerDoesNotHoldUpClose(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("still waiting")
 	}
+}
+
+// TestNobodyOvertakesTheQueue: to commit alone is for who is alone. The writer
+// here has no connection, which who went past the queue would run into.
+func TestNobodyOvertakesTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &writer{queue: group.NewQueue[write](2)}
+		w.quiet.Store(true)
+		go func() { _ = w.queue.Do(write{ctx: ctx}) }()
+		synctest.Wait()
+		go func() { _ = w.do(ctx, func(*tx) error { return nil }) }()
+		synctest.Wait()
+		same(t, "in the queue", w.queue.Len(), 2)
+		for _, op := range w.queue.Next(nil) {
+			op.Done()
+		}
+	})
 }
