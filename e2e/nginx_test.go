@@ -199,6 +199,13 @@ func testClientAddress(t *testing.T, n *nginx, replicas []*replica) {
 			t.Errorf("from another address: status %d", r.status)
 		}
 	}
+	logged := func() (lines int) {
+		for _, r := range replicas {
+			lines += strings.Count(r.output(), `"remote":"127.0.0.6"`)
+		}
+		return lines
+	}
+	eventually(t, 10*time.Second, "the last logins are in the logs", func() bool { return logged() == 3 })
 	for _, r := range replicas {
 		if strings.Contains(r.output(), "203.0.113.9") {
 			t.Error("what a client says of its address is believed")

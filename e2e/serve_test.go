@@ -106,6 +106,9 @@ func testGracefulEnd(t *testing.T, s site) {
 		t.Errorf("exit: %v", err)
 	}
 	wg.Wait()
+	if logged := strings.Count(p.output(), `"status":201`); logged < acked {
+		t.Errorf("%d of %d requests are in the log", logged, acked)
+	}
 	if stored := len(start(t, s).submissions(t, "note")); stored < acked {
 		t.Errorf("%d stored, %d acknowledged", stored, acked)
 	}
@@ -203,6 +206,9 @@ func testThrottle(t *testing.T, s site) {
 	}
 	if r, err := p.callAs(t.Context(), "ben", "secret", "GET", "/note", ""); err != nil || r.status != 200 {
 		t.Errorf("somebody else at the same address: status %d, %v", r.status, err)
+	}
+	if err := p.terminate(t, 10*time.Second); err != nil { // the log is whole then
+		t.Fatal(err)
 	}
 	if strings.Contains(p.output(), "wrong") || strings.Contains(p.output(), "secret") {
 		t.Error("the log holds a password")

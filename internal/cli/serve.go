@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -64,7 +65,9 @@ func serveCommand(streams Streams) *cli.Command {
 			if err := checkServeFlags(cmd); err != nil {
 				return err
 			}
-			log, err := newLogger(streams, cmd.String("log-format"), cmd.String("log-level"))
+			out := server.NewLogBuffer(streams.Err)
+			defer out.Flush()
+			log, err := newLogger(out.Direct(), cmd.String("log-format"), cmd.String("log-level"))
 			if err != nil {
 				return err
 			}
@@ -74,7 +77,7 @@ func serveCommand(streams Streams) *cli.Command {
 			}
 			ctx, stop := untilSignal(ctx)
 			defer stop()
-			return serve(ctx, cmd, streams, log, proxies)
+			return serve(ctx, cmd, out, log, proxies)
 		},
 	}
 }
@@ -108,7 +111,7 @@ func checkServeFlags(cmd *cli.Command) error {
 	return &usageError{err, "serve --help"}
 }
 
-func newLogger(streams Streams, format, level string) (*slog.Logger, error) {
+func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var opts slog.HandlerOptions
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -117,9 +120,9 @@ func newLogger(streams Streams, format, level string) (*slog.Logger, error) {
 	opts.Level = l
 	switch format {
 	case "text":
-		return slog.New(slog.NewTextHandler(streams.Err, &opts)), nil
+		return slog.New(slog.NewTextHandler(w, &opts)), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(streams.Err, &opts)), nil
+		return slog.New(slog.NewJSONHandler(w, &opts)), nil
 	default:
 		return nil, &usageError{fmt.Errorf("--log-format %q: use text or json", format), "serve --help"}
 	}
@@ -151,8 +154,9 @@ const anonymousKeyFile = "anonymous.key"
 // small in memory, and one in twenty of all cycles under load.
 const gcPercent = 400
 
-// serve puts the parts together and runs until ctx ends.
-func serve(ctx context.Context, cmd *cli.Command, streams Streams, log *slog.Logger, proxies []netip.Prefix) (err error) {
+// serve puts the parts together and runs until ctx ends. Requests are logged to
+// accessLog, everything else to log.
+func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog.Logger, proxies []netip.Prefix) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -180,7 +184,7 @@ func serve(ctx context.Context, cmd *cli.Command, streams Streams, log *slog.Log
 		Handler: api.New(api.Options{Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body")}).Handler(),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
-		opts.AccessLog = server.NewAccessLog(streams.Err, cmd.String("log-format") == "json")
+		opts.AccessLog = server.NewAccessLog(accessLog, cmd.String("log-format") == "json")
 	}
 	if cmd.Bool("metrics") {
 		opts.Metrics = server.NewMetrics()
