@@ -21,31 +21,66 @@ func (b *bench) pgRows(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.fewAndMany(ctx, "read one", few, many, readMessage(fewRows), readMessage(int(b.rows)), noWrites); err != nil {
+	if err := b.pgReads(ctx, few, many); err != nil {
 		return err
 	}
 	if err := b.pgPages(ctx, many); err != nil {
 		return err
 	}
 	// Creates come last: they would put the end of the list elsewhere.
-	return b.fewAndMany(ctx, "create", few, many, createMessage(), createMessage(), pgDurability)
+	return b.pgCreates(ctx, few, many)
 }
 
-func (b *bench) fewAndMany(ctx context.Context, what, few, many string, onFew, onMany message, durable string) error {
+// pgReads reads one submission at a time, from all of the many and from the
+// latest of them: as many as the small table has, and so as easily kept at hand.
+func (b *bench) pgReads(ctx context.Context, few, many string) error {
+	latest := readMessage(fewRows)
+	latest.before = b.rows - fewRows
 	all, err := b.sideBySide(ctx, []side{
-		{"many", onMany, func(ctx context.Context) (*process, error) { return b.startOnPostgres(ctx, "pg_many", many) }},
-		{"few", onFew, func(ctx context.Context) (*process, error) { return b.startOnPostgres(ctx, "pg_few", few) }},
+		{"many", readMessage(int(b.rows)), b.onPostgres("pg_many", many)},
+		{"the latest of many", latest, b.onPostgres("pg_many_latest", many)},
+		{"few", readMessage(fewRows), b.onPostgres("pg_few", few)},
+	}, 1, manyConns)
+	if err != nil {
+		return err
+	}
+	anywhere, among, small := all[0], all[1], all[2]
+	b.addRows("read one", 1, "", target{atMost, 1.2}, noWrites, anywhere, small)
+	b.addRows("read one", manyConns, " of the latest 10,000", target{atMost, 1.2}, noWrites, among, small)
+	b.addRows("read one", manyConns, "", target{}, noWrites, anywhere, small)
+	return nil
+}
+
+func (b *bench) pgCreates(ctx context.Context, few, many string) error {
+	all, err := b.sideBySide(ctx, []side{
+		{"many", createMessage(), b.onPostgres("pg_many", many)},
+		{"few", createMessage(), b.onPostgres("pg_few", few)},
 	}, 1, manyConns)
 	if err != nil {
 		return err
 	}
 	for _, n := range []int{1, manyConns} {
-		b.results.addPeer(figure{
-			name:   fmt.Sprintf("p50 of %s, %s stored in PostgreSQL, of a table all but empty, %s", what, grouped(float64(b.rows)), onConns(n)),
-			target: target{atMost, 1.2}, durability: durable, values: all[0].of(all[1], n, p50), measured: describeAll(all, n),
-		})
+		b.addRows("create", n, "", target{atMost, 1.2}, pgDurability, all[0], all[1])
 	}
 	return nil
+}
+
+// onPostgres starts formulary on a database, under a name of its own.
+func (b *bench) onPostgres(name, url string) func(context.Context) (*process, error) {
+	return func(ctx context.Context) (*process, error) { return b.startOnPostgres(ctx, name, url) }
+}
+
+func (b *bench) addRows(what string, conns int, which string, goal target, durable string, many, few outcome) {
+	f := figure{
+		name:   fmt.Sprintf("p50 of %s%s, %s stored in PostgreSQL, of a table all but empty, %s", what, which, grouped(float64(b.rows)), onConns(conns)),
+		target: goal, durability: durable, measured: describeAll([]outcome{many, few}, conns),
+	}
+	if ratio := many.of(few, conns, p50); goal.relation != "" {
+		f.values = ratio
+	} else {
+		f.measured = fmt.Sprintf("%.2f; %s", median(ratio), f.measured)
+	}
+	b.results.addPeer(f)
 }
 
 // pagesOf is how many submissions a page has.
