@@ -55,7 +55,6 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		foreignID: foreign,
 		head:      r.Method == http.MethodHead,
 	}
-	w.Header()["X-Request-Id"] = rec.id[:]
 
 	c.inFlight.Add(1)
 	if c.metrics != nil {
@@ -64,10 +63,7 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.finish(rec, r)
 	defer c.recoverPanic(rec, r)
 
-	setSecurityHeaders(w.Header())
-	if c.leaving.Load() {
-		w.Header().Set("Connection", "close")
-	}
+	c.setHeaders(rec)
 	if own := c.own.find(r); own != nil {
 		rec.own = true
 		r.Pattern = r.URL.Path
@@ -111,10 +107,8 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 		// to tell the client that it is no whole one.
 		panic(http.ErrAbortHandler)
 	}
-	h := rec.Header()
-	clear(h) // what the handler had set describes an answer that won't come
-	h["X-Request-Id"] = rec.id[:]
-	setSecurityHeaders(h)
+	clear(rec.Header()) // what the handler had set describes an answer that won't come
+	c.setHeaders(rec)
 	writeProblem(rec, http.StatusInternalServerError,
 		"The server failed to handle this request. Its log says why, under the id in X-Request-Id.")
 }
@@ -126,8 +120,13 @@ var (
 	noReferrer = []string{"no-referrer"}
 )
 
-// setSecurityHeaders comes before the handler so that it may choose otherwise.
-func setSecurityHeaders(h http.Header) {
+// setHeaders comes before the handler so that it may choose otherwise.
+func (c *chain) setHeaders(rec *recorder) {
+	h := rec.Header()
+	h["X-Request-Id"] = rec.id[:]
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = noReferrer
+	if c.leaving.Load() {
+		h.Set("Connection", "close")
+	}
 }

@@ -77,6 +77,14 @@ func TestPanicBeforeTheHeaderIsAProblem(t *testing.T) {
 	wantLoggedStatus(t, c, 500)
 }
 
+func TestPanicDuringTheEndTakesLeave(t *testing.T) {
+	c := newTestChain(Options{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("oh") })})
+	c.leaving.Store(true)
+	if h := c.get("/").Header(); h.Get("Connection") != "close" {
+		t.Errorf("headers of the last answer: %v", h)
+	}
+}
+
 func TestPanicAfterTheHeaderAborts(t *testing.T) {
 	c := newTestChain(Options{AccessLog: logged, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half a")

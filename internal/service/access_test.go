@@ -293,6 +293,22 @@ func testListOptions(t *testing.T, on enginetest.Engine) {
 	}
 }
 
+// A list that can't be looked up is no empty list, also where it would be empty.
+func TestListWithoutStore(t *testing.T) { enginetest.Each(t, testListWithoutStore) }
+
+func testListWithoutStore(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, username := range []string{"viewer", "owner", ""} {
+		err := w.as(viewer, "named").List(t.Context(), ListOptions{Username: &username}, func(forms.Submission) error { return nil })
+		if got := outcome(err); got != "unavailable" {
+			t.Errorf("submissions of %q: %s", username, got)
+		}
+	}
+}
+
 func TestOneSubmission(t *testing.T) { enginetest.Each(t, testOneSubmission) }
 
 func testOneSubmission(t *testing.T, on enginetest.Engine) {
