@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -156,4 +157,27 @@ func TestReplicasShareSettingsAndSequences(t *testing.T) {
 			t.Errorf("id %d, entries %+v: %v", sub.ID, entries, err)
 		}
 	}
+}
+
+// To advance a sequence moves it elsewhere, from under those who look at it.
+func TestSequencesWhileTheyAdvance(t *testing.T) {
+	r := replicas(t)
+	var done atomic.Bool
+	noErrors(t, "call", parallel(5, func(client int) error {
+		if client > 0 {
+			for !done.Load() {
+				if _, err := r[1].Sequences(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		defer done.Store(true)
+		for i := range int64(300) {
+			if err := r[0].Advance(ctx, store.Sequences{Submission: 10 * i, Entry: 100 * i}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }

@@ -14,6 +14,12 @@ import (
 const (
 	sqlLastSubmission = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM submission_ids`
 	sqlLastEntry      = `SELECT CASE WHEN is_called THEN last_value + 15 ELSE last_value - 1 END FROM entry_ids`
+
+	// To alter a sequence puts it into a new file, even where nothing changes,
+	// and who reads it meanwhile may find the old one gone: a SELECT does not
+	// wait for it. This function does, and keeps others from altering the
+	// sequences until the end of the transaction.
+	sqlHoldSequences = `SELECT pg_sequence_last_value('entry_ids'), pg_sequence_last_value('submission_ids')`
 )
 
 // Sequences implements store.Archive.
@@ -29,10 +35,15 @@ func (s *Store) Sequences(ctx context.Context) (last store.Sequences, err error)
 }
 
 func readSequences(ctx context.Context, conn *pgx.Conn) (last store.Sequences, err error) {
-	if err = conn.QueryRow(ctx, sqlLastSubmission).Scan(&last.Submission); err != nil {
-		return last, err
-	}
-	err = conn.QueryRow(ctx, sqlLastEntry).Scan(&last.Entry)
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlHoldSequences); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, sqlLastSubmission).Scan(&last.Submission); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, sqlLastEntry).Scan(&last.Entry)
+	})
 	return last, err
 }
 
@@ -55,14 +66,15 @@ func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
 // advance looks and sets while nobody takes an id: between the two, others
 // could take more than are skipped, and to set the sequence would take it back.
 // To alter a sequence, even to what it is, locks it until the end of the
-// transaction; there is no other way to.
+// transaction; there is no other way to. Entry ids come first, as with those
+// who take ids: in another order, the two would wait for each other.
 func advance(ctx context.Context, tx pgx.Tx, to store.Sequences) error {
 	for _, seq := range []struct {
 		lock, last, set string
 		to              int64
 	}{
-		{`ALTER SEQUENCE submission_ids INCREMENT BY 1`, sqlLastSubmission, `SELECT setval('submission_ids', $1, false)`, to.Submission},
 		{`ALTER SEQUENCE entry_ids INCREMENT BY 16`, sqlLastEntry, `SELECT setval('entry_ids', $1, false)`, to.Entry},
+		{`ALTER SEQUENCE submission_ids INCREMENT BY 1`, sqlLastSubmission, `SELECT setval('submission_ids', $1, false)`, to.Submission},
 	} {
 		if _, err := tx.Exec(ctx, seq.lock); err != nil {
 			return err
