@@ -13,7 +13,7 @@ type Archive interface {
 	// the order of page, form and id, forms by the bytes of their ids. It is
 	// one snapshot, however long it takes, and holds a connection meanwhile:
 	// it is for copies, not for clients. The Record's Entries are valid until
-	// visit returns. Errors: visit's, ErrUnavailable.
+	// visit returns, which must not close the store. Errors: visit's, ErrUnavailable.
 	Dump(ctx context.Context, after Key, visit func(Record) error) error
 
 	// Load stores submissions as they are, ids included: all of them, or, when

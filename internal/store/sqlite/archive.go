@@ -33,6 +33,8 @@ const (
 // Dump implements store.Archive. It has a connection of its own: the writer
 // waits for those of the pool when the WAL has grown long.
 func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Record) error) error {
+	s.dumps.RLock()
+	defer s.dumps.RUnlock()
 	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type Store struct {
 	forms   *formNumbers
 	close   func() error
 	pings   singleflight.Group
+	dumps   sync.RWMutex // held for reading by those under way, for writing by close
 }
 
 var _ store.Store = (*Store)(nil)
@@ -68,7 +69,10 @@ func open(ctx context.Context, dir, vfsName string) (*Store, error) {
 	// Once, and a second caller waits: to close the readers while the writer
 	// still runs would take them away from under its checkpoint.
 	s.close = sync.OnceValue(func() error {
-		return errors.Join(s.writer.close(), s.readers.close(), lock.Close())
+		err := errors.Join(s.writer.close(), s.readers.close())
+		s.dumps.Lock()
+		defer s.dumps.Unlock()
+		return errors.Join(err, lock.Close())
 	})
 	go s.writer.run()
 	return s, nil

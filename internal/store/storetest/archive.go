@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -25,6 +27,7 @@ var archiveTests = []test{
 	{"last and count", testLastAndCount},
 	{"an archive's calls end with their caller", testArchiveCancelled},
 	{"after close there is no archive", testArchiveClosed},
+	{"close waits for a dump", testCloseDuringDump},
 }
 
 // decodeRow copies what Dump hands out.
@@ -252,4 +255,37 @@ func testArchiveClosed(t *testing.T, b *bench) {
 	})
 	b.reopen(t)
 	b.checkCount(t, 1)
+}
+
+func testCloseDuringDump(t *testing.T, b *bench) {
+	const count = 5
+	b.fill(t, "form", count, 10)
+	closed := make(chan error, 1)
+	seen, early := 0, false
+	err := b.Dump(ctx, store.Key{}, func(store.Record) error {
+		if seen++; seen == 1 {
+			go func() { closed <- b.Close() }()
+			for b.Ping(ctx) == nil { // until the close has begun
+				runtime.Gosched()
+			}
+		}
+		select {
+		case <-closed:
+			early = true
+		case <-time.After(10 * time.Millisecond):
+		}
+		return nil
+	})
+	if err != nil || seen != count || early {
+		t.Errorf("%d of %d visited, %v; closed before the end: %t", seen, count, err, early)
+	}
+	if !early {
+		finishes(t, "close", func() {
+			if err := <-closed; err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+	b.reopen(t)
+	b.checkCount(t, count)
 }
