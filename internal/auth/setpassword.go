@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -112,6 +113,12 @@ func syncFolder(folder *os.File) error {
 // need not exist. That is why filepath.EvalSymlinks will not do.
 func followLinks(file string) (string, error) {
 	for range maxLinks {
+		folder, name := filepath.Split(file)
+		folder, err := filepath.EvalSymlinks(cmp.Or(folder, "."))
+		if err != nil {
+			return "", err
+		}
+		file = filepath.Join(folder, name)
 		info, err := os.Lstat(file)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
 			return file, nil
@@ -126,7 +133,7 @@ func followLinks(file string) (string, error) {
 		if !filepath.IsAbs(link) {
 			// Not filepath.Join, which would take "..", wrongly, for the parent
 			// of a folder that is itself a link.
-			link = filepath.Dir(file) + string(filepath.Separator) + link
+			link = folder + string(filepath.Separator) + link
 		}
 		file = link
 	}

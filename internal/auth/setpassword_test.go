@@ -259,6 +259,8 @@ func TestUpdateWritesThroughLinks(t *testing.T) {
 	}
 	wantFiles(t, filepath.Join(dir, "real"), "users")
 
+	wantFiles(t, filepath.Join(dir, "etc"), "users")
+
 	loop := filepath.Join(dir, "loop")
 	if err := os.Symlink("loop", loop); err != nil {
 		t.Fatal(err)
@@ -266,6 +268,36 @@ func TestUpdateWritesThroughLinks(t *testing.T) {
 	if err := updateUsersFile(loop, "alice", "HASH"); err == nil {
 		t.Error("no error for a link to itself")
 	}
+}
+
+// The parent of a folder that is a link is that of the folder it leads to.
+func TestUpdateWritesThroughLinkedFolders(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "there", "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for name, to := range map[string]string{
+		"folder": filepath.Join("there", "sub"), "users": "folder/../hop", filepath.Join("there", "hop"): "real",
+	} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, user := range []string{"alice", "bob"} { // dangling, then not
+		if err := updateUsersFile("users", user, fakeHash("sesame", 4)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := os.ReadFile("users")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if users, _ := parseUsers(content); len(users) != 2 {
+		t.Errorf("%d users where the link leads, want 2", len(users))
+	}
+	wantFiles(t, dir, "folder", "there", "users")
+	wantFiles(t, filepath.Join(dir, "there"), "hop", "real", "sub")
 }
 
 func TestConcurrentChangesAreAllKept(t *testing.T) {

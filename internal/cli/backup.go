@@ -35,7 +35,7 @@ func backupCommand(streams Streams) *cli.Command {
 			} else {
 				err = backupDatabase(ctx, streams, at, file)
 			}
-			if ctx.Err() != nil {
+			if err != nil && ctx.Err() != nil {
 				return errors.New("interrupted; no backup was made")
 			}
 			return err
@@ -51,8 +51,14 @@ func storeAndFile(cmd *cli.Command) (at location, file string, err error) {
 	if file = cmd.Args().First(); strings.Contains(file, "://") {
 		return at, "", &usageError{errors.New("a URL is no file: give the database by --database"), cmd.Name + " --help"}
 	}
-	at, err = locate(cmd)
-	return at, file, err
+	if at, err = locate(cmd); err != nil {
+		return at, "", err
+	}
+	if given := cmd.String("data"); at.url != "" && given != "" && given != os.Getenv("FORMULARY_DATA") {
+		// One of them may come from the environment, and be forgotten.
+		return at, "", &usageError{errors.New("--data and --database are two stores: give one, and unset FORMULARY_DATABASE if it is the other"), cmd.Name + " --help"}
+	}
+	return at, file, nil
 }
 
 func backupFile(ctx context.Context, streams Streams, at location, file string) error {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -30,10 +32,11 @@ func checkCommand(streams Streams) *cli.Command {
 				return &usageError{errors.New("check takes page files or directories"), "check --help"}
 			}
 			out := bufio.NewWriter(streams.Out)
-			c := checker{out: out, owners: map[int64]string{}}
+			c := checker{out: out, files: map[int64][]string{}}
 			for _, arg := range cmd.Args().Slice() {
 				c.path(arg)
 			}
+			c.twins()
 			c.summary()
 			if err := out.Flush(); err != nil {
 				return err
@@ -49,7 +52,7 @@ func checkCommand(streams Streams) *cli.Command {
 // checker gathers and prints what is found.
 type checker struct {
 	out                  io.Writer
-	owners               map[int64]string // which file has a page id
+	files                map[int64][]string // by page id
 	pages, forms, fields int
 	errors, warnings     int
 }
@@ -99,20 +102,44 @@ func (c *checker) file(path string) {
 			c.fields += len(b.Form.Fields)
 		}
 	}
-	problems := page.Problems
-	if first, taken := c.owners[page.ID]; taken && page.ID != 0 && first != path {
-		problems = append([]markup.Problem{{
-			Line: 1, Column: 1, Severity: markup.Error,
-			Message: fmt.Sprintf("page id %d is already taken by %s, which stands", page.ID, first),
-			Hint:    "give one of them another id",
-		}}, problems...)
-	} else {
-		c.owners[page.ID] = path
+	if page.ID != 0 {
+		c.files[page.ID] = append(c.files[page.ID], path)
 	}
 	lines := sourceLines(source)
-	for _, p := range problems {
+	for _, p := range page.Problems {
 		c.problem(path, lines, p)
 	}
+}
+
+// twins tells of files that have one page id: a server serves one of them.
+func (c *checker) twins() {
+	for _, id := range slices.Sorted(maps.Keys(c.files)) {
+		paths := slices.Compact(slices.Sorted(slices.Values(c.files[id])))
+		stands := paths[0]
+		for _, path := range paths {
+			if pages.Precedes(path, stands, id) {
+				stands = path
+			}
+		}
+		for _, path := range paths {
+			if path != stands {
+				c.twin(path, stands, id)
+			}
+		}
+	}
+}
+
+func (c *checker) twin(path, stands string, id int64) {
+	_, source, err := pages.Read(path)
+	if err != nil {
+		c.cannotRead(err)
+		return
+	}
+	c.problem(path, sourceLines(source), markup.Problem{
+		Line: 1, Column: 1, Severity: markup.Error,
+		Message: fmt.Sprintf("page id %d is already taken by %s, which stands", id, stands),
+		Hint:    "give one of them another id",
+	})
 }
 
 // mustBeRegular refuses a pipe, which would be waited for, and a device, which

@@ -94,6 +94,8 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 func checkServeFlags(cmd *cli.Command) error {
 	var err error
 	switch {
+	case cmd.String("listen") == "": // it would mean every interface, and any port
+		err = errors.New("--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces")
 	case cmd.Int64("max-body") < 1:
 		err = fmt.Errorf("--max-body %d: use 1 or more", cmd.Int64("max-body"))
 	case (cmd.String("tls-cert") == "") != (cmd.String("tls-key") == ""):

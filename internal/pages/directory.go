@@ -43,9 +43,10 @@ type Directory struct {
 	load func(path string) ([]byte, version, error)
 
 	// Only the polling goroutine touches these.
-	files      map[string]*file // by path
-	owners     map[int64]string // the file that each page is read from
-	unreadable []string         // folders, as of the last look
+	files      map[string]*file  // by path
+	owners     map[int64]string  // the file that each page is read from
+	ignored    map[string]string // files whose page is read from another: that one
+	unreadable []string          // folders, as of the last look
 
 	current atomic.Pointer[map[int64]*Page]
 	failure atomic.Pointer[error] // of the last look at the directory; nil when it went well
@@ -278,25 +279,30 @@ func (d *Directory) publish() {
 // carries the id, then the first by path.
 func (d *Directory) chooseOwners() map[int64]string {
 	owners := make(map[int64]string, len(d.files))
-	for _, path := range slices.Sorted(maps.Keys(d.files)) {
+	paths := slices.Sorted(maps.Keys(d.files))
+	for _, path := range paths {
 		id := d.files[path].page.ID
-		if id == 0 {
+		if other, taken := owners[id]; !taken || d.precedes(path, other, id) {
+			owners[id] = path
+		}
+	}
+	delete(owners, 0) // files without an id
+	ignored := map[string]string{}
+	for _, path := range paths {
+		id := d.files[path].page.ID
+		stands, ok := owners[id]
+		if !ok || stands == path {
 			continue
 		}
-		other, taken := owners[id]
-		if taken && !d.precedes(path, other, id) {
-			path, other = other, path
+		if ignored[path] = stands; d.ignored[path] != stands { // told once, not at every edit of any page
+			d.log.Error("two files have one page id; one stands", "page", id, "stands", stands, "ignored", path)
 		}
-		if taken {
-			d.log.Error("two files have one page id; one stands", "page", id, "stands", path, "ignored", other)
-		}
-		owners[id] = path
 	}
+	d.ignored = ignored
 	return owners
 }
 
-// precedes reports whether path comes before other, which sorts first, as the
-// file of page id.
+// precedes reports whether path comes before other as the file of page id.
 func (d *Directory) precedes(path, other string, id int64) bool {
 	switch d.owners[id] {
 	case path:
@@ -304,7 +310,17 @@ func (d *Directory) precedes(path, other string, id int64) bool {
 	case other:
 		return false
 	}
-	return nameID(path) == id && nameID(other) != id
+	return Precedes(path, other, id)
+}
+
+// Precedes reports whether path, and not other, is served as page id, where
+// both have that id and neither has been served yet: the one whose name carries
+// the id, then the first by path.
+func Precedes(path, other string, id int64) bool {
+	if named := nameID(path) == id; named != (nameID(other) == id) {
+		return named
+	}
+	return path < other
 }
 
 // renew makes the page that follows old, which may be nil: what is broken now

@@ -120,6 +120,9 @@ func TestBrokenFrontMatterKeepsTheIDThatStoodInIt(t *testing.T) {
 func TestPageIDClash(t *testing.T) {
 	s := newSite(t).save("1-a.md", form("a", "first")).save("1-b.md", form("b", "second")).open()
 	s.wants(1, "a=first", "the first stands")
+	s.save("3.md", form("c", "elsewhere"))
+	s.polls(2)
+	s.wants(3, "c=elsewhere", "another page was made")
 	if n := s.logged("level=ERROR", "two files have one page id", "1-a.md", "1-b.md"); n != 1 {
 		t.Errorf("told %d times, want once", n)
 	}
@@ -132,6 +135,15 @@ func TestPageIDClash(t *testing.T) {
 	s.remove("1-a.md")
 	s.polls(2)
 	s.wants(1, "b=second", "the first is gone")
+}
+
+func TestPageIDClashOfThree(t *testing.T) {
+	front := "---\nid: 5\n---\n"
+	s := newSite(t).save("1-a.md", front+form("a", "x")).save("3-b.md", front+form("b", "x")).save("5.md", form("c", "x")).open()
+	s.wants(5, "c=x", "the one whose name has the id")
+	if n := s.logged("level=ERROR", "two files have one page id", "5.md ignored="); n != 2 {
+		t.Errorf("told %d times that 5.md stands, want twice", n)
+	}
 }
 
 func TestWhoMayViewAndEdit(t *testing.T) {

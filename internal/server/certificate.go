@@ -20,12 +20,14 @@ type certificate struct {
 	certFile, keyFile string
 	logger            *slog.Logger
 	now               func() time.Time
+	read              func(certFile, keyFile string) (tls.Certificate, error)
 
 	current atomic.Pointer[tls.Certificate]
 
 	mu      sync.Mutex // guards what follows
 	checked time.Time
-	seen    [2]fileState // as of the last attempt to load, failed or not
+	loaded  [2]fileState // as of what is current
+	refused [2]fileState // as of the last warning
 }
 
 // fileState tells whether a file has changed.
@@ -35,9 +37,9 @@ type fileState struct {
 }
 
 func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now}
+	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now, read: tls.LoadX509KeyPair}
 	c.checked = c.now()
-	c.seen = c.look() // before reading: a change in between is a change to come
+	c.loaded = c.look() // before reading: a change in between is a change to come
 	if err := c.load(); err != nil {
 		return nil, fmt.Errorf("%w (--tls-cert wants a PEM file with the certificate and its chain, --tls-key one with its key)", err)
 	}
@@ -51,8 +53,9 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 // refresh loads the files if they have changed. A pair that can't be used
-// leaves the old one in place: it may be half written, and is looked at again
-// as soon as either file changes once more.
+// leaves the old one in place and is tried again each time, since not every
+// reason shows in the files: one may not be readable yet, or too many files
+// may be open. It is told once for what is seen.
 func (c *certificate) refresh() {
 	if !c.mu.TryLock() {
 		return // another handshake is looking, and this one needn't wait for it
@@ -64,19 +67,22 @@ func (c *certificate) refresh() {
 	}
 	c.checked = now
 	seen := c.look()
-	if seen == c.seen {
+	if seen == c.loaded {
 		return
 	}
-	c.seen = seen
 	if err := c.load(); err != nil {
-		c.logger.Warn("the TLS certificate has changed and can't be used; the old one stays", "error", err)
+		if seen != c.refused {
+			c.logger.Warn("the TLS certificate has changed and can't be used; the old one stays", "error", err)
+		}
+		c.refused = seen
 		return
 	}
+	c.loaded, c.refused = seen, [2]fileState{}
 	c.logger.Info("TLS certificate reloaded", "file", c.certFile)
 }
 
 func (c *certificate) load() error {
-	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	pair, err := c.read(c.certFile, c.keyFile)
 	if err != nil {
 		return fmt.Errorf("load TLS certificate %s with key %s: %w", c.certFile, c.keyFile, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -147,6 +148,37 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 	want("mended", 4, 3, 3)
 	if strings.Contains(log.String(), "nonsense") || strings.Contains(log.String(), "PRIVATE") {
 		t.Errorf("a key is in the log: %s", log)
+	}
+}
+
+// What keeps a pair from being loaded does not always show in its files.
+func TestCertificateIsTriedAgain(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := newPair(t, 1).write(t, dir)
+	logger, log := newLog()
+	c, err := loadCertificate(certFile, keyFile, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := time.Now()
+	c.now = func() time.Time {
+		clock = clock.Add(certificateInterval)
+		return clock
+	}
+	newPair(t, 2).write(t, dir)
+	load := c.read
+	c.read = func(string, string) (tls.Certificate, error) { return tls.Certificate{}, errors.New("too many open files") }
+	for range 3 {
+		if got := serialOf(t, c); got != 1 {
+			t.Errorf("certificate %d while none can be loaded", got)
+		}
+	}
+	if n := strings.Count(log.String(), "too many open files"); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+	c.read = load
+	if got := serialOf(t, c); got != 2 {
+		t.Errorf("certificate %d once it can be loaded, want 2", got)
 	}
 }
 

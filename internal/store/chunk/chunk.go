@@ -4,6 +4,8 @@ package chunk
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -126,7 +128,7 @@ func (read Reader) start(ctx context.Context, q store.Query) reading {
 		defer close(r.chunks)
 		for more := true; more; {
 			c := take()
-			err := read(ctx, c, q)
+			err := read.protected(ctx, c, q)
 			if more = err == nil && c.Len() > 0; more {
 				q, more = c.beyond(q)
 			}
@@ -139,6 +141,17 @@ func (read Reader) start(ctx context.Context, q store.Query) reading {
 		}
 	}()
 	return r
+}
+
+// protected makes an error of a panic: on a goroutine of its own, nobody else
+// would keep it from ending the process.
+func (read Reader) protected(ctx context.Context, c *Chunk, q store.Query) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a read: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return read(ctx, c, q)
 }
 
 // stop returns when nothing is read any more: who called may close the store.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -136,5 +137,22 @@ func TestFull(t *testing.T) {
 		if got := c.Full(store.Query{Limit: tt.limit}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.what, got, tt.want)
 		}
+	}
+}
+
+// A panic on the goroutine that reads ahead would end the process.
+func TestPanicWhileReadingAhead(t *testing.T) {
+	var asked []store.Query
+	rows := table(10, 4, &asked)
+	read := Reader(func(ctx context.Context, c *Chunk, q store.Query) error {
+		if len(asked) == 1 {
+			panic("out of memory, say")
+		}
+		return rows(ctx, c, q)
+	})
+	var seen []forms.Submission
+	err := read.Scan(t.Context(), store.Query{}, collect(&seen))
+	if err == nil || !strings.Contains(err.Error(), "out of memory, say") || len(seen) != 4 {
+		t.Errorf("%d rows, then %v", len(seen), err)
 	}
 }

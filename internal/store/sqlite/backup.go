@@ -111,6 +111,9 @@ func Restore(ctx context.Context, file, dir string, progress func(done, total in
 			return errors.Join(err, fmt.Errorf("%s is there already: nothing is restored over a store. Move it away, or choose another --data", target+suffix))
 		}
 	}
+	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%s is a store and no backup: what was written last is in %[1]s-wal. Run 'formulary backup' on its directory, and restore what that writes", file)
+	}
 	return writeWhole(target, func(partial string) error {
 		if err := copyFile(ctx, file, partial, progress); err != nil {
 			return err

@@ -258,6 +258,23 @@ func TestRestoreRefusesOthers(t *testing.T) {
 	wantError(t, Restore(ctx, filepath.Join(t.TempDir(), "none"), t.TempDir(), quiet), "no such file")
 }
 
+// The file of a store that is in use is not all of it.
+func TestRestoreRefusesAStoreInUse(t *testing.T) {
+	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	s := openStore(t, dir)
+	mustCreate(t, s, sample("x"))
+	file := filepath.Join(dir, FileName)
+	wantError(t, Restore(ctx, file, target, quiet), "is a store and no backup")
+	leftBehind(t, target, "lock")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Restore(ctx, file, target, quiet); err != nil {
+		t.Errorf("restore from a store that was closed: %v", err)
+	}
+	same(t, "restored", len(values(t, openStore(t, target))), 1)
+}
+
 func TestNothingIsRestoredOverAStore(t *testing.T) {
 	file, _ := backedUp(t)
 	dir := t.TempDir()

@@ -150,6 +150,7 @@ func testIDsInOrder(t *testing.T, b *bench) {
 			if r.ID <= last.ID {
 				t.Fatalf("id %d after %d", r.ID, last.ID)
 			}
+			last = r
 		}
 		for range 4 {
 			r := b.create(t, sample("form", "amy", "x"))
