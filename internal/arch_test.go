@@ -19,21 +19,20 @@ const module = "github.com/formulary/formulary/"
 
 // mayImport is the diagram:
 //
-//	cmd → cli → server → api, web → service → store, pages, auth → forms
+//	cmd → cli → server, api → service → store, pages, auth → forms
 //	pages → markup → forms
 //
 // Whatever is not here is not allowed. cli puts the parts together and is the
 // one place that picks an engine, so it may know them all. server takes its
-// handlers from cli and needs to know neither api nor web.
+// handler from cli and knows nothing of what it serves.
 var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
-		"internal/server", "internal/api", "internal/web", "internal/service", "internal/auth", "internal/pages", "internal/markup",
+		"internal/server", "internal/api", "internal/service", "internal/auth", "internal/pages", "internal/markup",
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer",
 	},
-	"internal/server":          {"internal/api", "internal/web"},
+	"internal/server":          nil,
 	"internal/api":             {"internal/service", "internal/auth", "internal/forms"},
-	"internal/web":             {"internal/service", "internal/auth", "internal/forms"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/auth", "internal/forms"},
 	"internal/store":           {"internal/forms"},
 	"internal/store/group":     {"internal/store"},

@@ -19,11 +19,7 @@ func (a *API) updateResult(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) deleteResult(w http.ResponseWriter, c *call) error {
-	access, err := a.form(w, c)
-	if err != nil {
-		return err
-	}
-	id, err := pathID(c, "id")
+	access, id, err := a.submission(w, c)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
 )
 
 func (a *API) listSubmissions(w http.ResponseWriter, c *call) error {
@@ -40,13 +41,18 @@ func (a *API) updateSubmission(w http.ResponseWriter, c *call) error {
 	return a.updateOne(w, c, nested, func(_ *forms.Form) appender { return appendSubmission })
 }
 
+// submission reads the path of one.
+func (a *API) submission(w http.ResponseWriter, c *call) (access *service.Access, id int64, err error) {
+	if access, err = a.form(w, c); err != nil {
+		return nil, 0, err
+	}
+	id, err = pathID(c, "id")
+	return access, id, err
+}
+
 // getOne answers with one submission in the model that the appender writes.
 func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) appender) error {
-	access, err := a.form(w, c)
-	if err != nil {
-		return err
-	}
-	id, err := pathID(c, "id")
+	access, id, err := a.submission(w, c)
 	if err != nil {
 		return err
 	}
@@ -59,11 +65,7 @@ func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) app
 
 // updateOne merges a body of either model into a submission.
 func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*forms.Form) appender) error {
-	access, err := a.form(w, c)
-	if err != nil {
-		return err
-	}
-	id, err := pathID(c, "id")
+	access, id, err := a.submission(w, c)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// version is set by the release build.
+// version is set where the build has no repository to tell it, as in the Docker image.
 var version = ""
 
 // Version is the release, or what the build knows of itself.

@@ -133,12 +133,10 @@ func compareMagnitudes(a, b string) int {
 	return strings.Compare(strings.TrimRight(fracA, "0"), strings.TrimRight(fracB, "0"))
 }
 
-// Visible tells, by rank, which fields show for the given values, also by
+// visible tells, by rank, which fields show for the given values, also by
 // rank. A hidden field counts as empty for the conditions that look at it,
 // whatever is stored for it: nobody can see the answer that would keep a later
 // field open.
-func (f *Form) Visible(values []string) []bool { return f.ranks().visible(values) }
-
 func (r ranks) visible(values []string) []bool {
 	v := visibility{ranks: r, values: values, state: make([]visState, len(r.fields))}
 	shown := make([]bool, len(r.fields))

@@ -88,7 +88,7 @@ func TestAcceptedAnswersReadBackAndMergeUnchanged(t *testing.T) {
 			sent[a.FieldID], values[rank] = a.text(), a.text()
 		}
 		var want []Entry
-		for rank, shown := range form.Visible(values) {
+		for rank, shown := range form.ranks().visible(values) {
 			if value, ok := sent[form.Fields[rank].ID]; ok && shown {
 				want = append(want, Entry{FieldID: form.Fields[rank].ID, Value: value})
 			}
@@ -125,7 +125,7 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 				values[rank] = a.text()
 			}
 		}
-		shown := form.Visible(values)
+		shown := form.ranks().visible(values)
 		visible := slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool {
 			_, rank := form.Field(a.FieldID)
 			return !shown[rank]

@@ -118,7 +118,7 @@ func (d *draft) check(rank int) {
 // Answers to hidden fields are dropped.
 func (f *Form) NewEntries(answers []Answer) ([]Entry, error) {
 	d := f.newDraft()
-	d.take(answers, func(Answer) string { return MsgUnknownField })
+	d.take(answers, func(Answer) string { return msgUnknownField })
 	entries := make([]Entry, 0, len(answers))
 	for rank, shown := range d.visible(d.values) {
 		if !shown {
@@ -155,7 +155,7 @@ func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
 		if value, ok := old.retiredValues[a.FieldID]; ok && a.Problem == "" && value == a.text() {
 			return ""
 		}
-		return MsgUnknownField
+		return msgUnknownField
 	})
 	shown := d.visible(d.values)
 	for rank := range f.Fields {

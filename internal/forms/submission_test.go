@@ -85,24 +85,24 @@ func TestNewEntries(t *testing.T) {
 		{
 			name:    "a required field that shows is missed",
 			answers: []Answer{text("comment", "a"), text("rating", "2")},
-			faults:  map[string]string{"reason": MsgRequired},
+			faults:  map[string]string{"reason": msgRequired},
 		},
 		{
 			name:    "every fault at once",
 			answers: []Answer{text("rating", "1"), text("amount", "1."), text("topics", "x;"), text("reason", "why"), text("mail", "me"), text("nope", "")},
 			faults: map[string]string{
-				"comment": MsgRequired, "amount": msgNumeric, "topics": msgTopics, "mail": msgEmail, "nope": MsgUnknownField,
+				"comment": msgRequired, "amount": msgNumeric, "topics": msgTopics, "mail": msgEmail, "nope": msgUnknownField,
 			},
 		},
 		{
 			name:    "nothing sent",
 			answers: nil,
-			faults:  map[string]string{"comment": MsgRequired},
+			faults:  map[string]string{"comment": msgRequired},
 		},
 		{
 			name:    "field ids are compared exactly",
 			answers: []Answer{text("comment", "a"), text("Rating", "1"), text("rating.", "1"), text("", "1")},
-			faults:  map[string]string{"Rating": MsgUnknownField, "rating.": MsgUnknownField, "": MsgUnknownField},
+			faults:  map[string]string{"Rating": msgUnknownField, "rating.": msgUnknownField, "": msgUnknownField},
 		},
 		{
 			name:    "a list for a single-value field, even of one",
@@ -140,7 +140,7 @@ func TestNewEntries(t *testing.T) {
 		{
 			name:    "but an unknown field is unknown however it came",
 			answers: []Answer{text("comment", "a"), {FieldID: "nope", Problem: "came broken"}},
-			faults:  map[string]string{"nope": MsgUnknownField},
+			faults:  map[string]string{"nope": msgUnknownField},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestMerge(t *testing.T) {
 		{
 			name: "an explicit empty value for a required field", stored: stored,
 			answers: []Answer{text("comment", ""), text("reason", "\u3000")},
-			faults:  map[string]string{"comment": MsgRequired, "reason": MsgRequired},
+			faults:  map[string]string{"comment": msgRequired, "reason": msgRequired},
 		},
 		{
 			name: "an explicit empty value for an optional one", stored: stored,
@@ -206,7 +206,7 @@ func TestMerge(t *testing.T) {
 		{
 			name: "a required field that this merge reveals must be sent along", stored: quiet,
 			answers: []Answer{text("rating", "1")},
-			faults:  map[string]string{"reason": MsgRequired},
+			faults:  map[string]string{"reason": msgRequired},
 		},
 		{
 			name: "and is, here", stored: quiet,
@@ -231,7 +231,7 @@ func TestMerge(t *testing.T) {
 		{
 			name: "every fault at once", stored: stored,
 			answers: []Answer{text("rating", "4"), text("topics", ";"), text("nope", "1"), {FieldID: "comment", Problem: "came broken"}},
-			faults:  map[string]string{"rating": msgRating, "topics": msgTopics, "nope": MsgUnknownField, "comment": "came broken"},
+			faults:  map[string]string{"rating": msgRating, "topics": msgTopics, "nope": msgUnknownField, "comment": "came broken"},
 		},
 		{
 			name: "shapes are checked as on create", stored: stored,
@@ -268,9 +268,9 @@ func TestMergeAndRetiredFields(t *testing.T) {
 		{"not sent: kept, after the form's own fields", []Answer{text("comment", "new")}, kept, nil},
 		{"sent back unchanged", []Answer{text("comment", "new"), text("gone", "kept"), text("left;too", "a;b")}, kept, nil},
 		{"sent back unchanged as a list", []Answer{text("comment", "new"), list("left;too", "a", "b")}, kept, nil},
-		{"changed", []Answer{text("comment", "new"), text("gone", "written")}, nil, map[string]string{"gone": MsgUnknownField}},
-		{"emptied", []Answer{text("gone", "")}, nil, map[string]string{"gone": MsgUnknownField}},
-		{"unchanged, but broken on the wire", []Answer{{FieldID: "gone", Value: "kept", Problem: "came broken"}}, nil, map[string]string{"gone": MsgUnknownField}},
+		{"changed", []Answer{text("comment", "new"), text("gone", "written")}, nil, map[string]string{"gone": msgUnknownField}},
+		{"emptied", []Answer{text("gone", "")}, nil, map[string]string{"gone": msgUnknownField}},
+		{"unchanged, but broken on the wire", []Answer{{FieldID: "gone", Value: "kept", Problem: "came broken"}}, nil, map[string]string{"gone": msgUnknownField}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := feedback().Merge(stored, tt.answers)
@@ -283,7 +283,7 @@ func TestMergeAndRetiredFields(t *testing.T) {
 		})
 	}
 	_, err := feedback().NewEntries([]Answer{text("comment", "a"), text("gone", "kept")})
-	if diff := cmp.Diff(map[string]string{"gone": MsgUnknownField}, problemsOf(t, err)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"gone": msgUnknownField}, problemsOf(t, err)); diff != "" {
 		t.Errorf("a retired field on create (-want +got):\n%s", diff)
 	}
 }

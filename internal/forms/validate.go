@@ -42,8 +42,8 @@ func (e *Invalid) Err() error {
 
 // Messages that more than one place needs.
 const (
-	MsgRequired     = "is required"
-	MsgUnknownField = "is not a field of this form"
+	msgRequired     = "is required"
+	msgUnknownField = "is not a field of this form"
 )
 
 // optionsNamed bounds how many options a message lists: a list of countries
@@ -54,7 +54,7 @@ const optionsNamed = 20
 func (f *Field) check(value string) string {
 	if value == "" || (f.Required && f.isBlank(value)) {
 		if f.Required {
-			return MsgRequired
+			return msgRequired
 		}
 		return ""
 	}

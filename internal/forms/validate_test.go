@@ -176,13 +176,13 @@ func TestRequired(t *testing.T) {
 	for _, v := range everyValidation {
 		required := Field{ID: "f", Type: Textfield, Validation: v, Options: []string{"a"}, Required: true}
 		for _, blank := range blanks {
-			if msg := faultOf(t, required, blank); msg != MsgRequired {
-				t.Errorf("required %q field, value %q: got %q, want %q", v, blank, msg, MsgRequired)
+			if msg := faultOf(t, required, blank); msg != msgRequired {
+				t.Errorf("required %q field, value %q: got %q, want %q", v, blank, msg, msgRequired)
 			}
 		}
 		form := Form{Fields: []Field{required}}
 		_, err := form.NewEntries(nil)
-		if diff := cmp.Diff(map[string]string{"f": MsgRequired}, problemsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(map[string]string{"f": msgRequired}, problemsOf(t, err)); diff != "" {
 			t.Errorf("required %q field, absent (-want +got):\n%s", v, diff)
 		}
 	}
@@ -198,7 +198,7 @@ func TestRequiredMultiValueFieldNeedsAValue(t *testing.T) {
 	form := Form{Fields: []Field{{ID: "f", Type: Checkbox, Required: true}}}
 	for _, list := range [][]string{nil, {}, {""}, {"", ""}, {" ", "\u00a0"}} {
 		_, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: list}})
-		if diff := cmp.Diff(map[string]string{"f": MsgRequired}, problemsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(map[string]string{"f": msgRequired}, problemsOf(t, err)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", list, diff)
 		}
 	}

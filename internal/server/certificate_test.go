@@ -167,7 +167,9 @@ func TestCertificateIsTriedAgain(t *testing.T) {
 	}
 	newPair(t, 2).write(t, dir)
 	load := c.read
-	c.read = func(string, string) (tls.Certificate, error) { return tls.Certificate{}, errors.New("too many open files") }
+	c.read = func(string, string) (tls.Certificate, error) {
+		return tls.Certificate{}, errors.New("too many open files")
+	}
 	for range 3 {
 		if got := serialOf(t, c); got != 1 {
 			t.Errorf("certificate %d while none can be loaded", got)

@@ -10,7 +10,7 @@
 //   - the request id in the response header X-Request-Id;
 //   - a ResponseWriter which is a [Reporter], has Unwrap for
 //     [http.ResponseController], and can flush;
-//   - protection against cross-site writes, slow clients and its own panics.
+//   - protection against slow clients and its own panics.
 //
 // The route in metrics is [http.Request.Pattern]. A ServeMux sets it on the
 // request that it is given, so middleware between this package and the mux

@@ -1,6 +1,6 @@
 // Package service holds the rules: who may do what, and what a submission must
-// satisfy. Every read and write, from the API, the browser or the command
-// line, passes here.
+// satisfy. Everything that somebody asks for, over whichever interface, passes
+// here.
 package service
 
 import (

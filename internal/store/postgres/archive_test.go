@@ -5,6 +5,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // TestLongDumpIsOneSnapshot: a dump asks many times, and must be answered from
@@ -39,5 +40,5 @@ func TestLoadNamesNobody(t *testing.T) {
 	if err == nil {
 		t.Fatal("load: no error")
 	}
-	same(t, "error", err.Error(), "load submissions: "+store.ErrOnce.Error())
+	storetest.Same(t, "error", err.Error(), "load submissions: "+store.ErrOnce.Error())
 }

@@ -2,12 +2,9 @@ package postgres
 
 import (
 	"context"
-	"reflect"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -80,58 +77,6 @@ func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
 		t.Fatalf("create: %v", err)
 	}
 	return sub
-}
-
-// values are all stored values by submission id.
-func values(t *testing.T, s *Store) map[int64]string {
-	t.Helper()
-	found := map[int64]string{}
-	err := s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
-		entries, err := sub.Entries.Decode()
-		if err == nil {
-			found[sub.ID] = entries[0].Value
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatalf("scan: %v", err)
-	}
-	return found
-}
-
-func same(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if reflect.DeepEqual(got, want) { // cmp is for telling the difference: it takes its time
-		return
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-// parallel calls fn with 0 to n-1 at the same time and returns the errors in that order.
-func parallel(n int, fn func(i int) error) []error {
-	errs := make([]error, n)
-	start := make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			errs[i] = fn(i)
-		})
-	}
-	close(start)
-	wg.Wait()
-	return errs
-}
-
-func noErrors(t *testing.T, what string, errs []error) {
-	t.Helper()
-	for i, err := range errs {
-		if err != nil {
-			t.Fatalf("%s, number %d: %v", what, i, err)
-		}
-	}
 }
 
 // set returns a merge that gives a field a value, and leaves the others alone.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 func mustRefuse(t *testing.T, options Options, because ...string) {
@@ -40,12 +41,12 @@ func queryText(t *testing.T, url, sql string) (text string) {
 func TestManyMigrateAtOnce(t *testing.T) {
 	url := database(t)
 	stores := make([]*Store, 3)
-	noErrors(t, "open", parallel(len(stores), func(i int) (err error) {
+	storetest.NoErrors(t, "open", storetest.Parallel(len(stores), func(i int) (err error) {
 		stores[i], err = Open(ctx, Options{URL: url})
 		return err
 	}))
 	for i, s := range stores {
-		same(t, "id", mustCreate(t, s, sample("x")).ID, int64(i+1))
+		storetest.Same(t, "id", mustCreate(t, s, sample("x")).ID, int64(i+1))
 		s.Close()
 	}
 	files, err := migrations.ReadDir("migrations")
@@ -53,7 +54,7 @@ func TestManyMigrateAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	applied := queryText(t, url, `SELECT count(*)::text FROM `+versionTable+` WHERE version_id > 0`)
-	same(t, "applied migrations", applied, fmt.Sprint(len(files)))
+	storetest.Same(t, "applied migrations", applied, fmt.Sprint(len(files)))
 }
 
 func TestNewerSchemaIsRefused(t *testing.T) {
@@ -70,7 +71,7 @@ func TestAnotherProgramsTableIsLeftAlone(t *testing.T) {
 	exec(t, url, `CREATE TABLE submissions (theirs text)`)
 	exec(t, url, `INSERT INTO submissions VALUES ('precious')`)
 	mustRefuse(t, Options{URL: url}, `"submissions" already exists`)
-	same(t, "their row", queryText(t, url, `SELECT theirs FROM submissions`), "precious")
+	storetest.Same(t, "their row", queryText(t, url, `SELECT theirs FROM submissions`), "precious")
 }
 
 func TestEncodingIsChecked(t *testing.T) {
@@ -120,7 +121,7 @@ func TestConnectionsAreSetUp(t *testing.T) {
 			if err := s.pool.QueryRow(ctx, `SHOW `+name).Scan(&got); err != nil {
 				t.Fatal(err)
 			}
-			same(t, name, got, value)
+			storetest.Same(t, name, got, value)
 		}
 		s.Close()
 	}
@@ -196,7 +197,7 @@ func TestOpenWaitsForTheDatabase(t *testing.T) {
 	if err := <-opened; err != nil {
 		t.Errorf("open: %v", err)
 	}
-	same(t, "told of waiting", strings.Contains(<-log, "migrated"), true)
+	storetest.Same(t, "told of waiting", strings.Contains(<-log, "migrated"), true)
 
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
@@ -226,7 +227,7 @@ func TestManyHosts(t *testing.T) {
 		"target_session_attrs", "read-write", "sslmode", "disable")
 	s := openStore(t, many)
 	mustCreate(t, s, sample("x"))
-	same(t, "stored", queryText(t, address, `SELECT count(*)::text FROM submissions`), "1")
+	storetest.Same(t, "stored", queryText(t, address, `SELECT count(*)::text FROM submissions`), "1")
 }
 
 func password(u *url.URL) string {
@@ -281,7 +282,7 @@ func TestCloseReleasesEverything(t *testing.T) {
 	for range 3 {
 		s := openStore(t, url)
 		mustCreate(t, s, sample("x"))
-		values(t, s)
+		storetest.Values(t, s)
 		if err := errors.Join(s.Ping(ctx), s.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +299,7 @@ func TestMustExist(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "there is no store") {
 		t.Fatalf("open: %v, %v", s, err)
 	}
-	same(t, "tables", queryText(t, url, `SELECT count(*)::text FROM pg_tables WHERE schemaname = 'public'`), "0")
+	storetest.Same(t, "tables", queryText(t, url, `SELECT count(*)::text FROM pg_tables WHERE schemaname = 'public'`), "0")
 	openStore(t, url)
 	s, err = Open(ctx, Options{URL: url, MustExist: true})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // ledger is what writers were told.
@@ -53,7 +54,7 @@ func (l *ledger) len() int {
 // check holds what is stored against what was told.
 func (l *ledger) check(t *testing.T, s *Store) {
 	t.Helper()
-	stored := values(t, s)
+	stored := storetest.Values(t, s)
 	for id, value := range l.acknowledged {
 		if stored[id] != value {
 			t.Errorf("submission %d was acknowledged as %q and is %q", id, value, stored[id])
@@ -76,10 +77,10 @@ func underLoad(t *testing.T, s *Store, disturb func(l *ledger)) {
 	const writers = 12
 	l := &ledger{acknowledged: map[int64]string{}}
 	stop, done := make(chan struct{}), make(chan []error)
-	go func() { done <- parallel(writers, func(i int) error { return l.write(s, i, stop) }) }()
+	go func() { done <- storetest.Parallel(writers, func(i int) error { return l.write(s, i, stop) }) }()
 	disturb(l)
 	close(stop)
-	noErrors(t, "create", <-done)
+	storetest.NoErrors(t, "create", <-done)
 	l.check(t, s)
 }
 
@@ -107,7 +108,7 @@ func TestConnectionsAreCutUnderLoad(t *testing.T) {
 		l.more(t, 100) // it recovers by itself
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		same(t, "times that it was not known", l.unknown, 0)
+		storetest.Same(t, "times that it was not known", l.unknown, 0)
 	})
 }
 
@@ -130,7 +131,7 @@ func TestUpdatesAreNotDoubled(t *testing.T) {
 	acknowledged, unknown := 0, 0
 	done := make(chan []error)
 	go func() {
-		done <- parallel(4, func(int) error {
+		done <- storetest.Parallel(4, func(int) error {
 			for {
 				select {
 				case <-stop:
@@ -165,8 +166,8 @@ func TestUpdatesAreNotDoubled(t *testing.T) {
 		exec(t, url, terminateOthers)
 	}
 	close(stop)
-	noErrors(t, "update", <-done)
-	count, err := strconv.Atoi(values(t, s)[sub.ID])
+	storetest.NoErrors(t, "update", <-done)
+	count, err := strconv.Atoi(storetest.Values(t, s)[sub.ID])
 	if err != nil || count < acknowledged || count > acknowledged+unknown {
 		t.Errorf("counted %d, with %d acknowledged and %d unknown: %v", count, acknowledged, unknown, err)
 	}

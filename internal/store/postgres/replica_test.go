@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // replicas are stores on one database, as of processes beside each other.
@@ -22,7 +23,7 @@ func TestReplicasGiveDifferentIDs(t *testing.T) {
 	r := replicas(t)
 	const count = 600
 	made := make([]forms.Submission, count)
-	noErrors(t, "create", parallel(count, func(i int) (err error) {
+	storetest.NoErrors(t, "create", storetest.Parallel(count, func(i int) (err error) {
 		made[i], err = r[i%2].Create(ctx, sample(fmt.Sprint(i)))
 		return err
 	}))
@@ -34,9 +35,9 @@ func TestReplicasGiveDifferentIDs(t *testing.T) {
 		}
 		subs[sub.ID], entries[decoded[0].ID] = true, true
 	}
-	same(t, "different submission ids", len(subs), count)
-	same(t, "different entry ids", len(entries), count)
-	same(t, "stored", len(values(t, r[0])), count)
+	storetest.Same(t, "different submission ids", len(subs), count)
+	storetest.Same(t, "different entry ids", len(entries), count)
+	storetest.Same(t, "stored", len(storetest.Values(t, r[0])), count)
 }
 
 // TestReplicasGiveIDsInTheOrderOfTime: what was created later has the higher
@@ -62,7 +63,7 @@ func TestReplicasGiveIDsInTheOrderOfTime(t *testing.T) {
 func TestReplicasKeepOneSubmissionEach(t *testing.T) {
 	r := replicas(t)
 	const keys, rounds = 50, 4
-	errs := parallel(2*keys*rounds, func(i int) error {
+	errs := storetest.Parallel(2*keys*rounds, func(i int) error {
 		key := i / 2 % keys
 		if i%2 == 1 {
 			key = keys - 1 - key
@@ -82,21 +83,21 @@ func TestReplicasKeepOneSubmissionEach(t *testing.T) {
 			t.Errorf("create %d: %v", i, err)
 		}
 	}
-	same(t, "told that theirs is stored", stored, keys)
+	storetest.Same(t, "told that theirs is stored", stored, keys)
 	var found []string
-	for _, value := range values(t, r[1]) {
+	for _, value := range storetest.Values(t, r[1]) {
 		found = append(found, value)
 	}
 	slices.Sort(found)
-	same(t, "stored", len(found), keys)
-	same(t, "different keys", len(slices.Compact(found)), keys)
+	storetest.Same(t, "stored", len(found), keys)
+	storetest.Same(t, "different keys", len(slices.Compact(found)), keys)
 }
 
 func TestReplicasMergeTheSameSubmission(t *testing.T) {
 	r := replicas(t)
 	const count = 50
 	sub := mustCreate(t, r[0], sample("first"))
-	noErrors(t, "update", parallel(count, func(i int) error {
+	storetest.NoErrors(t, "update", storetest.Parallel(count, func(i int) error {
 		_, err := r[i%2].Update(ctx, keyOf(sub), set(fmt.Sprint("field", i), fmt.Sprint(i)))
 		return err
 	}))
@@ -112,15 +113,15 @@ func TestReplicasMergeTheSameSubmission(t *testing.T) {
 	for _, e := range entries {
 		ids[e.ID] = true
 	}
-	same(t, "entries", len(entries), count+1)
-	same(t, "different ids", len(ids), count+1)
+	storetest.Same(t, "entries", len(entries), count+1)
+	storetest.Same(t, "different ids", len(ids), count+1)
 }
 
 func TestReplicasDeleteAgainstMerge(t *testing.T) {
 	r := replicas(t)
 	for range 40 {
 		sub := mustCreate(t, r[0], once(sample("x"), "key"))
-		errs := parallel(5, func(i int) error {
+		errs := storetest.Parallel(5, func(i int) error {
 			if i == 2 {
 				return r[0].Delete(ctx, keyOf(sub))
 			}
@@ -132,18 +133,18 @@ func TestReplicasDeleteAgainstMerge(t *testing.T) {
 				t.Errorf("number %d: %v", i, err)
 			}
 		}
-		same(t, "left", len(values(t, r[1])), 0)
+		storetest.Same(t, "left", len(storetest.Values(t, r[1])), 0)
 	}
 }
 
 func TestReplicasShareSettingsAndSequences(t *testing.T) {
 	r := replicas(t)
 	held := make([]string, 40)
-	noErrors(t, "claim", parallel(len(held), func(i int) (err error) {
+	storetest.NoErrors(t, "claim", storetest.Parallel(len(held), func(i int) (err error) {
 		held[i], err = r[i%2].Claim(ctx, "name", fmt.Sprint(i))
 		return err
 	}))
-	same(t, "different answers", len(slices.Compact(slices.Sorted(slices.Values(held)))), 1)
+	storetest.Same(t, "different answers", len(slices.Compact(slices.Sorted(slices.Values(held)))), 1)
 
 	mustCreate(t, r[0], sample("x"))
 	mustCreate(t, r[1], sample("x"))
@@ -163,7 +164,7 @@ func TestReplicasShareSettingsAndSequences(t *testing.T) {
 func TestSequencesWhileTheyAdvance(t *testing.T) {
 	r := replicas(t)
 	var done atomic.Bool
-	noErrors(t, "call", parallel(5, func(client int) error {
+	storetest.NoErrors(t, "call", storetest.Parallel(5, func(client int) error {
 		if client > 0 {
 			for !done.Load() {
 				if _, err := r[1].Sequences(ctx); err != nil {

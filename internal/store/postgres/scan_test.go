@@ -8,6 +8,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/chunk"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 func insertRows(t *testing.T, url string, from, to int, fields string) {
@@ -53,7 +54,7 @@ func TestChunksAreSmall(t *testing.T) {
 				q.After += int64(c.Len())
 				last = c.Last
 			}
-			same(t, "rows in chunks", q.After, int64(count))
+			storetest.Same(t, "rows in chunks", q.After, int64(count))
 			err := s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
 				if next++; sub.ID != next {
 					return fmt.Errorf("submission %d, where %d is next", sub.ID, next)
@@ -77,6 +78,6 @@ func TestShortListIsOneRead(t *testing.T) {
 	if err := (&list{store: s, rows: firstRows}).read(ctx, &c, store.Query{PageID: 1, FormID: "form"}); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "rows", c.Len(), firstRows-1)
-	same(t, "known to be all", c.Last, true)
+	storetest.Same(t, "rows", c.Len(), firstRows-1)
+	storetest.Same(t, "known to be all", c.Last, true)
 }

@@ -11,9 +11,16 @@ import (
 
 // A sequence's last value is the first of the ids that were given with it; one
 // that was never called has the first value that it will give.
-const (
+var (
 	sqlLastSubmission = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM submission_ids`
-	sqlLastEntry      = `SELECT CASE WHEN is_called THEN last_value + 15 ELSE last_value - 1 END FROM entry_ids`
+	sqlLastEntry      = fmt.Sprintf(`SELECT CASE WHEN is_called THEN last_value + %d ELSE last_value - 1 END FROM entry_ids`, entryBlock-1)
+)
+
+const (
+	// To lock a sequence there is no other way than to alter it, be it to what
+	// it is.
+	sqlLockSubmissions = `ALTER SEQUENCE submission_ids CACHE 1`
+	sqlLockEntries     = `ALTER SEQUENCE entry_ids CACHE 1`
 
 	// To alter a sequence puts it into a new file, even where nothing changes,
 	// and who reads it meanwhile may find the old one gone: a SELECT does not
@@ -65,16 +72,15 @@ func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
 
 // advance looks and sets while nobody takes an id: between the two, others
 // could take more than are skipped, and to set the sequence would take it back.
-// To alter a sequence, even to what it is, locks it until the end of the
-// transaction; there is no other way to. Entry ids come first, as with those
-// who take ids: in another order, the two would wait for each other.
+// The lock lasts until the end of the transaction. Entry ids come first, as
+// with those who take ids: in another order, the two would wait for each other.
 func advance(ctx context.Context, tx pgx.Tx, to store.Sequences) error {
 	for _, seq := range []struct {
 		lock, last, set string
 		to              int64
 	}{
-		{`ALTER SEQUENCE entry_ids INCREMENT BY 16`, sqlLastEntry, `SELECT setval('entry_ids', $1, false)`, to.Entry},
-		{`ALTER SEQUENCE submission_ids INCREMENT BY 1`, sqlLastSubmission, `SELECT setval('submission_ids', $1, false)`, to.Submission},
+		{sqlLockEntries, sqlLastEntry, `SELECT setval('entry_ids', $1, false)`, to.Entry},
+		{sqlLockSubmissions, sqlLastSubmission, `SELECT setval('submission_ids', $1, false)`, to.Submission},
 	} {
 		if _, err := tx.Exec(ctx, seq.lock); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // waitsForStandby is the backend of a create that has been committed here, and waits for a standby.
@@ -74,7 +75,7 @@ func TestAcknowledgedIsOnTheStandby(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if got := len(values(t, s)); got != 2 {
+	if got := len(storetest.Values(t, s)); got != 2 {
 		t.Errorf("%d submissions, want 2", got)
 	}
 }
@@ -112,7 +113,7 @@ func TestDoubtOutlastsAnotherError(t *testing.T) {
 					t.Errorf("told %v, want that it is not known", op.Err)
 				}
 			}
-			same(t, "stored", len(values(t, s)), 1+count)
+			storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+count)
 		})
 	}
 }

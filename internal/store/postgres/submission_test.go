@@ -10,7 +10,20 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
+
+// The schema can't refer to the constant.
+func TestEntryBlock(t *testing.T) {
+	url := database(t)
+	openStore(t, url)
+	query(t, url, func(conn *pgx.Conn) error {
+		var step int64
+		err := conn.QueryRow(ctx, `SELECT increment_by FROM pg_sequences WHERE sequencename = 'entry_ids'`).Scan(&step)
+		storetest.Same(t, "step of the sequence", step, int64(entryBlock))
+		return err
+	})
+}
 
 // TestManyEntries: more entries than one step of the sequence has ids for.
 func TestManyEntries(t *testing.T) {
@@ -34,7 +47,7 @@ func TestManyEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "entries", len(entries), 1+3*entryBlock+2*entryBlock+1)
+	storetest.Same(t, "entries", len(entries), 1+3*entryBlock+2*entryBlock+1)
 	for i := 1; i < len(entries); i++ {
 		if entries[i].ID <= entries[i-1].ID {
 			t.Errorf("entry id %d after %d", entries[i].ID, entries[i-1].ID)
@@ -50,8 +63,8 @@ func TestEntryIDsComeInBlocks(t *testing.T) {
 	query(t, url, func(conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `SELECT increment_by, max_value FROM pg_sequences WHERE sequencename = 'entry_ids'`).Scan(&step, &most)
 	})
-	same(t, "step", step, int64(entryBlock))
-	same(t, "last id of the last block", most+entryBlock-1, int64(1<<53-1))
+	storetest.Same(t, "step", step, int64(entryBlock))
+	storetest.Same(t, "last id of the last block", most+entryBlock-1, int64(1<<53-1))
 }
 
 // TestBlockedWritesEnd: who waits for a lock that is not given back is told so.
@@ -73,5 +86,5 @@ func TestBlockedWritesEnd(t *testing.T) {
 	}
 	release()
 	until(t, "it goes on", func() bool { _, err := s.Create(ctx, sample("z")); return err == nil })
-	same(t, "stored", values(t, s)[sub.ID], "x")
+	storetest.Same(t, "stored", storetest.Values(t, s)[sub.ID], "x")
 }

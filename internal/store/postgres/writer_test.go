@@ -15,6 +15,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/group"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // holdInserts keeps every insert waiting until release is called.
@@ -117,8 +118,8 @@ func TestQueuedCreatesShareOneStatement(t *testing.T) {
 			t.Errorf("operation %d: %v, want %v", i, err, want[i])
 		}
 	}
-	same(t, "transactions", transactions(t, url), "3")
-	same(t, "stored", len(values(t, s)), 1+1+100-1-1-9)
+	storetest.Same(t, "transactions", transactions(t, url), "3")
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+1+100-1-1-9)
 }
 
 // TestWhoCantBeStoredFailsAlone: what the database refuses is refused to those
@@ -155,7 +156,7 @@ func failAlone(t *testing.T, bad map[int]func(*store.New)) {
 			t.Errorf("operation %d: %v", i, err)
 		}
 	}
-	same(t, "stored", len(values(t, s)), 1+50-len(bad))
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+50-len(bad))
 }
 
 func TestLargeCreatesAreSplitIntoStatements(t *testing.T) {
@@ -167,8 +168,8 @@ func TestLargeCreatesAreSplitIntoStatements(t *testing.T) {
 	for range 4 * each {
 		ops = append(ops, creating(s, sample(large)))
 	}
-	noErrors(t, "create", oneBatch(t, s, url, ops...))
-	same(t, "transactions", transactions(t, url), fmt.Sprint(1+len(ops)/each))
+	storetest.NoErrors(t, "create", oneBatch(t, s, url, ops...))
+	storetest.Same(t, "transactions", transactions(t, url), fmt.Sprint(1+len(ops)/each))
 }
 
 func operations(news ...store.New) (ops []*operation) {
@@ -218,7 +219,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 			t.Errorf("create: %v", op.Err)
 		}
 	}
-	same(t, "stored", len(values(t, s)), 2)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 2)
 }
 
 // TestSerializationFailureIsRetried: under a stricter isolation, who waited for
@@ -253,7 +254,7 @@ func TestSerializationFailureIsRetried(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("update: %v", err)
 	}
-	same(t, "stored", values(t, s), map[int64]string{sub.ID: "y"})
+	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{sub.ID: "y"})
 }
 
 // TestDoubtIsResolved: a statement whose outcome is not known is tried again,
@@ -286,7 +287,7 @@ func TestDoubtIsResolved(t *testing.T) {
 	if err != nil || tries != 2 {
 		t.Errorf("%d tries: %v", tries, err)
 	}
-	same(t, "stored", len(values(t, s)), 3)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 3)
 }
 
 // TestLostWhileTakingIDs: nothing was stored yet, so it is simply done again.
@@ -309,7 +310,7 @@ func TestLostWhileTakingIDs(t *testing.T) {
 	if err := errors.Join(holder.Close(ctx), <-done); err != nil {
 		t.Error(err)
 	}
-	same(t, "stored", len(values(t, s)), 1)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1)
 }
 
 // TestDoubtAboutAnothersRow: an id may be given again after a crash. What is
@@ -345,8 +346,8 @@ func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	elsewhere.FormID = "another"
 	b := newBatch(operations(once(sample("x"), "c"), sample("x"), once(sample("x"), "a"), elsewhere, once(sample("x"), "b"), once(sample("x"), "a")),
 		ids{submissions: []int64{1, 2, 3, 4, 5, 6}, blocks: []int64{1}})
-	same(t, "keys", b.onces, []string{"a", "", "a", "a", "b", "c"})
-	same(t, "ids", b.ids, []int64{4, 2, 3, 6, 5, 1})
+	storetest.Same(t, "keys", b.onces, []string{"a", "", "a", "a", "b", "c"})
+	storetest.Same(t, "ids", b.ids, []int64{4, 2, 3, 6, 5, 1})
 }
 
 // TestSequenceBehindTheTable: rows that somebody stored past the sequence are
@@ -360,7 +361,7 @@ func TestSequenceBehindTheTable(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "submission_ids is behind the table") {
 		t.Errorf("create under an id that is taken: %v", err)
 	}
-	same(t, "stored", values(t, s), map[int64]string{sub.ID: "x"})
+	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{sub.ID: "x"})
 	if next := mustCreate(t, s, sample("z")); next.ID <= sub.ID {
 		t.Errorf("id %d after %d", next.ID, sub.ID)
 	}
@@ -375,10 +376,10 @@ func TestOthersAreNoticed(t *testing.T) {
 		return r[i].writer.shared.Load()
 	}
 	shared(0) // the first can't tell
-	same(t, "alone", shared(0), false)
+	storetest.Same(t, "alone", shared(0), false)
 	shared(1)
-	same(t, "after another's create", shared(0), true)
-	same(t, "alone again", shared(0), false)
+	storetest.Same(t, "after another's create", shared(0), true)
+	storetest.Same(t, "alone again", shared(0), false)
 }
 
 // TestRegroup: who was just answered is waited for, beside other servers only,
@@ -413,8 +414,8 @@ func TestRegroup(t *testing.T) {
 				}
 				began := time.Now()
 				batch = w.regroup(batch, last)
-				same(t, "in the batch", len(batch), tt.want)
-				same(t, "waited", time.Since(began), tt.duration)
+				storetest.Same(t, "in the batch", len(batch), tt.want)
+				storetest.Same(t, "waited", time.Since(began), tt.duration)
 				for _, op := range batch {
 					op.Done()
 				}
@@ -431,8 +432,8 @@ func TestConnections(t *testing.T) {
 	go func() { done <- creating(s, sample("x"))() }()
 	waiting(t, url, 1)
 	used, limit := s.Connections()
-	same(t, "used while one waits", used, 1)
-	same(t, "limit", limit, DefaultMaxConns)
+	storetest.Same(t, "used while one waits", used, 1)
+	storetest.Same(t, "limit", limit, DefaultMaxConns)
 	release()
 	if err := <-done; err != nil {
 		t.Fatal(err)

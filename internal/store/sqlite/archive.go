@@ -123,8 +123,8 @@ func (t *tx) load(records []store.Record) error {
 }
 
 func (t *tx) advance(to store.Sequences) {
-	t.seq.submission = max(t.seq.submission, to.Submission)
-	t.seq.entry = max(t.seq.entry, to.Entry)
+	t.seq.Submission = max(t.seq.Submission, to.Submission)
+	t.seq.Entry = max(t.seq.Entry, to.Entry)
 }
 
 // Last implements store.Archive.
@@ -168,7 +168,7 @@ func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt)) erro
 func (s *Store) Sequences(ctx context.Context) (store.Sequences, error) {
 	var seq store.Sequences
 	err := s.writer.do(ctx, func(tx *tx) error {
-		seq = store.Sequences{Submission: tx.seq.submission, Entry: tx.seq.entry}
+		seq = tx.seq
 		return nil
 	})
 	return seq, err

@@ -36,7 +36,7 @@ func Backup(ctx context.Context, dir, file string, progress func(done, total int
 			return fmt.Errorf("copy %s: %w", source, err)
 		}
 		progress(info.Size(), info.Size())
-		return CheckFile(ctx, partial)
+		return checkFile(ctx, partial)
 	})
 }
 
@@ -90,7 +90,7 @@ func WriteBackup(ctx context.Context, file string, fill func(*Store) error) erro
 		if err := os.Rename(filepath.Join(dir, FileName), partial); err != nil {
 			return err
 		}
-		return CheckFile(ctx, partial)
+		return checkFile(ctx, partial)
 	})
 }
 
@@ -118,7 +118,7 @@ func Restore(ctx context.Context, file, dir string, progress func(done, total in
 		if err := copyFile(ctx, file, partial, progress); err != nil {
 			return err
 		}
-		return CheckFile(ctx, partial)
+		return checkFile(ctx, partial)
 	})
 }
 
@@ -151,9 +151,9 @@ func copyFile(ctx context.Context, from, to string, progress func(done, total in
 	return nil
 }
 
-// CheckFile tells whether a file is a whole store of Formulary's. It may be
-// read by nobody else, since it is opened as if it could be written to.
-func CheckFile(ctx context.Context, file string) error {
+// checkFile tells whether a file is a whole store of Formulary's. Nobody else
+// may have it open: it is opened for writing.
+func checkFile(ctx context.Context, file string) error {
 	vfs.Register(filesName, osFiles())
 	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=rw")
 	if err != nil {
@@ -163,10 +163,11 @@ func CheckFile(ctx context.Context, file string) error {
 	if err := checkSchema(conn); err != nil {
 		return fmt.Errorf("check %s: %w", file, err)
 	}
-	if version, err := queryInt(conn, "PRAGMA user_version"); err != nil || version == 0 {
+	version, err := queryInt(conn, "PRAGMA user_version")
+	if err != nil || version == 0 {
 		return errors.Join(err, fmt.Errorf("check %s: it is empty", file))
 	}
-	if version, err := queryInt(conn, "PRAGMA user_version"); err == nil && version > 1 {
+	if version > 1 {
 		if copyOf, err := setting(conn, store.SettingCopyOf); err != nil || copyOf != "" {
 			return errors.Join(err, fmt.Errorf("check %s: it is a copy that was not finished: finish it first", file))
 		}

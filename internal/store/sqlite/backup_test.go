@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 func quiet(int64, int64) {}
@@ -28,7 +29,7 @@ func backedUp(t *testing.T) (file string, held map[int64]string) {
 	if err := Backup(ctx, dir, file, quiet); err != nil {
 		t.Fatal(err)
 	}
-	return file, values(t, s)
+	return file, storetest.Values(t, s)
 }
 
 func TestBackupAndRestore(t *testing.T) {
@@ -42,7 +43,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "progress", last, [2]int64{info.Size(), info.Size()})
+	storetest.Same(t, "progress", last, [2]int64{info.Size(), info.Size()})
 	for _, path := range []string{file, filepath.Join(dir, FileName)} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != 0o600 {
@@ -50,7 +51,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	}
 	s := openStore(t, dir)
-	same(t, "restored", values(t, s), held)
+	storetest.Same(t, "restored", storetest.Values(t, s), held)
 	if sub := mustCreate(t, s, sample("next")); held[sub.ID] != "" {
 		t.Errorf("id %d is given again", sub.ID)
 	}
@@ -68,7 +69,7 @@ func leftBehind(t *testing.T, dir string, want ...string) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	same(t, "files in "+dir, names, want)
+	storetest.Same(t, "files in "+dir, names, want)
 }
 
 // A backup is one moment: all that was acknowledged before it is in it, and
@@ -94,7 +95,7 @@ func TestBackupUnderConcurrentWrites(t *testing.T) {
 		})
 	}
 	for i := range 3 {
-		before := values(t, s)
+		before := storetest.Values(t, s)
 		file := filepath.Join(t.TempDir(), "backup.db")
 		if err := Backup(ctx, dir, file, quiet); err != nil {
 			t.Fatal(err)
@@ -103,7 +104,7 @@ func TestBackupUnderConcurrentWrites(t *testing.T) {
 		if err := Restore(ctx, file, restored, quiet); err != nil {
 			t.Fatal(err)
 		}
-		held := values(t, openStore(t, restored))
+		held := storetest.Values(t, openStore(t, restored))
 		for id, value := range before {
 			if held[id] != value {
 				t.Errorf("backup %d: submission %d is %q, not %q", i, id, held[id], value)
@@ -231,7 +232,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 			writeFile(t, damaged, string(c.content))
 			wantError(t, Restore(ctx, damaged, dir, quiet), c.because)
 			leftBehind(t, dir, "lock")
-			wantError(t, CheckFile(ctx, damaged), c.because)
+			wantError(t, checkFile(ctx, damaged), c.because)
 		})
 	}
 }
@@ -272,7 +273,7 @@ func TestRestoreRefusesAStoreInUse(t *testing.T) {
 	if err := Restore(ctx, file, target, quiet); err != nil {
 		t.Errorf("restore from a store that was closed: %v", err)
 	}
-	same(t, "restored", len(values(t, openStore(t, target))), 1)
+	storetest.Same(t, "restored", len(storetest.Values(t, openStore(t, target))), 1)
 }
 
 func TestNothingIsRestoredOverAStore(t *testing.T) {
@@ -285,7 +286,7 @@ func TestNothingIsRestoredOverAStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, Restore(ctx, file, dir, quiet), "nothing is restored over a store")
-	same(t, "stored", len(values(t, openStore(t, dir))), 1)
+	storetest.Same(t, "stored", len(storetest.Values(t, openStore(t, dir))), 1)
 
 	alone := t.TempDir() // a log whose database is gone would be taken for the backup's
 	writeFile(t, filepath.Join(alone, FileName+"-wal"), "x")
@@ -327,5 +328,5 @@ func TestWriteBackup(t *testing.T) {
 	if err != nil || key != "key" {
 		t.Errorf("setting %q, %v", key, err)
 	}
-	same(t, "restored", len(values(t, s)), 1)
+	storetest.Same(t, "restored", len(storetest.Values(t, s)), 1)
 }

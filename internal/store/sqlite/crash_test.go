@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // taskWrite creates without end, and tells of each submission once it is
@@ -48,7 +50,7 @@ func TestKilled(t *testing.T) {
 		writeUntilKilled(t, dir, 40+100*round, acknowledged)
 		s := openStore(t, dir)
 		checkIntegrity(t, s)
-		stored := values(t, s)
+		stored := storetest.Values(t, s)
 		for id, value := range acknowledged {
 			if stored[id] != value {
 				t.Fatalf("round %d: submission %d was acknowledged as %q and is %q", round, id, value, stored[id])
@@ -64,7 +66,7 @@ func TestKilled(t *testing.T) {
 		}
 		// The crash costs the ids that were reserved, no more.
 		next := mustCreate(t, s, sample("after"))
-		if next.ID <= last || next.ID > last+1+reserve.submission {
+		if next.ID <= last || next.ID > last+1+reserve.Submission {
 			t.Fatalf("round %d: id %d after %d", round, next.ID, last)
 		}
 		acknowledged[next.ID] = "after"

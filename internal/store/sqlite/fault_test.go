@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // walSize is the length of the WAL file, which is longer than what is in use of it.
@@ -53,22 +54,22 @@ func testDiskFault(t *testing.T, x *fault, want error) {
 		if _, err := s.Create(ctx, sample(strings.Repeat("x", size))); !errors.Is(err, want) {
 			t.Errorf("create of %d bytes: %v, want %v", size, err, want)
 		}
-		same(t, "stored", values(t, s), stored)
+		storetest.Same(t, "stored", storetest.Values(t, s), stored)
 	}
 	disk.fault.Store(nil)
 
 	for id := int64(2); id < 5; id++ { // the ids of those that failed were not used up
 		stored[id] = fmt.Sprint("after", id)
-		same(t, "id", mustCreate(t, s, sample(stored[id])).ID, id)
+		storetest.Same(t, "id", mustCreate(t, s, sample(stored[id])).ID, id)
 	}
-	same(t, "stored", values(t, s), stored)
+	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 	checkIntegrity(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again := openStore(t, dir)
-	same(t, "stored, after a restart", values(t, again), stored)
-	same(t, "id, after a restart", mustCreate(t, again, sample("x")).ID, int64(5))
+	storetest.Same(t, "stored, after a restart", storetest.Values(t, again), stored)
+	storetest.Same(t, "id, after a restart", mustCreate(t, again, sample("x")).ID, int64(5))
 }
 
 // TestCommitFailsForAll: when the commit fails, nobody is told anything that
@@ -91,10 +92,10 @@ func TestCommitFailsForAll(t *testing.T) {
 		}
 	}
 	disk.fault.Store(nil)
-	same(t, "stored", values(t, s), map[int64]string{1: "before"})
+	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "before"})
 	sub := mustCreate(t, s, once(sample("after"), "key"))
-	same(t, "id", sub.ID, int64(2))
-	same(t, "entries", string(sub.Entries), `{"field":{"id":2,"fieldId":"field","value":"after"}}`)
+	storetest.Same(t, "id", sub.ID, int64(2))
+	storetest.Same(t, "entries", string(sub.Entries), `{"field":{"id":2,"fieldId":"field","value":"after"}}`)
 }
 
 // TestDiskFullForOne is TestFullForOne where the disk is full only once the
@@ -105,9 +106,9 @@ func TestDiskFullForOne(t *testing.T) {
 	disk.fault.Store(&fault{err: syscall.ENOSPC, suffix: "-wal", size: walSize(t, dir) + 200<<10})
 	errs := oneBatch(t, s,
 		creating(s, sample("small")), creating(s, sample(strings.Repeat("x", 1<<20))), creating(s, sample("too")))
-	same(t, "those that fit", []error{errs[0], errs[2]}, []error{nil, nil})
+	storetest.Same(t, "those that fit", []error{errs[0], errs[2]}, []error{nil, nil})
 	mustBeFull(t, "the large one", errs[1])
-	same(t, "stored", values(t, s), map[int64]string{1: "small", 2: "too"})
+	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "small", 2: "too"})
 }
 
 // TestCheckpointFails: the WAL has everything, so that is nobody's failure.
@@ -122,13 +123,13 @@ func TestCheckpointFails(t *testing.T) {
 	if n := walSize(t, dir); n < count*size {
 		t.Errorf("the WAL has %d bytes: it was checkpointed, and nothing tested", n)
 	}
-	same(t, "stored", len(values(t, s)), count)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), count)
 	disk.fault.Store(nil)
 	for range 12 { // until the next try is due
 		mustCreate(t, s, sample(strings.Repeat("x", size)))
 	}
 	checkIntegrity(t, s)
-	same(t, "stored", len(values(t, s)), count+12)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), count+12)
 	if pages := writerPages(t, s); pages >= restartPages {
 		t.Errorf("the WAL did not start over: %d pages", pages)
 	}

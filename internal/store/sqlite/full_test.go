@@ -11,6 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // limitPages makes the database full at its present size and some pages.
@@ -50,20 +51,20 @@ func TestFull(t *testing.T) {
 	}
 	limitPages(t, s, 10)
 	mustBeFull(t, "create", create(strings.Repeat("x", 100<<10)))
-	same(t, "stored", values(t, s), stored)
+	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 
 	var err error
 	for i := 0; err == nil && i < 1000; i++ { // until nothing fits any more
 		err = create(strings.Repeat("y", 1000))
 	}
 	mustBeFull(t, "one create too many", err)
-	same(t, "stored", values(t, s), stored)
+	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 	key := store.Key{PageID: 1, FormID: "form", ID: 1}
 	_, err = s.Update(ctx, key, func(forms.Submission) ([]forms.Entry, error) {
 		return []forms.Entry{{FieldID: "field", Value: strings.Repeat("z", 50<<10)}}, nil
 	})
 	mustBeFull(t, "update", err)
-	same(t, "stored", values(t, s), stored)
+	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 
 	limitPages(t, s, 1000)
 	last := int64(len(stored))
@@ -74,7 +75,7 @@ func TestFull(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "stored, after a restart", values(t, openStore(t, dir)), stored)
+	storetest.Same(t, "stored, after a restart", storetest.Values(t, openStore(t, dir)), stored)
 }
 
 // TestFullForOne: what is too large must not keep its neighbours out.
@@ -101,6 +102,6 @@ func TestFullForOne(t *testing.T) {
 			t.Errorf("number %d: %v", i, err)
 		}
 	}
-	same(t, "stored", values(t, s), maps.Clone(stored))
+	storetest.Same(t, "stored", storetest.Values(t, s), maps.Clone(stored))
 	checkIntegrity(t, s)
 }

@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"reflect"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // Some tests need a second process, which is this binary with a task in its
@@ -90,33 +89,6 @@ func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
 	return sub
 }
 
-// values are all stored values by submission id.
-func values(t *testing.T, s *Store) map[int64]string {
-	t.Helper()
-	found := map[int64]string{}
-	err := s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
-		entries, err := sub.Entries.Decode()
-		if err == nil {
-			found[sub.ID] = entries[0].Value
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatalf("scan: %v", err)
-	}
-	return found
-}
-
-func same(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if reflect.DeepEqual(got, want) { // cmp is for telling the difference: it takes its time
-		return
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
 // onWriter calls fn with the writing connection, on the writer's goroutine.
 func onWriter(t *testing.T, s *Store, fn func(*sqlite3.Conn) error) {
 	t.Helper()
@@ -150,7 +122,7 @@ func writerQuery(t *testing.T, s *Store, sql string) string {
 
 func checkIntegrity(t *testing.T, s *Store) {
 	t.Helper()
-	same(t, "integrity check", writerQuery(t, s, "PRAGMA integrity_check"), "ok")
+	storetest.Same(t, "integrity check", writerQuery(t, s, "PRAGMA integrity_check"), "ok")
 }
 
 // oneBatch calls all ops so that they are in one transaction, if the writer

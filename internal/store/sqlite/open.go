@@ -109,11 +109,7 @@ func settleFiles(path string) error {
 			return err
 		}
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return syncPath(filepath.Dir(path))
 }
 
 // lockDir holds the data directory for this process. The kernel lets go of the

@@ -15,6 +15,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 func taskOpen(dir string) error {
@@ -46,7 +47,7 @@ func TestOpenTwice(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "stored", len(values(t, openStore(t, dir))), 1)
+	storetest.Same(t, "stored", len(storetest.Values(t, openStore(t, dir))), 1)
 }
 
 func TestOpenFromAnotherProcess(t *testing.T) {
@@ -135,7 +136,7 @@ func TestSettings(t *testing.T) {
 		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "temp_store": "2",
 		"application_id": fmt.Sprint(applicationID), "user_version": "2",
 	} {
-		same(t, "writer's "+pragma, writerQuery(t, s, "PRAGMA "+pragma), want)
+		storetest.Same(t, "writer's "+pragma, writerQuery(t, s, "PRAGMA "+pragma), want)
 	}
 	err := s.readers.with(ctx, func(stmts *readStmts) error {
 		for pragma, want := range map[string]string{"query_only": "1", "busy_timeout": "5000"} {
@@ -143,7 +144,7 @@ func TestSettings(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			same(t, "reader's "+pragma, got, want)
+			storetest.Same(t, "reader's "+pragma, got, want)
 		}
 		return nil
 	})
@@ -173,7 +174,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("secret"))
-	same(t, "modes", modes(t, dir), want)
+	storetest.Same(t, "modes", modes(t, dir), want)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 	openStore(t, dir)
 	want[FileName], want[FileName+"-wal"], want[FileName+"-shm"] = 0o640, 0o640, 0o640
-	same(t, "modes", modes(t, dir), want)
+	storetest.Same(t, "modes", modes(t, dir), want)
 }
 
 func TestAnyDirectoryName(t *testing.T) {
@@ -221,7 +222,7 @@ func TestCloseReleasesEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustCreate(t, s, sample("x"))
-		values(t, s)
+		storetest.Values(t, s)
 		if err := errors.Join(s.Ping(ctx), s.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +233,7 @@ func TestCloseReleasesEverything(t *testing.T) {
 	for range 5 {
 		round()
 	}
-	same(t, "open files", openFiles(), files)
+	storetest.Same(t, "open files", openFiles(), files)
 	if n := runtime.NumGoroutine(); n > goroutines {
 		t.Errorf("%d goroutines, %d before", n, goroutines)
 	}
@@ -255,12 +256,12 @@ func TestMigrateFromPlainIDs(t *testing.T) {
 		UPDATE sequences SET submission = 8, entry = 9;`+
 		fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1", applicationID))
 	s := openStore(t, dir)
-	same(t, "form of page 1", values(t, s), map[int64]string{1: "a", 7: "b"})
+	storetest.Same(t, "form of page 1", storetest.Values(t, s), map[int64]string{1: "a", 7: "b"})
 	got, err := s.Get(ctx, store.Key{PageID: 2, FormID: "form", ID: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "form of page 2", got.Created.UnixMilli(), int64(7))
+	storetest.Same(t, "form of page 2", got.Created.UnixMilli(), int64(7))
 	for _, n := range []store.New{
 		{PageID: 1, FormID: "form", Username: "amy", Once: "user:amy"},
 		{PageID: 2, FormID: "form", Once: "hash:x"},
@@ -270,8 +271,8 @@ func TestMigrateFromPlainIDs(t *testing.T) {
 			t.Errorf("%+v: %v, want %v", n, err, store.ErrOnce)
 		}
 	}
-	same(t, "the next id", mustCreate(t, s, sample("c")).ID, int64(9))
-	same(t, "a person's view", writerQuery(t, s, `SELECT id || page_id || form_id || username || created FROM readable WHERE id = 1`),
+	storetest.Same(t, "the next id", mustCreate(t, s, sample("c")).ID, int64(9))
+	storetest.Same(t, "a person's view", writerQuery(t, s, `SELECT id || page_id || form_id || username || created FROM readable WHERE id = 1`),
 		"11formamy1970-01-01T00:00:00.005Z")
 	checkIntegrity(t, s)
 }
@@ -299,7 +300,7 @@ func TestPlaces(t *testing.T) {
 			if err := s.Scan(ctx, q, func(forms.Submission) error { count++; return nil }); err != nil {
 				t.Fatal(err)
 			}
-			same(t, fmt.Sprintf("listed after %d, descending %v", after, descending), count, want[i])
+			storetest.Same(t, fmt.Sprintf("listed after %d, descending %v", after, descending), count, want[i])
 		}
 	}
 }

@@ -18,7 +18,6 @@ type readers struct {
 	places  chan *reader
 	count   int
 	pausing sync.Mutex // held while places are gathered, so that two gatherers never share them out
-	closed  bool
 }
 
 type reader struct {
@@ -104,14 +103,10 @@ func (r *readers) pause() (release func()) {
 	}
 }
 
-// close waits for reads under way. Nobody may read afterwards.
+// close waits for reads under way. Nobody may read afterwards. To be called once.
 func (r *readers) close() error {
 	r.pausing.Lock()
 	defer r.pausing.Unlock()
-	if r.closed {
-		return nil
-	}
-	r.closed = true
 	var errs []error
 	for range r.count {
 		p := <-r.places

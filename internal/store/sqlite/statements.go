@@ -7,6 +7,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 )
 
 const (
@@ -71,16 +72,16 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	return w, nil
 }
 
-func (w *writeStmts) readSequences() (sequences, error) {
+func (w *writeStmts) readSequences() (store.Sequences, error) {
 	defer func() { _ = w.sequences.Reset() }()
 	if !w.sequences.Step() {
-		return sequences{}, fmt.Errorf("read sequences: %w", w.sequences.Err())
+		return store.Sequences{}, fmt.Errorf("read sequences: %w", w.sequences.Err())
 	}
-	return sequences{submission: w.sequences.ColumnInt64(0), entry: w.sequences.ColumnInt64(1)}, nil
+	return store.Sequences{Submission: w.sequences.ColumnInt64(0), Entry: w.sequences.ColumnInt64(1)}, nil
 }
 
-func (w *writeStmts) writeSequences(s sequences) error {
-	return errors.Join(w.setSequences.BindInt64(1, s.submission), w.setSequences.BindInt64(2, s.entry), w.setSequences.Exec())
+func (w *writeStmts) writeSequences(s store.Sequences) error {
+	return errors.Join(w.setSequences.BindInt64(1, s.Submission), w.setSequences.BindInt64(2, s.Entry), w.setSequences.Exec())
 }
 
 func (w *writeStmts) hasByUser(form int64, username string) (bool, error) {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // TestPlans: what a request costs must not depend on how much is stored, so
@@ -26,7 +28,7 @@ func TestPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "statements of a reader", len(want), 5)
+	storetest.Same(t, "statements of a reader", len(want), 5)
 	w := s.writer.stmts
 	want[w.byUser.SQL()], want[w.update.SQL()], want[w.del.SQL()] = byUser, byPlace, byPlace
 	onWriter(t, s, func(conn *sqlite3.Conn) error {

@@ -34,16 +34,16 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 			return forms.Submission{}, errors.Join(classify(err), onceIf(found))
 		}
 	}
-	if t.seq.submission++; t.seq.submission > maxID {
+	if t.seq.Submission++; t.seq.Submission > maxID {
 		return forms.Submission{}, fmt.Errorf("submission ids are used up: the last is %d", int64(maxID))
 	}
 	entries := slices.Clone(n.Entries)
 	for i := range entries {
-		t.seq.entry++
-		entries[i].ID = t.seq.entry
+		t.seq.Entry++
+		entries[i].ID = t.seq.Entry
 	}
 	sub := forms.Submission{
-		ID: t.seq.submission, PageID: n.PageID, FormID: n.FormID, Username: n.Username,
+		ID: t.seq.Submission, PageID: n.PageID, FormID: n.FormID, Username: n.Username,
 		Created: n.Created.Truncate(time.Millisecond).UTC(),
 		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
 	}
@@ -68,8 +68,8 @@ func (t *tx) assignIDs(entries []forms.Entry) []forms.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {
 		if entries[i].ID == 0 {
-			t.seq.entry++
-			entries[i].ID = t.seq.entry
+			t.seq.Entry++
+			entries[i].ID = t.seq.Entry
 		}
 	}
 	return entries

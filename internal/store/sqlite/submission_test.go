@@ -9,6 +9,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/chunk"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // insertRows is for more rows than it is worth to create one by one.
@@ -78,7 +79,7 @@ func TestChunksAreSmall(t *testing.T) {
 func TestShortListIsOneRead(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	mustCreate(t, s, sample("x"))
-	values(t, s)
+	storetest.Values(t, s)
 	reads := 0
 	for range s.readers.count { // whichever connection is next
 		err := s.readers.with(ctx, func(stmts *readStmts) error {
@@ -88,6 +89,6 @@ func TestShortListIsOneRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	same(t, "stored", len(values(t, s)), 1)
-	same(t, "reads", reads, 1)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1)
+	storetest.Same(t, "reads", reads, 1)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // TestWALStaysBounded: readers that never leave a gap between them would keep
@@ -96,7 +97,7 @@ func TestForeignReader(t *testing.T) {
 	if pages := writerPages(t, s); pages >= restartPages {
 		t.Errorf("the WAL did not start over: %d pages", pages)
 	}
-	same(t, "busy timeout", writerQuery(t, s, "PRAGMA busy_timeout"), fmt.Sprint(busyTimeout.Milliseconds()))
+	storetest.Same(t, "busy timeout", writerQuery(t, s, "PRAGMA busy_timeout"), fmt.Sprint(busyTimeout.Milliseconds()))
 }
 
 // writerPages is the length of the WAL as the writer knows it.

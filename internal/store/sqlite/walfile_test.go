@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // logFile notes what reaches the file.
@@ -64,7 +66,7 @@ func TestWALPiecesAreWrittenAtOnce(t *testing.T) {
 			if err := tt.do(f); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "what reached the file", log.log, tt.want)
+			storetest.Same(t, "what reached the file", log.log, tt.want)
 		})
 	}
 }
@@ -86,5 +88,5 @@ func TestWALPiecesThatFailAreForgotten(t *testing.T) {
 	if err := f.Sync(0); err != nil {
 		t.Error(err)
 	}
-	same(t, "what reached the file", log.log, []string{"write 32+24", "write 32+10", "sync"})
+	storetest.Same(t, "what reached the file", log.log, []string{"write 32+24", "write 32+10", "sync"})
 }

@@ -48,8 +48,8 @@ type writer struct {
 	quiet    atomic.Bool // the last batch held one operation: there may be nobody to share a commit with
 	turn     sync.Mutex  // held by who commits; guards what follows
 	closed   bool
-	seq      sequences // the last ids given, as of the last commit
-	reserved sequences // the last ids that may be given, as they are stored
+	seq      store.Sequences // the last ids given, as of the last commit
+	reserved store.Sequences // the last ids that may be given, as they are stored
 	walPages int
 	// checkpointAt is the length of the WAL at which to try next. It moves on
 	// with each try: while somebody keeps the WAL from starting over, a try
@@ -57,16 +57,13 @@ type writer struct {
 	checkpointAt int
 }
 
-// sequences is a submission id and an entry id.
-type sequences struct{ submission, entry int64 }
-
 // reserve is how many ids are reserved at a time. The reservation is stored
 // before any of them is given, so that a crash leaves a gap and never gives an
 // id twice; a store that is closed gives the rest back.
-var reserve = sequences{submission: 1 << 10, entry: 1 << 14}
+var reserve = store.Sequences{Submission: 1 << 10, Entry: 1 << 14}
 
-func (s sequences) within(limit sequences) bool {
-	return s.submission <= limit.submission && s.entry <= limit.entry
+func within(s, limit store.Sequences) bool {
+	return s.Submission <= limit.Submission && s.Entry <= limit.Entry
 }
 
 // errGivenUp is for a transaction that ends without anybody having been told why.
@@ -224,8 +221,8 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 // up the last.
 func (w *writer) finish(t *tx) error {
 	reserved := w.reserved
-	if !t.seq.within(reserved) {
-		reserved = sequences{submission: t.seq.submission + reserve.submission, entry: t.seq.entry + reserve.entry}
+	if !within(t.seq, reserved) {
+		reserved = store.Sequences{Submission: t.seq.Submission + reserve.Submission, Entry: t.seq.Entry + reserve.Entry}
 		if err := w.stmts.writeSequences(reserved); err != nil {
 			return err
 		}
@@ -242,7 +239,7 @@ func (w *writer) finish(t *tx) error {
 
 // checkpoint moves the WAL into the database. It runs after the batch was
 // answered, and its failure (a full disk, say) is no failure of a write: the
-// WAL holds everything, and the next commit tries again.
+// WAL holds everything, and it is tried again when that has grown further.
 func (w *writer) checkpoint() {
 	if w.walPages < w.checkpointAt {
 		return
@@ -268,7 +265,7 @@ type tx struct {
 	stmts *writeStmts
 	forms *formNumbers
 	seen  []seenForm // numbers to be remembered once it is committed
-	seq   sequences
+	seq   store.Sequences
 	bytes int // written by now, about
 }
 

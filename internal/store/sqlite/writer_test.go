@@ -14,6 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/group"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // countCommits counts the writer's commits from here on.
@@ -64,7 +65,7 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 			t.Errorf("operation %d: %v, want %v", i, err, want[i])
 		}
 	}
-	same(t, "commits", *commits, commitsOfOneBatch)
+	storetest.Same(t, "commits", *commits, commitsOfOneBatch)
 
 	// Who failed took no ids along.
 	stored := map[int64]string{1: "first"}
@@ -73,7 +74,7 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 			stored[int64(len(stored)+1)] = fmt.Sprint(i)
 		}
 	}
-	same(t, "stored", values(t, s), stored)
+	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 }
 
 func TestFullQueueIsOneBatch(t *testing.T) {
@@ -88,8 +89,8 @@ func TestFullQueueIsOneBatch(t *testing.T) {
 			t.Errorf("create %d: %v", i, err)
 		}
 	}
-	same(t, "commits", *commits, commitsOfOneBatch)
-	same(t, "stored", len(values(t, s)), maxBatch)
+	storetest.Same(t, "commits", *commits, commitsOfOneBatch)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), maxBatch)
 }
 
 // Large submissions must not pile up in one transaction, and so in the WAL.
@@ -107,8 +108,8 @@ func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
 			t.Errorf("create %d: %v", i, err)
 		}
 	}
-	same(t, "commits", *commits, 1+len(ops)/each)
-	same(t, "stored", len(values(t, s)), len(ops))
+	storetest.Same(t, "commits", *commits, 1+len(ops)/each)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), len(ops))
 }
 
 // TestPingWhileBusy: a writer that does not come back must show, not hang the
@@ -145,7 +146,7 @@ func TestCloseLeavesNoGapOfIDs(t *testing.T) {
 	for want := range int64(3) {
 		s := openStore(t, dir)
 		sub := mustCreate(t, s, sample("x"))
-		same(t, "id", sub.ID, want+1)
+		storetest.Same(t, "id", sub.ID, want+1)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +185,7 @@ func TestNobodyOvertakesTheQueue(t *testing.T) {
 		synctest.Wait()
 		go func() { _ = w.do(ctx, func(*tx) error { return nil }) }()
 		synctest.Wait()
-		same(t, "in the queue", w.queue.Len(), 2)
+		storetest.Same(t, "in the queue", w.queue.Len(), 2)
 		for _, op := range w.queue.Next(nil) {
 			op.Done()
 		}

@@ -79,12 +79,12 @@ func (b *bench) fillForms(t *testing.T) []row {
 }
 
 func testDump(t *testing.T, b *bench) {
-	same(t, "of an empty store", len(b.dump(t, store.Key{})), 0)
+	Same(t, "of an empty store", len(b.dump(t, store.Key{})), 0)
 	want := b.fillForms(t)
-	same(t, "dumped", b.dump(t, store.Key{}), want)
+	Same(t, "dumped", b.dump(t, store.Key{}), want)
 	b.delete(t, want[3].key())
 	b.reopen(t)
-	same(t, "dumped again", b.dump(t, store.Key{}), slices.Delete(slices.Clone(want), 3, 4))
+	Same(t, "dumped again", b.dump(t, store.Key{}), slices.Delete(slices.Clone(want), 3, 4))
 }
 
 func testDumpAfter(t *testing.T, b *bench) {
@@ -99,12 +99,12 @@ func testDumpAfter(t *testing.T, b *bench) {
 		return rows
 	}
 	for _, r := range all {
-		same(t, fmt.Sprintf("after %+v", r.key()), b.dump(t, r.key()), beyond(r.key()))
+		Same(t, fmt.Sprintf("after %+v", r.key()), b.dump(t, r.key()), beyond(r.key()))
 	}
 	for _, after := range []store.Key{
 		{PageID: 1}, {PageID: 2}, {PageID: 2, FormID: "b"}, {PageID: 2, FormID: "a", ID: 1 << 52}, {PageID: 7, FormID: "zz"}, {PageID: 13},
 	} {
-		same(t, fmt.Sprintf("after %+v, which is not there", after), b.dump(t, after), beyond(after))
+		Same(t, fmt.Sprintf("after %+v, which is not there", after), b.dump(t, after), beyond(after))
 	}
 }
 
@@ -114,8 +114,8 @@ func testDumpMany(t *testing.T, b *bench) {
 		want = append(want, row{r, ""})
 	}
 	sortRows(want)
-	same(t, "dumped", b.dump(t, store.Key{}), want)
-	same(t, "from the middle", b.dump(t, want[700].key()), want[701:])
+	Same(t, "dumped", b.dump(t, store.Key{}), want)
+	Same(t, "from the middle", b.dump(t, want[700].key()), want[701:])
 }
 
 func testDumpVisitError(t *testing.T, b *bench) {
@@ -132,9 +132,9 @@ func testDumpVisitError(t *testing.T, b *bench) {
 		if err != enough { //nolint:errorlint // as it is, not wrapped
 			t.Errorf("dump: %v, want %v itself", err, enough)
 		}
-		same(t, "visited", visited, stop)
+		Same(t, "visited", visited, stop)
 	}
-	same(t, "a dump after those", len(b.dump(t, store.Key{})), len(all))
+	Same(t, "a dump after those", len(b.dump(t, store.Key{})), len(all))
 }
 
 // testDumpSnapshot changes everything in every way once the dump has begun.
@@ -160,8 +160,8 @@ func testDumpSnapshot(t *testing.T, b *bench) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "dumped", got, want)
-	same(t, "dumped afterwards", len(b.dump(t, store.Key{})), 600)
+	Same(t, "dumped", got, want)
+	Same(t, "dumped afterwards", len(b.dump(t, store.Key{})), 600)
 }
 
 func testDumpVisitWrites(t *testing.T, b *bench) {
@@ -174,7 +174,7 @@ func testDumpVisitWrites(t *testing.T, b *bench) {
 			t.Error(err)
 		}
 	})
-	same(t, "left", len(b.dump(t, store.Key{})), len(all))
+	Same(t, "left", len(b.dump(t, store.Key{})), len(all))
 }
 
 func (b *bench) checkCount(t *testing.T, want int) {
@@ -183,7 +183,7 @@ func (b *bench) checkCount(t *testing.T, want int) {
 	if err != nil {
 		t.Fatalf("count: %v", err)
 	}
-	same(t, "count", count, int64(want))
+	Same(t, "count", count, int64(want))
 }
 
 func (b *bench) checkLast(t *testing.T, want store.Key) {
@@ -192,7 +192,7 @@ func (b *bench) checkLast(t *testing.T, want store.Key) {
 	if err != nil {
 		t.Fatalf("last: %v", err)
 	}
-	same(t, "last", last, want)
+	Same(t, "last", last, want)
 }
 
 func testLastAndCount(t *testing.T, b *bench) {
@@ -234,7 +234,7 @@ func testArchiveCancelled(t *testing.T, b *bench) {
 			t.Errorf("%s: %v, want %v", what, err, context.Canceled)
 		}
 	}
-	same(t, "stored", b.all(t, "form"), []record{r})
+	Same(t, "stored", b.all(t, "form"), []record{r})
 	if next := b.create(t, sample("form", "amy", "x")); next.ID >= 99 {
 		t.Errorf("id %d: the sequences were advanced", next.ID)
 	}

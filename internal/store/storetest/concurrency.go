@@ -22,7 +22,7 @@ var concurrencyTests = []test{
 func testConcurrentIDs(t *testing.T, b *bench) {
 	const count = 500
 	made := make([]record, count)
-	noErrors(t, "create", parallel(count, func(i int) error {
+	NoErrors(t, "create", Parallel(count, func(i int) error {
 		sub, err := b.Create(ctx, sample(fmt.Sprintf("form%d", i%3), "amy", fmt.Sprint(i), "y"))
 		if err == nil {
 			made[i] = decode(t, sub)
@@ -39,12 +39,12 @@ func testConcurrentIDs(t *testing.T, b *bench) {
 			t.Errorf("submission %d has the value of another, %q", i, found.Entries[0].Value)
 		}
 	}
-	same(t, "different submission ids", len(subs), count)
-	same(t, "different entry ids", len(entries), 2*count)
+	Same(t, "different submission ids", len(subs), count)
+	Same(t, "different entry ids", len(entries), 2*count)
 }
 
 func testConcurrentOnce(t *testing.T, b *bench) {
-	errs := parallel(1000, func(int) error {
+	errs := Parallel(1000, func(int) error {
 		_, err := b.Create(ctx, once(sample("form", "amy", "x"), "amy"))
 		return err
 	})
@@ -56,8 +56,8 @@ func testConcurrentOnce(t *testing.T, b *bench) {
 			t.Errorf("create: %v, want %v", err, store.ErrOnce)
 		}
 	}
-	same(t, "told that theirs is stored", stored, 1)
-	same(t, "stored", len(b.all(t, "form")), 1)
+	Same(t, "told that theirs is stored", stored, 1)
+	Same(t, "stored", len(b.all(t, "form")), 1)
 }
 
 // testFailAlone mixes, at the same time, what must fail in every way there is
@@ -69,7 +69,7 @@ func testFailAlone(t *testing.T, b *bench) {
 		b.create(t, once(sample("form", "", "first"), fmt.Sprint(key)))
 	}
 	target := b.create(t, sample("target", "amy"))
-	errs := parallel(count, func(i int) error {
+	errs := Parallel(count, func(i int) error {
 		var err error
 		switch i % 8 {
 		case 1, 5:
@@ -94,13 +94,13 @@ func testFailAlone(t *testing.T, b *bench) {
 		values = append(values, r.Entries[0].Value)
 	}
 	slices.Sort(values)
-	same(t, "stored", len(slices.Compact(values)), 1+count/2)
+	Same(t, "stored", len(slices.Compact(values)), 1+count/2)
 }
 
 func testConcurrentMerges(t *testing.T, b *bench) {
 	const count = 50
 	r := b.create(t, sample("form", "amy", "first"))
-	noErrors(t, "update", parallel(count, func(i int) error {
+	NoErrors(t, "update", Parallel(count, func(i int) error {
 		_, err := b.Update(ctx, r.key(), set(t, fmt.Sprint("field", i), fmt.Sprint(i)))
 		return err
 	}))
@@ -113,15 +113,15 @@ func testConcurrentMerges(t *testing.T, b *bench) {
 	for i := range count {
 		want[fmt.Sprint("field", i)] = fmt.Sprint(i)
 	}
-	same(t, "fields", values, want)
-	same(t, "different ids", len(ids), count+1)
+	Same(t, "fields", values, want)
+	Same(t, "different ids", len(ids), count+1)
 }
 
 func testMergeAgainstDelete(t *testing.T, b *bench) {
 	n := once(sample("form", "", "x"), "key")
 	for range 60 {
 		r := b.create(t, n)
-		errs := parallel(5, func(i int) error {
+		errs := Parallel(5, func(i int) error {
 			if i == 2 {
 				return b.Delete(ctx, r.key())
 			}
@@ -136,7 +136,7 @@ func testMergeAgainstDelete(t *testing.T, b *bench) {
 		if _, err := b.Get(ctx, r.key()); !errors.Is(err, store.ErrNotFound) {
 			t.Fatalf("get: %v, want %v", err, store.ErrNotFound)
 		}
-		same(t, "listed", len(b.all(t, "form")), 0)
+		Same(t, "listed", len(b.all(t, "form")), 0)
 	}
 	b.create(t, n) // no ghost holds the key
 }

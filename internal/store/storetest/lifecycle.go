@@ -44,7 +44,7 @@ func testCancelled(t *testing.T, b *bench) {
 			}
 		}
 	}
-	same(t, "stored", b.all(t, "form"), []record{r})
+	Same(t, "stored", b.all(t, "form"), []record{r})
 }
 
 func testScanCancelled(t *testing.T, b *bench) {
@@ -58,7 +58,7 @@ func testScanCancelled(t *testing.T, b *bench) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("scan: %v, want %v, or nil where all was read", err, context.Canceled)
 	}
-	same(t, "a scan after it", len(b.all(t, "form")), 3)
+	Same(t, "a scan after it", len(b.all(t, "form")), 3)
 }
 
 func testReopen(t *testing.T, b *bench) {
@@ -70,8 +70,8 @@ func testReopen(t *testing.T, b *bench) {
 	want := b.all(t, "form")
 	for range 3 {
 		b.reopen(t)
-		same(t, "stored", b.all(t, "form"), want)
-		same(t, "found", b.get(t, stored[20].key()).Entries[1].Value, "later")
+		Same(t, "stored", b.all(t, "form"), want)
+		Same(t, "found", b.get(t, stored[20].key()).Entries[1].Value, "later")
 	}
 }
 
@@ -86,10 +86,10 @@ func testClosed(t *testing.T, b *bench) {
 				t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
 			}
 		}
-		noErrors(t, "close again", parallel(4, func(int) error { return b.Close() }))
+		NoErrors(t, "close again", Parallel(4, func(int) error { return b.Close() }))
 	})
 	b.reopen(t)
-	same(t, "stored", b.all(t, "form"), []record{r})
+	Same(t, "stored", b.all(t, "form"), []record{r})
 }
 
 // testCloseDuringWrites closes under load, from two sides at once: what was
@@ -100,7 +100,7 @@ func testCloseDuringWrites(t *testing.T, b *bench) {
 	var started atomic.Int32
 	enough := make(chan struct{}) // half of them are at it
 	finishes(t, "close under load", func() {
-		noErrors(t, "write", parallel(writers+2, func(i int) error {
+		NoErrors(t, "write", Parallel(writers+2, func(i int) error {
 			if i >= writers {
 				<-enough
 				return b.Close()
@@ -123,7 +123,7 @@ func testCloseDuringWrites(t *testing.T, b *bench) {
 	b.reopen(t)
 	for _, mine := range acknowledged {
 		for _, r := range mine {
-			same(t, "acknowledged", b.get(t, r.key()), r)
+			Same(t, "acknowledged", b.get(t, r.key()), r)
 		}
 	}
 }
@@ -137,5 +137,5 @@ func testCloseDuringScan(t *testing.T, b *bench) {
 		}
 	})
 	b.reopen(t)
-	same(t, "stored", len(b.all(t, "form")), 3)
+	Same(t, "stored", len(b.all(t, "form")), 3)
 }

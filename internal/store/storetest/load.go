@@ -67,12 +67,12 @@ func testLoad(t *testing.T, b *bench) {
 	other.load(t, records[:20]...)
 	slices.Reverse(records[20:]) // the order does not matter
 	other.load(t, records[20:]...)
-	same(t, "the copy", other.dump(t, store.Key{}), want)
+	Same(t, "the copy", other.dump(t, store.Key{}), want)
 	for _, r := range want[:50] {
-		same(t, "found", other.get(t, r.key()), r.record)
+		Same(t, "found", other.get(t, r.key()), r.record)
 	}
-	same(t, "listed", other.all(t, "many"), b.all(t, "many"))
-	same(t, "the original", b.dump(t, store.Key{}), want)
+	Same(t, "listed", other.all(t, "many"), b.all(t, "many"))
+	Same(t, "the original", b.dump(t, store.Key{}), want)
 }
 
 func testLoadOnce(t *testing.T, b *bench) {
@@ -128,12 +128,12 @@ func testLoadExists(t *testing.T, b *bench) {
 		if err := b.Load(ctx, records); !errors.Is(err, store.ErrExists) {
 			t.Errorf("%s: %v, want %v", what, err, store.ErrExists)
 		}
-		same(t, what, b.dump(t, store.Key{}), want)
+		Same(t, what, b.dump(t, store.Key{}), want)
 	}
 	if err := b.Load(ctx, []store.Record{loadable("form", 30), limited}); !errors.Is(err, store.ErrOnce) {
 		t.Errorf("a second of the same submitter: %v, want %v", err, store.ErrOnce)
 	}
-	same(t, "after a second of the same submitter", b.dump(t, store.Key{}), want)
+	Same(t, "after a second of the same submitter", b.dump(t, store.Key{}), want)
 	b.load(t, loadable("form", 10, 50), loadable("form", 20)) // none of those who failed left anything
 	b.checkCount(t, 3)
 }
@@ -141,9 +141,9 @@ func testLoadExists(t *testing.T, b *bench) {
 func testLoadReopen(t *testing.T, b *bench) {
 	b.load(t, loadable("b", 3, 1), loadable("a", 5, 2))
 	want := b.dump(t, store.Key{})
-	same(t, "loaded", len(want), 2)
+	Same(t, "loaded", len(want), 2)
 	b.reopen(t)
-	same(t, "found again", b.dump(t, store.Key{}), want)
+	Same(t, "found again", b.dump(t, store.Key{}), want)
 }
 
 func (b *bench) sequences(t *testing.T) store.Sequences {
@@ -166,7 +166,7 @@ func (b *bench) checkNext(t *testing.T, what string, last store.Sequences) recor
 }
 
 func testSequences(t *testing.T, b *bench) {
-	same(t, "of an empty store", b.sequences(t), store.Sequences{})
+	Same(t, "of an empty store", b.sequences(t), store.Sequences{})
 	for range 3 {
 		r := b.create(t, sample("form", "amy", "x", "y"))
 		last := b.sequences(t)
@@ -190,7 +190,7 @@ func (b *bench) advance(t *testing.T, to store.Sequences) {
 
 func testAdvance(t *testing.T, b *bench) {
 	b.advance(t, store.Sequences{})
-	same(t, "first id", b.create(t, sample("form", "amy", "x")).ID, int64(1))
+	Same(t, "first id", b.create(t, sample("form", "amy", "x")).ID, int64(1))
 	for _, to := range []store.Sequences{{Submission: 5, Entry: 4}, {Submission: 6, Entry: 3000}, {Submission: 100_000, Entry: 3001}} {
 		b.advance(t, to)
 		if last := b.sequences(t); last.Submission < to.Submission || last.Entry < to.Entry {
@@ -217,7 +217,7 @@ func testAdvanceConcurrently(t *testing.T, b *bench) {
 	const clients, rounds = 8, 30
 	made := make([][]record, clients)
 	var highest atomic.Int64
-	noErrors(t, "call", parallel(clients, func(i int) error {
+	NoErrors(t, "call", Parallel(clients, func(i int) error {
 		for range rounds {
 			sub, err := b.Create(ctx, sample("form", "amy", "x", "y"))
 			if err != nil {
@@ -241,6 +241,6 @@ func testAdvanceConcurrently(t *testing.T, b *bench) {
 			entries[e.ID] = true
 		}
 	}
-	same(t, "different submission ids", len(subs), clients*rounds)
-	same(t, "different entry ids", len(entries), 2*clients*rounds)
+	Same(t, "different submission ids", len(subs), clients*rounds)
+	Same(t, "different entry ids", len(entries), 2*clients*rounds)
 }

@@ -132,7 +132,7 @@ func (x *machine) doCreate(rt *rapid.T) {
 	got := decode(rt, sub)
 	want := record{ID: sub.ID, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Created: n.Created}
 	want.Entries = x.take(rt, n.Entries, got.Entries)
-	same(rt, "created", got, want)
+	Same(rt, "created", got, want)
 	x.lastID = sub.ID
 	x.rows = append(x.rows, row{want, n.Once})
 }
@@ -174,7 +174,7 @@ func (x *machine) doGet(rt *rapid.T) {
 	key := x.drawKey(rt)
 	sub, err := x.Get(ctx, key)
 	if !x.missing(rt, key, err) {
-		same(rt, "found", decode(rt, sub), x.rows[x.index(key)].record)
+		Same(rt, "found", decode(rt, sub), x.rows[x.index(key)].record)
 	}
 }
 
@@ -198,7 +198,7 @@ func (x *machine) doUpdate(rt *rapid.T) {
 	}
 	got, want := decode(rt, sub), &x.rows[x.index(key)].record
 	want.Entries = x.take(rt, sent, got.Entries)
-	same(rt, "updated", got, *want)
+	Same(rt, "updated", got, *want)
 }
 
 func (x *machine) doDelete(rt *rapid.T) {
@@ -221,5 +221,5 @@ func (x *machine) doScan(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "after") {
 		q.After = x.drawKey(rt).ID
 	}
-	same(rt, fmt.Sprintf("scan %+v", q), x.scan(rt, q), choose(x.records(), q))
+	Same(rt, fmt.Sprintf("scan %+v", q), x.scan(rt, q), choose(x.records(), q))
 }

@@ -28,7 +28,7 @@ func testOnce(t *testing.T, b *bench) {
 	n := once(sample("form", "amy", "x"), "amy")
 	first := b.create(t, n)
 	b.refused(t, "second", n)
-	same(t, "stored", b.all(t, "form"), []record{first})
+	Same(t, "stored", b.all(t, "form"), []record{first})
 	b.create(t, once(sample("form", "bob", "x"), "bob"))
 
 	b.delete(t, first.key())
@@ -65,7 +65,7 @@ func testOnceLegacy(t *testing.T, b *bench) {
 
 	// When the limit is taken away again, the user may go on.
 	b.create(t, sample("form", "amy", "free"))
-	same(t, "stored", len(b.all(t, "form")), 2)
+	Same(t, "stored", len(b.all(t, "form")), 2)
 }
 
 func testOnceAnonymous(t *testing.T, b *bench) {
@@ -74,7 +74,7 @@ func testOnceAnonymous(t *testing.T, b *bench) {
 	b.create(t, once(sample("form", "", "x"), "key2"))
 	b.refused(t, "same key", once(sample("form", "", "x"), "key1"))
 	b.create(t, sample("form", "", "without a limit"))
-	same(t, "stored", len(b.all(t, "form")), 4)
+	Same(t, "stored", len(b.all(t, "form")), 4)
 }
 
 func testOnceBytes(t *testing.T, b *bench) {

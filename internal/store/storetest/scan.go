@@ -40,14 +40,14 @@ func testQueries(t *testing.T, b *bench) {
 			for _, after := range []int64{0, stored[0].ID, stored[6].ID, stored[6].ID + 2, stored[20].ID, stored[28].ID, 1 << 52} {
 				for _, limit := range []int{0, 1, 3, 29, 100} {
 					q := store.Query{PageID: 1, FormID: "form", Username: user, Descending: descending, After: after, Limit: limit}
-					same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
+					Same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
 				}
 			}
 		}
 	}
 	// An anonymous submission is nobody's, not that of a user without a name.
 	unnamed := ""
-	same(t, "of the user without a name", len(b.scan(t, store.Query{PageID: 1, FormID: "form", Username: &unnamed})), 0)
+	Same(t, "of the user without a name", len(b.scan(t, store.Query{PageID: 1, FormID: "form", Username: &unnamed})), 0)
 }
 
 // choose is what a scan does, of records in ascending order.
@@ -73,7 +73,7 @@ func testScanEmpty(t *testing.T, b *bench) {
 	for _, q := range []store.Query{
 		{PageID: 1, FormID: "none"}, {PageID: 2, FormID: "form"}, {PageID: 1, FormID: "none", Descending: true, Limit: 3},
 	} {
-		same(t, fmt.Sprintf("%+v", q), len(b.scan(t, q)), 0)
+		Same(t, fmt.Sprintf("%+v", q), len(b.scan(t, q)), 0)
 	}
 }
 
@@ -85,7 +85,7 @@ func (b *bench) fill(t *testing.T, formID string, count, size int) []record {
 	stored := make([]record, count)
 	value := strings.Repeat("x", size)
 	for from := 0; from < count; from += atATime {
-		noErrors(t, "create", parallel(min(atATime, count-from), func(i int) error {
+		NoErrors(t, "create", Parallel(min(atATime, count-from), func(i int) error {
 			sub, err := b.Create(ctx, sample(formID, "amy", value))
 			if err == nil {
 				stored[from+i] = decode(t, sub)
@@ -104,7 +104,7 @@ func testScanMany(t *testing.T, b *bench) {
 	for _, descending := range []bool{false, true} {
 		for _, limit := range []int{0, 1000, 1001, 2999, 3000} {
 			q := store.Query{PageID: 1, FormID: "form", Descending: descending, Limit: limit}
-			same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
+			Same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func testScanLarge(t *testing.T, b *bench) {
 		{PageID: 1, FormID: "form", Descending: true},
 		{PageID: 1, FormID: "form", Username: &amy, Limit: 6},
 	} {
-		same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
+		Same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
 	}
 }
 
@@ -128,7 +128,7 @@ func testScanBare(t *testing.T, b *bench) {
 	for range 20 {
 		stored = append(stored, b.create(t, sample("form", "")))
 	}
-	same(t, "rows", b.all(t, "form"), stored)
+	Same(t, "rows", b.all(t, "form"), stored)
 }
 
 func testVisitError(t *testing.T, b *bench) {
@@ -146,9 +146,9 @@ func testVisitError(t *testing.T, b *bench) {
 		if err != enough { //nolint:errorlint // as it is, not wrapped
 			t.Errorf("scan: %v, want %v itself", err, enough)
 		}
-		same(t, "visited", len(ids), stop)
+		Same(t, "visited", len(ids), stop)
 	}
-	same(t, "a scan after those", b.all(t, "form"), stored)
+	Same(t, "a scan after those", b.all(t, "form"), stored)
 }
 
 // testVisitCalls calls every method from within visit, in more scans at a time
@@ -156,14 +156,14 @@ func testVisitError(t *testing.T, b *bench) {
 func testVisitCalls(t *testing.T, b *bench) {
 	stored := b.fill(t, "form", 4, 10)
 	finishes(t, "scans whose visits call the store", func() {
-		noErrors(t, "scan", parallel(20, func(int) error {
+		NoErrors(t, "scan", Parallel(20, func(int) error {
 			return b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
 				return b.callAll(t, decode(t, sub).key())
 			})
 		}))
 	})
-	same(t, "left of what the visits stored", len(b.all(t, "other")), 0)
-	same(t, "rows", len(b.all(t, "form")), len(stored))
+	Same(t, "left of what the visits stored", len(b.all(t, "other")), 0)
+	Same(t, "rows", len(b.all(t, "form")), len(stored))
 }
 
 func (b *bench) callAll(t *testing.T, key store.Key) error {
@@ -191,7 +191,7 @@ func testScansParked(t *testing.T, b *bench) {
 	visited := make([]int, clients)
 	scans := make(chan []error, 1)
 	go func() {
-		scans <- parallel(clients, func(i int) error {
+		scans <- Parallel(clients, func(i int) error {
 			return b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error {
 				if visited[i]++; visited[i] == 1 {
 					parked <- struct{}{}
@@ -205,11 +205,11 @@ func testScansParked(t *testing.T, b *bench) {
 		for range clients {
 			<-parked
 		}
-		noErrors(t, "call", parallel(clients, func(i int) error { return b.callAll(t, stored[i%3].key()) }))
+		NoErrors(t, "call", Parallel(clients, func(i int) error { return b.callAll(t, stored[i%3].key()) }))
 	})
 	close(leave)
-	noErrors(t, "scan", <-scans)
+	NoErrors(t, "scan", <-scans)
 	for i, n := range visited {
-		same(t, fmt.Sprintf("rows of scan %d", i), n, len(stored))
+		Same(t, fmt.Sprintf("rows of scan %d", i), n, len(stored))
 	}
 }

@@ -110,7 +110,7 @@ func checkStable(t *testing.T, got, stay []record, descending bool) {
 		t.Errorf("not in the order of ids, or some twice: %v", ids)
 	}
 	kept := slices.DeleteFunc(ids, func(id int64) bool { return !slices.Contains(want, id) })
-	same(t, "rows that were there throughout", kept, want)
+	Same(t, "rows that were there throughout", kept, want)
 }
 
 // testScanUpdates: two fields that always change together are never seen apart.

@@ -20,7 +20,7 @@ func (b *bench) checkSetting(t *testing.T, name, want string) {
 	if err != nil {
 		t.Fatalf("setting %q: %v", name, err)
 	}
-	same(t, fmt.Sprintf("setting %q", name), value, want)
+	Same(t, fmt.Sprintf("setting %q", name), value, want)
 }
 
 func (b *bench) claim(t *testing.T, name, value, want string) {
@@ -29,7 +29,7 @@ func (b *bench) claim(t *testing.T, name, value, want string) {
 	if err != nil {
 		t.Fatalf("claim %q: %v", name, err)
 	}
-	same(t, fmt.Sprintf("claim of %q for %q", name, value), held, want)
+	Same(t, fmt.Sprintf("claim of %q for %q", name, value), held, want)
 }
 
 func (b *bench) release(t *testing.T, name string) {
@@ -86,11 +86,11 @@ func testConcurrentClaims(t *testing.T, b *bench) {
 	held := make([]string, clients)
 	for round := range 5 {
 		name := fmt.Sprint("name", round)
-		noErrors(t, "claim", parallel(clients, func(i int) (err error) {
+		NoErrors(t, "claim", Parallel(clients, func(i int) (err error) {
 			held[i], err = b.Claim(ctx, name, fmt.Sprint("client ", i))
 			return err
 		}))
-		same(t, "different answers", len(slices.Compact(slices.Sorted(slices.Values(held)))), 1)
+		Same(t, "different answers", len(slices.Compact(slices.Sorted(slices.Values(held)))), 1)
 		b.checkSetting(t, name, held[0])
 		if held[0] == "" {
 			t.Error("nobody holds it")

@@ -173,7 +173,8 @@ func (b *bench) all(t rapid.TB, formID string) []record {
 	return b.scan(t, store.Query{PageID: 1, FormID: formID})
 }
 
-func same(t rapid.TB, what string, got, want any) {
+// Same tells the difference where there is one.
+func Same(t rapid.TB, what string, got, want any) {
 	t.Helper()
 	if reflect.DeepEqual(got, want) { // cmp is for telling the difference: it takes its time
 		return
@@ -183,8 +184,8 @@ func same(t rapid.TB, what string, got, want any) {
 	}
 }
 
-// parallel calls fn with 0 to n-1 at the same time and returns the errors in that order.
-func parallel(n int, fn func(i int) error) []error {
+// Parallel calls fn with 0 to n-1 at the same time and returns the errors in that order.
+func Parallel(n int, fn func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
 	var wg sync.WaitGroup
@@ -199,13 +200,32 @@ func parallel(n int, fn func(i int) error) []error {
 	return errs
 }
 
-func noErrors(t rapid.TB, what string, errs []error) {
+// NoErrors fails at the first of them.
+func NoErrors(t rapid.TB, what string, errs []error) {
 	t.Helper()
 	for i, err := range errs {
 		if err != nil {
 			t.Fatalf("%s, number %d: %v", what, i, err)
 		}
 	}
+}
+
+// Values are the first values of all that is stored for form "form" on page 1,
+// by submission id.
+func Values(t *testing.T, s store.Store) map[int64]string {
+	t.Helper()
+	found := map[int64]string{}
+	err := s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
+		entries, err := sub.Entries.Decode()
+		if err == nil {
+			found[sub.ID] = entries[0].Value
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return found
 }
 
 // patience is for what must not take for ever; nothing waits this long when it works.

@@ -28,12 +28,12 @@ func testCreate(t *testing.T, b *bench) {
 		ID: 1, PageID: 7, FormID: "survey", Username: "amy", Created: created,
 		Entries: []forms.Entry{{ID: 1, FieldID: "b", Value: "2"}, {ID: 2, FieldID: "a", Value: "1"}, {ID: 3, FieldID: "c"}},
 	}
-	same(t, "created", got, want)
-	same(t, "found", b.get(t, want.key()), want)
-	same(t, "listed", b.scan(t, store.Query{PageID: 7, FormID: "survey"}), []record{want})
+	Same(t, "created", got, want)
+	Same(t, "found", b.get(t, want.key()), want)
+	Same(t, "listed", b.scan(t, store.Query{PageID: 7, FormID: "survey"}), []record{want})
 
 	empty := b.create(t, store.New{PageID: 7, FormID: "survey", Created: created})
-	same(t, "without entries", b.get(t, empty.key()), record{ID: empty.ID, PageID: 7, FormID: "survey", Created: created})
+	Same(t, "without entries", b.get(t, empty.key()), record{ID: empty.ID, PageID: 7, FormID: "survey", Created: created})
 }
 
 func testIDs(t *testing.T, b *bench) {
@@ -60,7 +60,7 @@ func testEntryIDsIgnored(t *testing.T, b *bench) {
 	n := sample("a", "amy", "x", "y")
 	n.Entries[0].ID, n.Entries[1].ID = 4711, 1
 	first, second := b.create(t, n), b.create(t, n)
-	same(t, "the caller's entries", n.Entries[0].ID, int64(4711))
+	Same(t, "the caller's entries", n.Entries[0].ID, int64(4711))
 	seen := map[int64]bool{}
 	for _, e := range append(first.Entries, second.Entries...) {
 		if seen[e.ID] || e.ID == 4711 {
@@ -105,7 +105,7 @@ func testKey(t *testing.T, b *bench) {
 			t.Errorf("delete %+v: %v, want %v", key, err, store.ErrNotFound)
 		}
 	}
-	same(t, "after all of that", b.get(t, r.key()), r)
+	Same(t, "after all of that", b.get(t, r.key()), r)
 }
 
 func testDelete(t *testing.T, b *bench) {
@@ -117,13 +117,13 @@ func testDelete(t *testing.T, b *bench) {
 	if err := b.Delete(ctx, first.key()); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("second delete: %v, want %v", err, store.ErrNotFound)
 	}
-	same(t, "what is left", b.all(t, "a"), []record{second})
+	Same(t, "what is left", b.all(t, "a"), []record{second})
 }
 
 func testPing(t *testing.T, b *bench) {
 	if err := b.Ping(ctx); err != nil {
 		t.Error(err)
 	}
-	same(t, "left behind", len(b.all(t, "a")), 0)
-	same(t, "first id after it", b.create(t, sample("a", "")).ID, int64(1))
+	Same(t, "left behind", len(b.all(t, "a")), 0)
+	Same(t, "first id after it", b.create(t, sample("a", "")).ID, int64(1))
 }

@@ -50,8 +50,8 @@ func testMergeSees(t *testing.T, b *bench) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "seen", decode(t, seen), r)
-	same(t, "unchanged", b.get(t, r.key()), r)
+	Same(t, "seen", decode(t, seen), r)
+	Same(t, "unchanged", b.get(t, r.key()), r)
 }
 
 func testMergeIDs(t *testing.T, b *bench) {
@@ -80,11 +80,11 @@ func testMergeIDs(t *testing.T, b *bench) {
 		r.Entries[0],
 		{ID: z, FieldID: "newer", Value: "2"},
 	}
-	same(t, "updated", got, want)
-	same(t, "found", b.get(t, r.key()), want)
-	same(t, "listed", b.all(t, "form"), []record{want, other})
+	Same(t, "updated", got, want)
+	Same(t, "found", b.get(t, r.key()), want)
+	Same(t, "listed", b.all(t, "form"), []record{want, other})
 	b.reopen(t)
-	same(t, "found again", b.get(t, r.key()), want)
+	Same(t, "found again", b.get(t, r.key()), want)
 	if next := b.create(t, sample("form", "amy", "x")); next.Entries[0].ID <= z {
 		t.Errorf("entry id %d after %d", next.Entries[0].ID, z)
 	}
@@ -97,8 +97,8 @@ func testMergeToNothing(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	r.Entries = nil
-	same(t, "updated", decode(t, sub), r)
-	same(t, "found", b.get(t, r.key()), r)
+	Same(t, "updated", decode(t, sub), r)
+	Same(t, "found", b.get(t, r.key()), r)
 }
 
 func testMergeResultKept(t *testing.T, b *bench) {
@@ -110,7 +110,7 @@ func testMergeResultKept(t *testing.T, b *bench) {
 		if _, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) { return entries, nil }); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "the slice that merge returned", entries, []forms.Entry{{FieldID: "new"}})
+		Same(t, "the slice that merge returned", entries, []forms.Entry{{FieldID: "new"}})
 	}
 }
 
@@ -123,7 +123,7 @@ func testMergeError(t *testing.T, b *bench) {
 	if err != refusal { //nolint:errorlint // as it is, not wrapped
 		t.Errorf("update: %v, want %v itself", err, refusal)
 	}
-	same(t, "found", b.get(t, r.key()), r)
+	Same(t, "found", b.get(t, r.key()), r)
 }
 
 func testMergePanic(t *testing.T, b *bench) {
@@ -133,12 +133,12 @@ func testMergePanic(t *testing.T, b *bench) {
 		if err == nil {
 			t.Error("update: no error")
 		}
-		same(t, "found", b.get(t, r.key()), r)
+		Same(t, "found", b.get(t, r.key()), r)
 		if _, err := b.Update(ctx, r.key(), set(t, "f0", "y")); err != nil {
 			t.Errorf("next update: %v", err)
 		}
 	})
-	same(t, "found", b.get(t, r.key()).Entries, []forms.Entry{{ID: 1, FieldID: "f0", Value: "y"}})
+	Same(t, "found", b.get(t, r.key()).Entries, []forms.Entry{{ID: 1, FieldID: "f0", Value: "y"}})
 }
 
 func testUpdateMissing(t *testing.T, b *bench) {
@@ -156,5 +156,5 @@ func testUpdateMissing(t *testing.T, b *bench) {
 			t.Errorf("update %+v: %v, want %v", key, err, store.ErrNotFound)
 		}
 	}
-	same(t, "what is left", b.all(t, "form"), []record{r})
+	Same(t, "what is left", b.all(t, "form"), []record{r})
 }

@@ -49,11 +49,11 @@ func testValues(t *testing.T, b *bench) {
 		want[i].ID = int64(i + 1)
 	}
 	r := b.create(t, n)
-	same(t, "created", r.Entries, want)
-	same(t, "found", b.get(t, r.key()).Entries, want)
-	same(t, "listed", b.all(t, "form")[0].Entries, want)
+	Same(t, "created", r.Entries, want)
+	Same(t, "found", b.get(t, r.key()).Entries, want)
+	Same(t, "listed", b.all(t, "form")[0].Entries, want)
 	b.reopen(t)
-	same(t, "found again", b.get(t, r.key()).Entries, want)
+	Same(t, "found again", b.get(t, r.key()).Entries, want)
 }
 
 func testLongValue(t *testing.T, b *bench) {
@@ -73,8 +73,8 @@ func testFormIDs(t *testing.T, b *bench) {
 		want[id] = b.create(t, sample(id, "amy", id))
 	}
 	for _, id := range ids {
-		same(t, fmt.Sprintf("form %q", id), b.all(t, id), []record{want[id]})
-		same(t, fmt.Sprintf("form %q", id), b.get(t, want[id].key()), want[id])
+		Same(t, fmt.Sprintf("form %q", id), b.all(t, id), []record{want[id]})
+		Same(t, fmt.Sprintf("form %q", id), b.get(t, want[id].key()), want[id])
 	}
 }
 
@@ -85,7 +85,7 @@ func testUsernames(t *testing.T, b *bench) {
 	}
 	for _, name := range texts {
 		got := b.scan(t, store.Query{PageID: 1, FormID: "form", Username: &name})
-		same(t, fmt.Sprintf("user %q", name), got, []record{want[name]})
+		Same(t, fmt.Sprintf("user %q", name), got, []record{want[name]})
 	}
 }
 
