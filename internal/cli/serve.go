@@ -65,8 +65,11 @@ func serveCommand(streams Streams) *cli.Command {
 			if err := checkServeFlags(cmd); err != nil {
 				return err
 			}
-			out := server.NewLogBuffer(streams.Err)
-			defer out.Flush()
+			var log *slog.Logger
+			out := server.NewLogBuffer(streams.Err, func(lines int) {
+				log.Warn("lines of the log were lost, since nobody read it", "lines", lines)
+			})
+			defer out.Close()
 			log, err := newLogger(out.Direct(), cmd.String("log-format"), cmd.String("log-level"))
 			if err != nil {
 				return err
@@ -75,6 +78,9 @@ func serveCommand(streams Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			// A log that is closed, such as a pipe to a program that has ended, is no
+			// reason to end without finishing what is under way.
+			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := untilSignal(ctx)
 			defer stop()
 			return serve(ctx, cmd, out, log, proxies)
@@ -86,7 +92,11 @@ func serveCommand(streams Streams) *cli.Command {
 // then on signals do what they do by default, so that a second one ends the
 // process at once.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as it is below nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(ctx, signals...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
@@ -120,6 +130,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 		return nil, &usageError{fmt.Errorf("--log-level %q: use debug, info, warn or error", level), "serve --help"}
 	}
 	opts.Level = l
+	opts.ReplaceAttr = server.LogTime
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, &opts)), nil

@@ -7,77 +7,148 @@ import (
 )
 
 const (
-	// logDelay is how long a line may be held back, and so what a process that
-	// is killed loses of its access log.
+	// logDelay is how long a line of the access log may be held back, and so
+	// what a process that is killed loses of it.
 	logDelay = 100 * time.Millisecond
-	// maxHeldLog is from where on lines are written at once.
-	maxHeldLog = 32 << 10
+	// logStuck is how long whoever reads the log may keep still.
+	logStuck = time.Second
+	// maxHeldLog is how much is held, beside what is being written.
+	maxHeldLog = 256 << 10
+	// fullWrite is from where on lines are written without delay.
+	fullWrite = 32 << 10
 )
 
-// LogBuffer holds the lines of an access log back for a moment, so that many
-// are written at once: a write per request is one in twenty-five of all cycles
-// of a server that is busy with reads.
+// LogBuffer stands between those who log and a file or pipe that may be slow.
+//
+// Lines of the access log are held back for a moment, so that many are written
+// at once: a write per request is one in twenty-five of all cycles of a server
+// that is busy with reads. And nobody waits for a reader of the log who has
+// stopped reading, neither a request nor the server's end: after a second,
+// lines that no longer fit are dropped, and counted.
 type LogBuffer struct {
-	timer   *time.Timer
-	writing sync.Mutex // taken before mu; guards w and spare
-	w       io.Writer
-	spare   []byte // takes the place of held while that is written
+	w    io.Writer
+	lost func(lines int)
+	due  *time.Timer // writes what is held
+	ends chan struct{}
+
 	mu      sync.Mutex
+	changed sync.Cond // of all that follows
 	held    []byte
+	dropped int  // lines, not told yet
+	ready   bool // held is to be written now
+	writes  int  // begun by now
+	stuck   bool // the last of them has taken too long
+	closed  bool
 }
 
-// NewLogBuffer writes to w, one Write at a time. What it holds is lost without
-// a Flush at the end.
-func NewLogBuffer(w io.Writer) *LogBuffer {
-	b := &LogBuffer{w: w}
-	b.timer = time.AfterFunc(time.Hour, b.Flush)
-	b.timer.Stop()
+// NewLogBuffer writes to w until it is closed. When w takes lines again after
+// some were dropped, lost is told how many.
+func NewLogBuffer(w io.Writer, lost func(lines int)) *LogBuffer {
+	b := &LogBuffer{w: w, lost: lost, ends: make(chan struct{})}
+	b.changed.L = &b.mu
+	b.due = time.AfterFunc(time.Hour, b.write)
+	b.due.Stop()
+	go b.run()
 	return b
 }
 
-// Write holds a line back. It waits only when the lines come faster than they
-// can be written.
+// Write takes a line that may wait a moment.
 func (b *LogBuffer) Write(line []byte) (int, error) {
-	b.mu.Lock()
-	if len(b.held) == 0 {
-		b.timer.Reset(logDelay)
-	}
-	b.held = append(b.held, line...)
-	full := len(b.held) >= maxHeldLog
-	b.mu.Unlock()
-	if full {
-		b.Flush()
-	}
+	b.add(line, false)
 	return len(line), nil
 }
 
-// Flush writes what is held.
-func (b *LogBuffer) Flush() {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	b.writeHeld()
-}
-
-// Direct returns a writer for lines that must not wait. They come after all
-// that were there before them.
+// Direct returns a writer for lines that are to be seen at once, and with them
+// all that were there before.
 func (b *LogBuffer) Direct() io.Writer { return directLog{b} }
 
 type directLog struct{ *LogBuffer }
 
 func (d directLog) Write(line []byte) (int, error) {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	d.writeHeld()
-	return d.w.Write(line)
+	d.add(line, true)
+	return len(line), nil
 }
 
-func (b *LogBuffer) writeHeld() {
+func (b *LogBuffer) add(line []byte, now bool) {
 	b.mu.Lock()
-	lines := b.held
-	b.held = b.spare[:0]
-	b.mu.Unlock()
-	if len(lines) > 0 {
-		_, _ = b.w.Write(lines) // there is nobody to tell
+	defer b.mu.Unlock()
+	for len(b.held)+len(line) > maxHeldLog && len(b.held) > 0 && !b.stuck && !b.closed {
+		b.changed.Wait() // a reader who is slow, but there, sets the pace
 	}
-	b.spare = lines
+	if b.closed || len(b.held) > 0 && len(b.held)+len(line) > maxHeldLog {
+		b.dropped++
+		return
+	}
+	if len(b.held) == 0 && !now {
+		b.due.Reset(logDelay)
+	}
+	b.held = append(b.held, line...)
+	if now || len(b.held) >= fullWrite {
+		b.ready = true
+		b.changed.Broadcast()
+	}
+}
+
+// write has what is held written now.
+func (b *LogBuffer) write() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ready = len(b.held) > 0
+	b.changed.Broadcast()
+}
+
+// Close writes what is held, and returns when that is done, or can't be.
+func (b *LogBuffer) Close() {
+	b.mu.Lock()
+	b.closed = true
+	b.changed.Broadcast()
+	b.mu.Unlock()
+	select {
+	case <-b.ends:
+	case <-time.After(logStuck):
+	}
+}
+
+func (b *LogBuffer) run() {
+	defer close(b.ends)
+	for lines := b.take(nil); len(lines) > 0; lines = b.take(lines) {
+		number := b.writes // nobody else counts
+		late := time.AfterFunc(logStuck, func() { b.giveUp(number) })
+		_, _ = b.w.Write(lines) // there is nobody to tell
+		late.Stop()
+		if dropped := b.written(); dropped > 0 {
+			go b.lost(dropped) // who logs it may wait for this goroutine
+		}
+	}
+}
+
+// take waits for lines that are to be written, and leaves room for others in
+// their place. There are none when the buffer was closed.
+func (b *LogBuffer) take(room []byte) (lines []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for !b.ready && !b.closed {
+		b.changed.Wait()
+	}
+	lines, b.held = b.held, room[:0]
+	b.ready = false
+	b.writes++
+	b.changed.Broadcast() // there is room
+	return lines
+}
+
+func (b *LogBuffer) giveUp(number int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stuck = b.writes == number; b.stuck {
+		b.changed.Broadcast()
+	}
+}
+
+func (b *LogBuffer) written() (dropped int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stuck = false
+	dropped, b.dropped = b.dropped, 0
+	return dropped
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -10,13 +11,25 @@ import (
 	"time"
 )
 
-// writes keeps every Write apart.
+// writes keeps every Write apart. It can be held up.
 type writes struct {
-	mu  sync.Mutex
-	all []string
+	gate chan struct{} // a channel, because the clock of a test waits for mutexes
+	mu   sync.Mutex
+	all  []string
 }
 
+func newWrites() *writes {
+	w := &writes{gate: make(chan struct{}, 1)}
+	w.release()
+	return w
+}
+
+func (w *writes) hold()    { <-w.gate }
+func (w *writes) release() { w.gate <- struct{}{} }
+
 func (w *writes) Write(p []byte) (int, error) {
+	w.hold()
+	defer w.release()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all = append(w.all, string(p))
@@ -31,114 +44,157 @@ func (w *writes) seen() []string {
 
 func (w *writes) want(t *testing.T, want ...string) {
 	t.Helper()
+	synctest.Wait()
 	if got := w.seen(); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		t.Errorf("written: %q, want %q", got, want)
 	}
 }
 
-func TestLogBufferWritesLinesTogether(t *testing.T) {
+// testLogBuffer runs in a time of its own.
+func testLogBuffer(t *testing.T, test func(t *testing.T, b *LogBuffer, w *writes, lost *int)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		var w writes
-		b := NewLogBuffer(&w)
+		w, lost := newWrites(), 0
+		b := NewLogBuffer(w, func(lines int) { lost += lines })
+		test(t, b, w, &lost)
+		b.Close()
+		synctest.Wait()
+	})
+}
+
+func line(b io.Writer, text string) { _, _ = b.Write([]byte(text)) }
+
+func TestLogBufferWritesLinesTogether(t *testing.T) {
+	testLogBuffer(t, func(t *testing.T, b *LogBuffer, w *writes, _ *int) {
 		for round, want := range [][]string{{"1\n2\n"}, {"1\n2\n", "1\n2\n"}} {
-			_, _ = b.Write([]byte("1\n"))
-			_, _ = b.Write([]byte("2\n"))
+			line(b, "1\n")
+			line(b, "2\n")
 			w.want(t, want[:round]...)
 			time.Sleep(logDelay)
-			synctest.Wait()
 			w.want(t, want...)
 		}
 		time.Sleep(10 * logDelay)
-		synctest.Wait()
-		if n := len(w.seen()); n != 2 {
-			t.Errorf("%d writes, the last of nothing", n)
-		}
+		w.want(t, "1\n2\n", "1\n2\n")
 	})
 }
 
 func TestLogBufferKeepsOrder(t *testing.T) {
-	var w writes
-	b := NewLogBuffer(&w)
-	_, _ = b.Write([]byte("held\n"))
-	if n, err := b.Direct().Write([]byte("direct\n")); n != 7 || err != nil {
-		t.Errorf("Write = %d, %v", n, err)
-	}
-	_, _ = b.Write([]byte("held again\n"))
-	w.want(t, "held\n", "direct\n")
-	b.Flush()
-	w.want(t, "held\n", "direct\n", "held again\n")
+	testLogBuffer(t, func(t *testing.T, b *LogBuffer, w *writes, _ *int) {
+		line(b, "held\n")
+		line(b.Direct(), "direct\n")
+		w.want(t, "held\ndirect\n")
+		line(b, "held again\n")
+		w.want(t, "held\ndirect\n")
+		b.Close()
+		w.want(t, "held\ndirect\n", "held again\n")
+		line(b.Direct(), "too late\n")
+		w.want(t, "held\ndirect\n", "held again\n")
+	})
 }
 
-func TestLogBufferIsBounded(t *testing.T) {
-	var w writes
-	b := NewLogBuffer(&w)
-	line := []byte(strings.Repeat("x", 1023) + "\n")
-	for range 3 * maxHeldLog / len(line) {
-		_, _ = b.Write(line)
-		if len(b.held) >= maxHeldLog {
-			t.Fatalf("%d bytes held", len(b.held))
+func TestLogBufferWritesMuchAtOnce(t *testing.T) {
+	testLogBuffer(t, func(t *testing.T, b *LogBuffer, w *writes, _ *int) {
+		long := strings.Repeat("x", 1023) + "\n"
+		for range fullWrite / len(long) {
+			line(b, long)
 		}
-	}
-	if n := len(w.seen()); n != 3 {
-		t.Errorf("%d writes of %d bytes each, want 3", n, maxHeldLog)
-	}
+		w.want(t, strings.Repeat(long, fullWrite/len(long)))
+	})
 }
 
-// stuck is a log that nobody reads, until it is let go.
-type stuck struct {
-	writes
-	entered, free chan struct{}
-	once          sync.Once
+// A reader who is slow sets the pace, and loses nothing.
+func TestLogBufferWaitsForASlowReader(t *testing.T) {
+	testLogBuffer(t, func(t *testing.T, b *LogBuffer, w *writes, lost *int) {
+		const count = 3 * maxHeldLog / 1024
+		long := strings.Repeat("x", 1023) + "\n"
+		w.hold()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range count {
+				line(b, long)
+			}
+		}()
+		for more := true; more; {
+			time.Sleep(logStuck / 2) // for each write
+			w.release()
+			synctest.Wait()
+			select {
+			case <-done:
+				more = false
+			default:
+				w.hold()
+			}
+		}
+		b.Close()
+		if n := len(strings.Join(w.seen(), "")); n != count*len(long) || *lost > 0 {
+			t.Errorf("%d bytes of %d, and %d lines lost", n, count*len(long), *lost)
+		}
+	})
 }
 
-func (s *stuck) Write(p []byte) (int, error) {
-	s.once.Do(func() { close(s.entered) })
-	<-s.free
-	return s.writes.Write(p)
-}
+// Nobody waits for a reader who is gone: neither those who log, nor the end.
+func TestLogBufferGivesUpAStuckReader(t *testing.T) {
+	testLogBuffer(t, func(t *testing.T, b *LogBuffer, w *writes, lost *int) {
+		const count = 1000
+		long := strings.Repeat("x", 1023) + "\n"
+		w.hold()
+		begun := time.Now()
+		for range count {
+			line(b, long)
+		}
+		line(b.Direct(), "direct\n")
+		if took := time.Since(begun); took > 2*logStuck {
+			t.Errorf("waited %s", took)
+		}
+		synctest.Wait()
+		if len(b.held) > maxHeldLog {
+			t.Errorf("%d bytes held", len(b.held))
+		}
+		w.release()
+		synctest.Wait()
+		time.Sleep(2 * logDelay)
+		synctest.Wait()
+		written := strings.Count(strings.Join(w.seen(), ""), "\n")
+		if written == 0 || written+*lost != count+1 {
+			t.Errorf("%d lines written and %d lost, of %d", written, *lost, count+1)
+		}
 
-func TestLogBufferTakesLinesDuringAWrite(t *testing.T) {
-	w := &stuck{entered: make(chan struct{}), free: make(chan struct{})}
-	b := NewLogBuffer(w)
-	_, _ = b.Write([]byte("1\n"))
-	flushed := make(chan struct{})
-	go func() {
-		defer close(flushed)
-		b.Flush()
-	}()
-	<-w.entered
-	_, _ = b.Write([]byte("2\n")) // would never return if it waited
-	close(w.free)
-	<-flushed
-	b.Flush()
-	w.want(t, "1\n", "2\n")
+		w.hold()
+		line(b, "held\n")
+		begun = time.Now()
+		b.Close()
+		if took := time.Since(begun); took > 2*logStuck {
+			t.Errorf("the end waited %s", took)
+		}
+		w.release()
+	})
 }
 
 func TestLogBufferLosesNothing(t *testing.T) {
-	var w writes
-	b := NewLogBuffer(&w)
+	w := newWrites()
+	b := NewLogBuffer(w, func(lines int) { t.Errorf("%d lines lost", lines) })
 	const writers, lines = 8, 2000
 	var wg sync.WaitGroup
 	for i := range writers {
 		wg.Go(func() {
 			for n := range lines {
-				line := fmt.Appendf(nil, "writer=%d line=%d\n", i, n)
+				text := fmt.Sprintf("writer=%d line=%d\n", i, n)
 				if n%100 == 0 {
-					_, _ = b.Direct().Write(line)
+					line(b.Direct(), text)
 				} else {
-					_, _ = b.Write(line)
+					line(b, text)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	b.Flush()
+	b.Close()
 	next := [writers]int{}
-	all := bytes.Lines([]byte(strings.Join(w.seen(), "")))
-	for line := range all {
+	for text := range bytes.Lines([]byte(strings.Join(w.seen(), ""))) {
 		var i, n int
-		if _, err := fmt.Sscanf(string(line), "writer=%d line=%d", &i, &n); err != nil {
-			t.Fatalf("%q: %v", line, err)
+		if _, err := fmt.Sscanf(string(text), "writer=%d line=%d", &i, &n); err != nil {
+			t.Fatalf("%q: %v", text, err)
 		}
 		if n != next[i] {
 			t.Fatalf("writer %d: line %d after %d", i, n, next[i]-1)
