@@ -102,6 +102,11 @@ func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine)
 		{method: "POST", path: ballotPath + "%20/submission", body: "{}"},
 		{method: "GET", path: ballotPath + "%2Fsubmission"},
 		{method: "POST", path: ballotPath[:strings.LastIndex(ballotPath, "/")] + "/BALLOT/submission", body: "{}"},
+		{method: "POST", path: strings.Replace(ballotPath, "/form/", "/", 1), body: "{}"},
+		{method: "POST", path: strings.Replace(ballotPath, "/form/", "/Form/", 1) + "/submission", body: "{}"},
+		{method: "POST", path: strings.Replace(ballotPath, "/page/", "/Page/", 1) + "/submission", body: "{}"},
+		{method: "POST", path: strings.Replace(ballotPath, "/page/", "/page/page/", 1) + "/submission", body: "{}"},
+		{method: "POST", path: strings.Replace(ballotPath, "/page/", "/page/+0", 1) + "/submission", body: "{}"},
 		{method: "POST", path: ballotPath + "/submission", body: "{}", header: http.Header{"Sec-Fetch-Site": {"cross-site"}}},
 	}
 	for _, r := range requests {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -148,8 +147,28 @@ var compressed = func() func(http.Handler) http.HandlerFunc {
 	if err != nil {
 		panic(err) // the options are constant
 	}
-	return wrap
+	return func(h http.Handler) http.HandlerFunc {
+		wrapped := wrap(h)
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodHead && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+				w = lengthless{w} // it is not compressed, whatever GET would be
+			}
+			wrapped(w, r)
+		}
+	}
 }()
+
+// lengthless answers HEAD without a length, where GET may have another.
+type lengthless struct{ http.ResponseWriter }
+
+func (w lengthless) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w lengthless) WriteHeader(status int) {
+	w.Header().Del("Content-Length")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w lengthless) Write(p []byte) (int, error) { return len(p), nil }
 
 // noEndpoint answers what no endpoint takes.
 func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
@@ -166,12 +185,19 @@ func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
 // too many in the path, must not tell who is about to vote.
 func (a *API) hush(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(path.Clean(r.URL.Path), "/"), "/")
-	page := slices.Index(parts, "page")
-	if page < 0 || len(parts) < page+4 {
-		return
-	}
-	if id, ok := parseID(parts[page+1]); ok && a.Service.Secret(r.Context(), id, parts[page+3]) {
-		reportAnonymous(w)
+	for i := range len(parts) - 2 {
+		if !strings.EqualFold(parts[i], "page") {
+			continue
+		}
+		id, ok := parseID(strings.TrimLeft(parts[i+1], "+0"))
+		rest := parts[i+2:]
+		if len(rest) > 1 && strings.EqualFold(rest[0], "form") {
+			rest = rest[1:]
+		}
+		list := len(rest) == 1 && rest[0] == "form" // of the page's forms, which is none of them
+		if ok && !list && a.Service.Secret(r.Context(), id, rest[0]) {
+			reportAnonymous(w)
+		}
 	}
 }
 

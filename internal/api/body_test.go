@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 
@@ -297,4 +298,83 @@ func testBodyThatDoesNotArriveInTime(t *testing.T, on enginetest.Engine) {
 	if a.status != http.StatusRequestTimeout {
 		t.Errorf("status %d, want 408", a.status)
 	}
+}
+
+// meanwhile is a body during which something else happens.
+func meanwhile(body string, do func()) io.Reader {
+	return io.MultiReader(strings.NewReader(body[:1]), &doer{do: do, then: strings.NewReader(body[1:])})
+}
+
+type doer struct {
+	once sync.Once
+	do   func()
+	then io.Reader
+}
+
+func (d *doer) Read(p []byte) (int, error) {
+	d.once.Do(d.do)
+	return d.then.Read(p)
+}
+
+// A body may take a minute to come in: what counts is what the page says then.
+func TestPageChangesWhileTheBodyComesIn(t *testing.T) {
+	enginetest.Each(t, testPageChangesWhileTheBodyComesIn)
+}
+
+func testPageChangesWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
+	named := blockWith("a")
+	anonymous := strings.Replace(named, "form: f\n", "form: f\nanonymous: true\n", 1)
+	for what, c := range map[string]struct {
+		page           string
+		create, update int
+	}{
+		"closed":    {"---\nview: [bob]\n---\n" + named, http.StatusNotFound, http.StatusNotFound},
+		"gone":      {nonePage, http.StatusNotFound, http.StatusNotFound},
+		"anonymous": {anonymous, http.StatusCreated, http.StatusOK},
+	} {
+		e := newEnv(t, on, map[string]string{"1.md": named})
+		path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A"))
+		before := e.dump(t)
+		for _, r := range []request{
+			{method: "POST", path: form(1, "f") + "/submission", body: nestedBody("a", "B")},
+			{method: "POST", path: path, body: nestedBody("a", "B")},
+			{method: "PUT", path: result(path), body: `{"a":"B"}`},
+		} {
+			r.user = "alice"
+			req := e.newRequest(t, r)
+			req.Body = io.NopCloser(meanwhile(r.body, func() { e.write(t, "1.md", c.page) }))
+			n := &notes{ResponseRecorder: httptest.NewRecorder()}
+			e.api.Handler().ServeHTTP(n, req)
+			e.write(t, "1.md", named)
+			want := c.update
+			if r.path == form(1, "f")+"/submission" {
+				want = c.create
+			}
+			if n.Code != want {
+				t.Errorf("%s during %s %s: status %d, want %d", what, r.method, r.path, n.Code, want)
+			}
+			if n.Code < 300 && !n.anonymous || n.Code == http.StatusCreated && strings.Contains(n.Body.String(), "alice") {
+				t.Errorf("%s during %s %s: noted as anonymous: %t, answered with %s", what, r.method, r.path, n.anonymous, n.Body)
+			}
+		}
+		if after := e.dump(t); c.create == http.StatusNotFound && after != before {
+			t.Errorf("%s: before\n%safter\n%s", what, before, after)
+		}
+	}
+}
+
+// Where there is no such submission, that is what is wrong, whatever the body.
+func TestBadBodyForAMissingSubmission(t *testing.T) {
+	enginetest.Each(t, testBadBodyForAMissingSubmission)
+}
+
+func testBadBodyForAMissingSubmission(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	for _, body := range []string{"", "{", "[]", `{"fields":1}`, `{"nope":"x"}`} {
+		e.expect(t, http.StatusNotFound, request{user: "alice", method: "POST", path: allPath + "/submission/99", body: body})
+		e.expect(t, http.StatusNotFound, request{user: "alice", method: "PUT", path: allPath + "/result/99", body: body})
+	}
+	e.expect(t, http.StatusNotFound, request{
+		user: "alice", method: "PUT", path: allPath + "/result/99", body: "{}", header: http.Header{"Content-Type": {"text/plain"}},
+	})
 }

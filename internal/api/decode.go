@@ -83,10 +83,13 @@ func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer,
 }
 
 func checkMediaType(h http.Header) error {
-	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }) {
 		return &statusError{http.StatusUnsupportedMediaType, "A body must not be compressed: send it without Content-Encoding."}
 	}
 	contentType := h.Get("Content-Type")
+	if len(h["Content-Type"]) > 1 { // nobody knows which one is meant
+		contentType = ""
+	}
 	if contentType == jsonType {
 		return nil
 	}

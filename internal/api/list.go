@@ -95,6 +95,11 @@ func listOptions(rawQuery string) (service.ListOptions, error) {
 	if err != nil {
 		invalid.AddError("the query of the URL can't be read: use %-escapes for special characters")
 	}
+	for _, name := range []string{"limit", "after", "order", "username"} {
+		if len(query[name]) > 1 {
+			invalid.AddError(name + " must not be given twice")
+		}
+	}
 	if v := query.Get("limit"); query.Has("limit") {
 		n, ok := parseID(v)
 		if !ok || n > maxLimit {

@@ -121,6 +121,10 @@ func testBadListOptions(t *testing.T, on enginetest.Engine) {
 		{"order=name", "order"},
 		{"username=%FF", "username"},
 		{"username=a%00b", "username"},
+		{"limit=1&limit=1", "limit"},
+		{"after=1&after=x", "after"},
+		{"order=asc&order=bogus", "order"},
+		{"username=a&username=b", "username"},
 		{"limit=%zz", "query"},
 		{"a;b", "query"},
 		{"limit=0&after=x&order=y", "limit"},
@@ -176,6 +180,10 @@ func testCompressionOfWhatCanBeLong(t *testing.T, on enginetest.Engine) {
 		if packed.header.Get("Content-Encoding") != "gzip" || packed.header.Get("Vary") != "Accept-Encoding" || len(packed.body) >= len(plain.body) {
 			t.Errorf("%s when asked for gzip: %v, %d bytes instead of %d", path, packed.header, len(packed.body), len(plain.body))
 			continue
+		}
+		head := e.expect(t, http.StatusOK, request{user: "alice", method: "HEAD", path: path, header: http.Header{"Accept-Encoding": {"gzip"}}})
+		if head.header.Get("Content-Length") != "" || head.header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("HEAD %s tells another length than GET: %v", path, head.header)
 		}
 		r, err := gzip.NewReader(strings.NewReader(packed.body))
 		if err != nil {

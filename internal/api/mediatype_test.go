@@ -58,6 +58,9 @@ func testContentType(t *testing.T, on enginetest.Engine) {
 		{http.Header{"Content-Type": {"*/*"}}, refused},
 		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, refused},
 		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity, gzip"}}, refused},
+		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity", "gzip"}}, refused},
+		{http.Header{"Content-Type": {"application/json", "text/plain"}}, refused},
+		{http.Header{"Content-Type": {"application/json", "application/json"}}, refused},
 	}
 	e := newEnv(t, on, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))

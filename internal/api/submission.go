@@ -21,11 +21,16 @@ func (a *API) getSubmission(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
-	access, err := a.form(w, c)
-	if err != nil {
+	if _, err := a.form(w, c); err != nil {
 		return err
 	}
 	answers, err := a.decode(w, c, nested)
+	if err != nil {
+		return err
+	}
+	// Again, since a body may take its time: what counts is what the page says
+	// when the submission is stored.
+	access, err := a.form(w, c)
 	if err != nil {
 		return err
 	}
@@ -71,6 +76,12 @@ func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*f
 	}
 	answers, err := a.decode(w, c, d)
 	if err != nil {
+		if _, missing := access.Get(c.Context(), id); missing != nil {
+			return missing // whatever the body is
+		}
+		return err
+	}
+	if access, err = a.form(w, c); err != nil { // again, as for a new one
 		return err
 	}
 	sub, err := access.Merge(c.Context(), id, answers)
