@@ -45,7 +45,7 @@ func backupCommand(streams Streams) *cli.Command {
 
 // storeAndFile reads the flags and the argument of backup and restore.
 func storeAndFile(cmd *cli.Command) (at location, file string, err error) {
-	if cmd.Args().Len() != 1 {
+	if cmd.Args().Len() != 1 || cmd.Args().First() == "" {
 		return at, "", &usageError{fmt.Errorf("%s takes one file", cmd.Name), cmd.Name + " --help"}
 	}
 	if file = cmd.Args().First(); strings.Contains(file, "://") {

@@ -111,6 +111,9 @@ func Restore(ctx context.Context, file, dir string, progress func(done, total in
 			return errors.Join(err, fmt.Errorf("%s is there already: nothing is restored over a store. Move it away, or choose another --data", target+suffix))
 		}
 	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: a backup is read more than once", file)
+	}
 	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
 		return fmt.Errorf("%s is a store and no backup: what was written last is in %[1]s-wal. Run 'formulary backup' on its directory, and restore what that writes", file)
 	}
@@ -177,8 +180,31 @@ func checkFile(ctx context.Context, file string) error {
 	if err == nil && found != "ok" {
 		err = errors.New(found)
 	}
+	if err == nil && version > 1 {
+		err = checkContent(conn)
+	}
 	if err != nil {
 		return fmt.Errorf("check %s: it is damaged: %w", file, err)
+	}
+	return nil
+}
+
+// checkContent looks for what SQLite has no notion of. Nothing but an edit by
+// hand can cause it, and submissions would be lost, or ids given again.
+func checkContent(conn *sqlite3.Conn) error {
+	for _, c := range []struct{ query, fault string }{
+		{`SELECT count(*) <> 1 FROM sequences`, "it does not tell the last ids"},
+		{`SELECT ifnull(max(place & 0xffffffffff), 0) > (SELECT submission FROM sequences) FROM submissions`, "a submission has an id that was not given yet"},
+		{`SELECT count(*) FROM forms WHERE page_id < 1`, "a form is on no page"},
+		{`SELECT count(*) FROM submissions WHERE form <> place >> 40 OR form NOT IN (SELECT number FROM forms)`, "a submission belongs to no form"},
+		{`SELECT count(*) FROM submissions WHERE NOT json_valid(fields)`, "the answers of a submission can't be read"},
+	} {
+		switch found, err := queryInt(conn, c.query); {
+		case err != nil:
+			return err
+		case found > 0:
+			return errors.New(c.fault)
+		}
 	}
 	return nil
 }

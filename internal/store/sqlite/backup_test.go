@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
@@ -235,6 +236,38 @@ func TestRestoreRefusesDamage(t *testing.T) {
 			wantError(t, checkFile(ctx, damaged), c.because)
 		})
 	}
+}
+
+// What SQLite finds nothing wrong with may still be no store.
+func TestRestoreRefusesEdits(t *testing.T) {
+	file, _ := backedUp(t)
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for because, sql := range map[string]string{
+		"it does not tell the last ids":                   `DELETE FROM sequences`,
+		"a submission has an id that was not given yet":   `UPDATE sequences SET submission = 1`,
+		"a form is on no page":                            `UPDATE forms SET page_id = -1`,
+		"a submission belongs to no form":                 `DELETE FROM forms`,
+		"the answers of a submission can't be read":       `UPDATE submissions SET fields = '{' WHERE place = (SELECT max(place) FROM submissions)`,
+		"damaged: a submission belongs to no form":        `UPDATE submissions SET form = 7`,
+		"damaged: a submission has an id that was not gi": `UPDATE sequences SET submission = -1`,
+	} {
+		edited, dir := t.TempDir(), t.TempDir()
+		writeFile(t, filepath.Join(edited, FileName), string(content))
+		editFile(t, edited, sql)
+		wantError(t, Restore(ctx, filepath.Join(edited, FileName), dir, quiet), because)
+		leftBehind(t, dir, "lock")
+	}
+}
+
+func TestRestoreRefusesWhatIsNoFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, Restore(ctx, pipe, t.TempDir(), quiet), "not a regular file") // and is not waited for
 }
 
 // overwrite is a copy with other bytes at a place.

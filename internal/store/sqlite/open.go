@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -138,6 +139,9 @@ func lockDir(dir string) (*os.File, error) {
 }
 
 func openWriter(ctx context.Context, path, uri string) (*sqlite3.Conn, error) {
+	if err := refuseStrayLog(path); err != nil {
+		return nil, err
+	}
 	// SQLite would create the file readable for everybody.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -166,6 +170,19 @@ func openWriter(ctx context.Context, path, uri string) (*sqlite3.Conn, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
+}
+
+// refuseStrayLog keeps SQLite from throwing away the log of a database that is
+// gone: whoever has moved the one without the other can still put it back.
+func refuseStrayLog(path string) error {
+	log, err := os.Stat(path + "-wal")
+	if err != nil || log.Size() == 0 {
+		return nil //nolint:nilerr // there is none
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("it is missing, but what was written to it last is in %s-wal: put it back, or move that file away", path)
+	}
+	return nil
 }
 
 func openConn(ctx context.Context, uri string) (*sqlite3.Conn, error) {

@@ -82,6 +82,38 @@ func editFile(t *testing.T, dir, sql string) {
 	}
 }
 
+func TestDamagedSequencesAreRefused(t *testing.T) {
+	for sql, because := range map[string]string{
+		`DELETE FROM sequences`:                                 "there are none: the database is damaged",
+		`UPDATE sequences SET submission = 9223372036854775807`: "are no ids",
+		`UPDATE sequences SET entry = -5`:                       "are no ids",
+	} {
+		dir := t.TempDir()
+		if err := openStore(t, dir).Close(); err != nil {
+			t.Fatal(err)
+		}
+		editFile(t, dir, sql)
+		_, err := Open(ctx, dir)
+		wantError(t, err, because)
+	}
+}
+
+// SQLite takes a log whose database is gone for nobody's, and throws it away.
+func TestLogWithoutItsDatabaseIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, FileName+"-wal")
+	writeFile(t, log, "what was written last")
+	_, err := Open(ctx, dir)
+	wantError(t, err, "it is missing, but what was written to it last is in "+log)
+	if content, err := os.ReadFile(log); err != nil || string(content) != "what was written last" {
+		t.Errorf("the log: %q, %v", content, err)
+	}
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	mustCreate(t, openStore(t, dir), sample("x"))
+}
+
 func TestRefusedStaysUntouched(t *testing.T) {
 	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
 	for name, c := range map[string]struct{ sql, because string }{

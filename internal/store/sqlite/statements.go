@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -75,10 +76,16 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 func (w *writeStmts) readSequences() (store.Sequences, error) {
 	defer func() { _ = w.sequences.Reset() }()
 	if !w.sequences.Step() {
-		return store.Sequences{}, fmt.Errorf("read sequences: %w", w.sequences.Err())
+		return store.Sequences{}, fmt.Errorf("read sequences: %w", cmp.Or(w.sequences.Err(), errNoSequences))
 	}
-	return store.Sequences{Submission: w.sequences.ColumnInt64(0), Entry: w.sequences.ColumnInt64(1)}, nil
+	last := store.Sequences{Submission: w.sequences.ColumnInt64(0), Entry: w.sequences.ColumnInt64(1)}
+	if min(last.Submission, last.Entry) < 0 || max(last.Submission, last.Entry) > 1<<53 {
+		return store.Sequences{}, fmt.Errorf("read sequences: %d and %d are no ids: the database is damaged", last.Submission, last.Entry)
+	}
+	return last, nil
 }
+
+var errNoSequences = errors.New("there are none: the database is damaged")
 
 func (w *writeStmts) writeSequences(s store.Sequences) error {
 	return errors.Join(w.setSequences.BindInt64(1, s.Submission), w.setSequences.BindInt64(2, s.Entry), w.setSequences.Exec())
