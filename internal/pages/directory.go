@@ -214,7 +214,8 @@ func (d *Directory) complain(unreadable []string) {
 func (d *Directory) due(f *file, now fingerprint, atOnce bool) bool {
 	if f.seen.same(now) {
 		f.changed, f.waited = fingerprint{}, 0
-		// Two writes within the tick of a time stamp look like one.
+		// Two writes within the tick of a time stamp look like one. Told by the
+		// stamp, not by when it was read: at a start that would be all files.
 		return f.readAt.Sub(now.info.ModTime()).Abs() < timestampSlack
 	}
 	f.waited++
