@@ -56,6 +56,39 @@ func TestLogThatIsNotRead(t *testing.T) {
 	}
 }
 
+// Nor does it hold up a server that can't start.
+func TestLogThatIsFull(t *testing.T) {
+	taken := start(t, newSite(t))
+	log, stderr, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	defer stderr.Close()
+	if err := stderr.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = stderr.WriteString("full")
+	}
+	cmd := exec.Command(binary, append(newSite(t).serve(), "--listen", strings.TrimPrefix(taken.url, "http://"))...)
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if cmd.ProcessState.ExitCode() != 1 {
+			t.Errorf("exit: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		_ = cmd.Process.Kill()
+		t.Error("it does not end")
+	}
+}
+
 // dismissAll empties the users file, which is logged and then in force.
 func dismissAll(t *testing.T, s site, p *process) {
 	t.Helper()

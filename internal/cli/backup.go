@@ -22,7 +22,7 @@ func backupCommand(streams Streams) *cli.Command {
 			"The file is a SQLite database, whatever the store is, and 'formulary restore' takes it to either.\n" +
 			"The key of anonymous submissions is not in it: without it the file gives no name away. Keep a copy\n" +
 			"of anonymous.key elsewhere.",
-		Flags: storeFlags(),
+		Flags: copyFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			at, file, err := storeAndFile(cmd)
 			if err != nil {
@@ -43,6 +43,14 @@ func backupCommand(streams Streams) *cli.Command {
 	}
 }
 
+// copyFlags are storeFlags, but for --data: whether it was given must be told
+// from the environment, which may name a server's directory beside its database.
+func copyFlags() []cli.Flag {
+	flags := storeFlags()
+	flags[0] = &cli.StringFlag{Name: "data", Usage: "directory that holds the embedded database; without it and --database, $FORMULARY_DATA"}
+	return flags
+}
+
 // storeAndFile reads the flags and the argument of backup and restore.
 func storeAndFile(cmd *cli.Command) (at location, file string, err error) {
 	if cmd.Args().Len() != 1 || cmd.Args().First() == "" {
@@ -54,8 +62,8 @@ func storeAndFile(cmd *cli.Command) (at location, file string, err error) {
 	if at, err = locate(cmd); err != nil {
 		return at, "", err
 	}
-	if given := cmd.String("data"); at.url != "" && given != "" && given != os.Getenv("FORMULARY_DATA") {
-		// One of them may come from the environment, and be forgotten.
+	if at.url != "" && cmd.IsSet("data") {
+		// The database may come from the environment, and be forgotten.
 		return at, "", &usageError{errors.New("--data and --database are two stores: give one, and unset FORMULARY_DATABASE if it is the other"), cmd.Name + " --help"}
 	}
 	return at, file, nil
@@ -94,7 +102,7 @@ func restoreCommand(streams Streams) *cli.Command {
 		ArgsUsage: "FILE",
 		Description: "Fills a store from a file that 'formulary backup' has written. The store must be empty and not in use.\n" +
 			"Put the copy of anonymous.key back in its place, too.",
-		Flags: storeFlags(),
+		Flags: copyFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			at, file, err := storeAndFile(cmd)
 			if err != nil {

@@ -45,10 +45,12 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		_, _ = fmt.Fprintf(streams.Err, "formulary: %v\nRun 'formulary %s' to see how it is called.\n", err, usage.help)
 		return 2
 	case !errors.Is(err, errFailed):
-		_, _ = fmt.Fprintf(streams.Err, "formulary: %v\n", err)
+		complain(streams.Err, err)
 	}
 	return 1
 }
+
+func complain(w io.Writer, err error) { _, _ = fmt.Fprintf(w, "formulary: %v\n", err) }
 
 // usageError is a call that makes no sense.
 type usageError struct {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ type location struct {
 
 // locate reads the flags of storeFlags.
 func locate(cmd *cli.Command) (location, error) {
-	at := location{dir: cmd.String("data"), url: cmd.String("database")}
+	at := location{dir: cmp.Or(cmd.String("data"), os.Getenv("FORMULARY_DATA")), url: cmd.String("database")}
 	switch {
 	case at.dir == "" && at.url == "":
 		return at, &usageError{errors.New("say where submissions are: --data DIR, or --database postgres://…"), cmd.Name + " --help"}

@@ -83,7 +83,11 @@ func serveCommand(streams Streams) *cli.Command {
 			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := untilSignal(ctx)
 			defer stop()
-			return serve(ctx, cmd, out, log, proxies)
+			if err := serve(ctx, cmd, out, log, proxies); err != nil {
+				complain(out.Direct(), err) // Run would wait for a log that nobody reads
+				return errFailed
+			}
+			return nil
 		},
 	}
 }

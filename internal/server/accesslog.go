@@ -77,7 +77,7 @@ const logTime = "2006-01-02T15:04:05.000Z07:00"
 // LogTime is for slog.HandlerOptions.ReplaceAttr: it has other lines of the log
 // tell the time as those of the access log do, so that they can be sorted.
 func LogTime(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 && a.Key == slog.TimeKey {
+	if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
 		a.Value = slog.StringValue(a.Value.Time().Format(logTime))
 	}
 	return a

@@ -2,6 +2,7 @@ package server
 
 import (
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -10,8 +11,9 @@ const (
 	// logDelay is how long a line of the access log may be held back, and so
 	// what a process that is killed loses of it.
 	logDelay = 100 * time.Millisecond
-	// logStuck is how long whoever reads the log may keep still.
+	// logStuck is how long whoever reads the log may take for a piece of it.
 	logStuck = time.Second
+	logPiece = 8 << 10
 	// maxHeldLog is how much is held, beside what is being written.
 	maxHeldLog = 256 << 10
 	// fullWrite is from where on lines are written without delay.
@@ -23,7 +25,7 @@ const (
 // Lines of the access log are held back for a moment, so that many are written
 // at once: a write per request is one in twenty-five of all cycles of a server
 // that is busy with reads. And nobody waits for a reader of the log who has
-// stopped reading, neither a request nor the server's end: after a second,
+// stopped reading, neither a request nor the server's end: after a second
 // lines that no longer fit are dropped, and counted.
 type LogBuffer struct {
 	w    io.Writer
@@ -36,8 +38,8 @@ type LogBuffer struct {
 	held    []byte
 	dropped int  // lines, not told yet
 	ready   bool // held is to be written now
-	writes  int  // begun by now
-	stuck   bool // the last of them has taken too long
+	turns   int  // pieces begun and ended by now
+	stuck   bool // the piece that is being written takes too long
 	closed  bool
 }
 
@@ -112,11 +114,14 @@ func (b *LogBuffer) Close() {
 func (b *LogBuffer) run() {
 	defer close(b.ends)
 	for lines := b.take(nil); len(lines) > 0; lines = b.take(lines) {
-		number := b.writes // nobody else counts
-		late := time.AfterFunc(logStuck, func() { b.giveUp(number) })
-		_, _ = b.w.Write(lines) // there is nobody to tell
-		late.Stop()
-		if dropped := b.written(); dropped > 0 {
+		for piece := range slices.Chunk(lines, logPiece) {
+			turn := b.next()
+			late := time.AfterFunc(logStuck, func() { b.giveUp(turn) })
+			_, _ = b.w.Write(piece) // there is nobody to tell
+			late.Stop()
+			b.next()
+		}
+		if dropped := b.takeDropped(); dropped > 0 {
 			go b.lost(dropped) // who logs it may wait for this goroutine
 		}
 	}
@@ -132,23 +137,32 @@ func (b *LogBuffer) take(room []byte) (lines []byte) {
 	}
 	lines, b.held = b.held, room[:0]
 	b.ready = false
-	b.writes++
 	b.changed.Broadcast() // there is room
 	return lines
 }
 
-func (b *LogBuffer) giveUp(number int) {
+// next begins or ends a piece.
+func (b *LogBuffer) next() (turn int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.stuck = b.writes == number; b.stuck {
+	b.stuck = false
+	b.turns++
+	return b.turns
+}
+
+// giveUp comes too late where another turn has begun.
+func (b *LogBuffer) giveUp(turn int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.turns == turn {
+		b.stuck = true
 		b.changed.Broadcast()
 	}
 }
 
-func (b *LogBuffer) written() (dropped int) {
+func (b *LogBuffer) takeDropped() (dropped int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.stuck = false
 	dropped, b.dropped = b.dropped, 0
 	return dropped
 }

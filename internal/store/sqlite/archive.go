@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,6 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 
 func (t *tx) load(records []store.Record) error {
 	for _, r := range records {
-		if r.ID < 1 || r.ID > maxID {
-			return fmt.Errorf("submission %d: ids of this store are 1 to %d", r.ID, int64(maxID))
-		}
 		form, err := t.formOrNew(formName{r.PageID, r.FormID})
 		if err != nil {
 			return classify(err)
@@ -106,6 +104,10 @@ func (t *tx) load(records []store.Record) error {
 		entry, err := r.Entries.HighestID()
 		if err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
+		}
+		last := store.Sequences{Submission: r.ID, Entry: entry}
+		if err := checkIDs(last); err != nil || r.ID < 1 {
+			return fmt.Errorf("submission %d: %w", r.ID, cmp.Or(err, errors.New("ids begin with 1")))
 		}
 		err = t.stmts.insertSubmission(form, r.Submission, r.Once)
 		switch {
@@ -117,7 +119,7 @@ func (t *tx) load(records []store.Record) error {
 			return classify(err)
 		}
 		t.bytes += len(r.Entries)
-		t.advance(store.Sequences{Submission: r.ID, Entry: entry})
+		t.advance(last)
 	}
 	return nil
 }
@@ -176,8 +178,8 @@ func (s *Store) Sequences(ctx context.Context) (store.Sequences, error) {
 
 // Advance implements store.Archive.
 func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
-	if to.Submission > maxID {
-		return fmt.Errorf("advance to submission %d: ids of this store are 1 to %d", to.Submission, int64(maxID))
+	if err := checkIDs(to); err != nil {
+		return fmt.Errorf("advance: %w", err)
 	}
 	return s.writer.do(ctx, func(tx *tx) error {
 		tx.advance(to)

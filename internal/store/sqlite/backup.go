@@ -198,6 +198,7 @@ func checkContent(conn *sqlite3.Conn) error {
 		{`SELECT count(*) FROM forms WHERE page_id < 1`, "a form is on no page"},
 		{`SELECT count(*) FROM submissions WHERE form <> place >> 40 OR form NOT IN (SELECT number FROM forms)`, "a submission belongs to no form"},
 		{`SELECT count(*) FROM submissions WHERE NOT json_valid(fields)`, "the answers of a submission can't be read"},
+		{`SELECT ifnull(max(answer.value ->> 'id'), 0) > (SELECT entry FROM sequences) FROM submissions, json_each(fields) AS answer`, "an answer has an id that was not given yet"},
 	} {
 		switch found, err := queryInt(conn, c.query); {
 		case err != nil:

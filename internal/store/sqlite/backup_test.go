@@ -248,6 +248,7 @@ func TestRestoreRefusesEdits(t *testing.T) {
 	for because, sql := range map[string]string{
 		"it does not tell the last ids":                   `DELETE FROM sequences`,
 		"a submission has an id that was not given yet":   `UPDATE sequences SET submission = 1`,
+		"an answer has an id that was not given yet":      `UPDATE sequences SET entry = 7`,
 		"a form is on no page":                            `UPDATE forms SET page_id = -1`,
 		"a submission belongs to no form":                 `DELETE FROM forms`,
 		"the answers of a submission can't be read":       `UPDATE submissions SET fields = '{' WHERE place = (SELECT max(place) FROM submissions)`,

@@ -179,8 +179,8 @@ func refuseStrayLog(path string) error {
 	if err != nil || log.Size() == 0 {
 		return nil //nolint:nilerr // there is none
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("it is missing, but what was written to it last is in %s-wal: put it back, or move that file away", path)
+	if file, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() == 0 {
+		return fmt.Errorf("it is missing or empty, but what was written to it last is in %s-wal: put it back, or move that file away", path)
 	}
 	return nil
 }

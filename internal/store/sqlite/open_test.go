@@ -98,13 +98,38 @@ func TestDamagedSequencesAreRefused(t *testing.T) {
 	}
 }
 
+// A store must not take in what it would refuse to open with.
+func TestIDsOutOfReachAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	for _, to := range []store.Sequences{{Submission: maxID + 1}, {Entry: maxEntry + 1}, {Submission: -1}, {Entry: -1}} {
+		wantError(t, s.Advance(ctx, to), "ids of this store are")
+	}
+	record := store.Record{Submission: forms.Submission{ID: 1, PageID: 1, FormID: "form"}}
+	record.Entries = forms.EncodeEntries(nil, []forms.Entry{{ID: maxEntry + 1, FieldID: "field"}})
+	wantError(t, s.Load(ctx, []store.Record{record}), "ids of this store are")
+	if err := s.Advance(ctx, store.Sequences{Submission: maxID, Entry: maxEntry}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, dir)
+	if _, err := s.Create(ctx, sample("x")); err == nil || errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("create beyond the last id: %v", err)
+	}
+}
+
 // SQLite takes a log whose database is gone for nobody's, and throws it away.
 func TestLogWithoutItsDatabaseIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, FileName+"-wal")
 	writeFile(t, log, "what was written last")
 	_, err := Open(ctx, dir)
-	wantError(t, err, "it is missing, but what was written to it last is in "+log)
+	wantError(t, err, "it is missing or empty, but what was written to it last is in "+log)
+	writeFile(t, filepath.Join(dir, FileName), "")
+	_, err = Open(ctx, dir)
+	wantError(t, err, "it is missing or empty")
 	if content, err := os.ReadFile(log); err != nil || string(content) != "what was written last" {
 		t.Errorf("the log: %q, %v", content, err)
 	}

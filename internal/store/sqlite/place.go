@@ -16,9 +16,20 @@ import (
 const (
 	idBits = 40 // a million submissions a day for 3,000 years
 	maxID  = 1<<idBits - 1
+	// maxEntry is the last number that JavaScript can tell from its neighbours.
+	maxEntry = 1<<53 - 1
 	// maxForm leaves room for the place behind the last one.
 	maxForm = 1<<(63-idBits) - 2
 )
+
+// checkIDs refuses those that this store could never give.
+func checkIDs(ids store.Sequences) error {
+	if ids.Submission < 0 || ids.Submission > maxID || ids.Entry < 0 || ids.Entry > maxEntry {
+		return fmt.Errorf("ids of this store are 1 to %d for submissions, and to %d for entries; %d and %d are not",
+			int64(maxID), int64(maxEntry), ids.Submission, ids.Entry)
+	}
+	return nil
+}
 
 func place(form, id int64) int64 { return form<<idBits | id }
 

@@ -79,7 +79,8 @@ func (w *writeStmts) readSequences() (store.Sequences, error) {
 		return store.Sequences{}, fmt.Errorf("read sequences: %w", cmp.Or(w.sequences.Err(), errNoSequences))
 	}
 	last := store.Sequences{Submission: w.sequences.ColumnInt64(0), Entry: w.sequences.ColumnInt64(1)}
-	if min(last.Submission, last.Entry) < 0 || max(last.Submission, last.Entry) > 1<<53 {
+	// What is reserved may lie beyond what can be given.
+	if min(last.Submission, last.Entry) < 0 || last.Submission > maxID+reserve.Submission || last.Entry > maxEntry+reserve.Entry {
 		return store.Sequences{}, fmt.Errorf("read sequences: %d and %d are no ids: the database is damaged", last.Submission, last.Entry)
 	}
 	return last, nil
