@@ -46,7 +46,7 @@ func (b *bench) pgReads(ctx context.Context, few, many string) error {
 	}
 	anywhere, among, small := all[0], all[1], all[2]
 	b.addRows("read one", 1, "", target{atMost, 1.2}, noWrites, anywhere, small)
-	b.addRows("read one", manyConns, " of the latest 10,000", target{atMost, 1.2}, noWrites, among, small)
+	b.addRows("read one", manyConns, " of the latest "+grouped(fewRows), target{atMost, 1.2}, noWrites, among, small)
 	b.addRows("read one", manyConns, "", target{}, noWrites, anywhere, small)
 	return nil
 }

@@ -90,14 +90,21 @@ func serialOf(t *testing.T, c *certificate) int64 {
 	return cert.Leaf.SerialNumber.Int64()
 }
 
-func TestCertificateFollowsItsFiles(t *testing.T) {
-	dir := t.TempDir()
+// loadFirst makes certificate 1 in a folder, and loads it.
+func loadFirst(t *testing.T, dir string) (*certificate, *logBuffer) {
+	t.Helper()
 	certFile, keyFile := newPair(t, 1).write(t, dir)
 	logger, log := newLog()
 	c, err := loadCertificate(certFile, keyFile, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, log
+}
+
+func TestCertificateFollowsItsFiles(t *testing.T) {
+	dir := t.TempDir()
+	c, log := loadFirst(t, dir)
 	clock := time.Now()
 	c.now = func() time.Time { return clock }
 	later := func() { clock = clock.Add(certificateInterval) }
@@ -124,23 +131,23 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 	want("changed", 2, 1, 0)
 
 	third := newPair(t, 3)
-	writeFile(t, certFile, third.cert)
+	writeFile(t, c.certFile, third.cert)
 	later()
 	want("half of a pair", 2, 1, 1)
 	later()
 	want("half of a pair, again", 2, 1, 1)
-	writeFile(t, keyFile, third.key)
+	writeFile(t, c.keyFile, third.key)
 	later()
 	want("the other half", 3, 2, 1)
 
-	if err := os.Remove(keyFile); err != nil {
+	if err := os.Remove(c.keyFile); err != nil {
 		t.Fatal(err)
 	}
 	later()
 	want("gone", 3, 2, 2)
 	later()
 	want("gone, again", 3, 2, 2)
-	writeFile(t, keyFile, []byte("nonsense"))
+	writeFile(t, c.keyFile, []byte("nonsense"))
 	later()
 	want("broken in another way", 3, 2, 3)
 	newPair(t, 4).write(t, dir)
@@ -154,12 +161,7 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 // What keeps a pair from being loaded does not always show in its files.
 func TestCertificateIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
-	certFile, keyFile := newPair(t, 1).write(t, dir)
-	logger, log := newLog()
-	c, err := loadCertificate(certFile, keyFile, logger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, log := loadFirst(t, dir)
 	clock := time.Now()
 	c.now = func() time.Time {
 		clock = clock.Add(certificateInterval)

@@ -99,7 +99,8 @@ func (b *LogBuffer) write() {
 	b.changed.Broadcast()
 }
 
-// Close writes what is held, and returns when that is done, or can't be.
+// Close writes what is held, and returns when that is done, or takes too long:
+// a server must end in time.
 func (b *LogBuffer) Close() {
 	b.mu.Lock()
 	b.closed = true
