@@ -50,22 +50,6 @@ func readList(ctx context.Context, addr, path string, buf []byte) (err error) {
 	return nil
 }
 
-// listsFor reads a list again and again for at least an interval, and returns
-// rows per second.
-func listsFor(interval time.Duration, rows int64, read func() error) (float64, error) {
-	if err := read(); err != nil { // to warm up
-		return 0, err
-	}
-	start, total := time.Now(), int64(0)
-	for time.Since(start) < interval {
-		if err := read(); err != nil {
-			return 0, err
-		}
-		total += rows
-	}
-	return float64(total) / time.Since(start).Seconds(), nil
-}
-
 // checkList reads a list with care: it must be JSON with that many elements.
 func checkList(ctx context.Context, addr, path string, rows int64) (size int64, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, http.NoBody)

@@ -6,24 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// sample is what one interval of load came to.
-type sample struct {
-	perSecond float64
-	p50, p99  time.Duration
-	cpu       time.Duration // of the server, per request
-	ownCPU    time.Duration // of the generator, per request
-}
-
-// The phases of a load. Workers look at the phase after every answer.
+// The phases of a turn. Workers look at the phase before every request.
 const (
-	warming int32 = iota
+	starting int32 = iota
 	counting
 	stopping
 )
@@ -31,67 +22,87 @@ const (
 // load sends a message over a number of connections, as fast as they are answered.
 type load struct {
 	message
-	servers []*process
+	servers []*process // among which the connections are spread
 	conns   int
+	workers []worker // of the connections, once they are open
 	phase   atomic.Int32
-	workers []worker
 }
 
 // worker is one connection and the latencies it has seen.
 type worker struct {
 	client    *client
+	next      func() []byte // gives the next request
 	latencies []time.Duration
 	err       error
 }
 
-// measure loads a server: a warm-up, then an interval that counts.
-func measure(ctx context.Context, server *process, m message, conns int, interval time.Duration) (sample, error) {
-	return measureAll(ctx, []*process{server}, m, conns, interval)
+func newLoad(m message, conns int, servers ...*process) *load {
+	return &load{message: m, servers: servers, conns: conns}
 }
 
-// measureAll spreads the connections over several servers.
-func measureAll(ctx context.Context, servers []*process, m message, conns int, interval time.Duration) (sample, error) {
-	for _, server := range servers {
+// measure lets loads run in turns.
+func measure(ctx context.Context, interval time.Duration, loads ...*load) ([]sample, error) {
+	var sides []runner
+	for _, l := range loads {
+		defer l.close()
+		if err := l.open(ctx); err != nil {
+			return nil, err
+		}
+		sides = append(sides, l.run)
+	}
+	return inTurns(ctx, interval, sides...)
+}
+
+// measureOne measures one server by itself.
+func measureOne(ctx context.Context, server *process, m message, conns int, interval time.Duration) (sample, error) {
+	samples, err := measure(ctx, interval, newLoad(m, conns, server))
+	if err != nil {
+		return sample{}, err
+	}
+	return samples[0], nil
+}
+
+func (l *load) open(ctx context.Context) error {
+	for _, server := range l.servers {
 		if _, err := once(ctx, server.addr, server.hello); err != nil {
-			return sample{}, err
+			return err
 		}
 	}
-	l := &load{message: m, servers: servers, conns: conns, workers: make([]worker, conns)}
-	defer l.close()
-	for i := range l.workers {
-		c, err := dial(ctx, servers[i%len(servers)].addr)
+	for i := range l.conns {
+		c, err := dial(ctx, l.servers[i%len(l.servers)].addr)
 		if err != nil {
-			return sample{}, err
+			return err
 		}
-		// One deadline for all of it: one per request would cost on every request.
-		if err := c.conn.SetDeadline(time.Now().Add(warmUp + interval + 30*time.Second)); err != nil {
-			return sample{}, err
-		}
-		l.workers[i] = worker{client: c, latencies: make([]time.Duration, 0, 1<<14)}
+		l.workers = append(l.workers, worker{client: c, next: l.writer(uint64(i))})
 	}
-	defer context.AfterFunc(ctx, l.close)()
-	return l.run(ctx, interval)
+	return nil
 }
 
 func (l *load) close() {
 	for i := range l.workers {
-		if c := l.workers[i].client; c != nil {
-			_ = c.conn.Close()
-		}
+		_ = l.workers[i].client.conn.Close()
 	}
 }
 
-func (l *load) run(ctx context.Context, interval time.Duration) (sample, error) {
+// run is a turn.
+func (l *load) run(ctx context.Context, start, length time.Duration, t *tally) error {
+	defer context.AfterFunc(ctx, l.close)()
+	// One deadline for all of it: one per request would cost on every request.
+	deadline := time.Now().Add(start + length + 30*time.Second)
+	l.phase.Store(starting)
 	var wg sync.WaitGroup
 	for i := range l.workers {
 		w := &l.workers[i]
-		next := l.writer(uint64(i))
-		wg.Go(func() { w.err = w.work(l, next) })
+		w.latencies = w.latencies[:0]
+		if err := w.client.conn.SetDeadline(deadline); err != nil {
+			return err
+		}
+		wg.Go(func() { w.err = w.work(l) })
 	}
-	pause(ctx, warmUp)
+	pause(ctx, start)
 	before, err := l.readClocks()
 	l.phase.Store(counting)
-	pause(ctx, interval)
+	pause(ctx, length)
 	after, errAfter := l.readClocks()
 	l.phase.Store(stopping)
 	wg.Wait()
@@ -100,9 +111,10 @@ func (l *load) run(ctx context.Context, interval time.Duration) (sample, error) 
 		err = l.workers[i].err // of those that fail alike, one is enough
 	}
 	if err != nil {
-		return sample{}, fmt.Errorf("%s on %d connections: %w", l.name, l.conns, err)
+		return fmt.Errorf("%s on %s: %w", l.name, onConns(l.conns), err)
 	}
-	return l.sum(before, after), nil
+	l.add(t, before, after)
+	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -131,29 +143,22 @@ func (l *load) readClocks() (clocks, error) {
 	return clocks{time.Now(), all, own}, err
 }
 
-func (l *load) sum(before, after clocks) sample {
-	var all []time.Duration
+func (l *load) add(t *tally, before, after clocks) {
+	t.wall += after.wall.Sub(before.wall)
+	t.server += after.server - before.server
+	t.own += after.own - before.own
 	for i := range l.workers {
-		all = append(all, l.workers[i].latencies...)
-	}
-	if len(all) == 0 {
-		return sample{}
-	}
-	slices.Sort(all)
-	n := time.Duration(len(all))
-	return sample{
-		perSecond: float64(len(all)) / after.wall.Sub(before.wall).Seconds(),
-		p50:       all[len(all)/2],
-		p99:       all[len(all)*99/100],
-		cpu:       (after.server - before.server) / n,
-		ownCPU:    (after.own - before.own) / n,
+		t.done += int64(len(l.workers[i].latencies))
+		t.latencies = append(t.latencies, l.workers[i].latencies...)
 	}
 }
 
-// work sends one request after another until the load stops.
-func (w *worker) work(l *load, next func() []byte) error {
-	for {
-		request := next()
+// work sends one request after another until the turn ends. What was sent while
+// it counts is waited for and counted, even where the answer takes longer than
+// the turn: the slowest would be missing otherwise.
+func (w *worker) work(l *load) error {
+	for phase := starting; phase != stopping; phase = l.phase.Load() {
+		request := w.next()
 		start := time.Now()
 		status, err := w.client.do(request)
 		if err != nil {
@@ -162,13 +167,11 @@ func (w *worker) work(l *load, next func() []byte) error {
 		if status != l.status {
 			return fmt.Errorf("answered with status %d instead of %d: %s", status, l.status, w.client.answer)
 		}
-		switch l.phase.Load() {
-		case counting:
+		if phase == counting {
 			w.latencies = append(w.latencies, time.Since(start))
-		case stopping:
-			return nil
 		}
 	}
+	return nil
 }
 
 // client is a connection with as much of HTTP as the generator needs: it is

@@ -26,9 +26,6 @@ const workDir = ".work"
 
 const resultsFile = "RESULTS.md"
 
-// warmUp comes before every measured interval and is not counted.
-const warmUp = 500 * time.Millisecond
-
 var errMissed = errors.New("a target was missed")
 
 func main() {
@@ -56,7 +53,7 @@ func runCommand(ctx context.Context, args []string) error {
 
 // bench is one run of the whole.
 type bench struct {
-	interval time.Duration // measured at a time
+	interval time.Duration // that each side is measured for in a round
 	rounds   int
 	only     *regexp.Regexp
 	work     string // folder of this run
@@ -121,7 +118,7 @@ func run(ctx context.Context) (err error) {
 }
 
 func newBench() (*bench, error) {
-	seconds := flag.Float64("seconds", 3, "length of each measured interval")
+	seconds := flag.Float64("seconds", 3, "how long each side is measured in a round")
 	rounds := flag.Int("rounds", 5, "rounds of which the median is taken")
 	only := flag.String("only", "", "regexp of the measurements to run; what is not all of them is printed, but not written to "+resultsFile)
 	rows := flag.Int64("rows", 10_000_000, "submissions that pg-rows stores")

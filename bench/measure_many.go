@@ -36,20 +36,14 @@ func (b *bench) list(ctx context.Context) (err error) {
 	buf := make([]byte, 256<<10)
 	var nested, flat, loop []float64 // rows per second
 	for round := range b.rounds {
-		for _, part := range []struct {
-			rates *[]float64
-			read  func() error
-		}{
-			{&nested, func() error { return readList(ctx, server.addr, submissionPath, buf) }},
-			{&loop, func() error { _, _, err := raw.scan(); return err }},
-			{&flat, func() error { return readList(ctx, server.addr, resultPath, buf) }},
-		} {
-			perSecond, err := listsFor(b.interval/2, listRows, part.read)
-			if err != nil {
-				return err
-			}
-			*part.rates = append(*part.rates, perSecond)
+		samples, err := inTurns(ctx, b.interval/2,
+			again(listRows, func() error { return readList(ctx, server.addr, submissionPath, buf) }),
+			again(listRows, func() error { _, _, err := raw.scan(); return err }),
+			again(listRows, func() error { return readList(ctx, server.addr, resultPath, buf) }))
+		if err != nil {
+			return err
 		}
+		nested, loop, flat = append(nested, samples[0].perSecond), append(loop, samples[1].perSecond), append(flat, samples[2].perSecond)
 		progress(round, "nested %s rows, raw loop %s: %.2f; flat %s: %.2f", rate(nested[round]), rate(loop[round]),
 			nested[round]/loop[round], rate(flat[round]), flat[round]/nested[round])
 	}
@@ -197,11 +191,7 @@ func (b *bench) fullAndEmpty(ctx context.Context, full *process, emptyData strin
 		return p, err
 	}
 	defer func() { err = errors.Join(err, empty.stop(), os.RemoveAll(emptyData)) }()
-	if p.ours, err = measure(ctx, full, createMessage(), manyConns, b.interval); err != nil {
-		return p, err
-	}
-	p.bare, err = measure(ctx, empty, createMessage(), manyConns, b.interval)
-	return p, err
+	return measurePair(ctx, b.interval, newLoad(createMessage(), manyConns, full), newLoad(createMessage(), manyConns, empty))
 }
 
 // millionSlowReader creates beside somebody who takes the whole list slowly.
@@ -219,7 +209,7 @@ func (b *bench) millionSlowReader(ctx context.Context) (err error) {
 	var wals []float64
 	for round := range b.rounds {
 		var p pair
-		if p.bare, err = measure(ctx, server, createMessage(), manyConns, b.interval); err != nil {
+		if p.bare, err = measureOne(ctx, server, createMessage(), manyConns, b.interval); err != nil {
 			return err
 		}
 		var wal float64
@@ -252,7 +242,7 @@ func (b *bench) besideSlowReader(ctx context.Context, server *process, data stri
 	defer stop()
 	largest := make(chan float64, 1)
 	go func() { largest <- watchSize(watching, database(data)+"-wal") }()
-	s, err = measure(ctx, server, createMessage(), manyConns, b.interval)
+	s, err = measureOne(ctx, server, createMessage(), manyConns, b.interval)
 	stop()
 	read, errReader := reader.stop()
 	if err == nil && float64(read) < b.interval.Seconds()*slowPiece*5 {

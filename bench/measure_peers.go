@@ -151,7 +151,7 @@ func (b *bench) peerListOf(ctx context.Context, rows int64) (err error) {
 		return err
 	}
 	buf := make([]byte, 256<<10)
-	lists, err := b.listsInTurns(rows,
+	lists, err := b.listsInTurns(ctx, rows,
 		func() error { return readList(ctx, ours.addr, submissionPath, buf) },
 		func() error { return readPages(ctx, peer.addr, pages, buf) })
 	if err != nil {
@@ -166,14 +166,14 @@ func (b *bench) peerListOf(ctx context.Context, rows int64) (err error) {
 }
 
 // listsInTurns returns rows per second of ours and theirs, per round.
-func (b *bench) listsInTurns(rows int64, ours, theirs func() error) (rates [2][]float64, err error) {
+func (b *bench) listsInTurns(ctx context.Context, rows int64, ours, theirs func() error) (rates [2][]float64, err error) {
 	for round := range b.rounds {
-		for i, read := range []func() error{ours, theirs} {
-			perSecond, err := listsFor(b.peerInterval()/2, rows, read)
-			if err != nil {
-				return rates, err
-			}
-			rates[i] = append(rates[i], perSecond)
+		samples, err := inTurns(ctx, b.peerInterval()/2, again(rows, ours), again(rows, theirs))
+		if err != nil {
+			return rates, err
+		}
+		for i, s := range samples {
+			rates[i] = append(rates[i], s.perSecond)
 		}
 		progress(round, "list of %s: %s rows, the peer %s: %.2f", grouped(float64(rows)), rate(rates[0][round]), rate(rates[1][round]),
 			rates[0][round]/rates[1][round])

@@ -156,7 +156,7 @@ func (b *bench) pgListOf(ctx context.Context, rows int64) (err error) {
 		return err
 	}
 	buf := make([]byte, 256<<10)
-	lists, err := b.listsInTurns(rows,
+	lists, err := b.listsInTurns(ctx, rows,
 		func() error { return readList(ctx, server.addr, submissionPath, buf) },
 		func() error { _, _, err := raw.scan(ctx); return err })
 	if err != nil {
@@ -203,11 +203,8 @@ func (b *bench) pgReplicas(ctx context.Context) (err error) {
 	}
 	var pairs []pair // bare is one replica
 	for round := range b.rounds {
-		var p pair
-		if p.bare, err = measure(ctx, servers[0], createMessage(), manyConns, b.peerInterval()); err != nil {
-			return err
-		}
-		if p.ours, err = measureAll(ctx, servers, createMessage(), manyConns, b.peerInterval()); err != nil {
+		p, err := measurePair(ctx, b.peerInterval(), newLoad(createMessage(), manyConns, servers...), newLoad(createMessage(), manyConns, servers[0]))
+		if err != nil {
 			return err
 		}
 		progress(round, "three replicas %s, one %s: %.2f", rate(p.ours.perSecond), rate(p.bare.perSecond), p.ours.perSecond/p.bare.perSecond)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // pgRows holds a table of many submissions in one form against one that is all
@@ -96,17 +95,26 @@ func (b *bench) pgPages(ctx context.Context, url string) (err error) {
 	if err := logIn(ctx, server.addr); err != nil {
 		return err
 	}
+	c, err := dial(ctx, server.addr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.conn.Close()) }()
+	buf := make([]byte, 256<<10)
+	page := func(after int64) runner {
+		request := fmt.Appendf(nil, "GET %s?limit=%d&after=%d%s\r\n", submissionPath, pagesOf, after, headers())
+		return again(pagesOf, func() error { return c.page(request, buf) })
+	}
 	var took [2][]float64 // at the start, at the end
 	for round := range b.rounds {
-		for i, after := range []int64{0, b.rows - pagesOf} {
-			request := fmt.Appendf(nil, "GET %s?limit=%d&after=%d%s\r\n", submissionPath, pagesOf, after, headers())
-			p50, err := pageLatency(ctx, server.addr, request, b.peerInterval()/2)
-			if err != nil {
-				return err
-			}
-			took[i] = append(took[i], float64(p50))
+		samples, err := inTurns(ctx, b.peerInterval()/2, page(0), page(b.rows-pagesOf))
+		if err != nil {
+			return err
 		}
-		progress(round, "first page %s, last page %s", short(time.Duration(took[0][round])), short(time.Duration(took[1][round])))
+		for i, s := range samples {
+			took[i] = append(took[i], p50(s))
+		}
+		progress(round, "first page %s, last page %s", short(samples[0].p50), short(samples[1].p50))
 	}
 	b.results.addPeer(figure{
 		name: fmt.Sprintf("p50 of the list's last page of 100 by key, %s stored in PostgreSQL, of the first", grouped(float64(b.rows))),

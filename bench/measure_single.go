@@ -14,20 +14,23 @@ const (
 	noWrites   = "reads only"
 )
 
-// pair is one round of two things measured one after the other.
+// pair is one round of two things measured in turns.
 type pair struct{ ours, bare sample }
 
-// alternate measures a message on two servers in turns, so that whatever else
-// goes on in the machine meets both.
+func measurePair(ctx context.Context, interval time.Duration, ours, bare *load) (pair, error) {
+	samples, err := measure(ctx, interval, ours, bare)
+	if err != nil {
+		return pair{}, err
+	}
+	return pair{samples[0], samples[1]}, nil
+}
+
+// alternate measures a message on two servers, round by round.
 func (b *bench) alternate(ctx context.Context, m message, ours, bare *process) ([]pair, error) {
 	var pairs []pair
 	for round := range b.rounds {
-		var p pair
-		var err error
-		if p.ours, err = measure(ctx, ours, m, manyConns, b.interval); err != nil {
-			return nil, err
-		}
-		if p.bare, err = measure(ctx, bare, m, manyConns, b.interval); err != nil {
+		p, err := measurePair(ctx, b.interval, newLoad(m, manyConns, ours), newLoad(m, manyConns, bare))
+		if err != nil {
 			return nil, err
 		}
 		progress(round, "%s, bare %s: %.2f; cpu %s, bare %s", rate(p.ours.perSecond), rate(p.bare.perSecond),
@@ -60,7 +63,7 @@ func (b *bench) createMany(ctx context.Context) (err error) {
 		return err
 	}
 	after, err := memory(server.pid(), "VmRSS")
-	b.addPairs("creates, 64 connections, of bare POST", target{atLeast, 0.40}, pairs, durability)
+	b.addPairs("creates, 64 connections, of bare POST", target{atLeast, 0.40}, "bare", pairs, durability)
 	b.addCPU("server CPU per create, of bare POST", target{atMost, 3}, pairs, durability)
 	b.results.add(figure{
 		name: "memory after the creates", durability: durability,
@@ -79,12 +82,13 @@ func (b *bench) bareLike(ctx context.Context, server *process, m message) (*proc
 	return b.startBare(ctx, size, size)
 }
 
-func (b *bench) addPairs(name string, t target, pairs []pair, durable string) {
+// addPairs tells ours as parts of what is called bare.
+func (b *bench) addPairs(name string, t target, bare string, pairs []pair, durable string) {
 	ratios := each(pairs, func(p pair) float64 { return p.ours.perSecond / p.bare.perSecond })
 	b.results.add(figure{
 		name: name, target: t, values: ratios, durability: durable,
 		measured: "ours " + describe(pairs, func(p pair) sample { return p.ours }) +
-			"; bare " + describe(pairs, func(p pair) sample { return p.bare }),
+			"; " + bare + " " + describe(pairs, func(p pair) sample { return p.bare }),
 	})
 }
 
@@ -130,35 +134,28 @@ func (b *bench) createSerially(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, plain.close()) }()
-	var pairs []pair
+	creates := newLoad(createMessage(), 1, server)
+	defer creates.close()
+	if err := creates.open(ctx); err != nil {
+		return err
+	}
+	var pairs []pair // bare is the raw loop
 	var plains []float64
 	for round := range b.rounds {
-		ours, err := measure(ctx, server, createMessage(), 1, b.interval)
+		samples, err := inTurns(ctx, b.interval, creates.run, again(1, raw.once), again(1, plain.once))
 		if err != nil {
 			return err
 		}
-		inserts, err := raw.measure(ctx, b.interval)
-		if err != nil {
-			return err
-		}
-		withoutIndexes, err := plain.measure(ctx, b.interval)
-		if err != nil {
-			return err
-		}
-		progress(round, "%s, raw inserts %s: %.2f, without indexes %s", rate(ours.perSecond), rate(inserts), ours.perSecond/inserts, rate(withoutIndexes))
-		pairs = append(pairs, pair{ours, sample{perSecond: inserts}})
-		plains = append(plains, withoutIndexes)
+		p := pair{samples[0], samples[1]}
+		progress(round, "%s, raw inserts %s: %.2f, without indexes %s: %.2f", rate(p.ours.perSecond), rate(p.bare.perSecond),
+			p.ours.perSecond/p.bare.perSecond, rate(samples[2].perSecond), p.ours.perSecond/samples[2].perSecond)
+		pairs, plains = append(pairs, p), append(plains, samples[2].perSecond)
 	}
-	creates := each(pairs, func(p pair) float64 { return p.ours.perSecond })
-	inserts := each(pairs, func(p pair) float64 { return p.bare.perSecond })
+	b.addPairs("creates, 1 connection, of a raw loop of durable inserts into the same tables", target{atLeast, 0.40}, "raw", pairs, durability+", on both sides")
+	creations := each(pairs, func(p pair) float64 { return p.ours.perSecond })
 	b.results.add(figure{
-		name: "creates, 1 connection, of raw durable inserts into a table without indexes", target: target{atLeast, 0.40},
-		durability: durability + ", on both sides", values: ratios(creates, plains),
-		measured: "ours " + describe(pairs, func(p pair) sample { return p.ours }) + "; raw " + rate(median(plains)),
-	})
-	b.results.add(figure{
-		name: "the same, of raw durable inserts into the server's own table", durability: durability + ", on both sides",
-		measured: fmt.Sprintf("%.2f; raw %s", median(ratios(creates, inserts)), rate(median(inserts))),
+		name: "the same, of a raw loop into a table without indexes", durability: durability + ", on both sides",
+		measured: fmt.Sprintf("%.2f; raw %s", median(ratios(creations, plains)), rate(median(plains))),
 	})
 	return nil
 }
@@ -177,7 +174,7 @@ func (b *bench) updateMany(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, server.stop()) }()
 	var pairs []pair
 	for round := range b.rounds {
-		ours, err := measure(ctx, server, updateMessage(readIDs), manyConns, b.interval)
+		ours, err := measureOne(ctx, server, updateMessage(readIDs), manyConns, b.interval)
 		if err != nil {
 			return err
 		}
@@ -210,7 +207,7 @@ func (b *bench) readMany(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.addPairs("reads of one among 10,000, 64 connections, of bare GET", target{atLeast, 0.60}, pairs, noWrites)
+	b.addPairs("reads of one among 10,000, 64 connections, of bare GET", target{atLeast, 0.60}, "bare", pairs, noWrites)
 	b.addCPU("server CPU per read, of bare GET", target{atMost, 2.3}, pairs, noWrites)
 	return nil
 }

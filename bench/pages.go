@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 )
 
@@ -99,30 +98,4 @@ func decodePage(answer *bytes.Buffer, page any) (err error) {
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	return json.NewDecoder(resp.Body).Decode(page)
-}
-
-// pageLatency asks for one page again and again for an interval, and returns
-// the median of what it took.
-func pageLatency(ctx context.Context, addr string, request []byte, interval time.Duration) (_ time.Duration, err error) {
-	c, err := dial(ctx, addr)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, c.conn.Close()) }()
-	buf := make([]byte, 256<<10)
-	var took []time.Duration
-	for begun := time.Now(); time.Since(begun) < warmUp+interval; {
-		start := time.Now()
-		if err := errors.Join(ctx.Err(), c.page(request, buf)); err != nil {
-			return 0, err
-		}
-		if start.Sub(begun) >= warmUp {
-			took = append(took, time.Since(start))
-		}
-	}
-	if len(took) == 0 {
-		return 0, errors.New("no page was read in time")
-	}
-	slices.Sort(took)
-	return took[len(took)/2], nil
 }

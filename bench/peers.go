@@ -17,7 +17,7 @@ const peerNotes = `
 ## How to read what is beside the peers
 
 - Every side takes the same six answers from a user who has to log in. In each round all sides are started anew on the
-  data of the round before and measured one right after the other, so that whatever else goes on meets all of them.
+  data of the round before and take turns.
 - *PocketBase* is v0.39.11, used as a framework the way its documentation does, with its default settings but for the
   log of requests, which is off; Formulary's is on. *Durable* PocketBase is the same with ` + "`synchronous=FULL`" + `.
 - Its collection checks what the form checks. In doubt it has the cheaper way: the owner is a text and no relation that
@@ -95,14 +95,18 @@ func (b *bench) sidesOnce(ctx context.Context, round int, sides []side, conns []
 		}
 	}
 	for _, n := range conns {
+		loads := make([]*load, len(sides))
+		for i, s := range sides {
+			loads[i] = newLoad(s.message, n, servers[i])
+		}
+		samples, err := measure(ctx, b.peerInterval(), loads...)
+		if err != nil {
+			return err
+		}
 		var rates []string
 		for i, s := range sides {
-			got, err := measure(ctx, servers[i], s.message, n, b.peerInterval())
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			all[i].samples[n] = append(all[i].samples[n], got)
-			rates = append(rates, fmt.Sprintf("%s %s", s.name, rate(got.perSecond)))
+			all[i].samples[n] = append(all[i].samples[n], samples[i])
+			rates = append(rates, fmt.Sprintf("%s %s", s.name, rate(samples[i].perSecond)))
 		}
 		progress(round, "%s: %s", onConns(n), strings.Join(rates, ", "))
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // process is a server under measurement.
@@ -137,25 +139,16 @@ func (p *process) tail() string {
 	return string(text[max(0, len(text)-2000):])
 }
 
-// userHZ is the unit of /proc/PID/stat, which Linux keeps at 100 for programs
-// whatever the kernel's own tick is.
-const userHZ = 100
-
 // cpuTime is the processor time that a process has taken, user and system; 0
-// is this process.
+// is this process. Each process has a clock for it, and the number of that
+// clock is made from the process's.
 func cpuTime(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(procFile(pid, "stat"))
-	if err != nil {
-		return 0, err
+	const scheduled = 2 // as the scheduler counts it, to the nanosecond
+	var used unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|scheduled), &used); err != nil { //nolint:gosec // process ids are small
+		return 0, fmt.Errorf("processor time of process %d: %w", pid, err)
 	}
-	// The second field is the program's name, which may hold spaces.
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("can't read %s", text)
-	}
-	user, err := strconv.Atoi(fields[11])
-	system, errSystem := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * time.Second / userHZ, errors.Join(err, errSystem)
+	return time.Duration(used.Nano()), nil
 }
 
 // memory reads a size such as VmRSS of a process, in bytes.

@@ -98,6 +98,7 @@ type inserter struct {
 	conn                  *sqlite3.Conn
 	begin, insert, commit *sqlite3.Stmt
 	last                  int64
+	fields                []byte // of the last row
 }
 
 // plainTable keeps the rows and nothing to find them by.
@@ -147,25 +148,11 @@ func (r *inserter) close() error {
 	return errors.Join(r.begin.Close(), r.insert.Close(), r.commit.Close(), r.conn.Close())
 }
 
-// measure inserts for an interval, after a warm-up, and returns rows per second.
-func (r *inserter) measure(ctx context.Context, interval time.Duration) (float64, error) {
-	if _, err := r.insertFor(ctx, warmUp); err != nil {
-		return 0, err
-	}
-	return r.insertFor(ctx, interval)
-}
-
-func (r *inserter) insertFor(ctx context.Context, interval time.Duration) (float64, error) {
-	var fields []byte
-	start, first := time.Now(), r.last
-	for time.Since(start) < interval && ctx.Err() == nil {
-		r.last++
-		fields = appendFields(fields[:0], r.last, r.last*int64(len(answers)))
-		if err := errors.Join(r.begin.Exec(), insertRow(r.insert, firstPlace+r.last, formNumber, fields), r.commit.Exec()); err != nil {
-			return 0, err
-		}
-	}
-	return float64(r.last-first) / time.Since(start).Seconds(), ctx.Err()
+// once inserts a row.
+func (r *inserter) once() error {
+	r.last++
+	r.fields = appendFields(r.fields[:0], r.last, r.last*int64(len(answers)))
+	return errors.Join(r.begin.Exec(), insertRow(r.insert, firstPlace+r.last, formNumber, r.fields), r.commit.Exec())
 }
 
 // scanner is the raw loop that lists are held against: one statement over all
