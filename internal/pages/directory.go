@@ -3,7 +3,9 @@ package pages
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -47,6 +49,7 @@ type Directory struct {
 	owners     map[int64]string  // the file that each page is read from
 	ignored    map[string]string // files whose page is read from another: that one
 	unreadable []string          // folders, as of the last look
+	odd        []string          // what has a page's name and is no file, as of the last look
 
 	current atomic.Pointer[map[int64]*Page]
 	failure atomic.Pointer[error] // of the last look at the directory; nil when it went well
@@ -164,11 +167,15 @@ func (d *Directory) look(atOnce bool) error {
 	if err != nil {
 		return err
 	}
-	d.complain(unreadable)
+	d.unreadable = d.complain(d.unreadable, unreadable, "folder of pages can't be read; the last known pages in it stay in force", "folder")
 	anyChange := atOnce
+	var odd []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			if _, err := os.Lstat(path); err == nil { // it did not just go away
+				odd = append(odd, path)
+			}
 			continue // counts as missing
 		}
 		f := d.files[path]
@@ -177,10 +184,15 @@ func (d *Directory) look(atOnce bool) error {
 			d.files[path] = f
 		}
 		f.missing = -1
+		if err != nil {
+			d.cannotRead(path, f, err)
+			continue
+		}
 		if d.due(f, fingerprint{info}, atOnce) {
 			anyChange = d.read(path, f) || anyChange
 		}
 	}
+	d.odd = d.complain(d.odd, odd, "page is not a regular file nor a link to one: it is passed over", "file")
 	for path, f := range d.files {
 		if slices.ContainsFunc(unreadable, func(dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }) {
 			f.missing = 0 // nobody knows
@@ -198,15 +210,15 @@ func (d *Directory) look(atOnce bool) error {
 	return nil
 }
 
-// complain tells once of folders that can't be read. Their pages stay as they
-// are, and the others go on.
-func (d *Directory) complain(unreadable []string) {
-	for _, dir := range unreadable {
-		if !slices.Contains(d.unreadable, dir) {
-			d.log.Error("folder of pages can't be read; the last known pages in it stay in force", "folder", dir)
+// complain tells of paths that were not among those before: once, and not at
+// every look.
+func (d *Directory) complain(before, now []string, message, key string) []string {
+	for _, path := range now {
+		if !slices.Contains(before, path) {
+			d.log.Error(message, key, path)
 		}
 	}
-	d.unreadable = unreadable
+	return now
 }
 
 // due reports whether the file is to be read now: it has changed, and has kept
@@ -228,10 +240,7 @@ func (d *Directory) due(f *file, now fingerprint, atOnce bool) bool {
 func (d *Directory) read(path string, f *file) bool {
 	source, read, err := d.load(path)
 	if err != nil {
-		if f.failure != err.Error() { // it is tried again at every poll, and told once
-			f.failure = err.Error()
-			d.log.Error("page can't be read", "file", path, "error", err)
-		}
+		d.cannotRead(path, f, err)
 		return false
 	}
 	f.failure = ""
@@ -258,6 +267,14 @@ func (d *Directory) read(path string, f *file) bool {
 			"file", path, "line", p.Line, "column", p.Column, "problem", p.Message, "hint", p.Hint)
 	}
 	return true
+}
+
+// cannotRead tells of it once: it is tried again at every poll.
+func (d *Directory) cannotRead(path string, f *file, err error) {
+	if f.failure != err.Error() {
+		f.failure = err.Error()
+		d.log.Error("page can't be read", "file", path, "error", err)
+	}
 }
 
 // publish makes the pages of all files current.

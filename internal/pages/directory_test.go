@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -246,6 +247,51 @@ func TestPageThatCannotBeReadIsToldOnce(t *testing.T) {
 	if n := s.logged("page can't be read"); n != 1 {
 		t.Errorf("the same reason after it went well: told %d times, want once", n)
 	}
+}
+
+// A page that is no file is not waited for, and whoever made it is told.
+func TestWhatIsNoFileIsToldOnce(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).save("4.md", form("d", "four"))
+	s.must(syscall.Mkfifo(s.path("2.md"), 0o600))
+	s.link("nowhere", "3.md")
+	s.link("1.md", "5-linked.md") // another page with the same form
+	s.open()
+	s.polls(3)
+	s.wants(1, "a=one", "beside a pipe")
+	s.wants(5, "a=one", "a link to a file")
+	for _, name := range []string{"2.md", "3.md"} {
+		if n := strings.Count(s.log.String(), name); n != 1 {
+			t.Errorf("%s was told of %d times, want once:\n%s", name, n, s.log.String())
+		}
+	}
+	if n := s.logged("level=ERROR", "not a regular file"); n != 2 {
+		t.Errorf("told %d times, want twice", n)
+	}
+
+	s.remove("2.md")
+	s.save("2.md", form("b", "two"))
+	s.remove("4.md")
+	s.polls(3)
+	s.wants(2, "b=two", "a file in place of the pipe")
+	s.wants(4, "-", "gone")
+	if n := s.logged("regular"); n != 0 {
+		t.Errorf("what is gone was told of %d times", n)
+	}
+}
+
+// What can't even be looked at may be as it was: it is not taken for removed.
+func TestPageThatCannotBeLookedAtStays(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).open()
+	s.remove("1.md")
+	s.link("1.md", "1.md") // for ever
+	s.polls(5)
+	s.wants(1, "a=one", "behind a link that can't be followed")
+	if n := s.logged("level=ERROR", "page can't be read", "1.md"); n != 1 {
+		t.Errorf("told %d times, want once", n)
+	}
+	s.remove("1.md")
+	s.polls(2)
+	s.wants(1, "-", "gone")
 }
 
 func TestOpenDirectoryRefuses(t *testing.T) {
