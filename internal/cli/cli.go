@@ -52,6 +52,14 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 
 func complain(w io.Writer, err error) { _, _ = fmt.Fprintf(w, "formulary: %v\n", err) }
 
+// refuseArguments is for commands that have flags only.
+func refuseArguments(cmd *cli.Command) error {
+	if !cmd.Args().Present() {
+		return nil
+	}
+	return &usageError{fmt.Errorf("%s takes no argument, but got %s", cmd.Name, shown(cmd.Args().First())), cmd.Name + " --help"}
+}
+
 // usageError is a call that makes no sense.
 type usageError struct {
 	cause error

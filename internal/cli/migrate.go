@@ -27,8 +27,8 @@ func migrateCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "to", Required: true, Usage: "sqlite:DIR or postgres://USER@HOST/NAME", Sources: env("to")},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if cmd.Args().Present() {
-				return &usageError{fmt.Errorf("migrate takes no argument, but got %s", shown(cmd.Args().First())), "migrate --help"}
+			if err := refuseArguments(cmd); err != nil {
+				return err
 			}
 			from, err := parseLocation(cmd.String("from"))
 			if err != nil {

@@ -59,8 +59,8 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics, without credentials", Sources: env("metrics")},
 		}, storeFlags(), poolFlags()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if cmd.Args().Present() {
-				return &usageError{fmt.Errorf("serve takes no argument, but got %s", shown(cmd.Args().First())), "serve --help"}
+			if err := refuseArguments(cmd); err != nil {
+				return err
 			}
 			if err := checkServeFlags(cmd); err != nil {
 				return err

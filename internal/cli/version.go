@@ -39,7 +39,10 @@ func versionCommand(streams Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version",
-		Action: func(context.Context, *cli.Command) error {
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			if err := refuseArguments(cmd); err != nil {
+				return err
+			}
 			return printVersion(streams.Out)
 		},
 	}

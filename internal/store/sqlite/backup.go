@@ -97,6 +97,9 @@ func WriteBackup(ctx context.Context, file string, fill func(*Store) error) erro
 // Restore puts a backup in place as the store of directory dir, which must not
 // have one.
 func Restore(ctx context.Context, file, dir string, progress func(done, total int64)) error {
+	if err := checkBackupFile(file); err != nil { // before anything is made
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create data directory: %w", err)
 	}
@@ -111,18 +114,27 @@ func Restore(ctx context.Context, file, dir string, progress func(done, total in
 			return errors.Join(err, fmt.Errorf("%s is there already: nothing is restored over a store. Move it away, or choose another --data", target+suffix))
 		}
 	}
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file: a backup is read more than once", file)
-	}
-	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
-		return fmt.Errorf("%s is a store and no backup: what was written last is in %[1]s-wal. Run 'formulary backup' on its directory, and restore what that writes", file)
-	}
 	return writeWhole(target, func(partial string) error {
 		if err := copyFile(ctx, file, partial, progress); err != nil {
 			return err
 		}
 		return checkFile(ctx, partial)
 	})
+}
+
+// checkBackupFile refuses what can't be a backup by the look of it.
+func checkBackupFile(file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: a backup is read more than once", file)
+	}
+	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%s is a store and no backup: what was written last is in %[1]s-wal. Run 'formulary backup' on its directory, and restore what that writes", file)
+	}
+	return nil
 }
 
 func copyFile(ctx context.Context, from, to string, progress func(done, total int64)) (err error) {

@@ -290,17 +290,20 @@ func TestRestoreRefusesOthers(t *testing.T) {
 			leftBehind(t, dir, "lock")
 		})
 	}
-	wantError(t, Restore(ctx, filepath.Join(t.TempDir(), "none"), t.TempDir(), quiet), "no such file")
+	parent := t.TempDir()
+	wantError(t, Restore(ctx, filepath.Join(parent, "none"), filepath.Join(parent, "data"), quiet), "no such file")
+	leftBehind(t, parent)
 }
 
 // The file of a store that is in use is not all of it.
 func TestRestoreRefusesAStoreInUse(t *testing.T) {
-	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	dir, parent := t.TempDir(), t.TempDir()
+	target := filepath.Join(parent, "data")
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("x"))
 	file := filepath.Join(dir, FileName)
 	wantError(t, Restore(ctx, file, target, quiet), "is a store and no backup")
-	leftBehind(t, target, "lock")
+	leftBehind(t, parent)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
