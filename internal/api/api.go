@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/problem"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -205,7 +206,7 @@ func (a *API) hush(w http.ResponseWriter, r *http.Request) {
 func allow(methods string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Allow", methods)
-		writeProblem(w, http.StatusMethodNotAllowed, "This path takes "+methods+".")
+		problem.Write(w, http.StatusMethodNotAllowed, "This path takes "+methods+".")
 	})
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/formulary/formulary/internal/problem"
 )
 
 // document is openapi.yaml, read once.
@@ -95,7 +97,7 @@ func checkProblem(t testing.TB, req *http.Request, a answer) {
 	if req.Method == http.MethodHead {
 		return
 	}
-	var p problem
+	var p problem.Document
 	d := json.NewDecoder(strings.NewReader(a.body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5/static"
 	"github.com/swaggest/swgui/v5emb"
+
+	"github.com/formulary/formulary/internal/problem"
 )
 
 //go:embed openapi.yaml
@@ -45,7 +47,7 @@ func (a *API) Handler() http.Handler {
 		case p == "/rest" || strings.HasPrefix(p, "/rest/") || strings.HasPrefix(p, "//"):
 			a.ServeHTTP(w, r)
 		default:
-			writeProblem(w, http.StatusNotFound, "There is nothing at this path. The documentation is at /docs.")
+			problem.Write(w, http.StatusNotFound, "There is nothing at this path. The documentation is at /docs.")
 		}
 	})
 }

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -11,16 +9,9 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/problem"
 	"github.com/formulary/formulary/internal/service"
 )
-
-// problem is RFC 9457.
-type problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-}
 
 // statusError is an error of the wire itself: a body too long, a media type not taken.
 type statusError struct {
@@ -54,38 +45,30 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &invalid):
 		writeInvalid(w, invalid)
 	case errors.As(err, &wire):
-		writeProblem(w, wire.status, wire.detail)
+		problem.Write(w, wire.status, wire.detail)
 	case errors.Is(err, auth.ErrBadCredentials):
 		w.Header().Set("WWW-Authenticate", `Basic realm="formulary", charset="UTF-8"`)
-		writeProblem(w, http.StatusUnauthorized, "Send a user name and password with HTTP Basic authentication.")
+		problem.Write(w, http.StatusUnauthorized, "Send a user name and password with HTTP Basic authentication.")
 	case errors.As(err, &throttled):
 		setRetryAfter(w, throttled.RetryAfter)
-		writeProblem(w, http.StatusTooManyRequests, "Too many failed attempts to log in. Wait before the next one.")
+		problem.Write(w, http.StatusTooManyRequests, "Too many failed attempts to log in. Wait before the next one.")
 	case errors.As(err, &explained):
 		if explained.Kind == service.Full || explained.Kind == service.Unavailable {
 			a.Logger.Error("request failed", "route", r.Pattern, "error", err)
 			setRetryAfter(w, retryAfter)
 		}
-		writeProblem(w, kindStatus[explained.Kind], explained.Detail)
+		problem.Write(w, kindStatus[explained.Kind], explained.Detail)
 	case r.Context().Err() != nil:
 		setRetryAfter(w, retryAfter)
-		writeProblem(w, http.StatusServiceUnavailable, "The request was given up before it was answered.")
+		problem.Write(w, http.StatusServiceUnavailable, "The request was given up before it was answered.")
 	default:
 		a.Logger.Error("request failed", "route", r.Pattern, "error", err)
-		writeProblem(w, http.StatusInternalServerError, "Something went wrong here; it was logged. Nothing is known to be wrong with the request.")
+		problem.Write(w, http.StatusInternalServerError, "Something went wrong here; it was logged. Nothing is known to be wrong with the request.")
 	}
 }
 
 func setRetryAfter(w http.ResponseWriter, d time.Duration) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(d.Seconds()))))
-}
-
-func writeProblem(w http.ResponseWriter, status int, detail string) {
-	body, err := json.Marshal(problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail})
-	if err != nil {
-		panic(fmt.Sprintf("encode problem: %v", err)) // texts of our own always encode
-	}
-	writeBody(w, status, problemTypes, body)
 }
 
 // writeInvalid answers 400 with the interface's validation result.
@@ -98,9 +81,8 @@ const jsonType = "application/json"
 // Header values that all answers share: nobody writes to them, and it saves
 // the allocations that Set makes.
 var (
-	jsonTypes    = []string{jsonType}
-	problemTypes = []string{"application/problem+json"}
-	noStore      = []string{"no-store"}
+	jsonTypes = []string{jsonType}
+	noStore   = []string{"no-store"}
 )
 
 // countedBody is the size up to which net/http finds out the length by itself.

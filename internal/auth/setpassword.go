@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/formulary/formulary/internal/durable"
 )
 
 const newHashCost = 10
@@ -76,7 +78,7 @@ func updateUsersFile(file, user, hash string) error {
 	if err := replaceFile(target, withUser(content, user, hash), info); err != nil {
 		return err
 	}
-	if err := syncFolder(folder); err != nil {
+	if err := durable.Sync(filepath.Dir(target)); err != nil {
 		return fmt.Errorf("sync folder: %w", err)
 	}
 	return nil
@@ -98,15 +100,6 @@ func lock(folder *os.File) error {
 		}
 		return err
 	}
-}
-
-// syncFolder makes a rename outlast a crash. File systems that have no notion
-// of it say EINVAL.
-func syncFolder(folder *os.File) error {
-	if err := folder.Sync(); !errors.Is(err, syscall.EINVAL) {
-		return err
-	}
-	return nil
 }
 
 // followLinks returns the file that a write through file would reach, which

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/formulary/formulary/internal/problem"
 )
 
 // chain is what every request passes, outermost first: request id, client
@@ -109,7 +111,7 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 	}
 	clear(rec.Header()) // what the handler had set describes an answer that won't come
 	c.setHeaders(rec)
-	writeProblem(rec, http.StatusInternalServerError,
+	problem.Write(rec, http.StatusInternalServerError,
 		"The server failed to handle this request. Its log says why, under the id in X-Request-Id.")
 }
 

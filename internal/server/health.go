@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/formulary/formulary/internal/problem"
 )
 
 // readyTimeout is below what probes usually wait for.
@@ -49,7 +51,7 @@ func readOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			writeProblem(w, http.StatusMethodNotAllowed, "This address can only be read.")
+			problem.Write(w, http.StatusMethodNotAllowed, "This address can only be read.")
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
@@ -68,7 +70,7 @@ func serveReadyz(ready *readiness, logger *slog.Logger) http.HandlerFunc {
 		}
 		// Everybody may ask, so the reason is for the log only.
 		logger.LogAttrs(r.Context(), slog.LevelWarn, "not ready", slog.Any("error", err))
-		writeProblem(w, http.StatusServiceUnavailable, "The server is not ready to take requests.")
+		problem.Write(w, http.StatusServiceUnavailable, "The server is not ready to take requests.")
 	}
 }
 

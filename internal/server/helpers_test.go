@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/problem"
 )
 
 // patience is how long a test waits for something that should happen soon.
@@ -196,7 +198,7 @@ func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int) {
 	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
 		t.Errorf("Content-Type %q", got)
 	}
-	var p problem
+	var p problem.Document
 	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 		t.Fatalf("body %q: %v", w.Body, err)
 	}

@@ -106,8 +106,9 @@ func (s *Server) URL() string {
 }
 
 // Run serves until ctx is done, then shuts down: /readyz says no at once,
-// connections that are kept are told that they end, requests in flight may finish within the shutdown timeout, and those which
-// don't are cut off. The end of ctx is no error, stragglers aren't either.
+// connections that are kept are told that they end, requests in flight may
+// finish within the shutdown timeout, and those which don't are cut off. The
+// end of ctx is no error, stragglers aren't either.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.cancelRequests()
 	s.warnOfClearText()

@@ -13,6 +13,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
 
+	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -244,34 +245,13 @@ func writeWhole(file string, write func(partial string) error) (err error) {
 	if err := errors.Join(f.Close(), write(partial)); err != nil {
 		return err
 	}
-	if err := syncPath(partial); err != nil {
+	if err := durable.Sync(partial); err != nil {
 		return err
 	}
-	if err := giveName(partial, file); err != nil {
+	if err := durable.Name(partial, file); err != nil {
 		return err
 	}
-	return syncPath(filepath.Dir(file))
-}
-
-// giveName links rather than renames, which fails where the name was taken
-// meanwhile. Not every file system has links.
-func giveName(partial, file string) error {
-	switch err := os.Link(partial, file); {
-	case err == nil:
-		return os.Remove(partial)
-	case errors.Is(err, fs.ErrExist):
-		return err
-	default:
-		return os.Rename(partial, file)
-	}
-}
-
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return durable.Sync(filepath.Dir(file))
 }
 
 // watchSize tells how much of a file is there while it is being written.

@@ -24,6 +24,7 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -110,7 +111,7 @@ func settleFiles(path string) error {
 			return err
 		}
 	}
-	return syncPath(filepath.Dir(path))
+	return durable.Sync(filepath.Dir(path))
 }
 
 // lockDir holds the data directory for this process. The kernel lets go of the

@@ -1,0 +1,42 @@
+// Package durable has what it takes for a new file to outlast a crash, on
+// whatever file system it is.
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// Sync gets a file's content, or a folder's names, to the disk. File systems
+// that have no notion of it for folders say EINVAL.
+func Sync(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if errors.Is(err, syscall.EINVAL) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Name gives a file that is whole and on the disk its name, and takes it from
+// nobody: fs.ErrExist says that another file has it. It links rather than
+// renames, which would replace that one; but not every file system has links.
+func Name(whole, path string) error {
+	return name(whole, path, os.Link)
+}
+
+func name(whole, path string, link func(string, string) error) error {
+	switch err := link(whole, path); {
+	case err == nil:
+		return os.Remove(whole)
+	case errors.Is(err, fs.ErrExist):
+		return err
+	default:
+		return os.Rename(whole, path)
+	}
+}
