@@ -45,6 +45,19 @@ func TestAnotherAnonymousKeyIsRefused(t *testing.T) {
 	mustRefuse(t, "the key of anonymous submissions", s.serve()...)
 }
 
+// Beside a database elsewhere, --data is where the key is, and is made for it.
+func TestKeyInADataDirectoryOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := newSharedSite(t)
+	s.key = ""
+	data := filepath.Join(t.TempDir(), "new", "data")
+	for _, status := range []int{201, 400} { // the second server has the key of the first
+		p := start(t, s, "--data", data)
+		p.must(t, status, "POST", "/vote/submission", ballot)
+		p.kill()
+	}
+}
+
 const ballot = `{"fields":{"choice":{"fieldId":"choice","value":"a"}}}`
 
 // One person who submits to three servers at once has one submission, named

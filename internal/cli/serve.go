@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,7 +233,14 @@ func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Lo
 	if err := refuseUnfinished(ctx, store); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", at, err)
 	}
-	key, err = service.LoadOnceKey(cmp.Or(cmd.String("anonymous-key"), filepath.Join(at.dir, anonymousKeyFile)))
+	keyFile := cmd.String("anonymous-key")
+	if keyFile == "" {
+		if err := os.MkdirAll(at.dir, 0o700); err != nil { // beside a database elsewhere, it holds the key alone
+			return nil, nil, fmt.Errorf("create data directory: %w", err)
+		}
+		keyFile = filepath.Join(at.dir, anonymousKeyFile)
+	}
+	key, err = service.LoadOnceKey(keyFile)
 	if err != nil {
 		return nil, nil, err
 	}
