@@ -1,6 +1,7 @@
 # Formulary: everything a developer runs. `make` alone lists it.
 
 GO    ?= go
+export GO
 TOOL  := $(GO) tool -modfile=tools/go.mod
 ADDR  ?= 127.0.0.1:8080
 

@@ -144,7 +144,7 @@ func testSecretBallot(t *testing.T, s site) {
 	if err := p.terminate(t, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(p.output(), "ann") || strings.Contains(p.output(), "127.0.0.1:") && regexp.MustCompile(`"remote"`).MatchString(p.output()) {
+	if strings.Contains(p.output(), "ann") || strings.Contains(p.output(), `"remote"`) {
 		t.Errorf("the log tells who voted:\n%s", p.output())
 	}
 	if s.database != "" {

@@ -45,8 +45,7 @@ type Identity struct {
 	groups []string
 }
 
-// NewIdentity is for callers who know by other means who somebody is, tests
-// among them.
+// NewIdentity is for tests, which know who somebody is without asking.
 func NewIdentity(name string, groups ...string) Identity {
 	return Identity{Name: name, groups: slices.Clone(groups)}
 }

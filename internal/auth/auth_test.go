@@ -132,8 +132,8 @@ func (f *fixture) replace(file, content string) {
 	if err := os.Rename(file+".new", file); err != nil {
 		f.t.Fatal(err)
 	}
-	f.Reload()
-	f.Reload()
+	f.reload()
+	f.reload()
 }
 
 func writeFile(t *testing.T, file, content string) {

@@ -28,15 +28,15 @@ func (d *Directory) Watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			d.Reload()
+			d.reload()
 		}
 	}
 }
 
-// Reload is one poll: it looks at both files and takes what has changed. A
+// reload is one poll: it looks at both files and takes what has changed. A
 // change is taken by the second poll that finds it, since the first may have
 // met a file half-written.
-func (d *Directory) Reload() {
+func (d *Directory) reload() {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
 	usersChanged := d.poll(d.users)

@@ -50,21 +50,21 @@ func TestWatchTakesChangesWithinTwoSeconds(t *testing.T) {
 func TestChangeIsTakenWhenTwoPollsAgree(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	writeFile(t, f.users, "") // truncated, and about to be written
-	f.Reload()
+	f.reload()
 	if !f.knows("alice") {
 		t.Fatal("a truncated file was taken at once")
 	}
 	writeFile(t, f.users, userLine("alice", "sesame")+"bob:")
-	f.Reload()
+	f.reload()
 	if !f.knows("alice") {
 		t.Fatal("a file was taken that changed between two polls")
 	}
 	writeFile(t, f.users, userLine("alice", "sesame")+userLine("bob", "sesame"))
-	f.Reload()
+	f.reload()
 	if f.knows("bob") {
 		t.Fatal("a file was taken that changed between two polls")
 	}
-	if f.Reload(); !f.knows("bob") {
+	if f.reload(); !f.knows("bob") {
 		t.Error("a settled file was not taken")
 	}
 }
@@ -78,7 +78,7 @@ func TestChangeIsTakenAfterFourPollsAtTheLatest(t *testing.T) {
 		}
 		content += "# more\n"
 		writeFile(t, f.users, content)
-		f.Reload()
+		f.reload()
 	}
 	if !f.knows("alice") {
 		t.Error("a file that never rests was not taken")
@@ -98,13 +98,13 @@ func TestSecondWriteWithinTheGrainOfTheTimeStamp(t *testing.T) {
 	f := newFixture(t, userLine("alice", "first"), "")
 	stamp := f.time
 	setTime(t, f.users, stamp)
-	f.Reload()
-	f.Reload()
+	f.reload()
+	f.reload()
 
 	writeFile(t, f.users, userLine("alice", "other"))
 	setTime(t, f.users, stamp)
 	f.time = f.time.Add(racyWindow - time.Millisecond)
-	f.Reload()
+	f.reload()
 	f.wantLogin("alice", "other", home)
 	f.wantBad("alice", "first", home)
 
@@ -112,7 +112,7 @@ func TestSecondWriteWithinTheGrainOfTheTimeStamp(t *testing.T) {
 	f.time = f.time.Add(time.Millisecond)
 	writeFile(t, f.users, userLine("alice", "third"))
 	setTime(t, f.users, stamp)
-	f.Reload()
+	f.reload()
 	f.wantLogin("alice", "other", home)
 }
 
@@ -140,12 +140,12 @@ func TestEveryKindOfChangeIsSeen(t *testing.T) {
 			f := newFixture(t, userLine("alice", "first"), "")
 			stamp := f.time
 			setTime(t, f.users, stamp)
-			f.Reload()
-			f.Reload()
+			f.reload()
+			f.reload()
 			f.time = f.time.Add(time.Hour)
 			change(t, f.users, stamp)
-			f.Reload()
-			f.Reload()
+			f.reload()
+			f.reload()
 			f.wantLogin("alice", "other", home)
 		})
 	}
@@ -178,8 +178,8 @@ func TestSymlinkSwap(t *testing.T) {
 	}
 	f := &fixture{Directory: d}
 	link("v2", "..data")
-	d.Reload()
-	d.Reload()
+	d.reload()
+	d.reload()
 	if f.knows("alice") || !f.knows("bob") {
 		t.Error("the swap was not noticed")
 	}
@@ -193,7 +193,7 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 		}
 	}
 	for range 5 {
-		f.Reload()
+		f.reload()
 		f.time = f.time.Add(pollInterval)
 	}
 	id, err := f.Authenticate(t.Context(), "alice", "sesame", home)
@@ -206,15 +206,15 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 
 	writeFile(t, f.users, userLine("bob", "sesame"))
 	writeFile(t, f.groups, "staff: bob\n")
-	f.Reload()
-	f.Reload()
+	f.reload()
+	f.reload()
 	if id, err := f.Authenticate(t.Context(), "bob", "sesame", home); err != nil || !id.InGroup("staff") {
 		t.Errorf("after the files are back: got %v, %v", id, err)
 	}
 	if err := os.Remove(f.users); err != nil {
 		t.Fatal(err)
 	}
-	f.Reload()
+	f.reload()
 	if got := strings.Count(f.logs.String(), "cannot read file"); got != 3 {
 		t.Errorf("a second outage makes %d log lines, want 3:\n%s", got, f.logs)
 	}
@@ -236,7 +236,7 @@ func TestFolderInPlaceOfTheFileIsLoggedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 {
-		f.Reload()
+		f.reload()
 	}
 	f.wantLoggedOnce("cannot read file")
 	if !f.knows("alice") {
@@ -254,15 +254,15 @@ func TestChangedButForbiddenFileIsLoggedOnce(t *testing.T) {
 	}
 	writeFile(t, f.users, userLine("bob", "sesame")+"# longer\n")
 	for range 10 {
-		f.Reload()
+		f.reload()
 	}
 	f.wantLoggedOnce("cannot read file")
 	if !f.knows("alice") {
 		t.Error("alice is not known any more")
 	}
 	watched.read = readRegular
-	f.Reload()
-	f.Reload()
+	f.reload()
+	f.reload()
 	f.wantLoggedOnce("file can be read again")
 	if !f.knows("bob") {
 		t.Error("the file was not read when it could be")
@@ -273,8 +273,8 @@ func TestUnchangedFileIsNotLoggedAgain(t *testing.T) {
 	f := newFixture(t, "old:$apr1$a$b\n", "")
 	before := f.logs.String()
 	setTime(t, f.users, f.time.Add(-time.Hour)) // touched only
-	f.Reload()
-	f.Reload()
+	f.reload()
+	f.reload()
 	if got := f.logs.String(); got != before {
 		t.Errorf("new log lines:\n%s", strings.TrimPrefix(got, before))
 	}

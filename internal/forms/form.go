@@ -80,15 +80,6 @@ type Field struct {
 // MultiValue reports whether the field takes several values at once.
 func (f *Field) MultiValue() bool { return f.Type == Checkbox }
 
-// Field returns the field with the given id and its rank, or nil and -1.
-func (f *Form) Field(id string) (*Field, int) {
-	i := slices.IndexFunc(f.Fields, func(x Field) bool { return x.ID == id })
-	if i < 0 {
-		return nil, -1
-	}
-	return &f.Fields[i], i
-}
-
 // ranks finds the fields of a form by their ids, as often as a submission
 // needs it. For the few fields that most forms have, a walk beats a map.
 type ranks struct {

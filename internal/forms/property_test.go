@@ -84,8 +84,7 @@ func TestAcceptedAnswersReadBackAndMergeUnchanged(t *testing.T) {
 		sent := map[string]string{}
 		values := make([]string, len(form.Fields))
 		for _, a := range answers {
-			_, rank := form.Field(a.FieldID)
-			sent[a.FieldID], values[rank] = a.text(), a.text()
+			sent[a.FieldID], values[form.ranks().of(a.FieldID)] = a.text(), a.text()
 		}
 		var want []Entry
 		for rank, shown := range form.ranks().visible(values) {
@@ -117,18 +116,16 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 		answers := genAnswers(t, form)
 		values := make([]string, len(form.Fields))
 		for _, a := range answers {
-			field, rank := form.Field(a.FieldID)
 			if a.broken() != "" {
 				return // refused, hidden or not
 			}
-			if a.misfit(field) == "" {
+			if rank := form.ranks().of(a.FieldID); a.misfit(&form.Fields[rank]) == "" {
 				values[rank] = a.text()
 			}
 		}
 		shown := form.ranks().visible(values)
 		visible := slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool {
-			_, rank := form.Field(a.FieldID)
-			return !shown[rank]
+			return !shown[form.ranks().of(a.FieldID)]
 		})
 		all, allErr := form.NewEntries(answers)
 		some, someErr := form.NewEntries(visible)

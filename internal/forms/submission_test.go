@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -289,14 +290,18 @@ func TestMergeAndRetiredFields(t *testing.T) {
 }
 
 func TestFieldIsFoundByItsExactID(t *testing.T) {
-	form := feedback()
-	f, rank := form.Field("reason")
-	if f != &form.Fields[2] || rank != 2 {
-		t.Errorf("got %v at rank %d, want the form's own field at rank 2", f, rank)
+	few, many := feedback(), feedback()
+	for i := range 2 * fewFields {
+		many.Fields = append(many.Fields, Field{ID: fmt.Sprint("more", i)})
 	}
-	for _, id := range []string{"", "Reason", "reason "} {
-		if f, rank := form.Field(id); f != nil || rank != -1 {
-			t.Errorf("Field(%q): got %v at rank %d, want nil and -1", id, f, rank)
+	for _, form := range []*Form{few, many} {
+		for _, id := range []string{"", "Reason", "reason "} {
+			if got := form.ranks().of(id); got != -1 {
+				t.Errorf("rank of %q among %d fields: %d, want none", id, len(form.Fields), got)
+			}
+		}
+		if got := form.ranks().of("reason"); got != 2 {
+			t.Errorf("rank among %d fields: %d, want 2", len(form.Fields), got)
 		}
 	}
 }

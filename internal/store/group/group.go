@@ -120,7 +120,7 @@ func Until[T, S any](q *Queue[T], batch []*Op[T], enough int, from <-chan S) (_ 
 // Done answers the caller. The operation is not the worker's any more.
 func (op *Op[T]) Done() { op.done <- struct{}{} }
 
-// Len is how many operations wait to be taken.
+// Len is how many operations wait to be taken. Tests wait for it.
 func (q *Queue[T]) Len() int { return len(q.ops) }
 
 // Waiting is how many callers wait for an answer.

@@ -13,18 +13,6 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// The schema can't refer to the constant.
-func TestEntryBlock(t *testing.T) {
-	url := database(t)
-	openStore(t, url)
-	query(t, url, func(conn *pgx.Conn) error {
-		var step int64
-		err := conn.QueryRow(ctx, `SELECT increment_by FROM pg_sequences WHERE sequencename = 'entry_ids'`).Scan(&step)
-		storetest.Same(t, "step of the sequence", step, int64(entryBlock))
-		return err
-	})
-}
-
 // TestManyEntries: more entries than one step of the sequence has ids for.
 func TestManyEntries(t *testing.T) {
 	s := openStore(t, database(t))
@@ -55,7 +43,8 @@ func TestManyEntries(t *testing.T) {
 	}
 }
 
-// TestEntryIDsComeInBlocks: what the code takes for a block is one.
+// TestEntryIDsComeInBlocks: what the code takes for a block is one. The schema
+// can't refer to the constant.
 func TestEntryIDsComeInBlocks(t *testing.T) {
 	url := database(t)
 	openStore(t, url)

@@ -3,11 +3,18 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/store"
 )
+
+// unavailable are the codes of what may go well another time.
+var unavailable = []sqlite3.ErrorCode{
+	sqlite3.IOERR, sqlite3.BUSY, sqlite3.LOCKED, sqlite3.CANTOPEN, sqlite3.READONLY,
+	sqlite3.NOMEM, sqlite3.PERM, sqlite3.PROTOCOL, sqlite3.INTERRUPT,
+}
 
 // classify gives an engine error its place in the store's contract. What it
 // does not know stays as it is.
@@ -21,19 +28,9 @@ func classify(err error) error {
 	// The index of the WAL can't be made longer: there is no other reason for it than no room.
 	case code == sqlite3.FULL, errors.Is(err, sqlite3.IOERR_SHMSIZE):
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
-	case isOneOf(code, sqlite3.IOERR, sqlite3.BUSY, sqlite3.LOCKED, sqlite3.CANTOPEN, sqlite3.READONLY,
-		sqlite3.NOMEM, sqlite3.PERM, sqlite3.PROTOCOL, sqlite3.INTERRUPT):
+	case slices.Contains(unavailable, code):
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	default:
 		return err
 	}
-}
-
-func isOneOf(code sqlite3.ErrorCode, codes ...sqlite3.ErrorCode) bool {
-	for _, c := range codes {
-		if c == code {
-			return true
-		}
-	}
-	return false
 }
