@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strconv"
@@ -80,8 +81,11 @@ func appendPadded(dst []byte, n, width int) []byte {
 // where there is no answer, then what is stored of fields that have left the
 // page.
 func flatAppender(form *forms.Form) appender {
-	fields := form.Fields
-	values := make([][]byte, len(fields)) // by rank; kept between rows
+	keys := make([][]byte, len(form.Fields)) // by rank, as they are stored
+	for rank := range keys {
+		keys[rank] = appendString(nil, form.Fields[rank].ID)
+	}
+	values := make([][]byte, len(keys)) // by rank; kept between rows
 	return func(dst []byte, s forms.Submission) ([]byte, error) {
 		dst = append(dst, `{"_id":"`...)
 		dst = strconv.AppendInt(dst, s.ID, 10)
@@ -95,16 +99,15 @@ func flatAppender(form *forms.Form) appender {
 		scan := s.Entries.Scan()
 		var gone []byte
 		for scan.Next() {
-			rank := rankOf(fields, scan.FieldID, next)
+			rank := rankOf(keys, scan.FieldID, next)
 			if rank < 0 {
 				gone = append(append(append(append(gone, ','), scan.FieldID...), ':'), scan.Value...)
 				continue
 			}
 			values[rank], next = scan.Value, rank+1
 		}
-		for rank := range fields {
-			dst = appendString(append(dst, ','), fields[rank].ID)
-			dst = append(dst, ':')
+		for rank, key := range keys {
+			dst = append(append(append(dst, ','), key...), ':')
 			if values[rank] == nil {
 				dst = append(dst, `""`...)
 			} else {
@@ -115,20 +118,13 @@ func flatAppender(form *forms.Form) appender {
 	}
 }
 
-// rankOf finds the field of a key, which is a JSON string; ids of fields are
-// made of characters that JSON does not escape. Entries are stored in rank
-// order, so the guess is nearly always right.
-func rankOf(fields []forms.Field, key []byte, guess int) int {
-	id := key[1 : len(key)-1]
-	if guess < len(fields) && fields[guess].ID == string(id) {
+// rankOf finds a key among those of the form's fields. Entries are stored in
+// rank order, so the guess is nearly always right.
+func rankOf(keys [][]byte, key []byte, guess int) int {
+	if guess < len(keys) && bytes.Equal(keys[guess], key) {
 		return guess
 	}
-	for rank := range fields {
-		if fields[rank].ID == string(id) {
-			return rank
-		}
-	}
-	return -1
+	return slices.IndexFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) })
 }
 
 func appendForm(dst []byte, f *forms.Form) []byte {

@@ -40,7 +40,7 @@ func drawFields(t *rapid.T) []drawn {
 	all := make([]drawn, rapid.IntRange(1, 9).Draw(t, "fields"))
 	for i := range all {
 		d := &all[i]
-		d.id = fmt.Sprintf("%s%d", rapid.StringMatching(`[a-zA-Z][a-zA-Z0-9._-]{0,8}-`).Draw(t, "id"), i)
+		d.id = fmt.Sprintf("%s%d", rapid.StringMatching(`[a-zA-Zä"'<\\?/][a-zA-Z0-9._"'\\,:;#{}½-]{0,8}-`).Draw(t, "id"), i)
 		d.kind = rapid.SampledFrom(forms.FieldTypes).Draw(t, "type")
 		d.required = rapid.Bool().Draw(t, "required")
 		switch d.kind {

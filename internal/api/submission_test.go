@@ -42,6 +42,43 @@ func testCreateAnswersWithTheWholeSubmission(t *testing.T, on enginetest.Engine)
 	}
 }
 
+// The id of a field may be any text that can be seen.
+func TestFieldIDsOfAllKinds(t *testing.T) {
+	enginetest.Each(t, testFieldIDsOfAllKinds)
+}
+
+func testFieldIDsOfAllKinds(t *testing.T, on enginetest.Engine) {
+	ids := []string{"नाम", `half ½ "x/y"`, `<b>&\'`, "e-mail?", "a;b,c:d#{}[]", "null", "0", "🦀"}
+	page := "```form\nform: odd\nfields:\n"
+	var pairs []string
+	for i, id := range ids {
+		quoted, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page += "  - {type: textfield, id: " + string(quoted) + "}\n"
+		pairs = append(pairs, id, fmt.Sprint("value ", i))
+	}
+	e := newEnv(t, on, map[string]string{"9.md": page + "```\n"})
+	created := e.expect(t, http.StatusCreated, request{
+		user: "alice", method: "POST", path: form(9, "odd") + "/submission", body: nestedBody(pairs...),
+	})
+	path := created.header.Get("Location")
+	if got := e.get(t, "alice", path); got != created.body {
+		t.Errorf("read back\n%s\nwant\n%s", got, created.body)
+	}
+	var flat map[string]any
+	if err := json.Unmarshal([]byte(e.get(t, "alice", result(path))), &flat); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range ids {
+		if want := fmt.Sprint("value ", i); flat[id] != want {
+			t.Errorf("flat value of %q is %v, want %q", id, flat[id], want)
+		}
+	}
+	e.expect(t, http.StatusOK, request{user: "alice", method: "PUT", path: result(path), body: `{"e-mail?":"new","नाम":""}`})
+}
+
 func TestIDsAscendOverTheWholeStoreAndAreNeverReused(t *testing.T) {
 	enginetest.Each(t, testIDsAscendOverTheWholeStoreAndAreNeverReused)
 }

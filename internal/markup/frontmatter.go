@@ -241,11 +241,14 @@ func (m *metaReader) results(v value) {
 	}
 }
 
+func isQuoted(n *yaml.Node) bool { return n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 }
+
 const principalsHint = "write a list such as [alice, @hr], or [] for nobody"
 
 func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
 	nodes := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
+	inList := n.Kind == yaml.SequenceNode
+	if inList {
 		nodes = n.Content
 	}
 	p := &Principals{}
@@ -259,8 +262,10 @@ func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
 		case v.odd:
 		case v.null, strings.TrimSpace(name) != name, name == "", textProblem(name) != "":
 			m.errorf(v.at, principalsHint, "%s names nobody: %s", key, quote(v.text))
-		case strings.ContainsAny(name, ",:"):
+		case strings.Contains(name, ":"):
 			m.errorf(v.at, principalsHint, "%s is no name of a user or group", quote(v.text))
+		case strings.Contains(name, ",") && (!inList || !isQuoted(n)): // probably two
+			m.errorf(v.at, principalsHint+"; a name with a comma stands in quotes in the list", "%s is no name of a user or group", quote(v.text))
 		case isGroup:
 			p.Groups = append(p.Groups, name)
 		default:

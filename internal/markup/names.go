@@ -18,7 +18,7 @@ func idProblem(s string) string {
 	case s == "." || s == "..":
 		return "means something else in a web address"
 	}
-	return badCharacter(s)
+	return badCharacter(s, isIDRune)
 }
 
 // fieldIDProblem tells what keeps s from being a field's id, or "".
@@ -33,12 +33,18 @@ func fieldIDProblem(s string) string {
 	case strings.TrimSpace(s) != s, strings.Contains(s, "  "):
 		return "has spaces at an end, or two in a row"
 	}
-	return badCharacter(strings.ReplaceAll(s, " ", ""))
+	return badCharacter(s, unicode.IsPrint)
 }
 
-func badCharacter(s string) string {
+// isIDRune tells what may stand in a web address unescaped, in any script:
+// vowel signs and accents of their own are marks.
+func isIDRune(r rune) bool {
+	return unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) || strings.ContainsRune("-_.", r)
+}
+
+func badCharacter(s string, good func(rune) bool) string {
 	for _, r := range s {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r) {
+		if !good(r) {
 			return fmt.Sprintf("contains %s", nameRune(r))
 		}
 	}
@@ -54,7 +60,7 @@ func nameRune(r rune) string {
 
 const (
 	idHint      = "use letters, digits, '-', '_' and '.'"
-	fieldIDHint = "use letters, digits, '-', '_', '.' and single spaces"
+	fieldIDHint = "use visible characters and single spaces"
 )
 
 // textProblem tells what keeps s from being a label, an option or a rule's

@@ -51,10 +51,18 @@ func (w *wikiScanner) markup(at int) (next int) {
 	}
 	content := attributes + end + 1
 	tag := string(w.src[attributes : content-1])
-	isForm := isFormTag(name, parseAttributes(strings.TrimSuffix(tag, "/")))
+	values := parseAttributes(strings.TrimSuffix(tag, "/"))
+	isForm, quoteOpen := isFormTag(name, values), false
+	if !isForm {
+		isForm = isFormTag(name, withoutOpenQuotes(values))
+		quoteOpen = isForm
+	}
+	if quoteOpen {
+		w.report(at, Error, `write class="form"`, "a quote in <%s> is never closed", name)
+	}
 	if strings.HasSuffix(tag, "/") {
 		if isForm {
-			w.blocks = append(w.blocks, found{at: at, text: &excerpt{}})
+			w.blocks = append(w.blocks, found{at: at, text: &excerpt{}, failed: quoteOpen})
 		}
 		return content
 	}
@@ -67,7 +75,7 @@ func (w *wikiScanner) markup(at int) (next int) {
 	case stop < 0:
 		return content
 	case isForm:
-		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(content, stop)})
+		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(content, stop), failed: quoteOpen})
 	}
 	return after
 }
@@ -136,6 +144,16 @@ func parseAttributes(s string) map[string]string {
 	return attributes
 }
 
+// withoutOpenQuotes is what was meant where a quote was not closed: the value
+// then begins with it.
+func withoutOpenQuotes(attributes map[string]string) map[string]string {
+	meant := map[string]string{}
+	for name, value := range attributes {
+		meant[name] = strings.TrimLeft(value, `"'`)
+	}
+	return meant
+}
+
 func cutValue(s, space string) (val, rest string) {
 	if s != "" && (s[0] == '"' || s[0] == '\'') {
 		if val, rest, closed := strings.Cut(s[1:], s[:1]); closed {
@@ -160,10 +178,20 @@ func (w *wikiScanner) unescaped(from, to int) *excerpt {
 		c.add(string(w.src[at:at+amp]), at)
 		at += amp
 		end := at + entityLength(w.src[at:to])
-		c.add(html.UnescapeString(string(w.src[at:end])), at)
+		c.add(unescapeOne(string(w.src[at:end])), at)
 		at = end
 	}
 	return c.excerpt()
+}
+
+// unescapeOne replaces an entity, as MediaWiki does, only where it ends in a
+// semicolon: html.UnescapeString would find "sect" in "terms&sections".
+func unescapeOne(s string) string {
+	text := html.UnescapeString(s)
+	if !strings.HasSuffix(s, ";") || len(text) > 1 && strings.HasSuffix(text, ";") {
+		return s
+	}
+	return text
 }
 
 // entityLength returns how much of s, which begins with "&", can belong to
