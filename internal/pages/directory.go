@@ -350,32 +350,41 @@ func renew(old *Page, parsed *markup.Page) *Page {
 		if old == nil || !parsed.MetaRead {
 			return old
 		}
-		page.Forms = old.Forms
+		page.Forms, page.nameless, page.kept = old.Forms, old.nameless, old.kept
 		return page
 	}
-	nameless := false
 	for _, b := range parsed.Blocks {
 		switch {
 		case b.Form != nil:
 			page.Forms = append(page.Forms, b.Form)
 		case b.FormID == "":
-			nameless = true
+			page.nameless++
 		case old != nil:
 			page.keep(old.Form(b.FormID))
 		}
 	}
-	if nameless && old != nil {
-		// The broken block does not tell which form it was, so every form that
-		// is missing now may be it.
-		for _, f := range old.Forms {
-			page.keep(f)
+	if page.nameless > 0 && old != nil {
+		// A block that is newly broken does not tell which form it was, so every
+		// form that is missing now may be it. One that was broken before stands
+		// for what it stood for.
+		missing := old.kept
+		if page.nameless > old.nameless {
+			missing = old.Forms
+		}
+		for _, f := range missing {
+			if page.keep(f) {
+				page.kept = append(page.kept, f)
+			}
 		}
 	}
 	return page
 }
 
-func (p *Page) keep(f *forms.Form) {
-	if f != nil && p.Form(f.ID) == nil {
-		p.Forms = append(p.Forms, f)
+// keep adds a form that the page does not have, and reports whether it did.
+func (p *Page) keep(f *forms.Form) bool {
+	if f == nil || p.Form(f.ID) != nil {
+		return false
 	}
+	p.Forms = append(p.Forms, f)
+	return true
 }

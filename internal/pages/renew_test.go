@@ -36,6 +36,29 @@ func TestBrokenBlockKeepsItsLastGoodForm(t *testing.T) {
 	}
 }
 
+// A block without a readable id stands for what it was, and not for whatever
+// is removed from the page later.
+func TestNamelessBlockDoesNotKeepWhatIsRemoved(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "1")+form("b", "1")+nameless).open()
+	for _, step := range []struct{ name, now, want string }{
+		{"one removed beside a block that never was good", form("a", "1") + nameless, "a=1"},
+		{"one renamed", form("c", "1") + nameless, "c=1"},
+		{"one broken", nameless + nameless + form("d", "1"), "d=1 c=1"},
+		{"another removed, the broken one stays", nameless + nameless, "c=1"},
+		{"unreadable", "---\nresults: nobody\n---\n" + nameless, "c=1"},
+		{"one of two broken blocks removed", nameless, "c=1"},
+		{"all removed", "nothing", ""},
+		{"broken anew", nameless, ""},
+	} {
+		s.save("1.md", step.now)
+		s.polls(2)
+		s.wants(1, step.want, step.name)
+		s.save("2.md", form("x", step.name)) // another page's edit changes nothing here
+		s.polls(2)
+		s.wants(1, step.want, step.name+", after another page's edit")
+	}
+}
+
 func TestBrokenFromTheStart(t *testing.T) {
 	s := newSite(t).save("1.md", broken("a")+form("b", "one")).save("2.md", nameless).open()
 	s.wants(1, "b=one", "one form broken, the others work")

@@ -34,6 +34,11 @@ type Page struct {
 	ID    int64
 	Forms []*forms.Form // in page order
 	Meta  markup.Meta
+
+	// Blocks that are broken and do not tell which form they were, and the
+	// forms that are kept because they may be one of them.
+	nameless int
+	kept     []*forms.Form
 }
 
 // Form returns the form with the given id, or nil.
