@@ -117,6 +117,24 @@ func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine)
 	}
 }
 
+// A form may be called "form", and is not the list of forms then.
+func TestAnonymousFormCalledForm(t *testing.T) {
+	enginetest.Each(t, testAnonymousFormCalledForm)
+}
+
+func testAnonymousFormCalledForm(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, map[string]string{"9.md": strings.Replace(ballotPage, "form: ballot", "form: form", 1)})
+	for method, path := range map[string]string{"DELETE": form(9, "form"), "PATCH": form(9, "form") + "/", "POST": form(9, "form") + "/submission"} {
+		if n := e.note(t, request{user: "alice", method: method, path: path, body: "{}"}); n.Code < 400 || !n.anonymous {
+			t.Errorf("%s %s: answered %d, anonymous %t", method, path, n.Code, n.anonymous)
+		}
+	}
+	list := strings.TrimSuffix(form(9, "form"), "/form")
+	if n := e.note(t, request{user: "alice", method: "DELETE", path: list}); n.Code != http.StatusMethodNotAllowed || n.anonymous {
+		t.Errorf("DELETE %s: answered %d, anonymous %t", list, n.Code, n.anonymous)
+	}
+}
+
 // Nor does it tell the address of somebody who mistypes the password first.
 func TestFailedLoginAtAnAnonymousFormIsNotedAsAnonymous(t *testing.T) {
 	enginetest.Each(t, testFailedLoginAtAnAnonymousFormIsNotedAsAnonymous)

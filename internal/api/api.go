@@ -151,7 +151,7 @@ var compressed = func() func(http.Handler) http.HandlerFunc {
 	return func(h http.Handler) http.HandlerFunc {
 		wrapped := wrap(h)
 		return func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodHead && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			if r.Method == http.MethodHead && strings.Contains(strings.ToLower(r.Header.Get("Accept-Encoding")), "gzip") {
 				w = lengthless{w} // it is not compressed, whatever GET would be
 			}
 			wrapped(w, r)
@@ -192,10 +192,10 @@ func (a *API) hush(w http.ResponseWriter, r *http.Request) {
 		}
 		id, ok := parseID(strings.TrimLeft(parts[i+1], "+0"))
 		rest := parts[i+2:]
+		list := len(rest) == 1 && rest[0] == "form" // of the page's forms, which is none of them
 		if len(rest) > 1 && strings.EqualFold(rest[0], "form") {
 			rest = rest[1:]
 		}
-		list := len(rest) == 1 && rest[0] == "form" // of the page's forms, which is none of them
 		if ok && !list && a.Service.Secret(r.Context(), id, rest[0]) {
 			reportAnonymous(w)
 		}

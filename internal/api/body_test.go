@@ -378,3 +378,28 @@ func testBadBodyForAMissingSubmission(t *testing.T, on enginetest.Engine) {
 		user: "alice", method: "PUT", path: allPath + "/result/99", body: "{}", header: http.Header{"Content-Type": {"text/plain"}},
 	})
 }
+
+// Nor does it matter where the submission can be seen, but not changed.
+func TestBadBodyForSomebodyElsesSubmission(t *testing.T) {
+	enginetest.Each(t, testBadBodyForSomebodyElsesSubmission)
+}
+
+func testBadBodyForSomebodyElsesSubmission(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", openPath, nestedBody("text", "mine"))
+	before := e.dump(t)
+	for _, body := range []string{"{", `{"fields":1}`, `{"nope":"x"}`, `{"text":"theirs"}`, nestedBody("text", "theirs")} {
+		for user, status := range map[string]int{"bob": http.StatusForbidden, "nobody": http.StatusUnauthorized} {
+			e.expect(t, status, request{user: user, method: "POST", path: path, body: body})
+			e.expect(t, status, request{user: user, method: "PUT", path: result(path), body: body})
+		}
+	}
+	e.expect(t, http.StatusForbidden, request{
+		user: "bob", method: "PUT", path: result(path), body: "{}", header: http.Header{"Content-Type": {"text/plain"}},
+	})
+	e.expect(t, http.StatusBadRequest, request{user: "alice", method: "PUT", path: result(path), body: "{"})
+	e.expect(t, http.StatusBadRequest, request{user: "carol", method: "PUT", path: result(path), body: "{"})
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}

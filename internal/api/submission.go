@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 
@@ -76,10 +77,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*f
 	}
 	answers, err := a.decode(w, c, d)
 	if err != nil {
-		if _, missing := access.Get(c.Context(), id); missing != nil {
-			return missing // whatever the body is
-		}
-		return err
+		return cmp.Or(access.MayMerge(c.Context(), id), err) // whatever the body is
 	}
 	if access, err = a.form(w, c); err != nil { // again, as for a new one
 		return err

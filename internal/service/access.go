@@ -59,14 +59,32 @@ func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
 	return sub, nil
 }
 
+// MayMerge tells what keeps the caller from changing a submission, whatever
+// the change is.
+func (a *Access) MayMerge(ctx context.Context, id int64) error {
+	sub, err := a.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return a.mayChange(sub)
+}
+
+func (a *Access) mayChange(s forms.Submission) error {
+	switch {
+	case a.editor, a.owns(s):
+		return nil
+	case a.seesAll:
+		return &Error{Kind: Forbidden, Detail: "Only editors of this page may change other people's submissions."}
+	default:
+		return store.ErrNotFound
+	}
+}
+
 // Merge lays the answers over a submission.
 func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer) (forms.Submission, error) {
 	merged, err := a.service.store.Update(ctx, a.key(id), func(old forms.Submission) ([]forms.Entry, error) {
-		if !a.seesAll && !a.owns(old) {
-			return nil, store.ErrNotFound
-		}
-		if !a.editor && !a.owns(old) {
-			return nil, &Error{Kind: Forbidden, Detail: "Only editors of this page may change other people's submissions."}
+		if err := a.mayChange(old); err != nil {
+			return nil, err
 		}
 		stored, err := old.Entries.Decode()
 		if err != nil {
