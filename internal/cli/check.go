@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func checkCommand(streams Streams) *cli.Command {
 				return &usageError{errors.New("check takes page files or directories"), "check --help"}
 			}
 			out := bufio.NewWriter(streams.Out)
-			c := checker{out: out, files: map[int64][]string{}}
+			c := checker{out: out, files: map[int64][]string{}, seen: map[string]bool{}}
 			for _, arg := range cmd.Args().Slice() {
 				c.path(arg)
 			}
@@ -53,6 +54,7 @@ func checkCommand(streams Streams) *cli.Command {
 type checker struct {
 	out                  io.Writer
 	files                map[int64][]string // by page id
+	seen                 map[string]bool    // by their full paths
 	pages, forms, fields int
 	errors, warnings     int
 }
@@ -89,6 +91,12 @@ func (c *checker) file(path string) {
 	if err := mustBeRegular(path); err != nil {
 		c.cannotRead(err)
 		return
+	}
+	if full, err := filepath.Abs(path); err == nil {
+		if c.seen[full] {
+			return // given twice, by itself or with its folder
+		}
+		c.seen[full] = true
 	}
 	page, source, err := pages.Read(path)
 	if err != nil {

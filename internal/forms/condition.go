@@ -59,9 +59,9 @@ func (r Rule) Holds(f *Field, value string) bool {
 		}
 		return strings.Contains(value, r.Value)
 	case Empty:
-		return isBlank(value)
+		return f.isBlank(value)
 	case NotEmpty:
-		return !isBlank(value)
+		return !f.isBlank(value)
 	case GreaterThan:
 		c, ok := compareOrdered(value, r.Value)
 		return ok && c > 0

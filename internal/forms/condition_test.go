@@ -50,6 +50,10 @@ func TestRuleHolds(t *testing.T) {
 		{text, "", NotEmpty, "", false},
 		{text, "\t", NotEmpty, "", false},
 		{text, "0", NotEmpty, "", true},
+		{text, ";", Empty, "", false},
+		{multi, "; ;", Empty, "", true}, // as for required
+		{multi, ";", NotEmpty, "", false},
+		{multi, ";a", NotEmpty, "", true},
 
 		{text, "10", GreaterThan, "9", true}, // as numbers, not as texts
 		{text, "9", GreaterThan, "10", false},
