@@ -41,7 +41,7 @@ func newLoad(m message, conns int, servers ...*process) *load {
 }
 
 // measure lets loads run in turns.
-func measure(ctx context.Context, interval time.Duration, loads ...*load) ([]sample, error) {
+func measure(ctx context.Context, interval, turn time.Duration, loads ...*load) ([]sample, error) {
 	var sides []runner
 	for _, l := range loads {
 		defer l.close()
@@ -50,12 +50,12 @@ func measure(ctx context.Context, interval time.Duration, loads ...*load) ([]sam
 		}
 		sides = append(sides, l.run)
 	}
-	return inTurns(ctx, interval, sides...)
+	return inTurns(ctx, interval, turn, sides...)
 }
 
 // measureOne measures one server by itself.
 func measureOne(ctx context.Context, server *process, m message, conns int, interval time.Duration) (sample, error) {
-	samples, err := measure(ctx, interval, newLoad(m, conns, server))
+	samples, err := measure(ctx, interval, shortTurn, newLoad(m, conns, server))
 	if err != nil {
 		return sample{}, err
 	}

@@ -36,7 +36,7 @@ func (b *bench) list(ctx context.Context) (err error) {
 	buf := make([]byte, 256<<10)
 	var nested, flat, loop []float64 // rows per second
 	for round := range b.rounds {
-		samples, err := inTurns(ctx, b.interval/2,
+		samples, err := inTurns(ctx, b.interval/2, shortTurn,
 			again(listRows, func() error { return readList(ctx, server.addr, submissionPath, buf) }),
 			again(listRows, func() error { _, _, err := raw.scan(); return err }),
 			again(listRows, func() error { return readList(ctx, server.addr, resultPath, buf) }))
@@ -171,15 +171,10 @@ func (b *bench) millionCreate(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		progress(round, "%s, with none stored %s: %.2f", rate(p.ours.perSecond), rate(p.bare.perSecond), p.ours.perSecond/p.bare.perSecond)
+		progress(round, "%s, with none stored %s: %.2f", rate(p.ours.perSecond), rate(p.bare.perSecond), p.ratio())
 		pairs = append(pairs, p)
 	}
-	b.results.add(figure{
-		name: "creates, 64 connections, 1,000,000 stored, of none stored", target: target{atLeast, 0.90}, durability: durability,
-		values: each(pairs, func(p pair) float64 { return p.ours.perSecond / p.bare.perSecond }),
-		measured: "million " + describe(pairs, func(p pair) sample { return p.ours }) +
-			"; none " + describe(pairs, func(p pair) sample { return p.bare }),
-	})
+	b.results.add(figureOf("creates, 64 connections, 1,000,000 stored, of none stored", target{atLeast, 0.90}, "million", "none", pairs, durability))
 	return nil
 }
 
@@ -217,15 +212,10 @@ func (b *bench) millionSlowReader(ctx context.Context) (err error) {
 			return err
 		}
 		progress(round, "%s, without the reader %s: %.2f; WAL up to %s", rate(p.ours.perSecond), rate(p.bare.perSecond),
-			p.ours.perSecond/p.bare.perSecond, megabytes(wal))
+			p.ratio(), megabytes(wal))
 		pairs, wals = append(pairs, p), append(wals, wal/1e6)
 	}
-	b.results.add(figure{
-		name: "creates, 64 connections, beside a slow reader of 1,000,000, of alone", target: target{atLeast, 0.75}, durability: durability,
-		values: each(pairs, func(p pair) float64 { return p.ours.perSecond / p.bare.perSecond }),
-		measured: "beside " + describe(pairs, func(p pair) sample { return p.ours }) +
-			"; alone " + describe(pairs, func(p pair) sample { return p.bare }),
-	})
+	b.results.add(figureOf("creates, 64 connections, beside a slow reader of 1,000,000, of alone", target{atLeast, 0.75}, "beside", "alone", pairs, durability))
 	b.results.add(figure{
 		name: "largest WAL beside the slow reader", target: target{below, 32}, unit: " MB", worst: true,
 		values: wals, durability: durability, measured: "the largest of all rounds is what counts",

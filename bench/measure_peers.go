@@ -46,7 +46,7 @@ func (b *bench) peerCreate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := b.sideBySide(ctx, []side{
+	all, err := b.sideBySide(ctx, longTurn, []side{
 		ours,
 		{"PocketBase", byDefault.createMessage(), func(ctx context.Context) (*process, error) { return byDefault.start(ctx) }},
 		{"durable PocketBase", durable.createMessage(), func(ctx context.Context) (*process, error) { return durable.start(ctx, "--durable") }},
@@ -97,7 +97,7 @@ func (b *bench) peerRead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := b.sideBySide(ctx, []side{
+	all, err := b.sideBySide(ctx, longTurn, []side{
 		ours,
 		{"PocketBase", peer.readMessage(readIDs), func(ctx context.Context) (*process, error) { return peer.start(ctx) }},
 		bare,
@@ -168,7 +168,7 @@ func (b *bench) peerListOf(ctx context.Context, rows int64) (err error) {
 // listsInTurns returns rows per second of ours and theirs, per round.
 func (b *bench) listsInTurns(ctx context.Context, rows int64, ours, theirs func() error) (rates [2][]float64, err error) {
 	for round := range b.rounds {
-		samples, err := inTurns(ctx, b.peerInterval()/2, again(rows, ours), again(rows, theirs))
+		samples, err := inTurns(ctx, b.peerInterval()/2, shortTurn, again(rows, ours), again(rows, theirs))
 		if err != nil {
 			return rates, err
 		}

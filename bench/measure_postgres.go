@@ -94,7 +94,7 @@ func (b *bench) pgCreate(ctx context.Context) error {
 		side{"one row per request", createMessage(), func(ctx context.Context) (*process, error) {
 			return b.startBinaryOnPostgres(ctx, single, "pg_create_one", one)
 		}})
-	all, err := b.sideBySide(ctx, sides, connections...)
+	all, err := b.sideBySide(ctx, shortTurn, sides, connections...)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (b *bench) pgRead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := b.sideBySide(ctx, b.postgresSides("pg_read", url, url, readMessage(readIDs)), manyConns)
+	all, err := b.sideBySide(ctx, shortTurn, b.postgresSides("pg_read", url, url, readMessage(readIDs)), manyConns)
 	if err != nil {
 		return err
 	}
@@ -194,9 +194,9 @@ func (b *bench) pgReplicas(ctx context.Context) (err error) {
 	}
 	var servers []*process
 	for i := range 3 {
-		server, err := b.startOnPostgres(ctx, fmt.Sprintf("pg_replica_%d", i), url)
-		if err != nil {
-			return err
+		server, startErr := b.startOnPostgres(ctx, fmt.Sprintf("pg_replica_%d", i), url)
+		if startErr != nil {
+			return startErr
 		}
 		defer func() { err = errors.Join(err, server.stop()) }()
 		servers = append(servers, server)
@@ -207,15 +207,10 @@ func (b *bench) pgReplicas(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		progress(round, "three replicas %s, one %s: %.2f", rate(p.ours.perSecond), rate(p.bare.perSecond), p.ours.perSecond/p.bare.perSecond)
+		progress(round, "three replicas %s, one %s: %.2f", rate(p.ours.perSecond), rate(p.bare.perSecond), p.ratio())
 		pairs = append(pairs, p)
 	}
-	b.results.addPeer(figure{
-		name: "creates on PostgreSQL, 64 connections, through three replicas, of one", target: target{atLeast, 0.9}, durability: pgDurability,
-		values: each(pairs, func(p pair) float64 { return p.ours.perSecond / p.bare.perSecond }),
-		measured: "three " + describe(pairs, func(p pair) sample { return p.ours }) +
-			"; one " + describe(pairs, func(p pair) sample { return p.bare }),
-	})
+	b.results.addPeer(figureOf("creates on PostgreSQL, 64 connections, through three replicas, of one", target{atLeast, 0.9}, "three", "one", pairs, pgDurability))
 	return nil
 }
 

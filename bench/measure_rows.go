@@ -35,7 +35,7 @@ func (b *bench) pgRows(ctx context.Context) error {
 func (b *bench) pgReads(ctx context.Context, few, many string) error {
 	latest := readMessage(fewRows)
 	latest.before = b.rows - fewRows
-	all, err := b.sideBySide(ctx, []side{
+	all, err := b.sideBySide(ctx, shortTurn, []side{
 		{"many", readMessage(int(b.rows)), b.onPostgres("pg_many", many)},
 		{"the latest of many", latest, b.onPostgres("pg_many_latest", many)},
 		{"few", readMessage(fewRows), b.onPostgres("pg_few", few)},
@@ -51,7 +51,7 @@ func (b *bench) pgReads(ctx context.Context, few, many string) error {
 }
 
 func (b *bench) pgCreates(ctx context.Context, few, many string) error {
-	all, err := b.sideBySide(ctx, []side{
+	all, err := b.sideBySide(ctx, shortTurn, []side{
 		{"many", createMessage(), b.onPostgres("pg_many", many)},
 		{"few", createMessage(), b.onPostgres("pg_few", few)},
 	}, 1, manyConns)
@@ -107,7 +107,7 @@ func (b *bench) pgPages(ctx context.Context, url string) (err error) {
 	}
 	var took [2][]float64 // at the start, at the end
 	for round := range b.rounds {
-		samples, err := inTurns(ctx, b.peerInterval()/2, page(0), page(b.rows-pagesOf))
+		samples, err := inTurns(ctx, b.peerInterval()/2, shortTurn, page(0), page(b.rows-pagesOf))
 		if err != nil {
 			return err
 		}

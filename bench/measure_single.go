@@ -18,7 +18,7 @@ const (
 type pair struct{ ours, bare sample }
 
 func measurePair(ctx context.Context, interval time.Duration, ours, bare *load) (pair, error) {
-	samples, err := measure(ctx, interval, ours, bare)
+	samples, err := measure(ctx, interval, shortTurn, ours, bare)
 	if err != nil {
 		return pair{}, err
 	}
@@ -34,7 +34,7 @@ func (b *bench) alternate(ctx context.Context, m message, ours, bare *process) (
 			return nil, err
 		}
 		progress(round, "%s, bare %s: %.2f; cpu %s, bare %s", rate(p.ours.perSecond), rate(p.bare.perSecond),
-			p.ours.perSecond/p.bare.perSecond, short(p.ours.cpu), short(p.bare.cpu))
+			p.ratio(), short(p.ours.cpu), short(p.bare.cpu))
 		pairs = append(pairs, p)
 	}
 	return pairs, nil
@@ -63,7 +63,7 @@ func (b *bench) createMany(ctx context.Context) (err error) {
 		return err
 	}
 	after, err := memory(server.pid(), "VmRSS")
-	b.addPairs("creates, 64 connections, of bare POST", target{atLeast, 0.40}, "bare", pairs, durability)
+	b.results.add(figureOf("creates, 64 connections, of bare POST", target{atLeast, 0.40}, "ours", "bare", pairs, durability))
 	b.addCPU("server CPU per create, of bare POST", target{atMost, 3}, pairs, durability)
 	b.results.add(figure{
 		name: "memory after the creates", durability: durability,
@@ -82,14 +82,16 @@ func (b *bench) bareLike(ctx context.Context, server *process, m message) (*proc
 	return b.startBare(ctx, size, size)
 }
 
-// addPairs tells ours as parts of what is called bare.
-func (b *bench) addPairs(name string, t target, bare string, pairs []pair, durable string) {
-	ratios := each(pairs, func(p pair) float64 { return p.ours.perSecond / p.bare.perSecond })
-	b.results.add(figure{
-		name: name, target: t, values: ratios, durability: durable,
-		measured: "ours " + describe(pairs, func(p pair) sample { return p.ours }) +
+// ratio is ours as a part of the other.
+func (p pair) ratio() float64 { return p.ours.perSecond / p.bare.perSecond }
+
+// figureOf holds ours against the other, which are called so.
+func figureOf(name string, t target, ours, bare string, pairs []pair, durable string) figure {
+	return figure{
+		name: name, target: t, values: each(pairs, pair.ratio), durability: durable,
+		measured: ours + " " + describe(pairs, func(p pair) sample { return p.ours }) +
 			"; " + bare + " " + describe(pairs, func(p pair) sample { return p.bare }),
-	})
+	}
 }
 
 // describe gives the medians of one side.
@@ -142,16 +144,16 @@ func (b *bench) createSerially(ctx context.Context) (err error) {
 	var pairs []pair // bare is the raw loop
 	var plains []float64
 	for round := range b.rounds {
-		samples, err := inTurns(ctx, b.interval, creates.run, again(1, raw.once), again(1, plain.once))
+		samples, err := inTurns(ctx, b.interval, shortTurn, creates.run, again(1, raw.once), again(1, plain.once))
 		if err != nil {
 			return err
 		}
 		p := pair{samples[0], samples[1]}
 		progress(round, "%s, raw inserts %s: %.2f, without indexes %s: %.2f", rate(p.ours.perSecond), rate(p.bare.perSecond),
-			p.ours.perSecond/p.bare.perSecond, rate(samples[2].perSecond), p.ours.perSecond/samples[2].perSecond)
+			p.ratio(), rate(samples[2].perSecond), p.ours.perSecond/samples[2].perSecond)
 		pairs, plains = append(pairs, p), append(plains, samples[2].perSecond)
 	}
-	b.addPairs("creates, 1 connection, of a raw loop of durable inserts into the same tables", target{atLeast, 0.40}, "raw", pairs, durability+", on both sides")
+	b.results.add(figureOf("creates, 1 connection, of a raw loop of durable inserts into the same tables", target{atLeast, 0.40}, "ours", "raw", pairs, durability+", on both sides"))
 	creations := each(pairs, func(p pair) float64 { return p.ours.perSecond })
 	b.results.add(figure{
 		name: "the same, of a raw loop into a table without indexes", durability: durability + ", on both sides",
@@ -207,7 +209,7 @@ func (b *bench) readMany(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.addPairs("reads of one among 10,000, 64 connections, of bare GET", target{atLeast, 0.60}, "bare", pairs, noWrites)
+	b.results.add(figureOf("reads of one among 10,000, 64 connections, of bare GET", target{atLeast, 0.60}, "ours", "bare", pairs, noWrites))
 	b.addCPU("server CPU per read, of bare GET", target{atMost, 2.3}, pairs, noWrites)
 	return nil
 }

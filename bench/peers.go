@@ -17,7 +17,8 @@ const peerNotes = `
 ## How to read what is beside the peers
 
 - Every side takes the same six answers from a user who has to log in. In each round all sides are started anew on the
-  data of the round before and take turns.
+  data of the round before and take turns: of a second where PocketBase is among them, whose requests may wait for a good
+  part of a shorter one, and of at least one list.
 - *PocketBase* is v0.39.11, used as a framework the way its documentation does, with its default settings but for the
   log of requests, which is off; Formulary's is on. *Durable* PocketBase is the same with ` + "`synchronous=FULL`" + `.
 - Its collection checks what the form checks. In doubt it has the cheaper way: the owner is a text and no relation that
@@ -66,13 +67,13 @@ type outcome struct {
 }
 
 // sideBySide measures the sides in turns, at each number of connections.
-func (b *bench) sideBySide(ctx context.Context, sides []side, conns ...int) ([]outcome, error) {
+func (b *bench) sideBySide(ctx context.Context, turn time.Duration, sides []side, conns ...int) ([]outcome, error) {
 	all := make([]outcome, len(sides))
 	for i, s := range sides {
 		all[i] = outcome{name: s.name, samples: map[int][]sample{}}
 	}
 	for round := range b.rounds {
-		if err := b.sidesOnce(ctx, round, sides, conns, all); err != nil {
+		if err := b.sidesOnce(ctx, round, turn, sides, conns, all); err != nil {
 			return nil, err
 		}
 	}
@@ -80,12 +81,12 @@ func (b *bench) sideBySide(ctx context.Context, sides []side, conns ...int) ([]o
 }
 
 // sidesOnce is one round. All sides run all the time, but one works.
-func (b *bench) sidesOnce(ctx context.Context, round int, sides []side, conns []int, all []outcome) (err error) {
+func (b *bench) sidesOnce(ctx context.Context, round int, turn time.Duration, sides []side, conns []int, all []outcome) (err error) {
 	servers := make([]*process, len(sides))
 	for i := range sides {
-		server, err := sides[i].start(ctx)
-		if err != nil {
-			return fmt.Errorf("%s: %w", sides[i].name, err)
+		server, startErr := sides[i].start(ctx)
+		if startErr != nil {
+			return fmt.Errorf("%s: %w", sides[i].name, startErr)
 		}
 		defer func() { err = errors.Join(err, server.stop()) }()
 		servers[i] = server
@@ -98,8 +99,9 @@ func (b *bench) sidesOnce(ctx context.Context, round int, sides []side, conns []
 		loads := make([]*load, len(sides))
 		for i, s := range sides {
 			loads[i] = newLoad(s.message, n, servers[i])
+			loads[i].name = s.name + ": " + s.message.name
 		}
-		samples, err := measure(ctx, b.peerInterval(), loads...)
+		samples, err := measure(ctx, b.peerInterval(), turn, loads...)
 		if err != nil {
 			return err
 		}

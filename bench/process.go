@@ -171,8 +171,5 @@ func memory(pid int, name string) (float64, error) {
 func forgetPeak(pid int) { _ = os.WriteFile(procFile(pid, "clear_refs"), []byte("5"), 0o200) }
 
 func procFile(pid int, name string) string {
-	if pid == 0 {
-		return "/proc/self/" + name
-	}
 	return "/proc/" + strconv.Itoa(pid) + "/" + name
 }

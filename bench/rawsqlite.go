@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/ncruces/go-sqlite3" //nolint:depguard // the engine itself is what the server is held against
@@ -202,15 +201,10 @@ func (s *scanner) scan() (rows, written int64, err error) {
 }
 
 func appendRow(dst []byte, stmt *sqlite3.Stmt) []byte {
-	dst = append(dst, `{"formId":"`+formID+`","pageId":1,"id":`...)
-	dst = strconv.AppendInt(dst, stmt.ColumnInt64(0)-firstPlace, 10)
-	dst = append(dst, `,"fields":`...)
-	dst = append(dst, stmt.ColumnRawText(3)...)
-	dst = append(dst, `,"timestamp":"`...)
-	dst = appendTimestamp(dst, time.UnixMilli(stmt.ColumnInt64(1)).UTC())
-	dst = append(dst, `","username":"`...)
-	dst = append(dst, stmt.ColumnRawText(2)...)
-	return append(dst, `"}`...)
+	return submission{
+		id:      stmt.ColumnInt64(0) - firstPlace,
+		created: time.UnixMilli(stmt.ColumnInt64(1)).UTC(), username: stmt.ColumnRawText(2), fields: stmt.ColumnRawText(3),
+	}.append(dst)
 }
 
 // appendTimestamp goes by hand, since the server does: formatting by layout

@@ -88,7 +88,8 @@ const notes = `
 
 - Ratios are taken within a round, in which the things that are compared take turns of a quarter of a second, and the
   median over the rounds is what counts; the range over the rounds follows in brackets. Absolute values are medians of
-  their own. Only creates beside the slow reader and creates alone are measured one after the other.
+  their own. A turn is at least one list, and creates beside the slow reader and creates alone are measured one after the
+  other.
 - Load generator and server share the machine's cores, as do the load generator and the bare server: absolute rates
   would be higher with the generator elsewhere. It speaks just enough HTTP over keep-alive connections.
 - *Bare* is net/http with a route table that reads the request's body and answers with a fixed body of the same length:
@@ -98,10 +99,10 @@ const notes = `
 - *Durable* means that SQLite has synced the write-ahead log before a request is answered. What the disk makes of that
   is its own matter: on a virtual machine it is the host that decides. The rate of raw inserts, each with a sync of its
   own, tells what a sync costs here. Concurrent creates share one.
-- The raw insert loops run within the generator's process, through the same SQLite engine: one stores the same rows in
-  the server's own tables, as all raw sides here do, and the other in a table without its index by user. A single
-  connection waits for every answer before it asks again: what is measured is the way there and back, for which the raw
-  loops have no counterpart.
+- The raw insert loops run within the generator's process, through the same SQLite engine. One stores the same rows in the
+  server's own tables, as all raw sides here do, and is what single creates are held to; the other, in a table without the
+  index by user, shows what keeping that index takes. A single connection waits for every answer before it asks again: what
+  is measured is the way there and back, for which the raw loops have no counterpart.
 - The raw scan loop reads the same file within the generator's process and sends its bytes nowhere. Lists are asked for
   without compression.
 - Every create and update sends a value that was not sent before: SQLite skips a write that changes nothing.

@@ -31,7 +31,7 @@ func (b *bench) peerSlowDisk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := b.sideBySide(ctx, []side{
+	all, err := b.sideBySide(ctx, longTurn, []side{
 		{"Formulary", createMessage(), func(ctx context.Context) (*process, error) {
 			return start(ctx, data+".log", strace, slowDisk(b.binary, b.serverArgs("--data", data)...)...)
 		}},

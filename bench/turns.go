@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -11,10 +12,14 @@ const (
 	// warmUp comes before the first turn of everything measured, and is not counted.
 	warmUp = 500 * time.Millisecond
 
-	// turnLength is how long one side runs before it is the other's turn.
+	// shortTurn is how long one side runs before it is the other's turn.
 	// Machines that are shared change their speed from one second to the next:
 	// within turns this short they have about the same for all.
-	turnLength = 250 * time.Millisecond
+	shortTurn = 250 * time.Millisecond
+
+	// longTurn is for sides that may keep a request waiting for a good part of
+	// a short one: a pause that goes on beyond the turn is not counted.
+	longTurn = time.Second
 
 	// turnStart is what of a turn is not counted: a side that has stood still
 	// has to come into its stride.
@@ -41,10 +46,8 @@ type sample struct {
 	ownCPU    time.Duration // of the generator, per request
 }
 
+// sample is of a side that has done something.
 func (t *tally) sample() sample {
-	if t.done == 0 {
-		return sample{}
-	}
 	s := sample{
 		perSecond: float64(t.done) / t.wall.Seconds(),
 		cpu:       t.server / time.Duration(t.done),
@@ -57,9 +60,9 @@ func (t *tally) sample() sample {
 	return s
 }
 
-// inTurns lets the sides run in short turns, each until it has run for the
-// interval in all. Who begins changes with every turn.
-func inTurns(ctx context.Context, interval time.Duration, sides ...runner) ([]sample, error) {
+// inTurns lets the sides run in turns, each until it has run for the interval
+// in all. Who begins changes with every turn.
+func inTurns(ctx context.Context, interval, length time.Duration, sides ...runner) ([]sample, error) {
 	for _, run := range sides {
 		if err := run(ctx, warmUp, 0, &tally{}); err != nil {
 			return nil, err
@@ -74,7 +77,7 @@ func inTurns(ctx context.Context, interval time.Duration, sides ...runner) ([]sa
 			if left <= 0 {
 				continue
 			}
-			if err := sides[i](ctx, turnStart, min(left, turnLength), &tallies[i]); err != nil {
+			if err := sides[i](ctx, turnStart, min(left, length), &tallies[i]); err != nil {
 				return nil, err
 			}
 			running = true
@@ -82,6 +85,9 @@ func inTurns(ctx context.Context, interval time.Duration, sides ...runner) ([]sa
 	}
 	samples := make([]sample, len(sides))
 	for i := range tallies {
+		if tallies[i].done == 0 {
+			return nil, fmt.Errorf("nothing was done within %s", interval) // and whatever it is held against would win
+		}
 		samples[i] = tallies[i].sample()
 	}
 	return samples, nil
