@@ -117,6 +117,33 @@ func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine)
 	}
 }
 
+// A form that is not there may be an anonymous one that is broken, or whose page
+// is away. But those who guess passwords can be found.
+func TestFormThatIsNotThereIsNotedAsAnonymous(t *testing.T) {
+	enginetest.Each(t, testFormThatIsNotThereIsNotedAsAnonymous)
+}
+
+func testFormThatIsNotThereIsNotedAsAnonymous(t *testing.T, on enginetest.Engine) {
+	broken := strings.Replace(ballotPage, "type: radio", "type: rodeo", 1)
+	e := newEnv(t, on, map[string]string{"1.md": allPage, "9.md": broken})
+	for path, anonymous := range map[string]bool{
+		form(9, "ballot") + "/submission":                                        true,
+		form(99, "ballot") + "/submission":                                       true,
+		form(1, "ballot"):                                                        true,
+		strings.Replace(form(9, "ballot"), "/9/", "/9%20/", 1):                   true,
+		allPath + "/submission/99":                                               false,
+		strings.TrimSuffix(form(99, "x"), "/x"):                                  false, // the forms of a page that is not there
+		strings.Replace(allPath, "/page/1/form/all", "/page/1/form", 1) + "?x=1": false,
+	} {
+		if n := e.note(t, request{user: "alice", method: "PATCH", path: path}); n.Code < 400 || n.anonymous != anonymous {
+			t.Errorf("%s: answered %d, anonymous %t, want %t", path, n.Code, n.anonymous, anonymous)
+		}
+	}
+	if n := e.note(t, request{method: "GET", path: form(9, "ballot"), header: basic("alice:wrong")}); n.Code != http.StatusUnauthorized || n.anonymous {
+		t.Errorf("a failed login: answered %d, anonymous %t", n.Code, n.anonymous)
+	}
+}
+
 // A form may be called "form", and is not the list of forms then.
 func TestAnonymousFormCalledForm(t *testing.T) {
 	enginetest.Each(t, testAnonymousFormCalledForm)

@@ -174,7 +174,7 @@ func (w lengthless) Write(p []byte) (int, error) { return len(p), nil }
 // noEndpoint answers what no endpoint takes.
 func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
 	if h, pattern := a.paths.Handler(c.Request); pattern != "" && c.URL.Path == path.Clean(c.URL.Path) {
-		a.hush(w, c.Request)
+		a.hush(w, c.Request, true)
 		h.ServeHTTP(w, c.Request)
 		return nil
 	}
@@ -183,20 +183,26 @@ func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
 
 // hush keeps the sender of a request that failed out of the access log, where
 // it may have been meant for an anonymous form: a password mistyped, or a slash
-// too many in the path, must not tell who is about to vote.
-func (a *API) hush(w http.ResponseWriter, r *http.Request) {
+// too many in the path, must not tell who is about to vote. Of somebody who is
+// logged in nothing is told either where there is no such form: it may be one
+// that is broken, or whose page is away. The address of a failed login is kept
+// there, by which those can be found who guess passwords.
+func (a *API) hush(w http.ResponseWriter, r *http.Request, loggedIn bool) {
 	parts := strings.Split(strings.Trim(path.Clean(r.URL.Path), "/"), "/")
 	for i := range len(parts) - 2 {
 		if !strings.EqualFold(parts[i], "page") {
 			continue
 		}
-		id, ok := parseID(strings.TrimLeft(parts[i+1], "+0"))
+		id, _ := parseID(strings.TrimLeft(parts[i+1], "+0")) // 0 is no page
 		rest := parts[i+2:]
 		list := len(rest) == 1 && rest[0] == "form" // of the page's forms, which is none of them
 		if len(rest) > 1 && strings.EqualFold(rest[0], "form") {
 			rest = rest[1:]
 		}
-		if ok && !list && a.Service.Secret(r.Context(), id, rest[0]) {
+		if list {
+			continue
+		}
+		if secret, there := a.Service.Secret(r.Context(), id, rest[0]); secret || loggedIn && !there {
 			reportAnonymous(w)
 		}
 	}

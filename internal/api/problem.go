@@ -34,13 +34,13 @@ const retryAfter = 2 * time.Second
 
 // fail answers an error. What nobody foresaw is a plain 500, and is logged.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
-	a.hush(w, r)
 	var (
 		invalid   *forms.Invalid
 		explained *service.Error
 		wire      *statusError
 		throttled *auth.ThrottledError
 	)
+	a.hush(w, r, !errors.Is(err, auth.ErrBadCredentials) && !errors.As(err, &throttled))
 	switch {
 	case errors.As(err, &invalid):
 		writeInvalid(w, invalid)

@@ -108,16 +108,17 @@ func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([
 
 // Secret reports whether a request for that form, by whoever, must leave no
 // trace of its sender: the form is anonymous, or there is no such form on a
-// page with an anonymous one, which then may have been meant.
-func (s *Service) Secret(ctx context.Context, pageID int64, formID string) bool {
+// page with an anonymous one, which then may have been meant. It also tells
+// whether the form is there at all.
+func (s *Service) Secret(ctx context.Context, pageID int64, formID string) (secret, there bool) {
 	page, err := s.pages.Page(ctx, pageID)
 	if err != nil {
-		return false
+		return false, false
 	}
 	if form := page.Form(formID); form != nil {
-		return form.Anonymous
+		return form.Anonymous, true
 	}
-	return slices.ContainsFunc(page.Forms, func(f *forms.Form) bool { return f.Anonymous })
+	return slices.ContainsFunc(page.Forms, func(f *forms.Form) bool { return f.Anonymous }), false
 }
 
 // Form opens a form for the caller.
