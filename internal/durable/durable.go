@@ -25,7 +25,7 @@ func Sync(path string) error {
 
 // Name gives a file that is whole and on the disk its name, and takes it from
 // nobody: fs.ErrExist says that another file has it. It links rather than
-// renames, which would replace that one; but not every file system has links.
+// renames, which would replace that one.
 func Name(whole, path string) error {
 	return name(whole, path, os.Link)
 }
@@ -36,7 +36,15 @@ func name(whole, path string, link func(string, string) error) error {
 		return os.Remove(whole)
 	case errors.Is(err, fs.ErrExist):
 		return err
-	default:
-		return os.Rename(whole, path)
 	}
+	// Not every file system has links. Whoever can make an empty file of that
+	// name has it for himself, and may replace it.
+	mine, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(mine.Close(), os.Rename(whole, path)); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }

@@ -9,11 +9,14 @@ import (
 	"testing"
 )
 
+// links are ways to link: one that works, and that of a file system without.
+var links = map[string]func(string, string) error{
+	"with links":    os.Link,
+	"without links": func(string, string) error { return syscall.EPERM },
+}
+
 func TestName(t *testing.T) {
-	for what, link := range map[string]func(string, string) error{
-		"with links":    os.Link,
-		"without links": func(string, string) error { return syscall.EPERM },
-	} {
+	for what, link := range links {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
 			whole, path := filepath.Join(dir, "whole"), filepath.Join(dir, "name")
@@ -32,15 +35,34 @@ func TestName(t *testing.T) {
 }
 
 func TestNameReplacesNothing(t *testing.T) {
-	dir := t.TempDir()
-	whole, path := filepath.Join(dir, "whole"), filepath.Join(dir, "name")
-	write(t, whole, "new")
-	write(t, path, "old")
-	if err := Name(whole, path); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("%v, want %v", err, fs.ErrExist)
+	for what, link := range links {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			whole, path := filepath.Join(dir, "whole"), filepath.Join(dir, "name")
+			write(t, whole, "new")
+			write(t, path, "old")
+			if err := name(whole, path, link); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("%v, want %v", err, fs.ErrExist)
+			}
+			if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
+				t.Errorf("read %q, %v", got, err)
+			}
+		})
 	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
-		t.Errorf("read %q, %v", got, err)
+}
+
+func TestNameOfNothing(t *testing.T) {
+	for what, link := range links {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "name")
+			if err := name(filepath.Join(dir, "none"), path, link); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%v, want %v", err, fs.ErrNotExist)
+			}
+			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("something has the name: %v", err)
+			}
+		})
 	}
 }
 
