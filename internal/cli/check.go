@@ -122,7 +122,7 @@ func (c *checker) file(path string) {
 // twins tells of files that have one page id: a server serves one of them.
 func (c *checker) twins() {
 	for _, id := range slices.Sorted(maps.Keys(c.files)) {
-		paths := slices.Compact(slices.Sorted(slices.Values(c.files[id])))
+		paths := slices.Sorted(slices.Values(c.files[id]))
 		stands := paths[0]
 		for _, path := range paths {
 			if pages.Precedes(path, stands, id) {

@@ -1,6 +1,10 @@
 package markup
 
-import "github.com/formulary/formulary/internal/forms"
+import (
+	"crypto/sha256"
+
+	"github.com/formulary/formulary/internal/forms"
+)
 
 // collector makes a page's blocks of what its carrier found.
 type collector struct {
@@ -34,6 +38,9 @@ func (c *collector) take(f found) {
 	b := Block{FormID: id}
 	if !made.failed {
 		b.Form = made.form
+	}
+	if id == "" && f.text != nil {
+		b.Sum = sha256.Sum256([]byte(f.text.text))
 	}
 	c.blocks = append(c.blocks, b)
 }

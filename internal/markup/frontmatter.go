@@ -264,7 +264,7 @@ func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
 			m.errorf(v.at, principalsHint, "%s names nobody: %s", key, quote(v.text))
 		case strings.Contains(name, ":"):
 			m.errorf(v.at, principalsHint, "%s is no name of a user or group", quote(v.text))
-		case strings.Contains(name, ",") && (!inList || !isQuoted(n)): // probably two
+		case strings.Contains(name, ",") && (isGroup || !inList || !isQuoted(n)): // probably two
 			m.errorf(v.at, principalsHint+"; a name with a comma stands in quotes in the list", "%s is no name of a user or group", quote(v.text))
 		case isGroup:
 			p.Groups = append(p.Groups, name)

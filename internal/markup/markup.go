@@ -5,6 +5,7 @@
 package markup
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path"
 	"strings"
@@ -83,6 +84,10 @@ type Principals struct {
 type Block struct {
 	FormID string      // "" when the block is too broken to tell
 	Form   *forms.Form // nil when the block is broken: keep the last good one
+
+	// Sum tells blocks without a FormID apart, by their text. Zero is for those
+	// that can't be told from others.
+	Sum [sha256.Size]byte
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.

@@ -115,7 +115,7 @@ func TestCarriersAgree(t *testing.T) {
 		}
 		pages++
 		got := parseFile(t, f)
-		if diff := cmp.Diff(Page{ID: 123, MetaRead: true, Blocks: []Block{{"feedback", want}}}, got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(Page{ID: 123, MetaRead: true, Blocks: []Block{{FormID: "feedback", Form: want}}}, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 		}
 	}

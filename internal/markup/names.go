@@ -33,13 +33,20 @@ func fieldIDProblem(s string) string {
 	case strings.TrimSpace(s) != s, strings.Contains(s, "  "):
 		return "has spaces at an end, or two in a row"
 	}
-	return badCharacter(s, unicode.IsPrint)
+	return badCharacter(s, isVisible)
 }
 
-// isIDRune tells what may stand in a web address unescaped, in any script:
-// vowel signs and accents of their own are marks.
+// isIDRune tells what a form's id is made of, in any script: vowel signs and
+// accents that are characters of their own are marks.
 func isIDRune(r rune) bool {
-	return unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) || strings.ContainsRune("-_.", r)
+	return isVisible(r) && unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) || strings.ContainsRune("-_.", r)
+}
+
+// isVisible is false of what only changes how others look, if anything: two
+// ids that differ by it look the same.
+func isVisible(r rune) bool {
+	const brailleBlank = '\u2800'
+	return unicode.IsPrint(r) && r != brailleBlank && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 func badCharacter(s string, good func(rune) bool) string {
@@ -52,7 +59,7 @@ func badCharacter(s string, good func(rune) bool) string {
 }
 
 func nameRune(r rune) string {
-	if unicode.IsPrint(r) {
+	if isVisible(r) {
 		return fmt.Sprintf("%q", string(r))
 	}
 	return fmt.Sprintf("the invisible character %U", r)

@@ -52,17 +52,14 @@ func (w *wikiScanner) markup(at int) (next int) {
 	content := attributes + end + 1
 	tag := string(w.src[attributes : content-1])
 	values := parseAttributes(strings.TrimSuffix(tag, "/"))
-	isForm, quoteOpen := isFormTag(name, values), false
-	if !isForm {
-		isForm = isFormTag(name, withoutOpenQuotes(values))
-		quoteOpen = isForm
-	}
-	if quoteOpen {
-		w.report(at, Error, `write class="form"`, "a quote in <%s> is never closed", name)
+	slip := !isFormTag(name, values) && isFormBut(name, tag, values)
+	isForm := slip || isFormTag(name, values)
+	if slip {
+		w.report(at, Error, `write class="form"`, "the quotes in <%s> do not match", name)
 	}
 	if strings.HasSuffix(tag, "/") {
 		if isForm {
-			w.blocks = append(w.blocks, found{at: at, text: &excerpt{}, failed: quoteOpen})
+			w.blocks = append(w.blocks, found{at: at, text: &excerpt{}, failed: slip})
 		}
 		return content
 	}
@@ -75,7 +72,7 @@ func (w *wikiScanner) markup(at int) (next int) {
 	case stop < 0:
 		return content
 	case isForm:
-		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(content, stop), failed: quoteOpen})
+		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(content, stop), failed: slip})
 	}
 	return after
 }
@@ -144,15 +141,25 @@ func parseAttributes(s string) map[string]string {
 	return attributes
 }
 
-// withoutOpenQuotes is what was meant where a quote was not closed: the value
-// then begins with it.
-func withoutOpenQuotes(attributes map[string]string) map[string]string {
-	meant := map[string]string{}
-	for name, value := range attributes {
-		meant[name] = strings.TrimLeft(value, `"'`)
+// isFormBut reports whether a tag would be that of a form if its quotes
+// matched: its class is missing, or there is a quote within a value, but all
+// the words are there.
+func isFormBut(name, tag string, attributes map[string]string) bool {
+	class, there := attributes["class"]
+	if there && !strings.ContainsAny(class+attributes["lang"], quotes) {
+		return false
 	}
-	return meant
+	if !there && strings.Count(tag, `"`)%2 == 0 && strings.Count(tag, "'")%2 == 0 {
+		return false
+	}
+	words := strings.FieldsFunc(tag, func(r rune) bool { return strings.ContainsRune(" \t\n=/"+quotes, r) })
+	has := func(word string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, word) })
+	}
+	return has("class") && slices.Contains(words, "form") && (name == "pre" || name == "syntaxhighlight" && has("yaml"))
 }
+
+const quotes = `"'`
 
 func cutValue(s, space string) (val, rest string) {
 	if s != "" && (s[0] == '"' || s[0] == '\'') {

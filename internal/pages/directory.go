@@ -188,8 +188,11 @@ func (d *Directory) look(atOnce bool) error {
 			d.cannotRead(path, f, err)
 			continue
 		}
-		if d.due(f, fingerprint{info}, atOnce) {
+		switch {
+		case d.due(f, fingerprint{info}, atOnce):
 			anyChange = d.read(path, f) || anyChange
+		case f.seen.same(fingerprint{info}):
+			f.failure = "" // whatever it was, it is over
 		}
 	}
 	d.odd = d.complain(d.odd, odd, "page is not a regular file nor a link to one: it is passed over", "file")
@@ -358,17 +361,17 @@ func renew(old *Page, parsed *markup.Page) *Page {
 		case b.Form != nil:
 			page.Forms = append(page.Forms, b.Form)
 		case b.FormID == "":
-			page.nameless++
+			page.nameless = append(page.nameless, b)
 		case old != nil:
 			page.keep(old.Form(b.FormID))
 		}
 	}
-	if page.nameless > 0 && old != nil {
+	if len(page.nameless) > 0 && old != nil {
 		// A block that is newly broken does not tell which form it was, so every
 		// form that is missing now may be it. One that was broken before stands
 		// for what it stood for.
 		missing := old.kept
-		if page.nameless > old.nameless {
+		if page.brokenAnew(old) {
 			missing = old.Forms
 		}
 		for _, f := range missing {
@@ -378,6 +381,19 @@ func renew(old *Page, parsed *markup.Page) *Page {
 		}
 	}
 	return page
+}
+
+// brokenAnew reports whether a block without an id is not one of the old page's.
+func (p *Page) brokenAnew(old *Page) bool {
+	before := slices.Clone(old.nameless)
+	for _, b := range p.nameless {
+		i := slices.IndexFunc(before, func(o markup.Block) bool { return o.Sum == b.Sum })
+		if i < 0 || b.Sum == (markup.Block{}).Sum {
+			return true
+		}
+		before = slices.Delete(before, i, i+1)
+	}
+	return false
 }
 
 // keep adds a form that the page does not have, and reports whether it did.

@@ -294,6 +294,22 @@ func TestPageThatCannotBeLookedAtStays(t *testing.T) {
 	s.wants(1, "-", "gone")
 }
 
+func TestEachOutageOfAPageIsTold(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).open()
+	for range 2 {
+		s.rename("1.md", "away")
+		s.link("1.md", "1.md")
+		s.polls(3)
+		if n := s.logged("level=ERROR", "page can't be read"); n != 1 {
+			t.Errorf("told %d times, want once", n)
+		}
+		s.remove("1.md")
+		s.rename("away", "1.md")
+		s.polls(3)
+		s.wants(1, "a=one", "back as it was")
+	}
+}
+
 func TestOpenDirectoryRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "1.md")

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +57,51 @@ func TestNamelessBlockDoesNotKeepWhatIsRemoved(t *testing.T) {
 		s.save("2.md", form("x", step.name)) // another page's edit changes nothing here
 		s.polls(2)
 		s.wants(1, step.want, step.name+", after another page's edit")
+	}
+}
+
+// Which of the broken blocks is which is told by their texts.
+func TestNamelessBlocksAreToldApart(t *testing.T) {
+	const n, m = "```form\nform: n n\n```\n", "```form\nform: m m\n```\n"
+	a, b, c := form("a", "1"), form("b", "1"), form("c", "1")
+	for _, tt := range []struct {
+		name  string
+		edits []string
+		want  string
+	}{
+		{"one mended, another broken", []string{a + b, n + b, a + m}, "a=1 b=1"},
+		{"one removed, another broken", []string{a + b, n + b, m}, "b=1 a=1"},
+		{"one that never was good mended, another broken", []string{a + n + b, a + c + m}, "a=1 c=1 b=1"},
+		{"one of two alike broken, then one removed", []string{a + b + c, n + n + c, n + n}, "a=1 b=1"},
+		{"a second alike", []string{a + b + c, n + b + c, n + n + c}, "c=1 b=1 a=1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t).save("1.md", tt.edits[0]).open()
+			for _, edit := range tt.edits[1:] {
+				s.save("1.md", edit)
+				s.polls(2)
+			}
+			s.wants(1, tt.want, "after the last edit")
+		})
+	}
+}
+
+// Forms beyond the limit are on the page, even where it is edited again.
+func TestFormsBeyondTheLimitStay(t *testing.T) {
+	page := ""
+	for i := range markup.MaxForms {
+		page += form(fmt.Sprint("f", i), "1")
+	}
+	s := newSite(t).save("1.md", page).open()
+	for i := range 3 {
+		page = form(fmt.Sprint("new", i), "1") + page
+		s.save("1.md", page)
+		s.polls(2)
+	}
+	p, err := s.Page(t.Context(), 1)
+	s.must(err)
+	if len(p.Forms) != markup.MaxForms+3 {
+		t.Errorf("%d forms, want %d", len(p.Forms), markup.MaxForms+3)
 	}
 }
 

@@ -35,9 +35,9 @@ type Page struct {
 	Forms []*forms.Form // in page order
 	Meta  markup.Meta
 
-	// Blocks that are broken and do not tell which form they were, and the
-	// forms that are kept because they may be one of them.
-	nameless int
+	// Broken blocks that do not tell which form they were, and the forms that
+	// are kept because they may be one of them.
+	nameless []markup.Block
 	kept     []*forms.Form
 }
 

@@ -41,7 +41,7 @@ type Options struct {
 	Metrics *Metrics
 
 	// ShutdownTimeout is how long requests in flight may take to finish once
-	// Run's context is done. Default 8 s.
+	// Run's context is done. Default 7 s.
 	ShutdownTimeout time.Duration
 
 	// Timeouts against slow clients; zero fields get their default.

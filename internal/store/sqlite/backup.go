@@ -37,7 +37,7 @@ func Backup(ctx context.Context, dir, file string, progress func(done, total int
 			return fmt.Errorf("copy %s: %w", source, err)
 		}
 		progress(info.Size(), info.Size())
-		return checkFile(ctx, partial)
+		return checkFile(ctx, partial, file)
 	})
 }
 
@@ -91,7 +91,7 @@ func WriteBackup(ctx context.Context, file string, fill func(*Store) error) erro
 		if err := os.Rename(filepath.Join(dir, FileName), partial); err != nil {
 			return err
 		}
-		return checkFile(ctx, partial)
+		return checkFile(ctx, partial, file)
 	})
 }
 
@@ -119,7 +119,7 @@ func Restore(ctx context.Context, file, dir string, progress func(done, total in
 		if err := copyFile(ctx, file, partial, progress); err != nil {
 			return err
 		}
-		return checkFile(ctx, partial)
+		return checkFile(ctx, partial, file)
 	})
 }
 
@@ -167,25 +167,25 @@ func copyFile(ctx context.Context, from, to string, progress func(done, total in
 	return nil
 }
 
-// checkFile tells whether a file is a whole store of Formulary's. Nobody else
-// may have it open: it is opened for writing.
-func checkFile(ctx context.Context, file string) error {
+// checkFile tells whether a file is a whole store of Formulary's; people know
+// it by that name. Nobody else may have it open: it is opened for writing.
+func checkFile(ctx context.Context, file, name string) error {
 	vfs.Register(filesName, osFiles())
 	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=rw")
 	if err != nil {
-		return fmt.Errorf("open %s: %w", file, err)
+		return fmt.Errorf("open %s: %w", name, err)
 	}
 	defer func() { _ = conn.Close() }()
 	if err := checkSchema(conn); err != nil {
-		return fmt.Errorf("check %s: %w", file, err)
+		return fmt.Errorf("check %s: %w", name, err)
 	}
 	version, err := queryInt(conn, "PRAGMA user_version")
 	if err != nil || version == 0 {
-		return errors.Join(err, fmt.Errorf("check %s: it is empty", file))
+		return errors.Join(err, fmt.Errorf("check %s: it is empty", name))
 	}
 	if version > 1 {
 		if copyOf, err := setting(conn, store.SettingCopyOf); err != nil || copyOf != "" {
-			return errors.Join(err, fmt.Errorf("check %s: it is a copy that was not finished: finish it first", file))
+			return errors.Join(err, fmt.Errorf("check %s: it is a copy that was not finished: finish it first", name))
 		}
 	}
 	found := ""
@@ -197,7 +197,7 @@ func checkFile(ctx context.Context, file string) error {
 		err = checkContent(conn)
 	}
 	if err != nil {
-		return fmt.Errorf("check %s: it is damaged: %w", file, err)
+		return fmt.Errorf("check %s: it is damaged: %w", name, err)
 	}
 	return nil
 }

@@ -233,7 +233,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 			writeFile(t, damaged, string(c.content))
 			wantError(t, Restore(ctx, damaged, dir, quiet), c.because)
 			leftBehind(t, dir, "lock")
-			wantError(t, checkFile(ctx, damaged), c.because)
+			wantError(t, checkFile(ctx, damaged, damaged), c.because)
 		})
 	}
 }
@@ -290,6 +290,9 @@ func TestRestoreRefusesOthers(t *testing.T) {
 			leftBehind(t, dir, "lock")
 		})
 	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	writeFile(t, empty, "")
+	wantError(t, Restore(ctx, empty, t.TempDir(), quiet), "check "+empty+": it is empty") // by the name it was given
 	parent := t.TempDir()
 	wantError(t, Restore(ctx, filepath.Join(parent, "none"), filepath.Join(parent, "data"), quiet), "no such file")
 	leftBehind(t, parent)
