@@ -5,22 +5,26 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/store/pgtest"
 )
 
 // startLogging starts a server whose log is read until it serves, and from
 // then on by whoever is given it.
-func startLogging(t *testing.T, s site) (*process, *os.File) {
+func startLogging(t *testing.T, s site, args ...string) (*process, *os.File) {
 	t.Helper()
 	log, stderr, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
-	p := &process{cmd: exec.Command(binary, s.serve()...), done: make(chan error, 1)}
+	p := &process{cmd: exec.Command(binary, append(s.serve(), args...)...), done: make(chan error, 1)}
 	p.cmd.Stderr = stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -45,14 +49,67 @@ func startLogging(t *testing.T, s site) (*process, *os.File) {
 func TestLogThatIsNotRead(t *testing.T) {
 	s := newSite(t)
 	p, _ := startLogging(t, s)
-	long := "/" + strings.Repeat("x", 400)
-	for range 1200 { // more than the pipe and what is held in memory
-		p.must(t, 404, "GET", long, "")
-	}
+	fillLog(t, p)
 	p.must(t, 201, "POST", "/note/submission", note("x"))
 	dismissAll(t, s, p)
 	if err := p.terminate(t, 10*time.Second); err != nil {
 		t.Errorf("exit: %v", err)
+	}
+}
+
+// fillLog logs more than a pipe and what is held in memory can take.
+func fillLog(t *testing.T, p *process) {
+	t.Helper()
+	long := "/" + strings.Repeat("x", 400)
+	for range 1200 {
+		p.must(t, 404, "GET", long, "")
+	}
+}
+
+// A server ends within ten seconds, even if neither its database answers nor
+// anybody reads its log.
+func TestEndWithNobodyThere(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.New(t, pgtest.Options{})
+	p, _ := startLogging(t, newSite(t).on(cluster.Database(t)), "--database-timeout", "1m", "--metrics")
+	fillLog(t, p)
+	p.must(t, 201, "POST", "/note/submission", note("x")) // so that there is a connection that is trusted
+	freeze(t, cluster)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		_, _ = p.call(t.Context(), "POST", "/note/submission", note("x")) // whatever it is told in the end
+	}()
+	eventually(t, 10*time.Second, "the request is under way", func() bool {
+		return strings.Contains(fetch(t, p, "/metrics").body, "formulary_http_requests_in_flight 2\n") // beside the one that asks
+	})
+	if err := p.terminate(t, 10*time.Second); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+	<-answered
+}
+
+// freeze has all processes of a cluster stand still until the test ends.
+func freeze(t *testing.T, c *pgtest.Cluster) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(c.Dir(), "data", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	postmaster, _, _ := strings.Cut(string(content), "\n")
+	children, err := os.ReadFile("/proc/" + postmaster + "/task/" + postmaster + "/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range append([]string{postmaster}, strings.Fields(string(children))...) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 	}
 }
 

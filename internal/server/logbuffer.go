@@ -108,7 +108,7 @@ func (b *LogBuffer) Close() {
 	b.mu.Unlock()
 	select {
 	case <-b.ends:
-	case <-time.After(logStuck):
+	case <-time.After(logStuck / 2):
 	}
 }
 

@@ -68,7 +68,8 @@ func (t Timeouts) withDefaults() Timeouts {
 func (o Options) withDefaults() Options {
 	o.Timeouts = o.Timeouts.withDefaults()
 	// The process is to be gone 10 s after SIGTERM: this leaves a second for
-	// stragglers, one to close the store, and one for a log that nobody reads.
+	// stragglers, and one each to close the store and to give up on a log that
+	// nobody reads.
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 7*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
