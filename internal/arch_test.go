@@ -63,6 +63,8 @@ var never = [][2]string{
 	{"internal/store/postgres", "internal/service"},
 	{"internal/store/sqlite", "internal/store/postgres"},
 	{"internal/store/postgres", "internal/store/sqlite"},
+	{"internal/api", "internal/web"},
+	{"internal/web", "internal/api"},
 }
 
 const sqliteEngine = "internal/store/sqlite"
