@@ -141,24 +141,21 @@ func (b *bench) createSerially(ctx context.Context) (err error) {
 	if err := creates.open(ctx); err != nil {
 		return err
 	}
-	var pairs []pair // bare is the raw loop
-	var plains []float64
+	var pairs, plains []pair // bare is the raw loop
 	for round := range b.rounds {
 		samples, err := inTurns(ctx, b.interval, shortTurn, creates.run, again(1, raw.once), again(1, plain.once))
 		if err != nil {
 			return err
 		}
-		p := pair{samples[0], samples[1]}
+		p, plain := pair{samples[0], samples[1]}, pair{samples[0], samples[2]}
 		progress(round, "%s, raw inserts %s: %.2f, without indexes %s: %.2f", rate(p.ours.perSecond), rate(p.bare.perSecond),
-			p.ratio(), rate(samples[2].perSecond), p.ours.perSecond/samples[2].perSecond)
-		pairs, plains = append(pairs, p), append(plains, samples[2].perSecond)
+			p.ratio(), rate(plain.bare.perSecond), plain.ratio())
+		pairs, plains = append(pairs, p), append(plains, plain)
 	}
-	b.results.add(figureOf("creates, 1 connection, of a raw loop of durable inserts into the same tables", target{atLeast, 0.40}, "ours", "raw", pairs, durability+", on both sides"))
-	creations := each(pairs, func(p pair) float64 { return p.ours.perSecond })
-	b.results.add(figure{
-		name: "the same, of a raw loop into a table without indexes", durability: durability + ", on both sides",
-		measured: fmt.Sprintf("%.2f; raw %s", median(ratios(creations, plains)), rate(median(plains))),
-	})
+	// Which table the raw loop writes to is open, so the target is held to both.
+	goal, durable := target{atLeast, 0.40}, durability+", on both sides"
+	b.results.add(figureOf("creates, 1 connection, of a raw loop of durable inserts into the same tables", goal, "ours", "raw", pairs, durable))
+	b.results.add(figureOf("creates, 1 connection, of a raw loop of durable inserts into a table without indexes", goal, "ours", "raw", plains, durable))
 	return nil
 }
 

@@ -100,10 +100,8 @@ const notes = `
   is its own matter: on a virtual machine it is the host that decides. The rate of raw inserts, each with a sync of its
   own, tells what a sync costs here. Concurrent creates share one.
 - The raw insert loops run within the generator's process, through the same SQLite engine. One stores the same rows in the
-  server's own tables, as all raw sides here do, and is what single creates are held to. Before, they were held to the
-  other, which has no index by user to keep, and did not reach 0.40 of it; they still do not. A single connection waits for
-  every answer before it asks again: what is measured is the way there and back, for which the raw loops have no
-  counterpart.
+  server's own tables, as all raw sides here do; the other has no index by user to keep. A single connection waits for every
+  answer before it asks again: what is measured is the way there and back, for which the raw loops have no counterpart.
 - The raw scan loop reads the same file within the generator's process and sends its bytes nowhere. Lists are asked for
   without compression.
 - Every create and update sends a value that was not sent before: SQLite skips a write that changes nothing.
