@@ -24,12 +24,7 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
-	var sub forms.Submission
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) (err error) {
-		sub, err = readSubmission(conn.QueryRow(ctx, sqlGet, key.PageID, key.FormID, key.ID), key)
-		return err
-	})
-	return sub, err
+	return s.reader.get(ctx, key)
 }
 
 func readSubmission(row pgx.Row, key store.Key) (forms.Submission, error) {
