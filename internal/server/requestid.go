@@ -26,9 +26,13 @@ func (ids *requestIDs) of(r *http.Request) (id string, foreign bool) {
 	if given := r.Header["X-Request-Id"]; len(given) > 0 && validRequestID(given[0]) {
 		return given[0], true
 	}
+	return ids.next(), false
+}
+
+func (ids *requestIDs) next() string {
 	var buf [40]byte
 	b := append(buf[:0], ids.prefix...)
-	return string(strconv.AppendUint(b, ids.last.Add(1), 36)), false
+	return string(strconv.AppendUint(b, ids.last.Add(1), 36))
 }
 
 func validRequestID(id string) bool {

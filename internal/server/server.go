@@ -69,7 +69,7 @@ func New(opts Options) (*Server, error) {
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancelRequests = cancel
 	s.http = newHTTPServer(requests, opts, s.chain, tlsConfig)
-	s.http.ConnState = s.countConnections
+	s.http.ConnState = s.follow
 	return s, nil
 }
 
@@ -127,7 +127,7 @@ func (s *Server) serve() error {
 	if s.tls {
 		return s.http.ServeTLS(s.listener, "", "")
 	}
-	return s.http.Serve(s.listener)
+	return s.http.Serve(refusingListener{s.listener, s.chain})
 }
 
 func (s *Server) warnOfClearText() {
@@ -177,14 +177,18 @@ func (s *Server) takeLeave() {
 	awaitZero(&s.connections, min(linger, s.shutdownTimeout/2))
 }
 
-// countConnections is an http.Server's ConnState.
-func (s *Server) countConnections(_ net.Conn, state http.ConnState) {
+// follow is an http.Server's ConnState.
+func (s *Server) follow(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		s.connections.Add(1)
 	case http.StateClosed, http.StateHijacked:
 		s.connections.Add(-1)
-	case http.StateActive, http.StateIdle:
+	case http.StateIdle:
+		if c, ok := conn.(*refusingConn); ok {
+			c.rests()
+		}
+	case http.StateActive:
 	}
 }
 
