@@ -116,7 +116,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)
 	}
-	s.reader = &reader{trip: s.readAll}
+	s.reader = newReader(s, options.MaxConns)
 	s.writer = startWriter(s, workers) //nolint:contextcheck // it outlives ctx, which is for opening only
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)
