@@ -97,6 +97,20 @@ func (l *ledger) more(t *testing.T, count int) {
 const terminateOthers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE datname = current_database() AND application_name = 'formulary'`
 
+// cutAgain cuts all connections so many times, each after more than so many
+// further things were done.
+func cutAgain(t *testing.T, url string, times, after int, done func() int) {
+	t.Helper()
+	for range times {
+		from := done()
+		until(t, "work goes on", func() bool {
+			time.Sleep(time.Millisecond) // leave the processor to those who work
+			return done() > from+after
+		})
+		exec(t, url, terminateOthers)
+	}
+}
+
 func TestConnectionsAreCutUnderLoad(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
@@ -153,18 +167,11 @@ func TestUpdatesAreNotDoubled(t *testing.T) {
 			}
 		})
 	}()
-	for range 20 {
+	cutAgain(t, url, 20, 5, func() int {
 		mu.Lock()
-		from := acknowledged
-		mu.Unlock()
-		until(t, "updates go on", func() bool {
-			time.Sleep(time.Millisecond) // leave the processor to the writers
-			mu.Lock()
-			defer mu.Unlock()
-			return acknowledged > from+5
-		})
-		exec(t, url, terminateOthers)
-	}
+		defer mu.Unlock()
+		return acknowledged
+	})
 	close(stop)
 	storetest.NoErrors(t, "update", <-done)
 	count, err := strconv.Atoi(storetest.Values(t, s)[sub.ID])

@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
@@ -217,25 +215,6 @@ func TestPanicOnATrip(t *testing.T) {
 	})
 }
 
-// holdReads keeps every read waiting until release is called.
-func holdReads(t *testing.T, url string) (release func()) {
-	t.Helper()
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, sql := range []string{`BEGIN`, `LOCK TABLE submissions IN ACCESS EXCLUSIVE MODE`} {
-		if _, err := conn.Exec(ctx, sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return func() {
-		if err := conn.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // readAtOnce reads all keys in one trip.
 func readAtOnce(s *Store, keys ...store.Key) []outcome {
 	together := make([]*reading, len(keys))
@@ -326,7 +305,7 @@ func TestRefusalsThatTakeLong(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	key := keyOf(mustCreate(t, s, sample("x")))
-	defer holdReads(t, url)()
+	defer lockTable(t, url, "ACCESS EXCLUSIVE")() // which a read waits for
 	began := time.Now()
 	for i, got := range readAtOnce(s, key, key, key, key) {
 		if !errors.Is(got.err, store.ErrUnavailable) {
@@ -367,18 +346,11 @@ func TestReadsAreCut(t *testing.T) {
 			}
 		})
 	}()
-	for range 15 {
+	cutAgain(t, url, 15, 200, func() int {
 		mu.Lock()
-		from := reads
-		mu.Unlock()
-		until(t, "reads go on", func() bool {
-			time.Sleep(time.Millisecond) // leave the processor to the readers
-			mu.Lock()
-			defer mu.Unlock()
-			return reads > from+200
-		})
-		exec(t, url, terminateOthers)
-	}
+		defer mu.Unlock()
+		return reads
+	})
 	close(stop)
 	storetest.NoErrors(t, "read", <-done)
 	until(t, "no trip is left", s.reader.rests)

@@ -21,11 +21,17 @@ import (
 // holdInserts keeps every insert waiting until release is called.
 func holdInserts(t *testing.T, url string) (release func()) {
 	t.Helper()
+	return lockTable(t, url, "SHARE")
+}
+
+// lockTable takes a lock on the submissions until release is called.
+func lockTable(t *testing.T, url, mode string) (release func()) {
+	t.Helper()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sql := range []string{`BEGIN`, `LOCK TABLE submissions IN SHARE MODE`} {
+	for _, sql := range []string{`BEGIN`, `LOCK TABLE submissions IN ` + mode + ` MODE`} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			t.Fatal(err)
 		}
