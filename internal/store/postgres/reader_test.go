@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -354,4 +356,31 @@ func TestReadsAreCut(t *testing.T) {
 	close(stop)
 	storetest.NoErrors(t, "read", <-done)
 	until(t, "no trip is left", s.reader.rests)
+}
+
+// TestWhatWasReadIsNotKept: those who still wait do not keep alive what others
+// have read.
+func TestWhatWasReadIsNotKept(t *testing.T) {
+	r := newReader(nil, 16)
+	r.trip = func(context.Context, []*reading) {}
+	r.trips, r.patience = r.few, time.Hour
+	var all []weak.Pointer[reading]
+	for range 9 {
+		one := &reading{}
+		if r.begin(one) {
+			t.Fatal("there was to be no further trip")
+		}
+		all = append(all, weak.Make(one))
+	}
+	first := r.next()
+	read := len(first)
+	r.trips++ // one beyond the few, which ends when it is done
+	r.serve(first)
+	runtime.GC()
+	for i, one := range all {
+		if kept := one.Value() != nil; kept != (i >= read) {
+			t.Errorf("reading %d of %d: kept is %v", i, read, kept)
+		}
+	}
+	storetest.Same(t, "wait", r.waits(), len(all)-read)
 }
