@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -196,21 +197,31 @@ func TestCancellingIsNoWayToGuessForFree(t *testing.T) {
 	})
 }
 
+// bubbleGoroutines are how many a test of synctest has: others come and go as
+// they like.
+func bubbleGoroutines() int {
+	stacks := make([]byte, 1<<20)
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("synctest bubble"))
+}
+
 func TestCancelledInLineCostsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "", "")
 		var busy, waiting sync.WaitGroup
 		f.fillSlots(&busy)
 		ctx, cancel := context.WithCancel(t.Context())
-		goroutines := runtime.NumGoroutine()
+		goroutines := bubbleGoroutines()
 		for i := range 20 {
 			waiting.Go(func() { _, _ = f.Authenticate(ctx, "alice", fmt.Sprint("wrong", i), home) })
 		}
 		synctest.Wait()
+		if got := bubbleGoroutines(); got <= goroutines {
+			t.Errorf("%d goroutines, and %d before: nobody stands in line", got, goroutines)
+		}
 		cancel()
 		waiting.Wait()
 		synctest.Wait()
-		if got := runtime.NumGoroutine(); got != goroutines {
+		if got := bubbleGoroutines(); got != goroutines {
 			t.Errorf("%d goroutines, want %d: some still stand in line", got, goroutines)
 		}
 		close(f.block)
