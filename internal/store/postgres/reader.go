@@ -18,8 +18,8 @@ import (
 const (
 	// fewTrips is how many round trips are made at a time to read submissions
 	// one by one. Who comes then waits for one of them to end, and makes the
-	// next together with others who wait: sixteen reads in one trip are less
-	// than half the work of sixteen trips, for the database and for this process.
+	// next together with others who wait: for the database, sixteen reads in one
+	// trip are less than half the work of sixteen trips.
 	fewTrips = 4
 
 	// maxTogether bounds how many share one, so that the first does not wait
