@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/formulary/formulary/internal/watch"
 )
 
 // certificateInterval is how often handshakes look for a new certificate.
@@ -37,7 +39,7 @@ type fileState struct {
 }
 
 func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now, read: tls.LoadX509KeyPair}
+	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now, read: readKeyPair}
 	c.checked = c.now()
 	c.loaded = c.look() // before reading: a change in between is a change to come
 	if err := c.load(); err != nil {
@@ -88,6 +90,22 @@ func (c *certificate) load() error {
 	}
 	c.current.Store(&pair)
 	return nil
+}
+
+// maxPEM is far above what a chain of certificates takes.
+const maxPEM = 1 << 20
+
+// readKeyPair is tls.LoadX509KeyPair for files that may be anything by now.
+func readKeyPair(certFile, keyFile string) (tls.Certificate, error) {
+	cert, _, err := watch.ReadFile(certFile, maxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, _, err := watch.ReadFile(keyFile, maxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
 }
 
 func (c *certificate) look() [2]fileState {

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -183,6 +184,26 @@ func TestCertificateIsTriedAgain(t *testing.T) {
 	c.read = load
 	if got := serialOf(t, c); got != 2 {
 		t.Errorf("certificate %d once it can be loaded, want 2", got)
+	}
+}
+
+// A pipe in the place of a key would hold up the handshake that looks.
+func TestCertificateDoesNotWaitForAPipe(t *testing.T) {
+	dir := t.TempDir()
+	c, log := loadFirst(t, dir)
+	clock := time.Now()
+	c.now = func() time.Time {
+		clock = clock.Add(certificateInterval)
+		return clock
+	}
+	if err := errors.Join(os.Remove(c.keyFile), syscall.Mkfifo(c.keyFile, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := serialOf(t, c); got != 1 {
+		t.Errorf("certificate %d, want the old one", got)
+	}
+	if !strings.Contains(log.String(), "not a regular file") {
+		t.Errorf("the log does not say why: %s", log)
 	}
 }
 
