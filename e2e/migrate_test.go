@@ -109,7 +109,7 @@ const bulk = 6000
 // fillStore makes a store with so many submissions.
 func fillStore(t *testing.T, dir string, count int) {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), dir)
+	s, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,7 @@ func (e *ThrottledError) Error() string {
 type Identity struct {
 	Name   string
 	groups []string
+	hash   string // of the password that was verified
 }
 
 // NewIdentity is for tests, which know who somebody is without asking.
@@ -165,6 +166,17 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 	}
 	d.throttle.succeeded(host, user)
 	return latest.identity, nil
+}
+
+// Refresh returns a caller who was authenticated before with the groups that
+// hold by now. The error is ErrBadCredentials when the user was removed or has
+// another password since.
+func (d *Directory) Refresh(id Identity) (Identity, error) {
+	acct, known := d.current.Load().accounts[id.Name]
+	if !known || acct.hash != id.hash {
+		return Identity{}, ErrBadCredentials
+	}
+	return acct.identity, nil
 }
 
 // usablePassword refuses what bcrypt would take for another password: one

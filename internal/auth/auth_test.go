@@ -267,6 +267,27 @@ func TestChangedUserIsOutAtOnce(t *testing.T) {
 	}
 }
 
+func TestRefresh(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
+	alice, err := f.Authenticate(t.Context(), "alice", "sesame", home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.replace(f.groups, "hr: alice\n")
+	now, err := f.Refresh(alice)
+	if err != nil || !now.InGroup("hr") || now.InGroup("staff") {
+		t.Errorf("after her groups changed: %+v, %v", now, err)
+	}
+	f.replace(f.users, userLine("alice", "other"))
+	if _, err := f.Refresh(alice); !errors.Is(err, ErrBadCredentials) {
+		t.Errorf("after her password changed: %v", err)
+	}
+	f.replace(f.users, userLine("bob", "sesame"))
+	if _, err := f.Refresh(alice); !errors.Is(err, ErrBadCredentials) {
+		t.Errorf("after she was removed: %v", err)
+	}
+}
+
 func TestUserChangedDuringTheCheckStaysOut(t *testing.T) {
 	for _, users := range []string{"", userLine("alice", "changed")} {
 		f := newFixture(t, userLine("alice", "sesame"), "")

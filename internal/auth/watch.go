@@ -101,7 +101,7 @@ func (d *Directory) publish() {
 	next := &snapshot{accounts: make(map[string]account, len(d.hashes))}
 	topCost := 0
 	for user, h := range d.hashes {
-		identity := Identity{Name: user, groups: d.groupsOf[user]}
+		identity := Identity{Name: user, groups: d.groupsOf[user], hash: h.hash}
 		next.accounts[user] = account{hash: h.hash, cost: h.cost, identity: identity}
 		topCost = max(topCost, h.cost)
 	}

@@ -101,7 +101,7 @@ func (l location) open(ctx context.Context, options postgres.Options) (engine, e
 		options.URL = l.url
 		return postgres.Open(ctx, options)
 	}
-	return sqlite.Open(ctx, l.dir)
+	return sqlite.Open(ctx, l.dir, sqlite.Options{Log: options.Log})
 }
 
 // openExisting is open for a store that is read from: none is made, since a

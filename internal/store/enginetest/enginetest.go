@@ -56,7 +56,7 @@ func (e Engine) OpenIn(t testing.TB) (s storetest.Engine, dir string) {
 
 func openSQLite(t testing.TB) (s storetest.Engine, dir string, err error) {
 	dir = t.TempDir()
-	s, err = sqlite.Open(t.Context(), dir)
+	s, err = sqlite.Open(t.Context(), dir, sqlite.Options{})
 	return s, dir, err
 }
 

@@ -77,7 +77,7 @@ func WriteBackup(ctx context.Context, file string, fill func(*Store) error) erro
 			return err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		s, err := Open(ctx, dir)
+		s, err := Open(ctx, dir, Options{})
 		if err != nil {
 			return err
 		}

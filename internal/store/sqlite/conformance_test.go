@@ -9,7 +9,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, dir string) storetest.Engine {
-		s, err := Open(context.Background(), dir)
+		s, err := Open(context.Background(), dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 // taskWrite creates without end, and tells of each submission once it is
 // acknowledged.
 func taskWrite(dir string) error {
-	s, err := Open(ctx, dir)
+	s, err := Open(ctx, dir, Options{})
 	if err != nil {
 		return err
 	}

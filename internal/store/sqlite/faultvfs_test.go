@@ -30,7 +30,7 @@ func openOnDisk(t *testing.T, dir string) (*Store, *disk) {
 	d := &disk{VFSFilename: osFiles().VFSFilename}
 	name := "disk" + strings.ReplaceAll(dir, "/", "-")
 	vfs.Register(name, files{d})
-	s, err := open(ctx, dir, name)
+	s, err := open(ctx, dir, name, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

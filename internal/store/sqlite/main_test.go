@@ -56,7 +56,7 @@ var ctx = context.Background()
 
 func openStore(t *testing.T, dir string) *Store {
 	t.Helper()
-	s, err := Open(ctx, dir)
+	s, err := Open(ctx, dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

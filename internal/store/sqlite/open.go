@@ -7,10 +7,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -47,15 +49,21 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
+// Options say how to treat the store.
+type Options struct {
+	Log *slog.Logger // nil discards
+}
+
 // Open opens the store in directory dir, which it creates and migrates where
 // needed. Only one process at a time can have a directory open.
-func Open(ctx context.Context, dir string) (*Store, error) {
+func Open(ctx context.Context, dir string, options Options) (*Store, error) {
 	vfs.Register(filesName, osFiles())
-	return open(ctx, dir, filesName)
+	return open(ctx, dir, filesName, options)
 }
 
 // open is Open through the VFS of that name.
-func open(ctx context.Context, dir, vfsName string) (*Store, error) {
+func open(ctx context.Context, dir, vfsName string, options Options) (*Store, error) {
+	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 func taskOpen(dir string) error {
-	s, err := Open(ctx, dir)
+	s, err := Open(ctx, dir, Options{})
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func taskOpen(dir string) error {
 
 func mustRefuse(t *testing.T, dir string, because ...string) {
 	t.Helper()
-	s, err := Open(ctx, dir)
+	s, err := Open(ctx, dir, Options{})
 	if err == nil {
 		t.Fatal(errors.Join(errors.New("open: no error"), s.Close()))
 	}
@@ -93,7 +93,7 @@ func TestDamagedSequencesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		editFile(t, dir, sql)
-		_, err := Open(ctx, dir)
+		_, err := Open(ctx, dir, Options{})
 		wantError(t, err, because)
 	}
 }
@@ -125,10 +125,10 @@ func TestLogWithoutItsDatabaseIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, FileName+"-wal")
 	writeFile(t, log, "what was written last")
-	_, err := Open(ctx, dir)
+	_, err := Open(ctx, dir, Options{})
 	wantError(t, err, "it is missing or empty, but what was written to it last is in "+log)
 	writeFile(t, filepath.Join(dir, FileName), "")
-	_, err = Open(ctx, dir)
+	_, err = Open(ctx, dir, Options{})
 	wantError(t, err, "it is missing or empty")
 	if content, err := os.ReadFile(log); err != nil || string(content) != "what was written last" {
 		t.Errorf("the log: %q, %v", content, err)
@@ -274,7 +274,7 @@ func TestCloseReleasesEverything(t *testing.T) {
 		return len(names)
 	}
 	round := func() {
-		s, err := Open(ctx, dir)
+		s, err := Open(ctx, dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

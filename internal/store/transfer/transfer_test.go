@@ -28,7 +28,7 @@ type whole interface {
 var engines = map[string]func(t *testing.T) whole{
 	"sqlite": func(t *testing.T) whole {
 		t.Helper()
-		s, err := sqlite.Open(t.Context(), t.TempDir())
+		s, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
 		return closing(t, s, err)
 	},
 	"postgres": func(t *testing.T) whole {
