@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/base64"
 	"net/http"
 	"os"
@@ -126,4 +127,21 @@ func testRepeatedFailuresAreThrottled(t *testing.T, on enginetest.Engine) {
 	e.expect(t, http.StatusOK, good) // who has logged in before is not held up
 	now.advance(time.Duration(seconds) * time.Second)
 	e.expect(t, http.StatusUnauthorized, guess)
+}
+
+// turnedAway is a directory of users that is always busy.
+type turnedAway struct{}
+
+func (turnedAway) Authenticate(context.Context, string, string, string) (auth.Identity, error) {
+	return auth.Identity{}, &auth.BusyError{RetryAfter: 5 * time.Second}
+}
+
+func TestBusyLoginSaysWhenToTryAgain(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+		e := newEnv(t, on, house(), func(o *Options) { o.Auth = turnedAway{} })
+		a := e.expect(t, http.StatusTooManyRequests, request{method: "GET", path: allPath, header: basic("alice:alice-secret")})
+		if got := a.header.Get("Retry-After"); got != "5" {
+			t.Errorf("Retry-After %q, want 5", got)
+		}
+	})
 }

@@ -39,8 +39,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		explained *service.Error
 		wire      *statusError
 		throttled *auth.ThrottledError
+		busy      *auth.BusyError
 	)
-	a.hush(w, r, !errors.Is(err, auth.ErrBadCredentials) && !errors.As(err, &throttled))
+	a.hush(w, r, !errors.Is(err, auth.ErrBadCredentials) && !errors.As(err, &throttled) && !errors.As(err, &busy))
 	switch {
 	case errors.As(err, &invalid):
 		writeInvalid(w, invalid)
@@ -52,6 +53,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &throttled):
 		setRetryAfter(w, throttled.RetryAfter)
 		problem.Write(w, http.StatusTooManyRequests, "Too many failed attempts to log in. Wait before the next one.")
+	case errors.As(err, &busy):
+		setRetryAfter(w, busy.RetryAfter)
+		problem.Write(w, http.StatusTooManyRequests, "Too many logins at the same time. Wait before the next attempt.")
 	case errors.As(err, &explained):
 		if explained.Kind == service.Full || explained.Kind == service.Unavailable {
 			a.Logger.Error("request failed", "route", r.Pattern, "error", err)

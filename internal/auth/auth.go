@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -79,8 +78,8 @@ type Directory struct {
 	current  atomic.Pointer[snapshot]
 	verified *verifiedCache
 	throttle *throttle
-	flights  singleflight.Group // by the MAC of the credential
-	slots    chan struct{}      // one for each bcrypt computation under way
+	flights  singleflight.Group // by the MAC of the credential and the host
+	slots    *hashSlots         // one for each bcrypt computation under way
 
 	// compare is bcrypt.CompareHashAndPassword; tests count its calls.
 	compare func(hash, password []byte) error
@@ -106,7 +105,7 @@ func Open(opts Options) (*Directory, error) {
 		log:      opts.Logger,
 		now:      opts.Now,
 		verified: newVerifiedCache(),
-		slots:    make(chan struct{}, runtime.GOMAXPROCS(0)),
+		slots:    newHashSlots(hashingCores()),
 		compare:  bcrypt.CompareHashAndPassword,
 	}
 	if d.log == nil {
@@ -133,8 +132,14 @@ func Open(opts Options) (*Directory, error) {
 }
 
 // Authenticate returns who has this name and password. The error is
-// ErrBadCredentials, a *ThrottledError or that of ctx. addr is where the
-// attempt comes from, with or without a port; it matters to throttling only.
+// ErrBadCredentials, a *ThrottledError, a *BusyError or that of ctx. addr is
+// where the attempt comes from, with or without a port; it matters to
+// throttling only.
+//
+// The throttle is not asked where this host has sent this very credential
+// before. For all others a credential that another host has verified takes the
+// same way as a wrong guess, up to the comparison: whether it is throttled,
+// waits or is turned away must not tell that the password is right.
 func (d *Directory) Authenticate(ctx context.Context, user, password, addr string) (Identity, error) {
 	current := d.current.Load()
 	acct, known := current.accounts[user]
@@ -142,15 +147,15 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 		acct = current.dummy
 	}
 	mac := d.verified.mac(user, password, acct.hash)
-	if known && d.verified.has(mac, d.now()) {
+	from := clientHost(addr)
+	if known && d.verified.hasFrom(mac, from, d.now()) {
 		return acct.identity, nil
 	}
 
-	host := clientHost(addr)
 	ok, err := d.check(ctx, &attempt{
 		user:     user,
 		password: password,
-		host:     host,
+		from:     from,
 		mac:      mac,
 		account:  acct,
 		topCost:  current.dummy.cost,
@@ -164,7 +169,7 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 	if !ok || !still || latest.hash != acct.hash {
 		return Identity{}, ErrBadCredentials
 	}
-	d.throttle.succeeded(host, user)
+	d.throttle.succeeded(from, user)
 	return latest.identity, nil
 }
 
@@ -185,9 +190,10 @@ func usablePassword(password string) bool {
 	return password != "" && len(password) <= maxPasswordLen && !strings.Contains(password, "\x00")
 }
 
-// attempt is a credential that is not in the cache.
+// attempt is a credential that is not in the cache, or not for this host.
 type attempt struct {
-	user, password, host string
+	user, password string
+	from           host
 
 	mac     mac
 	account account
@@ -195,13 +201,16 @@ type attempt struct {
 	usable  bool // false: fails whatever bcrypt says
 }
 
-// check verifies each credential once, however many ask at a time: one of
+// check coalesces concurrent attempts of one host with one credential: one of
 // them leads, the others wait for its answer. Only the leader pays with a
-// token of the throttle, because together they try one password only.
+// token of the throttle, because together they try one password only. Attempts
+// of other hosts are not coalesced with them: each host has to pass the
+// throttle on its own.
 func (d *Directory) check(ctx context.Context, a *attempt) (bool, error) {
+	key := string(a.mac[:]) + a.from.String()
 	for {
 		led := false
-		result := d.flights.DoChan(string(a.mac[:]), func() (any, error) {
+		result := d.flights.DoChan(key, func() (any, error) {
 			led = true
 			return d.lead(ctx, a)
 		})
@@ -212,49 +221,52 @@ func (d *Directory) check(ctx context.Context, a *attempt) (bool, error) {
 			if r.Err == nil {
 				return r.Val.(bool), nil
 			}
-			if led {
+			if led || !isContextError(r.Err) {
 				return false, r.Err
 			}
-		}
-		// The leader's trouble, a cancelled request or a throttled address,
-		// need not be ours. Asking the throttle here rather than leading the
-		// next flight keeps a crowd at one throttled address from going round.
-		if err := d.throttle.allow(a.host, a.user); err != nil {
-			return false, err
+			// The leader's request was cancelled, and this one was not.
 		}
 	}
 }
 
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // lead does the slow comparison. ctx is obeyed up to its start; from there on
 // it runs to its end, paid for, so that giving up early is no way to guess for
-// free. The token is taken with a slot in hand: people who stand in line with
+// free. The token is taken with a slot in hand: people who wait for a slot with
 // a good password, as all do after a restart, must not empty the meter of the
 // address they share.
+//
+// Only a pair of host and user that has succeeded before is trusted to go
+// first. A credential that another host has verified is not: how long the wait
+// is would tell a guesser that the password is right.
 func (d *Directory) lead(ctx context.Context, a *attempt) (bool, error) {
-	if d.verified.has(a.mac, d.now()) {
-		return true, nil // by a flight that landed while we came here
+	if d.verified.hasFrom(a.mac, a.from, d.now()) {
+		return true, nil // by a flight that landed in the meantime
 	}
-	if err := d.throttle.allow(a.host, a.user); err != nil {
-		return false, err
-	}
-	select {
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case d.slots <- struct{}{}:
-		defer func() { <-d.slots }()
-	}
-	if err := ctx.Err(); err != nil { // select picks at random when both are ready
-		return false, err
-	}
-	reserved, err := d.throttle.reserve(a.host, a.user)
+	trusted, err := d.throttle.allow(a.from, a.user)
 	if err != nil {
 		return false, err
 	}
-	if !d.matches(a) {
-		return false, nil
+	release, err := d.slots.acquire(ctx, trusted)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	reserved, err := d.throttle.reserve(a.from, a.user)
+	if err != nil {
+		return false, err
+	}
+	if !d.verified.has(a.mac, d.now()) {
+		if !d.matches(a) {
+			return false, nil
+		}
+		d.verified.add(a.mac, d.now())
 	}
 	reserved.refund()
-	d.verified.add(a.mac, d.now())
+	d.verified.addUse(a.mac, a.from, d.now())
 	return true, nil
 }
 

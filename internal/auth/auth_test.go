@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +20,12 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-const home = "192.0.2.1:4711"
+const (
+	home = "192.0.2.1:4711"
+	away = "198.51.100.7:1"
+	// fixtureSlots are two for strangers, whatever machine runs the tests.
+	fixtureSlots = 4
+)
 
 // fixture is a Directory on temporary files, with a clock that stands still
 // and with a stand-in for bcrypt that takes no time and keeps account.
@@ -59,6 +63,7 @@ func newFixture(t *testing.T, users, groups string) *fixture {
 		t.Fatal(err)
 	}
 	d.compare = f.compare
+	d.slots = newHashSlots(fixtureSlots)
 	f.Directory = d
 	return f
 }
@@ -236,7 +241,7 @@ func TestVerifiedCredentialIsRemembered(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", home)
 	f.time = f.time.Add(verifiedTTL - time.Nanosecond)
-	f.wantLogin("alice", "sesame", "198.51.100.7:1")
+	f.wantLogin("alice", "sesame", away)
 	if got := f.computations(); got != 1 {
 		t.Errorf("within the TTL: %d computations, want 1", got)
 	}
@@ -346,8 +351,28 @@ func TestOneComputationPerCredential(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
 		f.block = make(chan struct{})
 		var done sync.WaitGroup
-		for i := range 50 { // more than the pair's meter has tokens
-			done.Go(func() { f.wantLogin("alice", "sesame", fmt.Sprintf("192.0.2.%d:1", i%3)) })
+		for range 50 { // more than the pair's meter has tokens
+			done.Go(func() { f.wantLogin("alice", "sesame", home) })
+		}
+		synctest.Wait()
+		close(f.block)
+		done.Wait()
+		if got := f.computations(); got != 1 {
+			t.Errorf("%d computations, want 1", got)
+		}
+	})
+}
+
+// Hosts that send one credential wait for a slot each, but the first of them
+// computes for all who are still waiting.
+func TestHostsInLineShareAComputation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame"), "")
+		f.slots = newHashSlots(1)
+		f.block = make(chan struct{})
+		var done sync.WaitGroup
+		for i := range 50 {
+			done.Go(func() { f.wantLogin("alice", "sesame", fmt.Sprintf("192.0.2.%d:1", i)) })
 		}
 		synctest.Wait()
 		close(f.block)
@@ -362,7 +387,7 @@ func TestComputationsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "", "")
 		f.block = make(chan struct{})
-		limit := runtime.GOMAXPROCS(0)
+		limit := f.slots.forStrangers
 		var done sync.WaitGroup
 		for i := range 3 * limit {
 			done.Go(func() { f.wantBad(fmt.Sprint("user", i), "sesame", home) })
@@ -379,10 +404,11 @@ func TestComputationsAreLimited(t *testing.T) {
 	})
 }
 
-// fillSlots keeps every slot busy until f.block is closed.
+// fillSlots keeps every slot that strangers may have busy until f.block is
+// closed.
 func (f *fixture) fillSlots(done *sync.WaitGroup) {
 	f.block = make(chan struct{})
-	for i := range cap(f.slots) {
+	for i := range f.slots.forStrangers {
 		done.Go(func() { f.wantBad(fmt.Sprint("busy", i), "sesame", "203.0.113.1:1") })
 	}
 	synctest.Wait()

@@ -12,7 +12,7 @@ import (
 
 const (
 	verifiedTTL = 5 * time.Minute
-	// generationSize is half of what the cache can hold.
+	// generationSize is half of what each table of the cache can hold.
 	generationSize = 4096
 	// maxPooledBuffer keeps one giant password from staying in memory.
 	maxPooledBuffer = 4096
@@ -23,15 +23,44 @@ const (
 type mac [sha256.Size]byte
 
 // verifiedCache remembers credentials that bcrypt has accepted, without
-// keeping them: there are only MACs under a key that dies with the process.
+// keeping them: there are only MACs under a key that dies with the process. It
+// also remembers the hosts that each credential was used from. The two tables
+// are bounded separately: somebody who logs in from very many hosts pushes
+// out hosts, and nobody's credential.
 type verifiedCache struct {
 	states sync.Pool // of *macState
 
-	// Two generations, the older one dropped when the younger is full, bound
-	// the cache without any bookkeeping on a hit, which therefore shares the
-	// lock. Only good credentials come in, so that no attack can flush it.
-	mu         sync.RWMutex
-	young, old map[mac]time.Time // when the entry expires
+	mu          sync.RWMutex // a hit shares it
+	credentials generations[mac]
+	uses        generations[use]
+}
+
+// use is a credential that was right, and the host that sent it.
+type use struct {
+	credential mac
+	from       host
+}
+
+// generations is a table of bounded size. Two maps, the older one dropped when
+// the younger is full, need no bookkeeping on a hit. Only good credentials
+// come in, so that guessing does not flush it.
+type generations[K comparable] struct {
+	young, old map[K]time.Time // when the entry expires
+}
+
+func (g *generations[K]) has(key K, now time.Time) bool {
+	expires, ok := g.young[key]
+	if !ok {
+		expires, ok = g.old[key]
+	}
+	return ok && now.Before(expires)
+}
+
+func (g *generations[K]) add(key K, expires time.Time) {
+	if g.young == nil || len(g.young) >= generationSize {
+		g.old, g.young = g.young, make(map[K]time.Time)
+	}
+	g.young[key] = expires
 }
 
 type macState struct {
@@ -43,7 +72,7 @@ type macState struct {
 func newVerifiedCache() *verifiedCache {
 	key := make([]byte, sha256.Size)
 	_, _ = rand.Read(key) // never fails: crypto/rand aborts the program instead
-	c := &verifiedCache{young: make(map[mac]time.Time)}
+	c := &verifiedCache{}
 	c.states.New = func() any {
 		return &macState{hmac: hmac.New(sha256.New, key)}
 	}
@@ -70,21 +99,31 @@ func (c *verifiedCache) mac(user, password, hash string) mac {
 	return sum
 }
 
+// has says whether bcrypt has accepted the credential lately.
 func (c *verifiedCache) has(m mac, now time.Time) bool {
 	c.mu.RLock()
-	expires, ok := c.young[m]
-	if !ok {
-		expires, ok = c.old[m]
-	}
-	c.mu.RUnlock()
-	return ok && now.Before(expires)
+	defer c.mu.RUnlock()
+	return c.credentials.has(m, now)
 }
 
+// hasFrom says whether, in addition, this host has sent the credential before.
+func (c *verifiedCache) hasFrom(m mac, from host, now time.Time) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.credentials.has(m, now) && c.uses.has(use{m, from}, now)
+}
+
+// add records that bcrypt has accepted the credential.
 func (c *verifiedCache) add(m mac, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.young) >= generationSize {
-		c.old, c.young = c.young, make(map[mac]time.Time)
-	}
-	c.young[m] = now.Add(verifiedTTL)
+	c.credentials.add(m, now.Add(verifiedTTL))
+}
+
+// addUse records that the host has sent the credential. That does not keep the
+// credential any longer: bcrypt has to accept it again as before.
+func (c *verifiedCache) addUse(m mac, from host, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.uses.add(use{m, from}, now.Add(trustFor))
 }

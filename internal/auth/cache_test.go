@@ -3,6 +3,7 @@ package auth
 import (
 	"encoding/binary"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,17 +41,35 @@ func TestCacheIsBounded(t *testing.T) {
 		binary.BigEndian.PutUint64(m[:], uint64(i))
 		return m
 	}
+	from := clientHost(home)
 	const n = 5 * generationSize
 	for i := range n {
 		c.add(numbered(i), now)
-		if held := len(c.young) + len(c.old); held > 2*generationSize {
-			t.Fatalf("%d entries", held)
+		c.addUse(numbered(i), from, now)
+		if held := len(c.credentials.young) + len(c.credentials.old); held > 2*generationSize {
+			t.Fatalf("%d credentials", held)
+		}
+		if held := len(c.uses.young) + len(c.uses.old); held > 2*generationSize {
+			t.Fatalf("%d uses", held)
 		}
 	}
 	for i := n - generationSize; i < n; i++ {
-		if !c.has(numbered(i), now) {
+		if !c.has(numbered(i), now) || !c.hasFrom(numbered(i), from, now) {
 			t.Fatalf("entry %d of %d is gone", i, n)
 		}
+	}
+}
+
+func TestManyHostsPushOutNoCredential(t *testing.T) {
+	c := newVerifiedCache()
+	now := time.Now()
+	c.add(mac{1}, now)
+	c.add(mac{2}, now)
+	for i := range 5 * generationSize {
+		c.addUse(mac{2}, host{text: strconv.Itoa(i)}, now)
+	}
+	if !c.has(mac{1}, now) {
+		t.Error("the credential is gone")
 	}
 }
 
@@ -58,10 +77,23 @@ func TestCacheIsBounded(t *testing.T) {
 func TestHitSharesTheLock(t *testing.T) {
 	c := newVerifiedCache()
 	c.add(mac{1}, time.Now())
+	c.addUse(mac{1}, clientHost(home), time.Now())
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if !c.has(mac{1}, time.Now()) { // would deadlock with an exclusive lock
+	if !c.hasFrom(mac{1}, clientHost(home), time.Now()) { // would deadlock with an exclusive lock
 		t.Error("the entry is gone")
+	}
+}
+
+// This runs on every request.
+func TestHitAllocatesNothing(t *testing.T) {
+	c, now := newVerifiedCache(), time.Now()
+	c.add(mac{1}, now)
+	for _, addr := range []string{home, "[2001:db8:1:2:3:4:5:6]:80"} {
+		c.addUse(mac{1}, clientHost(addr), now)
+		if got := testing.AllocsPerRun(100, func() { c.hasFrom(mac{1}, clientHost(addr), now) }); got != 0 {
+			t.Errorf("from %s: %v allocations", addr, got)
+		}
 	}
 }
 

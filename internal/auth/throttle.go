@@ -3,10 +3,7 @@ package auth
 import (
 	"cmp"
 	"hash/maphash"
-	"net"
-	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -46,28 +43,34 @@ func newThrottle(now func() time.Time) *throttle {
 // come from the attacker and can be long, and the tables must stay small.
 type keys struct{ pair, addr, user uint64 }
 
-func (t *throttle) keys(host, user string) keys {
+func (t *throttle) keys(from host, user string) keys {
+	type pair struct {
+		from host
+		user string
+	}
 	return keys{
-		pair: maphash.Comparable(t.seed, [2]string{host, user}),
-		addr: maphash.String(t.seed, host),
+		pair: maphash.Comparable(t.seed, pair{from, user}),
+		addr: maphash.Comparable(t.seed, from),
 		user: maphash.String(t.seed, user),
 	}
 }
 
-// allow says whether an attempt may be made now, without counting it.
-func (t *throttle) allow(host, user string) error {
+// allow says whether an attempt may be made now, without counting it, and
+// whether the pair has succeeded before.
+func (t *throttle) allow(from host, user string) (trusted bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k, now := t.keys(host, user), t.now()
-	return t.check(k, now, t.isTrusted(k, now))
+	k, now := t.keys(from, user), t.now()
+	trusted = t.isTrusted(k, now)
+	return trusted, t.check(k, now, trusted)
 }
 
 // reserve counts an attempt as failed before it is made, so that attempts made
 // at the same time cannot all see the same last token.
-func (t *throttle) reserve(host, user string) (reservation, error) {
+func (t *throttle) reserve(from host, user string) (reservation, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k, now := t.keys(host, user), t.now()
+	k, now := t.keys(from, user), t.now()
 	r := reservation{throttle: t, keys: k, exempt: t.isTrusted(k, now)}
 	if err := t.check(k, now, r.exempt); err != nil {
 		return reservation{}, err
@@ -81,10 +84,10 @@ func (t *throttle) reserve(host, user string) (reservation, error) {
 }
 
 // succeeded forgives the pair its failures and trusts it from now on.
-func (t *throttle) succeeded(host, user string) {
+func (t *throttle) succeeded(from host, user string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k, now := t.keys(host, user), t.now()
+	k, now := t.keys(from, user), t.now()
 	delete(t.byPair.fullAt.at, k.pair)
 	t.trusted.set(k.pair, now.Add(trustFor), now)
 }
@@ -205,25 +208,4 @@ func (t *timers) makeRoom(now time.Time) {
 	for _, oldest := range all[:max(1, t.limit/8)] {
 		delete(t.at, oldest.key)
 	}
-}
-
-// clientHost is what an address counts as. A port says nothing about who is
-// asking, and whoever has one IPv6 address usually has all of its /64.
-func clientHost(addr string) string {
-	host := addr
-	if h, _, err := net.SplitHostPort(addr); err == nil {
-		host = h
-	}
-	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
-	if err != nil {
-		return host
-	}
-	if ip = ip.Unmap(); ip.Is4() {
-		return ip.String()
-	}
-	network, err := ip.Prefix(64)
-	if err != nil {
-		return host
-	}
-	return network.String()
 }

@@ -85,6 +85,99 @@ func TestCachedCredentialIsNeverThrottled(t *testing.T) {
 	f.wantLogin("alice", "sesame", home)
 }
 
+// For each meter that can throttle a host: that another host has verified the
+// password must not show.
+func TestThrottledHostLearnsNothingFromTheCache(t *testing.T) {
+	for name, test := range map[string]struct {
+		exhaust    func(f *fixture)
+		retryAfter time.Duration
+	}{
+		"pair": {func(f *fixture) { f.fail(10, "alice", away) }, 5 * time.Second},
+		"address": {func(f *fixture) {
+			for i := range 100 {
+				f.fail(1, fmt.Sprint("user", i), away)
+			}
+		}, time.Second},
+		"user": {func(f *fixture) {
+			for i := range 100 {
+				f.fail(1, "alice", fmt.Sprintf("203.0.113.%d:1", i))
+			}
+		}, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, userLine("alice", "sesame"), "")
+			f.wantLogin("alice", "sesame", home)
+			test.exhaust(f)
+			f.wantThrottled("alice", "wrong", away, test.retryAfter)
+			f.wantThrottled("alice", "sesame", away, test.retryAfter)
+			f.wantLogin("alice", "sesame", home)
+
+			f.time = f.time.Add(test.retryAfter)
+			before := f.computations()
+			f.wantLogin("alice", "sesame", away)
+			if f.computations() != before {
+				t.Error("a cached credential was computed again")
+			}
+			f.fail(10, "alice", away) // the success has refilled the pair
+			f.wantThrottled("alice", "wrong", away, 5*time.Second)
+			f.wantLogin("alice", "sesame", away) // sent from there before
+		})
+	}
+}
+
+// The credential that a host has sent before is one with the same hash.
+func TestChangedPasswordIsThrottledAgain(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	f.wantLogin("alice", "sesame", away)
+	f.replace(f.users, userLine("alice", "changed"))
+	f.wantLogin("alice", "changed", home)
+	f.fail(10, "alice", away)
+	f.wantThrottled("alice", "changed", away, 5*time.Second)
+}
+
+func TestJoiningAFlightIsNoWayAroundTheThrottle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame"), "")
+		f.fail(10, "alice", away)
+		f.block = make(chan struct{})
+		var done sync.WaitGroup
+		done.Go(func() { f.wantLogin("alice", "sesame", home) })
+		synctest.Wait()
+		f.wantThrottled("alice", "sesame", away, 5*time.Second) // at once, and not when home is done
+		close(f.block)
+		done.Wait()
+	})
+}
+
+// Otherwise a guesser who keeps the slots busy could tell the right password
+// by its quick answer, and would not pay for the wrong ones.
+func TestCachedCredentialFromANewHostWaitsLikeAGuess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame"), "")
+		f.wantLogin("alice", "sesame", home)
+		var busy sync.WaitGroup
+		f.fillSlots(&busy)
+		answered := make(chan error, 2)
+		for _, password := range []string{"wrong", "sesame"} {
+			busy.Go(func() { answered <- f.login("alice", password, away) })
+		}
+		synctest.Wait()
+		if len(answered) > 0 {
+			t.Errorf("answered before a slot was free: %v", <-answered)
+		}
+		for i := range maxWaiting - 2 {
+			busy.Go(func() { _ = f.login(fmt.Sprint("user", i), "wrong", "203.0.113.2:1") })
+		}
+		synctest.Wait()
+		for _, password := range []string{"wrong", "sesame"} {
+			f.wantBusy("alice", password, "203.0.113.3:1")
+		}
+		f.wantLogin("alice", "sesame", home)
+		close(f.block)
+		busy.Wait()
+	})
+}
+
 func TestKnownPairAnswersForItselfOnly(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", home)
@@ -226,7 +319,7 @@ func TestCancelledInLineCostsNothing(t *testing.T) {
 		}
 		close(f.block)
 		busy.Wait()
-		if got, want := f.computations(), cap(f.slots); got != want {
+		if got, want := f.computations(), f.slots.forStrangers; got != want {
 			t.Errorf("%d computations, want %d", got, want)
 		}
 		f.fail(10, "alice", home)
@@ -245,8 +338,9 @@ func TestThrottledAttemptDoesNotStandInLine(t *testing.T) {
 	})
 }
 
-// Who joins a flight led from a throttled address leads the next one.
-func TestThrottledLeaderLeavesTheOthersAlone(t *testing.T) {
+// A host that is throttled while it waits for a slot takes no other host with
+// the same credential with it.
+func TestThrottledHostLeavesTheOthersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
 		var done sync.WaitGroup
@@ -254,13 +348,13 @@ func TestThrottledLeaderLeavesTheOthersAlone(t *testing.T) {
 		done.Go(func() {
 			var throttled *ThrottledError
 			if err := f.login("alice", "sesame", home); !errors.As(err, &throttled) {
-				t.Errorf("leader: got %v, want a ThrottledError", err)
+				t.Errorf("got %v, want a ThrottledError", err)
 			}
 		})
 		synctest.Wait()
 		done.Go(func() { f.wantLogin("alice", "sesame", "192.0.2.2:1") })
 		synctest.Wait()
-		for range 10 { // fails while the leader stands in line
+		for range 10 { // fails while the attempt waits for a slot
 			if _, err := f.throttle.reserve(clientHost(home), "alice"); err != nil {
 				t.Fatal(err)
 			}
@@ -268,28 +362,6 @@ func TestThrottledLeaderLeavesTheOthersAlone(t *testing.T) {
 		close(f.block)
 		done.Wait()
 	})
-}
-
-func TestClientHost(t *testing.T) {
-	for addr, want := range map[string]string{
-		"192.0.2.1:80":                 "192.0.2.1",
-		"192.0.2.1":                    "192.0.2.1",
-		"[::ffff:192.0.2.1]:80":        "192.0.2.1",
-		"::ffff:192.0.2.1":             "192.0.2.1",
-		"[2001:db8:1:2:3:4:5:6]:80":    "2001:db8:1:2::/64",
-		"2001:db8:1:2:ffff::1":         "2001:db8:1:2::/64",
-		"[2001:db8:1:2:ffff::1]":       "2001:db8:1:2::/64",
-		"[fe80::1%eth0]:80":            "fe80::/64",
-		"client.example:80":            "client.example",
-		"@":                            "@",
-		"":                             "",
-		"/run/formulary.sock":          "/run/formulary.sock",
-		"2001:db8:1:2:3:4:5:6:7:8:9:a": "2001:db8:1:2:3:4:5:6:7:8:9:a",
-	} {
-		if got := clientHost(addr); got != want {
-			t.Errorf("clientHost(%q) = %q, want %q", addr, got, want)
-		}
-	}
 }
 
 func TestThrottleForgetsFullBuckets(t *testing.T) {

@@ -1,0 +1,216 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func (f *fixture) wantBusy(user, password, addr string) {
+	f.t.Helper()
+	var busy *BusyError
+	if err := f.login(user, password, addr); !errors.As(err, &busy) || busy.RetryAfter != maxWait {
+		f.t.Errorf("login of %s from %s: got %v, want a BusyError", user, addr, err)
+	}
+}
+
+// slotUsers are goroutines that ask for slots, and hold them until told to
+// let go.
+type slotUsers struct {
+	t     *testing.T
+	slots *hashSlots
+	group sync.WaitGroup
+
+	mu      sync.Mutex
+	holding []string
+	release []func()
+}
+
+// ask returns when the goroutine holds a slot or waits for one.
+func (u *slotUsers) ask(name string, trusted bool) {
+	u.group.Go(func() {
+		release, err := u.slots.acquire(u.t.Context(), trusted)
+		if err != nil {
+			u.t.Errorf("%s: %v", name, err)
+			return
+		}
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.holding = append(u.holding, name)
+		u.release = append(u.release, release)
+	})
+	synctest.Wait()
+}
+
+// letGo releases the slot that was taken first.
+func (u *slotUsers) letGo() {
+	u.mu.Lock()
+	release := u.release[0]
+	u.holding, u.release = u.holding[1:], u.release[1:]
+	u.mu.Unlock()
+	release()
+	synctest.Wait()
+}
+
+func (u *slotUsers) want(holding ...string) {
+	u.t.Helper()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if got := fmt.Sprint(u.holding); got != fmt.Sprint(holding) {
+		u.t.Errorf("slots are held by %s, want %v", got, holding)
+	}
+}
+
+func TestTrustedAreServedBeforeStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &slotUsers{t: t, slots: newHashSlots(1)}
+		u.ask("stranger1", false) // one slot: a stranger may have it while nobody else asks
+		u.ask("stranger2", false)
+		u.ask("stranger3", false)
+		u.ask("trusted1", true)
+		u.ask("trusted2", true)
+		for _, name := range []string{"stranger1", "trusted1", "trusted2", "stranger2", "stranger3"} {
+			u.want(name)
+			u.letGo()
+		}
+		u.want()
+		u.group.Wait()
+	})
+}
+
+func TestStrangersHoldHalfOfTheSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &slotUsers{t: t, slots: newHashSlots(4)}
+		for _, name := range []string{"s1", "s2", "s3", "s4"} {
+			u.ask(name, false)
+		}
+		u.want("s1", "s2")
+		u.ask("t1", true)
+		u.ask("t2", true)
+		u.ask("t3", true)
+		u.want("s1", "s2", "t1", "t2")
+		u.letGo() // s1
+		u.want("s2", "t1", "t2", "t3")
+		u.letGo() // s2
+		u.want("t1", "t2", "t3", "s3")
+		u.letGo() // t1
+		u.want("t2", "t3", "s3", "s4")
+		for range 4 {
+			u.letGo()
+		}
+		u.want()
+		u.group.Wait()
+	})
+}
+
+func TestQueuesForSlotsAreBounded(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &slotUsers{t: t, slots: newHashSlots(1)}
+			for range 1 + maxWaiting {
+				u.ask("", trusted)
+			}
+			start := time.Now()
+			var busy *BusyError
+			if _, err := u.slots.acquire(t.Context(), trusted); !errors.As(err, &busy) || time.Since(start) != 0 {
+				t.Errorf("trusted %t: got %v after %s, want a BusyError at once", trusted, err, time.Since(start))
+			}
+			u.ask("other", !trusted) // has a queue of its own
+			for range 2 + maxWaiting {
+				u.letGo()
+			}
+			u.group.Wait()
+		})
+	}
+}
+
+func TestWaitForASlotIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &slotUsers{t: t, slots: newHashSlots(1)}
+		u.ask("holder", true)
+		for _, trusted := range []bool{false, true} {
+			start := time.Now()
+			var busy *BusyError
+			if _, err := u.slots.acquire(t.Context(), trusted); !errors.As(err, &busy) || time.Since(start) != maxWait {
+				t.Errorf("trusted %t: got %v after %s", trusted, err, time.Since(start))
+			}
+		}
+		u.letGo()
+		u.ask("next", false) // nothing is left in the queues that would be served first
+		u.want("next")
+		u.letGo()
+		u.group.Wait()
+	})
+}
+
+// A slot that is granted while its waiter is cancelled goes back.
+func TestCancelledWaiterLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slots := newHashSlots(1)
+		for range 100 {
+			release, err := slots.acquire(t.Context(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var waiter sync.WaitGroup
+			waiter.Go(func() {
+				if _, err := slots.acquire(ctx, false); !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want context.Canceled", err)
+				}
+			})
+			synctest.Wait()
+			cancel()
+			release()
+			waiter.Wait()
+			if slots.running != 0 || slots.strangersRunning != 0 || len(slots.strangers) != 0 {
+				t.Fatalf("left behind: %+v", slots)
+			}
+		}
+	})
+}
+
+func TestHashingLeavesHalfOfTheCores(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for cores, want := range map[int]int{1: 1, 2: 1, 4: 2, 7: 3} {
+		runtime.GOMAXPROCS(cores)
+		if got := hashingCores(); got != want {
+			t.Errorf("%d cores: %d for hashing, want %d", cores, got, want)
+		}
+	}
+}
+
+// 336 guesses of 4 hosts, each within its limits, wait for slots when alice,
+// whose credential has expired, comes from where she logged in before.
+func TestKnownUserGoesBeforeAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame")+userLine("bob", "sesame"), "")
+		f.slots = newHashSlots(1)
+		f.wantLogin("alice", "sesame", home)
+		f.time = f.time.Add(verifiedTTL)
+		f.block = make(chan struct{})
+
+		var flood, known sync.WaitGroup
+		for i := range 336 {
+			flood.Go(func() { _ = f.login(fmt.Sprint("user", i), "wrong", fmt.Sprintf("203.0.113.%d:1", i%4)) })
+		}
+		synctest.Wait()
+		before := f.computations()
+		known.Go(func() { f.wantLogin("alice", "sesame", home) })
+		synctest.Wait()
+		f.wantBusy("bob", "sesame", home) // trusted is the pair, not the host
+		f.block <- struct{}{}             // the guess under way
+		f.block <- struct{}{}
+		known.Wait()
+		if got := f.computations() - before; got > 2 { // hers, and perhaps the guess after her
+			t.Errorf("%d guesses were computed before alice", got-1)
+		}
+		close(f.block)
+		flood.Wait()
+	})
+}
