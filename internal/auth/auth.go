@@ -75,6 +75,9 @@ type Directory struct {
 	hashes    map[string]userHash
 	groupsOf  map[string][]string
 
+	polling atomic.Pointer[watchedFile] // the file that the last poll looked at
+	stuck   atomic.Bool                 // that look does not end
+
 	current  atomic.Pointer[snapshot]
 	verified *verifiedCache
 	throttle *throttle

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"time"
+
+	"github.com/formulary/formulary/internal/watch"
 )
 
 const (
@@ -16,21 +17,34 @@ const (
 	maxPolls = 4
 	// racyWindow is longer than the coarsest time stamps in use (2 s on FAT).
 	racyWindow = 3 * time.Second
+	// maxFileSize is room for more than a hundred thousand users.
+	maxFileSize = 16 << 20
 )
 
 // Watch polls both files until ctx ends. Polling, because neither network file
 // systems nor the symlink swap of a mounted ConfigMap send dependable events.
 func (d *Directory) Watch(ctx context.Context) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			d.reload()
-		}
+	watch.Loop{Interval: pollInterval, Look: d.reload, Stuck: d.setStuck}.Run(ctx)
+}
+
+// setStuck logs a poll that does not end, once, and its end.
+func (d *Directory) setStuck(stuck bool) {
+	d.stuck.Store(stuck)
+	if stuck {
+		d.log.Error("reading a file does not end, what was last read stays in force; check the file system that it is on",
+			"file", d.polling.Load().path)
+		return
 	}
+	d.log.Info("files can be read again")
+}
+
+// Ready returns an error that names the file if polling it does not end, so
+// that changes of users and groups are not noticed.
+func (d *Directory) Ready(context.Context) error {
+	if !d.stuck.Load() {
+		return nil
+	}
+	return fmt.Errorf("reading %s does not end: check the file system that it is on", d.polling.Load().path)
 }
 
 // reload is one poll: it looks at both files and takes what has changed. A
@@ -54,6 +68,7 @@ func (d *Directory) reload() {
 
 // poll logs a file that cannot be read once, not twice a second.
 func (d *Directory) poll(f *watchedFile) (changed bool) {
+	d.polling.Store(f)
 	changed, err := f.poll(d.now())
 	if err != nil {
 		if !f.failing {
@@ -183,7 +198,7 @@ func sameVersion(a, b os.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// statRegular refuses what is not a file: opening a pipe would block.
+// statRegular refuses what is not a file.
 func statRegular(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -195,21 +210,7 @@ func statRegular(path string) (os.FileInfo, error) {
 	return info, nil
 }
 
+// readRegular does not block on a pipe or a leased file.
 func readRegular(path string) ([]byte, os.FileInfo, error) {
-	if _, err := statRegular(path); err != nil {
-		return nil, nil, err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = file.Close() }()
-	// The version comes from the open file, before the content: a write in
-	// between makes the version look old, and the next poll reads again.
-	version, err := file.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	content, err := io.ReadAll(file)
-	return content, version, err
+	return watch.ReadFile(path, maxFileSize)
 }

@@ -279,3 +279,61 @@ func TestUnchangedFileIsNotLoggedAgain(t *testing.T) {
 		t.Errorf("new log lines:\n%s", strings.TrimPrefix(got, before))
 	}
 }
+
+func TestFileOverTheLimitIsRefused(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	if err := os.Truncate(f.users, maxFileSize+1); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		f.reload()
+	}
+	f.wantLoggedOnce("is larger than")
+	if !f.knows("alice") {
+		t.Error("alice is not known any more")
+	}
+}
+
+// A look at a file that does not end, as on a disk that is gone, is told to
+// the log and to readiness, and Watch does not wait for it at the end.
+func TestStuckLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
+		f.now = time.Now
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		gate := make(chan struct{})
+		f.Directory.groups.read = func(path string) ([]byte, os.FileInfo, error) {
+			<-gate
+			return readRegular(path)
+		}
+		go func() {
+			f.Watch(ctx)
+			close(ended)
+		}()
+		writeFile(t, f.groups, "hr: alice\n")
+		<-time.After(4 * time.Second)
+		if err := f.Ready(ctx); err != nil {
+			t.Errorf("not ready before the look is late: %v", err)
+		}
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if err := f.Ready(ctx); err == nil || !strings.Contains(err.Error(), f.groups) {
+			t.Errorf("Ready says %v, and does not name the file", err)
+		}
+		f.wantLoggedOnce("does not end")
+		f.wantLogin("alice", "sesame", home)
+
+		gate <- struct{}{}
+		<-time.After(time.Second)
+		synctest.Wait()
+		if err := f.Ready(ctx); err != nil {
+			t.Errorf("not ready after the look has ended: %v", err)
+		}
+		f.wantLoggedOnce("files can be read again")
+
+		cancel() // the next look is stuck again
+		<-ended
+		close(gate)
+	})
+}

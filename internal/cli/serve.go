@@ -196,7 +196,8 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	svc := service.New(source, store, key, time.Now)
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
-		TrustedProxies: proxies, Ready: svc.Ready, Logger: log,
+		TrustedProxies: proxies, Logger: log,
+		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
 		Handler: api.New(api.Options{Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body")}).Handler(),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
