@@ -32,6 +32,7 @@ func TestCredentialsComeFirst(t *testing.T) { enginetest.Each(t, testCredentials
 func testCredentialsComeFirst(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	alice := basic("alice:alice-secret").Get("Authorization")
 	credentials := map[string]http.Header{
 		"missing":        {},
 		"wrong password": basic("alice:wrong"),
@@ -44,6 +45,8 @@ func testCredentialsComeFirst(t *testing.T, on enginetest.Engine) {
 		"other scheme":   {"Authorization": {"Bearer alice"}},
 		"invalid UTF-8":  basic("alice\xff:alice-secret"),
 		"NUL":            basic("alice\x00:alice-secret"),
+		"twice":          {"Authorization": {alice, alice}},
+		"and another":    {"Authorization": {alice, "Bearer alice"}},
 	}
 	requests := []request{
 		{method: "GET", path: allPath},
