@@ -1,0 +1,38 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A users file that another program holds a lease on, so that opening it would
+// wait, holds up neither logins nor the end of the server.
+func TestLeasedUsersFile(t *testing.T) {
+	s := newSite(t)
+	p := start(t, s)
+	p.must(t, http.StatusOK, "GET", "/note", "")
+	users, err := os.OpenFile(s.users, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = users.Close() }()
+	eventually(t, 10*time.Second, "the users file is leased", func() bool { // not while the server has it open
+		_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, users.Fd(), syscall.F_SETLEASE, syscall.F_WRLCK)
+		return errno == 0
+	})
+	if _, err := users.WriteString("# changed\n"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, "the log tells of it", func() bool { return strings.Contains(p.output(), "cannot read file") })
+	p.must(t, http.StatusOK, "GET", "/note", "")
+	if status := ready(t, p); status != http.StatusOK {
+		t.Errorf("/readyz: %d", status)
+	}
+	if err := p.terminate(t, 10*time.Second); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+}
