@@ -214,3 +214,23 @@ func TestKnownUserGoesBeforeAFlood(t *testing.T) {
 		flood.Wait()
 	})
 }
+
+// Attempts that share a flight share its end: otherwise each of them in turn
+// would lead the next flight, and wait the whole time again.
+func TestCoalescedAttemptsAreTurnedAwayTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, "", "")
+		var busy, turnedAway sync.WaitGroup
+		f.fillSlots(&busy)
+		start := time.Now()
+		for range 5 {
+			turnedAway.Go(func() { f.wantBusy("alice", "wrong", home) })
+		}
+		turnedAway.Wait()
+		if waited := time.Since(start); waited != maxWait {
+			t.Errorf("they waited %s, want %s", waited, maxWait)
+		}
+		close(f.block)
+		busy.Wait()
+	})
+}
