@@ -58,6 +58,7 @@ type bench struct {
 	only     *regexp.Regexp
 	work     string // folder of this run
 	binary   string // the built formulary
+	before   string // an older formulary to compare with; "" for none
 	site     site
 	results  results
 	full     string // data directory with a million submissions, once made
@@ -91,6 +92,7 @@ var measurements = []struct {
 	{"pg-list", (*bench).pgList},
 	{"pg-replicas", (*bench).pgReplicas},
 	{"pg-rows", (*bench).pgRows},
+	{"before", (*bench).compareBefore},
 }
 
 func run(ctx context.Context) (err error) {
@@ -121,6 +123,7 @@ func newBench() (*bench, error) {
 	seconds := flag.Float64("seconds", 3, "how long each side is measured in a round")
 	rounds := flag.Int("rounds", 5, "rounds of which the median is taken")
 	only := flag.String("only", "", "regexp of the measurements to run; what is not all of them is printed, but not written to "+resultsFile)
+	before := flag.String("before", "", "an older formulary: its creates, reads and lists are measured in turns with today's")
 	rows := flag.Int64("rows", 10_000_000, "submissions that pg-rows stores")
 	flag.Usage = func() {
 		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "Run in the folder bench/ as: go run . [flags]")
@@ -140,7 +143,7 @@ func newBench() (*bench, error) {
 	if _, err := os.Stat(filepath.Join("..", "cmd", "formulary")); err != nil {
 		return nil, fmt.Errorf("run it in the folder bench/: %w", err)
 	}
-	return &bench{interval: time.Duration(*seconds * float64(time.Second)), rounds: *rounds, only: re, rows: *rows}, nil
+	return &bench{interval: time.Duration(*seconds * float64(time.Second)), rounds: *rounds, only: re, rows: *rows, before: *before}, nil
 }
 
 // setUp builds the binary and what it serves.

@@ -13,10 +13,14 @@ const pgDurability = "every create committed and synced by PostgreSQL before its
 
 // makeTables makes a database with the server's own tables in it.
 func (b *bench) makeTables(ctx context.Context, name string) (url string, err error) {
+	return b.makeTablesBy(ctx, b.binary, name)
+}
+
+func (b *bench) makeTablesBy(ctx context.Context, binary, name string) (url string, err error) {
 	if url, err = b.newDatabase(ctx, name); err != nil {
 		return "", err
 	}
-	server, err := b.startOnPostgres(ctx, name, url)
+	server, err := b.startBinaryOnPostgres(ctx, binary, name, url)
 	if err != nil {
 		return "", err
 	}
@@ -26,7 +30,11 @@ func (b *bench) makeTables(ctx context.Context, name string) (url string, err er
 // fillPostgres makes a database that holds submissions. They are copied past
 // the server, and swept up after, so that it is not done during a measurement.
 func (b *bench) fillPostgres(ctx context.Context, name string, rows int64) (url string, err error) {
-	if url, err = b.makeTables(ctx, name); err != nil {
+	return b.fillPostgresBy(ctx, b.binary, name, rows)
+}
+
+func (b *bench) fillPostgresBy(ctx context.Context, binary, name string, rows int64) (url string, err error) {
+	if url, err = b.makeTablesBy(ctx, binary, name); err != nil {
 		return "", err
 	}
 	fmt.Printf("  storing %s submissions in PostgreSQL\n", grouped(float64(rows)))

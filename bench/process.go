@@ -30,7 +30,11 @@ type process struct {
 // startServer starts formulary with its default settings on a data directory.
 // The access log is on by default, and goes to a file on the same disk.
 func (b *bench) startServer(ctx context.Context, data string) (*process, error) {
-	return start(ctx, data+".log", b.binary, b.serverArgs("--data", data)...)
+	return b.startBinary(ctx, b.binary, data)
+}
+
+func (b *bench) startBinary(ctx context.Context, binary, data string) (*process, error) {
+	return start(ctx, data+".log", binary, b.serverArgs("--data", data)...)
 }
 
 // serverArgs are for formulary on the benchmark's pages, and more.

@@ -22,9 +22,14 @@ const firstCreated = 1_767_225_600_000
 // server itself, which is started and stopped for it; the rows are written past
 // it, because a million of them take a minute otherwise.
 func (b *bench) fill(ctx context.Context, name string, rows int64) (data string, err error) {
+	return b.fillBy(ctx, b.binary, name, rows)
+}
+
+// fillBy is fill for a store that another binary has made.
+func (b *bench) fillBy(ctx context.Context, binary, name string, rows int64) (data string, err error) {
 	fmt.Printf("  storing %s submissions\n", grouped(float64(rows)))
 	data = b.dataDir(name)
-	server, err := b.startServer(ctx, data)
+	server, err := b.startBinary(ctx, binary, data)
 	if err != nil {
 		return "", err
 	}
