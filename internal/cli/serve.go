@@ -134,6 +134,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	}
 	opts.Level = l
 	opts.ReplaceAttr = server.LogTime
+	w = server.EscapeLog(w)
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, &opts)), nil

@@ -117,7 +117,7 @@ func (l *logLine) text(key, value string) {
 		l.b = append(append(append(l.b, '"'), value...), '"')
 	default:
 		quoted, _ := json.Marshal(value) // a string always has a JSON form
-		l.b = append(l.b, quoted...)
+		l.b = appendEscaped(l.b, quoted)
 	}
 }
 

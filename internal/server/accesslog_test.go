@@ -201,7 +201,8 @@ func TestAccessLogLines(t *testing.T) {
 	for _, test := range []struct{ path, user, text, json string }{
 		{"/plain", "ann", `path=/plain … user=ann`, `"path":"/plain" … "user":"ann"`},
 		{"", "a b", `path="" … user="a b"`, `"path":"" … "user":"a b"`},
-		{"/a=\"\\\n\xff\u202e", "é", `path="/a=\"\\\n\xff\u202e" … user="é"`, `"path":"/a=\"\\\n\ufffd` + "\u202e" + `" … "user":"é"`},
+		{"/a=\"\\\n\xff\u202e", "é", `path="/a=\"\\\n\xff\u202e" … user="é"`, `"path":"/a=\"\\\n\ufffd\u202e" … "user":"é"`},
+		{"/\x7f\u009b", "é\u2066", `path="/\x7f\u009b" … user="é\u2066"`, `"path":"/\u007f\u009b" … "user":"é\u2066"`},
 	} {
 		r := &http.Request{Method: "GET", URL: &url.URL{Path: test.path}, RemoteAddr: "192.0.2.1:5"}
 		rec := &recorder{start: start, status: 200, bytes: 7, user: test.user, id: [1]string{"id-1"}}

@@ -18,7 +18,6 @@ import (
 // It is one type instead of nested handlers because all of it shares the
 // recorder, and because it runs on every request.
 type chain struct {
-	ids      *requestIDs
 	proxies  trustedProxies
 	logger   *slog.Logger
 	log      *AccessLog // nil when off
@@ -32,7 +31,6 @@ type chain struct {
 
 func newChain(opts Options, ready *readiness) *chain {
 	return &chain{
-		ids:     newRequestIDs(),
 		proxies: newTrustedProxies(opts.TrustedProxies),
 		logger:  opts.Logger,
 		metrics: opts.Metrics,
@@ -44,7 +42,7 @@ func newChain(opts Options, ready *readiness) *chain {
 }
 
 func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id, foreign := c.ids.of(r)
+	id, foreign := requestID(r)
 	c.proxies.resolve(r)
 
 	// Not pooled: a goroutine that outlives its handler would report its user
@@ -65,7 +63,7 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.finish(rec, r)
 	defer c.recoverPanic(rec, r)
 
-	c.setHeaders(rec)
+	c.setHeaders(rec, r)
 	if own := c.own.find(r); own != nil {
 		rec.own = true
 		r.Pattern = r.URL.Path
@@ -110,7 +108,7 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	clear(rec.Header()) // what the handler had set describes an answer that won't come
-	c.setHeaders(rec)
+	c.setHeaders(rec, r)
 	problem.Write(rec, http.StatusInternalServerError,
 		"The server failed to handle this request. Its log says why, under the id in X-Request-Id.")
 }
@@ -123,12 +121,22 @@ var (
 )
 
 // setHeaders comes before the handler so that it may choose otherwise.
-func (c *chain) setHeaders(rec *recorder) {
+func (c *chain) setHeaders(rec *recorder, r *http.Request) {
 	h := rec.Header()
 	h["X-Request-Id"] = rec.id[:]
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = noReferrer
-	if c.leaving.Load() {
+	if c.leaving.Load() || ambiguousEnd(r) {
 		h.Set("Connection", "close")
 	}
+}
+
+// ambiguousEnd reports whether a proxy may see another end of the request than
+// net/http does, and take the rest for a second request, or the other way
+// round: a request with both Content-Length and Transfer-Encoding, and one of
+// HTTP/1.0 with Transfer-Encoding. net/http hides the header that it ignores,
+// so all requests that may have been such ones are the last on their
+// connection.
+func ambiguousEnd(r *http.Request) bool {
+	return !r.ProtoAtLeast(1, 1) || r.ProtoMajor == 1 && len(r.TransferEncoding) > 0
 }

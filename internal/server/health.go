@@ -69,7 +69,8 @@ func serveReadyz(ready *readiness, logger *slog.Logger) http.HandlerFunc {
 			return
 		}
 		// Everybody may ask, so the reason is for the log only.
-		logger.LogAttrs(r.Context(), slog.LevelWarn, "not ready", slog.Any("error", err))
+		logger.LogAttrs(r.Context(), slog.LevelWarn, "not ready",
+			slog.Any("error", err), slog.String("request_id", w.Header().Get("X-Request-Id")))
 		problem.Write(w, http.StatusServiceUnavailable, "The server is not ready to take requests.")
 	}
 }

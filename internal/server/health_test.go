@@ -58,7 +58,8 @@ func TestReadyz(t *testing.T) {
 	if strings.Contains(w.Body.String(), "database") {
 		t.Errorf("the reason is shown: %s", w.Body)
 	}
-	if lines := c.log.lines(t, "not ready"); len(lines) != 1 || lines[0]["error"] != err.Error() {
+	if lines := c.log.lines(t, "not ready"); len(lines) != 1 || lines[0]["error"] != err.Error() ||
+		lines[0]["request_id"] != w.Header().Get("X-Request-Id") {
 		t.Errorf("log %v", lines)
 	}
 

@@ -75,7 +75,7 @@ func refusal(p []byte) (status int, reason string) {
 
 // refuse is the whole answer to what was no request.
 func (c *chain) refuse(status int, reason string, client net.Addr) []byte {
-	id := c.ids.next()
+	id := newRequestID()
 	if c.log != nil {
 		c.logger.Info("refused what is no request", slog.Int("status", status),
 			slog.String("request_id", id), slog.String("remote", hostOf(client.String())))

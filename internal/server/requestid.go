@@ -3,37 +3,22 @@ package server
 import (
 	"crypto/rand"
 	"net/http"
-	"strconv"
-	"sync/atomic"
 )
 
 const maxRequestID = 64
 
-// requestIDs makes ids that are unique without asking for randomness each
-// time: a prefix per process and a counter.
-type requestIDs struct {
-	prefix string
-	last   atomic.Uint64
-}
-
-func newRequestIDs() *requestIDs {
-	return &requestIDs{prefix: rand.Text()[:10] + "-"}
-}
-
-// of takes the id that a client or proxy has given if it is safe to repeat in
-// headers and logs, and makes one otherwise.
-func (ids *requestIDs) of(r *http.Request) (id string, foreign bool) {
+// requestID returns the id that a client or proxy has sent, if it is safe to
+// repeat in headers and logs, and a new one otherwise.
+func requestID(r *http.Request) (id string, foreign bool) {
 	if given := r.Header["X-Request-Id"]; len(given) > 0 && validRequestID(given[0]) {
 		return given[0], true
 	}
-	return ids.next(), false
+	return newRequestID(), false
 }
 
-func (ids *requestIDs) next() string {
-	var buf [40]byte
-	b := append(buf[:0], ids.prefix...)
-	return string(strconv.AppendUint(b, ids.last.Add(1), 36))
-}
+// newRequestID returns 80 random bits. A counter would tell a client how many
+// requests others have made.
+func newRequestID() string { return rand.Text()[:16] }
 
 func validRequestID(id string) bool {
 	if id == "" || len(id) > maxRequestID {

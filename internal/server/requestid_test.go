@@ -35,16 +35,23 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-func TestGeneratedRequestIDsDiffer(t *testing.T) {
+func TestGeneratedRequestIDsAreRandom(t *testing.T) {
 	seen := map[string]bool{}
-	for range 3 { // processes
-		ids := newRequestIDs()
-		for range 100 {
-			id, foreign := ids.of(httptest.NewRequest("GET", "/", nil))
-			if seen[id] || foreign {
-				t.Fatalf("id %q twice, or foreign: %v", id, foreign)
-			}
-			seen[id] = true
+	for range 1000 {
+		id, foreign := requestID(httptest.NewRequest("GET", "/", nil))
+		if seen[id] || foreign || len(id) != 16 || !validRequestID(id) {
+			t.Fatalf("id %q twice, or foreign: %v", id, foreign)
+		}
+		seen[id] = true
+	}
+	// A counter keeps all but its last characters from one id to the next.
+	for i := range 16 {
+		values := map[byte]bool{}
+		for id := range seen {
+			values[id[i]] = true
+		}
+		if len(values) < 16 {
+			t.Errorf("character %d has %d values in a thousand ids", i, len(values))
 		}
 	}
 }

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"bytes"
+	"testing"
+)
+
+// A name of a page or a user can't do anything to the terminal of whoever
+// reads the log.
+func TestLogLinesHoldNoControlCharacters(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		for _, value := range []string{"\x7f", "\u009b31m", "\u061c", "\u202etxt.exe", "\u2066", "\x1b[31m"} {
+			var buf bytes.Buffer
+			log, err := newLogger(&buf, format, "info")
+			if err != nil {
+				t.Fatal(err)
+			}
+			log.Info("a"+value+"b", "key", "a"+value+"b")
+			if bytes.Contains(buf.Bytes(), []byte(value)) {
+				t.Errorf("%s: %q is in the log: %q", format, value, buf.Bytes())
+			}
+		}
+	}
+}

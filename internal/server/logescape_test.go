@@ -1,0 +1,64 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+)
+
+func TestEscapeLog(t *testing.T) {
+	const unsafe = "\x7f\u0080\u009b\u009f\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
+	for in, want := range map[string]string{
+		"":                      "",
+		"plain\n":               "plain\n",
+		"Grüße, 日本語 \u200d😀":    "Grüße, 日本語 \u200d😀", // printable, or harmless
+		"a\x7fé\u009b\u202eb":   `a\u007fé\u009b\u202eb`,
+		unsafe:                  `\u007f\u0080\u009b\u009f\u061c\u200e\u200f\u202a\u202e\u2066\u2069`,
+		"\u00a0\u061b\u2065":    "\u00a0\u061b\u2065", // their neighbours
+		"\u200d\u2029\u206a":    "\u200d\u2029\u206a",
+		"not \xff UTF-8 \x7f\n": "not \xff UTF-8 \\u007f\n",
+	} {
+		var buf bytes.Buffer
+		n, err := EscapeLog(&buf).Write([]byte(in))
+		if buf.String() != want || n != len(in) || err != nil {
+			t.Errorf("%q became %q, want %q (%d, %v)", in, buf.String(), want, n, err)
+		}
+	}
+}
+
+// What a program reads from the log is what was logged.
+func TestEscapedLogLinesDecodeToTheSame(t *testing.T) {
+	const value = "\x7f\u009b31m\u202etxt.exe\u2069 \\ \" é"
+	var buf bytes.Buffer
+	slog.New(slog.NewJSONHandler(EscapeLog(&buf), nil)).Info("x", "key", value)
+	var line struct{ Key string }
+	if err := json.Unmarshal(buf.Bytes(), &line); err != nil || line.Key != value {
+		t.Errorf("%v: %q became %q", err, value, line.Key)
+	}
+	if bytes.ContainsAny(buf.Bytes(), "\x7f\u009b\u202e\u2069") {
+		t.Errorf("log %q", buf.Bytes())
+	}
+}
+
+func TestEscapeLogReportsFailures(t *testing.T) {
+	if _, err := EscapeLog(brokenWriter{}).Write([]byte("\x7f")); !errors.Is(err, errBroken) {
+		t.Errorf("error %v", err)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func BenchmarkEscapeLog(b *testing.B) {
+	line := bytes.Repeat([]byte(`{"time":"2026-01-02T03:04:05.007Z"}`), 8)
+	w := EscapeLog(io.Discard)
+	for b.Loop() {
+		_, _ = w.Write(line)
+	}
+}
