@@ -26,6 +26,7 @@ type chain struct {
 	handler  http.Handler
 	write    time.Duration
 	inFlight atomic.Int64
+	most     int64       // requests in flight
 	leaving  atomic.Bool // answers are the last on their connections
 }
 
@@ -38,6 +39,7 @@ func newChain(opts Options, ready *readiness) *chain {
 		handler: opts.Handler,
 		write:   opts.Timeouts.Write,
 		log:     opts.AccessLog,
+		most:    int64(opts.MaxConnections),
 	}
 }
 
@@ -56,7 +58,7 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		head:      r.Method == http.MethodHead,
 	}
 
-	c.inFlight.Add(1)
+	inFlight := c.inFlight.Add(1)
 	if c.metrics != nil {
 		c.metrics.inFlight.Inc()
 	}
@@ -68,6 +70,11 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rec.own = true
 		r.Pattern = r.URL.Path
 		own.ServeHTTP(rec, r)
+		return
+	}
+	if inFlight > c.most { // with HTTP/2 only: otherwise connections are bounded
+		rec.Header().Set("Retry-After", "2")
+		problem.Write(rec, http.StatusServiceUnavailable, "The server has too many requests under way. Try again in a moment.")
 		return
 	}
 	c.handler.ServeHTTP(rec, r)

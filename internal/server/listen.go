@@ -21,12 +21,17 @@ import (
 // nothing nearby.
 const sendBuffer = 128 << 10
 
-func listen(address string) (net.Listener, error) {
+func listen(address string, maxConnections int) (*boundedListener, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, listenError(address, err)
 	}
-	return boundedListener{l, sync.OnceValue(l.Close)}, nil
+	bounded := &boundedListener{Listener: l, slots: make(chan struct{}, maxConnections), closed: make(chan struct{})}
+	bounded.close = sync.OnceValue(func() error {
+		close(bounded.closed)
+		return l.Close()
+	})
+	return bounded, nil
 }
 
 // listenError says what to do about the failures people really meet.
@@ -43,18 +48,32 @@ func listenError(address string, err error) error {
 	return fmt.Errorf("listen on %q: %w (%s)", address, err, advice)
 }
 
-// boundedListener gives every connection the bounded send buffer.
+// boundedListener bounds the number of open connections, and gives each of
+// them the bounded send buffer. While all slots are in use, new connections
+// wait in the kernel's backlog.
 type boundedListener struct {
 	net.Listener
-	close func() error
+	slots  chan struct{} // one element per open connection
+	closed chan struct{}
+	close  func() error
 }
 
 // Close may be called again, as http.Server does.
-func (l boundedListener) Close() error { return l.close() }
+func (l *boundedListener) Close() error { return l.close() }
 
-func (l boundedListener) Accept() (net.Conn, error) {
+// release frees the slot of a connection that was closed.
+func (l *boundedListener) release() { <-l.slots }
+
+// Accept waits for a slot, then for a connection.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
+		l.release()
 		return nil, err
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {

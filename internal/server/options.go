@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// DefaultMaxConnections is how many connections may be open unless configured otherwise.
+const DefaultMaxConnections = 10_000
+
 // Options say what to serve and where. Handler is required.
 type Options struct {
 	// Listen is host:port. Port 0 takes a free one, see [Server.Addr].
@@ -39,6 +42,10 @@ type Options struct {
 
 	// Metrics are counted and served at /metrics; nil means neither.
 	Metrics *Metrics
+
+	// MaxConnections bounds open connections, and requests in flight, of which
+	// an HTTP/2 connection has many. Default [DefaultMaxConnections].
+	MaxConnections int
 
 	// ShutdownTimeout is how long requests in flight may take to finish once
 	// Run's context is done. Default 7 s.
@@ -71,6 +78,7 @@ func (o Options) withDefaults() Options {
 	// stragglers, and one each to close the store and to give up on a log that
 	// nobody reads.
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 7*time.Second)
+	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

@@ -24,7 +24,7 @@ const stragglerGrace = time.Second
 // Server listens from New on and serves from Run on.
 type Server struct {
 	http            *http.Server
-	listener        net.Listener
+	listener        *boundedListener
 	tls             bool
 	logger          *slog.Logger
 	chain           *chain
@@ -50,7 +50,7 @@ func New(opts Options) (*Server, error) {
 		}
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cert.get}
 	}
-	listener, err := listen(opts.Listen)
+	listener, err := listen(opts.Listen, opts.MaxConnections)
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +87,21 @@ func newHTTPServer(base context.Context, opts Options, h http.Handler, tlsConfig
 		DisableGeneralOptionsHandler: true,
 		// Streams have their own deadlines, but frames which belong to none
 		// would wait for a peer that stopped reading for ever.
-		HTTP2:       &http.HTTP2Config{WriteByteTimeout: t.Write},
+		HTTP2:       http2Config(t),
 		ErrorLog:    log.New(errorLog{opts.Logger}, "", 0),
 		BaseContext: func(net.Listener) context.Context { return base },
+	}
+}
+
+// http2Config bounds what a connection holds in memory before any handler has
+// looked at it: net/http's defaults allow 1 MiB of frames and 1 MiB of bodies.
+func http2Config(t Timeouts) *http.HTTP2Config {
+	return &http.HTTP2Config{
+		WriteByteTimeout:              t.Write,
+		MaxConcurrentStreams:          100,
+		MaxReadFrameSize:              16 << 10,
+		MaxReceiveBufferPerConnection: 128 << 10,
+		MaxReceiveBufferPerStream:     64 << 10,
 	}
 }
 
@@ -184,6 +196,7 @@ func (s *Server) follow(conn net.Conn, state http.ConnState) {
 		s.connections.Add(1)
 	case http.StateClosed, http.StateHijacked:
 		s.connections.Add(-1)
+		s.listener.release()
 	case http.StateIdle:
 		if c, ok := conn.(*refusingConn); ok {
 			c.rests()

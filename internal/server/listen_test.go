@@ -1,0 +1,124 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+)
+
+const getRoot = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+// Beyond the limit, connections wait until others are closed.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{MaxConnections: 2, Handler: http.NotFoundHandler()})
+	first, second := dial(t, s), dial(t, s)
+	for _, conn := range []io.ReadWriter{first, second} {
+		_, _ = io.WriteString(conn, getRoot)
+		if resp, _ := readResponse(t, conn); resp.StatusCode != http.StatusNotFound {
+			t.Fatalf("answered with %d", resp.StatusCode)
+		}
+	}
+	third := dial(t, s)
+	send(t, third, getRoot)
+	if err := third.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := third.Read(make([]byte, 1)); n > 0 || err == nil {
+		t.Errorf("a third connection was answered: %d bytes, %v", n, err)
+	}
+	if n := s.connections.Load(); n != 2 {
+		t.Errorf("%d connections are open", n)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := third.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if resp, _ := readResponse(t, third); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("answered with %d", resp.StatusCode)
+	}
+}
+
+// A server whose connections are all in use ends like any other.
+func TestShutdownWhileNoConnectionIsFree(t *testing.T) {
+	t.Parallel()
+	s, stop := startStoppable(t, Options{MaxConnections: 1, Handler: http.NotFoundHandler()})
+	conn := dial(t, s)
+	send(t, conn, getRoot)
+	readResponse(t, conn)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A connection of HTTP/2 carries many requests, so these are bounded, too.
+// Probes are answered all the same.
+func TestRequestsInFlightAreBounded(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	c := newTestChain(Options{MaxConnections: 2, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		entered <- struct{}{}
+		<-leave
+	})})
+	done := make(chan struct{})
+	for range 2 {
+		go func() {
+			c.get("/")
+			done <- struct{}{}
+		}()
+		receive(t, entered)
+	}
+	w := c.get("/")
+	wantProblem(t, w, http.StatusServiceUnavailable)
+	if w.Header().Get("Retry-After") == "" {
+		t.Errorf("headers %v", w.Header())
+	}
+	if w := c.get("/healthz"); w.Code != http.StatusOK {
+		t.Errorf("/healthz: %d", w.Code)
+	}
+	close(leave)
+	receive(t, done)
+	receive(t, done)
+	go func() { <-entered }()
+	if w := c.get("/"); w.Code != http.StatusOK {
+		t.Errorf("afterwards: %d", w.Code)
+	}
+}
+
+// The first frame of a server tells what a client may send it.
+func TestHTTP2ConnectionsHoldLittle(t *testing.T) {
+	t.Parallel()
+	pair := newPair(t, 1)
+	cert, key := pair.write(t, t.TempDir())
+	s := start(t, Options{Handler: http.NotFoundHandler(), TLSCert: cert, TLSKey: key})
+	dialer := tls.Dialer{Config: &tls.Config{NextProtos: []string{"h2"}, RootCAs: pair.pool()}}
+	conn, err := dialer.DialContext(context.Background(), "tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	send(t, conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+"\x00\x00\x00\x04\x00\x00\x00\x00\x00") // and empty settings
+	in := bufio.NewReader(conn)
+	header := make([]byte, 9)
+	if _, err := io.ReadFull(in, header); err != nil {
+		t.Fatal(err)
+	}
+	settings := make([]byte, binary.BigEndian.Uint32(append([]byte{0}, header[:3]...)))
+	if _, err := io.ReadFull(in, settings); err != nil || header[3] != 4 {
+		t.Fatalf("first frame %v: %v", header, err)
+	}
+	got := map[uint16]uint32{}
+	for ; len(settings) >= 6; settings = settings[6:] {
+		got[binary.BigEndian.Uint16(settings)] = binary.BigEndian.Uint32(settings[2:])
+	}
+	const maxConcurrentStreams, initialWindowSize, maxFrameSize = 3, 4, 5
+	if got[maxConcurrentStreams] != 100 || got[initialWindowSize] != 64<<10 || got[maxFrameSize] != 16<<10 {
+		t.Errorf("settings %v", got)
+	}
+}
