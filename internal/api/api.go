@@ -35,11 +35,13 @@ type Options struct {
 	Auth    Authenticator
 	Logger  *slog.Logger
 	MaxBody int64 // bytes; 0 for DefaultMaxBody
+	Limits  Limits
 }
 
 // API serves the interface.
 type API struct {
 	Options
+	limiters  limiters
 	endpoints *http.ServeMux
 	paths     *http.ServeMux // the same paths for any method, to tell 404 from 405
 
@@ -51,7 +53,8 @@ type API struct {
 // call is one authenticated request.
 type call struct {
 	*http.Request
-	who auth.Identity
+	who     auth.Identity
+	release func() // of the slot that it holds, or nil
 }
 
 // handler answers a call, or returns an error and has written nothing.
@@ -83,7 +86,7 @@ func New(opts Options) *API {
 		opts.MaxBody = DefaultMaxBody
 	}
 	a := &API{
-		Options: opts, endpoints: http.NewServeMux(), paths: http.NewServeMux(),
+		Options: opts, limiters: newLimiters(opts.Limits), endpoints: http.NewServeMux(), paths: http.NewServeMux(),
 		crossOrigin: http.NewCrossOriginProtection(),
 	}
 	methods := map[string][]string{}
@@ -127,6 +130,7 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 			return
 		}
 		c := &call{Request: r, who: who}
+		defer c.end()
 		if compress {
 			compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { a.answer(h, w, c) }))(w, r)
 			return

@@ -65,7 +65,7 @@ func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer,
 		}
 	}()
 	b.buf.Reset()
-	if _, err := b.buf.ReadFrom(http.MaxBytesReader(w, c.Body, a.MaxBody)); err != nil {
+	if err := a.readBody(w, c, &b.buf); err != nil {
 		return nil, a.readError(err)
 	}
 	if len(bytes.TrimSpace(b.buf.Bytes())) == 0 {
@@ -107,7 +107,10 @@ func (a *API) tooLarge() error {
 
 func (a *API) readError(err error) error {
 	var tooLarge *http.MaxBytesError
+	var refused *statusError
 	switch {
+	case errors.As(err, &refused):
+		return err
 	case errors.As(err, &tooLarge):
 		return a.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):

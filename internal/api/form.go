@@ -18,6 +18,9 @@ func (a *API) listForms(w http.ResponseWriter, c *call) error {
 		}
 		body = appendForm(body, f)
 	}
+	if err := a.holdAnswer(c, len(body)); err != nil {
+		return err
+	}
 	writeBody(w, http.StatusOK, jsonTypes, append(body, ']'))
 	return nil
 }
@@ -27,6 +30,10 @@ func (a *API) getForm(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	writeBody(w, http.StatusOK, jsonTypes, appendForm(nil, access.Form))
+	body := appendForm(nil, access.Form)
+	if err := a.holdAnswer(c, len(body)); err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, jsonTypes, body)
 	return nil
 }

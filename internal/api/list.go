@@ -26,6 +26,9 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, app
 	if c.Method == http.MethodHead {
 		return tryList(c, access, opts)
 	}
+	if err := c.hold(a.limiters.lists); err != nil {
+		return err
+	}
 	s := listWriter{w: w, buf: getBuffer()}
 	defer putBuffer(s.buf)
 	*s.buf = append(*s.buf, '[')

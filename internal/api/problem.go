@@ -46,6 +46,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &invalid):
 		writeInvalid(w, invalid)
 	case errors.As(err, &wire):
+		if wire.status == http.StatusTooManyRequests || wire.status == http.StatusServiceUnavailable {
+			setRetryAfter(w, retryAfter)
+		}
 		problem.Write(w, wire.status, wire.detail)
 	case errors.Is(err, auth.ErrBadCredentials):
 		w.Header().Set("WWW-Authenticate", `Basic realm="formulary", charset="UTF-8"`)

@@ -66,6 +66,9 @@ func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) app
 	if err != nil {
 		return err
 	}
+	if err := a.holdAnswer(c, len(sub.Entries)); err != nil {
+		return err
+	}
 	return writeOne(w, http.StatusOK, model(access.Form), sub)
 }
 
@@ -85,6 +88,9 @@ func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*f
 	sub, err := access.Merge(c.Context(), id, answers)
 	if err != nil {
 		return err
+	}
+	if err := a.holdAnswer(c, len(sub.Entries)); err != nil {
+		return changeStored(err)
 	}
 	return writeOne(w, http.StatusOK, model(access.Form), sub)
 }

@@ -56,7 +56,7 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
 			&cli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics, without credentials", Sources: env("metrics")},
-		}, storeFlags(), poolFlags()),
+		}, limitFlags(), storeFlags(), poolFlags()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := refuseArguments(cmd); err != nil {
 				return err
@@ -111,6 +111,8 @@ func checkServeFlags(cmd *cli.Command) error {
 		err = errors.New("--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces")
 	case cmd.Int64("max-body") < 1:
 		err = fmt.Errorf("--max-body %d: use 1 or more", cmd.Int64("max-body"))
+	case notPositive(cmd) != "":
+		err = fmt.Errorf("--%s %d: use 1 or more", notPositive(cmd), cmd.Int(notPositive(cmd)))
 	case (cmd.String("tls-cert") == "") != (cmd.String("tls-key") == ""):
 		err = errors.New("--tls-cert and --tls-key go together: give both or neither")
 	case cmd.Int("database-connections") < 2:
@@ -177,6 +179,7 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	limitMemory(cmd, log)
 	users, err := auth.Open(auth.Options{UsersFile: cmd.String("users"), GroupsFile: cmd.String("groups"), Logger: log})
 	if err != nil {
 		return err
@@ -197,9 +200,11 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	svc := service.New(source, store, key, time.Now)
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
-		TrustedProxies: proxies, Logger: log,
-		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
-		Handler: api.New(api.Options{Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body")}).Handler(),
+		TrustedProxies: proxies, Logger: log, MaxConnections: cmd.Int("max-connections"),
+		Ready: func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
+		Handler: api.New(api.Options{
+			Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), Limits: limits(cmd),
+		}).Handler(),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
 		opts.AccessLog = server.NewAccessLog(accessLog, cmd.String("log-format") == "json")
