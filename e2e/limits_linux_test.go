@@ -1,0 +1,192 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// One user who opens a thousand lists and does not read them, and sends three
+// hundred bodies and does not finish them, costs little memory, and nobody else
+// notices.
+func TestOneUserCantHoldTheMemory(t *testing.T) {
+	p := start(t, newSite(t))
+	noise := make([]byte, 700_000)
+	for i := range noise {
+		noise[i] = "0123456789abcdefghijklmnopqrstuvwxyz_-~"[rand.IntN(39)]
+	}
+	for range 8 {
+		p.must(t, 201, "POST", "/note/submission", note(string(noise)))
+	}
+	served := func() {
+		t.Helper()
+		for _, c := range []struct {
+			status             int
+			method, path, body string
+		}{
+			{200, "GET", "/note/submission", ""},
+			{200, "GET", "/note/submission/1", ""},
+			{201, "POST", "/kept/submission", note("small")},
+			{201, "POST", "/kept/submission", note(string(noise))},
+		} {
+			r, err := p.callAs(t.Context(), "ben", "secret", c.method, c.path, c.body)
+			if err != nil || r.status != c.status {
+				t.Fatalf("%s %s by somebody else: %d, %v", c.method, c.path, r.status, err)
+			}
+		}
+	}
+	served()
+	idle := p.memory(t, "VmRSS")
+
+	lists, readers := p.siege(t, 1000, 1000, "GET", "/note/submission", "Accept-Encoding: gzip\r\n\r\n")
+	if lists[200] != 50 || lists[429] != 950 {
+		t.Errorf("lists by status: %v, want 50 of 200 and 950 of 429", lists)
+	}
+	const size = 1 << 20
+	unfinished := fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", size) + strings.Repeat(" ", size-1)
+	bodies, senders := p.siege(t, 300, 284, "POST", "/note/submission", unfinished)
+	if bodies[0] != 16 || bodies[429] != 284 {
+		t.Errorf("bodies by status: %v, want 16 without an answer and 284 of 429", bodies)
+	}
+	served()
+	peak := p.memory(t, "VmHWM")
+	t.Logf("%d MiB idle, %d MiB at the most", idle>>20, peak>>20)
+	if peak-idle > 256<<20 {
+		t.Errorf("%d MiB more than idle, want at most 256", (peak-idle)>>20)
+	}
+
+	for _, conn := range append(readers, senders...) {
+		_ = conn.Close()
+	}
+	eventually(t, 10*time.Second, "ann is served again", func() bool {
+		list, listErr := p.call(t.Context(), "GET", "/note/submission", "")
+		body, bodyErr := p.call(t.Context(), "POST", "/kept/submission", note(string(noise)))
+		return listErr == nil && list.status == 200 && bodyErr == nil && body.status == 201
+	})
+}
+
+// siege sends that many requests as ann, on connections that stay open and of
+// which only the status is read. It returns how many were answered with which
+// status. Once as many are answered as should be, the others have half a second
+// left, and count as 0.
+func (p *process) siege(t *testing.T, count, answered int, method, path, rest string) (statuses map[int]int, conns []net.Conn) {
+	t.Helper()
+	req, err := request(t.Context(), p.url, method, path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n%s", method, req.URL.Path, req.Header.Get("Authorization"), rest)
+	got := make(chan int, count)
+	turns := make(chan struct{}, 20) // requests are sent so many at a time
+	for range count {
+		conn := dialSmall(t, req.URL.Host)
+		conns = append(conns, conn)
+		turns <- struct{}{}
+		go func() {
+			_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+			_, _ = conn.Write([]byte(text)) // a refusal may come before the end
+			<-turns
+			got <- statusOf(conn)
+		}()
+	}
+	statuses = map[int]int{}
+	for n := range count {
+		if n == answered {
+			for _, conn := range conns {
+				_ = conn.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+			}
+		}
+		statuses[<-got]++
+	}
+	return statuses, conns
+}
+
+// dialSmall connects with a small receive buffer, so that little is under way.
+func dialSmall(t *testing.T, address string) net.Conn {
+	t.Helper()
+	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		if ctlErr := c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) }); ctlErr != nil {
+			return ctlErr
+		}
+		return err
+	}}
+	conn, err := dialer.DialContext(context.Background(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// statusOf reads the status of an answer, 0 if there is none in time.
+func statusOf(conn net.Conn) int {
+	line, _ := bufio.NewReaderSize(conn, 64).ReadString('\n')
+	if parts := strings.Fields(line); len(parts) > 1 {
+		status, _ := strconv.Atoi(parts[1])
+		return status
+	}
+	return 0
+}
+
+// memory reads a figure of the process: VmRSS is what it holds, VmHWM what it
+// has held at the most.
+func (p *process) memory(t *testing.T, name string) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^` + name + `:\s+(\d+) kB$`).FindSubmatch(status)
+	if found == nil {
+		t.Fatalf("no %s in %s", name, status)
+	}
+	kib, err := strconv.ParseInt(string(found[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// The soft limit of memory follows the other limits, unless the environment
+// sets it.
+func TestMemoryLimitOfTheProcess(t *testing.T) {
+	for _, tt := range []struct {
+		env  string
+		args []string
+		want int64 // MiB
+	}{
+		{"", nil, 1409},
+		{"", []string{"--max-connections", "160", "--max-lists", "10", "--max-large-bodies", "4", "--max-body", "2097152"}, 128 + 10 + 30 + 32},
+		{"GOMEMLIMIT=300MiB", nil, 300},
+	} {
+		cmd := exec.Command(binary, append(append(newSite(t).serve(), "--metrics"), tt.args...)...)
+		cmd.Env = append(os.Environ(), tt.env)
+		p := launch(t, cmd)
+		resp, err := http.Get(p.url + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var limit float64
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			if value, ok := strings.CutPrefix(lines.Text(), "go_gc_gomemlimit_bytes "); ok {
+				limit, _ = strconv.ParseFloat(value, 64)
+			}
+		}
+		_ = resp.Body.Close()
+		if int64(limit)>>20 != tt.want {
+			t.Errorf("%s %v: %.0f bytes, want %d MiB", tt.env, tt.args, limit, tt.want)
+		}
+	}
+}
