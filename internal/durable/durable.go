@@ -4,8 +4,10 @@ package durable
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -23,27 +25,56 @@ func Sync(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Name gives a file that is whole and on the disk its name, and takes it from
-// nobody: fs.ErrExist says that another file has it. It links rather than
-// renames, which would replace that one.
-func Name(whole, path string) error {
-	return name(whole, path, os.Link)
+// MkdirAll is os.MkdirAll, and gets the names of the directories that it makes
+// to the disk.
+func MkdirAll(path string, perm fs.FileMode) error {
+	return mkdirAll(path, perm, Sync)
 }
 
-func name(whole, path string, link func(string, string) error) error {
+func mkdirAll(path string, perm fs.FileMode, sync func(string) error) error {
+	var parents []string
+	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		parents = append(parents, filepath.Dir(dir))
+	}
+	if err := os.MkdirAll(path, perm); err != nil {
+		return err
+	}
+	for _, dir := range parents {
+		if err := sync(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Name gives a file that is whole and on the disk its name. It never replaces
+// a file: fs.ErrExist says that another one has the name. That is why it links
+// rather than renames.
+func Name(whole, path string) error {
+	return name(whole, path, os.Link, func(path string) (io.Closer, error) {
+		return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	})
+}
+
+// name is Name by way of link, or, on a file system without links, of create,
+// which makes a new file.
+func name(whole, path string, link func(string, string) error, create func(string) (io.Closer, error)) error {
 	switch err := link(whole, path); {
 	case err == nil:
 		return os.Remove(whole)
 	case errors.Is(err, fs.ErrExist):
 		return err
 	}
-	// Not every file system has links. Whoever can make an empty file of that
-	// name has it for himself, and may replace it.
-	mine, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	// An empty file reserves the name, and is then replaced.
+	reserved, err := create(path)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(mine.Close(), os.Rename(whole, path)); err != nil {
+	_ = reserved.Close() // nothing was written to it
+	if err := os.Rename(whole, path); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
 	return nil
