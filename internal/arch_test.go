@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
 		"internal/server", "internal/api", "internal/service", "internal/auth", "internal/pages", "internal/markup",
-		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer",
+		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
 	},
 	"internal/server":          {"internal/problem", "internal/watch"},
 	"internal/api":             {"internal/service", "internal/auth", "internal/forms", "internal/problem"},

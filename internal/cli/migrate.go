@@ -76,11 +76,8 @@ func claimOwnKey(ctx context.Context, source engine, from location) error {
 	if _, err := os.Stat(file); from.dir == "" || err != nil {
 		return nil //nolint:nilerr // there is none to tell
 	}
-	key, err := service.LoadOnceKey(file)
-	if err != nil {
-		return err
-	}
-	return service.ClaimOnceKey(ctx, source, key, false)
+	_, err := service.OnceKey(ctx, source, file, false)
+	return err
 }
 
 // copyStore copies and tells how it goes.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/formulary/formulary/internal/api"
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/service"
@@ -242,16 +243,13 @@ func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Lo
 	}
 	keyFile := cmd.String("anonymous-key")
 	if keyFile == "" {
-		if err := os.MkdirAll(at.dir, 0o700); err != nil { // beside a database elsewhere, it holds the key alone
+		if err := durable.MkdirAll(at.dir, 0o700); err != nil { // beside a database elsewhere, it holds the key alone
 			return nil, nil, fmt.Errorf("create data directory: %w", err)
 		}
 		keyFile = filepath.Join(at.dir, anonymousKeyFile)
 	}
-	key, err = service.LoadOnceKey(keyFile)
+	key, err = service.OnceKey(ctx, store, keyFile, cmd.Bool("new-anonymous-key"))
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := service.ClaimOnceKey(ctx, store, key, cmd.Bool("new-anonymous-key")); err != nil {
 		return nil, nil, err
 	}
 	return store, key, nil

@@ -35,10 +35,36 @@ func (s *Service) once(f *forms.Form, username string) string {
 
 const onceKeySize = 32
 
-// LoadOnceKey reads the key of the hashes from a file, and makes it at the
+// OnceKey returns the key of the hashes for a store, from a file that is made
+// at the first start. A store that was used with another key is refused, or,
+// with renew, goes on with this one.
+func OnceKey(ctx context.Context, s store.Settings, path string, renew bool) ([]byte, error) {
+	// Before the file is looked for: a server that starts at the same time
+	// writes the file before it tells the store.
+	held, err := s.Setting(ctx, store.SettingOnceKey)
+	if err != nil {
+		return nil, fmt.Errorf("compare the key of anonymous submissions: %w", err)
+	}
+	if held != "" && !renew {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // a new one would be the wrong one
+			return nil, fmt.Errorf("%s is missing: %w", path, errOtherKey)
+		}
+	}
+	key, err := loadOnceKey(path)
+	if err != nil {
+		return nil, err
+	}
+	return key, claimOnceKey(ctx, s, key, renew)
+}
+
+var errOtherKey = errors.New("the key of anonymous submissions is not the one that this store was used with: " +
+	"copy the file from another server or from a backup. If it is lost, start once with --new-anonymous-key; " +
+	"then everybody may submit once more to anonymous forms")
+
+// loadOnceKey reads the key of the hashes from a file, and makes it at the
 // first start. It is kept apart from the database, so that a copy of the
 // database alone gives no name away.
-func LoadOnceKey(path string) ([]byte, error) {
+func loadOnceKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		key = make([]byte, onceKeySize)
@@ -57,10 +83,10 @@ func LoadOnceKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// ClaimOnceKey makes sure that all who share a store recognise anonymous
+// claimOnceKey makes sure that all who share a store recognise anonymous
 // submitters by the same key. The store is told a fingerprint of it. With
 // renew, a key that is lost is given up for this one.
-func ClaimOnceKey(ctx context.Context, s store.Settings, key []byte, renew bool) error {
+func claimOnceKey(ctx context.Context, s store.Settings, key []byte, renew bool) error {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("fingerprint"))
 	fingerprint := base64.RawStdEncoding.EncodeToString(mac.Sum(nil)[:16])
@@ -74,9 +100,7 @@ func ClaimOnceKey(ctx context.Context, s store.Settings, key []byte, renew bool)
 		return fmt.Errorf("compare the key of anonymous submissions: %w", err)
 	}
 	if held != fingerprint {
-		return errors.New("the key of anonymous submissions is not the one that this store was used with: " +
-			"copy the file from another server or from a backup. If it is lost, start once with --new-anonymous-key; " +
-			"then everybody may submit once more to anonymous forms")
+		return errOtherKey
 	}
 	return nil
 }

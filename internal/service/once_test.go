@@ -116,7 +116,7 @@ func TestOnceNamesNobodyOnAnAnonymousForm(t *testing.T) {
 
 func TestLoadOnceKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "anonymous.key")
-	key, err := LoadOnceKey(path)
+	key, err := loadOnceKey(path)
 	if err != nil || len(key) != 32 {
 		t.Fatalf("made a key of %d bytes, %v", len(key), err)
 	}
@@ -124,7 +124,7 @@ func TestLoadOnceKey(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key's mode is %v, %v; want it readable by its owner only", info.Mode(), err)
 	}
-	if again, err := LoadOnceKey(path); err != nil || !bytes.Equal(again, key) {
+	if again, err := loadOnceKey(path); err != nil || !bytes.Equal(again, key) {
 		t.Errorf("after a restart the key is another one, %v", err)
 	}
 	if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
@@ -134,7 +134,7 @@ func TestLoadOnceKey(t *testing.T) {
 	if err := os.WriteFile(other+".new", []byte("half-written, left by a crash; longer than a key is"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if second, err := LoadOnceKey(other); err != nil || len(second) != 32 || bytes.Equal(second, key) {
+	if second, err := loadOnceKey(other); err != nil || len(second) != 32 || bytes.Equal(second, key) {
 		t.Errorf("the next key is no new one of 32 bytes: %v", err)
 	}
 }
@@ -150,7 +150,7 @@ func TestLoadOnceKeyAtTheSameTime(t *testing.T) {
 			loaded.Go(func() {
 				<-start
 				var err error
-				if keys[i], err = LoadOnceKey(path); err != nil {
+				if keys[i], err = loadOnceKey(path); err != nil {
 					t.Error(err)
 				}
 			})
@@ -180,17 +180,17 @@ func TestLoadOnceKeyRefusesADamagedOne(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadOnceKey(path); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := loadOnceKey(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%d bytes: got %v, want an error that names the file", size, err)
 		}
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, damaged) {
 			t.Errorf("%d bytes: the file was changed, %v", size, err)
 		}
 	}
-	if _, err := LoadOnceKey(filepath.Join(t.TempDir(), "missing", "anonymous.key")); err == nil {
+	if _, err := loadOnceKey(filepath.Join(t.TempDir(), "missing", "anonymous.key")); err == nil {
 		t.Error("a key was made in a directory that is not there")
 	}
-	if _, err := LoadOnceKey(t.TempDir()); err == nil {
+	if _, err := loadOnceKey(t.TempDir()); err == nil {
 		t.Error("a directory was read as a key")
 	}
 }
@@ -203,22 +203,52 @@ func testClaimOnceKey(t *testing.T, on enginetest.Engine) {
 	s := on.Open(t)
 	first, second := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
 	for range 2 {
-		if err := ClaimOnceKey(t.Context(), s, first, false); err != nil {
+		if err := claimOnceKey(t.Context(), s, first, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := ClaimOnceKey(t.Context(), s, second, false)
+	err := claimOnceKey(t.Context(), s, second, false)
 	if err == nil || !strings.Contains(err.Error(), "--new-anonymous-key") {
 		t.Errorf("another key: %v", err)
 	}
-	if err := ClaimOnceKey(t.Context(), s, second, true); err != nil {
+	if err := claimOnceKey(t.Context(), s, second, true); err != nil {
 		t.Errorf("another key in place of the first: %v", err)
 	}
-	if err := ClaimOnceKey(t.Context(), s, first, false); err == nil {
+	if err := claimOnceKey(t.Context(), s, first, false); err == nil {
 		t.Error("the first key after that: no error")
 	}
 	held, err := s.Setting(t.Context(), store.SettingOnceKey)
 	if err != nil || strings.Contains(held, string(second)) || len(held) > 30 {
 		t.Errorf("the store was told %q: %v", held, err)
+	}
+}
+
+// TestOnceKey: a key is made for a store that has none. Where one is missing,
+// the start is refused, and no new one is left in its place.
+func TestOnceKey(t *testing.T) { enginetest.Each(t, testOnceKey) }
+
+func testOnceKey(t *testing.T, on enginetest.Engine) {
+	s, dir := on.Open(t), t.TempDir()
+	path := filepath.Join(dir, "anonymous.key")
+	first, err := OnceKey(t.Context(), s, path, false)
+	if err != nil || len(first) != 32 {
+		t.Fatalf("made a key of %d bytes, %v", len(first), err)
+	}
+	if again, err := OnceKey(t.Context(), s, path, false); err != nil || !bytes.Equal(again, first) {
+		t.Errorf("after a restart the key is another one, %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	_, err = OnceKey(t.Context(), s, path, false)
+	if err == nil || !strings.Contains(err.Error(), path+" is missing") || !strings.Contains(err.Error(), "--new-anonymous-key") {
+		t.Errorf("without the key: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	second, err := OnceKey(t.Context(), s, path, true)
+	if err != nil || bytes.Equal(second, first) {
+		t.Errorf("with a new key: %v", err)
 	}
 }
