@@ -34,7 +34,7 @@ const (
 // what the source held when the copy began.
 type Progress func(stage string, done, total int64)
 
-// Result is what was copied.
+// Result is what was copied, or verified.
 type Result struct {
 	Submissions int64
 	Resumed     int64  // of these, stored by an earlier run that was interrupted
@@ -61,7 +61,7 @@ func Copy(ctx context.Context, from, to Store, progress Progress) (Result, error
 	if err != nil {
 		return Result{}, fmt.Errorf("count submissions: %w", err)
 	}
-	c := &copier{to: to, after: begun, digest: newDigest(), progress: func(done int64) { progress(Copying, done, total) }}
+	c := &copier{to: to, after: begun, digest: store.NewDigest(), progress: func(done int64) { progress(Copying, done, total) }}
 	// Once before all of them: an engine may have to do more where each batch
 	// brings higher ids than there were.
 	if err := copySequences(ctx, from, to); err != nil {
@@ -73,8 +73,8 @@ func Copy(ctx context.Context, from, to Store, progress Progress) (Result, error
 	if err := copyRest(ctx, from, to); err != nil {
 		return Result{}, err
 	}
-	result := Result{Submissions: c.digest.count, Resumed: c.resumed, Checksum: c.digest.sum()}
-	if err := verify(ctx, to, result, progress); err != nil {
+	result := Result{Submissions: c.digest.Count, Resumed: c.resumed, Checksum: c.digest.Sum()}
+	if err := compare(ctx, to, result, progress); err != nil {
 		return result, err
 	}
 	if err := to.Release(ctx, store.SettingCopyOf); err != nil {
@@ -123,7 +123,7 @@ func prepare(ctx context.Context, from, to Store) (store.Key, error) {
 type copier struct {
 	to       Store
 	after    store.Key // what is not beyond it is there already
-	digest   *digest
+	digest   *store.Digest
 	resumed  int64
 	batch    []store.Record
 	bytes    int
@@ -132,7 +132,7 @@ type copier struct {
 
 func (c *copier) run(ctx context.Context, from Store) error {
 	err := from.Dump(ctx, store.Key{}, func(r store.Record) error {
-		c.digest.add(r)
+		c.digest.Add(r)
 		if !beyond(r, c.after) {
 			c.resumed++
 			return nil
@@ -162,7 +162,7 @@ func (c *copier) store(ctx context.Context) error {
 		return err
 	}
 	c.batch, c.bytes = c.batch[:0], 0
-	c.progress(c.digest.count)
+	c.progress(c.digest.Count)
 	return nil
 }
 
@@ -203,26 +203,6 @@ func copyRest(ctx context.Context, from, to Store) error {
 	}
 	if err != nil {
 		return fmt.Errorf("copy settings: %w", err)
-	}
-	return nil
-}
-
-func verify(ctx context.Context, to Store, want Result, progress Progress) error {
-	d := newDigest()
-	err := to.Dump(ctx, store.Key{}, func(r store.Record) error {
-		if d.add(r); d.count%batchRows == 0 {
-			progress(Verifying, d.count, want.Submissions)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("read the copy again: %w", err)
-	}
-	progress(Verifying, d.count, want.Submissions)
-	if d.count != want.Submissions || d.sum() != want.Checksum {
-		return fmt.Errorf("%w: source %d submissions, checksum %s; copy %d submissions, checksum %s. "+
-			"Either somebody wrote to one of them, or what an interrupted run had copied has changed in the source since: "+
-			"empty the target and start over", ErrDifferent, want.Submissions, want.Checksum, d.count, d.sum())
 	}
 	return nil
 }

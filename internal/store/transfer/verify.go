@@ -1,0 +1,72 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// compare reads a copy, and returns ErrDifferent if it is not what was copied.
+func compare(ctx context.Context, to Store, want Result, progress Progress) error {
+	d := store.NewDigest()
+	err := to.Dump(ctx, store.Key{}, func(r store.Record) error {
+		if d.Add(r); d.Count%batchRows == 0 {
+			progress(Verifying, d.Count, want.Submissions)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the copy again: %w", err)
+	}
+	progress(Verifying, d.Count, want.Submissions)
+	if d.Count != want.Submissions || d.Sum() != want.Checksum {
+		return fmt.Errorf("%w: source %d submissions, checksum %s; copy %d submissions, checksum %s. "+
+			"Either somebody wrote to one of them, or what an interrupted run had copied has changed in the source since: "+
+			"empty the target and start over", ErrDifferent, want.Submissions, want.Checksum, d.Count, d.Sum())
+	}
+	return nil
+}
+
+// maxFaults bounds how many faults are told.
+const maxFaults = 10
+
+// Verify reads every submission of a store, in one snapshot. Its error tells
+// which can't be decoded, or have ids that were not given yet, one on each line.
+func Verify(ctx context.Context, s Store, progress Progress) (Result, error) {
+	total, err := s.Count(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("count submissions: %w", err)
+	}
+	d, faults, highest := store.NewDigest(), []error(nil), store.Sequences{}
+	err = s.Dump(ctx, store.Key{}, func(r store.Record) error {
+		if d.Add(r); d.Count%batchRows == 0 {
+			progress(Verifying, d.Count, total)
+		}
+		entries, err := r.Entries.Decode()
+		if err != nil && len(faults) < maxFaults {
+			faults = append(faults, fmt.Errorf("submission %d: %w", r.ID, err))
+		}
+		highest.Submission = max(highest.Submission, r.ID)
+		for _, e := range entries {
+			highest.Entry = max(highest.Entry, e.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return Result{}, fmt.Errorf("read submissions: %w", err)
+	}
+	progress(Verifying, d.Count, total)
+	last, err := s.Sequences(ctx) // afterwards: what was submitted meanwhile counts as given
+	if err != nil {
+		return Result{}, fmt.Errorf("read the last ids: %w", err)
+	}
+	if highest.Submission > last.Submission {
+		faults = append(faults, fmt.Errorf("submission %d has an id that was not given yet", highest.Submission))
+	}
+	if highest.Entry > last.Entry {
+		faults = append(faults, fmt.Errorf("answer %d has an id that was not given yet", highest.Entry))
+	}
+	return Result{Submissions: d.Count, Checksum: d.Sum()}, errors.Join(faults...)
+}
