@@ -59,19 +59,23 @@ func storeAndFile(cmd *cli.Command) (at location, file string, err error) {
 	if file = cmd.Args().First(); strings.Contains(file, "://") {
 		return at, "", &usageError{errors.New("a URL is no file: give the database by --database"), cmd.Name + " --help"}
 	}
-	if at, err = locate(cmd); err != nil {
-		return at, "", err
-	}
-	if at.url != "" && cmd.IsSet("data") {
+	at, err = locateOne(cmd)
+	return at, file, err
+}
+
+// locateOne is locate for a command that works on one store.
+func locateOne(cmd *cli.Command) (location, error) {
+	at, err := locate(cmd)
+	if err == nil && at.url != "" && cmd.IsSet("data") {
 		// The database may come from the environment, and be forgotten.
-		return at, "", &usageError{errors.New("--data and --database are two stores: give one, and unset FORMULARY_DATABASE if it is the other"), cmd.Name + " --help"}
+		err = &usageError{errors.New("--data and --database are two stores: give one, and unset FORMULARY_DATABASE if it is the other"), cmd.Name + " --help"}
 	}
-	return at, file, nil
+	return at, err
 }
 
 func backupFile(ctx context.Context, streams Streams, at location, file string) error {
 	bar := newProgress(streams.Err)
-	err := sqlite.Backup(ctx, at.dir, file, func(done, total int64) { bar.show("writing", "bytes", done, total) })
+	err := sqlite.Backup(ctx, at.dir, file, bar.show)
 	bar.end()
 	if err != nil {
 		return err
@@ -90,7 +94,9 @@ func backupDatabase(ctx context.Context, streams Streams, at location, file stri
 	if err := refuseUnfinished(ctx, source); err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
-	return sqlite.WriteBackup(ctx, file, func(target *sqlite.Store) error {
+	bar := newProgress(streams.Err)
+	defer bar.end()
+	return sqlite.WriteBackup(ctx, file, bar.show, func(target *sqlite.Store) error {
 		return copyStore(ctx, streams, source, target, file)
 	})
 }
@@ -101,6 +107,7 @@ func restoreCommand(streams Streams) *cli.Command {
 		Usage:     "bring all submissions back from a backup",
 		ArgsUsage: "FILE",
 		Description: "Fills a store from a file that 'formulary backup' has written. The store must be empty and not in use.\n" +
+			"The file is checked first, against the digest that it carries. A restore that was killed is started over by the same command.\n" +
 			"Put the copy of anonymous.key back in its place, too.",
 		Flags: copyFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -125,10 +132,13 @@ func restoreCommand(streams Streams) *cli.Command {
 // readBackup makes an embedded store of a backup.
 func readBackup(ctx context.Context, streams Streams, file, dir string) error {
 	bar := newProgress(streams.Err)
-	err := sqlite.Restore(ctx, file, dir, func(done, total int64) { bar.show("reading", "bytes", done, total) })
+	report, err := sqlite.Restore(ctx, file, dir, bar.show)
 	bar.end()
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted; nothing was restored")
+	}
+	if err == nil && !report.Sealed {
+		_, err = fmt.Fprintf(streams.Err, "formulary: warning: %s carries no digest, since it was made by an older formulary: whether its content has changed can't be told\n", file)
 	}
 	return err
 }

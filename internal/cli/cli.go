@@ -76,7 +76,8 @@ func newRoot(streams Streams) *cli.Command {
 		Version: Version(),
 		Commands: []*cli.Command{
 			serveCommand(streams), checkCommand(streams), passwdCommand(streams),
-			migrateCommand(streams), backupCommand(streams), restoreCommand(streams), versionCommand(streams),
+			migrateCommand(streams), backupCommand(streams), restoreCommand(streams), verifyCommand(streams),
+			versionCommand(streams),
 		},
 		Reader: streams.In, Writer: streams.Out, ErrWriter: streams.Err,
 		EnableShellCompletion: true,

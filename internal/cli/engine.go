@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -108,8 +106,8 @@ func (l location) open(ctx context.Context, options postgres.Options) (engine, e
 // slip in its name would look like an empty one.
 func (l location) openExisting(ctx context.Context, log *slog.Logger) (engine, error) {
 	if l.url == "" {
-		if _, err := os.Stat(filepath.Join(l.dir, sqlite.FileName)); err != nil {
-			return nil, fmt.Errorf("no store in %s: %w", l.dir, err)
+		if err := sqlite.Exists(l.dir); err != nil {
+			return nil, err
 		}
 	}
 	return l.open(ctx, postgres.Options{Log: log, MustExist: true})

@@ -60,6 +60,8 @@ const (
 	// SettingOnceKey tells the key that anonymous submitters are recognised
 	// by, without giving it away.
 	SettingOnceKey = "once-key"
+	// SettingDigest is in backups only: a digest of all else that is in them.
+	SettingDigest = "digest"
 )
 
 // Record is a submission with all that a store keeps of it.

@@ -44,16 +44,24 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 		return classify(err)
 	}
 	defer func() { _ = conn.Close() }()
-	stmt, _, err := conn.Prepare(sqlDump)
+	stmt, err := prepareDump(conn, after)
 	if err != nil {
 		return classify(err)
 	}
 	defer func() { _ = stmt.Close() }()
+	return dumpRows(ctx, stmt, visit)
+}
+
+func prepareDump(conn *sqlite3.Conn, after store.Key) (*sqlite3.Stmt, error) {
+	stmt, _, err := conn.Prepare(sqlDump)
+	if err != nil {
+		return nil, err
+	}
 	err = errors.Join(stmt.BindInt64(1, after.PageID), stmt.BindText(2, after.FormID), stmt.BindInt64(3, after.ID))
 	if err != nil {
-		return err
+		return nil, errors.Join(err, stmt.Close())
 	}
-	return dumpRows(ctx, stmt, visit)
+	return stmt, nil
 }
 
 func dumpRows(ctx context.Context, stmt *sqlite3.Stmt, visit func(store.Record) error) error {

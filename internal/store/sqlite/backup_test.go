@@ -16,7 +16,13 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-func quiet(int64, int64) {}
+func quiet(string, string, int64, int64) {}
+
+// restore is Restore without what it reports.
+func restore(ctx context.Context, file, dir string) error {
+	_, err := Restore(ctx, file, dir, quiet)
+	return err
+}
 
 // backedUp is a backup of a store that is open and holds a few submissions.
 func backedUp(t *testing.T) (file string, held map[int64]string) {
@@ -35,16 +41,19 @@ func backedUp(t *testing.T) (file string, held map[int64]string) {
 
 func TestBackupAndRestore(t *testing.T) {
 	file, held := backedUp(t)
-	var last [2]int64
+	last := map[string][2]int64{}
 	dir := filepath.Join(t.TempDir(), "new", "data")
-	if err := Restore(ctx, file, dir, func(done, total int64) { last = [2]int64{done, total} }); err != nil {
+	report, err := Restore(ctx, file, dir, func(stage, unit string, done, total int64) { last[stage+" "+unit] = [2]int64{done, total} })
+	if err != nil {
 		t.Fatal(err)
 	}
+	storetest.Same(t, "submissions", report.Submissions, int64(len(held)))
+	storetest.Same(t, "a digest was compared", report.Sealed, true)
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Same(t, "progress", last, [2]int64{info.Size(), info.Size()})
+	storetest.Same(t, "progress", last, map[string][2]int64{"reading bytes": {info.Size(), info.Size()}, "checking submissions": {200, 200}})
 	for _, path := range []string{file, filepath.Join(dir, FileName)} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != 0o600 {
@@ -102,7 +111,7 @@ func TestBackupUnderConcurrentWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		restored := t.TempDir()
-		if err := Restore(ctx, file, restored, quiet); err != nil {
+		if err := restore(ctx, file, restored); err != nil {
 			t.Fatal(err)
 		}
 		held := storetest.Values(t, openStore(t, restored))
@@ -149,13 +158,13 @@ func TestBackupRefused(t *testing.T) {
 	file := filepath.Join(target, "backup.db")
 	fill := func(*Store) error { return nil }
 
-	wantError(t, Backup(ctx, filepath.Join(dir, "none"), file, quiet), "no store to back up")
+	wantError(t, Backup(ctx, filepath.Join(dir, "none"), file, quiet), "no store in "+filepath.Join(dir, "none"))
 	wantError(t, Backup(ctx, dir, filepath.Join(target, "none", "backup.db"), quiet), "no such file")
 	leftBehind(t, target)
 
 	writeFile(t, file, "precious")
 	wantError(t, Backup(ctx, dir, file, quiet), file+" is there already")
-	wantError(t, WriteBackup(ctx, file, fill), file+" is there already")
+	wantError(t, WriteBackup(ctx, file, quiet, fill), file+" is there already")
 	if content, err := os.ReadFile(file); err != nil || string(content) != "precious" {
 		t.Errorf("the file that was there is %q now, %v", content, err)
 	}
@@ -164,7 +173,7 @@ func TestBackupRefused(t *testing.T) {
 	writeFile(t, partial, "left by a crash, or somebody else's just now")
 	other := strings.TrimSuffix(partial, ".partial")
 	wantError(t, Backup(ctx, dir, other, quiet), partial+" is there already, from a run that did not finish")
-	wantError(t, WriteBackup(ctx, other, fill), partial+" is there already")
+	wantError(t, WriteBackup(ctx, other, quiet, fill), partial+" is there already")
 	leftBehind(t, target, "backup.db", "other.db.partial")
 }
 
@@ -174,7 +183,7 @@ func TestFailedBackupIsNotShownAsDone(t *testing.T) {
 	mustCreate(t, openStore(t, dir), sample("x"))
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	whole := func(done, total int64) {
+	whole := func(_, _ string, done, total int64) {
 		if done == total {
 			t.Errorf("%d of %d bytes are shown as written", done, total)
 		}
@@ -203,10 +212,10 @@ func TestBackupBrokenOff(t *testing.T) {
 	leftBehind(t, target)
 	file, _ := backedUp(t)
 	restored := t.TempDir()
-	if err := Restore(cancelled, file, restored, quiet); !errors.Is(err, context.Canceled) {
+	if err := restore(cancelled, file, restored); !errors.Is(err, context.Canceled) {
 		t.Errorf("restore: %v", err)
 	}
-	leftBehind(t, restored, "lock")
+	leftBehind(t, restored)
 }
 
 // A backup that lay somewhere for years may not be what it was.
@@ -231,9 +240,10 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			damaged, dir := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
 			writeFile(t, damaged, string(c.content))
-			wantError(t, Restore(ctx, damaged, dir, quiet), c.because)
-			leftBehind(t, dir, "lock")
-			wantError(t, checkFile(ctx, damaged, damaged), c.because)
+			wantError(t, restore(ctx, damaged, dir), c.because)
+			leftBehind(t, dir)
+			_, err := VerifyBackup(ctx, damaged, quiet)
+			wantError(t, err, c.because)
 		})
 	}
 }
@@ -258,8 +268,8 @@ func TestRestoreRefusesEdits(t *testing.T) {
 		edited, dir := t.TempDir(), t.TempDir()
 		writeFile(t, filepath.Join(edited, FileName), string(content))
 		editFile(t, edited, sql)
-		wantError(t, Restore(ctx, filepath.Join(edited, FileName), dir, quiet), because)
-		leftBehind(t, dir, "lock")
+		wantError(t, restore(ctx, filepath.Join(edited, FileName), dir), because)
+		leftBehind(t, dir)
 	}
 }
 
@@ -268,7 +278,7 @@ func TestRestoreRefusesWhatIsNoFile(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, Restore(ctx, pipe, t.TempDir(), quiet), "not a regular file") // and is not waited for
+	wantError(t, restore(ctx, pipe, t.TempDir()), "not a regular file") // and is not waited for
 }
 
 // overwrite is a copy with other bytes at a place.
@@ -286,15 +296,15 @@ func TestRestoreRefusesOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			other, dir := t.TempDir(), t.TempDir()
 			editFile(t, other, c.sql)
-			wantError(t, Restore(ctx, filepath.Join(other, FileName), dir, quiet), c.because)
-			leftBehind(t, dir, "lock")
+			wantError(t, restore(ctx, filepath.Join(other, FileName), dir), c.because)
+			leftBehind(t, dir)
 		})
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
 	writeFile(t, empty, "")
-	wantError(t, Restore(ctx, empty, t.TempDir(), quiet), "check "+empty+": it is empty") // by the name it was given
+	wantError(t, restore(ctx, empty, t.TempDir()), "check "+empty+": it is empty") // by the name it was given
 	parent := t.TempDir()
-	wantError(t, Restore(ctx, filepath.Join(parent, "none"), filepath.Join(parent, "data"), quiet), "no such file")
+	wantError(t, restore(ctx, filepath.Join(parent, "none"), filepath.Join(parent, "data")), "no such file")
 	leftBehind(t, parent)
 }
 
@@ -305,12 +315,12 @@ func TestRestoreRefusesAStoreInUse(t *testing.T) {
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("x"))
 	file := filepath.Join(dir, FileName)
-	wantError(t, Restore(ctx, file, target, quiet), "is a store and no backup")
+	wantError(t, restore(ctx, file, target), "is a store and no backup")
 	leftBehind(t, parent)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Restore(ctx, file, target, quiet); err != nil {
+	if err := restore(ctx, file, target); err != nil {
 		t.Errorf("restore from a store that was closed: %v", err)
 	}
 	storetest.Same(t, "restored", len(storetest.Values(t, openStore(t, target))), 1)
@@ -321,23 +331,23 @@ func TestNothingIsRestoredOverAStore(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("mine"))
-	wantError(t, Restore(ctx, file, dir, quiet), "in use by another formulary")
+	wantError(t, restore(ctx, file, dir), "in use by another formulary")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, Restore(ctx, file, dir, quiet), "nothing is restored over a store")
+	wantError(t, restore(ctx, file, dir), "nothing is restored over a store")
 	storetest.Same(t, "stored", len(storetest.Values(t, openStore(t, dir))), 1)
 
 	alone := t.TempDir() // a log whose database is gone would be taken for the backup's
 	writeFile(t, filepath.Join(alone, FileName+"-wal"), "x")
-	wantError(t, Restore(ctx, file, alone, quiet), FileName+"-wal is there already")
+	wantError(t, restore(ctx, file, alone), FileName+"-wal is there already")
 }
 
 func TestWriteBackup(t *testing.T) {
 	target := t.TempDir()
 	file := filepath.Join(target, "backup.db")
 	errFill := errors.New("the source is gone")
-	err := WriteBackup(ctx, file, func(s *Store) error {
+	err := WriteBackup(ctx, file, quiet, func(s *Store) error {
 		mustCreate(t, s, sample("half of it"))
 		return errFill
 	})
@@ -346,7 +356,7 @@ func TestWriteBackup(t *testing.T) {
 	}
 	leftBehind(t, target)
 
-	err = WriteBackup(ctx, file, func(s *Store) error {
+	err = WriteBackup(ctx, file, quiet, func(s *Store) error {
 		mustCreate(t, s, sample("all"))
 		_, err := s.Claim(ctx, store.SettingOnceKey, "key")
 		return err
@@ -360,7 +370,7 @@ func TestWriteBackup(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	dir := t.TempDir()
-	if err := Restore(ctx, file, dir, quiet); err != nil {
+	if err := restore(ctx, file, dir); err != nil {
 		t.Fatal(err)
 	}
 	s := openStore(t, dir)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/store"
 )
 
 //go:embed migrations/*.sql
@@ -15,37 +17,39 @@ var migrations embed.FS
 const applicationID = 0x46726d6c
 
 // checkSchema tells whether the database is one that this program may write
-// to. It only reads: what is refused stays as it was found.
-func checkSchema(conn *sqlite3.Conn) error {
+// to, and returns its schema's version, which is 0 for a database that holds
+// nothing yet. It only reads: what is refused stays as it was found.
+func checkSchema(conn *sqlite3.Conn) (version int, err error) {
 	files, err := migrations.ReadDir("migrations")
 	if err != nil {
-		return err
+		return 0, err
 	}
-	version, err := queryInt(conn, "PRAGMA user_version")
+	version, err = queryInt(conn, "PRAGMA user_version")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	appID, err := queryInt(conn, "PRAGMA application_id")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	tables, err := queryInt(conn, "SELECT count(*) FROM sqlite_schema")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	fresh := version == 0 && appID == 0 && tables == 0
 	if !fresh && (appID != applicationID || version < 1) {
-		return errors.New("this is another program's database, not Formulary's")
+		return 0, errors.New("this is another program's database, not Formulary's")
 	}
 	if version > len(files) {
-		return fmt.Errorf("it has schema version %d and this formulary knows versions up to %d: run the newer formulary that wrote it",
+		return 0, fmt.Errorf("it has schema version %d and this formulary knows versions up to %d: run the newer formulary that wrote it",
 			version, len(files))
 	}
-	return nil
+	return version, nil
 }
 
 // migrate brings the schema up to date. Each migration is one transaction, so
-// a crash leaves the one version or the other.
+// a crash leaves the one version or the other. A backup that becomes a store
+// loses its digest, which the first write would make wrong.
 func migrate(conn *sqlite3.Conn) error {
 	files, err := migrations.ReadDir("migrations")
 	if err != nil {
@@ -64,7 +68,7 @@ func migrate(conn *sqlite3.Conn) error {
 			return fmt.Errorf("migrate to schema version %d: %w", i+1, err)
 		}
 	}
-	return nil
+	return execOnce(conn, `DELETE FROM settings WHERE name = ?`, store.SettingDigest)
 }
 
 func applyMigration(conn *sqlite3.Conn, sql string, version int) (err error) {

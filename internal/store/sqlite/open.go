@@ -11,15 +11,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -64,15 +61,15 @@ func Open(ctx context.Context, dir string, options Options) (*Store, error) {
 // open is Open through the VFS of that name.
 func open(ctx context.Context, dir, vfsName string, options Options) (*Store, error) {
 	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create data directory: %w", err)
-	}
 	lock, err := lockDir(dir)
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseUnfinishedRestore(dir); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	path := filepath.Join(dir, FileName)
-	s, err := openFile(ctx, path, fileURI(path, vfsName))
+	s, err := openFile(ctx, path, fileURI(path, vfsName), options.Log)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), lock.Close())
 	}
@@ -88,8 +85,8 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 	return s, nil
 }
 
-func openFile(ctx context.Context, path, uri string) (*Store, error) {
-	conn, err := openWriter(ctx, path, uri)
+func openFile(ctx context.Context, path, uri string, log *slog.Logger) (*Store, error) {
+	conn, err := openWriter(ctx, path, uri, log)
 	if err != nil {
 		return nil, err
 	}
@@ -122,33 +119,8 @@ func settleFiles(path string) error {
 	return durable.Sync(filepath.Dir(path))
 }
 
-// lockDir holds the data directory for this process. The kernel lets go of the
-// lock when the process ends, however it ends. SQLite's own locks would let two
-// servers write in turns, each with its own idea of the next id.
-func lockDir(dir string) (*os.File, error) {
-	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock data directory: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		holder, _ := os.ReadFile(path)
-		_ = f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("data directory %s is in use by another formulary (process %s): stop it, or choose another --data",
-				dir, strings.TrimSpace(string(holder)))
-		}
-		return nil, fmt.Errorf("lock data directory: %w", err)
-	}
-	// The process id only helps a person to find the holder.
-	if err := f.Truncate(0); err == nil {
-		_, _ = f.WriteString(strconv.Itoa(os.Getpid()) + "\n")
-	}
-	return f, nil
-}
-
-func openWriter(ctx context.Context, path, uri string) (*sqlite3.Conn, error) {
-	if err := refuseStrayLog(path); err != nil {
+func openWriter(ctx context.Context, path, uri string, log *slog.Logger) (*sqlite3.Conn, error) {
+	if err := refuseMissing(path); err != nil {
 		return nil, err
 	}
 	// SQLite would create the file readable for everybody.
@@ -163,7 +135,10 @@ func openWriter(ctx context.Context, path, uri string) (*sqlite3.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = checkSchema(conn) // before the journal mode, which is a write
+	version, err := checkSchema(conn) // before the journal mode, which is a write
+	if err == nil && version == 0 {
+		err = refuseLostStore(path)
+	}
 	if err == nil {
 		err = conn.Exec(`
 			PRAGMA journal_mode = WAL;
@@ -178,20 +153,10 @@ func openWriter(ctx context.Context, path, uri string) (*sqlite3.Conn, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
+	if version == 0 {
+		log.Info("made a new store", "directory", filepath.Dir(path))
+	}
 	return conn, nil
-}
-
-// refuseStrayLog keeps SQLite from throwing away the log of a database that is
-// gone: whoever has moved the one without the other can still put it back.
-func refuseStrayLog(path string) error {
-	log, err := os.Stat(path + "-wal")
-	if err != nil || log.Size() == 0 {
-		return nil //nolint:nilerr // there is none
-	}
-	if file, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() == 0 {
-		return fmt.Errorf("it is missing or empty, but what was written to it last is in %s-wal: put it back, or move that file away", path)
-	}
-	return nil
 }
 
 func openConn(ctx context.Context, uri string) (*sqlite3.Conn, error) {

@@ -213,7 +213,7 @@ func TestSettings(t *testing.T) {
 func modes(t *testing.T, dir string) map[string]os.FileMode {
 	t.Helper()
 	found := map[string]os.FileMode{}
-	for _, name := range []string{".", "lock", FileName, FileName + "-wal", FileName + "-shm"} {
+	for _, name := range []string{".", pidName, FileName, FileName + "-wal", FileName + "-shm"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestFilesArePrivate(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0)) // nothing but ourselves keeps them private
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	want := map[string]os.FileMode{
-		".": 0o700, "lock": 0o600, FileName: 0o600, FileName + "-wal": 0o600, FileName + "-shm": 0o600,
+		".": 0o700, pidName: 0o600, FileName: 0o600, FileName + "-wal": 0o600, FileName + "-shm": 0o600,
 	}
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("secret"))

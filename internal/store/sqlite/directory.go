@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/formulary/formulary/internal/durable"
+)
+
+const (
+	// partialName is a restore that is not finished. It gets FileName when it is.
+	partialName = FileName + ".partial"
+
+	// pidName tells people which process uses the directory. It is not the
+	// lock, and may be removed at any time.
+	pidName = "formulary.pid"
+)
+
+// Exists returns an error that says why, if there is no store in directory dir.
+func Exists(dir string) error {
+	if err := refuseUnfinishedRestore(dir); err != nil {
+		return err
+	}
+	info, err := os.Stat(filepath.Join(dir, FileName))
+	if err == nil && info.Size() == 0 {
+		err = fmt.Errorf("%s is empty", filepath.Join(dir, FileName))
+	}
+	if err != nil {
+		return fmt.Errorf("no store in %s: %w", dir, err)
+	}
+	return nil
+}
+
+// dirLock keeps other processes from using a data directory.
+type dirLock struct{ dir *os.File }
+
+// lockDir makes the data directory where needed, and holds it for this
+// process. The kernel releases the lock when the process ends, however it
+// ends. SQLite's own locks would let two servers write in turns, each with its
+// own idea of the next id.
+//
+// The directory itself is locked, because a file in it could be removed, and
+// another process would lock a new one of the same name.
+func lockDir(dir string) (*dirLock, error) {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create data directory: %w", err)
+	}
+	if err := refuseReadOnly(dir); err != nil {
+		return nil, err
+	}
+	return flockDir(dir, syscall.Flock)
+}
+
+func flockDir(dir string, flock func(fd, how int) error) (*dirLock, error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("lock data directory: %w", err)
+	}
+	pidFile := filepath.Join(dir, pidName)
+	switch err := flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, errors.Join(fmt.Errorf("data directory %s is in use by another formulary (process %s): stop it, or choose another --data",
+			dir, readPid(pidFile)), f.Close())
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("data directory %s can't be locked (%w): it must be on a local disk, not on a network file system", dir, err), f.Close())
+	}
+	_ = os.WriteFile(pidFile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600) // it only informs
+	return &dirLock{f}, nil
+}
+
+func readPid(file string) string {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(content))
+}
+
+// Close releases the directory.
+func (l *dirLock) Close() error {
+	_ = os.Remove(filepath.Join(l.dir.Name(), pidName))
+	return l.dir.Close()
+}
+
+// refuseReadOnly says what SQLite would call "unable to open database file".
+// It needs to write beside the database even to read it.
+func refuseReadOnly(dir string) error {
+	const writable = 2 // W_OK
+	err := syscall.Access(dir, writable)
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("the data directory %s is read-only for this user (%w): mount it for writing, or give it to the user that formulary runs as", dir, err)
+	}
+	return nil
+}
+
+// refuseUnfinishedRestore keeps the directory of a restore that was killed from
+// being taken for an empty store.
+func refuseUnfinishedRestore(dir string) error {
+	partial := filepath.Join(dir, partialName)
+	if _, err := os.Lstat(partial); err != nil {
+		return nil //nolint:nilerr // there is none
+	}
+	return fmt.Errorf("data directory %s holds a restore that was not finished: run 'formulary restore' again with the same backup, or remove %s", dir, partial)
+}
+
+// leftByFirstStart is what a first start that was interrupted leaves in a data
+// directory, and what every new file system holds.
+var leftByFirstStart = []string{
+	FileName, FileName + "-journal", FileName + "-wal", FileName + "-shm", pidName, "lost+found",
+}
+
+// refuseLostStore keeps a new store from taking the place of one that is lost.
+// It is asked when there is no database, or one without a schema: then the
+// directory must hold no more than an interrupted first start leaves.
+func refuseLostStore(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	var others []string
+	for _, e := range entries {
+		if !slices.Contains(leftByFirstStart, e.Name()) {
+			others = append(others, e.Name())
+		}
+	}
+	if len(others) > 0 {
+		return fmt.Errorf("the database is missing or empty, and a new store is made in an empty directory only; this one holds %s. "+
+			"If there was a store, mount its volume, or bring it back with 'formulary restore'. If a new one is wanted, move %[1]s away",
+			strings.Join(others, ", "))
+	}
+	return nil
+}
+
+// refuseMissing is refuseLostStore as far as files can tell. It also keeps
+// SQLite from throwing away the log of a database that is gone: someone who has
+// moved the one without the other can still put it back.
+func refuseMissing(path string) error {
+	switch file, err := os.Stat(path); {
+	case err == nil && file.Size() > 0:
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		return fmt.Errorf("it is missing or empty, but what was written to it last is in %s-wal: put it back, or move that file away", path)
+	}
+	return refuseLostStore(path)
+}

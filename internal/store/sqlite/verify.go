@@ -1,0 +1,242 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Report is what was found out about a store or a backup that is whole.
+type Report struct {
+	Schema      int    // the version
+	Submissions int64  // 0 for the first schema, whose content is not looked at
+	Checksum    string // of all submissions, see store.Digest
+	Sealed      bool   // it carries a digest of its content, which is still right
+
+	digest string // what it should carry
+}
+
+// Verify checks the store in directory dir at one moment, whether or not a
+// server is writing to it.
+func Verify(ctx context.Context, dir string, progress Progress) (Report, error) {
+	if err := errors.Join(Exists(dir), refuseReadOnly(dir)); err != nil {
+		return Report{}, err
+	}
+	file := filepath.Join(dir, FileName)
+	conn, err := openShared(ctx, file)
+	if err != nil {
+		return Report{}, fmt.Errorf("open %s: %w", file, err)
+	}
+	defer func() { _ = conn.Close() }()
+	return checkConn(ctx, conn, file, progress)
+}
+
+// VerifyBackup checks a backup.
+func VerifyBackup(ctx context.Context, file string, progress Progress) (Report, error) {
+	if err := checkBackupFile(file); err != nil {
+		return Report{}, err
+	}
+	return checkFile(ctx, file, file, progress)
+}
+
+// openShared opens the database of a store that a server may have open, too.
+func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
+	vfs.Register(filesName, osFiles())
+	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=rw")
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.BusyTimeout(busyTimeout); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// checkFile checks a file that no process writes to. People know it by that
+// name. Nothing is written beside it, not even for a moment.
+func checkFile(ctx context.Context, file, name string, progress Progress) (Report, error) {
+	vfs.Register(filesName, osFiles())
+	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=ro&immutable=1")
+	if err != nil {
+		return Report{}, fmt.Errorf("open %s: %w", name, err)
+	}
+	defer func() { _ = conn.Close() }()
+	return checkConn(ctx, conn, name, progress)
+}
+
+// checkConn checks what a connection sees in one read transaction.
+func checkConn(ctx context.Context, conn *sqlite3.Conn, name string, progress Progress) (Report, error) {
+	c := checker{conn: conn, progress: progress}
+	err := conn.Exec(`BEGIN`)
+	if err == nil {
+		err = c.run(ctx)
+	}
+	if err == nil && len(c.faults) > 0 {
+		err = fmt.Errorf("it is damaged: %w", errors.Join(c.faults...))
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("check %s: %w", name, err)
+	}
+	return c.report, nil
+}
+
+// maxFaults bounds how many faults of a kind are told.
+const maxFaults = 10
+
+// checker collects what is wrong with a database.
+type checker struct {
+	conn     *sqlite3.Conn
+	progress Progress
+	report   Report
+	faults   []error
+}
+
+// run returns an error for what is no store, or can't be read at all.
+func (c *checker) run(ctx context.Context) (err error) {
+	if c.report.Schema, err = checkSchema(c.conn); err != nil {
+		return err
+	}
+	if c.report.Schema == 0 {
+		return errors.New("it is empty")
+	}
+	hasContent := c.report.Schema > 1
+	if hasContent {
+		if copyOf, err := setting(c.conn, store.SettingCopyOf); err != nil || copyOf != "" {
+			return errors.Join(err, errors.New("it is a copy that was not finished: finish it first"))
+		}
+	}
+	c.checkPages()
+	if !hasContent || len(c.faults) > 0 {
+		return nil
+	}
+	c.checkContent()
+	return c.checkSubmissions(ctx)
+}
+
+// checkPages has SQLite look for damage of its own structures.
+func (c *checker) checkPages() {
+	err := queryRows(c.conn, fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults), func(row *sqlite3.Stmt) {
+		if found := row.ColumnText(0); found != "ok" {
+			c.faults = append(c.faults, errors.New(found))
+		}
+	})
+	if err != nil {
+		c.faults = append(c.faults, err)
+	}
+}
+
+// checkContent looks for what SQLite has no notion of. Nothing but damage or an
+// edit by hand can cause it, and submissions would be lost, or ids given again.
+func (c *checker) checkContent() {
+	for _, rule := range []struct{ query, fault string }{
+		{`SELECT count(*) <> 1 FROM sequences`, "it does not tell the last ids"},
+		{`SELECT ifnull(max(place & 0xffffffffff), 0) > (SELECT submission FROM sequences) FROM submissions`, "a submission has an id that was not given yet"},
+		{`SELECT count(*) FROM forms WHERE page_id < 1`, "a form is on no page"},
+		{`SELECT count(*) FROM submissions WHERE form <> place >> 40 OR form NOT IN (SELECT number FROM forms)`, "a submission belongs to no form"},
+		{`SELECT count(*) FROM submissions WHERE NOT json_valid(fields)`, "the answers of a submission can't be read"},
+		{`SELECT ifnull(max(answer.value ->> 'id'), 0) > (SELECT entry FROM sequences) FROM submissions, json_each(fields) AS answer
+			WHERE json_valid(fields)`, "an answer has an id that was not given yet"},
+		{`SELECT count(*) <> 1 FROM settings WHERE name = '` + store.SettingStoreID + `'`, "the id of the store is missing"},
+		{`SELECT count(*) FROM settings WHERE name NOT IN ('` + store.SettingStoreID + `', '` + store.SettingCopyOf + `', '` +
+			store.SettingOnceKey + `', '` + store.SettingDigest + `')`, "it has a setting that this formulary does not know"},
+	} {
+		switch found, err := queryInt(c.conn, rule.query); {
+		case err != nil:
+			c.faults = append(c.faults, err)
+		case found != 0:
+			c.faults = append(c.faults, errors.New(rule.fault))
+		}
+	}
+}
+
+// checkSubmissions reads every submission, and compares all that there is with
+// the digest, where there is one.
+func (c *checker) checkSubmissions(ctx context.Context) error {
+	total, err := queryInt(c.conn, `SELECT count(*) FROM submissions`)
+	if err != nil {
+		return err
+	}
+	stmt, err := prepareDump(c.conn, store.Key{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Close() }()
+	digest, unread := store.NewDigest(), 0
+	err = dumpRows(ctx, stmt, func(r store.Record) error {
+		if digest.Add(r); digest.Count%1000 == 0 {
+			c.progress("checking", "submissions", digest.Count, int64(total))
+		}
+		if _, err := r.Entries.Decode(); err != nil {
+			if unread++; unread <= maxFaults {
+				c.faults = append(c.faults, fmt.Errorf("submission %d: %w", r.ID, err))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.progress("checking", "submissions", digest.Count, int64(total))
+	if digest.Count != int64(total) {
+		c.faults = append(c.faults, fmt.Errorf("%d of %d submissions can't be found", int64(total)-digest.Count, total))
+	}
+	c.report.Submissions, c.report.Checksum = digest.Count, digest.Sum()
+	return c.checkDigest()
+}
+
+func (c *checker) checkDigest() (err error) {
+	if c.report.digest, err = c.computeDigest(); err != nil {
+		return err
+	}
+	carried, err := setting(c.conn, store.SettingDigest)
+	if err != nil {
+		return err
+	}
+	c.report.Sealed = carried != ""
+	if c.report.Sealed && carried != c.report.digest {
+		c.faults = append(c.faults, errors.New("its content is not what it was when the backup was made: take another backup"))
+	}
+	return nil
+}
+
+// computeDigest is a digest of all that a backup holds: the submissions by
+// their checksum, and everything else row by row.
+func (c *checker) computeDigest() (string, error) {
+	all := sha256.New()
+	_, _ = fmt.Fprintln(all, c.report.Schema, c.report.Checksum)
+	for _, query := range []string{
+		`SELECT json_array(type, name, tbl_name, sql) FROM sqlite_schema ORDER BY type, name`,
+		`SELECT json_array(number, page_id, form_id) FROM forms ORDER BY number`,
+		`SELECT json_array(submission, entry) FROM sequences`,
+		`SELECT json_array(name, value) FROM settings WHERE name <> '` + store.SettingDigest + `' ORDER BY name`,
+	} {
+		err := queryRows(c.conn, query, func(row *sqlite3.Stmt) { _, _ = fmt.Fprintln(all, row.ColumnText(0)) })
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
+}
+
+func queryRows(conn *sqlite3.Conn, sql string, visit func(row *sqlite3.Stmt)) error {
+	stmt, _, err := conn.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Close() }()
+	for stmt.Step() {
+		visit(stmt)
+	}
+	return stmt.Err()
+}

@@ -1,0 +1,245 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
+)
+
+// dumped is the checksum of all that a store in a directory holds, sequences
+// and settings included.
+func dumped(t *testing.T, dir string) string {
+	t.Helper()
+	s, err := Open(ctx, dir, Options{})
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = s.Close() }()
+	d := store.NewDigest()
+	if err := s.Dump(ctx, store.Key{}, func(r store.Record) error { d.Add(r); return nil }); err != nil {
+		return err.Error()
+	}
+	seq, err := s.Sequences(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(d.Count, d.Sum(), seq, writerQuery(t, s, `SELECT name || '=' || value FROM settings ORDER BY name`))
+}
+
+// TestFlippedBits: a backup with one bit flipped, wherever that is, is refused,
+// or what is restored is what was backed up. Some bits hold nothing.
+func TestFlippedBits(t *testing.T) {
+	file, _ := backedUp(t)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := restore(ctx, file, dir); err != nil {
+		t.Fatal(err)
+	}
+	want := dumped(t, dir)
+	const flips = 250
+	refused, room := 0, t.TempDir()
+	for i := range flips {
+		at := (i*len(whole) + len(whole)/2) / flips
+		flipped := bytes.Clone(whole)
+		flipped[at] ^= 1 << (i % 8)
+		damaged, dir := filepath.Join(room, fmt.Sprint(i)), filepath.Join(room, fmt.Sprint(i, "dir"))
+		writeFile(t, damaged, string(flipped))
+		if err := restore(ctx, damaged, dir); err != nil {
+			refused++
+			leftBehind(t, dir)
+			continue
+		}
+		if got := dumped(t, dir); got != want {
+			t.Errorf("bit %d of byte %d is flipped, and the backup restored: %s, want %s", i%8, at, got, want)
+		}
+	}
+	if refused < flips/2 {
+		t.Errorf("%d of %d were refused: nothing was tested", refused, flips)
+	}
+}
+
+// TestDigestCoversEverything: each of these leaves a valid database behind.
+func TestDigestCoversEverything(t *testing.T) {
+	file, _ := backedUp(t)
+	for _, sql := range []string{
+		`UPDATE submissions SET fields = replace(fields, '7 7', '7 8') WHERE place = (SELECT max(place) FROM submissions WHERE fields LIKE '%7 7%')`,
+		`UPDATE submissions SET username = 'amx' WHERE place = (SELECT min(place) FROM submissions)`,
+		`UPDATE submissions SET created = created + 1 WHERE place = (SELECT min(place) FROM submissions)`,
+		`UPDATE submissions SET once = 'hash:x' WHERE place = (SELECT min(place) FROM submissions)`,
+		`DELETE FROM submissions WHERE place = (SELECT min(place) FROM submissions)`,
+		`UPDATE sequences SET submission = submission + 1`,
+		`UPDATE sequences SET entry = entry + 1`,
+		`UPDATE forms SET form_id = 'norm'`,
+		`INSERT INTO forms VALUES (1000, 1000, 'form')`,
+		`UPDATE settings SET value = 'x' WHERE name = 'store-id'`,
+		`INSERT INTO settings VALUES ('once-key', 'x')`,
+		`UPDATE settings SET value = replace(value, substr(value, 1, 1), 'x') WHERE name = 'digest'`,
+		`DROP INDEX submissions_once`,
+	} {
+		dir := t.TempDir()
+		edited := filepath.Join(dir, FileName)
+		if err := copyFile(ctx, file, edited, quiet); err != nil {
+			t.Fatal(err)
+		}
+		editFile(t, dir, sql)
+		_, err := VerifyBackup(ctx, edited, quiet)
+		if wantError(t, err, "its content is not what it was when the backup was made"); t.Failed() {
+			t.Fatal(sql)
+		}
+		wantError(t, restore(ctx, edited, t.TempDir()), "its content is not what it was")
+	}
+}
+
+// A backup from before there were digests can be restored.
+func TestBackupWithoutDigest(t *testing.T) {
+	file, held := backedUp(t)
+	old, dir := t.TempDir(), t.TempDir()
+	if err := copyFile(ctx, file, filepath.Join(old, FileName), quiet); err != nil {
+		t.Fatal(err)
+	}
+	editFile(t, old, `DELETE FROM settings WHERE name = 'digest'`)
+	report, err := Restore(ctx, filepath.Join(old, FileName), dir, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "sealed", report.Sealed, false)
+	storetest.Same(t, "restored", storetest.Values(t, openStore(t, dir)), held)
+}
+
+// The digest is the backup's: a store that was restored has none once it is
+// used, and its own backups have theirs.
+func TestDigestIsNotTheStores(t *testing.T) {
+	file, _ := backedUp(t)
+	dir := t.TempDir()
+	if err := restore(ctx, file, dir); err != nil {
+		t.Fatal(err)
+	}
+	for i, sealed := range []bool{true, false} { // before it is used, and after
+		report, err := Verify(ctx, dir, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storetest.Same(t, "sealed", report.Sealed, sealed)
+		again := filepath.Join(t.TempDir(), "again.db")
+		if err := Backup(ctx, dir, again, quiet); err != nil {
+			t.Fatal(err)
+		}
+		if report, err = VerifyBackup(ctx, again, quiet); err != nil || !report.Sealed {
+			t.Errorf("the next backup: %+v, %v", report, err)
+		}
+		storetest.Same(t, "submissions", report.Submissions, int64(200+i))
+		s := openStore(t, dir)
+		mustCreate(t, s, sample("x"))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Verify tells all that is wrong with a store, while it is in use.
+func TestVerify(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Verify(ctx, dir, quiet)
+	wantError(t, err, "no store in "+dir)
+	s := openStore(t, dir)
+	for i := range 20 {
+		mustCreate(t, s, sample(fmt.Sprint(i)))
+	}
+	d := store.NewDigest()
+	if err := s.Dump(ctx, store.Key{}, func(r store.Record) error { d.Add(r); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // in use, and not
+		report, err := Verify(ctx, dir, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storetest.Same(t, "report", Report{Schema: report.Schema, Submissions: report.Submissions, Checksum: report.Checksum},
+			Report{Schema: 2, Submissions: 20, Checksum: d.Sum()})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leftBehind(t, dir, FileName)
+	editFile(t, dir, `UPDATE forms SET page_id = -1`)
+	_, err = Verify(ctx, dir, quiet)
+	for _, because := range []string{filepath.Join(dir, FileName), "it is damaged", "a form is on no page", "20 of 20 submissions can't be found"} {
+		wantError(t, err, because)
+	}
+	editFile(t, dir, `UPDATE forms SET page_id = 1; UPDATE submissions SET fields = '{"f":1}' WHERE place & 15 = 1`)
+	_, err = Verify(ctx, dir, quiet)
+	wantError(t, err, "submission 1: ")
+	wantError(t, err, "submission 17: ")
+	editFile(t, dir, `UPDATE submissions SET fields = 'x'; DELETE FROM settings; INSERT INTO settings VALUES ('x', 'y')`)
+	_, err = Verify(ctx, dir, quiet)
+	for _, because := range []string{"the answers of a submission can't be read", "the id of the store is missing", "a setting that this formulary does not know"} {
+		wantError(t, err, because)
+	}
+	if lines := strings.Count(fmt.Sprint(err), "submission "); lines > maxFaults+2 {
+		t.Errorf("%d lines: %v", lines, err)
+	}
+}
+
+// A store of the first schema is backed up as it is.
+func TestBackupOfTheFirstSchema(t *testing.T) {
+	dir := t.TempDir()
+	sql, err := migrations.ReadFile("migrations/0001_submissions.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	editFile(t, dir, string(sql)+`
+		INSERT INTO submissions VALUES (1, 1, 'form', 'amy', 5, NULL, '{"f":{"id":1,"fieldId":"f","value":"a"}}');
+		UPDATE sequences SET submission = 1, entry = 1;`+
+		fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1", applicationID))
+	file, restored := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
+	if err := Backup(ctx, dir, file, quiet); err != nil {
+		t.Fatal(err)
+	}
+	if err := restore(ctx, file, restored); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "restored", storetest.Values(t, openStore(t, restored)), map[int64]string{1: "a"})
+}
+
+// Progress counts what is in the WAL: a young store has all there.
+func TestBackupProgressCountsTheWAL(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	mustCreate(t, s, sample(strings.Repeat("x", 1<<20)))
+	want := size(filepath.Join(dir, FileName)) + walSize(t, dir)
+	var last int64
+	err := Backup(ctx, dir, filepath.Join(t.TempDir(), "b.db"), func(stage, _ string, _, total int64) {
+		if stage == "writing" {
+			last = total
+		}
+	})
+	if err != nil || last != want || want < 1<<20 {
+		t.Errorf("the total is %d, want %d: %v", last, want, err)
+	}
+}
+
+// A backup that fails at its end leaves nothing, not even a journal.
+func TestFailedBackupLeavesNothing(t *testing.T) {
+	dir, target := t.TempDir(), t.TempDir()
+	if err := openStore(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	editFile(t, dir, `DELETE FROM sequences`)
+	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), quiet), "it does not tell the last ids")
+	leftBehind(t, target)
+	errFill := errors.New("the source is gone")
+	if err := WriteBackup(ctx, filepath.Join(target, "b.db"), quiet, func(*Store) error { return errFill }); !errors.Is(err, errFill) {
+		t.Error(err)
+	}
+	leftBehind(t, target)
+}
