@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,13 +50,16 @@ func TestFullDisk(t *testing.T) {
 // onSmallDisk serves with the data directory on a file system of its own. The
 // namespace it stands in goes away with the process.
 func onSmallDisk(s site, bytes int) *exec.Cmd {
-	args := []string{"--mount"}
+	return inNamespace(fmt.Sprintf(`mount -t tmpfs -o size=%d tmpfs %q && exec "$@"`, bytes, s.data), s.serve()...)
+}
+
+// inNamespace has a script run formulary, with mounts that no one else sees.
+func inNamespace(script string, args ...string) *exec.Cmd {
+	unshare := []string{"--mount"}
 	if os.Geteuid() != 0 {
-		args = append(args, "--user", "--map-root-user")
+		unshare = append(unshare, "--user", "--map-root-user")
 	}
-	script := fmt.Sprintf(`mount -t tmpfs -o size=%d tmpfs %q && exec "$@"`, bytes, s.data)
-	args = append(args, "sh", "-c", script, "sh", binary)
-	return exec.Command("unshare", append(args, s.serve()...)...)
+	return exec.Command("unshare", slices.Concat(unshare, []string{"sh", "-c", script, "sh", binary}, args)...)
 }
 
 func fillUp(t *testing.T, path string) {
@@ -122,5 +126,23 @@ func assertPlainProblem(t *testing.T, r response) {
 	t.Helper()
 	if r.header.Get("Content-Type") != "application/problem+json" || strings.Contains(r.body, "sqlite") {
 		t.Errorf("not a problem without internals: %s: %s", r.header.Get("Content-Type"), r.body)
+	}
+}
+
+// A data directory that can't be written to is called that.
+func TestReadOnlyDirectory(t *testing.T) {
+	s := newSite(t)
+	fillStore(t, s.data, 1)
+	for _, args := range [][]string{
+		s.serve(),
+		s.command("backup", filepath.Join(t.TempDir(), "backup.db")),
+		append([]string{"verify"}, s.store()...),
+		s.command("restore", backupOfMany(t, 1)),
+	} {
+		script := fmt.Sprintf(`mount --bind %[1]q %[1]q && mount -o remount,bind,ro %[1]q && exec "$@"`, s.data)
+		out, err := inNamespace(script, args...).CombinedOutput()
+		if want := "the data directory " + s.data + " is read-only"; err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, and not %q: %s", args[0], err, want, out)
+		}
 	}
 }

@@ -1,0 +1,302 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The accidents that happen to data directories and backups. None may lose
+// submissions or give an id twice, and the server says what to do.
+
+// filesIn are the names of the files in a directory; none if it is not there.
+func filesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func mustHold(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	if got := filesIn(t, dir); !slices.Equal(got, want) {
+		t.Errorf("%s holds %q, want %q", dir, got, want)
+	}
+}
+
+func remove(t *testing.T, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// killWhenThere runs a command and kills it as soon as a file is there.
+func killWhenThere(t *testing.T, path string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			t.Fatalf("%s ended before it was killed: %v", args[0], err)
+		case <-tick.C:
+			if _, err := os.Stat(path); err == nil {
+				_ = cmd.Process.Kill()
+				<-ended
+				return
+			}
+		}
+	}
+}
+
+// backupOfMany is a backup that takes a while to make and to restore.
+func backupOfMany(t *testing.T, count int) string {
+	t.Helper()
+	s := newSite(t)
+	fillStore(t, s.data, count)
+	file := filepath.Join(t.TempDir(), "backup.db")
+	mustRun(t, s.command("backup", file)...)
+	return file
+}
+
+// A restore that was killed is not served as an empty store.
+func TestKilledRestore(t *testing.T) {
+	t.Parallel()
+	const count = 30_000
+	file, s := backupOfMany(t, count), newSite(t)
+	partial := filepath.Join(s.data, "formulary.db.partial")
+	for range 3 {
+		killWhenThere(t, partial, s.command("restore", file)...)
+		out := mustRefuse(t, "run 'formulary restore' again with the same backup, or remove "+partial, s.serve()...)
+		if strings.Contains(out, "made a new store") {
+			t.Errorf("it says %s", out)
+		}
+	}
+	mustRun(t, s.command("restore", file)...)
+	mustHold(t, s.data, "formulary.db")
+	p := start(t, s)
+	if stored := p.submissions(t, "note"); len(stored) != count {
+		t.Errorf("%d submissions, want %d", len(stored), count)
+	}
+	if id := create(t, p, "note", note("next")); id <= count {
+		t.Errorf("id %d is given again", id)
+	}
+}
+
+// The same with PostgreSQL.
+func TestKilledRestoreToPostgres(t *testing.T) {
+	t.Parallel()
+	file, s := backupOfMany(t, bulk), newSharedSite(t)
+	proxy, through := proxyTo(t, s.database)
+	s.database = through
+	cure := poison(t, proxy, `{"type":"latency","stream":"downstream","attributes":{"latency":30}}`)
+	interrupt(t, syscall.SIGKILL, s.command("restore", file)...)
+	mustRefuse(t, "this store is a copy that was not finished: run the same 'formulary migrate' or 'formulary restore' again", s.serve()...)
+	mustRefuse(t, "a copy that was not finished", append([]string{"verify"}, s.store()...)...)
+	cure()
+	mustRun(t, s.command("restore", file)...)
+	p := start(t, s)
+	if stored := p.submissions(t, "note"); len(stored) != bulk {
+		t.Errorf("%d submissions, want %d", len(stored), bulk)
+	}
+	if id := create(t, p, "note", note("next")); id <= bulk {
+		t.Errorf("id %d is given again", id)
+	}
+}
+
+// A database that is gone is not replaced by an empty one.
+func TestLostDatabase(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := start(t, s)
+	if !strings.Contains(p.output(), "made a new store") {
+		t.Errorf("the first start does not tell of the new store: %s", p.output())
+	}
+	first := create(t, p, "note", note("precious"))
+	if err := p.terminate(t, 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	database, aside := filepath.Join(s.data, "formulary.db"), filepath.Join(t.TempDir(), "formulary.db")
+	if err := os.Rename(database, aside); err != nil {
+		t.Fatal(err)
+	}
+	mustRefuse(t, "this one holds anonymous.key", s.serve()...)
+	mustHold(t, s.data, "anonymous.key")
+	writeFile(t, database, "")
+	mustRefuse(t, "mount its volume, or bring it back with 'formulary restore'", s.serve()...)
+	mustHold(t, s.data, "anonymous.key", "formulary.db")
+	if err := os.Rename(aside, database); err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, s)
+	if strings.Contains(p.output(), "made a new store") {
+		t.Errorf("the store is not new: %s", p.output())
+	}
+	if id := create(t, p, "note", note("next")); id != first+1 {
+		t.Errorf("id %d after %d", id, first)
+	}
+}
+
+// A first start that is killed at any moment is made up for by the next one.
+func TestKilledFirstStart(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := begin(t, exec.Command(binary, s.serve()...))
+	before := time.Now()
+	p.await(t)
+	whole := time.Since(before)
+	p.kill()
+	for range 20 {
+		s.data = filepath.Join(t.TempDir(), "data")
+		p := begin(t, exec.Command(binary, s.serve()...))
+		<-time.After(rand.N(whole))
+		p.kill()
+		t.Logf("killed with %q", filesIn(t, s.data))
+		p = start(t, s)
+		if id := create(t, p, "note", note("first")); id != 1 {
+			t.Errorf("the first id is %d", id)
+		}
+		p.kill()
+	}
+}
+
+// Whatever is removed beside the database, no second server gets in.
+func TestSecondServer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := start(t, s)
+	mustRefuse(t, fmt.Sprintf("in use by another formulary (process %d)", p.cmd.Process.Pid), s.serve()...)
+	create(t, p, "note", note("first"))
+	for _, name := range filesIn(t, s.data) {
+		if !strings.HasPrefix(name, "formulary.db") {
+			remove(t, filepath.Join(s.data, name))
+		}
+	}
+	mustHold(t, s.data, "formulary.db", "formulary.db-shm", "formulary.db-wal")
+	mustRefuse(t, "in use by another formulary", s.serve()...)
+	mustRefuse(t, "in use by another formulary", s.command("restore", backupOfMany(t, 1))...)
+	mustHold(t, s.data, "formulary.db", "formulary.db-shm", "formulary.db-wal")
+	if id := create(t, p, "note", note("second")); id != 2 {
+		t.Errorf("the second id is %d", id)
+	}
+}
+
+// A backup that has changed is not restored, to neither engine, and verify
+// says so.
+func TestDamagedBackup(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		p := start(t, s)
+		create(t, p, "note", note("the quick brown fox"))
+		file := filepath.Join(t.TempDir(), "backup.db")
+		mustRun(t, s.command("backup", file)...)
+		if out := mustRun(t, "verify", file); !strings.Contains(out, "Its content is what was backed up.") {
+			t.Errorf("it says %s", out)
+		}
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := filepath.Join(t.TempDir(), "backup.db")
+		writeFile(t, damaged, string(bytes.Replace(whole, []byte("brown fox"), []byte("brown fnx"), 1)))
+		mustRefuse(t, damaged, "verify", damaged)
+		to := newSite(t)
+		mustRefuse(t, "check "+damaged, to.command("restore", damaged)...)
+		mustHold(t, to.data)
+		mustRefuse(t, "check "+damaged, newSharedSite(t).command("restore", damaged)...)
+	})
+}
+
+// Verify tells the same checksum of a store in use, its backup, and what is
+// restored from that to the other engine.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	checksum := regexp.MustCompile(`36 submissions can be read and have valid ids, checksum ([0-9a-f]{64})\.`)
+	engines(t, func(t *testing.T, s site) {
+		p := start(t, s)
+		use(t, p)
+		file := filepath.Join(t.TempDir(), "backup.db")
+		mustRun(t, s.command("backup", file)...)
+		other := newSite(t)
+		if s.database == "" {
+			other = newSharedSite(t)
+		}
+		mustRun(t, other.command("restore", file)...)
+		var sums []string
+		for _, what := range [][]string{s.store(), {file}, other.store()} {
+			out := mustRun(t, append([]string{"verify"}, what...)...)
+			found := checksum.FindStringSubmatch(out)
+			if found == nil {
+				t.Fatalf("it says %s", out)
+			}
+			sums = append(sums, found[1])
+		}
+		if len(slices.Compact(sums)) != 1 {
+			t.Errorf("checksums differ: %q", sums)
+		}
+		create(t, p, "note", note("the server is none the worse"))
+	})
+}
+
+// A backup that is killed leaves one thing, and the next run says what to do
+// with it.
+func TestKilledBackup(t *testing.T) {
+	t.Parallel()
+	s, dir := newSite(t), t.TempDir()
+	fillStore(t, s.data, 30_000)
+	file := filepath.Join(dir, "backup.db")
+	killWhenThere(t, filepath.Join(file+".partial", "formulary.db"), s.command("backup", file)...)
+	mustHold(t, dir, "backup.db.partial")
+	mustRefuse(t, file+".partial is there already, from a run that did not finish or is still going on: remove it if it is not", s.command("backup", file)...)
+	remove(t, file+".partial")
+	mustRun(t, s.command("backup", file)...)
+	mustHold(t, dir, "backup.db")
+}
+
+// A start that is refused for want of the key makes no key.
+func TestLostKey(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		p := start(t, s)
+		create(t, p, "vote", ballot)
+		if err := p.terminate(t, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		key := s.anonymousKey()
+		remove(t, key)
+		for range 2 {
+			mustRefuse(t, key+" is missing: the key of anonymous submissions is not the one that this store was used with", s.serve()...)
+			if _, err := os.Stat(key); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a key was made: %v", err)
+			}
+		}
+		p = start(t, s, "--new-anonymous-key")
+		create(t, p, "vote", ballot)
+	})
+}
