@@ -33,9 +33,9 @@ func dumped(t *testing.T, dir string) string {
 	return fmt.Sprint(d.Count, d.Sum(), seq, writerQuery(t, s, `SELECT name || '=' || value FROM settings ORDER BY name`))
 }
 
-// TestFlippedBits: a backup with one bit flipped, wherever that is, is refused,
+// TestFlippedBitsInABackup: a backup with one bit flipped, wherever that is, is refused,
 // or what is restored is what was backed up. Some bits hold nothing.
-func TestFlippedBits(t *testing.T) {
+func TestFlippedBitsInABackup(t *testing.T) {
 	file, _ := backedUp(t)
 	whole, err := os.ReadFile(file)
 	if err != nil {
@@ -242,4 +242,22 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	leftBehind(t, target)
+}
+
+// A backup that is larger than what SQLite keeps in memory is as good as a
+// small one.
+func TestLargeBackup(t *testing.T) {
+	dir, restored := t.TempDir(), t.TempDir()
+	s := openStore(t, dir)
+	for range 100 {
+		mustCreate(t, s, sample(strings.Repeat("x", 200_000)))
+	}
+	file := filepath.Join(t.TempDir(), "backup.db")
+	if err := Backup(ctx, dir, file, quiet); err != nil {
+		t.Fatal(err)
+	}
+	if err := restore(ctx, file, restored); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "restored", storetest.Values(t, openStore(t, restored)), storetest.Values(t, s))
 }
