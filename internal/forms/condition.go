@@ -20,6 +20,13 @@ const (
 // Operators lists every operator in the order the documentation names them.
 var Operators = []Operator{Equals, NotEquals, InList, Contains, Empty, NotEmpty, GreaterThan, LessThan}
 
+// ReadsWholeValue reports whether the operator has to read a value from
+// beginning to end, for each rule anew. A value may be as long as a request
+// body, so the number of such rules about one field needs a limit.
+func (o Operator) ReadsWholeValue() bool {
+	return o == Contains || o == GreaterThan || o == LessThan
+}
+
 // Match says how the rules of a condition combine.
 type Match string
 
@@ -73,13 +80,16 @@ func (r Rule) Holds(f *Field, value string) bool {
 	}
 }
 
+// hasPart reports whether part is one of the values that are joined. It searches
+// the text as a whole: to split a long list takes twenty times as long.
 func hasPart(joined, part string) bool {
-	for p := range strings.SplitSeq(joined, Separator) {
-		if p == part {
-			return true
-		}
+	if len(part) > len(joined) || strings.Contains(part, Separator) {
+		return false
 	}
-	return false
+	return joined == part ||
+		strings.HasPrefix(joined, part+Separator) ||
+		strings.HasSuffix(joined, Separator+part) ||
+		strings.Contains(joined, Separator+part+Separator)
 }
 
 // compareOrdered compares two decimals, or two days. Anything else has no order.
@@ -138,7 +148,7 @@ func compareMagnitudes(a, b string) int {
 // whatever is stored for it: nobody can see the answer that would keep a later
 // field open.
 func (r ranks) visible(values []string) []bool {
-	v := visibility{ranks: r, values: values, state: make([]visState, len(r.fields))}
+	v := visibility{ranks: r, values: values, blank: make([]blankness, len(r.fields))}
 	shown := make([]bool, len(r.fields))
 	for i := range r.fields {
 		shown[i] = v.shows(i)
@@ -146,35 +156,43 @@ func (r ranks) visible(values []string) []bool {
 	return shown
 }
 
-type visState byte
-
-const (
-	visUnknown visState = iota
-	visShown
-	visHidden
-)
-
+// visibility evaluates the conditions of a form for one set of values. Values
+// may be as long as a request body, and rules about them many. So each
+// condition is evaluated once, however many fields of a section share it, and
+// whether a value is blank is found out once.
 type visibility struct {
 	ranks
 	values []string
-	state  []visState
+	holds  map[*Condition]bool // of the conditions evaluated so far
+	blank  []blankness         // by rank
 }
+
+type blankness byte
+
+const (
+	blankUnknown blankness = iota
+	blankYes
+	blankNo
+)
 
 func (v *visibility) shows(rank int) bool {
 	c := v.fields[rank].Condition
 	if c == nil {
 		return true
 	}
-	if v.state[rank] == visUnknown {
-		v.state[rank] = visHidden // ends the walk, should a cycle ever get past the parser
-		if v.holds(c) {
-			v.state[rank] = visShown
+	holds, known := v.holds[c]
+	if !known {
+		if v.holds == nil {
+			v.holds = map[*Condition]bool{}
 		}
+		v.holds[c] = false // ends the walk, should a cycle ever get past the parser
+		holds = v.evaluate(c)
+		v.holds[c] = holds
 	}
-	return v.state[rank] == visShown
+	return holds
 }
 
-func (v *visibility) holds(c *Condition) bool {
+func (v *visibility) evaluate(c *Condition) bool {
 	for _, r := range c.Rules {
 		if v.ruleHolds(r) == (c.Match == MatchAny) {
 			return c.Match == MatchAny
@@ -185,12 +203,27 @@ func (v *visibility) holds(c *Condition) bool {
 
 func (v *visibility) ruleHolds(r Rule) bool {
 	rank := v.of(r.FieldID)
-	if rank < 0 {
+	switch {
+	case rank < 0:
 		return false
+	case !v.shows(rank):
+		return r.Holds(&v.fields[rank], "")
+	case r.Operator == Empty:
+		return v.isBlank(rank)
+	case r.Operator == NotEmpty:
+		return !v.isBlank(rank)
+	default:
+		return r.Holds(&v.fields[rank], v.values[rank])
 	}
-	value := ""
-	if v.shows(rank) {
-		value = v.values[rank]
+}
+
+// isBlank reports whether the value of a field is blank.
+func (v *visibility) isBlank(rank int) bool {
+	if v.blank[rank] == blankUnknown {
+		v.blank[rank] = blankNo
+		if v.fields[rank].isBlank(v.values[rank]) {
+			v.blank[rank] = blankYes
+		}
 	}
-	return r.Holds(&v.fields[rank], value)
+	return v.blank[rank] == blankYes
 }

@@ -58,7 +58,7 @@ func (f *Field) check(value string) string {
 		}
 		return ""
 	}
-	if !f.MultiValue() {
+	if !f.MultiValue() || f.Validation == AnyOf {
 		return f.checkOne(value)
 	}
 	for part := range strings.SplitSeq(value, Separator) {
@@ -69,7 +69,8 @@ func (f *Field) check(value string) string {
 	return ""
 }
 
-// checkOne returns what is wrong with one value, or "".
+// checkOne returns what is wrong with one value, or "". For AnyOf that is the
+// list as a whole.
 func (f *Field) checkOne(value string) string {
 	switch f.Validation {
 	case NoValidation, FileName:
@@ -79,7 +80,7 @@ func (f *Field) checkOne(value string) string {
 			return "must be one of " + nameOptions(f.Options)
 		}
 	case AnyOf:
-		if !slices.Contains(f.Options, value) {
+		if !f.allOptions(value) {
 			return "must be any of " + nameOptions(f.Options)
 		}
 	case Numeric:
@@ -102,13 +103,39 @@ func (f *Field) checkOne(value string) string {
 	return ""
 }
 
+// fewParts is up to how many values are looked up in the list of options. For
+// more, a set is made of it.
+const fewParts = 8
+
+// allOptions reports whether all values that are joined are options of the
+// field. A list may have half a million values, and the field a thousand
+// options, so the time it takes must not be their product. To make the set
+// takes time that the size of the form's definition bounds, and leaves fields
+// without a state that copies of them would share.
+func (f *Field) allOptions(joined string) bool {
+	isOption := func(part string) bool { return slices.Contains(f.Options, part) }
+	if strings.Count(joined, Separator) >= fewParts {
+		set := make(map[string]bool, len(f.Options))
+		for _, o := range f.Options {
+			set[o] = true
+		}
+		isOption = func(part string) bool { return set[part] }
+	}
+	for part := range strings.SplitSeq(joined, Separator) {
+		if !isOption(part) {
+			return false
+		}
+	}
+	return true
+}
+
 // isBlank is true of a list of nothing but blanks, too: it answers no more
 // than an empty one.
 func (f *Field) isBlank(value string) bool {
-	if f.MultiValue() {
-		value = strings.ReplaceAll(value, Separator, "")
+	if !f.MultiValue() {
+		return isBlank(value)
 	}
-	return isBlank(value)
+	return !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsSpace(r) && string(r) != Separator })
 }
 
 func nameOptions(options []string) string {
