@@ -44,6 +44,7 @@ type builder struct {
 	places   []spot         // of the fields, by rank
 	sections map[string]spot
 	rules    int
+	searches map[int]int // by rank: rules that read all of the field's value
 }
 
 // build checks a form and makes it.
@@ -53,6 +54,7 @@ func (b *block) build(raw *rawForm, hostID string, pageID int64) *built {
 		built:    built{form: &forms.Form{PageID: pageID}, hostID: hostID, strayHostIDs: raw.strayHostIDs},
 		ranks:    map[string]int{},
 		sections: map[string]spot{},
+		searches: map[int]int{},
 	}
 	w.form.ID = w.name(raw.id, raw.at, raw.what, raw.idKey)
 	w.form.Anonymous = w.boolean(raw.anonymous, "anonymous")
@@ -62,10 +64,28 @@ func (b *block) build(raw *rawForm, hostID string, pageID int64) *built {
 		w.condition(&w.carriers[i])
 	}
 	w.findCycles()
+	if !w.block.failed {
+		w.measure(raw.at)
+	}
 	if w.built.failed = w.block.failed; !w.built.failed {
 		w.lint()
 	}
 	return &w.built
+}
+
+// measure refuses a form whose definition is too large to be answered with.
+func (w *builder) measure(at spot) {
+	size := w.form.DefinitionSize()
+	switch {
+	case size > MaxDefinitionBytes:
+		w.errorf(at, "split the form, or shorten its conditions and options",
+			"the form's definition has %d bytes, more than the %d allowed: a section's condition counts once for each of its fields, and a list as often as aliases repeat it",
+			size, MaxDefinitionBytes)
+	case w.defined+size > MaxPageDefinitionBytes:
+		w.errorf(at, "move forms to other pages", "the definitions of the page's forms have more than %d bytes up to this one", MaxPageDefinitionBytes)
+	default:
+		w.defined += size
+	}
 }
 
 func (w *builder) items(raw *rawForm) {

@@ -34,7 +34,8 @@ func operatorNames() []string {
 // tree, and the model has a fixed depth: an alias that contains itself ends there.
 type decoder struct {
 	*block
-	budget int
+	budget    int // of nodes
+	textBytes int // of the texts looked at
 }
 
 // decodeYAML reads a block's text. The form is nil when it has not even the
@@ -53,7 +54,7 @@ func (b *block) decodeYAML(text string) (form *rawForm, id string) {
 		b.errorf(spot{1, 1}, `begin with "form: " and an id`, "the form block is empty")
 		return nil, ""
 	}
-	d := &decoder{b, nodeBudget}
+	d := &decoder{block: b, budget: nodeBudget}
 	form = d.form(root)
 	switch {
 	case form == nil:
@@ -87,6 +88,10 @@ func (d *decoder) follow(n *yaml.Node) *yaml.Node {
 	n = aliased(n)
 	if d.budget--; d.budget == 0 {
 		d.errorf(spotOf(n), "", "the block has more than %d values, counting what aliases repeat", nodeBudget)
+	}
+	if d.textBytes += len(n.Value); d.textBytes > MaxDefinitionBytes && !d.spent() {
+		d.errorf(spotOf(n), "", "the block has more than %d bytes of text, counting what aliases repeat", MaxDefinitionBytes)
+		d.budget = 0
 	}
 	return n
 }

@@ -3,6 +3,7 @@ package markup
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,8 @@ func pathological() []pathologicalPage {
 		{"bomb", Markdown, "```form\nform: a\nfields:\n" + bomb() + "```\n", ""},
 		{"rules", Markdown, inForms(manyRules()), ""},
 		{"lists", Markdown, inForms(manyLists()), ""},
+		{"long texts", Markdown, inForms(longTexts()), ""},
+		{"large definitions", Markdown, strings.Repeat(smallPage(), max(1, *pageBytes/len(smallPage()))), ""},
 		{"bad line", Markdown, inForms(strings.Repeat("  - id: a\n", 1500) + "   b: c\n"), "fits neither"},
 
 		{"elements", Confluence, fill("", "<a/>", ""), ""},
@@ -179,6 +182,12 @@ func TestLimits(t *testing.T) {
 	values := func(n int) string {
 		return "form: a\nfields: [{id: x, type: textfield}, {id: y, type: date, showIf: {field: x, equals: [" + numbers(n, "%d,") + "]}}]\n"
 	}
+	searches := func(n int) string {
+		return "form: a\nfields: [{id: x, type: textfield}, {id: y, type: date, showIf: {any: [" + numbers(n, "{field: x, contains: v%d},") + "]}}]\n"
+	}
+	comparisons := func(n int) string {
+		return "form: a\nfields: [{id: x, type: textfield}, " + numbers(n, "{id: y%d, type: date, showIf: {field: x, greater-than: 1}},") + "]\n"
+	}
 	comment := func(n int) string {
 		form := "form: a\nfields: [{id: x, type: date}]\n#"
 		return form + strings.Repeat("x", n-len(form)-1) + "\n"
@@ -188,11 +197,13 @@ func TestLimits(t *testing.T) {
 		limit int
 		want  string
 	}{
-		"fields":  {fields, MaxFields, "more than 1000 fields"},
-		"options": {options, MaxOptions, "more than 1000 options"},
-		"rules":   {rules, MaxRules, "more than 1000 rules"},
-		"values":  {values, MaxOptions, "more than 1000 values"},
-		"bytes":   {comment, MaxBlockBytes, "more than 262144 bytes"},
+		"fields":      {fields, MaxFields, "more than 1000 fields"},
+		"options":     {options, MaxOptions, "more than 1000 options"},
+		"rules":       {rules, MaxRules, "more than 1000 rules"},
+		"values":      {values, MaxOptions, "more than 1000 values"},
+		"searches":    {searches, MaxSearches, "more than 100 rules of the form search field \"x\""},
+		"comparisons": {comparisons, MaxSearches, "more than 100 rules of the form search field \"x\""},
+		"bytes":       {comment, MaxBlockBytes, "more than 262144 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit)+"```\n")); len(p.Problems) != 0 || p.Blocks[0].Form == nil {
@@ -235,4 +246,67 @@ func TestAliasBomb(t *testing.T) {
 	if !found || p.Blocks[0].Form != nil {
 		t.Errorf("got %v", p.Problems)
 	}
+}
+
+// smallPage is a page of 12 KB with a form that would be answered with in 35 MB:
+// a section whose condition names a long list fifty times, and has 200 fields.
+func smallPage() string {
+	return "```form\nform: a\nfields:\n" +
+		"  - {id: x, type: radio, options: &o [" + numbers(900, "%d,") + "]}\n" +
+		"  - section: s\n    showIf: {any: [" + strings.Repeat("{field: x, equals: *o},", 50) + "]}\n" +
+		"    fields: [" + numbers(200, "{id: f%d, type: date},") + "]\n```\n"
+}
+
+// TestDefinitionSize holds the size of what is answered with against its limit:
+// that of the page says little about it.
+func TestDefinitionSize(t *testing.T) {
+	src := smallPage()
+	p := Parse(Markdown, 1, []byte(src))
+	if len(src) > 14<<10 || len(p.Problems) != 1 || p.Blocks[0].FormID != "a" || p.Blocks[0].Form != nil {
+		t.Fatalf("a page of %d bytes: %v %v", len(src), p.Blocks, p.Problems)
+	}
+	problem := p.Problems[0]
+	if problem.Line != 2 || problem.Severity != Error || !strings.Contains(problem.Message, "more than the 1048576 allowed") || !strings.Contains(problem.Hint, "split the form") {
+		t.Errorf("got %+v", problem)
+	}
+}
+
+// TestPageDefinitionSize: the forms that fit stand.
+func TestPageDefinitionSize(t *testing.T) {
+	section := "fields:\n  - {id: x, type: textbox}\n  - section: s\n    showIf: {field: x, equals: " + strings.Repeat("v", 4000) + "}\n" +
+		"    fields: [" + numbers(200, "{id: f%d, type: date},") + "]\n"
+	one := Parse(Markdown, 1, []byte("```form\nform: a\n"+section+"```\n")).Blocks[0].Form.DefinitionSize()
+	fit := MaxPageDefinitionBytes / one
+	var src strings.Builder
+	for i := range fit + 1 {
+		fmt.Fprintf(&src, "```form\nform: f%d\n%s```\n", i, section)
+	}
+	src.WriteString("```form\nform: small\nfields: [{id: x, type: date}]\n```\n")
+	p := Parse(Markdown, 1, []byte(src.String()))
+	if fit < 5 || len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Message, "more than 8388608 bytes") || p.Problems[0].Hint == "" {
+		t.Errorf("%d forms fit: %v", fit, p.Problems)
+	}
+	for i, b := range p.Blocks {
+		if (b.Form == nil) != (i == fit) {
+			t.Errorf("block %d of %d is %v", i, len(p.Blocks), b.Form)
+		}
+	}
+}
+
+// TestAliasesOfLongTexts: what they repeat is read as often, and so counts.
+func TestAliasesOfLongTexts(t *testing.T) {
+	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+longTexts()+"```\n"))
+	if len(p.Problems) == 0 || p.Blocks[0].Form != nil {
+		t.Fatalf("got %v", p.Problems)
+	}
+	if last := p.Problems[len(p.Problems)-1]; !slices.ContainsFunc(p.Problems, func(q Problem) bool {
+		return strings.Contains(q.Message, "more than 1048576 bytes of text, counting what aliases repeat")
+	}) {
+		t.Errorf("%d problems, the last %v", len(p.Problems), last)
+	}
+}
+
+func longTexts() string {
+	return "  - {id: x, type: radio, label: &a " + strings.Repeat("x", MaxTextBytes) + ", options: &o [" + strings.Repeat("*a,", 900) + "]}\n" +
+		numbers(50, "  - {id: x%d, type: radio, options: *o}\n")
 }

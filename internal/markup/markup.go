@@ -23,9 +23,14 @@ const (
 	MaxFields     = 1000      // in a form
 	MaxOptions    = 1000      // of a field, and values in a rule's list
 	MaxRules      = 1000      // in a form
+	MaxSearches   = 100       // rules about one field that read all of a long value: see forms.Operator.ReadsWholeValue
 	MaxIDBytes    = 200       // of form, field, section and macro ids
 	MaxTextBytes  = 4096      // of a label, an option, a rule's value
 	MaxProblems   = 500       // listed for a page
+
+	// What the API answers may be much larger than the page: see forms.Form.DefinitionSize.
+	MaxDefinitionBytes     = 1 << 20 // of a form
+	MaxPageDefinitionBytes = 8 << 20 // of all forms on a page
 )
 
 // Format is the language that a page is written in.

@@ -1,0 +1,52 @@
+package forms
+
+// What the JSON of a definition holds beside the texts of a form: the names of
+// its members, quotes and commas, and macro ids, which are UUIDs. About is
+// enough: the size is held against a limit far above what people write.
+const (
+	formOverhead      = 200
+	fieldOverhead     = 200
+	optionOverhead    = 13 // {"value":""},
+	conditionOverhead = 60
+	ruleOverhead      = 45
+)
+
+// DefinitionSize is about the number of bytes that the form's definition takes
+// in an answer. It is not bounded by the size of the page: the condition of a
+// section is repeated for each of its fields, and so is what a page's author
+// wrote once and referred to with an alias.
+func (f *Form) DefinitionSize() int {
+	size := formOverhead + len(f.ID)
+	var last *Condition
+	conditionSize := 0
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		if field.Condition != last { // the fields of a section follow one another
+			last, conditionSize = field.Condition, field.Condition.size()
+			size += conditionSize // once more in the list of conditions
+		}
+		size += field.size() + conditionSize
+	}
+	return size
+}
+
+// size leaves out the condition.
+func (f *Field) size() int {
+	size := fieldOverhead + 2*len(f.ID) + len(f.Label)
+	for _, o := range f.Options {
+		size += optionOverhead + len(o)
+	}
+	return size
+}
+
+// size of no condition is 0.
+func (c *Condition) size() int {
+	if c == nil {
+		return 0
+	}
+	size := conditionOverhead
+	for _, r := range c.Rules {
+		size += ruleOverhead + len(r.FieldID) + len(r.Operator) + len(r.Value)
+	}
+	return size
+}
