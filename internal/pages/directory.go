@@ -11,12 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/watch"
 )
 
 const (
@@ -48,11 +48,14 @@ type Directory struct {
 	files      map[string]*file  // by path
 	owners     map[int64]string  // the file that each page is read from
 	ignored    map[string]string // files whose page is read from another: that one
-	unreadable []string          // folders, as of the last look
-	odd        []string          // what has a page's name and is no file, as of the last look
+	unreadable map[string]bool   // folders, as of the last look
+	odd        map[string]bool   // what has a page's name and is no file, as of the last look
+	told       map[string]int    // by message: how often this look had to log it
 
 	current atomic.Pointer[map[int64]*Page]
-	failure atomic.Pointer[error] // of the last look at the directory; nil when it went well
+	failure atomic.Pointer[error]     // of the last look at the directory; nil when it went well
+	began   atomic.Pointer[time.Time] // the last look
+	stuck   atomic.Bool               // it does not end
 }
 
 var _ Source = (*Directory)(nil)
@@ -93,7 +96,7 @@ func openDirectory(root string, log *slog.Logger, now func() time.Time) (*Direct
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open pages: %s is not a directory", root)
 	}
-	d := &Directory{root: root, log: log, now: now, find: Find, load: readLimited, files: map[string]*file{}}
+	d := &Directory{root: root, log: log, now: now, find: Find, load: readLimited, files: map[string]*file{}, told: map[string]int{}}
 	d.current.Store(&map[int64]*Page{})
 	if err := d.look(true); err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
@@ -111,6 +114,9 @@ func (d *Directory) Page(_ context.Context, id int64) (*Page, error) {
 
 // Ready implements Source.
 func (d *Directory) Ready(context.Context) error {
+	if d.stuck.Load() {
+		return fmt.Errorf("%w: looking at %s has been stuck for %.0f seconds", ErrUnavailable, d.root, d.now().Sub(*d.began.Load()).Seconds())
+	}
 	if err := d.failure.Load(); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, *err)
 	}
@@ -126,22 +132,27 @@ func (d *Directory) Counts() (pages, forms int) {
 	return len(current), forms
 }
 
-// Watch keeps the pages up to date until ctx ends.
+// Watch keeps the pages up to date until ctx ends. It does not wait for a look
+// at a disk that does not answer.
 func (d *Directory) Watch(ctx context.Context) {
-	timer := time.NewTimer(pollInterval)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		start := time.Now()
-		d.Poll()
-		// A large directory takes longer to look through; it may take a tenth of
-		// a core, but edits must still show within two seconds.
-		timer.Reset(min(max(pollInterval, 10*time.Since(start)), 2*pollInterval))
+	watch.Loop{
+		Interval: pollInterval, MaxInterval: 2 * pollInterval, // edits must show within two seconds
+		Look: func() {
+			now := d.now()
+			d.began.Store(&now)
+			d.Poll()
+		},
+		Stuck: d.reportStuck,
+	}.Run(ctx)
+}
+
+func (d *Directory) reportStuck(stuck bool) {
+	d.stuck.Store(stuck)
+	if stuck {
+		d.log.Error("a look at the pages does not end; the last known ones stay in force: see whether the disk answers", "directory", d.root)
+		return
 	}
+	d.log.Info("the look at the pages has ended after all", "directory", d.root)
 }
 
 // Poll looks at the directory once. When it can't be read the pages stay as
@@ -167,61 +178,119 @@ func (d *Directory) look(atOnce bool) error {
 	if err != nil {
 		return err
 	}
+	defer d.tellRest()
 	d.unreadable = d.complain(d.unreadable, unreadable, "folder of pages can't be read; the last known pages in it stay in force", "folder")
 	anyChange := atOnce
 	var odd []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-			if _, err := os.Lstat(path); err == nil { // it did not just go away
+			if d.odd[path] || exists(path) { // it did not just go away
 				odd = append(odd, path)
 			}
 			continue // counts as missing
 		}
-		f := d.files[path]
-		if f == nil {
-			f = &file{}
-			d.files[path] = f
-		}
-		f.missing = -1
-		if err != nil {
-			d.cannotRead(path, f, err)
-			continue
-		}
-		switch {
-		case d.due(f, fingerprint{info}, atOnce):
-			anyChange = d.read(path, f) || anyChange
-		case f.seen.same(fingerprint{info}):
-			f.failure = "" // whatever it was, it is over
-		}
+		anyChange = d.lookAt(path, info, err, atOnce) || anyChange
 	}
 	d.odd = d.complain(d.odd, odd, "page is not a regular file nor a link to one: it is passed over", "file")
-	for path, f := range d.files {
-		if slices.ContainsFunc(unreadable, func(dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }) {
-			f.missing = 0 // nobody knows
-			continue
-		}
-		// A file may be away for a moment while it is replaced.
-		if f.missing++; f.missing >= 2 || (f.missing > 0 && f.readAt.IsZero()) {
-			delete(d.files, path)
-			anyChange = true
-		}
-	}
+	anyChange = d.forgetMissing() || anyChange
 	if anyChange {
 		d.publish()
 	}
 	return nil
 }
 
-// complain tells of paths that were not among those before: once, and not at
-// every look.
-func (d *Directory) complain(before, now []string, message, key string) []string {
-	for _, path := range now {
-		if !slices.Contains(before, path) {
-			d.log.Error(message, key, path)
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// lookAt looks at one file, of which info or err was learnt, and reports
+// whether there is something new in it.
+func (d *Directory) lookAt(path string, info os.FileInfo, err error, atOnce bool) bool {
+	f := d.files[path]
+	if f == nil {
+		f = &file{}
+		d.files[path] = f
+	}
+	f.missing = -1
+	if err != nil {
+		d.cannotRead(path, f, err)
+		return false
+	}
+	if d.due(f, fingerprint{info}, atOnce) {
+		return d.read(path, f)
+	}
+	if f.seen.same(fingerprint{info}) {
+		f.failure = "" // whatever it was, it is over
+	}
+	return false
+}
+
+// forgetMissing forgets files that have gone, and reports whether there are any.
+func (d *Directory) forgetMissing() (gone bool) {
+	for path, f := range d.files {
+		if d.inUnreadable(path) {
+			f.missing = 0 // nobody knows
+			continue
+		}
+		// A file may be away for a moment while it is replaced.
+		if f.missing++; f.missing >= 2 || (f.missing > 0 && f.readAt.IsZero()) {
+			delete(d.files, path)
+			gone = true
 		}
 	}
-	return now
+	return gone
+}
+
+// inUnreadable reports whether a file is below a folder that can't be read.
+func (d *Directory) inUnreadable(path string) bool {
+	if len(d.unreadable) == 0 {
+		return false
+	}
+	for {
+		dir := filepath.Dir(path)
+		switch {
+		case d.unreadable[dir]:
+			return true
+		case dir == path:
+			return false
+		}
+		path = dir
+	}
+}
+
+// complain tells of paths that were not among those before: once, and not at
+// every look.
+func (d *Directory) complain(before map[string]bool, now []string, message, key string) map[string]bool {
+	seen := make(map[string]bool, len(now))
+	for _, path := range now {
+		if seen[path] = true; !before[path] {
+			d.tell(message, key, path)
+		}
+	}
+	return seen
+}
+
+// toldInFull is how many errors of a kind a look logs one by one. A directory
+// can hold any number of them.
+const toldInFull = 20
+
+// tell logs an error, unless this look had to log the same of many paths.
+func (d *Directory) tell(message string, args ...any) {
+	if d.told[message]++; d.told[message] <= toldInFull {
+		d.log.Error(message, args...)
+	}
+}
+
+// tellRest tells at the end of a look how many errors were not logged.
+func (d *Directory) tellRest() {
+	for message, times := range d.told {
+		if times > toldInFull {
+			d.log.Error(message, "more", times-toldInFull)
+		}
+	}
+	clear(d.told)
 }
 
 // due reports whether the file is to be read now: it has changed, and has kept
@@ -242,6 +311,9 @@ func (d *Directory) due(f *file, now fingerprint, atOnce bool) bool {
 // read takes in a file's content and reports whether it is new.
 func (d *Directory) read(path string, f *file) bool {
 	source, read, err := d.load(path)
+	if errors.Is(err, syscall.EAGAIN) && f.waited <= unsteadyPolls {
+		return false // another process holds a lease on it, which it has been asked to give up
+	}
 	if err != nil {
 		d.cannotRead(path, f, err)
 		return false
@@ -276,7 +348,7 @@ func (d *Directory) read(path string, f *file) bool {
 func (d *Directory) cannotRead(path string, f *file, err error) {
 	if f.failure != err.Error() {
 		f.failure = err.Error()
-		d.log.Error("page can't be read", "file", path, "error", err)
+		d.tell("page can't be read", "file", path, "error", err)
 	}
 }
 
@@ -316,7 +388,7 @@ func (d *Directory) chooseOwners() map[int64]string {
 			continue
 		}
 		if ignored[path] = stands; d.ignored[path] != stands { // told once, not at every edit of any page
-			d.log.Error("two files have one page id; one stands", "page", id, "stands", stands, "ignored", path)
+			d.tell("two files have one page id; one stands", "page", id, "stands", stands, "ignored", path)
 		}
 	}
 	d.ignored = ignored
@@ -342,65 +414,4 @@ func Precedes(path, other string, id int64) bool {
 		return named
 	}
 	return path < other
-}
-
-// renew makes the page that follows old, which may be nil: what is broken now
-// keeps its last good definition. Permissions that can be read apply at once,
-// whatever is wrong with the rest of the page.
-func renew(old *Page, parsed *markup.Page) *Page {
-	page := &Page{ID: parsed.ID, Meta: parsed.Meta}
-	if parsed.Unreadable {
-		if old == nil || !parsed.MetaRead {
-			return old
-		}
-		page.Forms, page.nameless, page.kept = old.Forms, old.nameless, old.kept
-		return page
-	}
-	for _, b := range parsed.Blocks {
-		switch {
-		case b.Form != nil:
-			page.Forms = append(page.Forms, b.Form)
-		case b.FormID == "":
-			page.nameless = append(page.nameless, b)
-		case old != nil:
-			page.keep(old.Form(b.FormID))
-		}
-	}
-	if len(page.nameless) > 0 && old != nil {
-		// A block that is newly broken does not tell which form it was, so every
-		// form that is missing now may be it. One that was broken before stands
-		// for what it stood for.
-		missing := old.kept
-		if page.brokenAnew(old) {
-			missing = old.Forms
-		}
-		for _, f := range missing {
-			if page.keep(f) {
-				page.kept = append(page.kept, f)
-			}
-		}
-	}
-	return page
-}
-
-// brokenAnew reports whether a block without an id is not one of the old page's.
-func (p *Page) brokenAnew(old *Page) bool {
-	before := slices.Clone(old.nameless)
-	for _, b := range p.nameless {
-		i := slices.IndexFunc(before, func(o markup.Block) bool { return o.Sum == b.Sum })
-		if i < 0 || b.Sum == (markup.Block{}).Sum {
-			return true
-		}
-		before = slices.Delete(before, i, i+1)
-	}
-	return false
-}
-
-// keep adds a form that the page does not have, and reports whether it did.
-func (p *Page) keep(f *forms.Form) bool {
-	if f == nil || p.Form(f.ID) != nil {
-		return false
-	}
-	p.Forms = append(p.Forms, f)
-	return true
 }

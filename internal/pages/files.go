@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/watch"
 )
 
 // Find lists the page files below root in lexical order: regular files, or
@@ -48,7 +48,8 @@ func Find(root string) (files, unreadable []string, err error) {
 	return files, unreadable, nil
 }
 
-// Read reads and parses one page file. Source is what was read of it, which is
+// Read reads and parses one page file. What is no regular file is refused and
+// not waited for. Source is what was read of it, which is
 // not all when the file is over the limit; the page says so then.
 func Read(path string) (page markup.Page, source []byte, err error) {
 	source, _, err = readLimited(path)
@@ -75,7 +76,7 @@ type version struct {
 }
 
 func readLimited(path string) ([]byte, version, error) {
-	f, err := os.Open(path)
+	f, _, err := watch.Open(path)
 	if err != nil {
 		return nil, version{}, err
 	}

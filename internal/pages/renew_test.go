@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 )
 
@@ -310,5 +311,33 @@ fields: [{id: x, type: textfield, label: old}]]]></ac:plain-text-body></ac:struc
 	if page.CanView("alice", inNoGroup) || !page.CanView("carol", inNoGroup) || page.Form("a") == nil {
 		t.Errorf("alice sees it: %t, carol: %t, the form is there: %t",
 			page.CanView("alice", inNoGroup), page.CanView("carol", inNoGroup), page.Form("a") != nil)
+	}
+}
+
+// Edits that break ever new blocks keep what may have been them, but not
+// without end.
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	s := newSite(t).save("1.md", "").open()
+	for edit := range 5 {
+		var page strings.Builder
+		for i := range markup.MaxForms - 1 {
+			page.WriteString(form(fmt.Sprintf("f%d-%d", edit, i), "x"))
+		}
+		fmt.Fprintf(&page, "```form\nform: no id %d\n```\n", edit)
+		s.save("1.md", page.String())
+		s.polls(2)
+	}
+	if _, forms := s.Counts(); forms != 2*markup.MaxForms {
+		t.Errorf("%d forms, want %d", forms, 2*markup.MaxForms)
+	}
+}
+
+func TestSizeOfWhatIsKeptIsBounded(t *testing.T) {
+	label, page := strings.Repeat("x", markup.MaxPageDefinitionBytes/3), &Page{}
+	for i, want := range []bool{true, true, false, false} {
+		f := &forms.Form{ID: fmt.Sprint(i), Fields: []forms.Field{{ID: "f", Label: label}}}
+		if got := page.keep(f); got != want {
+			t.Errorf("form %d, a third of the limit each: kept is %t", i, got)
+		}
 	}
 }

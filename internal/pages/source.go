@@ -39,6 +39,8 @@ type Page struct {
 	// are kept because they may be one of them.
 	nameless []markup.Block
 	kept     []*forms.Form
+
+	keptBytes int // of the definitions of all forms that are kept
 }
 
 // Form returns the form with the given id, or nil.

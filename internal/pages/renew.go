@@ -1,0 +1,76 @@
+package pages
+
+import (
+	"slices"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
+)
+
+// renew makes the page that follows old, which may be nil: what is broken now
+// keeps its last good definition. Permissions that can be read apply at once,
+// whatever is wrong with the rest of the page.
+func renew(old *Page, parsed *markup.Page) *Page {
+	page := &Page{ID: parsed.ID, Meta: parsed.Meta}
+	if parsed.Unreadable {
+		if old == nil || !parsed.MetaRead {
+			return old
+		}
+		page.Forms, page.nameless, page.kept = old.Forms, old.nameless, old.kept
+		return page
+	}
+	for _, b := range parsed.Blocks {
+		switch {
+		case b.Form != nil:
+			page.Forms = append(page.Forms, b.Form)
+		case b.FormID == "":
+			page.nameless = append(page.nameless, b)
+		case old != nil:
+			page.keep(old.Form(b.FormID))
+		}
+	}
+	if len(page.nameless) > 0 && old != nil {
+		// A block that is newly broken does not tell which form it was, so every
+		// form that is missing now may be it. One that was broken before stands
+		// for what it stood for.
+		missing := old.kept
+		if page.brokenAnew(old) {
+			missing = old.Forms
+		}
+		for _, f := range missing {
+			if page.keep(f) {
+				page.kept = append(page.kept, f)
+			}
+		}
+	}
+	return page
+}
+
+// brokenAnew reports whether a block without an id is not one of the old page's.
+func (p *Page) brokenAnew(old *Page) bool {
+	before := slices.Clone(old.nameless)
+	for _, b := range p.nameless {
+		i := slices.IndexFunc(before, func(o markup.Block) bool { return o.Sum == b.Sum })
+		if i < 0 || b.Sum == (markup.Block{}).Sum {
+			return true
+		}
+		before = slices.Delete(before, i, i+1)
+	}
+	return false
+}
+
+// keep adds a form that the page does not have, and reports whether it did.
+// What is kept is bounded like what a page may hold: edits that break ever new
+// blocks must not make the page grow without end.
+func (p *Page) keep(f *forms.Form) bool {
+	if f == nil || p.Form(f.ID) != nil {
+		return false
+	}
+	size := f.DefinitionSize()
+	if len(p.Forms) >= 2*markup.MaxForms || p.keptBytes+size > markup.MaxPageDefinitionBytes {
+		return false
+	}
+	p.keptBytes += size
+	p.Forms = append(p.Forms, f)
+	return true
+}
