@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v3"
 
@@ -84,14 +85,10 @@ func (c *checker) path(path string) {
 
 func (c *checker) cannotRead(err error) {
 	c.errors++
-	_, _ = fmt.Fprintf(c.out, "error: %v\n", err)
+	c.print("error: " + err.Error())
 }
 
 func (c *checker) file(path string) {
-	if err := mustBeRegular(path); err != nil {
-		c.cannotRead(err)
-		return
-	}
 	if full, err := filepath.Abs(path); err == nil {
 		if c.seen[full] {
 			return // given twice, by itself or with its folder
@@ -150,19 +147,6 @@ func (c *checker) twin(path, stands string, id int64) {
 	})
 }
 
-// mustBeRegular refuses a pipe, which would be waited for, and a device, which
-// may never end.
-func mustBeRegular(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("read page: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("read page %s: not a regular file", path)
-	}
-	return nil
-}
-
 // problem prints as a compiler would: place, what is wrong, what would be
 // right, and the line with a caret below the place.
 func (c *checker) problem(path string, lines []string, p markup.Problem) {
@@ -171,16 +155,37 @@ func (c *checker) problem(path string, lines []string, p markup.Problem) {
 	} else {
 		c.warnings++
 	}
-	_, _ = fmt.Fprintf(c.out, "%s:%d:%d: %s: %s", path, p.Line, p.Column, p.Severity, p.Message)
+	said := fmt.Sprintf("%s:%d:%d: %s: %s", path, p.Line, p.Column, p.Severity, p.Message)
 	if p.Hint != "" {
-		_, _ = fmt.Fprintf(c.out, "; %s", p.Hint)
+		said += "; " + p.Hint
 	}
-	_, _ = fmt.Fprintln(c.out)
+	c.print(said)
 	if p.Line > len(lines) {
 		return
 	}
 	text, caret := excerpt(lines[p.Line-1], p.Column)
-	_, _ = fmt.Fprintf(c.out, "%5d | %s\n      | %s^\n", p.Line, text, caret)
+	c.print(fmt.Sprintf("%5d | %s", p.Line, text))
+	c.print("      | " + caret + "^")
+}
+
+// print prints one line. Names of files and what stands on pages is shown, and
+// never acted upon by a terminal.
+func (c *checker) print(line string) {
+	var safe strings.Builder
+	for _, r := range line { // a byte that is not UTF-8 becomes a replacement character
+		if actsOnTerminals(r) {
+			fmt.Fprintf(&safe, `\u%04x`, r)
+		} else {
+			safe.WriteRune(r)
+		}
+	}
+	_, _ = fmt.Fprintln(c.out, safe.String())
+}
+
+// actsOnTerminals tells control characters, and those that reverse the order of
+// the text that follows, from what is shown. A tab is harmless.
+func actsOnTerminals(r rune) bool {
+	return r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
 
 // excerptRunes is about what fits beside the line number on a terminal.
@@ -207,7 +212,7 @@ func excerpt(line string, column int) (text, caret string) {
 		runes, column = runes[start:end], column-start
 	}
 	for i, r := range runes {
-		if r != '\t' && (r < ' ' || r == 0x7f || (0x80 <= r && r < 0xa0)) {
+		if actsOnTerminals(r) {
 			runes[i] = '\uFFFD'
 		}
 	}
@@ -227,9 +232,9 @@ func sourceLines(source []byte) []string {
 }
 
 func (c *checker) summary() {
-	_, _ = fmt.Fprintf(c.out, "%s, %s, %s: %s, %s\n",
+	c.print(fmt.Sprintf("%s, %s, %s: %s, %s",
 		count(c.pages, "page"), count(c.forms, "form"), count(c.fields, "field"),
-		count(c.errors, "error"), count(c.warnings, "warning"))
+		count(c.errors, "error"), count(c.warnings, "warning")))
 }
 
 func count(n int, noun string) string {

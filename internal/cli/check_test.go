@@ -1,8 +1,14 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 )
 
 func TestExcerpt(t *testing.T) {
@@ -32,7 +38,52 @@ func TestExcerpt(t *testing.T) {
 	if text, caret := excerpt(x(200), 201); text != "…"+x(99) || len(caret) != 100 {
 		t.Errorf("behind the end: got\n%s\n%s^", text, caret)
 	}
-	if text, caret := excerpt("\ta\x1b!", 4); text != "\ta\uFFFD!" || caret != "\t  " {
-		t.Errorf("tab and escape: got %q, %q", text, caret)
+	for _, acts := range []string{"\x1b", "\x7f", "\u009b", "\u202e", "\u2069", "\u061c"} {
+		if text, caret := excerpt("\ta"+acts+"!", 4); text != "\ta\uFFFD!" || caret != "\t  " {
+			t.Errorf("tab and %q: got %q, %q", acts, text, caret)
+		}
+	}
+}
+
+// What a terminal would act upon may stand in names of files, in what messages
+// quote, and in the lines that are shown.
+func TestCheckEscapesWhatTerminalsActUpon(t *testing.T) {
+	const hostile = "\x1b\x7f\u0085\u009b\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"1" + hostile + "\x9b\n.md": "```form\nform: a\nfields: [{id: x, type: " + hostile + "}]\n```\n",
+		"2" + hostile + ".wiki":     "<pre class=form>\nform: a\nfields: [{id: \u202ex, type: date}]\n</pre>\n",
+		"3.md":                      "---\n" + hostile + ": x\n---\n",
+		"4.xml":                     `<ac:macro ac:name="form"><ac:parameter ac:name="` + "\u202e\u0085" + `">x</ac:parameter></ac:macro>`,
+		"5.md":                      "```form\nform: a\nfields: [{id: x, type: date, \"\u2066\": x}]\n```\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("nowhere", filepath.Join(dir, "6"+hostile+".md")); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	c := checker{out: &out, files: map[int64][]string{}, seen: map[string]bool{}}
+	c.path(dir)
+	c.path(filepath.Join(dir, hostile))
+	c.twins()
+	c.summary()
+	if c.errors < 6 || !utf8.Valid(out.Bytes()) {
+		t.Errorf("%d errors in %q", c.errors, out.String())
+	}
+	for _, r := range out.String() {
+		if r != '\n' && (unicode.IsControl(r) || strings.ContainsRune(hostile, r)) {
+			t.Errorf("%U is printed as it is", r)
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, ".md") {
+			t.Errorf("a name goes on in a new line: %q", line)
+		}
+	}
+	if want := fmt.Sprintf(`\u%04x`, 0x202e); !strings.Contains(out.String(), want) {
+		t.Errorf("%s is not shown", want)
 	}
 }
