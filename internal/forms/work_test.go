@@ -10,30 +10,67 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The operand of the rules is long, so that each evaluation of one allocates
-// memory, and can be counted by that.
+// A condition that was evaluated again would give another result here, for the
+// value has changed meanwhile.
 func TestAConditionIsEvaluatedOnce(t *testing.T) {
-	const rules = 50
-	section := &Condition{Match: MatchAny}
-	for range rules {
-		section.Rules = append(section.Rules, Rule{FieldID: "topics", Operator: Contains, Value: strings.Repeat("x", 100)})
+	section := shownIf(MatchAll, is("a", "1"))
+	form := Form{Fields: []Field{{ID: "a"}, {ID: "s1", Condition: section}, {ID: "s2", Condition: section}, {ID: "other", Condition: shownIf(MatchAll, is("a", "1"))}}}
+	v := visibility{ranks: form.ranks(), values: []string{"1", "", "", ""}}
+	if !v.shows(1) {
+		t.Fatal("the first field of the section is hidden")
 	}
-	evaluations := func(fields int) int {
-		form := Form{Fields: []Field{{ID: "topics", Type: Checkbox}}}
-		for i := range fields {
-			form.Fields = append(form.Fields, Field{ID: strconv.Itoa(i), Condition: section})
+	v.values[0] = "2"
+	if !v.shows(1) || !v.shows(2) {
+		t.Error("the condition was evaluated again for the same field, or for another one of the section")
+	}
+	if v.shows(3) {
+		t.Error("the condition of another field was not evaluated")
+	}
+}
+
+// What rules ask of a long value is found out once, for all rules of the form.
+// As above, the value changes after that.
+func TestTheFactsOfALongValueAreFoundOutOnce(t *testing.T) {
+	pad := strings.Repeat("0", longValue)
+	for _, tt := range []struct {
+		field         Field
+		before, after string
+		rule          Rule
+	}{
+		{Field{Type: Textbox}, strings.Repeat(" ", longValue), pad, Rule{Operator: Empty}},
+		{Field{Type: Textbox}, pad, strings.Repeat(" ", longValue), Rule{Operator: NotEmpty}},
+		{Field{Type: Textbox}, pad + "2", pad, Rule{Operator: GreaterThan, Value: "1"}},
+		{Field{Type: Textbox}, pad, pad + "2", Rule{Operator: LessThan, Value: "1"}},
+		{Field{Type: Checkbox}, pad + ";a", pad, Rule{Operator: Contains, Value: "a"}},
+	} {
+		tt.field.ID, tt.rule.FieldID = "x", "x"
+		form := Form{Fields: []Field{tt.field, {ID: "y", Condition: shownIf(MatchAll, tt.rule)}}}
+		v := visibility{ranks: form.ranks(), values: []string{tt.before, ""}}
+		first := v.ruleHolds(tt.rule)
+		v.values[0] = tt.after
+		if second := v.ruleHolds(tt.rule); !first || !second {
+			t.Errorf("%s: %t, and then %t", tt.rule.Operator, first, second)
 		}
-		ranks, values := form.ranks(), make([]string, fields+1)
-		values[0] = strings.Repeat("y;", 100)
-		return int(testing.AllocsPerRun(10, func() { ranks.visible(values) }))
 	}
-	some, many := evaluations(100), evaluations(500)
-	if some < rules {
-		t.Fatalf("%d allocations for %d rules: they do not count evaluations any more", some, rules)
+}
+
+// The length of a value makes no difference to what a rule says of it.
+func TestLongValuesMeetTheSameRules(t *testing.T) {
+	padding := map[string]string{
+		"blanks": strings.Repeat(" ", longValue), "zeros": strings.Repeat("0", longValue), "values": strings.Repeat("a;", longValue/2), "none": "",
 	}
-	if many != some {
-		t.Errorf("a section of 500 fields takes %d allocations, one of 100 takes %d: its condition is evaluated more than once", many, some)
-	}
+	rapid.Check(t, func(t *rapid.T) {
+		field := Field{ID: "x", Type: rapid.SampledFrom([]FieldType{Textbox, Checkbox}).Draw(t, "type")}
+		value := rapid.SampledFrom([]string{"", "-"}).Draw(t, "sign") +
+			padding[rapid.SampledFrom([]string{"blanks", "zeros", "values", "none"}).Draw(t, "padding")] +
+			rapid.StringMatching(`[ab;01.-]{0,3}`).Draw(t, "value")
+		rule := Rule{FieldID: "x", Operator: rapid.SampledFrom(Operators).Draw(t, "operator"), Value: rapid.StringMatching(`[ab01]{0,2}|-?[01](\.[01])?`).Draw(t, "operand")}
+		form := Form{Fields: []Field{field, {ID: "y", Condition: shownIf(MatchAll, rule)}}}
+		v := visibility{ranks: form.ranks(), values: []string{value, ""}}
+		if got, want := v.shows(1), rule.Holds(&field, value); got != want {
+			t.Errorf("%s %.10q… %s %q: got %t", field.Type, value, rule.Operator, rule.Value, got)
+		}
+	})
 }
 
 // fastest is how long the fastest of some runs takes. Two of them are compared
@@ -83,40 +120,6 @@ func TestManyOptionsAreCheckedLikeFew(t *testing.T) {
 	}
 }
 
-// A value of blanks has to be read to its end before that is known.
-func TestWhetherAValueIsBlankIsFoundOutOnce(t *testing.T) {
-	for typ, value := range map[FieldType]string{Textbox: strings.Repeat(" ", 100_000), Checkbox: strings.Repeat("; ", 50_000)} {
-		visible := func(fields int) time.Duration {
-			form := Form{Fields: []Field{{ID: "x", Type: typ}}}
-			for i := range fields {
-				form.Fields = append(form.Fields, Field{ID: strconv.Itoa(i), Condition: shownIf(MatchAny,
-					Rule{FieldID: "x", Operator: NotEmpty}, Rule{FieldID: "x", Operator: Empty})})
-			}
-			ranks, values := form.ranks(), make([]string, fields+1)
-			values[0] = value
-			return fastest(func() {
-				if shown := ranks.visible(values); slices.Contains(shown, false) {
-					t.Fatal("a blank value is neither empty nor not")
-				}
-			})
-		}
-		if one, many := visible(1), visible(500); many > 100*one {
-			t.Errorf("%s: 500 conditions take %v, one %v", typ, many, one)
-		}
-	}
-}
-
-func TestHasPartIsOneOfTheSplit(t *testing.T) {
-	joined := rapid.StringMatching(`[ab;]{0,12}`)
-	part := rapid.StringMatching(`[ab;]{0,3}`)
-	rapid.Check(t, func(t *rapid.T) {
-		j, p := joined.Draw(t, "joined"), part.Draw(t, "part")
-		if got, want := hasPart(j, p), slices.Contains(strings.Split(j, Separator), p); got != want {
-			t.Errorf("hasPart(%q, %q) = %t", j, p, got)
-		}
-	})
-}
-
 func TestBlankListIsOneWithoutSeparators(t *testing.T) {
 	list := rapid.StringMatching(`[ \t;a\x{a0}\x{3000}]{0,4}`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -127,14 +130,13 @@ func TestBlankListIsOneWithoutSeparators(t *testing.T) {
 	})
 }
 
-func TestOperatorsThatReadWholeValues(t *testing.T) {
-	var reading []Operator
+func TestRulesThatSearch(t *testing.T) {
 	for _, o := range Operators {
-		if o.ReadsWholeValue() {
-			reading = append(reading, o)
+		for _, typ := range FieldTypes {
+			want := o == Contains && typ != Checkbox
+			if got := (Rule{Operator: o}).Searches(&Field{Type: typ}); got != want {
+				t.Errorf("%s of a %s: got %t", o, typ, got)
+			}
 		}
-	}
-	if !slices.Equal(reading, []Operator{Contains, GreaterThan, LessThan}) {
-		t.Errorf("got %v", reading)
 	}
 }

@@ -44,7 +44,7 @@ type builder struct {
 	places   []spot         // of the fields, by rank
 	sections map[string]spot
 	rules    int
-	searches map[int]int // by rank: rules that read all of the field's value
+	searches map[int]int // by rank: rules that search the field's text
 }
 
 // build checks a form and makes it.

@@ -44,20 +44,21 @@ func (w *builder) rule(raw *rawRule, c *carrier) forms.Rule {
 	}
 	if known {
 		w.warnOfSelection(raw, rule.Operator, &w.form.Fields[rank])
-		w.countSearch(raw, rule.Operator, rank)
+		w.countSearch(raw, rule, rank)
 	}
 	return rule
 }
 
-// countSearch bounds the work that one submission makes: a long value is read
-// once for each such rule about its field.
-func (w *builder) countSearch(raw *rawRule, o forms.Operator, rank int) {
-	if !o.ReadsWholeValue() {
+// countSearch bounds the work that one submission makes: a long value is
+// searched once for each such rule about its field.
+func (w *builder) countSearch(raw *rawRule, rule forms.Rule, rank int) {
+	field := &w.form.Fields[rank]
+	if !rule.Searches(field) {
 		return
 	}
 	if w.searches[rank]++; w.searches[rank] == MaxSearches+1 {
-		w.errorf(raw.at, "put fields that show together into a section with one showIf, or use equals",
-			"more than %d rules of the form search field %s with contains, greater-than or less-than", MaxSearches, quote(w.form.Fields[rank].ID))
+		w.errorf(raw.at, "put fields that show together into a section with one showIf",
+			"the form has more than %d rules that search field %s with contains", MaxSearches, quote(field.ID))
 	}
 }
 

@@ -185,9 +185,6 @@ func TestLimits(t *testing.T) {
 	searches := func(n int) string {
 		return "form: a\nfields: [{id: x, type: textfield}, {id: y, type: date, showIf: {any: [" + numbers(n, "{field: x, contains: v%d},") + "]}}]\n"
 	}
-	comparisons := func(n int) string {
-		return "form: a\nfields: [{id: x, type: textfield}, " + numbers(n, "{id: y%d, type: date, showIf: {field: x, greater-than: 1}},") + "]\n"
-	}
 	comment := func(n int) string {
 		form := "form: a\nfields: [{id: x, type: date}]\n#"
 		return form + strings.Repeat("x", n-len(form)-1) + "\n"
@@ -197,13 +194,12 @@ func TestLimits(t *testing.T) {
 		limit int
 		want  string
 	}{
-		"fields":      {fields, MaxFields, "more than 1000 fields"},
-		"options":     {options, MaxOptions, "more than 1000 options"},
-		"rules":       {rules, MaxRules, "more than 1000 rules"},
-		"values":      {values, MaxOptions, "more than 1000 values"},
-		"searches":    {searches, MaxSearches, "more than 100 rules of the form search field \"x\""},
-		"comparisons": {comparisons, MaxSearches, "more than 100 rules of the form search field \"x\""},
-		"bytes":       {comment, MaxBlockBytes, "more than 262144 bytes"},
+		"fields":   {fields, MaxFields, "more than 1000 fields"},
+		"options":  {options, MaxOptions, "more than 1000 options"},
+		"rules":    {rules, MaxRules, "more than 1000 rules"},
+		"values":   {values, MaxOptions, "more than 1000 values"},
+		"searches": {searches, MaxSearches, "more than 50 rules that search field \"x\""},
+		"bytes":    {comment, MaxBlockBytes, "more than 262144 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit)+"```\n")); len(p.Problems) != 0 || p.Blocks[0].Form == nil {
@@ -233,6 +229,18 @@ func TestTooManyProblems(t *testing.T) {
 	last := p.Problems[len(p.Problems)-1]
 	if len(p.Problems) != MaxProblems+1 || last.Severity != Error || !strings.Contains(last.Message, "not listed") {
 		t.Errorf("%d problems, the last %v", len(p.Problems), last)
+	}
+}
+
+// TestUnlimitedRules: what is found out once for all rules has no limit of its own.
+func TestUnlimitedRules(t *testing.T) {
+	for _, rule := range []string{"field: box, contains: o%[1]d", "field: number, greater-than: %[1]d", "field: number, not-empty: true"} {
+		p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+
+			"  - {id: box, type: checkbox, options: ["+numbers(10*MaxSearches, "o%d,")+"]}\n  - {id: number, type: textfield}\n"+
+			numbers(10*MaxSearches, "  - {id: f%[1]d, type: date, showIf: {"+rule+"}}\n")+"```\n"))
+		if len(p.Problems) != 0 || p.Blocks[0].Form == nil {
+			t.Errorf("%s: %v", rule, p.Problems)
+		}
 	}
 }
 

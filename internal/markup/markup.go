@@ -23,7 +23,7 @@ const (
 	MaxFields     = 1000      // in a form
 	MaxOptions    = 1000      // of a field, and values in a rule's list
 	MaxRules      = 1000      // in a form
-	MaxSearches   = 100       // rules about one field that read all of a long value: see forms.Operator.ReadsWholeValue
+	MaxSearches   = 50        // rules with "contains" about one field that holds a single text
 	MaxIDBytes    = 200       // of form, field, section and macro ids
 	MaxTextBytes  = 4096      // of a label, an option, a rule's value
 	MaxProblems   = 500       // listed for a page

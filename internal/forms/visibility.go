@@ -1,0 +1,136 @@
+package forms
+
+import "strings"
+
+// visible tells, by rank, which fields show for the given values, also by
+// rank. A hidden field counts as empty for the conditions that look at it,
+// whatever is stored for it: nobody can see the answer that would keep a later
+// field open.
+func (r ranks) visible(values []string) []bool {
+	v := visibility{ranks: r, values: values}
+	shown := make([]bool, len(r.fields))
+	for i := range r.fields {
+		shown[i] = v.shows(i)
+	}
+	return shown
+}
+
+// visibility evaluates the conditions of a form for one set of values. Values
+// may be as long as a request body, and rules about them many. So each
+// condition is evaluated once, however many fields of a section share it, and
+// what rules ask of a long value is found out once.
+type visibility struct {
+	ranks
+	values []string
+	holds  map[*Condition]bool // of the conditions evaluated so far
+	facts  map[int]facts       // by rank: of the long values looked at so far
+}
+
+func (v *visibility) shows(rank int) bool {
+	c := v.fields[rank].Condition
+	if c == nil {
+		return true
+	}
+	holds, known := v.holds[c]
+	if !known {
+		if v.holds == nil {
+			v.holds = map[*Condition]bool{}
+		}
+		v.holds[c] = false // ends the walk, should a cycle ever get past the parser
+		holds = v.evaluate(c)
+		v.holds[c] = holds
+	}
+	return holds
+}
+
+func (v *visibility) evaluate(c *Condition) bool {
+	for _, r := range c.Rules {
+		if v.ruleHolds(r) == (c.Match == MatchAny) {
+			return c.Match == MatchAny
+		}
+	}
+	return c.Match != MatchAny
+}
+
+func (v *visibility) ruleHolds(r Rule) bool {
+	rank := v.of(r.FieldID)
+	if rank < 0 {
+		return false
+	}
+	value := ""
+	if v.shows(rank) {
+		value = v.values[rank]
+	}
+	if len(value) < longValue {
+		return r.Holds(&v.fields[rank], value)
+	}
+	return v.longHolds(r, rank)
+}
+
+// longValue is from how many bytes on the facts of a value are worth to be kept.
+const longValue = 1 << 10
+
+// facts are what rules ask of a value, but for its text.
+type facts struct {
+	blank bool
+	order order
+	parts map[string]bool // of several values: those that rules ask for
+}
+
+// longHolds is Rule.Holds for the long value of a field that shows.
+func (v *visibility) longHolds(r Rule, rank int) bool {
+	field := &v.fields[rank]
+	switch {
+	case r.Operator == Empty:
+		return v.factsOf(rank).blank
+	case r.Operator == NotEmpty:
+		return !v.factsOf(rank).blank
+	case r.Operator == GreaterThan, r.Operator == LessThan:
+		return v.factsOf(rank).order.meets(r)
+	case r.Operator == Contains && field.MultiValue():
+		return v.factsOf(rank).parts[r.Value]
+	default:
+		return r.Holds(field, v.values[rank])
+	}
+}
+
+func (v *visibility) factsOf(rank int) facts {
+	known, ok := v.facts[rank]
+	if !ok {
+		field, value := &v.fields[rank], v.values[rank]
+		known = facts{blank: field.isBlank(value), order: orderOf(value)}
+		if field.MultiValue() {
+			known.parts = v.askedFor(field.ID)
+			for part := range strings.SplitSeq(value, Separator) {
+				if _, asked := known.parts[part]; asked {
+					known.parts[part] = true
+				}
+			}
+		}
+		if v.facts == nil {
+			v.facts = map[int]facts{}
+		}
+		v.facts[rank] = known
+	}
+	return known
+}
+
+// askedFor has a key for each value that some rule wants a field to contain.
+// Only those are kept of a list: it may have half a million values.
+func (v *visibility) askedFor(fieldID string) map[string]bool {
+	asked := map[string]bool{}
+	var last *Condition
+	for i := range v.fields {
+		c := v.fields[i].Condition
+		if c == nil || c == last { // the fields of a section follow one another
+			continue
+		}
+		last = c
+		for _, r := range c.Rules {
+			if r.Operator == Contains && r.FieldID == fieldID {
+				asked[r.Value] = false
+			}
+		}
+	}
+	return asked
+}
