@@ -3,8 +3,11 @@
 package group
 
 import (
+	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,12 +25,21 @@ type Queue[T any] struct {
 	closed  bool
 }
 
-// Op is an operation that somebody waits for.
+// Op is an operation whose caller waits for it. The worker may carry it out
+// once Take has returned it.
 type Op[T any] struct {
 	Value T
 	Err   error // the outcome; to be set before Done
 	done  chan struct{}
+	state atomic.Int32
 }
+
+// The states of an operation. It leaves queued once, for one of the others.
+const (
+	queued int32 = iota
+	taken
+	cancelled
+)
 
 // NewQueue returns a queue whose batches hold at most so many operations: the
 // first in a batch must not wait for the last of a flood.
@@ -37,26 +49,50 @@ func NewQueue[T any](maxBatch int) *Queue[T] {
 	return q
 }
 
-// Do leaves an operation and returns its outcome. It does not return early:
-// the operation may be under way, and the caller must know how it ended.
-func (q *Queue[T]) Do(value T) error {
+// Do leaves an operation and returns its outcome. When ctx ends before the
+// worker has taken the operation, Do returns ctx's error, and the operation is
+// not carried out. From then on Do does not return early: the operation is
+// under way, and the caller must know how it ended.
+func (q *Queue[T]) Do(ctx context.Context, value T) error {
+	if err := ctx.Err(); err != nil { // select would choose at random
+		return err
+	}
 	op := q.pool.Get().(*Op[T])
 	op.Value, op.Err = value, nil
-	q.mu.RLock()
-	if q.closed {
-		q.mu.RUnlock()
-		return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
+	op.state.Store(queued)
+	if err := q.send(ctx, op); err != nil {
+		return err
 	}
-	q.ops <- op
-	q.waiting.Add(1)
-	q.mu.RUnlock()
-	<-op.done
-	q.waiting.Add(-1)
+	defer q.waiting.Add(-1)
+	select {
+	case <-op.done:
+	case <-ctx.Done():
+		if op.state.CompareAndSwap(queued, cancelled) {
+			return ctx.Err()
+		}
+		<-op.done
+	}
 	err := op.Err
 	var none T
 	op.Value = none
 	q.pool.Put(op)
 	return err
+}
+
+// send waits for room in the queue.
+func (q *Queue[T]) send(ctx context.Context, op *Op[T]) error {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	if q.closed {
+		return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
+	}
+	select {
+	case q.ops <- op:
+		q.waiting.Add(1)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Next waits for an operation and returns it with all that are ready by then,
@@ -117,10 +153,28 @@ func Until[T, S any](q *Queue[T], batch []*Op[T], enough int, from <-chan S) (_ 
 	return batch, what, false
 }
 
+// Take claims the operations of a batch for the worker, and returns them
+// without those whose callers have left. It reuses batch.
+func Take[T any](batch []*Op[T]) []*Op[T] {
+	return slices.DeleteFunc(batch, func(op *Op[T]) bool { return !op.state.CompareAndSwap(queued, taken) })
+}
+
+// Protect turns a panic in run into an error: a fault in one caller's operation
+// must not end the worker, nor the process.
+func Protect(run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return run()
+}
+
 // Done answers the caller. The operation is not the worker's any more.
 func (op *Op[T]) Done() { op.done <- struct{}{} }
 
-// Len is how many operations wait to be taken. Tests wait for it.
+// Len is how many operations are queued, those of callers who have left
+// included. Tests wait for it.
 func (q *Queue[T]) Len() int { return len(q.ops) }
 
 // Waiting is how many callers wait for an answer.

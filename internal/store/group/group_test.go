@@ -1,13 +1,19 @@
 package group
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/formulary/formulary/internal/store"
 )
+
+var ctx = context.Background()
 
 // leave has callers wait for operations, and returns their outcomes when all
 // of them are answered.
@@ -16,7 +22,7 @@ func leave(q *Queue[int], values ...int) (outcomes func() []error) {
 	done := make(chan struct{})
 	for i, value := range values {
 		go func() {
-			errs[i] = q.Do(value)
+			errs[i] = q.Do(ctx, value)
 			done <- struct{}{}
 		}()
 		synctest.Wait() // so that they are in this order
@@ -30,7 +36,7 @@ func leave(q *Queue[int], values ...int) (outcomes func() []error) {
 }
 
 func answer(batch []*Op[int], outcome func(int) error) {
-	for _, op := range batch {
+	for _, op := range Take(batch) {
 		op.Err = outcome(op.Value)
 		op.Done()
 	}
@@ -143,7 +149,7 @@ func TestClosed(t *testing.T) {
 		outcomes := leave(q, 1)
 		q.Close()
 		q.Close()
-		if err := q.Do(2); !errors.Is(err, store.ErrUnavailable) {
+		if err := q.Do(ctx, 2); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("left after the end: %v, want %v", err, store.ErrUnavailable)
 		}
 		batch := q.Next(nil)
@@ -154,4 +160,143 @@ func TestClosed(t *testing.T) {
 		}
 		wantValues(t, "at the end", q.Next(batch))
 	})
+}
+
+// doUntil has a caller wait who leaves when stop is called.
+func doUntil(q *Queue[int], value int) (stop func(), outcome <-chan error) {
+	leaving, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- q.Do(leaving, value) }()
+	synctest.Wait()
+	return cancel, done
+}
+
+// answered tells whether a caller has its answer without waiting for a worker.
+func answered(t *testing.T, outcome <-chan error) error {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case err := <-outcome:
+		return err
+	default:
+		t.Fatal("the caller still waits")
+		return nil
+	}
+}
+
+func TestCallerLeavesTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue[int](2)
+		others := leave(q, 1)
+		leaveQueue, inQueue := doUntil(q, 2)
+		stopSending, beforeQueue := doUntil(q, 3) // for whom there is no room
+		stopSending()
+		leaveQueue()
+		for what, outcome := range map[string]<-chan error{"in the queue": inQueue, "before it": beforeQueue} {
+			if err := answered(t, outcome); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v, want %v", what, err, context.Canceled)
+			}
+		}
+		if q.Waiting() != 1 {
+			t.Errorf("%d wait, want the one who stays", q.Waiting())
+		}
+		batch := Take(q.Next(nil))
+		wantValues(t, "to be carried out", batch, 1)
+		batch[0].Done()
+		others()
+	})
+}
+
+func TestCallerWaitsForWhatWasTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue[int](2)
+		stop, outcome := doUntil(q, 1)
+		batch := Take(q.Next(nil))
+		stop()
+		synctest.Wait()
+		select {
+		case err := <-outcome:
+			t.Fatalf("answered with %v before the operation was done", err)
+		default:
+		}
+		refused := errors.New("refused")
+		batch[0].Err = refused
+		batch[0].Done()
+		if err := answered(t, outcome); !errors.Is(err, refused) {
+			t.Errorf("outcome %v, want %v", err, refused)
+		}
+	})
+}
+
+func TestCallerWhoHasLeftIsNotQueued(t *testing.T) {
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	q := NewQueue[int](100)
+	for range 100 {
+		if err := q.Do(gone, 1); !errors.Is(err, context.Canceled) {
+			t.Fatalf("do: %v, want %v", err, context.Canceled)
+		}
+	}
+	if q.Len() != 0 {
+		t.Errorf("%d in the queue", q.Len())
+	}
+}
+
+// TestLeavingRace: an operation is either carried out and its caller told so,
+// or not and its caller told that.
+func TestLeavingRace(t *testing.T) {
+	q := NewQueue[*atomic.Int32](8)
+	go func() {
+		for batch := q.Next(nil); len(batch) > 0; batch = q.Next(batch) {
+			for _, op := range Take(batch) {
+				op.Value.Add(1)
+				op.Done()
+			}
+		}
+	}()
+	var callers sync.WaitGroup
+	for range 32 {
+		callers.Go(func() {
+			for range 200 {
+				leaving, cancel := context.WithCancel(ctx)
+				go cancel()
+				var done atomic.Int32
+				want := int32(0)
+				if q.Do(leaving, &done) == nil {
+					want = 1
+				}
+				if got := done.Load(); got != want {
+					t.Errorf("carried out %d times, the caller was told %d", got, want)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	q.Close()
+}
+
+func TestDoDoesNotAllocate(t *testing.T) {
+	q := NewQueue[int](8)
+	go func() {
+		for batch := q.Next(nil); len(batch) > 0; batch = q.Next(batch) {
+			answer(batch, func(int) error { return nil })
+		}
+	}()
+	defer q.Close()
+	leaving, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if allocs := testing.AllocsPerRun(1000, func() { _ = q.Do(leaving, 1) }); allocs >= 1 {
+		t.Errorf("%v allocations for each operation", allocs)
+	}
+}
+
+func TestProtect(t *testing.T) {
+	refused := errors.New("refused")
+	if err := Protect(func() error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("an error became %v", err)
+	}
+	err := Protect(func() error { panic("at the disco") })
+	if err == nil || !strings.Contains(err.Error(), "at the disco") || !strings.Contains(err.Error(), "group_test.go") {
+		t.Errorf("a panic became %v, want its text and the stack", err)
+	}
 }

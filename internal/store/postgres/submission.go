@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/group"
 )
 
 // Create implements store.Store.
 func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
-	c := &creation{ctx: ctx, new: n}
-	if err := s.writer.queue.Do(c); err != nil {
+	c := &creation{new: n}
+	if err := s.writer.queue.Do(ctx, c); err != nil {
 		return forms.Submission{}, err
 	}
 	return c.stored, nil
@@ -63,7 +63,11 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 	if err != nil {
 		return harmlessError{err}
 	}
-	entries, err := protect(u.merge, found)
+	var entries []forms.Entry
+	err = group.Protect(func() (err error) { // the transaction is to be undone, and the connection to be given back
+		entries, err = u.merge(found)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -121,17 +125,6 @@ func replaceEntries(ctx context.Context, conn *pgx.Conn, key store.Key, entries 
 		return fmt.Errorf("update submission %d: %w", key.ID, err)
 	}
 	return nil
-}
-
-// protect turns a panic in a caller's merge into an error: the transaction is
-// to be undone, and the connection to be given back.
-func protect(merge func(forms.Submission) ([]forms.Entry, error), sub forms.Submission) (entries []forms.Entry, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return merge(sub)
 }
 
 // Delete implements store.Store.

@@ -62,9 +62,8 @@ type report struct {
 	at      time.Time
 }
 
-// creation is a submission that somebody waits for.
+// creation is a submission that a caller waits for.
 type creation struct {
-	ctx    context.Context //nolint:containedctx // it belongs to the caller that waits
 	new    store.New
 	stored forms.Submission
 }
@@ -137,11 +136,10 @@ func (w *writer) notice(ids []int64) {
 }
 
 // createAll stores a batch, by as many statements as its size asks for, and
-// answers everybody in it. It tells how many waited, here or for the next.
+// answers all callers in it. It tells how many waited, here or for the next.
 func (s *Store) createAll(batch []*operation) (callers int) {
-	for rest := dismiss(batch); len(rest) > 0; {
-		n := portion(rest)
-		s.create(rest[:n])
+	for rest := group.Take(batch); len(rest) > 0; {
+		n := s.createSome(rest)
 		callers = s.writer.queue.Waiting()
 		for _, op := range rest[:n] {
 			op.Done()
@@ -151,17 +149,22 @@ func (s *Store) createAll(batch []*operation) (callers int) {
 	return callers
 }
 
-// dismiss answers those who have left, and returns the others.
-func dismiss(batch []*operation) []*operation {
-	stay := batch[:0]
-	for _, op := range batch {
-		if op.Err = op.Value.ctx.Err(); op.Err != nil {
-			op.Done()
-			continue
-		}
-		stay = append(stay, op)
+// createSome stores as many of the operations as one statement should hold, and
+// leaves each its outcome. After a panic all of them fail, and none is tried
+// again: some may be stored.
+func (s *Store) createSome(ops []*operation) (done int) {
+	err := group.Protect(func() error {
+		done = portion(ops)
+		s.create(ops[:done])
+		return nil
+	})
+	if err == nil {
+		return done
 	}
-	return stay
+	for _, op := range ops {
+		op.Err = err
+	}
+	return len(ops)
 }
 
 // portion is how many of the operations one statement should hold.

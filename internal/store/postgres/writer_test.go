@@ -100,8 +100,6 @@ func TestQueuedCreatesShareOneStatement(t *testing.T) {
 	url := database(t)
 	s := openSingle(t, url)
 	mustCreate(t, s, once(sample("first"), "taken"))
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
 	var ops []func() error
 	var want []error
 	for i := range 100 {
@@ -109,8 +107,6 @@ func TestQueuedCreatesShareOneStatement(t *testing.T) {
 		switch {
 		case i == 10:
 			op, err = creating(s, once(sample("second"), "taken")), store.ErrOnce
-		case i == 20:
-			op, err = func() error { _, err := s.Create(gone, sample("too late")); return err }, context.Canceled
 		case i >= 30 && i < 40: // the first of them is the one
 			op = creating(s, once(sample("mine"), "wanted"))
 			if i > 30 {
@@ -125,7 +121,7 @@ func TestQueuedCreatesShareOneStatement(t *testing.T) {
 		}
 	}
 	storetest.Same(t, "transactions", transactions(t, url), "3")
-	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+1+100-1-1-9)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+1+100-1-9)
 }
 
 // TestWhoCantBeStoredFailsAlone: what the database refuses is refused to those
@@ -180,7 +176,7 @@ func TestLargeCreatesAreSplitIntoStatements(t *testing.T) {
 
 func operations(news ...store.New) (ops []*operation) {
 	for _, n := range news {
-		ops = append(ops, &operation{Value: &creation{ctx: ctx, new: n}})
+		ops = append(ops, &operation{Value: &creation{new: n}})
 	}
 	return ops
 }
@@ -411,7 +407,7 @@ func TestRegroup(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &writer{queue: group.NewQueue[*creation](maxBatch)}
 				w.shared.Store(tt.shared)
-				come := func() { go func() { _ = w.queue.Do(&creation{}) }() }
+				come := func() { go func() { _ = w.queue.Do(ctx, &creation{}) }() }
 				come()
 				batch := w.queue.Next(nil)
 				last := report{callers: tt.callers, took: 1500 * time.Microsecond, at: time.Now().Add(-tt.since)}
@@ -422,12 +418,58 @@ func TestRegroup(t *testing.T) {
 				batch = w.regroup(batch, last)
 				storetest.Same(t, "in the batch", len(batch), tt.want)
 				storetest.Same(t, "waited", time.Since(began), tt.duration)
-				for _, op := range batch {
+				for _, op := range group.Take(batch) {
 					op.Done()
 				}
 			})
 		})
 	}
+}
+
+// TestCallerLeavesTheQueue: behind a database that does not answer, callers who
+// give up don't pile up, and what they wanted is not stored later.
+func TestCallerLeavesTheQueue(t *testing.T) {
+	url := database(t)
+	s := openSingle(t, url)
+	release := holdInserts(t, url)
+	leaving, cancel := context.WithCancel(ctx)
+	const count = 2 * maxBatch // the next batch, and a full queue
+	busy, left := make(chan error, 1), make(chan error, count)
+	go func() { busy <- creating(s, sample("busy"))() }()
+	waiting(t, url, 1)
+	for range count {
+		go func() { _, err := s.Create(leaving, sample("too late")); left <- err }()
+	}
+	until(t, "all are queued", func() bool { return s.writer.queue.Waiting() == 1+count })
+	cancel()
+	for range count { // while the worker is still busy
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Fatalf("create: %v, want %v", err, context.Canceled)
+		}
+	}
+	storetest.Same(t, "who waits", s.writer.queue.Waiting(), 1)
+	release()
+	if err := <-busy; err != nil {
+		t.Errorf("create: %v", err)
+	}
+	mustCreate(t, s, sample("next"))
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 2)
+}
+
+// TestPanicInABatch: it fails the batch, and neither the process nor the worker.
+func TestPanicInABatch(t *testing.T) {
+	url := database(t)
+	s := openSingle(t, url)
+	fault := func() error { return s.writer.queue.Do(ctx, nil) } // runs into the nil
+	for range 2 {
+		for i, err := range oneBatch(t, s, url, creating(s, sample("x")), fault, creating(s, sample("y"))) {
+			if err == nil || !strings.Contains(err.Error(), "panic in a write") || !strings.Contains(err.Error(), "writer.go") {
+				t.Errorf("operation %d: %v, want the panic with its stack", i, err)
+			}
+		}
+	}
+	mustCreate(t, s, sample("next"))
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 3) // with the two that kept the worker busy
 }
 
 func TestConnections(t *testing.T) {

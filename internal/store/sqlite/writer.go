@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -69,12 +68,9 @@ func within(s, limit store.Sequences) bool {
 // errGivenUp is for a transaction that ends without anybody having been told why.
 var errGivenUp = fmt.Errorf("%w: the transaction was given up", store.ErrUnavailable)
 
-// write is one operation. run is called within a transaction, and the caller
+// write is one operation. It is called within a transaction, and the caller
 // is answered after the commit.
-type write struct {
-	ctx context.Context //nolint:containedctx // it belongs to the caller that waits
-	run func(*tx) error
-}
+type write func(*tx) error
 
 type operation = group.Op[write]
 
@@ -102,17 +98,20 @@ func newWriter(conn *sqlite3.Conn, readers *readers, forms *formNumbers) (*write
 	return w, nil
 }
 
-// do runs fn in a transaction and returns after its commit, even if ctx has
-// ended by then.
-func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
+// do runs fn in a transaction and returns after its commit. When ctx ends
+// before the transaction begins, fn is not run.
+func (w *writer) do(ctx context.Context, fn write) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if w.quiet.Load() && w.queue.Waiting() == 0 && w.turn.TryLock() {
 		if !w.closed {
 			defer w.turn.Unlock()
-			return w.doAlone(write{ctx, fn})
+			return w.doAlone(fn)
 		}
 		w.turn.Unlock() // before the queue is waited for, whose end needs the turn
 	}
-	return w.queue.Do(write{ctx, fn})
+	return w.queue.Do(ctx, fn)
 }
 
 // doAlone is do where nobody else is about: the caller commits by himself,
@@ -149,8 +148,8 @@ func (w *writer) run() {
 			return
 		}
 		w.turn.Lock()
-		batch = w.queue.More(batch)
-		w.quiet.Store(len(batch) == 1)
+		batch = group.Take(w.queue.More(batch))
+		w.quiet.Store(len(batch) <= 1)
 		w.commitAll(batch)
 		w.turn.Unlock()
 	}
@@ -202,9 +201,7 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 	t := &tx{stmts: w.stmts, forms: w.forms, seq: w.seq}
 	for done < len(batch) && t.bytes < maxBatchBytes {
 		op := batch[done]
-		if op.Err = op.Value.ctx.Err(); op.Err == nil {
-			op.Err = t.protect(op.Value.run)
-		}
+		op.Err = t.protect(op.Value)
 		if w.conn.GetAutocommit() {
 			return 0, cmp.Or(op.Err, errGivenUp)
 		}
@@ -269,17 +266,13 @@ type tx struct {
 	bytes int // written by now, about
 }
 
-// protect keeps a panic in one caller's merge from ending the writer, and gives
+// protect keeps a panic in one operation from ending the writer, and gives
 // back the ids that a failed operation took.
-func (t *tx) protect(run func(*tx) error) (err error) {
+func (t *tx) protect(run write) error {
 	before := t.seq
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())
-		}
-		if err != nil {
-			t.seq = before
-		}
-	}()
-	return run(t)
+	err := group.Protect(func() error { return run(t) })
+	if err != nil {
+		t.seq = before
+	}
+	return err
 }

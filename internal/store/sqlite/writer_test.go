@@ -37,8 +37,6 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 	target := mustCreate(t, s, once(sample("first"), "taken"))
 	key := store.Key{PageID: 1, FormID: "form", ID: target.ID}
 	refusal := errors.New("refused")
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
 
 	var ops []func() error
 	var want []error
@@ -54,8 +52,6 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 			}, refusal
 		case 40:
 			op, err = func() error { return s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: 999}) }, store.ErrNotFound
-		case 50:
-			op, err = func() error { _, err := s.Create(gone, sample("too late")); return err }, context.Canceled
 		}
 		ops, want = append(ops, op), append(want, err)
 	}
@@ -75,6 +71,26 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 		}
 	}
 	storetest.Same(t, "stored", storetest.Values(t, s), stored)
+}
+
+// TestCallerLeavesTheQueue: callers who give up while the writer is busy don't
+// pile up, and what they wanted is not stored later.
+func TestCallerLeavesTheQueue(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	leaving, cancel := context.WithCancel(ctx)
+	left := make(chan error, 1)
+	errs := oneBatch(t, s,
+		func() error { _, err := s.Create(leaving, sample("too late")); left <- err; return nil },
+		creating(s, sample("stays")),
+		func() error { // the writer is still busy
+			cancel()
+			if err := <-left; !errors.Is(err, context.Canceled) {
+				t.Errorf("create: %v, want %v", err, context.Canceled)
+			}
+			return creating(s, sample("comes later"))()
+		})
+	storetest.NoErrors(t, "create", errs)
+	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "stays", 2: "comes later"})
 }
 
 func TestFullQueueIsOneBatch(t *testing.T) {
@@ -181,12 +197,12 @@ func TestNobodyOvertakesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writer{queue: group.NewQueue[write](2)}
 		w.quiet.Store(true)
-		go func() { _ = w.queue.Do(write{ctx: ctx}) }()
+		go func() { _ = w.queue.Do(ctx, nil) }()
 		synctest.Wait()
 		go func() { _ = w.do(ctx, func(*tx) error { return nil }) }()
 		synctest.Wait()
 		storetest.Same(t, "in the queue", w.queue.Len(), 2)
-		for _, op := range w.queue.Next(nil) {
+		for _, op := range group.Take(w.queue.Next(nil)) {
 			op.Done()
 		}
 	})
