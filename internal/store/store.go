@@ -50,9 +50,9 @@ type Store interface {
 
 	// Update replaces the entries of a submission by what merge returns for
 	// it; nobody else changes the submission in between. Entries that come
-	// back with id 0 are given new ids. merge must be quick, must not call
-	// the store, and may be called more than once. An error of merge is
-	// returned as it is and nothing is stored.
+	// back with id 0 are given new ids. merge must not call the store, and
+	// may be called more than once; while it runs, other submissions can be
+	// written. An error of merge is returned as it is and nothing is stored.
 	// Errors: merge's, ErrNotFound, ErrFull, ErrUnavailable.
 	Update(ctx context.Context, key Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error)
 

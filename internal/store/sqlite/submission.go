@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/group"
 )
 
 // Create implements store.Store.
@@ -88,8 +90,46 @@ func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error
 	return sub, err
 }
 
-// Update implements store.Store.
+// maxLostRaces is how often an update may find that another changed the
+// submission meanwhile. After that it merges within the transaction, where
+// there is no race to lose.
+const maxLostRaces = 4
+
+// errChanged: the submission is not what was merged with any more.
+var errChanged = errors.New("the submission was changed meanwhile")
+
+// Update implements store.Store. It merges outside of the transaction, since
+// there is only one for all writers, and stores the result if the submission
+// is still what was merged with.
 func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
+	for range maxLostRaces {
+		sub, err := s.Get(ctx, key)
+		if err != nil {
+			return forms.Submission{}, err
+		}
+		var entries []forms.Entry
+		err = group.Protect(func() (err error) {
+			entries, err = merge(sub)
+			return err
+		})
+		if err != nil {
+			return forms.Submission{}, err
+		}
+		updated, err := s.replace(ctx, key, func(now forms.Submission) ([]forms.Entry, error) {
+			if !bytes.Equal(now.Entries, sub.Entries) {
+				return nil, errChanged
+			}
+			return entries, nil
+		})
+		if !errors.Is(err, errChanged) {
+			return updated, err
+		}
+	}
+	return s.replace(ctx, key, merge)
+}
+
+// replace is Update with a merge that runs within the transaction.
+func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
 	var updated forms.Submission
 	err := s.writer.do(ctx, func(tx *tx) error {
 		at, err := placeOf(key, tx.form)

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -91,4 +93,58 @@ func TestShortListIsOneRead(t *testing.T) {
 	}
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1)
 	storetest.Same(t, "reads", reads, 1)
+}
+
+// TestLostRaces: an update whose submission is changed by another while it
+// merges begins again, and gets its turn however often that happens.
+func TestLostRaces(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	sub := mustCreate(t, s, sample("first"))
+	key := store.Key{PageID: 1, FormID: "form", ID: sub.ID}
+	add := func(fieldID string) func(forms.Submission) ([]forms.Entry, error) {
+		return func(sub forms.Submission) ([]forms.Entry, error) {
+			entries, err := sub.Entries.Decode()
+			return append(entries, forms.Entry{FieldID: fieldID}), err
+		}
+	}
+	calls := 0
+	updated, err := s.Update(ctx, key, func(sub forms.Submission) ([]forms.Entry, error) {
+		if calls++; calls <= maxLostRaces {
+			if _, err := s.Update(ctx, key, add(fmt.Sprint("other", calls))); err != nil {
+				t.Errorf("the other update: %v", err)
+			}
+		}
+		return add("mine")(sub)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "calls of merge", calls, maxLostRaces+1)
+	entries, err := updated.Entries.Decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, e := range entries {
+		got = append(got, e.FieldID)
+		storetest.Same(t, "entry id", e.ID, int64(i+1)) // lost races use up no ids
+	}
+	storetest.Same(t, "fields", got, []string{"field", "other1", "other2", "other3", "other4", "mine"})
+	found, err := s.Get(ctx, key)
+	storetest.Same(t, "found", found, updated)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDeletedDuringMerge: what is gone by the time it was merged stays gone.
+func TestDeletedDuringMerge(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	sub := mustCreate(t, s, sample("first"))
+	key := store.Key{PageID: 1, FormID: "form", ID: sub.ID}
+	_, err := s.Update(ctx, key, func(forms.Submission) ([]forms.Entry, error) { return nil, s.Delete(ctx, key) })
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("update: %v, want %v", err, store.ErrNotFound)
+	}
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 0)
 }

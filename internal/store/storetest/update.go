@@ -18,6 +18,7 @@ var updateTests = []test{
 	{"what merge returns stays the caller's", testMergeResultKept},
 	{"an error of merge changes nothing", testMergeError},
 	{"a panic in merge ends only its own update", testMergePanic},
+	{"a slow merge holds up nobody", testSlowMerge},
 	{"missing: merge is not asked", testUpdateMissing},
 }
 
@@ -139,6 +140,37 @@ func testMergePanic(t *testing.T, b *bench) {
 		}
 	})
 	Same(t, "found", b.get(t, r.key()).Entries, []forms.Entry{{ID: 1, FieldID: "f0", Value: "y"}})
+}
+
+func testSlowMerge(t *testing.T, b *bench) {
+	slow, other := b.create(t, sample("form", "amy", "x")), b.create(t, sample("form", "amy", "x"))
+	gone := b.create(t, sample("form", "amy", "x"))
+	merging, release, updated := make(chan struct{}, 10), make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := b.Update(ctx, slow.key(), func(sub forms.Submission) ([]forms.Entry, error) {
+			merging <- struct{}{}
+			<-release
+			return set(t, "f0", "slow")(sub)
+		})
+		updated <- err
+	}()
+	<-merging
+	finishes(t, "what others write", func() {
+		NoErrors(t, "create", Parallel(50, func(int) error {
+			_, err := b.Create(ctx, sample("other", "amy", "x"))
+			return err
+		}))
+		if _, err := b.Update(ctx, other.key(), set(t, "f0", "y")); err != nil {
+			t.Errorf("update: %v", err)
+		}
+		b.delete(t, gone.key())
+	})
+	close(release)
+	if err := <-updated; err != nil {
+		t.Errorf("update: %v", err)
+	}
+	slow.Entries[0].Value, other.Entries[0].Value = "slow", "y"
+	Same(t, "stored", b.all(t, "form"), []record{slow, other})
 }
 
 func testUpdateMissing(t *testing.T, b *bench) {
