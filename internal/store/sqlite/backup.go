@@ -59,14 +59,18 @@ func vacuumInto(ctx context.Context, source, file string) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := checkSchema(conn); err != nil {
+	_, err = checkSchema(conn)
+	if err == nil {
+		err = requestChecksums(conn)
+	}
+	if err != nil {
 		return err
 	}
 	// SQLite would create the file readable for everybody.
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return err
 	}
-	if err := execOnce(conn, `VACUUM INTO ?`, fileURI(file, filesName)); err != nil {
+	if err := execOnce(conn, `VACUUM INTO ?`, fileURI(file, filesName)+"&checksums=on"); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

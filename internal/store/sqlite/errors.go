@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
@@ -25,6 +26,8 @@ func classify(err error) error {
 	switch {
 	case err == nil, !errors.As(err, &code):
 		return err
+	case errors.Is(err, sqlite3.IOERR_DATA):
+		return fmt.Errorf("the database is damaged: a page does not match its checksum: stop the server and restore a backup: %w", err)
 	// The index of the WAL can't be made longer: there is no other reason for it than no room.
 	case code == sqlite3.FULL, errors.Is(err, sqlite3.IOERR_SHMSIZE):
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
@@ -33,4 +36,20 @@ func classify(err error) error {
 	default:
 		return err
 	}
+}
+
+// withCause adds to an error of SQLite's what the system said about the files
+// of the connection, where SQLite does not tell: "disk I/O error" alone helps
+// little.
+func withCause(conn *sqlite3.Conn, err error) error {
+	var told *fs.PathError
+	var code sqlite3.ErrorCode
+	if err == nil || errors.As(err, &told) || errors.Is(err, sqlite3.IOERR_DATA) || !errors.As(err, &code) ||
+		code != sqlite3.IOERR && code != sqlite3.FULL {
+		return err
+	}
+	if cause := systemError(conn); cause != nil {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
 }

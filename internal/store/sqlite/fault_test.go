@@ -72,6 +72,35 @@ func testDiskFault(t *testing.T, x *fault, want error) {
 	storetest.Same(t, "id, after a restart", mustCreate(t, again, sample("x")).ID, int64(5))
 }
 
+// TestSystemErrorIsTold: an error says what the system said, and of which file.
+func TestSystemErrorIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault fault
+		want  string
+	}{
+		"write": {fault{err: syscall.EIO, suffix: "-wal"}, "disk I/O error: write %s-wal: input/output error"},
+		"sync":  {fault{err: syscall.EIO, suffix: "-wal", syncs: true}, "disk I/O error: sync %s-wal: input/output error"},
+		"full":  {fault{err: syscall.ENOSPC, suffix: "-wal"}, "database or disk is full: write %s-wal: no space left on device"},
+		"within a transaction": {
+			fault{err: syscall.EIO, suffix: "-wal", size: 1 << 20}, "disk I/O error: write %s-wal: input/output error",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, disk := openOnDisk(t, dir)
+			disk.fault.Store(&c.fault)
+			want := fmt.Sprintf(c.want, filepath.Join(dir, FileName))
+			for range 2 {
+				// It does not fit the cache, and so is written before the commit, too.
+				_, err := s.Create(ctx, sample(strings.Repeat("x", 12<<20)))
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("create: %v, want it to say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
 // TestCommitFailsForAll: when the commit fails, nobody is told anything that
 // only held within it.
 func TestCommitFailsForAll(t *testing.T) {

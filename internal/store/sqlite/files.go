@@ -1,7 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
+	"io"
+	"io/fs"
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
@@ -12,23 +15,25 @@ import (
 // filesName is what files are registered as.
 const filesName = "formulary"
 
-// files are the operating system's, with one difference: a write that finds no
-// room fails with FULL, as in SQLite's own Unix layer. From the one in use it
-// is an I/O error, and why is forgotten by the time the transaction is undone.
+// files are the operating system's, with two differences. A write that finds no
+// room fails with FULL, as in SQLite's own Unix layer; from the one in use it
+// is an I/O error. And each file remembers what the system said last, because
+// SQLite forgets it while it undoes the transaction.
 type files struct{ vfs.VFSFilename }
 
 func osFiles() files { return files{vfs.Find("os").(vfs.VFSFilename)} }
 
 // OpenFilename implements vfs.VFSFilename.
 func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
-	f, flags, err := v.VFSFilename.OpenFilename(name, flags)
+	opened, flags, err := v.VFSFilename.OpenFilename(name, flags)
 	if err != nil {
 		return nil, flags, noRoom(err)
 	}
+	f := &file{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, checksums: name.URIParameter("checksums") != ""}
 	if flags&vfs.OPEN_WAL != 0 {
-		return &walFile{file: file{f}}, flags, nil
+		return &walFile{file: f}, flags, nil
 	}
-	return file{f}, flags, nil
+	return f, flags, nil
 }
 
 // noRoom marks an error that says that there is no room. Not to be used on
@@ -40,26 +45,86 @@ func noRoom(err error) error {
 	return err
 }
 
-// file passes on all that SQLite may ask of the operating system's files.
-type file struct{ vfs.File }
-
-func (f file) WriteAt(p []byte, off int64) (int, error) {
-	n, err := f.File.WriteAt(p, off)
-	return n, noRoom(err)
+// file passes on what SQLite may ask of the operating system's files. It has no
+// memory mapping: pages that are mapped are not verified by their checksums,
+// and the driver panics where a database with checksums could be mapped.
+type file struct {
+	vfs.File
+	name      string
+	database  bool
+	checksums bool  // of a file that VACUUM writes, where pages may come before the header that tells the driver of them
+	failed    error // what the system said last; the connection's, and so one goroutine's at a time
 }
 
-func (f file) Truncate(size int64) error { return noRoom(f.File.Truncate(size)) }
-func (f file) SizeHint(size int64) error { return noRoom(vfsutil.WrapSizeHint(f.File, size)) }
+// note remembers an error, with the name of the file in it.
+func (f *file) note(op string, err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	if named := (*fs.PathError)(nil); !errors.As(err, &named) {
+		err = &fs.PathError{Op: op, Path: f.name, Err: err}
+	}
+	f.failed = err
+	return err
+}
 
-func (f file) Unwrap() vfs.File                { return f.File }
-func (f file) SharedMemory() vfs.SharedMemory  { return vfsutil.WrapSharedMemory(f.File) }
-func (f file) MemoryMapper() vfs.MemoryMapper  { return vfsutil.WrapMemoryMapper(f.File) }
-func (f file) LockState() vfs.LockLevel        { return vfsutil.WrapLockState(f.File) }
-func (f file) HasMoved() (bool, error)         { return vfsutil.WrapHasMoved(f.File) }
-func (f file) PersistWAL() bool                { return vfsutil.WrapPersistWAL(f.File) }
-func (f file) SetPersistWAL(keep bool)         { vfsutil.WrapSetPersistWAL(f.File, keep) }
-func (f file) PowersafeOverwrite() bool        { return vfsutil.WrapPowersafeOverwrite(f.File) }
-func (f file) SetPowersafeOverwrite(safe bool) { vfsutil.WrapSetPowersafeOverwrite(f.File, safe) }
-func (f file) BeginAtomicWrite() error         { return vfsutil.WrapBeginAtomicWrite(f.File) }
-func (f file) CommitAtomicWrite() error        { return vfsutil.WrapCommitAtomicWrite(f.File) }
-func (f file) RollbackAtomicWrite() error      { return vfsutil.WrapRollbackAtomicWrite(f.File) }
+// takeFailed returns the error that was remembered, once.
+func (f *file) takeFailed() error {
+	err := f.failed
+	f.failed = nil
+	return err
+}
+
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(p, off)
+	if off == 0 && f.database && lostChecksums(p[:n]) {
+		return 0, sqlite3.IOERR_DATA
+	}
+	return n, f.note("read", err)
+}
+
+func (f *file) WriteAt(p []byte, off int64) (int, error) {
+	if f.database && f.checksums && len(p) == pageBytes {
+		copy(p[pageBytes-checksumBytes:], checksum(p[:pageBytes-checksumBytes]))
+	}
+	n, err := f.File.WriteAt(p, off)
+	return n, noRoom(f.note("write", err))
+}
+
+func (f *file) Truncate(size int64) error     { return noRoom(f.note("truncate", f.File.Truncate(size))) }
+func (f *file) Sync(flags vfs.SyncFlag) error { return f.note("sync", f.File.Sync(flags)) }
+
+func (f *file) SizeHint(size int64) error { return noRoom(vfsutil.WrapSizeHint(f.File, size)) }
+
+func (f *file) Unwrap() vfs.File                { return f.File }
+func (f *file) SharedMemory() vfs.SharedMemory  { return vfsutil.WrapSharedMemory(f.File) }
+func (f *file) LockState() vfs.LockLevel        { return vfsutil.WrapLockState(f.File) }
+func (f *file) HasMoved() (bool, error)         { return vfsutil.WrapHasMoved(f.File) }
+func (f *file) PersistWAL() bool                { return vfsutil.WrapPersistWAL(f.File) }
+func (f *file) SetPersistWAL(keep bool)         { vfsutil.WrapSetPersistWAL(f.File, keep) }
+func (f *file) PowersafeOverwrite() bool        { return vfsutil.WrapPowersafeOverwrite(f.File) }
+func (f *file) SetPowersafeOverwrite(safe bool) { vfsutil.WrapSetPowersafeOverwrite(f.File, safe) }
+func (f *file) BeginAtomicWrite() error         { return vfsutil.WrapBeginAtomicWrite(f.File) }
+func (f *file) CommitAtomicWrite() error        { return vfsutil.WrapCommitAtomicWrite(f.File) }
+func (f *file) RollbackAtomicWrite() error      { return vfsutil.WrapRollbackAtomicWrite(f.File) }
+
+// systemError is what the system said last about the files of a connection; nil
+// if it said nothing.
+func systemError(conn *sqlite3.Conn) error {
+	var failed []error
+	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_FILE_POINTER, sqlite3.FCNTL_JOURNAL_POINTER} {
+		opened, _ := conn.FileControl("main", op)
+		if f, ok := opened.(vfs.File); ok {
+			if f, ok := vfsutil.UnwrapFile[remembering](f); ok {
+				failed = append(failed, f.takeFailed())
+			}
+		}
+	}
+	return cmp.Or(failed...)
+}
+
+// remembering is a file or a walFile.
+type remembering interface {
+	vfs.File
+	takeFailed() error
+}

@@ -135,7 +135,10 @@ func openWriter(ctx context.Context, path, uri string, log *slog.Logger) (*sqlit
 	if err != nil {
 		return nil, err
 	}
-	version, err := checkSchema(conn) // before the journal mode, which is a write
+	version, err := 0, requestChecksums(conn)
+	if err == nil {
+		version, err = checkSchema(conn) // before the journal mode, which is a write
+	}
 	if err == nil && version == 0 {
 		err = refuseLostStore(path)
 	}
@@ -144,7 +147,7 @@ func openWriter(ctx context.Context, path, uri string, log *slog.Logger) (*sqlit
 			PRAGMA journal_mode = WAL;
 			PRAGMA synchronous = FULL;
 			PRAGMA journal_size_limit = 16777216;
-			PRAGMA secure_delete = FAST; -- what is deleted is overwritten, where that costs no further write
+			PRAGMA secure_delete = ON; -- what is deleted is overwritten
 			PRAGMA cache_size = -8192`)
 	}
 	if err == nil {

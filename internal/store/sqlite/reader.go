@@ -49,7 +49,7 @@ func (r *readers) with(ctx context.Context, fn func(*readStmts) error) error {
 			return classify(err)
 		}
 	}
-	return classify(fn(place.stmts))
+	return withCause(place.conn, classify(fn(place.stmts)))
 }
 
 // take waits for a place. Most often one is free, and then the context is not

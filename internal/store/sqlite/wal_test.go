@@ -65,7 +65,7 @@ func TestForeignReader(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("first"))
-	backup, err := sqlite3.Open(filepath.Join(dir, FileName))
+	backup, err := sqlite3.Open(fileURI(filepath.Join(dir, FileName), filesName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import "github.com/ncruces/go-sqlite3/vfs"
 // it wrote, because everything but a write that goes on where the last one
 // ended writes down what is held first.
 type walFile struct {
-	file
+	*file
 	held []byte
 	off  int64 // where held belongs
 }

@@ -58,7 +58,7 @@ func TestWALPiecesAreWrittenAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := &logFile{}
-			f := &walFile{file: file{log}}
+			f := &walFile{file: &file{File: log}}
 			for _, frame := range []int64{32, 4152} { // two frames, in two pieces each
 				write(f, frame, 24)
 				write(f, frame+24, 4096)
@@ -74,7 +74,7 @@ func TestWALPiecesAreWrittenAtOnce(t *testing.T) {
 // What could not be written is not written later, over what has taken its place.
 func TestWALPiecesThatFailAreForgotten(t *testing.T) {
 	log := &logFile{err: errors.New("no")}
-	f := &walFile{file: file{log}}
+	f := &walFile{file: &file{File: log}}
 	if _, err := f.WriteAt(make([]byte, 24), 32); err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func (w *writer) commit(batch []*operation) (done int) {
 // the transaction, which SQLite may give up on at any statement.
 func (w *writer) transact(batch []*operation) (done int, err error) {
 	if err := w.stmts.begin.Exec(); err != nil {
-		return 0, classify(err)
+		return 0, w.classify(err)
 	}
 	t := &tx{stmts: w.stmts, forms: w.forms, seq: w.seq}
 	for done < len(batch) && t.bytes < maxBatchBytes {
@@ -208,11 +208,14 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 		done++
 	}
 	if err := w.finish(t); err != nil {
+		err = w.classify(err)       // while it is known what the system said
 		_ = w.stmts.rollback.Exec() // it may have happened already
-		return 0, classify(err)
+		return 0, err
 	}
 	return done, nil
 }
+
+func (w *writer) classify(err error) error { return withCause(w.conn, classify(err)) }
 
 // finish commits, with a new reservation of ids where the transaction has used
 // up the last.
@@ -274,5 +277,5 @@ func (t *tx) protect(run write) error {
 	if err != nil {
 		t.seq = before
 	}
-	return err
+	return withCause(t.stmts.conn, err)
 }

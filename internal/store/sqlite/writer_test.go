@@ -47,7 +47,7 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 			op, err = creating(s, once(sample("second"), "taken")), store.ErrOnce
 		case 30:
 			op, err = func() error {
-				_, err := s.Update(ctx, key, func(forms.Submission) ([]forms.Entry, error) { return nil, refusal })
+				_, err := s.replace(ctx, key, func(forms.Submission) ([]forms.Entry, error) { return nil, refusal })
 				return err
 			}, refusal
 		case 40:
