@@ -27,6 +27,7 @@ import (
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store/postgres"
+	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
 func serveCommand(streams Streams) *cli.Command {
@@ -212,8 +213,11 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	}
 	if cmd.Bool("metrics") {
 		opts.Metrics = server.NewMetrics()
-		if pool, ok := store.(*postgres.Store); ok {
-			registerPool(opts.Metrics.Registry(), pool)
+		switch store := store.(type) {
+		case *postgres.Store:
+			registerPool(opts.Metrics.Registry(), store)
+		case *sqlite.Store:
+			registerWAL(opts.Metrics.Registry(), store)
 		}
 	}
 	srv, err := server.New(opts) //nolint:contextcheck // requests must outlive ctx: they are finished in grace
@@ -284,6 +288,18 @@ func registerPool(registry *prometheus.Registry, pool *postgres.Store) {
 	registry.MustRegister(
 		gauge("formulary_database_connections_used", "Connections to the database that are in use.", func(used, _ int) int { return used }),
 		gauge("formulary_database_connections_limit", "Connections to the database that may be in use.", func(_, limit int) int { return limit }))
+}
+
+// registerWAL publishes how long SQLite's write-ahead log is: it grows for as
+// long as checkpoints fail.
+func registerWAL(registry *prometheus.Registry, store *sqlite.Store) {
+	registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "formulary_wal_bytes", Help: "Bytes of SQLite's write-ahead log that are in use.",
+		}, func() float64 { bytes, _ := store.WAL(); return float64(bytes) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "formulary_checkpoint_failures_total", Help: "Checkpoints of SQLite's write-ahead log that failed.",
+		}, func() float64 { _, failed := store.WAL(); return float64(failed) }))
 }
 
 // runWith runs main with background tasks beside it, and waits for all to end.

@@ -39,7 +39,7 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}
-	conn, err := openConn(ctx, s.readers.uri)
+	conn, err := s.readers.connect(ctx)
 	if err != nil {
 		return classify(err)
 	}

@@ -92,13 +92,18 @@ func openFile(ctx context.Context, path, uri string, log *slog.Logger) (*Store, 
 	}
 	readers := newReaders(uri, runtime.GOMAXPROCS(0)+2)
 	forms := &formNumbers{}
-	w, err := newWriter(conn, readers, forms)
+	w, err := newWriter(conn, readers, forms, log)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if err := settleFiles(path); err != nil {
+	err = settleFiles(path)
+	if err == nil {
+		w.files, err = identify(path)
+	}
+	if err != nil {
 		return nil, errors.Join(err, w.stmts.close(), conn.Close())
 	}
+	readers.files = w.files
 	return &Store{writer: w, readers: readers, forms: forms}, nil
 }
 
@@ -188,10 +193,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	done := s.pings.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive who asked first
-		return nil, s.writer.do(context.Background(), func(tx *tx) error {
-			_, err := tx.stmts.readSequences()
-			return classify(err)
-		})
+		return nil, s.writer.do(context.Background(), s.writer.ping)
 	})
 	select {
 	case result := <-done:

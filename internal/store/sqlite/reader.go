@@ -15,6 +15,7 @@ import (
 // when it is first needed.
 type readers struct {
 	uri     string
+	files   *identity
 	places  chan *reader
 	count   int
 	pausing sync.Mutex // held while places are gathered, so that two gatherers never share them out
@@ -45,7 +46,7 @@ func (r *readers) with(ctx context.Context, fn func(*readStmts) error) error {
 	}
 	defer func() { r.places <- place }()
 	if place.conn == nil {
-		if err := place.open(ctx, r.uri); err != nil {
+		if err := place.open(ctx, r); err != nil {
 			return classify(err)
 		}
 	}
@@ -71,8 +72,17 @@ func (r *readers) take(ctx context.Context) (place *reader, err error) {
 	return place, nil
 }
 
-func (p *reader) open(ctx context.Context, uri string) error {
-	conn, err := openConn(ctx, uri)
+// connect opens a connection, unless it would be to other files than those of
+// the writer.
+func (r *readers) connect(ctx context.Context) (*sqlite3.Conn, error) {
+	if err := r.files.check(); err != nil {
+		return nil, err
+	}
+	return openConn(ctx, r.uri)
+}
+
+func (p *reader) open(ctx context.Context, r *readers) error {
+	conn, err := r.connect(ctx)
 	if err != nil {
 		return err
 	}

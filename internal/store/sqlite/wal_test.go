@@ -104,7 +104,7 @@ func TestForeignReader(t *testing.T) {
 func writerPages(t *testing.T, s *Store) (pages int) {
 	t.Helper()
 	onWriter(t, s, func(*sqlite3.Conn) error {
-		pages = s.writer.walPages
+		pages = int(s.writer.wal.pages.Load())
 		return nil
 	})
 	return pages

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -22,15 +23,6 @@ const (
 	// maxBatchBytes bounds one transaction by what it writes, and with it the
 	// length of the WAL: submissions may be as large as a request.
 	maxBatchBytes = 4 << 20
-
-	// checkpointPages is the length of the WAL from which on it is copied
-	// back into the database, between two transactions.
-	checkpointPages = 2000
-
-	// restartPages is where the writer stops being polite: so long a WAL
-	// means that readers kept it from starting over, so they are held off for
-	// one checkpoint.
-	restartPages = 4000
 )
 
 // writer owns the one connection that writes. Its goroutine takes whatever is
@@ -49,11 +41,10 @@ type writer struct {
 	closed   bool
 	seq      store.Sequences // the last ids given, as of the last commit
 	reserved store.Sequences // the last ids that may be given, as they are stored
-	walPages int
-	// checkpointAt is the length of the WAL at which to try next. It moves on
-	// with each try: while somebody keeps the WAL from starting over, a try
-	// after every commit would cost each of them two more syncs.
-	checkpointAt int
+	files    *identity
+	lost     error // why the files are not those that were opened; nil while they are
+	wal      wal
+	log      *slog.Logger
 }
 
 // reserve is how many ids are reserved at a time. The reservation is stored
@@ -74,25 +65,22 @@ type write func(*tx) error
 
 type operation = group.Op[write]
 
-func newWriter(conn *sqlite3.Conn, readers *readers, forms *formNumbers) (*writer, error) {
+func newWriter(conn *sqlite3.Conn, readers *readers, forms *formNumbers, log *slog.Logger) (*writer, error) {
 	stmts, err := prepareWrites(conn)
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{
-		conn: conn, readers: readers, stmts: stmts, forms: forms,
+		conn: conn, readers: readers, stmts: stmts, forms: forms, log: log,
 		queue: group.NewQueue[write](maxBatch), stopped: make(chan struct{}),
-		checkpointAt: checkpointPages,
+		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes},
 	}
 	if w.reserved, err = stmts.readSequences(); err != nil {
 		return nil, errors.Join(err, stmts.close())
 	}
 	w.seq = w.reserved
 	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
-		if pages < w.walPages { // it started over
-			w.checkpointAt = checkpointPages
-		}
-		w.walPages = pages
+		w.wal.grown(int64(pages))
 		return nil
 	})
 	return w, nil
@@ -119,7 +107,7 @@ func (w *writer) do(ctx context.Context, fn write) error {
 func (w *writer) doAlone(op write) error {
 	alone := [1]*operation{{Value: op}}
 	w.commit(alone[:])
-	if w.walPages >= w.checkpointAt {
+	if w.wal.due() {
 		w.quiet.Store(false) // the next goes through the queue, and its answer will not wait for the checkpoint
 	}
 	return alone[0].Err
@@ -195,6 +183,11 @@ func (w *writer) commit(batch []*operation) (done int) {
 // so alone, and leaves at most the number of a new form. The error is that of
 // the transaction, which SQLite may give up on at any statement.
 func (w *writer) transact(batch []*operation) (done int, err error) {
+	if w.lost != nil {
+		if err := w.checkFiles(); err != nil {
+			return 0, err
+		}
+	}
 	if err := w.stmts.begin.Exec(); err != nil {
 		return 0, w.classify(err)
 	}
@@ -212,7 +205,20 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 		_ = w.stmts.rollback.Exec() // it may have happened already
 		return 0, err
 	}
-	return done, nil
+	return done, w.checkFiles()
+}
+
+// checkFiles is called after each commit, and before its callers are answered.
+func (w *writer) checkFiles() error {
+	err := w.files.check()
+	switch {
+	case err != nil && w.lost == nil:
+		w.log.Error(err.Error())
+	case err == nil && w.lost != nil:
+		w.log.Info("the files of the store are back: it goes on")
+	}
+	w.lost = err
+	return err
 }
 
 func (w *writer) classify(err error) error { return withCause(w.conn, classify(err)) }
@@ -235,29 +241,6 @@ func (w *writer) finish(t *tx) error {
 		w.forms.put(f.name, f.number)
 	}
 	return nil
-}
-
-// checkpoint moves the WAL into the database. It runs after the batch was
-// answered, and its failure (a full disk, say) is no failure of a write: the
-// WAL holds everything, and it is tried again when that has grown further.
-func (w *writer) checkpoint() {
-	if w.walPages < w.checkpointAt {
-		return
-	}
-	w.checkpointAt = w.walPages + checkpointPages
-	if w.walPages < restartPages {
-		_, _, _ = w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
-		return
-	}
-	release := w.readers.pause()
-	defer release()
-	// Our own readers are out of the way. Another process that reads, a backup
-	// say, is not waited for: everybody here would stand still with it.
-	_ = w.conn.BusyTimeout(0)
-	defer func() { _ = w.conn.BusyTimeout(busyTimeout) }()
-	if _, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_RESTART); err == nil {
-		w.walPages, w.checkpointAt = 0, checkpointPages
-	}
 }
 
 // tx is what an operation sees of the transaction it runs in.

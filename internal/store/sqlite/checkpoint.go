@@ -1,0 +1,126 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+const (
+	// checkpointPages is the length of the WAL from which on it is copied
+	// back into the database, between two transactions.
+	checkpointPages = 2000
+
+	// restartPages is where the writer stops being polite: so long a WAL
+	// means that readers kept it from starting over, so they are held off for
+	// one checkpoint.
+	restartPages = 4000
+
+	// busyPages is the length from which on a reader in another process is
+	// worth a line in the log: a backup of a busy store is none.
+	busyPages = 16_000
+
+	// maxWALBytes is the length from which on the store says that it is not well.
+	maxWALBytes = 256 << 20
+
+	// frameBytes is what a page takes in the WAL.
+	frameBytes = pageBytes + 24
+)
+
+// wal is what the writer knows of the WAL. pages and failures may be read by others.
+type wal struct {
+	pages    atomic.Int64 // that are in use; the file may be longer
+	failures atomic.Int64 // of checkpoints
+	failing  bool         // the log says so
+	limit    int64        // in bytes; maxWALBytes but in tests
+	// checkpointAt is the length of the WAL at which to try next. It moves on
+	// with each try: while somebody keeps the WAL from starting over, a try
+	// after every commit would cost each of them two more syncs.
+	checkpointAt int64
+}
+
+func (w *wal) bytes() int64 { return w.pages.Load() * frameBytes }
+func (w *wal) due() bool    { return w.pages.Load() >= w.checkpointAt }
+
+// grown is called with the length of the WAL after each commit.
+func (w *wal) grown(pages int64) {
+	if pages < w.pages.Load() { // it started over
+		w.checkpointAt = checkpointPages
+	}
+	w.pages.Store(pages)
+}
+
+// WAL is the length of the write-ahead log, and how many checkpoints, which
+// make it shorter, have failed since the store was opened.
+func (s *Store) WAL() (bytes, failedCheckpoints int64) {
+	return s.writer.wal.bytes(), s.writer.wal.failures.Load()
+}
+
+// ping is an operation that fails when the store can't be written to, or the
+// WAL is beyond its limit.
+func (w *writer) ping(tx *tx) error {
+	if _, err := tx.stmts.readSequences(); err != nil {
+		return classify(err)
+	}
+	if bytes := w.wal.bytes(); bytes > w.wal.limit {
+		w.wal.checkpointAt = 0 // a server that is not ready may get no writes, whose checkpoints would mend it
+		return fmt.Errorf("%w: the write-ahead log has grown to %d MiB, since checkpoints fail: the log says why", store.ErrUnavailable, bytes>>20)
+	}
+	return nil
+}
+
+// checkpoint moves the WAL into the database, if it is long enough. It runs
+// after the batch was answered, and its failure (a full disk, say) is no
+// failure of a write: the WAL holds everything, and it is tried again when that
+// has grown further.
+func (w *writer) checkpoint() {
+	if !w.wal.due() {
+		return
+	}
+	w.wal.checkpointAt = w.wal.pages.Load() + checkpointPages
+	if w.wal.pages.Load() < restartPages {
+		_, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
+		w.noteCheckpoint(err)
+		return
+	}
+	release := w.readers.pause()
+	defer release()
+	// Our own readers are out of the way. Another process that reads, a backup
+	// say, is not waited for: everybody here would stand still with it.
+	_ = w.conn.BusyTimeout(0)
+	defer func() { _ = w.conn.BusyTimeout(busyTimeout) }()
+	_, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_RESTART)
+	if err == nil {
+		w.wal.grown(0)
+	}
+	w.noteCheckpoint(err)
+}
+
+// noteCheckpoint counts failures, and logs when checkpoints begin to fail and
+// when they work again.
+func (w *writer) noteCheckpoint(err error) {
+	if err == nil {
+		if w.wal.failing {
+			w.wal.failing = false
+			w.log.Info("checkpoints of the write-ahead log work again")
+		}
+		return
+	}
+	w.wal.failures.Add(1)
+	busy := errors.Is(err, sqlite3.BUSY)
+	switch {
+	case w.wal.failing || busy && w.wal.pages.Load() < busyPages:
+		return
+	case busy:
+		w.log.Warn("the write-ahead log grows, since another process reads the database: end it, or wait until a backup is done",
+			"file", w.files.path+"-wal", "bytes", w.wal.bytes())
+	default:
+		w.log.Error("the write-ahead log grows, since it can't be copied into the database: check the disk",
+			"file", w.files.path+"-wal", "bytes", w.wal.bytes(), "error", w.classify(err))
+	}
+	w.wal.failing = true
+}

@@ -1,0 +1,158 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
+)
+
+// openLogged opens a store whose log can be read.
+func openLogged(t *testing.T, dir string) (*Store, *bytes.Buffer) {
+	t.Helper()
+	log := &bytes.Buffer{}
+	s, err := Open(ctx, dir, Options{Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // of files that are gone
+	return s, log
+}
+
+func copyOver(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFilesTakenAway: what is written to files that were removed or replaced is
+// lost, so it is not acknowledged, and the log and the health check tell.
+func TestFilesTakenAway(t *testing.T) {
+	for name, c := range map[string]struct {
+		accident func(t *testing.T, path string)
+		advice   string
+	}{
+		"the database is removed":  {func(t *testing.T, path string) { rename(t, path, path+".away") }, ".db was removed or replaced"},
+		"the WAL is removed":       {func(t *testing.T, path string) { rename(t, path+"-wal", path+".away") }, ".db-wal was removed or replaced"},
+		"the index is removed":     {func(t *testing.T, path string) { rename(t, path+"-shm", path+".away") }, ".db-shm was removed or replaced"},
+		"the database is replaced": {replaceByCopy, ".db was removed or replaced"},
+		"the database is emptied": {func(t *testing.T, path string) {
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+		}, ".db was emptied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, log := openLogged(t, dir)
+			mustCreate(t, s, sample("before"))
+			c.accident(t, filepath.Join(dir, FileName))
+			for range 3 {
+				for what, err := range map[string]error{"create": creating(s, sample("lost"))(), "ping": s.Ping(ctx)} {
+					if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), c.advice) {
+						t.Errorf("%s: %v, want it to say %q", what, err, c.advice)
+					}
+				}
+			}
+			if n := strings.Count(log.String(), "Stop the server"); n != 1 {
+				t.Errorf("the log tells what to do %d times:\n%s", n, log)
+			}
+		})
+	}
+}
+
+func replaceByCopy(t *testing.T, path string) {
+	t.Helper()
+	copyOver(t, path, path+".copy")
+	rename(t, path+".copy", path)
+}
+
+// A health check notices it without any write.
+func TestPingNoticesFilesTakenAway(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := openLogged(t, dir)
+	path := filepath.Join(dir, FileName)
+	rename(t, path, path+".away")
+	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
+	}
+}
+
+// TestFilesComeBack: files that were only moved away and back are the same.
+func TestFilesComeBack(t *testing.T) {
+	dir := t.TempDir()
+	s, log := openLogged(t, dir)
+	mustCreate(t, s, sample("before"))
+	away := filepath.Join(t.TempDir(), "away")
+	for range 2 {
+		rename(t, dir, away)
+		for range 2 {
+			if err := creating(s, sample("refused"))(); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("create: %v, want %v", err, store.ErrUnavailable)
+			}
+		}
+		rename(t, away, dir)
+		mustCreate(t, s, sample("after"))
+		if err := s.Ping(ctx); err != nil {
+			t.Errorf("ping: %v", err)
+		}
+	}
+	for line, want := range map[string]int{"Stop the server": 2, "are back": 2} {
+		if n := strings.Count(log.String(), line); n != want {
+			t.Errorf("the log says %q %d times, want %d:\n%s", line, n, want, log)
+		}
+	}
+	// The first of each two was written before it was noticed, and is there, too.
+	storetest.Same(t, "stored", storetest.Values(t, s),
+		map[int64]string{1: "before", 2: "refused", 3: "after", 4: "refused", 5: "after"})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "stored, after a restart", len(storetest.Values(t, openStore(t, dir))), 5)
+}
+
+// TestReadersOfFilesTakenAway: reads go on with the connections that there are,
+// and no new one opens what has taken the place of the database.
+func TestReadersOfFilesTakenAway(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := openLogged(t, dir)
+	sub := mustCreate(t, s, sample("before"))
+	key := store.Key{PageID: 1, FormID: "form", ID: sub.ID}
+	if _, err := s.Get(ctx, key); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, FileName)
+	rename(t, path, path+".away")
+	told := 0
+	for range s.readers.count { // the connection that is open, and those that are not yet
+		switch _, err := s.Get(ctx, key); {
+		case err == nil:
+		case errors.Is(err, store.ErrUnavailable):
+			told++
+		default:
+			t.Errorf("get: %v, want %v", err, store.ErrUnavailable)
+		}
+	}
+	storetest.Same(t, "refused", told, s.readers.count-1)
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a new database: %v", err)
+	}
+}
