@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+var storeFiles = []string{"formulary.db", "formulary.db-wal", "formulary.db-shm"}
+
+// eachFile does something with every file of a store.
+func eachFile(t *testing.T, data string, do func(path string) error) {
+	t.Helper()
+	for _, name := range storeFiles {
+		if err := do(filepath.Join(data, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// mustStoreNothing: creates are refused, the server is not ready, and the log
+// has said once what to do.
+func mustStoreNothing(t *testing.T, p *process) {
+	t.Helper()
+	for range 3 {
+		r := p.must(t, 503, "POST", "/note/submission", note("would be lost"))
+		assertPlainProblem(t, r)
+		if r := fetch(t, p, "/readyz"); r.status != 503 {
+			t.Errorf("/readyz: status %d, want 503", r.status)
+		}
+	}
+	advice := 0
+	for line := range strings.Lines(p.output()) {
+		if strings.Contains(line, `"msg":"storage is unavailable: `) && strings.Contains(line, "Stop the server, put the file back or restore a backup") {
+			advice++
+		}
+	}
+	if advice != 1 {
+		t.Errorf("the log tells what to do %d times, want once:\n%s", advice, p.output())
+	}
+}
+
+// Files that are gone take with them what is written from then on, so nothing
+// more is acknowledged.
+func TestDatabaseIsRemoved(t *testing.T) {
+	s := newSite(t)
+	p := start(t, s)
+	p.must(t, 201, "POST", "/note/submission", note("before"))
+	eachFile(t, s.data, os.Remove)
+	mustStoreNothing(t, p)
+}
+
+// The same where a copy has taken their place: the copy is not what the server writes to.
+func TestDatabaseIsReplaced(t *testing.T) {
+	s := newSite(t)
+	p := start(t, s)
+	p.must(t, 201, "POST", "/note/submission", note("before"))
+	eachFile(t, s.data, func(path string) error {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path+".copy", content, 0o600); err != nil {
+			return err
+		}
+		return os.Rename(path+".copy", path)
+	})
+	mustStoreNothing(t, p)
+}
+
+// Files that were moved away and back are the same, and all is well.
+func TestDatabaseIsMovedAndBack(t *testing.T) {
+	s := newSite(t)
+	p := start(t, s)
+	p.must(t, 201, "POST", "/note/submission", note("before"))
+	away := t.TempDir()
+	eachFile(t, s.data, func(path string) error { return os.Rename(path, filepath.Join(away, filepath.Base(path))) })
+	mustStoreNothing(t, p)
+	eachFile(t, s.data, func(path string) error { return os.Rename(filepath.Join(away, filepath.Base(path)), path) })
+	p.must(t, 201, "POST", "/note/submission", note("after"))
+	if r := fetch(t, p, "/readyz"); r.status != 200 {
+		t.Errorf("/readyz: status %d: %s", r.status, r.body)
+	}
+	if !strings.Contains(p.output(), "the files of the store are back") {
+		t.Errorf("the log does not tell that they are back:\n%s", p.output())
+	}
+	p.kill()
+	texts := map[string]bool{}
+	for _, text := range start(t, s).submissions(t, "note") {
+		texts[text] = true
+	}
+	if !texts["before"] || !texts["after"] {
+		t.Errorf("after a restart there is %v", texts)
+	}
+}
+
+// A process that reads the database for long keeps the write-ahead log from
+// starting over. Metrics and log tell, and that it is over.
+func TestLongReaderOfTheDatabase(t *testing.T) {
+	s := newSite(t)
+	p := start(t, s, "--metrics")
+	p.must(t, 201, "POST", "/note/submission", note("before"))
+	reader, err := sqlite3.Open(filepath.Join(s.data, "formulary.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	if err := reader.Exec(`BEGIN; SELECT count(*) FROM submissions`); err != nil {
+		t.Fatal(err)
+	}
+	large := note(strings.Repeat("much to write ", 60_000)) // some 840 KB
+	write := func() { p.must(t, 201, "POST", "/note/submission", large) }
+	until(t, "the log tells", 200, write, func() bool { return strings.Contains(p.output(), "another process reads the database") })
+	if bytes := metric(t, p, "formulary_wal_bytes"); bytes < 60<<20 {
+		t.Errorf("formulary_wal_bytes is %v, want what was written", bytes)
+	}
+	if failures := metric(t, p, "formulary_checkpoint_failures_total"); failures < 1 {
+		t.Errorf("formulary_checkpoint_failures_total is %v", failures)
+	}
+	if err := reader.Exec(`COMMIT`); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the log tells that it is over", 50, write, func() bool { return strings.Contains(p.output(), "checkpoints of the write-ahead log work again") })
+	write()
+	if bytes := metric(t, p, "formulary_wal_bytes"); bytes > 32<<20 {
+		t.Errorf("formulary_wal_bytes is %v, want a WAL that started over", bytes)
+	}
+}
+
+// until repeats something until a condition holds.
+func until(t *testing.T, what string, times int, do func(), holds func() bool) {
+	t.Helper()
+	for range times {
+		do()
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("not after %d times: %s", times, what)
+}
+
+func metric(t *testing.T, p *process, name string) (value float64) {
+	t.Helper()
+	for line := range strings.Lines(fetch(t, p, "/metrics").body) {
+		if n, _ := fmt.Sscanf(line, name+" %g", &value); n == 1 {
+			return value
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}
