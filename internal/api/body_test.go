@@ -218,22 +218,6 @@ func testBadBodiesOfTheFlatModel(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-// A body full of fields that the form does not have is refused as any other,
-// and in reasonable time.
-func TestManyUnknownFields(t *testing.T) { enginetest.Each(t, testManyUnknownFields) }
-
-func testManyUnknownFields(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
-	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
-	b := []byte(`{`)
-	var ids []string
-	for i := range 20_000 {
-		ids = append(ids, fmt.Sprintf("f%d", i))
-		b = fmt.Appendf(b, `"f%d":"",`, i)
-	}
-	e.reject(t, request{method: "PUT", path: result(path)}, fault{body: string(b) + `"note":"x"}`, fields: ids})
-}
-
 // A body that breaks off is a bad body, too, if somebody still listens.
 func TestBodyThatDoesNotArriveInFull(t *testing.T) {
 	enginetest.Each(t, testBodyThatDoesNotArriveInFull)

@@ -37,10 +37,26 @@ func isMetadata(name string) bool { return strings.HasPrefix(name, "_") || name 
 // body is a request body under decoding. The JSON decoder refuses duplicate
 // names, invalid UTF-8 and lone surrogates by itself.
 type body struct {
-	buf  bytes.Buffer
-	json jsontext.Decoder
-	name []byte // room for a name with escapes in it
+	buf    bytes.Buffer
+	json   jsontext.Decoder
+	name   []byte // room for a name with escapes in it
+	names  int    // counted so far; see maxNames
+	values int    // of all lists, counted so far; see maxValues
 }
+
+// What a body may hold, far above what any form asks for. The memory that a
+// body takes once it is decoded is bounded by these rather than by its length:
+// the JSON decoder remembers every name, and a value of a list takes 16 bytes
+// where the body has three.
+const (
+	maxNames  = 5_000
+	maxValues = 10_000
+)
+
+var (
+	tooManyNames  = fmt.Sprintf("the body has more than %d fields", maxNames)
+	tooManyValues = fmt.Sprintf("is too long: all lists together may hold %d values", maxValues)
+)
 
 var bodies = sync.Pool{New: func() any { return new(body) }}
 
@@ -65,6 +81,7 @@ func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer,
 		}
 	}()
 	b.buf.Reset()
+	b.names, b.values = 0, 0
 	if err := a.readBody(w, c, &b.buf); err != nil {
 		return nil, a.readError(err)
 	}
@@ -148,14 +165,20 @@ func (d decoder) explain(err error) error {
 	field, below, ok := d.fieldAt(slices.Collect(syntax.JSONPointer.Tokens()))
 	switch {
 	case ok && duplicate && !below:
-		return &forms.Invalid{Fields: map[string]string{field: "is there twice"}}
+		return fieldFault(field, "is there twice")
 	case ok && !errors.Is(syntax.Err, io.ErrUnexpectedEOF):
-		return &forms.Invalid{Fields: map[string]string{field: "is not valid JSON: " + reason}}
+		return fieldFault(field, "is not valid JSON: "+reason)
 	default:
 		return &forms.Invalid{Errors: []string{
 			fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset),
 		}}
 	}
+}
+
+func fieldFault(id, message string) error {
+	var invalid forms.Invalid
+	invalid.Add(id, message)
+	return invalid.Err()
 }
 
 // fieldAt tells which field a place in the body belongs to, and whether it
@@ -205,6 +228,14 @@ func (d *body) unquote(raw jsontext.Value) (text []byte, err error) {
 	return d.name, err
 }
 
+// count is called for every name in a body but those that each entry has.
+func (d *body) count() error {
+	if d.names++; d.names > maxNames {
+		return &forms.Invalid{Errors: []string{tooManyNames}}
+	}
+	return nil
+}
+
 // maxDepth is far deeper than any body of the interface.
 const maxDepth = 32
 
@@ -216,11 +247,16 @@ func (d *body) skip() error {
 		if _, err := d.json.ReadToken(); err != nil {
 			return err
 		}
-		switch depth := d.json.StackDepth(); {
+		depth := d.json.StackDepth()
+		switch kind, length := d.json.StackIndex(depth); {
 		case depth > maxDepth:
 			return &jsontext.SyntacticError{ByteOffset: d.json.InputOffset(), JSONPointer: d.json.StackPointer(), Err: errTooDeep}
 		case depth <= outside:
 			return nil
+		case kind == '{' && length%2 == 1: // that was a name
+			if err := d.count(); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -231,7 +267,12 @@ func (d *body) mustObject(message string, member func(name []byte) error) error 
 	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		return &forms.Invalid{Errors: []string{message}}
 	}
-	_, err := d.object(member)
+	_, err := d.object(func(name []byte) error {
+		if err := d.count(); err != nil {
+			return err
+		}
+		return member(name)
+	})
 	return err
 }
 
@@ -283,6 +324,10 @@ func (d *body) value(a *forms.Answer) error {
 		if !ok {
 			a.Problem = wrongType
 		}
+		if d.values++; d.values > maxValues {
+			a.Problem = tooManyValues
+			continue
+		}
 		a.List = append(a.List, s)
 	}
 	_, err := d.json.ReadToken()
@@ -332,7 +377,11 @@ func decodeNested(d *body) ([]forms.Answer, error) {
 		return nil, err
 	}
 	if !found {
-		return nil, &forms.Invalid{Errors: append(faults, `the member "fields" is missing`)}
+		var invalid forms.Invalid
+		for _, problem := range append([]string{`the member "fields" is missing`}, faults...) {
+			invalid.AddError(problem)
+		}
+		return nil, invalid.Err()
 	}
 	for _, problem := range faults {
 		answers = append(answers, forms.Answer{Whole: true, Problem: problem})
@@ -350,7 +399,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 			hasID = true
 			same, err := d.says(id)
 			if !same {
-				answer.Problem = fmt.Sprintf("its fieldId must be %q, too", id)
+				answer.Problem = fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id))
 			}
 			return err
 		case "value":
@@ -360,6 +409,9 @@ func (d *body) entry(id string) (forms.Answer, error) {
 			return d.skip()
 		default:
 			answer.Problem = unknownMember(string(name), "fieldId", "value")
+			if err := d.count(); err != nil {
+				return err
+			}
 			return d.skip()
 		}
 	})
@@ -377,6 +429,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 
 // unknownMember also helps where only the case is wrong.
 func unknownMember(name string, known ...string) string {
+	name = forms.Clip(name)
 	for _, k := range known {
 		if strings.EqualFold(k, name) {
 			return fmt.Sprintf("unknown member %q; write %q", name, k)

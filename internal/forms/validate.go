@@ -9,37 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// Invalid is what is wrong with a submission that was sent in. It is an error.
-type Invalid struct {
-	Fields map[string]string // field id to a message a person can act on
-	Errors []string          // what is wrong with the submission as a whole
-}
-
-func (e *Invalid) Error() string {
-	return fmt.Sprintf("invalid submission: %d fields at fault, %d general errors", len(e.Fields), len(e.Errors))
-}
-
-// Add records the first message for a field; later ones would only repeat it.
-func (e *Invalid) Add(fieldID, message string) {
-	if e.Fields == nil {
-		e.Fields = map[string]string{}
-	}
-	if _, seen := e.Fields[fieldID]; !seen {
-		e.Fields[fieldID] = message
-	}
-}
-
-// AddError records a general error.
-func (e *Invalid) AddError(message string) { e.Errors = append(e.Errors, message) }
-
-// Err returns e when it holds anything, else nil.
-func (e *Invalid) Err() error {
-	if len(e.Fields) == 0 && len(e.Errors) == 0 {
-		return nil
-	}
-	return e
-}
-
 // Messages that more than one place needs.
 const (
 	msgRequired     = "is required"

@@ -262,24 +262,3 @@ func TestEveryDayOfTheCalendarAndNoOther(t *testing.T) {
 		}
 	})
 }
-
-func TestInvalidKeepsTheFirstMessageOfAField(t *testing.T) {
-	var invalid Invalid
-	if err := invalid.Err(); err != nil {
-		t.Errorf("an empty Invalid is the error %v", err)
-	}
-	invalid.Add("a", "first")
-	invalid.Add("a", "second")
-	invalid.Add("b", "other")
-	invalid.AddError("general")
-	want := &Invalid{Fields: map[string]string{"a": "first", "b": "other"}, Errors: []string{"general"}}
-	if diff := cmp.Diff(want, invalid.Err()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if got, want := invalid.Error(), "invalid submission: 2 fields at fault, 1 general errors"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if err := (&Invalid{Errors: []string{"general"}}).Err(); err == nil {
-		t.Error("a general error alone is no error")
-	}
-}

@@ -1,0 +1,95 @@
+package forms
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// An Invalid lists at most so many fields and so many general errors, and
+// counts the rest: nobody reads more, and a caller chooses how many there are.
+const maxListed = 100
+
+// maxNamed is how much of a name that a caller chose is repeated to them, in
+// bytes. No field id is longer; see markup.MaxIDBytes.
+const maxNamed = 200
+
+// Invalid is what is wrong with a submission that was sent in. It is an error.
+// Err completes it.
+type Invalid struct {
+	Fields map[string]string // field id to a message a person can act on
+	Errors []string          // what is wrong with the submission as a whole
+
+	moreFields map[string]struct{} // at fault, too, but not listed
+	moreErrors int
+}
+
+func (e *Invalid) Error() string {
+	return fmt.Sprintf("invalid submission: %d fields at fault, %d general errors", len(e.Fields), len(e.Errors))
+}
+
+// Add records the first message for a field; later ones would only repeat it.
+// A name that is too long for a field id becomes a general error.
+func (e *Invalid) Add(fieldID, message string) {
+	if len(fieldID) > maxNamed {
+		e.AddError(Clip(fieldID) + " " + message)
+		return
+	}
+	if _, listed := e.Fields[fieldID]; listed {
+		return
+	}
+	if len(e.Fields) == maxListed {
+		if e.moreFields == nil {
+			e.moreFields = map[string]struct{}{}
+		}
+		e.moreFields[fieldID] = struct{}{}
+		return
+	}
+	if e.Fields == nil {
+		e.Fields = map[string]string{}
+	}
+	e.Fields[fieldID] = message
+}
+
+// AddError records a general error.
+func (e *Invalid) AddError(message string) {
+	if len(e.Errors) == maxListed {
+		e.moreErrors++
+		return
+	}
+	e.Errors = append(e.Errors, message)
+}
+
+// Err returns e when it holds anything, else nil. What is not listed is told
+// as a number by then.
+func (e *Invalid) Err() error {
+	if len(e.Fields) == 0 && len(e.Errors) == 0 {
+		return nil
+	}
+	if n := e.moreErrors; n > 0 {
+		e.Errors = append(e.Errors, "and "+counted(n, "more error", "more errors"))
+	}
+	if n := len(e.moreFields); n > 0 {
+		e.Errors = append(e.Errors, "and "+counted(n, "more field is at fault", "more fields are at fault"))
+	}
+	e.moreErrors, e.moreFields = 0, nil
+	return e
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Clip cuts a name that a caller chose to what is repeated in messages.
+func Clip(name string) string {
+	if len(name) <= maxNamed {
+		return name
+	}
+	cut := maxNamed
+	for cut > maxNamed-utf8.UTFMax && !utf8.RuneStart(name[cut]) {
+		cut--
+	}
+	return name[:cut] + "…"
+}

@@ -1,0 +1,88 @@
+package forms
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestInvalidKeepsTheFirstMessageOfAField(t *testing.T) {
+	var invalid Invalid
+	if err := invalid.Err(); err != nil {
+		t.Errorf("an empty Invalid is the error %v", err)
+	}
+	invalid.Add("a", "first")
+	invalid.Add("a", "second")
+	invalid.Add("b", "other")
+	invalid.AddError("general")
+	want := &Invalid{Fields: map[string]string{"a": "first", "b": "other"}, Errors: []string{"general"}}
+	if diff := cmp.Diff(want, invalid.Err(), cmp.AllowUnexported(Invalid{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, want := invalid.Error(), "invalid submission: 2 fields at fault, 1 general errors"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := (&Invalid{Errors: []string{"general"}}).Err(); err == nil {
+		t.Error("a general error alone is no error")
+	}
+}
+
+func TestInvalidListsAHundredAndCountsTheRest(t *testing.T) {
+	for _, tt := range []struct {
+		fields, errors int
+		more           []string
+	}{
+		{100, 100, nil},
+		{101, 1, []string{"and 1 more field is at fault"}},
+		{3000, 0, []string{"and 2900 more fields are at fault"}},
+		{1, 101, []string{"and 1 more error"}},
+		{5000, 300, []string{"and 200 more errors", "and 4900 more fields are at fault"}},
+	} {
+		var invalid Invalid
+		for range 2 { // what is said again counts once
+			for i := range tt.fields {
+				invalid.Add(fmt.Sprint("f", i), "is wrong")
+			}
+		}
+		var general []string
+		for i := range tt.errors {
+			invalid.AddError(fmt.Sprint("error ", i))
+			general = append(general, fmt.Sprint("error ", i))
+		}
+		want := slices.Concat(general[:min(100, tt.errors)], tt.more)
+		for range 2 { // nor does asking again change anything
+			if err := invalid.Err(); err == nil || len(invalid.Fields) != min(100, tt.fields) {
+				t.Errorf("%d fields: %d are listed (%v)", tt.fields, len(invalid.Fields), err)
+			}
+			if diff := cmp.Diff(want, invalid.Errors); diff != "" {
+				t.Errorf("%d fields, %d errors (-want +got):\n%s", tt.fields, tt.errors, diff)
+			}
+		}
+	}
+}
+
+// A caller gets no megabyte back that they made up.
+func TestInvalidRepeatsNamesOnlyInPart(t *testing.T) {
+	var invalid Invalid
+	longest := strings.Repeat("x", 200)
+	invalid.Add(longest, "is wrong")
+	invalid.Add(longest+"y", "is wrong")
+	invalid.Add(strings.Repeat("ä", 150_000), "is wrong")
+	invalid.Add("x"+strings.Repeat("ä", 150_000), "is wrong")
+	want := &Invalid{
+		Fields: map[string]string{longest: "is wrong"},
+		Errors: []string{
+			longest + "… is wrong", strings.Repeat("ä", 100) + "… is wrong", "x" + strings.Repeat("ä", 99) + "… is wrong",
+		},
+	}
+	if diff := cmp.Diff(want, invalid.Err(), cmp.AllowUnexported(Invalid{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s := Clip(strings.Repeat("\U0001f600", 100)); !utf8.ValidString(s) || len(s) > maxNamed+len("…") {
+		t.Errorf("%q", s)
+	}
+}
