@@ -98,8 +98,11 @@ func newEnvOn(t testing.TB, on enginetest.Engine, dir string, change ...func(*Op
 	}
 	e.store = &tap{Store: on.Open(t)}
 	opts := Options{
-		Service: service.New(e.source, e.store, []byte("a key of thirty-two bytes, or so"), e.clock.Now),
-		Auth:    everybody, Logger: log,
+		Service: service.New(service.Options{
+			Pages: e.source, Store: e.store, OnceKey: []byte("a key of thirty-two bytes, or so"),
+			Now: e.clock.Now, MaxSubmission: DefaultMaxBody,
+		}),
+		Auth: everybody, Logger: log,
 	}
 	for _, c := range change {
 		c(&opts)

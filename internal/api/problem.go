@@ -25,6 +25,7 @@ func (e *statusError) Error() string { return e.detail }
 var kindStatus = map[service.Kind]int{
 	service.NotFound:    http.StatusNotFound,
 	service.Forbidden:   http.StatusForbidden,
+	service.TooLarge:    http.StatusRequestEntityTooLarge,
 	service.Full:        http.StatusInsufficientStorage,
 	service.Unavailable: http.StatusServiceUnavailable,
 }

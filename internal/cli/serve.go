@@ -53,7 +53,7 @@ func serveCommand(streams Streams) *cli.Command {
 				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For is believed",
 				Sources: env("trusted-proxies"),
 			},
-			&cli.Int64Flag{Name: "max-body", Value: api.DefaultMaxBody, Usage: "largest request body, in bytes", Sources: env("max-body")},
+			&cli.Int64Flag{Name: "max-body", Value: api.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},
 			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request; on by default, --access-log=false switches it off", Sources: env("access-log")},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
@@ -199,7 +199,7 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		return err
 	}
 	defer func() { err = errors.Join(err, closeServed(store)) }()
-	svc := service.New(source, store, key, time.Now)
+	svc := service.New(service.Options{Pages: source, Store: store, OnceKey: key, Now: time.Now, MaxSubmission: cmd.Int64("max-body")})
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
 		TrustedProxies: proxies, Logger: log, MaxConnections: cmd.Int("max-connections"),

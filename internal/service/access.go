@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
@@ -31,6 +32,9 @@ func (a *Access) owns(s forms.Submission) bool {
 func (a *Access) Create(ctx context.Context, answers []forms.Answer) (forms.Submission, error) {
 	entries, err := a.Form.NewEntries(answers)
 	if err != nil {
+		return forms.Submission{}, err
+	}
+	if err := a.service.checkSize(entries, nil); err != nil {
 		return forms.Submission{}, err
 	}
 	n := store.New{
@@ -90,9 +94,32 @@ func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer) (f
 		if err != nil {
 			return nil, err
 		}
-		return a.Form.Merge(stored, answers)
+		entries, err := a.Form.Merge(stored, answers)
+		if err != nil {
+			return nil, err
+		}
+		return entries, a.service.checkSize(entries, stored)
 	})
 	return merged, explain(err)
+}
+
+// checkSize refuses entries beyond the limit of a submission, so that merges
+// do not make it grow for ever. One that was larger before may stay so, and
+// shrink.
+func (s *Service) checkSize(entries, stored []forms.Entry) error {
+	if n := size(entries); n <= s.maxSubmission || n <= size(stored) {
+		return nil
+	}
+	return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission as a whole would be larger than %d bytes. Nothing was changed.", s.maxSubmission)}
+}
+
+// size counts what callers choose, so that no submission is larger than the
+// body that it came in.
+func size(entries []forms.Entry) (n int64) {
+	for _, e := range entries {
+		n += int64(len(e.FieldID) + len(e.Value))
+	}
+	return n
 }
 
 // Delete removes a submission for good.

@@ -16,18 +16,33 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Service answers callers.
-type Service struct {
-	pages   pages.Source
-	store   store.Store
-	onceKey []byte
-	now     func() time.Time
+// Options are what a service works with.
+type Options struct {
+	Pages pages.Source
+	Store store.Store
+	// OnceKey keys the hashes that hold anonymous submitters to one submission
+	// each; it must stay the same over restarts and replicas.
+	OnceKey []byte
+	Now     func() time.Time
+	// MaxSubmission bounds a submission as a whole: the bytes of its field ids
+	// and values together.
+	MaxSubmission int64
 }
 
-// New makes a service. onceKey keys the hashes that hold anonymous submitters
-// to one submission each; it must stay the same over restarts and replicas.
-func New(source pages.Source, s store.Store, onceKey []byte, now func() time.Time) *Service {
-	return &Service{pages: source, store: s, onceKey: onceKey, now: now}
+// Service answers callers.
+type Service struct {
+	pages         pages.Source
+	store         store.Store
+	onceKey       []byte
+	now           func() time.Time
+	maxSubmission int64
+}
+
+// New makes a service.
+func New(opts Options) *Service {
+	return &Service{
+		pages: opts.Pages, store: opts.Store, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
+	}
 }
 
 // Ready reports whether the service can serve.
@@ -43,6 +58,7 @@ type Kind int
 const (
 	NotFound    Kind = iota + 1 // there is no such thing, or the caller may not know of it
 	Forbidden                   // the caller may see it, but not do that with it
+	TooLarge                    // more than a submission may hold
 	Full                        // no room to store it
 	Unavailable                 // not now; try again
 )

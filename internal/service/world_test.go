@@ -43,6 +43,9 @@ var (
 	outsider = auth.NewIdentity("outsider", "others")
 )
 
+// maxSubmission is small, so that tests can reach it.
+const maxSubmission = 100
+
 // world is a service over one page and a real database.
 type world struct {
 	*Service
@@ -74,7 +77,10 @@ func newWorld(t *testing.T, on enginetest.Engine) *world {
 		w.page.Forms = append(w.page.Forms, &f)
 	}
 	w.store, w.dir = on.OpenIn(t)
-	w.Service = New(w.source, w.store, []byte("a key of thirty-two bytes, no less"), func() time.Time { return w.clock })
+	w.Service = New(Options{
+		Pages: w.source, Store: w.store, OnceKey: []byte("a key of thirty-two bytes, no less"),
+		Now: func() time.Time { return w.clock }, MaxSubmission: maxSubmission,
+	})
 	return w
 }
 
@@ -108,7 +114,7 @@ func outcome(err error) string {
 	case err == nil:
 		return "ok"
 	case errors.As(err, &known):
-		return map[Kind]string{NotFound: "not found", Forbidden: "forbidden", Full: "full", Unavailable: "unavailable"}[known.Kind]
+		return map[Kind]string{NotFound: "not found", Forbidden: "forbidden", TooLarge: "too large", Full: "full", Unavailable: "unavailable"}[known.Kind]
 	case errors.As(err, &invalid):
 		return fmt.Sprintf("invalid %v %q", invalid.Fields, invalid.Errors)
 	default:

@@ -1,0 +1,69 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// A submission holds at most so many bytes of field ids and values, however
+// often it is merged.
+func TestSubmissionHasALimit(t *testing.T) { enginetest.Each(t, testSubmissionHasALimit) }
+
+func testSubmissionHasALimit(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	a := w.as(owner, "named")
+	text := func(n int) []forms.Answer { return answer(strings.Repeat("x", n)) }
+	number := func(n int) []forms.Answer {
+		return []forms.Answer{{FieldID: "n", Value: strings.Repeat("1", n)}}
+	}
+	const room = maxSubmission - len("text")
+	_, err := a.Create(t.Context(), text(room+1))
+	w.wants("one byte too many", err, "too large")
+	if ids := w.lists(a, ListOptions{}); ids != nil {
+		t.Errorf("stored: %v", ids)
+	}
+	sub := w.submits(owner, "named", strings.Repeat("x", room-1-2))
+
+	sub, err = a.Merge(t.Context(), sub.ID, number(2))
+	w.wants("merge up to the limit", err, "ok")
+	for _, who := range []auth.Identity{owner, editor} {
+		_, err = w.as(who, "named").Merge(t.Context(), sub.ID, number(3))
+		w.wants("merge beyond it", err, "too large")
+		if now, err := a.Get(t.Context(), sub.ID); err != nil || !cmp.Equal(now, sub) {
+			t.Errorf("the refused merge left %+v, %v, want %+v", now, err, sub)
+		}
+	}
+	_, err = a.Merge(t.Context(), sub.ID, append(number(20), text(10)...))
+	w.wants("one field grows, and another shrinks by more", err, "ok")
+}
+
+// What was stored before there was a limit, or under a higher one, can be read
+// and deleted, and may shrink or keep its size.
+func TestSubmissionThatIsLargerAlready(t *testing.T) {
+	enginetest.Each(t, testSubmissionThatIsLargerAlready)
+}
+
+func testSubmissionThatIsLargerAlready(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	w.maxSubmission = 1000
+	a := w.as(editor, "named")
+	sub := w.submits(owner, "named", strings.Repeat("x", 500))
+	w.maxSubmission = maxSubmission
+	for _, step := range []struct {
+		bytes int
+		want  string
+	}{{501, "too large"}, {500, "ok"}, {499, "ok"}, {500, "too large"}, {300, "ok"}, {10, "ok"}, {90, "ok"}, {97, "too large"}} {
+		_, err := a.Merge(t.Context(), sub.ID, answer(strings.Repeat("y", step.bytes)))
+		w.wants(fmt.Sprintf("a merge to %d bytes", step.bytes), err, step.want)
+		_, err = a.Get(t.Context(), sub.ID)
+		w.wants("get", err, "ok")
+	}
+	w.wants("delete", a.Delete(t.Context(), sub.ID), "ok")
+}
