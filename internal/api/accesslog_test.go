@@ -7,20 +7,25 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
-// notes is a ResponseWriter that takes the notes of the access log.
+// notes is a ResponseWriter that takes the notes of the access log, as the
+// server's does: the last one counts.
 type notes struct {
 	*httptest.ResponseRecorder
-	users     []string
+	user      string
 	anonymous bool
 }
 
-func (n *notes) SetUser(name string) { n.users = append(n.users, name) }
+func (n *notes) SetUser(name string) { n.user, n.anonymous = name, false }
 
-func (n *notes) Anonymous() { n.anonymous = true }
+func (n *notes) Anonymous() { n.user, n.anonymous = "", true }
+
+func (n *notes) RequestID() string { return "id-1" }
 
 // wrapper hides everything but what http.ResponseController knows how to find.
 type wrapper struct{ http.ResponseWriter }
@@ -35,29 +40,93 @@ func (e *env) note(t testing.TB, r request) *notes {
 	return n
 }
 
+// A user is named once a form that carries names is found, or a list of forms.
 func TestUserIsNotedForTheAccessLog(t *testing.T) { enginetest.Each(t, testUserIsNotedForTheAccessLog) }
 
 func testUserIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
 	for _, r := range []request{
-		{user: "alice", method: "GET", path: allPath},
-		{user: "alice", method: "GET", path: allPath + "/submission", header: http.Header{"Accept-Encoding": {"gzip"}}},
-		{user: "alice", method: "POST", path: allPath + "/submission", body: "bad"},
-		{user: "alice", method: "GET", path: "/rest/nothing"},
-		{user: "alice", method: "PATCH", path: allPath},
+		{method: "GET", path: Prefix + "/page/1/form"},
+		{method: "GET", path: Prefix + "/page/4/form"}, // the ballot is on it, but was not asked for
+		{method: "GET", path: allPath},
+		{method: "HEAD", path: allPath},
+		{method: "GET", path: allPath + "/submission", header: http.Header{"Accept-Encoding": {"gzip"}}},
+		{method: "GET", path: allPath + "/submission?limit=x"},
+		{method: "GET", path: allPath + "/submission/99"},
+		{method: "POST", path: allPath + "/submission", body: "bad"},
+		{method: "POST", path: allPath + "/submission", body: nestedBody("name", "x")},
+		{method: "DELETE", path: allPath + "/result/x"},
 	} {
-		n := e.note(t, r)
-		if len(n.users) != 1 || n.users[0] != "alice" || n.anonymous {
-			t.Errorf("%s %s: users %q, anonymous %t", r.method, r.path, n.users, n.anonymous)
+		r.user = "alice"
+		if n := e.note(t, r); n.user != "alice" || n.anonymous {
+			t.Errorf("%s %s: answered %d, user %q, anonymous %t", r.method, r.path, n.Code, n.user, n.anonymous)
 		}
 	}
+}
+
+// Somebody who is logged in but asks for something else may have meant an
+// anonymous form: one that is broken, or whose page is away, or mistyped.
+func TestNobodyIsNotedWhereNoFormIsFound(t *testing.T) {
+	enginetest.Each(t, testNobodyIsNotedWhereNoFormIsFound)
+}
+
+func testNobodyIsNotedWhereNoFormIsFound(t *testing.T, on enginetest.Engine) {
+	pages := house()
+	pages["9.md"] = strings.Replace(ballotPage, "type: radio", "type: rodeo", 1)
+	e := newEnv(t, on, pages)
 	for _, r := range []request{
-		{method: "GET", path: allPath}, {method: "GET", path: allPath, header: basic("alice:wrong")}, {method: "GET", path: "/docs"},
+		{method: "GET", path: "/rest/nothing"},
+		{method: "PATCH", path: allPath},
+		{method: "GET", path: allPath + "/"},
+		{method: "GET", path: Prefix + "/page/99/form"},
+		{method: "DELETE", path: Prefix + "/page/1/form"},
+		{method: "GET", path: form(1, "ballot")},
+		{method: "POST", path: form(9, "ballot") + "/submission", body: "{}"},
+		{method: "POST", path: form(99, "ballot") + "/submission", body: "{}"},
+		{method: "POST", path: strings.Replace(form(9, "ballot"), "/9/", "/9%20/", 1), body: "{}"},
+		{method: "POST", path: allPath + "/submission", body: "{}", header: http.Header{"Sec-Fetch-Site": {"cross-site"}}},
 	} {
-		if n := e.note(t, r); len(n.users) != 0 {
-			t.Errorf("%s %s: noted %q of somebody who did not prove it", r.method, r.path, n.users)
+		r.user = "alice"
+		if n := e.note(t, r); n.Code < 400 || n.user != "" || !n.anonymous {
+			t.Errorf("%s %s: answered %d, user %q, anonymous %t", r.method, r.path, n.Code, n.user, n.anonymous)
 		}
 	}
+	if n := e.note(t, request{user: "dave", method: "GET", path: staffPath}); n.Code != http.StatusNotFound || !n.anonymous {
+		t.Errorf("a page that dave may not see: answered %d, anonymous %t", n.Code, n.anonymous)
+	}
+}
+
+// Those who guess passwords can be found by their address, whatever they ask
+// for. The name that they try is not theirs.
+func TestFailedLoginIsNotedWithItsAddress(t *testing.T) {
+	enginetest.Each(t, testFailedLoginIsNotedWithItsAddress)
+}
+
+func testFailedLoginIsNotedWithItsAddress(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house(), func(o *Options) { o.Auth = throttling{everybody} })
+	for _, path := range []string{allPath, ballotPath, ballotPath + "/submission", form(99, "x"), "/rest/nothing", "//rest"} {
+		for status, header := range map[int]http.Header{http.StatusUnauthorized: basic("alice:wrong"), http.StatusTooManyRequests: basic("throttled:x")} {
+			for _, method := range []string{"GET", "POST"} {
+				n := e.note(t, request{method: method, path: path, body: "{}", header: header})
+				if n.Code != status || n.user != "" || n.anonymous {
+					t.Errorf("%s %s: answered %d, want %d; user %q, anonymous %t", method, path, n.Code, status, n.user, n.anonymous)
+				}
+			}
+		}
+		if n := e.note(t, request{method: "GET", path: path}); n.Code != http.StatusUnauthorized || n.user != "" || n.anonymous {
+			t.Errorf("%s without credentials: answered %d, user %q, anonymous %t", path, n.Code, n.user, n.anonymous)
+		}
+	}
+}
+
+// throttling refuses to look at the password of one name.
+type throttling struct{ people }
+
+func (a throttling) Authenticate(ctx context.Context, user, password, addr string) (auth.Identity, error) {
+	if user == "throttled" {
+		return auth.Identity{}, &auth.ThrottledError{RetryAfter: time.Second}
+	}
+	return a.people.Authenticate(ctx, user, password, addr)
 }
 
 // Whatever is sent to an anonymous form, its sender leaves no trace.
@@ -111,74 +180,9 @@ func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine)
 	}
 	for _, r := range requests {
 		r.user = "alice"
-		if n := e.note(t, r); !n.anonymous {
+		if n := e.note(t, r); !n.anonymous || n.user != "" {
 			t.Errorf("%s %s %s: answered %d, and not noted as anonymous", r.method, r.path, r.body, n.Code)
 		}
-	}
-}
-
-// A form that is not there may be an anonymous one that is broken, or whose page
-// is away. But those who guess passwords can be found.
-func TestFormThatIsNotThereIsNotedAsAnonymous(t *testing.T) {
-	enginetest.Each(t, testFormThatIsNotThereIsNotedAsAnonymous)
-}
-
-func testFormThatIsNotThereIsNotedAsAnonymous(t *testing.T, on enginetest.Engine) {
-	broken := strings.Replace(ballotPage, "type: radio", "type: rodeo", 1)
-	e := newEnv(t, on, map[string]string{"1.md": allPage, "9.md": broken})
-	for path, anonymous := range map[string]bool{
-		form(9, "ballot") + "/submission":                                        true,
-		form(99, "ballot") + "/submission":                                       true,
-		form(1, "ballot"):                                                        true,
-		strings.Replace(form(9, "ballot"), "/9/", "/9%20/", 1):                   true,
-		allPath + "/submission/99":                                               false,
-		strings.TrimSuffix(form(99, "x"), "/x"):                                  false, // the forms of a page that is not there
-		strings.Replace(allPath, "/page/1/form/all", "/page/1/form", 1) + "?x=1": false,
-	} {
-		if n := e.note(t, request{user: "alice", method: "PATCH", path: path}); n.Code < 400 || n.anonymous != anonymous {
-			t.Errorf("%s: answered %d, anonymous %t, want %t", path, n.Code, n.anonymous, anonymous)
-		}
-	}
-	if n := e.note(t, request{method: "GET", path: form(9, "ballot"), header: basic("alice:wrong")}); n.Code != http.StatusUnauthorized || n.anonymous {
-		t.Errorf("a failed login: answered %d, anonymous %t", n.Code, n.anonymous)
-	}
-}
-
-// A form may be called "form", and is not the list of forms then.
-func TestAnonymousFormCalledForm(t *testing.T) {
-	enginetest.Each(t, testAnonymousFormCalledForm)
-}
-
-func testAnonymousFormCalledForm(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, map[string]string{"9.md": strings.Replace(ballotPage, "form: ballot", "form: form", 1)})
-	for method, path := range map[string]string{"DELETE": form(9, "form"), "PATCH": form(9, "form") + "/", "POST": form(9, "form") + "/submission"} {
-		if n := e.note(t, request{user: "alice", method: method, path: path, body: "{}"}); n.Code < 400 || !n.anonymous {
-			t.Errorf("%s %s: answered %d, anonymous %t", method, path, n.Code, n.anonymous)
-		}
-	}
-	list := strings.TrimSuffix(form(9, "form"), "/form")
-	if n := e.note(t, request{user: "alice", method: "DELETE", path: list}); n.Code != http.StatusMethodNotAllowed || n.anonymous {
-		t.Errorf("DELETE %s: answered %d, anonymous %t", list, n.Code, n.anonymous)
-	}
-}
-
-// Nor does it tell the address of somebody who mistypes the password first.
-func TestFailedLoginAtAnAnonymousFormIsNotedAsAnonymous(t *testing.T) {
-	enginetest.Each(t, testFailedLoginAtAnAnonymousFormIsNotedAsAnonymous)
-}
-
-func testFailedLoginAtAnAnonymousFormIsNotedAsAnonymous(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
-	for _, r := range []request{
-		{method: "POST", path: ballotPath + "/submission", body: "{}"},
-		{method: "POST", path: ballotPath + "/submission", body: "{}", header: basic("alice:wrong")},
-	} {
-		if n := e.note(t, r); n.Code != http.StatusUnauthorized || !n.anonymous {
-			t.Errorf("%v: answered %d, anonymous %t", r.header, n.Code, n.anonymous)
-		}
-	}
-	if n := e.note(t, request{method: "GET", path: allPath}); n.anonymous {
-		t.Error("a form that carries names is noted as anonymous")
 	}
 }
 

@@ -24,9 +24,10 @@ const Prefix = "/rest/forms/1.0"
 // DefaultMaxBody is the largest request body taken unless configured otherwise.
 const DefaultMaxBody = 1 << 20
 
-// Authenticator tells who is asking. See auth.Directory.Authenticate.
+// Authenticator tells who is asking. See auth.Directory.
 type Authenticator interface {
 	Authenticate(ctx context.Context, user, password, addr string) (auth.Identity, error)
+	Refresh(id auth.Identity) (auth.Identity, error)
 }
 
 // Options are what the API works with.
@@ -53,8 +54,9 @@ type API struct {
 // call is one authenticated request.
 type call struct {
 	*http.Request
-	who     auth.Identity
-	release func() // of the slot that it holds, or nil
+	who       auth.Identity
+	release   func() // of the slot that it holds, or nil
+	anonymous bool   // the form was anonymous when it was opened, at least once
 }
 
 // handler answers a call, or returns an error and has written nothing.
@@ -124,7 +126,7 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 			a.fail(w, r, err)
 			return
 		}
-		reportUser(w, who.Name)
+		reporterOf(w).Anonymous() // until it is known what the request is for
 		if err := a.crossOrigin.Check(r); err != nil {
 			a.fail(w, r, &statusError{http.StatusForbidden, "A browser may not change anything here on behalf of another site."})
 			return
@@ -178,38 +180,10 @@ func (w lengthless) Write(p []byte) (int, error) { return len(p), nil }
 // noEndpoint answers what no endpoint takes.
 func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
 	if h, pattern := a.paths.Handler(c.Request); pattern != "" && c.URL.Path == path.Clean(c.URL.Path) {
-		a.hush(w, c.Request, true)
 		h.ServeHTTP(w, c.Request)
 		return nil
 	}
 	return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
-}
-
-// hush keeps the sender of a request that failed out of the access log, where
-// it may have been meant for an anonymous form: a password mistyped, or a slash
-// too many in the path, must not tell who is about to vote. Of somebody who is
-// logged in nothing is told either where there is no such form: it may be one
-// that is broken, or whose page is away. The address of a failed login is kept
-// there, by which those can be found who guess passwords.
-func (a *API) hush(w http.ResponseWriter, r *http.Request, loggedIn bool) {
-	parts := strings.Split(strings.Trim(path.Clean(r.URL.Path), "/"), "/")
-	for i := range len(parts) - 2 {
-		if !strings.EqualFold(parts[i], "page") {
-			continue
-		}
-		id, _ := parseID(strings.TrimLeft(parts[i+1], "+0")) // 0 is no page
-		rest := parts[i+2:]
-		list := len(rest) == 1 && rest[0] == "form" // of the page's forms, which is none of them
-		if len(rest) > 1 && strings.EqualFold(rest[0], "form") {
-			rest = rest[1:]
-		}
-		if list {
-			continue
-		}
-		if secret, there := a.Service.Secret(r.Context(), id, rest[0]); secret || loggedIn && !there {
-			reportAnonymous(w)
-		}
-	}
 }
 
 // allow answers 405.
@@ -220,8 +194,10 @@ func allow(methods string) http.Handler {
 	})
 }
 
-// form opens the form that the path names. From here on a request to an
-// anonymous form leaves no trace of who made it.
+// form opens the form that the path names. Only now may the caller be named in
+// the log, and only if the form is not anonymous. A page may change while a
+// request is under way: if the form was anonymous at any time, it stays so
+// until the request ends.
 func (a *API) form(w http.ResponseWriter, c *call) (*service.Access, error) {
 	pageID, err := pathID(c, "pageId")
 	if err != nil {
@@ -231,10 +207,29 @@ func (a *API) form(w http.ResponseWriter, c *call) (*service.Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	if access.Form.Anonymous {
-		reportAnonymous(w)
+	c.anonymous = c.anonymous || access.Form.Anonymous
+	if c.anonymous {
+		access.Anonymize()
+		reporterOf(w).Anonymous()
+	} else {
+		reporterOf(w).SetUser(c.who.Name)
 	}
 	return access, nil
+}
+
+// reopen opens the form again after something that may have taken a while: a
+// body that came in, or a part of a list that was sent. What counts is what
+// users, groups and the page say by now.
+func (a *API) reopen(w http.ResponseWriter, c *call) (*service.Access, error) {
+	who, err := a.Auth.Refresh(c.who)
+	if err != nil {
+		if !c.anonymous {
+			reporterOf(w).SetUser("") // as with any failed login: the address, and no name
+		}
+		return nil, err
+	}
+	c.who = who
+	return a.form(w, c)
 }
 
 // pathID reads an id of the path. One that can't exist is not found.
@@ -255,30 +250,31 @@ func parseID(s string) (int64, bool) {
 	return id, err == nil
 }
 
-// The response writer of the server takes notes for the access log. It may be
-// wrapped, so these look for it.
-func reportUser(w http.ResponseWriter, name string) {
-	if n, ok := find[interface{ SetUser(name string) }](w); ok {
-		n.SetUser(name)
-	}
+// reporter is the response writer of the server, which takes notes for the
+// access log. See server.Reporter.
+type reporter interface {
+	SetUser(name string)
+	Anonymous()
+	RequestID() string
 }
 
-func reportAnonymous(w http.ResponseWriter) {
-	if n, ok := find[interface{ Anonymous() }](w); ok {
-		n.Anonymous()
-	}
-}
-
-func find[T any](w http.ResponseWriter) (T, bool) {
+// reporterOf finds the reporter, which other response writers may wrap.
+func reporterOf(w http.ResponseWriter) reporter {
 	for {
-		if n, ok := w.(T); ok {
-			return n, true
+		if r, ok := w.(reporter); ok {
+			return r
 		}
 		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
 		if !ok {
-			var none T
-			return none, false
+			return unreported{}
 		}
 		w = u.Unwrap()
 	}
 }
+
+// unreported is for requests that did not come through the server.
+type unreported struct{}
+
+func (unreported) SetUser(string)    {}
+func (unreported) Anonymous()        {}
+func (unreported) RequestID() string { return "" }

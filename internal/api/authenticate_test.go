@@ -139,6 +139,8 @@ func (turnedAway) Authenticate(context.Context, string, string, string) (auth.Id
 	return auth.Identity{}, &auth.BusyError{RetryAfter: 5 * time.Second}
 }
 
+func (turnedAway) Refresh(id auth.Identity) (auth.Identity, error) { return id, nil }
+
 func TestBusyLoginSaysWhenToTryAgain(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
 		e := newEnv(t, on, house(), func(o *Options) { o.Auth = turnedAway{} })

@@ -76,6 +76,41 @@ func testFaultsOfTheStore(t *testing.T, on enginetest.Engine) {
 	}
 }
 
+// Whoever reports a failed request finds out why by the id that they were told.
+func TestFaultsAreLoggedWithTheRequestID(t *testing.T) {
+	enginetest.Each(t, testFaultsAreLoggedWithTheRequestID)
+}
+
+func testFaultsAreLoggedWithTheRequestID(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	for _, fault := range []error{store.ErrUnavailable, store.ErrFull, errors.New(internals)} {
+		e.store.failWith(func(context.Context, string) error { return fault })
+		for op, r := range operations(path) {
+			logged := len(e.logs.String())
+			e.note(t, r)
+			if log := e.logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
+				t.Errorf("%s, %v: logged %s", op, fault, log)
+			}
+		}
+	}
+	e.store.failWith(func(context.Context, string) error { return nil })
+	e.fill(t, 20, 10_000)
+	e.store.failAtRow(func(n int) error {
+		if n == 15 {
+			return errors.New(internals)
+		}
+		return nil
+	})
+	logged := len(e.logs.String())
+	if _, broken := e.listSlowly(t, "alice", allPath+"/result", func() {}); !broken {
+		t.Error("the list was not broken off")
+	}
+	if log := e.logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
+		t.Errorf("a list that was broken off: logged %s", log)
+	}
+}
+
 // A caller who is gone is no fault of anybody, and nothing to log.
 func TestRequestThatIsGivenUp(t *testing.T) { enginetest.Each(t, testRequestThatIsGivenUp) }
 

@@ -11,6 +11,7 @@ func (a *API) listForms(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	reporterOf(w).SetUser(c.who.Name)
 	body := []byte{'['}
 	for i, f := range list {
 		if i > 0 {
@@ -18,7 +19,7 @@ func (a *API) listForms(w http.ResponseWriter, c *call) error {
 		}
 		body = appendForm(body, f)
 	}
-	if err := a.holdAnswer(c, len(body)); err != nil {
+	if err := a.holdAnswer(c, int64(len(body))); err != nil {
 		return err
 	}
 	writeBody(w, http.StatusOK, jsonTypes, append(body, ']'))
@@ -31,7 +32,7 @@ func (a *API) getForm(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	body := appendForm(nil, access.Form)
-	if err := a.holdAnswer(c, len(body)); err != nil {
+	if err := a.holdAnswer(c, int64(len(body))); err != nil {
 		return err
 	}
 	writeBody(w, http.StatusOK, jsonTypes, body)

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -97,7 +96,7 @@ func (c *call) end() {
 
 // holdAnswer takes a slot for an answer that is large: it stays in memory
 // until the client has read it.
-func (a *API) holdAnswer(c *call, size int) error {
+func (a *API) holdAnswer(c *call, size int64) error {
 	if size <= largeBody || c.Method == http.MethodHead {
 		return nil
 	}
@@ -126,13 +125,4 @@ func (a *API) readBody(w http.ResponseWriter, c *call, buf *bytes.Buffer) error 
 	buf.Grow(int(length) - buf.Len() + bytes.MinRead) // for all of it, so that it is not grown step by step
 	_, err := buf.ReadFrom(body)
 	return err
-}
-
-// changeStored tells a caller whose answer is refused that the change was made.
-func changeStored(err error) error {
-	var refused *statusError
-	if !errors.As(err, &refused) {
-		return err
-	}
-	return &statusError{refused.status, "The change is stored, but its answer can't be sent now. " + refused.detail}
 }

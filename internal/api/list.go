@@ -29,7 +29,7 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, app
 	if err := c.hold(a.limiters.lists); err != nil {
 		return err
 	}
-	s := listWriter{w: w, buf: getBuffer()}
+	s := listWriter{w: w, buf: getBuffer(), may: func() error { return a.mayStillList(w, c, access) }}
 	defer putBuffer(s.buf)
 	*s.buf = append(*s.buf, '[')
 	err = access.List(c.Context(), opts, func(sub forms.Submission) error {
@@ -44,20 +44,34 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, app
 		}
 		return err
 	})
-	if err != nil && !s.begun {
-		return err // nothing has been sent: it can still be said
-	}
 	if err == nil {
 		*s.buf = append(*s.buf, ']')
 		err = s.flush()
+	}
+	if err != nil && !s.begun {
+		return err // nothing has been sent: it can still be said
 	}
 	if err != nil {
 		// Breaking off the connection is the only way left to tell the client
 		// that the list is not complete.
 		if c.Context().Err() == nil {
-			a.Logger.Error("list broken off", "route", c.Pattern, "error", err)
+			a.logError(w, c.Request, "list broken off", err)
 		}
 		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// mayStillList reports what keeps the caller by now from the list that they
+// are being sent. A slow reader must not get what was submitted after their
+// access was taken away.
+func (a *API) mayStillList(w http.ResponseWriter, c *call, access *service.Access) error {
+	now, err := a.reopen(w, c)
+	if err != nil {
+		return fmt.Errorf("open the form again: %w", err)
+	}
+	if !now.Covers(access) {
+		return &service.Error{Kind: service.Unavailable, Detail: "Who may see this list has just changed. Ask again."}
 	}
 	return nil
 }
@@ -72,11 +86,15 @@ func tryList(c *call, access *service.Access, opts service.ListOptions) error {
 type listWriter struct {
 	w     http.ResponseWriter
 	buf   *[]byte
+	may   func() error // asked before each part is sent
 	rows  int
 	begun bool
 }
 
 func (s *listWriter) flush() error {
+	if err := s.may(); err != nil {
+		return err
+	}
 	s.begun = true
 	_, err := s.w.Write(*s.buf)
 	*s.buf = (*s.buf)[:0]

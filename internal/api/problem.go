@@ -42,7 +42,6 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		throttled *auth.ThrottledError
 		busy      *auth.BusyError
 	)
-	a.hush(w, r, !errors.Is(err, auth.ErrBadCredentials) && !errors.As(err, &throttled) && !errors.As(err, &busy))
 	switch {
 	case errors.As(err, &invalid):
 		writeInvalid(w, invalid)
@@ -62,7 +61,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		problem.Write(w, http.StatusTooManyRequests, "Too many logins at the same time. Wait before the next attempt.")
 	case errors.As(err, &explained):
 		if explained.Kind == service.Full || explained.Kind == service.Unavailable {
-			a.Logger.Error("request failed", "route", r.Pattern, "error", err)
+			a.logError(w, r, "request failed", err)
 			setRetryAfter(w, retryAfter)
 		}
 		problem.Write(w, kindStatus[explained.Kind], explained.Detail)
@@ -70,9 +69,15 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		setRetryAfter(w, retryAfter)
 		problem.Write(w, http.StatusServiceUnavailable, "The request was given up before it was answered.")
 	default:
-		a.Logger.Error("request failed", "route", r.Pattern, "error", err)
+		a.logError(w, r, "request failed", err)
 		problem.Write(w, http.StatusInternalServerError, "Something went wrong here; it was logged. Nothing is known to be wrong with the request.")
 	}
+}
+
+// logError logs what went wrong with a request under the id that the access
+// log has for it.
+func (a *API) logError(w http.ResponseWriter, r *http.Request, message string, err error) {
+	a.Logger.Error(message, "route", r.Pattern, "request_id", reporterOf(w).RequestID(), "error", err)
 }
 
 func setRetryAfter(w http.ResponseWriter, d time.Duration) {

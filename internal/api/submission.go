@@ -29,9 +29,7 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	// Again, since a body may take its time: what counts is what the page says
-	// when the submission is stored.
-	access, err := a.form(w, c)
+	access, err := a.reopen(w, c)
 	if err != nil {
 		return err
 	}
@@ -66,7 +64,7 @@ func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) app
 	if err != nil {
 		return err
 	}
-	if err := a.holdAnswer(c, len(sub.Entries)); err != nil {
+	if err := a.holdAnswer(c, int64(len(sub.Entries))); err != nil {
 		return err
 	}
 	return writeOne(w, http.StatusOK, model(access.Form), sub)
@@ -74,23 +72,23 @@ func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) app
 
 // updateOne merges a body of either model into a submission.
 func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*forms.Form) appender) error {
-	access, id, err := a.submission(w, c)
+	_, id, err := a.submission(w, c)
 	if err != nil {
 		return err
 	}
-	answers, err := a.decode(w, c, d)
-	if err != nil {
-		return cmp.Or(access.MayMerge(c.Context(), id), err) // whatever the body is
-	}
-	if access, err = a.form(w, c); err != nil { // again, as for a new one
-		return err
-	}
-	sub, err := access.Merge(c.Context(), id, answers)
+	answers, bad := a.decode(w, c, d)
+	access, err := a.reopen(w, c)
 	if err != nil {
 		return err
 	}
-	if err := a.holdAnswer(c, len(sub.Entries)); err != nil {
-		return changeStored(err)
+	if bad != nil {
+		return cmp.Or(access.MayMerge(c.Context(), id), bad) // whatever the body is
+	}
+	// The answer holds all of the submission, which may be large where the body
+	// is not: without a slot for it nothing is changed.
+	sub, err := access.Merge(c.Context(), id, answers, func(size int64) error { return a.holdAnswer(c, size) })
+	if err != nil {
+		return err
 	}
 	return writeOne(w, http.StatusOK, model(access.Form), sub)
 }

@@ -63,7 +63,8 @@ func TestAccessLog(t *testing.T) {
 func TestAccessLogOfAnonymousRequestsTellsNobody(t *testing.T) {
 	for name, report := range map[string]func(Reporter){
 		"user first": func(r Reporter) { r.SetUser("alice"); r.Anonymous() },
-		"user later": func(r Reporter) { r.Anonymous(); r.SetUser("alice") },
+		"no user":    func(r Reporter) { r.Anonymous() },
+		"again":      func(r Reporter) { r.Anonymous(); r.SetUser("alice"); r.Anonymous() },
 		"panic":      func(r Reporter) { r.SetUser("alice"); r.Anonymous(); panic("oh") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +92,57 @@ func TestAccessLogOfAnonymousRequestsTellsNobody(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a handler finds out later counts: a user may be named after all, and an
+// address told without a name.
+func TestAccessLogTellsWhatWasReportedLast(t *testing.T) {
+	for name, test := range map[string]struct {
+		report func(Reporter)
+		user   any
+	}{
+		"user":      {func(r Reporter) { r.Anonymous(); r.SetUser("alice") }, "alice"},
+		"no user":   {func(r Reporter) { r.SetUser("alice"); r.SetUser("") }, nil},
+		"no report": {func(Reporter) {}, nil},
+		"lifted":    {func(r Reporter) { r.Anonymous(); r.SetUser("") }, nil},
+	} {
+		c := newTestChain(Options{
+			AccessLog: logged,
+			Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { test.report(w.(Reporter)) }),
+		})
+		r := httptest.NewRequest("POST", "/x", nil)
+		r.RemoteAddr = "198.51.100.7:4711"
+		r.Header.Set("X-Request-Id", "id-1")
+		c.serve(r)
+		line := c.log.lines(t, "request")[0]
+		if line["user"] != test.user || line["remote"] != "198.51.100.7" || line["request_id"] != "id-1" || line["anonymous"] != nil {
+			t.Errorf("%s: %v", name, line)
+		}
+	}
+}
+
+// A handler's own log lines carry the id that the access log has.
+func TestRequestIDIsWhatTheAccessLogTells(t *testing.T) {
+	for _, foreign := range []string{"", "alice-laptop"} {
+		for _, anonymous := range []bool{false, true} {
+			var told string
+			c := newTestChain(Options{
+				AccessLog: logged,
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					if anonymous {
+						w.(Reporter).Anonymous()
+					}
+					told = w.(Reporter).RequestID()
+				}),
+			})
+			r := httptest.NewRequest("POST", "/x", nil)
+			r.Header.Set("X-Request-Id", foreign)
+			c.serve(r)
+			if logged, _ := c.log.lines(t, "request")[0]["request_id"].(string); told != logged || (told == "") != (anonymous && foreign != "") {
+				t.Errorf("foreign id %q, anonymous %t: the handler is told %q, the access log says %q", foreign, anonymous, told, logged)
+			}
+		}
 	}
 }
 

@@ -19,17 +19,23 @@ package server
 
 // Reporter is implemented by the ResponseWriter that [Options.Handler] gets.
 // Only code further in knows who is asking, and only it knows when nobody may
-// know: it reports both here. Packages that must not import this one declare
-// the methods they need and find them by a type assertion, following
-// Unwrap() http.ResponseWriter through wrappers of their own.
+// know: it reports both here, and the last report counts. Without any, the
+// access log has the client's address and no user. Packages that must not
+// import this one declare the methods they need and find them by a type
+// assertion, following Unwrap() http.ResponseWriter through wrappers of their
+// own.
 //
-// Both methods are for the goroutine that runs the handler.
+// All methods are for the goroutine that runs the handler.
 type Reporter interface {
-	// SetUser names the authenticated user in the access log.
+	// SetUser has the access log tell the authenticated user beside the
+	// address, or the address alone if the name is "".
 	SetUser(name string)
 	// Anonymous keeps the user, the address and whatever else may tell who
-	// asked out of the log, whether SetUser was called before, later or never.
+	// asked out of the log.
 	Anonymous()
+	// RequestID is the request id as the access log would tell it now: "" if
+	// the request is anonymous and the id came from outside.
+	RequestID() string
 }
 
 var _ Reporter = (*recorder)(nil)

@@ -41,9 +41,11 @@ func (rec *recorder) Unwrap() http.ResponseWriter { return rec.w }
 
 func (rec *recorder) Header() http.Header { return rec.w.Header() }
 
-func (rec *recorder) SetUser(name string) { rec.user = name }
+func (rec *recorder) SetUser(name string) { rec.user, rec.anonymous = name, false }
 
 func (rec *recorder) Anonymous() { rec.anonymous = true }
+
+func (rec *recorder) RequestID() string { return rec.loggedID() }
 
 func (rec *recorder) WriteHeader(status int) {
 	// First, because it panics on an impossible status, and then nothing is sent.

@@ -13,11 +13,20 @@ import (
 type Access struct {
 	Form *forms.Form
 
-	service *Service
-	who     auth.Identity
-	editor  bool // may change and delete every submission
-	seesAll bool // may read every submission
+	service   *Service
+	who       auth.Identity
+	anonymous bool // submissions are stored without a name
+	editor    bool // may change and delete every submission
+	seesAll   bool // may read every submission
 }
+
+// Anonymize has submissions stored as on an anonymous form. It is for a form
+// that was anonymous when the caller decided to submit, but is no longer.
+func (a *Access) Anonymize() { a.anonymous = true }
+
+// Covers reports whether all that other may list can be listed by a, too. Both
+// are of the same caller and form, opened at different times.
+func (a *Access) Covers(other *Access) bool { return a.seesAll || !other.seesAll }
 
 func (a *Access) key(id int64) store.Key {
 	return store.Key{PageID: a.Form.PageID, FormID: a.Form.ID, ID: id}
@@ -41,11 +50,12 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer) (forms.Subm
 		PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.who.Name,
 		Created: a.service.now(), Entries: entries,
 	}
-	if a.Form.Anonymous {
+	if a.anonymous {
 		n.Username = ""
 	}
 	if a.Form.OneSubmission {
-		n.Once = a.service.once(a.Form, a.who.Name)
+		counted := &forms.Form{PageID: a.Form.PageID, ID: a.Form.ID, Anonymous: a.anonymous}
+		n.Once = a.service.once(counted, a.who.Name)
 	}
 	created, err := a.service.store.Create(ctx, n)
 	return created, explain(err)
@@ -84,8 +94,10 @@ func (a *Access) mayChange(s forms.Submission) error {
 	}
 }
 
-// Merge lays the answers over a submission.
-func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer) (forms.Submission, error) {
+// Merge lays the answers over a submission. admit is asked before anything is
+// changed, with about how many bytes the merged submission has; it may be asked
+// more than once. Its error is returned.
+func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, admit func(size int64) error) (forms.Submission, error) {
 	merged, err := a.service.store.Update(ctx, a.key(id), func(old forms.Submission) ([]forms.Entry, error) {
 		if err := a.mayChange(old); err != nil {
 			return nil, err
@@ -98,7 +110,10 @@ func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer) (f
 		if err != nil {
 			return nil, err
 		}
-		return entries, a.service.checkSize(entries, stored)
+		if err := a.service.checkSize(entries, stored); err != nil {
+			return nil, err
+		}
+		return entries, admit(size(entries))
 	})
 	return merged, explain(err)
 }

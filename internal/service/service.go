@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -122,21 +121,6 @@ func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([
 	return page.Forms, nil
 }
 
-// Secret reports whether a request for that form, by whoever, must leave no
-// trace of its sender: the form is anonymous, or there is no such form on a
-// page with an anonymous one, which then may have been meant. It also tells
-// whether the form is there at all.
-func (s *Service) Secret(ctx context.Context, pageID int64, formID string) (secret, there bool) {
-	page, err := s.pages.Page(ctx, pageID)
-	if err != nil {
-		return false, false
-	}
-	if form := page.Form(formID); form != nil {
-		return form.Anonymous, true
-	}
-	return slices.ContainsFunc(page.Forms, func(f *forms.Form) bool { return f.Anonymous }), false
-}
-
 // Form opens a form for the caller.
 func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, formID string) (*Access, error) {
 	page, err := s.page(ctx, who, pageID)
@@ -149,7 +133,7 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 	}
 	editor := page.CanEdit(who.Name, who.InGroup)
 	return &Access{
-		Form: form, service: s, who: who,
+		Form: form, service: s, who: who, anonymous: form.Anonymous,
 		editor: editor, seesAll: editor || page.Meta.ResultsForViewers,
 	}, nil
 }
