@@ -19,7 +19,7 @@ func (a *API) listForms(w http.ResponseWriter, c *call) error {
 		}
 		body = appendForm(body, f)
 	}
-	if err := a.holdAnswer(c, int64(len(body))); err != nil {
+	if err := a.holdAnswer(c, len(body)); err != nil {
 		return err
 	}
 	writeBody(w, http.StatusOK, jsonTypes, append(body, ']'))
@@ -32,7 +32,7 @@ func (a *API) getForm(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	body := appendForm(nil, access.Form)
-	if err := a.holdAnswer(c, int64(len(body))); err != nil {
+	if err := a.holdAnswer(c, len(body)); err != nil {
 		return err
 	}
 	writeBody(w, http.StatusOK, jsonTypes, body)

@@ -96,7 +96,7 @@ func (c *call) end() {
 
 // holdAnswer takes a slot for an answer that is large: it stays in memory
 // until the client has read it.
-func (a *API) holdAnswer(c *call, size int64) error {
+func (a *API) holdAnswer(c *call, size int) error {
 	if size <= largeBody || c.Method == http.MethodHead {
 		return nil
 	}

@@ -64,7 +64,7 @@ func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) app
 	if err != nil {
 		return err
 	}
-	if err := a.holdAnswer(c, int64(len(sub.Entries))); err != nil {
+	if err := a.holdAnswer(c, len(sub.Entries)); err != nil {
 		return err
 	}
 	return writeOne(w, http.StatusOK, model(access.Form), sub)
@@ -86,7 +86,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*f
 	}
 	// The answer holds all of the submission, which may be large where the body
 	// is not: without a slot for it nothing is changed.
-	sub, err := access.Merge(c.Context(), id, answers, func(size int64) error { return a.holdAnswer(c, size) })
+	sub, err := access.Merge(c.Context(), id, answers, func(size int) error { return a.holdAnswer(c, size) })
 	if err != nil {
 		return err
 	}

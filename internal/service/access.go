@@ -39,6 +39,11 @@ func (a *Access) owns(s forms.Submission) bool {
 
 // Create stores a submission of the caller.
 func (a *Access) Create(ctx context.Context, answers []forms.Answer) (forms.Submission, error) {
+	leave, err := a.service.large.enter(ctx, sizeOf(answers))
+	if err != nil {
+		return forms.Submission{}, err
+	}
+	defer leave()
 	entries, err := a.Form.NewEntries(answers)
 	if err != nil {
 		return forms.Submission{}, err
@@ -95,9 +100,23 @@ func (a *Access) mayChange(s forms.Submission) error {
 }
 
 // Merge lays the answers over a submission. admit is asked before anything is
-// changed, with about how many bytes the merged submission has; it may be asked
-// more than once. Its error is returned.
-func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, admit func(size int64) error) (forms.Submission, error) {
+// changed, with about how many bytes the merged submission will have. Its error
+// is returned.
+func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, admit func(size int) error) (forms.Submission, error) {
+	// Only what is stored tells how large the merged submission is.
+	stored, err := a.Get(ctx, id)
+	if err != nil {
+		return forms.Submission{}, err
+	}
+	size := len(stored.Entries) + sizeOf(answers)
+	if err := admit(size); err != nil {
+		return forms.Submission{}, err
+	}
+	leave, err := a.service.large.enter(ctx, size)
+	if err != nil {
+		return forms.Submission{}, err
+	}
+	defer leave()
 	merged, err := a.service.store.Update(ctx, a.key(id), func(old forms.Submission) ([]forms.Entry, error) {
 		if err := a.mayChange(old); err != nil {
 			return nil, err
@@ -110,10 +129,7 @@ func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, ad
 		if err != nil {
 			return nil, err
 		}
-		if err := a.service.checkSize(entries, stored); err != nil {
-			return nil, err
-		}
-		return entries, admit(size(entries))
+		return entries, a.service.checkSize(entries, stored)
 	})
 	return merged, explain(err)
 }

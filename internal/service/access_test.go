@@ -381,7 +381,7 @@ func testLimitSetLaterCountsWhatIsThere(t *testing.T, on enginetest.Engine) {
 }
 
 // admitAll is for merges of any size.
-func admitAll(int64) error { return nil }
+func admitAll(int) error { return nil }
 
 // What is not admitted changes nothing.
 func TestMergeAsksBeforeItChangesAnything(t *testing.T) {
@@ -392,7 +392,7 @@ func TestMergeAsksBeforeItChangesAnything(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := errors.New("no room for the answer")
-	if _, err := a.Merge(t.Context(), sub.ID, answer("new"), func(int64) error { return full }); !errors.Is(err, full) {
+	if _, err := a.Merge(t.Context(), sub.ID, answer("new"), func(int) error { return full }); !errors.Is(err, full) {
 		t.Errorf("merge: %v", err)
 	}
 	after, err := a.Get(t.Context(), sub.ID)

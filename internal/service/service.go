@@ -35,12 +35,14 @@ type Service struct {
 	onceKey       []byte
 	now           func() time.Time
 	maxSubmission int64
+	large         largeWrites
 }
 
 // New makes a service.
 func New(opts Options) *Service {
 	return &Service{
 		pages: opts.Pages, store: opts.Store, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
+		large: newLargeWrites(),
 	}
 }
 

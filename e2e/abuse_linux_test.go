@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Names of fields that no form has are told of, but not all of them, and not
+// at the price of the process.
+func TestUnknownFieldsExhaustNothing(t *testing.T) {
+	p := start(t, newSite(t))
+	p.must(t, 201, "POST", "/note/submission", note("first"))
+	idle := p.memory(t, "VmRSS")
+	var names strings.Builder
+	for i := range 95_000 {
+		fmt.Fprintf(&names, `"%05d":[],`, i)
+	}
+	body := `{"fields":{` + strings.TrimSuffix(names.String(), ",") + `}}`
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for range 4 {
+				r, err := p.call(t.Context(), "POST", "/note/submission", body)
+				// At most 16 bodies over 64 KiB are in memory for one user.
+				if err != nil || r.status != http.StatusBadRequest && r.status != http.StatusTooManyRequests || len(r.body) > 64<<10 {
+					t.Errorf("status %d, %d bytes, %v", r.status, len(r.body), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	peak := p.memory(t, "VmHWM")
+	t.Logf("%d MiB idle, %d MiB at the most", idle>>20, peak>>20)
+	if peak-idle > 256<<20 {
+		t.Errorf("%d MiB more than idle, want at most 256", (peak-idle)>>20)
+	}
+}
+
+// Small changes of a submission that is as large as one can be hold up nobody
+// else's creates.
+func TestLargeSubmissionHoldsUpNobody(t *testing.T) {
+	p := start(t, newSite(t))
+	p.must(t, 201, "POST", "/sheet/submission", `{"fields":{"f0":{"fieldId":"f0","value":"`+strings.Repeat("x", 500_000)+`"}}}`)
+	p.must(t, 200, "POST", "/sheet/submission/1", `{"fields":{"f1":{"fieldId":"f1","value":"`+strings.Repeat("y", 500_000)+`"}}}`)
+	grown := `{"fields":{"f2":{"fieldId":"f2","value":"` + strings.Repeat("z", 500_000) + `"}}}`
+	p.must(t, 413, "POST", "/sheet/submission/1", grown)
+	p.holdsUpNobody(t, func(ctx context.Context, n int) {
+		change := fmt.Sprintf(`{"fields":{"f3":{"fieldId":"f3","value":"%d"}}}`, n)
+		if r, err := p.call(ctx, "POST", "/sheet/submission/1", change); err == nil && r.status != 200 {
+			t.Errorf("merge: status %d: %s", r.status, r.body)
+		}
+	})
+}
+
+// Conditions that search a long text, on every field of a section, hold up
+// nobody else's creates.
+func TestCostlyConditionsHoldUpNobody(t *testing.T) {
+	s := newSite(t)
+	var page strings.Builder
+	page.WriteString("```form\nform: costly\nfields:\n  - {id: long, type: textbox}\n  - {id: short, type: textfield}\n" +
+		"  - section: s\n    showIf:\n      any:\n")
+	for i := range 50 {
+		fmt.Fprintf(&page, "        - {field: long, contains: xxxxxxxxxxxxxxxxxxxxxxxxxxx%d}\n", i)
+	}
+	page.WriteString("    fields:\n")
+	for i := range 60 {
+		fmt.Fprintf(&page, "      - {id: f%d, type: textfield}\n", i)
+	}
+	writeFile(t, filepath.Join(s.pages, "1.md"), pageSource+page.String()+"```\n")
+	p := start(t, s)
+	p.must(t, 201, "POST", "/costly/submission", `{"fields":{"long":{"fieldId":"long","value":"`+strings.Repeat("x", 1_000_000)+`"}}}`)
+	p.holdsUpNobody(t, func(ctx context.Context, n int) {
+		change := fmt.Sprintf(`{"fields":{"short":{"fieldId":"short","value":"%d"}}}`, n)
+		if r, err := p.call(ctx, "POST", "/costly/submission/1", change); err == nil && r.status != 200 {
+			t.Errorf("merge: status %d: %s", r.status, r.body)
+		}
+	})
+}
+
+// holdsUpNobody fails the test if creates of somebody else take more than five
+// times as long, by the median, while an attack runs on four connections.
+func (p *process) holdsUpNobody(t *testing.T, attack func(ctx context.Context, n int)) {
+	t.Helper()
+	const creates = 200
+	medianCreate := func() time.Duration {
+		times := make([]time.Duration, creates)
+		for i := range times {
+			begun := time.Now()
+			r, err := p.callAs(t.Context(), "ben", "secret", "POST", "/kept/submission", note("x"))
+			if times[i] = time.Since(begun); err != nil || r.status != 201 {
+				t.Fatalf("create: status %d, %v", r.status, err)
+			}
+		}
+		slices.Sort(times)
+		return times[creates/2]
+	}
+	medianCreate() // the first are slower
+	alone := medianCreate()
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for n := i; ctx.Err() == nil; n += 4 {
+				attack(ctx, n)
+			}
+		})
+	}
+	beside := medianCreate()
+	stop()
+	wg.Wait()
+	t.Logf("a create takes %s, and %s beside the attack", alone, beside)
+	if beside > 5*alone {
+		t.Errorf("a create takes %s, and %s beside the attack: more than 5 times", alone, beside)
+	}
+}

@@ -1,0 +1,50 @@
+package service
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// largeSubmission is the size in bytes from which on a submission is large.
+const largeSubmission = 64 << 10
+
+// largeWrites bounds how many large submissions are checked and stored at one
+// time. A large one takes a core for a while, to check it against conditions,
+// and the disk for a while, to store it: without a bound, a few callers who
+// change large submissions again and again hold up all others.
+type largeWrites struct{ slots chan struct{} }
+
+// newLargeWrites leaves half of the cores to everything else.
+func newLargeWrites() largeWrites {
+	return largeWrites{make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+}
+
+// enter waits for a slot, if the size asks for one. The slot stays taken for
+// twice as long after leave as the work took: the disk, of which there is only
+// one, is busy with large submissions for a third of the time at most.
+func (l largeWrites) enter(ctx context.Context, size int) (leave func(), err error) {
+	if size < largeSubmission {
+		return func() {}, nil
+	}
+	select {
+	case l.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	begun := time.Now()
+	return func() { time.AfterFunc(2*time.Since(begun), func() { <-l.slots }) }, nil
+}
+
+// sizeOf is how much text the answers hold.
+func sizeOf(answers []forms.Answer) (size int) {
+	for _, a := range answers {
+		size += len(a.FieldID) + len(a.Value)
+		for _, v := range a.List {
+			size += len(v)
+		}
+	}
+	return size
+}
