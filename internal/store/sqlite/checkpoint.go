@@ -117,10 +117,10 @@ func (w *writer) noteCheckpoint(err error) {
 		return
 	case busy:
 		w.log.Warn("the write-ahead log grows, since another process reads the database: end it, or wait until a backup is done",
-			"file", w.files.path+"-wal", "bytes", w.wal.bytes())
+			"file", w.files[1].name, "bytes", w.wal.bytes())
 	default:
 		w.log.Error("the write-ahead log grows, since it can't be copied into the database: check the disk",
-			"file", w.files.path+"-wal", "bytes", w.wal.bytes(), "error", w.classify(err))
+			"file", w.files[1].name, "bytes", w.wal.bytes(), "error", w.classify(err))
 	}
 	w.wal.failing = true
 }

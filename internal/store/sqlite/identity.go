@@ -5,49 +5,63 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/formulary/formulary/internal/store"
 )
 
-// identity knows which files the store has open. What is written to a file that
-// was removed or replaced since would be lost when the process ends.
-type identity struct {
-	path  string
-	files []fs.FileInfo // of the database, its WAL and the WAL's index
+// identity knows which files the store has open: the database, and what
+// belongs to its WAL. What is written to a file that was removed or replaced
+// since would be lost when the process ends.
+type identity []knownFile
+
+type knownFile struct {
+	name   string
+	opened fileID
 }
 
-var fileSuffixes = []string{"", "-wal", "-shm"}
+// fileID tells one file from every other.
+type fileID struct{ device, inode uint64 }
 
 // identify is to be called when the database is open and in WAL mode, so that
-// all of the files are there.
-func identify(path string) (*identity, error) {
-	id := &identity{path: path}
-	for _, suffix := range fileSuffixes {
-		info, err := os.Stat(path + suffix)
+// its WAL and the index of that are there, too.
+func identify(path string) (identity, error) {
+	var id identity
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		opened, _, err := look(path + suffix)
 		if err != nil {
 			return nil, err
 		}
-		id.files = append(id.files, info)
+		id = append(id, knownFile{path + suffix, opened})
 	}
 	return id, nil
 }
 
 // check returns an error, which wraps store.ErrUnavailable, unless the files
 // are still where they were.
-func (id *identity) check() error {
-	for i, suffix := range fileSuffixes {
-		name := id.path + suffix
-		info, err := os.Stat(name)
+func (id identity) check() error {
+	for i, f := range id {
+		found, size, err := look(f.name)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("%w: the files of the store can't be looked at, so nothing more is stored: %w", store.ErrUnavailable, err)
-		case err != nil || !os.SameFile(info, id.files[i]):
+		case err != nil || found != f.opened:
 			return fmt.Errorf("%w: %s was removed or replaced while the server runs: nothing more is stored. "+
-				"Stop the server, put the file back or restore a backup, and start again", store.ErrUnavailable, name)
-		case suffix == "" && info.Size() == 0:
+				"Stop the server, put the file back or restore a backup, and start again", store.ErrUnavailable, f.name)
+		case i == 0 && size == 0:
 			return fmt.Errorf("%w: %s was emptied while the server runs: nothing more is stored. "+
-				"Stop the server, restore a backup, and start again", store.ErrUnavailable, name)
+				"Stop the server, restore a backup, and start again", store.ErrUnavailable, f.name)
 		}
 	}
 	return nil
+}
+
+// stat is look for every system.
+func stat(name string) (id fileID, size int64, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return fileID{}, 0, err
+	}
+	sys := info.Sys().(*syscall.Stat_t)
+	return fileID{uint64(sys.Dev), sys.Ino}, info.Size(), nil //nolint:unconvert // its type differs between systems
 }

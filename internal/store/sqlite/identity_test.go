@@ -156,3 +156,19 @@ func TestReadersOfFilesTakenAway(t *testing.T) {
 		t.Errorf("there is a new database: %v", err)
 	}
 }
+
+// Both ways to look at a file tell the same.
+func TestLook(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, size, err := look(name)
+	plainID, plainSize, plainErr := stat(name)
+	if id != plainID || size != plainSize || size != 7 || errors.Join(err, plainErr) != nil {
+		t.Errorf("%v, %d bytes, %v; by stat %v, %d bytes, %v", id, size, err, plainID, plainSize, plainErr)
+	}
+	if _, _, err := look(name + "-gone"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v, want %v", err, os.ErrNotExist)
+	}
+}

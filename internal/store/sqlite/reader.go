@@ -15,7 +15,7 @@ import (
 // when it is first needed.
 type readers struct {
 	uri     string
-	files   *identity
+	files   identity
 	places  chan *reader
 	count   int
 	pausing sync.Mutex // held while places are gathered, so that two gatherers never share them out

@@ -41,7 +41,7 @@ type writer struct {
 	closed   bool
 	seq      store.Sequences // the last ids given, as of the last commit
 	reserved store.Sequences // the last ids that may be given, as they are stored
-	files    *identity
+	files    identity
 	lost     error // why the files are not those that were opened; nil while they are
 	wal      wal
 	log      *slog.Logger
