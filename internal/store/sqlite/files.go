@@ -21,6 +21,8 @@ const filesName = "formulary"
 // SQLite forgets it while it undoes the transaction.
 type files struct{ vfs.VFSFilename }
 
+func init() { vfs.Register(filesName, osFiles()) }
+
 func osFiles() files { return files{vfs.Find("os").(vfs.VFSFilename)} }
 
 // OpenFilename implements vfs.VFSFilename.

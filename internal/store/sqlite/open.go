@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
-	"github.com/ncruces/go-sqlite3/vfs"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/formulary/formulary/internal/durable"
@@ -54,7 +53,6 @@ type Options struct {
 // Open opens the store in directory dir, which it creates and migrates where
 // needed. Only one process at a time can have a directory open.
 func Open(ctx context.Context, dir string, options Options) (*Store, error) {
-	vfs.Register(filesName, osFiles())
 	return open(ctx, dir, filesName, options)
 }
 

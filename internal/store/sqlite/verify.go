@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/ncruces/go-sqlite3"
-	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/formulary/formulary/internal/store"
 )
@@ -49,7 +48,6 @@ func VerifyBackup(ctx context.Context, file string, progress Progress) (Report, 
 
 // openShared opens the database of a store that a server may have open, too.
 func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
-	vfs.Register(filesName, osFiles())
 	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=rw")
 	if err != nil {
 		return nil, err
@@ -63,7 +61,6 @@ func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
 // checkFile checks a file that no process writes to. People know it by that
 // name. Nothing is written beside it, not even for a moment.
 func checkFile(ctx context.Context, file, name string, progress Progress) (Report, error) {
-	vfs.Register(filesName, osFiles())
 	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=ro&immutable=1")
 	if err != nil {
 		return Report{}, fmt.Errorf("open %s: %w", name, err)
