@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -152,4 +155,48 @@ func metric(t *testing.T, p *process, name string) (value float64) {
 	}
 	t.Fatalf("no metric %s", name)
 	return 0
+}
+
+// What is stored and can't be read any more is an error with a line in the log,
+// and never half an answer with status 200.
+func TestUnreadableSubmission(t *testing.T) {
+	const damage = `UPDATE submissions SET fields = replace(fields, '"fieldId"', 'fieldId"') WHERE fields LIKE '%second%'`
+	engines(t, func(t *testing.T, s site) {
+		p := start(t, s)
+		for _, text := range []string{"first", "second", "third"} {
+			p.must(t, 201, "POST", "/note/submission", note(text))
+		}
+		if err := p.terminate(t, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if s.database != "" {
+			conn, err := pgx.Connect(t.Context(), s.database)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = conn.Exec(t.Context(), damage)
+			if err := errors.Join(err, conn.Close(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			conn, err := sqlite3.Open("file:" + filepath.Join(s.data, storeFiles[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(conn.Exec(damage), conn.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p = start(t, s)
+		for _, path := range []string{"/note/submission", "/note/result", "/note/submission/2", "/note/result/2"} {
+			assertPlainProblem(t, p.must(t, 500, "GET", path, ""))
+		}
+		p.must(t, 200, "GET", "/note/submission/3", "")
+		if n := strings.Count(p.output(), "read submission 2: decode stored entries"); n != 4 {
+			t.Errorf("the log tells of it %d times, want 4:\n%s", n, p.output())
+		}
+		if strings.Contains(p.output(), `"request_id":""`) {
+			t.Errorf("an ERROR without a request id:\n%s", p.output())
+		}
+	})
 }

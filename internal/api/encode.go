@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -35,7 +36,12 @@ func putBuffer(b *[]byte) {
 
 func appendString(dst []byte, s string) []byte { return forms.AppendJSONString(dst, s) }
 
+// appendSubmission copies the entries as they are stored, but not without a
+// look: what can't be read must not be sent.
 func appendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
+	if err := s.Entries.Check(); err != nil {
+		return dst, fmt.Errorf("read submission %d: %w", s.ID, err)
+	}
 	dst = append(dst, `{"formId":`...)
 	dst = appendString(dst, s.FormID)
 	dst = append(dst, `,"pageId":`...)
@@ -114,7 +120,10 @@ func flatAppender(form *forms.Form) appender {
 				dst = append(dst, values[rank]...)
 			}
 		}
-		return append(append(dst, gone...), '}'), scan.Err()
+		if err := scan.Err(); err != nil {
+			return dst, fmt.Errorf("read submission %d: %w", s.ID, err)
+		}
+		return append(append(dst, gone...), '}'), nil
 	}
 }
 

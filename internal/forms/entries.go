@@ -65,6 +65,16 @@ func unquote(raw []byte) (string, error) {
 	return s, nil
 }
 
+// Check tells whether the entries can be told apart: what the disk or an edit
+// by hand has changed must not be sent as if it were an answer. It does not
+// look into values.
+func (e Entries) Check() error {
+	s := e.Scan()
+	for s.Next() {
+	}
+	return s.Err()
+}
+
 // HighestID is the highest id of an entry; 0 if there is none.
 func (e Entries) HighestID() (highest int64, err error) {
 	s := e.Scan()
