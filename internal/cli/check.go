@@ -24,7 +24,8 @@ func checkCommand(streams Streams) *cli.Command {
 		Name:      "check",
 		Usage:     "say what is wrong on the pages",
 		ArgsUsage: "DIR|FILE…",
-		Description: "Reads page files (.md, .xml, .wiki), and directories of them, and prints each problem with its place.\n" +
+		Description: "Reads page files, and directories of them, and prints each problem with its place. The names of page files\n" +
+			"end in " + markup.Extensions + ".\n" +
 			"The exit status is 1 if there is any error; warnings alone leave it 0.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "strict", Usage: "treat warnings as errors", Sources: env("strict")},

@@ -23,6 +23,7 @@ import (
 	"github.com/formulary/formulary/internal/api"
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/durable"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/service"
@@ -36,7 +37,7 @@ func serveCommand(streams Streams) *cli.Command {
 		Usage: "serve the forms of a directory of pages",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "address to listen on", Sources: env("listen")},
-			&cli.StringFlag{Name: "pages", Required: true, Usage: "directory of wiki pages (.md, .xml, .wiki)", Sources: env("pages")},
+			&cli.StringFlag{Name: "pages", Required: true, Usage: "directory of wiki pages (" + markup.Extensions + ")", Sources: env("pages")},
 			&cli.StringFlag{Name: "users", Required: true, Usage: "htpasswd file of users (see 'formulary passwd')", Sources: env("users")},
 			&cli.StringFlag{Name: "groups", Usage: "Apache-style group file", Sources: env("groups")},
 			&cli.StringFlag{

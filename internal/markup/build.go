@@ -199,7 +199,7 @@ func (w *builder) fieldType(raw *rawField) forms.FieldType {
 	case !raw.typ.present():
 		w.errorf(raw.at, oneOf(forms.FieldTypes), `the field has no "type"`)
 	case !slices.Contains(forms.FieldTypes, t):
-		w.errorf(raw.typ.at, oneOf(forms.FieldTypes), "unknown type %s", quote(raw.typ.text))
+		w.errorf(raw.typ.at, meant(raw.typ.text, forms.FieldTypes), "unknown type %s", quote(raw.typ.text))
 	}
 	return t
 }
@@ -237,7 +237,7 @@ func (w *builder) chosen(raw *rawField, f *forms.Field) forms.Validation {
 	case raw.validate.null:
 		w.errorf(raw.validate.at, oneOf(forms.Validations), "validate has no value")
 	case !slices.Contains(forms.Validations, v):
-		w.errorf(raw.validate.at, oneOf(forms.Validations), "unknown validation %s", quote(raw.validate.text))
+		w.errorf(raw.validate.at, meant(raw.validate.text, forms.Validations), "unknown validation %s", quote(raw.validate.text))
 	case f.Type == forms.Date && v != forms.DateOnly, f.Type == forms.File && v != forms.FileName:
 		w.warnf(raw.validate.at, "leave validate out", "a %s is never %s: nobody can fill this in", f.Type, v)
 	}

@@ -19,7 +19,7 @@ type collector struct {
 // take reads one block.
 func (c *collector) take(f found) {
 	switch c.count++; {
-	case c.count == 1 && c.pageID == 0:
+	case c.count == 1 && c.pageID == 0 && !c.unreadable:
 		c.report(f.at, Error, `let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
 			"the page has a form but no id")
 	case c.count == MaxForms+1:
@@ -56,25 +56,32 @@ func (c *collector) read(f found) (id string, made *built) {
 	e, text := blockText(f.text)
 	b := &block{reader: c.reader, place: e.place}
 	if f.failed {
-		return c.broken(f, guessFormID(text)) // the carrier can't tell where it ends
+		id = guessFormID(text) // the carrier can't tell where it ends
+		return id, c.broken(f, id)
 	}
 	if len(text) > MaxBlockBytes {
 		c.report(f.at, Error, "split the form", "a form of more than %d bytes", MaxBlockBytes)
-		return c.broken(f, guessFormID(text))
+		id = guessFormID(text)
+		return id, c.broken(f, id)
 	}
 	if len(e.marks) == 0 {
 		b.place = func(spot) int { return f.at } // there is no text to point at
 	}
 	raw, id := b.decodeYAML(text)
 	if raw == nil {
-		return c.broken(f, id)
+		made = c.broken(f, id)
+	} else {
+		made = b.build(raw, f.hostID, c.pageID)
 	}
-	return id, b.build(raw, f.hostID, c.pageID)
+	if made.failed && f.open != "" {
+		c.report(f.at, Error, "close it with "+f.open, "this block is never closed: all that follows on the page is part of it")
+	}
+	return id, made
 }
 
 // broken is what is left of a block that has not the shape of a form.
-func (c *collector) broken(f found, id string) (string, *built) {
-	return id, &built{form: &forms.Form{PageID: c.pageID, ID: id}, hostID: f.hostID, failed: true}
+func (c *collector) broken(f found, id string) *built {
+	return &built{form: &forms.Form{PageID: c.pageID, ID: id}, hostID: f.hostID, failed: true}
 }
 
 // repeats reports a second form with an id.

@@ -50,6 +50,7 @@ type storageReader struct {
 	decoder *xml.Decoder
 	stack   []element
 	macros  []*macro // code and form macros, in page order
+	bound   []string // URIs that the prefix stands for
 }
 
 // element is an open element, and what its text or its children belong to.
@@ -121,7 +122,7 @@ func (s *storageReader) open(t xml.StartElement, at int) element {
 	// Text and parameters count only as the direct children of what they
 	// belong to.
 	e := element{form: parent.form, field: parent.field}
-	if !isConfluence(t.Name.Space) {
+	if s.declare(t); !s.isConfluence(t.Name.Space) {
 		return e
 	}
 	switch t.Name.Local {
@@ -129,7 +130,7 @@ func (s *storageReader) open(t xml.StartElement, at int) element {
 		return s.openMacro(t, at, e)
 	case "parameter":
 		if parent.macro != nil && parent.macro.name != codeMacro {
-			e.param = &parameter{name: attribute(t, "name"), at: at}
+			e.param = &parameter{name: s.attribute(t, "name"), at: at}
 			parent.macro.params = append(parent.macro.params, e.param)
 		}
 	case "plain-text-body":
@@ -141,7 +142,7 @@ func (s *storageReader) open(t xml.StartElement, at int) element {
 }
 
 func (s *storageReader) openMacro(t xml.StartElement, at int, e element) element {
-	m := &macro{name: attribute(t, "name"), at: at, hostID: attribute(t, "macro-id")}
+	m := &macro{name: s.attribute(t, "name"), at: at, hostID: s.attribute(t, "macro-id")}
 	switch m.name {
 	case codeMacro:
 		m.form = e.form
@@ -154,6 +155,9 @@ func (s *storageReader) openMacro(t xml.StartElement, at int, e element) element
 		s.openField(m, e)
 		e.field = m
 	default:
+		if e.form != nil && nearest(m.name, []string{fieldMacro}) != "" {
+			s.wrong(e.form, at, `did you mean "form-field"?`, "unknown macro "+quote(m.name)+" in a form")
+		}
 		return e
 	}
 	e.macro = m
@@ -172,15 +176,26 @@ func (s *storageReader) openField(m *macro, e element) {
 	}
 }
 
-// isConfluence takes the bare prefix of a fragment, and the names that
-// exports declare for it.
-func isConfluence(space string) bool {
-	return slices.Contains([]string{"ac", "http://www.atlassian.com/schema/confluence/4/ac/", "http://atlassian.com/content"}, space)
+// declare notes the URIs that the page binds the prefix "ac" to. A fragment
+// binds it to none, and exports to whatever they like: the prefix is what
+// counts.
+func (s *storageReader) declare(t xml.StartElement) {
+	for _, a := range t.Attr {
+		if a.Name.Space == "xmlns" && a.Name.Local == prefix {
+			s.bound = append(s.bound, a.Value)
+		}
+	}
 }
 
-func attribute(t xml.StartElement, name string) string {
+const prefix = "ac"
+
+func (s *storageReader) isConfluence(space string) bool {
+	return space == prefix || space != "" && slices.Contains(s.bound, space)
+}
+
+func (s *storageReader) attribute(t xml.StartElement, name string) string {
 	for _, a := range t.Attr {
-		if a.Name.Local == name && isConfluence(a.Name.Space) {
+		if a.Name.Local == name && s.isConfluence(a.Name.Space) {
 			return trimmed(a.Value)
 		}
 	}

@@ -211,6 +211,11 @@ func (d *decoder) list(n *yaml.Node, what string) *rawList {
 		if d.spent() {
 			break
 		}
+		if mapping := aliased(item); mapping.Kind == yaml.MappingNode && mapping.Style&yaml.FlowStyle == 0 {
+			d.errorf(spotOf(item), "put it into quotes", "a value of %s contains a colon and a space", what)
+			continue
+		}
+		d.warnOfAltered(item, "value")
 		if v := d.scalar(item, "a value of "+what); !v.odd {
 			list.values = append(list.values, v)
 		}

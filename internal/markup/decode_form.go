@@ -92,6 +92,9 @@ func (d *decoder) field(n *yaml.Node, in *rawSection) (rawField, bool) {
 	if m == nil {
 		return rawField{}, false
 	}
+	if label := m.values["label"]; label != nil {
+		d.warnOfAltered(label, "label")
+	}
 	f := rawField{
 		at:       m.at,
 		id:       d.text(m, "id"),

@@ -12,23 +12,9 @@ import (
 
 var metaKeys = []string{"id", "title", "view", "edit", "results"}
 
-// metaSynonyms are words for known keys that are no mere slips of the hand.
-var metaSynonyms = map[string]string{"pageid": "id", "page_id": "id"}
-
 // permissionWords are the keys that keep people out, and what else people
 // write for them.
-var permissionWords = []struct{ word, key string }{
-	{"view", "view"},
-	{"views", "view"},
-	{"viewer", "view"},
-	{"viewers", "view"},
-	{"edit", "edit"},
-	{"edits", "edit"},
-	{"editor", "edit"},
-	{"editors", "edit"},
-	{"results", "results"},
-	{"result", "results"},
-}
+var permissionWords = []string{"view", "views", "viewer", "viewers", "edit", "edits", "editor", "editors", "results"}
 
 // frontMatter reads what stands between two lines of three dashes at the
 // page's very start. Permissions stand there, so that whatever can't be
@@ -41,7 +27,8 @@ func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
 	p.body = start
 	first, next := p.lineAt(start)
 	if !isDashes(first) {
-		return p.misplacedMeta(start, nameID), Meta{}
+		p.refuseMisplacedMeta(start)
+		return nameID, Meta{}
 	}
 	for at := next; at < len(p.src); {
 		line, after := p.lineAt(at)
@@ -51,9 +38,11 @@ func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
 		}
 		at = after
 	}
-	p.body = len(p.src)
-	p.refuse(start, `close it with a line "---"`, "the front matter is never closed")
-	return p.guessID(next, len(p.src), nameID), Meta{}
+	if permissionLine.Match(p.src[next:]) {
+		p.body = len(p.src)
+		p.refuse(start, `close it with a line "---"`, "the front matter is never closed")
+	}
+	return nameID, Meta{} // the dashes are a rule
 }
 
 // lineAt returns the line that begins at the offset, and where the next one begins.
@@ -70,17 +59,17 @@ func isDashes(line []byte) bool { return string(bytes.TrimRight(line, " \t")) ==
 func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 	if to-from > MaxMetaBytes {
 		p.refuse(from, "", "front matter of more than %d bytes", MaxMetaBytes)
-		return p.guessID(from, to, nameID), Meta{}
+		return nameID, Meta{}
 	}
-	e, text := quoteGroups(string(p.src[from:to]), from)
+	// Odd spaces stay: the names of users and groups are compared byte for byte.
+	text := string(p.src[from:to])
+	e := &excerpt{text, []mark{{0, from}}}
 	m := &metaReader{decoder: decoder{block: &block{reader: p, place: e.place}, budget: nodeBudget}}
 	m.read(text)
 	if m.failed {
 		p.unreadable = true
 	}
 	switch {
-	case m.id == 0 && m.failed:
-		return p.guessID(from, to, nameID), m.meta
 	case m.id == 0:
 		return nameID, m.meta
 	case nameID != 0 && nameID != m.id:
@@ -147,42 +136,33 @@ func (m *metaReader) unknownKey(key, val *yaml.Node) {
 		m.errorf(spotOf(key), fmt.Sprintf("did you mean %q?", meant), "unknown key %s", quote(key.Value))
 		return
 	}
-	word := nearest(key.Value, metaKeys)
-	if s, ok := metaSynonyms[strings.ToLower(key.Value)]; ok {
-		word = s
-	}
-	if word != "" {
+	if word := nearest(key.Value, metaKeys); word != "" {
 		m.warnf(spotOf(key), fmt.Sprintf("did you mean %q?", word), "unknown key %s has no effect", quote(key.Value))
 	}
 }
 
-// permissionHomes are where people would look for permissions first.
-var permissionHomes = []string{"access", "acl", "auth", "form", "forms", "formulary", "permission", "permissions", "restrictions", "rights", "security"}
+// permissionParents are where people put permissions who know other programs.
+var permissionParents = []string{"access", "formulary", "permissions"}
 
-// nestedPermission finds a permission one level too deep, where it has no
-// effect. It is an error where there is no doubt that a permission is meant,
-// by the name of what it stands in or because it is a list; other programs have
-// a "view" of theirs.
+// nestedPermission reports a permission that stands one level too deep, where
+// it has no effect. It is an error below permissionParents, and where it is a
+// list; anything else may be what another program calls a view.
 func (m *metaReader) nestedPermission(key, val *yaml.Node) bool {
 	if val.Kind != yaml.MappingNode {
 		return false
 	}
-	home := slices.Contains(permissionHomes, strings.ToLower(key.Value))
 	for i := 0; i+1 < len(val.Content) && !m.spent(); i += 2 {
-		inner, of := m.follow(val.Content[i]), m.follow(val.Content[i+1])
-		meant := ""
-		if inner.Kind == yaml.ScalarNode {
-			meant = permissionMeant(inner.Value)
+		inner, names := m.follow(val.Content[i]), m.follow(val.Content[i+1])
+		if inner.Value != "view" && inner.Value != "edit" {
+			continue
 		}
-		switch hint := fmt.Sprintf("write %q at the top level of the front matter", meant); {
-		case meant == "":
-		case home, of.Kind == yaml.SequenceNode:
-			m.errorf(spotOf(inner), hint, "%s has no effect within %s", quote(inner.Value), quote(key.Value))
-			return true
-		default:
-			m.warnf(spotOf(inner), hint+", if it is meant for this page's forms", "%s has no effect within %s", quote(inner.Value), quote(key.Value))
-			return true
+		report := m.warnf
+		if names.Kind == yaml.SequenceNode || slices.Contains(permissionParents, key.Value) {
+			report = m.errorf
 		}
+		report(spotOf(inner), fmt.Sprintf("write %q at the top level of the front matter", inner.Value),
+			"%q has no effect within %s", inner.Value, quote(key.Value))
+		return true
 	}
 	return false
 }
@@ -195,9 +175,14 @@ func permissionMeant(key string) string {
 	if len(key) > longestSlip {
 		return ""
 	}
-	for _, w := range permissionWords {
-		if distance(strings.ToLower(key), w.word) <= 1 {
-			return w.key
+	for _, word := range permissionWords {
+		if distance(strings.ToLower(key), word) > 1 {
+			continue
+		}
+		for _, permission := range []string{"view", "edit", "results"} {
+			if strings.HasPrefix(word, permission) {
+				return permission
+			}
 		}
 	}
 	return ""
@@ -243,7 +228,7 @@ func (m *metaReader) results(v value) {
 
 func isQuoted(n *yaml.Node) bool { return n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 }
 
-const principalsHint = "write a list such as [alice, @hr], or [] for nobody"
+const principalsHint = `write a list such as [alice, "@hr"], or [] for nobody`
 
 func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
 	nodes := []*yaml.Node{n}

@@ -18,7 +18,7 @@ const hostParameter = "atlassian-macro-output-type"
 // found turns the page's macros into blocks.
 func (s *storageReader) found() []found {
 	s.macros = slices.DeleteFunc(s.macros, func(m *macro) bool {
-		return m.name == codeMacro && !strings.HasPrefix(trimmed(m.body.text.String()), "form:")
+		return m.name == codeMacro && !isFormText(spaced.Replace(m.body.text.String()))
 	})
 	for _, m := range s.macros {
 		if m.form != nil {
@@ -36,6 +36,18 @@ func (s *storageReader) found() []found {
 		}
 	}
 	return blocks
+}
+
+// isFormText takes a code macro for a form if its text begins with "form:",
+// comments and "---" aside, or has all that makes a form.
+func isFormText(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line != "" && line[0] != '#' && line != "---" {
+			return strings.HasPrefix(line, "form:") || looksLikeForm(text)
+		}
+	}
+	return false
 }
 
 func (s *storageReader) rawForm(m *macro) *rawForm {
@@ -63,6 +75,9 @@ func (s *storageReader) rawField(m *macro) rawField {
 		id: p["id"], typ: p["type"], label: p["label"], required: p["required"], validate: p["validate"],
 	}
 	f.options = splitOptions(p["options"])
+	if o := p["options"]; strings.Contains(o.text, ",") && !strings.Contains(o.text, forms.Separator) {
+		s.report(o.at.col, Warning, `separate options by ";"`, "options %s is one option", quote(o.text))
+	}
 	return f
 }
 

@@ -17,9 +17,9 @@ const (
 	maxMarkdownWork    = 2_000_000 // lines looked at, once for each who looks
 )
 
-// findInMarkdown finds fenced blocks whose info string is "yaml form" or
-// "form". Only the block structure is parsed: inlines can't hold a form, and
-// are what is hard to parse in bounded time.
+// findInMarkdown finds fenced blocks that isFormInfo tells from others. Only
+// the block structure is parsed: inlines can't hold a form, and are what is
+// hard to parse in bounded time.
 func (p *reader) findInMarkdown() []found {
 	source := slices.Clip(p.src[p.body:])
 	lines := &lineReader{Reader: text.NewReader(source)}
@@ -30,10 +30,9 @@ func (p *reader) findInMarkdown() []found {
 	}
 	var blocks []found
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if fence, ok := n.(*ast.FencedCodeBlock); ok && entering && fence.Info != nil {
-			info := fence.Info.Segment
-			if isFormInfo(string(info.Value(source))) {
-				blocks = append(blocks, found{at: p.body + info.Start, text: p.fenced(fence, source)})
+		if fence, ok := n.(*ast.FencedCodeBlock); ok && entering {
+			if block, isForm := p.fence(fence, source); isForm {
+				blocks = append(blocks, block)
 			}
 		}
 		return ast.WalkContinue, nil
@@ -41,9 +40,36 @@ func (p *reader) findInMarkdown() []found {
 	return blocks
 }
 
+// fence returns a fenced block that is a form.
+func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block found, isForm bool) {
+	content, at := p.fenced(fence, source), p.body
+	switch {
+	case fence.Info != nil:
+		at += fence.Info.Segment.Start
+	case fence.Lines().Len() > 0:
+		at += fence.Lines().At(0).Start
+	}
+	if fence.Info == nil || !isFormInfo(string(fence.Info.Segment.Value(source))) {
+		if looksLikeForm(content.text) {
+			p.warnOfLikeness(at, "begin it with ```yaml form")
+		}
+		return found{}, false
+	}
+	block = found{at: at, text: content}
+	if n := fence.Lines().Len(); n > 0 && fence.Lines().At(n-1).Stop == len(source) {
+		block.open = "```"
+	}
+	return block, true
+}
+
+// isFormInfo takes info strings whose first word is "form", or "form" behind
+// "yaml" or "yml", in any case. Further words are for other programs.
 func isFormInfo(info string) bool {
-	words := strings.Fields(info)
-	return slices.Equal(words, []string{"form"}) || slices.Equal(words, []string{"yaml", "form"})
+	words := strings.Fields(strings.ToLower(info))
+	if len(words) > 1 && (words[0] == "yaml" || words[0] == "yml") {
+		words = words[1:]
+	}
+	return len(words) > 0 && words[0] == "form"
 }
 
 func (p *reader) fenced(fence *ast.FencedCodeBlock, source []byte) *excerpt {

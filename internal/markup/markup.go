@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -45,17 +46,18 @@ const (
 
 // FormatOf tells a page's format by its file name.
 func FormatOf(fileName string) (Format, bool) {
-	switch strings.ToLower(path.Ext(fileName)) {
-	case ".md":
-		return Markdown, true
-	case ".xml":
-		return Confluence, true
-	case ".wiki":
-		return Wikitext, true
-	default:
-		return 0, false
-	}
+	format, ok := formats[strings.ToLower(path.Ext(fileName))]
+	return format, ok
 }
+
+var formats = map[string]Format{
+	".md": Markdown, ".markdown": Markdown,
+	".xml": Confluence, ".xhtml": Confluence,
+	".wiki": Wikitext, ".wikitext": Wikitext, ".mediawiki": Wikitext,
+}
+
+// Extensions lists how the names of page files end, for messages.
+const Extensions = ".md, .markdown, .xml, .xhtml, .wiki, .wikitext or .mediawiki"
 
 // Page is what a page's text says.
 type Page struct {
@@ -146,6 +148,23 @@ type found struct {
 	macros *rawForm
 	hostID string // the macro id that the host gives the form, or ""
 	failed bool   // the carrier has reported an error in it
+	open   string // what would close the block, when nothing does before the page's end
+}
+
+var (
+	topLevelFormKey = regexp.MustCompile(`(?m)^["']?form["']?[ \t]*:`)
+	topLevelFields  = regexp.MustCompile(`(?m)^["']?fields["']?[ \t]*:`)
+)
+
+// looksLikeForm reports whether a text has the two keys that every form has,
+// at the start of a line.
+func looksLikeForm(text string) bool {
+	return topLevelFormKey.MatchString(text) && topLevelFields.MatchString(text)
+}
+
+// warnOfLikeness is for a block that looks like a form and is none.
+func (p *reader) warnOfLikeness(at int, hint string) {
+	p.report(at, Warning, hint, "this block looks like a form, but nothing says that it is one: it is not served")
 }
 
 func (p *reader) find(format Format) []found {

@@ -127,7 +127,8 @@ func TestCarriersAgree(t *testing.T) {
 func TestFormatOf(t *testing.T) {
 	for name, want := range map[string]Format{
 		"123.md": Markdown, "123-team.MD": Markdown, "a/b/1.xml": Confluence, "1.Wiki": Wikitext,
-		"1.txt": 0, "md": 0, "1.md.bak": 0, "": 0, "1.wikitext": 0,
+		"1.markdown": Markdown, "1.xhtml": Confluence, "1.WikiText": Wikitext, "1.mediawiki": Wikitext,
+		"1.txt": 0, "md": 0, "1.md.bak": 0, "": 0, "1.html": 0,
 	} {
 		got, ok := FormatOf(name)
 		if got != want || ok != (want != 0) {

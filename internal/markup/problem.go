@@ -55,7 +55,6 @@ type reader struct {
 	notes      []note
 	unlisted   Severity // the gravest of the problems beyond MaxProblems, 0 for none
 	unreadable bool
-	searched   int // bytes parsed again to find a line at fault
 	defined    int // bytes of the forms' definitions
 }
 

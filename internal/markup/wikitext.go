@@ -9,7 +9,9 @@ import (
 
 // literalTags are the tags whose content MediaWiki shows as it stands. What
 // looks like a form in there is an example.
-var literalTags = []string{"pre", "syntaxhighlight", "nowiki", "source"}
+var literalTags = []string{"pre", "syntaxhighlight", nowikiTag, "source"}
+
+const nowikiTag = "nowiki"
 
 // findInWikitext walks the page once. As in MediaWiki, a tag ends at the next
 // ">", whatever quotes are open, and a tag or comment that is never closed is
@@ -72,9 +74,23 @@ func (w *wikiScanner) markup(at int) (next int) {
 	case stop < 0:
 		return content
 	case isForm:
-		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(content, stop), failed: slip})
+		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(w.withoutNowiki(content, stop)), failed: slip})
+	case name != nowikiTag && isYAML(values["lang"]) && looksLikeForm(string(w.src[content:stop])):
+		w.warnOfLikeness(at, `write <`+name+` class="form">`)
 	}
 	return after
+}
+
+// withoutNowiki leaves out the nowiki tags around a text, as MediaWiki does.
+func (w *wikiScanner) withoutNowiki(from, to int) (int, int) {
+	text := bytes.TrimRight(w.src[from:to], " \t\n")
+	inner, opened := bytes.CutPrefix(bytes.TrimLeft(text, " \t\n"), []byte("<"+nowikiTag+">"))
+	inner, closed := bytes.CutSuffix(inner, []byte("</"+nowikiTag+">"))
+	if !opened || !closed {
+		return from, to
+	}
+	end := from + len(text) - len("</"+nowikiTag+">")
+	return end - len(inner), end
 }
 
 // literalTag returns the name of the literal tag at the offset, or "".
@@ -109,11 +125,16 @@ func (w *wikiScanner) closing(name string, from int) (start, end int) {
 	return -1, -1
 }
 
+// isFormTag takes pre, source and syntaxhighlight with the class "form", in any
+// case. Another language than YAML makes it an example of something else.
 func isFormTag(name string, attributes map[string]string) bool {
-	if !slices.Contains(strings.Fields(attributes["class"]), "form") {
-		return false
-	}
-	return name == "pre" || name == "syntaxhighlight" && strings.EqualFold(strings.TrimSpace(attributes["lang"]), "yaml")
+	hasClass := slices.ContainsFunc(strings.Fields(attributes["class"]), func(c string) bool { return strings.EqualFold(c, "form") })
+	return hasClass && name != nowikiTag && isYAML(attributes["lang"])
+}
+
+func isYAML(lang string) bool {
+	lang = strings.ToLower(strings.TrimSpace(lang))
+	return lang == "" || lang == "yaml" || lang == "yml"
 }
 
 // parseAttributes reads class and lang from name=value pairs: names in any
@@ -156,7 +177,7 @@ func isFormBut(name, tag string, attributes map[string]string) bool {
 	has := func(word string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, word) })
 	}
-	return has("class") && slices.Contains(words, "form") && (name == "pre" || name == "syntaxhighlight" && has("yaml"))
+	return has("class") && has("form") && name != nowikiTag
 }
 
 const quotes = `"'`

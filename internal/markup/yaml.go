@@ -3,6 +3,7 @@ package markup
 import (
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,45 +60,57 @@ func newYAMLError(err error) *yamlError {
 	return e
 }
 
-// searchable bounds the text that locate parses again to find lines at fault,
-// for all blocks of a page together.
-const searchable = 1 << 20
+// lineIn is the line at fault, from 1. The parser names the line where a list
+// or mapping began, when what its author needs is the line that does not fit
+// into it.
+func (e *yamlError) lineIn(lines []string) int {
+	line := e.line
+	switch name := e.missingAnchor(); {
+	case name != "":
+		line = 1 + slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "*"+name) })
+	case strings.HasSuffix(e.message, "expected key"), strings.HasSuffix(e.message, "'-' indicator"):
+		if n := misfit(lines); n > 0 {
+			line = n
+		}
+	}
+	return min(max(line, 1), len(lines))
+}
 
-// locate improves the error's line. The parser names the line where a list or
-// mapping began, when what its author needs is the line that does not fit
-// into it. That is the last line of the shortest beginning of the text that
-// fails alike: a parser that reads from the front can't fail earlier, and
-// fails there whatever follows. searched counts what was parsed for it.
-func (e *yamlError) locate(text string, searched *int) {
-	collection := strings.HasSuffix(e.message, "expected key") || strings.HasSuffix(e.message, "'-' indicator")
-	if e.line > 0 && !collection {
-		return
+// missingAnchor is the name of an alias without an anchor, or "".
+func (e *yamlError) missingAnchor() string {
+	name, found := strings.CutPrefix(e.message, "unknown anchor '")
+	if !found {
+		return ""
 	}
-	e.line = max(e.line, 1)
-	if name, ok := strings.CutPrefix(e.message, "unknown anchor '"); ok {
-		name, _, _ = strings.Cut(name, "'")
-		before, _, _ := strings.Cut(text, "*"+name)
-		e.line = strings.Count(before, "\n") + 1
-		return
-	}
-	if !collection {
-		return
-	}
-	lines := strings.SplitAfter(text, "\n")
-	low, high := 0, len(lines) // lines[:low] does not fail alike, lines[:high] does
-	for high-low > 1 {
-		middle := (low + high) / 2
-		beginning := strings.Join(lines[:middle], "")
-		if *searched += len(beginning); *searched > searchable {
-			return
+	name, _, _ = strings.Cut(name, "'")
+	return name
+}
+
+// misfit returns the first line that is indented less than the one above, but
+// as far as none before it; 0 if there is none.
+func misfit(lines []string) int {
+	var open []int // the indentations of the lists and mappings around a line
+	for i, line := range lines {
+		content := strings.TrimLeft(line, " -")
+		if content == "" || content[0] == '#' {
+			continue
 		}
-		if _, err := parseYAML(beginning); err != nil && err.message == e.message {
-			high = middle
-		} else {
-			low = middle
+		indent := indentOf(line)
+		dedents := len(open) > 0 && indent < open[len(open)-1]
+		for len(open) > 0 && open[len(open)-1] > indent {
+			open = open[:len(open)-1]
+		}
+		if dedents && (len(open) == 0 || open[len(open)-1] != indent) {
+			return i + 1
+		}
+		// What follows a "- " begins another one.
+		for _, at := range []int{indent, len(line) - len(content)} {
+			if len(open) == 0 || open[len(open)-1] < at {
+				open = append(open, at)
+			}
 		}
 	}
-	e.line = high
+	return 0
 }
 
 // explain says an error in the words of someone who writes a page.
@@ -110,6 +123,9 @@ func (e *yamlError) explain() (message, hint string) {
 	return "this is not YAML: " + e.message, ""
 }
 
+// unclosedQuote is what the parser says of a quoted text without an end.
+const unclosedQuote = "found unexpected end of stream"
+
 var yamlMessages = []struct{ parser, message, hint string }{
 	{"mapping values are not allowed", "a colon stands where none can", `put a text that contains ": " into quotes, and check the indentation`},
 	{"could not find expected ':'", "a colon is missing on this line or the one after", `write "key: value"`},
@@ -118,7 +134,7 @@ var yamlMessages = []struct{ parser, message, hint string }{
 	{"did not find expected ',' or ']'", "this list is never closed, or a comma is missing in it", "write [a, b, c]"},
 	{"did not find expected ',' or '}'", "this mapping is never closed, or a comma is missing in it", "write {a: 1, b: 2}"},
 	{"did not find expected node content", "a value is missing, or a comma too many", ""},
-	{"found unexpected end of stream", "this quote is never closed", ""},
+	{unclosedQuote, "this quote is never closed", ""},
 	{"found character that cannot start any token", "a value can't begin like this", "put it into quotes"},
 	{"alphabetic or numeric character", `a value can't begin with "&" or "*"`, "put it into quotes"},
 	{"tab character", "a tab stands where only spaces can", "indent with spaces"},
@@ -126,5 +142,6 @@ var yamlMessages = []struct{ parser, message, hint string }{
 	{"block sequence entries are not allowed", `"- " stands where no list can be`, "begin the list on a line of its own"},
 	{"unknown escape character", "unknown escape in a quoted text", `use single quotes, or "\\\\" for a backslash`},
 	{"unknown anchor", "an alias has no anchor", `put a text that begins with "*" into quotes`},
+	{"expected <document start>", "this line does not belong to the form", "close the block before it, or indent it"},
 	{"second YAML document", "a second YAML document begins here", "write one form in a block"},
 }

@@ -63,7 +63,7 @@ func Read(path string) (page markup.Page, source []byte, err error) {
 func parse(path string, source []byte) (markup.Page, error) {
 	format, ok := markup.FormatOf(path)
 	if !ok {
-		return markup.Page{}, fmt.Errorf("read page %s: the name must end in .md, .xml or .wiki", path)
+		return markup.Page{}, fmt.Errorf("read page %s: the name must end in %s", path, markup.Extensions)
 	}
 	return markup.Parse(format, nameID(path), source), nil
 }

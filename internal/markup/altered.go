@@ -1,0 +1,34 @@
+package markup
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// warnOfAltered warns of a label or value that is not what its author sees,
+// because YAML takes a part of it for something else, or because quotes that
+// an editor made curly are none to YAML.
+func (d *decoder) warnOfAltered(n *yaml.Node, what string) {
+	n = aliased(n)
+	const hint = "put it into straight quotes"
+	switch {
+	case n.Kind != yaml.ScalarNode:
+	case n.Anchor != "":
+		d.warnf(spotOf(n), hint, "%s is not part of the %s: YAML takes it for an anchor", quote("&"+n.Anchor), what)
+	case n.Style&yaml.TaggedStyle != 0:
+		d.warnf(spotOf(n), hint, "%s is not part of the %s: YAML takes it for a tag", quote(n.Tag), what)
+	case n.Style&written == 0 && n.LineComment != "":
+		d.warnf(spotOf(n), hint+", or the comment on a line of its own", "%s is not part of the %s: YAML takes it for a comment", quote(n.LineComment), what)
+	case n.Style&written == 0 && inCurlyQuotes(n.Value):
+		d.warnf(spotOf(n), `use straight quotes (" or ')`, "the curly quotes are part of the %s %s", what, quote(n.Value))
+	}
+}
+
+func inCurlyQuotes(s string) bool {
+	const curly = "“”„‟‘’‚‛«»"
+	first, _ := utf8.DecodeRuneInString(s)
+	last, _ := utf8.DecodeLastRuneInString(s)
+	return s != "" && strings.ContainsRune(curly, first) && strings.ContainsRune(curly, last)
+}
