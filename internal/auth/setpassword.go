@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -35,10 +37,53 @@ func SetPassword(file, user, password string) error {
 	if err != nil {
 		return fmt.Errorf("hash password of %s: %w", user, err)
 	}
-	if err := updateUsersFile(file, user, string(hash)); err != nil {
+	err = updateUsersFile(file, func(content []byte) ([]byte, error) { return withUser(content, user, string(hash)), nil })
+	if err != nil {
 		return fmt.Errorf("set password of %s in %s: %w", user, file, err)
 	}
 	return nil
+}
+
+// RemoveUser removes every line of the user from the htpasswd file: with the
+// first one alone gone, a forgotten second one would count.
+func RemoveUser(file, user string) error {
+	err := updateUsersFile(file, func(content []byte) ([]byte, error) {
+		if rest := withoutUser(content, user); len(rest) < len(content) {
+			return rest, nil
+		}
+		return nil, errors.New("there is no such user")
+	})
+	if err != nil {
+		return fmt.Errorf("remove %s from %s: %w", user, file, err)
+	}
+	return nil
+}
+
+func withoutUser(content []byte, user string) []byte {
+	var out []byte
+	if bytes.HasPrefix(content, []byte(byteOrderMark)) {
+		out, content = append(out, byteOrderMark...), content[len(byteOrderMark):]
+	}
+	for line := range bytes.Lines(content) {
+		if !bytes.HasPrefix(line, []byte(user+":")) {
+			out = append(out, line...)
+		}
+	}
+	return out
+}
+
+// Users lists the users of an htpasswd file who can sign in, by name, and says
+// what is wrong with other lines.
+func Users(file string) (names, refused []string, err error) {
+	content, _, err := readRegular(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read users: %w", err)
+	}
+	users, problems := parseUsers(content)
+	for _, p := range problems {
+		refused = append(refused, fmt.Sprintf("line %d: %s", p.line, p.reason))
+	}
+	return slices.Sorted(maps.Keys(users)), refused, nil
 }
 
 func checkNewPassword(password string) error {
@@ -57,7 +102,9 @@ func checkNewPassword(password string) error {
 // lock on the old one would mean nothing to whoever opens the new one. A lock
 // file of its own would stay behind, owned by whoever came first, and shut out
 // the next user.
-func updateUsersFile(file, user, hash string) error {
+//
+// A file that is not there is empty, and is made unless change fails.
+func updateUsersFile(file string, change func(content []byte) ([]byte, error)) error {
 	target, err := followLinks(file)
 	if err != nil {
 		return err
@@ -75,7 +122,11 @@ func updateUsersFile(file, user, hash string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := replaceFile(target, withUser(content, user, hash), info); err != nil {
+	changed, err := change(content)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(target, changed, info); err != nil {
 		return err
 	}
 	if err := durable.Sync(filepath.Dir(target)); err != nil {

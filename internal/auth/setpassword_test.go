@@ -88,7 +88,7 @@ func TestUpdateReplacesTheFileAndKeepsItsMode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := updateUsersFile(file, "alice", "HASH"); err != nil {
+	if err := setHash(file, "alice", "HASH"); err != nil {
 		t.Fatal(err)
 	}
 	after, err := os.Stat(file)
@@ -107,7 +107,7 @@ func TestUpdateKeepsTheOwner(t *testing.T) {
 	writeFile(t, file, "")
 	giveAway(t, file)
 	before := ownerOf(t, file)
-	if err := updateUsersFile(file, "alice", "HASH"); err != nil {
+	if err := setHash(file, "alice", "HASH"); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, ownerOf(t, file)); diff != "" {
@@ -223,10 +223,10 @@ func TestSetPasswordRefuses(t *testing.T) {
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("something was written: %v", err)
 	}
-	if err := updateUsersFile(t.TempDir(), "alice", "HASH"); err == nil {
+	if err := setHash(t.TempDir(), "alice", "HASH"); err == nil {
 		t.Error("a folder was taken for a users file")
 	}
-	if err := updateUsersFile(filepath.Join(file, "users"), "alice", "HASH"); err == nil {
+	if err := setHash(filepath.Join(file, "users"), "alice", "HASH"); err == nil {
 		t.Error("a file was written in a folder that is missing")
 	}
 }
@@ -243,7 +243,7 @@ func TestUpdateWritesThroughLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, user := range []string{"alice", "bob"} { // dangling, then not
-		if err := updateUsersFile(link, user, fakeHash("sesame", 4)); err != nil {
+		if err := setHash(link, user, fakeHash("sesame", 4)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -265,7 +265,7 @@ func TestUpdateWritesThroughLinks(t *testing.T) {
 	if err := os.Symlink("loop", loop); err != nil {
 		t.Fatal(err)
 	}
-	if err := updateUsersFile(loop, "alice", "HASH"); err == nil {
+	if err := setHash(loop, "alice", "HASH"); err == nil {
 		t.Error("no error for a link to itself")
 	}
 }
@@ -285,7 +285,7 @@ func TestUpdateWritesThroughLinkedFolders(t *testing.T) {
 		}
 	}
 	for _, user := range []string{"alice", "bob"} { // dangling, then not
-		if err := updateUsersFile("users", user, fakeHash("sesame", 4)); err != nil {
+		if err := setHash("users", user, fakeHash("sesame", 4)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -307,7 +307,7 @@ func TestConcurrentChangesAreAllKept(t *testing.T) {
 	for i := range n {
 		done.Go(func() {
 			// Without the hashing, which would keep the writers apart.
-			if err := updateUsersFile(file, fmt.Sprint("user", i), fakeHash("sesame", 4)); err != nil {
+			if err := setHash(file, fmt.Sprint("user", i), fakeHash("sesame", 4)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -319,5 +319,24 @@ func TestConcurrentChangesAreAllKept(t *testing.T) {
 	}
 	if users, _ := parseUsers(content); len(users) != n {
 		t.Errorf("%d users, want %d", len(users), n)
+	}
+}
+
+func setHash(file, user, hash string) error {
+	return updateUsersFile(file, func(content []byte) ([]byte, error) { return withUser(content, user, hash), nil })
+}
+
+func TestRemoveUserRemovesEveryLine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "users")
+	writeFile(t, file, "\ufeffann:1\r\nbob:2\r\nann:3\n# ann:4\nanna:5")
+	if err := RemoveUser(file, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\ufeffbob:2\r\n# ann:4\nanna:5"; string(content) != want {
+		t.Errorf("left is %q, want %q", content, want)
 	}
 }
