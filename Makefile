@@ -6,7 +6,7 @@ TOOL  := $(GO) tool -modfile=tools/go.mod
 ADDR  ?= 127.0.0.1:8080
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-failover check-deploy clean
+.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-failover check-deploy check-openapi clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ check-deploy: build ## have systemd, nginx, Caddy and Prometheus read deploy/
 			|| { command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy --no-install-recommends $${tool##*:}; } \
 			|| { echo "deploy/ is checked with $${tool%%:*}: install it." >&2; exit 1; }; done
 	@PATH=$$PATH:/usr/sbin scripts/check-deploy
+
+check-openapi: ## have Spectral and Redocly read openapi.yaml (by npx)
+	npx --yes @stoplight/spectral-cli@6 lint --fail-severity hint --ruleset .spectral.yaml internal/api/openapi.yaml
+	npx --yes @redocly/cli@2 lint internal/api/openapi.yaml
 
 clean: ## remove what was built, and the examples' data
 	rm -rf bin .run
