@@ -19,11 +19,15 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// errFailed ends a command that has said itself what is wrong.
-var errFailed = errors.New("failed")
+// These end a command that has said itself what is wrong.
+var (
+	errFailed        = errors.New("failed")
+	errMisconfigured = errors.New("misconfigured")
+)
 
-// Run runs the command line and returns the exit status: 0, 1 for a failure,
-// 2 for a call that makes no sense.
+// Run runs the command line and returns the exit status: 0, 1 for a failure, 2
+// for a call or a configuration that must be changed first. The systemd units
+// restart the server after 1, not after 2.
 func Run(ctx context.Context, args []string, streams Streams) int {
 	root := newRoot(streams)
 	called := false
@@ -43,6 +47,8 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		return 0
 	case errors.As(err, &usage):
 		_, _ = fmt.Fprintf(streams.Err, "formulary: %v\nRun 'formulary %s' to see how it is called.\n", err, usage.help)
+		return 2
+	case errors.Is(err, errMisconfigured):
 		return 2
 	case !errors.Is(err, errFailed):
 		complain(streams.Err, err)
@@ -68,6 +74,13 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.cause.Error() }
 func (e *usageError) Unwrap() error { return e.cause }
+
+// configError is a file of the configuration that can't be used. Trying again
+// does not help.
+type configError struct{ cause error }
+
+func (e *configError) Error() string { return e.cause.Error() }
+func (e *configError) Unwrap() error { return e.cause }
 
 func newRoot(streams Streams) *cli.Command {
 	root := &cli.Command{

@@ -87,6 +87,10 @@ func serveCommand(streams Streams) *cli.Command {
 			defer stop()
 			if err := serve(ctx, cmd, out, log, proxies); err != nil {
 				complain(out.Direct(), err) // Run would wait for a log that nobody reads
+				var config *configError
+				if errors.As(err, &config) {
+					return errMisconfigured
+				}
 				return errFailed
 			}
 			return nil
@@ -185,11 +189,11 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	limitMemory(cmd, log)
 	users, err := auth.Open(auth.Options{UsersFile: cmd.String("users"), GroupsFile: cmd.String("groups"), Logger: log})
 	if err != nil {
-		return err
+		return &configError{err}
 	}
 	source, err := pages.OpenDirectory(cmd.String("pages"), log)
 	if err != nil {
-		return err
+		return &configError{err}
 	}
 	at, err := locate(cmd)
 	if err != nil {
