@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,7 +22,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Mkdir(s.data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p := launch(t, onSmallDisk(s, 4<<20))
+	p := launch(t, onSmallDisk(t, s, 4<<20))
 	for range 20 {
 		p.must(t, 201, "POST", "/note/submission", note("before"))
 	}
@@ -47,19 +46,11 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// onSmallDisk serves with the data directory on a file system of its own. The
-// namespace it stands in goes away with the process.
-func onSmallDisk(s site, bytes int) *exec.Cmd {
-	return inNamespace(fmt.Sprintf(`mount -t tmpfs -o size=%d tmpfs %q && exec "$@"`, bytes, s.data), s.serve()...)
-}
-
-// inNamespace has a script run formulary, with mounts that no one else sees.
-func inNamespace(script string, args ...string) *exec.Cmd {
-	unshare := []string{"--mount"}
-	if os.Geteuid() != 0 {
-		unshare = append(unshare, "--user", "--map-root-user")
-	}
-	return exec.Command("unshare", slices.Concat(unshare, []string{"sh", "-c", script, "sh", binary}, args)...)
+// onSmallDisk serves with the data directory on a file system of its own.
+func onSmallDisk(t *testing.T, s site, bytes int) *exec.Cmd {
+	t.Helper()
+	script := fmt.Sprintf(`mount -t tmpfs -o size=%d tmpfs %q && exec "$@"`, bytes, s.data)
+	return mountNamespace(t, nil, script, append([]string{binary}, s.serve()...)...)
 }
 
 func fillUp(t *testing.T, path string) {
@@ -140,7 +131,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 		s.command("restore", backupOfMany(t, 1)),
 	} {
 		script := fmt.Sprintf(`mount --bind %[1]q %[1]q && mount -o remount,bind,ro %[1]q && exec "$@"`, s.data)
-		out, err := inNamespace(script, args...).CombinedOutput()
+		out, err := mountNamespace(t, nil, script, append([]string{binary}, args...)...).CombinedOutput()
 		if want := "the data directory " + s.data + " is read-only"; err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v, and not %q: %s", args[0], err, want, out)
 		}
