@@ -6,6 +6,7 @@ TOOL  := $(GO) tool -modfile=tools/go.mod
 ADDR  ?= 127.0.0.1:8080
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL: # what is missing is told first; the tools use all cores by themselves
 .PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-failover check-deploy check-openapi clean
 
 help: ## list the targets
@@ -14,13 +15,13 @@ help: ## list the targets
 build: ## build bin/formulary: one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/formulary ./cmd/formulary
 
-run: build ## serve examples/ on loopback and say what to try
+run: build ## serve examples/ and say what to try; ADDR=127.0.0.1:8090 for another port
 	@ADDR=$(ADDR) scripts/run-examples
 
 test: test-deps ## run every test, with the race detector
-	scripts/gotest -race -timeout 20m ./...
+	$(GO) run ./scripts/gotest -race -timeout 20m ./...
 
-check: tidy lint build test ## what CI runs: modules tidy, lint clean, static build, all tests
+check: test-deps tidy lint build test ## what CI runs: modules tidy, lint clean, static build, all tests
 
 fmt: ## format the code
 	$(TOOL) golangci-lint fmt
@@ -43,21 +44,21 @@ bench: ## measure speed and memory; writes bench/RESULTS.md
 vuln: ## look for known vulnerabilities in what is linked in (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
 
-test-deps: ## install what the tests need beside Go
+test-deps: ## install what the tests need beside Go (Debian, as root), or say what is missing
 	@scripts/test-deps
 
 # Not for CI: it takes minutes, and installs servers. What it measures stands
 # in docs/operations.md.
 test-failover: test-deps ## kill a Patroni primary five times under load, and count what is lost
-	@command -v patroni >/dev/null && command -v etcd >/dev/null || { command -v apt-get >/dev/null && apt-get update -q \
-		&& apt-get install -qy --no-install-recommends patroni python3-etcd etcd-server; } \
+	@command -v patroni >/dev/null && command -v etcd >/dev/null \
+		|| { command -v apt-get >/dev/null && scripts/apt-install patroni python3-etcd etcd-server; } \
 		|| { echo "The test runs Patroni and etcd: install both." >&2; exit 1; }
 	$(GO) test -tags failover -count 1 -timeout 20m -v ./e2e/failover/
 
 check-deploy: build ## have systemd, nginx, Caddy and Prometheus read deploy/
 	@for tool in systemd-analyze:systemd nginx:nginx caddy:caddy promtool:prometheus openssl:openssl; do \
-		command -v $${tool%%:*} >/dev/null || PATH=$$PATH:/usr/sbin command -v $${tool%%:*} >/dev/null \
-			|| { command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy --no-install-recommends $${tool##*:}; } \
+		PATH=$$PATH:/usr/sbin command -v $${tool%%:*} >/dev/null \
+			|| { command -v apt-get >/dev/null && scripts/apt-install $${tool##*:}; } \
 			|| { echo "deploy/ is checked with $${tool%%:*}: install it." >&2; exit 1; }; done
 	@PATH=$$PATH:/usr/sbin scripts/check-deploy
 

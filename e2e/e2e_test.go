@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,6 +25,11 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if signal.Ignored(syscall.SIGHUP) {
+		// The tests run under nohup. Processes inherit what is ignored, but not
+		// what is caught: servers shall get SIGHUP as they do without nohup.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
