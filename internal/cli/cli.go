@@ -89,7 +89,7 @@ func newRoot(streams Streams) *cli.Command {
 		Version: Version(),
 		Description: "Every flag can be given by an environment variable instead; 'formulary COMMAND --help' names both.\n" +
 			"Shell completion: source <(formulary completion bash), or zsh, fish, pwsh.\n" +
-			"Exit status: 0 for success, 1 for a failure or for problems found, 2 for a call that makes no sense.",
+			"Exit status: 0 for success, 1 for a failure or for problems found, 2 for a call or a configuration that makes no sense.",
 		Commands: []*cli.Command{
 			serveCommand(streams), checkCommand(streams), passwdCommand(streams), usersCommand(streams),
 			migrateCommand(streams), backupCommand(streams), restoreCommand(streams), verifyCommand(streams),
