@@ -101,6 +101,35 @@ func TestDatabaseIsMovedAndBack(t *testing.T) {
 	}
 }
 
+// A file that is cut short takes with it what it held, but no more: nothing is
+// acknowledged from then on, and the end of the server does not copy half a log
+// into the database.
+func TestFileIsCutShort(t *testing.T) {
+	for _, name := range storeFiles[:2] {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			fillStore(t, s.data, 500) // and closed: all of it is in the database
+			p := start(t, s)
+			p.must(t, 201, "POST", "/note/submission", note("in the log"))
+			if err := os.Truncate(filepath.Join(s.data, name), 4096); err != nil {
+				t.Fatal(err)
+			}
+			p.must(t, 503, "POST", "/note/submission", note("would be lost"))
+			if r := fetch(t, p, "/readyz"); r.status != 503 || !strings.Contains(p.output(), name+" was emptied or cut short") {
+				t.Errorf("/readyz: status %d:\n%s", r.status, p.output())
+			}
+			if err := p.terminate(t, 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if name == storeFiles[1] { // the database itself is none the worse
+				if out := mustRun(t, "verify", "--data", s.data); !strings.Contains(out, "500 submissions") {
+					t.Errorf("verify: %s", out)
+				}
+			}
+		})
+	}
+}
+
 // A process that reads the database for long keeps the write-ahead log from
 // starting over. Metrics and log tell, and that it is over.
 func TestLongReaderOfTheDatabase(t *testing.T) {

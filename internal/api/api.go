@@ -142,9 +142,14 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 }
 
 func (a *API) answer(h handler, w http.ResponseWriter, c *call) {
-	if err := h(a, w, c); err != nil {
-		a.fail(w, c.Request, err)
+	err := h(a, w, c)
+	if err == nil {
+		return
 	}
+	if isStatus(err, http.StatusTooManyRequests) && !c.anonymous {
+		reporterOf(w).SetUser("") // the address tells who to look for, as with failed logins
+	}
+	a.fail(w, c.Request, err)
 }
 
 // compressed offers gzip and nothing else: every client knows it, and an

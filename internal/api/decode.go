@@ -41,6 +41,7 @@ type body struct {
 	json   jsontext.Decoder
 	name   []byte // room for a name with escapes in it
 	names  int    // counted so far; see maxNames
+	bytes  int    // of these names; see maxNameBytes
 	values int    // of all lists, counted so far; see maxValues
 }
 
@@ -49,12 +50,14 @@ type body struct {
 // the JSON decoder remembers every name, and a value of a list takes 16 bytes
 // where the body has three.
 const (
-	maxNames  = 5_000
-	maxValues = 10_000
+	maxNames     = 5_000
+	maxNameBytes = 256 << 10 // of all names together; ids of a thousand fields are less
+	maxValues    = 10_000
 )
 
 var (
 	tooManyNames  = fmt.Sprintf("the body has more than %d fields", maxNames)
+	tooLongNames  = fmt.Sprintf("the ids of the fields have more than %d bytes together", maxNameBytes)
 	tooManyValues = fmt.Sprintf("is too long: all lists together may hold %d values", maxValues)
 )
 
@@ -81,7 +84,7 @@ func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer,
 		}
 	}()
 	b.buf.Reset()
-	b.names, b.values = 0, 0
+	b.names, b.bytes, b.values = 0, 0, 0
 	if err := a.readBody(w, c, &b.buf); err != nil {
 		return nil, a.readError(err)
 	}
@@ -229,9 +232,14 @@ func (d *body) unquote(raw jsontext.Value) (text []byte, err error) {
 }
 
 // count is called for every name in a body but those that each entry has.
-func (d *body) count() error {
-	if d.names++; d.names > maxNames {
+func (d *body) count(name int) error {
+	d.names++
+	d.bytes += name
+	switch {
+	case d.names > maxNames:
 		return &forms.Invalid{Errors: []string{tooManyNames}}
+	case d.bytes > maxNameBytes:
+		return &forms.Invalid{Errors: []string{tooLongNames}}
 	}
 	return nil
 }
@@ -244,6 +252,7 @@ var errTooDeep = errors.New("nested too deeply")
 // skip passes over a value, unless it is nested beyond reason.
 func (d *body) skip() error {
 	for outside := d.json.StackDepth(); ; {
+		before := d.json.InputOffset()
 		if _, err := d.json.ReadToken(); err != nil {
 			return err
 		}
@@ -254,7 +263,7 @@ func (d *body) skip() error {
 		case depth <= outside:
 			return nil
 		case kind == '{' && length%2 == 1: // that was a name
-			if err := d.count(); err != nil {
+			if err := d.count(int(d.json.InputOffset() - before)); err != nil {
 				return err
 			}
 		}
@@ -268,7 +277,7 @@ func (d *body) mustObject(message string, member func(name []byte) error) error 
 		return &forms.Invalid{Errors: []string{message}}
 	}
 	_, err := d.object(func(name []byte) error {
-		if err := d.count(); err != nil {
+		if err := d.count(len(name)); err != nil {
 			return err
 		}
 		return member(name)
@@ -409,7 +418,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 			return d.skip()
 		default:
 			answer.Problem = unknownMember(string(name), "fieldId", "value")
-			if err := d.count(); err != nil {
+			if err := d.count(len(name)); err != nil {
 				return err
 			}
 			return d.skip()

@@ -21,6 +21,11 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.detail }
 
+func isStatus(err error, status int) bool {
+	var wire *statusError
+	return errors.As(err, &wire) && wire.status == status
+}
+
 // kindStatus is the one table from what went wrong to a status.
 var kindStatus = map[service.Kind]int{
 	service.NotFound:    http.StatusNotFound,

@@ -249,17 +249,20 @@ func (d *Directory) lead(ctx context.Context, a *attempt) (bool, error) {
 	if d.verified.hasFrom(a.mac, a.from, d.now()) {
 		return true, nil // by a flight that landed in the meantime
 	}
+	// The throttle does not hold up a host that has sent this very credential
+	// before and only has to be verified anew: others may guess there.
+	returning := d.verified.usedFrom(a.mac, a.from, d.now())
 	trusted, err := d.throttle.allow(a.from, a.user)
-	if err != nil {
+	if err != nil && !returning {
 		return false, err
 	}
-	release, err := d.slots.acquire(ctx, trusted)
+	release, err := d.slots.acquire(ctx, trusted || returning)
 	if err != nil {
 		return false, err
 	}
 	defer release()
 	reserved, err := d.throttle.reserve(a.from, a.user)
-	if err != nil {
+	if err != nil && !returning {
 		return false, err
 	}
 	if !d.verified.has(a.mac, d.now()) {
@@ -268,7 +271,9 @@ func (d *Directory) lead(ctx context.Context, a *attempt) (bool, error) {
 		}
 		d.verified.add(a.mac, d.now())
 	}
-	reserved.refund()
+	if err == nil {
+		reserved.refund()
+	}
 	d.verified.addUse(a.mac, a.from, d.now())
 	return true, nil
 }

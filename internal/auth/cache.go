@@ -113,6 +113,14 @@ func (c *verifiedCache) hasFrom(m mac, from host, now time.Time) bool {
 	return c.credentials.has(m, now) && c.uses.has(use{m, from}, now)
 }
 
+// usedFrom says whether this host has sent the credential before, be it that
+// bcrypt has to accept it again.
+func (c *verifiedCache) usedFrom(m mac, from host, now time.Time) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.uses.has(use{m, from}, now)
+}
+
 // add records that bcrypt has accepted the credential.
 func (c *verifiedCache) add(m mac, now time.Time) {
 	c.mu.Lock()

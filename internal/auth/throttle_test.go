@@ -187,7 +187,7 @@ func TestKnownPairAnswersForItselfOnly(t *testing.T) {
 		f.fail(1, "alice", fmt.Sprintf("198.51.100.%d:1", i))
 	}
 	f.fail(10, "alice", home)
-	f.wantThrottled("alice", "sesame", home, 5*time.Second)
+	f.wantThrottled("alice", "wrong", home, 5*time.Second)
 	f.wantThrottled("bob", "wrong", home, time.Second) // 100 failures, not 110
 
 	f.throttle.byPair = newMeter(10, 5*time.Second)
@@ -407,4 +407,18 @@ func TestThrottleIsBoundedAndEvictsTheFullestFirst(t *testing.T) {
 	if f := newThrottle(time.Now); f.byPair.fullAt.limit != maxTimers || f.trusted.limit != maxTimers {
 		t.Error("a table of the throttle has no limit")
 	}
+}
+
+// Somebody else at the same address guesses, and the verified credential
+// expires meanwhile: its owner still gets in from there.
+func TestGuessesDoNotLockOutAReturningHost(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	f.wantLogin("alice", "sesame", home)
+	f.fail(10, "alice", home)
+	f.time = f.time.Add(verifiedTTL + time.Second)
+	f.fail(10, "alice", home)
+	if err := f.login("alice", "wrong", home); err == nil || errors.Is(err, ErrBadCredentials) {
+		t.Fatalf("the guesser is not throttled: %v", err)
+	}
+	f.wantLogin("alice", "sesame", home)
 }

@@ -63,7 +63,7 @@ func memoryLimit(connections int, l api.Limits, maxBody int64) int64 {
 	const (
 		base          = 128 << 20 // pages, users, caches, the database
 		perList       = 1 << 20   // two chunks, a buffer and a compressor, and a row of the largest size
-		perConnection = 64 << 10  // a body that is not counted as large
+		perConnection = 8 << 10   // most of them are idle
 		copies        = 4         // of a large body: as sent, decoded, encoded, and as the answer
 	)
 	body := float64(maxBody)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -48,22 +49,23 @@ func TestOpenRefusesWhatWouldBlock(t *testing.T) {
 func TestLoopReportsAStuckLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		release, reports, looks := make(chan struct{}), make(chan bool, 2), 0
+		release, reports := make(chan struct{}), make(chan bool, 2)
+		var looks atomic.Int64
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
 			watch.Loop{
 				Interval: time.Second, MaxInterval: 2 * time.Second,
 				Look: func() {
-					if looks++; looks == 2 {
+					if looks.Add(1) == 2 {
 						<-release
 					}
 				},
 				Stuck: func(stuck bool) { reports <- stuck },
 			}.Run(ctx)
 		}()
-		if stuck := <-reports; !stuck || looks != 2 {
-			t.Errorf("report %t after %d looks", stuck, looks)
+		if stuck := <-reports; !stuck || looks.Load() != 2 {
+			t.Errorf("report %t after %d looks", stuck, looks.Load())
 		}
 		close(release)
 		if stuck := <-reports; stuck {

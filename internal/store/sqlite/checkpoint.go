@@ -44,7 +44,17 @@ type wal struct {
 }
 
 func (w *wal) bytes() int64 { return w.pages.Load() * frameBytes }
-func (w *wal) due() bool    { return w.pages.Load() >= w.checkpointAt }
+
+// fileSize is what the file has at least: a header, and the pages in use.
+func (w *wal) fileSize() int64 {
+	const header = 32
+	if pages := w.pages.Load(); pages > 0 {
+		return header + pages*frameBytes
+	}
+	return 0
+}
+
+func (w *wal) due() bool { return w.pages.Load() >= w.checkpointAt }
 
 // grown is called with the length of the WAL after each commit.
 func (w *wal) grown(pages int64) {

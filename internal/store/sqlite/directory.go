@@ -18,9 +18,10 @@ const (
 	// partialName is a restore that is not finished. It gets FileName when it is.
 	partialName = FileName + ".partial"
 
-	// pidName tells people which process uses the directory. It is not the
-	// lock, and may be removed at any time.
-	pidName = "formulary.pid"
+	// pidName tells people which process uses the directory. It is locked, too,
+	// since that is what versions before the lock of the directory look at; but
+	// it may be removed at any time.
+	pidName = "lock"
 )
 
 // Exists returns an error that says why, if there is no store in directory dir.
@@ -39,7 +40,7 @@ func Exists(dir string) error {
 }
 
 // dirLock keeps other processes from using a data directory.
-type dirLock struct{ dir *os.File }
+type dirLock struct{ dir, pid *os.File }
 
 // lockDir makes the data directory where needed, and holds it for this
 // process. The kernel releases the lock when the process ends, however it
@@ -63,16 +64,35 @@ func flockDir(dir string, flock func(fd, how int) error) (*dirLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock data directory: %w", err)
 	}
-	pidFile := filepath.Join(dir, pidName)
-	switch err := flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	lock, err := lockBoth(f, flock)
+	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		return nil, errors.Join(fmt.Errorf("data directory %s is in use by another formulary (process %s): stop it, or choose another --data",
-			dir, readPid(pidFile)), f.Close())
+		err = fmt.Errorf("data directory %s is in use by another formulary (process %s): stop it, or choose another --data",
+			dir, readPid(filepath.Join(dir, pidName)))
 	case err != nil:
-		return nil, errors.Join(fmt.Errorf("data directory %s can't be locked (%w): it must be on a local disk, not on a network file system", dir, err), f.Close())
+		err = fmt.Errorf("data directory %s can't be locked (%w): it must be on a local disk, not on a network file system", dir, err)
 	}
-	_ = os.WriteFile(pidFile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600) // it only informs
-	return &dirLock{f}, nil
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	_ = lock.pid.Truncate(0) // what is in it only informs
+	_, _ = lock.pid.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return lock, nil
+}
+
+// lockBoth locks the directory, then the file in it.
+func lockBoth(dir *os.File, flock func(fd, how int) error) (*dirLock, error) {
+	if err := flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, err
+	}
+	pid, err := os.OpenFile(filepath.Join(dir.Name(), pidName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(int(pid.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, pid.Close())
+	}
+	return &dirLock{dir, pid}, nil
 }
 
 func readPid(file string) string {
@@ -83,10 +103,10 @@ func readPid(file string) string {
 	return strings.TrimSpace(string(content))
 }
 
-// Close releases the directory.
+// Close releases the directory, and leaves nothing in it.
 func (l *dirLock) Close() error {
-	_ = os.Remove(filepath.Join(l.dir.Name(), pidName))
-	return l.dir.Close()
+	_ = os.Remove(l.pid.Name())
+	return errors.Join(l.pid.Close(), l.dir.Close())
 }
 
 // refuseReadOnly says what SQLite would call "unable to open database file".

@@ -37,23 +37,40 @@ func identify(path string) (identity, error) {
 	return id, nil
 }
 
+// sizes are the least that the database and its WAL can have: the database
+// never shrinks, and the WAL holds all pages that are not in the database yet.
+type sizes struct{ database, wal int64 }
+
 // check returns an error, which wraps store.ErrUnavailable, unless the files
-// are still where they were.
-func (id identity) check() error {
+// are still where they were and as large as they must be. It returns the size
+// of the database.
+func (id identity) check(least sizes) (database int64, err error) {
+	smallest := []int64{max(1, least.database), least.wal, 0}
 	for i, f := range id {
 		found, size, err := look(f.name)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("%w: the files of the store can't be looked at, so nothing more is stored: %w", store.ErrUnavailable, err)
+			return 0, fmt.Errorf("%w: the files of the store can't be looked at, so nothing more is stored: %w", store.ErrUnavailable, err)
 		case err != nil || found != f.opened:
-			return fmt.Errorf("%w: %s was removed or replaced while the server runs: nothing more is stored. "+
+			return 0, fmt.Errorf("%w: %s was removed or replaced while the server runs: nothing more is stored. "+
 				"Stop the server, put the file back or restore a backup, and start again", store.ErrUnavailable, f.name)
-		case i == 0 && size == 0:
-			return fmt.Errorf("%w: %s was emptied while the server runs: nothing more is stored. "+
+		case size < smallest[i]:
+			return 0, fmt.Errorf("%w: %s was emptied or cut short while the server runs: nothing more is stored. "+
 				"Stop the server, restore a backup, and start again", store.ErrUnavailable, f.name)
+		case i == 0:
+			database = size
 		}
 	}
-	return nil
+	return database, nil
+}
+
+// walSize is the size of the WAL, 0 if it is not there.
+func (id identity) walSize() int64 {
+	_, size, err := look(id[1].name)
+	if err != nil {
+		return 0
+	}
+	return size
 }
 
 // stat is look for every system.

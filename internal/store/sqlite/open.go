@@ -74,10 +74,10 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 	// Once, and a second caller waits: to close the readers while the writer
 	// still runs would take them away from under its checkpoint.
 	s.close = sync.OnceValue(func() error {
-		err := errors.Join(s.writer.close(), s.readers.close())
+		err := errors.Join(s.writer.stop(), s.readers.close())
 		s.dumps.Lock()
 		defer s.dumps.Unlock()
-		return errors.Join(err, lock.Close())
+		return errors.Join(err, s.writer.close(), lock.Close())
 	})
 	go s.writer.run()
 	return s, nil

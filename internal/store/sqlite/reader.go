@@ -75,10 +75,17 @@ func (r *readers) take(ctx context.Context) (place *reader, err error) {
 // connect opens a connection, unless it would be to other files than those of
 // the writer.
 func (r *readers) connect(ctx context.Context) (*sqlite3.Conn, error) {
-	if err := r.files.check(); err != nil {
+	if _, err := r.files.check(sizes{}); err != nil {
 		return nil, err
 	}
-	return openConn(ctx, r.uri)
+	conn, err := openConn(ctx, r.uri)
+	if err != nil {
+		return nil, err
+	}
+	if err := keepWAL(conn); err != nil { // that is the writer's
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 func (p *reader) open(ctx context.Context, r *readers) error {

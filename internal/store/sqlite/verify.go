@@ -48,11 +48,16 @@ func VerifyBackup(ctx context.Context, file string, progress Progress) (Report, 
 
 // openShared opens the database of a store that a server may have open, too.
 func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
+	unclosed := size(file+"-wal") > 0 // a server has it open, or was killed
 	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=rw")
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.BusyTimeout(busyTimeout); err != nil {
+	err = conn.BusyTimeout(busyTimeout)
+	if err == nil && unclosed { // looking at it must not change it
+		err = keepWAL(conn)
+	}
+	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil

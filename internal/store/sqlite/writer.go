@@ -43,8 +43,10 @@ type writer struct {
 	reserved store.Sequences // the last ids that may be given, as they are stored
 	files    identity
 	lost     error // why the files are not those that were opened; nil while they are
-	wal      wal
-	log      *slog.Logger
+	// databaseSize is the largest that the file has had.
+	databaseSize int64
+	wal          wal
+	log          *slog.Logger
 }
 
 // reserve is how many ids are reserved at a time. The reservation is stored
@@ -113,18 +115,34 @@ func (w *writer) doAlone(op write) error {
 	return alone[0].Err
 }
 
-// close finishes what is queued. To be called once.
-func (w *writer) close() error {
+// stop finishes what is queued. To be called once.
+func (w *writer) stop() error {
 	w.turn.Lock()
 	w.closed = true
 	w.turn.Unlock()
 	w.queue.Close()
 	<-w.stopped
+	if w.checkFiles() == nil && w.reserved != w.seq {
+		return classify(w.stmts.writeSequences(w.seq))
+	}
+	return nil
+}
+
+// close is called after stop, when no reader is left: as the last connection
+// it copies the WAL into the database. Where the files are damaged that would
+// spoil the database, too.
+func (w *writer) close() error {
 	var err error
-	if w.reserved != w.seq {
-		err = classify(w.stmts.writeSequences(w.seq))
+	if w.lost != nil {
+		err = keepWAL(w.conn)
 	}
 	return errors.Join(err, w.stmts.close(), w.conn.Close())
+}
+
+// keepWAL has a connection leave the WAL as it is when it closes.
+func keepWAL(conn *sqlite3.Conn) error {
+	_, err := conn.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
+	return err
 }
 
 func (w *writer) run() {
@@ -150,7 +168,9 @@ func (w *writer) commitAll(batch []*operation) {
 			op.Done()
 		}
 		batch = batch[n:]
-		w.checkpoint()
+		if w.lost == nil {
+			w.checkpoint()
+		}
 	}
 }
 
@@ -183,7 +203,8 @@ func (w *writer) commit(batch []*operation) (done int) {
 // so alone, and leaves at most the number of a new form. The error is that of
 // the transaction, which SQLite may give up on at any statement.
 func (w *writer) transact(batch []*operation) (done int, err error) {
-	if w.lost != nil {
+	// A WAL that was cut short has its length again after the next write.
+	if w.lost != nil || w.files.walSize() < w.wal.fileSize() {
 		if err := w.checkFiles(); err != nil {
 			return 0, err
 		}
@@ -210,7 +231,9 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 
 // checkFiles is called after each commit, and before its callers are answered.
 func (w *writer) checkFiles() error {
-	err := w.files.check()
+	least := sizes{w.databaseSize, w.wal.fileSize()}
+	database, err := w.files.check(least)
+	w.databaseSize = max(w.databaseSize, database)
 	switch {
 	case err != nil && w.lost == nil:
 		w.log.Error(err.Error())
