@@ -18,16 +18,22 @@ func TestUnknownFieldsExhaustNothing(t *testing.T) {
 	p := start(t, newSite(t))
 	p.must(t, 201, "POST", "/note/submission", note("first"))
 	idle := p.memory(t, "VmRSS")
-	var names strings.Builder
+	var many, long strings.Builder
 	for i := range 95_000 {
-		fmt.Fprintf(&names, `"%05d":[],`, i)
+		fmt.Fprintf(&many, `"%05d":[],`, i)
 	}
-	body := `{"fields":{` + strings.TrimSuffix(names.String(), ",") + `}}`
+	for i := range 4_900 {
+		fmt.Fprintf(&long, `"%0200d":[],`, i)
+	}
+	var bodies []string
+	for _, names := range []string{many.String(), long.String()} {
+		bodies = append(bodies, `{"fields":{`+strings.TrimSuffix(names, ",")+`}}`)
+	}
 	var wg sync.WaitGroup
 	for range 64 {
 		wg.Go(func() {
-			for range 4 {
-				r, err := p.call(t.Context(), "POST", "/note/submission", body)
+			for i := range 8 {
+				r, err := p.call(t.Context(), "POST", "/note/submission", bodies[i%2])
 				// At most 16 bodies over 64 KiB are in memory for one user.
 				if err != nil || r.status != http.StatusBadRequest && r.status != http.StatusTooManyRequests || len(r.body) > 64<<10 {
 					t.Errorf("status %d, %d bytes, %v", r.status, len(r.body), err)

@@ -216,3 +216,20 @@ func testLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T, on enginetest.Engi
 		t.Errorf("the log names her:\n%s", log)
 	}
 }
+
+// A caller who is beyond a limit leaves an address and no name, and on an
+// anonymous form neither.
+func TestRefusalByALimitIsNotedWithoutAName(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house(), func(o *Options) { o.Limits = Limits{ListsPerUser: 1} })
+	release, err := e.api.limiters.lists.acquire("alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	for path, anonymous := range map[string]bool{allPath: false, pollPath: true} {
+		n := e.note(t, request{user: "alice", method: "GET", path: path + "/result"})
+		if n.Code != http.StatusTooManyRequests || n.user != "" || n.anonymous != anonymous {
+			t.Errorf("%s: answered %d, user %q, anonymous %t", path, n.Code, n.user, n.anonymous)
+		}
+	}
+}
