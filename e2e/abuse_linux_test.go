@@ -108,21 +108,26 @@ func (p *process) holdsUpNobody(t *testing.T, attack func(ctx context.Context, n
 		return times[creates/2]
 	}
 	medianCreate() // the first are slower
-	alone := medianCreate()
-	ctx, stop := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	for i := range 4 {
-		wg.Go(func() {
-			for n := i; ctx.Err() == nil; n += 4 {
-				attack(ctx, n)
-			}
-		})
+	// Other programs on the machine can spoil a round, but not five of them.
+	var alone, beside time.Duration
+	for range 5 {
+		alone = medianCreate()
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				for n := i; ctx.Err() == nil; n += 4 {
+					attack(ctx, n)
+				}
+			})
+		}
+		beside = medianCreate()
+		stop()
+		wg.Wait()
+		t.Logf("a create takes %s, and %s beside the attack", alone, beside)
+		if beside <= 5*alone {
+			return
+		}
 	}
-	beside := medianCreate()
-	stop()
-	wg.Wait()
-	t.Logf("a create takes %s, and %s beside the attack", alone, beside)
-	if beside > 5*alone {
-		t.Errorf("a create takes %s, and %s beside the attack: more than 5 times", alone, beside)
-	}
+	t.Errorf("a create takes %s, and %s beside the attack: more than 5 times", alone, beside)
 }

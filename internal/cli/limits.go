@@ -46,7 +46,7 @@ func limits(cmd *cli.Command) api.Limits {
 
 // limitMemory sets the soft limit of the Go heap, unless the environment does:
 // the closer to it, the more often garbage is collected. Otherwise the heap may
-// grow to five times of what is in use, see gcPercent.
+// grow to four times of what is in use, see gcPercent.
 func limitMemory(cmd *cli.Command, log *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -178,7 +178,7 @@ const anonymousKeyFile = "anonymous.key"
 // gcPercent lets the heap grow further between two collections than Go's
 // default does. What lives on it is a few megabytes, so that the difference is
 // small in memory, and one in twenty of all cycles under load.
-const gcPercent = 400
+const gcPercent = 300
 
 // serve puts the parts together and runs until ctx ends. Requests are logged to
 // accessLog, everything else to log.
