@@ -1,0 +1,250 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// closedPage is the page after ann's access was revoked.
+const closedPage = "---\nview: [ben]\nedit: [ben]\n---\n" + pageSource
+
+// replaceFile changes a file in one step, as editors do: the server never
+// reads half of it.
+func replaceFile(t *testing.T, path, content string) {
+	t.Helper()
+	tmp := filepath.Join(filepath.Dir(path), ".tmp")
+	writeFile(t, tmp, content)
+	if err := os.Rename(tmp, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// editPage changes page 1.
+func (s site) editPage(t *testing.T, content string) {
+	t.Helper()
+	replaceFile(t, filepath.Join(s.pages, "1.md"), content)
+}
+
+// awaitStatus waits until ann gets this status for a path.
+func (p *process) awaitStatus(t *testing.T, status int, path string) {
+	t.Helper()
+	eventually(t, 10*time.Second, fmt.Sprintf("HEAD %s is answered with %d", path, status), func() bool {
+		r, err := p.call(t.Context(), "HEAD", path, "")
+		return err == nil && r.status == status
+	})
+}
+
+// getAs is what somebody sees at a path.
+func (p *process) getAs(t *testing.T, user, path string) string {
+	t.Helper()
+	r, err := p.callAs(t.Context(), user, "secret", "GET", path, "")
+	if err != nil || r.status != http.StatusOK {
+		t.Fatalf("GET %s as %s: status %d, %v", path, user, r.status, err)
+	}
+	return r.body
+}
+
+// rawConn is a connection on which a test writes the bytes of requests itself.
+type rawConn struct {
+	net.Conn
+	answers *bufio.Reader
+}
+
+func (p *process) dial(t *testing.T) rawConn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return rawConn{conn, bufio.NewReader(conn)}
+}
+
+func (c rawConn) send(t *testing.T, text string) {
+	t.Helper()
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// header reads the next answer up to its body.
+func (c rawConn) header(t *testing.T) *http.Response {
+	t.Helper()
+	resp, err := http.ReadResponse(c.answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// head is the beginning of a request by ann, without the empty line at its end.
+func head(t *testing.T, method, path, proto string) string {
+	t.Helper()
+	req, err := request(t.Context(), "http://x", method, path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s %s %s\r\nHost: x\r\nAuthorization: %s\r\n", method, req.URL.Path, proto, req.Header.Get("Authorization"))
+}
+
+// sendSlowly creates a submission as ann. The change happens in the middle of
+// its body, after the server has opened the form: it asks for a body by
+// "100 Continue" only then.
+func (p *process) sendSlowly(t *testing.T, form, body string, change func()) response {
+	t.Helper()
+	conn := p.dial(t)
+	conn.send(t, head(t, "POST", "/"+form+"/submission", "HTTP/1.1")+
+		fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body)))
+	if resp := conn.header(t); resp.StatusCode != http.StatusContinue {
+		t.Fatalf("answered with %d before the body", resp.StatusCode)
+	}
+	conn.send(t, body[:len(body)/2])
+	change()
+	conn.send(t, body[len(body)/2:])
+	resp := conn.header(t)
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response{resp.StatusCode, resp.Header, string(content)}
+}
+
+// What counts for a body is what its sender may do when all of it is there.
+func TestRightsChangeDuringABody(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		p := start(t, s)
+		r := p.sendSlowly(t, "note", note("too late"), func() {
+			s.editPage(t, closedPage)
+			p.awaitStatus(t, 404, "/note")
+		})
+		if r.status != http.StatusNotFound {
+			t.Errorf("the page is closed: status %d: %s", r.status, r.body)
+		}
+		s.editPage(t, pageSource)
+		p.awaitStatus(t, 200, "/note")
+		r = p.sendSlowly(t, "note", note("too late"), func() {
+			users, err := os.ReadFile(s.users)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, others, _ := strings.Cut(string(users), "\n")
+			replaceFile(t, s.users, others)
+			p.awaitStatus(t, 401, "/note")
+		})
+		if r.status != http.StatusUnauthorized {
+			t.Errorf("the user is removed: status %d: %s", r.status, r.body)
+		}
+		if list := p.getAs(t, "ben", "/note/submission"); list != "[]" {
+			t.Errorf("stored: %s", list)
+		}
+	})
+}
+
+// A sender who was told that a form is anonymous is not named, even if it is
+// no longer anonymous when the body has come in.
+func TestFormIsNamedDuringABody(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		p := start(t, s)
+		r := p.sendSlowly(t, "vote", ballot, func() {
+			s.editPage(t, strings.Replace(pageSource, "anonymous: true\n", "", 1))
+			eventually(t, 10*time.Second, "the form is not anonymous any more", func() bool {
+				return strings.Contains(p.getAs(t, "ben", "/vote"), `"anonymous":false`)
+			})
+		})
+		if r.status != http.StatusCreated {
+			t.Fatalf("status %d: %s", r.status, r.body)
+		}
+		var stored []struct{ Username string }
+		if err := json.Unmarshal([]byte(p.getAs(t, "ben", "/vote/submission")), &stored); err != nil {
+			t.Fatal(err)
+		}
+		if len(stored) != 1 || stored[0].Username != "" {
+			t.Errorf("stored: %+v, want one without a name", stored)
+		}
+		if err := p.terminate(t, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(p.output(), `"ann"`) {
+			t.Errorf("the log tells who voted:\n%s", p.output())
+		}
+		if s.database != "" {
+			assertNotInDatabase(t, s.database, "ann")
+			return
+		}
+		assertNowhere(t, s.data, "ann")
+	})
+}
+
+// A list is sent as fast as it is read. Once its reader may not see it any
+// more, it is cut off, and what is submitted from then on is not in it.
+func TestRightsChangeDuringAList(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		p := start(t, s)
+		for range 24 { // more than the buffers of a connection hold
+			create(t, p, "note", note(strings.Repeat("x", 900_000)))
+		}
+		for _, tt := range []struct {
+			name, page string
+			status     int // of other requests by the reader from then on
+			cut        bool
+		}{
+			{"another label", strings.Replace(pageSource, "label: More", "label: Less", 1), 200, false},
+			{"the page is closed", closedPage, 404, true},
+		} {
+			for _, list := range []string{"/note/submission", "/note/result"} {
+				s.editPage(t, pageSource)
+				p.awaitStatus(t, 200, "/note")
+				late := "submitted after: " + tt.name + list
+				content, err := p.readSlowly(t, list, func() {
+					s.editPage(t, tt.page)
+					p.awaitStatus(t, tt.status, "/note")
+					if r, err := p.callAs(t.Context(), "ben", "secret", "POST", "/note/submission", note(late)); err != nil || r.status != 201 {
+						t.Fatalf("create: status %d, %v", r.status, err)
+					}
+				})
+				if cut := err != nil; cut != tt.cut || json.Valid(content) == tt.cut {
+					t.Errorf("%s: %d bytes of %s, %v; cut off: %t, want %t", tt.name, len(content), list, err, cut, tt.cut)
+				}
+				if got := strings.Contains(string(content), late); got == tt.cut {
+					t.Errorf("%s: what was submitted afterwards is in %s: %t", tt.name, list, got)
+				}
+			}
+		}
+	})
+}
+
+// readSlowly reads a list as ann. The change happens after a small part of it.
+func (p *process) readSlowly(t *testing.T, list string, change func()) ([]byte, error) {
+	t.Helper()
+	conn := p.dial(t)
+	if err := conn.Conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
+		t.Fatal(err)
+	}
+	conn.send(t, head(t, "GET", list, "HTTP/1.1")+"Accept-Encoding: identity\r\n\r\n")
+	resp := conn.header(t)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: status %d", list, resp.StatusCode)
+	}
+	first := make([]byte, 10_000)
+	if _, err := io.ReadFull(resp.Body, first); err != nil {
+		t.Fatal(err)
+	}
+	change()
+	rest, err := io.ReadAll(resp.Body)
+	return append(first, rest...), err
+}
