@@ -19,7 +19,7 @@ run: build ## serve examples/ and say what to try; ADDR=127.0.0.1:8090 for anoth
 	@ADDR=$(ADDR) scripts/run-examples
 
 test: test-deps ## run every test, with the race detector
-	$(GO) run ./scripts/gotest -race -timeout 20m ./...
+	$(GO) run ./scripts/gotest -race -timeout 60m ./...
 
 check: test-deps tidy lint build test ## what CI runs: modules tidy, lint clean, static build, all tests
 
