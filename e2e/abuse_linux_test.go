@@ -49,8 +49,8 @@ func TestUnknownFieldsExhaustNothing(t *testing.T) {
 	}
 }
 
-// Small changes of a submission that is as large as one can be hold up nobody
-// else's creates.
+// Small changes of a submission at the size limit do not slow down the creates
+// of other users.
 func TestLargeSubmissionHoldsUpNobody(t *testing.T) {
 	p := start(t, newSite(t))
 	p.must(t, 201, "POST", "/sheet/submission", `{"fields":{"f0":{"fieldId":"f0","value":"`+strings.Repeat("x", 500_000)+`"}}}`)
@@ -65,8 +65,8 @@ func TestLargeSubmissionHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// Conditions that search a long text, on every field of a section, hold up
-// nobody else's creates.
+// Conditions that search a long text, on every field of a section, do not slow
+// down the creates of other users.
 func TestCostlyConditionsHoldUpNobody(t *testing.T) {
 	s := newSite(t)
 	var page strings.Builder
