@@ -26,25 +26,34 @@ func checkCommand(streams Streams) *cli.Command {
 		ArgsUsage: "DIR|FILE…",
 		Description: "Reads page files, and directories of them, and prints each problem with its place. The names of page files\n" +
 			"end in " + markup.Extensions + ".\n" +
-			"The exit status is 1 if there is any error; warnings alone leave it 0.",
+			"The exit status is 1 if there is any error; warnings alone leave it 0.\n\n" +
+			"--format json prints one JSON object per line: file, line, column, severity (error or warning), message and hint.\n" +
+			"Line and column are absent where the file or directory as a whole is meant, hint where there is none. The last line\n" +
+			"is the summary: pages, forms, fields, errors and warnings.\n" +
+			"--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.",
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "text, json or github", Sources: env("format")},
 			&cli.BoolFlag{Name: "strict", Usage: "treat warnings as errors", Sources: env("strict")},
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if !cmd.Args().Present() {
 				return &usageError{errors.New("check takes page files or directories"), "check --help"}
 			}
+			format, ok := checkFormats[cmd.String("format")]
+			if !ok {
+				return &usageError{fmt.Errorf("--format %q: use text, json or github", cmd.String("format")), "check --help"}
+			}
 			out := bufio.NewWriter(streams.Out)
-			c := checker{out: out, files: map[int64][]string{}, seen: map[string]bool{}}
+			c := newChecker(out, format)
 			for _, arg := range cmd.Args().Slice() {
 				c.path(arg)
 			}
 			c.twins()
-			c.summary()
+			c.print(format.summary(c.summary))
 			if err := out.Flush(); err != nil {
 				return err
 			}
-			if c.errors > 0 || (cmd.Bool("strict") && c.warnings > 0) {
+			if c.summary.Errors > 0 || (cmd.Bool("strict") && c.summary.Warnings > 0) {
 				return errFailed
 			}
 			return nil
@@ -54,17 +63,21 @@ func checkCommand(streams Streams) *cli.Command {
 
 // checker gathers and prints what is found.
 type checker struct {
-	out                  io.Writer
-	files                map[int64][]string // by page id
-	seen                 map[string]bool    // by their full paths
-	pages, forms, fields int
-	errors, warnings     int
+	out     io.Writer
+	format  checkFormat
+	files   map[int64][]string // by page id
+	seen    map[string]bool    // by their full paths
+	summary checkSummary
+}
+
+func newChecker(out io.Writer, format checkFormat) *checker {
+	return &checker{out: out, format: format, files: map[int64][]string{}, seen: map[string]bool{}}
 }
 
 func (c *checker) path(path string) {
 	info, err := os.Stat(path)
 	if err != nil {
-		c.cannotRead(err)
+		c.cannotRead(path, err)
 		return
 	}
 	if !info.IsDir() {
@@ -73,20 +86,25 @@ func (c *checker) path(path string) {
 	}
 	files, unreadable, err := pages.Find(path)
 	if err != nil {
-		c.cannotRead(err)
+		c.cannotRead(path, err)
 		return
 	}
 	for _, dir := range unreadable {
-		c.cannotRead(fmt.Errorf("%s can't be read", dir))
+		c.cannotRead(dir, fmt.Errorf("%s can't be read", dir))
+	}
+	if len(files)+len(unreadable) == 0 {
+		c.report(finding{
+			File: path, Severity: markup.Warning.String(),
+			Message: path + " holds no page file", Hint: "names end in " + markup.Extensions,
+		})
 	}
 	for _, f := range files {
 		c.file(f)
 	}
 }
 
-func (c *checker) cannotRead(err error) {
-	c.errors++
-	c.print("error: " + err.Error())
+func (c *checker) cannotRead(path string, err error) {
+	c.report(finding{File: path, Severity: markup.Error.String(), Message: err.Error()})
 }
 
 func (c *checker) file(path string) {
@@ -98,14 +116,14 @@ func (c *checker) file(path string) {
 	}
 	page, source, err := pages.Read(path)
 	if err != nil {
-		c.cannotRead(err)
+		c.cannotRead(path, err)
 		return
 	}
-	c.pages++
+	c.summary.Pages++
 	for _, b := range page.Blocks {
 		if b.Form != nil {
-			c.forms++
-			c.fields += len(b.Form.Fields)
+			c.summary.Forms++
+			c.summary.Fields += len(b.Form.Fields)
 		}
 	}
 	if page.ID != 0 {
@@ -138,7 +156,7 @@ func (c *checker) twins() {
 func (c *checker) twin(path, stands string, id int64) {
 	_, source, err := pages.Read(path)
 	if err != nil {
-		c.cannotRead(err)
+		c.cannotRead(path, err)
 		return
 	}
 	c.problem(path, sourceLines(source), markup.Problem{
@@ -148,29 +166,29 @@ func (c *checker) twin(path, stands string, id int64) {
 	})
 }
 
-// problem prints as a compiler would: place, what is wrong, what would be
-// right, and the line with a caret below the place.
 func (c *checker) problem(path string, lines []string, p markup.Problem) {
-	if p.Severity == markup.Error {
-		c.errors++
+	f := finding{
+		File: path, Line: p.Line, Column: p.Column, Severity: p.Severity.String(), Message: p.Message, Hint: p.Hint,
+	}
+	if p.Line <= len(lines) {
+		f.source = &lines[p.Line-1]
+	}
+	c.report(f)
+}
+
+func (c *checker) report(f finding) {
+	if f.Severity == markup.Error.String() {
+		c.summary.Errors++
 	} else {
-		c.warnings++
+		c.summary.Warnings++
 	}
-	said := fmt.Sprintf("%s:%d:%d: %s: %s", path, p.Line, p.Column, p.Severity, p.Message)
-	if p.Hint != "" {
-		said += "; " + p.Hint
+	for _, line := range c.format.finding(f) {
+		c.print(line)
 	}
-	c.print(said)
-	if p.Line > len(lines) {
-		return
-	}
-	text, caret := excerpt(lines[p.Line-1], p.Column)
-	c.print(fmt.Sprintf("%5d | %s", p.Line, text))
-	c.print("      | " + caret + "^")
 }
 
 // print prints one line. Names of files and what stands on pages is shown, and
-// never acted upon by a terminal.
+// never acted upon by a terminal. The escapes mean the same in a JSON string.
 func (c *checker) print(line string) {
 	var safe strings.Builder
 	for _, r := range line { // a byte that is not UTF-8 becomes a replacement character
@@ -189,58 +207,7 @@ func actsOnTerminals(r rune) bool {
 	return r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
 
-// excerptRunes is about what fits beside the line number on a terminal.
-const excerptRunes = 100
-
-// excerpt cuts a long line around the column, with a "…" where it is cut, and
-// returns the white space that brings a caret below the column. Tabs stay tabs,
-// so that both lines indent alike; what a terminal would act upon is shown as a
-// replacement character.
-func excerpt(line string, column int) (text, caret string) {
-	runes := []rune(line)
-	column = min(max(column, 1), len(runes)+1)
-	if len(runes) > excerptRunes {
-		// The column is in the middle, or nearer to an end that is not cut: it
-		// never is where a "…" goes.
-		start := max(0, min(column-1-excerptRunes/2, len(runes)-excerptRunes))
-		end := start + excerptRunes
-		if start > 0 {
-			runes[start] = '…'
-		}
-		if end < len(runes) {
-			runes[end-1] = '…'
-		}
-		runes, column = runes[start:end], column-start
-	}
-	for i, r := range runes {
-		if actsOnTerminals(r) {
-			runes[i] = '\uFFFD'
-		}
-	}
-	var pad strings.Builder
-	for _, r := range runes[:column-1] {
-		if r != '\t' {
-			r = ' '
-		}
-		pad.WriteRune(r)
-	}
-	return string(runes), pad.String()
-}
-
 func sourceLines(source []byte) []string {
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(source), "\ufeff"))
 	return strings.Split(text, "\n")
-}
-
-func (c *checker) summary() {
-	c.print(fmt.Sprintf("%s, %s, %s: %s, %s",
-		count(c.pages, "page"), count(c.forms, "form"), count(c.fields, "field"),
-		count(c.errors, "error"), count(c.warnings, "warning")))
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

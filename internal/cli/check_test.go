@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,26 +65,41 @@ func TestCheckEscapesWhatTerminalsActUpon(t *testing.T) {
 	if err := os.Symlink("nowhere", filepath.Join(dir, "6"+hostile+".md")); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	c := checker{out: &out, files: map[int64][]string{}, seen: map[string]bool{}}
-	c.path(dir)
-	c.path(filepath.Join(dir, hostile))
-	c.twins()
-	c.summary()
-	if c.errors < 6 || !utf8.Valid(out.Bytes()) {
-		t.Errorf("%d errors in %q", c.errors, out.String())
+	for name, format := range checkFormats {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			c := newChecker(&out, format)
+			c.path(dir)
+			c.path(filepath.Join(dir, hostile))
+			c.twins()
+			c.print(format.summary(c.summary))
+			if c.summary.Errors < 6 || !utf8.Valid(out.Bytes()) {
+				t.Errorf("%d errors in %q", c.summary.Errors, out.String())
+			}
+			wantEscaped(t, out.String(), hostile)
+			for line := range strings.Lines(out.String()) {
+				if name == "json" && !json.Valid([]byte(line)) {
+					t.Errorf("no JSON: %s", line)
+				}
+			}
+		})
 	}
-	for _, r := range out.String() {
+}
+
+// wantEscaped checks that nothing of the hostile text is printed as it is.
+func wantEscaped(t *testing.T, out, hostile string) {
+	t.Helper()
+	for _, r := range out {
 		if r != '\n' && (unicode.IsControl(r) || strings.ContainsRune(hostile, r)) {
 			t.Errorf("%U is printed as it is", r)
 		}
 	}
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(out) {
 		if strings.HasPrefix(line, ".md") {
 			t.Errorf("a name goes on in a new line: %q", line)
 		}
 	}
-	if want := fmt.Sprintf(`\u%04x`, 0x202e); !strings.Contains(out.String(), want) {
+	if want := fmt.Sprintf(`\u%04x`, 0x202e); !strings.Contains(out, want) {
 		t.Errorf("%s is not shown", want)
 	}
 }

@@ -56,6 +56,7 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 		{"certificate only", "", append(serve, "--tls-cert", "c.pem"), "--tls-cert and --tls-key"},
 		{"key only", "", append(serve, "--tls-key", "k.pem"), "--tls-cert and --tls-key"},
 		{"key only by environment", "FORMULARY_TLS_KEY=k.pem", serve, "--tls-cert and --tls-key"},
+		{"no such format", "", []string{"check", "--format", "xml", "."}, `--format "xml": use text, json or github`},
 		{"another command", "FORMULARY_STRICT=maybe", []string{"check", "."}, `"FORMULARY_STRICT"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// finding is something wrong with a page file or a directory of them.
+type finding struct {
+	File     string `json:"file"`
+	Line     int    `json:"line,omitempty"` // 0 for the file as a whole
+	Column   int    `json:"column,omitempty"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint,omitempty"`
+
+	source *string // the text of the line, if there is one
+}
+
+func (f finding) messageAndHint() string {
+	if f.Hint == "" {
+		return f.Message
+	}
+	return f.Message + "; " + f.Hint
+}
+
+// checkSummary counts what was read and what was found.
+type checkSummary struct {
+	Pages    int `json:"pages"`
+	Forms    int `json:"forms"`
+	Fields   int `json:"fields"`
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+}
+
+// checkFormat is how findings are printed.
+type checkFormat struct {
+	finding func(finding) (lines []string)
+	summary func(checkSummary) (line string)
+}
+
+var checkFormats = map[string]checkFormat{
+	"text":   {textFinding, textSummary},
+	"json":   {jsonFinding, jsonSummary},
+	"github": {githubFinding, textSummary},
+}
+
+func jsonFinding(f finding) []string { return []string{marshal(f)} }
+
+func jsonSummary(s checkSummary) string { return marshal(s) }
+
+// marshal is for structs of numbers and strings, which can't fail.
+func marshal(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// githubFinding is a workflow command of GitHub Actions.
+func githubFinding(f finding) []string {
+	place := "file=" + githubProperty.Replace(f.File)
+	if f.Line > 0 {
+		place += fmt.Sprintf(",line=%d,col=%d", f.Line, f.Column)
+	}
+	return []string{fmt.Sprintf("::%s %s::%s", f.Severity, place, githubMessage.Replace(f.messageAndHint()))}
+}
+
+// Workflow commands escape these characters, in properties more of them.
+var (
+	githubMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+func textSummary(s checkSummary) string {
+	return fmt.Sprintf("%s, %s, %s: %s, %s",
+		count(s.Pages, "page"), count(s.Forms, "form"), count(s.Fields, "field"),
+		count(s.Errors, "error"), count(s.Warnings, "warning"))
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// textFinding reads like a message of a compiler: place, what is wrong, what
+// would be right, and the line with a caret below the place.
+func textFinding(f finding) []string {
+	message := f.Severity + ": " + f.messageAndHint()
+	if f.Line == 0 {
+		return []string{message}
+	}
+	lines := []string{fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, message)}
+	if f.source != nil {
+		text, caret := excerpt(*f.source, f.Column)
+		lines = append(lines, fmt.Sprintf("%5d | %s", f.Line, text), "      | "+caret+"^")
+	}
+	return lines
+}
+
+// excerptRunes is about what fits beside the line number on a terminal.
+const excerptRunes = 100
+
+// excerpt cuts a long line around the column, with a "…" where it is cut, and
+// returns the white space that brings a caret below the column. Tabs stay tabs,
+// so that both lines indent alike; what a terminal would act upon is shown as a
+// replacement character.
+func excerpt(line string, column int) (text, caret string) {
+	runes := []rune(line)
+	column = min(max(column, 1), len(runes)+1)
+	if len(runes) > excerptRunes {
+		// The column is in the middle, or nearer to an end that is not cut: it
+		// never is where a "…" goes.
+		start := max(0, min(column-1-excerptRunes/2, len(runes)-excerptRunes))
+		end := start + excerptRunes
+		if start > 0 {
+			runes[start] = '…'
+		}
+		if end < len(runes) {
+			runes[end-1] = '…'
+		}
+		runes, column = runes[start:end], column-start
+	}
+	for i, r := range runes {
+		if actsOnTerminals(r) {
+			runes[i] = '\uFFFD'
+		}
+	}
+	var pad strings.Builder
+	for _, r := range runes[:column-1] {
+		if r != '\t' {
+			r = ' '
+		}
+		pad.WriteRune(r)
+	}
+	return string(runes), pad.String()
+}
