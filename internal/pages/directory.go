@@ -66,6 +66,7 @@ type file struct {
 	readAt  time.Time
 	sum     [sha256.Size]byte // of the content last read
 	page    markup.Page
+	isNew   bool        // page was not published yet
 	changed fingerprint // seen since, not read yet
 	waited  int         // polls since the file began to change
 	missing int         // polls since the file was last there
@@ -100,6 +101,9 @@ func openDirectory(root string, log *slog.Logger, now func() time.Time) (*Direct
 	d.current.Store(&map[int64]*Page{})
 	if err := d.look(true); err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
+	}
+	if len(d.files)+len(d.unreadable)+len(d.odd) == 0 {
+		log.Warn("the directory holds no page file: names end in "+markup.Extensions, "directory", root)
 	}
 	return d, nil
 }
@@ -260,39 +264,6 @@ func (d *Directory) inUnreadable(path string) bool {
 	}
 }
 
-// complain tells of paths that were not among those before: once, and not at
-// every look.
-func (d *Directory) complain(before map[string]bool, now []string, message, key string) map[string]bool {
-	seen := make(map[string]bool, len(now))
-	for _, path := range now {
-		if seen[path] = true; !before[path] {
-			d.tell(message, key, path)
-		}
-	}
-	return seen
-}
-
-// toldInFull is how many errors of a kind a look logs one by one. A directory
-// can hold any number of them.
-const toldInFull = 20
-
-// tell logs an error, unless this look had to log the same of many paths.
-func (d *Directory) tell(message string, args ...any) {
-	if d.told[message]++; d.told[message] <= toldInFull {
-		d.log.Error(message, args...)
-	}
-}
-
-// tellRest tells at the end of a look how many errors were not logged.
-func (d *Directory) tellRest() {
-	for message, times := range d.told {
-		if times > toldInFull {
-			d.log.Error(message, "more", times-toldInFull)
-		}
-	}
-	clear(d.told)
-}
-
 // due reports whether the file is to be read now: it has changed, and has kept
 // still since the last poll, so that it is not caught half-written.
 func (d *Directory) due(f *file, now fingerprint, atOnce bool) bool {
@@ -333,23 +304,9 @@ func (d *Directory) read(path string, f *file) bool {
 		page.ID = f.page.ID // it may have stood in the part that can't be read now
 	}
 	f.sum, f.page = sum, page
-	for _, p := range page.Problems {
-		say := d.log.Warn
-		if p.Severity == markup.Error {
-			say = d.log.Error
-		}
-		say("page problem",
-			"file", path, "line", p.Line, "column", p.Column, "problem", p.Message, "hint", p.Hint)
-	}
+	f.isNew = true
+	d.tellProblems(path, page.Problems)
 	return true
-}
-
-// cannotRead tells of it once: it is tried again at every poll.
-func (d *Directory) cannotRead(path string, f *file, err error) {
-	if f.failure != err.Error() {
-		f.failure = err.Error()
-		d.tell("page can't be read", "file", path, "error", err)
-	}
 }
 
 // publish makes the pages of all files current.
@@ -358,8 +315,14 @@ func (d *Directory) publish() {
 	next := make(map[int64]*Page, len(d.files))
 	owners := d.chooseOwners()
 	for id, path := range owners {
-		if page := renew(before[id], &d.files[path].page); page != nil {
+		f := d.files[path]
+		page := renew(before[id], &f.page)
+		if page != nil {
 			next[id] = page
+		}
+		if f.isNew {
+			f.isNew = false
+			d.tellBroken(path, &f.page, page)
 		}
 	}
 	d.owners = owners

@@ -341,3 +341,54 @@ func TestSizeOfWhatIsKeptIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// The log says of every broken form whether people can still fill it in.
+func TestTheLogTellsWhetherABrokenFormIsServed(t *testing.T) {
+	const good, no = `served="last good definition"`, "served=no"
+	s := newSite(t).save("1.md", form("a", "A")+broken("b")).open()
+	if n := s.logged("level=ERROR", `msg="form is broken"`, "1.md", "page=1", "form=b", no); n != 1 {
+		t.Errorf("broken from the start: %d lines", n)
+	}
+	for _, tt := range []struct {
+		text string
+		want [][]string
+	}{
+		{broken("a") + broken("b"), [][]string{{`msg="form is broken"`, "form=a", good}, {`msg="form is broken"`, "form=b", no}}},
+		{form("a", "A"), nil},
+		{nameless, [][]string{{"it may be this one", "form=a", good}}},
+		{"", nil},
+		{nameless, [][]string{{`msg="form without an id is broken"`, no}}},
+		{form("a", "A"), nil},
+		{"---\nid: [\n---\n" + form("a", "B"), [][]string{{`msg="page is broken"`, good}}},
+	} {
+		s.log.Reset()
+		s.save("1.md", tt.text).polls(4)
+		log := s.log.String()
+		if n := strings.Count(log, "served="); n != len(tt.want) {
+			t.Errorf("%q: %d lines:\n%s", tt.text, n, log)
+		}
+		for _, words := range tt.want {
+			if n := s.logged(append(words, "level=ERROR", "1.md", "page=1")...); n != 1 {
+				t.Errorf("%q: %d lines with %q:\n%s", tt.text, n, words, log)
+			}
+			s.log.WriteString(log)
+		}
+	}
+}
+
+func TestProblemsWithoutAHintHaveNone(t *testing.T) {
+	s := newSite(t).save("1.md", "```form\nform: a\nfields: [{id: x, type: date, label: X, showIf: {field: c, equals: 1}}]\n```\n").open()
+	if log := s.log.String(); !strings.Contains(log, "page problem") || strings.Contains(log, "hint=") {
+		t.Error(log)
+	}
+}
+
+func TestADirectoryWithoutAPageIsAWarning(t *testing.T) {
+	s := newSite(t).save("notes.txt", "").open()
+	if n := s.logged("level=WARN", "holds no page file", "names end in .md", "directory="+s.dir); n != 1 {
+		t.Errorf("%d lines", n)
+	}
+	if s = newSite(t).save("1.md", "").open(); s.log.Len() > 0 {
+		t.Error(s.log.String())
+	}
+}
