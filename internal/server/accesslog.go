@@ -141,13 +141,13 @@ func (l *logLine) truth(key string) {
 	l.b = append(l.b, "true"...)
 }
 
-// duration is nanoseconds in JSON, as slog has it.
+// duration is a number of seconds in JSON.
 func (l *logLine) duration(key string, d time.Duration) {
+	l.key(key)
 	if l.json {
-		l.number(key, int64(d))
+		l.b = strconv.AppendFloat(l.b, d.Seconds(), 'f', -1, 64)
 		return
 	}
-	l.key(key)
 	l.b = append(l.b, d.String()...)
 }
 

@@ -262,7 +262,7 @@ func TestAccessLogLines(t *testing.T) {
 			false: "time=2026-01-02T03:04:05.007Z level=INFO msg=request method=GET " +
 				strings.Replace(test.text, "…", "status=200 bytes=7 duration=1ms request_id=id-1 remote=192.0.2.1", 1) + "\n",
 			true: `{"time":"2026-01-02T03:04:05.007Z","level":"INFO","msg":"request","method":"GET",` +
-				strings.Replace(test.json, " … ", `,"status":200,"bytes":7,"duration":1000000,"request_id":"id-1","remote":"192.0.2.1",`, 1) + "}\n",
+				strings.Replace(test.json, " … ", `,"status":200,"bytes":7,"duration":0.001,"request_id":"id-1","remote":"192.0.2.1",`, 1) + "}\n",
 		} {
 			var buf bytes.Buffer
 			NewAccessLog(&buf, json).write(r, rec, start.Add(time.Millisecond))
