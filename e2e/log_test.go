@@ -169,20 +169,3 @@ func TestLogThatIsClosed(t *testing.T) {
 		t.Errorf("exit: %v", err)
 	}
 }
-
-// A terminal that is closed ends the server as gently as Ctrl-C does.
-func TestHangUp(t *testing.T) {
-	p := start(t, newSite(t))
-	p.must(t, 201, "POST", "/note/submission", note("x"))
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-p.done:
-		if p.done <- err; err != nil || !strings.Contains(p.output(), `"status":201`) {
-			t.Errorf("exit: %v\n%s", err, p.output())
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("it goes on")
-	}
-}

@@ -137,8 +137,8 @@ func (f *fixture) replace(file, content string) {
 	if err := os.Rename(file+".new", file); err != nil {
 		f.t.Fatal(err)
 	}
-	f.reload()
-	f.reload()
+	f.look(false)
+	f.look(false)
 }
 
 func writeFile(t *testing.T, file, content string) {

@@ -25,15 +25,15 @@ func TestLeasedFileIsNotWaitedFor(t *testing.T) {
 	defer func() { _ = holder.Close() }()
 	setLease(t, holder, syscall.F_WRLCK)
 	for range 5 {
-		f.reload()
+		f.look(false)
 	}
 	f.wantLoggedOnce("cannot read file")
 	if !f.knows("alice") {
 		t.Error("alice is not known any more")
 	}
 	setLease(t, holder, syscall.F_UNLCK)
-	f.reload()
-	f.reload()
+	f.look(false)
+	f.look(false)
 	if !f.knows("bob") {
 		t.Error("the file was not read after the lease")
 	}

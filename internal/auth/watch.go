@@ -24,7 +24,7 @@ const (
 // Watch polls both files until ctx ends. Polling, because neither network file
 // systems nor the symlink swap of a mounted ConfigMap send dependable events.
 func (d *Directory) Watch(ctx context.Context) {
-	watch.Loop{Interval: pollInterval, Look: d.reload, Stuck: d.setStuck}.Run(ctx)
+	watch.Loop{Interval: pollInterval, Look: func() { d.look(false) }, Stuck: d.setStuck}.Run(ctx)
 }
 
 // setStuck logs a poll that does not end, once, and its end.
@@ -47,17 +47,21 @@ func (d *Directory) Ready(context.Context) error {
 	return fmt.Errorf("reading %s does not end: check the file system that it is on", d.polling.Load().path)
 }
 
-// reload is one poll: it looks at both files and takes what has changed. A
-// change is taken by the second poll that finds it, since the first may have
-// met a file half-written.
-func (d *Directory) reload() {
+// Reload reads both files now. It returns when what they say is in force, and
+// does not run while a poll does.
+func (d *Directory) Reload() { d.look(true) }
+
+// look looks at both files and takes what has changed. A poll takes a change
+// when it finds it for the second time, since the first may have met a file
+// half-written. Where atOnce is set, the files are known to be complete.
+func (d *Directory) look(atOnce bool) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
-	usersChanged := d.poll(d.users)
+	usersChanged := d.poll(d.users, atOnce)
 	if usersChanged {
 		d.parseUsers()
 	}
-	groupsChanged := d.groups != nil && d.poll(d.groups)
+	groupsChanged := d.groups != nil && d.poll(d.groups, atOnce)
 	if groupsChanged {
 		d.parseGroups()
 	}
@@ -66,12 +70,13 @@ func (d *Directory) reload() {
 	}
 }
 
-// poll logs a file that cannot be read once, not twice a second.
-func (d *Directory) poll(f *watchedFile) (changed bool) {
+// poll logs a file that cannot be read once, not twice a second, and whenever
+// the file was to be read at once.
+func (d *Directory) poll(f *watchedFile, atOnce bool) (changed bool) {
 	d.polling.Store(f)
-	changed, err := f.poll(d.now())
+	changed, err := f.poll(d.now(), atOnce)
 	if err != nil {
-		if !f.failing {
+		if !f.failing || atOnce {
 			d.log.Error("cannot read file, what was last read stays in force", "file", f.path, "error", err)
 		}
 		f.failing = true
@@ -88,6 +93,10 @@ func (d *Directory) parseUsers() {
 	var problems []problem
 	d.hashes, problems = parseUsers(d.users.content)
 	d.log.Info("users file read", "file", d.users.path, "users", len(d.hashes))
+	if len(d.hashes) == 0 {
+		d.log.Warn("no user can sign in: the users file holds none",
+			"file", d.users.path, "fix", fmt.Sprintf("formulary passwd %s USER", d.users.path))
+	}
 	for _, p := range problems {
 		fix := "correct or remove the line"
 		if p.rehash {
@@ -148,12 +157,16 @@ func openWatched(path string, now time.Time) (*watchedFile, error) {
 	return &watchedFile{path: path, read: readRegular, content: content, version: version, readAt: now}, nil
 }
 
-// poll says whether there is new content. With an error, the old stays.
-func (f *watchedFile) poll(now time.Time) (changed bool, err error) {
+// poll says whether there is new content. With an error, the old stays. Where
+// atOnce is set, the file is read whether or not it seems to have changed.
+func (f *watchedFile) poll(now time.Time, atOnce bool) (changed bool, err error) {
 	seen, err := statRegular(f.path)
 	if err != nil {
 		f.candidate, f.polls = nil, 0
 		return false, err
+	}
+	if atOnce {
+		return f.take(seen, now)
 	}
 	if sameVersion(seen, f.version) {
 		f.candidate, f.polls = nil, 0

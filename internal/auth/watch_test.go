@@ -50,21 +50,21 @@ func TestWatchTakesChangesWithinTwoSeconds(t *testing.T) {
 func TestChangeIsTakenWhenTwoPollsAgree(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	writeFile(t, f.users, "") // truncated, and about to be written
-	f.reload()
+	f.look(false)
 	if !f.knows("alice") {
 		t.Fatal("a truncated file was taken at once")
 	}
 	writeFile(t, f.users, userLine("alice", "sesame")+"bob:")
-	f.reload()
+	f.look(false)
 	if !f.knows("alice") {
 		t.Fatal("a file was taken that changed between two polls")
 	}
 	writeFile(t, f.users, userLine("alice", "sesame")+userLine("bob", "sesame"))
-	f.reload()
+	f.look(false)
 	if f.knows("bob") {
 		t.Fatal("a file was taken that changed between two polls")
 	}
-	if f.reload(); !f.knows("bob") {
+	if f.look(false); !f.knows("bob") {
 		t.Error("a settled file was not taken")
 	}
 }
@@ -78,7 +78,7 @@ func TestChangeIsTakenAfterFourPollsAtTheLatest(t *testing.T) {
 		}
 		content += "# more\n"
 		writeFile(t, f.users, content)
-		f.reload()
+		f.look(false)
 	}
 	if !f.knows("alice") {
 		t.Error("a file that never rests was not taken")
@@ -98,13 +98,13 @@ func TestSecondWriteWithinTheGrainOfTheTimeStamp(t *testing.T) {
 	f := newFixture(t, userLine("alice", "first"), "")
 	stamp := f.time
 	setTime(t, f.users, stamp)
-	f.reload()
-	f.reload()
+	f.look(false)
+	f.look(false)
 
 	writeFile(t, f.users, userLine("alice", "other"))
 	setTime(t, f.users, stamp)
 	f.time = f.time.Add(racyWindow - time.Millisecond)
-	f.reload()
+	f.look(false)
 	f.wantLogin("alice", "other", home)
 	f.wantBad("alice", "first", home)
 
@@ -112,7 +112,7 @@ func TestSecondWriteWithinTheGrainOfTheTimeStamp(t *testing.T) {
 	f.time = f.time.Add(time.Millisecond)
 	writeFile(t, f.users, userLine("alice", "third"))
 	setTime(t, f.users, stamp)
-	f.reload()
+	f.look(false)
 	f.wantLogin("alice", "other", home)
 }
 
@@ -140,12 +140,12 @@ func TestEveryKindOfChangeIsSeen(t *testing.T) {
 			f := newFixture(t, userLine("alice", "first"), "")
 			stamp := f.time
 			setTime(t, f.users, stamp)
-			f.reload()
-			f.reload()
+			f.look(false)
+			f.look(false)
 			f.time = f.time.Add(time.Hour)
 			change(t, f.users, stamp)
-			f.reload()
-			f.reload()
+			f.look(false)
+			f.look(false)
 			f.wantLogin("alice", "other", home)
 		})
 	}
@@ -178,10 +178,61 @@ func TestSymlinkSwap(t *testing.T) {
 	}
 	f := &fixture{Directory: d}
 	link("v2", "..data")
-	d.reload()
-	d.reload()
+	d.look(false)
+	d.look(false)
 	if f.knows("alice") || !f.knows("bob") {
 		t.Error("the swap was not noticed")
+	}
+}
+
+// Reload takes a change that polls would look at twice, or not see at all.
+func TestReloadTakesBothFilesAtOnce(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
+	f.look(false)
+	writeFile(t, f.users, userLine("bob", "sesame"))
+	writeFile(t, f.groups, "staff: bob\n")
+	f.Reload()
+	id, err := f.Authenticate(t.Context(), "bob", "sesame", home)
+	if err != nil || !id.InGroup("staff") {
+		t.Errorf("got %v, %v", id, err)
+	}
+
+	info, err := os.Stat(f.users)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.time = f.time.Add(time.Hour) // the stamp is believed by now
+	writeFile(t, f.users, userLine("eve", "sesame"))
+	setTime(t, f.users, info.ModTime())
+	f.look(false)
+	if f.knows("eve") {
+		t.Fatal("the poll has seen the change: this tests nothing")
+	}
+	if f.Reload(); !f.knows("eve") {
+		t.Error("a file with the old time stamp and size was not read")
+	}
+
+	if err := os.Remove(f.users); err != nil {
+		t.Fatal(err)
+	}
+	f.Reload()
+	f.Reload()
+	if !f.knows("eve") || strings.Count(f.logs.String(), "cannot read file") != 2 {
+		t.Errorf("a missing file: the last content must stay, and both failures be logged:\n%s", f.logs)
+	}
+}
+
+func TestWarnsWhenNoUserCanSignIn(t *testing.T) {
+	const warning = "no user can sign in"
+	f := newFixture(t, "# nobody yet\n", "")
+	f.wantLoggedOnce(warning)
+	writeFile(t, f.users, userLine("alice", "sesame"))
+	f.Reload()
+	f.wantLoggedOnce(warning)
+	writeFile(t, f.users, "alice:nonsense\n")
+	f.Reload()
+	if n := strings.Count(f.logs.String(), warning); n != 2 || !strings.Contains(f.logs.String(), "formulary passwd "+f.users+" USER") {
+		t.Errorf("%d warnings:\n%s", n, f.logs)
 	}
 }
 
@@ -193,7 +244,7 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 		}
 	}
 	for range 5 {
-		f.reload()
+		f.look(false)
 		f.time = f.time.Add(pollInterval)
 	}
 	id, err := f.Authenticate(t.Context(), "alice", "sesame", home)
@@ -206,15 +257,15 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 
 	writeFile(t, f.users, userLine("bob", "sesame"))
 	writeFile(t, f.groups, "staff: bob\n")
-	f.reload()
-	f.reload()
+	f.look(false)
+	f.look(false)
 	if id, err := f.Authenticate(t.Context(), "bob", "sesame", home); err != nil || !id.InGroup("staff") {
 		t.Errorf("after the files are back: got %v, %v", id, err)
 	}
 	if err := os.Remove(f.users); err != nil {
 		t.Fatal(err)
 	}
-	f.reload()
+	f.look(false)
 	if got := strings.Count(f.logs.String(), "cannot read file"); got != 3 {
 		t.Errorf("a second outage makes %d log lines, want 3:\n%s", got, f.logs)
 	}
@@ -236,7 +287,7 @@ func TestFolderInPlaceOfTheFileIsLoggedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 {
-		f.reload()
+		f.look(false)
 	}
 	f.wantLoggedOnce("cannot read file")
 	if !f.knows("alice") {
@@ -254,15 +305,15 @@ func TestChangedButForbiddenFileIsLoggedOnce(t *testing.T) {
 	}
 	writeFile(t, f.users, userLine("bob", "sesame")+"# longer\n")
 	for range 10 {
-		f.reload()
+		f.look(false)
 	}
 	f.wantLoggedOnce("cannot read file")
 	if !f.knows("alice") {
 		t.Error("alice is not known any more")
 	}
 	watched.read = readRegular
-	f.reload()
-	f.reload()
+	f.look(false)
+	f.look(false)
 	f.wantLoggedOnce("file can be read again")
 	if !f.knows("bob") {
 		t.Error("the file was not read when it could be")
@@ -273,8 +324,8 @@ func TestUnchangedFileIsNotLoggedAgain(t *testing.T) {
 	f := newFixture(t, "old:$apr1$a$b\n", "")
 	before := f.logs.String()
 	setTime(t, f.users, f.time.Add(-time.Hour)) // touched only
-	f.reload()
-	f.reload()
+	f.look(false)
+	f.look(false)
 	if got := f.logs.String(); got != before {
 		t.Errorf("new log lines:\n%s", strings.TrimPrefix(got, before))
 	}
@@ -286,7 +337,7 @@ func TestFileOverTheLimitIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 5 {
-		f.reload()
+		f.look(false)
 	}
 	f.wantLoggedOnce("is larger than")
 	if !f.knows("alice") {

@@ -28,7 +28,7 @@ func backupCommand(streams Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := untilSignal(ctx)
+			ctx, stop := untilSignal(ctx, endSignals()...)
 			defer stop()
 			if at.url == "" {
 				err = backupFile(ctx, streams, at, file)
@@ -115,7 +115,7 @@ func restoreCommand(streams Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := untilSignal(ctx)
+			ctx, stop := untilSignal(ctx, endSignals()...)
 			defer stop()
 			if at.url != "" {
 				return restoreDatabase(ctx, streams, file, at)

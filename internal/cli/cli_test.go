@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"io"
 	"net"
@@ -113,6 +114,35 @@ func TestStartFailures(t *testing.T) {
 				t.Errorf("status %d, want %d: %s", code, tt.want, &stderr)
 			}
 		})
+	}
+}
+
+// With a log in JSON the reason is a line of it. A call that makes no sense is
+// still told in plain text.
+func TestStartFailureInJSON(t *testing.T) {
+	dir := t.TempDir()
+	users := filepath.Join(dir, "users")
+	writeFile(t, users, "")
+	run := func(args ...string) (int, string) {
+		var stderr bytes.Buffer
+		args = append([]string{"formulary", "serve", "--log-format", "json", "--users", users, "--data", dir}, args...)
+		return cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &stderr}), stderr.String()
+	}
+	code, log := run("--pages", filepath.Join(dir, "none"))
+	if code != 2 {
+		t.Errorf("status %d, want 2", code)
+	}
+	var line struct{ Level, Msg, Error string }
+	for text := range strings.Lines(log) {
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Errorf("%v: %s", err, text)
+		}
+	}
+	if line.Level != "ERROR" || line.Msg != "the server failed" || !strings.Contains(line.Error, "none: no such file or directory") {
+		t.Errorf("the last line is %+v", line)
+	}
+	if code, out := run("--pages", dir, "--max-body", "0"); code != 2 || !strings.HasPrefix(out, "formulary: --max-body 0") {
+		t.Errorf("status %d: %s", code, out)
 	}
 }
 

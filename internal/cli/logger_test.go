@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"strings"
 	"testing"
+	"time"
 )
 
 // A name of a page or a user can't do anything to the terminal of whoever
@@ -19,6 +21,20 @@ func TestLogLinesHoldNoControlCharacters(t *testing.T) {
 			if bytes.Contains(buf.Bytes(), []byte(value)) {
 				t.Errorf("%s: %q is in the log: %q", format, value, buf.Bytes())
 			}
+		}
+	}
+}
+
+func TestDurationsInJSONAreSeconds(t *testing.T) {
+	for format, want := range map[string]string{"text": "timeout=1.5s", "json": `"timeout":1.5}`} {
+		var buf bytes.Buffer
+		log, err := newLogger(&buf, format, "info")
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info("late", "timeout", 1500*time.Millisecond)
+		if !strings.Contains(buf.String(), want) {
+			t.Errorf("%s: %s", format, &buf)
 		}
 	}
 }

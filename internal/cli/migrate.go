@@ -41,7 +41,7 @@ func migrateCommand(streams Streams) *cli.Command {
 			if from == to {
 				return &usageError{errors.New("--from and --to are the same store"), "migrate --help"}
 			}
-			ctx, stop := untilSignal(ctx)
+			ctx, stop := untilSignal(ctx, endSignals()...)
 			defer stop()
 			return migrate(ctx, streams, from, to)
 		},

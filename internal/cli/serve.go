@@ -83,10 +83,15 @@ func serveCommand(streams Streams) *cli.Command {
 			// A log that is closed, such as a pipe to a program that has ended, is no
 			// reason to end without finishing what is under way.
 			signal.Ignore(syscall.SIGPIPE)
-			ctx, stop := untilSignal(ctx)
+			ctx, stop := untilSignal(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			if err := serve(ctx, cmd, out, log, proxies); err != nil {
-				complain(out.Direct(), err) // Run would wait for a log that nobody reads
+				// Not by Run, which would wait for a log that nobody reads.
+				if cmd.String("log-format") == "json" {
+					log.Error("the server failed", "error", err)
+				} else {
+					complain(out.Direct(), err)
+				}
 				var config *configError
 				if errors.As(err, &config) {
 					return errMisconfigured
@@ -96,19 +101,6 @@ func serveCommand(streams Streams) *cli.Command {
 			return nil
 		},
 	}
-}
-
-// untilSignal returns a context that ends with the first signal to stop. From
-// then on signals do what they do by default, so that a second one ends the
-// process at once.
-func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as it is below nohup
-		signals = append(signals, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(ctx, signals...)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
 }
 
 func checkServeFlags(cmd *cli.Command) error {
@@ -148,10 +140,20 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, &opts)), nil
 	case "json":
+		opts.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr { return inSeconds(server.LogTime(groups, a)) }
 		return slog.New(slog.NewJSONHandler(w, &opts)), nil
 	default:
 		return nil, &usageError{fmt.Errorf("--log-format %q: use text or json", format), "serve --help"}
 	}
+}
+
+// inSeconds has durations in JSON told in seconds, as the access log does. Slog
+// would write nanoseconds.
+func inSeconds(a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+	}
+	return a
 }
 
 func parsePrefixes(list []string) ([]netip.Prefix, error) {
@@ -187,6 +189,8 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		debug.SetGCPercent(gcPercent)
 	}
 	limitMemory(cmd, log)
+	hangUps, stopHangUps := catchHangUps()
+	defer stopHangUps()
 	users, err := auth.Open(auth.Options{UsersFile: cmd.String("users"), GroupsFile: cmd.String("groups"), Logger: log})
 	if err != nil {
 		return &configError{err}
@@ -231,7 +235,8 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	}
 	pageCount, formCount := source.Counts()
 	log.Info("serving", "url", srv.URL(), "version", Version(), "store", at.String(), "pages", pageCount, "forms", formCount)
-	return runWith(ctx, srv.Run, users.Watch, source.Watch)
+	reload := func(ctx context.Context) { reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload) }
+	return runWith(ctx, srv.Run, users.Watch, source.Watch, reload)
 }
 
 // openServed opens the store with the key that belongs to it.

@@ -27,7 +27,7 @@ func verifyCommand(streams Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := untilSignal(ctx)
+			ctx, stop := untilSignal(ctx, endSignals()...)
 			defer stop()
 			err = verify(ctx, streams)
 			if err != nil && ctx.Err() != nil {

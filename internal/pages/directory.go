@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -44,7 +45,7 @@ type Directory struct {
 	find func(root string) (files, unreadable []string, err error)
 	load func(path string) ([]byte, version, error)
 
-	// Only the polling goroutine touches these.
+	looking    sync.Mutex        // guards what follows: one look at a time
 	files      map[string]*file  // by path
 	owners     map[int64]string  // the file that each page is read from
 	ignored    map[string]string // files whose page is read from another: that one
@@ -161,8 +162,16 @@ func (d *Directory) reportStuck(stuck bool) {
 
 // Poll looks at the directory once. When it can't be read the pages stay as
 // they are: a volume that does not answer is no reason to forget every form.
-func (d *Directory) Poll() {
-	err := d.look(false)
+func (d *Directory) Poll() { d.lookOnce(false) }
+
+// Reload reads all pages now, whether or not they seem to have changed. It
+// returns when they are in force, and does not run while Poll does.
+func (d *Directory) Reload() { d.lookOnce(true) }
+
+func (d *Directory) lookOnce(atOnce bool) {
+	d.looking.Lock()
+	defer d.looking.Unlock()
+	err := d.look(atOnce)
 	before := d.failure.Load()
 	if err != nil {
 		d.failure.Store(&err)
@@ -177,6 +186,8 @@ func (d *Directory) Poll() {
 	}
 }
 
+// look looks at all files. Where atOnce is set, they are known to be complete:
+// no second look has to confirm a change.
 func (d *Directory) look(atOnce bool) error {
 	paths, unreadable, err := d.find(d.root)
 	if err != nil {
@@ -197,7 +208,7 @@ func (d *Directory) look(atOnce bool) error {
 		anyChange = d.lookAt(path, info, err, atOnce) || anyChange
 	}
 	d.odd = d.complain(d.odd, odd, "page is not a regular file nor a link to one: it is passed over", "file")
-	anyChange = d.forgetMissing() || anyChange
+	anyChange = d.forgetMissing(atOnce) || anyChange
 	if anyChange {
 		d.publish()
 	}
@@ -232,14 +243,14 @@ func (d *Directory) lookAt(path string, info os.FileInfo, err error, atOnce bool
 }
 
 // forgetMissing forgets files that have gone, and reports whether there are any.
-func (d *Directory) forgetMissing() (gone bool) {
+func (d *Directory) forgetMissing(atOnce bool) (gone bool) {
 	for path, f := range d.files {
 		if d.inUnreadable(path) {
 			f.missing = 0 // nobody knows
 			continue
 		}
 		// A file may be away for a moment while it is replaced.
-		if f.missing++; f.missing >= 2 || (f.missing > 0 && f.readAt.IsZero()) {
+		if f.missing++; f.missing >= 2 || (f.missing > 0 && (atOnce || f.readAt.IsZero())) {
 			delete(d.files, path)
 			gone = true
 		}
@@ -271,7 +282,7 @@ func (d *Directory) due(f *file, now fingerprint, atOnce bool) bool {
 		f.changed, f.waited = fingerprint{}, 0
 		// Two writes within the tick of a time stamp look like one. Told by the
 		// stamp, not by when it was read: at a start that would be all files.
-		return f.readAt.Sub(now.info.ModTime()).Abs() < timestampSlack
+		return atOnce || f.readAt.Sub(now.info.ModTime()).Abs() < timestampSlack
 	}
 	f.waited++
 	due := atOnce || f.changed.same(now) || f.waited > unsteadyPolls

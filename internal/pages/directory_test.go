@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -379,4 +380,35 @@ func TestFileWrittenWhileReadIsNotTaken(t *testing.T) {
 	s.wants(1, "a=one", "written while it was read")
 	s.polls(1)
 	s.wants(1, "a=two", "never at rest")
+}
+
+// Reload takes a change that polls would look at twice, or not see at all.
+func TestReloadTakesPagesAtOnce(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "A")).save("2.md", form("b", "B")).save("4.md", form("d", "D")).open()
+	s.save("1.md", form("a", "X")).save("3.md", form("c", "C"))
+	info, err := os.Stat(s.path("4.md"))
+	s.must(err)
+	s.saveAt("4.md", form("d", "Y"), info.ModTime())
+	s.remove("2.md")
+	s.Reload()
+	s.wants(1, "a=X", "edited")
+	s.wants(2, "-", "removed")
+	s.wants(3, "c=C", "new")
+	s.wants(4, "d=Y", "edited, with the old time stamp and size")
+}
+
+// A reload and a poll never look at the same time; the race detector says so.
+func TestReloadWhilePolling(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "A")).open()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 20 {
+				s.Reload()
+				s.Poll()
+			}
+		})
+	}
+	wg.Wait()
+	s.wants(1, "a=A", "after all")
 }

@@ -68,10 +68,22 @@ func (c *certificate) refresh() {
 		return
 	}
 	c.checked = now
-	seen := c.look()
-	if seen == c.loaded {
-		return
+	if seen := c.look(); seen != c.loaded {
+		c.replace(seen)
 	}
+}
+
+// reload loads the files, whether or not they seem to have changed, and tells
+// in any case how that went.
+func (c *certificate) reload() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = [2]fileState{}
+	c.replace(c.look())
+}
+
+// replace loads the files that were seen, or leaves the old pair in place.
+func (c *certificate) replace(seen [2]fileState) {
 	if err := c.load(); err != nil {
 		if seen != c.refused {
 			c.logger.Warn("the TLS certificate has changed and can't be used; the old one stays", "error", err)

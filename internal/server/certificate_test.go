@@ -159,6 +159,35 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 	}
 }
 
+// Reload does not wait for the interval, reads files that seem unchanged, and
+// tells how it went each time.
+func TestCertificateReload(t *testing.T) {
+	dir := t.TempDir()
+	c, log := loadFirst(t, dir)
+	stamp := time.Unix(1_600_000_000, 0)
+	for serial := int64(2); serial <= 4; serial++ {
+		certFile, keyFile := newPair(t, serial).write(t, dir)
+		for _, file := range []string{certFile, keyFile} {
+			if err := os.Chtimes(file, stamp, stamp); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.reload()
+		if got := serialOf(t, c); got != serial {
+			t.Errorf("certificate %d, want %d", got, serial)
+		}
+	}
+	writeFile(t, c.keyFile, []byte("nonsense"))
+	c.reload()
+	c.reload()
+	if got := serialOf(t, c); got != 4 {
+		t.Errorf("certificate %d, want the last good one", got)
+	}
+	if n := strings.Count(log.String(), "the old one stays"); n != 2 {
+		t.Errorf("told %d times, want 2", n)
+	}
+}
+
 // What keeps a pair from being loaded does not always show in its files.
 func TestCertificateIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()

@@ -25,7 +25,7 @@ const stragglerGrace = time.Second
 type Server struct {
 	http            *http.Server
 	listener        *boundedListener
-	tls             bool
+	certificate     *certificate // nil without TLS
 	logger          *slog.Logger
 	chain           *chain
 	ready           *readiness
@@ -42,9 +42,11 @@ func New(opts Options) (*Server, error) {
 	}
 	opts = opts.withDefaults()
 
+	var cert *certificate
 	var tlsConfig *tls.Config
 	if opts.TLSCert != "" {
-		cert, err := loadCertificate(opts.TLSCert, opts.TLSKey, opts.Logger)
+		var err error
+		cert, err = loadCertificate(opts.TLSCert, opts.TLSKey, opts.Logger)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +60,7 @@ func New(opts Options) (*Server, error) {
 	ready := &readiness{check: opts.Ready}
 	s := &Server{
 		listener:        listener,
-		tls:             tlsConfig != nil,
+		certificate:     cert,
 		logger:          opts.Logger,
 		ready:           ready,
 		chain:           newChain(opts, ready),
@@ -105,13 +107,21 @@ func http2Config(t Timeouts) *http.HTTP2Config {
 	}
 }
 
+// Reload reads the certificate and its key now, and not within a second.
+// Without TLS there is nothing to do.
+func (s *Server) Reload() {
+	if s.certificate != nil {
+		s.certificate.reload()
+	}
+}
+
 // Addr is the address listened on, with the port that was really taken.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // URL is where a client on this machine finds the server.
 func (s *Server) URL() string {
 	scheme := "http"
-	if s.tls {
+	if s.certificate != nil {
 		scheme = "https"
 	}
 	return scheme + "://" + reachable(s.listener.Addr())
@@ -136,14 +146,14 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 func (s *Server) serve() error {
-	if s.tls {
+	if s.certificate != nil {
 		return s.http.ServeTLS(s.listener, "", "")
 	}
 	return s.http.Serve(refusingListener{s.listener, s.chain})
 }
 
 func (s *Server) warnOfClearText() {
-	if !s.tls && !isLoopback(s.listener.Addr()) {
+	if s.certificate == nil && !isLoopback(s.listener.Addr()) {
 		s.logger.Warn("TLS IS OFF on an address that others can reach: passwords travel in the clear. "+
 			"Give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that does TLS. "+
 			"Ignore this only where nothing but such a proxy can connect.",

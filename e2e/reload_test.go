@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// SIGHUP has the users and the pages read at once: both are in force when the
+// log says so. It never ends the server, and SIGTERM still does.
+func TestHangUpReloads(t *testing.T) {
+	s := newSite(t)
+	p := start(t, s)
+	for i, rename := range []string{"again", "once-more"} {
+		p.must(t, 404, "GET", "/"+rename, "")
+		writeFile(t, filepath.Join(s.pages, "1.md"), strings.ReplaceAll(pageSource, "form: note", "form: "+rename))
+		users, err := os.ReadFile(s.users)
+		if err != nil {
+			t.Fatal(err)
+		}
+		user := "user" + strconv.Itoa(i)
+		writeFile(t, s.users, string(users)+strings.Replace(strings.SplitAfter(string(users), "\n")[0], "ann:", user+":", 1))
+		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, 10*time.Second, "the server has reloaded", func() bool {
+			return strings.Count(p.output(), `"msg":"reloaded on SIGHUP"`) == i+1
+		})
+		if r, err := p.callAs(t.Context(), user, "secret", "GET", "/"+rename, ""); err != nil || r.status != 200 {
+			t.Errorf("after SIGHUP: %v, %v\n%s", r, err, p.output())
+		}
+	}
+	if err := p.terminate(t, 10*time.Second); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+}
+
+// Under nohup a closed terminal means nothing at all.
+func TestHangUpStaysIgnoredUnderNohup(t *testing.T) {
+	args := append([]string{"-c", `trap "" HUP; exec "$0" "$@"`, binary}, newSite(t).serve()...)
+	p := launch(t, exec.Command("sh", args...))
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	match := regexp.MustCompile(`SigIgn:\s*([0-9a-f]+)`).FindSubmatch(status)
+	if match == nil {
+		t.Fatalf("no signals in %s", status)
+	}
+	if ignored, err := strconv.ParseUint(string(match[1]), 16, 64); err != nil || ignored&(1<<(syscall.SIGHUP-1)) == 0 {
+		t.Errorf("SIGHUP is not ignored: %x, %v", ignored, err)
+	}
+}

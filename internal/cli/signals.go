@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// untilSignal returns a context that ends with the first of the signals. From
+// then on they do what they do by default, so that a second one ends the
+// process at once.
+func untilSignal(ctx context.Context, signals ...os.Signal) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, signals...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// endSignals are the signals that end a command which does not serve.
+func endSignals() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // it is ignored under nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
+// catchHangUps returns the SIGHUPs that the process gets; signals that come
+// while one waits are dropped. Under nohup SIGHUP stays ignored.
+func catchHangUps() (hangUps <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 1)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(c, syscall.SIGHUP)
+	}
+	return c, func() { signal.Stop(c) }
+}
+
+// reloadOn calls all reloads beside each other when a signal comes, until ctx
+// ends. It does not wait longer for a reload that reads from a disk which does
+// not answer.
+func reloadOn(ctx context.Context, signals <-chan os.Signal, log *slog.Logger, reloads ...func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signals:
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			var wg sync.WaitGroup
+			for _, reload := range reloads {
+				wg.Go(reload)
+			}
+			wg.Wait()
+		}()
+		select {
+		case <-ctx.Done():
+			return
+		case <-done:
+			log.Info("reloaded on SIGHUP")
+		}
+	}
+}
