@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A command that does not serve ends on SIGHUP.
+func TestHangUpEndsOtherCommands(t *testing.T) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP) // and not ignored, as it is where the tests run under nohup
+	defer signal.Stop(caught)
+	ctx, stop := untilSignal(t.Context(), endSignals()...)
+	defer stop()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(10 * time.Second):
+		t.Error("the command goes on")
+	}
+}
+
+// A disk that does not answer holds up neither the other reloads nor the end.
+func TestReloadThatDoesNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		release, other := make(chan struct{}), make(chan struct{})
+		signals := make(chan os.Signal, 1)
+		signals <- syscall.SIGHUP
+		go func() {
+			<-other
+			cancel()
+		}()
+		reloadOn(ctx, signals, slog.New(slog.DiscardHandler),
+			func() { <-release }, func() { close(other) }) // returns, or the test is a deadlock
+		close(release)
+	})
+}
