@@ -1,9 +1,9 @@
 // Package postgres is the engine of the store contract for PostgreSQL, and for
 // databases that speak its language. Many processes may share one database.
 //
-// Creates that arrive at the same time are stored by one statement, and reads of
-// single submissions share a round trip; everything else is a statement or a
-// short transaction of its own, on a connection of a small pool.
+// Concurrent creates are stored in batches, one statement each. Every other
+// operation is a statement or a short transaction of its own, on a connection
+// from a small pool.
 package postgres
 
 import (
@@ -86,7 +86,6 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	pool             *pgxpool.Pool
 	writer           *writer
-	reader           *reader
 	statementTimeout time.Duration
 	closed           atomic.Bool
 	close            func()
@@ -116,7 +115,6 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)
 	}
-	s.reader = newReader(s, options.MaxConns)
 	s.writer = startWriter(s, workers) //nolint:contextcheck // it outlives ctx, which is for opening only
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)

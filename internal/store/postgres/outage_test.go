@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,6 +125,37 @@ func TestConnectionsAreCutUnderLoad(t *testing.T) {
 		defer l.mu.Unlock()
 		storetest.Same(t, "times that it was not known", l.unknown, 0)
 	})
+}
+
+// TestReadsAreRetriedAfterALostConnection cuts connections while many read.
+func TestReadsAreRetriedAfterALostConnection(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	sub := mustCreate(t, s, sample("x"))
+	stop, done := make(chan struct{}), make(chan []error)
+	var reads atomic.Int64
+	go func() {
+		done <- storetest.Parallel(2*DefaultMaxConns, func(int) error {
+			for {
+				select {
+				case <-stop:
+					return nil
+				default:
+				}
+				got, err := s.Get(ctx, keyOf(sub))
+				if err != nil {
+					return err
+				}
+				if string(got.Entries) != string(sub.Entries) {
+					return fmt.Errorf("read %s", got.Entries)
+				}
+				reads.Add(1)
+			}
+		})
+	}()
+	cutAgain(t, url, 15, 200, func() int { return int(reads.Load()) })
+	close(stop)
+	storetest.NoErrors(t, "read", <-done)
 }
 
 // TestUpdatesAreNotDoubled counts in a submission while connections are cut.

@@ -23,8 +23,12 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 }
 
 // Get implements store.Store.
-func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
-	return s.reader.get(ctx, key)
+func (s *Store) Get(ctx context.Context, key store.Key) (sub forms.Submission, err error) {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		sub, err = readSubmission(conn.QueryRow(ctx, sqlGet, key.PageID, key.FormID, key.ID), key)
+		return err
+	})
+	return sub, err
 }
 
 func readSubmission(row pgx.Row, key store.Key) (forms.Submission, error) {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -76,4 +77,42 @@ func TestBlockedWritesEnd(t *testing.T) {
 	release()
 	until(t, "it goes on", func() bool { _, err := s.Create(ctx, sample("z")); return err == nil })
 	storetest.Same(t, "stored", storetest.Values(t, s)[sub.ID], "x")
+}
+
+// TestBlockedReadsEnd: a read that waits for a lock ends with the statement's timeout.
+func TestBlockedReadsEnd(t *testing.T) {
+	url := database(t)
+	s, err := Open(ctx, Options{URL: url, StatementTimeout: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sub := mustCreate(t, s, sample("x"))
+	release := lockTable(t, url, "ACCESS EXCLUSIVE")
+	if _, err := s.Get(ctx, keyOf(sub)); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("get: %v, want %v", err, store.ErrUnavailable)
+	}
+	release()
+	until(t, "reads succeed", func() bool { _, err := s.Get(ctx, keyOf(sub)); return err == nil })
+}
+
+// TestReadThatWaitsForAConnection: it ends with the caller's context, and the
+// store is not reported as unavailable for that.
+func TestReadThatWaitsForAConnection(t *testing.T) {
+	s, err := Open(ctx, Options{URL: database(t), MaxConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sub := mustCreate(t, s, sample("x"))
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	impatient, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Get(impatient, keyOf(sub)); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("get: %v, want %v", err, context.DeadlineExceeded)
+	}
 }
