@@ -134,25 +134,6 @@ func (q *Queue[T]) More(batch []*Op[T]) []*Op[T] {
 	return batch
 }
 
-// Until adds to the batch until it holds enough, or until something comes from
-// the channel, which it returns.
-func Until[T, S any](q *Queue[T], batch []*Op[T], enough int, from <-chan S) (_ []*Op[T], what S, came bool) {
-	ops := q.ops
-	for len(batch) < min(enough, q.max) {
-		select {
-		case op, ok := <-ops:
-			if !ok {
-				ops = nil // closed: nobody will come
-				continue
-			}
-			batch = append(batch, op)
-		case what = <-from:
-			return batch, what, true
-		}
-	}
-	return batch, what, false
-}
-
 // Take claims the operations of a batch for the worker, and returns them
 // without those whose callers have left. It reuses batch.
 func Take[T any](batch []*Op[T]) []*Op[T] {

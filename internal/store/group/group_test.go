@@ -111,38 +111,6 @@ func TestMore(t *testing.T) {
 	})
 }
 
-func TestUntil(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue[int](10)
-		from := make(chan string, 1)
-		outcomes := leave(q, 1, 2, 3)
-		batch, _, came := Until(q, nil, 2, from)
-		wantValues(t, "enough", batch, 1, 2)
-		if came {
-			t.Error("nothing came")
-		}
-		go func() {
-			synctest.Wait() // until it is waited for
-			from <- "done"
-		}()
-		batch, what, came := Until(q, batch, 10, from)
-		wantValues(t, "until it came", batch, 1, 2, 3)
-		if !came || what != "done" {
-			t.Errorf("%v, %q came", came, what)
-		}
-		q.Close()
-		go func() {
-			synctest.Wait()
-			from <- "done"
-		}()
-		if _, _, came = Until(q, batch, 10, from); !came {
-			t.Error("a queue that is closed is nothing to wait for")
-		}
-		answer(batch, func(int) error { return nil })
-		outcomes()
-	})
-}
-
 func TestClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue[int](10)

@@ -115,7 +115,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)
 	}
-	s.writer = startWriter(s, workers) //nolint:contextcheck // it outlives ctx, which is for opening only
+	s.writer = startWriter(s, workers)
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)
 		s.writer.close()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,39 +26,18 @@ const (
 	// as large as a request.
 	maxBatchBytes = 4 << 20
 
-	// workers is how many statements are under way at a time: while one waits
+	// workers is how many statements are in flight at a time: while one waits
 	// for the disk, the next is sent.
 	workers = 2
-
-	// enough is how many must wait for a statement beside another. Fewer wait
-	// for that one: where several servers have little each, many small
-	// statements at a time would keep each other from being done.
-	enough = 24
-
-	// crowd is how many callers are worth waiting for.
-	crowd = 8
-
-	// maxMoment bounds how long they are waited for.
-	maxMoment = time.Millisecond
 )
 
-// writer stores new submissions. It takes whatever is queued, has it stored by
-// one statement, and each caller answered: with many of them, they share the
-// cost of the round trips and of getting it to the disk.
+// writer stores new submissions in batches: each worker takes everything that
+// is queued and stores it with one statement. Many concurrent callers share
+// the cost of the round trips and of the flush to disk.
 type writer struct {
-	store    *Store
-	queue    *group.Queue[*creation]
-	finished chan report // one for each batch that is done
-	stopped  sync.WaitGroup
-	lastID   atomic.Int64 // that was taken
-	shared   atomic.Bool  // others took ids since the time before
-}
-
-// report tells of a batch that is done.
-type report struct {
-	callers int // who waited for this batch or the next when it was done
-	took    time.Duration
-	at      time.Time
+	store   *Store
+	queue   *group.Queue[*creation]
+	stopped sync.WaitGroup
 }
 
 // creation is a submission that a caller waits for.
@@ -71,82 +49,38 @@ type creation struct {
 type operation = group.Op[*creation]
 
 func startWriter(s *Store, workers int) *writer {
-	w := &writer{store: s, queue: group.NewQueue[*creation](maxBatch), finished: make(chan report, workers)}
-	w.stopped.Go(func() { w.run(workers) })
+	w := &writer{store: s, queue: group.NewQueue[*creation](maxBatch)}
+	for range workers {
+		w.stopped.Go(w.run)
+	}
 	return w
 }
 
-// close finishes what is queued.
+// close stores what is queued and stops the workers.
 func (w *writer) close() {
 	w.queue.Close()
 	w.stopped.Wait()
 }
 
-// run hands what is queued to statements, as many at a time as it pays to.
-func (w *writer) run(workers int) {
-	var last report
-	for underWay := 0; ; {
-		batch := w.queue.Next(nil)
-		if len(batch) == 0 {
-			return
-		}
-		for underWay == workers || underWay > 0 && len(batch) < enough {
-			size := enough
-			if underWay == workers {
-				size = maxBatch
-			}
-			var done report
-			var came bool
-			if batch, done, came = group.Until(w.queue, batch, size, w.finished); !came && underWay == workers {
-				done, came = <-w.finished, true // the batch is full
-			}
-			if came {
-				last = done
-				underWay--
-			}
-		}
-		if underWay == 0 {
-			batch = w.regroup(batch, last)
-		}
-		batch = w.queue.More(batch)
-		underWay++
-		w.stopped.Go(func() {
-			began := time.Now()
-			callers := w.store.createAll(batch)
-			w.finished <- report{callers, time.Since(began), time.Now()}
-		})
+// run is one worker. It returns when the queue is closed and empty.
+func (w *writer) run() {
+	batch := w.queue.Next(nil)
+	for len(batch) > 0 {
+		w.store.createAll(batch)
+		batch = w.queue.Next(batch)
 	}
 }
 
-// regroup waits a moment for those who were answered by the last batch: without
-// that they would miss this one and be in the next, so that two halves take
-// turns, with twice the statements. It does so only beside other servers, whose
-// statements the database can work on meanwhile.
-func (w *writer) regroup(batch []*operation, last report) []*operation {
-	if w.shared.Load() && last.callers >= crowd && time.Since(last.at) < maxMoment {
-		batch, _, _ = group.Until(w.queue, batch, last.callers, time.After(min(last.took/3, maxMoment)))
-	}
-	return batch
-}
-
-// notice tells by the ids that were taken whether other servers take some, too.
-func (w *writer) notice(ids []int64) {
-	before := w.lastID.Swap(ids[len(ids)-1])
-	w.shared.Store(ids[0] != before+1)
-}
-
-// createAll stores a batch, by as many statements as its size asks for, and
-// answers all callers in it. It tells how many waited, here or for the next.
-func (s *Store) createAll(batch []*operation) (callers int) {
+// createAll stores a batch, in as many statements as its size requires, and
+// answers all callers in it.
+func (s *Store) createAll(batch []*operation) {
 	for rest := group.Take(batch); len(rest) > 0; {
 		n := s.createSome(rest)
-		callers = s.writer.queue.Waiting()
 		for _, op := range rest[:n] {
 			op.Done()
 		}
 		rest = rest[n:]
 	}
-	return callers
 }
 
 // createSome stores as many of the operations as one statement should hold, and
@@ -242,7 +176,6 @@ func (s *Store) prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operati
 	if err != nil {
 		return nil, err
 	}
-	s.writer.notice(taken.submissions)
 	return newBatch(ops, taken), nil
 }
 

@@ -8,13 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/group"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
@@ -122,6 +119,27 @@ func TestQueuedCreatesShareOneStatement(t *testing.T) {
 	}
 	storetest.Same(t, "transactions", transactions(t, url), "3")
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+1+100-1-9)
+}
+
+// TestTwoStatementsInFlight: a second statement is sent while the first waits,
+// and further creates are queued.
+func TestTwoStatementsInFlight(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	release := holdInserts(t, url)
+	done := make(chan error, workers+1)
+	for i := range workers {
+		go func() { done <- creating(s, sample("x"))() }()
+		waiting(t, url, i+1)
+	}
+	go func() { done <- creating(s, sample("x"))() }()
+	until(t, "the next is queued", func() bool { return s.writer.queue.Len() == 1 })
+	release()
+	for range workers + 1 {
+		if err := <-done; err != nil {
+			t.Errorf("create: %v", err)
+		}
+	}
 }
 
 // TestWhoCantBeStoredFailsAlone: what the database refuses is refused to those
@@ -369,63 +387,6 @@ func TestSequenceBehindTheTable(t *testing.T) {
 	}
 }
 
-// TestOthersAreNoticed: a store knows by its ids whether it has the database
-// for itself.
-func TestOthersAreNoticed(t *testing.T) {
-	r := replicas(t)
-	shared := func(i int) bool {
-		mustCreate(t, r[i], sample("x"))
-		return r[i].writer.shared.Load()
-	}
-	shared(0) // the first can't tell
-	storetest.Same(t, "alone", shared(0), false)
-	shared(1)
-	storetest.Same(t, "after another's create", shared(0), true)
-	storetest.Same(t, "alone again", shared(0), false)
-}
-
-// TestRegroup: who was just answered is waited for, beside other servers only,
-// until all are back or a moment is over, and never long after.
-func TestRegroup(t *testing.T) {
-	for _, tt := range []struct {
-		what     string
-		shared   bool
-		callers  int
-		since    time.Duration // the last batch was done
-		back     int
-		want     int
-		duration time.Duration
-	}{
-		{"alone", false, crowd, 0, 0, 1, 0},
-		{"no crowd", true, crowd - 1, 0, 0, 1, 0},
-		{"long after", true, crowd, maxMoment, 0, 1, 0},
-		{"nobody comes back", true, crowd, 0, 0, 1, 500 * time.Microsecond},
-		{"some come back", true, crowd, 0, 3, 4, 500 * time.Microsecond},
-		{"all are back", true, crowd, 0, crowd - 1, crowd, 0},
-	} {
-		t.Run(tt.what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &writer{queue: group.NewQueue[*creation](maxBatch)}
-				w.shared.Store(tt.shared)
-				come := func() { go func() { _ = w.queue.Do(ctx, &creation{}) }() }
-				come()
-				batch := w.queue.Next(nil)
-				last := report{callers: tt.callers, took: 1500 * time.Microsecond, at: time.Now().Add(-tt.since)}
-				for range tt.back {
-					come()
-				}
-				began := time.Now()
-				batch = w.regroup(batch, last)
-				storetest.Same(t, "in the batch", len(batch), tt.want)
-				storetest.Same(t, "waited", time.Since(began), tt.duration)
-				for _, op := range group.Take(batch) {
-					op.Done()
-				}
-			})
-		})
-	}
-}
-
 // TestCallerLeavesTheQueue: behind a database that does not answer, callers who
 // give up don't pile up, and what they wanted is not stored later.
 func TestCallerLeavesTheQueue(t *testing.T) {
@@ -433,7 +394,7 @@ func TestCallerLeavesTheQueue(t *testing.T) {
 	s := openSingle(t, url)
 	release := holdInserts(t, url)
 	leaving, cancel := context.WithCancel(ctx)
-	const count = 2 * maxBatch // the next batch, and a full queue
+	const count = maxBatch // a full queue
 	busy, left := make(chan error, 1), make(chan error, count)
 	go func() { busy <- creating(s, sample("busy"))() }()
 	waiting(t, url, 1)
