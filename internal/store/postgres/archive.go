@@ -13,9 +13,9 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// dumpRows is how many rows one statement of a dump asks for. They are visited
-// as they arrive, so it is not for the sake of memory: asked for all rows, the
-// server would rather sort them than go by the key.
+// dumpRows is the LIMIT of each statement of a dump. It does not bound memory,
+// because rows are streamed. It makes the planner use the index: without a
+// limit it would rather sort the table.
 const dumpRows = 10_000
 
 // Dump implements store.Archive.
@@ -73,8 +73,8 @@ func (d *dump) read(ctx context.Context, tx pgx.Tx) (count int, err error) {
 	return count, rows.Err()
 }
 
-// Load implements store.Archive. The sequences go first: if the rest fails,
-// there is a gap of ids, and nothing else.
+// Load implements store.Archive. It advances the sequences first: if the insert
+// fails, that leaves only a gap in the ids.
 func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -92,10 +92,10 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	if err := s.Advance(ctx, last); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // it is under way
+	ctx = context.WithoutCancel(ctx) // a write that has begun is completed
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlInsert, b.columns()...)
-		return existing(err)
+		return duplicateError(err)
 	})
 	if err != nil {
 		return fmt.Errorf("load submissions: %w", err)
@@ -103,17 +103,17 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	return nil
 }
 
-// existing tells a submission that is there already from one whose submitter
-// has another.
-func existing(err error) error {
-	var answer *pgconn.PgError
+// duplicateError maps a unique violation to ErrExists, or to ErrOnce if the
+// submitter already has a submission. Other errors are returned as they are.
+func duplicateError(err error) error {
+	var pgErr *pgconn.PgError
 	switch {
-	case !errors.As(err, &answer) || answer.Code != codeUniqueViolation:
+	case !errors.As(err, &pgErr) || pgErr.Code != codeUniqueViolation:
 		return err
-	case answer.ConstraintName == "submissions_once":
-		return store.ErrOnce // without the detail, which is the submitter's key
+	case pgErr.ConstraintName == "submissions_once":
+		return store.ErrOnce // without the detail, which contains the submitter's key
 	default:
-		return fmt.Errorf("%w: %s", store.ErrExists, answer.Detail)
+		return fmt.Errorf("%w: %s", store.ErrExists, pgErr.Detail)
 	}
 }
 

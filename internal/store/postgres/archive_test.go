@@ -8,8 +8,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// TestLongDumpIsOneSnapshot: a dump asks many times, and must be answered from
-// the same moment each time.
+// TestLongDumpIsOneSnapshot: all statements of a dump read the same snapshot.
 func TestLongDumpIsOneSnapshot(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
@@ -30,8 +29,8 @@ func TestLongDumpIsOneSnapshot(t *testing.T) {
 	}
 }
 
-// TestLoadNamesNobody: the key of a submitter is nobody's business.
-func TestLoadNamesNobody(t *testing.T) {
+// TestLoadErrorHidesTheKey: the submitter's key must not appear in an error.
+func TestLoadErrorHidesTheKey(t *testing.T) {
 	s := openStore(t, database(t))
 	mustCreate(t, s, once(sample("x"), "secret key"))
 	err := s.Load(ctx, []store.Record{{

@@ -14,64 +14,68 @@ import (
 )
 
 const (
-	// maxTries bounds how often something is tried that others were in the
-	// way of, or whose connection was lost. The pauses between them are less
-	// than half a second together, so that a database that is down shows.
+	// maxTries bounds how often an operation is tried after conflicts with
+	// other transactions or lost connections. The backoffs between the tries
+	// add up to less than half a second, so that an outage is reported soon.
 	maxTries = 6
 
-	// maxTrying is how long after the first try another may begin. Where each
-	// takes long, a host that does not answer for instance, few must do.
-	maxTrying = 3 * time.Second
+	// maxRetryTime is how long after the first try another may begin. It
+	// matters where a single try takes long, with a host that does not answer
+	// for instance.
+	maxRetryTime = 3 * time.Second
 
-	// firstPause is how long it waits at most after the first try. It doubles.
-	firstPause = 10 * time.Millisecond
+	// firstBackoff bounds the backoff after the first try. It doubles with each try.
+	firstBackoff = 10 * time.Millisecond
 
-	// acquireTimeout bounds the wait for a free connection.
+	// acquireTimeout bounds the wait for a free connection of the pool.
 	acquireTimeout = 5 * time.Second
 )
 
-// attempt is something done on a connection that nobody else uses meanwhile.
-// doubt is true when it was tried before, and may have been carried out then.
-type attempt func(ctx context.Context, conn *pgx.Conn, doubt bool) error
+// attempt is one try of an operation, on a connection of its own.
+//
+// inDoubt is true when an earlier try may have been committed: its connection
+// was lost before the server's answer arrived.
+type attempt func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error
 
-// do tries until it succeeds, or fails in a way that another try would not
-// change. The context that an attempt is given outlives the caller: a write is
-// carried through, and a read that is broken off would cost its connection. It
-// ends soon enough by itself.
+// do runs an attempt, and runs it again after errors that are retryable.
+//
+// The attempt's context is not cancelled with the caller's. A write that has
+// begun must be completed, and to cancel a read would cost the connection. The
+// statement timeout ends both.
 func (s *Store) do(ctx context.Context, try attempt) error {
-	doubt, began := false, time.Now()
+	inDoubt, began := false, time.Now()
 	for n := 1; ; n++ {
-		err := s.tryOnce(ctx, try, doubt)
-		if err == nil || !passes(err) || n == maxTries || time.Since(began) > maxTrying {
+		err := s.tryOnce(ctx, try, inDoubt)
+		if err == nil || !isRetryable(err) || n == maxTries || time.Since(began) > maxRetryTime {
 			return classify(err)
 		}
-		doubt = doubt || leavesDoubt(err)
-		pause(n)
+		inDoubt = inDoubt || mayBeCommitted(err)
+		backoff(n)
 	}
 }
 
-// pause waits a while that is different for everybody, so that who was in each
-// other's way is not so again.
-func pause(try int) {
-	time.Sleep(rand.N(firstPause << (try - 1))) //nolint:gosec // nobody gains by guessing it
+// backoff sleeps for a random time, so that transactions that were in conflict
+// do not meet again.
+func backoff(try int) {
+	time.Sleep(rand.N(firstBackoff << (try - 1))) //nolint:gosec // the jitter is no secret
 }
 
-func (s *Store) tryOnce(ctx context.Context, try attempt, doubt bool) error {
+func (s *Store) tryOnce(ctx context.Context, try attempt, inDoubt bool) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	// A deadline of the connection instead of a context's: for a context that
-	// can end, the driver starts a goroutine at every statement.
+	// The deadline is set on the socket, not on the context: for a context
+	// that can be cancelled, the driver starts a goroutine per statement.
 	socket := conn.Conn().PgConn().Conn()
 	deadline := time.Now().Add(s.statementTimeout + acquireTimeout)
-	_ = socket.SetDeadline(deadline) // if it fails, so will all that follows
+	_ = socket.SetDeadline(deadline) // if this fails, so does the attempt
 	defer release(context.WithoutCancel(ctx), conn)
-	err = try(context.WithoutCancel(ctx), conn.Conn(), doubt)
-	if err != nil && time.Now().After(deadline) { // time enough was spent on it
-		return fmt.Errorf("%w: %w", errUnknown, err)
+	err = try(context.WithoutCancel(ctx), conn.Conn(), inDoubt)
+	if err != nil && time.Now().After(deadline) { // another try would take as long
+		return fmt.Errorf("%w: %w", errInDoubt, err)
 	}
-	return s.examine(conn, err)
+	return s.checkConn(conn, err)
 }
 
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
@@ -82,54 +86,61 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	defer cancel()
 	conn, err := s.pool.Acquire(bounded)
 	if err != nil {
-		return nil, s.notAcquired(ctx, err)
+		return nil, s.acquireError(ctx, err)
 	}
 	return conn, nil
 }
 
-// Connections are how many are in use by now, and how many may be.
+// Connections returns how many connections are in use, and the pool's limit.
 func (s *Store) Connections() (used, limit int) {
 	stat := s.pool.Stat()
 	return int(stat.AcquiredConns()), int(stat.MaxConns())
 }
 
-func (s *Store) notAcquired(ctx context.Context, err error) error {
-	if s.closed.Load() {
+// acquireError is the error of an operation that got no connection. When the
+// caller's context has ended, it is the context's error.
+func (s *Store) acquireError(ctx context.Context, err error) error {
+	switch {
+	case s.closed.Load():
 		return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
+	case ctx.Err() != nil:
+		return fmt.Errorf("wait for a connection: %w", ctx.Err())
+	default:
+		return notExecutedError{connLostError{fmt.Errorf("connect: %w", err)}}
 	}
-	return unreachable(ctx, err)
 }
 
-// examine tells by the connection what became of it: the kinds of error that a
-// lost connection shows itself by are too many to know.
-func (s *Store) examine(conn *pgxpool.Conn, err error) error {
+// checkConn wraps the error of an attempt in connLostError if the connection is
+// closed. The state of the connection is checked, because a lost connection can
+// surface as many kinds of error.
+func (s *Store) checkConn(conn *pgxpool.Conn, err error) error {
 	if err == nil {
 		return nil
 	}
 	if serverCode(err) == codeReadOnly {
-		// The primary is another server now. Every connection there is leads
-		// to the wrong one; new ones find the right one.
+		// The server was demoted. All open connections lead to the old
+		// primary; new ones find the new primary.
 		s.pool.Reset()
 	}
 	if conn.Conn().IsClosed() {
-		return lostError{err}
+		return connLostError{err}
 	}
 	return err
 }
 
-// release gives a connection back. A transaction that was left open, by an
-// error or a panic, is undone first: without that the pool would throw the
-// connection away.
+// release returns a connection to the pool. A transaction that an error or a
+// panic left open is rolled back first: otherwise the pool would close the
+// connection.
 func release(ctx context.Context, conn *pgxpool.Conn) {
 	if raw := conn.Conn(); !raw.IsClosed() && raw.PgConn().TxStatus() != 'I' {
-		_, _ = raw.Exec(ctx, `ROLLBACK`) // if it fails, the pool does throw it away
+		_, _ = raw.Exec(ctx, `ROLLBACK`) // if it fails, the pool closes the connection
 	}
 	_ = conn.Conn().PgConn().Conn().SetDeadline(time.Time{})
 	conn.Release()
 }
 
-// transact runs fn in a transaction that may take its time, once. It is for
-// copies, not for clients.
+// transact runs fn once, in a transaction without timeouts. It is for dumps and
+// loads, which may take long, not for requests.
 func (s *Store) transact(ctx context.Context, options pgx.TxOptions, fn func(pgx.Tx) error) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
@@ -146,5 +157,5 @@ func (s *Store) transact(ctx context.Context, options pgx.TxOptions, fn func(pgx
 	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
-	return classify(s.examine(conn, err))
+	return classify(s.checkConn(conn, err))
 }

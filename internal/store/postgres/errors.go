@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,10 +10,10 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// What the server may answer with. The names are PostgreSQL's own.
+// Error codes of PostgreSQL (SQLSTATE).
 const (
 	codeUniqueViolation      = "23505"
-	codeReadOnly             = "25006" // the server was demoted under us
+	codeReadOnly             = "25006" // the server is a standby, or was demoted to one
 	codeSerializationFailure = "40001"
 	codeCompletionUnknown    = "40003"
 	codeDeadlock             = "40P01"
@@ -23,37 +22,38 @@ const (
 	codeLockTimeout          = "55P03"
 )
 
-// serverCode is the code of an error that the server answered with; "" for any other.
+// serverCode returns the SQLSTATE of an error that the server sent; "" for any other error.
 func serverCode(err error) string {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
-		return answer.Code
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return pgErr.Code
 	}
 	return ""
 }
 
-// lostError is what happened to a connection that is gone. Whether a statement
-// was carried out that was under way on it, nobody knows.
-type lostError struct{ error }
+// connLostError wraps an error after which the connection is closed. The
+// statement in flight may have been executed, unless a notExecutedError is
+// wrapped around it or within it.
+type connLostError struct{ error }
 
-func (e lostError) Unwrap() error { return e.error }
+func (e connLostError) Unwrap() error { return e.error }
 
-// harmlessError is one after which nothing can have been written.
-type harmlessError struct{ error }
+// notExecutedError wraps an error after which nothing can have been written.
+type notExecutedError struct{ error }
 
-func (e harmlessError) Unwrap() error { return e.error }
+func (e notExecutedError) Unwrap() error { return e.error }
 
-// SafeToRetry is what pgconn.SafeToRetry asks for.
-func (harmlessError) SafeToRetry() bool { return true }
+// SafeToRetry implements the interface that pgconn.SafeToRetry looks for.
+func (notExecutedError) SafeToRetry() bool { return true }
 
-// errUnknown is for a write that may have been carried out, and must not be
-// tried again for that reason.
-var errUnknown = fmt.Errorf("%w: the connection was lost, and with it whether this was done", store.ErrUnavailable)
+// errInDoubt is the outcome of a write that may have been committed and must
+// not be tried again.
+var errInDoubt = fmt.Errorf("%w: the connection was lost before the database answered, so a write may have been committed", store.ErrUnavailable)
 
-// passes tells whether an error may be over when tried again at once.
-func passes(err error) bool {
-	var lost lostError
-	if errors.Is(err, errUnknown) {
+// isRetryable reports whether another try may succeed at once.
+func isRetryable(err error) bool {
+	var lost connLostError
+	if errors.Is(err, errInDoubt) {
 		return false
 	}
 	switch serverCode(err) {
@@ -63,22 +63,23 @@ func passes(err error) bool {
 	return errors.As(err, &lost)
 }
 
-// leavesDoubt tells whether what failed may have been carried out all the same.
-func leavesDoubt(err error) bool {
-	var lost lostError
+// mayBeCommitted reports whether the statement that failed may have been
+// committed all the same.
+func mayBeCommitted(err error) bool {
+	var lost connLostError
 	if serverCode(err) == codeCompletionUnknown {
 		return true
 	}
 	return errors.As(err, &lost) && !pgconn.SafeToRetry(err)
 }
 
-// classify gives an error its place in the store's contract. What it does not
-// know stays as it is.
+// classify wraps an error in the matching error of the store's contract.
+// Unknown errors are returned as they are.
 func classify(err error) error {
-	var lost lostError
+	var lost connLostError
 	code := serverCode(err)
 	switch {
-	case err == nil, errors.Is(err, store.ErrUnavailable): // as errUnknown is
+	case err == nil, errors.Is(err, store.ErrUnavailable): // such as errInDoubt
 		return err
 	case errors.As(err, &lost):
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
@@ -91,24 +92,15 @@ func classify(err error) error {
 	}
 }
 
-// isUnavailable tells of a code whether the server can't do it now: connection
-// exceptions, conflicts that stayed after all tries, too few resources,
-// an operator who intervenes (a statement's timeout is counted as that), and
-// errors of the system below.
+// isUnavailable reports whether a code means that the server can't do it now.
 func isUnavailable(code string) bool {
+	// In this order: connection exceptions, conflicts after all tries,
+	// insufficient resources, operator intervention (which includes statement
+	// timeouts), and system errors.
 	for _, class := range []string{"08", "40", "53", "57", "58"} {
 		if strings.HasPrefix(code, class) {
 			return true
 		}
 	}
 	return code == codeReadOnly || code == codeLockTimeout
-}
-
-// unreachable is the error of who got no connection. Where it is the caller
-// who did not wait, it is the caller's.
-func unreachable(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("wait for a connection: %w", ctx.Err())
-	}
-	return harmlessError{lostError{fmt.Errorf("connect: %w", err)}}
 }

@@ -27,7 +27,7 @@ func TestClassify(t *testing.T) {
 		{answer("25006"), store.ErrUnavailable},
 		{answer("58030"), store.ErrUnavailable},
 		{answer("40001"), store.ErrUnavailable},
-		{lostError{io.EOF}, store.ErrUnavailable},
+		{connLostError{io.EOF}, store.ErrUnavailable},
 		{plain, plain},
 		{store.ErrNotFound, store.ErrNotFound},
 	} {

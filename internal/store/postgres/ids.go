@@ -11,22 +11,22 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// entryBlock is how many ids one step of the sequence of entry ids stands for.
-// The submissions of a batch share its blocks. What they leave over is
-// nobody's: ids that a process kept for later would be out of order, and could
-// be those of submissions that are loaded meanwhile.
+// entryBlock is the increment of the sequence of entry ids: each nextval
+// allocates a block of ids. The submissions of a batch share its blocks, and
+// the rest of the last block is discarded. Ids kept for later would be out of
+// order, and could collide with those of submissions loaded in the meantime.
 const entryBlock = 16
 
-// ids is what was taken of both sequences for a batch.
+// ids are allocated from both sequences for a batch.
 type ids struct {
 	submissions []int64
-	blocks      []int64 // the first ids of blocks of entry ids
-	used        int64   // of the first block
+	blocks      []int64 // the first id of each block of entry ids
+	used        int64   // how many ids of the first block are used
 }
 
-// steps are those of both sequences that give so many ids: true for a block of
-// entry ids, false for a submission's.
-func steps(submissions, entries int) []bool {
+// idRequest is the argument of sqlTakeIDs: true for each block of entry ids,
+// false for each submission id.
+func idRequest(submissions, entries int) []bool {
 	blocks := (entries + entryBlock - 1) / entryBlock
 	all := make([]bool, submissions+blocks)
 	for i := range blocks {
@@ -35,10 +35,10 @@ func steps(submissions, entries int) []bool {
 	return all
 }
 
-// takeIDs takes as many ids as are needed, right before they are, so that ids
-// are in the order of time, whoever of all processes gives them.
+// takeIDs allocates exactly the ids that are needed, right before they are
+// used. So ids are in the order of time across all processes.
 func takeIDs(ctx context.Context, conn *pgx.Conn, submissions, entries int) (ids, error) {
-	rows, err := conn.Query(ctx, sqlTakeIDs, steps(submissions, entries))
+	rows, err := conn.Query(ctx, sqlTakeIDs, idRequest(submissions, entries))
 	if err != nil {
 		return ids{}, fmt.Errorf("take ids: %w", err)
 	}
@@ -62,7 +62,7 @@ func readIDs(rows pgx.Rows) (taken ids, err error) {
 	return taken, nil
 }
 
-// last is the highest of them.
+// last returns the highest ids.
 func (i *ids) last() (last store.Sequences) {
 	if len(i.submissions) > 0 {
 		last.Submission = slices.Max(i.submissions)
@@ -80,8 +80,7 @@ func (i *ids) submission() int64 {
 	return id
 }
 
-// assign returns the entries with ids given to those that have none yet. The
-// caller's stay as they are.
+// assign returns a copy of the entries in which those without an id have one.
 func (i *ids) assign(entries []forms.Entry) []forms.Entry {
 	entries = slices.Clone(entries)
 	for n := range entries {
@@ -100,8 +99,8 @@ func (i *ids) entry() int64 {
 	return id
 }
 
-// without counts the entries that have no id.
-func without(entries []forms.Entry) (count int) {
+// countWithoutID counts the entries that have no id.
+func countWithoutID(entries []forms.Entry) (count int) {
 	for _, e := range entries {
 		if e.ID == 0 {
 			count++

@@ -33,7 +33,7 @@ func openStore(t *testing.T, url string) *Store {
 	return s
 }
 
-// exec runs SQL as somebody else would, over a connection of its own.
+// exec runs SQL on a connection of its own, as another program would.
 func exec(t *testing.T, url, sql string, args ...any) {
 	t.Helper()
 	query(t, url, func(conn *pgx.Conn) error {
@@ -79,7 +79,7 @@ func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
 	return sub
 }
 
-// set returns a merge that gives a field a value, and leaves the others alone.
+// set returns a merge that sets one field and keeps the others.
 func set(fieldID, value string) func(forms.Submission) ([]forms.Entry, error) {
 	return func(sub forms.Submission) ([]forms.Entry, error) {
 		entries, err := sub.Entries.Decode()

@@ -17,16 +17,15 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// versionTable is where the schema's versions are kept. The name is our own:
-// another program in the same schema may keep its versions under the usual one.
+// versionTable holds the version of the schema. It is not goose's default, which
+// another program in the same schema may use.
 const versionTable = "formulary_schema"
 
-// How long to wait for another process that migrates, in seconds and tries.
-// An index on a large table takes its time.
+// How long to wait for another process that migrates: the period in seconds, and
+// how many times. To build an index on a large table takes long.
 const lockPeriod, lockTries = 1, 600
 
-// migrate brings the schema up to date. Most often it is, and then nothing is
-// written or locked.
+// migrate brings the schema up to date. If it is, nothing is written or locked.
 func migrate(ctx context.Context, config *pgx.ConnConfig, options Options) error {
 	files, err := migrations.ReadDir("migrations")
 	if err != nil {
@@ -49,7 +48,7 @@ func migrate(ctx context.Context, config *pgx.ConnConfig, options Options) error
 	case version == known:
 		return nil
 	case options.MustExist && version == 0:
-		return errors.New("there is no store of Formulary's in it")
+		return errors.New("there is no store of Formulary in it")
 	case options.MustExist:
 		return fmt.Errorf("it has schema version %d and this formulary needs %d: start 'formulary serve' of this version on it first, or use the formulary that serves it",
 			version, known)
@@ -65,8 +64,8 @@ func schemaVersion(ctx context.Context, conn *pgx.Conn) (version int64, err erro
 	return version, err
 }
 
-// applyMigrations has processes that start at the same time take turns. Each
-// migration is one transaction.
+// applyMigrations runs each migration in a transaction of its own. A lock keeps
+// processes that start at the same time from migrating concurrently.
 func applyMigrations(ctx context.Context, config *pgx.ConnConfig, log *slog.Logger) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {

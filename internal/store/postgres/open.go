@@ -1,5 +1,5 @@
-// Package postgres is the engine of the store contract for PostgreSQL, and for
-// databases that speak its language. Many processes may share one database.
+// Package postgres implements the store contract on PostgreSQL and databases
+// that are compatible with it. Many processes may share one database.
 //
 // Concurrent creates are stored in batches, one statement each. Every other
 // operation is a statement or a short transaction of its own, on a connection
@@ -30,36 +30,36 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// What Options leave open.
+// Defaults of Options.
 const (
-	// DefaultMaxConns leaves room for some replicas beside each other under
-	// PostgreSQL's own default of 100 connections.
+	// DefaultMaxConns leaves room for several replicas within PostgreSQL's
+	// default limit of 100 connections.
 	DefaultMaxConns = 16
 	// DefaultStatementTimeout is far more than any statement takes: all of
 	// them find their rows by a key.
 	DefaultStatementTimeout = 10 * time.Second
-	// DefaultConnectWait is for a database that is started together with us.
+	// DefaultConnectWait allows for a database that starts at the same time.
 	DefaultConnectWait = 15 * time.Second
 )
 
 const (
 	// connectTimeout bounds one try to connect to one host.
 	connectTimeout = 5 * time.Second
-	// lockTimeout is shorter than the statement's, so that who waits for a
-	// lock is told so.
+	// lockTimeout is shorter than the statement timeout, so that the error
+	// names the lock as the cause.
 	lockTimeout = 5 * time.Second
-	// idleTimeout ends a transaction whose process is gone without a word.
-	// Between two statements there is a merge at most, which is quick.
+	// idleTimeout ends transactions of clients that vanished. Our own are idle
+	// only while a merge runs, which is quick.
 	idleTimeout = 30 * time.Second
-	// readBuffer is what a connection reads at a time. The driver's own 8 KB
-	// take a wake-up each where a list is read.
+	// readBuffer is the size of a connection's read buffer. With the driver's
+	// default of 8 KB, a list takes one system call per 8 KB.
 	readBuffer = 64 << 10
 )
 
-// Options say where the database is, and how to treat it.
+// Options configure Open.
 type Options struct {
 	// URL is postgres://user:password@host:port/database?option=value. It may
-	// name many hosts; target_session_attrs=read-write chooses the primary.
+	// name several hosts; target_session_attrs=read-write selects the primary.
 	URL string
 	// MaxConns bounds the connections of this process.
 	MaxConns int
@@ -67,10 +67,10 @@ type Options struct {
 	StatementTimeout time.Duration
 	// ConnectWait is how long Open waits for a database that can't be reached yet.
 	ConnectWait time.Duration
-	// MustExist refuses a database that is not a store already, or that would
-	// have to be migrated, for those who only want to read.
+	// MustExist makes Open fail if the database holds no store, or one that
+	// needs a migration. It is for commands that only read.
 	MustExist bool
-	// Log is told of that wait, and of migrations.
+	// Log receives a warning if Open has to wait, and a line per migration.
 	Log *slog.Logger
 }
 
@@ -98,8 +98,8 @@ var (
 	_ store.Settings = (*Store)(nil)
 )
 
-// Open opens the store in a database, which must be there, and migrates it
-// where needed.
+// Open opens the store in an existing database. It creates or migrates the
+// tables as needed.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options = options.withDefaults()
 	config, err := configure(options)
@@ -119,41 +119,41 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)
 		s.writer.close()
-		pool.Close() // which waits for every connection that is in use
+		pool.Close() // waits for all connections in use
 	})
 	return s, nil
 }
 
-// describe is where a database is, without how to get in.
+// describe names a database without its credentials.
 func describe(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("%s at %s port %d", strconv.Quote(c.Database), c.Host, c.Port)
 }
 
 // prepare waits for the database and brings its schema up to date.
 func (s *Store) prepare(ctx context.Context, options Options) error {
-	if err := s.await(ctx, options); err != nil {
+	if err := s.waitForDatabase(ctx, options); err != nil {
 		return err
 	}
 	config := s.pool.Config().ConnConfig
 	return migrate(ctx, config, options)
 }
 
-// await returns when the database can be reached. A server may well be started
-// before its database; but one whose database never comes must say so.
-func (s *Store) await(ctx context.Context, options Options) error {
+// waitForDatabase returns when the database can be reached, or with an error
+// after Options.ConnectWait. A server may be started before its database.
+func (s *Store) waitForDatabase(ctx context.Context, options Options) error {
 	deadline := time.Now().Add(options.ConnectWait)
-	for told := false; ; {
+	for logged := false; ; {
 		conn, err := s.pool.Acquire(ctx)
 		if err == nil {
 			defer conn.Release()
 			return checkEncoding(conn.Conn())
 		}
-		if ctx.Err() != nil || !mayCome(err) || time.Now().After(deadline) {
+		if ctx.Err() != nil || !isTransient(err) || time.Now().After(deadline) {
 			return err
 		}
-		if !told {
+		if !logged {
 			options.Log.Warn("the database can't be reached yet", "error", err, "wait", options.ConnectWait)
-			told = true
+			logged = true
 		}
 		select {
 		case <-time.After(200 * time.Millisecond):
@@ -162,15 +162,14 @@ func (s *Store) await(ctx context.Context, options Options) error {
 	}
 }
 
-// mayCome tells whether the database may yet let us in: not when it answered
-// that the user, the password or the database itself is wrong.
-func mayCome(err error) bool {
+// isTransient reports whether a later connect may succeed. It can't if the
+// server refused the user, the password or the database's name.
+func isTransient(err error) bool {
 	code := serverCode(err)
 	return code == "" || isUnavailable(code)
 }
 
-// checkEncoding refuses a database that could not store every text, or would
-// take bytes for characters.
+// checkEncoding refuses a database that can't store every Unicode text.
 func checkEncoding(conn *pgx.Conn) error {
 	if encoding := conn.PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
 		return fmt.Errorf("its encoding is %s: create it with ENCODING 'UTF8'", encoding)
@@ -187,7 +186,7 @@ func configure(options Options) (*pgxpool.Config, error) {
 	if c.DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol {
 		return nil, errors.New("the database URL asks for the simple protocol, which is not supported: leave out default_query_exec_mode")
 	}
-	if c.ConnectTimeout == 0 { // the driver would wait for ever for a host that takes connections and says nothing
+	if c.ConnectTimeout == 0 { // the driver would wait forever for a host that accepts the connection and never answers
 		c.ConnectTimeout = connectTimeout
 	}
 	c.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
@@ -196,23 +195,23 @@ func configure(options Options) (*pgxpool.Config, error) {
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "formulary"
 	}
-	config.MaxConns = int32(min(options.MaxConns, 1<<15)) //nolint:gosec // it fits by then
+	config.MaxConns = int32(min(options.MaxConns, 1<<15)) //nolint:gosec // min bounds it
 	config.MinConns = 0
-	config.MaxConnLifetime = time.Hour // so that connections move on to where a name leads by now
+	config.MaxConnLifetime = time.Hour // so that connections follow changes of DNS
 	config.MaxConnLifetimeJitter = 10 * time.Minute
 	config.MaxConnIdleTime = 5 * time.Minute
 	config.HealthCheckPeriod = 30 * time.Second
 	config.PingTimeout = 2 * time.Second
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout) // the driver's own ends before this
+		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout) // the driver's connect timeout does not cover this call
 		defer cancel()
 		return setUp(ctx, conn, options, c.RuntimeParams)
 	}
 	return config, nil
 }
 
-// parseURL never shows the password in its error: the driver's own error only
-// tries not to, so it is asked again without one.
+// parseURL returns errors that never contain the password. The driver redacts
+// it only where it can, so the error comes from a second parse without it.
 func parseURL(text string) (*pgxpool.Config, error) {
 	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
 		return nil, errors.New("the database URL must begin with postgres://")
@@ -237,11 +236,11 @@ func parseURL(text string) (*pgxpool.Config, error) {
 	return nil, errors.New(what)
 }
 
-// setUp sets a new connection's limits. Not as parameters of the connection,
-// which PgBouncer would refuse. What the URL sets is left as it is.
+// setUp sets the timeouts of a new connection, except those that the URL sets.
+// It uses set_config because PgBouncer refuses them as startup parameters.
 //
-// A commit that is acknowledged must be on the disk, so a server's default of
-// synchronous_commit=off is turned on; what waits for standbys, too, stays.
+// An acknowledged commit must be on disk. So synchronous_commit=off becomes on;
+// other values, which may include standbys, are kept.
 func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[string]string) error {
 	limits := map[string]time.Duration{
 		"statement_timeout":                   options.StatementTimeout,
@@ -257,19 +256,18 @@ func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[stri
 		}
 	}
 	if _, err := conn.Exec(ctx, `SELECT `+strings.Join(columns, ", "), args...); err != nil {
-		return fmt.Errorf("set the connection's limits: %w", err)
+		return fmt.Errorf("set the timeouts of the connection: %w", err)
 	}
 	return nil
 }
 
-// Ping implements store.Store. A server that only reads can't do its work, so
-// that counts as unreachable. Who asks while one is under way shares it, so
-// that they don't pile up.
+// Ping implements store.Store. A read-only server counts as unavailable.
+// Concurrent callers share one query.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := ctx.Err(); err != nil { // select would choose at random
+	if err := ctx.Err(); err != nil { // the select below would choose at random
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	done := s.pings.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive who asked first
+	done := s.pings.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive the first caller
 		return nil, s.do(context.Background(), ping)
 	})
 	select {

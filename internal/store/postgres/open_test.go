@@ -27,7 +27,7 @@ func mustRefuse(t *testing.T, options Options, because ...string) {
 	}
 	for _, text := range because {
 		if !strings.Contains(err.Error(), text) {
-			t.Errorf("open: %q does not tell %q", err, text)
+			t.Errorf("open: %q does not contain %q", err, text)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestPasswordNeverShows(t *testing.T) {
 	}
 }
 
-// signal is a log that tells when something was written to it.
+// signal is a log writer that sends each line to a channel.
 type signal chan string
 
 func (s signal) Write(p []byte) (int, error) {
@@ -188,8 +188,8 @@ func TestOpenWaitsForTheDatabase(t *testing.T) {
 		}
 		opened <- err
 	}()
-	if said := <-log; !strings.Contains(said, "can't be reached yet") {
-		t.Errorf("it says %q", said)
+	if line := <-log; !strings.Contains(line, "can't be reached yet") {
+		t.Errorf("logged %q", line)
 	}
 	if err := cluster.Resume(); err != nil {
 		t.Fatal(err)
@@ -197,12 +197,12 @@ func TestOpenWaitsForTheDatabase(t *testing.T) {
 	if err := <-opened; err != nil {
 		t.Errorf("open: %v", err)
 	}
-	storetest.Same(t, "told of waiting", strings.Contains(<-log, "migrated"), true)
+	storetest.Same(t, "logged the migration", strings.Contains(<-log, "migrated"), true)
 
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := Open(gone, Options{URL: url}); !errors.Is(err, context.Canceled) {
-		t.Errorf("open for a caller who has left: %v", err)
+		t.Errorf("open with a cancelled context: %v", err)
 	}
 }
 
@@ -235,7 +235,7 @@ func password(u *url.URL) string {
 	return password
 }
 
-// TestDemoted: a server that becomes a standby is no place to be.
+// TestDemoted: writes and pings fail while the server is read-only, and succeed after.
 func TestDemoted(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Options{})
 	url := cluster.Database(t)
@@ -277,7 +277,7 @@ func until(t *testing.T, what string, holds func() bool) {
 
 func TestCloseReleasesEverything(t *testing.T) {
 	url := database(t)
-	openStore(t, url).Close() // what is set up once per process
+	openStore(t, url).Close() // start the goroutines that exist once per process
 	goroutines := runtime.NumGoroutine()
 	for range 3 {
 		s := openStore(t, url)
@@ -292,7 +292,7 @@ func TestCloseReleasesEverything(t *testing.T) {
 	until(t, "no connection is left", func() bool { return queryText(t, url, others) == "0" })
 }
 
-// TestMustExist: who only reads must not make a store out of a slip in a URL.
+// TestMustExist: with MustExist, Open creates no tables.
 func TestMustExist(t *testing.T) {
 	url := database(t)
 	s, err := Open(ctx, Options{URL: url, MustExist: true})

@@ -15,7 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// ledger is what writers were told.
+// ledger records the outcome of creates.
 type ledger struct {
 	mu           sync.Mutex
 	acknowledged map[int64]string
@@ -52,7 +52,7 @@ func (l *ledger) len() int {
 	return len(l.acknowledged)
 }
 
-// check holds what is stored against what was told.
+// check compares what is stored with the recorded outcomes.
 func (l *ledger) check(t *testing.T, s *Store) {
 	t.Helper()
 	stored := storetest.Values(t, s)
@@ -68,11 +68,11 @@ func (l *ledger) check(t *testing.T, s *Store) {
 		}
 	}
 	if extra := len(stored) - len(l.acknowledged); extra > l.unknown {
-		t.Errorf("%d are stored that nobody was told of, %d times it was unknown", extra, l.unknown)
+		t.Errorf("%d are stored without an acknowledgement, but only %d outcomes were unknown", extra, l.unknown)
 	}
 }
 
-// underLoad runs disturb while many create, and checks what they were told.
+// underLoad runs disturb during concurrent creates, and checks their outcomes.
 func underLoad(t *testing.T, s *Store, disturb func(l *ledger)) {
 	t.Helper()
 	const writers = 12
@@ -85,7 +85,7 @@ func underLoad(t *testing.T, s *Store, disturb func(l *ledger)) {
 	l.check(t, s)
 }
 
-// more returns when so many more were acknowledged.
+// more waits until count more creates were acknowledged.
 func (l *ledger) more(t *testing.T, count int) {
 	t.Helper()
 	from := l.len()
@@ -98,14 +98,14 @@ func (l *ledger) more(t *testing.T, count int) {
 const terminateOthers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE datname = current_database() AND application_name = 'formulary'`
 
-// cutAgain cuts all connections so many times, each after more than so many
-// further things were done.
+// cutAgain terminates all connections so many times, and waits before each
+// until the counter done has grown by more than after.
 func cutAgain(t *testing.T, url string, times, after int, done func() int) {
 	t.Helper()
 	for range times {
 		from := done()
 		until(t, "work goes on", func() bool {
-			time.Sleep(time.Millisecond) // leave the processor to those who work
+			time.Sleep(time.Millisecond) // leave the processor to the workers
 			return done() > from+after
 		})
 		exec(t, url, terminateOthers)
@@ -123,7 +123,7 @@ func TestConnectionsAreCutUnderLoad(t *testing.T) {
 		l.more(t, 100) // it recovers by itself
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		storetest.Same(t, "times that it was not known", l.unknown, 0)
+		storetest.Same(t, "unknown outcomes", l.unknown, 0)
 	})
 }
 
@@ -158,7 +158,7 @@ func TestReadsAreRetriedAfterALostConnection(t *testing.T) {
 	storetest.NoErrors(t, "read", <-done)
 }
 
-// TestUpdatesAreNotDoubled counts in a submission while connections are cut.
+// TestUpdatesAreNotDoubled increments a counter in a submission while connections are cut.
 func TestUpdatesAreNotDoubled(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
@@ -228,7 +228,8 @@ func TestCrashUnderLoad(t *testing.T) {
 	})
 }
 
-// TestStopped: everything says so soon, and goes on as soon as the server does.
+// TestStopped: every method returns ErrUnavailable soon while the server is
+// stopped, and succeeds once it runs again.
 func TestStopped(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Options{})
 	s := openStore(t, cluster.Database(t))
@@ -258,7 +259,7 @@ func TestStopped(t *testing.T) {
 		}
 	}
 	if took := time.Since(began); took > acquireTimeout*4 {
-		t.Errorf("it took %v to find out", took)
+		t.Errorf("the errors took %v", took)
 	}
 	if err := cluster.Resume(); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// replicas are stores on one database, as of processes beside each other.
+// replicas opens two stores on one database, as two processes would.
 func replicas(t *testing.T) [2]*Store {
 	t.Helper()
 	url := database(t)
@@ -40,8 +40,8 @@ func TestReplicasGiveDifferentIDs(t *testing.T) {
 	storetest.Same(t, "stored", len(storetest.Values(t, r[0])), count)
 }
 
-// TestReplicasGiveIDsInTheOrderOfTime: what was created later has the higher
-// id, whoever created it, so that a list is in the order of time.
+// TestReplicasGiveIDsInTheOrderOfTime: a later submission has a higher id, also
+// across replicas, so that lists are in the order of time.
 func TestReplicasGiveIDsInTheOrderOfTime(t *testing.T) {
 	r := replicas(t)
 	last, lastEntry := int64(0), int64(0)
@@ -83,7 +83,7 @@ func TestReplicasKeepOneSubmissionEach(t *testing.T) {
 			t.Errorf("create %d: %v", i, err)
 		}
 	}
-	storetest.Same(t, "told that theirs is stored", stored, keys)
+	storetest.Same(t, "acknowledged", stored, keys)
 	var found []string
 	for _, value := range storetest.Values(t, r[1]) {
 		found = append(found, value)
@@ -160,7 +160,7 @@ func TestReplicasShareSettingsAndSequences(t *testing.T) {
 	}
 }
 
-// To advance a sequence moves it elsewhere, from under those who look at it.
+// TestSequencesWhileTheyAdvance: sequences can be read while ALTER SEQUENCE replaces their files.
 func TestSequencesWhileTheyAdvance(t *testing.T) {
 	r := replicas(t)
 	var done atomic.Bool

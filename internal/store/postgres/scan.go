@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// firstRows is how many rows the first read of a list asks for: most lists
-	// are no longer, and what the rows weigh is not known yet.
+	// firstRows is the limit of the first read of a list: most lists are not
+	// longer, and the size of the rows is not known yet.
 	firstRows = 128
 
-	// maxOverrun is how much of what was asked for, but does not fit a chunk,
-	// is still received. Beyond that a new connection is cheaper.
-	maxOverrun = 1 << 20
+	// maxDiscard bounds how many bytes are received and discarded after a
+	// chunk is full. Beyond that, a new connection is cheaper.
+	maxDiscard = 1 << 20
 )
 
-// rawFormats has the server send numbers and texts as they are, so that they
-// are copied out of the driver's buffer without a value made of each.
+// rawFormats requests the binary format, so that values are copied straight from
+// the driver's buffer, without an allocation for each.
 var rawFormats = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.BinaryFormatCode}
 
 // Scan implements store.Store.
@@ -33,22 +33,22 @@ func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submis
 	return chunk.Reader(l.read).Scan(ctx, q, visit)
 }
 
-// list is a scan under way. Other than with SQLite, what is asked for is sent,
-// wanted or not, so each read asks for as many rows as should fill a chunk, by
-// the weight of those before.
+// list reads the chunks of a scan. The server sends all rows of a query, even if
+// the chunk is full before. So each read limits its rows to as many as should
+// fill a chunk, by the average size of the rows before.
 type list struct {
 	store *Store
-	rows  int
+	rows  int // the limit of the next read
 }
 
 func (l *list) read(ctx context.Context, c *chunk.Chunk, q store.Query) error {
-	ask := l.rows
+	limit := l.rows
 	if q.Limit > 0 {
-		ask = min(ask, q.Limit)
+		limit = min(limit, q.Limit)
 	}
 	err := l.store.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
 		c.Reset()
-		return readChunk(ctx, conn, c, q, ask)
+		return readChunk(ctx, conn, c, q, limit)
 	})
 	if err != nil {
 		return fmt.Errorf("list submissions: %w", err)
@@ -57,16 +57,16 @@ func (l *list) read(ctx context.Context, c *chunk.Chunk, q store.Query) error {
 	return nil
 }
 
-// rowsFor is how many rows like those fill a chunk.
+// rowsFor returns how many rows of the chunk's average size fill a chunk.
 func rowsFor(c *chunk.Chunk) int {
 	average := c.Bytes()/max(c.Len(), 1) + 1
 	return min(max(chunk.MaxBytes/average, 1), chunk.MaxRows)
 }
 
-func readChunk(ctx context.Context, conn *pgx.Conn, c *chunk.Chunk, q store.Query, ask int) error {
+func readChunk(ctx context.Context, conn *pgx.Conn, c *chunk.Chunk, q store.Query, limit int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	args := []any{rawFormats, q.PageID, q.FormID, q.After, ask}
+	args := []any{rawFormats, q.PageID, q.FormID, q.After, limit}
 	if q.Descending && q.After == 0 {
 		args[3] = int64(math.MaxInt64)
 	}
@@ -82,25 +82,26 @@ func readChunk(ctx context.Context, conn *pgx.Conn, c *chunk.Chunk, q store.Quer
 		raw := rows.RawValues()
 		c.Add(number(raw[0]), number(raw[1]), raw[2], raw[3])
 	}
-	if c.Len() == ask || c.Full(q) {
-		return overrun(rows, cancel)
+	if c.Len() == limit || c.Full(q) {
+		return discardRest(rows, cancel)
 	}
 	c.Last = true
 	return rows.Err()
 }
 
-// overrun passes over the rows that do not fit, if they are few.
-func overrun(rows pgx.Rows, cancel func()) error {
+// discardRest receives the rows that do not fit the chunk. If they are large, it
+// cancels the query, which closes the connection.
+func discardRest(rows pgx.Rows, cancel func()) error {
 	for bytes := 0; rows.Next(); {
-		if bytes += len(rows.RawValues()[3]); bytes > maxOverrun {
+		if bytes += len(rows.RawValues()[3]); bytes > maxDiscard {
 			cancel()
 			rows.Close()
-			return nil // the chunk is whole
+			return nil // the chunk is complete
 		}
 	}
 	return rows.Err()
 }
 
 func number(raw []byte) int64 {
-	return int64(binary.BigEndian.Uint64(raw)) //nolint:gosec // a bijection is all that is needed
+	return int64(binary.BigEndian.Uint64(raw)) //nolint:gosec // the column is signed, so this restores its sign
 }

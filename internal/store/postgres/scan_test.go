@@ -21,8 +21,8 @@ func encoded(size int) string {
 	return string(forms.EncodeEntries(nil, []forms.Entry{{ID: 1, FieldID: "field", Value: strings.Repeat("x", size)}}))
 }
 
-// TestChunksAreSmall: each read of a list is short, however many rows there
-// are and whatever they weigh, and all of them together are the list.
+// TestChunksAreSmall: each read of a list is bounded in rows and bytes, and the
+// chunks together are the whole list.
 func TestChunksAreSmall(t *testing.T) {
 	for name, fill := range map[string]func(t *testing.T, url string) int{
 		"rows of 1 KB":         func(t *testing.T, url string) int { insertRows(t, url, 1, 1000, encoded(1000)); return 1000 },
@@ -49,7 +49,7 @@ func TestChunksAreSmall(t *testing.T) {
 					t.Errorf("%d rows of %d bytes in one read", c.Len(), c.Bytes())
 				}
 				if weight := l.rows * (c.Bytes() / max(c.Len(), 1)); l.rows > 1 && weight > chunk.MaxBytes {
-					t.Errorf("after %d rows of %d bytes it asks for %d", c.Len(), c.Bytes(), l.rows)
+					t.Errorf("after %d rows of %d bytes the next limit is %d", c.Len(), c.Bytes(), l.rows)
 				}
 				q.After += int64(c.Len())
 				last = c.Last
@@ -68,8 +68,7 @@ func TestChunksAreSmall(t *testing.T) {
 	}
 }
 
-// TestShortListIsOneRead: most lists are short, and a second read only to find
-// that there is no more would double what they cost.
+// TestShortListIsOneRead: a short list needs no second query to find its end.
 func TestShortListIsOneRead(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
@@ -79,5 +78,5 @@ func TestShortListIsOneRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Same(t, "rows", c.Len(), firstRows-1)
-	storetest.Same(t, "known to be all", c.Last, true)
+	storetest.Same(t, "last chunk", c.Last, true)
 }

@@ -9,23 +9,22 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// A sequence's last value is the first of the ids that were given with it; one
-// that was never called has the first value that it will give.
+// last_value of entry_ids is the first id of the last block. As long as
+// is_called is false, last_value is the first value that will be returned.
 var (
 	sqlLastSubmission = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM submission_ids`
 	sqlLastEntry      = fmt.Sprintf(`SELECT CASE WHEN is_called THEN last_value + %d ELSE last_value - 1 END FROM entry_ids`, entryBlock-1)
 )
 
 const (
-	// To lock a sequence there is no other way than to alter it, be it to what
-	// it is.
+	// ALTER SEQUENCE is the only way to lock a sequence. These change nothing.
 	sqlLockSubmissions = `ALTER SEQUENCE submission_ids CACHE 1`
 	sqlLockEntries     = `ALTER SEQUENCE entry_ids CACHE 1`
 
-	// To alter a sequence puts it into a new file, even where nothing changes,
-	// and who reads it meanwhile may find the old one gone: a SELECT does not
-	// wait for it. This function does, and keeps others from altering the
-	// sequences until the end of the transaction.
+	// ALTER SEQUENCE moves the sequence to a new file, even if nothing changes.
+	// A concurrent SELECT does not wait for it and may find the old file gone.
+	// This function does wait, and locks the sequences against ALTER until the
+	// end of the transaction.
 	sqlHoldSequences = `SELECT pg_sequence_last_value('entry_ids'), pg_sequence_last_value('submission_ids')`
 )
 
@@ -54,8 +53,8 @@ func readSequences(ctx context.Context, conn *pgx.Conn) (last store.Sequences, e
 	return last, err
 }
 
-// Advance implements store.Archive. Sequences never go back, so where they are
-// far enough there is nothing to do.
+// Advance implements store.Archive. Sequences never go back, so there is nothing
+// to do if they are far enough.
 func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
 		last, err := readSequences(ctx, conn)
@@ -70,10 +69,10 @@ func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
 	return nil
 }
 
-// advance looks and sets while nobody takes an id: between the two, others
-// could take more than are skipped, and to set the sequence would take it back.
-// The lock lasts until the end of the transaction. Entry ids come first, as
-// with those who take ids: in another order, the two would wait for each other.
+// advance locks each sequence, reads it and sets it. Without the lock, another
+// process could allocate ids between the read and the write, and setval would
+// move the sequence back. The lock lasts until the end of the transaction. The
+// order, entry ids first, is that of sqlTakeIDs: another one could deadlock.
 func advance(ctx context.Context, tx pgx.Tx, to store.Sequences) error {
 	for _, seq := range []struct {
 		lock, last, set string

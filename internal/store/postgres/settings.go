@@ -12,7 +12,7 @@ import (
 
 // Claim implements store.Settings.
 func (s *Store) Claim(ctx context.Context, name, value string) (held string, err error) {
-	for range maxTries { // it may be released between the claim and the look at who has it
+	for range maxTries { // it may be released between the insert and the select
 		err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
 			batch := &pgx.Batch{}
 			batch.Queue(sqlClaim, name, value)
@@ -29,7 +29,7 @@ func (s *Store) Claim(ctx context.Context, name, value string) (held string, err
 		}
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = fmt.Errorf("%w: it is claimed and released all the time", store.ErrUnavailable)
+		err = fmt.Errorf("%w: other processes claim and release it all the time", store.ErrUnavailable)
 	}
 	if err != nil {
 		return "", fmt.Errorf("claim setting %q: %w", name, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// waitsForStandby is the backend of a create that has been committed here, and waits for a standby.
+// waitsForStandby returns the pid of a backend whose commit waits for a standby; 0 if there is none.
 func waitsForStandby(t *testing.T, url string) (pid int) {
 	t.Helper()
 	query(t, url, func(conn *pgx.Conn) error {
@@ -22,30 +22,29 @@ func waitsForStandby(t *testing.T, url string) (pid int) {
 	return pid
 }
 
-// requireStandby has commits wait for a standby that will never be there.
+// requireStandby makes commits wait for a standby that does not exist.
 func requireStandby(t *testing.T, url string) {
 	t.Helper()
-	exec(t, url, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
+	exec(t, url, `ALTER SYSTEM SET synchronous_standby_names = 'missing'`)
 	exec(t, url, `SELECT pg_reload_conf()`)
 	until(t, "commits wait for a standby", func() (wait bool) {
 		query(t, url, func(conn *pgx.Conn) error {
-			return conn.QueryRow(ctx, `SELECT current_setting('synchronous_standby_names') = 'nobody'`).Scan(&wait)
+			return conn.QueryRow(ctx, `SELECT current_setting('synchronous_standby_names') = 'missing'`).Scan(&wait)
 		})
 		return wait
 	})
 }
 
-// requireNoStandby lets go who waits for it.
+// requireNoStandby lets the waiting commits finish.
 func requireNoStandby(t *testing.T, url string) {
 	t.Helper()
 	exec(t, url, `ALTER SYSTEM RESET synchronous_standby_names`)
 	exec(t, url, `SELECT pg_reload_conf()`)
 }
 
-// A connection that is lost while the server waits for a standby leaves a
-// submission that is committed here and perhaps nowhere else. It must not be
-// acknowledged because it is found: if this server is lost next, so is the
-// submission.
+// TestAcknowledgedIsOnTheStandby: a connection is lost while its commit waits for
+// a standby. The submission is then committed on the primary, perhaps only
+// there. The retry must wait for the standby before it acknowledges the row.
 func TestAcknowledgedIsOnTheStandby(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Options{})
 	url := cluster.Database(t)
@@ -64,7 +63,7 @@ func TestAcknowledgedIsOnTheStandby(t *testing.T) {
 	until(t, "the create waits for the standby again", func() bool {
 		select {
 		case err := <-done:
-			t.Fatalf("it was answered, by %v, and no standby has it", err)
+			t.Fatalf("the create returned %v before a standby had it", err)
 		default:
 		}
 		second := waitsForStandby(t, url)
@@ -80,14 +79,15 @@ func TestAcknowledgedIsOnTheStandby(t *testing.T) {
 	}
 }
 
-// What was stored by a try whose connection was lost is neither stored again,
-// nor said not to be, because the next try fails in another way.
-func TestDoubtOutlastsAnotherError(t *testing.T) {
+// TestInDoubtOutlastsAnotherError: the first try is in doubt, and the second
+// fails with another error. The outcome is still in doubt, and no row is stored
+// twice.
+func TestInDoubtOutlastsAnotherError(t *testing.T) {
 	for _, count := range []int{1, 2} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
 			url := pgtest.New(t, pgtest.Options{}).Database(t)
 			s := openStore(t, url)
-			mustCreate(t, s, sample("before")) // so that ids are there to be taken, without a wait for the standby
+			mustCreate(t, s, sample("before")) // so that nextval does not have to wait for the standby
 			exec(t, url, `CREATE SEQUENCE tries`)
 			exec(t, url, fmt.Sprintf(`CREATE FUNCTION fail_second_try() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 				IF nextval('tries') = %d THEN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '%s'; END IF;
@@ -110,7 +110,7 @@ func TestDoubtOutlastsAnotherError(t *testing.T) {
 			<-done
 			for _, op := range ops {
 				if !errors.Is(op.Err, store.ErrUnavailable) || errors.Is(op.Err, store.ErrFull) {
-					t.Errorf("told %v, want that it is not known", op.Err)
+					t.Errorf("outcome %v, want it in doubt", op.Err)
 				}
 			}
 			storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+count)

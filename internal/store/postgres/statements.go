@@ -1,8 +1,7 @@
 package postgres
 
-// The statements. They keep to what PostgreSQL, CockroachDB and YugabyteDB all
-// understand, and every one of them finds its rows by a key: TestPlans holds
-// them to that.
+// The SQL statements. They use only what PostgreSQL, CockroachDB and YugabyteDB
+// all support. Each finds its rows by an index, which TestPlans checks.
 const (
 	sqlGet = `SELECT created, username, fields FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
@@ -12,18 +11,18 @@ const (
 
 	sqlDelete = `DELETE FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
-	// sqlRows makes a table of what a batch brings.
+	// sqlRows turns the columns of a batch into rows.
 	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[])
 		AS n (page_id, form_id, id, username, created, once, fields)`
 
-	// sqlInsert stores a batch, all of it or nothing.
+	// sqlInsert stores all rows of a batch or none.
 	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields)
 		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.once, ''), n.fields FROM ` + sqlRows
 
-	// sqlCreate stores a batch, but for those who may not, and tells whom it
-	// stored. The subquery is a scalar one, not EXISTS, because that could be
-	// turned into a join that reads the whole table, and rows must be stored
-	// in the order in which they come (see newBatch).
+	// sqlCreate stores the rows of a batch that do not violate a limit of one
+	// submission, and returns their ids. The subquery is scalar: the planner
+	// could turn EXISTS into a join, which reads the whole table and changes
+	// the order in which rows are stored (see newBatch).
 	sqlCreate = sqlInsert + `
 		WHERE n.once = '' OR n.username = '' OR (` + sqlByUser + `) IS NULL
 		ON CONFLICT DO NOTHING RETURNING id`
@@ -32,10 +31,10 @@ const (
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.username = n.username AND s.username <> ''
 		ORDER BY s.id LIMIT 1`
 
-	// sqlStored tells for each of a batch whether what is stored under its id
-	// is that: true, false, or null where nothing is. It locks them because that
-	// makes it a write: its commit waits for what a commit here has to wait
-	// for, a standby for instance, which theirs may not have.
+	// sqlStored compares each row of a batch with the one stored under its id:
+	// true if they are equal, false if not, null if none is stored. FOR UPDATE
+	// makes it a write. So its commit waits for synchronous standbys, which the
+	// commit that stored the rows may not have done.
 	sqlStored = `SELECT n.id, (SELECT s.username = n.username AND s.created = n.created AND s.fields = n.fields FROM submissions s
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.id = n.id FOR UPDATE) FROM ` + sqlRows
 
@@ -52,9 +51,9 @@ const (
 
 	sqlRelease = `DELETE FROM settings WHERE name = $1`
 
-	// sqlTakeIDs takes a block of entry ids for each true, and the id of a
-	// submission for each false. Not by generate_series, of which the server
-	// thinks so much that it would make a new plan each time.
+	// sqlTakeIDs allocates a block of entry ids for each true, and a submission
+	// id for each false. With generate_series, which the planner estimates at a
+	// thousand rows, it would be planned anew each time.
 	sqlTakeIDs = `SELECT n.block, CASE WHEN n.block THEN nextval('entry_ids') ELSE nextval('submission_ids') END
 		FROM unnest($1::boolean[]) AS n (block)`
 )
@@ -70,13 +69,13 @@ var listStatements = map[listKind]string{
 }
 
 func listSQL(k listKind) string {
-	beyond, order, user := `id > $3`, `ASC`, ``
+	after, order, user := `id > $3`, `ASC`, ``
 	if k.descending {
-		beyond, order = `id < $3`, `DESC`
+		after, order = `id < $3`, `DESC`
 	}
 	if k.byUser {
 		user = ` AND username = $5 AND username <> ''`
 	}
 	return `SELECT id, created, username, fields FROM submissions WHERE page_id = $1 AND form_id = $2 AND ` +
-		beyond + user + ` ORDER BY id ` + order + ` LIMIT $4`
+		after + user + ` ORDER BY id ` + order + ` LIMIT $4`
 }

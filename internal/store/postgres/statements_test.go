@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// explain is the plan of a statement as it is made once and kept for all
-// values, which is the one that counts after the first few calls.
+// explain returns the generic plan of a statement, which the server uses after
+// the first few calls.
 func explain(t *testing.T, conn *pgx.Conn, sql string) string {
 	t.Helper()
 	if _, err := conn.Exec(ctx, `SET plan_cache_mode = force_generic_plan`); err != nil {
 		t.Fatal(err)
 	}
-	// Prepared under a name by the driver, so EXPLAIN EXECUTE can be asked for it.
+	// EXPLAIN EXECUTE needs the name of a prepared statement.
 	prepared, err := conn.Prepare(ctx, "plan", sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -38,8 +38,8 @@ func explain(t *testing.T, conn *pgx.Conn, sql string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestPlans: what a request costs must not depend on how much is stored, so
-// every statement finds its rows by a key, and in the order that is asked for.
+// TestPlans: every statement finds its rows by an index, in the order in which
+// it returns them. So its cost does not depend on the size of the table.
 func TestPlans(t *testing.T) {
 	url := database(t)
 	openStore(t, url)
@@ -70,11 +70,10 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// TestPlansAreKept: a statement of every request must not be planned at every
-// request, which takes longer than to run it. The server tries a few times how
-// a plan for the values at hand compares with one for all values. It does plan
-// sqlCreate anew for small batches, which is for forms that take one submission
-// each: their submitters have to be looked up.
+// TestPlansAreKept: the statements of requests use a cached generic plan, because
+// planning takes longer than execution. The server makes custom plans for the
+// first five calls. sqlCreate is not in the list: for small batches the server
+// keeps making custom plans.
 func TestPlansAreKept(t *testing.T) {
 	s := openSingle(t, database(t))
 	for range 20 {
@@ -98,7 +97,7 @@ func TestPlansAreKept(t *testing.T) {
 			return conn.QueryRow(ctx, uses, sql).Scan(&planned, &kept)
 		})
 		if err != nil || planned > 5 || kept < 15 {
-			t.Errorf("%s: planned %d times, and run with a kept plan %d times: %v", name, planned, kept, err)
+			t.Errorf("%s: %d custom plans, %d uses of the generic plan: %v", name, planned, kept, err)
 		}
 	}
 }

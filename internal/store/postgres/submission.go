@@ -65,20 +65,20 @@ type update struct {
 func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 	found, taken, err := lockSubmission(ctx, conn, u.key)
 	if err != nil {
-		return harmlessError{err}
+		return notExecutedError{err}
 	}
 	var entries []forms.Entry
-	err = group.Protect(func() (err error) { // the transaction is to be undone, and the connection to be given back
+	err = group.Protect(func() (err error) { // after a panic, the transaction must be rolled back and the connection released
 		entries, err = u.merge(found)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if missing := without(entries) - entryBlock; missing > 0 {
+	if missing := countWithoutID(entries) - entryBlock; missing > 0 {
 		more, err := takeIDs(ctx, conn, 0, missing)
 		if err != nil {
-			return harmlessError{err}
+			return notExecutedError{err}
 		}
 		taken.blocks = append(taken.blocks, more.blocks...)
 	}
@@ -86,21 +86,21 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), taken.assign(entries))
 	err = replaceEntries(ctx, conn, u.key, u.after.Entries)
 	if err != nil && conn.IsClosed() {
-		// Other than a new submission, an update leaves nothing by which it
-		// could be told from another's that came to the same.
-		return fmt.Errorf("%w: %w", errUnknown, err)
+		// It can't be found out whether the update was committed: another
+		// update may have stored the same text.
+		return fmt.Errorf("%w: %w", errInDoubt, err)
 	}
 	return err
 }
 
-// lockSubmission begins a transaction, and reads a submission that nobody else
-// changes until it ends. It takes a block of entry ids along, because most
-// often one is enough, and to ask for it later would be a round trip more.
+// lockSubmission begins a transaction, locks a submission and reads it. It also
+// allocates a block of entry ids, which saves a round trip: most updates need
+// no more than one block.
 func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.Submission, ids, error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
 	batch.Queue(sqlLock, key.PageID, key.FormID, key.ID)
-	batch.Queue(sqlTakeIDs, steps(0, 1))
+	batch.Queue(sqlTakeIDs, idRequest(0, 1))
 	results := conn.SendBatch(ctx, batch)
 	var taken ids
 	var sub forms.Submission
@@ -120,7 +120,7 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.S
 	return sub, taken, err
 }
 
-// replaceEntries writes, and commits.
+// replaceEntries writes the entries and commits.
 func replaceEntries(ctx context.Context, conn *pgx.Conn, key store.Key, entries forms.Entries) error {
 	batch := &pgx.Batch{}
 	batch.Queue(sqlUpdate, key.PageID, key.FormID, key.ID, []byte(entries))
@@ -133,15 +133,15 @@ func replaceEntries(ctx context.Context, conn *pgx.Conn, key store.Key, entries 
 
 // Delete implements store.Store.
 func (s *Store) Delete(ctx context.Context, key store.Key) error {
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn, doubt bool) error {
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
 		tag, err := conn.Exec(ctx, sqlDelete, key.PageID, key.FormID, key.ID)
 		switch {
 		case err != nil:
 			return fmt.Errorf("delete submission %d: %w", key.ID, err)
 		case tag.RowsAffected() > 0:
 			return nil
-		case doubt:
-			return errUnknown // whether it was there before
+		case inDoubt:
+			return errInDoubt // an earlier try may have deleted it
 		default:
 			return store.ErrNotFound
 		}

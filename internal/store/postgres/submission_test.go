@@ -14,7 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// TestManyEntries: more entries than one step of the sequence has ids for.
+// TestManyEntries: a submission with more entries than a block has ids.
 func TestManyEntries(t *testing.T) {
 	s := openStore(t, database(t))
 	n := sample("x")
@@ -44,8 +44,7 @@ func TestManyEntries(t *testing.T) {
 	}
 }
 
-// TestEntryIDsComeInBlocks: what the code takes for a block is one. The schema
-// can't refer to the constant.
+// TestEntryIDsComeInBlocks: the increment in the schema is entryBlock.
 func TestEntryIDsComeInBlocks(t *testing.T) {
 	url := database(t)
 	openStore(t, url)
@@ -57,7 +56,7 @@ func TestEntryIDsComeInBlocks(t *testing.T) {
 	storetest.Same(t, "last id of the last block", most+entryBlock-1, int64(1<<53-1))
 }
 
-// TestBlockedWritesEnd: who waits for a lock that is not given back is told so.
+// TestBlockedWritesEnd: a write that waits for a lock ends with the timeout.
 func TestBlockedWritesEnd(t *testing.T) {
 	url := database(t)
 	s, err := Open(ctx, Options{URL: url, StatementTimeout: 100 * time.Millisecond})
@@ -75,7 +74,7 @@ func TestBlockedWritesEnd(t *testing.T) {
 		}
 	}
 	release()
-	until(t, "it goes on", func() bool { _, err := s.Create(ctx, sample("z")); return err == nil })
+	until(t, "creates succeed", func() bool { _, err := s.Create(ctx, sample("z")); return err == nil })
 	storetest.Same(t, "stored", storetest.Values(t, s)[sub.ID], "x")
 }
 

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// maxBatch bounds one statement, so that the first submission in it does
-	// not wait for the last of a flood.
+	// maxBatch bounds the rows of one statement, and with it the latency of the
+	// first of them.
 	maxBatch = 512
 
-	// maxBatchBytes bounds one statement by what it writes: submissions may be
-	// as large as a request.
+	// maxBatchBytes bounds the size of one statement: a submission may be as
+	// large as a request.
 	maxBatchBytes = 4 << 20
 
 	// workers is how many statements are in flight at a time: while one waits
@@ -40,7 +40,7 @@ type writer struct {
 	stopped sync.WaitGroup
 }
 
-// creation is a submission that a caller waits for.
+// creation is one call of Create.
 type creation struct {
 	new    store.New
 	stored forms.Submission
@@ -83,12 +83,12 @@ func (s *Store) createAll(batch []*operation) {
 	}
 }
 
-// createSome stores as many of the operations as one statement should hold, and
-// leaves each its outcome. After a panic all of them fail, and none is tried
-// again: some may be stored.
+// createSome stores as many of the operations as fit one statement, sets the
+// outcome of each and returns how many there were. After a panic all operations
+// fail. None is tried again, because some may be stored.
 func (s *Store) createSome(ops []*operation) (done int) {
 	err := group.Protect(func() error {
-		done = portion(ops)
+		done = statementSize(ops)
 		s.create(ops[:done])
 		return nil
 	})
@@ -101,8 +101,8 @@ func (s *Store) createSome(ops []*operation) (done int) {
 	return len(ops)
 }
 
-// portion is how many of the operations one statement should hold.
-func portion(ops []*operation) int {
+// statementSize returns how many of the operations fit one statement.
+func statementSize(ops []*operation) int {
 	bytes := 0
 	for i, op := range ops {
 		for _, e := range op.Value.new.Entries {
@@ -115,9 +115,9 @@ func portion(ops []*operation) int {
 	return len(ops)
 }
 
-// create stores submissions and leaves each operation its outcome. When they
-// fail together for what may be the fault of one, a character that the
-// database can't store for instance, each is tried by itself.
+// create stores submissions with one statement and sets the outcome of each
+// operation. If the statement fails, a single row may be the cause, for instance
+// by a character that the database can't store. Then each is stored by itself.
 func (s *Store) create(ops []*operation) {
 	err := s.insert(ops)
 	if err == nil {
@@ -134,31 +134,31 @@ func (s *Store) create(ops []*operation) {
 	}
 }
 
-// insert takes ids, which can be done again, and stores the submissions under
-// them. That can be done again, too, when it is not known how it ended: what is
-// stored under an id is not stored a second time, and the database has the
-// second try wait for the first.
+// insert allocates ids and stores the submissions under them. Both steps can be
+// retried. A retry of an insert in doubt uses the same ids: the primary key
+// keeps it from storing a row twice, and makes it wait for the first try if
+// that is still running.
 func (s *Store) insert(ops []*operation) error {
 	var b *batch
-	var inDoubt bool
-	err := s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, doubt bool) (err error) {
-		inDoubt = doubt
+	var retryInDoubt bool
+	err := s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, inDoubt bool) (err error) {
+		retryInDoubt = inDoubt
 		if b == nil {
-			if b, err = s.prepareBatch(ctx, conn, ops); err != nil {
-				return harmlessError{err}
+			if b, err = prepareBatch(ctx, conn, ops); err != nil {
+				return notExecutedError{err}
 			}
 		}
-		return b.insert(ctx, conn, doubt)
+		return b.insert(ctx, conn, inDoubt)
 	})
 	switch {
-	case err != nil && inDoubt && !errors.Is(err, store.ErrUnavailable):
-		// An earlier try may have stored them, whatever this one says.
-		return fmt.Errorf("%w: %s", errUnknown, err.Error())
+	case err != nil && retryInDoubt && !errors.Is(err, store.ErrUnavailable):
+		// An earlier try may have stored them, whatever the error of the last one.
+		return fmt.Errorf("%w: %s", errInDoubt, err.Error())
 	case err != nil:
 		return err
-	case inDoubt:
-		// A database that crashed may have forgotten that these ids were
-		// taken. Whether that can be mended changes nothing for these.
+	case retryInDoubt:
+		// After a crash, the sequences may be behind these ids. The error is
+		// ignored: the submissions are stored in any case.
 		_ = s.Advance(context.Background(), b.last)
 	}
 	for i, op := range b.ops {
@@ -167,7 +167,7 @@ func (s *Store) insert(ops []*operation) error {
 	return nil
 }
 
-func (s *Store) prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (*batch, error) {
+func prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (*batch, error) {
 	entries := 0
 	for _, op := range ops {
 		entries += len(op.Value.new.Entries)
@@ -179,18 +179,18 @@ func (s *Store) prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operati
 	return newBatch(ops, taken), nil
 }
 
-// refusal is why a row was not stored.
-func refusal(n store.New, id int64) error {
+// conflictError is the error of a row that sqlCreate did not store.
+func conflictError(n store.New, id int64) error {
 	if n.Once != "" {
 		return store.ErrOnce
 	}
 	return fmt.Errorf("create: submission %d exists already: the sequence submission_ids is behind the table", id)
 }
 
-// batch is new submissions, column by column.
+// batch holds the rows of one statement, column by column.
 type batch struct {
 	ops       []*operation
-	last      store.Sequences // the highest ids in it
+	last      store.Sequences // the highest ids that were allocated for it
 	pages     []int64
 	forms     []string
 	ids       []int64
@@ -215,8 +215,8 @@ func newBatch(ops []*operation, taken ids) *batch {
 		}
 		rows[i] = numbered{op, taken.submission(), forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries)}
 	}
-	// Who waits for another's key waits in the same order as everybody else,
-	// so that no two statements wait for each other.
+	// All statements insert their keys in the same order, so that two
+	// statements with the same keys can't deadlock.
 	slices.SortStableFunc(rows, func(x, y numbered) int {
 		a, b := &x.op.Value.new, &y.op.Value.new
 		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.Once, b.Once))
@@ -246,10 +246,10 @@ func (b *batch) columns() []any {
 	return []any{b.pages, b.forms, b.ids, b.usernames, b.created, b.onces, b.fields}
 }
 
-// insert stores the batch, and leaves each operation its outcome.
-func (b *batch) insert(ctx context.Context, conn *pgx.Conn, doubt bool) error {
-	if !doubt && !slices.ContainsFunc(b.onces, func(once string) bool { return once != "" }) {
-		// Nobody is to be refused, and to look out for that costs much.
+// insert stores the batch and sets the outcome of each operation.
+func (b *batch) insert(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
+	if !inDoubt && !slices.ContainsFunc(b.onces, func(once string) bool { return once != "" }) {
+		// No row has a limit to check, and the plain INSERT is much cheaper.
 		_, err := conn.Exec(ctx, sqlInsert, b.columns()...)
 		switch {
 		case err == nil:
@@ -257,7 +257,7 @@ func (b *batch) insert(ctx context.Context, conn *pgx.Conn, doubt bool) error {
 		case serverCode(err) != codeUniqueViolation:
 			return fmt.Errorf("create: %w", err)
 		}
-		// Something is stored under one of the ids. It must not keep the others out.
+		// One of the ids is taken. The other rows must be stored all the same.
 	}
 	stored, err := queryIDs(ctx, conn, sqlCreate, b.columns()...)
 	if err != nil {
@@ -265,23 +265,23 @@ func (b *batch) insert(ctx context.Context, conn *pgx.Conn, doubt bool) error {
 	}
 	refused := make(map[int64]*operation, len(b.ids))
 	for i, op := range b.ops {
-		op.Err = refusal(op.Value.new, b.ids[i])
+		op.Err = conflictError(op.Value.new, b.ids[i])
 		refused[b.ids[i]] = op
 	}
 	for _, id := range stored {
 		refused[id].Err = nil
 		delete(refused, id)
 	}
-	if !doubt || len(refused) == 0 {
+	if !inDoubt || len(refused) == 0 {
 		return nil
 	}
-	return b.reconsider(ctx, conn, refused)
+	return b.resolveInDoubt(ctx, conn, refused)
 }
 
-// reconsider finds those among the refused whom an earlier try has stored. What
-// is stored under an id may be another's, if the database crashed and gave the
-// id again.
-func (b *batch) reconsider(ctx context.Context, conn *pgx.Conn, refused map[int64]*operation) error {
+// resolveInDoubt finds the refused rows that an earlier try has stored. A row
+// under the same id is compared first: a database that crashed may have given
+// the id to another submission.
+func (b *batch) resolveInDoubt(ctx context.Context, conn *pgx.Conn, refused map[int64]*operation) error {
 	rows, err := conn.Query(ctx, sqlStored, b.columns()...)
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
@@ -295,7 +295,7 @@ func (b *batch) reconsider(ctx context.Context, conn *pgx.Conn, refused map[int6
 		case *same:
 			op.Err = nil
 		default:
-			op.Err = errUnknown
+			op.Err = errInDoubt
 		}
 		return nil
 	})

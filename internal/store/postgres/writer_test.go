@@ -15,7 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// holdInserts keeps every insert waiting until release is called.
+// holdInserts blocks all inserts until release is called.
 func holdInserts(t *testing.T, url string) (release func()) {
 	t.Helper()
 	return lockTable(t, url, "SHARE")
@@ -40,7 +40,7 @@ func lockTable(t *testing.T, url, mode string) (release func()) {
 	}
 }
 
-// waiting returns when so many backends wait for a lock.
+// waiting waits until count backends wait for a lock.
 func waiting(t *testing.T, url string, count int) {
 	t.Helper()
 	until(t, fmt.Sprint(count, " backends wait"), func() bool {
@@ -49,7 +49,7 @@ func waiting(t *testing.T, url string, count int) {
 	})
 }
 
-// openSingle opens a store with one worker: two would share out what is queued.
+// openSingle opens a store with one worker, so that queued creates are one batch.
 func openSingle(t *testing.T, url string) *Store {
 	t.Helper()
 	s := openStore(t, url)
@@ -58,8 +58,8 @@ func openSingle(t *testing.T, url string) *Store {
 	return s
 }
 
-// oneBatch creates all of them so that one statement stores them, if the writer
-// does as it says: its worker is kept busy until all of them are queued.
+// oneBatch runs all operations in one batch: it keeps the worker busy until all
+// of them are queued.
 func oneBatch(t *testing.T, s *Store, url string, ops ...func() error) []error {
 	t.Helper()
 	release := holdInserts(t, url)
@@ -73,7 +73,7 @@ func oneBatch(t *testing.T, s *Store, url string, ops ...func() error) []error {
 	waiting(t, url, 1)
 	for i, op := range ops {
 		wg.Go(func() { errs[i] = op() })
-		until(t, "it is queued", func() bool { return s.writer.queue.Waiting() == i+2 })
+		until(t, "the operation is queued", func() bool { return s.writer.queue.Waiting() == i+2 })
 	}
 	release()
 	wg.Wait()
@@ -87,7 +87,7 @@ func creating(s *Store, n store.New) func() error {
 	}
 }
 
-// transactions is how many there were that stored what is stored.
+// transactions counts the transactions that stored the rows.
 func transactions(t *testing.T, url string) string {
 	t.Helper()
 	return queryText(t, url, `SELECT count(DISTINCT xmin::text)::text FROM submissions`)
@@ -142,9 +142,9 @@ func TestTwoStatementsInFlight(t *testing.T) {
 	}
 }
 
-// TestWhoCantBeStoredFailsAlone: what the database refuses is refused to those
-// who sent it only, whether or not the batch could hold somebody to be refused.
-func TestWhoCantBeStoredFailsAlone(t *testing.T) {
+// TestRefusedRowFailsAlone: a row that the database refuses does not fail the
+// other rows of its batch, with sqlInsert and with sqlCreate.
+func TestRefusedRowFailsAlone(t *testing.T) {
 	noise := make([]byte, 9000) // an index holds no more than a third of a page
 	for i := range noise {
 		noise[i] = byte('a' + rand.IntN(26))
@@ -199,7 +199,7 @@ func operations(news ...store.New) (ops []*operation) {
 	return ops
 }
 
-// TestDeadlockIsRetried has somebody else wait for us who holds what we wait for.
+// TestDeadlockIsRetried makes an insert deadlock with another transaction.
 func TestDeadlockIsRetried(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
@@ -212,7 +212,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 		_, err := other.Exec(ctx, `INSERT INTO submissions VALUES (1, 'form', $1, '', 0, $2, '{}')`, id, key)
 		return err
 	}
-	// We are the one who notices, and is sent back.
+	// The long timeout makes the server abort the store's statement, not this one.
 	for _, sql := range []string{`SET deadlock_timeout = '1min'`, `BEGIN`} {
 		if _, err := other.Exec(ctx, sql); err != nil {
 			t.Fatal(err)
@@ -226,7 +226,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 	go func() { done <- s.insert(ops) }()
 	waiting(t, url, 1)
 	if err := take(-1, "key 1"); err != nil {
-		t.Errorf("the other was to go on: %v", err)
+		t.Errorf("the other transaction failed: %v", err)
 	}
 	if _, err := other.Exec(ctx, `ROLLBACK`); err != nil {
 		t.Fatal(err)
@@ -242,8 +242,8 @@ func TestDeadlockIsRetried(t *testing.T) {
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 2)
 }
 
-// TestSerializationFailureIsRetried: under a stricter isolation, who waited for
-// another's update is told to start again.
+// TestSerializationFailureIsRetried: with serializable isolation, an update that
+// waited for another one fails with 40001.
 func TestSerializationFailureIsRetried(t *testing.T) {
 	url := database(t)
 	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = ''serializable''', current_database()); END $$`)
@@ -277,29 +277,29 @@ func TestSerializationFailureIsRetried(t *testing.T) {
 	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{sub.ID: "y"})
 }
 
-// TestDoubtIsResolved: a statement whose outcome is not known is tried again,
-// and nobody is stored twice, or told that somebody else was first.
-func TestDoubtIsResolved(t *testing.T) {
+// TestInDoubtIsResolved: the retry of an insert in doubt finds the rows that are
+// stored. It neither stores them twice nor refuses them with ErrOnce.
+func TestInDoubtIsResolved(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"), sample("c"))
 	var b *batch
 	tries := 0
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, doubt bool) (err error) {
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) (err error) {
 		if tries++; tries == 1 {
-			if b, err = s.prepareBatch(ctx, conn, ops); err != nil {
+			if b, err = prepareBatch(ctx, conn, ops); err != nil {
 				return err
 			}
 		}
-		if err := b.insert(ctx, conn, doubt); err != nil {
+		if err := b.insert(ctx, conn, inDoubt); err != nil {
 			return err
 		}
 		if tries == 1 {
-			return errors.Join(lostError{errors.New("after it was carried out")}, conn.Close(ctx))
+			return errors.Join(connLostError{errors.New("after the commit")}, conn.Close(ctx))
 		}
 		for _, op := range ops {
 			if op.Err != nil {
-				t.Errorf("told %v", op.Err)
+				t.Errorf("outcome %v", op.Err)
 			}
 		}
 		return nil
@@ -310,7 +310,7 @@ func TestDoubtIsResolved(t *testing.T) {
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 3)
 }
 
-// TestLostWhileTakingIDs: nothing was stored yet, so it is simply done again.
+// TestLostWhileTakingIDs: nothing is stored yet, so the create is retried.
 func TestLostWhileTakingIDs(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
@@ -333,14 +333,14 @@ func TestLostWhileTakingIDs(t *testing.T) {
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1)
 }
 
-// TestDoubtAboutAnothersRow: an id may be given again after a crash. What is
-// stored under it then is not taken for one's own.
-func TestDoubtAboutAnothersRow(t *testing.T) {
+// TestInDoubtWithAnotherRow: an id may be given again after a crash. A different
+// row under the same id leaves the create in doubt.
+func TestInDoubtWithAnotherRow(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	ops := operations(sample("mine"), once(sample("mine, too"), "key"))
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
-		b, err := s.prepareBatch(ctx, conn, ops)
+		b, err := prepareBatch(ctx, conn, ops)
 		if err != nil {
 			return err
 		}
@@ -359,8 +359,8 @@ func TestDoubtAboutAnothersRow(t *testing.T) {
 	}
 }
 
-// TestRowsAreInTheOrderOfTheirKeys: with that, no two statements wait for each
-// other, and with ids that are not, lists are in the order of time.
+// TestRowsAreInTheOrderOfTheirKeys: rows are sorted by key, which prevents
+// deadlocks. Ids are assigned before that, in the order of arrival.
 func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	elsewhere := once(sample("x"), "a")
 	elsewhere.FormID = "another"
@@ -370,8 +370,8 @@ func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	storetest.Same(t, "ids", b.ids, []int64{4, 2, 3, 6, 5, 1})
 }
 
-// TestSequenceBehindTheTable: rows that somebody stored past the sequence are
-// neither overwritten nor taken for what was to be stored.
+// TestSequenceBehindTheTable: a create under an id that is taken fails, and
+// does not overwrite the stored row.
 func TestSequenceBehindTheTable(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
@@ -387,8 +387,8 @@ func TestSequenceBehindTheTable(t *testing.T) {
 	}
 }
 
-// TestCallerLeavesTheQueue: behind a database that does not answer, callers who
-// give up don't pile up, and what they wanted is not stored later.
+// TestCallerLeavesTheQueue: while the database does not answer, a queued create
+// returns when its context ends, and is not stored later.
 func TestCallerLeavesTheQueue(t *testing.T) {
 	url := database(t)
 	s := openSingle(t, url)
@@ -408,7 +408,7 @@ func TestCallerLeavesTheQueue(t *testing.T) {
 			t.Fatalf("create: %v, want %v", err, context.Canceled)
 		}
 	}
-	storetest.Same(t, "who waits", s.writer.queue.Waiting(), 1)
+	storetest.Same(t, "waiting callers", s.writer.queue.Waiting(), 1)
 	release()
 	if err := <-busy; err != nil {
 		t.Errorf("create: %v", err)
@@ -417,7 +417,7 @@ func TestCallerLeavesTheQueue(t *testing.T) {
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 2)
 }
 
-// TestPanicInABatch: it fails the batch, and neither the process nor the worker.
+// TestPanicInABatch: a panic fails the batch. The worker goes on.
 func TestPanicInABatch(t *testing.T) {
 	url := database(t)
 	s := openSingle(t, url)
@@ -447,5 +447,5 @@ func TestConnections(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it is given back", func() bool { used, _ := s.Connections(); return used == 0 })
+	until(t, "the connection is released", func() bool { used, _ := s.Connections(); return used == 0 })
 }

@@ -1,7 +1,7 @@
 -- +goose Up
 
 -- One row per submission, as in SQLite. The key begins with page and form, so
--- that a form's submissions lie together, in the order of their ids. Texts are
+-- that a form's submissions are stored together, in the order of their ids. Texts are
 -- compared by their bytes, whatever language the database was made for.
 CREATE TABLE submissions (
 	page_id  bigint           NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE submissions (
 	id       bigint           NOT NULL,
 	username text COLLATE "C" NOT NULL,
 	created  bigint           NOT NULL, -- milliseconds since 1970, UTC
-	once     text COLLATE "C",          -- who this is, where a form takes one submission each
+	once     text COLLATE "C",          -- the submitter's key, where a form takes one submission each
 	fields   text             NOT NULL, -- the text of the nested model's "fields" member
 	PRIMARY KEY (page_id, form_id, id)
 );

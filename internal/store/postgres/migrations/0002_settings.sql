@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What all who share the database must agree on.
+-- Settings that all servers on this database share.
 CREATE TABLE settings (
 	name  text COLLATE "C" PRIMARY KEY,
 	value text             NOT NULL
