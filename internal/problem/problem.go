@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// Document is such an error.
+// Document is a problem document of RFC 9457.
 type Document struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -15,31 +15,26 @@ type Document struct {
 	Detail string `json:"detail"`
 }
 
-// MediaType is what such a document is sent as.
+// MediaType is the Content-Type of a problem document.
 const MediaType = "application/problem+json"
 
-// Header values that all answers share: nobody writes to them, and it saves
-// the allocations that Set makes.
+// Header values that all answers share and never modify. This saves the
+// allocations of Header.Set.
 var (
 	mediaType = []string{MediaType}
 	noStore   = []string{"no-store"}
 )
 
-// Write answers with a status, and a sentence that says what to do.
+// Write answers with a problem document. The detail is a sentence that tells
+// the client what to do.
 func Write(w http.ResponseWriter, status int, detail string) {
-	body := Encode(status, detail)
+	body, err := json.Marshal(Document{"about:blank", http.StatusText(status), status, detail})
+	if err != nil {
+		panic(fmt.Sprintf("encode problem: %v", err)) // strings and a number always encode
+	}
 	h := w.Header()
 	h["Content-Type"] = mediaType
 	h["Cache-Control"] = noStore
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone can't be told
-}
-
-// Encode is such a document.
-func Encode(status int, detail string) []byte {
-	body, err := json.Marshal(Document{"about:blank", http.StatusText(status), status, detail})
-	if err != nil {
-		panic(fmt.Sprintf("encode problem: %v", err)) // strings and a number always encode
-	}
-	return body
 }

@@ -7,18 +7,15 @@ import (
 
 const maxRequestID = 64
 
-// requestID returns the id that a client or proxy has sent, if it is safe to
-// repeat in headers and logs, and a new one otherwise.
+// requestID returns the id that the client or a proxy sent, if it is safe to
+// repeat in headers and logs, and a new id otherwise.
 func requestID(r *http.Request) (id string, foreign bool) {
 	if given := r.Header["X-Request-Id"]; len(given) > 0 && validRequestID(given[0]) {
 		return given[0], true
 	}
-	return newRequestID(), false
+	// 80 random bits. A counter would tell clients how many requests others make.
+	return rand.Text()[:16], false
 }
-
-// newRequestID returns 80 random bits. A counter would tell a client how many
-// requests others have made.
-func newRequestID() string { return rand.Text()[:16] }
 
 func validRequestID(id string) bool {
 	if id == "" || len(id) > maxRequestID {

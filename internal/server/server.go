@@ -71,7 +71,7 @@ func New(opts Options) (*Server, error) {
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancelRequests = cancel
 	s.http = newHTTPServer(requests, opts, s.chain, tlsConfig)
-	s.http.ConnState = s.follow
+	s.http.ConnState = s.countConnections
 	return s, nil
 }
 
@@ -149,7 +149,7 @@ func (s *Server) serve() error {
 	if s.certificate != nil {
 		return s.http.ServeTLS(s.listener, "", "")
 	}
-	return s.http.Serve(refusingListener{s.listener, s.chain})
+	return s.http.Serve(s.listener)
 }
 
 func (s *Server) warnOfClearText() {
@@ -199,19 +199,15 @@ func (s *Server) takeLeave() {
 	awaitZero(&s.connections, min(linger, s.shutdownTimeout/2))
 }
 
-// follow is an http.Server's ConnState.
-func (s *Server) follow(conn net.Conn, state http.ConnState) {
+// countConnections is an http.Server's ConnState.
+func (s *Server) countConnections(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		s.connections.Add(1)
 	case http.StateClosed, http.StateHijacked:
 		s.connections.Add(-1)
 		s.listener.release()
-	case http.StateIdle:
-		if c, ok := conn.(*refusingConn); ok {
-			c.rests()
-		}
-	case http.StateActive:
+	case http.StateActive, http.StateIdle:
 	}
 }
 
