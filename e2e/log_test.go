@@ -44,8 +44,8 @@ func startLogging(t *testing.T, s site, args ...string) (*process, *os.File) {
 	return p, log
 }
 
-// A log that nobody reads any more holds up neither requests nor changes of
-// users nor the end.
+// A log that is no longer read blocks neither requests nor changes of users nor
+// the shutdown.
 func TestLogThatIsNotRead(t *testing.T) {
 	s := newSite(t)
 	p, _ := startLogging(t, s)
@@ -57,13 +57,35 @@ func TestLogThatIsNotRead(t *testing.T) {
 	}
 }
 
-// fillLog logs more than a pipe and what is held in memory can take.
+// fillLog logs more than a pipe and the server's buffer can take.
 func fillLog(t *testing.T, p *process) {
 	t.Helper()
 	long := "/" + strings.Repeat("x", 400)
-	for range 1200 {
+	for range 2400 {
 		p.must(t, 404, "GET", long, "")
 	}
+}
+
+// Once the log is read again, it says how many lines were lost.
+func TestLogThatIsReadAgain(t *testing.T) {
+	p, log := startLogging(t, newSite(t))
+	fillLog(t, p)
+	if err := log.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		var line struct {
+			Level, Msg string
+			Lines      int
+		}
+		if json.Unmarshal(lines.Bytes(), &line) == nil && strings.HasPrefix(line.Msg, "lines of the log were lost") {
+			if line.Level != "WARN" || line.Lines < 1 || line.Lines > 2400 {
+				t.Errorf("reported as %s", lines.Bytes())
+			}
+			return
+		}
+	}
+	t.Error("the log ended without a report")
 }
 
 // A server ends within ten seconds, even if neither its database answers nor

@@ -2,168 +2,131 @@ package server
 
 import (
 	"io"
-	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	// logDelay is how long a line of the access log may be held back, and so
-	// what a process that is killed loses of it.
+	// logDelay is how long a line of the access log may wait to be written. A
+	// process that is killed loses the lines of this time.
 	logDelay = 100 * time.Millisecond
-	// logStuck is how long whoever reads the log may take for a piece of it.
-	logStuck = time.Second
-	logPiece = 8 << 10
-	// maxHeldLog is how much is held, beside what is being written.
-	maxHeldLog = 256 << 10
-	// fullWrite is from where on lines are written without delay.
-	fullWrite = 32 << 10
+	// logBatch is the size from which on buffered lines are written without
+	// waiting for logDelay.
+	logBatch = 32 << 10
+	// maxLogBuffer bounds the buffered lines. It bridges a pause of the reader
+	// of about 150 ms at the highest rate of requests.
+	maxLogBuffer = 1 << 20
+	// logCloseTimeout is how long Close waits for the last write.
+	logCloseTimeout = 500 * time.Millisecond
 )
 
-// LogBuffer stands between those who log and a file or pipe that may be slow.
+// LogBuffer is a bounded buffer in front of a file or pipe that may be slow.
+// One goroutine writes to the file, so that logging never blocks a request or
+// the shutdown. Lines that do not fit into the buffer are dropped and counted.
 //
-// Lines of the access log are held back for a moment, so that many are written
-// at once: a write per request is one in twenty-five of all cycles of a server
-// that is busy with reads. And nobody waits for a reader of the log who has
-// stopped reading, neither a request nor the server's end: after a second
-// lines that no longer fit are dropped, and counted.
+// Lines of the access log are written in batches: a write per request takes
+// 4 % of all cycles of a server that is busy with reads.
 type LogBuffer struct {
-	w    io.Writer
-	lost func(lines int)
-	due  *time.Timer // writes what is held
-	ends chan struct{}
+	w      io.Writer
+	lost   func(lines int)
+	timer  *time.Timer   // calls wakeWriter at the end of logDelay
+	wake   chan struct{} // has room for one element; see wakeWriter
+	closed chan struct{} // closed when the writer goroutine has ended
 
 	mu      sync.Mutex
-	changed sync.Cond // of all that follows
-	held    []byte
-	dropped int  // lines, not told yet
-	ready   bool // held is to be written now
-	turns   int  // pieces begun and ended by now
-	stuck   bool // the piece that is being written takes too long
-	closed  bool
+	pending []byte // lines to be written
+	dropped int    // lines not reported yet
+	closing bool
 }
 
-// NewLogBuffer writes to w until it is closed. When w takes lines again after
-// some were dropped, lost is told how many.
+// NewLogBuffer returns a buffer that writes to w until it is closed. When w
+// accepts data again after lines were dropped, lost is called with their
+// number. It may log to this buffer.
 func NewLogBuffer(w io.Writer, lost func(lines int)) *LogBuffer {
-	b := &LogBuffer{w: w, lost: lost, ends: make(chan struct{})}
-	b.changed.L = &b.mu
-	b.due = time.AfterFunc(time.Hour, b.write)
-	b.due.Stop()
+	b := &LogBuffer{w: w, lost: lost, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	b.timer = time.AfterFunc(time.Hour, b.wakeWriter)
+	b.timer.Stop()
 	go b.run()
 	return b
 }
 
-// Write takes a line that may wait a moment.
+// Write buffers a line, to be written within logDelay. It never fails.
 func (b *LogBuffer) Write(line []byte) (int, error) {
 	b.add(line, false)
 	return len(line), nil
 }
 
-// Direct returns a writer for lines that are to be seen at once, and with them
-// all that were there before.
+// Direct returns a writer for lines that are written at once, together with
+// all lines buffered before them.
 func (b *LogBuffer) Direct() io.Writer { return directLog{b} }
 
-type directLog struct{ *LogBuffer }
+type directLog struct{ b *LogBuffer }
 
 func (d directLog) Write(line []byte) (int, error) {
-	d.add(line, true)
+	d.b.add(line, true)
 	return len(line), nil
 }
 
 func (b *LogBuffer) add(line []byte, now bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.held)+len(line) > maxHeldLog && len(b.held) > 0 && !b.stuck && !b.closed {
-		b.changed.Wait() // a reader who is slow, but there, sets the pace
-	}
-	if b.closed || len(b.held) > 0 && len(b.held)+len(line) > maxHeldLog {
+	if b.closing || len(b.pending)+len(line) > maxLogBuffer {
 		b.dropped++
 		return
 	}
-	if len(b.held) == 0 && !now {
-		b.due.Reset(logDelay)
+	if len(b.pending) == 0 {
+		b.timer.Reset(logDelay)
 	}
-	b.held = append(b.held, line...)
-	if now || len(b.held) >= fullWrite {
-		b.ready = true
-		b.changed.Broadcast()
+	b.pending = append(b.pending, line...)
+	if now || len(b.pending) >= logBatch {
+		b.wakeWriter()
 	}
 }
 
-// write has what is held written now.
-func (b *LogBuffer) write() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.ready = len(b.held) > 0
-	b.changed.Broadcast()
+// wakeWriter has the pending lines written. It does not block: if the channel
+// is full, the writer goroutine is about to take the lines anyway.
+func (b *LogBuffer) wakeWriter() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
 }
 
-// Close writes what is held, and returns when that is done, or takes too long:
-// a server must end in time.
+// Close writes the pending lines. It returns when they are written, or after
+// logCloseTimeout. Lines that come later are dropped.
 func (b *LogBuffer) Close() {
 	b.mu.Lock()
-	b.closed = true
-	b.changed.Broadcast()
+	b.closing = true
 	b.mu.Unlock()
+	b.wakeWriter()
 	select {
-	case <-b.ends:
-	case <-time.After(logStuck / 2):
+	case <-b.closed:
+	case <-time.After(logCloseTimeout):
 	}
 }
 
+// run is the writer goroutine.
 func (b *LogBuffer) run() {
-	defer close(b.ends)
-	for lines := b.take(nil); len(lines) > 0; lines = b.take(lines) {
-		for piece := range slices.Chunk(lines, logPiece) {
-			turn := b.next()
-			late := time.AfterFunc(logStuck, func() { b.giveUp(turn) })
-			_, _ = b.w.Write(piece) // there is nobody to tell
-			late.Stop()
-			b.next()
+	defer close(b.closed)
+	var lines []byte
+	for closing := false; !closing; {
+		<-b.wake
+		var dropped int
+		lines, dropped, closing = b.take(lines[:0])
+		if dropped > 0 {
+			b.lost(dropped) // first, while the buffer is empty and has room for it
 		}
-		if dropped := b.takeDropped(); dropped > 0 {
-			go b.lost(dropped) // who logs it may wait for this goroutine
+		if len(lines) > 0 {
+			_, _ = b.w.Write(lines) // an error of the log can't be logged
 		}
 	}
 }
 
-// take waits for lines that are to be written, and leaves room for others in
-// their place. There are none when the buffer was closed.
-func (b *LogBuffer) take(room []byte) (lines []byte) {
+// take returns the pending lines, and replaces them by an empty buffer.
+func (b *LogBuffer) take(empty []byte) (lines []byte, dropped int, closing bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for !b.ready && !b.closed {
-		b.changed.Wait()
-	}
-	lines, b.held = b.held, room[:0]
-	b.ready = false
-	b.changed.Broadcast() // there is room
-	return lines
-}
-
-// next begins or ends a piece.
-func (b *LogBuffer) next() (turn int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.stuck = false
-	b.turns++
-	return b.turns
-}
-
-// giveUp comes too late where another turn has begun.
-func (b *LogBuffer) giveUp(turn int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.turns == turn {
-		b.stuck = true
-		b.changed.Broadcast()
-	}
-}
-
-func (b *LogBuffer) takeDropped() (dropped int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	lines, b.pending = b.pending, empty
 	dropped, b.dropped = b.dropped, 0
-	return dropped
+	return lines, dropped, b.closing
 }
