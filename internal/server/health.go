@@ -7,14 +7,15 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/formulary/formulary/internal/problem"
 )
 
-// readyTimeout is below what probes usually wait for.
+// readyTimeout is shorter than the usual timeout of probes.
 const readyTimeout = 2 * time.Second
 
 // ownEndpoints are the paths that the server answers itself.
@@ -33,8 +34,7 @@ func newOwnEndpoints(opts Options, ready *readiness) ownEndpoints {
 	return own
 }
 
-// find compares exact paths only, so that everything near them is the
-// handler's to answer.
+// find returns the endpoint of a path, or nil if the path is the handler's.
 func (own *ownEndpoints) find(r *http.Request) http.Handler {
 	switch r.URL.Path {
 	case "/healthz":
@@ -68,7 +68,7 @@ func serveReadyz(ready *readiness, logger *slog.Logger) http.HandlerFunc {
 			writeText(w, "ready\n")
 			return
 		}
-		// Everybody may ask, so the reason is for the log only.
+		// Probes need no credentials, so the reason goes to the log only.
 		logger.LogAttrs(r.Context(), slog.LevelWarn, "not ready",
 			slog.Any("error", err), slog.String("request_id", w.Header().Get("X-Request-Id")))
 		problem.Write(w, http.StatusServiceUnavailable, "The server is not ready to take requests.")
@@ -77,27 +77,20 @@ func serveReadyz(ready *readiness, logger *slog.Logger) http.HandlerFunc {
 
 func writeText(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, text) // a client that is gone needs no answer
+	_, _ = io.WriteString(w, text) // it fails only if the client has disconnected
 }
 
 var errDraining = errors.New("shutting down")
 
-// readiness asks check, once at a time however many want to know: anybody may
-// ask without credentials, and one that hangs must not pile up.
+// readiness runs the readiness check. Concurrent probes share one run, since
+// probes need no credentials, and checks that hang must not pile up.
 type readiness struct {
 	check    func(context.Context) error
 	draining atomic.Bool
-
-	mu      sync.Mutex
-	current *readyCheck // nil when none is under way
+	flight   singleflight.Group
 }
 
-type readyCheck struct {
-	done chan struct{}
-	err  error // to be read when done
-}
-
-// drain makes every answer no, also that of checks under way.
+// drain makes every answer negative, also those of probes that are waiting.
 func (rd *readiness) drain() { rd.draining.Store(true) }
 
 func (rd *readiness) ask(ctx context.Context) error {
@@ -106,41 +99,27 @@ func (rd *readiness) ask(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	check := rd.join() //nolint:contextcheck // the check is shared, so it must outlive who asked first
+	var err error
+	//nolint:contextcheck // the run is shared, so it must outlive the probe that started it
 	select {
-	case <-check.done:
+	case result := <-rd.flight.DoChan("", func() (any, error) { return nil, rd.run() }):
+		err = result.Err
 	case <-ctx.Done():
-		return fmt.Errorf("wait for the readiness check: %w", ctx.Err())
+		err = fmt.Errorf("wait for the readiness check: %w", ctx.Err())
 	}
 	if rd.draining.Load() {
 		return errDraining
 	}
-	return check.err
+	return err
 }
 
-// join returns the check under way, or a new one.
-func (rd *readiness) join() *readyCheck {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	if rd.current == nil {
-		rd.current = &readyCheck{done: make(chan struct{})}
-		go rd.run(rd.current)
-	}
-	return rd.current
-}
-
-func (rd *readiness) run(check *readyCheck) {
-	// Not the asking request's context: others wait for the answer, too.
+func (rd *readiness) run() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
 	defer func() {
-		if v := recover(); v != nil {
-			check.err = fmt.Errorf("readiness check panicked: %v", v)
+		if v := recover(); v != nil { // singleflight would end the process
+			err = fmt.Errorf("readiness check panicked: %v", v)
 		}
-		rd.mu.Lock()
-		rd.current = nil
-		rd.mu.Unlock()
-		close(check.done)
 	}()
-	check.err = rd.check(ctx)
+	return rd.check(ctx)
 }
