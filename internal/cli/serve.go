@@ -69,7 +69,7 @@ func serveCommand(streams Streams) *cli.Command {
 			}
 			var log *slog.Logger
 			out := server.NewLogBuffer(streams.Err, func(lines int) {
-				log.Warn("lines of the log were lost, since nobody read it", "lines", lines)
+				log.Warn("lines of the log were lost: its reader was too slow", "lines", lines)
 			})
 			defer out.Close()
 			log, err := newLogger(out.Direct(), cmd.String("log-format"), cmd.String("log-level"))
@@ -86,7 +86,7 @@ func serveCommand(streams Streams) *cli.Command {
 			ctx, stop := untilSignal(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			if err := serve(ctx, cmd, out, log, proxies); err != nil {
-				// Not by Run, which would wait for a log that nobody reads.
+				// Not by Run, which would block on a log that is not read.
 				if cmd.String("log-format") == "json" {
 					log.Error("the server failed", "error", err)
 				} else {
@@ -231,7 +231,10 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	}
 	srv, err := server.New(opts) //nolint:contextcheck // requests must outlive ctx: they are finished in grace
 	if err != nil {
-		return err
+		return adviseOnStart(err)
+	}
+	if srv.Exposed() {
+		log.Warn(clearTextWarning, "address", srv.Addr())
 	}
 	pageCount, formCount := source.Counts()
 	log.Info("serving", "url", srv.URL(), "version", Version(), "store", at.String(), "pages", pageCount, "forms", formCount)

@@ -43,7 +43,7 @@ func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificat
 	c.checked = c.now()
 	c.loaded = c.look() // before reading: a change in between is a change to come
 	if err := c.load(); err != nil {
-		return nil, fmt.Errorf("%w (--tls-cert wants a PEM file with the certificate and its chain, --tls-key one with its key)", err)
+		return nil, &CertificateError{err}
 	}
 	return c, nil
 }

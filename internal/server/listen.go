@@ -2,29 +2,25 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
 	"sync"
-	"syscall"
 )
 
-// sendBuffer bounds what the kernel takes off our hands per connection. Left
-// alone it grows to megabytes, and as a blocked write returns only when a good
-// part of it is free again, a slow reader would look like one that stopped: the
-// write deadline would cut off a download that is alive. With this size, writes
-// return at the latest when the client has taken some 190 KiB (measured; 300 KiB
-// with twice the size, no less with half), so at the default timeout 2 KB/s is
-// fast enough. It still allows 10 Mbit/s at a distance of 100 ms, and slows down
-// nothing nearby.
+// sendBuffer limits how much the kernel buffers for each connection. By default
+// the buffer grows to megabytes. A blocked write returns only when a good part
+// of the buffer is free again, so that the write deadline would cut off a client
+// that reads slowly but steadily. With this size, a write returns at the latest
+// after the client has read about 190 KiB (measured; 300 KiB with twice the
+// size, no less with half), so that 2 KB/s are enough for the default timeout.
+// It still allows 10 Mbit/s at a round trip time of 100 ms.
 const sendBuffer = 128 << 10
 
 func listen(address string, maxConnections int) (*boundedListener, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
-		return nil, listenError(address, err)
+		return nil, &ListenError{address, err}
 	}
 	bounded := &boundedListener{Listener: l, slots: make(chan struct{}, maxConnections), closed: make(chan struct{})}
 	bounded.close = sync.OnceValue(func() error {
@@ -34,23 +30,9 @@ func listen(address string, maxConnections int) (*boundedListener, error) {
 	return bounded, nil
 }
 
-// listenError says what to do about the failures people really meet.
-func listenError(address string, err error) error {
-	advice := "--listen wants host:port, such as 127.0.0.1:8080"
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		advice = "another process listens there: stop it, or choose another address with --listen"
-	case errors.Is(err, syscall.EACCES):
-		advice = "ports below 1024 are privileged: choose another with --listen, or grant CAP_NET_BIND_SERVICE"
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		advice = "this machine has no such address: choose another with --listen"
-	}
-	return fmt.Errorf("listen on %q: %w (%s)", address, err, advice)
-}
-
-// boundedListener bounds the number of open connections, and gives each of
-// them the bounded send buffer. While all slots are in use, new connections
-// wait in the kernel's backlog.
+// boundedListener limits the number of open connections, and sets the size of
+// their send buffers. While all slots are in use, new connections wait in the
+// kernel's backlog.
 type boundedListener struct {
 	net.Listener
 	slots  chan struct{} // one element per open connection
@@ -58,7 +40,7 @@ type boundedListener struct {
 	close  func() error
 }
 
-// Close may be called again, as http.Server does.
+// Close may be called more than once.
 func (l *boundedListener) Close() error { return l.close() }
 
 // release frees the slot of a connection that was closed.
@@ -77,21 +59,20 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		// It fails only on a connection that is gone already, which the first
-		// read will find out.
+		// It fails only if the client has disconnected. The first read reports that.
 		_ = tcp.SetWriteBuffer(sendBuffer)
 	}
 	return conn, nil
 }
 
-// isLoopback judges the bound address instead of what was asked for, because
-// that is where a name such as localhost has led to.
+// isLoopback is given the bound address, in which a name such as localhost has
+// been resolved.
 func isLoopback(addr net.Addr) bool {
 	ap, err := netip.ParseAddrPort(addr.String())
 	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
 
-// reachable is addr with "every interface" replaced by a host one can connect to.
+// reachable returns addr, with localhost in place of "all interfaces".
 func reachable(addr net.Addr) string {
 	ap, err := netip.ParseAddrPort(addr.String())
 	if err == nil && ap.Addr().IsUnspecified() {

@@ -93,7 +93,7 @@ func (o Options) check() error {
 		return errors.New("server: no handler given")
 	}
 	if (o.TLSCert == "") != (o.TLSKey == "") {
-		return errors.New("TLS needs a certificate and its key: give both --tls-cert and --tls-key, or neither")
+		return errors.New("TLS needs both a certificate and its key")
 	}
 	return nil
 }

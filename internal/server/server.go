@@ -127,14 +127,16 @@ func (s *Server) URL() string {
 	return scheme + "://" + reachable(s.listener.Addr())
 }
 
+// Exposed reports whether other machines can connect without TLS, so that
+// passwords travel in clear text.
+func (s *Server) Exposed() bool { return s.certificate == nil && !isLoopback(s.listener.Addr()) }
+
 // Run serves until ctx is done, then shuts down: /readyz says no at once,
 // connections that are kept are told that they end, requests in flight may
 // finish within the shutdown timeout, and those which don't are cut off. The
 // end of ctx is no error, stragglers aren't either.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.cancelRequests()
-	s.warnOfClearText()
-
 	failed := make(chan error, 1)
 	go func() { failed <- s.serve() }()
 	select {
@@ -150,15 +152,6 @@ func (s *Server) serve() error {
 		return s.http.ServeTLS(s.listener, "", "")
 	}
 	return s.http.Serve(s.listener)
-}
-
-func (s *Server) warnOfClearText() {
-	if s.certificate == nil && !isLoopback(s.listener.Addr()) {
-		s.logger.Warn("TLS IS OFF on an address that others can reach: passwords travel in the clear. "+
-			"Give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that does TLS. "+
-			"Ignore this only where nothing but such a proxy can connect.",
-			"address", s.Addr())
-	}
 }
 
 func (s *Server) shutdown() error {

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/formulary/formulary/internal/server"
+)
+
+func TestAdviceOnStart(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none.pem")
+	_, certificate := server.New(server.Options{Listen: "127.0.0.1:0", Handler: http.NotFoundHandler(), TLSCert: none, TLSKey: none})
+	_, malformed := server.New(server.Options{Listen: "8080", Handler: http.NotFoundHandler()})
+	for _, tt := range []struct {
+		err  error
+		want []string
+	}{
+		{certificate, []string{none, "--tls-cert", "--tls-key"}},
+		{malformed, []string{`"8080"`, "--listen wants host:port"}},
+		{&server.ListenError{Address: "a:1", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}, []string{`"a:1"`, "another process", "--listen"}},
+		{&server.ListenError{Address: "a:1", Err: syscall.EACCES}, []string{"1024", "--listen", "CAP_NET_BIND_SERVICE"}},
+		{&server.ListenError{Address: "a:1", Err: syscall.EADDRNOTAVAIL}, []string{"no such address", "--listen"}},
+	} {
+		got := adviseOnStart(tt.err)
+		if got == nil || !errors.Is(got, tt.err) {
+			t.Errorf("advice on %v is %v", tt.err, got)
+			continue
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(got.Error(), want) {
+				t.Errorf("%q is missing in %q", want, got)
+			}
+		}
+	}
+	if other := errors.New("other"); adviseOnStart(other) != other { //nolint:errorlint // it must be the very same
+		t.Error("another error is changed")
+	}
+}
+
+// untilServing collects a log, and calls stop when the server serves.
+type untilServing struct {
+	log  bytes.Buffer
+	stop func()
+}
+
+func (u *untilServing) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("msg=serving")) {
+		defer u.stop()
+	}
+	return u.log.Write(p)
+}
+
+func TestWarnsWhenPasswordsTravelInTheClear(t *testing.T) {
+	for listen, want := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
+		dir := t.TempDir()
+		users := filepath.Join(dir, "users")
+		if err := os.WriteFile(users, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stderr := &untilServing{stop: cancel}
+		args := []string{"formulary", "serve", "--listen", listen, "--pages", dir, "--users", users, "--data", filepath.Join(dir, "data")}
+		if code := Run(ctx, args, Streams{In: strings.NewReader(""), Out: io.Discard, Err: stderr}); code != 0 {
+			t.Errorf("%s: status %d", listen, code)
+		}
+		log := stderr.log.String()
+		if got := strings.Contains(log, "level=WARN msg=\"TLS IS OFF") && strings.Contains(log, "--tls-cert"); got != want {
+			t.Errorf("%s: warned %v, want %v: %s", listen, got, want, log)
+		}
+	}
+}
