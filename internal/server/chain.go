@@ -24,7 +24,7 @@ type chain struct {
 	metrics  *Metrics   // nil when off
 	own      ownEndpoints
 	handler  http.Handler
-	write    time.Duration
+	timeouts Timeouts
 	inFlight atomic.Int64
 	most     int64       // requests in flight
 	leaving  atomic.Bool // answers are the last on their connections
@@ -32,14 +32,14 @@ type chain struct {
 
 func newChain(opts Options, ready *readiness) *chain {
 	return &chain{
-		proxies: newTrustedProxies(opts.TrustedProxies),
-		logger:  opts.Logger,
-		metrics: opts.Metrics,
-		own:     newOwnEndpoints(opts, ready),
-		handler: opts.Handler,
-		write:   opts.Timeouts.Write,
-		log:     opts.AccessLog,
-		most:    int64(opts.MaxConnections),
+		proxies:  newTrustedProxies(opts.TrustedProxies),
+		logger:   opts.Logger,
+		metrics:  opts.Metrics,
+		own:      newOwnEndpoints(opts, ready),
+		handler:  opts.Handler,
+		timeouts: opts.Timeouts,
+		log:      opts.AccessLog,
+		most:     int64(opts.MaxConnections),
 	}
 }
 
@@ -52,11 +52,12 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{
 		w:         w,
 		start:     time.Now(),
-		write:     c.write,
+		write:     c.timeouts.Write,
 		id:        [1]string{id},
 		foreignID: foreign,
 		head:      r.Method == http.MethodHead,
 	}
+	r = withDeadlines(r, rec, c.timeouts.Read)
 
 	inFlight := c.inFlight.Add(1)
 	if c.metrics != nil {

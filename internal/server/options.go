@@ -58,8 +58,8 @@ type Options struct {
 // Timeouts are what a client may take.
 type Timeouts struct {
 	ReadHeader time.Duration // to send the request's header; default 10 s
-	Read       time.Duration // to send the whole request; default 60 s
-	Write      time.Duration // to take the next part of the response; default 120 s
+	Read       time.Duration // to send each next 16 KiB of the body; default 60 s
+	Write      time.Duration // to read each next 128 KiB of the response; default 120 s
 	Idle       time.Duration // between two requests; default 120 s
 }
 

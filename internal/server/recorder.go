@@ -10,15 +10,13 @@ import (
 // granted another one.
 const progressStep = 128 << 10
 
-// recorder is the one ResponseWriter of the chain: it notes what log and
-// metrics want to know, and moves the write deadline while the client reads.
+// recorder is the one ResponseWriter of the chain. It records what the access
+// log and the metrics need, and moves the write deadline while the client reads.
 //
 // http.Server's WriteTimeout counts from the request's header to the end of
-// the response, which would cut off every download that takes longer, however
-// lively. So the deadline is set anew whenever another progressStep has been
-// taken. The read deadline needs no such care: net/http lifts it as soon as
-// the body has been read, and for a body that hasn't been, it must stay, or a
-// client could keep the connection for ever by never sending the rest.
+// the response, and would cut off every download that takes longer. So the
+// deadline is set anew after each progressStep. requestBody does the same for
+// the read deadline.
 type recorder struct {
 	w       http.ResponseWriter
 	start   time.Time
