@@ -27,7 +27,7 @@ type chain struct {
 	timeouts Timeouts
 	inFlight atomic.Int64
 	most     int64       // requests in flight
-	leaving  atomic.Bool // answers are the last on their connections
+	closing  atomic.Bool // answers carry "Connection: close"
 }
 
 func newChain(opts Options, ready *readiness) *chain {
@@ -47,8 +47,8 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, foreign := requestID(r)
 	c.proxies.resolve(r)
 
-	// Not pooled: a goroutine that outlives its handler would report its user
-	// or write its body into somebody else's request.
+	// Not pooled: a goroutine that outlives its handler could write into another
+	// request.
 	rec := &recorder{
 		w:         w,
 		start:     time.Now(),
@@ -102,7 +102,7 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 	}
 	rec.failed = true
 	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
-		panic(v) // a handler's way to hang up, net/http knows it
+		panic(v) // the handler wants the connection closed, and net/http does it
 	}
 	c.logger.LogAttrs(r.Context(), slog.LevelError, "panic while handling a request",
 		slog.String("panic", truncate(fmt.Sprint(v), 1024)),
@@ -122,7 +122,7 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 }
 
 // The values are shared by all requests, which saves two allocations each:
-// Set replaces them and Add copies them, so nobody writes to them.
+// Set replaces them and Add copies them, so they never change.
 var (
 	nosniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
@@ -134,7 +134,7 @@ func (c *chain) setHeaders(rec *recorder, r *http.Request) {
 	h["X-Request-Id"] = rec.id[:]
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = noReferrer
-	if c.leaving.Load() || ambiguousEnd(r) {
+	if c.closing.Load() || ambiguousEnd(r) {
 		h.Set("Connection", "close")
 	}
 }

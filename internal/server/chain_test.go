@@ -79,7 +79,7 @@ func TestPanicBeforeTheHeaderIsAProblem(t *testing.T) {
 
 func TestPanicDuringTheEndTakesLeave(t *testing.T) {
 	c := newTestChain(Options{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("oh") })})
-	c.leaving.Store(true)
+	c.closing.Store(true)
 	if h := c.get("/").Header(); h.Get("Connection") != "close" {
 		t.Errorf("headers of the last answer: %v", h)
 	}

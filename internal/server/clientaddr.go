@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// trustedProxies are the networks whose word on X-Forwarded-For is taken.
+// trustedProxies are the networks whose X-Forwarded-For is trusted.
 type trustedProxies []netip.Prefix
 
 func newTrustedProxies(prefixes []netip.Prefix) trustedProxies {
@@ -31,8 +31,8 @@ func (t trustedProxies) contains(addr netip.Addr) bool {
 }
 
 // resolve replaces r.RemoteAddr by the client's address if the peer is a
-// trusted proxy that tells it. It stays "IP:port", which is what everybody
-// expects to find there.
+// trusted proxy that sent it. The form stays "IP:port", as net/http documents
+// it.
 func (t trustedProxies) resolve(r *http.Request) {
 	if len(t) == 0 {
 		return

@@ -18,20 +18,20 @@
 package server
 
 // Reporter is implemented by the ResponseWriter that [Options.Handler] gets.
-// Only code further in knows who is asking, and only it knows when nobody may
-// know: it reports both here, and the last report counts. Without any, the
-// access log has the client's address and no user. Packages that must not
+// The handler reports the user of a request here, or that the request is
+// anonymous. The last report counts. Without a report, the access log has the
+// client's address and no user. Packages that must not
 // import this one declare the methods they need and find them by a type
 // assertion, following Unwrap() http.ResponseWriter through wrappers of their
 // own.
 //
 // All methods are for the goroutine that runs the handler.
 type Reporter interface {
-	// SetUser has the access log tell the authenticated user beside the
-	// address, or the address alone if the name is "".
+	// SetUser adds the authenticated user to the line of the access log, or
+	// removes it if the name is "".
 	SetUser(name string)
-	// Anonymous keeps the user, the address and whatever else may tell who
-	// asked out of the log.
+	// Anonymous keeps everything that may identify the user out of the log: name,
+	// address, and a request id that came from outside.
 	Anonymous()
 	// RequestID is the request id as the access log would tell it now: "" if
 	// the request is anonymous and the id came from outside.

@@ -81,8 +81,8 @@ func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 func (m *Metrics) handler(logger *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-		// One broken collector shall neither hide the others nor show its
-		// error to whoever asks.
+		// A broken collector must neither hide the others nor show its error to
+		// clients.
 		ErrorHandling: promhttp.ContinueOnError,
 	})
 }

@@ -75,8 +75,7 @@ func (t Timeouts) withDefaults() Timeouts {
 func (o Options) withDefaults() Options {
 	o.Timeouts = o.Timeouts.withDefaults()
 	// The process is to be gone 10 s after SIGTERM: this leaves a second for
-	// stragglers, and one each to close the store and to give up on a log that
-	// nobody reads.
+	// stragglers, one to close the store, and one to flush the log.
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 7*time.Second)
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
 	if o.Logger == nil {

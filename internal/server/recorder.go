@@ -101,9 +101,9 @@ func (rec *recorder) took(n int) {
 	}
 }
 
-// extend grants the client another write timeout. A writer without deadlines
-// has none to be moved, and one whose connection is gone will say so on the
-// next write.
+// extend grants the client another write timeout. Errors are ignored: a
+// ResponseWriter without deadlines needs none, and a broken connection fails
+// the next write.
 func (rec *recorder) extend() {
 	rec.pending = 0
 	_ = http.NewResponseController(rec.w).SetWriteDeadline(time.Now().Add(rec.write))
@@ -137,8 +137,8 @@ func (rec *recorder) finalStatus() int {
 	return rec.status
 }
 
-// loggedID is the request id unless it may tell who asked: a client can put
-// its name into it, and a proxy's own log has the address next to it.
+// loggedID returns the request id, or "" if it may identify an anonymous user: a
+// client can put a name into it, and a proxy logs it next to the address.
 func (rec *recorder) loggedID() string {
 	if rec.anonymous && rec.foreignID {
 		return ""

@@ -160,7 +160,7 @@ func (s *Server) shutdown() error {
 
 	ctx, cancel := context.WithTimeout(context.Background(), s.shutdownTimeout)
 	defer cancel()
-	s.takeLeave()
+	s.announceEnd()
 	err := s.http.Shutdown(ctx)
 	if err == nil {
 		return nil
@@ -175,21 +175,21 @@ func (s *Server) shutdown() error {
 	if err := s.http.Close(); err != nil {
 		return fmt.Errorf("close connections: %w", err)
 	}
-	awaitZero(&s.chain.inFlight, stragglerGrace)
+	waitUntilZero(&s.chain.inFlight, stragglerGrace)
 	return nil
 }
 
-// linger is how long connections that are kept are given to hear that they end.
+// linger is how long clients have to close their idle connections.
 const linger = 500 * time.Millisecond
 
-// takeLeave has clients go elsewhere before connections are closed: new ones
-// are refused, and answers on those that are kept say that they are the last.
-// A connection that is closed while it is idle may have a request on its way,
-// and its client, a proxy say, could not tell whether that was carried out.
-func (s *Server) takeLeave() {
-	s.chain.leaving.Store(true)
-	_ = s.listener.Close() // that it is no more is all that is wanted
-	awaitZero(&s.connections, min(linger, s.shutdownTimeout/2))
+// announceEnd refuses new connections, and answers requests on open ones with
+// "Connection: close" for a moment. Without it, a request could be on its way
+// while its idle connection is closed, and a client such as a proxy could not
+// tell whether the request was carried out.
+func (s *Server) announceEnd() {
+	s.chain.closing.Store(true)
+	_ = s.listener.Close() // an error means that it is closed already
+	waitUntilZero(&s.connections, min(linger, s.shutdownTimeout/2))
 }
 
 // countConnections is an http.Server's ConnState.
@@ -204,8 +204,8 @@ func (s *Server) countConnections(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// awaitZero returns when n is zero, or after the limit.
-func awaitZero(n *atomic.Int64, limit time.Duration) {
+// waitUntilZero polls n until it is zero, for at most limit.
+func waitUntilZero(n *atomic.Int64, limit time.Duration) {
 	deadline := time.After(limit)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

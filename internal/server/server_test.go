@@ -150,9 +150,9 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 	}
 }
 
-// TestShutdownTakesLeave: a request that is on its way on a kept connection
-// while the server ends is answered, and told that it was the last.
-func TestShutdownTakesLeave(t *testing.T) {
+// TestShutdownAnnouncesTheEnd: a request that arrives on an open connection
+// during the shutdown is answered with "Connection: close".
+func TestShutdownAnnouncesTheEnd(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
 	s, stop := startStoppable(t, Options{Handler: h, ShutdownTimeout: patience})
 	conn := dial(t, s)
@@ -170,7 +170,7 @@ func TestShutdownTakesLeave(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- stop() }()
-	eventually(t, "it takes leave", func() bool { return s.chain.leaving.Load() })
+	eventually(t, "the end is announced", func() bool { return s.chain.closing.Load() })
 	if !ask().Close {
 		t.Error("the last answer does not say so")
 	}
