@@ -1,5 +1,5 @@
-// Package durable has what it takes for a new file to outlast a crash, on
-// whatever file system it is.
+// Package durable creates files and directories that survive a crash of the
+// system, on any file system.
 package durable
 
 import (
@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Sync gets a file's content, or a folder's names, to the disk. File systems
-// that have no notion of it for folders say EINVAL.
+// Sync writes a file's content, or a directory's entries, to the disk. EINVAL is
+// no error: some file systems return it because they can't sync directories.
 func Sync(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -25,8 +25,7 @@ func Sync(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// MkdirAll is os.MkdirAll, and gets the names of the directories that it makes
-// to the disk.
+// MkdirAll is os.MkdirAll, and syncs the entries of the directories that it makes.
 func MkdirAll(path string, perm fs.FileMode) error {
 	return mkdirAll(path, perm, Sync)
 }
@@ -50,17 +49,16 @@ func mkdirAll(path string, perm fs.FileMode, sync func(string) error) error {
 	return nil
 }
 
-// Name gives a file that is whole and on the disk its name. It never replaces
-// a file: fs.ErrExist says that another one has the name. That is why it links
-// rather than renames.
+// Name moves a complete and synced file to its final path. It never replaces a
+// file, which a rename would do: if the path exists, the error is fs.ErrExist.
 func Name(whole, path string) error {
 	return name(whole, path, os.Link, func(path string) (io.Closer, error) {
 		return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	})
 }
 
-// name is Name by way of link, or, on a file system without links, of create,
-// which makes a new file.
+// name is Name by means of link. On a file system without links it uses create,
+// which makes an empty file.
 func name(whole, path string, link func(string, string) error, create func(string) (io.Closer, error)) error {
 	switch err := link(whole, path); {
 	case err == nil:
