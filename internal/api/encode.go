@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,57 +82,49 @@ func appendPadded(dst []byte, n, width int) []byte {
 	return dst
 }
 
-// flatAppender writes results: every field of the form in rank order, ""
-// where there is no answer, then what is stored of fields that have left the
-// page.
+// usualKey is room for most keys of the flat model, in bytes.
+const usualKey = 14
+
+// flatAppender writes results: one member for each column, "" where there is
+// no answer, then what is stored of fields that have left the page.
 func flatAppender(form *forms.Form) appender {
-	keys := make([][]byte, len(form.Fields)) // by rank, as they are stored
-	for rank := range keys {
-		keys[rank] = appendString(nil, form.Fields[rank].ID)
+	columns := form.Columns()
+	keys := make([][]byte, len(columns))          // such as {"_id": and ,"name":
+	all := make([]byte, 0, usualKey*len(columns)) // one buffer for all keys saves an allocation for each
+	for i, column := range columns {
+		start := len(all)
+		if i == 0 {
+			all = append(all, '{')
+		} else {
+			all = append(all, ',')
+		}
+		all = append(appendString(all, column), ':')
+		keys[i] = all[start:]
 	}
-	values := make([][]byte, len(keys)) // by rank; kept between rows
+	row := form.NewResult()
 	return func(dst []byte, s forms.Submission) ([]byte, error) {
-		dst = append(dst, `{"_id":"`...)
-		dst = strconv.AppendInt(dst, s.ID, 10)
-		dst = append(dst, `","_timestamp":"`...)
-		dst = strconv.AppendInt(dst, s.Created.UnixMilli(), 10)
-		dst = append(dst, `","_username":`...)
+		if err := row.Read(s); err != nil {
+			return dst, err
+		}
+		dst = append(dst, keys[0]...)
+		dst = append(strconv.AppendInt(append(dst, '"'), s.ID, 10), '"')
+		dst = append(dst, keys[1]...)
+		dst = append(strconv.AppendInt(append(dst, '"'), s.Created.UnixMilli(), 10), '"')
+		dst = append(dst, keys[2]...)
 		dst = appendString(dst, s.Username)
-
-		clear(values)
-		next := 0
-		scan := s.Entries.Scan()
-		var gone []byte
-		for scan.Next() {
-			rank := rankOf(keys, scan.FieldID, next)
-			if rank < 0 {
-				gone = append(append(append(append(gone, ','), scan.FieldID...), ':'), scan.Value...)
-				continue
-			}
-			values[rank], next = scan.Value, rank+1
-		}
-		for rank, key := range keys {
-			dst = append(append(append(dst, ','), key...), ':')
-			if values[rank] == nil {
-				dst = append(dst, `""`...)
+		for rank, key := range keys[3:] {
+			dst = append(dst, key...)
+			if value := row.Fields[rank]; value != nil {
+				dst = append(dst, value...)
 			} else {
-				dst = append(dst, values[rank]...)
+				dst = append(dst, `""`...)
 			}
 		}
-		if err := scan.Err(); err != nil {
-			return dst, fmt.Errorf("read submission %d: %w", s.ID, err)
+		for _, v := range row.Retired {
+			dst = append(append(append(append(dst, ','), v.FieldID...), ':'), v.Value...)
 		}
-		return append(append(dst, gone...), '}'), nil
+		return append(dst, '}'), nil
 	}
-}
-
-// rankOf finds a key among those of the form's fields. Entries are stored in
-// rank order, so the guess is nearly always right.
-func rankOf(keys [][]byte, key []byte, guess int) int {
-	if guess < len(keys) && bytes.Equal(keys[guess], key) {
-		return guess
-	}
-	return slices.IndexFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) })
 }
 
 func appendForm(dst []byte, f *forms.Form) []byte {

@@ -1,0 +1,124 @@
+package forms
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// The columns of the flat model that every submission has. No field id begins
+// with "_".
+const (
+	ColumnID        = "_id"
+	ColumnTimestamp = "_timestamp"
+	ColumnUsername  = "_username"
+)
+
+// metadataColumns is how many columns come before those of the fields.
+const metadataColumns = 3
+
+// Columns returns the names of the columns of the flat model: ColumnID,
+// ColumnTimestamp, ColumnUsername, then the ids of the form's fields in rank
+// order.
+func (f *Form) Columns() []string {
+	columns := make([]string, 0, metadataColumns+len(f.Fields))
+	columns = append(columns, ColumnID, ColumnTimestamp, ColumnUsername)
+	for rank := range f.Fields {
+		columns = append(columns, f.Fields[rank].ID)
+	}
+	return columns
+}
+
+// Value is the value of a field as Entries hold it: a JSON string with its
+// quotes. It is nil where nothing is stored for the field.
+type Value []byte
+
+// Text decodes the value. Nil is "".
+func (v Value) Text() (string, error) {
+	if v == nil {
+		return "", nil
+	}
+	return unquote(v)
+}
+
+// Result reads submissions of one form as rows of the flat model. It is made
+// once for a list and reused for each row, so that a row needs no allocation.
+// It is not safe for concurrent use.
+type Result struct {
+	// Fields holds the values of the form's fields, by rank.
+	Fields []Value
+	// Retired holds what is stored for fields that have left the page, in
+	// stored order.
+	Retired []RetiredValue
+
+	keys  [][]byte       // by rank: the field id as Entries hold it
+	ranks map[string]int // by key; nil if the form has few fields
+}
+
+// RetiredValue is the stored value of a field that has left the page.
+type RetiredValue struct {
+	FieldID Value
+	Value   Value
+}
+
+// usualKey is room for most keys, in bytes.
+const usualKey = 12
+
+// NewResult makes a Result for submissions of the form.
+func (f *Form) NewResult() *Result {
+	r := &Result{Fields: make([]Value, len(f.Fields)), keys: make([][]byte, len(f.Fields))}
+	all := make([]byte, 0, usualKey*len(f.Fields)) // one buffer for all keys saves an allocation for each
+	for rank := range f.Fields {
+		start := len(all)
+		all = AppendJSONString(all, f.Fields[rank].ID)
+		r.keys[rank] = all[start:]
+	}
+	if len(r.keys) > fewFields {
+		r.ranks = make(map[string]int, len(r.keys))
+		for rank, key := range r.keys {
+			r.ranks[string(key)] = rank
+		}
+	}
+	return r
+}
+
+// Read replaces the row by that of s. The values share memory with s.Entries
+// and are valid as long as these are. After an error the row is not usable.
+func (r *Result) Read(s Submission) error {
+	clear(r.Fields)
+	r.Retired = r.Retired[:0]
+	next := 0
+	scan := s.Entries.Scan()
+	for scan.Next() {
+		rank := r.rank(scan.FieldID, next)
+		if rank < 0 {
+			r.Retired = append(r.Retired, RetiredValue{scan.FieldID, scan.Value})
+			continue
+		}
+		r.Fields[rank], next = scan.Value, rank+1
+	}
+	if err := scan.Err(); err != nil {
+		return fmt.Errorf("read submission %d: %w", s.ID, err)
+	}
+	return nil
+}
+
+// rank returns the rank of the field with the given key, or -1. Entries are
+// stored in rank order, so the field that follows the previous one is nearly
+// always the right one.
+func (r *Result) rank(key []byte, next int) int {
+	if next < len(r.keys) && bytes.Equal(r.keys[next], key) {
+		return next
+	}
+	if r.ranks != nil {
+		if rank, ok := r.ranks[string(key)]; ok {
+			return rank
+		}
+		return -1
+	}
+	for rank, k := range r.keys {
+		if bytes.Equal(k, key) {
+			return rank
+		}
+	}
+	return -1
+}
