@@ -2,10 +2,14 @@ package forms
 
 import "strings"
 
-// visible tells, by rank, which fields show for the given values, also by
-// rank. A hidden field counts as empty for the conditions that look at it,
-// whatever is stored for it: nobody can see the answer that would keep a later
-// field open.
+// Visible reports, by rank, which fields show when the form is filled in with
+// values, also by rank. There must be a value for each field: "" for one
+// without an answer. A hidden field counts as empty for the conditions that
+// look at it, whatever its value is: otherwise an answer that the page does not
+// show could keep a later field open.
+func (f *Form) Visible(values []string) []bool { return f.ranks().visible(values) }
+
+// visible is Form.Visible.
 func (r ranks) visible(values []string) []bool {
 	v := visibility{ranks: r, values: values}
 	shown := make([]bool, len(r.fields))
