@@ -20,6 +20,14 @@ type Access struct {
 	seesAll   bool // may read every submission
 }
 
+// MayEdit reports whether the caller may change and delete every submission of
+// the form. Without it they may change their own, unless the form is anonymous.
+func (a *Access) MayEdit() bool { return a.editor }
+
+// MaySeeAll reports whether the caller may read every submission of the form.
+// Without it they may read their own, unless the form is anonymous.
+func (a *Access) MaySeeAll() bool { return a.seesAll }
+
 // Anonymize has submissions stored as on an anonymous form. It is for a form
 // that was anonymous when the caller decided to submit, but is no longer.
 func (a *Access) Anonymize() { a.anonymous = true }

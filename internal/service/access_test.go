@@ -54,6 +54,9 @@ func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
 			mine := map[string][]int64{"owner": {first.ID}, "viewer": {second.ID}}[tt.who.Name]
 			a := w.as(tt.who, tt.form)
 
+			if a.MayEdit() != (tt.want.Delete == "ok") || a.MaySeeAll() != (tt.want.List == all) {
+				t.Errorf("MayEdit is %t and MaySeeAll %t", a.MayEdit(), a.MaySeeAll())
+			}
 			ids := w.lists(a, ListOptions{})
 			want := map[string][]int64{own: mine, all: {first.ID, second.ID}, none: nil}[tt.want.List]
 			if diff := cmp.Diff(want, ids); diff != "" {
