@@ -27,7 +27,7 @@ func TestDefinitionSizeIsAboutThatOfTheAnswer(t *testing.T) {
 			form.Fields = append(form.Fields, field)
 		}
 		if field.Condition != nil {
-			form.Conditions = []forms.PlacedCondition{{MacroID: form.MacroID, Condition: *field.Condition}}
+			form.Sections = []forms.Section{{MacroID: form.MacroID, Count: len(form.Fields), Condition: field.Condition}}
 		}
 		size, answered := form.DefinitionSize(), len(appendForm(nil, form))
 		if size < answered*9/10 || size > answered*12/10 {

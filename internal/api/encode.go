@@ -146,13 +146,15 @@ func appendForm(dst []byte, f *forms.Form) []byte {
 		dst = appendField(dst, &f.Fields[rank], rank)
 	}
 	dst = append(dst, `},"conditions":{`...)
-	for i := range f.Conditions {
-		if i > 0 {
+	first := true
+	for macroID, condition := range f.Conditions() {
+		if !first {
 			dst = append(dst, ',')
 		}
-		dst = appendString(dst, f.Conditions[i].MacroID)
+		first = false
+		dst = appendString(dst, macroID)
 		dst = append(dst, ':')
-		dst = appendCondition(dst, &f.Conditions[i].Condition)
+		dst = appendCondition(dst, condition)
 	}
 	return append(dst, "}}"...)
 }

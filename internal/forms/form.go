@@ -3,6 +3,7 @@ package forms
 import (
 	"crypto/sha1" //nolint:gosec // UUIDv5 is defined over SHA-1; nothing secret depends on it
 	"encoding/hex"
+	"iter"
 	"slices"
 	"strconv"
 )
@@ -54,15 +55,36 @@ type Form struct {
 	MacroID       string
 	Anonymous     bool
 	OneSubmission bool
-	Fields        []Field // in rank order: a field's rank is its index
-	Conditions    []PlacedCondition
+	Fields        []Field   // in rank order: a field's rank is its index
+	Sections      []Section // in page order; they don't overlap
 }
 
-// PlacedCondition is a condition together with the macro id of the field or
-// section that carries it.
-type PlacedCondition struct {
-	MacroID   string
-	Condition Condition
+// Section is a group of fields that follow one another and show or hide
+// together.
+type Section struct {
+	Name         string
+	MacroID      string
+	First, Count int        // its fields are Form.Fields[First : First+Count]
+	Condition    *Condition // the one that its fields have; nil when it always shows
+}
+
+// Conditions yields every condition of the form once, in page order, with the
+// macro id of the field or section that it belongs to.
+func (f *Form) Conditions() iter.Seq2[string, *Condition] {
+	return func(yield func(macroID string, c *Condition) bool) {
+		sections := f.Sections
+		for rank := 0; rank < len(f.Fields); {
+			macroID, condition, count := f.Fields[rank].MacroID, f.Fields[rank].Condition, 1
+			if len(sections) > 0 && sections[0].First == rank {
+				macroID, condition, count = sections[0].MacroID, sections[0].Condition, sections[0].Count
+				sections = sections[1:]
+			}
+			if condition != nil && !yield(macroID, condition) {
+				return
+			}
+			rank += count
+		}
+	}
 }
 
 // Field is one field of a form.

@@ -7,6 +7,38 @@ import (
 	"pgregory.net/rapid"
 )
 
+func TestConditionsOfFieldsAndSectionsAreYieldedOnceInPageOrder(t *testing.T) {
+	own, shared, last := shownIf(MatchAll, is("a", "1")), shownIf(MatchAll, is("a", "2")), shownIf(MatchAny, is("a", "3"))
+	form := &Form{
+		Fields: []Field{
+			{ID: "a", MacroID: "A"}, {ID: "b", MacroID: "B", Condition: own},
+			{ID: "c", MacroID: "C", Condition: shared}, {ID: "d", MacroID: "D", Condition: shared},
+			{ID: "e", MacroID: "E"}, {ID: "f", MacroID: "F"}, {ID: "g", MacroID: "G", Condition: last},
+		},
+		Sections: []Section{{MacroID: "C+D", First: 2, Count: 2, Condition: shared}, {MacroID: "E+F", First: 4, Count: 2}},
+	}
+	want := []struct {
+		macroID   string
+		condition *Condition
+	}{{"B", own}, {"C+D", shared}, {"G", last}}
+	i := 0
+	for macroID, condition := range form.Conditions() {
+		if i == len(want) || macroID != want[i].macroID || condition != want[i].condition {
+			t.Fatalf("condition %d is that of %s", i, macroID)
+		}
+		i++
+	}
+	if i != len(want) {
+		t.Errorf("%d conditions, want %d", i, len(want))
+	}
+	for macroID := range form.Conditions() {
+		if macroID != "B" {
+			t.Errorf("went on to %s after a break", macroID)
+		}
+		break
+	}
+}
+
 // Integrators keep macro ids. A change of any of these is a break of the
 // contract, however good the reason looks: change the code, not this table.
 func TestMacroIDsNeverChange(t *testing.T) {

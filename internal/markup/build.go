@@ -105,10 +105,24 @@ func (w *builder) items(raw *rawForm) {
 			w.field(&item.section.fields[i])
 		}
 		w.carry(item.section.showIf, name, first)
+		w.addSection(name, first)
 	}
 	if len(w.form.Fields) > MaxFields {
 		w.errorf(raw.at, "split the form", "the form has more than %d fields", MaxFields)
 	}
+}
+
+// addSection adds the section of the fields from rank first on. An empty one
+// was reported as an error before.
+func (w *builder) addSection(name string, first int) {
+	count := len(w.form.Fields) - first
+	if count == 0 {
+		return
+	}
+	w.form.Sections = append(w.form.Sections, forms.Section{
+		Name: name, MacroID: forms.SectionMacroID(w.form.PageID, w.form.ID, name),
+		First: first, Count: count, Condition: w.form.Fields[first].Condition,
+	})
 }
 
 func (w *builder) carry(raw *rawCondition, section string, first int) {

@@ -125,18 +125,16 @@ func (c *collector) finish() []Block {
 	return c.blocks
 }
 
-// derived yields the macro ids that the form, its fields and its sections
-// have unless the host knows better.
+// derived returns the macro ids that Formulary derives for the form, its
+// fields and its sections.
 func (b *built) derived() map[string]bool {
 	f := b.form
 	ids := map[string]bool{forms.FormMacroID(f.PageID, f.ID): true}
 	for i := range f.Fields {
 		ids[forms.FieldMacroID(f.PageID, f.ID, f.Fields[i].ID)] = true
 	}
-	for _, c := range b.carriers {
-		if c.section != "" {
-			ids[forms.SectionMacroID(f.PageID, f.ID, c.section)] = true
-		}
+	for i := range f.Sections {
+		ids[f.Sections[i].MacroID] = true
 	}
 	return ids
 }
@@ -149,15 +147,5 @@ func (b *built) assign(choose func(hostID, derived string) string) {
 	}
 	for _, id := range b.strayHostIDs {
 		choose(id, "")
-	}
-	if b.failed {
-		return // nobody sees the form
-	}
-	for _, c := range b.carriers {
-		id := f.Fields[c.first].MacroID
-		if c.section != "" {
-			id = forms.SectionMacroID(f.PageID, f.ID, c.section)
-		}
-		f.Conditions = append(f.Conditions, forms.PlacedCondition{MacroID: id, Condition: *c.condition})
 	}
 }

@@ -62,8 +62,8 @@ func dumpBlock(b *strings.Builder, block Block) {
 	for i := range f.Fields {
 		dumpField(b, f, &f.Fields[i])
 	}
-	for _, c := range f.Conditions {
-		fmt.Fprintf(b, "  condition %s %s\n", c.MacroID, dumpCondition(&c.Condition))
+	for macroID, condition := range f.Conditions() {
+		fmt.Fprintf(b, "  condition %s %s\n", macroID, dumpCondition(condition))
 	}
 }
 

@@ -117,17 +117,41 @@ func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
 	if len(f.Fields) == 0 {
 		t.Error("no fields")
 	}
-	for _, c := range f.Conditions {
-		if !carriers[c.MacroID] {
-			unique(c.MacroID) // of a section
+	for i := range f.Sections {
+		unique(f.Sections[i].MacroID)
+		carriers[f.Sections[i].MacroID] = true
+	}
+	checkSections(t, f)
+	for macroID, condition := range f.Conditions() {
+		if !carriers[macroID] {
+			t.Errorf("macro id %q is that of no field and no section", macroID)
 		}
-		for _, r := range c.Condition.Rules {
+		for _, r := range condition.Rules {
 			if !ids[r.FieldID] || !slices.Contains(forms.Operators, r.Operator) {
 				t.Errorf("rule %+v", r)
 			}
 		}
 	}
 	checkAcyclic(t, f)
+}
+
+// checkSections finds sections that overlap, are empty, or have another
+// condition than their fields.
+func checkSections(t *testing.T, f *forms.Form) {
+	t.Helper()
+	next := 0
+	for _, s := range f.Sections {
+		if s.First < next || s.Count < 1 || s.First+s.Count > len(f.Fields) {
+			t.Errorf("section %+v of %d fields begins before rank %d or is too long", s, len(f.Fields), next)
+			return
+		}
+		next = s.First + s.Count
+		for rank := s.First; rank < next; rank++ {
+			if f.Fields[rank].Condition != s.Condition {
+				t.Errorf("field %d has another condition than its section %q", rank, s.Name)
+			}
+		}
+	}
 }
 
 func checkField(t *testing.T, f *forms.Field) {

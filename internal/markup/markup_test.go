@@ -100,9 +100,8 @@ func TestCarriersAgree(t *testing.T) {
 			{ID: "reason", Type: forms.Textbox, Label: "What went wrong?", Required: true, Condition: rating},
 			{ID: "mail", Type: forms.Textfield, Label: "E-mail", Validation: forms.Email, Condition: reason},
 		},
-		Conditions: []forms.PlacedCondition{
-			{MacroID: forms.FieldMacroID(123, "feedback", "reason"), Condition: *rating},
-			{MacroID: forms.SectionMacroID(123, "feedback", "contact"), Condition: *reason},
+		Sections: []forms.Section{
+			{Name: "contact", MacroID: forms.SectionMacroID(123, "feedback", "contact"), First: 3, Count: 1, Condition: reason},
 		},
 	}
 	for i := range want.Fields {
