@@ -19,7 +19,7 @@ const module = "github.com/formulary/formulary/"
 
 // mayImport is the diagram:
 //
-//	cmd → cli → server, api → service → store, pages, auth
+//	cmd → cli → server, api → httpx → service → store, pages, auth
 //	store, pages → forms
 //	pages → markup → forms
 //
@@ -29,11 +29,12 @@ const module = "github.com/formulary/formulary/"
 var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
-		"internal/server", "internal/api", "internal/service", "internal/auth", "internal/pages", "internal/markup",
+		"internal/server", "internal/api", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
 	},
 	"internal/server":          {"internal/problem", "internal/watch"},
-	"internal/api":             {"internal/service", "internal/auth", "internal/forms", "internal/problem"},
+	"internal/api":             {"internal/httpx", "internal/service", "internal/auth", "internal/forms", "internal/problem"},
+	"internal/httpx":           {"internal/service", "internal/auth", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/auth", "internal/forms", "internal/durable"},
 	"internal/store":           {"internal/forms"},
 	"internal/store/group":     {"internal/store"},

@@ -36,7 +36,7 @@ func (w wrapper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (e *env) note(t testing.TB, r request) *notes {
 	t.Helper()
 	n := &notes{ResponseRecorder: httptest.NewRecorder()}
-	e.api.Handler().ServeHTTP(wrapper{wrapper{n}}, e.newRequest(t, r))
+	mount(e.api).ServeHTTP(wrapper{wrapper{n}}, e.newRequest(t, r))
 	return n
 }
 

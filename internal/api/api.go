@@ -4,17 +4,13 @@
 package api
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 
-	"github.com/klauspost/compress/gzhttp"
-
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/problem"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -24,16 +20,10 @@ const Prefix = "/rest/forms/1.0"
 // DefaultMaxBody is the largest request body taken unless configured otherwise.
 const DefaultMaxBody = 1 << 20
 
-// Authenticator tells who is asking. See auth.Directory.
-type Authenticator interface {
-	Authenticate(ctx context.Context, user, password, addr string) (auth.Identity, error)
-	Refresh(id auth.Identity) (auth.Identity, error)
-}
-
 // Options are what the API works with.
 type Options struct {
 	Service *service.Service
-	Auth    Authenticator
+	Auth    httpx.Authenticator
 	Logger  *slog.Logger
 	MaxBody int64 // bytes; 0 for DefaultMaxBody
 	Limits  Limits
@@ -45,10 +35,6 @@ type API struct {
 	limiters  limiters
 	endpoints *http.ServeMux
 	paths     *http.ServeMux // the same paths for any method, to tell 404 from 405
-
-	// crossOrigin stops other sites from writing with the credentials that a
-	// browser adds on its own, which Basic passwords are.
-	crossOrigin *http.CrossOriginProtection
 }
 
 // call is one authenticated request.
@@ -89,7 +75,6 @@ func New(opts Options) *API {
 	}
 	a := &API{
 		Options: opts, limiters: newLimiters(opts.Limits), endpoints: http.NewServeMux(), paths: http.NewServeMux(),
-		crossOrigin: http.NewCrossOriginProtection(),
 	}
 	methods := map[string][]string{}
 	for _, e := range endpoints {
@@ -101,7 +86,7 @@ func New(opts Options) *API {
 	}
 	a.endpoints.Handle("/", a.serve((*API).noEndpoint, false))
 	for p, allowed := range methods {
-		a.paths.Handle(Prefix+p, allow(strings.Join(allowed, ", ")))
+		a.paths.Handle(Prefix+p, httpx.MethodNotAllowed(allowed...))
 	}
 	return a
 }
@@ -121,20 +106,20 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // else is looked at, and answers errors.
 func (a *API) serve(h handler, compress bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who, err := a.authenticate(r)
+		who, err := httpx.BasicCaller(a.Auth, r)
 		if err != nil {
 			a.fail(w, r, err)
 			return
 		}
-		reporterOf(w).Anonymous() // until it is known what the request is for
-		if err := a.crossOrigin.Check(r); err != nil {
-			a.fail(w, r, &statusError{http.StatusForbidden, "A browser may not change anything here on behalf of another site."})
+		httpx.ReporterOf(w).Anonymous() // until it is known what the request is for
+		if err := httpx.CheckOrigin(r); err != nil {
+			a.fail(w, r, err)
 			return
 		}
 		c := &call{Request: r, who: who}
 		defer c.end()
 		if compress {
-			compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { a.answer(h, w, c) }))(w, r)
+			httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { a.answer(h, w, c) }))(w, r)
 			return
 		}
 		a.answer(h, w, c)
@@ -146,41 +131,12 @@ func (a *API) answer(h handler, w http.ResponseWriter, c *call) {
 	if err == nil {
 		return
 	}
-	if isStatus(err, http.StatusTooManyRequests) && !c.anonymous {
-		reporterOf(w).SetUser("") // the address tells who to look for, as with failed logins
+	var refused *httpx.StatusError
+	if errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests && !c.anonymous {
+		httpx.ReporterOf(w).SetUser("") // the address tells who to look for, as with failed logins
 	}
 	a.fail(w, c.Request, err)
 }
-
-// compressed offers gzip and nothing else: every client knows it, and an
-// encoder of it is small.
-var compressed = func() func(http.Handler) http.HandlerFunc {
-	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
-	if err != nil {
-		panic(err) // the options are constant
-	}
-	return func(h http.Handler) http.HandlerFunc {
-		wrapped := wrap(h)
-		return func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodHead && strings.Contains(strings.ToLower(r.Header.Get("Accept-Encoding")), "gzip") {
-				w = lengthless{w} // it is not compressed, whatever GET would be
-			}
-			wrapped(w, r)
-		}
-	}
-}()
-
-// lengthless answers HEAD without a length, where GET may have another.
-type lengthless struct{ http.ResponseWriter }
-
-func (w lengthless) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func (w lengthless) WriteHeader(status int) {
-	w.Header().Del("Content-Length")
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w lengthless) Write(p []byte) (int, error) { return len(p), nil }
 
 // noEndpoint answers what no endpoint takes.
 func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
@@ -191,20 +147,12 @@ func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
 	return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
 }
 
-// allow answers 405.
-func allow(methods string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Allow", methods)
-		problem.Write(w, http.StatusMethodNotAllowed, "This path takes "+methods+".")
-	})
-}
-
 // form opens the form that the path names. Only now may the caller be named in
 // the log, and only if the form is not anonymous. A page may change while a
 // request is under way: if the form was anonymous at any time, it stays so
 // until the request ends.
 func (a *API) form(w http.ResponseWriter, c *call) (*service.Access, error) {
-	pageID, err := pathID(c, "pageId")
+	pageID, err := httpx.PathID(c.Request, "pageId")
 	if err != nil {
 		return nil, err
 	}
@@ -215,9 +163,9 @@ func (a *API) form(w http.ResponseWriter, c *call) (*service.Access, error) {
 	c.anonymous = c.anonymous || access.Form.Anonymous
 	if c.anonymous {
 		access.Anonymize()
-		reporterOf(w).Anonymous()
+		httpx.ReporterOf(w).Anonymous()
 	} else {
-		reporterOf(w).SetUser(c.who.Name)
+		httpx.ReporterOf(w).SetUser(c.who.Name)
 	}
 	return access, nil
 }
@@ -229,57 +177,10 @@ func (a *API) reopen(w http.ResponseWriter, c *call) (*service.Access, error) {
 	who, err := a.Auth.Refresh(c.who)
 	if err != nil {
 		if !c.anonymous {
-			reporterOf(w).SetUser("") // as with any failed login: the address, and no name
+			httpx.ReporterOf(w).SetUser("") // as with any failed login: the address, and no name
 		}
 		return nil, err
 	}
 	c.who = who
 	return a.form(w, c)
 }
-
-// pathID reads an id of the path. One that can't exist is not found.
-func pathID(c *call, name string) (int64, error) {
-	id, ok := parseID(c.PathValue(name))
-	if !ok {
-		return 0, &service.Error{Kind: service.NotFound, Detail: "An id in this path is not a number that an id can be."}
-	}
-	return id, nil
-}
-
-// parseID accepts decimal digits without sign or leading zero, within 2^63.
-func parseID(s string) (int64, bool) {
-	if s == "" || s[0] < '1' || s[0] > '9' {
-		return 0, false
-	}
-	id, err := strconv.ParseInt(s, 10, 64)
-	return id, err == nil
-}
-
-// reporter is the response writer of the server, which takes notes for the
-// access log. See server.Reporter.
-type reporter interface {
-	SetUser(name string)
-	Anonymous()
-	RequestID() string
-}
-
-// reporterOf finds the reporter, which other response writers may wrap.
-func reporterOf(w http.ResponseWriter) reporter {
-	for {
-		if r, ok := w.(reporter); ok {
-			return r
-		}
-		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
-		if !ok {
-			return unreported{}
-		}
-		w = u.Unwrap()
-	}
-}
-
-// unreported is for requests that did not come through the server.
-type unreported struct{}
-
-func (unreported) SetUser(string)    {}
-func (unreported) Anonymous()        {}
-func (unreported) RequestID() string { return "" }

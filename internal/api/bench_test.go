@@ -27,7 +27,7 @@ func (s *sink) Write(p []byte) (int, error) {
 // serve measures a request past the network.
 func serve(b *testing.B, e *env, path string) {
 	b.Helper()
-	handler := e.api.Handler()
+	handler := mount(e.api)
 	req := e.newRequest(b, request{user: "alice", method: http.MethodGet, path: path})
 	b.ReportAllocs()
 	for b.Loop() {
@@ -59,7 +59,7 @@ func BenchmarkList(b *testing.B) {
 // BenchmarkCreate has many callers at once, as the writer is made for.
 func BenchmarkCreate(b *testing.B) {
 	e := newEnv(b, enginetest.SQLite, house())
-	handler := e.api.Handler()
+	handler := mount(e.api)
 	body := nestedBody("name", "Ann", "note", "some words", "size", "M")
 	b.ReportAllocs()
 	b.SetParallelism(32)

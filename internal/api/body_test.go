@@ -276,7 +276,7 @@ func testBodyThatDoesNotArriveInTime(t *testing.T, on enginetest.Engine) {
 	req.Body = tardy{io.MultiReader(strings.NewReader(`{"fields":`), iotest.ErrReader(os.ErrDeadlineExceeded))}
 	req.ContentLength = -1
 	w := httptest.NewRecorder()
-	e.api.Handler().ServeHTTP(w, req)
+	mount(e.api).ServeHTTP(w, req)
 	a := answer{w.Code, w.Header(), w.Body.String()}
 	checkContract(t, req, a)
 	if a.status != http.StatusRequestTimeout {
@@ -328,7 +328,7 @@ func testPageChangesWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 			req := e.newRequest(t, r)
 			req.Body = io.NopCloser(meanwhile(r.body, func() { e.write(t, "1.md", c.page) }))
 			n := &notes{ResponseRecorder: httptest.NewRecorder()}
-			e.api.Handler().ServeHTTP(n, req)
+			mount(e.api).ServeHTTP(n, req)
 			e.write(t, "1.md", named)
 			want := c.update
 			if r.path == form(1, "f")+"/submission" {

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
 )
 
 // decoder reads the answers out of a body of one of the two models. Whatever
@@ -104,7 +105,7 @@ func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer,
 
 func checkMediaType(h http.Header) error {
 	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }) {
-		return &statusError{http.StatusUnsupportedMediaType, "A body must not be compressed: send it without Content-Encoding."}
+		return &httpx.StatusError{Status: http.StatusUnsupportedMediaType, Detail: "A body must not be compressed: send it without Content-Encoding."}
 	}
 	contentType := h.Get("Content-Type")
 	if len(h["Content-Type"]) > 1 { // nobody knows which one is meant
@@ -116,25 +117,25 @@ func checkMediaType(h http.Header) error {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
 	if err != nil || mediaType != jsonType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
-		return &statusError{http.StatusUnsupportedMediaType, "Send the body with Content-Type: application/json, in UTF-8."}
+		return &httpx.StatusError{Status: http.StatusUnsupportedMediaType, Detail: "Send the body with Content-Type: application/json, in UTF-8."}
 	}
 	return nil
 }
 
 func (a *API) tooLarge() error {
-	return &statusError{http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is larger than %d bytes.", a.MaxBody)}
+	return &httpx.StatusError{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The body is larger than %d bytes.", a.MaxBody)}
 }
 
 func (a *API) readError(err error) error {
 	var tooLarge *http.MaxBytesError
-	var refused *statusError
+	var refused *httpx.StatusError
 	switch {
 	case errors.As(err, &refused):
 		return err
 	case errors.As(err, &tooLarge):
 		return a.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &statusError{http.StatusRequestTimeout, "The body did not arrive in time."}
+		return &httpx.StatusError{Status: http.StatusRequestTimeout, Detail: "The body did not arrive in time."}
 	default:
 		return &forms.Invalid{Errors: []string{"the body did not arrive in full"}}
 	}

@@ -68,7 +68,7 @@ type twins struct {
 func newTwins(t *testing.T) *twins {
 	t.Helper()
 	a, b := newEnv(t, enginetest.SQLite, house()), newEnv(t, enginetest.Postgres, house())
-	return &twins{a: a, b: b, handlerA: a.api.Handler(), handlerB: b.api.Handler()}
+	return &twins{a: a, b: b, handlerA: mount(a.api), handlerB: mount(b.api)}
 }
 
 func (w *twins) advance(d time.Duration) {

@@ -10,15 +10,19 @@ import (
 	"github.com/swaggest/swgui/v5/static"
 	"github.com/swaggest/swgui/v5emb"
 
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/problem"
 )
 
 //go:embed openapi.yaml
 var openAPI []byte
 
+// OpenAPIPath and DocsPath are the paths of the document that describes the
+// interface and of the page that shows it. The files that the page loads are
+// below DocsPath. Neither needs credentials: they tell nothing about users.
 const (
-	openAPIPath = Prefix + "/openapi.yaml"
-	docsPath    = "/docs"
+	OpenAPIPath = Prefix + "/openapi.yaml"
+	DocsPath    = "/docs"
 )
 
 // docsPolicy lets the documentation load from here alone. Its page has a
@@ -27,52 +31,38 @@ const (
 const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler serves the interface, the document that describes it and the page
-// that shows that document. The latter two need no credentials: they tell
-// nothing about anybody.
-func (a *API) Handler() http.Handler {
-	docs := v5emb.NewWithConfig(swgui.Config{
+// OpenAPI serves the document at OpenAPIPath.
+func OpenAPI() http.Handler {
+	return httpx.ReadOnly(httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/yaml")
+		_, _ = w.Write(openAPI)
+	})))
+}
+
+// Docs serves DocsPath and what is below it.
+func Docs() http.Handler {
+	page := httpx.ReadOnly(v5emb.NewWithConfig(swgui.Config{
 		ShowTopBar: false,
 		SettingsUI: map[string]string{"validatorUrl": "null", "tryItOutEnabled": "true"},
-	})("Formulary", openAPIPath, docsPath)
-	document := compressed(http.HandlerFunc(serveOpenAPI))
+	})("Formulary", OpenAPIPath, DocsPath))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := r.URL.Path
-		switch {
-		case p == openAPIPath:
-			readOnly(document, w, r)
-		case p == docsPath || isAsset(p):
-			w.Header().Set("Content-Security-Policy", docsPolicy)
-			readOnly(docs, w, r)
-		case p == "/rest" || strings.HasPrefix(p, "/rest/") || strings.HasPrefix(p, "//"):
-			a.ServeHTTP(w, r)
-		default:
-			problem.Write(w, http.StatusNotFound, "There is nothing at this path. The documentation is at /docs.")
+		if r.URL.Path != DocsPath && !isAsset(r.URL.Path) {
+			problem.Write(w, http.StatusNotFound, "There is nothing at this path. The documentation is at "+DocsPath+".")
+			return
 		}
+		w.Header().Set("Content-Security-Policy", docsPolicy)
+		page.ServeHTTP(w, r)
 	})
 }
 
 // isAsset reports whether the path is that of a file of the documentation's
 // page; the server of these files has an answer of its own to any other.
 func isAsset(p string) bool {
-	name, ok := strings.CutPrefix(p, docsPath+"/")
+	name, ok := strings.CutPrefix(p, DocsPath+"/")
 	return ok && (name == "" || isFile(static.FS, name) || isFile(static.FS, name+".gz"))
 }
 
 func isFile(files fs.FS, name string) bool {
 	info, err := fs.Stat(files, name)
 	return err == nil && !info.IsDir()
-}
-
-func readOnly(h http.Handler, w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		allow("GET, HEAD").ServeHTTP(w, r)
-		return
-	}
-	h.ServeHTTP(w, r)
-}
-
-func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/yaml")
-	_, _ = w.Write(openAPI)
 }

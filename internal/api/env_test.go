@@ -113,12 +113,27 @@ func newEnvOn(t testing.TB, on enginetest.Engine, dir string, change ...func(*Op
 		c(&opts)
 	}
 	e.api = New(opts)
-	server := httptest.NewServer(e.api.Handler())
+	server := httptest.NewServer(mount(e.api))
 	e.url, e.client = server.URL, server.Client()
 	e.client.Transport.(*http.Transport).DisableCompression = true
 	e.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t.Cleanup(server.Close) // before the store, which was opened earlier
 	return e
+}
+
+// mount serves the interface and its documentation, as package cli does.
+func mount(a *API) http.Handler {
+	docs, document := Docs(), OpenAPI()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch p := r.URL.Path; {
+		case p == OpenAPIPath:
+			document.ServeHTTP(w, r)
+		case strings.HasPrefix(p, DocsPath):
+			docs.ServeHTTP(w, r)
+		default:
+			a.ServeHTTP(w, r)
+		}
+	})
 }
 
 // write changes a page file and has it read. The directory takes a change once

@@ -128,7 +128,7 @@ func testRequestThatIsGivenUp(t *testing.T, on enginetest.Engine) {
 		rec, done := httptest.NewRecorder(), make(chan struct{})
 		go func() {
 			defer close(done)
-			e.api.Handler().ServeHTTP(rec, e.newRequest(t, r).WithContext(ctx))
+			mount(e.api).ServeHTTP(rec, e.newRequest(t, r).WithContext(ctx))
 		}()
 		<-entered
 		giveUp()

@@ -1,9 +1,13 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/formulary/formulary/internal/httpx"
+)
 
 func (a *API) listForms(w http.ResponseWriter, c *call) error {
-	pageID, err := pathID(c, "pageId")
+	pageID, err := httpx.PathID(c.Request, "pageId")
 	if err != nil {
 		return err
 	}
@@ -11,7 +15,7 @@ func (a *API) listForms(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	reporterOf(w).SetUser(c.who.Name)
+	httpx.ReporterOf(w).SetUser(c.who.Name)
 	body := []byte{'['}
 	for i, f := range list {
 		if i > 0 {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"sync"
+
+	"github.com/formulary/formulary/internal/httpx"
 )
 
 // Limits bound how much of the server's memory callers can hold at one time,
@@ -36,8 +38,8 @@ type limiter struct {
 func newLimiter(total, perUser int, busy, overloaded string) *limiter {
 	return &limiter{
 		total: total, perUser: perUser, byUser: map[string]int{},
-		busy:       &statusError{http.StatusTooManyRequests, busy},
-		overloaded: &statusError{http.StatusServiceUnavailable, overloaded},
+		busy:       &httpx.StatusError{Status: http.StatusTooManyRequests, Detail: busy},
+		overloaded: &httpx.StatusError{Status: http.StatusServiceUnavailable, Detail: overloaded},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -122,14 +123,14 @@ func listOptions(rawQuery string) (service.ListOptions, error) {
 		}
 	}
 	if v := query.Get("limit"); query.Has("limit") {
-		n, ok := parseID(v)
+		n, ok := httpx.ParseID(v)
 		if !ok || n > maxLimit {
 			invalid.AddError(fmt.Sprintf("limit must be a number from 1 to %d", maxLimit))
 		}
 		opts.Limit = int(n)
 	}
 	if v := query.Get("after"); query.Has("after") {
-		id, ok := parseID(v)
+		id, ok := httpx.ParseID(v)
 		if !ok && v != "0" {
 			invalid.AddError("after must be the id of a submission")
 		}

@@ -122,7 +122,7 @@ func testBodyLimitIsAMebibyteByDefault(t *testing.T, on enginetest.Engine) {
 	// miss the answer.
 	for _, chunked := range []bool{false, true} {
 		w := httptest.NewRecorder()
-		e.api.Handler().ServeHTTP(w, e.newRequest(t, request{
+		mount(e.api).ServeHTTP(w, e.newRequest(t, request{
 			user: "alice", method: "POST", path: allPath + "/submission", body: fits + " ", chunked: chunked,
 		}))
 		if w.Code != http.StatusRequestEntityTooLarge {
@@ -141,7 +141,7 @@ func testBodyOverTheLimitIsNotWaitedFor(t *testing.T, on enginetest.Engine) {
 	req := e.newRequest(t, request{user: "alice", method: "POST", path: allPath + "/submission"})
 	req.Body, req.ContentLength = io.NopCloser(iotest.ErrReader(errors.New("the body was read"))), DefaultMaxBody+1
 	w := httptest.NewRecorder()
-	e.api.Handler().ServeHTTP(w, req)
+	mount(e.api).ServeHTTP(w, req)
 	a := answer{w.Code, w.Header(), w.Body.String()}
 	checkContract(t, req, a)
 	if a.status != http.StatusRequestEntityTooLarge {

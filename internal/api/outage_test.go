@@ -20,7 +20,7 @@ func newOutageEnv(t *testing.T) (*env, *pgtest.Cluster) {
 	cluster := pgtest.New(t, pgtest.Options{})
 	e := newEnv(t, enginetest.PostgresOn(cluster), house())
 	srv, err := server.New(server.Options{
-		Listen: "127.0.0.1:0", Handler: e.api.Handler(), Ready: e.api.Service.Ready, Logger: e.api.Logger,
+		Listen: "127.0.0.1:0", Handler: mount(e.api), Ready: e.api.Service.Ready, Logger: e.api.Logger,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (e *env) sendSlowly(t *testing.T, r request, do func()) *notes {
 	req := e.newRequest(t, r)
 	req.Body = io.NopCloser(meanwhile(r.body, do))
 	n := &notes{ResponseRecorder: httptest.NewRecorder()}
-	e.api.Handler().ServeHTTP(n, req)
+	mount(e.api).ServeHTTP(n, req)
 	checkContract(t, req, answer{n.Code, n.Header(), n.Body.String()})
 	return n
 }
@@ -140,7 +140,7 @@ func (e *env) listSlowly(t *testing.T, user, path string, do func()) (n *notes, 
 			panic(v)
 		}
 	}()
-	e.api.Handler().ServeHTTP(&pausing{notes: n, do: do}, e.newRequest(t, request{user: user, method: "GET", path: path}))
+	mount(e.api).ServeHTTP(&pausing{notes: n, do: do}, e.newRequest(t, request{user: user, method: "GET", path: path}))
 	return n, false
 }
 

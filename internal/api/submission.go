@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -50,7 +51,7 @@ func (a *API) submission(w http.ResponseWriter, c *call) (access *service.Access
 	if access, err = a.form(w, c); err != nil {
 		return nil, 0, err
 	}
-	id, err = pathID(c, "id")
+	id, err = httpx.PathID(c.Request, "id")
 	return access, id, err
 }
 

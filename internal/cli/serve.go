@@ -213,9 +213,9 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
 		TrustedProxies: proxies, Logger: log, MaxConnections: cmd.Int("max-connections"),
 		Ready: func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
-		Handler: api.New(api.Options{
+		Handler: routes(api.New(api.Options{
 			Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), Limits: limits(cmd),
-		}).Handler(),
+		})),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
 		opts.AccessLog = server.NewAccessLog(accessLog, cmd.String("log-format") == "json")

@@ -11,9 +11,13 @@ func TestConditionsOfFieldsAndSectionsAreYieldedOnceInPageOrder(t *testing.T) {
 	own, shared, last := shownIf(MatchAll, is("a", "1")), shownIf(MatchAll, is("a", "2")), shownIf(MatchAny, is("a", "3"))
 	form := &Form{
 		Fields: []Field{
-			{ID: "a", MacroID: "A"}, {ID: "b", MacroID: "B", Condition: own},
-			{ID: "c", MacroID: "C", Condition: shared}, {ID: "d", MacroID: "D", Condition: shared},
-			{ID: "e", MacroID: "E"}, {ID: "f", MacroID: "F"}, {ID: "g", MacroID: "G", Condition: last},
+			{ID: "a", MacroID: "A"},
+			{ID: "b", MacroID: "B", Condition: own},
+			{ID: "c", MacroID: "C", Condition: shared},
+			{ID: "d", MacroID: "D", Condition: shared},
+			{ID: "e", MacroID: "E"},
+			{ID: "f", MacroID: "F"},
+			{ID: "g", MacroID: "G", Condition: last},
 		},
 		Sections: []Section{{MacroID: "C+D", First: 2, Count: 2, Condition: shared}, {MacroID: "E+F", First: 4, Count: 2}},
 	}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/problem"
+)
+
+func TestRoutes(t *testing.T) {
+	const fromAPI = "the interface"
+	handler := routes(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(fromAPI)) }))
+	for _, tt := range []struct {
+		path   string
+		status int
+		want   string // what the body has in it
+	}{
+		{"/rest", 200, fromAPI},
+		{"/rest/", 200, fromAPI},
+		{"/rest/forms/1.0/page/1/form", 200, fromAPI},
+		{"/rest/../docs", 200, fromAPI}, // paths are never cleaned
+		{"//rest/forms/1.0/page/1/form", 200, fromAPI},
+		{"/rest/forms/1.0/openapi.yaml", 200, "openapi: 3"},
+		{"/docs", 200, "<html"},
+		{"/docs/", 200, "<html"},
+		{"/docs/nope", 404, "/docs"},
+		{"/docs/../etc", 404, "/docs"},
+		{"/docsx", 404, "/docs"},
+		{"/", 404, "/docs"},
+		{"/favicon.ico", 404, "/docs"},
+		{"/restful", 404, "/docs"},
+		{"/openapi.yaml", 404, "/docs"},
+		{"/x/../rest/forms/1.0/page/1/form", 404, "/docs"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.URL.Path = tt.path
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("GET %s: %d %.100q, want %d with %q in it", tt.path, w.Code, w.Body, tt.status, tt.want)
+		}
+		if tt.status == http.StatusNotFound && w.Header().Get("Content-Type") != problem.MediaType {
+			t.Errorf("GET %s: Content-Type %q", tt.path, w.Header().Get("Content-Type"))
+		}
+	}
+}
