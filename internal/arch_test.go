@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"internal/markup": {"internal/forms"},
 	"internal/auth":   {"internal/durable", "internal/watch"},
 	"internal/forms":  nil,
-	// What several need and nobody owns; they know nothing of the others.
+	// Packages that several others need. They import no package of ours.
 	"internal/durable": nil,
 	"internal/problem": nil,
 	"internal/watch":   nil,

@@ -1,9 +1,10 @@
 // Package api is the interface on the wire: routes, decoding, encoding, and
-// the answers to what goes wrong. Its rules are the service's; nothing is
-// decided here but how things look.
+// the answers to errors. The rules are in package service; this package only
+// decides how requests and answers look.
 package api
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"path"
@@ -52,7 +53,7 @@ type handler func(a *API, w http.ResponseWriter, c *call) error
 type endpoint struct {
 	method, path string
 	handler      handler
-	compress     bool // worth it for what can be long
+	compress     bool // for answers that can be long
 }
 
 var endpoints = []endpoint{
@@ -92,8 +93,8 @@ func New(opts Options) *API {
 }
 
 // ServeHTTP answers requests whose path begins with Prefix. A path that the
-// mux would redirect to its clean form is left to noEndpoint: an API that
-// answers with a redirect surprises.
+// mux would redirect to its clean form is left to noEndpoint: clients of an API
+// don't expect redirects.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.Path, "/.") && path.Clean(r.URL.Path) != r.URL.Path {
 		a.serve((*API).noEndpoint, false).ServeHTTP(w, r)
@@ -138,7 +139,7 @@ func (a *API) answer(h handler, w http.ResponseWriter, c *call) {
 	a.fail(w, c.Request, err)
 }
 
-// noEndpoint answers what no endpoint takes.
+// noEndpoint answers requests that match no endpoint.
 func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
 	if h, pattern := a.paths.Handler(c.Request); pattern != "" && c.URL.Path == path.Clean(c.URL.Path) {
 		h.ServeHTTP(w, c.Request)
@@ -171,8 +172,8 @@ func (a *API) form(w http.ResponseWriter, c *call) (*service.Access, error) {
 }
 
 // reopen opens the form again after something that may have taken a while: a
-// body that came in, or a part of a list that was sent. What counts is what
-// users, groups and the page say by now.
+// body that came in, or a part of a list that was sent. The current users,
+// groups and page decide.
 func (a *API) reopen(w http.ResponseWriter, c *call) (*service.Access, error) {
 	who, err := a.Auth.Refresh(c.who)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 // decoder reads the answers out of a body of one of the two models. Whatever
 // is wrong with a single field is noted in its answer, so that all faults are
-// told at once; the error is for what is wrong with the body as a whole.
+// reported at once. The error is for faults of the body as a whole.
 type decoder struct {
 	read   func(d *body) ([]forms.Answer, error)
 	within []string               // where in the body the field ids stand
@@ -108,7 +108,7 @@ func checkMediaType(h http.Header) error {
 		return &httpx.StatusError{Status: http.StatusUnsupportedMediaType, Detail: "A body must not be compressed: send it without Content-Encoding."}
 	}
 	contentType := h.Get("Content-Type")
-	if len(h["Content-Type"]) > 1 { // nobody knows which one is meant
+	if len(h["Content-Type"]) > 1 { // it is unknown which one is meant
 		contentType = ""
 	}
 	if contentType == jsonType {
@@ -185,8 +185,8 @@ func fieldFault(id, message string) error {
 	return invalid.Err()
 }
 
-// fieldAt tells which field a place in the body belongs to, and whether it
-// lies within the field's value.
+// fieldAt returns the field that a JSON pointer leads to, and whether it leads
+// into the field's value.
 func (d decoder) fieldAt(path []string) (field string, below, ok bool) {
 	n := len(d.within)
 	if len(path) <= n || !slices.Equal(path[:n], d.within) || d.ignore(path[n]) {
@@ -222,8 +222,7 @@ func (d *body) object(member func(name []byte) error) (ok bool, err error) {
 	return true, err
 }
 
-// unquote returns what a JSON string says. Most have no escapes: those are
-// not copied.
+// unquote decodes a JSON string. Most have no escapes: those are not copied.
 func (d *body) unquote(raw jsontext.Value) (text []byte, err error) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1], nil
@@ -272,7 +271,7 @@ func (d *body) skip() error {
 }
 
 // mustObject is object where anything else is a fault of the body as a whole.
-// What stands there instead is not looked into: its places are no fields'.
+// Any other value is not read: no field is in it.
 func (d *body) mustObject(message string, member func(name []byte) error) error {
 	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		return &forms.Invalid{Errors: []string{message}}
@@ -298,8 +297,8 @@ func (d *body) text() (s string, ok bool, err error) {
 	return tok.String(), true, nil
 }
 
-// says reads a value and tells whether it is the string s.
-func (d *body) says(s string) (bool, error) {
+// equals reads a value and reports whether it is the string s.
+func (d *body) equals(s string) (bool, error) {
 	if d.json.PeekKind() != '"' {
 		return false, d.skip()
 	}
@@ -388,13 +387,13 @@ func decodeNested(d *body) ([]forms.Answer, error) {
 	}
 	if !found {
 		var invalid forms.Invalid
-		for _, problem := range append([]string{`the member "fields" is missing`}, faults...) {
-			invalid.AddError(problem)
+		for _, fault := range append([]string{`the member "fields" is missing`}, faults...) {
+			invalid.AddError(fault)
 		}
 		return nil, invalid.Err()
 	}
-	for _, problem := range faults {
-		answers = append(answers, forms.Answer{Whole: true, Problem: problem})
+	for _, fault := range faults {
+		answers = append(answers, forms.Answer{Whole: true, Problem: fault})
 	}
 	return answers, nil
 }
@@ -407,7 +406,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 		switch string(name) {
 		case "fieldId":
 			hasID = true
-			same, err := d.says(id)
+			same, err := d.equals(id)
 			if !same {
 				answer.Problem = fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id))
 			}

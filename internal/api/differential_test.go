@@ -34,7 +34,7 @@ func TestBothEnginesAnswerAlike(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	w := newTwins(t)
+	w := newEnginePair(t)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))}
 	statuses := map[int]int{}
 	for n := range requests {
@@ -58,27 +58,27 @@ func TestBothEnginesAnswerAlike(t *testing.T) {
 	}
 }
 
-// twins are two servers that differ in their engine only.
-type twins struct {
+// enginePair is two servers that differ in their engine only.
+type enginePair struct {
 	a, b                 *env
 	handlerA, handlerB   http.Handler
 	submissions, entries pairing
 }
 
-func newTwins(t *testing.T) *twins {
+func newEnginePair(t *testing.T) *enginePair {
 	t.Helper()
 	a, b := newEnv(t, enginetest.SQLite, house()), newEnv(t, enginetest.Postgres, house())
-	return &twins{a: a, b: b, handlerA: mount(a.api), handlerB: mount(b.api)}
+	return &enginePair{a: a, b: b, handlerA: mount(a.api), handlerB: mount(b.api)}
 }
 
-func (w *twins) advance(d time.Duration) {
+func (w *enginePair) advance(d time.Duration) {
 	w.a.clock.advance(d)
 	w.b.clock.advance(d)
 }
 
 // send sends a request to both and compares what comes back. What was created
 // or deleted is told to the generator.
-func (w *twins) send(t *testing.T, g *generator, r drawnRequest) (status int, err error) {
+func (w *enginePair) send(t *testing.T, g *generator, r drawnRequest) (status int, err error) {
 	t.Helper()
 	a, b := serveOnce(w.handlerA, w.a.newRequest(t, r.forA())), serveOnce(w.handlerB, w.b.newRequest(t, r.forB()))
 	if a.status != b.status {
@@ -132,7 +132,7 @@ func locationID(t *testing.T, a answer) int64 {
 
 // compare wants two texts to be the same up to their ids, and those to belong
 // together.
-func (w *twins) compare(a, b string) error {
+func (w *enginePair) compare(a, b string) error {
 	for _, kind := range []struct {
 		marker string // a quote within a value is escaped, so none can look like these
 		known  *pairing
@@ -194,7 +194,7 @@ func (p *pairing) add(id idPair) error {
 }
 
 // compareStores compares all that is stored.
-func (w *twins) compareStores(ctx context.Context) error {
+func (w *enginePair) compareStores(ctx context.Context) error {
 	recordsA, errA := dumpAll(ctx, w.a)
 	recordsB, errB := dumpAll(ctx, w.b)
 	if err := errors.Join(errA, errB); err != nil {

@@ -35,8 +35,8 @@ func putBuffer(b *[]byte) {
 
 func appendString(dst []byte, s string) []byte { return forms.AppendJSONString(dst, s) }
 
-// appendSubmission copies the entries as they are stored, but not without a
-// look: what can't be read must not be sent.
+// appendSubmission copies the entries as they are stored. It checks them first:
+// what can't be read must not be sent.
 func appendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
 	if err := s.Entries.Check(); err != nil {
 		return dst, fmt.Errorf("read submission %d: %w", s.ID, err)

@@ -50,7 +50,7 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, app
 		err = s.flush()
 	}
 	if err != nil && !s.begun {
-		return err // nothing has been sent: it can still be said
+		return err // nothing has been sent: the error can still be answered
 	}
 	if err != nil {
 		// Breaking off the connection is the only way left to tell the client
@@ -63,8 +63,8 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, app
 	return nil
 }
 
-// mayStillList reports what keeps the caller by now from the list that they
-// are being sent. A slow reader must not get what was submitted after their
+// mayStillList returns an error if the caller may no longer read the list that
+// is being sent. A slow reader must not get what was submitted after their
 // access was taken away.
 func (a *API) mayStillList(w http.ResponseWriter, c *call, access *service.Access) error {
 	now, err := a.reopen(w, c)
@@ -105,8 +105,8 @@ func (s *listWriter) flush() error {
 // maxLimit bounds a page of a list. Without a limit all of it is sent.
 const maxLimit = 1_000_000
 
-// listOptions reads the opt-in query parameters of a list. Parameters that it
-// does not know are not its business.
+// listOptions reads the opt-in query parameters of a list. It ignores unknown
+// parameters.
 func listOptions(rawQuery string) (service.ListOptions, error) {
 	var opts service.ListOptions
 	if rawQuery == "" {

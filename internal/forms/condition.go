@@ -23,7 +23,7 @@ const (
 // Operators lists every operator in the order the documentation names them.
 var Operators = []Operator{Equals, NotEquals, InList, Contains, Empty, NotEmpty, GreaterThan, LessThan}
 
-// Match says how the rules of a condition combine.
+// Match is how the rules of a condition combine.
 type Match string
 
 // A condition holds when all, or any, of its rules do.
@@ -32,8 +32,8 @@ const (
 	MatchAny Match = "any"
 )
 
-// Condition says when a field or section shows. The zero value of a field's
-// pointer to it means always.
+// Condition decides whether a field or section shows. A nil *Condition means
+// that it always shows.
 type Condition struct {
 	Match Match
 	Rules []Rule // never empty
@@ -85,8 +85,8 @@ func hasPart(joined, part string) bool {
 	return false
 }
 
-// order is what greater-than and less-than know of a value: a decimal, or a
-// day. Anything else has no order. Decimals are compared by digits instead of by
+// order is a value as greater-than and less-than compare it: a decimal or a
+// day. Any other value is unordered. Decimals are compared by digits instead of by
 // parsed number: a value may be as long as a request body, and must neither lose
 // precision nor take quadratic time.
 type order struct {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// FieldType says how a field is shown and filled in.
+// FieldType is how a field is shown and filled in.
 type FieldType string
 
 // The field types a page author may write.

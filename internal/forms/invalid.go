@@ -6,7 +6,8 @@ import (
 )
 
 // An Invalid lists at most so many fields and so many general errors, and
-// counts the rest: nobody reads more, and a caller chooses how many there are.
+// counts the rest. A caller chooses how many faults there are, and a longer
+// answer helps no reader.
 const maxListed = 100
 
 // maxNamed is how much of a name that a caller chose is repeated to them, in

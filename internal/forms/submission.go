@@ -30,7 +30,7 @@ type Answer struct {
 	List    []string // what was sent as a list; Value is unused then
 	IsList  bool
 	Problem string // what was wrong with the way it was sent; "" when nothing was
-	Whole   bool   // the problem is not one field's, but one of all that was sent
+	Whole   bool   // the problem concerns the request as a whole, not one field
 }
 
 // text is the value as it is stored.
@@ -41,7 +41,7 @@ func (a Answer) text() string {
 	return a.Value
 }
 
-// broken tells what is wrong with the answer whatever field it is for, or "".
+// broken returns what is wrong with the answer whatever field it is for, or "".
 func (a Answer) broken() string {
 	if a.Problem == "" && !storable(a.text()) {
 		return "must be valid text without NUL characters"
@@ -49,7 +49,7 @@ func (a Answer) broken() string {
 	return a.Problem
 }
 
-// misfit tells what keeps the answer from being a value of field f, or "".
+// misfit returns why the answer can't be a value of field f, or "".
 func (a Answer) misfit(f *Field) string {
 	switch {
 	case a.IsList && !f.MultiValue():
@@ -76,8 +76,8 @@ func (f *Form) newDraft() *draft {
 	return &draft{ranks: f.ranks(), values: texts[:n], misfit: texts[n:], sent: make([]bool, n)}
 }
 
-// take lays the answers over the draft. unknown decides what to say of an
-// answer to a field that the form does not have; "" passes it over.
+// take writes the answers into the draft. unknown returns the message for an
+// answer to a field that the form does not have, or "" to ignore the answer.
 func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 	for _, a := range answers {
 		if a.Whole {
@@ -138,11 +138,11 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, error) {
 // Merge lays answers over stored entries: fields that are not sent keep their
 // values and entry ids. The merged record decides what shows; answers to
 // hidden fields are dropped and what is stored for them stays. A field that is
-// neither sent nor brought to light by this merge is not looked at, so that a
-// form that grew stricter does not lock its old submissions.
+// neither sent nor newly shown by this merge is not checked, so that old
+// submissions can still be changed after the form has become stricter.
 func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
 	d := f.newDraft()
-	old := d.place(stored)
+	old := d.byRank(stored)
 	for rank, e := range old.current {
 		if e != nil {
 			d.values[rank] = e.Value
@@ -170,15 +170,16 @@ func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
 	return d.overlay(old, shown), nil
 }
 
-// placed is stored entries, sorted by what has become of their fields.
-type placed struct {
+// entriesByRank are the stored entries of a submission, separated into those of the
+// form's fields and those of fields that have left the page.
+type entriesByRank struct {
 	current       []*Entry // by rank; nil where nothing is stored
 	retired       []Entry  // of fields that have left the page
 	retiredValues map[string]string
 }
 
-func (d *draft) place(stored []Entry) placed {
-	p := placed{current: make([]*Entry, len(d.fields))}
+func (d *draft) byRank(stored []Entry) entriesByRank {
+	p := entriesByRank{current: make([]*Entry, len(d.fields))}
 	for i := range stored {
 		if rank := d.of(stored[i].FieldID); rank >= 0 {
 			p.current[rank] = &stored[i]
@@ -195,7 +196,7 @@ func (d *draft) place(stored []Entry) placed {
 
 // overlay returns the stored entries with the sent, visible values written in:
 // the form's fields in rank order, then those that have left the page.
-func (d *draft) overlay(old placed, shown []bool) []Entry {
+func (d *draft) overlay(old entriesByRank, shown []bool) []Entry {
 	merged := make([]Entry, 0, len(d.fields)+len(old.retired))
 	for rank, e := range old.current {
 		entry := Entry{FieldID: d.fields[rank].ID}

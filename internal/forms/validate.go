@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// Messages that more than one place needs.
+// Messages that several functions use.
 const (
 	msgRequired     = "is required"
 	msgUnknownField = "is not a field of this form"
 )
 
-// optionsNamed bounds how many options a message lists: a list of countries
-// helps nobody in an error.
+// optionsNamed bounds how many options a message lists. A list of all countries
+// makes an error unreadable.
 const optionsNamed = 20
 
 // check returns what is wrong with a value of a visible field, or "".

@@ -20,9 +20,9 @@ func (r ranks) visible(values []string) []bool {
 }
 
 // visibility evaluates the conditions of a form for one set of values. Values
-// may be as long as a request body, and rules about them many. So each
-// condition is evaluated once, however many fields of a section share it, and
-// what rules ask of a long value is found out once.
+// may be as long as a request body, and there may be many rules about them. So
+// each condition is evaluated once, however many fields of a section share it,
+// and the facts about a long value are computed once.
 type visibility struct {
 	ranks
 	values []string
@@ -71,14 +71,15 @@ func (v *visibility) ruleHolds(r Rule) bool {
 	return v.longHolds(r, rank)
 }
 
-// longValue is from how many bytes on the facts of a value are worth to be kept.
+// longValue is the number of bytes from which on the facts about a value are
+// kept.
 const longValue = 1 << 10
 
-// facts are what rules ask of a value, but for its text.
+// facts are the results that rules need about a value, computed once.
 type facts struct {
 	blank bool
 	order order
-	parts map[string]bool // of several values: those that rules ask for
+	parts map[string]bool // of a multi-value field: whether it has the values that rules look for
 }
 
 // longHolds is Rule.Holds for the long value of a field that shows.

@@ -40,11 +40,11 @@ func (c *carrier) name(f *forms.Form) string {
 type builder struct {
 	*block
 	built
-	ranks    map[string]int // by field id
-	places   []spot         // of the fields, by rank
-	sections map[string]spot
-	rules    int
-	searches map[int]int // by rank: rules that search the field's text
+	ranks      map[string]int // by field id
+	fieldSpots []spot         // of the fields, by rank
+	sections   map[string]spot
+	rules      int
+	searches   map[int]int // by rank: rules that search the field's text
 }
 
 // build checks a form and makes it.
@@ -145,8 +145,8 @@ func (w *builder) name(v value, at spot, what, key string) string {
 		w.errorf(at, idHint, "%s has no %q", what, key)
 		return ""
 	}
-	if problem := idProblem(v.text); problem != "" {
-		w.errorf(v.at, idHint, "%s %s %s", key, quote(v.text), problem)
+	if reason := checkID(v.text); reason != "" {
+		w.errorf(v.at, idHint, "%s %s %s", key, quote(v.text), reason)
 	}
 	return v.text
 }
@@ -180,7 +180,7 @@ func (w *builder) field(raw *rawField) {
 	f.Label = w.label(raw, f.ID)
 	w.validation(raw, &f)
 	w.form.Fields = append(w.form.Fields, f)
-	w.places = append(w.places, raw.at)
+	w.fieldSpots = append(w.fieldSpots, raw.at)
 	w.fieldHostIDs = append(w.fieldHostIDs, raw.hostID)
 }
 
@@ -194,14 +194,14 @@ func (w *builder) fieldID(raw *rawField) string {
 	}
 	id := raw.id.text
 	if first, dup := w.ranks[id]; dup {
-		w.errorf(raw.id.at, "", "field %s stands twice, first on line %d", quote(id), w.lineOf(w.places[first]))
+		w.errorf(raw.id.at, "", "field %s stands twice, first on line %d", quote(id), w.lineOf(w.fieldSpots[first]))
 		return id
 	}
 	// An id that breaks the rules is noted all the same: it is complained
 	// about here, not wherever it is used.
 	w.ranks[id] = len(w.form.Fields)
-	if problem := fieldIDProblem(id); problem != "" {
-		w.errorf(raw.id.at, fieldIDHint, "id %s %s", quote(id), problem)
+	if reason := checkFieldID(id); reason != "" {
+		w.errorf(raw.id.at, fieldIDHint, "id %s %s", quote(id), reason)
 	}
 	return id
 }
@@ -223,8 +223,8 @@ func (w *builder) label(raw *rawField, id string) string {
 	if !raw.label.present() || label == "" {
 		return id
 	}
-	if problem := textProblem(label); problem != "" {
-		w.errorf(raw.label.at, "", "label %s %s", quote(label), problem)
+	if reason := checkText(label); reason != "" {
+		w.errorf(raw.label.at, "", "label %s %s", quote(label), reason)
 	}
 	return label
 }
@@ -286,15 +286,15 @@ func (w *builder) options(raw *rawField, f *forms.Field) {
 
 // listed checks a value that will be joined with others.
 func (w *builder) listed(v value, what string) {
-	problem, hint := textProblem(v.text), ""
+	reason, hint := checkText(v.text), ""
 	switch {
 	case v.null, strings.TrimSpace(v.text) == "":
 		w.errorf(v.at, "put it into quotes if it is meant as a text", "the %s is empty", what)
 		return
 	case strings.Contains(v.text, forms.Separator):
-		problem, hint = `contains ";", which separates values`, "use another character"
+		reason, hint = `contains ";", which separates values`, "use another character"
 	}
-	if problem != "" {
-		w.errorf(v.at, hint, "%s %s %s", what, quote(v.text), problem)
+	if reason != "" {
+		w.errorf(v.at, hint, "%s %s %s", what, quote(v.text), reason)
 	}
 }

@@ -24,7 +24,7 @@ func (c *collector) take(f found) {
 			"the page has a form but no id")
 	case c.count == MaxForms+1:
 		c.report(f.at, Error, "split it into several pages", "the page has more than %d forms", MaxForms)
-		c.blocks = append(c.blocks, Block{}) // whatever it is, it is not gone
+		c.blocks = append(c.blocks, Block{}) // so that a form in it does not count as removed
 		return
 	case c.count > MaxForms:
 		return
@@ -47,14 +47,14 @@ func (c *collector) take(f found) {
 
 func (c *collector) read(f found) (id string, made *built) {
 	if f.macros != nil {
-		b := &block{reader: c.reader, place: func(s spot) int { return s.col }, failed: f.failed}
-		if v := f.macros.id; v.present() && idProblem(v.text) == "" {
+		b := &block{reader: c.reader, offsetOf: func(s spot) int { return s.col }, failed: f.failed}
+		if v := f.macros.id; v.present() && checkID(v.text) == "" {
 			id = v.text
 		}
 		return id, b.build(f.macros, f.hostID, c.pageID)
 	}
 	e, text := blockText(f.text)
-	b := &block{reader: c.reader, place: e.place}
+	b := &block{reader: c.reader, offsetOf: e.offsetOf}
 	if f.failed {
 		id = guessFormID(text) // the carrier can't tell where it ends
 		return id, c.broken(f, id)
@@ -65,7 +65,7 @@ func (c *collector) read(f found) (id string, made *built) {
 		return id, c.broken(f, id)
 	}
 	if len(e.marks) == 0 {
-		b.place = func(spot) int { return f.at } // there is no text to point at
+		b.offsetOf = func(spot) int { return f.at } // there is no text to point at
 	}
 	raw, id := b.decodeYAML(text)
 	if raw == nil {
@@ -101,7 +101,7 @@ func (c *collector) repeats(id string, at int) bool {
 }
 
 // finish gives the forms their macro ids. The host's own ids come first, each
-// once: whoever copies a macro copies its id. One that equals an id we derive
+// once, since a copied macro has the id of its original. One that equals an id we derive
 // for something else is not used either, so that all stay unique. Broken
 // blocks take part: the caller keeps the last good form of each with the ids
 // that it had, and a later copy must not have them meanwhile.
@@ -113,7 +113,7 @@ func (c *collector) finish() []Block {
 		}
 	}
 	choose := func(hostID, derived string) string {
-		if hostID == "" || taken[hostID] || len(hostID) > MaxIDBytes || textProblem(hostID) != "" {
+		if hostID == "" || taken[hostID] || len(hostID) > MaxIDBytes || checkText(hostID) != "" {
 			return derived
 		}
 		taken[hostID] = true

@@ -116,8 +116,8 @@ func (w *builder) operand(raw *rawRule, rule *forms.Rule) {
 		w.errorf(v.at, "write empty: true if the field shall be empty", "%s has no value", rule.Operator)
 		return
 	}
-	if problem := textProblem(v.text); problem != "" {
-		w.errorf(v.at, "", "value %s %s", quote(v.text), problem)
+	if reason := checkText(v.text); reason != "" {
+		w.errorf(v.at, "", "value %s %s", quote(v.text), reason)
 		return
 	}
 	switch rule.Operator {

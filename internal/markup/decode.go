@@ -38,8 +38,8 @@ type decoder struct {
 	textBytes int // of the texts looked at
 }
 
-// decodeYAML reads a block's text. The form is nil when it has not even the
-// shape of one; the id is what can be told of it in any case.
+// decodeYAML reads a block's text. The form is nil when the text is no
+// mapping; the id is returned even then, if it can be found.
 func (b *block) decodeYAML(text string) (form *rawForm, id string) {
 	if at, r, found := firstUnprintable(text); found {
 		b.errorf(at, "delete it", "the block contains %s", nameRune(r))
@@ -59,7 +59,7 @@ func (b *block) decodeYAML(text string) (form *rawForm, id string) {
 	switch {
 	case form == nil:
 		id = guessFormID(text)
-	case form.id.present() && idProblem(form.id.text) == "":
+	case form.id.present() && checkID(form.id.text) == "":
 		id = form.id.text
 	}
 	return form, id
@@ -83,7 +83,7 @@ func aliased(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// follow is aliased for those who go on to read the node: it is charged.
+// follow is aliased for a node that will be read: it is charged to the budget.
 func (d *decoder) follow(n *yaml.Node) *yaml.Node {
 	n = aliased(n)
 	if d.budget--; d.budget == 0 {
@@ -96,7 +96,7 @@ func (d *decoder) follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// spent ends loops early once the budget is gone.
+// spent reports whether the budget is used up, so that loops end early.
 func (d *decoder) spent() bool { return d.budget <= 0 }
 
 func spotOf(n *yaml.Node) spot { return spot{n.Line, n.Column} }

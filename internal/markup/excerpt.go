@@ -18,7 +18,7 @@ type excerpt struct {
 	marks []mark // by at
 }
 
-// mark says that the text from at on stands at src on the page, up to the next mark.
+// mark maps the text from offset at on, up to the next mark, to offset src of the page.
 type mark struct{ at, src int }
 
 // cutter puts an excerpt together.
@@ -46,7 +46,7 @@ func (c *cutter) full() bool { return c.text.Len() > MaxBlockBytes }
 
 func (c *cutter) excerpt() *excerpt { return &excerpt{c.text.String(), c.marks} }
 
-// pageOffset returns the place on the page of the byte at the given offset of the text.
+// pageOffset returns the offset on the page of the byte at the given offset of the text.
 func (e *excerpt) pageOffset(at int) int {
 	i := sort.Search(len(e.marks), func(i int) bool { return e.marks[i].at > at }) - 1
 	if i < 0 {
@@ -55,9 +55,9 @@ func (e *excerpt) pageOffset(at int) int {
 	return e.marks[i].src + at - e.marks[i].at
 }
 
-// place returns the page offset of a line and column of the text; of the
+// offsetOf returns the page offset of a line and column of the text; of the
 // line's end when the column is beyond it.
-func (e *excerpt) place(s spot) int {
+func (e *excerpt) offsetOf(s spot) int {
 	at := 0
 	for range s.line - 1 {
 		next := strings.IndexByte(e.text[at:], '\n')
@@ -87,8 +87,8 @@ func (e *excerpt) from(n int) *excerpt {
 	return rest
 }
 
-// spaced writes no-break spaces as plain ones: editors put them in unasked,
-// and nobody can see them. Other characters that YAML takes for line ends are
+// spaced writes no-break spaces as plain ones: editors insert them unasked, and
+// they are invisible. Other characters that YAML takes for line ends are
 // spaces, too, so that lines stay what the page's author sees as lines. It
 // replaces rune by rune: columns stay right.
 var spaced = strings.NewReplacer(noBreakSpace, " ", "\u0085", " ", "\u2028", " ", "\u2029", " ", "\r", " ")

@@ -64,7 +64,7 @@ func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 	// Odd spaces stay: the names of users and groups are compared byte for byte.
 	text := string(p.src[from:to])
 	e := &excerpt{text, []mark{{0, from}}}
-	m := &metaReader{decoder: decoder{block: &block{reader: p, place: e.place}, budget: nodeBudget}}
+	m := &metaReader{decoder: decoder{block: &block{reader: p, offsetOf: e.offsetOf}, budget: nodeBudget}}
 	m.read(text)
 	if m.failed {
 		p.unreadable = true
@@ -245,7 +245,7 @@ func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
 		name, isGroup := strings.CutPrefix(v.text, "@")
 		switch {
 		case v.odd:
-		case v.null, strings.TrimSpace(name) != name, name == "", textProblem(name) != "":
+		case v.null, strings.TrimSpace(name) != name, name == "", checkText(name) != "":
 			m.errorf(v.at, principalsHint, "%s names nobody: %s", key, quote(v.text))
 		case strings.Contains(name, ":"):
 			m.errorf(v.at, principalsHint, "%s is no name of a user or group", quote(v.text))

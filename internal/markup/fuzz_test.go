@@ -71,7 +71,7 @@ func checkPage(t *testing.T, p Page) {
 			}
 			continue
 		}
-		if b.Form.ID != b.FormID || b.Form.PageID != p.ID || idProblem(b.FormID) != "" {
+		if b.Form.ID != b.FormID || b.Form.PageID != p.ID || checkID(b.FormID) != "" {
 			t.Errorf("block %q has form %q of page %d", b.FormID, b.Form.ID, b.Form.PageID)
 		}
 		checkForm(t, b.Form, macroIDs)
@@ -108,7 +108,7 @@ func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
 		field := &f.Fields[i]
 		unique(field.MacroID)
 		carriers[field.MacroID] = true
-		if ids[field.ID] || fieldIDProblem(field.ID) != "" {
+		if ids[field.ID] || checkFieldID(field.ID) != "" {
 			t.Errorf("field id %q", field.ID)
 		}
 		ids[field.ID] = true

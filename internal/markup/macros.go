@@ -94,8 +94,8 @@ func splitOptions(v value) *rawList {
 	return list
 }
 
-// at is a spot in macros, whose places are offsets already. The line keeps
-// the page's first character apart from no place at all.
+// at makes a spot of an offset in a macro. Its line is 1, so that it differs
+// from the zero spot, which means "not written".
 func at(offset int) spot { return spot{1, offset} }
 
 // parameters reads a macro's parameters by name. One that is empty is one

@@ -118,9 +118,9 @@ func (s *shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (
 	return s.BlockParser.Open(parent, reader, pc)
 }
 
-// shorten leaves paragraphs one line, so that none of the others becomes
-// inline nodes that nobody looks at. None at all would remove the paragraph,
-// and change the list it stands in.
+// shorten cuts paragraphs to their first line. The inline nodes of the other
+// lines are not needed. A paragraph without a line would be removed, which would
+// change the list that contains it.
 type shorten struct{}
 
 func (shorten) Transform(n *ast.Paragraph, _ text.Reader, _ parser.Context) {

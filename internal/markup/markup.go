@@ -59,21 +59,21 @@ var formats = map[string]Format{
 // Extensions lists how the names of page files end, for messages.
 const Extensions = ".md, .markdown, .xml, .xhtml, .wiki, .wikitext or .mediawiki"
 
-// Page is what a page's text says.
+// Page is the content of a page, parsed.
 type Page struct {
 	ID         int64 // from the front matter or the file's name; 0 when there is none, and forms can't be served
 	Meta       Meta
 	Blocks     []Block   // in page order, broken ones included
 	Problems   []Problem // by line and column
 	Unreadable bool      // the forms can't be told: keep the last good ones. Blocks is empty
-	// MetaRead says that the front matter was understood, or that there is
-	// none: Meta and ID count even when the page is Unreadable, so that who
-	// was shut out of it stays out. Without it nothing here can be trusted:
-	// the page is Unreadable, Meta admits nobody, and ID is a guess.
+	// MetaRead is true if the front matter was understood, or if there is none.
+	// Then Meta and ID are valid even when the page is Unreadable, so that users
+	// without permission stay locked out. If it is false, the page is Unreadable,
+	// Meta permits no user, and ID is a guess.
 	MetaRead bool
 }
 
-// Meta is what the front matter says.
+// Meta is the content of the front matter.
 type Meta struct {
 	Title             string
 	View              *Principals // nil: every authenticated user
@@ -81,13 +81,14 @@ type Meta struct {
 	ResultsForViewers bool
 }
 
-// Principals names users and groups. One without any is nobody.
+// Principals names users and groups. The zero value permits no user.
 type Principals struct {
 	Users, Groups []string
 }
 
-// Block is a form's place on the page. A second block with the id of an
-// earlier one is not listed: the first stands, and a Problem says so.
+// Block is a block of a page that holds a form. A second block with the id of an
+// earlier one is not listed: the first one is used, and a Problem reports the
+// second.
 type Block struct {
 	FormID string      // "" when the block is too broken to tell
 	Form   *forms.Form // nil when the block is broken: keep the last good one
@@ -136,12 +137,12 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 	page.Problems = p.sorted()
 }
 
-// closed is what a page allows whose front matter can't be read: nobody
-// anything, should a caller ever use it.
+// closed is the Meta of a page whose front matter can't be read. It permits no
+// user, in case a caller uses it.
 func closed() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 
-// found is a form's place on the page as its carrier hands it over: a text of
-// YAML, or macros that were read already.
+// found is a form as its carrier found it on the page: a text of YAML, or
+// macros that were read already.
 type found struct {
 	at     int // offset of the block in the page
 	text   *excerpt
@@ -162,7 +163,7 @@ func looksLikeForm(text string) bool {
 	return topLevelFormKey.MatchString(text) && topLevelFields.MatchString(text)
 }
 
-// warnOfLikeness is for a block that looks like a form and is none.
+// warnOfLikeness warns of a block that looks like a form but is not marked as one.
 func (p *reader) warnOfLikeness(at int, hint string) {
 	p.report(at, Warning, hint, "this block looks like a form, but nothing says that it is one: it is not served")
 }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// idProblem tells what keeps s from being a form's or section's id, or "".
-func idProblem(s string) string {
+// checkID returns why s can't be the id of a form or section, or "".
+func checkID(s string) string {
 	switch {
 	case s == "":
 		return "is empty"
@@ -21,8 +21,8 @@ func idProblem(s string) string {
 	return badCharacter(s, isIDRune)
 }
 
-// fieldIDProblem tells what keeps s from being a field's id, or "".
-func fieldIDProblem(s string) string {
+// checkFieldID returns why s can't be the id of a field, or "".
+func checkFieldID(s string) string {
 	switch {
 	case s == "":
 		return "is empty"
@@ -70,9 +70,9 @@ const (
 	fieldIDHint = "use visible characters and single spaces"
 )
 
-// textProblem tells what keeps s from being a label, an option or a rule's
-// value, or "". Control characters would not survive a browser's form.
-func textProblem(s string) string {
+// checkText returns why s can't be a label, an option or a value of a rule, or
+// "". Control characters would not survive a browser's form.
+func checkText(s string) string {
 	if len(s) > MaxTextBytes {
 		return fmt.Sprintf("is longer than %d bytes", MaxTextBytes)
 	}

@@ -31,7 +31,7 @@ func (s Severity) String() string {
 	}
 }
 
-// Problem is something wrong at a place on the page.
+// Problem is something wrong at a position on the page.
 type Problem struct {
 	Line, Column int // from 1; columns count characters
 	Severity     Severity
@@ -66,8 +66,8 @@ func newReader(src []byte) *reader {
 		src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 		src = bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
 	}
-	// Without spare capacity, nobody who appends to a part of the page can
-	// write into the caller's buffer.
+	// Without spare capacity, appending to a part of the page can't write into
+	// the caller's buffer.
 	return &reader{src: slices.Clip(src)}
 }
 
@@ -138,59 +138,59 @@ func (p *reader) line(at int) int {
 	return line
 }
 
-// spot is a place in the text that a block was read from: line and column
-// from 1 for YAML, an offset into the page in col for macros. It is made an
-// offset only when there is something to say about it, for that costs a walk.
+// spot is a position in the text of a block: line and column from 1 for YAML,
+// an offset into the page in col for macros. It is converted to an offset only
+// for a problem that is reported, since that reads the text again.
 type spot struct{ line, col int }
 
-// block reports the problems of one block, whose text has places of its own.
+// block reports the problems of one block, whose positions are spots.
 type block struct {
 	*reader
-	place  func(spot) int // offset in the page
-	failed bool
-	said   map[remark]bool
-	lines  map[spot]int // that messages have named
+	offsetOf func(spot) int // offset in the page
+	failed   bool
+	reported map[finding]bool
+	lines    map[spot]int // that messages have named
 }
 
-// remark is what was said where. What an alias points to is read as often as
-// it is named, and complained about once.
-type remark struct {
+// finding is a message at a spot. The target of an alias is read as often as the
+// alias is used, but each finding is reported once.
+type finding struct {
 	at      spot
 	message string
 }
 
 func (b *block) errorf(at spot, hint, format string, args ...any) {
 	b.failed = true
-	b.say(at, Error, hint, fmt.Sprintf(format, args...))
+	b.add(at, Error, hint, fmt.Sprintf(format, args...))
 }
 
 func (b *block) warnf(at spot, hint, format string, args ...any) {
-	b.say(at, Warning, hint, fmt.Sprintf(format, args...))
+	b.add(at, Warning, hint, fmt.Sprintf(format, args...))
 }
 
-func (b *block) say(at spot, severity Severity, hint, message string) {
-	if b.said == nil {
-		b.said = map[remark]bool{}
+func (b *block) add(at spot, severity Severity, hint, message string) {
+	if b.reported == nil {
+		b.reported = map[finding]bool{}
 	}
-	switch r := (remark{at, message}); {
-	case b.said[r]:
+	switch r := (finding{at, message}); {
+	case b.reported[r]:
 	case b.full():
-		b.report(0, severity, hint, "%s", message) // counted, not listed: its place does not matter
+		b.report(0, severity, hint, "%s", message) // counted, not listed: its offset does not matter
 	default:
-		b.said[r] = true
-		b.report(b.place(at), severity, hint, "%s", message)
+		b.reported[r] = true
+		b.report(b.offsetOf(at), severity, hint, "%s", message)
 	}
 }
 
-// lineOf is for messages that name a second place. They are many where a
-// field stands a thousand times, and then they name the same one.
+// lineOf returns the line of a spot that a message refers to. It is cached: if
+// a field is repeated a thousand times, as many messages refer to the first.
 func (b *block) lineOf(at spot) int {
 	if b.full() {
 		return 0 // the message will not be listed
 	}
 	line, known := b.lines[at]
 	if !known {
-		line = b.line(b.place(at))
+		line = b.line(b.offsetOf(at))
 		if b.lines == nil {
 			b.lines = map[spot]int{}
 		}

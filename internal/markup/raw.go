@@ -57,7 +57,7 @@ type rawList struct {
 	values []value
 }
 
-// value is a text and its place. A value that is not there has no place.
+// value is a text and its spot. A value that is not written has the zero spot.
 type value struct {
 	text string
 	at   spot

@@ -148,7 +148,7 @@ func guessFormID(text string) string {
 		id, _, _ := strings.Cut(m[2], " #")
 		id, _, _ = strings.Cut(id, ",")
 		id = strings.Trim(id, " \t\"'}")
-		if idProblem(id) != "" {
+		if checkID(id) != "" {
 			return ""
 		}
 		return id

@@ -15,7 +15,7 @@ const nowikiTag = "nowiki"
 
 // findInWikitext walks the page once. As in MediaWiki, a tag ends at the next
 // ">", whatever quotes are open, and a tag or comment that is never closed is
-// looked for once, not from each place where it could begin.
+// looked for once, not from each offset where it could begin.
 func (p *reader) findInWikitext() []found {
 	w := &wikiScanner{reader: p, unclosed: map[string]bool{}}
 	for at := p.body; ; {

@@ -113,7 +113,7 @@ func misfit(lines []string) int {
 	return 0
 }
 
-// explain says an error in the words of someone who writes a page.
+// explain translates an error of the parser into words for page authors.
 func (e *yamlError) explain() (message, hint string) {
 	for _, x := range yamlMessages {
 		if strings.Contains(e.message, x.parser) {
@@ -123,7 +123,7 @@ func (e *yamlError) explain() (message, hint string) {
 	return "this is not YAML: " + e.message, ""
 }
 
-// unclosedQuote is what the parser says of a quoted text without an end.
+// unclosedQuote is the parser's message for a quoted text without an end.
 const unclosedQuote = "found unexpected end of stream"
 
 var yamlMessages = []struct{ parser, message, hint string }{

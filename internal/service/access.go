@@ -40,7 +40,7 @@ func (a *Access) key(id int64) store.Key {
 	return store.Key{PageID: a.Form.PageID, FormID: a.Form.ID, ID: id}
 }
 
-// owns is never true of an anonymous submission: nobody is known to have sent it.
+// owns is false for every anonymous submission: its sender is not stored.
 func (a *Access) owns(s forms.Submission) bool {
 	return s.Username != "" && s.Username == a.who.Name
 }
@@ -107,9 +107,9 @@ func (a *Access) mayChange(s forms.Submission) error {
 	}
 }
 
-// Merge lays the answers over a submission. admit is asked before anything is
-// changed, with about how many bytes the merged submission will have. Its error
-// is returned.
+// Merge updates a submission with the answers. Before anything is changed, admit
+// is called with the approximate size of the merged submission in bytes. If it
+// returns an error, nothing is changed and Merge returns that error.
 func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, admit func(size int) error) (forms.Submission, error) {
 	// Only what is stored tells how large the merged submission is.
 	stored, err := a.Get(ctx, id)
@@ -190,7 +190,7 @@ func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Su
 	if !a.seesAll {
 		mine := a.who.Name
 		if opts.Username != nil && *opts.Username != mine {
-			mine = "" // nobody's, but asked for all the same: without the store there is no list, not an empty one
+			mine = "" // matches no row; the store is asked anyway, so that an outage is an error and not an empty list
 		}
 		q.Username = &mine
 	}

@@ -22,7 +22,7 @@ func newLargeWrites() largeWrites {
 	return largeWrites{make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
-// enter waits for a slot, if the size asks for one. The slot stays taken for
+// enter waits for a slot if the size is large. The slot stays taken for
 // twice as long after leave as the work took: the disk, of which there is only
 // one, is busy with large submissions for a third of the time at most.
 func (l largeWrites) enter(ctx context.Context, size int) (leave func(), err error) {

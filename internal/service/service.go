@@ -1,6 +1,5 @@
 // Package service holds the rules: who may do what, and what a submission must
-// satisfy. Everything that somebody asks for, over whichever interface, passes
-// here.
+// satisfy. Every read and write of every interface goes through it.
 package service
 
 import (
@@ -61,7 +60,7 @@ const (
 	Forbidden                   // the caller may see it, but not do that with it
 	TooLarge                    // more than a submission may hold
 	Full                        // no room to store it
-	Unavailable                 // not now; try again
+	Unavailable                 // temporary; try again
 )
 
 // Error is an error that a caller is told of. Detail is for the caller and

@@ -38,7 +38,7 @@ func writeInvalid(w http.ResponseWriter, invalid *forms.Invalid) {
 
 const jsonType = "application/json"
 
-// Header values that all answers share: nobody writes to them, and it saves
+// Header values that all answers share. They are never written to, which saves
 // the allocations that Set makes.
 var (
 	jsonTypes = []string{jsonType}
