@@ -139,7 +139,7 @@ func TestLostDatabase(t *testing.T) {
 		t.Errorf("the first start does not tell of the new store: %s", p.output())
 	}
 	first := create(t, p, "note", note("precious"))
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Fatal(err)
 	}
 	database, aside := filepath.Join(s.data, "formulary.db"), filepath.Join(t.TempDir(), "formulary.db")
@@ -285,7 +285,7 @@ func TestLostKey(t *testing.T) {
 	engines(t, func(t *testing.T, s site) {
 		p := start(t, s)
 		create(t, p, "vote", ballot)
-		if err := p.terminate(t, 10*time.Second); err != nil {
+		if err := p.terminate(t); err != nil {
 			t.Fatal(err)
 		}
 		key := s.anonymousKey()

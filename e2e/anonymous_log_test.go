@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // accessLine is a line of the access log. Members that a line does not have
@@ -74,7 +73,7 @@ func TestWhoIsInTheAccessLog(t *testing.T) {
 		r, err := p.callAs(t.Context(), "ann", "wrong", "GET", "/vote/submission", "")
 		return err == nil && r.status == 429
 	})
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Fatal(err)
 	}
 

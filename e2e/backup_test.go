@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -76,7 +75,7 @@ func TestBackupAndRestore(t *testing.T) {
 		before := answers(t, p)
 		file := filepath.Join(t.TempDir(), "backup.db")
 		mustRun(t, s.command("backup", file)...)
-		if err := p.terminate(t, 10*time.Second); err != nil {
+		if err := p.terminate(t); err != nil {
 			t.Fatal(err)
 		}
 		other := newSite(t)

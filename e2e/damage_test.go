@@ -25,7 +25,7 @@ func TestFlippedBits(t *testing.T) {
 	for _, list := range []string{"/note/submission", "/note/result"} {
 		want[list] = p.must(t, 200, "GET", list, "").body
 	}
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Fatal(err)
 	}
 	mustHold(t, s.data, "anonymous.key", "formulary.db") // all is in the one file

@@ -140,8 +140,11 @@ func (p *process) kill() {
 }
 
 // terminate ends the process as an operator would and returns its exit error.
-func (p *process) terminate(t *testing.T, within time.Duration) error {
+// The server promises to end within ten seconds; the test allows a busy machine
+// twice as many.
+func (p *process) terminate(t *testing.T) error {
 	t.Helper()
+	const within = 20 * time.Second
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

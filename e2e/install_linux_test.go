@@ -46,7 +46,7 @@ func TestInstallAsDocumented(t *testing.T) {
 	if owner := m.run(t, "", "stat -c '%U %a' /var/lib/formulary-backup/*.db"); owner != "formulary 600\n" {
 		t.Errorf("owner and mode of the backup: %q", owner)
 	}
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}
 }

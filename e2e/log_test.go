@@ -52,7 +52,7 @@ func TestLogThatIsNotRead(t *testing.T) {
 	fillLog(t, p)
 	p.must(t, 201, "POST", "/note/submission", note("x"))
 	dismissAll(t, s, p)
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}
 }
@@ -105,7 +105,7 @@ func TestEndWithNobodyThere(t *testing.T) {
 	eventually(t, 10*time.Second, "the request is under way", func() bool {
 		return strings.Contains(fetch(t, p, "/metrics").body, "formulary_http_requests_in_flight 2\n") // beside the one that asks
 	})
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}
 	<-answered
@@ -187,7 +187,7 @@ func TestLogThatIsClosed(t *testing.T) {
 	}
 	p.must(t, 201, "POST", "/note/submission", note("x"))
 	dismissAll(t, s, p)
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}
 }

@@ -79,7 +79,7 @@ func TestMigrateAndBack(t *testing.T) {
 	mustRefuse(t, "in use by another formulary", "migrate", "--from", first.location(), "--to", second.location())
 	for _, step := range [][2]site{{first, second}, {second, third}} {
 		from, to := step[0], step[1]
-		if err := p.terminate(t, 10*time.Second); err != nil {
+		if err := p.terminate(t); err != nil {
 			t.Fatal(err)
 		}
 		said := mustRun(t, "migrate", "--from", from.location(), "--to", to.location())

@@ -266,7 +266,7 @@ func TestRollingRestartBehindNginx(t *testing.T) {
 	})
 	for _, r := range replicas {
 		l.moreAcked(t, 100)
-		if err := r.terminate(t, 12*time.Second); err != nil {
+		if err := r.terminate(t); err != nil {
 			t.Errorf("exit: %v", err)
 		}
 		l.moreAcked(t, 50)

@@ -56,7 +56,7 @@ func TestPageFilesThatBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, 2*time.Second, "the server opens the leased page again", func() bool { return isAskedFor(t, lease) })
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Errorf("%v\n%s", err, p.output())
 	}
 }

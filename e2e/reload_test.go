@@ -36,7 +36,7 @@ func TestHangUpReloads(t *testing.T) {
 			t.Errorf("after SIGHUP: %v, %v\n%s", r, err, p.output())
 		}
 	}
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}
 }

@@ -175,7 +175,7 @@ func TestFormIsNamedDuringABody(t *testing.T) {
 		if len(stored) != 1 || stored[0].Username != "" {
 			t.Errorf("stored: %+v, want one without a name", stored)
 		}
-		if err := p.terminate(t, 10*time.Second); err != nil {
+		if err := p.terminate(t); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(p.output(), `"ann"`) {

@@ -6,7 +6,6 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // Servers are restarted one after the other under load, as for an update. Who
@@ -20,7 +19,7 @@ func TestRollingRestart(t *testing.T) {
 	for range 2 {
 		for _, r := range replicas {
 			l.moreAcked(t, 100)
-			if err := r.terminate(t, 12*time.Second); err != nil {
+			if err := r.terminate(t); err != nil {
 				t.Errorf("exit: %v", err)
 			}
 			l.moreAcked(t, 50)

@@ -102,7 +102,7 @@ func testGracefulEnd(t *testing.T, s site) {
 	for range writers {
 		<-first
 	}
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}
 	wg.Wait()
@@ -141,7 +141,7 @@ func testSecretBallot(t *testing.T, s site) {
 	if statuses[201] != 1 || statuses[400] != 999 {
 		t.Errorf("answers by status: %v, want one 201 and 999 of 400", statuses)
 	}
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(p.output(), "ann") || strings.Contains(p.output(), `"remote"`) {
@@ -207,7 +207,7 @@ func testThrottle(t *testing.T, s site) {
 	if r, err := p.callAs(t.Context(), "ben", "secret", "GET", "/note", ""); err != nil || r.status != 200 {
 		t.Errorf("somebody else at the same address: status %d, %v", r.status, err)
 	}
-	if err := p.terminate(t, 10*time.Second); err != nil { // the log is whole then
+	if err := p.terminate(t); err != nil { // the log is whole then
 		t.Fatal(err)
 	}
 	if strings.Contains(p.output(), "wrong") || strings.Contains(p.output(), "secret") {

@@ -97,7 +97,7 @@ func TestControlsInPathsAreEscaped(t *testing.T) {
 	t.Parallel()
 	p := start(t, newSite(t))
 	p.must(t, 404, "GET", "/%E2%80%AE%7F%C2%9B%E2%81%A6x%0Ay", "")
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Fatal(err)
 	}
 	if want := `form/\u202e\u007f\u009b\u2066x\ny"`; !strings.Contains(p.output(), want) {

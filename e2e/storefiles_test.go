@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/ncruces/go-sqlite3"
@@ -118,7 +117,7 @@ func TestFileIsCutShort(t *testing.T) {
 			if r := fetch(t, p, "/readyz"); r.status != 503 || !strings.Contains(p.output(), name+" was emptied or cut short") {
 				t.Errorf("/readyz: status %d:\n%s", r.status, p.output())
 			}
-			if err := p.terminate(t, 10*time.Second); err != nil {
+			if err := p.terminate(t); err != nil {
 				t.Fatal(err)
 			}
 			if name == storeFiles[1] { // the database itself is none the worse
@@ -195,7 +194,7 @@ func TestUnreadableSubmission(t *testing.T) {
 		for _, text := range []string{"first", "second", "third"} {
 			p.must(t, 201, "POST", "/note/submission", note(text))
 		}
-		if err := p.terminate(t, 10*time.Second); err != nil {
+		if err := p.terminate(t); err != nil {
 			t.Fatal(err)
 		}
 		if s.database != "" {

@@ -32,7 +32,7 @@ func TestLeasedUsersFile(t *testing.T) {
 	if status := ready(t, p); status != http.StatusOK {
 		t.Errorf("/readyz: %d", status)
 	}
-	if err := p.terminate(t, 10*time.Second); err != nil {
+	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}
 }

@@ -86,8 +86,13 @@ func testListsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 	path := allPath + "/submission"
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	var stall atomic.Bool
+	stalled := make(chan struct{})
 	e.store.failWith(func(ctx context.Context, operation string) error {
 		if operation == "scan" && stall.Load() {
+			select {
+			case stalled <- struct{}{}:
+			case <-ctx.Done():
+			}
 			<-ctx.Done()
 			return ctx.Err()
 		}
@@ -96,11 +101,10 @@ func testListsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 	stop := func(user string) (readers []net.Conn) {
 		stall.Store(true)
 		defer stall.Store(false)
-		held := e.api.limiters.lists.heldSlots()
 		for range 50 {
 			readers = append(readers, e.begin(t, user, "GET", path, "\r\n"))
+			<-stalled
 		}
-		e.api.limiters.lists.await(t, held+50)
 		return readers
 	}
 

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for something that should happen soon.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // logBuffer collects JSON log lines, from any goroutine.
 type logBuffer struct {

@@ -32,13 +32,13 @@ func upload() (http.Handler, <-chan outcome) {
 // A body that arrives slowly but steadily may take longer than both timeouts.
 func TestSlowButSteadyBodyArrives(t *testing.T) {
 	for _, protocol := range []int{1, 2} {
-		const size = 160 * (8 << 10)               // 3.2 s
+		const size = 600 * pace                    // 12 s
 		for _, length := range []int64{size, -1} { // -1 is chunked
 			t.Run(fmt.Sprintf("HTTP/%d, length %d", protocol, length), func(t *testing.T) {
 				t.Parallel()
 				h, outcomes := upload()
 				s, client := startUpload(t, protocol, Options{Handler: h, Timeouts: Timeouts{Read: lively, Write: lively}})
-				req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(), small{newPaced(t, io.LimitReader(zeros{}, size))})
+				req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(), newPaced(t, io.LimitReader(zeros{}, size)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,11 +59,6 @@ func TestSlowButSteadyBodyArrives(t *testing.T) {
 		}
 	}
 }
-
-// small reads at most 8 KiB at a time.
-type small struct{ r io.Reader }
-
-func (s small) Read(p []byte) (int, error) { return s.r.Read(p[:min(len(p), 8<<10)]) }
 
 // startUpload starts a server, and returns a client of HTTP/1.1 or HTTP/2.
 func startUpload(t *testing.T, protocol int, opts Options) (*Server, *http.Client) {
