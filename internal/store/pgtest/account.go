@@ -87,9 +87,12 @@ func findBinaries() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("there are no PostgreSQL server programs (initdb, pg_ctl, postgres), neither in the path nor in %q: "+
-		"run 'make test-deps', or install them (Debian: apt-get install postgresql)", candidates)
+	return "", fmt.Errorf("%w (initdb, pg_ctl, postgres), neither in the path nor in %q: "+
+		"run 'make test-deps', or install them (Debian: apt-get install postgresql)", errNotInstalled, candidates)
 }
+
+// errNotInstalled: this machine has no PostgreSQL.
+var errNotInstalled = errors.New("there are no PostgreSQL server programs")
 
 func isExecutable(dir, name string) bool {
 	_, err := exec.LookPath(filepath.Join(dir, name))
