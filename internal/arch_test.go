@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/store/storetest": {"internal/store", "internal/forms"},
 	"internal/store/pgtest":    nil,
 	"internal/store/enginetest": {
-		"internal/store/storetest", "internal/store/sqlite", "internal/store/postgres", "internal/store/pgtest",
+		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/pgtest",
 	},
 	"internal/pages":  {"internal/markup", "internal/forms", "internal/watch"},
 	"internal/markup": {"internal/forms"},

@@ -16,13 +16,6 @@ import (
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
-// engine is a store that can be served, copied and shared.
-type engine interface {
-	store.Store
-	store.Archive
-	store.Settings
-}
-
 // storeFlags say where submissions are.
 func storeFlags() []cli.Flag {
 	return []cli.Flag{
@@ -94,7 +87,7 @@ func (l location) String() string {
 	return "postgres://" + u.Host + u.Path
 }
 
-func (l location) open(ctx context.Context, options postgres.Options) (engine, error) {
+func (l location) open(ctx context.Context, options postgres.Options) (store.Engine, error) {
 	if l.url != "" {
 		options.URL = l.url
 		return postgres.Open(ctx, options)
@@ -104,7 +97,7 @@ func (l location) open(ctx context.Context, options postgres.Options) (engine, e
 
 // openExisting is open for a store that is read from: none is made, since a
 // slip in its name would look like an empty one.
-func (l location) openExisting(ctx context.Context, log *slog.Logger) (engine, error) {
+func (l location) openExisting(ctx context.Context, log *slog.Logger) (store.Engine, error) {
 	if l.url == "" {
 		if err := sqlite.Exists(l.dir); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/postgres"
 	"github.com/formulary/formulary/internal/store/transfer"
 )
@@ -71,7 +72,7 @@ func migrate(ctx context.Context, streams Streams, from, to location) (err error
 
 // claimOwnKey has a store know the key beside it, if no server has told it yet,
 // so that its copy knows it, too.
-func claimOwnKey(ctx context.Context, source engine, from location) error {
+func claimOwnKey(ctx context.Context, source store.Engine, from location) error {
 	file := filepath.Join(from.dir, anonymousKeyFile)
 	if _, err := os.Stat(file); from.dir == "" || err != nil {
 		return nil //nolint:nilerr // there is none to tell

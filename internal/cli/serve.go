@@ -27,6 +27,7 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/postgres"
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
@@ -243,8 +244,8 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 }
 
 // openServed opens the store with the key that belongs to it.
-func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Logger) (_ engine, key []byte, err error) {
-	store, err := at.open(ctx, postgres.Options{
+func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Logger) (_ store.Engine, key []byte, err error) {
+	s, err := at.open(ctx, postgres.Options{
 		MaxConns: cmd.Int("database-connections"), StatementTimeout: cmd.Duration("database-timeout"), Log: log,
 	})
 	if err != nil {
@@ -252,10 +253,10 @@ func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Lo
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, store.Close())
+			err = errors.Join(err, s.Close())
 		}
 	}()
-	if err := refuseUnfinished(ctx, store); err != nil {
+	if err := refuseUnfinished(ctx, s); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", at, err)
 	}
 	keyFile := cmd.String("anonymous-key")
@@ -265,11 +266,11 @@ func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Lo
 		}
 		keyFile = filepath.Join(at.dir, anonymousKeyFile)
 	}
-	key, err = service.OnceKey(ctx, store, keyFile, cmd.Bool("new-anonymous-key"))
+	key, err = service.OnceKey(ctx, s, keyFile, cmd.Bool("new-anonymous-key"))
 	if err != nil {
 		return nil, nil, err
 	}
-	return store, key, nil
+	return s, key, nil
 }
 
 // closeLimit is what is left of the ten seconds within which a server ends.
@@ -277,7 +278,7 @@ const closeLimit = 500 * time.Millisecond
 
 // closeServed closes a store. A PostgreSQL that does not answer is not waited
 // for: what was acknowledged is committed there.
-func closeServed(s engine) error {
+func closeServed(s store.Engine) error {
 	if _, remote := s.(*postgres.Store); !remote {
 		return s.Close()
 	}

@@ -6,6 +6,14 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
+// Engine is a whole storage engine: one that can be served, copied and shared
+// by several servers.
+type Engine interface {
+	Store
+	Archive
+	Settings
+}
+
 // Archive is what it takes to copy a store, with all that is in it. Every
 // engine keeps it, beside Store.
 type Archive interface {

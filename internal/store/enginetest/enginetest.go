@@ -5,16 +5,16 @@ package enginetest
 import (
 	"testing"
 
+	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
 	"github.com/formulary/formulary/internal/store/postgres"
 	"github.com/formulary/formulary/internal/store/sqlite"
-	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // Engine is one that a test runs on.
 type Engine struct {
 	Name string
-	open func(t testing.TB) (s storetest.Engine, dir string, err error)
+	open func(t testing.TB) (s store.Engine, dir string, err error)
 }
 
 // The engines.
@@ -32,7 +32,7 @@ func Each(t *testing.T, test func(t *testing.T, on Engine)) {
 }
 
 // Open opens an empty store, which is closed when the test is over.
-func (e Engine) Open(t testing.TB) storetest.Engine {
+func (e Engine) Open(t testing.TB) store.Engine {
 	t.Helper()
 	s, _ := e.OpenIn(t)
 	return s
@@ -40,7 +40,7 @@ func (e Engine) Open(t testing.TB) storetest.Engine {
 
 // OpenIn tells beside that where the store's files are, which may be those of
 // others, too.
-func (e Engine) OpenIn(t testing.TB) (s storetest.Engine, dir string) {
+func (e Engine) OpenIn(t testing.TB) (s store.Engine, dir string) {
 	t.Helper()
 	s, dir, err := e.open(t)
 	if err != nil {
@@ -54,19 +54,19 @@ func (e Engine) OpenIn(t testing.TB) (s storetest.Engine, dir string) {
 	return s, dir
 }
 
-func openSQLite(t testing.TB) (s storetest.Engine, dir string, err error) {
+func openSQLite(t testing.TB) (s store.Engine, dir string, err error) {
 	dir = t.TempDir()
 	s, err = sqlite.Open(t.Context(), dir, sqlite.Options{})
 	return s, dir, err
 }
 
-func openPostgres(t testing.TB) (s storetest.Engine, dir string, err error) {
+func openPostgres(t testing.TB) (s store.Engine, dir string, err error) {
 	return PostgresOn(pgtest.Shared(t)).open(t)
 }
 
 // PostgresOn is PostgreSQL on a cluster that the test may stop.
 func PostgresOn(cluster *pgtest.Cluster) Engine {
-	return Engine{"postgres", func(t testing.TB) (s storetest.Engine, dir string, err error) {
+	return Engine{"postgres", func(t testing.TB) (s store.Engine, dir string, err error) {
 		s, err = postgres.Open(t.Context(), postgres.Options{URL: cluster.Schema(t)})
 		return s, cluster.Dir(), err
 	}}

@@ -4,12 +4,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 func TestConformance(t *testing.T) {
 	var urls sync.Map
-	storetest.Run(t, func(t *testing.T, dir string) storetest.Engine {
+	storetest.Run(t, func(t *testing.T, dir string) store.Engine {
 		url, known := urls.Load(dir)
 		if !known {
 			url = database(t)

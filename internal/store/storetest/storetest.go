@@ -17,16 +17,9 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Engine is what every engine is.
-type Engine interface {
-	store.Store
-	store.Archive
-	store.Settings
-}
-
 // Opener opens the database that dir names. The same dir, after Close, is the
 // same database again; a new dir is an empty one.
-type Opener func(t *testing.T, dir string) Engine
+type Opener func(t *testing.T, dir string) store.Engine
 
 // Run runs the whole suite. Each part has a database of its own.
 func Run(t *testing.T, open Opener) {
@@ -63,7 +56,7 @@ type test struct {
 
 // bench is one database under test.
 type bench struct {
-	Engine
+	store.Engine
 	dir  string
 	open Opener
 }
