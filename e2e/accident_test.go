@@ -191,7 +191,7 @@ func TestSecondServer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	p := start(t, s)
-	mustRefuse(t, fmt.Sprintf("in use by another formulary (process %d)", p.cmd.Process.Pid), s.serve()...)
+	mustRefuse(t, fmt.Sprintf("in use by another formulary (process %d): stop it, or choose another --data", p.cmd.Process.Pid), s.serve()...)
 	create(t, p, "note", note("first"))
 	for _, name := range filesIn(t, s.data) {
 		if !strings.HasPrefix(name, "formulary.db") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -37,7 +38,10 @@ func TestAnotherAnonymousKeyIsRefused(t *testing.T) {
 	first.must(t, 201, "POST", "/vote/submission", ballot)
 	other := s
 	other.key = filepath.Join(t.TempDir(), "other.key")
-	mustRefuse(t, "the key of anonymous submissions is not the one that this store was used with", other.serve()...)
+	said := mustRefuse(t, "the key of anonymous submissions is not the one that this store was used with", other.serve()...)
+	if !strings.Contains(said, "start once with --new-anonymous-key") {
+		t.Errorf("it does not say what to do: %s", said)
+	}
 	first.must(t, 400, "POST", "/vote/submission", ballot)
 	// Where the old one is lost, one says so.
 	second := start(t, other, "--new-anonymous-key")

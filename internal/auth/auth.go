@@ -38,6 +38,15 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("too many failed attempts, try again in %s", e.RetryAfter)
 }
 
+// UsersFileError says that the users file cannot be read.
+type UsersFileError struct {
+	File string
+	Err  error
+}
+
+func (e *UsersFileError) Error() string { return "read users file: " + e.Err.Error() }
+func (e *UsersFileError) Unwrap() error { return e.Err }
+
 // Identity is an authenticated caller.
 type Identity struct {
 	Name   string
@@ -102,7 +111,8 @@ type account struct {
 }
 
 // Open reads both files. Lines that cannot be used are logged, and the rest
-// applies; a file that cannot be read at all is an error.
+// applies; a file that cannot be read at all is an error, a *UsersFileError for
+// the users file.
 func Open(opts Options) (*Directory, error) {
 	d := &Directory{
 		log:      opts.Logger,
@@ -121,7 +131,7 @@ func Open(opts Options) (*Directory, error) {
 
 	var err error
 	if d.users, err = openWatched(opts.UsersFile, d.now()); err != nil {
-		return nil, fmt.Errorf("read users file: %w (create it with: formulary passwd %s USER)", err, opts.UsersFile)
+		return nil, &UsersFileError{File: opts.UsersFile, Err: err}
 	}
 	if opts.GroupsFile != "" {
 		if d.groups, err = openWatched(opts.GroupsFile, d.now()); err != nil {

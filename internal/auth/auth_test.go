@@ -330,7 +330,8 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "missing")
 	_, err := Open(Options{UsersFile: missing})
-	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "formulary passwd "+missing+" USER") {
+	var refused *UsersFileError
+	if !errors.Is(err, os.ErrNotExist) || !errors.As(err, &refused) || refused.File != missing {
 		t.Errorf("missing users file: got %v", err)
 	}
 	if _, err := Open(Options{UsersFile: dir}); err == nil {

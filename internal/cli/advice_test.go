@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,36 +14,46 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/server"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
-func TestAdviceOnStart(t *testing.T) {
+func TestAdvice(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none.pem")
 	_, certificate := server.New(server.Options{Listen: "127.0.0.1:0", Handler: http.NotFoundHandler(), TLSCert: none, TLSKey: none})
 	_, malformed := server.New(server.Options{Listen: "8080", Handler: http.NotFoundHandler()})
 	for _, tt := range []struct {
-		err  error
-		want []string
+		err    error
+		advice []string
 	}{
-		{certificate, []string{none, "--tls-cert", "--tls-key"}},
-		{malformed, []string{`"8080"`, "--listen wants host:port"}},
-		{&server.ListenError{Address: "a:1", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}, []string{`"a:1"`, "another process", "--listen"}},
+		{fmt.Errorf("data directory d %w (process 7)", sqlite.ErrInUse), []string{": stop it, or choose another --data"}},
+		{fmt.Errorf("d/formulary.db %w", sqlite.ErrOccupied), []string{". Move it away, or choose another --data"}},
+		{fmt.Errorf("d/anonymous.key is missing: %w", service.ErrOtherKey), []string{"start once with --new-anonymous-key"}},
+		{&configError{&auth.UsersFileError{File: "people", Err: fs.ErrNotExist}}, []string{"(create it with: formulary passwd people USER)"}},
+		{certificate, []string{"--tls-cert", "--tls-key"}},
+		{malformed, []string{"--listen wants host:port"}},
+		{&server.ListenError{Address: "a:1", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}, []string{"another process", "--listen"}},
 		{&server.ListenError{Address: "a:1", Err: syscall.EACCES}, []string{"1024", "--listen", "CAP_NET_BIND_SERVICE"}},
 		{&server.ListenError{Address: "a:1", Err: syscall.EADDRNOTAVAIL}, []string{"no such address", "--listen"}},
 	} {
-		got := adviseOnStart(tt.err)
-		if got == nil || !errors.Is(got, tt.err) {
-			t.Errorf("advice on %v is %v", tt.err, got)
-			continue
+		got := advise(tt.err)
+		added, unchanged := strings.CutPrefix(got.Error(), tt.err.Error())
+		if !errors.Is(got, tt.err) || !unchanged {
+			t.Errorf("%q became %q", tt.err, got)
 		}
-		for _, want := range tt.want {
-			if !strings.Contains(got.Error(), want) {
-				t.Errorf("%q is missing in %q", want, got)
+		for _, want := range tt.advice {
+			if !strings.Contains(added, want) {
+				t.Errorf("%q: %q is missing in the advice %q", tt.err, want, added)
 			}
 		}
 	}
-	if other := errors.New("other"); adviseOnStart(other) != other { //nolint:errorlint // it must be the very same
+	if other := errors.New("other"); advise(other) != other { //nolint:errorlint // it must be the very same
 		t.Error("another error is changed")
+	}
+	if advise(nil) != nil {
+		t.Error("advice without an error")
 	}
 }
 

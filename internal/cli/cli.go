@@ -35,7 +35,7 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		called = true
 		return ctx, nil
 	}
-	err := root.Run(ctx, args)
+	err := advise(root.Run(ctx, args))
 	var usage *usageError
 	if err != nil && !called && !errors.As(err, &usage) {
 		// OnUsageError is not told of an environment variable that can't be

@@ -86,7 +86,7 @@ func serveCommand(streams Streams) *cli.Command {
 			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := untilSignal(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			if err := serve(ctx, cmd, out, log, proxies); err != nil {
+			if err := advise(serve(ctx, cmd, out, log, proxies)); err != nil {
 				// Not by Run, which would block on a log that is not read.
 				if cmd.String("log-format") == "json" {
 					log.Error("the server failed", "error", err)
@@ -232,7 +232,7 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	}
 	srv, err := server.New(opts) //nolint:contextcheck // requests must outlive ctx: they are finished in grace
 	if err != nil {
-		return adviseOnStart(err)
+		return err
 	}
 	if srv.Exposed() {
 		log.Warn(clearTextWarning, "address", srv.Addr())

@@ -47,7 +47,7 @@ func OnceKey(ctx context.Context, s store.Settings, path string, renew bool) ([]
 	}
 	if held != "" && !renew {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // a new one would be the wrong one
-			return nil, fmt.Errorf("%s is missing: %w", path, errOtherKey)
+			return nil, fmt.Errorf("%s is missing: %w", path, ErrOtherKey)
 		}
 	}
 	key, err := loadOnceKey(path)
@@ -57,9 +57,9 @@ func OnceKey(ctx context.Context, s store.Settings, path string, renew bool) ([]
 	return key, claimOnceKey(ctx, s, key, renew)
 }
 
-var errOtherKey = errors.New("the key of anonymous submissions is not the one that this store was used with: " +
-	"copy the file from another server or from a backup. If it is lost, start once with --new-anonymous-key; " +
-	"then everybody may submit once more to anonymous forms")
+// ErrOtherKey says that the store was used with another key.
+var ErrOtherKey = errors.New("the key of anonymous submissions is not the one that this store was used with: " +
+	"copy the file from another server or from a backup")
 
 // loadOnceKey reads the key of the hashes from a file, and makes it at the
 // first start. It is kept apart from the database, so that a copy of the
@@ -100,7 +100,7 @@ func claimOnceKey(ctx context.Context, s store.Settings, key []byte, renew bool)
 		return fmt.Errorf("compare the key of anonymous submissions: %w", err)
 	}
 	if held != fingerprint {
-		return errOtherKey
+		return ErrOtherKey
 	}
 	return nil
 }

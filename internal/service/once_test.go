@@ -208,7 +208,7 @@ func testClaimOnceKey(t *testing.T, on enginetest.Engine) {
 		}
 	}
 	err := claimOnceKey(t.Context(), s, second, false)
-	if err == nil || !strings.Contains(err.Error(), "--new-anonymous-key") {
+	if !errors.Is(err, ErrOtherKey) {
 		t.Errorf("another key: %v", err)
 	}
 	if err := claimOnceKey(t.Context(), s, second, true); err != nil {
@@ -241,7 +241,7 @@ func testOnceKey(t *testing.T, on enginetest.Engine) {
 		t.Fatal(err)
 	}
 	_, err = OnceKey(t.Context(), s, path, false)
-	if err == nil || !strings.Contains(err.Error(), path+" is missing") || !strings.Contains(err.Error(), "--new-anonymous-key") {
+	if !errors.Is(err, ErrOtherKey) || !strings.Contains(err.Error(), path+" is missing") {
 		t.Errorf("without the key: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -167,7 +167,7 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (_ Report
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 			continue
 		}
-		return Report{}, errors.Join(err, fmt.Errorf("%s is there already: nothing is restored over a store. Move it away, or choose another --data", target+suffix))
+		return Report{}, errors.Join(err, fmt.Errorf("%s %w", target+suffix, ErrOccupied))
 	}
 	// This process has the directory for itself: an earlier run has left it.
 	partial := filepath.Join(dir, partialName)

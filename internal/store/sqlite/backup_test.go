@@ -331,11 +331,15 @@ func TestNothingIsRestoredOverAStore(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("mine"))
-	wantError(t, restore(ctx, file, dir), "in use by another formulary")
+	if err := restore(ctx, file, dir); !errors.Is(err, ErrInUse) {
+		t.Errorf("restore to a store that is open: %v", err)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, restore(ctx, file, dir), "nothing is restored over a store")
+	if err := restore(ctx, file, dir); !errors.Is(err, ErrOccupied) {
+		t.Errorf("restore over a store: %v", err)
+	}
 	storetest.Same(t, "stored", len(storetest.Values(t, openStore(t, dir))), 1)
 
 	alone := t.TempDir() // a log whose database is gone would be taken for the backup's

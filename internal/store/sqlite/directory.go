@@ -24,6 +24,14 @@ const (
 	pidName = "lock"
 )
 
+// What keeps a data directory from being used.
+var (
+	// ErrInUse: another process has the directory.
+	ErrInUse = errors.New("is in use by another formulary")
+	// ErrOccupied: the directory that a backup is restored to has a store.
+	ErrOccupied = errors.New("is there already: nothing is restored over a store")
+)
+
 // Exists returns an error that says why, if there is no store in directory dir.
 func Exists(dir string) error {
 	if err := refuseUnfinishedRestore(dir); err != nil {
@@ -67,8 +75,7 @@ func flockDir(dir string, flock func(fd, how int) error) (*dirLock, error) {
 	lock, err := lockBoth(f, flock)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		err = fmt.Errorf("data directory %s is in use by another formulary (process %s): stop it, or choose another --data",
-			dir, readPid(filepath.Join(dir, pidName)))
+		err = fmt.Errorf("data directory %s %w (process %s)", dir, ErrInUse, readPid(filepath.Join(dir, pidName)))
 	case err != nil:
 		err = fmt.Errorf("data directory %s can't be locked (%w): it must be on a local disk, not on a network file system", dir, err)
 	}
