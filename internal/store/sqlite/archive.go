@@ -19,7 +19,7 @@ var (
 )
 
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
-// the order of their unique index, and within each its places.
+// the order of their unique index, and within each its submissions by row id.
 const (
 	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields
 		FROM forms CROSS JOIN submissions
@@ -39,7 +39,7 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}
-	conn, err := s.readers.connect(ctx)
+	conn, err := s.pool.connect(ctx)
 	if err != nil {
 		return classify(err)
 	}
@@ -70,7 +70,7 @@ func dumpRows(ctx context.Context, stmt *sqlite3.Stmt, visit func(store.Record) 
 			return err
 		}
 		err := visit(store.Record{Once: stmt.ColumnText(5), Submission: forms.Submission{
-			PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: idAt(stmt.ColumnInt64(2)),
+			PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: submissionID(stmt.ColumnInt64(2)),
 			Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
 			Entries: stmt.ColumnRawText(6),
 		}})
@@ -83,21 +83,21 @@ func dumpRows(ctx context.Context, stmt *sqlite3.Stmt, visit func(store.Record) 
 
 // checkOpen is for what goes neither through the writer nor through the pool.
 func (s *Store) checkOpen(ctx context.Context) error {
-	return s.readers.with(ctx, func(*readStmts) error { return nil })
+	return s.pool.with(ctx, func(*readStmts) error { return nil })
 }
 
 // Load implements store.Archive.
 func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		// Unlike the other operations it takes many statements, which must
-		// not stand without each other.
+		// Unlike the other operations this one runs many statements, which
+		// must succeed or fail together.
 		if err := tx.stmts.conn.Exec(`SAVEPOINT load`); err != nil {
 			return classify(err)
 		}
 		err := tx.load(records)
 		if err != nil {
 			err = errors.Join(err, tx.stmts.conn.Exec(`ROLLBACK TO load`))
-			tx.seen = nil // numbers that were given within are taken back
+			tx.seen = nil // the numbers of new forms are rolled back with it
 		}
 		return errors.Join(err, classify(tx.stmts.conn.Exec(`RELEASE load`)))
 	})
@@ -140,9 +140,9 @@ func (t *tx) advance(to store.Sequences) {
 // Last implements store.Archive.
 func (s *Store) Last(ctx context.Context) (store.Key, error) {
 	var key store.Key
-	err := s.readers.with(ctx, func(stmts *readStmts) error {
+	err := s.pool.with(ctx, func(stmts *readStmts) error {
 		return queryRow(stmts.conn, sqlLast, func(row *sqlite3.Stmt) {
-			key = store.Key{PageID: row.ColumnInt64(0), FormID: row.ColumnText(1), ID: idAt(row.ColumnInt64(2))}
+			key = store.Key{PageID: row.ColumnInt64(0), FormID: row.ColumnText(1), ID: submissionID(row.ColumnInt64(2))}
 		})
 	})
 	return key, err
@@ -151,7 +151,7 @@ func (s *Store) Last(ctx context.Context) (store.Key, error) {
 // Count implements store.Archive.
 func (s *Store) Count(ctx context.Context) (int64, error) {
 	var count int64
-	err := s.readers.with(ctx, func(stmts *readStmts) error {
+	err := s.pool.with(ctx, func(stmts *readStmts) error {
 		return queryRow(stmts.conn, `SELECT count(*) FROM submissions`, func(row *sqlite3.Stmt) { count = row.ColumnInt64(0) })
 	})
 	return count, err

@@ -19,20 +19,20 @@ import (
 // A backup is a SQLite database with Formulary's schema, in one file. That is
 // what the embedded store is, too, so most of a restore is to put it in place.
 
-// Progress is told how much of how much is done of a stage. It may be called
-// from another goroutine, but never twice at the same time.
+// Progress is called with how much of a stage is done, and the total. It may be
+// called from another goroutine, but never concurrently.
 type Progress func(stage, unit string, done, total int64)
 
-// Backup writes what the store in directory dir holds at this moment to a new
-// file, whether or not a server is writing to it.
+// Backup writes one snapshot of the store in directory dir to a new file. A
+// server may write to the store meanwhile.
 func Backup(ctx context.Context, dir, file string, progress Progress) error {
 	if err := errors.Join(Exists(dir), refuseReadOnly(dir)); err != nil {
 		return err
 	}
 	source := filepath.Join(dir, FileName)
 	total := size(source) + size(source+"-wal")
-	return writeBackup(ctx, file, progress, func(room string) error {
-		target := filepath.Join(room, FileName)
+	return writeBackup(ctx, file, progress, func(tempDir string) error {
+		target := filepath.Join(tempDir, FileName)
 		stop := watchSize(target, total, progress)
 		err := vacuumInto(ctx, source, target)
 		stop()
@@ -52,7 +52,7 @@ func size(file string) int64 {
 	return info.Size()
 }
 
-// vacuumInto is one read transaction, and so one moment of the store.
+// vacuumInto copies one snapshot: VACUUM is one read transaction.
 func vacuumInto(ctx context.Context, source, file string) error {
 	conn, err := openShared(ctx, source)
 	if err != nil {
@@ -66,7 +66,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	if err != nil {
 		return err
 	}
-	// SQLite would create the file readable for everybody.
+	// SQLite would create the file with mode 0644.
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return err
 	}
@@ -79,45 +79,44 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	return nil
 }
 
-// WriteBackup has a new store filled, and keeps it as a backup in a new file.
+// WriteBackup creates a new store, lets fill load it, and keeps it as a backup in a new file.
 func WriteBackup(ctx context.Context, file string, progress Progress, fill func(*Store) error) error {
-	return writeBackup(ctx, file, progress, func(room string) error {
-		s, err := Open(ctx, room, Options{})
+	return writeBackup(ctx, file, progress, func(tempDir string) error {
+		s, err := Open(ctx, tempDir, Options{})
 		if err != nil {
 			return err
 		}
 		if err := errors.Join(fill(s), s.Close()); err != nil {
 			return err
 		}
-		// SQLite does not tell when it could not empty the WAL at the end.
-		if size(filepath.Join(room, FileName+"-wal")) > 0 {
+		// SQLite reports no error when it could not empty the WAL on close.
+		if size(filepath.Join(tempDir, FileName+"-wal")) > 0 {
 			return errors.New("the copy could not be completed: is the disk full?")
 		}
 		return nil
 	})
 }
 
-// writeBackup has a store written to a room, which is a directory beside the
-// file, and gives it the file's name when it is checked and on the disk. A file
-// that is there is not replaced. All that a run leaves when it is killed is in
-// the room.
-func writeBackup(ctx context.Context, file string, progress Progress, write func(room string) error) error {
+// writeBackup lets write put a store into a temporary directory beside the file,
+// checks and syncs the store, and renames it to the file. An existing file is
+// not replaced. A run that is killed leaves the temporary directory only.
+func writeBackup(ctx context.Context, file string, progress Progress, write func(tempDir string) error) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%s is there already: choose a name that is free", file))
 	}
-	room := file + ".partial"
-	err := os.Mkdir(room, 0o700)
+	tempDir := file + ".partial"
+	err := os.Mkdir(tempDir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, from a run that did not finish or is still going on: remove it if it is not", room)
+		return fmt.Errorf("%s is there already, from a run that did not finish or is still going on: remove it if it is not", tempDir)
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(room) }()
-	if err := write(room); err != nil {
+	defer func() { _ = os.RemoveAll(tempDir) }()
+	if err := write(tempDir); err != nil {
 		return err
 	}
-	whole := filepath.Join(room, FileName)
+	whole := filepath.Join(tempDir, FileName)
 	report, err := checkFile(ctx, whole, file, progress)
 	if err != nil {
 		return err
@@ -169,7 +168,7 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (_ Report
 		}
 		return Report{}, errors.Join(err, fmt.Errorf("%s %w", target+suffix, ErrOccupied))
 	}
-	// This process has the directory for itself: an earlier run has left it.
+	// The directory is locked: the file is left over from an earlier run.
 	partial := filepath.Join(dir, partialName)
 	if err := os.RemoveAll(partial); err != nil {
 		return Report{}, err
@@ -195,7 +194,7 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (_ Report
 	return report, durable.Sync(dir)
 }
 
-// checkBackupFile refuses what can't be a backup by the look of it.
+// checkBackupFile refuses what can't be a backup, without reading it.
 func checkBackupFile(file string) error {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -15,31 +15,31 @@ const (
 	// back into the database, between two transactions.
 	checkpointPages = 2000
 
-	// restartPages is where the writer stops being polite: so long a WAL
-	// means that readers kept it from starting over, so they are held off for
-	// one checkpoint.
+	// restartPages is the length from which on reads are paused for one
+	// checkpoint: so long a WAL means that overlapping reads kept SQLite from
+	// reusing it from its start.
 	restartPages = 4000
 
-	// busyPages is the length from which on a reader in another process is
-	// worth a line in the log: a backup of a busy store is none.
+	// busyPages is the length from which on a read of another process is
+	// logged. A backup of a busy store stays below it.
 	busyPages = 16_000
 
-	// maxWALBytes is the length from which on the store says that it is not well.
+	// maxWALBytes is the length from which on Ping fails.
 	maxWALBytes = 256 << 20
 
 	// frameBytes is what a page takes in the WAL.
 	frameBytes = pageBytes + 24
 )
 
-// wal is what the writer knows of the WAL. pages and failures may be read by others.
+// wal is the state of the WAL. pages and failures may be read by any goroutine.
 type wal struct {
 	pages    atomic.Int64 // that are in use; the file may be longer
 	failures atomic.Int64 // of checkpoints
-	failing  bool         // the log says so
+	failing  bool         // and logged
 	limit    int64        // in bytes; maxWALBytes but in tests
 	// checkpointAt is the length of the WAL at which to try next. It moves on
-	// with each try: while somebody keeps the WAL from starting over, a try
-	// after every commit would cost each of them two more syncs.
+	// with each try: while another process keeps the WAL from being reused, a
+	// try after every commit would cost each commit two more syncs.
 	checkpointAt int64
 }
 
@@ -77,7 +77,7 @@ func (w *writer) ping(tx *tx) error {
 		return classify(err)
 	}
 	if bytes := w.wal.bytes(); bytes > w.wal.limit {
-		w.wal.checkpointAt = 0 // a server that is not ready may get no writes, whose checkpoints would mend it
+		w.wal.checkpointAt = 0 // a server that is not ready may get no writes, so this ping must lead to a checkpoint
 		return fmt.Errorf("%w: the write-ahead log has grown to %d MiB, since checkpoints fail: the log says why", store.ErrUnavailable, bytes>>20)
 	}
 	return nil
@@ -97,10 +97,10 @@ func (w *writer) checkpoint() {
 		w.noteCheckpoint(err)
 		return
 	}
-	release := w.readers.pause()
+	release := w.pool.pause()
 	defer release()
-	// Our own readers are out of the way. Another process that reads, a backup
-	// say, is not waited for: everybody here would stand still with it.
+	// The own reads are paused. The checkpoint does not wait for reads of
+	// another process, such as a backup: all reads here would wait with it.
 	_ = w.conn.BusyTimeout(0)
 	defer func() { _ = w.conn.BusyTimeout(busyTimeout) }()
 	_, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_RESTART)

@@ -28,8 +28,8 @@ func logOf(t *testing.T, s *Store) *bytes.Buffer {
 // wantLines counts lines of the log, once the writer is done with all that it logs.
 func wantLines(t *testing.T, s *Store, log *bytes.Buffer, want map[string]int) {
 	t.Helper()
-	s.writer.turn.Lock()
-	defer s.writer.turn.Unlock()
+	s.writer.commitMu.Lock()
+	defer s.writer.commitMu.Unlock()
 	for line, times := range want {
 		if n := strings.Count(log.String(), line); n != times {
 			t.Errorf("the log says %q %d times, want %d:\n%s", line, n, times, log)
@@ -42,11 +42,11 @@ func grow(t *testing.T, s *Store, pages int) {
 	t.Helper()
 	const each = 1000
 	for range pages / each {
-		s.writer.quiet.Store(false) // through the queue, so that a checkpoint follows
+		s.writer.lastSingle.Store(false) // through the queue, so that a checkpoint follows
 		mustCreate(t, s, sample(strings.Repeat("x", each*pageBytes)))
 	}
-	s.writer.turn.Lock() // when the last checkpoint is done
-	defer s.writer.turn.Unlock()
+	s.writer.commitMu.Lock() // when the last checkpoint is done
+	defer s.writer.commitMu.Unlock()
 }
 
 // TestFailingCheckpointsAreTold: the log says it once, with the reason, and

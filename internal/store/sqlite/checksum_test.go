@@ -187,8 +187,8 @@ func TestDeletedIsOverwritten(t *testing.T) {
 // writerCheckpoint has all of the WAL in the database file.
 func writerCheckpoint(t *testing.T, s *Store) {
 	t.Helper()
-	s.writer.turn.Lock()
-	defer s.writer.turn.Unlock()
+	s.writer.commitMu.Lock()
+	defer s.writer.commitMu.Unlock()
 	if _, _, err := s.writer.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_FULL); err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func Exists(dir string) error {
 // dirLock keeps other processes from using a data directory.
 type dirLock struct{ dir, pid *os.File }
 
-// lockDir makes the data directory where needed, and holds it for this
+// lockDir creates the data directory where needed, and locks it for this
 // process. The kernel releases the lock when the process ends, however it
 // ends. SQLite's own locks would let two servers write in turns, each with its
 // own idea of the next id.
@@ -166,8 +166,8 @@ func refuseLostStore(path string) error {
 }
 
 // refuseMissing is refuseLostStore as far as files can tell. It also keeps
-// SQLite from throwing away the log of a database that is gone: someone who has
-// moved the one without the other can still put it back.
+// SQLite from deleting the WAL of a database that is missing: an operator who
+// moved the database without its WAL can still put it back.
 func refuseMissing(path string) error {
 	switch file, err := os.Stat(path); {
 	case err == nil && file.Size() > 0:

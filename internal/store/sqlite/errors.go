@@ -11,14 +11,14 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// unavailable are the codes of what may go well another time.
+// unavailable are the codes of errors that may pass: a retry can succeed.
 var unavailable = []sqlite3.ErrorCode{
 	sqlite3.IOERR, sqlite3.BUSY, sqlite3.LOCKED, sqlite3.CANTOPEN, sqlite3.READONLY,
 	sqlite3.NOMEM, sqlite3.PERM, sqlite3.PROTOCOL, sqlite3.INTERRUPT,
 }
 
-// classify gives an engine error its place in the store's contract. What it
-// does not know stays as it is.
+// classify wraps an error of SQLite with the error of the store's contract that
+// it stands for. Other errors are returned as they are.
 func classify(err error) error {
 	// The code, not an *sqlite3.Error: where there is no more to tell than the
 	// code, as with FULL, the driver returns the bare code.

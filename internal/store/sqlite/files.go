@@ -12,13 +12,13 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// filesName is what files are registered as.
+// filesName is the name that files is registered under.
 const filesName = "formulary"
 
 // files are the operating system's, with two differences. A write that finds no
-// room fails with FULL, as in SQLite's own Unix layer; from the one in use it
-// is an I/O error. And each file remembers what the system said last, because
-// SQLite forgets it while it undoes the transaction.
+// space fails with FULL, as in SQLite's own Unix layer; from the one in use it
+// is an I/O error. And each file remembers the last error of the system, because
+// SQLite loses it while it rolls the transaction back.
 type files struct{ vfs.VFSFilename }
 
 func init() { vfs.Register(filesName, osFiles()) }
@@ -55,25 +55,25 @@ type file struct {
 	name      string
 	database  bool
 	checksums bool  // of a file that VACUUM writes, where pages may come before the header that tells the driver of them
-	failed    error // what the system said last; the connection's, and so one goroutine's at a time
+	lastErr   error // of the system; used by one connection, and so by one goroutine at a time
 }
 
-// note remembers an error, with the name of the file in it.
-func (f *file) note(op string, err error) error {
+// record remembers an error, with the name of the file in it.
+func (f *file) record(op string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
 	if named := (*fs.PathError)(nil); !errors.As(err, &named) {
 		err = &fs.PathError{Op: op, Path: f.name, Err: err}
 	}
-	f.failed = err
+	f.lastErr = err
 	return err
 }
 
-// takeFailed returns the error that was remembered, once.
-func (f *file) takeFailed() error {
-	err := f.failed
-	f.failed = nil
+// takeLastError returns the error that record has kept, and forgets it.
+func (f *file) takeLastError() error {
+	err := f.lastErr
+	f.lastErr = nil
 	return err
 }
 
@@ -82,7 +82,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	if off == 0 && f.database && lostChecksums(p[:n]) {
 		return 0, sqlite3.IOERR_DATA
 	}
-	return n, f.note("read", err)
+	return n, f.record("read", err)
 }
 
 func (f *file) WriteAt(p []byte, off int64) (int, error) {
@@ -90,11 +90,11 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 		copy(p[pageBytes-checksumBytes:], checksum(p[:pageBytes-checksumBytes]))
 	}
 	n, err := f.File.WriteAt(p, off)
-	return n, noRoom(f.note("write", err))
+	return n, noRoom(f.record("write", err))
 }
 
-func (f *file) Truncate(size int64) error     { return noRoom(f.note("truncate", f.File.Truncate(size))) }
-func (f *file) Sync(flags vfs.SyncFlag) error { return f.note("sync", f.File.Sync(flags)) }
+func (f *file) Truncate(size int64) error     { return noRoom(f.record("truncate", f.File.Truncate(size))) }
+func (f *file) Sync(flags vfs.SyncFlag) error { return f.record("sync", f.File.Sync(flags)) }
 
 func (f *file) SizeHint(size int64) error { return noRoom(vfsutil.WrapSizeHint(f.File, size)) }
 
@@ -110,23 +110,23 @@ func (f *file) BeginAtomicWrite() error         { return vfsutil.WrapBeginAtomic
 func (f *file) CommitAtomicWrite() error        { return vfsutil.WrapCommitAtomicWrite(f.File) }
 func (f *file) RollbackAtomicWrite() error      { return vfsutil.WrapRollbackAtomicWrite(f.File) }
 
-// systemError is what the system said last about the files of a connection; nil
-// if it said nothing.
+// systemError is the last error of the system on the files of a connection; nil
+// if there was none.
 func systemError(conn *sqlite3.Conn) error {
 	var failed []error
 	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_FILE_POINTER, sqlite3.FCNTL_JOURNAL_POINTER} {
 		opened, _ := conn.FileControl("main", op)
 		if f, ok := opened.(vfs.File); ok {
-			if f, ok := vfsutil.UnwrapFile[remembering](f); ok {
-				failed = append(failed, f.takeFailed())
+			if f, ok := vfsutil.UnwrapFile[errorRecorder](f); ok {
+				failed = append(failed, f.takeLastError())
 			}
 		}
 	}
 	return cmp.Or(failed...)
 }
 
-// remembering is a file or a walFile.
-type remembering interface {
+// errorRecorder is a file or a walFile.
+type errorRecorder interface {
 	vfs.File
-	takeFailed() error
+	takeLastError() error
 }

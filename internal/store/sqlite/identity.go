@@ -10,9 +10,9 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// identity knows which files the store has open: the database, and what
-// belongs to its WAL. What is written to a file that was removed or replaced
-// since would be lost when the process ends.
+// identity records which files the store has open: the database, its WAL and the
+// index of that. What is written to a file after it was removed or replaced
+// would be lost when the process ends.
 type identity []knownFile
 
 type knownFile struct {
@@ -20,15 +20,15 @@ type knownFile struct {
 	opened fileID
 }
 
-// fileID tells one file from every other.
+// fileID is unique for each file.
 type fileID struct{ device, inode uint64 }
 
-// identify is to be called when the database is open and in WAL mode, so that
-// its WAL and the index of that are there, too.
+// identify is called when the database is open and in WAL mode, so that all
+// three files exist.
 func identify(path string) (identity, error) {
 	var id identity
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		opened, _, err := look(path + suffix)
+		opened, _, err := statFile(path + suffix)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ type sizes struct{ database, wal int64 }
 func (id identity) check(least sizes) (database int64, err error) {
 	smallest := []int64{max(1, least.database), least.wal, 0}
 	for i, f := range id {
-		found, size, err := look(f.name)
+		found, size, err := statFile(f.name)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return 0, fmt.Errorf("%w: the files of the store can't be looked at, so nothing more is stored: %w", store.ErrUnavailable, err)
@@ -66,15 +66,15 @@ func (id identity) check(least sizes) (database int64, err error) {
 
 // walSize is the size of the WAL, 0 if it is not there.
 func (id identity) walSize() int64 {
-	_, size, err := look(id[1].name)
+	_, size, err := statFile(id[1].name)
 	if err != nil {
 		return 0
 	}
 	return size
 }
 
-// stat is look for every system.
-func stat(name string) (id fileID, size int64, err error) {
+// statPortable is statFile for every system.
+func statPortable(name string) (id fileID, size int64, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return fileID{}, 0, err

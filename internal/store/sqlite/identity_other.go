@@ -2,5 +2,5 @@
 
 package sqlite
 
-// look tells which file has a name, and its size.
-func look(name string) (id fileID, size int64, err error) { return stat(name) }
+// statFile returns the identity and the size of a file.
+func statFile(name string) (id fileID, size int64, err error) { return statPortable(name) }

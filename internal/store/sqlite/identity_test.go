@@ -140,7 +140,7 @@ func TestReadersOfFilesTakenAway(t *testing.T) {
 	path := filepath.Join(dir, FileName)
 	rename(t, path, path+".away")
 	told := 0
-	for range s.readers.count { // the connection that is open, and those that are not yet
+	for range s.pool.count { // the connection that is open, and those that are not yet
 		switch _, err := s.Get(ctx, key); {
 		case err == nil:
 		case errors.Is(err, store.ErrUnavailable):
@@ -149,7 +149,7 @@ func TestReadersOfFilesTakenAway(t *testing.T) {
 			t.Errorf("get: %v, want %v", err, store.ErrUnavailable)
 		}
 	}
-	storetest.Same(t, "refused", told, s.readers.count-1)
+	storetest.Same(t, "refused", told, s.pool.count-1)
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a new database: %v", err)
 	}
@@ -161,12 +161,12 @@ func TestLook(t *testing.T) {
 	if err := os.WriteFile(name, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	id, size, err := look(name)
-	plainID, plainSize, plainErr := stat(name)
+	id, size, err := statFile(name)
+	plainID, plainSize, plainErr := statPortable(name)
 	if id != plainID || size != plainSize || size != 7 || errors.Join(err, plainErr) != nil {
 		t.Errorf("%v, %d bytes, %v; by stat %v, %d bytes, %v", id, size, err, plainID, plainSize, plainErr)
 	}
-	if _, _, err := look(name + "-gone"); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := statFile(name + "-gone"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v, want %v", err, os.ErrNotExist)
 	}
 }

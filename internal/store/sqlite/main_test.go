@@ -129,7 +129,7 @@ func checkIntegrity(t *testing.T, s *Store) {
 // does as it says: it is kept busy until all of them are queued.
 func oneBatch(t *testing.T, s *Store, ops ...func() error) []error {
 	t.Helper()
-	s.writer.quiet.Store(false) // through the queue, all of them
+	s.writer.lastSingle.Store(false) // through the queue, all of them
 	busy, release := make(chan struct{}), make(chan struct{})
 	errs := make([]error, len(ops))
 	var wg sync.WaitGroup

@@ -35,12 +35,12 @@ const busyTimeout = 5 * time.Second
 
 // Store implements store.Store.
 type Store struct {
-	writer  *writer
-	readers *readers
-	forms   *formNumbers
-	close   func() error
-	pings   singleflight.Group
-	dumps   sync.RWMutex // held for reading by those under way, for writing by close
+	writer *writer
+	pool   *readPool
+	forms  *formNumbers
+	close  func() error
+	pings  singleflight.Group
+	dumps  sync.RWMutex // each Dump holds it for reading, close for writing
 }
 
 var _ store.Store = (*Store)(nil)
@@ -71,10 +71,11 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), lock.Close())
 	}
-	// Once, and a second caller waits: to close the readers while the writer
-	// still runs would take them away from under its checkpoint.
+	// The writer stops before the pool closes, because its checkpoint pauses the
+	// pool. Its connection is the last to close. A second caller waits for the
+	// first.
 	s.close = sync.OnceValue(func() error {
-		err := errors.Join(s.writer.stop(), s.readers.close())
+		err := errors.Join(s.writer.stop(), s.pool.close())
 		s.dumps.Lock()
 		defer s.dumps.Unlock()
 		return errors.Join(err, s.writer.close(), lock.Close())
@@ -88,28 +89,28 @@ func openFile(ctx context.Context, path, uri string, log *slog.Logger) (*Store, 
 	if err != nil {
 		return nil, err
 	}
-	readers := newReaders(uri, runtime.GOMAXPROCS(0)+2)
+	pool := newReadPool(uri, runtime.GOMAXPROCS(0)+2)
 	forms := &formNumbers{}
-	w, err := newWriter(conn, readers, forms, log)
+	w, err := newWriter(conn, pool, forms, log)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	err = settleFiles(path)
+	err = fixWALFiles(path)
 	if err == nil {
 		w.files, err = identify(path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.stmts.close(), conn.Close())
 	}
-	readers.files = w.files
-	return &Store{writer: w, readers: readers, forms: forms}, nil
+	pool.files = w.files
+	return &Store{writer: w, pool: pool, forms: forms}, nil
 }
 
-// settleFiles does for the files beside the database what SQLite's own Unix
-// layer does and the one in use leaves out: it gives them the database's mode,
-// and gets their names to the disk, without which a crash could lose the WAL
-// and all that it holds.
-func settleFiles(path string) error {
+// fixWALFiles does for the files beside the database what SQLite's own Unix
+// layer does and the one in use does not: it gives them the database's mode, and
+// syncs the directory. Without that a crash could lose the WAL with all its
+// content.
+func fixWALFiles(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ func openWriter(ctx context.Context, path, uri string, log *slog.Logger) (*sqlit
 	if err := refuseMissing(path); err != nil {
 		return nil, err
 	}
-	// SQLite would create the file readable for everybody.
+	// SQLite would create the file with mode 0644.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -183,14 +184,14 @@ func fileURI(path, vfsName string) string {
 	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path) + "?vfs=" + vfsName
 }
 
-// Ping implements store.Store: it goes through the writer, so that a writer
-// that is stuck shows. Other than a write it may be left when ctx ends; who
-// asks while one is under way shares it, so that they don't pile up.
+// Ping implements store.Store. It goes through the writer, so that it fails
+// when the writer is stuck. Unlike a write it returns when ctx ends. Concurrent
+// pings are coalesced, so that they don't pile up behind a stuck writer.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil { // select would choose at random
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	done := s.pings.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive who asked first
+	done := s.pings.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive the first caller
 		return nil, s.writer.do(context.Background(), s.writer.ping)
 	})
 	select {

@@ -195,7 +195,7 @@ func TestSettings(t *testing.T) {
 	} {
 		storetest.Same(t, "writer's "+pragma, writerQuery(t, s, "PRAGMA "+pragma), want)
 	}
-	err := s.readers.with(ctx, func(stmts *readStmts) error {
+	err := s.pool.with(ctx, func(stmts *readStmts) error {
 		for pragma, want := range map[string]string{"query_only": "1", "busy_timeout": "5000"} {
 			got, err := queryText(stmts.conn, "PRAGMA "+pragma)
 			if err != nil {
@@ -334,8 +334,8 @@ func TestMigrateFromPlainIDs(t *testing.T) {
 	checkIntegrity(t, s)
 }
 
-// TestPlaces: an id that is too large would be a place in the next form.
-func TestPlaces(t *testing.T) {
+// TestRowIDs: an id that is too large would be a row id of the next form.
+func TestRowIDs(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	mustCreate(t, s, sample("of the first form"))
 	other := sample("of the second")

@@ -17,7 +17,7 @@ func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submis
 }
 
 func (s *Store) readChunk(ctx context.Context, c *chunk.Chunk, q store.Query) error {
-	return s.readers.with(ctx, func(stmts *readStmts) error {
+	return s.pool.with(ctx, func(stmts *readStmts) error {
 		form, err := s.form(stmts, formName{q.PageID, q.FormID})
 		if errors.Is(err, errNoForm) {
 			c.Last = true
@@ -41,13 +41,13 @@ func readList(stmts *readStmts, c *chunk.Chunk, form int64, q store.Query) error
 			c.Last = true
 			break
 		}
-		c.Add(idAt(stmt.ColumnInt64(0)), stmt.ColumnInt64(1), stmt.ColumnRawText(2), stmt.ColumnRawText(3))
+		c.Add(submissionID(stmt.ColumnInt64(0)), stmt.ColumnInt64(1), stmt.ColumnRawText(2), stmt.ColumnRawText(3))
 	}
 	return stmt.Err()
 }
 
 func bindList(stmt *sqlite3.Stmt, form int64, q store.Query) error {
-	low, high := between(form, q)
+	low, high := rowIDRange(form, q)
 	err := errors.Join(stmt.BindInt64(1, low), stmt.BindInt64(2, high))
 	if q.Username != nil {
 		err = errors.Join(err, stmt.BindInt64(3, form), stmt.BindText(4, *q.Username))

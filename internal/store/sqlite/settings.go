@@ -8,20 +8,20 @@ import (
 )
 
 // Claim implements store.Settings.
-func (s *Store) Claim(ctx context.Context, name, value string) (held string, err error) {
+func (s *Store) Claim(ctx context.Context, name, value string) (current string, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
 		err := execOnce(tx.stmts.conn, `INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING`, name, value)
 		if err == nil {
-			held, err = setting(tx.stmts.conn, name)
+			current, err = setting(tx.stmts.conn, name)
 		}
 		return classify(err)
 	})
-	return held, err
+	return current, err
 }
 
 // Setting implements store.Settings.
 func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
-	err = s.readers.with(ctx, func(stmts *readStmts) (err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) (err error) {
 		value, err = setting(stmts.conn, name)
 		return err
 	})

@@ -102,7 +102,7 @@ func (w *writeStmts) hasByUser(form int64, username string) (bool, error) {
 
 func (w *writeStmts) insertSubmission(form int64, s forms.Submission, once string) error {
 	err := errors.Join(
-		w.insert.BindInt64(1, place(form, s.ID)), w.insert.BindInt64(2, form), w.insert.BindText(3, s.Username),
+		w.insert.BindInt64(1, makeRowID(form, s.ID)), w.insert.BindInt64(2, form), w.insert.BindText(3, s.Username),
 		w.insert.BindInt64(4, s.Created.UnixMilli()), w.insert.BindRawText(6, s.Entries))
 	if once == "" {
 		err = errors.Join(err, w.insert.BindNull(5))
@@ -115,12 +115,12 @@ func (w *writeStmts) insertSubmission(form int64, s forms.Submission, once strin
 	return w.insert.Exec()
 }
 
-func (w *writeStmts) updateSubmission(place int64, entries forms.Entries) error {
-	return errors.Join(w.update.BindRawText(1, entries), w.update.BindInt64(2, place), w.update.Exec())
+func (w *writeStmts) updateSubmission(rowID int64, entries forms.Entries) error {
+	return errors.Join(w.update.BindRawText(1, entries), w.update.BindInt64(2, rowID), w.update.Exec())
 }
 
-func (w *writeStmts) deleteSubmission(place int64) (found bool, err error) {
-	err = errors.Join(w.del.BindInt64(1, place), w.del.Exec())
+func (w *writeStmts) deleteSubmission(rowID int64) (found bool, err error) {
+	err = errors.Join(w.del.BindInt64(1, rowID), w.del.Exec())
 	return w.conn.Changes() > 0, err
 }
 

@@ -15,7 +15,7 @@ func TestPlans(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	byPlace, byRange, byUser := "USING INTEGER PRIMARY KEY (rowid=?)", "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "submissions_by_user (form=? AND username=?"
 	want := map[string]string{}
-	err := s.readers.with(ctx, func(stmts *readStmts) error {
+	err := s.pool.with(ctx, func(stmts *readStmts) error {
 		want[stmts.get.SQL()] = byPlace
 		for kind, stmt := range stmts.list {
 			want[stmt.SQL()] = byRange

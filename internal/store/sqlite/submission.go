@@ -80,8 +80,8 @@ func (t *tx) assignIDs(entries []forms.Entry) []forms.Entry {
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
 	var sub forms.Submission
-	err := s.readers.with(ctx, func(stmts *readStmts) error {
-		at, err := placeOf(key, func(name formName) (int64, error) { return s.form(stmts, name) })
+	err := s.pool.with(ctx, func(stmts *readStmts) error {
+		at, err := rowIDOf(key, func(name formName) (int64, error) { return s.form(stmts, name) })
 		if err == nil {
 			sub, err = getSubmission(stmts.get, at, key)
 		}
@@ -132,7 +132,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
 	var updated forms.Submission
 	err := s.writer.do(ctx, func(tx *tx) error {
-		at, err := placeOf(key, tx.form)
+		at, err := rowIDOf(key, tx.form)
 		if err != nil {
 			return classify(err)
 		}
@@ -155,7 +155,7 @@ func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Sub
 // Delete implements store.Store.
 func (s *Store) Delete(ctx context.Context, key store.Key) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		at, err := placeOf(key, tx.form)
+		at, err := rowIDOf(key, tx.form)
 		if err != nil {
 			return classify(err)
 		}
@@ -167,9 +167,9 @@ func (s *Store) Delete(ctx context.Context, key store.Key) error {
 	})
 }
 
-func getSubmission(stmt *sqlite3.Stmt, place int64, key store.Key) (forms.Submission, error) {
+func getSubmission(stmt *sqlite3.Stmt, rowID int64, key store.Key) (forms.Submission, error) {
 	defer func() { _ = stmt.Reset() }()
-	if err := stmt.BindInt64(1, place); err != nil {
+	if err := stmt.BindInt64(1, rowID); err != nil {
 		return forms.Submission{}, err
 	}
 	if !stmt.Step() {

@@ -83,8 +83,8 @@ func TestShortListIsOneRead(t *testing.T) {
 	mustCreate(t, s, sample("x"))
 	storetest.Values(t, s)
 	reads := 0
-	for range s.readers.count { // whichever connection is next
-		err := s.readers.with(ctx, func(stmts *readStmts) error {
+	for range s.pool.count { // whichever connection is next
+		err := s.pool.with(ctx, func(stmts *readStmts) error {
 			return stmts.conn.Trace(sqlite3.TRACE_STMT, func(sqlite3.TraceEvent, any, any) error { reads++; return nil })
 		})
 		if err != nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Report is what was found out about a store or a backup that is whole.
+// Report describes a store or a backup without faults.
 type Report struct {
 	Schema      int    // the version
-	Submissions int64  // 0 for the first schema, whose content is not looked at
+	Submissions int64  // 0 for the first schema, whose content is not checked
 	Checksum    string // of all submissions, see store.Digest
 	Sealed      bool   // it carries a digest of its content, which is still right
 
 	digest string // what it should carry
 }
 
-// Verify checks the store in directory dir at one moment, whether or not a
-// server is writing to it.
+// Verify checks one snapshot of the store in directory dir. A server may write to
+// it meanwhile.
 func Verify(ctx context.Context, dir string, progress Progress) (Report, error) {
 	if err := errors.Join(Exists(dir), refuseReadOnly(dir)); err != nil {
 		return Report{}, err
@@ -63,8 +63,8 @@ func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
 	return conn, nil
 }
 
-// checkFile checks a file that no process writes to. People know it by that
-// name. Nothing is written beside it, not even for a moment.
+// checkFile checks a file that no process writes to. Errors call it name. SQLite
+// creates no file beside it.
 func checkFile(ctx context.Context, file, name string, progress Progress) (Report, error) {
 	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=ro&immutable=1")
 	if err != nil {
@@ -93,7 +93,7 @@ func checkConn(ctx context.Context, conn *sqlite3.Conn, name string, progress Pr
 	return c.report, nil
 }
 
-// maxFaults bounds how many faults of a kind are told.
+// maxFaults bounds how many faults of a kind are reported.
 const maxFaults = 10
 
 // checker collects what is wrong with a database.
@@ -104,7 +104,7 @@ type checker struct {
 	faults   []error
 }
 
-// run returns an error for what is no store, or can't be read at all.
+// run returns an error for a file that is no store or can't be read at all.
 func (c *checker) run(ctx context.Context) (err error) {
 	if c.report.Schema, err = checkSchema(c.conn); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (c *checker) run(ctx context.Context) (err error) {
 	return c.checkSubmissions(ctx)
 }
 
-// checkPages has SQLite look for damage of its own structures.
+// checkPages runs SQLite's integrity check.
 func (c *checker) checkPages() {
 	err := queryRows(c.conn, fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults), func(row *sqlite3.Stmt) {
 		if found := row.ColumnText(0); found != "ok" {
@@ -138,8 +138,9 @@ func (c *checker) checkPages() {
 	}
 }
 
-// checkContent looks for what SQLite has no notion of. Nothing but damage or an
-// edit by hand can cause it, and submissions would be lost, or ids given again.
+// checkContent checks the rules of this schema, which SQLite does not know. Only
+// damage or an edit by hand can break them; submissions would be lost, or ids
+// assigned twice.
 func (c *checker) checkContent() {
 	for _, rule := range []struct{ query, fault string }{
 		{`SELECT count(*) <> 1 FROM sequences`, "it does not tell the last ids"},

@@ -3,44 +3,44 @@ package sqlite
 import "github.com/ncruces/go-sqlite3/vfs"
 
 // walFile is the write-ahead log. SQLite writes it in small pieces, two for
-// each page, one right behind the other; walFile hands them on as one write
-// when the commit is synced.
+// each page, one right behind the other; walFile buffers them and writes them at
+// once when the commit is synced.
 //
-// Nobody misses what is held back: with synchronous=FULL every commit is
-// synced before other connections are told of it, and this one is given what
-// it wrote, because everything but a write that goes on where the last one
-// ended writes down what is held first.
+// The buffer is not visible to other connections. That is safe: with
+// synchronous=FULL every commit is synced before other connections learn of it.
+// The own connection sees what it wrote, because every call but a write that
+// continues the last one flushes the buffer first.
 type walFile struct {
 	*file
-	held []byte
-	off  int64 // where held belongs
+	buffered []byte
+	off      int64 // of buffered in the file
 }
 
-// maxHeld bounds what a large transaction holds back.
-const maxHeld = 1 << 20
+// maxBuffered bounds the buffer in a large transaction.
+const maxBuffered = 1 << 20
 
 // WriteAt implements vfs.File.
 func (f *walFile) WriteAt(p []byte, off int64) (int, error) {
-	if off != f.off+int64(len(f.held)) || len(f.held)+len(p) > maxHeld {
+	if off != f.off+int64(len(f.buffered)) || len(f.buffered)+len(p) > maxBuffered {
 		if err := f.flush(); err != nil {
 			return 0, err
 		}
 		f.off = off
 	}
-	f.held = append(f.held, p...)
+	f.buffered = append(f.buffered, p...)
 	return len(p), nil
 }
 
-// flush writes down what is held. What can't be written is forgotten: SQLite
-// is told that it failed, and will write in its place.
+// flush writes the buffer. It also empties the buffer when the write fails:
+// SQLite gets the error, and will write to the same offset again.
 func (f *walFile) flush() error {
-	if len(f.held) == 0 {
+	if len(f.buffered) == 0 {
 		return nil
 	}
-	n := len(f.held)
-	_, err := f.file.WriteAt(f.held, f.off)
+	n := len(f.buffered)
+	_, err := f.file.WriteAt(f.buffered, f.off)
 	f.off += int64(n)
-	f.held = f.held[:0]
+	f.buffered = f.buffered[:0]
 	return err
 }
 

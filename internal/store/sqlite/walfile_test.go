@@ -17,19 +17,20 @@ type logFile struct {
 	err      error
 }
 
-func (f *logFile) note(format string, args ...any) error {
+func (f *logFile) record(format string, args ...any) error {
 	f.log = append(f.log, fmt.Sprintf(format, args...))
 	return f.err
 }
 
 func (f *logFile) WriteAt(p []byte, off int64) (int, error) {
-	return len(p), f.note("write %d+%d", off, len(p))
+	return len(p), f.record("write %d+%d", off, len(p))
 }
-func (f *logFile) ReadAt(p []byte, off int64) (int, error) { return len(p), f.note("read %d", off) }
-func (f *logFile) Sync(vfs.SyncFlag) error                 { return f.note("sync") }
-func (f *logFile) Size() (int64, error)                    { return 0, f.note("size") }
-func (f *logFile) Truncate(size int64) error               { return f.note("truncate %d", size) }
-func (f *logFile) Close() error                            { return f.note("close") }
+
+func (f *logFile) ReadAt(p []byte, off int64) (int, error) { return len(p), f.record("read %d", off) }
+func (f *logFile) Sync(vfs.SyncFlag) error                 { return f.record("sync") }
+func (f *logFile) Size() (int64, error)                    { return 0, f.record("size") }
+func (f *logFile) Truncate(size int64) error               { return f.record("truncate %d", size) }
+func (f *logFile) Close() error                            { return f.record("close") }
 
 func TestWALPiecesAreWrittenAtOnce(t *testing.T) {
 	write := func(f *walFile, off int64, n int) {
@@ -52,9 +53,9 @@ func TestWALPiecesAreWrittenAtOnce(t *testing.T) {
 			return f.Sync(0)
 		}, []string{"write 32+8240", "write 0+32", "sync"}},
 		"too much": {func(f *walFile) error {
-			write(f, 8272, maxHeld)
+			write(f, 8272, maxBuffered)
 			return f.Sync(0)
-		}, []string{"write 32+8240", fmt.Sprintf("write 8272+%d", maxHeld), "sync"}},
+		}, []string{"write 32+8240", fmt.Sprintf("write 8272+%d", maxBuffered), "sync"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := &logFile{}

@@ -17,7 +17,7 @@ import (
 
 const (
 	// maxBatch bounds one transaction, so that the first operation in it does
-	// not wait for the last of a flood.
+	// not wait for too many others.
 	maxBatch = 512
 
 	// maxBatchBytes bounds one transaction by what it writes, and with it the
@@ -25,24 +25,24 @@ const (
 	maxBatchBytes = 4 << 20
 )
 
-// writer owns the one connection that writes. Its goroutine takes whatever is
-// queued, runs it in one transaction, and answers each operation after the
-// commit: with many callers, they share the cost of getting it to the disk. A
-// caller who seems to be the only one uses the connection himself.
+// writer owns the one connection that writes. Its goroutine runs all queued
+// operations in one transaction, and answers each of them after the commit
+// (group commit): concurrent callers share the cost of the sync. When there
+// seems to be only one caller, the commit runs on the caller's goroutine.
 type writer struct {
-	conn     *sqlite3.Conn
-	readers  *readers
-	stmts    *writeStmts
-	forms    *formNumbers
-	queue    *group.Queue[write]
-	stopped  chan struct{}
-	quiet    atomic.Bool // the last batch held one operation: there may be nobody to share a commit with
-	turn     sync.Mutex  // held by who commits; guards what follows
-	closed   bool
-	seq      store.Sequences // the last ids given, as of the last commit
-	reserved store.Sequences // the last ids that may be given, as they are stored
-	files    identity
-	lost     error // why the files are not those that were opened; nil while they are
+	conn       *sqlite3.Conn
+	pool       *readPool
+	stmts      *writeStmts
+	forms      *formNumbers
+	queue      *group.Queue[write]
+	stopped    chan struct{}
+	lastSingle atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
+	commitMu   sync.Mutex  // held during a commit; guards what follows
+	closed     bool
+	seq        store.Sequences // the last ids given, as of the last commit
+	reserved   store.Sequences // the last ids that may be given, as they are stored
+	files      identity
+	filesErr   error // why the files are not those that were opened; nil while they are
 	// databaseSize is the largest that the file has had.
 	databaseSize int64
 	wal          wal
@@ -50,16 +50,16 @@ type writer struct {
 }
 
 // reserve is how many ids are reserved at a time. The reservation is stored
-// before any of them is given, so that a crash leaves a gap and never gives an
-// id twice; a store that is closed gives the rest back.
+// before any of them is assigned, so that a crash leaves a gap and never assigns
+// an id twice. Close returns the rest of the reservation.
 var reserve = store.Sequences{Submission: 1 << 10, Entry: 1 << 14}
 
 func within(s, limit store.Sequences) bool {
 	return s.Submission <= limit.Submission && s.Entry <= limit.Entry
 }
 
-// errGivenUp is for a transaction that ends without anybody having been told why.
-var errGivenUp = fmt.Errorf("%w: the transaction was given up", store.ErrUnavailable)
+// errRolledBack: SQLite has rolled the transaction back without an error of its own.
+var errRolledBack = fmt.Errorf("%w: the transaction was given up", store.ErrUnavailable)
 
 // write is one operation. It is called within a transaction, and the caller
 // is answered after the commit.
@@ -67,13 +67,13 @@ type write func(*tx) error
 
 type operation = group.Op[write]
 
-func newWriter(conn *sqlite3.Conn, readers *readers, forms *formNumbers, log *slog.Logger) (*writer, error) {
+func newWriter(conn *sqlite3.Conn, pool *readPool, forms *formNumbers, log *slog.Logger) (*writer, error) {
 	stmts, err := prepareWrites(conn)
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{
-		conn: conn, readers: readers, stmts: stmts, forms: forms, log: log,
+		conn: conn, pool: pool, stmts: stmts, forms: forms, log: log,
 		queue: group.NewQueue[write](maxBatch), stopped: make(chan struct{}),
 		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes},
 	}
@@ -94,32 +94,32 @@ func (w *writer) do(ctx context.Context, fn write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if w.quiet.Load() && w.queue.Waiting() == 0 && w.turn.TryLock() {
+	if w.lastSingle.Load() && w.queue.Waiting() == 0 && w.commitMu.TryLock() {
 		if !w.closed {
-			defer w.turn.Unlock()
-			return w.doAlone(fn)
+			defer w.commitMu.Unlock()
+			return w.commitDirectly(fn)
 		}
-		w.turn.Unlock() // before the queue is waited for, whose end needs the turn
+		w.commitMu.Unlock() // before waiting for the queue, whose worker needs it
 	}
 	return w.queue.Do(ctx, fn)
 }
 
-// doAlone is do where nobody else is about: the caller commits by himself,
-// which saves two changes of goroutine.
-func (w *writer) doAlone(op write) error {
-	alone := [1]*operation{{Value: op}}
-	w.commit(alone[:])
+// commitDirectly commits one operation on the caller's goroutine, which saves
+// two goroutine switches.
+func (w *writer) commitDirectly(op write) error {
+	single := [1]*operation{{Value: op}}
+	w.commit(single[:])
 	if w.wal.due() {
-		w.quiet.Store(false) // the next goes through the queue, and its answer will not wait for the checkpoint
+		w.lastSingle.Store(false) // the next goes through the queue, and its answer will not wait for the checkpoint
 	}
-	return alone[0].Err
+	return single[0].Err
 }
 
-// stop finishes what is queued. To be called once.
+// stop finishes what is queued. It is called once.
 func (w *writer) stop() error {
-	w.turn.Lock()
+	w.commitMu.Lock()
 	w.closed = true
-	w.turn.Unlock()
+	w.commitMu.Unlock()
 	w.queue.Close()
 	<-w.stopped
 	if w.checkFiles() == nil && w.reserved != w.seq {
@@ -128,18 +128,18 @@ func (w *writer) stop() error {
 	return nil
 }
 
-// close is called after stop, when no reader is left: as the last connection
-// it copies the WAL into the database. Where the files are damaged that would
-// spoil the database, too.
+// close is called after stop, when no other connection is left: SQLite then
+// copies the WAL into the database. It must not where the files are damaged,
+// since that would damage the database, too.
 func (w *writer) close() error {
 	var err error
-	if w.lost != nil {
+	if w.filesErr != nil {
 		err = keepWAL(w.conn)
 	}
 	return errors.Join(err, w.stmts.close(), w.conn.Close())
 }
 
-// keepWAL has a connection leave the WAL as it is when it closes.
+// keepWAL disables the checkpoint that SQLite makes when its last connection closes.
 func keepWAL(conn *sqlite3.Conn) error {
 	_, err := conn.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
 	return err
@@ -153,11 +153,11 @@ func (w *writer) run() {
 		if len(batch) == 0 {
 			return
 		}
-		w.turn.Lock()
+		w.commitMu.Lock()
 		batch = group.Take(w.queue.More(batch))
-		w.quiet.Store(len(batch) <= 1)
+		w.lastSingle.Store(len(batch) <= 1)
 		w.commitAll(batch)
-		w.turn.Unlock()
+		w.commitMu.Unlock()
 	}
 }
 
@@ -168,24 +168,25 @@ func (w *writer) commitAll(batch []*operation) {
 			op.Done()
 		}
 		batch = batch[n:]
-		if w.lost == nil {
+		if w.filesErr == nil {
 			w.checkpoint()
 		}
 	}
 }
 
-// commit runs the batch, or as much of it as one transaction should hold, and
-// leaves each operation its outcome; done is how many that are. When the
-// transaction as a whole fails, so do all of them, whatever they came to
-// within it: a conflict with a neighbour that was not stored is none.
+// commit runs the batch, or the part of it that one transaction may hold, and
+// sets the outcome of each operation; done is how many those are. When the
+// transaction fails, all of its operations fail with its error, also one that
+// failed by itself before: it may have conflicted with an operation of the same
+// batch that is not stored after all.
 func (w *writer) commit(batch []*operation) (done int) {
 	done, err := w.transact(batch)
 	if err == nil {
 		return done
 	}
 	if len(batch) > 1 && errors.Is(err, store.ErrFull) {
-		// What is too large for the room that is left must not keep out its
-		// neighbours that would fit.
+		// One operation may be too large for the free space. The others, one
+		// by one, may fit.
 		for i := range batch {
 			w.commit(batch[i : i+1])
 		}
@@ -197,14 +198,14 @@ func (w *writer) commit(batch []*operation) (done int) {
 	return len(batch)
 }
 
-// transact runs operations in one transaction, until it holds enough. The last
-// statement of an operation is the only one that must not stand alone, and
-// SQLite undoes a failed statement by itself: so an operation that fails does
-// so alone, and leaves at most the number of a new form. The error is that of
-// the transaction, which SQLite may give up on at any statement.
+// transact runs operations in one transaction, up to maxBatchBytes. An
+// operation changes submissions with its last statement only, and SQLite undoes
+// a failed statement: so a failed operation leaves nothing behind but, at most,
+// the number of a new form, and does not affect the others. The error is that of
+// the transaction, which SQLite may roll back at any statement.
 func (w *writer) transact(batch []*operation) (done int, err error) {
 	// A WAL that was cut short has its length again after the next write.
-	if w.lost != nil || w.files.walSize() < w.wal.fileSize() {
+	if w.filesErr != nil || w.files.walSize() < w.wal.fileSize() {
 		if err := w.checkFiles(); err != nil {
 			return 0, err
 		}
@@ -217,37 +218,37 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 		op := batch[done]
 		op.Err = t.protect(op.Value)
 		if w.conn.GetAutocommit() {
-			return 0, cmp.Or(op.Err, errGivenUp)
+			return 0, cmp.Or(op.Err, errRolledBack)
 		}
 		done++
 	}
 	if err := w.finish(t); err != nil {
-		err = w.classify(err)       // while it is known what the system said
-		_ = w.stmts.rollback.Exec() // it may have happened already
+		err = w.classify(err)       // before the rollback discards the system's error
+		_ = w.stmts.rollback.Exec() // SQLite may have rolled back already
 		return 0, err
 	}
 	return done, w.checkFiles()
 }
 
-// checkFiles is called after each commit, and before its callers are answered.
+// checkFiles runs after each commit, before the callers are answered.
 func (w *writer) checkFiles() error {
 	least := sizes{w.databaseSize, w.wal.fileSize()}
 	database, err := w.files.check(least)
 	w.databaseSize = max(w.databaseSize, database)
 	switch {
-	case err != nil && w.lost == nil:
+	case err != nil && w.filesErr == nil:
 		w.log.Error(err.Error())
-	case err == nil && w.lost != nil:
+	case err == nil && w.filesErr != nil:
 		w.log.Info("the files of the store are back: it goes on")
 	}
-	w.lost = err
+	w.filesErr = err
 	return err
 }
 
 func (w *writer) classify(err error) error { return withCause(w.conn, classify(err)) }
 
-// finish commits, with a new reservation of ids where the transaction has used
-// up the last.
+// finish commits. It reserves more ids where the transaction has used up the
+// last reservation.
 func (w *writer) finish(t *tx) error {
 	reserved := w.reserved
 	if !within(t.seq, reserved) {
@@ -270,13 +271,13 @@ func (w *writer) finish(t *tx) error {
 type tx struct {
 	stmts *writeStmts
 	forms *formNumbers
-	seen  []seenForm // numbers to be remembered once it is committed
+	seen  []seenForm // to be cached after the commit
 	seq   store.Sequences
-	bytes int // written by now, about
+	bytes int // written so far, roughly
 }
 
-// protect keeps a panic in one operation from ending the writer, and gives
-// back the ids that a failed operation took.
+// protect runs an operation. It turns a panic into an error, and returns the ids
+// that a failed operation has used to the sequences.
 func (t *tx) protect(run write) error {
 	before := t.seq
 	err := group.Protect(func() error { return run(t) })

@@ -63,7 +63,7 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 	}
 	storetest.Same(t, "commits", *commits, commitsOfOneBatch)
 
-	// Who failed took no ids along.
+	// The failed operation used up no ids.
 	stored := map[int64]string{1: "first"}
 	for i := range ops {
 		if want[i] == nil {
@@ -175,10 +175,10 @@ func TestLateCallerDoesNotHoldUpClose(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	mustCreate(t, s, sample("so that it is quiet"))
 	w := s.writer
-	w.turn.Lock()
+	w.commitMu.Lock()
 	w.closed = true
-	w.turn.Unlock()
-	w.quiet.Store(true)
+	w.commitMu.Unlock()
+	w.lastSingle.Store(true)
 	done := make(chan error, 1)
 	go func() { done <- w.do(ctx, func(*tx) error { return nil }) }()
 	select {
@@ -191,12 +191,12 @@ func TestLateCallerDoesNotHoldUpClose(t *testing.T) {
 	}
 }
 
-// TestNobodyOvertakesTheQueue: to commit alone is for who is alone. The writer
-// here has no connection, which who went past the queue would run into.
+// TestNobodyOvertakesTheQueue: no caller commits directly while others are
+// queued. The writer here has no connection: a direct commit would panic.
 func TestNobodyOvertakesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writer{queue: group.NewQueue[write](2)}
-		w.quiet.Store(true)
+		w.lastSingle.Store(true)
 		go func() { _ = w.queue.Do(ctx, nil) }()
 		synctest.Wait()
 		go func() { _ = w.do(ctx, func(*tx) error { return nil }) }()

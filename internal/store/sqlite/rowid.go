@@ -10,15 +10,16 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// The row id of a submission is its place: the number of its form, and below
-// that its own id. So the rows of a form lie side by side in the order of
-// their ids, and the table itself is the only index that lists need.
+// The row id of a submission, column "place" of the table, holds the number of
+// its form in the upper bits and its own id in the lower 40. So the rows of a
+// form are stored next to each other in the order of their ids, and the table
+// itself is the only index that lists need.
 const (
 	idBits = 40 // a million submissions a day for 3,000 years
 	maxID  = 1<<idBits - 1
 	// maxEntry is the last number that JavaScript can tell from its neighbours.
 	maxEntry = 1<<53 - 1
-	// maxForm leaves room for the place behind the last one.
+	// maxForm leaves one number free: the range of the last form ends where the next would begin.
 	maxForm = 1<<(63-idBits) - 2
 )
 
@@ -31,15 +32,15 @@ func checkIDs(ids store.Sequences) error {
 	return nil
 }
 
-func place(form, id int64) int64 { return form<<idBits | id }
+func makeRowID(form, id int64) int64 { return form<<idBits | id }
 
-// idAt is the submission's id.
-func idAt(place int64) int64 { return place & maxID }
+// submissionID is the id of the submission in a row.
+func submissionID(rowID int64) int64 { return rowID & maxID }
 
-// between returns the places that a query on a form asks for, both ends excluded.
-func between(form int64, q store.Query) (low, high int64) {
-	low, high = place(form, 0), place(form+1, 0)
-	after := min(q.After, maxID+1) // nobody's id, and still within reach
+// rowIDRange returns the row ids that a query on a form selects, both ends excluded.
+func rowIDRange(form int64, q store.Query) (low, high int64) {
+	low, high = makeRowID(form, 0), makeRowID(form+1, 0)
+	after := min(q.After, maxID+1) // higher than every id, and still in the range of the form
 	switch {
 	case after == 0:
 	case q.Descending:
@@ -50,7 +51,7 @@ func between(form int64, q store.Query) (low, high int64) {
 	return low, high
 }
 
-// formName is what a form is called outside.
+// formName is how clients address a form.
 type formName struct {
 	pageID int64
 	formID string
@@ -108,7 +109,7 @@ func bindForm(stmt *sqlite3.Stmt, name formName) error {
 	return errors.Join(stmt.BindInt64(1, name.pageID), stmt.BindText(2, name.formID))
 }
 
-// form is the number of a form for a reader, who sees what is committed.
+// form is the number of a form outside of a transaction, as it is committed.
 func (s *Store) form(stmts *readStmts, name formName) (int64, error) {
 	if n, ok := s.forms.get(name); ok {
 		return n, nil
@@ -121,7 +122,7 @@ func (s *Store) form(stmts *readStmts, name formName) (int64, error) {
 }
 
 // form is the number of a form within a transaction. It is remembered only
-// after the commit: until then it may be taken back.
+// after the commit: until then it may be rolled back.
 func (t *tx) form(name formName) (int64, error) {
 	if n, ok := t.forms.get(name); ok {
 		return n, nil
@@ -150,14 +151,14 @@ type seenForm struct {
 	number int64
 }
 
-// placeOf is where a submission is, if it is anywhere.
-func placeOf(key store.Key, form func(formName) (int64, error)) (int64, error) {
-	if key.ID < 1 || key.ID > maxID { // it would be another form's place
+// rowIDOf returns the row id that a submission has if it exists.
+func rowIDOf(key store.Key, form func(formName) (int64, error)) (int64, error) {
+	if key.ID < 1 || key.ID > maxID { // its row id would belong to another form
 		return 0, store.ErrNotFound
 	}
 	n, err := form(formName{key.PageID, key.FormID})
 	if errors.Is(err, errNoForm) {
 		return 0, store.ErrNotFound
 	}
-	return place(n, key.ID), err
+	return makeRowID(n, key.ID), err
 }
