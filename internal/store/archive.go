@@ -14,13 +14,12 @@ type Engine interface {
 	Settings
 }
 
-// Archive is what it takes to copy a store, with all that is in it. Every
-// engine keeps it, beside Store.
+// Archive copies a store with everything in it. Every engine implements it.
 type Archive interface {
-	// Dump visits every submission beyond a key (the zero Key for all), in
+	// Dump visits every submission after a key (the zero Key for all), in
 	// the order of page, form and id, forms by the bytes of their ids. It is
-	// one snapshot, however long it takes, and holds a connection meanwhile:
-	// it is for copies, not for clients. The Record's Entries are valid until
+	// one snapshot, however long it takes, and keeps a connection until it
+	// ends: it is for copies, not for requests. The Record's Entries are valid until
 	// visit returns, which must not close the store. Errors: visit's, ErrUnavailable.
 	Dump(ctx context.Context, after Key, visit func(Record) error) error
 
@@ -35,21 +34,21 @@ type Archive interface {
 	// Count is the number of submissions.
 	Count(ctx context.Context) (int64, error)
 
-	// Sequences are the last ids given, or higher ones that will not be given.
+	// Sequences are the last ids assigned, or higher ones that are never assigned.
 	Sequences(ctx context.Context) (Sequences, error)
 
-	// Advance makes Create and Update give higher ids than these from now on.
-	// Sequences that are further already stay as they are.
+	// Advance makes Create and Update assign higher ids than these from now
+	// on. Sequences that are higher already stay as they are.
 	Advance(ctx context.Context, to Sequences) error
 }
 
-// Settings are a few facts about the store as a whole that all who share it
+// Settings are a few facts about the store as a whole that all servers on it
 // must agree on. Names and values are short texts.
 type Settings interface {
-	// Claim sets a name that is not set, and returns the value that it has
-	// then: of all who claim a name at the same time, one succeeds, and the
-	// others are told the one's value.
-	Claim(ctx context.Context, name, value string) (held string, err error)
+	// Claim sets a name unless it is set, and returns the value that it has
+	// then: of concurrent claims of one name one succeeds, and all return its
+	// value.
+	Claim(ctx context.Context, name, value string) (current string, err error)
 
 	// Setting is the value of a name; "" where it is not set.
 	Setting(ctx context.Context, name string) (string, error)
@@ -58,21 +57,21 @@ type Settings interface {
 	Release(ctx context.Context, name string) error
 }
 
-// The settings that there are.
+// Names of settings.
 const (
 	// SettingStoreID is a random name that every store has from the beginning.
 	SettingStoreID = "store-id"
 	// SettingCopyOf is the id of the store that this one is being copied
 	// from. While it is set, the copy is not complete.
 	SettingCopyOf = "copy-of"
-	// SettingOnceKey tells the key that anonymous submitters are recognised
-	// by, without giving it away.
+	// SettingOnceKey is a fingerprint of the key that anonymous submitters
+	// are recognised by. The key itself is not stored.
 	SettingOnceKey = "once-key"
-	// SettingDigest is in backups only: a digest of all else that is in them.
+	// SettingDigest is in backups only: a digest of everything else in them.
 	SettingDigest = "digest"
 )
 
-// Record is a submission with all that a store keeps of it.
+// Record is a submission with everything that a store keeps about it.
 type Record struct {
 	forms.Submission
 	Once string // see New

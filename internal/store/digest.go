@@ -19,8 +19,8 @@ type Digest struct {
 // NewDigest returns the digest of no submissions.
 func NewDigest() *Digest { return &Digest{hash: sha256.New()} }
 
-// Add takes in all that is known of a submission. Lengths stand before texts,
-// so that nothing can move from one to the next unseen.
+// Add hashes a submission. The length is written before each text, so that
+// "ab"+"c" and "a"+"bc" differ.
 func (d *Digest) Add(r Record) {
 	d.Count++
 	b := d.buf[:0]

@@ -10,8 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// What can go wrong. Engines wrap these; anything else that they return is a
-// fault of their own.
+// Errors of an engine. Engines wrap these; any other error is an internal one.
 var (
 	// ErrNotFound: no such submission under that page and form.
 	ErrNotFound = errors.New("submission not found")
@@ -31,8 +30,8 @@ var (
 //
 // A write is durable when its method returns nil, and has changed nothing when
 // it returns one of the errors above other than ErrUnavailable. Writes may
-// share a transaction, but one that fails never fails its neighbours.
-// What is handed in is not written to.
+// share a transaction, but one that fails never makes another fail.
+// Arguments are not modified.
 //
 // A context that has ended makes a method return its error, which may be
 // wrapped; a write that is under way by then is carried through all the same.
@@ -49,7 +48,7 @@ type Store interface {
 	Get(ctx context.Context, key Key) (forms.Submission, error)
 
 	// Update replaces the entries of a submission by what merge returns for
-	// it; nobody else changes the submission in between. Entries that come
+	// it; no other call changes the submission in between. Entries that come
 	// back with id 0 are given new ids. merge must not call the store, and
 	// may be called more than once; while it runs, other submissions can be
 	// written. An error of merge is returned as it is and nothing is stored.

@@ -1,5 +1,5 @@
-// Package chunk reads long lists piece by piece. Each piece is a short read of
-// its own, so that a slow client holds up nobody, and memory stays flat.
+// Package chunk reads long lists chunk by chunk. Each chunk is one short read:
+// a slow client delays no other request, and memory does not grow with the list.
 package chunk
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// MaxBytes is how much text a chunk holds, but for its last row.
+	// MaxBytes is how much text a chunk holds; its last row may exceed it.
 	MaxBytes = 256 << 10
 	// MaxRows bounds a chunk of submissions without entries, which have next to no bytes.
 	MaxRows = 4096
@@ -22,7 +22,7 @@ const (
 
 // Chunk is a run of rows copied out of a database; all entries share one buffer.
 type Chunk struct {
-	// Last is set by who reads it when no row follows.
+	// Last is set by the Reader when no row follows.
 	Last bool
 
 	rows []row
@@ -37,14 +37,14 @@ type row struct {
 
 var pool = sync.Pool{New: func() any { return &Chunk{text: make([]byte, 0, MaxBytes+8<<10)} }}
 
-func take() *Chunk {
+func getChunk() *Chunk {
 	c := pool.Get().(*Chunk)
 	c.Reset()
 	return c
 }
 
-func (c *Chunk) giveBack() {
-	if cap(c.text) <= 2*MaxBytes { // one huge row must not stay in memory for ever
+func (c *Chunk) recycle() {
+	if cap(c.text) <= 2*MaxBytes { // the buffer of a huge row is left to the garbage collector
 		pool.Put(c)
 	}
 }
@@ -57,7 +57,7 @@ func (c *Chunk) Reset() { c.rows, c.text, c.Last = c.rows[:0], c.text[:0], false
 func (c *Chunk) Add(id, created int64, username, fields []byte) {
 	var name string
 	if n := len(c.rows); n > 0 && c.rows[n-1].username == string(username) {
-		name = c.rows[n-1].username // most lists are runs of the same: no copy
+		name = c.rows[n-1].username // consecutive rows often have the same user: share the text
 	} else {
 		name = string(username)
 	}
@@ -81,15 +81,15 @@ type Reader func(ctx context.Context, c *Chunk, q store.Query) error
 
 // Scan visits all rows of a query, in the order in which read delivers them.
 // The next chunk is read while one is visited, so that reading and sending a
-// list share the work of two cores.
+// list run in parallel.
 func (read Reader) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	current := take()
-	defer func() { current.giveBack() }()
+	current := getChunk()
+	defer func() { current.recycle() }()
 	if err := read(ctx, current, q); err != nil || current.Len() == 0 {
 		return err
 	}
-	rest, more := current.beyond(q)
-	if !more { // as most lists are: nobody else is needed
+	rest, more := current.nextQuery(q)
+	if !more { // most lists are one chunk: no goroutine is needed
 		return current.visit(q, visit)
 	}
 	ahead := read.start(ctx, rest)
@@ -102,40 +102,40 @@ func (read Reader) Scan(ctx context.Context, q store.Query, visit func(forms.Sub
 		if !more {
 			return nil
 		}
-		current.giveBack()
+		current.recycle()
 		if current = next.Chunk; next.err != nil {
 			return next.err
 		}
 	}
 }
 
-// reading is a list that is being read, one chunk ahead of who visits it.
-type reading struct {
+// prefetch reads a list on its own goroutine, one chunk ahead of the visits.
+type prefetch struct {
 	chunks  chan outcome
 	stopped chan struct{}
 }
 
-// outcome is a chunk, or why there is none.
+// outcome is a chunk, or the error of the read.
 type outcome struct {
 	*Chunk
 	err error
 }
 
 // start reads a list until it ends, or fails, or is stopped.
-func (read Reader) start(ctx context.Context, q store.Query) reading {
-	r := reading{make(chan outcome), make(chan struct{})}
+func (read Reader) start(ctx context.Context, q store.Query) prefetch {
+	r := prefetch{make(chan outcome), make(chan struct{})}
 	go func() {
 		defer close(r.chunks)
 		for more := true; more; {
-			c := take()
+			c := getChunk()
 			err := read.protected(ctx, c, q)
 			if more = err == nil && c.Len() > 0; more {
-				q, more = c.beyond(q)
+				q, more = c.nextQuery(q)
 			}
 			select {
 			case r.chunks <- outcome{c, err}:
 			case <-r.stopped:
-				c.giveBack()
+				c.recycle()
 				return
 			}
 		}
@@ -143,8 +143,8 @@ func (read Reader) start(ctx context.Context, q store.Query) reading {
 	return r
 }
 
-// protected makes an error of a panic: on a goroutine of its own, nobody else
-// would keep it from ending the process.
+// protected turns a panic into an error: on a goroutine of its own it would end
+// the process.
 func (read Reader) protected(ctx context.Context, c *Chunk, q store.Query) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -154,16 +154,17 @@ func (read Reader) protected(ctx context.Context, c *Chunk, q store.Query) (err 
 	return read(ctx, c, q)
 }
 
-// stop returns when nothing is read any more: who called may close the store.
-func (r reading) stop() {
+// stop waits for the last read: the caller of Scan may close the store then.
+func (r prefetch) stop() {
 	close(r.stopped)
 	for c := range r.chunks {
-		c.giveBack()
+		c.recycle()
 	}
 }
 
-// beyond returns the query for what follows the chunk that q has read, if there may be any.
-func (c *Chunk) beyond(q store.Query) (rest store.Query, more bool) {
+// nextQuery returns the query for the rows after the chunk that q has read, and
+// whether there may be any.
+func (c *Chunk) nextQuery(q store.Query) (rest store.Query, more bool) {
 	rest = q
 	rest.After = c.rows[len(c.rows)-1].id
 	if q.Limit > 0 {

@@ -1,5 +1,5 @@
-// Package enginetest runs the tests of what is above the store on every engine
-// that there is, so that nothing comes to rely on one of them.
+// Package enginetest runs the tests of the layers above the store on every
+// engine, so that no layer comes to rely on one of them.
 package enginetest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
-// Engine is one that a test runs on.
+// Engine is an engine that a test runs on.
 type Engine struct {
 	Name string
 	open func(t testing.TB) (s store.Engine, dir string, err error)
@@ -38,8 +38,8 @@ func (e Engine) Open(t testing.TB) store.Engine {
 	return s
 }
 
-// OpenIn tells beside that where the store's files are, which may be those of
-// others, too.
+// OpenIn is Open, and returns the directory of the store's files. Other stores
+// may have files there, too.
 func (e Engine) OpenIn(t testing.TB) (s store.Engine, dir string) {
 	t.Helper()
 	s, dir, err := e.open(t)

@@ -1,5 +1,5 @@
-// Package group brings operations of many callers together, so that they
-// share the cost of one transaction, and answers each of them by itself.
+// Package group batches operations of concurrent callers, so that they share
+// the cost of one transaction, and returns to each caller its own outcome.
 package group
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Queue is where callers leave operations and wait for their outcome, and
-// where a worker takes them from, as many as there are.
+// Queue connects callers, which add operations and wait for their outcome, with
+// a worker, which takes all that are queued as one batch.
 type Queue[T any] struct {
 	ops     chan *Op[T]
 	max     int
@@ -42,14 +42,14 @@ const (
 )
 
 // NewQueue returns a queue whose batches hold at most so many operations: the
-// first in a batch must not wait for the last of a flood.
+// first one must not wait for too many others.
 func NewQueue[T any](maxBatch int) *Queue[T] {
 	q := &Queue[T]{ops: make(chan *Op[T], maxBatch), max: maxBatch}
 	q.pool.New = func() any { return &Op[T]{done: make(chan struct{}, 1)} }
 	return q
 }
 
-// Do leaves an operation and returns its outcome. When ctx ends before the
+// Do queues an operation and returns its outcome. When ctx ends before the
 // worker has taken the operation, Do returns ctx's error, and the operation is
 // not carried out. From then on Do does not return early: the operation is
 // under way, and the caller must know how it ended.
@@ -79,7 +79,7 @@ func (q *Queue[T]) Do(ctx context.Context, value T) error {
 	return err
 }
 
-// send waits for room in the queue.
+// send waits until the queue has room.
 func (q *Queue[T]) send(ctx context.Context, op *Op[T]) error {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
@@ -95,13 +95,12 @@ func (q *Queue[T]) send(ctx context.Context, op *Op[T]) error {
 	}
 }
 
-// Next waits for an operation and returns it with all that are ready by then,
-// in batch's room; none when the queue is closed and empty.
+// Next waits for an operation and returns it with all others that are queued by
+// then. It reuses batch. The result is empty when the queue is closed and empty.
 //
-// It lets those who are ready to leave an operation do so first, as long as
-// there are any. That is no waiting: with nobody there it returns at once. But
-// a worker that never sleeps would take few at a time, and pay for a
-// transaction each time.
+// Next yields to the scheduler for as long as that brings more operations: a
+// worker that never yields gets small batches, and pays for a transaction each
+// time. Without other callers it returns at once.
 func (q *Queue[T]) Next(batch []*Op[T]) []*Op[T] {
 	op, ok := <-q.ops
 	if !ok {
@@ -118,7 +117,7 @@ func (q *Queue[T]) Next(batch []*Op[T]) []*Op[T] {
 	}
 }
 
-// More adds to the batch what is there by now.
+// More adds the operations that are queued now to the batch.
 func (q *Queue[T]) More(batch []*Op[T]) []*Op[T] {
 	for len(batch) < q.max {
 		select {
@@ -135,7 +134,7 @@ func (q *Queue[T]) More(batch []*Op[T]) []*Op[T] {
 }
 
 // Take claims the operations of a batch for the worker, and returns them
-// without those whose callers have left. It reuses batch.
+// without those that were cancelled. It reuses batch.
 func Take[T any](batch []*Op[T]) []*Op[T] {
 	return slices.DeleteFunc(batch, func(op *Op[T]) bool { return !op.state.CompareAndSwap(queued, taken) })
 }
@@ -151,18 +150,18 @@ func Protect(run func() error) (err error) {
 	return run()
 }
 
-// Done answers the caller. The operation is not the worker's any more.
+// Done wakes the caller. The worker must not use the operation afterwards.
 func (op *Op[T]) Done() { op.done <- struct{}{} }
 
-// Len is how many operations are queued, those of callers who have left
-// included. Tests wait for it.
+// Len is how many operations are queued, cancelled ones included. Tests wait for
+// it.
 func (q *Queue[T]) Len() int { return len(q.ops) }
 
 // Waiting is how many callers wait for an answer.
 func (q *Queue[T]) Waiting() int { return int(q.waiting.Load()) }
 
-// Close refuses further operations. What was left before is still to be taken.
-// It may be called again.
+// Close refuses further operations. Operations that are queued already can still
+// be taken. Close may be called again.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

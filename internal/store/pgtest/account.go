@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// account is whom the server runs as. It refuses to run as root.
+// account is the user that the server runs as. PostgreSQL refuses to run as root.
 type account struct{ uid, gid int }
 
-// unprivileged is ourselves, unless that is root.
+// unprivileged is the current user; if that is root, postgres or nobody.
 func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
 		return &account{os.Geteuid(), os.Getegid()}, nil

@@ -61,7 +61,7 @@ var (
 	startOnce sync.Once
 )
 
-// Shared is the cluster of the test process: started by who asks first, and
+// Shared is the cluster of the test process: started by the first call, and
 // not to be stopped. It is not durable.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
@@ -72,7 +72,7 @@ func Shared(t testing.TB) *Cluster {
 	return shared
 }
 
-// New starts a cluster of the test's own, which may do to it what it likes.
+// New starts a cluster for one test, which may stop or crash it.
 func New(t testing.TB, options Options) *Cluster {
 	t.Helper()
 	c, err := Start(options)
@@ -137,7 +137,7 @@ func create(options Options) (*Cluster, error) {
 	return c, nil
 }
 
-// freePort is one that nobody listens on now.
+// freePort is a port that no process listens on now.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -197,7 +197,7 @@ func (c *Cluster) examine() error {
 	})
 }
 
-// run runs one of PostgreSQL's programs, as somebody whom the server accepts.
+// run runs one of PostgreSQL's programs, as a user that PostgreSQL accepts.
 func (c *Cluster) run(name string, args ...string) error {
 	cmd := exec.Command(filepath.Join(c.bin, name), args...)
 	cmd.Dir = c.dir
@@ -261,7 +261,7 @@ func (c *Cluster) Log() string {
 }
 
 // Database makes an empty database and returns its URL. It stays as long as
-// the cluster: to drop it would wait for who is still connected.
+// the cluster: to drop it would wait for open connections.
 func (c *Cluster) Database(t testing.TB) string {
 	t.Helper()
 	name, err := c.createDatabase()
@@ -271,8 +271,8 @@ func (c *Cluster) Database(t testing.TB) string {
 	return c.URL(name)
 }
 
-// createDatabase makes one whose language sorts differently from the bytes, as
-// most people's does. A store that relies on the database's order shows.
+// createDatabase creates a database whose collation differs from byte order, as
+// most do. Tests fail for a store that relies on the collation.
 func (c *Cluster) createDatabase() (name string, err error) {
 	name = c.newName()
 	sql := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8'"

@@ -12,9 +12,9 @@ import (
 
 var concurrencyTests = []test{
 	{"ids are given once", testConcurrentIDs},
-	{"who comes later gets the higher id", testIDsInOrder},
+	{"a later create gets a higher id", testIDsInOrder},
 	{"of many with the same key one is stored", testConcurrentOnce},
-	{"who fails, fails alone", testFailAlone},
+	{"a failed operation fails alone", testFailAlone},
 	{"merges of different fields all stay", testConcurrentMerges},
 	{"a merge against a delete leaves no ghost", testMergeAgainstDelete},
 }

@@ -11,7 +11,7 @@ import (
 )
 
 var lifecycleTests = []test{
-	{"nothing happens for a caller who has left", testCancelled},
+	{"a cancelled call changes nothing", testCancelled},
 	{"a scan ends with its caller", testScanCancelled},
 	{"everything is there after a restart", testReopen},
 	{"after close it is unavailable", testClosed},

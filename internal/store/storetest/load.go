@@ -92,7 +92,7 @@ func testLoadOnce(t *testing.T, b *bench) {
 }
 
 func testLoadIDs(t *testing.T, b *bench) {
-	b.create(t, sample("form", "amy", "x")) // whoever takes ids ahead has some now
+	b.create(t, sample("form", "amy", "x")) // an engine that reserves ids has reserved some now
 	b.load(t, loadable("form", 50, 2, 700, 3), loadable("form", 40))
 	for range 2 {
 		next := b.create(t, sample("form", "amy", "x"))
@@ -134,7 +134,7 @@ func testLoadExists(t *testing.T, b *bench) {
 		t.Errorf("a second of the same submitter: %v, want %v", err, store.ErrOnce)
 	}
 	Same(t, "after a second of the same submitter", b.dump(t, store.Key{}), want)
-	b.load(t, loadable("form", 10, 50), loadable("form", 20)) // none of those who failed left anything
+	b.load(t, loadable("form", 10, 50), loadable("form", 20)) // the failed loads left nothing
 	b.checkCount(t, 3)
 }
 

@@ -183,7 +183,7 @@ func (b *bench) callAll(t *testing.T, key store.Key) error {
 	return errors.Join(b.Ping(ctx), b.Delete(ctx, store.Key{PageID: 1, FormID: "other", ID: made.ID}))
 }
 
-// testScansParked is a crowd of slow clients: nobody may have to wait for them.
+// testScansParked: many slow clients must not delay other calls.
 func testScansParked(t *testing.T, b *bench) {
 	stored := b.fill(t, "form", 3, 300<<10) // each more than is read at once
 	const clients = 40

@@ -7,11 +7,11 @@ import (
 )
 
 var settingTests = []test{
-	{"who claims first, holds it", testClaim},
+	{"the first claim wins", testClaim},
 	{"released is free", testRelease},
 	{"names are told apart, and values kept, by their bytes", testSettingBytes},
 	{"settings survive a restart", testSettingsKept},
-	{"of many who claim, one succeeds", testConcurrentClaims},
+	{"of concurrent claims one wins", testConcurrentClaims},
 }
 
 func (b *bench) checkSetting(t *testing.T, name, want string) {
@@ -93,7 +93,7 @@ func testConcurrentClaims(t *testing.T, b *bench) {
 		Same(t, "different answers", len(slices.Compact(slices.Sorted(slices.Values(held)))), 1)
 		b.checkSetting(t, name, held[0])
 		if held[0] == "" {
-			t.Error("nobody holds it")
+			t.Error("no claim won")
 		}
 	}
 }

@@ -166,10 +166,10 @@ func (b *bench) all(t rapid.TB, formID string) []record {
 	return b.scan(t, store.Query{PageID: 1, FormID: formID})
 }
 
-// Same tells the difference where there is one.
+// Same reports the difference between got and want, if there is one.
 func Same(t rapid.TB, what string, got, want any) {
 	t.Helper()
-	if reflect.DeepEqual(got, want) { // cmp is for telling the difference: it takes its time
+	if reflect.DeepEqual(got, want) { // much faster than cmp
 		return
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -221,7 +221,7 @@ func Values(t *testing.T, s store.Store) map[int64]string {
 	return found
 }
 
-// patience is for what must not take for ever; nothing waits this long when it works.
+// patience is the time limit of waits; a test that passes never reaches it.
 const patience = 30 * time.Second
 
 // await fails the test, instead of leaving it hanging, when done stays open.

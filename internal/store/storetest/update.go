@@ -18,7 +18,7 @@ var updateTests = []test{
 	{"what merge returns stays the caller's", testMergeResultKept},
 	{"an error of merge changes nothing", testMergeError},
 	{"a panic in merge ends only its own update", testMergePanic},
-	{"a slow merge holds up nobody", testSlowMerge},
+	{"a slow merge delays no other call", testSlowMerge},
 	{"missing: merge is not asked", testUpdateMissing},
 }
 

@@ -30,8 +30,8 @@ const (
 	Verifying = "verifying"
 )
 
-// Progress is told how many submissions of how many are done. The total is
-// what the source held when the copy began.
+// Progress is called with the number of submissions done, and the total. The
+// total is what the source held when the copy began.
 type Progress func(stage string, done, total int64)
 
 // Result is what was copied, or verified.
@@ -41,7 +41,7 @@ type Result struct {
 	Checksum    string // of all content, the same in source and target
 }
 
-// What keeps a copy from being made or from being good.
+// Errors of Copy.
 var (
 	ErrNotEmpty  = errors.New("the target is not empty")
 	ErrDifferent = errors.New("the copy differs from its source")
@@ -62,8 +62,8 @@ func Copy(ctx context.Context, from, to Store, progress Progress) (Result, error
 		return Result{}, fmt.Errorf("count submissions: %w", err)
 	}
 	c := &copier{to: to, after: begun, digest: store.NewDigest(), progress: func(done int64) { progress(Copying, done, total) }}
-	// Once before all of them: an engine may have to do more where each batch
-	// brings higher ids than there were.
+	// Before the first batch: some engines do extra work for each batch that
+	// brings higher ids than their sequences have.
 	if err := copySequences(ctx, from, to); err != nil {
 		return Result{}, err
 	}
@@ -109,7 +109,7 @@ func prepare(ctx context.Context, from, to Store) (store.Key, error) {
 	case copyOf == "":
 		return store.Key{}, fmt.Errorf("%w: nothing is copied into a store that has submissions", ErrNotEmpty)
 	}
-	// Claimed last: a target that is refused is none the worse.
+	// Claimed last, so that a target that is refused is not changed.
 	if copyOf, err = to.Claim(ctx, store.SettingCopyOf, source); err != nil {
 		return store.Key{}, fmt.Errorf("mark the copy as unfinished: %w", err)
 	}
@@ -122,7 +122,7 @@ func prepare(ctx context.Context, from, to Store) (store.Key, error) {
 // copier stores what a dump visits.
 type copier struct {
 	to       Store
-	after    store.Key // what is not beyond it is there already
+	after    store.Key // submissions up to this key are in the target already
 	digest   *store.Digest
 	resumed  int64
 	batch    []store.Record
@@ -133,7 +133,7 @@ type copier struct {
 func (c *copier) run(ctx context.Context, from Store) error {
 	err := from.Dump(ctx, store.Key{}, func(r store.Record) error {
 		c.digest.Add(r)
-		if !beyond(r, c.after) {
+		if !isAfter(r, c.after) {
 			c.resumed++
 			return nil
 		}
@@ -166,8 +166,8 @@ func (c *copier) store(ctx context.Context) error {
 	return nil
 }
 
-// beyond tells whether a dump visits r after the key.
-func beyond(r store.Record, key store.Key) bool {
+// isAfter reports whether a dump visits r after the key.
+func isAfter(r store.Record, key store.Key) bool {
 	if r.PageID != key.PageID {
 		return r.PageID > key.PageID
 	}

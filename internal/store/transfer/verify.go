@@ -23,7 +23,7 @@ func compare(ctx context.Context, to Store, want Result, progress Progress) erro
 	progress(Verifying, d.Count, want.Submissions)
 	if d.Count != want.Submissions || d.Sum() != want.Checksum {
 		return fmt.Errorf("%w: source %d submissions, checksum %s; copy %d submissions, checksum %s. "+
-			"Either somebody wrote to one of them, or what an interrupted run had copied has changed in the source since: "+
+			"Either one of them was written to, or what an interrupted run had copied has changed in the source since: "+
 			"empty the target and start over", ErrDifferent, want.Submissions, want.Checksum, d.Count, d.Sum())
 	}
 	return nil
