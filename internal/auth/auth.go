@@ -1,8 +1,7 @@
-// Package auth answers one question: who is asking?
+// Package auth authenticates callers.
 //
-// Users stand in an htpasswd file and groups in an Apache-style group file.
-// Both are read again while the server runs. What a user may do is not decided
-// here.
+// Users are read from an htpasswd file, groups from an Apache-style group file.
+// Both are reloaded while the server runs. Permissions are not decided here.
 package auth
 
 import (
@@ -21,15 +20,15 @@ import (
 )
 
 // maxPasswordLen is where bcrypt stops reading. A longer password is refused,
-// because cutting it would let in everybody who knows its beginning.
+// because bcrypt would accept every password with the same beginning.
 const maxPasswordLen = 72
 
 // ErrBadCredentials says that there is no such user or that the password is
 // wrong. It does not say which of the two.
 var ErrBadCredentials = errors.New("unknown user or wrong password")
 
-// ThrottledError says that too many attempts failed lately, so that this one
-// was not even looked at.
+// ThrottledError says that too many attempts failed lately. The password was not
+// checked.
 type ThrottledError struct {
 	RetryAfter time.Duration // whole seconds, at least one
 }
@@ -54,7 +53,7 @@ type Identity struct {
 	hash   string // of the password that was verified
 }
 
-// NewIdentity is for tests, which know who somebody is without asking.
+// NewIdentity returns an identity without authentication, for tests.
 func NewIdentity(name string, groups ...string) Identity {
 	return Identity{Name: name, groups: slices.Clone(groups)}
 }
@@ -84,8 +83,8 @@ type Directory struct {
 	hashes    map[string]userHash
 	groupsOf  map[string][]string
 
-	polling atomic.Pointer[watchedFile] // the file that the last poll looked at
-	stuck   atomic.Bool                 // that look does not end
+	polling atomic.Pointer[watchedFile] // the file that the last poll reads
+	stuck   atomic.Bool                 // that poll does not end
 
 	current  atomic.Pointer[snapshot]
 	verified *verifiedCache
@@ -144,15 +143,15 @@ func Open(opts Options) (*Directory, error) {
 	return d, nil
 }
 
-// Authenticate returns who has this name and password. The error is
+// Authenticate returns the identity of the user with this name and password. The error is
 // ErrBadCredentials, a *ThrottledError, a *BusyError or that of ctx. addr is
 // where the attempt comes from, with or without a port; it matters to
 // throttling only.
 //
-// The throttle is not asked where this host has sent this very credential
-// before. For all others a credential that another host has verified takes the
-// same way as a wrong guess, up to the comparison: whether it is throttled,
-// waits or is turned away must not tell that the password is right.
+// A host that has sent the same correct credential before is not throttled. A
+// credential that only another host has verified is treated like a wrong guess,
+// up to the comparison: whether the attempt is throttled, queued or refused must
+// not reveal that the password is right.
 func (d *Directory) Authenticate(ctx context.Context, user, password, addr string) (Identity, error) {
 	current := d.current.Load()
 	acct, known := current.accounts[user]
@@ -177,7 +176,7 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 	if err != nil {
 		return Identity{}, err
 	}
-	// The user may have been changed or removed while the attempt stood in line.
+	// The user may have been changed or removed while the attempt waited.
 	latest, still := d.current.Load().accounts[user]
 	if !ok || !still || latest.hash != acct.hash {
 		return Identity{}, ErrBadCredentials
@@ -186,8 +185,8 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 	return latest.identity, nil
 }
 
-// Refresh returns a caller who was authenticated before with the groups that
-// hold by now. The error is ErrBadCredentials when the user was removed or has
+// Refresh returns the current identity, with its current groups, of a caller that
+// was authenticated before. The error is ErrBadCredentials when the user was removed or has
 // another password since.
 func (d *Directory) Refresh(id Identity) (Identity, error) {
 	acct, known := d.current.Load().accounts[id.Name]
@@ -246,18 +245,17 @@ func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// lead does the slow comparison. ctx is obeyed up to its start; from there on
-// it runs to its end, paid for, so that giving up early is no way to guess for
-// free. The token is taken with a slot in hand: people who wait for a slot with
-// a good password, as all do after a restart, must not empty the meter of the
-// address they share.
+// lead does the slow comparison. ctx can cancel it only before the comparison
+// starts: a guess that is cancelled later has cost its token. The token is taken
+// after the slot: users behind one address who wait for a slot with a correct
+// password, as all do after a restart, must not use up the tokens of the address.
 //
-// Only a pair of host and user that has succeeded before is trusted to go
-// first. A credential that another host has verified is not: how long the wait
-// is would tell a guesser that the password is right.
+// Only a pair of host and user that has succeeded before is trusted and served
+// first. A credential that only another host has verified is not trusted: the
+// shorter wait would reveal that the password is right.
 func (d *Directory) lead(ctx context.Context, a *attempt) (bool, error) {
 	if d.verified.hasFrom(a.mac, a.from, d.now()) {
-		return true, nil // by a flight that landed in the meantime
+		return true, nil // verified by another attempt in the meantime
 	}
 	// The throttle does not hold up a host that has sent this very credential
 	// before and only has to be verified anew: others may guess there.
@@ -298,7 +296,7 @@ func (d *Directory) matches(a *attempt) bool {
 		return true
 	}
 	for cost := a.account.cost; cost < a.topCost; cost++ {
-		// Only the time matters: the dummy is nobody's hash.
+		// Only the time matters: no password matches the dummy.
 		_ = d.compare([]byte(dummyHash(cost)), password)
 	}
 	return false

@@ -23,10 +23,10 @@ const (
 type mac [sha256.Size]byte
 
 // verifiedCache remembers credentials that bcrypt has accepted, without
-// keeping them: there are only MACs under a key that dies with the process. It
+// keeping them: there are only MACs under a random key that is never stored. It
 // also remembers the hosts that each credential was used from. The two tables
-// are bounded separately: somebody who logs in from very many hosts pushes
-// out hosts, and nobody's credential.
+// are bounded separately: a user who logs in from very many hosts evicts hosts,
+// not the credentials of others.
 type verifiedCache struct {
 	states sync.Pool // of *macState
 

@@ -8,7 +8,7 @@ import (
 )
 
 // parseGroups reads lines of "group: user1 user2" and returns the groups of
-// each user, sorted. A group may stand on several lines. Names are parted by
+// each user, sorted. A group may have several lines. Names are separated by
 // spaces and tabs, so a user with a space in the name cannot be in a group. A
 // malformed line is left out whole: it is safer to grant too little.
 func parseGroups(data []byte) (map[string][]string, []problem) {

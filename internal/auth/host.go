@@ -14,8 +14,8 @@ type host struct {
 	text string // "" for an IP address
 }
 
-// clientHost drops the port, which says nothing about who is asking. Whoever
-// has one IPv6 address usually has all of its /64.
+// clientHost drops the port, which differs between requests of one client. A
+// client with one IPv6 address usually has its whole /64.
 func clientHost(addr string) host {
 	text := addr
 	if h, _, err := net.SplitHostPort(addr); err == nil {

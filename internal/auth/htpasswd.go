@@ -29,17 +29,17 @@ type userHash struct {
 	cost int
 }
 
-// problem is a line that is not taken. It never holds any part of the hash,
+// problem is a line that is ignored. It never holds any part of the hash,
 // nor of a line without a colon, which may well be a stray password.
 type problem struct {
 	line   int
 	user   string // "" where the line names none
 	reason string
-	rehash bool // a new password for the user would mend it
+	rehash bool // a new password for the user would fix it
 }
 
 // parseUsers reads an htpasswd file. A user's first line decides, even one
-// that is refused: a forgotten second line must not let anybody in.
+// that is refused: a forgotten second line must not count.
 func parseUsers(data []byte) (map[string]userHash, []problem) {
 	users := make(map[string]userHash)
 	firstLine := make(map[string]int)
@@ -69,7 +69,7 @@ func parseUsers(data []byte) (map[string]userHash, []problem) {
 	return users, problems
 }
 
-// textLines yields the lines that say something, with their numbers from 1,
+// textLines yields the lines with content, with their numbers from 1,
 // the way both files are written: comments, blank lines, CRLF and a byte order
 // mark are left out.
 func textLines(data []byte) func(yield func(int, string) bool) {
@@ -166,8 +166,8 @@ func foreignHash(hash string) string {
 	return "plain text (or an unknown kind of hash)"
 }
 
-// dummyHash is well-formed and nobody's: comparing with it takes the time of
-// a real comparison, and what comes out is ignored.
+// dummyHash is a well-formed hash that no user has. Comparing with it takes the
+// time of a real comparison, and the result is ignored.
 func dummyHash(cost int) string {
 	return fmt.Sprintf("$2a$%02d$%s", cost, strings.Repeat(".", bcryptLen-7))
 }

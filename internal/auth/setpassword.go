@@ -99,9 +99,8 @@ func checkNewPassword(password string) error {
 }
 
 // updateUsersFile locks the folder, not the file: the file is replaced, and a
-// lock on the old one would mean nothing to whoever opens the new one. A lock
-// file of its own would stay behind, owned by whoever came first, and shut out
-// the next user.
+// lock on the old one would not protect the new one. A separate lock file would
+// stay behind, owned by the user who created it, and lock out other users.
 //
 // A file that is not there is empty, and is made unless change fails.
 func updateUsersFile(file string, change func(content []byte) ([]byte, error)) error {
@@ -216,8 +215,8 @@ func withUser(content []byte, user, hash string) []byte {
 	return out.Bytes()
 }
 
-// replaceFile puts content in the place of target at one stroke, with mode and
-// owner of what stood there; old is nil if nothing did.
+// replaceFile replaces target by content atomically, and keeps mode and owner of
+// the old file; old is nil if there was none.
 func replaceFile(target string, content []byte, old os.FileInfo) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*") // 0600
 	if err != nil {

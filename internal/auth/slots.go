@@ -12,13 +12,13 @@ import (
 const (
 	// maxWaiting bounds each of the two queues for a slot.
 	maxWaiting = 256
-	// maxWait is how long an attempt waits for a slot. It is also what a caller
-	// who was turned away is asked to wait.
+	// maxWait is how long an attempt waits for a slot. It is also the RetryAfter of
+	// a BusyError.
 	maxWait = 5 * time.Second
 )
 
-// BusyError says that too many others are logging in, so that the password was
-// not looked at.
+// BusyError says that too many other logins are under way. The password was not
+// checked.
 type BusyError struct {
 	RetryAfter time.Duration // whole seconds, at least one
 }
@@ -67,13 +67,13 @@ func (s *hashSlots) acquire(ctx context.Context, trusted bool) (release func(), 
 	case <-w.granted:
 	case <-ctx.Done():
 	case <-timeout.C:
-		if s.leave(w) {
+		if s.dequeue(w) {
 			return nil, &BusyError{RetryAfter: maxWait}
 		}
 	}
 	// The slot may have been granted in the same moment as ctx ended.
 	if err := ctx.Err(); err != nil {
-		if !s.leave(w) {
+		if !s.dequeue(w) {
 			s.release(w)
 		}
 		return nil, err
@@ -94,9 +94,9 @@ func (s *hashSlots) enqueue(w *slotWaiter) bool {
 	return true
 }
 
-// leave takes a waiter out of its queue. It reports false if the waiter was
+// dequeue takes a waiter out of its queue. It reports false if the waiter was
 // granted a slot already.
-func (s *hashSlots) leave(w *slotWaiter) bool {
+func (s *hashSlots) dequeue(w *slotWaiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	queue := s.queueOf(w)

@@ -16,9 +16,9 @@ const (
 )
 
 // throttle slows the guessing of passwords. Failures are metered per pair of
-// address and user, per address, and per user. The last two also hit people
-// who only share an address or are attacked by name; so a pair that has
-// succeeded before is held to its own meter alone.
+// address and user, per address, and per user. The last two also hit users who
+// only share an address with a guesser or whose name is guessed at; so a pair
+// that has succeeded before is limited by its own meter only.
 type throttle struct {
 	now  func() time.Time
 	seed maphash.Seed
@@ -39,7 +39,7 @@ func newThrottle(now func() time.Time) *throttle {
 	}
 }
 
-// keys are hashes, under a seed nobody else knows, because names and addresses
+// keys are hashes, under a secret random seed, because names and addresses
 // come from the attacker and can be long, and the tables must stay small.
 type keys struct{ pair, addr, user uint64 }
 
@@ -83,7 +83,7 @@ func (t *throttle) reserve(from host, user string) (reservation, error) {
 	return r, nil
 }
 
-// succeeded forgives the pair its failures and trusts it from now on.
+// succeeded resets the failures of the pair, and trusts it from now on.
 func (t *throttle) succeeded(from host, user string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,10 +120,10 @@ func (r reservation) refund() {
 	t := r.throttle
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.byPair.giveBack(r.keys.pair)
+	t.byPair.putBack(r.keys.pair)
 	if !r.exempt {
-		t.byAddr.giveBack(r.keys.addr)
-		t.byUser.giveBack(r.keys.user)
+		t.byAddr.putBack(r.keys.addr)
+		t.byUser.putBack(r.keys.user)
 	}
 }
 
@@ -157,7 +157,7 @@ func (m *meter) take(key uint64, now time.Time) {
 	m.fullAt.set(key, at.Add(m.every), now)
 }
 
-func (m *meter) giveBack(key uint64) {
+func (m *meter) putBack(key uint64) {
 	if at, ok := m.fullAt.at[key]; ok { // swept or evicted otherwise
 		m.fullAt.at[key] = at.Add(-m.every)
 	}
@@ -183,9 +183,9 @@ func (t *timers) set(key uint64, at, now time.Time) {
 
 // makeRoom drops what has passed and, if the table is still full, the eighth
 // that would pass first. In a meter those are the fullest buckets: a flood of
-// new keys with one failure each pushes out its own, and the empty buckets of
-// those who guess in earnest stay to the last. Sorting is slow, but comes once
-// in an eighth of the limit of new keys, each of which cost a bcrypt.
+// new keys with one failure each evicts itself, and the empty buckets of
+// persistent guessers are evicted last. Sorting is slow, but happens once per
+// limit/8 new keys, each of which cost a bcrypt.
 func (t *timers) makeRoom(now time.Time) {
 	t.nextSweep = now.Add(sweepInterval)
 	for key, at := range t.at {

@@ -39,14 +39,14 @@ const onceKeySize = 32
 // at the first start. A store that was used with another key is refused, or,
 // with renew, goes on with this one.
 func OnceKey(ctx context.Context, s store.Settings, path string, renew bool) ([]byte, error) {
-	// Before the file is looked for: a server that starts at the same time
-	// writes the file before it tells the store.
-	held, err := s.Setting(ctx, store.SettingOnceKey)
+	// Read before the file: a server that starts at the same time writes the
+	// file first, and its fingerprint to the store second.
+	stored, err := s.Setting(ctx, store.SettingOnceKey)
 	if err != nil {
 		return nil, fmt.Errorf("compare the key of anonymous submissions: %w", err)
 	}
-	if held != "" && !renew {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // a new one would be the wrong one
+	if stored != "" && !renew {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // a new key would not match the store
 			return nil, fmt.Errorf("%s is missing: %w", path, ErrOtherKey)
 		}
 	}
@@ -70,7 +70,7 @@ func loadOnceKey(path string) ([]byte, error) {
 		key = make([]byte, onceKeySize)
 		_, _ = rand.Read(key) // never fails
 		if err = writeNew(path, key); errors.Is(err, fs.ErrExist) {
-			key, err = os.ReadFile(path) // another server was first
+			key, err = os.ReadFile(path) // another server has created it meanwhile
 		}
 	}
 	if err != nil {
@@ -83,37 +83,37 @@ func loadOnceKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// claimOnceKey makes sure that all who share a store recognise anonymous
-// submitters by the same key. The store is told a fingerprint of it. With
-// renew, a key that is lost is given up for this one.
+// claimOnceKey makes sure that all servers on a store recognise anonymous
+// submitters by the same key. It compares a fingerprint that the store keeps.
+// With renew, this key replaces the one that was lost.
 func claimOnceKey(ctx context.Context, s store.Settings, key []byte, renew bool) error {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("fingerprint"))
 	fingerprint := base64.RawStdEncoding.EncodeToString(mac.Sum(nil)[:16])
-	held, err := s.Claim(ctx, store.SettingOnceKey, fingerprint)
-	if err == nil && held != fingerprint && renew {
+	stored, err := s.Claim(ctx, store.SettingOnceKey, fingerprint)
+	if err == nil && stored != fingerprint && renew {
 		if err = s.Release(ctx, store.SettingOnceKey); err == nil {
-			held, err = s.Claim(ctx, store.SettingOnceKey, fingerprint)
+			stored, err = s.Claim(ctx, store.SettingOnceKey, fingerprint)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("compare the key of anonymous submissions: %w", err)
 	}
-	if held != fingerprint {
+	if stored != fingerprint {
 		return ErrOtherKey
 	}
 	return nil
 }
 
-// writeNew writes a file that must survive a crash whole or not be there. It
-// replaces none: several servers may start at the same time, and must end up
-// with one key.
+// writeNew creates a file atomically: after a crash it is complete or missing.
+// It does not replace an existing file: servers that start at the same time must
+// end up with one key.
 func writeNew(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // if it has got no name
+	defer func() { _ = os.Remove(f.Name()) }() // fails once durable.Name has moved it
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
