@@ -15,9 +15,35 @@ import (
 // flushBytes is how much of a list is gathered before it is sent.
 const flushBytes = 128 << 10
 
+// format writes a list: its beginning, a row for each submission, and its end.
+// Each method appends to dst and returns it. One format writes one list.
+type format interface {
+	Begin(dst []byte) ([]byte, error)
+	Row(dst []byte, sub forms.Submission) ([]byte, error)
+	End(dst []byte) ([]byte, error)
+}
+
+// jsonArray is a list as one JSON array.
+type jsonArray struct {
+	appendRow appender
+	begun     bool // with its rows
+}
+
+func (j *jsonArray) Begin(dst []byte) ([]byte, error) { return append(dst, '['), nil }
+
+func (j *jsonArray) Row(dst []byte, sub forms.Submission) ([]byte, error) {
+	if j.begun {
+		dst = append(dst, ',')
+	}
+	j.begun = true
+	return j.appendRow(dst, sub)
+}
+
+func (j *jsonArray) End(dst []byte) ([]byte, error) { return append(dst, ']'), nil }
+
 // stream writes a list of submissions as it is read, so that neither side ever
 // holds all of it.
-func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, app appender) error {
+func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, f format) error {
 	opts, err := listOptions(c.URL.RawQuery)
 	if err != nil {
 		return err
@@ -32,23 +58,7 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, app
 	}
 	s := listWriter{w: w, buf: getBuffer(), may: func() error { return a.mayStillList(w, c, access) }}
 	defer putBuffer(s.buf)
-	*s.buf = append(*s.buf, '[')
-	err = access.List(c.Context(), opts, func(sub forms.Submission) error {
-		if s.rows > 0 {
-			*s.buf = append(*s.buf, ',')
-		}
-		s.rows++
-		var err error
-		*s.buf, err = app(*s.buf, sub)
-		if err == nil && len(*s.buf) >= flushBytes {
-			err = s.flush()
-		}
-		return err
-	})
-	if err == nil {
-		*s.buf = append(*s.buf, ']')
-		err = s.flush()
-	}
+	err = s.write(f, func(visit func(forms.Submission) error) error { return access.List(c.Context(), opts, visit) })
 	if err != nil && !s.begun {
 		return err // nothing has been sent: the error can still be answered
 	}
@@ -84,12 +94,33 @@ func tryList(c *call, access *service.Access, opts service.ListOptions) error {
 	return access.List(c.Context(), opts, func(forms.Submission) error { return nil })
 }
 
+// listWriter sends a list in parts.
 type listWriter struct {
 	w     http.ResponseWriter
 	buf   *[]byte
 	may   func() error // asked before each part is sent
-	rows  int
 	begun bool
+}
+
+// write sends what list visits in the given format.
+func (s *listWriter) write(f format, list func(visit func(forms.Submission) error) error) (err error) {
+	if *s.buf, err = f.Begin(*s.buf); err != nil {
+		return err
+	}
+	err = list(func(sub forms.Submission) (err error) {
+		*s.buf, err = f.Row(*s.buf, sub)
+		if err == nil && len(*s.buf) >= flushBytes {
+			err = s.flush()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if *s.buf, err = f.End(*s.buf); err != nil {
+		return err
+	}
+	return s.flush()
 }
 
 func (s *listWriter) flush() error {

@@ -7,7 +7,7 @@ func (a *API) listResults(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return a.stream(w, c, access, flatAppender(access.Form))
+	return a.stream(w, c, access, &jsonArray{appendRow: flatAppender(access.Form)})
 }
 
 func (a *API) getResult(w http.ResponseWriter, c *call) error {

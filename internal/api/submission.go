@@ -15,7 +15,7 @@ func (a *API) listSubmissions(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return a.stream(w, c, access, appendSubmission)
+	return a.stream(w, c, access, &jsonArray{appendRow: appendSubmission})
 }
 
 func (a *API) getSubmission(w http.ResponseWriter, c *call) error {
