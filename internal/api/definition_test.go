@@ -18,6 +18,7 @@ func TestDefinitionSizeIsAboutThatOfTheAnswer(t *testing.T) {
 		"bare":    {Type: forms.Textfield},
 		"label":   {Type: forms.Textfield, Label: text},
 		"options": {Type: forms.Radio, Validation: forms.OneOf, Options: []string{"a", "b", text}},
+		"accept":  {Type: forms.File, Validation: forms.FileName, Accept: []string{".pdf", "image/*", text}},
 		"section": {Type: forms.Textfield, Condition: section},
 	} {
 		form := &forms.Form{ID: name, PageID: 1, MacroID: forms.FormMacroID(1, name)}

@@ -178,12 +178,16 @@ func appendField(dst []byte, f *forms.Field, rank int) []byte {
 		dst = appendString(dst, string(f.Validation))
 	}
 	dst = append(dst, `,"validations":[`...)
-	for i, o := range f.Options {
+	values := f.Options
+	if f.Type == forms.File {
+		values = f.Accept
+	}
+	for i, v := range values {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"value":`...)
-		dst = append(appendString(dst, o), '}')
+		dst = append(appendString(dst, v), '}')
 	}
 	dst = append(dst, `],"condition":`...)
 	if f.Condition == nil {

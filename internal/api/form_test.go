@@ -128,6 +128,22 @@ func testFormsAreReadOnly(t *testing.T, on enginetest.Engine) {
 	}
 }
 
+// The file types that a field accepts are its validations. The interface has no
+// place for help texts and sizes.
+func TestFormListsAcceptedFileTypes(t *testing.T) { enginetest.Each(t, testFormListsAcceptedFileTypes) }
+
+func testFormListsAcceptedFileTypes(t *testing.T, on enginetest.Engine) {
+	e := newEnvOn(t, on, "../../examples/pages")
+	field := pick(t, e.get(t, "alice", form(102, "leave")), "fields", "certificate")
+	if got, want := pick(t, field, "validations"), `[{"value":".pdf"},{"value":"image/*"}]`; got != want {
+		t.Errorf("validations are %s, want %s", got, want)
+	}
+	want := []string{"type", "fieldId", "label", "macroId", "required", "validationType", "validations", "condition", "rank"}
+	if got := members(t, field); !slices.Equal(got, want) {
+		t.Errorf("the field has %q, want %q", got, want)
+	}
+}
+
 func TestFormKeepsTheMacroIDsOfItsHost(t *testing.T) {
 	enginetest.Each(t, testFormKeepsTheMacroIDsOfItsHost)
 }

@@ -14,7 +14,8 @@ const (
 // DefinitionSize is about the number of bytes that the form's definition takes
 // in an answer. It is not bounded by the size of the page: the condition of a
 // section is repeated for each of its fields, and so is what a page's author
-// wrote once and referred to with an alias.
+// wrote once and referred to with an alias. Help texts count, too: the pages
+// in the browser show them.
 func (f *Form) DefinitionSize() int {
 	size := formOverhead + len(f.ID)
 	var last *Condition
@@ -32,9 +33,12 @@ func (f *Form) DefinitionSize() int {
 
 // size leaves out the condition.
 func (f *Field) size() int {
-	size := fieldOverhead + 2*len(f.ID) + len(f.Label)
+	size := fieldOverhead + 2*len(f.ID) + len(f.Label) + len(f.Help)
 	for _, o := range f.Options {
 		size += optionOverhead + len(o)
+	}
+	for _, a := range f.Accept {
+		size += optionOverhead + len(a)
 	}
 	return size
 }

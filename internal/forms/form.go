@@ -92,10 +92,13 @@ type Field struct {
 	ID         string
 	Type       FieldType
 	Label      string
+	Help       string // shown under the label in the browser; not part of the API
 	MacroID    string
 	Required   bool
 	Validation Validation
 	Options    []string
+	Accept     []string   // of type File: extensions (.pdf), media types (image/png) and ranges (image/*) in lower case; empty accepts every file
+	MaxSize    int64      // of type File: the largest file in bytes; 0 sets no limit
 	Condition  *Condition // its own, or that of its section; nil when it always shows
 }
 

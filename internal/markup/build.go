@@ -178,7 +178,9 @@ func (w *builder) boolean(v value, key string) bool {
 func (w *builder) field(raw *rawField) {
 	f := forms.Field{ID: w.fieldID(raw), Type: w.fieldType(raw), Required: w.boolean(raw.required, "required")}
 	f.Label = w.label(raw, f.ID)
+	f.Help = w.help(raw)
 	w.validation(raw, &f)
+	w.fileLimits(raw, &f)
 	w.form.Fields = append(w.form.Fields, f)
 	w.fieldSpots = append(w.fieldSpots, raw.at)
 	w.fieldHostIDs = append(w.fieldHostIDs, raw.hostID)
@@ -227,6 +229,15 @@ func (w *builder) label(raw *rawField, id string) string {
 		w.errorf(raw.label.at, "", "label %s %s", quote(label), reason)
 	}
 	return label
+}
+
+// help may have several lines, unlike a label.
+func (w *builder) help(raw *rawField) string {
+	help := strings.TrimSpace(raw.help.text)
+	if reason := checkText(strings.ReplaceAll(help, "\n", " ")); reason != "" {
+		w.errorf(raw.help.at, "", "help %s %s", quote(help), reason)
+	}
+	return help
 }
 
 func (w *builder) validation(raw *rawField, f *forms.Field) {

@@ -17,7 +17,7 @@ const nodeBudget = 50_000
 // The keys that mean something, in the order the documentation names them.
 var (
 	formKeys    = []string{"form", "anonymous", "oneSubmission", "fields"}
-	fieldKeys   = []string{"id", "type", "label", "required", "options", "validate", "showIf"}
+	fieldKeys   = []string{"id", "type", "label", "required", "options", "validate", "help", "accept", "maxSize", "showIf"}
 	sectionKeys = []string{"section", "showIf", "fields"}
 	ruleKeys    = append([]string{"field"}, operatorNames()...)
 )

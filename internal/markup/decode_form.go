@@ -92,8 +92,10 @@ func (d *decoder) field(n *yaml.Node, in *rawSection) (rawField, bool) {
 	if m == nil {
 		return rawField{}, false
 	}
-	if label := m.values["label"]; label != nil {
-		d.warnOfAltered(label, "label")
+	for _, key := range []string{"label", "help"} {
+		if text := m.values[key]; text != nil {
+			d.warnOfAltered(text, key)
+		}
 	}
 	f := rawField{
 		at:       m.at,
@@ -102,6 +104,11 @@ func (d *decoder) field(n *yaml.Node, in *rawSection) (rawField, bool) {
 		label:    d.text(m, "label"),
 		required: d.text(m, "required"),
 		validate: d.text(m, "validate"),
+		help:     d.text(m, "help"),
+		maxSize:  d.text(m, "maxSize"),
+	}
+	if accept := m.values["accept"]; accept != nil {
+		f.accept = d.accept(accept)
 	}
 	if options := m.values["options"]; options != nil {
 		f.options = d.list(options, "options")
@@ -112,6 +119,15 @@ func (d *decoder) field(n *yaml.Node, in *rawSection) (rawField, bool) {
 		d.errorf(spotOf(key), "give the section a showIf, or take the field out of it", "a field in a section has no showIf of its own")
 	}
 	return f, true
+}
+
+// accept reads a list of file types, or one text with commas between them.
+func (d *decoder) accept(n *yaml.Node) *rawList {
+	if aliased(n).Kind != yaml.ScalarNode {
+		return d.list(n, "accept")
+	}
+	d.warnOfAltered(n, "value")
+	return splitAccept(d.scalar(n, "accept"))
 }
 
 const (

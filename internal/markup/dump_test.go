@@ -86,6 +86,15 @@ func dumpField(b *strings.Builder, form *forms.Form, f *forms.Field) {
 	if f.Options != nil {
 		fmt.Fprintf(b, " %q", f.Options)
 	}
+	if f.Help != "" {
+		fmt.Fprintf(b, " help %q", f.Help)
+	}
+	if f.Accept != nil {
+		fmt.Fprintf(b, " accept %q", f.Accept)
+	}
+	if f.MaxSize != 0 {
+		fmt.Fprintf(b, " maxSize %d", f.MaxSize)
+	}
 	if f.Condition != nil {
 		fmt.Fprintf(b, " if %s", dumpCondition(f.Condition))
 	}

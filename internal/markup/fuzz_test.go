@@ -168,6 +168,14 @@ func checkField(t *testing.T, f *forms.Field) {
 	if wantOptions != (len(f.Options) > 0) {
 		t.Errorf("validation %s with %d options", f.Validation, len(f.Options))
 	}
+	if f.Type != forms.File && (f.Accept != nil || f.MaxSize != 0) || f.MaxSize < 0 || f.MaxSize > MaxFileBytes || len(f.Accept) > MaxAccept {
+		t.Errorf("%s field accepts %q of at most %d bytes", f.Type, f.Accept, f.MaxSize)
+	}
+	for _, a := range f.Accept {
+		if a != strings.ToLower(a) || len(a) > MaxAcceptLen || strings.ContainsAny(a, " ,;") || !strings.ContainsAny(a, "./") {
+			t.Errorf("accepts %q", a)
+		}
+	}
 	if f.Condition != nil && len(f.Condition.Rules) == 0 {
 		t.Errorf("field %q has a condition without rules", f.ID)
 	}

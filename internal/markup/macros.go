@@ -9,7 +9,7 @@ import (
 
 var (
 	formParameters  = []string{"formId", "oneSubmission", "anonymous"}
-	fieldParameters = []string{"id", "type", "label", "required", "options", "validate"}
+	fieldParameters = []string{"id", "type", "label", "required", "options", "validate", "help", "accept", "maxSize"}
 )
 
 // hostParameter is one that Confluence's own editor adds to any macro.
@@ -73,6 +73,10 @@ func (s *storageReader) rawField(m *macro) rawField {
 	f := rawField{
 		at: at(m.at), hostID: m.hostID,
 		id: p["id"], typ: p["type"], label: p["label"], required: p["required"], validate: p["validate"],
+		help: p["help"], maxSize: p["maxSize"],
+	}
+	if accept := p["accept"]; accept.present() {
+		f.accept = splitAccept(accept)
 	}
 	f.options = splitOptions(p["options"])
 	if o := p["options"]; strings.Contains(o.text, ",") && !strings.Contains(o.text, forms.Separator) {

@@ -26,7 +26,10 @@ const (
 	MaxRules      = 1000      // in a form
 	MaxSearches   = 50        // rules with "contains" about one field that holds a single text
 	MaxIDBytes    = 200       // of form, field, section and macro ids
-	MaxTextBytes  = 4096      // of a label, an option, a rule's value
+	MaxTextBytes  = 4096      // of a label, a help text, an option, a rule's value
+	MaxAccept     = 50        // file types that a field accepts
+	MaxAcceptLen  = 100       // bytes of each
+	MaxFileBytes  = 1 << 40   // that maxSize can allow
 	MaxProblems   = 500       // listed for a page
 
 	// What the API answers may be much larger than the page: see forms.Form.DefinitionSize.

@@ -30,6 +30,8 @@ func checkFieldID(s string) string {
 		return fmt.Sprintf("is longer than %d bytes", MaxIDBytes)
 	case s == "id", strings.HasPrefix(s, "_"):
 		return `is reserved: a field's id is not "id" and does not begin with "_"`
+	case strings.HasPrefix(s, "-"):
+		return `begins with "-", which stands for descending order when lists are sorted`
 	case strings.TrimSpace(s) != s, strings.Contains(s, "  "):
 		return "has spaces at an end, or two in a row"
 	}
@@ -70,7 +72,7 @@ const (
 	fieldIDHint = "use visible characters and single spaces"
 )
 
-// checkText returns why s can't be a label, an option or a value of a rule, or
+// checkText returns why s can't be a label, a help text, an option or a value of a rule, or
 // "". Control characters would not survive a browser's form.
 func checkText(s string) string {
 	if len(s) > MaxTextBytes {

@@ -27,6 +27,9 @@ type rawField struct {
 	required value
 	validate value
 	options  *rawList
+	help     value
+	accept   *rawList
+	maxSize  value
 	showIf   *rawCondition
 }
 

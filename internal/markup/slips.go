@@ -34,7 +34,7 @@ type part struct {
 }
 
 // fieldStart matches the first line of a field or section in a list.
-var fieldStart = regexp.MustCompile(`^[ \t]*- *(?:\{|(?:id|type|label|required|options|validate|showIf|section|fields)[ \t]*:)`)
+var fieldStart = regexp.MustCompile(`^[ \t]*- *(?:\{|(?:id|type|label|required|options|validate|help|accept|maxSize|showIf|section|fields)[ \t]*:)`)
 
 // splitFields cuts a text before each line that begins a field or section.
 func splitFields(text string) []part {
@@ -86,7 +86,7 @@ const (
 )
 
 var (
-	gluedKey  = regexp.MustCompile(`^[ \t]*(?:- +)?(form|anonymous|oneSubmission|fields|id|type|label|required|options|validate|showIf|section|title|view|edit|results):[^\s:]`)
+	gluedKey  = regexp.MustCompile(`^[ \t]*(?:- +)?(form|anonymous|oneSubmission|fields|id|type|label|required|options|validate|help|accept|maxSize|showIf|section|title|view|edit|results):[^\s:]`)
 	reserved  = regexp.MustCompile("(?:^[ \t]*|" + valueStart + ")([@%`][^\\s,\\]}]*)")
 	colonIn   = regexp.MustCompile(`^[ \t]*(?:- +)?[\p{L}\p{N}_-]+: +([^\s"'|>{\[#&*!][^"']*?): `)
 	textAfter = regexp.MustCompile(valueStart + quotedText + `([ \t]*)([^\s,\]}:#"'])`)
