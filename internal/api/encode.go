@@ -62,25 +62,22 @@ func appendTimestamp(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
-	dst = appendPadded(dst, year, 4)
-	dst = appendPadded(append(dst, '-'), int(month), 2)
-	dst = appendPadded(append(dst, '-'), day, 2)
-	dst = appendPadded(append(dst, 'T'), hour, 2)
-	dst = appendPadded(append(dst, ':'), minute, 2)
-	dst = appendPadded(append(dst, ':'), second, 2)
-	dst = appendPadded(append(dst, '.'), t.Nanosecond()/int(time.Millisecond), 3)
-	return append(dst, "+0000"...)
+	milli := t.Nanosecond() / int(time.Millisecond)
+	return append(
+		dst,
+		digit(year/1000), digit(year/100), digit(year/10), digit(year), '-',
+		digit(int(month)/10), digit(int(month)), '-',
+		digit(day/10), digit(day), 'T',
+		digit(hour/10), digit(hour), ':',
+		digit(minute/10), digit(minute), ':',
+		digit(second/10), digit(second), '.',
+		digit(milli/100), digit(milli/10), digit(milli),
+		'+', '0', '0', '0', '0',
+	)
 }
 
-func appendPadded(dst []byte, n, width int) []byte {
-	start := len(dst)
-	dst = append(dst, "0000"[:width]...)
-	for i := start + width - 1; i >= start; i-- {
-		dst[i] = byte('0' + n%10)
-		n /= 10
-	}
-	return dst
-}
+// digit is the last decimal digit of n.
+func digit(n int) byte { return byte('0' + n%10) }
 
 // usualKey is room for most keys of the flat model, in bytes.
 const usualKey = 14
