@@ -126,7 +126,7 @@ func (e *env) sweep(t testing.TB, form string) {
 			t.Fatal(err)
 		}
 		if row[0] == parts[2] && row[1] == parts[4] {
-			if err := e.store.Store.Delete(context.Background(), store.Key{PageID: page, FormID: parts[4], ID: id}); err != nil {
+			if err := e.store.Store.Delete(context.Background(), store.Key{PageID: page, FormID: parts[4], ID: id}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

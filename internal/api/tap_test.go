@@ -41,18 +41,18 @@ func (s *tap) Get(ctx context.Context, key store.Key) (forms.Submission, error) 
 	return s.Store.Get(ctx, key)
 }
 
-func (s *tap) Update(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
+func (s *tap) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
 	if err := s.ask(ctx, "update"); err != nil {
 		return forms.Submission{}, err
 	}
 	return s.Store.Update(ctx, key, merge)
 }
 
-func (s *tap) Delete(ctx context.Context, key store.Key) error {
+func (s *tap) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
 	if err := s.ask(ctx, "delete"); err != nil {
 		return err
 	}
-	return s.Store.Delete(ctx, key)
+	return s.Store.Delete(ctx, key, check)
 }
 
 func (s *tap) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {

@@ -14,6 +14,7 @@ type Submission struct {
 	Created  time.Time // to the millisecond
 	Username string    // "" on an anonymous form
 	Entries  Entries
+	Files    []StoredFile // nil without files, as nearly always
 }
 
 // Entry is the stored value of one field. ID is 0 until the store assigns it.

@@ -125,19 +125,19 @@ func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, ad
 		return forms.Submission{}, err
 	}
 	defer leave()
-	merged, err := a.service.store.Update(ctx, a.key(id), func(old forms.Submission) ([]forms.Entry, error) {
+	merged, err := a.service.store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
 		if err := a.mayChange(old); err != nil {
-			return nil, err
+			return store.Change{}, err
 		}
 		stored, err := old.Entries.Decode()
 		if err != nil {
-			return nil, err
+			return store.Change{}, err
 		}
 		entries, err := a.Form.Merge(stored, answers)
 		if err != nil {
-			return nil, err
+			return store.Change{}, err
 		}
-		return entries, a.service.checkSize(entries, stored)
+		return store.Change{Entries: entries, Files: old.Files}, a.service.checkSize(entries, stored)
 	})
 	return merged, explain(err)
 }
@@ -169,7 +169,7 @@ func (a *Access) Delete(ctx context.Context, id int64) error {
 		}
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may delete submissions."}
 	}
-	return explain(a.service.store.Delete(ctx, a.key(id)))
+	return explain(a.service.store.Delete(ctx, a.key(id), nil))
 }
 
 // ListOptions narrows and orders a list. The zero value is everything, by id.

@@ -25,7 +25,7 @@ type Archive interface {
 
 	// Load stores submissions as they are, ids included: all of them, or, when
 	// it returns an error, none. Ids that Create gives from then on are higher
-	// than those. Errors: ErrExists, ErrOnce, ErrFull, ErrUnavailable.
+	// than those. Errors: ErrExists, ErrKeyUsed, ErrOnce, ErrFull, ErrUnavailable.
 	Load(ctx context.Context, records []Record) error
 
 	// Last is the key that Dump would visit last; ErrNotFound in an empty store.
@@ -74,7 +74,7 @@ const (
 // Record is a submission with everything that a store keeps about it.
 type Record struct {
 	forms.Submission
-	Once string // see New
+	Once, Key, Body string // see New
 }
 
 // Sequences is a submission id and an entry id.

@@ -20,21 +20,44 @@ type Digest struct {
 func NewDigest() *Digest { return &Digest{hash: sha256.New()} }
 
 // Add hashes a submission. The length is written before each text, so that
-// "ab"+"c" and "a"+"bc" differ.
+// "ab"+"c" and "a"+"bc" differ. The ids of files are left out: a copy has
+// other ones.
 func (d *Digest) Add(r Record) {
 	d.Count++
 	b := d.buf[:0]
 	for _, n := range []int64{r.PageID, r.ID, r.Created.UnixMilli()} {
 		b = binary.AppendVarint(b, n)
 	}
-	for _, s := range []string{r.FormID, r.Username, r.Once} {
+	b = appendTexts(b, r.FormID, r.Username, r.Once)
+	b = binary.AppendUvarint(b, uint64(len(r.Entries)))
+	b = append(b, r.Entries...)
+	if r.Key != "" || len(r.Files) > 0 {
+		b = appendRest(b, r)
+	}
+	d.buf = b
+	d.hash.Write(d.buf) // never fails
+}
+
+// appendRest appends what most submissions don't have, and what backups of
+// older versions did not know: their digests stay the same. It begins with a
+// page id that no submission has, so that it can't be taken for the next one.
+func appendRest(b []byte, r Record) []byte {
+	b = binary.AppendVarint(b, -1)
+	b = appendTexts(b, r.Key, r.Body)
+	b = binary.AppendUvarint(b, uint64(len(r.Files)))
+	for _, f := range r.Files {
+		b = appendTexts(b, f.FieldID, f.Name, f.SHA256, f.Type)
+		b = binary.AppendVarint(b, f.Size)
+	}
+	return b
+}
+
+func appendTexts(b []byte, texts ...string) []byte {
+	for _, s := range texts {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
-	b = binary.AppendUvarint(b, uint64(len(r.Entries)))
-	b = append(b, r.Entries...)
-	d.buf = b
-	d.hash.Write(d.buf) // never fails
+	return b
 }
 
 // Sum returns the checksum as text.

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -16,6 +17,12 @@ var (
 	ErrNotFound = errors.New("submission not found")
 	// ErrOnce: the submitter already has a submission, and may have one only.
 	ErrOnce = errors.New("already submitted")
+	// ErrKeyUsed: a submission of the form was stored with the same Key.
+	ErrKeyUsed = errors.New("already stored with this key")
+	// ErrNoFile: a file that was to become part of a submission is not staged:
+	// it was dropped, or removed because it was left alone for too long, or it
+	// belongs to a submission already.
+	ErrNoFile = errors.New("no such staged file")
 	// ErrFull: there is no room to write. Reads go on, and writes succeed
 	// again once there is room.
 	ErrFull = errors.New("storage is full")
@@ -41,22 +48,36 @@ var (
 // delete or a restart.
 type Store interface {
 	// Create stores a new submission and returns it with all ids assigned.
-	// Errors: ErrOnce, ErrFull, ErrUnavailable.
+	// The files that it names must be staged, and belong to it from then on.
+	// Errors: ErrKeyUsed, ErrOnce, ErrNoFile, ErrFull, ErrUnavailable; when
+	// several apply, the first of them.
 	Create(ctx context.Context, n New) (forms.Submission, error)
 
 	// Get returns one submission. Errors: ErrNotFound, ErrUnavailable.
 	Get(ctx context.Context, key Key) (forms.Submission, error)
 
-	// Update replaces the entries of a submission by what merge returns for
-	// it; no other call changes the submission in between. Entries that come
-	// back with id 0 are given new ids. merge must not call the store, and
+	// ByKey returns the submission of a form that was stored with a key, and
+	// the Body that it was stored with. It may say ErrNotFound right after
+	// Create has said ErrKeyUsed, when the submission was deleted in between.
+	// Errors: ErrNotFound, ErrUnavailable.
+	ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error)
+
+	// Update replaces the entries and files of a submission by what merge
+	// returns for it; no other call changes the submission in between. Entries
+	// that come back with id 0 are given new ids. Files that the submission
+	// did not have before must be staged. The contents of files that do not
+	// come back are removed. merge must not call the store, and
 	// may be called more than once; while it runs, other submissions can be
 	// written. An error of merge is returned as it is and nothing is stored.
-	// Errors: merge's, ErrNotFound, ErrFull, ErrUnavailable.
-	Update(ctx context.Context, key Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error)
+	// Errors: merge's, ErrNotFound, ErrNoFile, ErrFull, ErrUnavailable.
+	Update(ctx context.Context, key Key, merge func(forms.Submission) (Change, error)) (forms.Submission, error)
 
-	// Delete removes a submission for good. Errors: ErrNotFound, ErrFull, ErrUnavailable.
-	Delete(ctx context.Context, key Key) error
+	// Delete removes a submission for good, with its files. check, when not
+	// nil, is called with the submission as it is when it goes; an error of
+	// check is returned as it is and nothing is deleted. check must be quick
+	// and must not call the store, and may be called more than once.
+	// Errors: check's, ErrNotFound, ErrFull, ErrUnavailable.
+	Delete(ctx context.Context, key Key, check func(forms.Submission) error) error
 
 	// Scan calls visit for every submission that the query selects, in the
 	// order of their ids, until visit returns an error, which Scan returns as
@@ -73,6 +94,30 @@ type Store interface {
 	// Close waits for what is under way, and releases everything. It may be
 	// called again; every other method returns ErrUnavailable from then on.
 	Close() error
+}
+
+// Files keeps the contents of files, beside Store.
+//
+// A content is stored in chunks, each in a short transaction of its own, so
+// that an upload does not hold up other writers.
+type Files interface {
+	// StageFile stores what r delivers under a new id. The content belongs to
+	// no submission until Create or Update names its id, and can't be opened
+	// before. When it is not named, it is removed at the next start, or an hour
+	// after its last chunk was stored. When StageFile fails, nothing stays.
+	// Of StoredFile it returns ID, Size and SHA256; an id is never given
+	// twice. Errors: r's as they are, ErrFull, ErrUnavailable.
+	StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error)
+
+	// DropFile removes a staged content that will not be named. It does
+	// nothing for any other id. Errors: ErrFull, ErrUnavailable.
+	DropFile(ctx context.Context, id int64) error
+
+	// OpenFile opens the content of a file that a submission has. It is read
+	// chunk by chunk with ctx, and nothing is held between two reads. When the
+	// content is removed meanwhile, a read returns ErrNotFound.
+	// Errors: ErrNotFound, ErrUnavailable.
+	OpenFile(ctx context.Context, key Key, fileID int64) (io.ReadSeekCloser, error)
 }
 
 // Key addresses one submission. A submission is found only under its own page and form.
@@ -95,6 +140,21 @@ type New struct {
 	// where Username is not "", any by that user, such as one from before the
 	// limit was set. A delete frees it. A user's Once for a form never changes.
 	Once string
+
+	// Files are all files of the submission, with their contents staged.
+	Files []forms.StoredFile
+
+	// Key, when not "", makes Create fail with ErrKeyUsed if a submission of
+	// the form was stored with the same Key. A delete frees it. An equal Key
+	// comes with an equal Once.
+	Key  string
+	Body string // kept beside Key, and returned by ByKey
+}
+
+// Change is what Update makes of a submission.
+type Change struct {
+	Entries []forms.Entry
+	Files   []forms.StoredFile // all that the submission has afterwards
 }
 
 // Query selects submissions of one form.

@@ -20,7 +20,9 @@ func table(rows int64, atOnce int, asked *[]store.Query) Reader {
 			if c.Full(q) || c.Len() == atOnce {
 				return nil
 			}
-			c.Add(id, 1000*id, fmt.Appendf(nil, "user%d", id/3), fmt.Appendf(nil, "text %d", id))
+			if err := c.Add(id, 1000*id, fmt.Appendf(nil, "user%d", id/3), fmt.Appendf(nil, "text %d", id), nil); err != nil {
+				return err
+			}
 		}
 		c.Last = true
 		return nil
@@ -115,7 +117,9 @@ func TestFull(t *testing.T) {
 	fill := func(rows int, fields []byte) {
 		c.Reset()
 		for range rows {
-			c.Add(1, 1, nil, fields)
+			if err := c.Add(1, 1, nil, fields, nil); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	for _, tt := range []struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -59,7 +60,11 @@ func (d *dump) read(ctx context.Context, tx pgx.Tx) (count int, err error) {
 	var r store.Record
 	for rows.Next() {
 		var created int64
-		err := rows.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.Once, (*[]byte)(&r.Entries))
+		var files []byte
+		err := rows.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.Once, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files)
+		if err == nil {
+			r.Files, err = forms.DecodeFiles(files)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -81,7 +86,11 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	}
 	b, last := &batch{}, store.Sequences{}
 	for _, r := range records {
-		b.addRow(r.PageID, r.FormID, r.ID, r.Username, r.Created, r.Once, r.Entries)
+		files, err := forms.EncodeFiles(r.Files)
+		if err != nil {
+			return fmt.Errorf("load submission %d: %w", r.ID, err)
+		}
+		b.addRow(r, files)
 		last.Submission = max(last.Submission, r.ID)
 		entry, err := r.Entries.HighestID()
 		if err != nil {
@@ -103,8 +112,9 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	return nil
 }
 
-// duplicateError maps a unique violation to ErrExists, or to ErrOnce if the
-// submitter already has a submission. Other errors are returned as they are.
+// duplicateError maps a unique violation to ErrExists, to ErrOnce if the
+// submitter already has a submission, or to ErrKeyUsed. Other errors are
+// returned as they are.
 func duplicateError(err error) error {
 	var pgErr *pgconn.PgError
 	switch {
@@ -112,6 +122,8 @@ func duplicateError(err error) error {
 		return err
 	case pgErr.ConstraintName == "submissions_once":
 		return store.ErrOnce // without the detail, which contains the submitter's key
+	case pgErr.ConstraintName == "submissions_key":
+		return store.ErrKeyUsed
 	default:
 		return fmt.Errorf("%w: %s", store.ErrExists, pgErr.Detail)
 	}

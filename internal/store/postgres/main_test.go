@@ -70,6 +70,11 @@ func keyOf(sub forms.Submission) store.Key {
 	return store.Key{PageID: sub.PageID, FormID: sub.FormID, ID: sub.ID}
 }
 
+func keyed(n store.New, key string) store.New {
+	n.Key, n.Body = key, "body"
+	return n
+}
+
 func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
 	t.Helper()
 	sub, err := s.Create(ctx, n)
@@ -80,15 +85,15 @@ func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
 }
 
 // set returns a merge that sets one field and keeps the others.
-func set(fieldID, value string) func(forms.Submission) ([]forms.Entry, error) {
-	return func(sub forms.Submission) ([]forms.Entry, error) {
+func set(fieldID, value string) func(forms.Submission) (store.Change, error) {
+	return func(sub forms.Submission) (store.Change, error) {
 		entries, err := sub.Entries.Decode()
 		for i := range entries {
 			if entries[i].FieldID == fieldID {
 				entries[i].Value = value
-				return entries, err
+				return store.Change{Entries: entries, Files: sub.Files}, err
 			}
 		}
-		return append(entries, forms.Entry{FieldID: fieldID, Value: value}), err
+		return store.Change{Entries: append(entries, forms.Entry{FieldID: fieldID, Value: value})}, err
 	}
 }

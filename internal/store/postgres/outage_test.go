@@ -163,14 +163,14 @@ func TestUpdatesAreNotDoubled(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	sub := mustCreate(t, s, sample("0"))
-	increment := func(sub forms.Submission) ([]forms.Entry, error) {
+	increment := func(sub forms.Submission) (store.Change, error) {
 		entries, err := sub.Entries.Decode()
 		if err != nil {
-			return nil, err
+			return store.Change{}, err
 		}
 		count, err := strconv.Atoi(entries[0].Value)
 		entries[0].Value = strconv.Itoa(count + 1)
-		return entries, err
+		return store.Change{Entries: entries}, err
 	}
 	stop := make(chan struct{})
 	var mu sync.Mutex

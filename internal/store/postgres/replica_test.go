@@ -123,7 +123,7 @@ func TestReplicasDeleteAgainstMerge(t *testing.T) {
 		sub := mustCreate(t, r[0], once(sample("x"), "key"))
 		errs := storetest.Parallel(5, func(i int) error {
 			if i == 2 {
-				return r[0].Delete(ctx, keyOf(sub))
+				return r[0].Delete(ctx, keyOf(sub), nil)
 			}
 			_, err := r[1].Update(ctx, keyOf(sub), set("field", fmt.Sprint(i)))
 			return err

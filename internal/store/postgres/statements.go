@@ -3,24 +3,29 @@ package postgres
 // The SQL statements. They use only what PostgreSQL, CockroachDB and YugabyteDB
 // all support. Each finds its rows by an index, which TestPlans checks.
 const (
-	sqlGet = `SELECT created, username, fields FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
+	sqlGet = `SELECT created, username, fields, files FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
 	sqlLock = sqlGet + ` FOR UPDATE`
 
-	sqlUpdate = `UPDATE submissions SET fields = $4 WHERE page_id = $1 AND form_id = $2 AND id = $3`
+	sqlByKey = `SELECT id, body, created, username, fields, files FROM submissions
+		WHERE page_id = $1 AND form_id = $2 AND key = $3 AND key IS NOT NULL`
+
+	sqlUpdate = `UPDATE submissions SET fields = $4, files = $5 WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
 	sqlDelete = `DELETE FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
-	// sqlRows turns the columns of a batch into rows.
-	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[])
-		AS n (page_id, form_id, id, username, created, once, fields)`
+	// sqlRows turns the columns of a batch into rows. The last three columns
+	// are NULL instead of an array where no row of the batch has such a value.
+	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
+		AS n (page_id, form_id, id, username, created, once, fields, key, body, files)`
 
 	// sqlInsert stores all rows of a batch or none.
-	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields)
-		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.once, ''), n.fields FROM ` + sqlRows
+	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields, key, body, files)
+		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.once, ''), n.fields,
+			NULLIF(n.key, ''), NULLIF(n.body, ''), NULLIF(n.files, '') FROM ` + sqlRows
 
 	// sqlCreate stores the rows of a batch that do not violate a limit of one
-	// submission, and returns their ids. The subquery is scalar: the planner
+	// submission and whose key is not used, and returns their ids. The subquery is scalar: the planner
 	// could turn EXISTS into a join, which reads the whole table and changes
 	// the order in which rows are stored (see newBatch).
 	sqlCreate = sqlInsert + `
@@ -31,6 +36,13 @@ const (
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.username = n.username AND s.username <> ''
 		ORDER BY s.id LIMIT 1`
 
+	// sqlKeysUsed returns the ids of the rows of a batch whose key is stored.
+	sqlKeysUsed = `SELECT n.id FROM ` + sqlRows + `
+		WHERE n.key <> '' AND (` + sqlKeyOwner + `) IS NOT NULL`
+
+	sqlKeyOwner = `SELECT s.id FROM submissions s
+		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.key = n.key AND s.key IS NOT NULL LIMIT 1`
+
 	// sqlStored compares each row of a batch with the one stored under its id:
 	// true if they are equal, false if not, null if none is stored. FOR UPDATE
 	// makes it a write. So its commit waits for synchronous standbys, which the
@@ -38,7 +50,8 @@ const (
 	sqlStored = `SELECT n.id, (SELECT s.username = n.username AND s.created = n.created AND s.fields = n.fields FROM submissions s
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.id = n.id FOR UPDATE) FROM ` + sqlRows
 
-	sqlDump = `SELECT page_id, form_id, id, username, created, COALESCE(once, ''), fields FROM submissions
+	sqlDump = `SELECT page_id, form_id, id, username, created, COALESCE(once, ''), fields,
+			COALESCE(key, ''), COALESCE(body, ''), files FROM submissions
 		WHERE (page_id, form_id, id) > ($1, $2, $3) ORDER BY page_id, form_id, id LIMIT $4`
 
 	sqlLast = `SELECT page_id, form_id, id FROM submissions ORDER BY page_id DESC, form_id DESC, id DESC LIMIT 1`
@@ -76,6 +89,6 @@ func listSQL(k listKind) string {
 	if k.byUser {
 		user = ` AND username = $5 AND username <> ''`
 	}
-	return `SELECT id, created, username, fields FROM submissions WHERE page_id = $1 AND form_id = $2 AND ` +
+	return `SELECT id, created, username, fields, files FROM submissions WHERE page_id = $1 AND form_id = $2 AND ` +
 		after + user + ` ORDER BY id ` + order + ` LIMIT $4`
 }

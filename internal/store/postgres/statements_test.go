@@ -43,15 +43,17 @@ func explain(t *testing.T, conn *pgx.Conn, sql string) string {
 func TestPlans(t *testing.T) {
 	url := database(t)
 	openStore(t, url)
-	exec(t, url, `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields)
+	exec(t, url, `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields, key)
 		SELECT i % 7, 'form' || i % 11, i, CASE WHEN i % 3 = 0 THEN '' ELSE 'user' || i % 50 END, i,
-			CASE WHEN i % 2 = 0 THEN 'key' || i END, repeat('x', 300) FROM generate_series(1, 20000) AS i`)
+			CASE WHEN i % 2 = 0 THEN 'key' || i END, repeat('x', 300), CASE WHEN i % 2 = 0 THEN 'key' || i END
+		FROM generate_series(1, 20000) AS i`)
 	exec(t, url, `INSERT INTO settings SELECT 'name' || i, 'value' FROM generate_series(1, 2000) AS i`)
 	exec(t, url, `ANALYZE`)
 	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
 	want := map[string]string{
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey, sqlDump: byKey,
 		sqlStored: "submissions_pkey", sqlLast: "submissions_pkey", sqlCreate: byUser,
+		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key",
 		sqlSetting: byName, sqlRelease: byName,
 		listStatements[listKind{}]:                               byKey,
 		listStatements[listKind{descending: true}]:               "Index Scan Backward using submissions_pkey",
@@ -84,7 +86,7 @@ func TestPlansAreKept(t *testing.T) {
 		if _, err := s.Update(ctx, keyOf(sub), set("field", "y")); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Delete(ctx, keyOf(sub)); err != nil {
+		if err := s.Delete(ctx, keyOf(sub), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

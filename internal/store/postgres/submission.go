@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,22 +32,43 @@ func (s *Store) Get(ctx context.Context, key store.Key) (sub forms.Submission, e
 	return sub, err
 }
 
-func readSubmission(row pgx.Row, key store.Key) (forms.Submission, error) {
+// readSubmission reads a row of sqlGet, or of a statement with more columns
+// before those.
+func readSubmission(row pgx.Row, key store.Key, before ...any) (forms.Submission, error) {
 	var created int64
+	var files []byte
 	sub := forms.Submission{ID: key.ID, PageID: key.PageID, FormID: key.FormID}
-	err := row.Scan(&created, &sub.Username, (*[]byte)(&sub.Entries))
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+	err := row.Scan(append(before, &created, &sub.Username, (*[]byte)(&sub.Entries), &files)...)
+	if errors.Is(err, pgx.ErrNoRows) {
 		return forms.Submission{}, store.ErrNotFound
-	case err != nil:
+	}
+	if err == nil {
+		sub.Files, err = forms.DecodeFiles(files)
+	}
+	if err != nil {
 		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, err)
 	}
 	sub.Created = time.UnixMilli(created).UTC()
 	return sub, nil
 }
 
+// ByKey implements store.Store.
+func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error) {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		var id int64
+		row := conn.QueryRow(ctx, sqlByKey, pageID, formID, key)
+		sub, err = readSubmission(row, store.Key{PageID: pageID, FormID: formID}, &id, &body)
+		sub.ID = id
+		return err
+	})
+	if err != nil {
+		return forms.Submission{}, "", err
+	}
+	return sub, body, nil
+}
+
 // Update implements store.Store.
-func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
+func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
 	u := update{key: key, merge: merge}
 	err := s.do(ctx, u.try)
 	if err != nil {
@@ -58,24 +80,24 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 // update is a transaction in two round trips.
 type update struct {
 	key   store.Key
-	merge func(forms.Submission) ([]forms.Entry, error)
+	merge func(forms.Submission) (store.Change, error)
 	after forms.Submission
 }
 
 func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
-	found, taken, err := lockSubmission(ctx, conn, u.key)
+	found, taken, err := lockSubmission(ctx, conn, u.key, 1)
 	if err != nil {
 		return notExecutedError{err}
 	}
-	var entries []forms.Entry
+	var change store.Change
 	err = group.Protect(func() (err error) { // after a panic, the transaction must be rolled back and the connection released
-		entries, err = u.merge(found)
+		change, err = u.merge(found)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if missing := countWithoutID(entries) - entryBlock; missing > 0 {
+	if missing := countWithoutID(change.Entries) - entryBlock; missing > 0 {
 		more, err := takeIDs(ctx, conn, 0, missing)
 		if err != nil {
 			return notExecutedError{err}
@@ -83,8 +105,9 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 		taken.blocks = append(taken.blocks, more.blocks...)
 	}
 	u.after = found
-	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), taken.assign(entries))
-	err = replaceEntries(ctx, conn, u.key, u.after.Entries)
+	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), taken.assign(change.Entries))
+	u.after.Files = slices.Clone(change.Files)
+	err = replaceSubmission(ctx, conn, u.key, u.after)
 	if err != nil && conn.IsClosed() {
 		// It can't be found out whether the update was committed: another
 		// update may have stored the same text.
@@ -94,13 +117,15 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 }
 
 // lockSubmission begins a transaction, locks a submission and reads it. It also
-// allocates a block of entry ids, which saves a round trip: most updates need
-// no more than one block.
-func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.Submission, ids, error) {
+// allocates entry ids, which saves an update a round trip: most need no more
+// than one block.
+func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, entryIDs int) (forms.Submission, ids, error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
 	batch.Queue(sqlLock, key.PageID, key.FormID, key.ID)
-	batch.Queue(sqlTakeIDs, idRequest(0, 1))
+	if entryIDs > 0 {
+		batch.Queue(sqlTakeIDs, idRequest(0, entryIDs))
+	}
 	results := conn.SendBatch(ctx, batch)
 	var taken ids
 	var sub forms.Submission
@@ -108,7 +133,7 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.S
 	if err == nil {
 		sub, err = readSubmission(results.QueryRow(), key)
 	}
-	if err == nil {
+	if err == nil && entryIDs > 0 {
 		var rows pgx.Rows
 		if rows, err = results.Query(); err == nil {
 			taken, err = readIDs(rows)
@@ -120,10 +145,14 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.S
 	return sub, taken, err
 }
 
-// replaceEntries writes the entries and commits.
-func replaceEntries(ctx context.Context, conn *pgx.Conn, key store.Key, entries forms.Entries) error {
+// replaceSubmission writes the entries and files, and commits.
+func replaceSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, after forms.Submission) error {
+	files, err := forms.EncodeFiles(after.Files)
+	if err != nil {
+		return err
+	}
 	batch := &pgx.Batch{}
-	batch.Queue(sqlUpdate, key.PageID, key.FormID, key.ID, []byte(entries))
+	batch.Queue(sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files)
 	batch.Queue(`COMMIT`)
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("update submission %d: %w", key.ID, err)
@@ -131,19 +160,27 @@ func replaceEntries(ctx context.Context, conn *pgx.Conn, key store.Key, entries 
 	return nil
 }
 
-// Delete implements store.Store.
-func (s *Store) Delete(ctx context.Context, key store.Key) error {
+// Delete implements store.Store. Like an update it takes two round trips.
+func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
 	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
-		tag, err := conn.Exec(ctx, sqlDelete, key.PageID, key.FormID, key.ID)
-		switch {
-		case err != nil:
-			return fmt.Errorf("delete submission %d: %w", key.ID, err)
-		case tag.RowsAffected() > 0:
-			return nil
-		case inDoubt:
+		found, _, err := lockSubmission(ctx, conn, key, 0)
+		if errors.Is(err, store.ErrNotFound) && inDoubt {
 			return errInDoubt // an earlier try may have deleted it
-		default:
-			return store.ErrNotFound
 		}
+		if err != nil {
+			return notExecutedError{err}
+		}
+		if check != nil {
+			if err := group.Protect(func() error { return check(found) }); err != nil {
+				return err
+			}
+		}
+		batch := &pgx.Batch{}
+		batch.Queue(sqlDelete, key.PageID, key.FormID, key.ID)
+		batch.Queue(`COMMIT`)
+		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+			return fmt.Errorf("delete submission %d: %w", key.ID, err)
+		}
+		return nil
 	})
 }

@@ -22,12 +22,12 @@ func TestManyEntries(t *testing.T) {
 		n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprint("f", i)})
 	}
 	sub := mustCreate(t, s, n)
-	updated, err := s.Update(ctx, keyOf(sub), func(sub forms.Submission) ([]forms.Entry, error) {
+	updated, err := s.Update(ctx, keyOf(sub), func(sub forms.Submission) (store.Change, error) {
 		entries, err := sub.Entries.Decode()
 		for i := range 2*entryBlock + 1 {
 			entries = append(entries, forms.Entry{FieldID: fmt.Sprint("g", i)})
 		}
-		return entries, err
+		return store.Change{Entries: entries}, err
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestBlockedWritesEnd(t *testing.T) {
 	release := holdInserts(t, url)
 	_, createErr := s.Create(ctx, sample("y"))
 	_, updateErr := s.Update(ctx, keyOf(sub), set("field", "y"))
-	for what, err := range map[string]error{"create": createErr, "update": updateErr, "delete": s.Delete(ctx, keyOf(sub))} {
+	for what, err := range map[string]error{"create": createErr, "update": updateErr, "delete": s.Delete(ctx, keyOf(sub), nil)} {
 		if !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
 		}

@@ -179,10 +179,14 @@ func prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (*batch
 	return newBatch(ops, taken), nil
 }
 
-// conflictError is the error of a row that sqlCreate did not store.
+// conflictError is the error of a row that sqlCreate did not store, and whose
+// key is not used now.
 func conflictError(n store.New, id int64) error {
-	if n.Once != "" {
+	switch {
+	case n.Once != "":
 		return store.ErrOnce
+	case n.Key != "":
+		return store.ErrKeyUsed // it was used, by a submission that was deleted in the meantime
 	}
 	return fmt.Errorf("create: submission %d exists already: the sequence submission_ids is behind the table", id)
 }
@@ -198,6 +202,9 @@ type batch struct {
 	created   []int64
 	onces     []string
 	fields    pgtype.FlatArray[[]byte]
+	// These are nil as long as no row has such a value.
+	keys, bodies []string
+	files        pgtype.FlatArray[[]byte]
 }
 
 func newBatch(ops []*operation, taken ids) *batch {
@@ -219,7 +226,7 @@ func newBatch(ops []*operation, taken ids) *batch {
 	// statements with the same keys can't deadlock.
 	slices.SortStableFunc(rows, func(x, y numbered) int {
 		a, b := &x.op.Value.new, &y.op.Value.new
-		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.Once, b.Once))
+		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.Once, b.Once), cmp.Compare(a.Key, b.Key))
 	})
 	b := &batch{last: last}
 	for _, row := range rows {
@@ -231,25 +238,47 @@ func newBatch(ops []*operation, taken ids) *batch {
 func (b *batch) add(op *operation, id int64, fields []byte) {
 	n := &op.Value.new
 	b.ops = append(b.ops, op)
-	b.addRow(n.PageID, n.FormID, id, n.Username, n.Created, n.Once, fields)
+	sub := forms.Submission{ID: id, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Created: n.Created, Entries: fields}
+	b.addRow(store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body}, nil)
 }
 
-func (b *batch) addRow(page int64, form string, id int64, username string, created time.Time, once string, fields []byte) {
-	b.pages, b.forms, b.ids = append(b.pages, page), append(b.forms, form), append(b.ids, id)
-	b.usernames = append(b.usernames, username)
-	b.created = append(b.created, created.UnixMilli())
-	b.onces = append(b.onces, once)
-	b.fields = append(b.fields, fields)
+// addRow adds a row. files is the text of its files, nil if it has none.
+func (b *batch) addRow(r store.Record, files []byte) {
+	b.pages, b.forms, b.ids = append(b.pages, r.PageID), append(b.forms, r.FormID), append(b.ids, r.ID)
+	b.usernames = append(b.usernames, r.Username)
+	b.created = append(b.created, r.Created.UnixMilli())
+	b.onces = append(b.onces, r.Once)
+	b.fields = append(b.fields, r.Entries)
+	if r.Key != "" || b.keys != nil {
+		b.keys = append(padded(b.keys, len(b.ids)-1), r.Key)
+		b.bodies = append(padded(b.bodies, len(b.ids)-1), r.Body)
+	}
+	if files != nil || b.files != nil {
+		b.files = append(padded(b.files, len(b.ids)-1), files)
+	}
+}
+
+// padded returns a column with zero values for the rows before that have none.
+func padded[S ~[]T, T any](column S, rows int) S {
+	if column == nil {
+		return make(S, rows, rows+1)
+	}
+	return column
 }
 
 func (b *batch) columns() []any {
-	return []any{b.pages, b.forms, b.ids, b.usernames, b.created, b.onces, b.fields}
+	return []any{b.pages, b.forms, b.ids, b.usernames, b.created, b.onces, b.fields, b.keys, b.bodies, b.files}
+}
+
+// isPlain reports whether no row has a limit or a key to check.
+func (b *batch) isPlain() bool {
+	return b.keys == nil && !slices.ContainsFunc(b.onces, func(once string) bool { return once != "" })
 }
 
 // insert stores the batch and sets the outcome of each operation.
 func (b *batch) insert(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
-	if !inDoubt && !slices.ContainsFunc(b.onces, func(once string) bool { return once != "" }) {
-		// No row has a limit to check, and the plain INSERT is much cheaper.
+	if !inDoubt && b.isPlain() {
+		// The plain INSERT is much cheaper.
 		_, err := conn.Exec(ctx, sqlInsert, b.columns()...)
 		switch {
 		case err == nil:
@@ -272,10 +301,31 @@ func (b *batch) insert(ctx context.Context, conn *pgx.Conn, inDoubt bool) error 
 		refused[id].Err = nil
 		delete(refused, id)
 	}
-	if !inDoubt || len(refused) == 0 {
+	if len(refused) == 0 {
 		return nil
 	}
+	if err := b.findUsedKeys(ctx, conn, refused); err != nil || !inDoubt {
+		return err
+	}
 	return b.resolveInDoubt(ctx, conn, refused)
+}
+
+// findUsedKeys sets the outcome of the refused rows whose key is stored. In
+// doubt it may be their own row that holds the key: resolveInDoubt finds out.
+func (b *batch) findUsedKeys(ctx context.Context, conn *pgx.Conn, refused map[int64]*operation) error {
+	if b.keys == nil {
+		return nil
+	}
+	used, err := queryIDs(ctx, conn, sqlKeysUsed, b.columns()...)
+	if err != nil {
+		return err
+	}
+	for _, id := range used {
+		if op := refused[id]; op != nil {
+			op.Err = store.ErrKeyUsed
+		}
+	}
+	return nil
 }
 
 // resolveInDoubt finds the refused rows that an earlier try has stored. A row

@@ -121,6 +121,36 @@ func TestQueuedCreatesShareOneStatement(t *testing.T) {
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+1+100-1-9)
 }
 
+// TestRepeatsInOneBatch: of creates with the same key in one batch the first is
+// stored. A key that was used before is found among them.
+func TestRepeatsInOneBatch(t *testing.T) {
+	url := database(t)
+	s := openSingle(t, url)
+	mustCreate(t, s, keyed(sample("first"), "used"))
+	var ops []func() error
+	for i := range 30 {
+		n := sample(fmt.Sprint(i))
+		switch i % 3 {
+		case 1:
+			n = keyed(n, "wanted")
+		case 2:
+			n = keyed(once(n, "limited"), "used")
+		}
+		ops = append(ops, creating(s, n))
+	}
+	for i, err := range oneBatch(t, s, url, ops...) {
+		var want error
+		if i%3 == 2 || i%3 == 1 && i > 1 {
+			want = store.ErrKeyUsed
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("operation %d: %v, want %v", i, err, want)
+		}
+	}
+	storetest.Same(t, "transactions", transactions(t, url), "3")
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+1+10+1)
+}
+
 // TestTwoStatementsInFlight: a second statement is sent while the first waits,
 // and further creates are queued.
 func TestTwoStatementsInFlight(t *testing.T) {
@@ -278,11 +308,11 @@ func TestSerializationFailureIsRetried(t *testing.T) {
 }
 
 // TestInDoubtIsResolved: the retry of an insert in doubt finds the rows that are
-// stored. It neither stores them twice nor refuses them with ErrOnce.
+// stored. It neither stores them twice nor refuses them with ErrOnce or ErrKeyUsed.
 func TestInDoubtIsResolved(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
-	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"), sample("c"))
+	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"), sample("c"), keyed(sample("d"), "request"))
 	var b *batch
 	tries := 0
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) (err error) {
@@ -307,7 +337,7 @@ func TestInDoubtIsResolved(t *testing.T) {
 	if err != nil || tries != 2 {
 		t.Errorf("%d tries: %v", tries, err)
 	}
-	storetest.Same(t, "stored", len(storetest.Values(t, s)), 3)
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 4)
 }
 
 // TestLostWhileTakingIDs: nothing is stored yet, so the create is retried.

@@ -21,7 +21,10 @@ var (
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
 // the order of their unique index, and within each its submissions by row id.
 const (
-	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields
+	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields, ifnull(key, ''), ifnull(body, ''), files` + sqlDumpRows
+	// sqlDumpSchema2 is sqlDump for backups from before there were keys and files.
+	sqlDumpSchema2 = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields, '', '', NULL` + sqlDumpRows
+	sqlDumpRows    = `
 		FROM forms CROSS JOIN submissions
 			ON place > number << 40 | iif(page_id = ?1 AND form_id = ?2, ?3, 0) AND place < (number + 1) << 40
 		WHERE (page_id, form_id) >= (?1, ?2)
@@ -44,7 +47,7 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 		return classify(err)
 	}
 	defer func() { _ = conn.Close() }()
-	stmt, err := prepareDump(conn, after)
+	stmt, err := prepareDump(conn, after, sqlDump)
 	if err != nil {
 		return classify(err)
 	}
@@ -52,8 +55,8 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 	return dumpRows(ctx, stmt, visit)
 }
 
-func prepareDump(conn *sqlite3.Conn, after store.Key) (*sqlite3.Stmt, error) {
-	stmt, _, err := conn.Prepare(sqlDump)
+func prepareDump(conn *sqlite3.Conn, after store.Key, sql string) (*sqlite3.Stmt, error) {
+	stmt, _, err := conn.Prepare(sql)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +72,15 @@ func dumpRows(ctx context.Context, stmt *sqlite3.Stmt, visit func(store.Record) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := visit(store.Record{Once: stmt.ColumnText(5), Submission: forms.Submission{
-			PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: submissionID(stmt.ColumnInt64(2)),
+		id := submissionID(stmt.ColumnInt64(2))
+		files, err := forms.DecodeFiles(stmt.ColumnRawText(9))
+		if err != nil {
+			return fmt.Errorf("submission %d: %w", id, err)
+		}
+		err = visit(store.Record{Once: stmt.ColumnText(5), Key: stmt.ColumnText(7), Body: stmt.ColumnText(8), Submission: forms.Submission{
+			PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: id,
 			Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
-			Entries: stmt.ColumnRawText(6),
+			Entries: stmt.ColumnRawText(6), Files: files,
 		}})
 		if err != nil {
 			return err
@@ -117,7 +125,10 @@ func (t *tx) load(records []store.Record) error {
 		if err := checkIDs(last); err != nil || r.ID < 1 {
 			return fmt.Errorf("submission %d: %w", r.ID, cmp.Or(err, errors.New("ids begin with 1")))
 		}
-		err = t.stmts.insertSubmission(form, r.Submission, r.Once)
+		if used, err := t.stmts.hasKey(form, r.Key); err != nil || used {
+			return fmt.Errorf("submission %d: %w", r.ID, cmp.Or(classify(err), store.ErrKeyUsed))
+		}
+		err = t.stmts.insertSubmission(form, r)
 		switch {
 		case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
 			return fmt.Errorf("submission %d: %w", r.ID, store.ErrOnce)

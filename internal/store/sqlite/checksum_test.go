@@ -170,7 +170,7 @@ func TestDeletedIsOverwritten(t *testing.T) {
 		if !bytes.Contains(databaseBytes(t, dir), []byte(secret)) {
 			t.Fatalf("%q is not in the file: nothing tested", secret)
 		}
-		if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}); err != nil {
+		if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, nil); err != nil {
 			t.Fatal(err)
 		}
 		mustCreate(t, s, sample("stays"))

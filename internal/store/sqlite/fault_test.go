@@ -112,8 +112,8 @@ func TestCommitFailsForAll(t *testing.T) {
 		creating(s, sample("x")),
 		creating(s, once(sample("y"), "key")),
 		creating(s, once(sample("z"), "key")), // has no rival, after all
-		func() error { return s.Delete(ctx, first) },
-		func() error { return s.Delete(ctx, first) }, // is not gone, after all
+		func() error { return s.Delete(ctx, first, nil) },
+		func() error { return s.Delete(ctx, first, nil) }, // is not gone, after all
 	)
 	for i, err := range errs {
 		if !errors.Is(err, store.ErrUnavailable) {

@@ -60,8 +60,8 @@ func TestFull(t *testing.T) {
 	mustBeFull(t, "one create too many", err)
 	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 	key := store.Key{PageID: 1, FormID: "form", ID: 1}
-	_, err = s.Update(ctx, key, func(forms.Submission) ([]forms.Entry, error) {
-		return []forms.Entry{{FieldID: "field", Value: strings.Repeat("z", 50<<10)}}, nil
+	_, err = s.Update(ctx, key, func(forms.Submission) (store.Change, error) {
+		return store.Change{Entries: []forms.Entry{{FieldID: "field", Value: strings.Repeat("z", 50<<10)}}}, nil
 	})
 	mustBeFull(t, "update", err)
 	storetest.Same(t, "stored", storetest.Values(t, s), stored)
@@ -83,7 +83,7 @@ func TestFullForOne(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	big := mustCreate(t, s, sample(strings.Repeat("x", 60<<10)))
 	stored := map[int64]string{}
-	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: big.ID}); err != nil {
+	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: big.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
 	limitPages(t, s, 0) // room is where the big one was

@@ -80,6 +80,11 @@ func once(n store.New, key string) store.New {
 	return n
 }
 
+func keyed(n store.New, key string) store.New {
+	n.Key, n.Body = key, "body"
+	return n
+}
+
 func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
 	t.Helper()
 	sub, err := s.Create(ctx, n)

@@ -191,7 +191,7 @@ func TestSettings(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for pragma, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "temp_store": "2",
-		"application_id": fmt.Sprint(applicationID), "user_version": "2",
+		"application_id": fmt.Sprint(applicationID), "user_version": fmt.Sprint(latestSchema(t)),
 	} {
 		storetest.Same(t, "writer's "+pragma, writerQuery(t, s, "PRAGMA "+pragma), want)
 	}
@@ -346,7 +346,7 @@ func TestRowIDs(t *testing.T) {
 		if _, err := s.Get(ctx, key); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("get %d: %v, want %v", id, err, store.ErrNotFound)
 		}
-		if err := s.Delete(ctx, key); !errors.Is(err, store.ErrNotFound) {
+		if err := s.Delete(ctx, key, nil); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("delete %d: %v, want %v", id, err, store.ErrNotFound)
 		}
 	}

@@ -41,7 +41,10 @@ func readList(stmts *readStmts, c *chunk.Chunk, form int64, q store.Query) error
 			c.Last = true
 			break
 		}
-		c.Add(submissionID(stmt.ColumnInt64(0)), stmt.ColumnInt64(1), stmt.ColumnRawText(2), stmt.ColumnRawText(3))
+		id, created := submissionID(stmt.ColumnInt64(0)), stmt.ColumnInt64(1)
+		if err := c.Add(id, created, stmt.ColumnRawText(2), stmt.ColumnRawText(3), stmt.ColumnRawText(4)); err != nil {
+			return err
+		}
 	}
 	return stmt.Err()
 }

@@ -13,7 +13,8 @@ import (
 
 const (
 	sqlForm = `SELECT number FROM forms WHERE page_id = ? AND form_id = ?`
-	sqlGet  = `SELECT created, username, fields FROM submissions WHERE place = ?`
+	sqlGet  = `SELECT created, username, fields, files FROM submissions WHERE place = ?`
+	sqlKey  = `SELECT created, username, fields, files, place, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
 )
 
 // prepared remembers every statement made through it, so that they are closed together.
@@ -47,10 +48,11 @@ func (p *prepared) close() error {
 // writeStmts are the statements of the writing connection.
 type writeStmts struct {
 	prepared
-	begin, commit, rollback          *sqlite3.Stmt
-	sequences, setSequences          *sqlite3.Stmt
-	form, newForm                    *sqlite3.Stmt
-	get, byUser, insert, update, del *sqlite3.Stmt
+	begin, commit, rollback        *sqlite3.Stmt
+	sequences, setSequences        *sqlite3.Stmt
+	form, newForm                  *sqlite3.Stmt
+	get, byUser, byKey             *sqlite3.Stmt
+	insert, insertAll, update, del *sqlite3.Stmt
 }
 
 func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
@@ -64,8 +66,10 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.newForm = w.add(`INSERT INTO forms (page_id, form_id) VALUES (?, ?)`)
 	w.get = w.add(sqlGet)
 	w.byUser = w.add(`SELECT 1 FROM submissions WHERE form = ? AND username = ? AND username <> '' LIMIT 1`)
+	w.byKey = w.add(sqlKey)
 	w.insert = w.add(`INSERT INTO submissions (place, form, username, created, once, fields) VALUES (?, ?, ?, ?, ?, ?)`)
-	w.update = w.add(`UPDATE submissions SET fields = ? WHERE place = ?`)
+	w.insertAll = w.add(`INSERT INTO submissions (place, form, username, created, once, fields, key, body, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	w.update = w.add(`UPDATE submissions SET fields = ?, files = ? WHERE place = ?`)
 	w.del = w.add(`DELETE FROM submissions WHERE place = ?`)
 	if w.err != nil {
 		return nil, errors.Join(w.err, w.close())
@@ -100,28 +104,55 @@ func (w *writeStmts) hasByUser(form int64, username string) (bool, error) {
 	return w.byUser.Step(), w.byUser.Err()
 }
 
-func (w *writeStmts) insertSubmission(form int64, s forms.Submission, once string) error {
-	err := errors.Join(
-		w.insert.BindInt64(1, makeRowID(form, s.ID)), w.insert.BindInt64(2, form), w.insert.BindText(3, s.Username),
-		w.insert.BindInt64(4, s.Created.UnixMilli()), w.insert.BindRawText(6, s.Entries))
-	if once == "" {
-		err = errors.Join(err, w.insert.BindNull(5))
-	} else {
-		err = errors.Join(err, w.insert.BindText(5, once))
+func (w *writeStmts) hasKey(form int64, key string) (bool, error) {
+	defer func() { _ = w.byKey.Reset() }()
+	if err := errors.Join(w.byKey.BindInt64(1, form), w.byKey.BindText(2, key)); err != nil {
+		return false, err
 	}
+	return w.byKey.Step(), w.byKey.Err()
+}
+
+// insertSubmission stores a new row. Most have neither a key nor files, and a
+// statement with fewer columns is faster.
+func (w *writeStmts) insertSubmission(form int64, r store.Record) error {
+	stmt := w.insert
+	var err error
+	if r.Key != "" || len(r.Files) > 0 {
+		stmt = w.insertAll
+		err = bindRest(stmt, r)
+	}
+	err = errors.Join(err,
+		stmt.BindInt64(1, makeRowID(form, r.ID)), stmt.BindInt64(2, form), stmt.BindText(3, r.Username),
+		stmt.BindInt64(4, r.Created.UnixMilli()), bindOptional(stmt, 5, r.Once), stmt.BindRawText(6, r.Entries))
 	if err != nil {
 		return err
 	}
-	return w.insert.Exec()
+	return stmt.Exec()
 }
 
-func (w *writeStmts) updateSubmission(rowID int64, entries forms.Entries) error {
-	return errors.Join(w.update.BindRawText(1, entries), w.update.BindInt64(2, rowID), w.update.Exec())
+func bindRest(stmt *sqlite3.Stmt, r store.Record) error {
+	files, err := forms.EncodeFiles(r.Files)
+	return errors.Join(err, bindOptional(stmt, 7, r.Key), bindOptional(stmt, 8, r.Body), bindOptional(stmt, 9, string(files)))
 }
 
-func (w *writeStmts) deleteSubmission(rowID int64) (found bool, err error) {
-	err = errors.Join(w.del.BindInt64(1, rowID), w.del.Exec())
-	return w.conn.Changes() > 0, err
+// bindOptional binds NULL for "".
+func bindOptional(stmt *sqlite3.Stmt, param int, text string) error {
+	if text == "" {
+		return stmt.BindNull(param)
+	}
+	return stmt.BindText(param, text)
+}
+
+func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
+	files, err := forms.EncodeFiles(s.Files)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.update.BindRawText(1, s.Entries), bindOptional(w.update, 2, string(files)), w.update.BindInt64(3, rowID), w.update.Exec())
+}
+
+func (w *writeStmts) deleteSubmission(rowID int64) error {
+	return errors.Join(w.del.BindInt64(1, rowID), w.del.Exec())
 }
 
 // listKind selects one of the list statements.
@@ -130,8 +161,8 @@ type listKind struct{ byUser, descending bool }
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
-	form *sqlite3.Stmt
-	get  *sqlite3.Stmt
+	form, get, byKey *sqlite3.Stmt
+
 	list map[listKind]*sqlite3.Stmt
 }
 
@@ -139,6 +170,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r := &readStmts{prepared: prepared{conn: conn}, list: map[listKind]*sqlite3.Stmt{}}
 	r.form = r.add(sqlForm)
 	r.get = r.add(sqlGet)
+	r.byKey = r.add(sqlKey)
 	for _, k := range []listKind{{}, {byUser: true}, {descending: true}, {byUser: true, descending: true}} {
 		r.list[k] = r.add(listSQL(k))
 	}
@@ -156,6 +188,6 @@ func listSQL(k listKind) string {
 	if k.byUser {
 		user = ` AND form = ?3 AND username = ?4 AND username <> ''`
 	}
-	return `SELECT place, created, username, fields FROM submissions WHERE place > ?1 AND place < ?2` + user +
+	return `SELECT place, created, username, fields, files FROM submissions WHERE place > ?1 AND place < ?2` + user +
 		` ORDER BY place ` + order
 }

@@ -31,9 +31,14 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 	if err != nil {
 		return forms.Submission{}, classify(err)
 	}
+	if n.Key != "" {
+		if found, err := t.stmts.hasKey(form, n.Key); err != nil || found {
+			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrKeyUsed))
+		}
+	}
 	if n.Once != "" && n.Username != "" {
 		if found, err := t.stmts.hasByUser(form, n.Username); err != nil || found {
-			return forms.Submission{}, errors.Join(classify(err), onceIf(found))
+			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrOnce))
 		}
 	}
 	if t.seq.Submission++; t.seq.Submission > maxID {
@@ -50,16 +55,16 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
 	}
 	t.bytes += len(sub.Entries)
-	err = t.stmts.insertSubmission(form, sub, n.Once)
+	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body})
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return forms.Submission{}, store.ErrOnce
 	}
 	return sub, classify(err)
 }
 
-func onceIf(found bool) error {
+func errorIf(found bool, err error) error {
 	if found {
-		return store.ErrOnce
+		return err
 	}
 	return nil
 }
@@ -101,25 +106,25 @@ var errChanged = errors.New("the submission was changed meanwhile")
 // Update implements store.Store. It merges outside of the transaction, since
 // there is only one for all writers, and stores the result if the submission
 // is still what was merged with.
-func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
+func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
 	for range maxLostRaces {
 		sub, err := s.Get(ctx, key)
 		if err != nil {
 			return forms.Submission{}, err
 		}
-		var entries []forms.Entry
+		var change store.Change
 		err = group.Protect(func() (err error) {
-			entries, err = merge(sub)
+			change, err = merge(sub)
 			return err
 		})
 		if err != nil {
 			return forms.Submission{}, err
 		}
-		updated, err := s.replace(ctx, key, func(now forms.Submission) ([]forms.Entry, error) {
-			if !bytes.Equal(now.Entries, sub.Entries) {
-				return nil, errChanged
+		updated, err := s.replace(ctx, key, func(now forms.Submission) (store.Change, error) {
+			if !bytes.Equal(now.Entries, sub.Entries) || !slices.Equal(now.Files, sub.Files) {
+				return store.Change{}, errChanged
 			}
-			return entries, nil
+			return change, nil
 		})
 		if !errors.Is(err, errChanged) {
 			return updated, err
@@ -129,7 +134,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 }
 
 // replace is Update with a merge that runs within the transaction.
-func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Submission) ([]forms.Entry, error)) (forms.Submission, error) {
+func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
 	var updated forms.Submission
 	err := s.writer.do(ctx, func(tx *tx) error {
 		at, err := rowIDOf(key, tx.form)
@@ -140,30 +145,36 @@ func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Sub
 		if err != nil {
 			return classify(err)
 		}
-		entries, err := merge(sub)
+		change, err := merge(sub)
 		if err != nil {
 			return err
 		}
-		sub.Entries = forms.EncodeEntries(make([]byte, 0, len(sub.Entries)+256), tx.assignIDs(entries))
+		sub.Entries = forms.EncodeEntries(make([]byte, 0, len(sub.Entries)+256), tx.assignIDs(change.Entries))
+		sub.Files = slices.Clone(change.Files)
 		updated = sub
 		tx.bytes += len(sub.Entries)
-		return classify(tx.stmts.updateSubmission(at, sub.Entries))
+		return classify(tx.stmts.updateSubmission(at, sub))
 	})
 	return updated, err
 }
 
 // Delete implements store.Store.
-func (s *Store) Delete(ctx context.Context, key store.Key) error {
+func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		at, err := rowIDOf(key, tx.form)
 		if err != nil {
 			return classify(err)
 		}
-		found, err := tx.stmts.deleteSubmission(at)
-		if err == nil && !found {
-			return store.ErrNotFound
+		sub, err := getSubmission(tx.stmts.get, at, key)
+		if err != nil {
+			return classify(err)
 		}
-		return classify(err)
+		if check != nil {
+			if err := check(sub); err != nil {
+				return err
+			}
+		}
+		return classify(tx.stmts.deleteSubmission(at))
 	})
 }
 
@@ -172,16 +183,50 @@ func getSubmission(stmt *sqlite3.Stmt, rowID int64, key store.Key) (forms.Submis
 	if err := stmt.BindInt64(1, rowID); err != nil {
 		return forms.Submission{}, err
 	}
+	return readSubmission(stmt, key)
+}
+
+// readSubmission reads the row of sqlGet, or of a statement that begins with
+// the same columns.
+func readSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error) {
 	if !stmt.Step() {
 		if err := stmt.Err(); err != nil {
 			return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, err)
 		}
 		return forms.Submission{}, store.ErrNotFound
 	}
+	files, err := forms.DecodeFiles(stmt.ColumnRawText(3))
+	if err != nil {
+		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, err)
+	}
 	return forms.Submission{
 		ID: key.ID, PageID: key.PageID, FormID: key.FormID,
 		Created:  time.UnixMilli(stmt.ColumnInt64(0)).UTC(),
 		Username: stmt.ColumnText(1),
 		Entries:  append([]byte(nil), stmt.ColumnRawText(2)...),
+		Files:    files,
 	}, stmt.Err()
+}
+
+// ByKey implements store.Store.
+func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		form, err := s.form(stmts, formName{pageID, formID})
+		if errors.Is(err, errNoForm) {
+			return store.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		stmt := stmts.byKey
+		defer func() { _ = stmt.Reset() }()
+		if err := errors.Join(stmt.BindInt64(1, form), stmt.BindText(2, key)); err != nil {
+			return err
+		}
+		if sub, err = readSubmission(stmt, store.Key{PageID: pageID, FormID: formID}); err == nil {
+			sub.ID, body = submissionID(stmt.ColumnInt64(4)), stmt.ColumnText(5)
+		}
+		return err
+	})
+	return sub, body, err
 }

@@ -101,14 +101,14 @@ func TestLostRaces(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	sub := mustCreate(t, s, sample("first"))
 	key := store.Key{PageID: 1, FormID: "form", ID: sub.ID}
-	add := func(fieldID string) func(forms.Submission) ([]forms.Entry, error) {
-		return func(sub forms.Submission) ([]forms.Entry, error) {
+	add := func(fieldID string) func(forms.Submission) (store.Change, error) {
+		return func(sub forms.Submission) (store.Change, error) {
 			entries, err := sub.Entries.Decode()
-			return append(entries, forms.Entry{FieldID: fieldID}), err
+			return store.Change{Entries: append(entries, forms.Entry{FieldID: fieldID})}, err
 		}
 	}
 	calls := 0
-	updated, err := s.Update(ctx, key, func(sub forms.Submission) ([]forms.Entry, error) {
+	updated, err := s.Update(ctx, key, func(sub forms.Submission) (store.Change, error) {
 		if calls++; calls <= maxLostRaces {
 			if _, err := s.Update(ctx, key, add(fmt.Sprint("other", calls))); err != nil {
 				t.Errorf("the other update: %v", err)
@@ -142,7 +142,7 @@ func TestDeletedDuringMerge(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	sub := mustCreate(t, s, sample("first"))
 	key := store.Key{PageID: 1, FormID: "form", ID: sub.ID}
-	_, err := s.Update(ctx, key, func(forms.Submission) ([]forms.Entry, error) { return nil, s.Delete(ctx, key) })
+	_, err := s.Update(ctx, key, func(forms.Submission) (store.Change, error) { return store.Change{}, s.Delete(ctx, key, nil) })
 	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("update: %v, want %v", err, store.ErrNotFound)
 	}

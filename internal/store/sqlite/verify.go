@@ -170,7 +170,11 @@ func (c *checker) checkSubmissions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stmt, err := prepareDump(c.conn, store.Key{})
+	sql := sqlDump
+	if c.report.Schema == 2 {
+		sql = sqlDumpSchema2
+	}
+	stmt, err := prepareDump(c.conn, store.Key{}, sql)
 	if err != nil {
 		return err
 	}

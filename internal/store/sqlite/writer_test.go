@@ -45,13 +45,18 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 		switch i {
 		case 10, 20:
 			op, err = creating(s, once(sample("second"), "taken")), store.ErrOnce
+		case 50, 51, 52: // the first of them is the one
+			op = creating(s, keyed(sample(fmt.Sprint(i)), "request"))
+			if i > 50 {
+				err = store.ErrKeyUsed
+			}
 		case 30:
 			op, err = func() error {
-				_, err := s.replace(ctx, key, func(forms.Submission) ([]forms.Entry, error) { return nil, refusal })
+				_, err := s.replace(ctx, key, func(forms.Submission) (store.Change, error) { return store.Change{}, refusal })
 				return err
 			}, refusal
 		case 40:
-			op, err = func() error { return s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: 999}) }, store.ErrNotFound
+			op, err = func() error { return s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: 999}, nil) }, store.ErrNotFound
 		}
 		ops, want = append(ops, op), append(want, err)
 	}

@@ -33,7 +33,7 @@ var archiveTests = []test{
 // decodeRow copies what Dump hands out.
 func decodeRow(t rapid.TB, r store.Record) row {
 	t.Helper()
-	return row{decode(t, r.Submission), r.Once}
+	return row{decode(t, r.Submission), r.Once, r.Key, r.Body}
 }
 
 func (b *bench) dump(t rapid.TB, after store.Key) []row {
@@ -58,8 +58,8 @@ func sortRows(rows []row) []row {
 	return rows
 }
 
-// fillForms stores submissions on two pages, in forms that sort differently
-// for everybody who does not go by bytes. The order of their ids is not that
+// fillForms stores submissions on two pages, some with limits and keys, in
+// forms that sort differently for everybody who does not go by bytes. The order of their ids is not that
 // of their keys.
 func (b *bench) fillForms(t *testing.T) []row {
 	t.Helper()
@@ -71,10 +71,13 @@ func (b *bench) fillForms(t *testing.T) []row {
 			if i%3 > 0 {
 				n.Once = "key of " + form
 			}
-			rows = append(rows, row{b.create(t, n), n.Once})
+			if i%4 > 1 {
+				n.Key, n.Body = "request "+form, "what was sent"
+			}
+			rows = append(rows, row{b.create(t, n), n.Once, n.Key, n.Body})
 		}
 	}
-	rows = append(rows, row{b.create(t, sample("a", "bob", "later")), ""}) // behind others of page 1's in ids only
+	rows = append(rows, row{record: b.create(t, sample("a", "bob", "later"))}) // behind others of page 1's in ids only
 	return sortRows(rows)
 }
 
@@ -111,7 +114,7 @@ func testDumpAfter(t *testing.T, b *bench) {
 func testDumpMany(t *testing.T, b *bench) {
 	var want []row
 	for _, r := range slices.Concat(b.fill(t, "many", 1500, 300), b.fill(t, "large", 4, 600<<10)) {
-		want = append(want, row{r, ""})
+		want = append(want, row{record: r})
 	}
 	sortRows(want)
 	Same(t, "dumped", b.dump(t, store.Key{}), want)
@@ -141,7 +144,7 @@ func testDumpVisitError(t *testing.T, b *bench) {
 func testDumpSnapshot(t *testing.T, b *bench) {
 	var want []row
 	for _, r := range b.fill(t, "form", 600, 1000) {
-		want = append(want, row{r, ""})
+		want = append(want, row{record: r})
 	}
 	var got []row
 	err := b.Dump(ctx, store.Key{}, func(r store.Record) error {

@@ -16,6 +16,7 @@ var concurrencyTests = []test{
 	{"of many with the same key one is stored", testConcurrentOnce},
 	{"a failed operation fails alone", testFailAlone},
 	{"merges of different fields all stay", testConcurrentMerges},
+	{"a delete is checked against the last merge", testDeleteAgainstMerges},
 	{"a merge against a delete leaves no ghost", testMergeAgainstDelete},
 }
 
@@ -75,9 +76,9 @@ func testFailAlone(t *testing.T, b *bench) {
 		case 1, 5:
 			_, err = b.Create(ctx, once(sample("form", "", "second"), fmt.Sprint(i%5)))
 		case 3:
-			_, err = b.Update(ctx, target.key(), func(forms.Submission) ([]forms.Entry, error) { return nil, refusal })
+			_, err = b.Update(ctx, target.key(), func(forms.Submission) (store.Change, error) { return store.Change{}, refusal })
 		case 7:
-			err = b.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: 1 << 50})
+			err = b.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: 1 << 50}, nil)
 		default:
 			_, err = b.Create(ctx, once(sample("form", "", fmt.Sprint(i)), fmt.Sprint("own", i)))
 		}
@@ -123,7 +124,7 @@ func testMergeAgainstDelete(t *testing.T, b *bench) {
 		r := b.create(t, n)
 		errs := Parallel(5, func(i int) error {
 			if i == 2 {
-				return b.Delete(ctx, r.key())
+				return b.Delete(ctx, r.key(), nil)
 			}
 			_, err := b.Update(ctx, r.key(), set(t, "f0", fmt.Sprint(i)))
 			return err
@@ -159,5 +160,41 @@ func testIDsInOrder(t *testing.T, b *bench) {
 			}
 			last = r
 		}
+	}
+}
+
+// testDeleteAgainstMerges: of many who change or delete a submission if it is
+// still as they have seen it, one succeeds.
+func testDeleteAgainstMerges(t *testing.T, b *bench) {
+	changed := errors.New("changed meanwhile")
+	for range 30 {
+		r := b.create(t, sample("form", "amy", "first"))
+		same := func(sub forms.Submission) error {
+			if entries, err := sub.Entries.Decode(); err != nil || entries[0].Value != "first" {
+				return changed
+			}
+			return nil
+		}
+		errs := Parallel(6, func(i int) error {
+			if i%2 == 0 {
+				return b.Delete(ctx, r.key(), same)
+			}
+			_, err := b.Update(ctx, r.key(), func(sub forms.Submission) (store.Change, error) {
+				if err := same(sub); err != nil {
+					return store.Change{}, err
+				}
+				return set(t, "f0", "second")(sub)
+			})
+			return err
+		})
+		succeeded := 0
+		for i, err := range errs {
+			if err == nil {
+				succeeded++
+			} else if !errors.Is(err, changed) && !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("number %d: %v", i, err)
+			}
+		}
+		Same(t, "succeeded", succeeded, 1)
 	}
 }

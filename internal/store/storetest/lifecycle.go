@@ -20,13 +20,14 @@ var lifecycleTests = []test{
 }
 
 // calls are one of each method, on r where there is one.
-func (b *bench) calls(ctx context.Context, r record, merge func(forms.Submission) ([]forms.Entry, error)) map[string]error {
+func (b *bench) calls(ctx context.Context, r record, merge func(forms.Submission) (store.Change, error)) map[string]error {
 	_, create := b.Create(ctx, sample("form", "bob", "late"))
 	_, get := b.Get(ctx, r.key())
+	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")
 	_, update := b.Update(ctx, r.key(), merge)
 	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })
 	return map[string]error{
-		"create": create, "get": get, "update": update, "scan": scan, "delete": b.Delete(ctx, r.key()), "ping": b.Ping(ctx),
+		"create": create, "get": get, "by key": byKey, "update": update, "scan": scan, "delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
 	}
 }
 

@@ -58,7 +58,7 @@ func loadable(formID string, id int64, entryIDs ...int64) store.Record {
 func testLoad(t *testing.T, b *bench) {
 	want := b.fillForms(t)
 	for _, r := range b.fill(t, "many", 300, 200) {
-		want = append(want, row{r, ""})
+		want = append(want, row{record: r})
 	}
 	sortRows(want)
 	records := b.archived(t)
@@ -134,6 +134,12 @@ func testLoadExists(t *testing.T, b *bench) {
 		t.Errorf("a second of the same submitter: %v, want %v", err, store.ErrOnce)
 	}
 	Same(t, "after a second of the same submitter", b.dump(t, store.Key{}), want)
+	keyed, repeat := loadable("form", 32), loadable("form", 33)
+	keyed.Key, repeat.Key = "key", "key"
+	if err := b.Load(ctx, []store.Record{keyed, repeat}); !errors.Is(err, store.ErrKeyUsed) {
+		t.Errorf("a second with the same key: %v, want %v", err, store.ErrKeyUsed)
+	}
+	Same(t, "after a second with the same key", b.dump(t, store.Key{}), want)
 	b.load(t, loadable("form", 10, 50), loadable("form", 20)) // the failed loads left nothing
 	b.checkCount(t, 3)
 }

@@ -27,7 +27,7 @@ type model struct {
 
 type row struct {
 	record
-	once string
+	once, request, body string // request is store.New.Key
 }
 
 func (m *model) blocked(n store.New) bool {
@@ -134,7 +134,7 @@ func (x *machine) doCreate(rt *rapid.T) {
 	want.Entries = x.take(rt, n.Entries, got.Entries)
 	Same(rt, "created", got, want)
 	x.lastID = sub.ID
-	x.rows = append(x.rows, row{want, n.Once})
+	x.rows = append(x.rows, row{want, n.Once, n.Key, n.Body})
 }
 
 // drawable takes out what never reaches a store: NUL.
@@ -192,7 +192,7 @@ func (x *machine) doUpdate(rt *rapid.T) {
 		}
 		sent = append(sent, forms.Entry{FieldID: fmt.Sprint("new", len(sent)), Value: drawable(drawValue.Draw(rt, "value"))})
 	}
-	sub, err := x.Update(ctx, key, func(forms.Submission) ([]forms.Entry, error) { return sent, nil })
+	sub, err := x.Update(ctx, key, func(forms.Submission) (store.Change, error) { return store.Change{Entries: sent}, nil })
 	if x.missing(rt, key, err) {
 		return
 	}
@@ -203,7 +203,7 @@ func (x *machine) doUpdate(rt *rapid.T) {
 
 func (x *machine) doDelete(rt *rapid.T) {
 	key := x.drawKey(rt)
-	if !x.missing(rt, key, x.Delete(ctx, key)) {
+	if !x.missing(rt, key, x.Delete(ctx, key, nil)) {
 		i := x.index(key)
 		x.rows = slices.Delete(x.rows, i, i+1)
 	}

@@ -89,7 +89,7 @@ func testOnceBytes(t *testing.T, b *bench) {
 func testOnceKept(t *testing.T, b *bench) {
 	n := once(sample("form", "", "x"), "key")
 	r := b.create(t, n)
-	if _, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) { return nil, nil }); err != nil {
+	if _, err := b.Update(ctx, r.key(), func(forms.Submission) (store.Change, error) { return store.Change{}, nil }); err != nil {
 		t.Fatal(err)
 	}
 	b.refused(t, "after an update", n)

@@ -180,7 +180,7 @@ func (b *bench) callAll(t *testing.T, key store.Key) error {
 	if err := b.Scan(ctx, store.Query{PageID: 1, FormID: "form", Limit: 2}, func(forms.Submission) error { return nil }); err != nil {
 		return err
 	}
-	return errors.Join(b.Ping(ctx), b.Delete(ctx, store.Key{PageID: 1, FormID: "other", ID: made.ID}))
+	return errors.Join(b.Ping(ctx), b.Delete(ctx, store.Key{PageID: 1, FormID: "other", ID: made.ID}, nil))
 }
 
 // testScansParked: many slow clients must not delay other calls.

@@ -52,7 +52,7 @@ func testScanStable(t *testing.T, b *bench) {
 	}
 	stop := background(t, 2, func(worker, round int) error {
 		if i := 2*round + worker; i < len(leave) {
-			if err := b.Delete(ctx, leave[i].key()); err != nil {
+			if err := b.Delete(ctx, leave[i].key(), nil); err != nil {
 				return err
 			}
 		}
@@ -60,7 +60,7 @@ func testScanStable(t *testing.T, b *bench) {
 		if err != nil || round%2 == 0 {
 			return err
 		}
-		return b.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID})
+		return b.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, nil)
 	})
 	defer stop()
 	for round := range 6 {
@@ -120,12 +120,12 @@ func testScanUpdates(t *testing.T, b *bench) {
 		stored = append(stored, b.create(t, sample("form", "amy", "0", "0")))
 	}
 	stop := background(t, 2, func(worker, round int) error {
-		_, err := b.Update(ctx, stored[(round+worker)%len(stored)].key(), func(sub forms.Submission) ([]forms.Entry, error) {
+		_, err := b.Update(ctx, stored[(round+worker)%len(stored)].key(), func(sub forms.Submission) (store.Change, error) {
 			entries, err := sub.Entries.Decode()
 			for i := range entries {
 				entries[i].Value = fmt.Sprint(round)
 			}
-			return entries, err
+			return store.Change{Entries: entries}, err
 		})
 		return err
 	})

@@ -31,6 +31,7 @@ func Run(t *testing.T, open Opener) {
 		{"values", valueTests},
 		{"update", updateTests},
 		{"once", onceTests},
+		{"keys", keyTests},
 		{"scan", scanTests},
 		{"scan while others write", scanConcurrencyTests},
 		{"concurrency", concurrencyTests},
@@ -90,6 +91,7 @@ type record struct {
 	FormID, Username string
 	Created          time.Time
 	Entries          []forms.Entry
+	Files            []forms.StoredFile
 }
 
 func (r record) key() store.Key { return store.Key{PageID: r.PageID, FormID: r.FormID, ID: r.ID} }
@@ -101,7 +103,7 @@ func decode(t rapid.TB, sub forms.Submission) record {
 		t.Fatalf("submission %d: %v", sub.ID, err)
 	}
 	return record{
-		ID: sub.ID, PageID: sub.PageID, FormID: sub.FormID, Username: sub.Username, Created: sub.Created, Entries: entries,
+		ID: sub.ID, PageID: sub.PageID, FormID: sub.FormID, Username: sub.Username, Created: sub.Created, Entries: entries, Files: sub.Files,
 	}
 }
 
@@ -142,7 +144,7 @@ func (b *bench) get(t rapid.TB, key store.Key) record {
 
 func (b *bench) delete(t rapid.TB, key store.Key) {
 	t.Helper()
-	if err := b.Delete(ctx, key); err != nil {
+	if err := b.Delete(ctx, key, nil); err != nil {
 		t.Fatalf("delete %+v: %v", key, err)
 	}
 }

@@ -15,6 +15,7 @@ var submissionTests = []test{
 	{"ids are not given twice", testIDsNotReused},
 	{"found only under its page and form", testKey},
 	{"deleted is gone", testDelete},
+	{"a delete is decided by its check", testDeleteCheck},
 	{"answers", testPing},
 }
 
@@ -101,7 +102,7 @@ func testKey(t *testing.T, b *bench) {
 		if _, err := b.Get(ctx, key); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("get %+v: %v, want %v", key, err, store.ErrNotFound)
 		}
-		if err := b.Delete(ctx, key); !errors.Is(err, store.ErrNotFound) {
+		if err := b.Delete(ctx, key, nil); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("delete %+v: %v, want %v", key, err, store.ErrNotFound)
 		}
 	}
@@ -114,10 +115,39 @@ func testDelete(t *testing.T, b *bench) {
 	if _, err := b.Get(ctx, first.key()); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("get: %v, want %v", err, store.ErrNotFound)
 	}
-	if err := b.Delete(ctx, first.key()); !errors.Is(err, store.ErrNotFound) {
+	if err := b.Delete(ctx, first.key(), nil); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("second delete: %v, want %v", err, store.ErrNotFound)
 	}
 	Same(t, "what is left", b.all(t, "a"), []record{second})
+}
+
+func testDeleteCheck(t *testing.T, b *bench) {
+	r, other := b.create(t, sample("a", "amy", "x")), b.create(t, sample("a", "amy", "y"))
+	refusal := errors.New("refused")
+	err := b.Delete(ctx, r.key(), func(sub forms.Submission) error {
+		Same(t, "checked", decode(t, sub), r)
+		return refusal
+	})
+	if err != refusal { //nolint:errorlint // as it is, not wrapped
+		t.Errorf("delete: %v, want %v itself", err, refusal)
+	}
+	finishes(t, "a delete whose check panics, and one after it", func() {
+		if err := b.Delete(ctx, r.key(), func(forms.Submission) error { panic("at the disco") }); err == nil {
+			t.Error("delete: no error")
+		}
+		Same(t, "after those", b.all(t, "a"), []record{r, other})
+		if err := b.Delete(ctx, r.key(), func(forms.Submission) error { return nil }); err != nil {
+			t.Errorf("delete: %v", err)
+		}
+	})
+	Same(t, "what is left", b.all(t, "a"), []record{other})
+	err = b.Delete(ctx, r.key(), func(forms.Submission) error {
+		t.Error("check was called for what is gone")
+		return nil
+	})
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("second delete: %v, want %v", err, store.ErrNotFound)
+	}
 }
 
 func testPing(t *testing.T, b *bench) {

@@ -23,30 +23,30 @@ var updateTests = []test{
 }
 
 // set returns a merge that gives a field a value, and leaves the others alone.
-func set(t rapid.TB, fieldID, value string) func(forms.Submission) ([]forms.Entry, error) {
-	return func(sub forms.Submission) ([]forms.Entry, error) {
+func set(t rapid.TB, fieldID, value string) func(forms.Submission) (store.Change, error) {
+	return func(sub forms.Submission) (store.Change, error) {
 		entries, err := sub.Entries.Decode()
 		if err != nil {
 			t.Errorf("merge: %v", err)
-			return nil, err
+			return store.Change{}, err
 		}
 		for i := range entries {
 			if entries[i].FieldID == fieldID {
 				entries[i].Value = value
-				return entries, nil
+				return store.Change{Entries: entries, Files: sub.Files}, nil
 			}
 		}
-		return append(entries, forms.Entry{FieldID: fieldID, Value: value}), nil
+		return store.Change{Entries: append(entries, forms.Entry{FieldID: fieldID, Value: value}), Files: sub.Files}, nil
 	}
 }
 
 func testMergeSees(t *testing.T, b *bench) {
 	r := b.create(t, sample("form", "amy", "x", "y"))
 	var seen forms.Submission
-	_, err := b.Update(ctx, r.key(), func(sub forms.Submission) ([]forms.Entry, error) {
+	_, err := b.Update(ctx, r.key(), func(sub forms.Submission) (store.Change, error) {
 		seen = sub
 		seen.Entries = slices.Clone(sub.Entries)
-		return r.Entries, nil
+		return store.Change{Entries: r.Entries}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,13 +58,13 @@ func testMergeSees(t *testing.T, b *bench) {
 func testMergeIDs(t *testing.T, b *bench) {
 	r := b.create(t, sample("form", "amy", "x", "y", "z"))
 	other := b.create(t, sample("form", "bob", "x"))
-	sub, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) {
-		return []forms.Entry{
+	sub, err := b.Update(ctx, r.key(), func(forms.Submission) (store.Change, error) {
+		return store.Change{Entries: []forms.Entry{
 			{FieldID: "new", Value: "1"},
 			{ID: r.Entries[2].ID, FieldID: "f2", Value: "Z"},
 			r.Entries[0],
 			{FieldID: "newer", Value: "2"},
-		}, nil
+		}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func testMergeIDs(t *testing.T, b *bench) {
 
 func testMergeToNothing(t *testing.T, b *bench) {
 	r := b.create(t, sample("form", "amy", "x"))
-	sub, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) { return nil, nil })
+	sub, err := b.Update(ctx, r.key(), func(forms.Submission) (store.Change, error) { return store.Change{}, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func testMergeResultKept(t *testing.T, b *bench) {
 	// An id written into the caller's slice would look like a stored one to
 	// the next merge, and be there twice.
 	for range 2 {
-		if _, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) { return entries, nil }); err != nil {
+		if _, err := b.Update(ctx, r.key(), func(forms.Submission) (store.Change, error) { return store.Change{Entries: entries}, nil }); err != nil {
 			t.Fatal(err)
 		}
 		Same(t, "the slice that merge returned", entries, []forms.Entry{{FieldID: "new"}})
@@ -118,8 +118,8 @@ func testMergeResultKept(t *testing.T, b *bench) {
 func testMergeError(t *testing.T, b *bench) {
 	r := b.create(t, sample("form", "amy", "x"))
 	refusal := errors.New("refused")
-	_, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) {
-		return []forms.Entry{{FieldID: "new"}}, refusal
+	_, err := b.Update(ctx, r.key(), func(forms.Submission) (store.Change, error) {
+		return store.Change{Entries: []forms.Entry{{FieldID: "new"}}}, refusal
 	})
 	if err != refusal { //nolint:errorlint // as it is, not wrapped
 		t.Errorf("update: %v, want %v itself", err, refusal)
@@ -130,7 +130,7 @@ func testMergeError(t *testing.T, b *bench) {
 func testMergePanic(t *testing.T, b *bench) {
 	r := b.create(t, sample("form", "amy", "x"))
 	finishes(t, "an update that panics, and one after it", func() {
-		_, err := b.Update(ctx, r.key(), func(forms.Submission) ([]forms.Entry, error) { panic("at the disco") })
+		_, err := b.Update(ctx, r.key(), func(forms.Submission) (store.Change, error) { panic("at the disco") })
 		if err == nil {
 			t.Error("update: no error")
 		}
@@ -147,7 +147,7 @@ func testSlowMerge(t *testing.T, b *bench) {
 	gone := b.create(t, sample("form", "amy", "x"))
 	merging, release, updated := make(chan struct{}, 10), make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := b.Update(ctx, slow.key(), func(sub forms.Submission) ([]forms.Entry, error) {
+		_, err := b.Update(ctx, slow.key(), func(sub forms.Submission) (store.Change, error) {
 			merging <- struct{}{}
 			<-release
 			return set(t, "f0", "slow")(sub)
@@ -180,9 +180,9 @@ func testUpdateMissing(t *testing.T, b *bench) {
 	for _, key := range []store.Key{
 		gone.key(), {PageID: 2, FormID: "form", ID: r.ID}, {PageID: 1, FormID: "Form", ID: r.ID}, {PageID: 1, FormID: "form", ID: 99},
 	} {
-		_, err := b.Update(ctx, key, func(forms.Submission) ([]forms.Entry, error) {
+		_, err := b.Update(ctx, key, func(forms.Submission) (store.Change, error) {
 			t.Errorf("merge was called for %+v", key)
-			return nil, nil
+			return store.Change{}, nil
 		})
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("update %+v: %v, want %v", key, err, store.ErrNotFound)

@@ -92,7 +92,7 @@ func fill(t *testing.T, s whole) {
 	}
 	last := create(t, s)
 	for _, back := range []int64{0, 1} {
-		if err := s.Delete(t.Context(), store.Key{PageID: 9, FormID: "form", ID: last.ID - back}); err != nil {
+		if err := s.Delete(t.Context(), store.Key{PageID: 9, FormID: "form", ID: last.ID - back}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -355,7 +355,7 @@ func TestSourceChangedBetweenRuns(t *testing.T) {
 	failing, errFailed := failing(to, 1)
 	refuse(t, from, failing, errFailed, "")
 	first := dump(t, from)[0]
-	if err := from.Delete(t.Context(), store.Key{PageID: first.PageID, FormID: first.FormID, ID: first.ID}); err != nil {
+	if err := from.Delete(t.Context(), store.Key{PageID: first.PageID, FormID: first.FormID, ID: first.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
 	refuse(t, from, to, transfer.ErrDifferent, "changed in the source since")

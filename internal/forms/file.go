@@ -1,0 +1,40 @@
+package forms
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// StoredFile is a file of a submission. Its content is kept by the store.
+type StoredFile struct {
+	ID      int64  `json:"id"` // of its content in the store
+	FieldID string `json:"fieldId"`
+	Name    string `json:"name"`
+	Size    int64  `json:"size"`
+	SHA256  string `json:"sha256"` // of its content, in lower-case hexadecimal digits
+	Type    string `json:"type"`   // media type, found by looking at the content
+}
+
+// EncodeFiles returns files as they are stored: nil for none, else a JSON array.
+func EncodeFiles(files []StoredFile) ([]byte, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(files)
+	if err != nil {
+		return nil, fmt.Errorf("encode files: %w", err)
+	}
+	return text, nil
+}
+
+// DecodeFiles reads what EncodeFiles has written.
+func DecodeFiles(text []byte) ([]StoredFile, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	var files []StoredFile
+	if err := json.Unmarshal(text, &files); err != nil {
+		return nil, fmt.Errorf("decode stored files: %w", err)
+	}
+	return files, nil
+}

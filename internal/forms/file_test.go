@@ -1,0 +1,35 @@
+package forms
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFilesSurviveStorage(t *testing.T) {
+	files := []StoredFile{
+		{ID: 1<<62 + 1, FieldID: `f"1`, Name: "Übersicht <1>.pdf", Size: 25 << 20, SHA256: "ab01", Type: "application/pdf"},
+		{ID: 7, FieldID: "g", Name: "\u2028.txt", Type: "text/plain; charset=utf-8"},
+	}
+	for _, want := range [][]StoredFile{nil, files[:1], files} {
+		text, err := EncodeFiles(want)
+		if err != nil || (text == nil) != (want == nil) {
+			t.Fatalf("encode %d files: %q, %v", len(want), text, err)
+		}
+		got, err := DecodeFiles(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("files (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestDamagedFilesAreAnError(t *testing.T) {
+	for _, text := range []string{"{", `{"id":1}`, `[{"id":"1"}]`, "[1]"} {
+		if files, err := DecodeFiles([]byte(text)); err == nil {
+			t.Errorf("%s: %v, want an error", text, files)
+		}
+	}
+}
