@@ -1,0 +1,49 @@
+// Package testkit has what tests of several packages need.
+package testkit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// WaitLimit is the time limit of waits in tests. It is long, because a machine
+// may be slow; a test that passes does not reach it.
+const WaitLimit = time.Minute
+
+// The pauses between two calls of a condition grow: most conditions hold soon,
+// and those that don't must not be slowed down by the polling.
+const (
+	firstPause = time.Millisecond
+	maxPause   = 50 * time.Millisecond
+)
+
+// Eventually waits until a condition holds. After WaitLimit it fails the test.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	EventuallyWithin(t, WaitLimit, what, holds)
+}
+
+// EventuallyWithin is Eventually with another limit.
+func EventuallyWithin(t testing.TB, limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	for pause := firstPause; !holds(); pause = min(2*pause, maxPause) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not after %s: %s", limit, what)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// WriteFile writes a file, and creates its directory if there is none.
+func WriteFile(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
