@@ -63,7 +63,7 @@ func (id Identity) InGroup(group string) bool {
 	return slices.Contains(id.groups, group)
 }
 
-// Options are what a Directory is opened with.
+// Options configure a Directory.
 type Options struct {
 	UsersFile  string           // htpasswd, bcrypt only
 	GroupsFile string           // "group: user1 user2"; "" for no groups
@@ -77,7 +77,7 @@ type Directory struct {
 	log *slog.Logger
 	now func() time.Time
 
-	reloading sync.Mutex // guards the files and what they say
+	reloading sync.Mutex // guards the files and their content
 	users     *watchedFile
 	groups    *watchedFile // nil without a groups file
 	hashes    map[string]userHash
@@ -96,8 +96,8 @@ type Directory struct {
 	compare func(hash, password []byte) error
 }
 
-// snapshot is what both files said when they were last read. It is replaced,
-// never changed.
+// snapshot is the content of both files when they were last read. It is never
+// changed, only replaced.
 type snapshot struct {
 	accounts map[string]account
 	dummy    account // what the password of an unknown user is compared with
@@ -210,7 +210,7 @@ type attempt struct {
 	mac     mac
 	account account
 	topCost int  // the work that a failure takes
-	usable  bool // false: fails whatever bcrypt says
+	usable  bool // false: fails whatever the result of bcrypt
 }
 
 // check coalesces concurrent attempts of one host with one credential: one of

@@ -18,17 +18,19 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const (
 	home = "192.0.2.1:4711"
 	away = "198.51.100.7:1"
-	// fixtureSlots are two for strangers, whatever machine runs the tests.
+	// fixtureSlots makes two slots for strangers, on any machine.
 	fixtureSlots = 4
 )
 
-// fixture is a Directory on temporary files, with a clock that stands still
-// and with a stand-in for bcrypt that takes no time and keeps account.
+// fixture is a Directory on temporary files, with a clock that tests move and a
+// fake bcrypt that takes no time and counts its calls.
 type fixture struct {
 	*Directory
 	t             *testing.T
@@ -51,8 +53,8 @@ func newFixture(t *testing.T, users, groups string) *fixture {
 		logs:   new(bytes.Buffer),
 		time:   time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
-	writeFile(t, f.users, users)
-	writeFile(t, f.groups, groups)
+	testkit.WriteFile(t, f.users, users)
+	testkit.WriteFile(t, f.groups, groups)
 	d, err := Open(Options{
 		UsersFile:  f.users,
 		GroupsFile: f.groups,
@@ -130,25 +132,18 @@ func (f *fixture) wantThrottled(user, password, addr string, retryAfter time.Dur
 	}
 }
 
-// replace changes a file and polls as often as it takes to be noticed.
+// replace changes a file, and polls until the change is noticed.
 func (f *fixture) replace(file, content string) {
 	f.t.Helper()
-	writeFile(f.t, file+".new", content)
+	testkit.WriteFile(f.t, file+".new", content)
 	if err := os.Rename(file+".new", file); err != nil {
 		f.t.Fatal(err)
 	}
-	f.look(false)
-	f.look(false)
+	f.reload(false)
+	f.reload(false)
 }
 
-func writeFile(t *testing.T, file, content string) {
-	t.Helper()
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// fakeHash has the looks of bcrypt, for the fixture's stand-in.
+// fakeHash looks like a bcrypt hash. The fake bcrypt of the fixture accepts it.
 func fakeHash(password string, cost int) string { return saltedHash("salt", password, cost) }
 
 func saltedHash(salt, password string, cost int) string {
@@ -166,7 +161,7 @@ func TestAuthenticateWithRealBcrypt(t *testing.T) {
 	}
 	tail := string(hash[3:])
 	file := filepath.Join(dir, "users")
-	writeFile(t, file, "a:$2a"+tail+"\nb:$2b"+tail+"\ny:$2y"+tail+"\n")
+	testkit.WriteFile(t, file, "a:$2a"+tail+"\nb:$2b"+tail+"\ny:$2y"+tail+"\n")
 	d, err := Open(Options{UsersFile: file})
 	if err != nil {
 		t.Fatal(err)
@@ -338,7 +333,7 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 		t.Error("a folder was taken for a users file")
 	}
 	users := filepath.Join(dir, "users")
-	writeFile(t, users, "")
+	testkit.WriteFile(t, users, "")
 	if _, err := Open(Options{UsersFile: users, GroupsFile: missing}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing groups file: got %v", err)
 	}
@@ -364,9 +359,9 @@ func TestOneComputationPerCredential(t *testing.T) {
 	})
 }
 
-// Hosts that send one credential wait for a slot each, but the first of them
-// computes for all who are still waiting.
-func TestHostsInLineShareAComputation(t *testing.T) {
+// Hosts that send the same credential wait for a slot each, but the first of them
+// computes for all that still wait.
+func TestWaitingHostsShareAComputation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
 		f.slots = newHashSlots(1)
@@ -434,7 +429,7 @@ func TestCancelledAttemptReturnsAtOnce(t *testing.T) {
 	})
 }
 
-func TestLeaderCancelledInLineLeavesTheOthersAlone(t *testing.T) {
+func TestCancelledLeaderDoesNotCancelTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
 		var done sync.WaitGroup

@@ -30,7 +30,7 @@ type mac [sha256.Size]byte
 type verifiedCache struct {
 	states sync.Pool // of *macState
 
-	mu          sync.RWMutex // a hit shares it
+	mu          sync.RWMutex // hits hold it for reading
 	credentials generations[mac]
 	uses        generations[use]
 }
@@ -79,7 +79,7 @@ func newVerifiedCache() *verifiedCache {
 	return c
 }
 
-// mac puts the length before each part, lest "ab"+"c" and "a"+"bc" be the same.
+// mac puts the length before each part, so that "ab"+"c" and "a"+"bc" differ.
 // State and buffers are pooled since this runs on every request.
 func (c *verifiedCache) mac(user, password, hash string) mac {
 	s := c.states.Get().(*macState)
@@ -99,22 +99,22 @@ func (c *verifiedCache) mac(user, password, hash string) mac {
 	return sum
 }
 
-// has says whether bcrypt has accepted the credential lately.
+// has reports whether bcrypt has accepted the credential lately.
 func (c *verifiedCache) has(m mac, now time.Time) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.credentials.has(m, now)
 }
 
-// hasFrom says whether, in addition, this host has sent the credential before.
+// hasFrom reports whether, in addition, this host has sent the credential before.
 func (c *verifiedCache) hasFrom(m mac, from host, now time.Time) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.credentials.has(m, now) && c.uses.has(use{m, from}, now)
 }
 
-// usedFrom says whether this host has sent the credential before, be it that
-// bcrypt has to accept it again.
+// usedFrom reports whether this host has sent the credential before. It may have
+// expired since, so that bcrypt has to accept it again.
 func (c *verifiedCache) usedFrom(m mac, from host, now time.Time) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

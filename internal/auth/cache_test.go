@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestMacTellsCredentialsApart(t *testing.T) {
+func TestMacDiffersBetweenCredentials(t *testing.T) {
 	c := newVerifiedCache()
 	seen := make(map[mac][3]string)
 	for _, parts := range [][3]string{
@@ -60,7 +60,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-func TestManyHostsPushOutNoCredential(t *testing.T) {
+func TestManyHostsEvictNoCredential(t *testing.T) {
 	c := newVerifiedCache()
 	now := time.Now()
 	c.add(mac{1}, now)

@@ -11,14 +11,14 @@ import (
 // each user, sorted. A group may have several lines. Names are separated by
 // spaces and tabs, so a user with a space in the name cannot be in a group. A
 // malformed line is left out whole: it is safer to grant too little.
-func parseGroups(data []byte) (map[string][]string, []problem) {
+func parseGroups(data []byte) (map[string][]string, []badLine) {
 	groupsOf := make(map[string][]string)
-	var problems []problem
+	var bad []badLine
 	for number, line := range textLines(data) {
 		group, members, found := strings.Cut(line, ":")
 		group = strings.Trim(group, " \t")
 		if reason := groupLineFault(found, group, members); reason != "" {
-			problems = append(problems, problem{line: number, reason: reason})
+			bad = append(bad, badLine{line: number, reason: reason})
 			continue
 		}
 		for _, user := range strings.FieldsFunc(members, isBlank) {
@@ -29,7 +29,7 @@ func parseGroups(data []byte) (map[string][]string, []problem) {
 		slices.Sort(groups)
 		groupsOf[user] = slices.Compact(groups)
 	}
-	return groupsOf, problems
+	return groupsOf, bad
 }
 
 func groupLineFault(found bool, group, members string) string {

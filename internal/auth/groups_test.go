@@ -11,7 +11,7 @@ func TestParseGroups(t *testing.T) {
 	for _, tt := range []struct {
 		name, in string
 		want     map[string][]string
-		problems []string
+		bad      []string
 	}{
 		{"empty", "", map[string][]string{}, nil},
 		{"plain", "staff: alice bob\nadmins: bob\n", map[string][]string{"alice": {"staff"}, "bob": {"admins", "staff"}}, nil},
@@ -28,12 +28,12 @@ func TestParseGroups(t *testing.T) {
 		{"bad member", "staff: alice: bob\n", map[string][]string{}, []string{`1 : user name contains ":"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, problems := parseGroups([]byte(tt.in))
+			got, bad := parseGroups([]byte(tt.in))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("groups (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tt.problems, problemTexts(problems)); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tt.bad, badLineTexts(bad)); diff != "" {
+				t.Errorf("bad lines (-want +got):\n%s", diff)
 			}
 		})
 	}

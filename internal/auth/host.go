@@ -8,7 +8,7 @@ import (
 
 // host is what an address counts as: an IPv4 address, the first address of an
 // IPv6 /64, or the text of anything else. It is comparable, and made without
-// allocation, since every request asks for it.
+// allocation, since every request needs one.
 type host struct {
 	ip   netip.Addr
 	text string // "" for an IP address

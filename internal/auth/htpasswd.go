@@ -29,49 +29,48 @@ type userHash struct {
 	cost int
 }
 
-// problem is a line that is ignored. It never holds any part of the hash,
+// badLine is a line that is ignored. It never holds any part of the hash,
 // nor of a line without a colon, which may well be a stray password.
-type problem struct {
+type badLine struct {
 	line   int
 	user   string // "" where the line names none
 	reason string
 	rehash bool // a new password for the user would fix it
 }
 
-// parseUsers reads an htpasswd file. A user's first line decides, even one
-// that is refused: a forgotten second line must not count.
-func parseUsers(data []byte) (map[string]userHash, []problem) {
+// parseUsers reads an htpasswd file. Only the first line of a user counts, even if
+// it is refused: a forgotten second line must not let anyone in.
+func parseUsers(data []byte) (map[string]userHash, []badLine) {
 	users := make(map[string]userHash)
 	firstLine := make(map[string]int)
-	var problems []problem
+	var bad []badLine
 	for number, line := range textLines(data) {
 		user, hash, found := strings.Cut(line, ":")
 		if !found {
-			problems = append(problems, problem{line: number, reason: `malformed line, not "user:hash"`})
+			bad = append(bad, badLine{line: number, reason: `malformed line, not "user:hash"`})
 			continue
 		}
 		if err := checkUserName(user); err != nil {
-			problems = append(problems, problem{line: number, user: user, reason: err.Error()})
+			bad = append(bad, badLine{line: number, user: user, reason: err.Error()})
 			continue
 		}
 		if first, twice := firstLine[user]; twice {
-			problems = append(problems, problem{line: number, user: user, reason: fmt.Sprintf("duplicate user, line %d stands", first)})
+			bad = append(bad, badLine{line: number, user: user, reason: fmt.Sprintf("duplicate user, line %d stands", first)})
 			continue
 		}
 		firstLine[user] = number
 		cost, err := bcryptCost(hash)
 		if err != nil {
-			problems = append(problems, problem{line: number, user: user, reason: err.Error(), rehash: true})
+			bad = append(bad, badLine{line: number, user: user, reason: err.Error(), rehash: true})
 			continue
 		}
 		users[user] = userHash{hash: hash, cost: cost}
 	}
-	return users, problems
+	return users, bad
 }
 
-// textLines yields the lines with content, with their numbers from 1,
-// the way both files are written: comments, blank lines, CRLF and a byte order
-// mark are left out.
+// textLines yields the lines of either file with their numbers from 1. It leaves
+// out comments and blank lines, and strips line ends and a byte order mark.
 func textLines(data []byte) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		number := 0
@@ -96,8 +95,8 @@ func trimLineEnd(line string) string {
 // limit.
 const maxUserName = 255
 
-// checkUserName refuses names that no line of the users file can hold, or
-// that could not be told from others in a log.
+// checkUserName refuses names that a line of the users file cannot hold, or that
+// would be ambiguous in a log.
 func checkUserName(name string) error {
 	switch {
 	case name == "":
@@ -117,8 +116,8 @@ func checkUserName(name string) error {
 }
 
 // bcryptCost returns the cost of a hash that can be used. All of the hash is
-// checked, because bcrypt gives up on a malformed one without doing the work,
-// and that would show from outside.
+// checked, because bcrypt returns at once for a malformed one, and a
+// client could measure that.
 func bcryptCost(hash string) (int, error) {
 	if kind := foreignHash(hash); kind != "" {
 		return 0, fmt.Errorf("%s is not accepted, only bcrypt is", kind)

@@ -16,7 +16,7 @@ func TestParseUsers(t *testing.T) {
 	for _, tt := range []struct {
 		name, in string
 		want     map[string]string
-		problems []string // "line user: reason"
+		bad      []string // "line user: reason"
 	}{
 		{"empty", "", nil, nil},
 		{"comments and blank lines", "# alice:" + good + "\n\n \t\nalice:" + good + "\n#\n", map[string]string{"alice": good}, nil},
@@ -46,7 +46,7 @@ func TestParseUsers(t *testing.T) {
 		{"control character", "al\x07ice:" + good, nil, []string{"1 al\x07ice: user name contains a control character"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			users, problems := parseUsers([]byte(tt.in))
+			users, bad := parseUsers([]byte(tt.in))
 			var got map[string]string
 			for user, h := range users {
 				if got == nil {
@@ -57,16 +57,16 @@ func TestParseUsers(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("users (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tt.problems, problemTexts(problems)); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tt.bad, badLineTexts(bad)); diff != "" {
+				t.Errorf("bad lines (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func problemTexts(problems []problem) (texts []string) {
-	for _, p := range problems {
-		texts = append(texts, fmt.Sprintf("%d %s: %s", p.line, p.user, p.reason))
+func badLineTexts(bad []badLine) (texts []string) {
+	for _, b := range bad {
+		texts = append(texts, fmt.Sprintf("%d %s: %s", b.line, b.user, b.reason))
 	}
 	return texts
 }
@@ -144,7 +144,7 @@ func FuzzParseUsers(f *testing.F) {
 	f.Add([]byte("alice:" + fakeHash("sesame", 4) + "\n# x\r\n\r\nbob:$apr1$x$y\n"))
 	f.Add([]byte("\uFEFFal\xffice:\x00\n:::\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		users, problems := parseUsers(data)
+		users, bad := parseUsers(data)
 		for user, h := range users {
 			if err := checkUserName(user); err != nil {
 				t.Errorf("took %q: %v", user, err)
@@ -160,8 +160,8 @@ func FuzzParseUsers(f *testing.F) {
 		for range textLines(data) {
 			said++
 		}
-		if len(users)+len(problems) != said {
-			t.Errorf("%d users and %d problems from %d lines", len(users), len(problems), said)
+		if len(users)+len(bad) != said {
+			t.Errorf("%d users and %d bad lines from %d lines", len(users), len(bad), said)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func setLease(t *testing.T, f *os.File, kind uintptr) {
@@ -17,7 +19,7 @@ func setLease(t *testing.T, f *os.File, kind uintptr) {
 // default.
 func TestLeasedFileIsNotWaitedFor(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "staff: bob\n")
-	writeFile(t, f.users, userLine("bob", "sesame")+"# longer\n")
+	testkit.WriteFile(t, f.users, userLine("bob", "sesame")+"# longer\n")
 	holder, err := os.OpenFile(f.users, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -25,15 +27,15 @@ func TestLeasedFileIsNotWaitedFor(t *testing.T) {
 	defer func() { _ = holder.Close() }()
 	setLease(t, holder, syscall.F_WRLCK)
 	for range 5 {
-		f.look(false)
+		f.reload(false)
 	}
 	f.wantLoggedOnce("cannot read file")
 	if !f.knows("alice") {
 		t.Error("alice is not known any more")
 	}
 	setLease(t, holder, syscall.F_UNLCK)
-	f.look(false)
-	f.look(false)
+	f.reload(false)
+	f.reload(false)
 	if !f.knows("bob") {
 		t.Error("the file was not read after the lease")
 	}

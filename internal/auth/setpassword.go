@@ -20,12 +20,12 @@ import (
 
 const newHashCost = 10
 
-// maxLinks is where the kernel gives up following symlinks, too.
+// maxLinks is how many symlinks are followed, as in the Linux kernel.
 const maxLinks = 40
 
 // SetPassword adds the user to the htpasswd file or changes the password. All
-// other lines stay as they are, and a reader sees the old file or the new one,
-// never half of it. The file is made if there is none.
+// other lines stay as they are, and the file is replaced atomically. It is created
+// if there is none.
 func SetPassword(file, user, password string) error {
 	if err := checkUserName(user); err != nil {
 		return fmt.Errorf("set password: %w", err)
@@ -44,8 +44,8 @@ func SetPassword(file, user, password string) error {
 	return nil
 }
 
-// RemoveUser removes every line of the user from the htpasswd file: with the
-// first one alone gone, a forgotten second one would count.
+// RemoveUser removes every line of the user from the htpasswd file: if it removed
+// the first one only, a forgotten second one would count.
 func RemoveUser(file, user string) error {
 	err := updateUsersFile(file, func(content []byte) ([]byte, error) {
 		if rest := withoutUser(content, user); len(rest) < len(content) {
@@ -72,16 +72,16 @@ func withoutUser(content []byte, user string) []byte {
 	return out
 }
 
-// Users lists the users of an htpasswd file who can sign in, by name, and says
-// what is wrong with other lines.
+// Users returns the names of the users of an htpasswd file who can sign in, sorted,
+// and what is wrong with the lines that are refused.
 func Users(file string) (names, refused []string, err error) {
 	content, _, err := readRegular(file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read users: %w", err)
 	}
-	users, problems := parseUsers(content)
-	for _, p := range problems {
-		refused = append(refused, fmt.Sprintf("line %d: %s", p.line, p.reason))
+	users, bad := parseUsers(content)
+	for _, b := range bad {
+		refused = append(refused, fmt.Sprintf("line %d: %s", b.line, b.reason))
 	}
 	return slices.Sorted(maps.Keys(users)), refused, nil
 }
@@ -102,7 +102,7 @@ func checkNewPassword(password string) error {
 // lock on the old one would not protect the new one. A separate lock file would
 // stay behind, owned by the user who created it, and lock out other users.
 //
-// A file that is not there is empty, and is made unless change fails.
+// A missing file counts as empty, and is created unless change fails.
 func updateUsersFile(file string, change func(content []byte) ([]byte, error)) error {
 	target, err := followLinks(file)
 	if err != nil {
@@ -135,7 +135,7 @@ func updateUsersFile(file string, change func(content []byte) ([]byte, error)) e
 }
 
 // lock waits for the lock on an open folder; closing the folder releases it.
-// Some network file systems cannot lock a folder (NFS says EBADF). There the
+// Some network file systems cannot lock a folder (NFS returns EBADF). There the
 // change is made unlocked: a lost update when two people change passwords at
 // the same moment is better than no way to change them.
 func lock(folder *os.File) error {
@@ -197,7 +197,7 @@ func withUser(content []byte, user, hash string) []byte {
 	for raw := range bytes.Lines(rest) {
 		text := trimLineEnd(string(raw))
 		if end := string(raw[len(text):]); strings.HasSuffix(end, "\n") {
-			lineEnd = end // the last line may end in a mere \r
+			lineEnd = end // the last line may end in \r alone
 		}
 		if !done && strings.HasPrefix(text, user+":") {
 			fmt.Fprintf(&out, "%s:%s%s", user, hash, raw[len(text):])
@@ -249,8 +249,8 @@ func fillFile(temp *os.File, content []byte, old os.FileInfo) error {
 	return temp.Sync() // before the rename, or a crash could leave an empty file
 }
 
-// keepOwner does what the caller's rights permit: root can give files away,
-// others can at most pass them to a group of theirs.
+// keepOwner restores owner and group as far as it is permitted: only root can
+// change the owner, other users can set a group that they are in.
 func keepOwner(chown func(uid, gid int) error, old os.FileInfo) {
 	stat, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestWithUser(t *testing.T) {
@@ -80,7 +82,7 @@ func TestSetPassword(t *testing.T) {
 func TestUpdateReplacesTheFileAndKeepsItsMode(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "users")
-	writeFile(t, file, "")
+	testkit.WriteFile(t, file, "")
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +106,7 @@ func TestUpdateReplacesTheFileAndKeepsItsMode(t *testing.T) {
 
 func TestUpdateKeepsTheOwner(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
-	writeFile(t, file, "")
+	testkit.WriteFile(t, file, "")
 	giveAway(t, file)
 	before := ownerOf(t, file)
 	if err := setHash(file, "alice", "HASH"); err != nil {
@@ -115,9 +117,8 @@ func TestUpdateKeepsTheOwner(t *testing.T) {
 	}
 }
 
-// giveAway makes the owner of the file as strange as the rights of whoever runs
-// the tests permit: root can give it to anybody, others at most to a group of
-// theirs, and those who are in one group only must leave it as it is.
+// giveAway changes owner and group of the file as far as the user who runs the
+// tests may: root can set any, others can at most set another group of theirs.
 func giveAway(t *testing.T, file string) {
 	t.Helper()
 	if os.Chown(file, 4711, 4712) == nil {
@@ -148,7 +149,7 @@ func ownerOf(t *testing.T, file string) owner {
 
 func TestKeepOwnerDoesWhatIsPermitted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
-	writeFile(t, file, "")
+	testkit.WriteFile(t, file, "")
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +271,7 @@ func TestUpdateWritesThroughLinks(t *testing.T) {
 	}
 }
 
-// The parent of a folder that is a link is that of the folder it leads to.
+// ".." after a folder that is a link is the parent of the link's target.
 func TestUpdateWritesThroughLinkedFolders(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "there", "sub"), 0o700); err != nil {
@@ -306,7 +307,7 @@ func TestConcurrentChangesAreAllKept(t *testing.T) {
 	var done sync.WaitGroup
 	for i := range n {
 		done.Go(func() {
-			// Without the hashing, which would keep the writers apart.
+			// Without the hashing: it takes so long that the writers would not overlap.
 			if err := setHash(file, fmt.Sprint("user", i), fakeHash("sesame", 4)); err != nil {
 				t.Error(err)
 			}
@@ -328,7 +329,7 @@ func setHash(file, user, hash string) error {
 
 func TestRemoveUserRemovesEveryLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
-	writeFile(t, file, "\ufeffann:1\r\nbob:2\r\nann:3\n# ann:4\nanna:5")
+	testkit.WriteFile(t, file, "\ufeffann:1\r\nbob:2\r\nann:3\n# ann:4\nanna:5")
 	if err := RemoveUser(file, "ann"); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const (
 	maxWait = 5 * time.Second
 )
 
-// BusyError says that too many other logins are under way. The password was not
+// BusyError means that too many other logins are under way. The password was not
 // checked.
 type BusyError struct {
 	RetryAfter time.Duration // whole seconds, at least one
@@ -51,7 +51,7 @@ func newHashSlots(total int) *hashSlots {
 	return &hashSlots{total: total, forStrangers: max(1, total/2)}
 }
 
-// hashingCores leaves half of the cores to the rest of the server.
+// hashingCores leaves half of the cores for everything else.
 func hashingCores() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // acquire waits for a slot. The caller must call release once. The error is a

@@ -19,8 +19,8 @@ func (f *fixture) wantBusy(user, password, addr string) {
 	}
 }
 
-// slotUsers are goroutines that ask for slots, and hold them until told to
-// let go.
+// slotUsers are goroutines that acquire slots, and hold them until releaseFirst
+// is called.
 type slotUsers struct {
 	t     *testing.T
 	slots *hashSlots
@@ -47,8 +47,8 @@ func (u *slotUsers) ask(name string, trusted bool) {
 	synctest.Wait()
 }
 
-// letGo releases the slot that was taken first.
-func (u *slotUsers) letGo() {
+// releaseFirst releases the slot that was taken first.
+func (u *slotUsers) releaseFirst() {
 	u.mu.Lock()
 	release := u.release[0]
 	u.holding, u.release = u.holding[1:], u.release[1:]
@@ -69,14 +69,14 @@ func (u *slotUsers) want(holding ...string) {
 func TestTrustedAreServedBeforeStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &slotUsers{t: t, slots: newHashSlots(1)}
-		u.ask("stranger1", false) // one slot: a stranger may have it while nobody else asks
+		u.ask("stranger1", false) // a stranger gets the only slot while no other attempt wants it
 		u.ask("stranger2", false)
 		u.ask("stranger3", false)
 		u.ask("trusted1", true)
 		u.ask("trusted2", true)
 		for _, name := range []string{"stranger1", "trusted1", "trusted2", "stranger2", "stranger3"} {
 			u.want(name)
-			u.letGo()
+			u.releaseFirst()
 		}
 		u.want()
 		u.group.Wait()
@@ -94,14 +94,14 @@ func TestStrangersHoldHalfOfTheSlots(t *testing.T) {
 		u.ask("t2", true)
 		u.ask("t3", true)
 		u.want("s1", "s2", "t1", "t2")
-		u.letGo() // s1
+		u.releaseFirst() // s1
 		u.want("s2", "t1", "t2", "t3")
-		u.letGo() // s2
+		u.releaseFirst() // s2
 		u.want("t1", "t2", "t3", "s3")
-		u.letGo() // t1
+		u.releaseFirst() // t1
 		u.want("t2", "t3", "s3", "s4")
 		for range 4 {
-			u.letGo()
+			u.releaseFirst()
 		}
 		u.want()
 		u.group.Wait()
@@ -122,7 +122,7 @@ func TestQueuesForSlotsAreBounded(t *testing.T) {
 			}
 			u.ask("other", !trusted) // has a queue of its own
 			for range 2 + maxWaiting {
-				u.letGo()
+				u.releaseFirst()
 			}
 			u.group.Wait()
 		})
@@ -140,10 +140,10 @@ func TestWaitForASlotIsBounded(t *testing.T) {
 				t.Errorf("trusted %t: got %v after %s", trusted, err, time.Since(start))
 			}
 		}
-		u.letGo()
+		u.releaseFirst()
 		u.ask("next", false) // nothing is left in the queues that would be served first
 		u.want("next")
-		u.letGo()
+		u.releaseFirst()
 		u.group.Wait()
 	})
 }
@@ -185,8 +185,8 @@ func TestHashingLeavesHalfOfTheCores(t *testing.T) {
 	}
 }
 
-// 336 guesses of 4 hosts, each within its limits, wait for slots when alice,
-// whose credential has expired, comes from where she logged in before.
+// 336 guesses of 4 hosts, each within its limits, wait for slots. Then alice, whose
+// credential has expired in the cache, logs in from a host that she used before.
 func TestKnownUserGoesBeforeAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame")+userLine("bob", "sesame"), "")
@@ -203,7 +203,7 @@ func TestKnownUserGoesBeforeAFlood(t *testing.T) {
 		before := f.computations()
 		known.Go(func() { f.wantLogin("alice", "sesame", home) })
 		synctest.Wait()
-		f.wantBusy("bob", "sesame", home) // trusted is the pair, not the host
+		f.wantBusy("bob", "sesame", home) // a pair is trusted, not a host
 		f.block <- struct{}{}             // the guess under way
 		f.block <- struct{}{}
 		known.Wait()
@@ -215,9 +215,9 @@ func TestKnownUserGoesBeforeAFlood(t *testing.T) {
 	})
 }
 
-// Attempts that share a flight share its end: otherwise each of them in turn
-// would lead the next flight, and wait the whole time again.
-func TestCoalescedAttemptsAreTurnedAwayTogether(t *testing.T) {
+// Coalesced attempts get the same BusyError. Otherwise each of them in turn would
+// lead the next flight, and wait the whole time again.
+func TestCoalescedAttemptsFailTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "", "")
 		var busy, turnedAway sync.WaitGroup

@@ -55,8 +55,8 @@ func (t *throttle) keys(from host, user string) keys {
 	}
 }
 
-// allow says whether an attempt may be made now, without counting it, and
-// whether the pair has succeeded before.
+// allow returns an error if an attempt may not be made now, without counting it.
+// trusted is whether the pair has succeeded before.
 func (t *throttle) allow(from host, user string) (trusted bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,12 +127,12 @@ func (r reservation) refund() {
 	}
 }
 
-// meter is a token bucket for each key, kept as the one time at which the
-// bucket will be full again: every token taken puts that time off by `every`.
-// A full bucket is one whose time has passed, and needs no entry.
+// meter is a token bucket for each key. A bucket is stored as the time at which it
+// will be full again: every token taken moves that time by `every`. When the time
+// has passed, the bucket is full and needs no entry.
 type meter struct {
 	every  time.Duration
-	slack  time.Duration // how far off fullAt may be with one token left
+	slack  time.Duration // how far in the future fullAt may be with one token left
 	fullAt timers
 }
 
@@ -163,7 +163,8 @@ func (m *meter) putBack(key uint64) {
 	}
 }
 
-// timers holds times that mean nothing any more once they have passed.
+// timers holds a time for each key. An entry has no meaning once its time has
+// passed.
 type timers struct {
 	at        map[uint64]time.Time
 	limit     int
@@ -181,8 +182,8 @@ func (t *timers) set(key uint64, at, now time.Time) {
 	t.at[key] = at
 }
 
-// makeRoom drops what has passed and, if the table is still full, the eighth
-// that would pass first. In a meter those are the fullest buckets: a flood of
+// makeRoom evicts the entries whose time has passed and, if the table is still
+// full, the eighth with the earliest times. In a meter those are the fullest buckets: a flood of
 // new keys with one failure each evicts itself, and the empty buckets of
 // persistent guessers are evicted last. Sorting is slow, but happens once per
 // limit/8 new keys, each of which cost a bcrypt.

@@ -85,8 +85,8 @@ func TestCachedCredentialIsNeverThrottled(t *testing.T) {
 	f.wantLogin("alice", "sesame", home)
 }
 
-// For each meter that can throttle a host: that another host has verified the
-// password must not show.
+// For each meter that can throttle a host: the host must not learn that another
+// host has verified the password.
 func TestThrottledHostLearnsNothingFromTheCache(t *testing.T) {
 	for name, test := range map[string]struct {
 		exhaust    func(f *fixture)
@@ -125,7 +125,8 @@ func TestThrottledHostLearnsNothingFromTheCache(t *testing.T) {
 	}
 }
 
-// The credential that a host has sent before is one with the same hash.
+// A host that has sent a credential before is throttled again after the password
+// has changed.
 func TestChangedPasswordIsThrottledAgain(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", away)
@@ -135,7 +136,7 @@ func TestChangedPasswordIsThrottledAgain(t *testing.T) {
 	f.wantThrottled("alice", "changed", away, 5*time.Second)
 }
 
-func TestJoiningAFlightIsNoWayAroundTheThrottle(t *testing.T) {
+func TestCoalescingDoesNotBypassTheThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
 		f.fail(10, "alice", away)
@@ -143,14 +144,14 @@ func TestJoiningAFlightIsNoWayAroundTheThrottle(t *testing.T) {
 		var done sync.WaitGroup
 		done.Go(func() { f.wantLogin("alice", "sesame", home) })
 		synctest.Wait()
-		f.wantThrottled("alice", "sesame", away, 5*time.Second) // at once, and not when home is done
+		f.wantThrottled("alice", "sesame", away, 5*time.Second) // at once: it does not wait for home
 		close(f.block)
 		done.Wait()
 	})
 }
 
-// Otherwise a guesser who keeps the slots busy could tell the right password
-// by its quick answer, and would not pay for the wrong ones.
+// Otherwise an attacker who keeps the slots busy would recognise the right password
+// by the quick answer, and would not use up tokens for wrong ones.
 func TestCachedCredentialFromANewHostWaitsLikeAGuess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
@@ -178,10 +179,10 @@ func TestCachedCredentialFromANewHostWaitsLikeAGuess(t *testing.T) {
 	})
 }
 
-func TestKnownPairAnswersForItselfOnly(t *testing.T) {
+func TestTrustedPairIsLimitedByItsOwnMeterOnly(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", home)
-	f.time = f.time.Add(trustFor - time.Second) // the cache has long forgotten
+	f.time = f.time.Add(trustFor - time.Second) // long after the entry of the cache has expired
 	for i := range 100 {
 		f.fail(1, fmt.Sprint("user", i), home)
 		f.fail(1, "alice", fmt.Sprintf("198.51.100.%d:1", i))
@@ -195,7 +196,7 @@ func TestKnownPairAnswersForItselfOnly(t *testing.T) {
 	f.wantThrottled("alice", "sesame", home, time.Second) // not trusted any more: waits for the user's meter
 }
 
-func TestKnownPairGetsInDuringAnAttack(t *testing.T) {
+func TestTrustedPairIsNotLockedOutByAnAttack(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", home)
 	f.time = f.time.Add(verifiedTTL)
@@ -229,9 +230,9 @@ func TestSuccessCostsNoTokens(t *testing.T) {
 	}
 }
 
-// After a restart all come at once, and their address must not be throttled
-// for the tokens of those who still stand in line.
-func TestPeopleInLineHoldNoTokens(t *testing.T) {
+// After a restart all users log in at once. Attempts that wait for a slot take no
+// tokens, so that their shared address is not throttled.
+func TestWaitingAttemptsHoldNoTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		users := ""
 		for i := range 150 {
@@ -272,7 +273,7 @@ func TestConcurrentGuessesGetNoMoreThanTheBurst(t *testing.T) {
 	})
 }
 
-func TestCancellingIsNoWayToGuessForFree(t *testing.T) {
+func TestCancelledGuessCostsItsToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "", "")
 		for i := range 10 {
@@ -290,14 +291,14 @@ func TestCancellingIsNoWayToGuessForFree(t *testing.T) {
 	})
 }
 
-// bubbleGoroutines are how many a test of synctest has: others come and go as
-// they like.
+// bubbleGoroutines counts the goroutines of a synctest bubble. runtime.NumGoroutine
+// would count those of other tests, too.
 func bubbleGoroutines() int {
 	stacks := make([]byte, 1<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("synctest bubble"))
 }
 
-func TestCancelledInLineCostsNothing(t *testing.T) {
+func TestCancelledWhileWaitingCostsNoToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "", "")
 		var busy, waiting sync.WaitGroup
@@ -309,7 +310,7 @@ func TestCancelledInLineCostsNothing(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := bubbleGoroutines(); got <= goroutines {
-			t.Errorf("%d goroutines, and %d before: nobody stands in line", got, goroutines)
+			t.Errorf("%d goroutines, and %d before: no attempt waits for a slot", got, goroutines)
 		}
 		cancel()
 		waiting.Wait()
@@ -326,21 +327,21 @@ func TestCancelledInLineCostsNothing(t *testing.T) {
 	})
 }
 
-func TestThrottledAttemptDoesNotStandInLine(t *testing.T) {
+func TestThrottledAttemptDoesNotWaitForASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "", "")
 		f.fail(10, "alice", home)
 		var busy sync.WaitGroup
 		f.fillSlots(&busy)
-		f.wantThrottled("alice", "wrong", home, 5*time.Second) // would deadlock in line
+		f.wantThrottled("alice", "wrong", home, 5*time.Second) // would deadlock if it waited for a slot
 		close(f.block)
 		busy.Wait()
 	})
 }
 
-// A host that is throttled while it waits for a slot takes no other host with
-// the same credential with it.
-func TestThrottledHostLeavesTheOthersAlone(t *testing.T) {
+// A host that is throttled while it waits for a slot does not fail other hosts with
+// the same credential.
+func TestThrottledHostDoesNotFailOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
 		var done sync.WaitGroup
@@ -364,7 +365,7 @@ func TestThrottledHostLeavesTheOthersAlone(t *testing.T) {
 	})
 }
 
-func TestThrottleForgetsFullBuckets(t *testing.T) {
+func TestThrottleDropsFullBuckets(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	for i := range 50 {
 		f.fail(1, fmt.Sprint("user", i), home)
@@ -409,8 +410,8 @@ func TestThrottleIsBoundedAndEvictsTheFullestFirst(t *testing.T) {
 	}
 }
 
-// Somebody else at the same address guesses, and the verified credential
-// expires meanwhile: its owner still gets in from there.
+// Another user of the address guesses until it is throttled, and the verified
+// credential expires in the cache. Its user can still log in from there.
 func TestGuessesDoNotLockOutAReturningHost(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", home)

@@ -12,19 +12,19 @@ import (
 
 const (
 	pollInterval = 500 * time.Millisecond
-	// maxPolls takes a file that never stops changing, so that a change is in
-	// force within two seconds.
+	// maxPolls is how many polls wait for a file that keeps changing. Then it is
+	// read as it is, so that a change is in force within two seconds.
 	maxPolls = 4
 	// racyWindow is longer than the coarsest time stamps in use (2 s on FAT).
 	racyWindow = 3 * time.Second
-	// maxFileSize is room for more than a hundred thousand users.
+	// maxFileSize is enough for more than a hundred thousand users.
 	maxFileSize = 16 << 20
 )
 
 // Watch polls both files until ctx ends. Polling, because neither network file
 // systems nor the symlink swap of a mounted ConfigMap send dependable events.
 func (d *Directory) Watch(ctx context.Context) {
-	watch.Loop{Interval: pollInterval, Look: func() { d.look(false) }, Stuck: d.setStuck}.Run(ctx)
+	watch.Loop{Interval: pollInterval, Look: func() { d.reload(false) }, Stuck: d.setStuck}.Run(ctx)
 }
 
 // setStuck logs a poll that does not end, once, and its end.
@@ -47,14 +47,14 @@ func (d *Directory) Ready(context.Context) error {
 	return fmt.Errorf("reading %s does not end: check the file system that it is on", d.polling.Load().path)
 }
 
-// Reload reads both files now. It returns when what they say is in force, and
-// does not run while a poll does.
-func (d *Directory) Reload() { d.look(true) }
+// Reload reads both files now, and returns when their content is in force. If a
+// poll is running, Reload waits for it.
+func (d *Directory) Reload() { d.reload(true) }
 
-// look looks at both files and takes what has changed. A poll takes a change
-// when it finds it for the second time, since the first may have met a file
-// half-written. Where atOnce is set, the files are known to be complete.
-func (d *Directory) look(atOnce bool) {
+// reload polls both files and publishes what has changed. A poll accepts a change
+// when it sees it for the second time, since the file may be half-written at the
+// first. With atOnce, the files are known to be complete.
+func (d *Directory) reload(atOnce bool) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
 	usersChanged := d.poll(d.users, atOnce)
@@ -70,8 +70,8 @@ func (d *Directory) look(atOnce bool) {
 	}
 }
 
-// poll logs a file that cannot be read once, not twice a second, and whenever
-// the file was to be read at once.
+// poll polls one file. A file that cannot be read is logged once, not at every
+// poll; with atOnce, it is logged each time.
 func (d *Directory) poll(f *watchedFile, atOnce bool) (changed bool) {
 	d.polling.Store(f)
 	changed, err := f.poll(d.now(), atOnce)
@@ -90,20 +90,20 @@ func (d *Directory) poll(f *watchedFile, atOnce bool) (changed bool) {
 }
 
 func (d *Directory) parseUsers() {
-	var problems []problem
-	d.hashes, problems = parseUsers(d.users.content)
+	var bad []badLine
+	d.hashes, bad = parseUsers(d.users.content)
 	d.log.Info("users file read", "file", d.users.path, "users", len(d.hashes))
 	if len(d.hashes) == 0 {
 		d.log.Warn("no user can sign in: the users file holds none",
 			"file", d.users.path, "fix", fmt.Sprintf("formulary passwd %s USER", d.users.path))
 	}
-	for _, p := range problems {
+	for _, b := range bad {
 		fix := "correct or remove the line"
-		if p.rehash {
+		if b.rehash {
 			fix = fmt.Sprintf("formulary passwd %s USER", d.users.path)
 		}
 		d.log.Error("line of the users file refused",
-			"file", d.users.path, "line", p.line, "user", p.user, "reason", p.reason, "fix", fix)
+			"file", d.users.path, "line", b.line, "user", b.user, "reason", b.reason, "fix", fix)
 	}
 }
 
@@ -111,16 +111,16 @@ func (d *Directory) parseGroups() {
 	if d.groups == nil {
 		return
 	}
-	var problems []problem
-	d.groupsOf, problems = parseGroups(d.groups.content)
+	var bad []badLine
+	d.groupsOf, bad = parseGroups(d.groups.content)
 	d.log.Info("groups file read", "file", d.groups.path, "users", len(d.groupsOf))
-	for _, p := range problems {
-		d.log.Error("line of the groups file refused", "file", d.groups.path, "line", p.line,
-			"reason", p.reason, "fix", `write "group: user1 user2"`)
+	for _, b := range bad {
+		d.log.Error("line of the groups file refused", "file", d.groups.path, "line", b.line,
+			"reason", b.reason, "fix", `write "group: user1 user2"`)
 	}
 }
 
-// publish puts what both files say in force.
+// publish puts the content of both files in force.
 func (d *Directory) publish() {
 	next := &snapshot{accounts: make(map[string]account, len(d.hashes))}
 	topCost := 0
@@ -157,8 +157,8 @@ func openWatched(path string, now time.Time) (*watchedFile, error) {
 	return &watchedFile{path: path, read: readRegular, content: content, version: version, readAt: now}, nil
 }
 
-// poll says whether there is new content. With an error, the old stays. Where
-// atOnce is set, the file is read whether or not it seems to have changed.
+// poll reports whether there is new content. With an error, the old stays. With
+// atOnce, the file is read even if it seems to be unchanged.
 func (f *watchedFile) poll(now time.Time, atOnce bool) (changed bool, err error) {
 	seen, err := statRegular(f.path)
 	if err != nil {
@@ -173,10 +173,10 @@ func (f *watchedFile) poll(now time.Time, atOnce bool) (changed bool, err error)
 		if now.Sub(f.readAt) >= racyWindow {
 			return false, nil
 		}
-		// A second write within the grain of the time stamp would not show, and
-		// a new hash has the length of the old one. So look inside until no such
-		// write can be. The time of reading is ours and later than that of the
-		// file, which another machine's clock may have set.
+		// A second write within the resolution of the time stamp does not change
+		// the stamp, and a new hash has the length of the old one. So the content
+		// is compared until no such write is possible any more. readAt is by the
+		// clock of this machine; the stamp may be by another one's.
 		return f.take(seen, now)
 	}
 	f.polls++
@@ -188,7 +188,7 @@ func (f *watchedFile) poll(now time.Time, atOnce bool) (changed bool, err error)
 	return f.take(seen, now)
 }
 
-// take reads the file if it still is as seen; otherwise the next poll decides.
+// take reads the file. If it has changed since it was seen, the next poll decides.
 func (f *watchedFile) take(seen os.FileInfo, now time.Time) (changed bool, err error) {
 	content, version, err := f.read(f.path)
 	if err != nil {
@@ -211,7 +211,7 @@ func sameVersion(a, b os.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// statRegular refuses what is not a file.
+// statRegular is os.Stat for regular files only.
 func statRegular(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func (f *fixture) knows(user string) bool {
@@ -35,7 +37,7 @@ func TestWatchTakesChangesWithinTwoSeconds(t *testing.T) {
 			close(ended)
 		}()
 		for _, user := range []string{"alice", "bob"} {
-			writeFile(t, f.users, userLine(user, "sesame"))
+			testkit.WriteFile(t, f.users, userLine(user, "sesame"))
 			<-time.After(2 * time.Second)
 			synctest.Wait()
 			if !f.knows(user) {
@@ -49,22 +51,22 @@ func TestWatchTakesChangesWithinTwoSeconds(t *testing.T) {
 
 func TestChangeIsTakenWhenTwoPollsAgree(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
-	writeFile(t, f.users, "") // truncated, and about to be written
-	f.look(false)
+	testkit.WriteFile(t, f.users, "") // truncated, as at the beginning of a write
+	f.reload(false)
 	if !f.knows("alice") {
 		t.Fatal("a truncated file was taken at once")
 	}
-	writeFile(t, f.users, userLine("alice", "sesame")+"bob:")
-	f.look(false)
+	testkit.WriteFile(t, f.users, userLine("alice", "sesame")+"bob:")
+	f.reload(false)
 	if !f.knows("alice") {
 		t.Fatal("a file was taken that changed between two polls")
 	}
-	writeFile(t, f.users, userLine("alice", "sesame")+userLine("bob", "sesame"))
-	f.look(false)
+	testkit.WriteFile(t, f.users, userLine("alice", "sesame")+userLine("bob", "sesame"))
+	f.reload(false)
 	if f.knows("bob") {
 		t.Fatal("a file was taken that changed between two polls")
 	}
-	if f.look(false); !f.knows("bob") {
+	if f.reload(false); !f.knows("bob") {
 		t.Error("a settled file was not taken")
 	}
 }
@@ -77,15 +79,15 @@ func TestChangeIsTakenAfterFourPollsAtTheLatest(t *testing.T) {
 			t.Fatalf("taken after %d polls", i)
 		}
 		content += "# more\n"
-		writeFile(t, f.users, content)
-		f.look(false)
+		testkit.WriteFile(t, f.users, content)
+		f.reload(false)
 	}
 	if !f.knows("alice") {
-		t.Error("a file that never rests was not taken")
+		t.Error("a file that keeps changing was not taken")
 	}
 }
 
-func TestSettledEmptyFileIsTaken(t *testing.T) {
+func TestEmptyFileIsTakenAfterTwoPolls(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
 	f.replace(f.users, "")
 	if f.knows("alice") {
@@ -93,33 +95,33 @@ func TestSettledEmptyFileIsTaken(t *testing.T) {
 	}
 }
 
-// Two writes in the same tick of a coarse clock, with hashes of one length.
-func TestSecondWriteWithinTheGrainOfTheTimeStamp(t *testing.T) {
+// Two writes have the same time stamp, and hashes of the same length.
+func TestSecondWriteWithTheSameTimeStamp(t *testing.T) {
 	f := newFixture(t, userLine("alice", "first"), "")
 	stamp := f.time
 	setTime(t, f.users, stamp)
-	f.look(false)
-	f.look(false)
+	f.reload(false)
+	f.reload(false)
 
-	writeFile(t, f.users, userLine("alice", "other"))
+	testkit.WriteFile(t, f.users, userLine("alice", "other"))
 	setTime(t, f.users, stamp)
 	f.time = f.time.Add(racyWindow - time.Millisecond)
-	f.look(false)
+	f.reload(false)
 	f.wantLogin("alice", "other", home)
 	f.wantBad("alice", "first", home)
 
-	// Later no such write can be, and looking inside would be a waste.
+	// Later no such write is possible, and the content is not read any more.
 	f.time = f.time.Add(time.Millisecond)
-	writeFile(t, f.users, userLine("alice", "third"))
+	testkit.WriteFile(t, f.users, userLine("alice", "third"))
 	setTime(t, f.users, stamp)
-	f.look(false)
+	f.reload(false)
 	f.wantLogin("alice", "other", home)
 }
 
 // Size, time and identity of the file: a change of any one of them counts.
 func TestEveryKindOfChangeIsSeen(t *testing.T) {
 	overwrite := func(t *testing.T, file, content string, stamp time.Time) {
-		writeFile(t, file, content)
+		testkit.WriteFile(t, file, content)
 		setTime(t, file, stamp)
 	}
 	for name, change := range map[string]func(t *testing.T, file string, stamp time.Time){
@@ -140,12 +142,12 @@ func TestEveryKindOfChangeIsSeen(t *testing.T) {
 			f := newFixture(t, userLine("alice", "first"), "")
 			stamp := f.time
 			setTime(t, f.users, stamp)
-			f.look(false)
-			f.look(false)
+			f.reload(false)
+			f.reload(false)
 			f.time = f.time.Add(time.Hour)
 			change(t, f.users, stamp)
-			f.look(false)
-			f.look(false)
+			f.reload(false)
+			f.reload(false)
 			f.wantLogin("alice", "other", home)
 		})
 	}
@@ -159,7 +161,7 @@ func TestSymlinkSwap(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, version), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, filepath.Join(dir, version, "users"), userLine(user, "sesame"))
+		testkit.WriteFile(t, filepath.Join(dir, version, "users"), userLine(user, "sesame"))
 	}
 	link := func(to, name string) {
 		t.Helper()
@@ -178,19 +180,19 @@ func TestSymlinkSwap(t *testing.T) {
 	}
 	f := &fixture{Directory: d}
 	link("v2", "..data")
-	d.look(false)
-	d.look(false)
+	d.reload(false)
+	d.reload(false)
 	if f.knows("alice") || !f.knows("bob") {
 		t.Error("the swap was not noticed")
 	}
 }
 
-// Reload takes a change that polls would look at twice, or not see at all.
+// Reload takes a change at once, also one that polls do not see.
 func TestReloadTakesBothFilesAtOnce(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
-	f.look(false)
-	writeFile(t, f.users, userLine("bob", "sesame"))
-	writeFile(t, f.groups, "staff: bob\n")
+	f.reload(false)
+	testkit.WriteFile(t, f.users, userLine("bob", "sesame"))
+	testkit.WriteFile(t, f.groups, "staff: bob\n")
 	f.Reload()
 	id, err := f.Authenticate(t.Context(), "bob", "sesame", home)
 	if err != nil || !id.InGroup("staff") {
@@ -201,10 +203,10 @@ func TestReloadTakesBothFilesAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.time = f.time.Add(time.Hour) // the stamp is believed by now
-	writeFile(t, f.users, userLine("eve", "sesame"))
+	f.time = f.time.Add(time.Hour) // polls rely on the time stamp by now
+	testkit.WriteFile(t, f.users, userLine("eve", "sesame"))
 	setTime(t, f.users, info.ModTime())
-	f.look(false)
+	f.reload(false)
 	if f.knows("eve") {
 		t.Fatal("the poll has seen the change: this tests nothing")
 	}
@@ -226,10 +228,10 @@ func TestWarnsWhenNoUserCanSignIn(t *testing.T) {
 	const warning = "no user can sign in"
 	f := newFixture(t, "# nobody yet\n", "")
 	f.wantLoggedOnce(warning)
-	writeFile(t, f.users, userLine("alice", "sesame"))
+	testkit.WriteFile(t, f.users, userLine("alice", "sesame"))
 	f.Reload()
 	f.wantLoggedOnce(warning)
-	writeFile(t, f.users, "alice:nonsense\n")
+	testkit.WriteFile(t, f.users, "alice:nonsense\n")
 	f.Reload()
 	if n := strings.Count(f.logs.String(), warning); n != 2 || !strings.Contains(f.logs.String(), "formulary passwd "+f.users+" USER") {
 		t.Errorf("%d warnings:\n%s", n, f.logs)
@@ -244,7 +246,7 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 		}
 	}
 	for range 5 {
-		f.look(false)
+		f.reload(false)
 		f.time = f.time.Add(pollInterval)
 	}
 	id, err := f.Authenticate(t.Context(), "alice", "sesame", home)
@@ -255,17 +257,17 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 		t.Errorf("logged %d times, want once for each file:\n%s", got, f.logs)
 	}
 
-	writeFile(t, f.users, userLine("bob", "sesame"))
-	writeFile(t, f.groups, "staff: bob\n")
-	f.look(false)
-	f.look(false)
+	testkit.WriteFile(t, f.users, userLine("bob", "sesame"))
+	testkit.WriteFile(t, f.groups, "staff: bob\n")
+	f.reload(false)
+	f.reload(false)
 	if id, err := f.Authenticate(t.Context(), "bob", "sesame", home); err != nil || !id.InGroup("staff") {
 		t.Errorf("after the files are back: got %v, %v", id, err)
 	}
 	if err := os.Remove(f.users); err != nil {
 		t.Fatal(err)
 	}
-	f.look(false)
+	f.reload(false)
 	if got := strings.Count(f.logs.String(), "cannot read file"); got != 3 {
 		t.Errorf("a second outage makes %d log lines, want 3:\n%s", got, f.logs)
 	}
@@ -287,7 +289,7 @@ func TestFolderInPlaceOfTheFileIsLoggedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 {
-		f.look(false)
+		f.reload(false)
 	}
 	f.wantLoggedOnce("cannot read file")
 	if !f.knows("alice") {
@@ -295,25 +297,25 @@ func TestFolderInPlaceOfTheFileIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// A file that can be seen but not opened. Chmod would not do: nothing is
-// forbidden to root, who may run the tests.
+// The file exists and cannot be opened. Not by chmod, which does not stop root from
+// opening it.
 func TestChangedButForbiddenFileIsLoggedOnce(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	watched := f.Directory.users
 	watched.read = func(path string) ([]byte, os.FileInfo, error) {
 		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
 	}
-	writeFile(t, f.users, userLine("bob", "sesame")+"# longer\n")
+	testkit.WriteFile(t, f.users, userLine("bob", "sesame")+"# longer\n")
 	for range 10 {
-		f.look(false)
+		f.reload(false)
 	}
 	f.wantLoggedOnce("cannot read file")
 	if !f.knows("alice") {
 		t.Error("alice is not known any more")
 	}
 	watched.read = readRegular
-	f.look(false)
-	f.look(false)
+	f.reload(false)
+	f.reload(false)
 	f.wantLoggedOnce("file can be read again")
 	if !f.knows("bob") {
 		t.Error("the file was not read when it could be")
@@ -324,8 +326,8 @@ func TestUnchangedFileIsNotLoggedAgain(t *testing.T) {
 	f := newFixture(t, "old:$apr1$a$b\n", "")
 	before := f.logs.String()
 	setTime(t, f.users, f.time.Add(-time.Hour)) // touched only
-	f.look(false)
-	f.look(false)
+	f.reload(false)
+	f.reload(false)
 	if got := f.logs.String(); got != before {
 		t.Errorf("new log lines:\n%s", strings.TrimPrefix(got, before))
 	}
@@ -337,7 +339,7 @@ func TestFileOverTheLimitIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 5 {
-		f.look(false)
+		f.reload(false)
 	}
 	f.wantLoggedOnce("is larger than")
 	if !f.knows("alice") {
@@ -345,9 +347,9 @@ func TestFileOverTheLimitIsRefused(t *testing.T) {
 	}
 }
 
-// A look at a file that does not end, as on a disk that is gone, is told to
-// the log and to readiness, and Watch does not wait for it at the end.
-func TestStuckLook(t *testing.T) {
+// A read that does not end, as on a network disk that is gone, is logged, Ready
+// returns an error, and Watch does not wait for it at the end.
+func TestStuckRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
 		f.now = time.Now
@@ -362,15 +364,15 @@ func TestStuckLook(t *testing.T) {
 			f.Watch(ctx)
 			close(ended)
 		}()
-		writeFile(t, f.groups, "hr: alice\n")
+		testkit.WriteFile(t, f.groups, "hr: alice\n")
 		<-time.After(4 * time.Second)
 		if err := f.Ready(ctx); err != nil {
-			t.Errorf("not ready before the look is late: %v", err)
+			t.Errorf("not ready before the read is late: %v", err)
 		}
 		<-time.After(time.Minute)
 		synctest.Wait()
 		if err := f.Ready(ctx); err == nil || !strings.Contains(err.Error(), f.groups) {
-			t.Errorf("Ready says %v, and does not name the file", err)
+			t.Errorf("Ready returns %v, which does not name the file", err)
 		}
 		f.wantLoggedOnce("does not end")
 		f.wantLogin("alice", "sesame", home)
@@ -379,11 +381,11 @@ func TestStuckLook(t *testing.T) {
 		<-time.After(time.Second)
 		synctest.Wait()
 		if err := f.Ready(ctx); err != nil {
-			t.Errorf("not ready after the look has ended: %v", err)
+			t.Errorf("not ready after the read has ended: %v", err)
 		}
 		f.wantLoggedOnce("files can be read again")
 
-		cancel() // the next look is stuck again
+		cancel() // the next read is stuck again
 		<-ended
 		close(gate)
 	})
