@@ -12,7 +12,8 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// table is a reader of rows 1 to rows, a few at a time. It tells of each query.
+// table returns a Reader of the ids 1 to rows, atOnce in each chunk. It records each
+// query in asked.
 func table(rows int64, atOnce int, asked *[]store.Query) Reader {
 	return func(_ context.Context, c *Chunk, q store.Query) error {
 		*asked = append(*asked, q)
@@ -89,7 +90,7 @@ func TestScanStopsAtAFailedRead(t *testing.T) {
 	}
 }
 
-// TestScanLeavesNoReadBehind: who is told that it is over may close the store.
+// TestScanLeavesNoReadBehind: the caller may close the store when Scan has returned.
 func TestScanLeavesNoReadBehind(t *testing.T) {
 	var asked []store.Query
 	whole := table(10, 4, &asked)

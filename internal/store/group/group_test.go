@@ -15,9 +15,8 @@ import (
 
 var ctx = context.Background()
 
-// leave has callers wait for operations, and returns their outcomes when all
-// of them are answered.
-func leave(q *Queue[int], values ...int) (outcomes func() []error) {
+// doAll starts one caller for each value. outcomes waits for all of them.
+func doAll(q *Queue[int], values ...int) (outcomes func() []error) {
 	errs := make([]error, len(values))
 	done := make(chan struct{})
 	for i, value := range values {
@@ -25,7 +24,7 @@ func leave(q *Queue[int], values ...int) (outcomes func() []error) {
 			errs[i] = q.Do(ctx, value)
 			done <- struct{}{}
 		}()
-		synctest.Wait() // so that they are in this order
+		synctest.Wait() // so that they are queued in this order
 	}
 	return func() []error {
 		for range values {
@@ -56,10 +55,10 @@ func wantValues(t *testing.T, what string, batch []*Op[int], want ...int) {
 	}
 }
 
-func TestEachIsAnsweredByItself(t *testing.T) {
+func TestEachCallerGetsItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue[int](10)
-		outcomes := leave(q, 1, 2, 3)
+		outcomes := doAll(q, 1, 2, 3)
 		if q.Len() != 3 || q.Waiting() != 3 {
 			t.Errorf("%d in the queue, %d wait, want 3", q.Len(), q.Waiting())
 		}
@@ -84,10 +83,10 @@ func TestEachIsAnsweredByItself(t *testing.T) {
 func TestBatchesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue[int](2)
-		outcomes := leave(q, 1, 2, 3, 4, 5)
+		outcomes := doAll(q, 1, 2, 3, 4, 5)
 		for _, want := range [][]int{{1, 2}, {3, 4}, {5}} {
 			batch := q.Next(nil)
-			synctest.Wait() // those for whom there was no room come in
+			synctest.Wait() // the callers that were blocked by the full queue are queued
 			batch = q.More(batch)
 			wantValues(t, "batch", batch, want...)
 			answer(batch, func(int) error { return nil })
@@ -99,10 +98,10 @@ func TestBatchesAreBounded(t *testing.T) {
 func TestMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue[int](10)
-		first := leave(q, 1)
+		first := doAll(q, 1)
 		batch := q.Next(nil)
 		wantValues(t, "nobody came", q.More(batch), 1)
-		second := leave(q, 2, 3)
+		second := doAll(q, 2, 3)
 		batch = q.More(batch)
 		wantValues(t, "two came", batch, 1, 2, 3)
 		answer(batch, func(int) error { return nil })
@@ -114,7 +113,7 @@ func TestMore(t *testing.T) {
 func TestClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue[int](10)
-		outcomes := leave(q, 1)
+		outcomes := doAll(q, 1)
 		q.Close()
 		q.Close()
 		if err := q.Do(ctx, 2); !errors.Is(err, store.ErrUnavailable) {
@@ -130,7 +129,7 @@ func TestClosed(t *testing.T) {
 	})
 }
 
-// doUntil has a caller wait who leaves when stop is called.
+// doUntil starts a caller whose context ends when stop is called.
 func doUntil(q *Queue[int], value int) (stop func(), outcome <-chan error) {
 	leaving, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -139,7 +138,7 @@ func doUntil(q *Queue[int], value int) (stop func(), outcome <-chan error) {
 	return cancel, done
 }
 
-// answered tells whether a caller has its answer without waiting for a worker.
+// answered returns the outcome of a caller, which must be there without a worker.
 func answered(t *testing.T, outcome <-chan error) error {
 	t.Helper()
 	synctest.Wait()
@@ -152,12 +151,12 @@ func answered(t *testing.T, outcome <-chan error) error {
 	}
 }
 
-func TestCallerLeavesTheQueue(t *testing.T) {
+func TestCancelledWhileQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue[int](2)
-		others := leave(q, 1)
+		others := doAll(q, 1)
 		leaveQueue, inQueue := doUntil(q, 2)
-		stopSending, beforeQueue := doUntil(q, 3) // for whom there is no room
+		stopSending, beforeQueue := doUntil(q, 3) // blocked: the queue is full
 		stopSending()
 		leaveQueue()
 		for what, outcome := range map[string]<-chan error{"in the queue": inQueue, "before it": beforeQueue} {
@@ -175,7 +174,7 @@ func TestCallerLeavesTheQueue(t *testing.T) {
 	})
 }
 
-func TestCallerWaitsForWhatWasTaken(t *testing.T) {
+func TestCancelledAfterTake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue[int](2)
 		stop, outcome := doUntil(q, 1)
@@ -196,7 +195,7 @@ func TestCallerWaitsForWhatWasTaken(t *testing.T) {
 	})
 }
 
-func TestCallerWhoHasLeftIsNotQueued(t *testing.T) {
+func TestCancelledBeforeDo(t *testing.T) {
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	q := NewQueue[int](100)
@@ -210,9 +209,9 @@ func TestCallerWhoHasLeftIsNotQueued(t *testing.T) {
 	}
 }
 
-// TestLeavingRace: an operation is either carried out and its caller told so,
-// or not and its caller told that.
-func TestLeavingRace(t *testing.T) {
+// TestCancelRace: an operation is either carried out and its caller gets its
+// outcome, or it is not and the caller gets the error of its context.
+func TestCancelRace(t *testing.T) {
 	q := NewQueue[*atomic.Int32](8)
 	go func() {
 		for batch := q.Next(nil); len(batch) > 0; batch = q.Next(batch) {

@@ -22,13 +22,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Options say what a cluster is needed for.
+// Options configure a cluster.
 type Options struct {
 	// Durable keeps fsync on. Without it, tests are faster, and what a crash
 	// of the machine would leave is not tested.
 	Durable bool
-	// TCP has it listen on a port of the loopback interface, beside its Unix
-	// socket. There it asks for the password.
+	// TCP makes the server also listen on a port of the loopback interface. There
+	// it requires the password.
 	TCP bool
 	// Settings are further lines of postgresql.conf, such as "log_statement = all".
 	Settings []string
@@ -184,7 +184,7 @@ func (c *Cluster) initialise(options Options) error {
 	return errors.Join(err, f.Close())
 }
 
-// examine finds out what the server can do.
+// examine asks the server which features it has.
 func (c *Cluster) examine() error {
 	return c.connect("postgres", func(ctx context.Context, conn *pgx.Conn) error {
 		var version string
@@ -222,13 +222,13 @@ func (c *Cluster) Resume() error {
 	return c.run("pg_ctl", "start", "--pgdata", c.data(), "--log", c.logFile(), "--wait", "--timeout", "60")
 }
 
-// Stop ends the server in order: connections are cut, everything is written.
+// Stop shuts the server down cleanly. Open connections are closed.
 func (c *Cluster) Stop() error {
 	return c.run("pg_ctl", "stop", "--pgdata", c.data(), "--mode", "fast", "--wait", "--timeout", "60")
 }
 
-// Crash ends the server at once. What was not written is recovered from the
-// log when it is resumed.
+// Crash ends the server at once. Resume recovers from the WAL what was not written
+// to the tables.
 func (c *Cluster) Crash() error {
 	return c.run("pg_ctl", "stop", "--pgdata", c.data(), "--mode", "immediate", "--wait", "--timeout", "60")
 }
@@ -254,7 +254,7 @@ func (c *Cluster) Close() error { return c.watchdog.release() }
 // Dir is where all files of the cluster are, and the log.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Log is what the server has said.
+// Log returns the log of the server.
 func (c *Cluster) Log() string {
 	text, _ := os.ReadFile(c.logFile())
 	return string(text)
@@ -323,8 +323,8 @@ func (c *Cluster) connect(database string, fn func(ctx context.Context, conn *pg
 	return errors.Join(fn(ctx, conn), conn.Close(ctx))
 }
 
-// URL is that of a database that is there already. It leads through TCP where
-// there is that, so that a proxy can be put between.
+// URL returns the URL of an existing database. It uses TCP where the cluster
+// listens on it, so that a proxy can be put between.
 func (c *Cluster) URL(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User(role), Path: "/" + database}
 	if c.tcp {

@@ -98,7 +98,7 @@ func TestStopAndResume(t *testing.T) {
 	}
 }
 
-// outcome is a test of which only the end is of interest.
+// outcome is a testing.TB that records how the test ended.
 type outcome struct {
 	testing.TB
 	skipped, failed bool
@@ -137,8 +137,8 @@ func TestWithoutPostgreSQL(t *testing.T) {
 	}
 }
 
-// TestSchemasKnowNothingOfEachOther, although they are in one database.
-func TestSchemasKnowNothingOfEachOther(t *testing.T) {
+// Schemas are isolated, although they are in one database.
+func TestSchemasAreIsolated(t *testing.T) {
 	c := Shared(t)
 	for range 2 { // the second must find the name free
 		conn, err := pgx.Connect(context.Background(), c.Schema(t))

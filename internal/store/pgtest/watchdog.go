@@ -17,7 +17,7 @@ type watchdog struct {
 }
 
 // script reads from the pipe until it is closed. The first line of
-// postmaster.pid is the server's process; SIGQUIT has it end at once.
+// postmaster.pid is the server's process; SIGQUIT ends it at once.
 const script = `cat >/dev/null
 pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null)
 if [ -n "$pid" ]; then
@@ -39,7 +39,7 @@ func watch(data, dir string) (*watchdog, error) {
 	return &watchdog{cmd, pipe}, nil
 }
 
-// release has it do its work, and waits for it.
+// release closes the pipe, and waits for the process to end.
 func (w *watchdog) release() error {
 	if err := errors.Join(w.pipe.Close(), w.cmd.Wait()); err != nil {
 		return fmt.Errorf("remove the cluster: %w", err)

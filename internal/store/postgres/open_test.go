@@ -17,6 +17,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func mustRefuse(t *testing.T, options Options, because ...string) {
@@ -245,10 +246,10 @@ func TestDemoted(t *testing.T) {
 	readOnly := func(value string) {
 		exec(t, writable, `ALTER SYSTEM SET default_transaction_read_only = `+value)
 		exec(t, writable, `SELECT pg_reload_conf()`)
-		until(t, "the setting is in force", func() bool { return queryText(t, url, `SHOW default_transaction_read_only`) == value })
+		testkit.Eventually(t, "the setting is in force", func() bool { return queryText(t, url, `SHOW default_transaction_read_only`) == value })
 	}
 	readOnly("on")
-	until(t, "writes fail", func() bool {
+	testkit.Eventually(t, "writes fail", func() bool {
 		_, err := s.Create(ctx, sample("meanwhile"))
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("create: %v, want %v", err, store.ErrUnavailable)
@@ -259,19 +260,9 @@ func TestDemoted(t *testing.T) {
 		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
 	}
 	readOnly("off")
-	until(t, "writes succeed", func() bool { _, err := s.Create(ctx, sample("after")); return err == nil })
+	testkit.Eventually(t, "writes succeed", func() bool { _, err := s.Create(ctx, sample("after")); return err == nil })
 	if err := s.Ping(ctx); err != nil {
 		t.Errorf("ping: %v", err)
-	}
-}
-
-// until waits for a condition.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not so after 30 s", what)
-		}
 	}
 }
 
@@ -287,9 +278,9 @@ func TestCloseReleasesEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= goroutines })
+	testkit.Eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= goroutines })
 	const others = `SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
-	until(t, "no connection is left", func() bool { return queryText(t, url, others) == "0" })
+	testkit.Eventually(t, "no connection is left", func() bool { return queryText(t, url, others) == "0" })
 }
 
 // TestMustExist: with MustExist, Open creates no tables.

@@ -13,6 +13,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // ledger records the outcome of creates.
@@ -89,10 +90,7 @@ func underLoad(t *testing.T, s *Store, disturb func(l *ledger)) {
 func (l *ledger) more(t *testing.T, count int) {
 	t.Helper()
 	from := l.len()
-	until(t, fmt.Sprint(count, " more are acknowledged"), func() bool {
-		time.Sleep(time.Millisecond) // leave the processor to the writers
-		return l.len() >= from+count
-	})
+	testkit.Eventually(t, fmt.Sprint(count, " more are acknowledged"), func() bool { return l.len() >= from+count })
 }
 
 const terminateOthers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -104,10 +102,7 @@ func cutAgain(t *testing.T, url string, times, after int, done func() int) {
 	t.Helper()
 	for range times {
 		from := done()
-		until(t, "work goes on", func() bool {
-			time.Sleep(time.Millisecond) // leave the processor to the workers
-			return done() > from+after
-		})
+		testkit.Eventually(t, "work goes on", func() bool { return done() > from+after })
 		exec(t, url, terminateOthers)
 	}
 }

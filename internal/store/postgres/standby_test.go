@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // waitsForStandby returns the pid of a backend whose commit waits for a standby; 0 if there is none.
@@ -27,7 +28,7 @@ func requireStandby(t *testing.T, url string) {
 	t.Helper()
 	exec(t, url, `ALTER SYSTEM SET synchronous_standby_names = 'missing'`)
 	exec(t, url, `SELECT pg_reload_conf()`)
-	until(t, "commits wait for a standby", func() (wait bool) {
+	testkit.Eventually(t, "commits wait for a standby", func() (wait bool) {
 		query(t, url, func(conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, `SELECT current_setting('synchronous_standby_names') = 'missing'`).Scan(&wait)
 		})
@@ -58,9 +59,9 @@ func TestAcknowledgedIsOnTheStandby(t *testing.T) {
 		done <- err
 	}()
 	var first int
-	until(t, "the create waits for the standby", func() bool { first = waitsForStandby(t, url); return first != 0 })
+	testkit.Eventually(t, "the create waits for the standby", func() bool { first = waitsForStandby(t, url); return first != 0 })
 	exec(t, url, `SELECT pg_terminate_backend($1)`, first)
-	until(t, "the create waits for the standby again", func() bool {
+	testkit.Eventually(t, "the create waits for the standby again", func() bool {
 		select {
 		case err := <-done:
 			t.Fatalf("the create returned %v before a standby had it", err)
@@ -101,9 +102,9 @@ func TestInDoubtOutlastsAnotherError(t *testing.T) {
 				close(done)
 			}()
 			var first int
-			until(t, "the create waits for the standby", func() bool { first = waitsForStandby(t, url); return first != 0 })
+			testkit.Eventually(t, "the create waits for the standby", func() bool { first = waitsForStandby(t, url); return first != 0 })
 			exec(t, url, `SELECT pg_terminate_backend($1)`, first)
-			until(t, "it was tried again", func() bool {
+			testkit.Eventually(t, "it was tried again", func() bool {
 				return queryText(t, url, `SELECT last_value::text FROM tries`) != fmt.Sprint(count)
 			})
 			requireNoStandby(t, url)

@@ -12,6 +12,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestManyEntries: a submission with more entries than a block has ids.
@@ -74,7 +75,7 @@ func TestBlockedWritesEnd(t *testing.T) {
 		}
 	}
 	release()
-	until(t, "creates succeed", func() bool { _, err := s.Create(ctx, sample("z")); return err == nil })
+	testkit.Eventually(t, "creates succeed", func() bool { _, err := s.Create(ctx, sample("z")); return err == nil })
 	storetest.Same(t, "stored", storetest.Values(t, s)[sub.ID], "x")
 }
 
@@ -92,7 +93,7 @@ func TestBlockedReadsEnd(t *testing.T) {
 		t.Errorf("get: %v, want %v", err, store.ErrUnavailable)
 	}
 	release()
-	until(t, "reads succeed", func() bool { _, err := s.Get(ctx, keyOf(sub)); return err == nil })
+	testkit.Eventually(t, "reads succeed", func() bool { _, err := s.Get(ctx, keyOf(sub)); return err == nil })
 }
 
 // TestReadThatWaitsForAConnection: it ends with the caller's context, and the

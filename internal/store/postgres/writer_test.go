@@ -13,6 +13,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // holdInserts blocks all inserts until release is called.
@@ -43,7 +44,7 @@ func lockTable(t *testing.T, url, mode string) (release func()) {
 // waiting waits until count backends wait for a lock.
 func waiting(t *testing.T, url string, count int) {
 	t.Helper()
-	until(t, fmt.Sprint(count, " backends wait"), func() bool {
+	testkit.Eventually(t, fmt.Sprint(count, " backends wait"), func() bool {
 		return queryText(t, url, `SELECT count(*)::text FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock'`) == fmt.Sprint(count)
 	})
@@ -73,7 +74,7 @@ func oneBatch(t *testing.T, s *Store, url string, ops ...func() error) []error {
 	waiting(t, url, 1)
 	for i, op := range ops {
 		wg.Go(func() { errs[i] = op() })
-		until(t, "the operation is queued", func() bool { return s.writer.queue.Waiting() == i+2 })
+		testkit.Eventually(t, "the operation is queued", func() bool { return s.writer.queue.Waiting() == i+2 })
 	}
 	release()
 	wg.Wait()
@@ -163,7 +164,7 @@ func TestTwoStatementsInFlight(t *testing.T) {
 		waiting(t, url, i+1)
 	}
 	go func() { done <- creating(s, sample("x"))() }()
-	until(t, "the next is queued", func() bool { return s.writer.queue.Len() == 1 })
+	testkit.Eventually(t, "the next is queued", func() bool { return s.writer.queue.Len() == 1 })
 	release()
 	for range workers + 1 {
 		if err := <-done; err != nil {
@@ -431,7 +432,7 @@ func TestCallerLeavesTheQueue(t *testing.T) {
 	for range count {
 		go func() { _, err := s.Create(leaving, sample("too late")); left <- err }()
 	}
-	until(t, "all are queued", func() bool { return s.writer.queue.Waiting() == 1+count })
+	testkit.Eventually(t, "all are queued", func() bool { return s.writer.queue.Waiting() == 1+count })
 	cancel()
 	for range count { // while the worker is still busy
 		if err := <-left; !errors.Is(err, context.Canceled) {
@@ -477,5 +478,5 @@ func TestConnections(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the connection is released", func() bool { used, _ := s.Connections(); return used == 0 })
+	testkit.Eventually(t, "the connection is released", func() bool { used, _ := s.Connections(); return used == 0 })
 }

@@ -14,13 +14,14 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-func quiet(string, string, int64, int64) {}
+func noProgress(string, string, int64, int64) {}
 
-// restore is Restore without what it reports.
+// restore is Restore without progress and report.
 func restore(ctx context.Context, file, dir string) error {
-	_, err := Restore(ctx, file, dir, quiet)
+	_, err := Restore(ctx, file, dir, noProgress)
 	return err
 }
 
@@ -33,7 +34,7 @@ func backedUp(t *testing.T) (file string, held map[int64]string) {
 		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint(i, " "), 50)))
 	}
 	file = filepath.Join(t.TempDir(), "backup.db")
-	if err := Backup(ctx, dir, file, quiet); err != nil {
+	if err := Backup(ctx, dir, file, noProgress); err != nil {
 		t.Fatal(err)
 	}
 	return file, storetest.Values(t, s)
@@ -65,11 +66,11 @@ func TestBackupAndRestore(t *testing.T) {
 	if sub := mustCreate(t, s, sample("next")); held[sub.ID] != "" {
 		t.Errorf("id %d is given again", sub.ID)
 	}
-	leftBehind(t, filepath.Dir(file), "backup.db")
+	wantFiles(t, filepath.Dir(file), "backup.db")
 }
 
-// leftBehind fails the test if there is more in a directory than should be.
-func leftBehind(t *testing.T, dir string, want ...string) {
+// wantFiles fails the test unless the directory holds these files only.
+func wantFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -82,8 +83,8 @@ func leftBehind(t *testing.T, dir string, want ...string) {
 	storetest.Same(t, "files in "+dir, names, want)
 }
 
-// A backup is one moment: all that was acknowledged before it is in it, and
-// nothing that was written after what is.
+// A backup is one snapshot: it holds all that was acknowledged before, and of
+// each writer no write without the earlier ones.
 func TestBackupUnderConcurrentWrites(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -107,7 +108,7 @@ func TestBackupUnderConcurrentWrites(t *testing.T) {
 	for i := range 3 {
 		before := storetest.Values(t, s)
 		file := filepath.Join(t.TempDir(), "backup.db")
-		if err := Backup(ctx, dir, file, quiet); err != nil {
+		if err := Backup(ctx, dir, file, noProgress); err != nil {
 			t.Fatal(err)
 		}
 		restored := t.TempDir()
@@ -158,26 +159,26 @@ func TestBackupRefused(t *testing.T) {
 	file := filepath.Join(target, "backup.db")
 	fill := func(*Store) error { return nil }
 
-	wantError(t, Backup(ctx, filepath.Join(dir, "none"), file, quiet), "no store in "+filepath.Join(dir, "none"))
-	wantError(t, Backup(ctx, dir, filepath.Join(target, "none", "backup.db"), quiet), "no such file")
-	leftBehind(t, target)
+	wantError(t, Backup(ctx, filepath.Join(dir, "none"), file, noProgress), "no store in "+filepath.Join(dir, "none"))
+	wantError(t, Backup(ctx, dir, filepath.Join(target, "none", "backup.db"), noProgress), "no such file")
+	wantFiles(t, target)
 
-	writeFile(t, file, "precious")
-	wantError(t, Backup(ctx, dir, file, quiet), file+" is there already")
-	wantError(t, WriteBackup(ctx, file, quiet, fill), file+" is there already")
+	testkit.WriteFile(t, file, "precious")
+	wantError(t, Backup(ctx, dir, file, noProgress), file+" is there already")
+	wantError(t, WriteBackup(ctx, file, noProgress, fill), file+" is there already")
 	if content, err := os.ReadFile(file); err != nil || string(content) != "precious" {
 		t.Errorf("the file that was there is %q now, %v", content, err)
 	}
 
 	partial := filepath.Join(target, "other.db.partial")
-	writeFile(t, partial, "left by a crash, or somebody else's just now")
+	testkit.WriteFile(t, partial, "left by a crash, or somebody else's just now")
 	other := strings.TrimSuffix(partial, ".partial")
-	wantError(t, Backup(ctx, dir, other, quiet), partial+" is there already, from a run that did not finish")
-	wantError(t, WriteBackup(ctx, other, quiet, fill), partial+" is there already")
-	leftBehind(t, target, "backup.db", "other.db.partial")
+	wantError(t, Backup(ctx, dir, other, noProgress), partial+" is there already, from a run that did not finish")
+	wantError(t, WriteBackup(ctx, other, noProgress, fill), partial+" is there already")
+	wantFiles(t, target, "backup.db", "other.db.partial")
 }
 
-// TestFailedBackupIsNotShownAsDone: the last that is told is where it stopped.
+// TestFailedBackupIsNotShownAsDone: the last progress is where it stopped.
 func TestFailedBackupIsNotShownAsDone(t *testing.T) {
 	dir := t.TempDir()
 	mustCreate(t, openStore(t, dir), sample("x"))
@@ -193,32 +194,25 @@ func TestFailedBackupIsNotShownAsDone(t *testing.T) {
 	}
 }
 
-func writeFile(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestBackupBrokenOff(t *testing.T) {
+func TestCancelledBackup(t *testing.T) {
 	dir := t.TempDir()
 	mustCreate(t, openStore(t, dir), sample("x"))
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	target := t.TempDir()
-	if err := Backup(cancelled, dir, filepath.Join(target, "backup.db"), quiet); !errors.Is(err, context.Canceled) {
+	if err := Backup(cancelled, dir, filepath.Join(target, "backup.db"), noProgress); !errors.Is(err, context.Canceled) {
 		t.Errorf("backup: %v", err)
 	}
-	leftBehind(t, target)
+	wantFiles(t, target)
 	file, _ := backedUp(t)
 	restored := t.TempDir()
 	if err := restore(cancelled, file, restored); !errors.Is(err, context.Canceled) {
 		t.Errorf("restore: %v", err)
 	}
-	leftBehind(t, restored)
+	wantFiles(t, restored)
 }
 
-// A backup that lay somewhere for years may not be what it was.
+// A backup may be damaged by the time it is restored.
 func TestRestoreRefusesDamage(t *testing.T) {
 	file, _ := backedUp(t)
 	content, err := os.ReadFile(file)
@@ -239,16 +233,16 @@ func TestRestoreRefusesDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			damaged, dir := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
-			writeFile(t, damaged, string(c.content))
+			testkit.WriteFile(t, damaged, string(c.content))
 			wantError(t, restore(ctx, damaged, dir), c.because)
-			leftBehind(t, dir)
-			_, err := VerifyBackup(ctx, damaged, quiet)
+			wantFiles(t, dir)
+			_, err := VerifyBackup(ctx, damaged, noProgress)
 			wantError(t, err, c.because)
 		})
 	}
 }
 
-// What SQLite finds nothing wrong with may still be no store.
+// A database that passes SQLite's integrity check may still be no valid store.
 func TestRestoreRefusesEdits(t *testing.T) {
 	file, _ := backedUp(t)
 	content, err := os.ReadFile(file)
@@ -266,29 +260,29 @@ func TestRestoreRefusesEdits(t *testing.T) {
 		"damaged: a submission has an id that was not gi": `UPDATE sequences SET submission = -1`,
 	} {
 		edited, dir := t.TempDir(), t.TempDir()
-		writeFile(t, filepath.Join(edited, FileName), string(content))
+		testkit.WriteFile(t, filepath.Join(edited, FileName), string(content))
 		editFile(t, edited, sql)
 		wantError(t, restore(ctx, filepath.Join(edited, FileName), dir), because)
-		leftBehind(t, dir)
+		wantFiles(t, dir)
 	}
 }
 
-func TestRestoreRefusesWhatIsNoFile(t *testing.T) {
+func TestRestoreRefusesAPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, restore(ctx, pipe, t.TempDir()), "not a regular file") // and is not waited for
+	wantError(t, restore(ctx, pipe, t.TempDir()), "not a regular file") // and the open does not block
 }
 
-// overwrite is a copy with other bytes at a place.
+// overwrite returns a copy with other bytes at an offset.
 func overwrite(content []byte, at int, by []byte) []byte {
 	changed := bytes.Clone(content)
 	copy(changed[at:], by)
 	return changed
 }
 
-func TestRestoreRefusesOthers(t *testing.T) {
+func TestRestoreRefusesOtherFiles(t *testing.T) {
 	for name, c := range map[string]struct{ sql, because string }{
 		"another program's": {"CREATE TABLE t (x)", "another program's database"},
 		"a newer one":       {fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 99", applicationID), "schema version 99"},
@@ -297,18 +291,18 @@ func TestRestoreRefusesOthers(t *testing.T) {
 			other, dir := t.TempDir(), t.TempDir()
 			editFile(t, other, c.sql)
 			wantError(t, restore(ctx, filepath.Join(other, FileName), dir), c.because)
-			leftBehind(t, dir)
+			wantFiles(t, dir)
 		})
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
-	writeFile(t, empty, "")
-	wantError(t, restore(ctx, empty, t.TempDir()), "check "+empty+": it is empty") // by the name it was given
+	testkit.WriteFile(t, empty, "")
+	wantError(t, restore(ctx, empty, t.TempDir()), "check "+empty+": it is empty") // the error has the name that the caller gave
 	parent := t.TempDir()
 	wantError(t, restore(ctx, filepath.Join(parent, "none"), filepath.Join(parent, "data")), "no such file")
-	leftBehind(t, parent)
+	wantFiles(t, parent)
 }
 
-// The file of a store that is in use is not all of it.
+// The database file of a store that is in use lacks what is in the WAL.
 func TestRestoreRefusesAStoreInUse(t *testing.T) {
 	dir, parent := t.TempDir(), t.TempDir()
 	target := filepath.Join(parent, "data")
@@ -316,7 +310,7 @@ func TestRestoreRefusesAStoreInUse(t *testing.T) {
 	mustCreate(t, s, sample("x"))
 	file := filepath.Join(dir, FileName)
 	wantError(t, restore(ctx, file, target), "is a store and no backup")
-	leftBehind(t, parent)
+	wantFiles(t, parent)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -342,8 +336,8 @@ func TestNothingIsRestoredOverAStore(t *testing.T) {
 	}
 	storetest.Same(t, "stored", len(storetest.Values(t, openStore(t, dir))), 1)
 
-	alone := t.TempDir() // a log whose database is gone would be taken for the backup's
-	writeFile(t, filepath.Join(alone, FileName+"-wal"), "x")
+	alone := t.TempDir() // SQLite would apply this WAL to the restored database
+	testkit.WriteFile(t, filepath.Join(alone, FileName+"-wal"), "x")
 	wantError(t, restore(ctx, file, alone), FileName+"-wal is there already")
 }
 
@@ -351,16 +345,16 @@ func TestWriteBackup(t *testing.T) {
 	target := t.TempDir()
 	file := filepath.Join(target, "backup.db")
 	errFill := errors.New("the source is gone")
-	err := WriteBackup(ctx, file, quiet, func(s *Store) error {
+	err := WriteBackup(ctx, file, noProgress, func(s *Store) error {
 		mustCreate(t, s, sample("half of it"))
 		return errFill
 	})
 	if !errors.Is(err, errFill) {
 		t.Errorf("got %v", err)
 	}
-	leftBehind(t, target)
+	wantFiles(t, target)
 
-	err = WriteBackup(ctx, file, quiet, func(s *Store) error {
+	err = WriteBackup(ctx, file, noProgress, func(s *Store) error {
 		mustCreate(t, s, sample("all"))
 		_, err := s.Claim(ctx, store.SettingOnceKey, "key")
 		return err
@@ -368,7 +362,7 @@ func TestWriteBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leftBehind(t, target, "backup.db")
+	wantFiles(t, target, "backup.db")
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)

@@ -14,7 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// logOf makes the store's log readable.
+// logOf sends the log of the store to a buffer.
 func logOf(t *testing.T, s *Store) *bytes.Buffer {
 	t.Helper()
 	log := &bytes.Buffer{}
@@ -25,7 +25,7 @@ func logOf(t *testing.T, s *Store) *bytes.Buffer {
 	return log
 }
 
-// wantLines counts lines of the log, once the writer is done with all that it logs.
+// wantLines counts lines of the log, after the writer has finished.
 func wantLines(t *testing.T, s *Store, log *bytes.Buffer, want map[string]int) {
 	t.Helper()
 	s.writer.commitMu.Lock()
@@ -37,7 +37,7 @@ func wantLines(t *testing.T, s *Store, log *bytes.Buffer, want map[string]int) {
 	}
 }
 
-// grow makes the WAL longer by about so many pages, unless it starts over.
+// grow makes the WAL longer by about so many pages, unless SQLite reuses it from its start.
 func grow(t *testing.T, s *Store, pages int) {
 	t.Helper()
 	const each = 1000
@@ -49,9 +49,9 @@ func grow(t *testing.T, s *Store, pages int) {
 	defer s.writer.commitMu.Unlock()
 }
 
-// TestFailingCheckpointsAreTold: the log says it once, with the reason, and
-// once when they work again; the store is not well when the WAL is too long.
-func TestFailingCheckpointsAreTold(t *testing.T) {
+// TestFailingCheckpointsAreLogged: failures are logged once, with the reason, and
+// once more when checkpoints work again. Ping fails when the WAL is too long.
+func TestFailingCheckpointsAreLogged(t *testing.T) {
 	dir := t.TempDir()
 	s, disk := openOnDisk(t, dir)
 	log := logOf(t, s)
@@ -79,17 +79,17 @@ func TestFailingCheckpointsAreTold(t *testing.T) {
 	wantLines(t, s, log, map[string]int{"level=ERROR": 1})
 
 	disk.fault.Store(nil)
-	_ = s.Ping(ctx) // asks for a checkpoint, since there may be no writes
-	_ = s.Ping(ctx) // and leaves it to the writer
+	_ = s.Ping(ctx) // requests a checkpoint, since there may be no writes
+	_ = s.Ping(ctx) // the writer has made it before this one
 	if err := s.Ping(ctx); err != nil {
 		t.Errorf("ping, with a disk that works: %v", err)
 	}
 	wantLines(t, s, log, map[string]int{"level=ERROR": 1, "work again": 1})
 }
 
-// TestLongReaderIsTold: a reader in another process is worth a line when it
-// keeps the WAL from starting over for long.
-func TestLongReaderIsTold(t *testing.T) {
+// TestLongReadIsLogged: a read of another process is logged when it keeps the
+// WAL from being reused for long.
+func TestLongReadIsLogged(t *testing.T) {
 	dir := t.TempDir()
 	s, log := openLogged(t, dir)
 	mustCreate(t, s, sample("first"))

@@ -23,8 +23,9 @@ func requestChecksums(conn *sqlite3.Conn) error {
 	return err
 }
 
-// lostChecksums tells whether a first page has a checksum that its header
-// denies: damage of that byte would switch the verification off.
+// lostChecksums reports whether the first page ends with a valid checksum while
+// its header says that there are none: damage of that byte of the header would
+// disable the verification.
 func lostChecksums(page []byte) bool {
 	if len(page) != pageBytes || page[reservedOffset] == checksumBytes {
 		return false

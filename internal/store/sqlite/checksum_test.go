@@ -38,7 +38,7 @@ func hasChecksums(t *testing.T, file string) bool {
 	return data[reservedOffset] == checksumBytes
 }
 
-// readAll is all that a store has in form "form"; an error if anything can't be read.
+// readAll returns all submissions of form "form"; an error if anything can't be read.
 func readAll(dir string) (found map[int64]string, err error) {
 	s, err := Open(ctx, dir, Options{})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 	data := databaseBytes(t, dir)
 	flips := make([]int, 0, 240)
-	for bit := 8 * 16; bit < 8*24; bit++ { // what the header says of pages
+	for bit := 8 * 16; bit < 8*24; bit++ { // the part of the header on page size and reserved bytes
 		flips = append(flips, bit)
 	}
 	for len(flips) < cap(flips) {
@@ -109,8 +109,8 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// A damaged page is named as one, and not as something to try again.
-func TestDamageIsNamed(t *testing.T) {
+// A damaged page is reported as damage, and not as ErrUnavailable.
+func TestDamageIsReported(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	mustCreate(t, s, sample(strings.Repeat("x", 100<<10)))
@@ -128,7 +128,8 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 }
 
-// A store from before checksums goes on without. A backup of it has them.
+// A store that was created before there were checksums works without them. A
+// backup of it has them.
 func TestStoreWithoutChecksums(t *testing.T) {
 	dir := t.TempDir()
 	old, err := sqlite3.Open(filepath.Join(dir, FileName))
@@ -147,7 +148,7 @@ func TestStoreWithoutChecksums(t *testing.T) {
 	storetest.Same(t, "checksums of the old store", hasChecksums(t, filepath.Join(dir, FileName)), false)
 
 	backup := filepath.Join(t.TempDir(), "backup")
-	if err := Backup(ctx, dir, backup, quiet); err != nil {
+	if err := Backup(ctx, dir, backup, noProgress); err != nil {
 		t.Fatal(err)
 	}
 	restored := filepath.Join(t.TempDir(), "restored")
@@ -184,7 +185,7 @@ func TestDeletedIsOverwritten(t *testing.T) {
 	}
 }
 
-// writerCheckpoint has all of the WAL in the database file.
+// writerCheckpoint copies all of the WAL into the database file.
 func writerCheckpoint(t *testing.T, s *Store) {
 	t.Helper()
 	s.writer.commitMu.Lock()

@@ -14,7 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// taskWrite creates without end, and tells of each submission once it is
+// taskWrite creates submissions without end, and prints each one after it is
 // acknowledged.
 func taskWrite(dir string) error {
 	s, err := Open(ctx, dir, Options{})
@@ -41,7 +41,7 @@ func taskWrite(dir string) error {
 }
 
 // TestKilled: after a SIGKILL at any moment, everything acknowledged is there,
-// and what is there is whole. The lost rest was never acknowledged.
+// and every stored submission is complete. What is lost was never acknowledged.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := map[int64]string{}
@@ -56,8 +56,8 @@ func TestKilled(t *testing.T) {
 				t.Fatalf("round %d: submission %d was acknowledged as %q and is %q", round, id, value, stored[id])
 			}
 		}
-		// Ids are given in the order of commits, so a gap within a round would
-		// be a commit that was lost before one that was kept.
+		// Ids are assigned in the order of commits, so a gap within a round would
+		// be a lost commit before a kept one.
 		last := slices.Max(slices.Collect(maps.Keys(stored)))
 		for id := first; id <= last; id++ {
 			if stored[id] == "" {
@@ -91,7 +91,7 @@ func writeUntilKilled(t *testing.T, dir string, after int, acknowledged map[int6
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	for count := 1; lines.Scan(); count++ { // to the end: what it said before it died counts
+	for count := 1; lines.Scan(); count++ { // to the end: what it printed before it was killed counts
 		var id int64
 		var value string
 		if _, err := fmt.Sscan(lines.Text(), &id, &value); err != nil {

@@ -18,15 +18,15 @@ const (
 	// partialName is a restore that is not finished. It gets FileName when it is.
 	partialName = FileName + ".partial"
 
-	// pidName tells people which process uses the directory. It is locked, too,
-	// since that is what versions before the lock of the directory look at; but
-	// it may be removed at any time.
+	// pidName is a file with the id of the process that uses the directory. It is
+	// locked, too, for older versions, which do not look at the lock of the
+	// directory. It may be removed at any time.
 	pidName = "lock"
 )
 
 // What keeps a data directory from being used.
 var (
-	// ErrInUse: another process has the directory.
+	// ErrInUse: another process uses the directory.
 	ErrInUse = errors.New("is in use by another formulary")
 	// ErrOccupied: the directory that a backup is restored to has a store.
 	ErrOccupied = errors.New("is there already: nothing is restored over a store")
@@ -82,7 +82,7 @@ func flockDir(dir string, flock func(fd, how int) error) (*dirLock, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	_ = lock.pid.Truncate(0) // what is in it only informs
+	_ = lock.pid.Truncate(0) // errors are ignored: the content is for people only
 	_, _ = lock.pid.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return lock, nil
 }
@@ -110,14 +110,14 @@ func readPid(file string) string {
 	return strings.TrimSpace(string(content))
 }
 
-// Close releases the directory, and leaves nothing in it.
+// Close releases the directory, and removes the file.
 func (l *dirLock) Close() error {
 	_ = os.Remove(l.pid.Name())
 	return errors.Join(l.pid.Close(), l.dir.Close())
 }
 
-// refuseReadOnly says what SQLite would call "unable to open database file".
-// It needs to write beside the database even to read it.
+// refuseReadOnly gives a clear error where SQLite would say "unable to open
+// database file": SQLite creates files beside a database even to read it.
 func refuseReadOnly(dir string) error {
 	const writable = 2 // W_OK
 	err := syscall.Access(dir, writable)
@@ -143,9 +143,9 @@ var leftByFirstStart = []string{
 	FileName, FileName + "-journal", FileName + "-wal", FileName + "-shm", pidName, "lost+found",
 }
 
-// refuseLostStore keeps a new store from taking the place of one that is lost.
-// It is asked when there is no database, or one without a schema: then the
-// directory must hold no more than an interrupted first start leaves.
+// refuseLostStore keeps a new store from replacing a lost one. It is called when
+// there is no database, or one without a schema: then the directory must hold no
+// more than an interrupted first start leaves.
 func refuseLostStore(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -165,7 +165,7 @@ func refuseLostStore(path string) error {
 	return nil
 }
 
-// refuseMissing is refuseLostStore as far as files can tell. It also keeps
+// refuseMissing is refuseLostStore by the files alone. It also keeps
 // SQLite from deleting the WAL of a database that is missing: an operator who
 // moved the database without its WAL can still put it back.
 func refuseMissing(path string) error {

@@ -15,9 +15,10 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// content is every file in a directory with what it holds.
+// content returns every file in a directory with its content.
 func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -39,8 +40,8 @@ func content(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// emptyDatabase is a database without a schema, as a first start leaves it that
-// is killed after the journal mode was set.
+// emptyDatabase is a database without a schema. A first start leaves one when it
+// is killed after it has set the journal mode.
 func emptyDatabase(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +67,7 @@ func TestLostStoreIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for file, text := range files {
-				writeFile(t, filepath.Join(dir, file), text)
+				testkit.WriteFile(t, filepath.Join(dir, file), text)
 			}
 			mustRefuse(t, dir, filepath.Join(dir, FileName), "missing or empty", "mount its volume", "'formulary restore'", "move ")
 			storetest.Same(t, "files", content(t, dir), files)
@@ -74,8 +75,8 @@ func TestLostStoreIsRefused(t *testing.T) {
 	}
 }
 
-// What a first start leaves that was interrupted does not keep the next one
-// from making the store.
+// What an interrupted first start leaves behind does not keep the next start
+// from creating the store.
 func TestInterruptedFirstStartGoesOn(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"nothing":                   {},
@@ -90,7 +91,7 @@ func TestInterruptedFirstStartGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for file, text := range files {
-				writeFile(t, filepath.Join(dir, file), text)
+				testkit.WriteFile(t, filepath.Join(dir, file), text)
 			}
 			s := openStore(t, dir)
 			storetest.Same(t, "the first id", mustCreate(t, s, sample("x")).ID, int64(1))
@@ -99,11 +100,11 @@ func TestInterruptedFirstStartGoesOn(t *testing.T) {
 	}
 }
 
-// crash is a VFS on which everything fails that would change a file from some
-// change on, as if the process had been killed before it.
+// crash is a VFS that allows some changes of files. Every later change fails, as
+// if the process had been killed before it.
 type crash struct {
 	vfs.VFSFilename
-	left int // changes until then
+	left int // changes that are still allowed
 }
 
 var errCrashed = errors.New("the process is dead")
@@ -163,13 +164,13 @@ func TestKilledFirstStart(t *testing.T) {
 		s, err := open(ctx, dir, name, Options{})
 		vfs.Unregister(name)
 		if err == nil {
-			_ = s.Close() // it is dead, too
+			_ = s.Close() // which may fail, too
 			if changes < 8 {
 				t.Errorf("a first start makes no more than %d changes: are they counted?", changes)
 			}
 			return
 		}
-		writeFile(t, filepath.Join(dir, pidName), "1\n")
+		testkit.WriteFile(t, filepath.Join(dir, pidName), "1\n")
 		again, err := Open(ctx, dir, Options{})
 		if err != nil {
 			t.Fatalf("after %d changes: %v", changes, err)
@@ -202,8 +203,8 @@ func TestNewStoreIsLogged(t *testing.T) {
 	}
 }
 
-// There is no file whose removal would let a second process in.
-func TestLockIsNoFile(t *testing.T) {
+// The removal of a file does not let a second process in.
+func TestLockDoesNotDependOnAFile(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("x"))
@@ -217,7 +218,7 @@ func TestLockIsNoFile(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	leftBehind(t, dir, FileName)
+	wantFiles(t, dir, FileName)
 }
 
 // Versions before the lock of the directory hold a lock on the file.
@@ -232,7 +233,7 @@ func TestOlderServerIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRefuse(t, dir, "in use by another formulary")
-	leftBehind(t, dir, pidName)
+	wantFiles(t, dir, pidName)
 }
 
 func TestDirectoryThatCannotBeLocked(t *testing.T) {
@@ -241,12 +242,12 @@ func TestDirectoryThatCannotBeLocked(t *testing.T) {
 		_, err := flockDir(dir, func(int, int) error { return errno })
 		wantError(t, err, "it must be on a local disk")
 		wantError(t, err, dir)
-		leftBehind(t, dir)
+		wantFiles(t, dir)
 	}
 }
 
-// A restore that was killed is no store, whoever asks, and the next restore
-// takes its place.
+// No command takes what a killed restore has left for a store. The next restore
+// replaces it.
 func TestUnfinishedRestoreIsRefused(t *testing.T) {
 	file, held := backedUp(t)
 	whole, err := os.ReadFile(file)
@@ -257,30 +258,31 @@ func TestUnfinishedRestoreIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			partial := filepath.Join(dir, partialName)
-			writeFile(t, partial, string(whole[:written]))
+			testkit.WriteFile(t, partial, string(whole[:written]))
 			because := "holds a restore that was not finished: run 'formulary restore' again with the same backup, or remove " + partial
 			mustRefuse(t, dir, because)
 			wantError(t, Exists(dir), because)
-			wantError(t, Backup(ctx, dir, filepath.Join(t.TempDir(), "b.db"), quiet), because)
-			_, err := Verify(ctx, dir, quiet)
+			wantError(t, Backup(ctx, dir, filepath.Join(t.TempDir(), "b.db"), noProgress), because)
+			_, err := Verify(ctx, dir, noProgress)
 			wantError(t, err, because)
-			leftBehind(t, dir, partialName)
+			wantFiles(t, dir, partialName)
 			if err := restore(ctx, file, dir); err != nil {
 				t.Fatal(err)
 			}
-			leftBehind(t, dir, FileName)
+			wantFiles(t, dir, FileName)
 			storetest.Same(t, "restored", storetest.Values(t, openStore(t, dir)), held)
 		})
 	}
 }
 
-// An empty file is no store, but its journal would undo the restore.
-func TestRestoreIntoWhatAFirstStartLeft(t *testing.T) {
+// An empty database is no store. But SQLite would apply its journal to the
+// restored database.
+func TestRestoreAfterAnInterruptedFirstStart(t *testing.T) {
 	file, held := backedUp(t)
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, FileName), "")
+	testkit.WriteFile(t, filepath.Join(dir, FileName), "")
 	journal := filepath.Join(dir, FileName+"-journal")
-	writeFile(t, journal, strings.Repeat("\x00", 512))
+	testkit.WriteFile(t, journal, strings.Repeat("\x00", 512))
 	wantError(t, restore(ctx, file, dir), journal+" is there already")
 	if err := os.Remove(journal); err != nil {
 		t.Fatal(err)
@@ -300,7 +302,7 @@ func TestRestoreIntoWhatAFirstStartLeft(t *testing.T) {
 func TestExists(t *testing.T) {
 	dir := t.TempDir()
 	wantError(t, Exists(dir), "no store in "+dir)
-	writeFile(t, filepath.Join(dir, FileName), "")
+	testkit.WriteFile(t, filepath.Join(dir, FileName), "")
 	wantError(t, Exists(dir), FileName+" is empty")
 	openStore(t, dir)
 	if err := Exists(dir); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// unavailable are the codes of errors that may pass: a retry can succeed.
+// unavailable are the codes of temporary errors: a retry can succeed.
 var unavailable = []sqlite3.ErrorCode{
 	sqlite3.IOERR, sqlite3.BUSY, sqlite3.LOCKED, sqlite3.CANTOPEN, sqlite3.READONLY,
 	sqlite3.NOMEM, sqlite3.PERM, sqlite3.PROTOCOL, sqlite3.INTERRUPT,
@@ -28,7 +28,7 @@ func classify(err error) error {
 		return err
 	case errors.Is(err, sqlite3.IOERR_DATA):
 		return fmt.Errorf("the database is damaged: a page does not match its checksum: stop the server and restore a backup: %w", err)
-	// The index of the WAL can't be made longer: there is no other reason for it than no room.
+	// The index of the WAL can't be made longer. The only reason for that is a full disk.
 	case code == sqlite3.FULL, errors.Is(err, sqlite3.IOERR_SHMSIZE):
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	case slices.Contains(unavailable, code):
@@ -38,9 +38,8 @@ func classify(err error) error {
 	}
 }
 
-// withCause adds to an error of SQLite's what the system said about the files
-// of the connection, where SQLite does not tell: "disk I/O error" alone helps
-// little.
+// withCause adds to an error of SQLite the error of the system on the files of the
+// connection: "disk I/O error" alone helps little.
 func withCause(conn *sqlite3.Conn, err error) error {
 	var told *fs.PathError
 	var code sqlite3.ErrorCode

@@ -13,7 +13,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// walSize is the length of the WAL file, which is longer than what is in use of it.
+// walSize is the length of the WAL file. Not all of it need be in use.
 func walSize(t *testing.T, dir string) int64 {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(dir, FileName+"-wal"))
@@ -23,8 +23,8 @@ func walSize(t *testing.T, dir string) int64 {
 	return info.Size()
 }
 
-// TestDiskFaults: whatever the disk does, writes say so and store nothing,
-// reads go on, and all is well as soon as the disk is.
+// TestDiskFaults: while the disk fails, writes return an error and store nothing,
+// and reads succeed. Writes succeed again as soon as the disk works.
 func TestDiskFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fault
@@ -35,7 +35,7 @@ func TestDiskFaults(t *testing.T) {
 		"full within a transaction": {fault{err: syscall.ENOSPC, suffix: "-wal", size: 40 << 10}, store.ErrFull},
 		"writes fail":               {fault{err: syscall.EIO}, store.ErrUnavailable},
 		"syncs fail":                {fault{err: syscall.EIO, syncs: true}, store.ErrUnavailable},
-		// By then it may be on the disk, and ErrFull would say that it is not.
+		// The write may be on the disk already. ErrFull would promise that it is not.
 		"full on sync": {fault{err: syscall.ENOSPC, syncs: true}, store.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) { testDiskFault(t, &c.fault, c.want) })
@@ -49,7 +49,7 @@ func testDiskFault(t *testing.T, x *fault, want error) {
 	mustCreate(t, s, sample("before"))
 
 	disk.fault.Store(x)
-	// The last one does not fit the cache, and so meets the disk before its commit.
+	// The last one does not fit the cache, so SQLite writes to the disk before the commit.
 	for _, size := range []int{50 << 10, 100 << 10, 12 << 20} {
 		if _, err := s.Create(ctx, sample(strings.Repeat("x", size))); !errors.Is(err, want) {
 			t.Errorf("create of %d bytes: %v, want %v", size, err, want)
@@ -58,7 +58,7 @@ func testDiskFault(t *testing.T, x *fault, want error) {
 	}
 	disk.fault.Store(nil)
 
-	for id := int64(2); id < 5; id++ { // the ids of those that failed were not used up
+	for id := int64(2); id < 5; id++ { // failed creates use up no ids
 		stored[id] = fmt.Sprint("after", id)
 		storetest.Same(t, "id", mustCreate(t, s, sample(stored[id])).ID, id)
 	}
@@ -72,8 +72,9 @@ func testDiskFault(t *testing.T, x *fault, want error) {
 	storetest.Same(t, "id, after a restart", mustCreate(t, again, sample("x")).ID, int64(5))
 }
 
-// TestSystemErrorIsTold: an error says what the system said, and of which file.
-func TestSystemErrorIsTold(t *testing.T) {
+// TestErrorHasTheSystemsCause: an error contains the error of the system, with the
+// name of the file.
+func TestErrorHasTheSystemsCause(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fault
 		want  string
@@ -91,7 +92,7 @@ func TestSystemErrorIsTold(t *testing.T) {
 			disk.fault.Store(&c.fault)
 			want := fmt.Sprintf(c.want, filepath.Join(dir, FileName))
 			for range 2 {
-				// It does not fit the cache, and so is written before the commit, too.
+				// It does not fit the cache, so a part is written before the commit.
 				_, err := s.Create(ctx, sample(strings.Repeat("x", 12<<20)))
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("create: %v, want it to say %q", err, want)
@@ -101,8 +102,8 @@ func TestSystemErrorIsTold(t *testing.T) {
 	}
 }
 
-// TestCommitFailsForAll: when the commit fails, nobody is told anything that
-// only held within it.
+// TestCommitFailsForAll: when the commit fails, all operations of the batch fail
+// with its error, also those that had failed by themselves.
 func TestCommitFailsForAll(t *testing.T) {
 	s, disk := openOnDisk(t, t.TempDir())
 	mustCreate(t, s, sample("before"))
@@ -111,9 +112,9 @@ func TestCommitFailsForAll(t *testing.T) {
 	errs := oneBatch(t, s,
 		creating(s, sample("x")),
 		creating(s, once(sample("y"), "key")),
-		creating(s, once(sample("z"), "key")), // has no rival, after all
+		creating(s, once(sample("z"), "key")), // the first with this key is not stored after all
 		func() error { return s.Delete(ctx, first, nil) },
-		func() error { return s.Delete(ctx, first, nil) }, // is not gone, after all
+		func() error { return s.Delete(ctx, first, nil) }, // the first delete did not happen after all
 	)
 	for i, err := range errs {
 		if !errors.Is(err, store.ErrUnavailable) {
@@ -140,7 +141,7 @@ func TestDiskFullForOne(t *testing.T) {
 	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "small", 2: "too"})
 }
 
-// TestCheckpointFails: the WAL has everything, so that is nobody's failure.
+// TestCheckpointFails: no write fails because of it, since the WAL holds everything.
 func TestCheckpointFails(t *testing.T) {
 	dir := t.TempDir()
 	s, disk := openOnDisk(t, dir)

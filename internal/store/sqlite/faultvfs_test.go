@@ -9,8 +9,8 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// disk is a VFS over the operating system's that fails on demand: the only way
-// to see a full or dying disk without one.
+// disk is a VFS over the operating system's that injects faults: a full or a
+// failing disk.
 type disk struct {
 	vfs.VFSFilename
 	fault atomic.Pointer[fault]

@@ -29,7 +29,7 @@ func osFiles() files { return files{vfs.Find("os").(vfs.VFSFilename)} }
 func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	opened, flags, err := v.VFSFilename.OpenFilename(name, flags)
 	if err != nil {
-		return nil, flags, noRoom(err)
+		return nil, flags, diskFull(err)
 	}
 	f := &file{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, checksums: name.URIParameter("checksums") != ""}
 	if flags&vfs.OPEN_WAL != 0 {
@@ -38,9 +38,10 @@ func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, v
 	return f, flags, nil
 }
 
-// noRoom marks an error that says that there is no room. Not to be used on
-// Sync: by then the write may be on the disk, and FULL promises that it is not.
-func noRoom(err error) error {
+// diskFull adds FULL to an error that means that the disk is full. It must not be
+// used for Sync: by then the write may be on the disk, and FULL promises that it
+// is not.
+func diskFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return vfs.SystemError(err, sqlite3.FULL)
 	}
@@ -90,13 +91,15 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 		copy(p[pageBytes-checksumBytes:], checksum(p[:pageBytes-checksumBytes]))
 	}
 	n, err := f.File.WriteAt(p, off)
-	return n, noRoom(f.record("write", err))
+	return n, diskFull(f.record("write", err))
 }
 
-func (f *file) Truncate(size int64) error     { return noRoom(f.record("truncate", f.File.Truncate(size))) }
+func (f *file) Truncate(size int64) error {
+	return diskFull(f.record("truncate", f.File.Truncate(size)))
+}
 func (f *file) Sync(flags vfs.SyncFlag) error { return f.record("sync", f.File.Sync(flags)) }
 
-func (f *file) SizeHint(size int64) error { return noRoom(vfsutil.WrapSizeHint(f.File, size)) }
+func (f *file) SizeHint(size int64) error { return diskFull(vfsutil.WrapSizeHint(f.File, size)) }
 
 func (f *file) Unwrap() vfs.File                { return f.File }
 func (f *file) SharedMemory() vfs.SharedMemory  { return vfsutil.WrapSharedMemory(f.File) }

@@ -14,7 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// limitPages makes the database full at its present size and some pages.
+// limitPages limits the database to its present size and some more pages.
 func limitPages(t *testing.T, s *Store, more int) {
 	t.Helper()
 	onWriter(t, s, func(conn *sqlite3.Conn) error {
@@ -78,7 +78,8 @@ func TestFull(t *testing.T) {
 	storetest.Same(t, "stored, after a restart", storetest.Values(t, openStore(t, dir)), stored)
 }
 
-// TestFullForOne: what is too large must not keep its neighbours out.
+// TestFullForOne: an operation that is too large does not fail the others of its
+// batch.
 func TestFullForOne(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	big := mustCreate(t, s, sample(strings.Repeat("x", 60<<10)))

@@ -43,9 +43,9 @@ func rename(t *testing.T, from, to string) {
 	}
 }
 
-// TestFilesTakenAway: what is written to files that were removed or replaced is
-// lost, so it is not acknowledged, and the log and the health check tell.
-func TestFilesTakenAway(t *testing.T) {
+// TestFilesRemovedOrReplaced: writes to such files would be lost, so they fail,
+// the error is logged, and Ping fails.
+func TestFilesRemovedOrReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		accident func(t *testing.T, path string)
 		advice   string
@@ -85,8 +85,8 @@ func replaceByCopy(t *testing.T, path string) {
 	rename(t, path+".copy", path)
 }
 
-// A health check notices it without any write.
-func TestPingNoticesFilesTakenAway(t *testing.T) {
+// Ping notices it without any write.
+func TestPingNoticesRemovedFiles(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := openLogged(t, dir)
 	path := filepath.Join(dir, FileName)
@@ -127,9 +127,9 @@ func TestFilesComeBack(t *testing.T) {
 	storetest.Same(t, "stored, after a restart", len(storetest.Values(t, openStore(t, dir))), 3)
 }
 
-// TestReadersOfFilesTakenAway: reads go on with the connections that there are,
-// and no new one opens what has taken the place of the database.
-func TestReadersOfFilesTakenAway(t *testing.T) {
+// TestReadsOfReplacedFiles: reads succeed on open connections. A new connection is
+// not opened, since it would read another database.
+func TestReadsOfReplacedFiles(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := openLogged(t, dir)
 	sub := mustCreate(t, s, sample("before"))
@@ -155,8 +155,8 @@ func TestReadersOfFilesTakenAway(t *testing.T) {
 	}
 }
 
-// Both ways to look at a file tell the same.
-func TestLook(t *testing.T) {
+// Both ways to stat a file return the same.
+func TestStatFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)

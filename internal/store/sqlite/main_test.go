@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Some tests need a second process, which is this binary with a task in its
@@ -130,8 +130,8 @@ func checkIntegrity(t *testing.T, s *Store) {
 	storetest.Same(t, "integrity check", writerQuery(t, s, "PRAGMA integrity_check"), "ok")
 }
 
-// oneBatch calls all ops so that they are in one transaction, if the writer
-// does as it says: it is kept busy until all of them are queued.
+// oneBatch calls all ops such that they are queued together: it keeps the writer
+// busy until then. They should share one transaction.
 func oneBatch(t *testing.T, s *Store, ops ...func() error) []error {
 	t.Helper()
 	s.writer.lastSingle.Store(false) // through the queue, all of them
@@ -146,21 +146,17 @@ func oneBatch(t *testing.T, s *Store, ops ...func() error) []error {
 	<-busy
 	for i, op := range ops {
 		wg.Go(func() { errs[i] = op() })
-		queued(t, s, i+1) // one after the other, so that their order is known
+		waitQueued(t, s, i+1) // one after the other, so that their order is known
 	}
 	close(release)
 	wg.Wait()
 	return errs
 }
 
-// queued returns when so many operations wait for the writer.
-func queued(t *testing.T, s *Store, count int) {
+// waitQueued waits until so many operations are queued.
+func waitQueued(t *testing.T, s *Store, count int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); s.writer.queue.Len() < count; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d operations queued, want %d", s.writer.queue.Len(), count)
-		}
-	}
+	testkit.Eventually(t, fmt.Sprint(count, " operations are queued"), func() bool { return s.writer.queue.Len() >= count })
 }
 
 func creating(s *Store, n store.New) func() error {

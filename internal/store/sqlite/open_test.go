@@ -16,6 +16,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func taskOpen(dir string) error {
@@ -98,7 +99,7 @@ func TestDamagedSequencesAreRefused(t *testing.T) {
 	}
 }
 
-// A store must not take in what it would refuse to open with.
+// A store must not accept ids with which it could not be opened again.
 func TestIDsOutOfReachAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -120,14 +121,14 @@ func TestIDsOutOfReachAreRefused(t *testing.T) {
 	}
 }
 
-// SQLite takes a log whose database is gone for nobody's, and throws it away.
-func TestLogWithoutItsDatabaseIsRefused(t *testing.T) {
+// SQLite would delete a WAL whose database is missing.
+func TestWALWithoutItsDatabaseIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, FileName+"-wal")
-	writeFile(t, log, "what was written last")
+	testkit.WriteFile(t, log, "what was written last")
 	_, err := Open(ctx, dir, Options{})
 	wantError(t, err, "it is missing or empty, but what was written to it last is in "+log)
-	writeFile(t, filepath.Join(dir, FileName), "")
+	testkit.WriteFile(t, filepath.Join(dir, FileName), "")
 	_, err = Open(ctx, dir, Options{})
 	wantError(t, err, "it is missing or empty")
 	if content, err := os.ReadFile(log); err != nil || string(content) != "what was written last" {
@@ -174,7 +175,7 @@ func mustStayUntouched(t *testing.T, path string, fn func()) {
 		t.Fatal(err)
 	}
 	fn()
-	fn() // and the directory was let go of
+	fn() // which must release the lock of the directory, too
 	after, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +225,7 @@ func modes(t *testing.T, dir string) map[string]os.FileMode {
 }
 
 func TestFilesArePrivate(t *testing.T) {
-	defer syscall.Umask(syscall.Umask(0)) // nothing but ourselves keeps them private
+	defer syscall.Umask(syscall.Umask(0)) // only the code under test keeps them private
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	want := map[string]os.FileMode{
 		".": 0o700, pidName: 0o600, FileName: 0o600, FileName + "-wal": 0o600, FileName + "-shm": 0o600,
@@ -285,7 +286,7 @@ func TestCloseReleasesEverything(t *testing.T) {
 		}
 		mustRefuse(t, foreign) // an open that fails must not leak, either
 	}
-	round() // what is set up once per process
+	round() // the first sets up what exists once per process
 	files, goroutines := openFiles(), runtime.NumGoroutine()
 	for range 5 {
 		round()
@@ -296,8 +297,8 @@ func TestCloseReleasesEverything(t *testing.T) {
 	}
 }
 
-// TestMigrateFromPlainIDs: a store of the first schema keeps every submission,
-// with its id, its owner and its limit.
+// TestMigrateFromPlainIDs: a store of the first schema keeps every submission
+// with its id, its user and its key for oneSubmission.
 func TestMigrateFromPlainIDs(t *testing.T) {
 	dir := t.TempDir()
 	sql, err := migrations.ReadFile("migrations/0001_submissions.sql")
@@ -362,8 +363,8 @@ func TestRowIDs(t *testing.T) {
 	}
 }
 
-// TestMigrationSortsNothing: to sort all rows of a large store would take more
-// memory than a connection may have.
+// TestMigrationSortsNothing: sorting all rows of a large store would take too much
+// memory.
 func TestMigrationSortsNothing(t *testing.T) {
 	first, err := migrations.ReadFile("migrations/0001_submissions.sql")
 	if err != nil {

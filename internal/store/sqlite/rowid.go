@@ -17,13 +17,13 @@ import (
 const (
 	idBits = 40 // a million submissions a day for 3,000 years
 	maxID  = 1<<idBits - 1
-	// maxEntry is the last number that JavaScript can tell from its neighbours.
+	// maxEntry is the largest integer up to which a JavaScript number is exact.
 	maxEntry = 1<<53 - 1
 	// maxForm leaves one number free: the range of the last form ends where the next would begin.
 	maxForm = 1<<(63-idBits) - 2
 )
 
-// checkIDs refuses those that this store could never give.
+// checkIDs refuses ids that this store could never assign.
 func checkIDs(ids store.Sequences) error {
 	if ids.Submission < 0 || ids.Submission > maxID || ids.Entry < 0 || ids.Entry > maxEntry {
 		return fmt.Errorf("ids of this store are 1 to %d for submissions, and to %d for entries; %d and %d are not",
@@ -57,14 +57,14 @@ type formName struct {
 	formID string
 }
 
-// formNumbers remembers the numbers of forms, which never change once they
-// are committed.
+// formNumbers caches the numbers of forms, which never change once they are
+// committed.
 type formNumbers struct {
 	mu     sync.RWMutex
 	number map[formName]int64
 }
 
-// maxRemembered bounds the memory that is spent on it.
+// maxRemembered bounds the memory of the cache.
 const maxRemembered = 100_000
 
 func (f *formNumbers) get(name formName) (int64, bool) {
@@ -86,7 +86,7 @@ func (f *formNumbers) put(name formName, number int64) {
 // errNoForm: nothing was ever stored under that page and form.
 var errNoForm = errors.New("no such form")
 
-// readForm looks a form's number up.
+// readForm looks up the number of a form.
 func readForm(stmt *sqlite3.Stmt, name formName) (int64, error) {
 	defer func() { _ = stmt.Reset() }()
 	if err := bindForm(stmt, name); err != nil {
@@ -121,7 +121,7 @@ func (s *Store) form(stmts *readStmts, name formName) (int64, error) {
 	return n, err
 }
 
-// form is the number of a form within a transaction. It is remembered only
+// form is the number of a form within a transaction. It is cached only
 // after the commit: until then it may be rolled back.
 func (t *tx) form(name formName) (int64, error) {
 	if n, ok := t.forms.get(name); ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// TestPlans: what a request costs must not depend on how much is stored, so
-// every statement finds its rows by a key, and in the order that is asked for.
+// TestPlans: every statement finds its rows by an index, in the order in which it
+// returns them. So its cost does not depend on the size of the table.
 func TestPlans(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	byPlace, byRange, byUser := "USING INTEGER PRIMARY KEY (rowid=?)", "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "submissions_by_user (form=? AND username=?"
@@ -45,7 +45,7 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// TestDumpPlan: a copy of a large store goes by the keys, too, and sorts nothing.
+// TestDumpPlan: a dump reads in the order of the keys, too, and sorts nothing.
 func TestDumpPlan(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for _, sql := range []string{sqlDump, sqlLast} {

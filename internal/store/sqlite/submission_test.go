@@ -14,7 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// insertRows is for more rows than it is worth to create one by one.
+// insertRows inserts many rows by SQL, which is faster than to create them one by one.
 func insertRows(t *testing.T, s *Store, count int, fields string) {
 	t.Helper()
 	onWriter(t, s, func(conn *sqlite3.Conn) error {
@@ -37,8 +37,8 @@ func insertRows(t *testing.T, s *Store, count int, fields string) {
 	})
 }
 
-// TestChunksAreSmall: each read of a list is short, however many rows there
-// are and however little is in them, and all of them together are the list.
+// TestChunksAreSmall: each read of a list is bounded in rows and bytes, and the
+// chunks together are the whole list.
 func TestChunksAreSmall(t *testing.T) {
 	for name, c := range map[string]struct {
 		count int
@@ -76,8 +76,7 @@ func TestChunksAreSmall(t *testing.T) {
 	}
 }
 
-// TestShortListIsOneRead: most lists are short, and a second read only to find
-// that there is no more would double what they cost.
+// TestShortListIsOneRead: a short list needs no second query to find its end.
 func TestShortListIsOneRead(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	mustCreate(t, s, sample("x"))
@@ -95,8 +94,8 @@ func TestShortListIsOneRead(t *testing.T) {
 	storetest.Same(t, "reads", reads, 1)
 }
 
-// TestLostRaces: an update whose submission is changed by another while it
-// merges begins again, and gets its turn however often that happens.
+// TestLostRaces: an update is retried when another one changed the submission
+// during its merge. It succeeds however often that happens.
 func TestLostRaces(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	sub := mustCreate(t, s, sample("first"))
@@ -137,7 +136,8 @@ func TestLostRaces(t *testing.T) {
 	}
 }
 
-// TestDeletedDuringMerge: what is gone by the time it was merged stays gone.
+// TestDeletedDuringMerge: an update does not restore a submission that was deleted
+// during its merge.
 func TestDeletedDuringMerge(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	sub := mustCreate(t, s, sample("first"))

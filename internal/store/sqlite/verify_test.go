@@ -11,6 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // dumped is the checksum of all that a store in a directory holds, sequences
@@ -33,8 +34,8 @@ func dumped(t *testing.T, dir string) string {
 	return fmt.Sprint(d.Count, d.Sum(), seq, writerQuery(t, s, `SELECT name || '=' || value FROM settings ORDER BY name`))
 }
 
-// TestFlippedBitsInABackup: a backup with one bit flipped, wherever that is, is refused,
-// or what is restored is what was backed up. Some bits hold nothing.
+// TestFlippedBitsInABackup: a backup with one flipped bit is refused, or the
+// restored store equals the original. Some bits are not in use.
 func TestFlippedBitsInABackup(t *testing.T) {
 	file, _ := backedUp(t)
 	whole, err := os.ReadFile(file)
@@ -53,10 +54,10 @@ func TestFlippedBitsInABackup(t *testing.T) {
 		flipped := bytes.Clone(whole)
 		flipped[at] ^= 1 << (i % 8)
 		damaged, dir := filepath.Join(room, fmt.Sprint(i)), filepath.Join(room, fmt.Sprint(i, "dir"))
-		writeFile(t, damaged, string(flipped))
+		testkit.WriteFile(t, damaged, string(flipped))
 		if err := restore(ctx, damaged, dir); err != nil {
 			refused++
-			leftBehind(t, dir)
+			wantFiles(t, dir)
 			continue
 		}
 		if got := dumped(t, dir); got != want {
@@ -68,7 +69,7 @@ func TestFlippedBitsInABackup(t *testing.T) {
 	}
 }
 
-// TestDigestCoversEverything: each of these leaves a valid database behind.
+// TestDigestCoversEverything: each of these edits leaves a valid database.
 func TestDigestCoversEverything(t *testing.T) {
 	file, _ := backedUp(t)
 	for _, sql := range []string{
@@ -88,11 +89,11 @@ func TestDigestCoversEverything(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		edited := filepath.Join(dir, FileName)
-		if err := copyFile(ctx, file, edited, quiet); err != nil {
+		if err := copyFile(ctx, file, edited, noProgress); err != nil {
 			t.Fatal(err)
 		}
 		editFile(t, dir, sql)
-		_, err := VerifyBackup(ctx, edited, quiet)
+		_, err := VerifyBackup(ctx, edited, noProgress)
 		if wantError(t, err, "its content is not what it was when the backup was made"); t.Failed() {
 			t.Fatal(sql)
 		}
@@ -100,15 +101,15 @@ func TestDigestCoversEverything(t *testing.T) {
 	}
 }
 
-// A backup from before there were digests can be restored.
+// A backup that was made before there were digests can be restored.
 func TestBackupWithoutDigest(t *testing.T) {
 	file, held := backedUp(t)
 	old, dir := t.TempDir(), t.TempDir()
-	if err := copyFile(ctx, file, filepath.Join(old, FileName), quiet); err != nil {
+	if err := copyFile(ctx, file, filepath.Join(old, FileName), noProgress); err != nil {
 		t.Fatal(err)
 	}
 	editFile(t, old, `DELETE FROM settings WHERE name = 'digest'`)
-	report, err := Restore(ctx, filepath.Join(old, FileName), dir, quiet)
+	report, err := Restore(ctx, filepath.Join(old, FileName), dir, noProgress)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,25 +117,24 @@ func TestBackupWithoutDigest(t *testing.T) {
 	storetest.Same(t, "restored", storetest.Values(t, openStore(t, dir)), held)
 }
 
-// The digest is the backup's: a store that was restored has none once it is
-// used, and its own backups have theirs.
-func TestDigestIsNotTheStores(t *testing.T) {
+// A restored store has no digest once it is used. Its backups have one of their own.
+func TestDigestIsRemovedFromAStore(t *testing.T) {
 	file, _ := backedUp(t)
 	dir := t.TempDir()
 	if err := restore(ctx, file, dir); err != nil {
 		t.Fatal(err)
 	}
 	for i, sealed := range []bool{true, false} { // before it is used, and after
-		report, err := Verify(ctx, dir, quiet)
+		report, err := Verify(ctx, dir, noProgress)
 		if err != nil {
 			t.Fatal(err)
 		}
 		storetest.Same(t, "sealed", report.Sealed, sealed)
 		again := filepath.Join(t.TempDir(), "again.db")
-		if err := Backup(ctx, dir, again, quiet); err != nil {
+		if err := Backup(ctx, dir, again, noProgress); err != nil {
 			t.Fatal(err)
 		}
-		if report, err = VerifyBackup(ctx, again, quiet); err != nil || !report.Sealed {
+		if report, err = VerifyBackup(ctx, again, noProgress); err != nil || !report.Sealed {
 			t.Errorf("the next backup: %+v, %v", report, err)
 		}
 		storetest.Same(t, "submissions", report.Submissions, int64(200+i))
@@ -146,10 +146,10 @@ func TestDigestIsNotTheStores(t *testing.T) {
 	}
 }
 
-// Verify tells all that is wrong with a store, while it is in use.
+// Verify reports all faults of a store, while it is in use and while it is not.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
-	_, err := Verify(ctx, dir, quiet)
+	_, err := Verify(ctx, dir, noProgress)
 	wantError(t, err, "no store in "+dir)
 	s := openStore(t, dir)
 	for i := range 20 {
@@ -160,7 +160,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // in use, and not
-		report, err := Verify(ctx, dir, quiet)
+		report, err := Verify(ctx, dir, noProgress)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,18 +170,18 @@ func TestVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	leftBehind(t, dir, FileName)
+	wantFiles(t, dir, FileName)
 	editFile(t, dir, `UPDATE forms SET page_id = -1`)
-	_, err = Verify(ctx, dir, quiet)
+	_, err = Verify(ctx, dir, noProgress)
 	for _, because := range []string{filepath.Join(dir, FileName), "it is damaged", "a form is on no page", "20 of 20 submissions can't be found"} {
 		wantError(t, err, because)
 	}
 	editFile(t, dir, `UPDATE forms SET page_id = 1; UPDATE submissions SET fields = '{"f":1}' WHERE place & 15 = 1`)
-	_, err = Verify(ctx, dir, quiet)
+	_, err = Verify(ctx, dir, noProgress)
 	wantError(t, err, "submission 1: ")
 	wantError(t, err, "submission 17: ")
 	editFile(t, dir, `UPDATE submissions SET fields = 'x'; DELETE FROM settings; INSERT INTO settings VALUES ('x', 'y')`)
-	_, err = Verify(ctx, dir, quiet)
+	_, err = Verify(ctx, dir, noProgress)
 	for _, because := range []string{"the answers of a submission can't be read", "the id of the store is missing", "a setting that this formulary does not know"} {
 		wantError(t, err, because)
 	}
@@ -202,7 +202,7 @@ func TestBackupOfTheFirstSchema(t *testing.T) {
 		UPDATE sequences SET submission = 1, entry = 1;`+
 		fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1", applicationID))
 	file, restored := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
-	if err := Backup(ctx, dir, file, quiet); err != nil {
+	if err := Backup(ctx, dir, file, noProgress); err != nil {
 		t.Fatal(err)
 	}
 	if err := restore(ctx, file, restored); err != nil {
@@ -211,15 +211,16 @@ func TestBackupOfTheFirstSchema(t *testing.T) {
 	storetest.Same(t, "restored", storetest.Values(t, openStore(t, restored)), map[int64]string{1: "a"})
 }
 
-// A backup from before there were keys and files still verifies, and restores.
+// A backup that was made before there were keys and files can be verified and
+// restored.
 func TestBackupFromBeforeKeys(t *testing.T) {
 	dir, restored := t.TempDir(), t.TempDir()
 	schema2(t, dir)
 	file := filepath.Join(t.TempDir(), "backup.db")
-	if err := Backup(ctx, dir, file, quiet); err != nil {
+	if err := Backup(ctx, dir, file, noProgress); err != nil {
 		t.Fatal(err)
 	}
-	report, err := VerifyBackup(ctx, file, quiet)
+	report, err := VerifyBackup(ctx, file, noProgress)
 	if err != nil || report.Schema != 2 || !report.Sealed || report.Submissions != 2 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -229,7 +230,7 @@ func TestBackupFromBeforeKeys(t *testing.T) {
 	storetest.Same(t, "restored", storetest.Values(t, openStore(t, restored)), map[int64]string{1: "a", 2: "b"})
 }
 
-// Progress counts what is in the WAL: a young store has all there.
+// Progress counts what is in the WAL: a new store has all its content there.
 func TestBackupProgressCountsTheWAL(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -253,13 +254,13 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	editFile(t, dir, `DELETE FROM sequences`)
-	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), quiet), "it does not tell the last ids")
-	leftBehind(t, target)
+	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), noProgress), "it does not tell the last ids")
+	wantFiles(t, target)
 	errFill := errors.New("the source is gone")
-	if err := WriteBackup(ctx, filepath.Join(target, "b.db"), quiet, func(*Store) error { return errFill }); !errors.Is(err, errFill) {
+	if err := WriteBackup(ctx, filepath.Join(target, "b.db"), noProgress, func(*Store) error { return errFill }); !errors.Is(err, errFill) {
 		t.Error(err)
 	}
-	leftBehind(t, target)
+	wantFiles(t, target)
 }
 
 // A backup that is larger than what SQLite keeps in memory is as good as a
@@ -271,7 +272,7 @@ func TestLargeBackup(t *testing.T) {
 		mustCreate(t, s, sample(strings.Repeat("x", 200_000)))
 	}
 	file := filepath.Join(t.TempDir(), "backup.db")
-	if err := Backup(ctx, dir, file, quiet); err != nil {
+	if err := Backup(ctx, dir, file, noProgress); err != nil {
 		t.Fatal(err)
 	}
 	if err := restore(ctx, file, restored); err != nil {

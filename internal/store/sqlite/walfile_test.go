@@ -32,7 +32,7 @@ func (f *logFile) Size() (int64, error)                    { return 0, f.record(
 func (f *logFile) Truncate(size int64) error               { return f.record("truncate %d", size) }
 func (f *logFile) Close() error                            { return f.record("close") }
 
-func TestWALPiecesAreWrittenAtOnce(t *testing.T) {
+func TestWALWritesAreBuffered(t *testing.T) {
 	write := func(f *walFile, off int64, n int) {
 		t.Helper()
 		if got, err := f.WriteAt(make([]byte, n), off); got != n || err != nil {
@@ -72,8 +72,8 @@ func TestWALPiecesAreWrittenAtOnce(t *testing.T) {
 	}
 }
 
-// What could not be written is not written later, over what has taken its place.
-func TestWALPiecesThatFailAreForgotten(t *testing.T) {
+// What could not be written is not written later, over newer content.
+func TestFailedFlushEmptiesTheBuffer(t *testing.T) {
 	log := &logFile{err: errors.New("no")}
 	f := &walFile{file: &file{File: log}}
 	if _, err := f.WriteAt(make([]byte, 24), 32); err != nil {

@@ -25,11 +25,11 @@ func countCommits(t *testing.T, s *Store) *int {
 		conn.CommitHook(func() bool { *commits++; return true })
 		return nil
 	})
-	*commits = 0 // that was one itself
+	*commits = 0 // onWriter made one itself
 	return commits
 }
 
-// commitsOfOneBatch are that of what keeps the writer busy, and one for all the others.
+// commitsOfOneBatch: one by oneBatch, to keep the writer busy, and one for all operations.
 const commitsOfOneBatch = 2
 
 func TestQueuedWritesShareOneCommit(t *testing.T) {
@@ -78,9 +78,9 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 }
 
-// TestCallerLeavesTheQueue: callers who give up while the writer is busy don't
-// pile up, and what they wanted is not stored later.
-func TestCallerLeavesTheQueue(t *testing.T) {
+// TestCancelledWhileQueued: while the writer is busy, a queued write returns when
+// its context ends, and is not stored later.
+func TestCancelledWhileQueued(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	leaving, cancel := context.WithCancel(ctx)
 	left := make(chan error, 1)
@@ -133,8 +133,7 @@ func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), len(ops))
 }
 
-// TestPingWhileBusy: a writer that does not come back must show, not hang the
-// health check.
+// TestPingWhileBusy: when the writer is stuck, Ping fails and does not hang.
 func TestPingWhileBusy(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	busy, release, freed := make(chan struct{}), make(chan struct{}), make(chan error)
@@ -143,7 +142,7 @@ func TestPingWhileBusy(t *testing.T) {
 	impatient, cancel := context.WithCancel(ctx)
 	pinged := make(chan error)
 	go func() { pinged <- s.Ping(impatient) }()
-	queued(t, s, 1)
+	waitQueued(t, s, 1)
 	cancel()
 	if err := <-pinged; !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
@@ -151,7 +150,7 @@ func TestPingWhileBusy(t *testing.T) {
 	if err := s.Ping(impatient); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("second ping: %v, want %v", err, store.ErrUnavailable)
 	}
-	queued(t, s, 1) // they share one
+	waitQueued(t, s, 1) // concurrent pings are coalesced
 	close(release)
 	if err := <-freed; err != nil {
 		t.Error(err)
@@ -161,7 +160,7 @@ func TestPingWhileBusy(t *testing.T) {
 	}
 }
 
-// A store that is closed gives back the ids that it had reserved.
+// Close returns the ids that are reserved and not used.
 func TestCloseLeavesNoGapOfIDs(t *testing.T) {
 	dir := t.TempDir()
 	for want := range int64(3) {
@@ -174,8 +173,8 @@ func TestCloseLeavesNoGapOfIDs(t *testing.T) {
 	}
 }
 
-// TestLateCallerDoesNotHoldUpClose: who comes between the two steps of a close
-// must not keep the turn while he waits for the queue.
+// TestLateCallerDoesNotHoldUpClose: a caller that arrives between the two steps of
+// a close must not hold commitMu while it waits for the queue.
 func TestLateCallerDoesNotHoldUpClose(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	mustCreate(t, s, sample("so that it is quiet"))
@@ -196,9 +195,9 @@ func TestLateCallerDoesNotHoldUpClose(t *testing.T) {
 	}
 }
 
-// TestNobodyOvertakesTheQueue: no caller commits directly while others are
+// TestDirectCommitWaitsForTheQueue: no caller commits directly while others are
 // queued. The writer here has no connection: a direct commit would panic.
-func TestNobodyOvertakesTheQueue(t *testing.T) {
+func TestDirectCommitWaitsForTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writer{queue: group.NewQueue[write](2)}
 		w.lastSingle.Store(true)

@@ -58,9 +58,9 @@ func sortRows(rows []row) []row {
 	return rows
 }
 
-// fillForms stores submissions on two pages, some with limits and keys, in
-// forms that sort differently for everybody who does not go by bytes. The order of their ids is not that
-// of their keys.
+// fillForms stores submissions on two pages, some with limits and keys, in forms
+// that a collation sorts differently than by bytes. The order of their ids is not
+// that of their keys.
 func (b *bench) fillForms(t *testing.T) []row {
 	t.Helper()
 	var rows []row
@@ -77,7 +77,7 @@ func (b *bench) fillForms(t *testing.T) []row {
 			rows = append(rows, row{b.create(t, n), n.Once, n.Key, n.Body})
 		}
 	}
-	rows = append(rows, row{record: b.create(t, sample("a", "bob", "later"))}) // behind others of page 1's in ids only
+	rows = append(rows, row{record: b.create(t, sample("a", "bob", "later"))}) // its id is the highest, its key is not
 	return sortRows(rows)
 }
 

@@ -61,8 +61,8 @@ func testConcurrentOnce(t *testing.T, b *bench) {
 	Same(t, "stored", len(b.all(t, "form")), 1)
 }
 
-// testFailAlone mixes, at the same time, what must fail in every way there is
-// with what must not.
+// testFailAlone runs, at the same time, operations that fail for each possible
+// reason, and others that must not fail.
 func testFailAlone(t *testing.T, b *bench) {
 	const count = 200
 	refusal := errors.New("refused")
@@ -139,11 +139,11 @@ func testMergeAgainstDelete(t *testing.T, b *bench) {
 		}
 		Same(t, "listed", len(b.all(t, "form")), 0)
 	}
-	b.create(t, n) // no ghost holds the key
+	b.create(t, n) // the deleted submission must not block the key
 }
 
-// testIDsInOrder creates one after the other, right after many at once: ids
-// that an engine had left over from those would be lower than they should.
+// testIDsInOrder creates one after the other, right after many at once. An engine
+// that used ids left over from those would assign too low ones.
 func testIDsInOrder(t *testing.T, b *bench) {
 	last := record{}
 	for range 20 {

@@ -33,12 +33,12 @@ func (b *bench) calls(ctx context.Context, r record, merge func(forms.Submission
 
 func testCancelled(t *testing.T, b *bench) {
 	r := b.create(t, sample("form", "amy", "x"))
-	for range 20 { // an engine that is only now opening its connections would notice by that
+	for range 20 { // opens the connections of a pool, which would notice a context that has ended
 		b.get(t, r.key())
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	for range 20 { // where an engine chooses at random, the wrong way shows sooner or later
+	for range 20 { // select chooses at random: repeat, so that a wrong choice shows
 		for what, err := range b.calls(cancelled, r, set(t, "f0", "late")) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v, want %v", what, err, context.Canceled)
@@ -100,7 +100,7 @@ func testCloseDuringWrites(t *testing.T, b *bench) {
 	const writers = 30
 	acknowledged := make([][]record, writers)
 	var started atomic.Int32
-	enough := make(chan struct{}) // half of them are at it
+	enough := make(chan struct{}) // closed when half of them are done
 	finishes(t, "close under load", func() {
 		NoErrors(t, "write", Parallel(writers+2, func(i int) error {
 			if i >= writers {

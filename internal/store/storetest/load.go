@@ -109,7 +109,7 @@ func testLoadIDs(t *testing.T, b *bench) {
 		b.reopen(t)
 	}
 	last := b.all(t, "form")
-	b.load(t, loadable("form", 7, 30)) // far below what was given by now
+	b.load(t, loadable("form", 7, 30)) // far below the last id
 	if next := b.create(t, sample("form", "amy", "x")); next.ID <= last[len(last)-1].ID {
 		t.Errorf("id %d, after %d", next.ID, last[len(last)-1].ID)
 	}
@@ -217,8 +217,8 @@ func testAdvance(t *testing.T, b *bench) {
 	other.checkNext(t, "another store", far)
 }
 
-// testAdvanceConcurrently: who looks where a sequence is, and sets it then,
-// would take it back to before what others were given between the two.
+// testAdvanceConcurrently: an engine that reads a sequence and then sets it would
+// reset it to below the ids that were assigned between the two steps.
 func testAdvanceConcurrently(t *testing.T, b *bench) {
 	const clients, rounds = 8, 30
 	made := make([][]record, clients)

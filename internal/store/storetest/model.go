@@ -17,9 +17,9 @@ var modelTests = []test{
 	{"does what a list in memory does", testModel},
 }
 
-// model is a store in the simplest way there is: a list, in the order of ids.
-// It takes the ids from the store under test, and holds them to the rule that
-// they ascend, because an engine may leave gaps.
+// model is the simplest possible store: a list, in the order of ids. It takes the
+// ids from the store under test, because an engine may leave gaps, and checks that
+// they ascend.
 type model struct {
 	rows              []row
 	lastID, lastEntry int64
@@ -37,8 +37,8 @@ func (m *model) blocked(n store.New) bool {
 	})
 }
 
-// take checks that the entries without an id were given new ones, ascending,
-// and returns what is to be expected of them.
+// take checks that the entries without an id got new, ascending ones, and returns
+// the entries as they must be stored.
 func (m *model) take(t rapid.TB, sent, got []forms.Entry) []forms.Entry {
 	want := slices.Clone(sent)
 	for i := range want {
@@ -65,7 +65,7 @@ func (m *model) records() []record {
 	return records
 }
 
-// machine draws operations and does each to both, the store and the model.
+// machine draws operations and applies each to the store and to the model.
 type machine struct {
 	*bench
 	*model
@@ -137,12 +137,12 @@ func (x *machine) doCreate(rt *rapid.T) {
 	x.rows = append(x.rows, row{want, n.Once, n.Key, n.Body})
 }
 
-// drawable takes out what never reaches a store: NUL.
+// drawable removes NUL, which never reaches a store.
 func drawable(s string) string {
 	return string(slices.DeleteFunc([]rune(s), func(r rune) bool { return r == 0 }))
 }
 
-// drawKey is mostly that of a stored submission of this run.
+// drawKey draws a key, mostly that of a stored submission of this run.
 func (x *machine) drawKey(rt *rapid.T) store.Key {
 	keys := []store.Key{{PageID: x.page, FormID: "form", ID: x.lastID + 1}}
 	for _, r := range x.rows {
@@ -155,8 +155,8 @@ func (x *machine) drawKey(rt *rapid.T) store.Key {
 	return rapid.SampledFrom(keys).Draw(rt, "key")
 }
 
-// missing checks the outcome of an operation on key, and tells whether the
-// model has no such submission.
+// missing reports whether the model has no such submission, and checks that the
+// outcome of the operation agrees.
 func (x *machine) missing(rt *rapid.T, key store.Key, err error) bool {
 	if x.index(key) >= 0 {
 		if err != nil {

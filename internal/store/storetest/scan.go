@@ -12,7 +12,7 @@ import (
 )
 
 var scanTests = []test{
-	{"every query selects what it says", testQueries},
+	{"every query selects the right submissions", testQueries},
 	{"a form without submissions", testScanEmpty},
 	{"many rows", testScanMany},
 	{"large rows", testScanLarge},
@@ -22,8 +22,8 @@ var scanTests = []test{
 	{"more scans in visit than an engine has connections", testScansParked},
 }
 
-// testQueries compares every combination of the query's members with the same
-// choice made by hand.
+// testQueries compares the result of every combination of parameters with that of
+// choose.
 func testQueries(t *testing.T, b *bench) {
 	var stored []record
 	for i := range 30 {
@@ -45,12 +45,12 @@ func testQueries(t *testing.T, b *bench) {
 			}
 		}
 	}
-	// An anonymous submission is nobody's, not that of a user without a name.
+	// An anonymous submission has no user; it does not belong to a user named "".
 	unnamed := ""
 	Same(t, "of the user without a name", len(b.scan(t, store.Query{PageID: 1, FormID: "form", Username: &unnamed})), 0)
 }
 
-// choose is what a scan does, of records in ascending order.
+// choose selects from records in ascending order what a scan must return.
 func choose(stored []record, q store.Query) []record {
 	var chosen []record
 	ordered := slices.Clone(stored)
@@ -97,8 +97,7 @@ func (b *bench) fill(t *testing.T, formID string, count, size int) []record {
 	return stored
 }
 
-// testScanMany reads more than any engine will at once, with limits around the
-// places where it may have to go on.
+// testScanMany reads more than one chunk, with limits around the ends of chunks.
 func testScanMany(t *testing.T, b *bench) {
 	stored := b.fill(t, "form", 3000, 100)
 	for _, descending := range []bool{false, true} {

@@ -195,7 +195,7 @@ func Parallel(n int, fn func(i int) error) []error {
 	return errs
 }
 
-// NoErrors fails at the first of them.
+// NoErrors fails the test at the first error.
 func NoErrors(t rapid.TB, what string, errs []error) {
 	t.Helper()
 	for i, err := range errs {
@@ -223,20 +223,20 @@ func Values(t *testing.T, s store.Store) map[int64]string {
 	return found
 }
 
-// patience is the time limit of waits; a test that passes never reaches it.
-const patience = 30 * time.Second
+// waitLimit is the time limit of waits; a test that passes never reaches it.
+const waitLimit = 30 * time.Second
 
-// await fails the test, instead of leaving it hanging, when done stays open.
+// await waits for done. It fails the test after waitLimit.
 func await(t *testing.T, what string, done <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-done:
-	case <-time.After(patience):
-		t.Fatalf("%s: still waiting after %v", what, patience)
+	case <-time.After(waitLimit):
+		t.Fatalf("%s: still waiting after %v", what, waitLimit)
 	}
 }
 
-// finishes fails the test when fn hangs.
+// finishes fails the test if fn does not return within waitLimit.
 func finishes(t *testing.T, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})

@@ -18,7 +18,7 @@ var valueTests = []test{
 	{"created to the millisecond, in UTC", testCreated},
 }
 
-// texts look alike, or like something else, to whoever is careless with them.
+// texts are easily confused with others, or changed by a wrong conversion.
 var texts = []string{
 	"a", "A", "a ", " a", "a\u00a0", "a\n",
 	"\u00e9", "e\u0301", "\u00c9", // é composed and decomposed; É

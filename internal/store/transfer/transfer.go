@@ -17,8 +17,8 @@ type Store interface {
 	store.Settings
 }
 
-// What a batch of submissions holds at most. A batch is stored as a whole, so
-// that an interrupted copy ends between two of them.
+// Limits of a batch of submissions. A batch is stored in one transaction, so that
+// an interrupted copy ends between two batches.
 const (
 	batchRows  = 1000
 	batchBytes = 4 << 20

@@ -66,8 +66,8 @@ func pairs(t *testing.T, test func(t *testing.T, from, to whole)) {
 // stored is how many submissions a filled store holds: a few batches.
 const stored = 2500
 
-// fill stores what a copy could get wrong: forms whose order is not that of
-// people, ids with gaps, texts of all kinds, and the last ids not in use.
+// fill stores what a copy could get wrong: forms that a collation sorts
+// differently, ids with gaps, texts of all kinds, and last ids that are deleted.
 func fill(t *testing.T, s whole) {
 	t.Helper()
 	names := []string{"Z", "a", "ä", "b-c", "b_c", "Ω", "z"}
@@ -135,12 +135,12 @@ func setting(t *testing.T, s whole, name string) string {
 	return value
 }
 
-func silent(string, int64, int64) {}
+func noProgress(string, int64, int64) {}
 
-// checkCopy holds the copy against its source.
+// checkCopy compares the copy with its source.
 func checkCopy(t *testing.T, from, to whole) {
 	t.Helper()
-	if source, copied := dump(t, from), dump(t, to); !reflect.DeepEqual(source, copied) { // cmp takes its time
+	if source, copied := dump(t, from), dump(t, to); !reflect.DeepEqual(source, copied) { // much faster than cmp
 		t.Errorf("the copy is different (-source +copy):\n%.2000s", cmp.Diff(source, copied))
 	}
 	if copyOf, key := setting(t, to, store.SettingCopyOf), setting(t, to, store.SettingOnceKey); copyOf != "" || key != "fingerprint" {
@@ -187,7 +187,7 @@ func TestCopyOfNothing(t *testing.T) {
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			to := open(t)
-			result, err := transfer.Copy(t.Context(), engines["sqlite"](t), to, silent)
+			result, err := transfer.Copy(t.Context(), engines["sqlite"](t), to, noProgress)
 			if err != nil || result.Submissions != 0 {
 				t.Errorf("%+v, %v", result, err)
 			}
@@ -198,22 +198,22 @@ func TestCopyOfNothing(t *testing.T) {
 	}
 }
 
-// A copy goes around through both engines and comes back the same.
+// A copy through both engines and back is the same.
 func TestCopyAndBack(t *testing.T) {
 	first, second, third := engines["sqlite"](t), engines["postgres"](t), engines["sqlite"](t)
 	fill(t, first)
-	there, err := transfer.Copy(t.Context(), first, second, silent)
+	there, err := transfer.Copy(t.Context(), first, second, noProgress)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := transfer.Copy(t.Context(), second, third, silent)
+	back, err := transfer.Copy(t.Context(), second, third, noProgress)
 	if err != nil || there.Checksum != back.Checksum {
 		t.Fatalf("%+v, then %+v, %v", there, back, err)
 	}
 	checkCopy(t, first, third)
 }
 
-// spoilt is a store that does something else than it is told when it loads.
+// spoilt is a store whose Load does something else.
 type spoilt struct {
 	whole
 	load func(records []store.Record) ([]store.Record, error)
@@ -227,7 +227,7 @@ func (s spoilt) Load(ctx context.Context, records []store.Record) error {
 	return s.whole.Load(ctx, records)
 }
 
-// failing loads so many batches, and no more.
+// failing returns a store whose Load fails after so many batches.
 func failing(s whole, batches int) (spoilt, error) {
 	errFailed := errors.New("no more")
 	return spoilt{s, func(records []store.Record) ([]store.Record, error) {
@@ -240,9 +240,9 @@ func failing(s whole, batches int) (spoilt, error) {
 
 func TestInterruptedAndResumed(t *testing.T) {
 	pairs(t, func(t *testing.T, from, to whole) {
-		for batches := range 2 { // none at first, and one by the second run
+		for batches := range 2 { // the first run stores none, the second one
 			failing, errFailed := failing(to, batches)
-			if _, err := transfer.Copy(t.Context(), from, failing, silent); !errors.Is(err, errFailed) {
+			if _, err := transfer.Copy(t.Context(), from, failing, noProgress); !errors.Is(err, errFailed) {
 				t.Fatalf("got %v", err)
 			}
 			if copyOf := setting(t, to, store.SettingCopyOf); copyOf != setting(t, from, store.SettingStoreID) {
@@ -254,7 +254,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		if _, err := transfer.Copy(ctx, from, to, func(string, int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
-		result, err := transfer.Copy(t.Context(), from, to, silent)
+		result, err := transfer.Copy(t.Context(), from, to, noProgress)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,8 +286,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestKeyOfTheSource: a server that ran on the target while it was empty may
-// have left it a key, but the submissions that come are under the source's.
+// TestKeyOfTheSource: a server that ran on the empty target may have claimed a key.
+// The copy replaces it with the key of the source, which the submissions use.
 func TestKeyOfTheSource(t *testing.T) {
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestKeyOfTheSource(t *testing.T) {
 			if _, err := to.Claim(t.Context(), store.SettingOnceKey, "another"); err != nil || want == "" {
 				t.Fatalf("key %q: %v", want, err)
 			}
-			if _, err := transfer.Copy(t.Context(), from, to, silent); err != nil {
+			if _, err := transfer.Copy(t.Context(), from, to, noProgress); err != nil {
 				t.Fatal(err)
 			}
 			if got := setting(t, to, store.SettingOnceKey); got != want {
@@ -309,14 +309,14 @@ func TestKeyOfTheSource(t *testing.T) {
 
 func refuse(t *testing.T, from, to transfer.Store, want error, because string) {
 	t.Helper()
-	_, err := transfer.Copy(t.Context(), from, to, silent)
+	_, err := transfer.Copy(t.Context(), from, to, noProgress)
 	if err == nil || (want != nil && !errors.Is(err, want)) || !strings.Contains(err.Error(), because) {
 		t.Errorf("got %v, want %v and %q", err, want, because)
 	}
 }
 
-// A copy that is not the same is noticed, whatever is different, and stays
-// marked as unfinished.
+// Every difference between copy and source is an error, and the copy stays marked
+// as unfinished.
 func TestDifferentCopyIsNoticed(t *testing.T) {
 	from := engines["sqlite"](t)
 	fill(t, from)
@@ -348,7 +348,8 @@ func TestDifferentCopyIsNoticed(t *testing.T) {
 	})
 }
 
-// What an interrupted run has copied may be changed in the source before the next.
+// Submissions that an interrupted run has copied may change in the source before
+// the next run.
 func TestSourceChangedBetweenRuns(t *testing.T) {
 	from, to := engines["sqlite"](t), engines["postgres"](t)
 	fill(t, from)

@@ -29,11 +29,12 @@ func compare(ctx context.Context, to Store, want Result, progress Progress) erro
 	return nil
 }
 
-// maxFaults bounds how many faults are told.
+// maxFaults bounds how many faults are reported.
 const maxFaults = 10
 
-// Verify reads every submission of a store, in one snapshot. Its error tells
-// which can't be decoded, or have ids that were not given yet, one on each line.
+// Verify reads every submission of a store, in one snapshot. Its error
+// lists those that can't be decoded, or have ids that were not assigned yet, one on
+// each line.
 func Verify(ctx context.Context, s Store, progress Progress) (Result, error) {
 	total, err := s.Count(ctx)
 	if err != nil {
@@ -58,7 +59,7 @@ func Verify(ctx context.Context, s Store, progress Progress) (Result, error) {
 		return Result{}, fmt.Errorf("read submissions: %w", err)
 	}
 	progress(Verifying, d.Count, total)
-	last, err := s.Sequences(ctx) // afterwards: what was submitted meanwhile counts as given
+	last, err := s.Sequences(ctx) // last: ids that were assigned meanwhile count, too
 	if err != nil {
 		return Result{}, fmt.Errorf("read the last ids: %w", err)
 	}

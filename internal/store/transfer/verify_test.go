@@ -10,7 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/store/transfer"
 )
 
-// behind is a store that has forgotten ids.
+// behind is a store whose sequences are lower than the ids in use.
 type behind struct{ whole }
 
 func (b behind) Sequences(ctx context.Context) (store.Sequences, error) {
@@ -18,14 +18,13 @@ func (b behind) Sequences(ctx context.Context) (store.Sequences, error) {
 	return store.Sequences{Submission: last.Submission / 2, Entry: last.Entry / 2}, err
 }
 
-// TestVerify: a store is what a copy of it was verified to be, and what is
-// wrong with it is told.
+// TestVerify: the result equals that of a copy, and the error lists all faults.
 func TestVerify(t *testing.T) {
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			s, copied := open(t), engines["sqlite"](t)
 			fill(t, s)
-			want, err := transfer.Copy(t.Context(), s, copied, silent)
+			want, err := transfer.Copy(t.Context(), s, copied, noProgress)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,8 +33,8 @@ func TestVerify(t *testing.T) {
 			if err != nil || got != want || last != [2]int64{want.Submissions, want.Submissions} {
 				t.Errorf("verified %+v, %v, want %+v; the last progress was %v", got, err, want, last)
 			}
-			_, err = transfer.Verify(t.Context(), behind{s}, silent)
-			mustTell(t, err, "submission 7", "answer 25", "has an id that was not given yet")
+			_, err = transfer.Verify(t.Context(), behind{s}, noProgress)
+			wantInError(t, err, "submission 7", "answer 25", "has an id that was not given yet")
 
 			record := store.Record{Submission: forms.Submission{
 				ID: 100_000, PageID: 1, FormID: "Z", Entries: forms.Entries(`{"f":{"id":1,"fieldId":"f","value":"\q"}}`),
@@ -43,13 +42,13 @@ func TestVerify(t *testing.T) {
 			if err := s.Load(t.Context(), []store.Record{record}); err != nil {
 				t.Fatal(err)
 			}
-			_, err = transfer.Verify(t.Context(), s, silent)
-			mustTell(t, err, "submission 100000: ")
+			_, err = transfer.Verify(t.Context(), s, noProgress)
+			wantInError(t, err, "submission 100000: ")
 		})
 	}
 }
 
-func mustTell(t *testing.T, err error, texts ...string) {
+func wantInError(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if err == nil || !strings.Contains(err.Error(), text) {
