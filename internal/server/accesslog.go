@@ -40,7 +40,7 @@ var logLines = sync.Pool{New: func() any {
 func (l *AccessLog) write(r *http.Request, rec *recorder, now time.Time) {
 	status := rec.finalStatus()
 	if rec.own && status < 400 {
-		return // probes come every few seconds, and would fill the log
+		return // probes, every few seconds, would fill the log
 	}
 	buf := logLines.Get().(*[]byte)
 	defer logLines.Put(buf)
@@ -67,7 +67,7 @@ func (l *AccessLog) write(r *http.Request, rec *recorder, now time.Time) {
 	_, _ = l.w.Write(*buf)
 }
 
-// logLine puts a line together, as text or as JSON.
+// logLine formats a line, as text or as JSON.
 type logLine struct {
 	b    []byte
 	json bool

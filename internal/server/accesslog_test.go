@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fields are the line's members that don't change from run to run.
+// fields returns the members of a line that are the same in each run.
 func fields(line map[string]any) map[string]any {
 	for _, k := range []string{"time", "level", "msg", "duration"} {
 		delete(line, k)
@@ -60,7 +60,7 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-func TestAccessLogOfAnonymousRequestsTellsNobody(t *testing.T) {
+func TestAccessLogOfAnonymousRequestsNamesNobody(t *testing.T) {
 	for name, report := range map[string]func(Reporter){
 		"user first": func(r Reporter) { r.SetUser("alice"); r.Anonymous() },
 		"no user":    func(r Reporter) { r.Anonymous() },
@@ -95,9 +95,9 @@ func TestAccessLogOfAnonymousRequestsTellsNobody(t *testing.T) {
 	}
 }
 
-// What a handler finds out later counts: a user may be named after all, and an
-// address told without a name.
-func TestAccessLogTellsWhatWasReportedLast(t *testing.T) {
+// The last report of a handler counts: a user may be named after a call of
+// Anonymous, and only the address logged after SetUser("").
+func TestAccessLogUsesTheLastReport(t *testing.T) {
 	for name, test := range map[string]struct {
 		report func(Reporter)
 		user   any
@@ -122,8 +122,8 @@ func TestAccessLogTellsWhatWasReportedLast(t *testing.T) {
 	}
 }
 
-// A handler's own log lines carry the id that the access log has.
-func TestRequestIDIsWhatTheAccessLogTells(t *testing.T) {
+// RequestID returns the id that the access log has.
+func TestRequestIDIsThatOfTheAccessLog(t *testing.T) {
 	for _, foreign := range []string{"", "alice-laptop"} {
 		for _, anonymous := range []bool{false, true} {
 			var told string
@@ -140,7 +140,7 @@ func TestRequestIDIsWhatTheAccessLogTells(t *testing.T) {
 			r.Header.Set("X-Request-Id", foreign)
 			c.serve(r)
 			if logged, _ := c.log.lines(t, "request")[0]["request_id"].(string); told != logged || (told == "") != (anonymous && foreign != "") {
-				t.Errorf("foreign id %q, anonymous %t: the handler is told %q, the access log says %q", foreign, anonymous, told, logged)
+				t.Errorf("foreign id %q, anonymous %t: the handler gets %q, the access log has %q", foreign, anonymous, told, logged)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func TestAccessLogKeepsAnIDOfItsOwnForAnonymousRequests(t *testing.T) {
 	}
 }
 
-// wrapped is a ResponseWriter of somebody else, such as one that compresses.
+// wrapped is a ResponseWriter of another package, such as one that compresses.
 type wrapped struct{ http.ResponseWriter }
 
 func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -247,7 +247,7 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// Both forms are those of slog, whatever a client sends.
+// Text and JSON lines are formatted like those of slog, whatever a client sends.
 func TestAccessLogLines(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
 	for _, test := range []struct{ path, user, text, json string }{

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// nullWriter costs nothing itself, and keeps its header map like net/http does
-// for the length of a request.
+// nullWriter discards the response. Like that of net/http it has one header map for
+// each request.
 type nullWriter struct{ header http.Header }
 
 func (w *nullWriter) Header() http.Header         { return w.header }

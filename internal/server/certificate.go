@@ -13,11 +13,11 @@ import (
 )
 
 // certificateInterval is how often handshakes look for a new certificate.
-// Looking is two stat calls, so a second costs nothing and feels immediate.
+// That takes two stat calls, so once a second costs nothing.
 const certificateInterval = time.Second
 
-// certificate is a key pair that follows its files, because certificates are
-// renewed every few weeks and nobody remembers to restart.
+// certificate is a key pair that is reloaded when its files change, so that a
+// renewed certificate needs no restart.
 type certificate struct {
 	certFile, keyFile string
 	logger            *slog.Logger
@@ -28,11 +28,11 @@ type certificate struct {
 
 	mu      sync.Mutex // guards what follows
 	checked time.Time
-	loaded  [2]fileState // as of what is current
-	refused [2]fileState // as of the last warning
+	loaded  [2]fileState // when the current pair was loaded
+	refused [2]fileState // when the last warning was logged
 }
 
-// fileState tells whether a file has changed.
+// fileState differs when a file has changed.
 type fileState struct {
 	size, modified int64
 	missing        bool
@@ -41,7 +41,7 @@ type fileState struct {
 func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
 	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now, read: readKeyPair}
 	c.checked = c.now()
-	c.loaded = c.look() // before reading: a change in between is a change to come
+	c.loaded = c.states() // before reading, so that a change in between is noticed later
 	if err := c.load(); err != nil {
 		return nil, &CertificateError{err}
 	}
@@ -54,13 +54,13 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil
 }
 
-// refresh loads the files if they have changed. A pair that can't be used
-// leaves the old one in place and is tried again each time, since not every
-// reason shows in the files: one may not be readable yet, or too many files
-// may be open. It is told once for what is seen.
+// refresh loads the files if they have changed. If the pair can't be used, the old
+// one stays, and the next call tries again, since the reason may pass without a
+// change of the files: one may not be readable yet, or too many files may be open.
+// It is logged once for each state of the files.
 func (c *certificate) refresh() {
 	if !c.mu.TryLock() {
-		return // another handshake is looking, and this one needn't wait for it
+		return // another handshake checks the files, and this one need not wait for it
 	}
 	defer c.mu.Unlock()
 	now := c.now()
@@ -68,21 +68,21 @@ func (c *certificate) refresh() {
 		return
 	}
 	c.checked = now
-	if seen := c.look(); seen != c.loaded {
+	if seen := c.states(); seen != c.loaded {
 		c.replace(seen)
 	}
 }
 
-// reload loads the files, whether or not they seem to have changed, and tells
-// in any case how that went.
+// reload loads the files, whether or not they seem to have changed, and logs the
+// outcome in any case.
 func (c *certificate) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refused = [2]fileState{}
-	c.replace(c.look())
+	c.replace(c.states())
 }
 
-// replace loads the files that were seen, or leaves the old pair in place.
+// replace loads the files whose state was seen. On failure the old pair stays.
 func (c *certificate) replace(seen [2]fileState) {
 	if err := c.load(); err != nil {
 		if seen != c.refused {
@@ -107,7 +107,8 @@ func (c *certificate) load() error {
 // maxPEM is far above what a chain of certificates takes.
 const maxPEM = 1 << 20
 
-// readKeyPair is tls.LoadX509KeyPair for files that may be anything by now.
+// readKeyPair is tls.LoadX509KeyPair, but does not block on a pipe or a device, and
+// limits the size.
 func readKeyPair(certFile, keyFile string) (tls.Certificate, error) {
 	cert, _, err := watch.ReadFile(certFile, maxPEM)
 	if err != nil {
@@ -120,7 +121,7 @@ func readKeyPair(certFile, keyFile string) (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, key)
 }
 
-func (c *certificate) look() [2]fileState {
+func (c *certificate) states() [2]fileState {
 	return [2]fileState{stateOf(c.certFile), stateOf(c.keyFile)}
 }
 

@@ -20,9 +20,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// pair is a certificate of its own, told apart by its serial number.
+// pair is a certificate with its key. Each has its own serial number.
 type pair struct{ cert, key []byte }
 
 func newPair(t *testing.T, serial int64) pair {
@@ -56,8 +58,8 @@ func newPair(t *testing.T, serial int64) pair {
 func (p pair) write(t *testing.T, dir string) (certFile, keyFile string) {
 	t.Helper()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	writeFile(t, certFile, p.cert)
-	writeFile(t, keyFile, p.key)
+	writeChanged(t, certFile, p.cert)
+	writeChanged(t, keyFile, p.key)
 	return certFile, keyFile
 }
 
@@ -67,15 +69,15 @@ func (p pair) pool() *x509.CertPool {
 	return pool
 }
 
-// written counts seconds, so that every write has another time of change
-// however coarse the file system's clock is.
+// written counts the writes. Each has a modification time a second after the last,
+// since the clock of the file system may be coarse.
 var written atomic.Int64
 
-func writeFile(t *testing.T, file string, content []byte) {
+// writeChanged writes a file such that its modification time differs from that of
+// every earlier write.
+func writeChanged(t *testing.T, file string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, string(content))
 	changed := time.Unix(1_700_000_000+written.Add(1), 0)
 	if err := os.Chtimes(file, changed, changed); err != nil {
 		t.Fatal(err)
@@ -132,12 +134,12 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 	want("changed", 2, 1, 0)
 
 	third := newPair(t, 3)
-	writeFile(t, c.certFile, third.cert)
+	writeChanged(t, c.certFile, third.cert)
 	later()
 	want("half of a pair", 2, 1, 1)
 	later()
 	want("half of a pair, again", 2, 1, 1)
-	writeFile(t, c.keyFile, third.key)
+	writeChanged(t, c.keyFile, third.key)
 	later()
 	want("the other half", 3, 2, 1)
 
@@ -148,7 +150,7 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 	want("gone", 3, 2, 2)
 	later()
 	want("gone, again", 3, 2, 2)
-	writeFile(t, c.keyFile, []byte("nonsense"))
+	writeChanged(t, c.keyFile, []byte("nonsense"))
 	later()
 	want("broken in another way", 3, 2, 3)
 	newPair(t, 4).write(t, dir)
@@ -159,8 +161,8 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 	}
 }
 
-// Reload does not wait for the interval, reads files that seem unchanged, and
-// tells how it went each time.
+// Reload does not wait for the interval, reads files that seem unchanged, and logs
+// the outcome each time.
 func TestCertificateReload(t *testing.T) {
 	dir := t.TempDir()
 	c, log := loadFirst(t, dir)
@@ -177,7 +179,7 @@ func TestCertificateReload(t *testing.T) {
 			t.Errorf("certificate %d, want %d", got, serial)
 		}
 	}
-	writeFile(t, c.keyFile, []byte("nonsense"))
+	writeChanged(t, c.keyFile, []byte("nonsense"))
 	c.reload()
 	c.reload()
 	if got := serialOf(t, c); got != 4 {
@@ -188,7 +190,7 @@ func TestCertificateReload(t *testing.T) {
 	}
 }
 
-// What keeps a pair from being loaded does not always show in its files.
+// The reason why a pair can't be loaded may pass without a change of its files.
 func TestCertificateIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	c, log := loadFirst(t, dir)
@@ -216,7 +218,7 @@ func TestCertificateIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A pipe in the place of a key would hold up the handshake that looks.
+// A pipe in place of the key would block the handshake that reads it.
 func TestCertificateDoesNotWaitForAPipe(t *testing.T) {
 	dir := t.TempDir()
 	c, log := loadFirst(t, dir)
@@ -240,7 +242,7 @@ func TestBadCertificatesAreRefusedAtStart(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := newPair(t, 1).write(t, dir)
 	other := filepath.Join(dir, "other.pem")
-	writeFile(t, other, newPair(t, 2).key)
+	writeChanged(t, other, newPair(t, 2).key)
 	for name, opts := range map[string]Options{
 		"another's key": {TLSCert: certFile, TLSKey: other},
 		"no such file":  {TLSCert: filepath.Join(dir, "none.pem"), TLSKey: keyFile},
@@ -285,14 +287,14 @@ func TestTLS(t *testing.T) {
 		t.Errorf("certificate %d", got)
 	}
 	newPair(t, 2).write(t, dir)
-	eventually(t, "the new certificate is used", func() bool { return serial() == 2 })
+	testkit.Eventually(t, "the new certificate is used", func() bool { return serial() == 2 })
 
 	old := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 	if conn, err := tls.Dial("tcp", s.Addr(), old); err == nil {
 		conn.Close()
 		t.Error("TLS 1.1 is spoken")
 	}
-	eventually(t, "the failed handshake is in the log", func() bool {
+	testkit.Eventually(t, "the failed handshake is in the log", func() bool {
 		return strings.Contains(log.String(), "TLS handshake error")
 	})
 	for line := range bytes.Lines([]byte(log.String())) {

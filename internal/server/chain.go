@@ -11,9 +11,9 @@ import (
 	"github.com/formulary/formulary/internal/problem"
 )
 
-// chain is what every request passes, outermost first: request id, client
-// address, access log with metrics and write deadlines, panic recovery,
-// security headers, own endpoints, handler.
+// chain is the middleware of every request, outermost first: request id, client
+// address, access log with metrics and write deadlines, panic recovery, security
+// headers, own endpoints, handler.
 //
 // It is one type instead of nested handlers because all of it shares the
 // recorder, and because it runs on every request.
@@ -94,7 +94,7 @@ func (c *chain) finish(rec *recorder, r *http.Request) {
 	}
 }
 
-// recoverPanic is to be deferred itself: recover works nowhere else.
+// recoverPanic must be deferred directly: recover works nowhere else.
 func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -111,11 +111,11 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 		slog.String("request_id", rec.loggedID()),
 		slog.String("stack", string(debug.Stack())))
 	if rec.status != 0 {
-		// Half a response is out. Cutting the connection is the only way left
-		// to tell the client that it is no whole one.
+		// A part of the response is sent. To close the connection is the only way
+		// left to tell the client that the response is incomplete.
 		panic(http.ErrAbortHandler)
 	}
-	clear(rec.Header()) // what the handler had set describes an answer that won't come
+	clear(rec.Header()) // the headers describe a response that is not sent
 	c.setHeaders(rec, r)
 	problem.Write(rec, http.StatusInternalServerError,
 		"The server failed to handle this request. Its log says why, under the id in X-Request-Id.")
@@ -128,7 +128,7 @@ var (
 	noReferrer = []string{"no-referrer"}
 )
 
-// setHeaders comes before the handler so that it may choose otherwise.
+// setHeaders runs before the handler, which may override the headers.
 func (c *chain) setHeaders(rec *recorder, r *http.Request) {
 	h := rec.Header()
 	h["X-Request-Id"] = rec.id[:]
@@ -140,11 +140,10 @@ func (c *chain) setHeaders(rec *recorder, r *http.Request) {
 }
 
 // ambiguousEnd reports whether a proxy may see another end of the request than
-// net/http does, and take the rest for a second request, or the other way
-// round: a request with both Content-Length and Transfer-Encoding, and one of
+// net/http does, which allows request smuggling: a request with both Content-Length and Transfer-Encoding, and one of
 // HTTP/1.0 with Transfer-Encoding. net/http hides the header that it ignores,
-// so all requests that may have been such ones are the last on their
-// connection.
+// so the connection is closed after every request that may have been
+// one of these.
 func ambiguousEnd(r *http.Request) bool {
 	return !r.ProtoAtLeast(1, 1) || r.ProtoMajor == 1 && len(r.TransferEncoding) > 0
 }

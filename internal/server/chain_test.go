@@ -77,7 +77,7 @@ func TestPanicBeforeTheHeaderIsAProblem(t *testing.T) {
 	wantLoggedStatus(t, c, 500)
 }
 
-func TestPanicDuringTheEndTakesLeave(t *testing.T) {
+func TestPanicDuringShutdownClosesTheConnection(t *testing.T) {
 	c := newTestChain(Options{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("oh") })})
 	c.closing.Store(true)
 	if h := c.get("/").Header(); h.Get("Connection") != "close" {
@@ -122,7 +122,7 @@ func TestImpossibleStatusIsA500(t *testing.T) {
 	wantProblem(t, c.get("/"), http.StatusInternalServerError)
 }
 
-// Over the network, an aborted response must not look like a whole one.
+// A client must notice that an aborted response is incomplete.
 func TestPanicAfterTheHeaderCutsTheConnection(t *testing.T) {
 	s := start(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half a")

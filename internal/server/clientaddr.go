@@ -46,10 +46,10 @@ func (t trustedProxies) resolve(r *http.Request) {
 	}
 }
 
-// forwarded walks the list from its right end, where our own proxies have
-// written, and stops at the first address that isn't one of them: what is
-// further left was written by that one, and may be made up. A malformed entry
-// stops the walk as well, with the last address before it.
+// forwarded walks the list from its right end, where trusted proxies append, and
+// stops at the first address that is not trusted: entries further left were
+// written by that host and may be forged. A malformed entry stops the walk as
+// well, with the last address before it.
 func (t trustedProxies) forwarded(lines []string) (client netip.AddrPort, ok bool) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		for rest, more := lines[i], true; more; {
@@ -83,6 +83,6 @@ func parseForwarded(entry string) (netip.AddrPort, bool) {
 	return netip.AddrPort{}, false
 }
 
-// plain is addr without the two things that would hide it from a comparison:
-// the IPv6 form of an IPv4 address, and a zone.
+// plain normalises addr for comparisons: IPv4 instead of IPv4-mapped IPv6, and no
+// zone.
 func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }

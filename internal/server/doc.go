@@ -5,8 +5,8 @@
 // [Options.Handler] and finds here:
 //
 //   - the client's address in [http.Request.RemoteAddr], as "IP:port", already
-//     looked up behind trusted proxies (the port is 0 when a proxy told only
-//     the address);
+//     taken from X-Forwarded-For behind trusted proxies (the port is 0 when the
+//     proxy sent the address only);
 //   - the request id in the response header X-Request-Id;
 //   - a ResponseWriter which is a [Reporter], has Unwrap for
 //     [http.ResponseController], and can flush;
@@ -33,8 +33,8 @@ type Reporter interface {
 	// Anonymous keeps everything that may identify the user out of the log: name,
 	// address, and a request id that came from outside.
 	Anonymous()
-	// RequestID is the request id as the access log would tell it now: "" if
-	// the request is anonymous and the id came from outside.
+	// RequestID is the request id as the access log would have it now: "" if the
+	// request is anonymous and the id came from outside.
 	RequestID() string
 }
 

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// errorLog takes what net/http has to say about connections. It names
-// addresses and protocol errors, never headers or bodies.
+// errorLog logs the messages of net/http about connections. They contain addresses
+// and protocol errors, never headers or bodies.
 type errorLog struct{ logger *slog.Logger }
 
 func (l errorLog) Write(line []byte) (int, error) {

@@ -91,8 +91,8 @@ func TestReadyzWaitsTwoSeconds(t *testing.T) {
 	})
 }
 
-// A check that ignores its context must neither hold up the probes nor be
-// started again and again.
+// A check that ignores its context must neither block the probes nor run more than
+// once at a time.
 func TestReadyzWithACheckThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})

@@ -15,10 +15,8 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/problem"
+	"github.com/formulary/formulary/internal/testkit"
 )
-
-// patience is how long a test waits for something that should happen soon.
-const patience = time.Minute
 
 // logBuffer collects JSON log lines, from any goroutine.
 type logBuffer struct {
@@ -67,7 +65,7 @@ type testChain struct {
 	log   *logBuffer
 }
 
-// logged asks newTestChain for an access log.
+// logged makes newTestChain create an access log.
 var logged = &AccessLog{}
 
 func newTestChain(opts Options) testChain {
@@ -135,24 +133,9 @@ func receive[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
+	case <-time.After(testkit.WaitLimit):
 		t.Fatal("waited in vain")
 		panic("unreachable")
-	}
-}
-
-// eventually polls until cond holds.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(patience)
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		}
 	}
 }
 
@@ -164,7 +147,7 @@ func dial(t *testing.T, s *Server) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
 		t.Fatal(err)
 	}
 	return conn

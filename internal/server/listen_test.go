@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const getRoot = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -38,7 +40,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := third.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := third.SetReadDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
 		t.Fatal(err)
 	}
 	if resp, _ := readResponse(t, third); resp.StatusCode != http.StatusNotFound {
@@ -46,7 +48,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// A server whose connections are all in use ends like any other.
+// The shutdown works while all connections are in use.
 func TestShutdownWhileNoConnectionIsFree(t *testing.T) {
 	t.Parallel()
 	s, stop := startStoppable(t, Options{MaxConnections: 1, Handler: http.NotFoundHandler()})
@@ -58,8 +60,8 @@ func TestShutdownWhileNoConnectionIsFree(t *testing.T) {
 	}
 }
 
-// A connection of HTTP/2 carries many requests, so these are bounded, too.
-// Probes are answered all the same.
+// An HTTP/2 connection carries many requests, so these are bounded, too. Probes are
+// answered beyond the limit.
 func TestRequestsInFlightAreBounded(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	c := newTestChain(Options{MaxConnections: 2, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -91,7 +93,7 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 	}
 }
 
-// The first frame of a server tells what a client may send it.
+// The settings in the first frame of the server limit what a client may send.
 func TestHTTP2ConnectionsHoldLittle(t *testing.T) {
 	t.Parallel()
 	pair := newPair(t, 1)

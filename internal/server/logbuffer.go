@@ -83,7 +83,7 @@ func (b *LogBuffer) add(line []byte, now bool) {
 	}
 }
 
-// wakeWriter has the pending lines written. It does not block: if the channel
+// wakeWriter wakes the writer goroutine. It does not block: if the channel
 // is full, the writer goroutine is about to take the lines anyway.
 func (b *LogBuffer) wakeWriter() {
 	select {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// writes keeps every Write apart. It can be held up.
+// writes records each Write. hold blocks it until release is called.
 type writes struct {
 	gate chan struct{} // a channel, because the clock of a test waits for mutexes
 	pace int           // bytes a second; 0 for as fast as they come
@@ -54,7 +54,7 @@ func (w *writes) want(t *testing.T, want ...string) {
 	}
 }
 
-// testLogBuffer runs in a time of its own.
+// testLogBuffer runs a test in a synctest bubble, with a fake clock.
 func testLogBuffer(t *testing.T, test func(t *testing.T, b *LogBuffer, w *writes, lost *int)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

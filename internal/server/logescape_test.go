@@ -17,7 +17,7 @@ func TestEscapeLog(t *testing.T) {
 		"Grüße, 日本語 \u200d😀":    "Grüße, 日本語 \u200d😀", // printable, or harmless
 		"a\x7fé\u009b\u202eb":   `a\u007fé\u009b\u202eb`,
 		unsafe:                  `\u007f\u0080\u009b\u009f\u061c\u200e\u200f\u202a\u202e\u2066\u2069`,
-		"\u00a0\u061b\u2065":    "\u00a0\u061b\u2065", // their neighbours
+		"\u00a0\u061b\u2065":    "\u00a0\u061b\u2065", // next to those that are escaped
 		"\u200d\u2029\u206a":    "\u200d\u2029\u206a",
 		"not \xff UTF-8 \x7f\n": "not \xff UTF-8 \\u007f\n",
 	} {
@@ -29,7 +29,7 @@ func TestEscapeLog(t *testing.T) {
 	}
 }
 
-// What a program reads from the log is what was logged.
+// A program that decodes a line gets what was logged.
 func TestEscapedLogLinesDecodeToTheSame(t *testing.T) {
 	const value = "\x7f\u009b31m\u202etxt.exe\u2069 \\ \" é"
 	var buf bytes.Buffer

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics counts requests in a registry of its own, so that nothing which a
-// dependency registers globally is published by accident.
+// Metrics counts requests. It has its own registry, so that what a dependency
+// registers globally is not published by accident.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -23,9 +23,9 @@ type Metrics struct {
 	bytes    *prometheus.CounterVec
 	inFlight prometheus.Gauge
 
-	// series are the label combinations met so far. Their number is bounded by
-	// the route table, and looking one up here takes a fraction of what the
-	// vectors take. The map is replaced, never changed.
+	// series caches the label combinations seen so far. Their number is bounded by
+	// the route table. A lookup here is much faster than in the vectors. The map is
+	// never changed, only replaced.
 	series atomic.Pointer[map[seriesKey]*series]
 	mu     sync.Mutex // held while replacing
 }
@@ -112,7 +112,8 @@ func (m *Metrics) find(key seriesKey) *series {
 	return s
 }
 
-// knownMethod keeps clients from making up label values.
+// knownMethod maps unknown methods to one label value, so that clients cannot
+// create new series.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

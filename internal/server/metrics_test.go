@@ -86,8 +86,8 @@ func TestMetricsOfConcurrentFirstRequests(t *testing.T) {
 	wantSeries(t, scrape(t, c), `formulary_http_requests_total{method="PUT",route="other",status="4xx"} 8`)
 }
 
-// A broken collector is the operator's business.
-func TestMetricsKeepErrorsToThemselves(t *testing.T) {
+// The error of a broken collector is logged, and not sent to clients.
+func TestMetricsDoNotShowErrors(t *testing.T) {
 	metrics := NewMetrics()
 	metrics.Registry().MustRegister(broken{})
 	c := newTestChain(Options{Metrics: metrics})

@@ -13,7 +13,7 @@ import (
 // DefaultMaxConnections is how many connections may be open unless configured otherwise.
 const DefaultMaxConnections = 10_000
 
-// Options say what to serve and where. Handler is required.
+// Options configure a server. Handler is required.
 type Options struct {
 	// Listen is host:port. Port 0 takes a free one, see [Server.Addr].
 	Listen string
@@ -22,7 +22,7 @@ type Options struct {
 	// when they change.
 	TLSCert, TLSKey string
 
-	// TrustedProxies are the peers whose X-Forwarded-For is believed.
+	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 
 	// Handler answers everything but /healthz, /readyz and /metrics, its own
@@ -74,7 +74,7 @@ func (t Timeouts) withDefaults() Timeouts {
 
 func (o Options) withDefaults() Options {
 	o.Timeouts = o.Timeouts.withDefaults()
-	// The process is to be gone 10 s after SIGTERM: this leaves a second for
+	// The process must end within 10 s after SIGTERM: this leaves a second for
 	// stragglers, one to close the store, and one to flush the log.
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 7*time.Second)
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)

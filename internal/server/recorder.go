@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// progressStep is how much a client must take within the write timeout to be
+// progressStep is how much a client must read within the write timeout to be
 // granted another one.
 const progressStep = 128 << 10
 
@@ -59,8 +59,8 @@ func (rec *recorder) sent(status int) {
 	}
 }
 
-// Write hands on pieces of at most progressStep, as progress can't be seen
-// within a write.
+// Write passes on pieces of at most progressStep, since progress within a write
+// can't be measured.
 func (rec *recorder) Write(p []byte) (int, error) {
 	rec.sent(http.StatusOK)
 	written := 0
@@ -92,7 +92,7 @@ func (rec *recorder) WriteString(s string) (int, error) {
 
 func (rec *recorder) took(n int) {
 	if rec.head {
-		return // net/http counts, but doesn't send
+		return // net/http discards the body of a HEAD response
 	}
 	rec.bytes += int64(n)
 	rec.pending += n
@@ -112,8 +112,8 @@ func (rec *recorder) extend() {
 // Flush is for code that asks for an http.Flusher.
 func (rec *recorder) Flush() { _ = rec.FlushError() }
 
-// FlushError is what http.ResponseController calls. What was flushed was
-// taken, so a stream of small events lives as long as its client.
+// FlushError is what http.ResponseController calls. A flush counts as progress, so a
+// stream of small events may last as long as its client.
 func (rec *recorder) FlushError() error {
 	if err := http.NewResponseController(rec.w).Flush(); err != nil {
 		return err
@@ -125,8 +125,8 @@ func (rec *recorder) FlushError() error {
 	return nil
 }
 
-// finalStatus is what the request counts as. A panic is a failure even if the
-// header had promised something else.
+// finalStatus is the status in log and metrics. A panic is a 500 even if another
+// status was sent.
 func (rec *recorder) finalStatus() int {
 	switch {
 	case rec.failed:

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// deadlineWriter notes the sizes of writes and how often the deadline moved.
+// deadlineWriter records the sizes of writes and how often the deadline moved.
 type deadlineWriter struct {
 	*httptest.ResponseRecorder
 	pieces    []int

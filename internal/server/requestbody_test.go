@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // upload is a handler that reads the body, answers with 408 if it did not
@@ -73,7 +75,7 @@ func startUpload(t *testing.T, protocol int, opts Options) (*Server, *http.Clien
 }
 
 // A body that stops is cut off a read timeout after its last progress, and the
-// client is told.
+// client gets a 408.
 func TestStalledBodyIsCutOff(t *testing.T) {
 	for _, protocol := range []int{1, 2} {
 		t.Run(fmt.Sprintf("HTTP/%d", protocol), func(t *testing.T) {
@@ -96,7 +98,7 @@ func TestStalledBodyIsCutOff(t *testing.T) {
 			if resp.StatusCode != http.StatusRequestTimeout || resp.ProtoMajor != protocol {
 				t.Errorf("answered with %s %d", resp.Proto, resp.StatusCode)
 			}
-			if o := receive(t, outcomes); o.n != size || !errors.Is(o.err, os.ErrDeadlineExceeded) || o.took < short/2 || o.took > patience/2 {
+			if o := receive(t, outcomes); o.n != size || !errors.Is(o.err, os.ErrDeadlineExceeded) || o.took < short/2 || o.took > testkit.WaitLimit/2 {
 				t.Errorf("handler: %+v", o)
 			}
 		})
@@ -152,7 +154,7 @@ func TestUnwantedBodyIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// deadlines notes how often each deadline moved.
+// deadlines records how often each deadline moved.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	read, write []time.Time

@@ -34,8 +34,8 @@ type Server struct {
 	cancelRequests  context.CancelFunc
 }
 
-// New binds the listener and loads the certificate, so that whatever is wrong
-// with either is known before anything is served.
+// New binds the listener and loads the certificate, so that errors of either are
+// known before anything is served.
 func New(opts Options) (*Server, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -66,8 +66,7 @@ func New(opts Options) (*Server, error) {
 		chain:           newChain(opts, ready),
 		shutdownTimeout: opts.ShutdownTimeout,
 	}
-	// Requests must outlive Run's context, that's what graceful means, but not
-	// the shutdown's end.
+	// Requests may outlive Run's context, but not the end of the shutdown.
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancelRequests = cancel
 	s.http = newHTTPServer(requests, opts, s.chain, tlsConfig)
@@ -87,8 +86,8 @@ func newHTTPServer(base context.Context, opts Options, h http.Handler, tlsConfig
 		MaxHeaderBytes:    maxHeaderBytes,
 		// "OPTIONS *" is the handler's to refuse, like any other path.
 		DisableGeneralOptionsHandler: true,
-		// Streams have their own deadlines, but frames which belong to none
-		// would wait for a peer that stopped reading for ever.
+		// Streams have their own deadlines. Frames that belong to no stream would
+		// wait for ever for a peer that has stopped reading.
 		HTTP2:       http2Config(t),
 		ErrorLog:    log.New(errorLog{opts.Logger}, "", 0),
 		BaseContext: func(net.Listener) context.Context { return base },
@@ -131,10 +130,10 @@ func (s *Server) URL() string {
 // passwords travel in clear text.
 func (s *Server) Exposed() bool { return s.certificate == nil && !isLoopback(s.listener.Addr()) }
 
-// Run serves until ctx is done, then shuts down: /readyz says no at once,
-// connections that are kept are told that they end, requests in flight may
-// finish within the shutdown timeout, and those which don't are cut off. The
-// end of ctx is no error, stragglers aren't either.
+// Run serves until ctx is done, then shuts down: /readyz fails at once, responses
+// carry "Connection: close", and requests in flight may finish within the shutdown
+// timeout. Those that don't are cut off. Neither the end of ctx nor a request that
+// is cut off is an error.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.cancelRequests()
 	failed := make(chan error, 1)

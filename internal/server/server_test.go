@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestServes(t *testing.T) {
@@ -100,7 +102,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// held is a handler that says when it has begun, and goes on when told to.
+// held is a handler that signals when it has begun, and waits until it is released.
 type held struct {
 	begun   chan struct{}
 	release chan struct{}
@@ -123,15 +125,15 @@ func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func TestShutdownLetsRequestsFinish(t *testing.T) {
 	h := newHeld()
-	s, stop := startStoppable(t, Options{Handler: h, ShutdownTimeout: patience})
+	s, stop := startStoppable(t, Options{Handler: h, ShutdownTimeout: testkit.WaitLimit})
 	conn := dial(t, s)
 	send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	receive(t, h.begun)
 
 	ended := make(chan error, 1)
 	go func() { ended <- stop() }()
-	eventually(t, "it is draining", func() bool { return s.ready.draining.Load() })
-	eventually(t, "new connections are refused", func() bool {
+	testkit.Eventually(t, "it is draining", func() bool { return s.ready.draining.Load() })
+	testkit.Eventually(t, "new connections are refused", func() bool {
 		c, err := net.Dial("tcp", s.Addr())
 		if err == nil {
 			_ = c.Close()
@@ -154,7 +156,7 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 // during the shutdown is answered with "Connection: close".
 func TestShutdownAnnouncesTheEnd(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
-	s, stop := startStoppable(t, Options{Handler: h, ShutdownTimeout: patience})
+	s, stop := startStoppable(t, Options{Handler: h, ShutdownTimeout: testkit.WaitLimit})
 	conn := dial(t, s)
 	ask := func() *http.Response {
 		t.Helper()
@@ -170,7 +172,7 @@ func TestShutdownAnnouncesTheEnd(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- stop() }()
-	eventually(t, "the end is announced", func() bool { return s.chain.closing.Load() })
+	testkit.Eventually(t, "the end is announced", func() bool { return s.chain.closing.Load() })
 	if !ask().Close {
 		t.Error("the last answer does not say so")
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A proxy that believes the other of two lengths takes a part of a body for
-// the next request. Nothing that follows such a request is answered.
+// A proxy that uses the other of two lengths takes a part of a body for the next
+// request. So the connection is closed after such a request.
 func TestRequestsWithAnAmbiguousEndCloseTheConnection(t *testing.T) {
 	const second = "GET /second HTTP/1.1\r\nHost: x\r\n\r\n"
 	for name, first := range map[string]string{
@@ -50,7 +50,7 @@ func TestRequestsWithAnAmbiguousEndCloseTheConnection(t *testing.T) {
 	}
 }
 
-// Whatever has one end only keeps its connection.
+// The connection stays open after a request whose end is not ambiguous.
 func TestOtherRequestsKeepTheConnection(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })})

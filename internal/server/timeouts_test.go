@@ -13,18 +13,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const (
 	// short is a timeout that tests can wait for, several times over.
 	short = 400 * time.Millisecond
 
-	// lively is a timeout that a reader who goes on all the time does not
-	// exceed by accident, however busy the machine is with other tests.
+	// lively is a timeout that a client which reads all the time does not exceed,
+	// even on a busy machine.
 	lively = 5 * time.Second
 )
 
-// outcome is what a handler has to tell about its client.
+// outcome is what a handler reports about its client.
 type outcome struct {
 	n       int
 	err     error // of the read or write
@@ -32,7 +34,7 @@ type outcome struct {
 	took    time.Duration
 }
 
-// download answers with size bytes and reports how that went.
+// download answers with size bytes and reports the outcome.
 func download(size int, write func(w io.Writer, size int) (int, error)) (http.Handler, <-chan outcome) {
 	outcomes := make(chan outcome, 1)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +56,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// pace is how much a slow reader takes every 20 ms.
+// pace is how many bytes a slow client reads every 20 ms.
 const pace = 8 << 10
 
 type paced struct {
@@ -160,7 +162,7 @@ func TestStalledReaderIsCutOff(t *testing.T) {
 	s := start(t, Options{Handler: h, Timeouts: Timeouts{Write: short}})
 	send(t, dial(t, s), "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	o := receive(t, outcomes)
-	if !errors.Is(o.err, os.ErrDeadlineExceeded) || o.took < short/2 || o.took > patience/2 {
+	if !errors.Is(o.err, os.ErrDeadlineExceeded) || o.took < short/2 || o.took > testkit.WaitLimit/2 {
 		t.Errorf("handler: %+v", o)
 	}
 }
@@ -174,12 +176,12 @@ func TestStalledHTTP2ReaderIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if o := receive(t, outcomes); o.err == nil || o.took < short/2 || o.took > patience/2 {
+	if o := receive(t, outcomes); o.err == nil || o.took < short/2 || o.took > testkit.WaitLimit/2 {
 		t.Errorf("handler: %+v", o)
 	}
 }
 
-// dribble writes text every now and then until the server hangs up.
+// dribble writes text in intervals until the server closes the connection.
 func dribble(ctx context.Context, conn net.Conn, text string) {
 	tick := time.NewTicker(short / 10)
 	defer tick.Stop()
@@ -195,15 +197,15 @@ func dribble(ctx context.Context, conn net.Conn, text string) {
 	}
 }
 
-// wantHangUp waits for the end of the connection, within reason.
-func wantHangUp(t *testing.T, conn net.Conn, atLeast time.Duration) {
+// wantClosed waits until the server closes the connection.
+func wantClosed(t *testing.T, conn net.Conn, atLeast time.Duration) {
 	t.Helper()
 	begin := time.Now()
 	_, err := io.Copy(io.Discard, conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatal("the server doesn't hang up")
 	}
-	if took := time.Since(begin); took < atLeast || took > patience/2 {
+	if took := time.Since(begin); took < atLeast || took > testkit.WaitLimit/2 {
 		t.Errorf("hung up after %v", took)
 	}
 }
@@ -214,7 +216,7 @@ func TestSlowHeaderIsCutOff(t *testing.T) {
 	conn := dial(t, s)
 	send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\n")
 	go dribble(t.Context(), conn, "X-More: 1\r\n")
-	wantHangUp(t, conn, short/2)
+	wantClosed(t, conn, short/2)
 }
 
 func TestIdleConnectionIsClosed(t *testing.T) {
@@ -222,7 +224,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 	s := start(t, Options{Handler: http.NotFoundHandler(), Timeouts: Timeouts{Idle: short}})
 	conn := dial(t, s)
 	send(t, conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-	wantHangUp(t, conn, short/2)
+	wantClosed(t, conn, short/2)
 }
 
 func TestDribblingBodyIsCutOff(t *testing.T) {
@@ -240,14 +242,14 @@ func TestDribblingBodyIsCutOff(t *testing.T) {
 	send(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
 	go dribble(t.Context(), conn, "x")
 	o := receive(t, outcomes)
-	if !errors.Is(o.err, os.ErrDeadlineExceeded) || o.took < short/2 || o.took > patience/2 {
+	if !errors.Is(o.err, os.ErrDeadlineExceeded) || o.took < short/2 || o.took > testkit.WaitLimit/2 {
 		t.Errorf("handler: %+v", o)
 	}
-	wantHangUp(t, conn, 0)
+	wantClosed(t, conn, 0)
 }
 
-// A response of any size must not lift the deadline of a body that is still
-// to come: net/http waits for the rest of it before the next request.
+// A response must not extend the deadline of a body that was not read: net/http
+// waits for the rest of the body before the next request.
 func TestUnreadBodyIsNotWaitedForLonger(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{
@@ -259,7 +261,7 @@ func TestUnreadBodyIsNotWaitedForLonger(t *testing.T) {
 	conn := dial(t, s)
 	send(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
 	go dribble(t.Context(), conn, "x")
-	wantHangUp(t, conn, 0)
+	wantClosed(t, conn, 0)
 }
 
 func TestLargeHeaderIsRefused(t *testing.T) {
