@@ -10,10 +10,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// Names of fields that no form has are told of, but not all of them, and not
-// at the price of the process.
+// A body with very many unknown fields gets an answer that names some of them, and
+// does not exhaust the memory.
 func TestUnknownFieldsExhaustNothing(t *testing.T) {
 	p := start(t, newSite(t))
 	p.must(t, 201, "POST", "/note/submission", note("first"))
@@ -51,13 +53,13 @@ func TestUnknownFieldsExhaustNothing(t *testing.T) {
 
 // Small changes of a submission at the size limit do not slow down the creates
 // of other users.
-func TestLargeSubmissionHoldsUpNobody(t *testing.T) {
+func TestLargeSubmissionDoesNotSlowOthers(t *testing.T) {
 	p := start(t, newSite(t))
 	p.must(t, 201, "POST", "/sheet/submission", `{"fields":{"f0":{"fieldId":"f0","value":"`+strings.Repeat("x", 500_000)+`"}}}`)
 	p.must(t, 200, "POST", "/sheet/submission/1", `{"fields":{"f1":{"fieldId":"f1","value":"`+strings.Repeat("y", 500_000)+`"}}}`)
 	grown := `{"fields":{"f2":{"fieldId":"f2","value":"` + strings.Repeat("z", 500_000) + `"}}}`
 	p.must(t, 413, "POST", "/sheet/submission/1", grown)
-	p.holdsUpNobody(t, func(ctx context.Context, n int) {
+	p.mustNotSlowOthers(t, func(ctx context.Context, n int) {
 		change := fmt.Sprintf(`{"fields":{"f3":{"fieldId":"f3","value":"%d"}}}`, n)
 		if r, err := p.call(ctx, "POST", "/sheet/submission/1", change); err == nil && r.status != 200 {
 			t.Errorf("merge: status %d: %s", r.status, r.body)
@@ -67,7 +69,7 @@ func TestLargeSubmissionHoldsUpNobody(t *testing.T) {
 
 // Conditions that search a long text, on every field of a section, do not slow
 // down the creates of other users.
-func TestCostlyConditionsHoldUpNobody(t *testing.T) {
+func TestCostlyConditionsDoNotSlowOthers(t *testing.T) {
 	s := newSite(t)
 	var page strings.Builder
 	page.WriteString("```form\nform: costly\nfields:\n  - {id: long, type: textbox}\n  - {id: short, type: textfield}\n" +
@@ -79,10 +81,10 @@ func TestCostlyConditionsHoldUpNobody(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&page, "      - {id: f%d, type: textfield}\n", i)
 	}
-	writeFile(t, filepath.Join(s.pages, "1.md"), pageSource+page.String()+"```\n")
+	testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), pageSource+page.String()+"```\n")
 	p := start(t, s)
 	p.must(t, 201, "POST", "/costly/submission", `{"fields":{"long":{"fieldId":"long","value":"`+strings.Repeat("x", 1_000_000)+`"}}}`)
-	p.holdsUpNobody(t, func(ctx context.Context, n int) {
+	p.mustNotSlowOthers(t, func(ctx context.Context, n int) {
 		change := fmt.Sprintf(`{"fields":{"short":{"fieldId":"short","value":"%d"}}}`, n)
 		if r, err := p.call(ctx, "POST", "/costly/submission/1", change); err == nil && r.status != 200 {
 			t.Errorf("merge: status %d: %s", r.status, r.body)
@@ -90,9 +92,9 @@ func TestCostlyConditionsHoldUpNobody(t *testing.T) {
 	})
 }
 
-// holdsUpNobody fails the test if creates of somebody else take more than five
+// mustNotSlowOthers fails the test if creates of another user take more than five
 // times as long, by the median, while an attack runs on four connections.
-func (p *process) holdsUpNobody(t *testing.T, attack func(ctx context.Context, n int)) {
+func (p *process) mustNotSlowOthers(t *testing.T, attack func(ctx context.Context, n int)) {
 	t.Helper()
 	const creates = 200
 	medianCreate := func() time.Duration {
@@ -107,7 +109,7 @@ func (p *process) holdsUpNobody(t *testing.T, attack func(ctx context.Context, n
 		slices.Sort(times)
 		return times[creates/2]
 	}
-	medianCreate() // the first are slower
+	medianCreate() // warm up
 	// Other programs on the machine can spoil a round, but not five of them.
 	var alone, beside time.Duration
 	for range 5 {

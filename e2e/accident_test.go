@@ -15,10 +15,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// The accidents that happen to data directories and backups. None may lose
-// submissions or give an id twice, and the server says what to do.
+// Accidents with data directories and backups. None may lose submissions or assign
+// an id twice, and the error must say what to do.
 
 // filesIn are the names of the files in a directory; none if it is not there.
 func filesIn(t *testing.T, dir string) []string {
@@ -50,8 +52,8 @@ func remove(t *testing.T, paths ...string) {
 	}
 }
 
-// killWhenThere runs a command and kills it as soon as a file is there.
-func killWhenThere(t *testing.T, path string, args ...string) {
+// killWhenExists runs a command and kills it as soon as a file exists.
+func killWhenExists(t *testing.T, path string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
 	if err := cmd.Start(); err != nil {
@@ -75,7 +77,7 @@ func killWhenThere(t *testing.T, path string, args ...string) {
 	}
 }
 
-// backupOfMany is a backup that takes a while to make and to restore.
+// backupOfMany makes a backup of so many submissions.
 func backupOfMany(t *testing.T, count int) string {
 	t.Helper()
 	s := newSite(t)
@@ -92,10 +94,10 @@ func TestKilledRestore(t *testing.T) {
 	file, s := backupOfMany(t, count), newSite(t)
 	partial := filepath.Join(s.data, "formulary.db.partial")
 	for range 3 {
-		killWhenThere(t, partial, s.command("restore", file)...)
+		killWhenExists(t, partial, s.command("restore", file)...)
 		out := mustRefuse(t, "run 'formulary restore' again with the same backup, or remove "+partial, s.serve()...)
 		if strings.Contains(out, "made a new store") {
-			t.Errorf("it says %s", out)
+			t.Errorf("output: %s", out)
 		}
 	}
 	mustRun(t, s.command("restore", file)...)
@@ -148,7 +150,7 @@ func TestLostDatabase(t *testing.T) {
 	}
 	mustRefuse(t, "this one holds anonymous.key", s.serve()...)
 	mustHold(t, s.data, "anonymous.key")
-	writeFile(t, database, "")
+	testkit.WriteFile(t, database, "")
 	mustRefuse(t, "mount its volume, or bring it back with 'formulary restore'", s.serve()...)
 	mustHold(t, s.data, "anonymous.key", "formulary.db")
 	if err := os.Rename(aside, database); err != nil {
@@ -163,7 +165,7 @@ func TestLostDatabase(t *testing.T) {
 	}
 }
 
-// A first start that is killed at any moment is made up for by the next one.
+// After a first start that was killed at any moment, the next start succeeds.
 func TestKilledFirstStart(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -186,7 +188,7 @@ func TestKilledFirstStart(t *testing.T) {
 	}
 }
 
-// Whatever is removed beside the database, no second server gets in.
+// A second server can't use the directory, whichever files were removed.
 func TestSecondServer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -207,8 +209,7 @@ func TestSecondServer(t *testing.T) {
 	}
 }
 
-// A backup that has changed is not restored, to neither engine, and verify
-// says so.
+// A damaged backup is not restored, to neither engine, and verify reports it.
 func TestDamagedBackup(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, s site) {
@@ -217,14 +218,14 @@ func TestDamagedBackup(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "backup.db")
 		mustRun(t, s.command("backup", file)...)
 		if out := mustRun(t, "verify", file); !strings.Contains(out, "Its content is what was backed up.") {
-			t.Errorf("it says %s", out)
+			t.Errorf("output: %s", out)
 		}
 		whole, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		damaged := filepath.Join(t.TempDir(), "backup.db")
-		writeFile(t, damaged, string(bytes.Replace(whole, []byte("brown fox"), []byte("brown fnx"), 1)))
+		testkit.WriteFile(t, damaged, string(bytes.Replace(whole, []byte("brown fox"), []byte("brown fnx"), 1)))
 		mustRefuse(t, damaged, "verify", damaged)
 		to := newSite(t)
 		mustRefuse(t, "check "+damaged, to.command("restore", damaged)...)
@@ -233,8 +234,8 @@ func TestDamagedBackup(t *testing.T) {
 	})
 }
 
-// Verify tells the same checksum of a store in use, its backup, and what is
-// restored from that to the other engine.
+// Verify prints the same checksum for a store in use, for its backup, and for the
+// store of the other engine that is restored from it.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	checksum := regexp.MustCompile(`36 submissions can be read and have valid ids, checksum ([0-9a-f]{64})\.`)
@@ -253,7 +254,7 @@ func TestVerify(t *testing.T) {
 			out := mustRun(t, append([]string{"verify"}, what...)...)
 			found := checksum.FindStringSubmatch(out)
 			if found == nil {
-				t.Fatalf("it says %s", out)
+				t.Fatalf("output: %s", out)
 			}
 			sums = append(sums, found[1])
 		}
@@ -264,14 +265,14 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// A backup that is killed leaves one thing, and the next run says what to do
+// A killed backup leaves one temporary directory, and the next run says what to do
 // with it.
 func TestKilledBackup(t *testing.T) {
 	t.Parallel()
 	s, dir := newSite(t), t.TempDir()
 	fillStore(t, s.data, 30_000)
 	file := filepath.Join(dir, "backup.db")
-	killWhenThere(t, filepath.Join(file+".partial", "formulary.db"), s.command("backup", file)...)
+	killWhenExists(t, filepath.Join(file+".partial", "formulary.db"), s.command("backup", file)...)
 	mustHold(t, dir, "backup.db.partial")
 	mustRefuse(t, file+".partial is there already, from a run that did not finish or is still going on: remove it if it is not", s.command("backup", file)...)
 	remove(t, file+".partial")
@@ -279,7 +280,7 @@ func TestKilledBackup(t *testing.T) {
 	mustHold(t, dir, "backup.db")
 }
 
-// A start that is refused for want of the key makes no key.
+// A start that is refused because the key is missing creates no key.
 func TestLostKey(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, s site) {

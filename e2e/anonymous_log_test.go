@@ -14,7 +14,7 @@ type accessLine struct {
 	Status                          int
 }
 
-// who is what a line tells of its caller.
+// who is what a line contains about its caller.
 type who struct{ remote, user string }
 
 func (l accessLine) who() who { return who{l.Remote, l.User} }
@@ -69,7 +69,7 @@ func TestWhoIsInTheAccessLog(t *testing.T) {
 			t.Fatalf("%s %s: status %d, %v, want %d", r.method, r.path, got.status, err, r.status)
 		}
 	}
-	until(t, "the address is throttled", 20, func() {}, func() bool {
+	repeatUntil(t, "the address is throttled", 20, func() {}, func() bool {
 		r, err := p.callAs(t.Context(), "ann", "wrong", "GET", "/vote/submission", "")
 		return err == nil && r.status == 429
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/formulary/formulary/internal/store/pgtest"
 )
 
-// A backup that is made while people submit is of one moment, and is restored
-// to either engine.
+// A backup that is made under load is one snapshot, and can be restored to either
+// engine.
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
@@ -28,7 +28,7 @@ func TestBackupUnderLoad(t *testing.T) {
 			l.mu.Unlock()
 			file := filepath.Join(t.TempDir(), "backup.db")
 			said := mustRun(t, s.command("backup", file)...)
-			l.moreAcked(t, 50) // the server is none the worse
+			l.moreAcked(t, 50) // the server still works
 			people.stop()
 
 			info, err := os.Stat(file)
@@ -48,8 +48,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-// checkRestored: what was acknowledged before is there, and what is there was
-// sent; both are what they were.
+// checkRestored: all that was acknowledged before the backup is restored, and all
+// that is restored was sent, with the same content.
 func checkRestored(t *testing.T, p *process, before map[int64]string, l *ledger) {
 	t.Helper()
 	stored := p.submissions(t, "note")
@@ -65,8 +65,8 @@ func checkRestored(t *testing.T, p *process, before map[int64]string, l *ledger)
 	}
 }
 
-// All that a store holds comes back from its backup, to the other engine, and
-// over nothing that is there.
+// A restore to the other engine brings back all content of a store, and does not
+// overwrite an existing one.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, s site) {

@@ -14,9 +14,11 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// certificate is one for forms.example.com that vouches for itself.
+// certificate is a self-signed certificate for forms.example.com.
 type certificate struct {
 	cert, key string // files
 	pool      *x509.CertPool
@@ -41,8 +43,8 @@ func newCertificate(t *testing.T, dir string) certificate {
 		t.Fatal(err)
 	}
 	c := certificate{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), x509.NewCertPool()}
-	writeFile(t, c.cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	writeFile(t, c.key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})))
+	testkit.WriteFile(t, c.cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	testkit.WriteFile(t, c.key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})))
 	parsed, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
@@ -51,8 +53,8 @@ func newCertificate(t *testing.T, dir string) certificate {
 	return c
 }
 
-// client finds forms.example.com at the address, and comes from one of this
-// machine's own; "" for any.
+// client returns a client that connects to the address for forms.example.com. from
+// is its own address; "" for any.
 func (c certificate) client(address, from string) *http.Client {
 	dialer := &net.Dialer{}
 	if from != "" {

@@ -6,10 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// TestGeneratedClient does as an integrator: it generates a client from the
-// OpenAPI document without any options, and uses it.
+// TestGeneratedClient generates a client from the OpenAPI document without any
+// options, and uses it.
 func TestGeneratedClient(t *testing.T) {
 	p := start(t, newSite(t))
 	module := t.TempDir()
@@ -22,7 +24,7 @@ func TestGeneratedClient(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(module, "client"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(module, "client", "client.go"), string(code))
+	testkit.WriteFile(t, filepath.Join(module, "client", "client.go"), string(code))
 	for from, to := range map[string]string{
 		"testdata/client/main.go.txt": "main.go", "../tools/go.mod": "go.mod", "../tools/go.sum": "go.sum",
 	} {

@@ -7,8 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Nothing that was acknowledged is lost, and nothing is half there, when the
-// process is killed under concurrent writes, twenty times over one database.
+// When the process is killed under concurrent writes, nothing that was acknowledged
+// is lost, and nothing is stored in part. Twenty times on one database.
 func TestKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	engines(t, testKillLosesNothing)

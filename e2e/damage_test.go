@@ -11,11 +11,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// A bit of the database flips. The server refuses to start, or answers as
-// before, or with an error, and never with other content; and verify tells of
-// everything that could not be read.
+// One bit of the database is flipped. The server refuses to start, or answers as
+// before, or with an error, and never with other content. Verify reports everything
+// that can't be read.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -67,7 +69,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// copyWith is the same site with another database.
+// copyWith returns the same site with another database.
 func (s site) copyWith(t *testing.T, database []byte) site {
 	t.Helper()
 	key, err := os.ReadFile(s.anonymousKey())
@@ -75,8 +77,8 @@ func (s site) copyWith(t *testing.T, database []byte) site {
 		t.Fatal(err)
 	}
 	s.data = t.TempDir()
-	writeFile(t, s.anonymousKey(), string(key))
-	writeFile(t, filepath.Join(s.data, "formulary.db"), string(database))
+	testkit.WriteFile(t, s.anonymousKey(), string(key))
+	testkit.WriteFile(t, filepath.Join(s.data, "formulary.db"), string(database))
 	return s
 }
 
@@ -105,7 +107,7 @@ func listsAsBefore(t *testing.T, s site, want map[string]string) bool {
 		t.Fatalf("the server neither starts nor refuses to:\n%s", p.output())
 	}
 	if p.url == "" {
-		return false // it refuses to start
+		return false // the server refuses to start
 	}
 	same := true
 	for list, before := range want {

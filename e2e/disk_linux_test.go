@@ -9,9 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // A full disk is answered with 507, never with success; reads go on, and
@@ -68,9 +69,9 @@ func fillUp(t *testing.T, path string) {
 	}
 }
 
-// A disk that fails to write is answered with 503, and that is all that
-// happens: what was there can be read, nothing new is there in part, and it
-// goes on when the disk does. A limit on the size of files makes it fail.
+// While the disk fails, writes are answered with 503 and store nothing, not even in
+// part, and reads succeed. Writes succeed again when the disk works. A limit on the
+// size of files makes the disk fail.
 func TestFailingDisk(t *testing.T) {
 	s := newSite(t)
 	p := start(t, s)
@@ -94,7 +95,7 @@ func TestFailingDisk(t *testing.T) {
 	}
 
 	setFileSizeLimit(t, p, unix.RLIM_INFINITY)
-	eventually(t, 5*time.Second, "writes succeed again", func() bool {
+	testkit.Eventually(t, "writes succeed again", func() bool {
 		r, err := p.call(t.Context(), "POST", "/note/submission", note("after"))
 		return err == nil && r.status == 201
 	})
@@ -120,7 +121,7 @@ func assertPlainProblem(t *testing.T, r response) {
 	}
 }
 
-// A data directory that can't be written to is called that.
+// The error for a read-only data directory says that it is read-only.
 func TestReadOnlyDirectory(t *testing.T) {
 	s := newSite(t)
 	fillStore(t, s.data, 1)

@@ -1,5 +1,5 @@
-// Package e2e runs the real binary as its users do: started as a process,
-// spoken to over HTTP, and ended by signals, kindly and otherwise.
+// Package e2e tests the real binary: tests start it as a process, talk HTTP to it,
+// and end it by signals.
 package e2e
 
 import (
@@ -64,7 +64,7 @@ type process struct {
 	log bytes.Buffer
 }
 
-// launch runs a command that becomes a server, and waits until it serves.
+// launch starts a server, and waits until it serves.
 func launch(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := begin(t, cmd)
@@ -72,7 +72,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *process {
 	return p
 }
 
-// begin runs a command that is to become a server.
+// begin starts a server, and does not wait until it serves.
 func begin(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, urls: make(chan string, 1), done: make(chan error, 1)}
@@ -104,7 +104,8 @@ func (p *process) await(t *testing.T) {
 	}
 }
 
-// read takes in the log and sends the URL when the server says it, or "" at the log's end.
+// read collects the log. It sends the URL when the server has logged it, or "" at the
+// end of the log.
 func (p *process) read(stderr io.Reader, urls chan<- string) {
 	lines := bufio.NewScanner(stderr)
 	lines.Buffer(nil, 1<<20)
@@ -116,7 +117,7 @@ func (p *process) read(stderr io.Reader, urls chan<- string) {
 		p.mu.Unlock()
 		var line struct{ Msg, URL string }
 		if !serving && json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
-			serving = true // what follows need not be looked at, and under load that is a lot
+			serving = true // later lines are not decoded: under load they are many
 			urls <- line.URL
 		}
 	}
@@ -136,7 +137,7 @@ func (p *process) output() string {
 func (p *process) kill() {
 	_ = p.cmd.Process.Signal(syscall.SIGKILL)
 	err := <-p.done
-	p.done <- err // for the next one who waits
+	p.done <- err // for the next caller that waits
 }
 
 // terminate ends the process as an operator would and returns its exit error.
@@ -165,7 +166,7 @@ type response struct {
 	body   string
 }
 
-// call makes a request as ann. An error means that no whole answer came.
+// call makes a request as ann. An error means that there was no complete answer.
 func (p *process) call(ctx context.Context, method, path, body string) (response, error) {
 	return p.callAs(ctx, "ann", "secret", method, path, body)
 }
@@ -189,7 +190,7 @@ func newClient() *http.Client {
 	return &http.Client{Transport: transport, Timeout: 40 * time.Second}
 }
 
-// request asks for something of a form on page 1, as ann.
+// request returns a request for a form on page 1, as ann.
 func request(ctx context.Context, url, method, path, body string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url+"/rest/forms/1.0/page/1/form"+path, strings.NewReader(body))
 	if err != nil {
@@ -248,19 +249,4 @@ func (p *process) submissions(t *testing.T, form string) map[int64]string {
 		texts[s.ID], last = s.Fields["text"].Value, s.ID
 	}
 	return texts
-}
-
-// eventually waits for a condition that another process brings about.
-func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(within)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within %s: %s", within, what)
-		}
-	}
 }

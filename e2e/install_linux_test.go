@@ -15,8 +15,8 @@ import (
 )
 
 // The lines of docs/operations.md install a server that runs, and the first
-// backup works, on a Debian that has nothing but systemd. What needs a booted
-// machine is left out: systemctl only takes down how it was called.
+// backup works, on a Debian with nothing but systemd. The machine is not booted:
+// systemctl is a fake that records its calls.
 func TestInstallAsDocumented(t *testing.T) {
 	m := newMachine(t)
 	m.run(t, "a good password\n", documented(t, "Installing it with systemd"))
@@ -81,7 +81,8 @@ func TestUnitsRestartAfterACrashOnly(t *testing.T) {
 	}
 }
 
-// documented is the first block of shell lines below a heading of docs/operations.md.
+// documented returns the first block of shell lines below a heading of
+// docs/operations.md.
 func documented(t *testing.T, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/operations.md")
@@ -97,8 +98,8 @@ func documented(t *testing.T, heading string) string {
 	return block
 }
 
-// machine is a root directory with the programs of this system, and with an
-// /etc, /srv and /var as on the first day. It is there as long as its process.
+// machine is a root directory with the programs of this system, and with new
+// directories /etc, /srv and /var. It exists as long as its process.
 type machine struct{ pid int }
 
 const newRoot = `

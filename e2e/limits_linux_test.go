@@ -15,11 +15,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// One user who opens a thousand lists and does not read them, and sends three
-// hundred bodies and does not finish them, costs little memory, and nobody else
-// notices.
+// One user opens a thousand lists and does not read them, and sends three hundred
+// bodies and does not finish them. That costs little memory, and other users are
+// served as before.
 func TestOneUserCantHoldTheMemory(t *testing.T) {
 	p := start(t, newSite(t))
 	noise := make([]byte, 700_000)
@@ -69,17 +71,16 @@ func TestOneUserCantHoldTheMemory(t *testing.T) {
 	for _, conn := range append(readers, senders...) {
 		_ = conn.Close()
 	}
-	eventually(t, 10*time.Second, "ann is served again", func() bool {
+	testkit.Eventually(t, "ann is served again", func() bool {
 		list, listErr := p.call(t.Context(), "GET", "/note/submission", "")
 		body, bodyErr := p.call(t.Context(), "POST", "/kept/submission", note(string(noise)))
 		return listErr == nil && list.status == 200 && bodyErr == nil && body.status == 201
 	})
 }
 
-// siege sends that many requests as ann, on connections that stay open and of
-// which only the status is read. It returns how many were answered with which
-// status. Once as many are answered as should be, the others have half a second
-// left, and count as 0.
+// siege sends count requests as ann, on connections that stay open, and reads only
+// the status of each answer. It returns how many answers had which status. Once the
+// expected number is answered, the others have half a second left, and count as 0.
 func (p *process) siege(t *testing.T, count, answered int, method, path, rest string) (statuses map[int]int, conns []net.Conn) {
 	t.Helper()
 	req, err := request(t.Context(), p.url, method, path, "")

@@ -9,15 +9,16 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// ledger is what people who submit were told.
+// ledger records the outcome of creates.
 type ledger struct {
 	mu       sync.Mutex
 	sent     int              // names the next text, so that no two are the same
 	acked    map[int64]string // by id
-	doubtful map[string]bool  // answered with 503 or not at all: it may be stored, once
+	doubtful map[string]bool  // in doubt: answered with 503 or not at all; may be stored, once
 }
 
 func newLedger() *ledger { return &ledger{acked: map[int64]string{}, doubtful: map[string]bool{}} }
@@ -35,28 +36,28 @@ func (l *ledger) counts() (acked, doubtful int) {
 	return len(l.acked), len(l.doubtful)
 }
 
-// moreAcked returns when so many more are acknowledged.
+// moreAcked waits until count more creates are acknowledged.
 func (l *ledger) moreAcked(t *testing.T, count int) {
 	t.Helper()
 	before, _ := l.counts()
-	eventually(t, 60*time.Second, fmt.Sprintf("%d more are acknowledged", count), func() bool {
+	testkit.Eventually(t, fmt.Sprintf("%d more are acknowledged", count), func() bool {
 		now, _ := l.counts()
 		return now >= before+count
 	})
 }
 
-// moreDoubtful returns when so many more were told that it can't be done now.
+// moreDoubtful waits until count more creates have failed.
 func (l *ledger) moreDoubtful(t *testing.T, count int) {
 	t.Helper()
 	_, before := l.counts()
-	eventually(t, 60*time.Second, fmt.Sprintf("%d more are refused", count), func() bool {
+	testkit.Eventually(t, fmt.Sprintf("%d more are refused", count), func() bool {
 		_, now := l.counts()
 		return now >= before+count
 	})
 }
 
-// check holds what is stored against what was told: everything acknowledged is
-// there, nothing is there twice, and nothing that nobody sent or that was refused.
+// check compares what is stored with the recorded outcomes: everything acknowledged
+// is stored, nothing is stored twice, and nothing that was not sent or was refused.
 func (l *ledger) check(t *testing.T, stored map[int64]string) {
 	t.Helper()
 	for id, text := range l.acked {
@@ -70,13 +71,13 @@ func (l *ledger) check(t *testing.T, stored map[int64]string) {
 			t.Errorf("%q is stored more than once", text)
 		}
 		if l.acked[id] != text && !l.doubtful[text] {
-			t.Errorf("submission %d is %q, which nobody was told", id, text)
+			t.Errorf("submission %d is %q, which was not acknowledged", id, text)
 		}
 	}
 	t.Logf("%d acknowledged, %d in doubt, %d stored", len(l.acked), len(l.doubtful), len(stored))
 }
 
-// load is people who submit to servers without a break, one after the other.
+// load is a number of clients. Each creates one submission after the other.
 type load struct {
 	*ledger
 	send     func(ctx context.Context, turn int, text string) (response, error)
@@ -85,10 +86,10 @@ type load struct {
 	wg       sync.WaitGroup
 }
 
-// startLoad has so many submit to the servers in turns.
-func startLoad(t *testing.T, l *ledger, people int, mayBreak bool, urls ...string) *load {
+// startLoad starts so many clients, which use the servers in turns.
+func startLoad(t *testing.T, l *ledger, clients int, mayBreak bool, urls ...string) *load {
 	t.Helper()
-	return startSending(t, l, people, mayBreak, func(ctx context.Context, turn int, text string) (response, error) {
+	return startSending(t, l, clients, mayBreak, func(ctx context.Context, turn int, text string) (response, error) {
 		req, err := request(ctx, urls[turn%len(urls)], "POST", "/note/submission", note(text))
 		if err != nil {
 			return response{}, err
@@ -97,12 +98,12 @@ func startLoad(t *testing.T, l *ledger, people int, mayBreak bool, urls ...strin
 	})
 }
 
-func startSending(t *testing.T, l *ledger, people int, mayBreak bool,
+func startSending(t *testing.T, l *ledger, clients int, mayBreak bool,
 	send func(ctx context.Context, turn int, text string) (response, error),
 ) *load {
 	t.Helper()
 	ld := &load{ledger: l, send: send, mayBreak: mayBreak, stopped: make(chan struct{})}
-	for i := range people {
+	for i := range clients {
 		ld.wg.Go(func() {
 			for turn := i; !ld.isStopped(); turn++ {
 				ld.submit(t, turn)
@@ -122,7 +123,7 @@ func (l *load) isStopped() bool {
 	}
 }
 
-// stop returns when everybody has got the last answer.
+// stop ends the load. It returns after the last answer.
 func (l *load) stop() {
 	if !l.isStopped() {
 		close(l.stopped)
@@ -130,8 +131,8 @@ func (l *load) stop() {
 	l.wg.Wait()
 }
 
-// submit makes one submission and writes down what it was told. Nothing else
-// than success and 503 with Retry-After will do.
+// submit creates one submission and records the outcome. Anything but success or a
+// 503 with Retry-After fails the test.
 func (l *load) submit(t *testing.T, turn int) {
 	text := l.nextText()
 	r, err := l.send(context.Background(), turn, text)
@@ -159,7 +160,7 @@ func (l *load) submit(t *testing.T, turn int) {
 	}
 }
 
-// keep stores what watch looks at.
+// keep stores what watch reads.
 func keep(t *testing.T, p *process) (path string) {
 	t.Helper()
 	var s submission
@@ -172,8 +173,8 @@ func keep(t *testing.T, p *process) (path string) {
 	return fmt.Sprint("/kept/submission/", s.ID)
 }
 
-// watch reads what is there all along, until the load stops. Whoever can't
-// read it must say so: an empty list or a 404 would be a lie.
+// watch reads a stored submission until the load stops. A read may fail with 503,
+// but must not return an empty list or a 404.
 func (l *load) watch(t *testing.T, path string, urls ...string) {
 	t.Helper()
 	for _, url := range urls {

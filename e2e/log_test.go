@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// startLogging starts a server whose log is read until it serves, and from
-// then on by whoever is given it.
+// startLogging starts a server, and reads its log until it serves. From then on the
+// caller reads the log.
 func startLogging(t *testing.T, s site, args ...string) (*process, *os.File) {
 	t.Helper()
 	log, stderr, err := os.Pipe()
@@ -51,13 +52,13 @@ func TestLogThatIsNotRead(t *testing.T) {
 	p, _ := startLogging(t, s)
 	fillLog(t, p)
 	p.must(t, 201, "POST", "/note/submission", note("x"))
-	dismissAll(t, s, p)
+	removeUsers(t, s, p)
 	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}
 }
 
-// fillLog logs more than a pipe and the server's buffer can take.
+// fillLog makes the server log more than a pipe and its own buffer can hold.
 func fillLog(t *testing.T, p *process) {
 	t.Helper()
 	long := "/" + strings.Repeat("x", 400)
@@ -66,7 +67,7 @@ func fillLog(t *testing.T, p *process) {
 	}
 }
 
-// Once the log is read again, it says how many lines were lost.
+// Once the log is read again, the server logs how many lines were lost.
 func TestLogThatIsReadAgain(t *testing.T) {
 	p, log := startLogging(t, newSite(t))
 	fillLog(t, p)
@@ -88,22 +89,21 @@ func TestLogThatIsReadAgain(t *testing.T) {
 	t.Error("the log ended without a report")
 }
 
-// A server ends within ten seconds, even if neither its database answers nor
-// anybody reads its log.
-func TestEndWithNobodyThere(t *testing.T) {
+// A server ends although its database does not answer and its log is not read.
+func TestShutdownWithoutDatabaseAndLog(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{})
 	p, _ := startLogging(t, newSite(t).on(cluster.Database(t)), "--database-timeout", "1m", "--metrics")
 	fillLog(t, p)
-	p.must(t, 201, "POST", "/note/submission", note("x")) // so that there is a connection that is trusted
+	p.must(t, 201, "POST", "/note/submission", note("x")) // so that the pool has a connection
 	freeze(t, cluster)
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		_, _ = p.call(t.Context(), "POST", "/note/submission", note("x")) // whatever it is told in the end
+		_, _ = p.call(t.Context(), "POST", "/note/submission", note("x")) // whatever the answer
 	}()
-	eventually(t, 10*time.Second, "the request is under way", func() bool {
-		return strings.Contains(fetch(t, p, "/metrics").body, "formulary_http_requests_in_flight 2\n") // beside the one that asks
+	testkit.Eventually(t, "the request is under way", func() bool {
+		return strings.Contains(fetch(t, p, "/metrics").body, "formulary_http_requests_in_flight 2\n") // with the request for the metrics
 	})
 	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
@@ -111,7 +111,7 @@ func TestEndWithNobodyThere(t *testing.T) {
 	<-answered
 }
 
-// freeze has all processes of a cluster stand still until the test ends.
+// freeze stops all processes of a cluster, by SIGSTOP, until the test ends.
 func freeze(t *testing.T, c *pgtest.Cluster) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(c.Dir(), "data", "postmaster.pid"))
@@ -135,7 +135,7 @@ func freeze(t *testing.T, c *pgtest.Cluster) {
 	}
 }
 
-// Nor does it hold up a server that can't start.
+// A log that is not read does not block a server that can't start.
 func TestLogThatIsFull(t *testing.T) {
 	taken := start(t, newSite(t))
 	log, stderr, err := os.Pipe()
@@ -168,11 +168,11 @@ func TestLogThatIsFull(t *testing.T) {
 	}
 }
 
-// dismissAll empties the users file, which is logged and then in force.
-func dismissAll(t *testing.T, s site, p *process) {
+// removeUsers empties the users file, and waits until that is in force.
+func removeUsers(t *testing.T, s site, p *process) {
 	t.Helper()
-	writeFile(t, s.users, "")
-	eventually(t, 10*time.Second, "the user is out", func() bool {
+	testkit.WriteFile(t, s.users, "")
+	testkit.Eventually(t, "the user is refused", func() bool {
 		r, err := p.call(t.Context(), "GET", "/note", "")
 		return err == nil && r.status == 401
 	})
@@ -186,7 +186,7 @@ func TestLogThatIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.must(t, 201, "POST", "/note/submission", note("x"))
-	dismissAll(t, s, p)
+	removeUsers(t, s, p)
 	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// startBehindProxy starts a server that believes the test when it says where a
-// request comes from.
+// startBehindProxy starts a server that trusts the X-Forwarded-For of the test.
 func startBehindProxy(t *testing.T, s site) *process {
 	t.Helper()
 	return start(t, s, "--trusted-proxies", "127.0.0.1", "--access-log=false")
@@ -42,8 +43,8 @@ func (p *process) send(t *testing.T, addr, user, password, method, path, body st
 	return r
 }
 
-// An address that is throttled can't tell the right password from a wrong one,
-// even while it is known from another address.
+// A throttled address can't tell the right password from a wrong one, even if the
+// right one was verified for another address.
 func TestThrottledAddressLearnsNothing(t *testing.T) {
 	p := startBehindProxy(t, newSite(t))
 	const known, guesser = "192.0.2.1", "198.51.100.7"
@@ -67,7 +68,7 @@ func TestThrottledAddressLearnsNothing(t *testing.T) {
 	}
 }
 
-// userLine hashes slowly enough that passwords have to wait for each other.
+// userLine uses a cost so high that logins wait for each other.
 func userLine(t *testing.T, user, password string) string {
 	t.Helper()
 	hash, err := bcrypt.GenerateFromPassword([]byte(password), 8)
@@ -106,23 +107,23 @@ func startGuessing(t *testing.T, p *process) *guessing {
 	return g
 }
 
-// Somebody whose password was changed has to be verified anew. From an address
-// that is known that takes no longer while others guess.
+// After a change of the password, a login has to be verified anew. From an address
+// that the user has used before, it does not wait for the guesses of others.
 func TestKnownUserLogsInDuringAFlood(t *testing.T) {
 	s := newSite(t)
-	writeFile(t, s.users, userLine(t, "ann", "secret")+userLine(t, "ben", "old"))
+	testkit.WriteFile(t, s.users, userLine(t, "ann", "secret")+userLine(t, "ben", "old"))
 	p := startBehindProxy(t, s)
 	const home = "192.0.2.1"
 	if r := p.from(t, home, "ben", "old"); r.status != http.StatusOK {
 		t.Fatalf("first login: status %d", r.status)
 	}
-	writeFile(t, s.users, userLine(t, "ann", "secret")+userLine(t, "ben", "new"))
-	eventually(t, 10*time.Second, "the new password is in force", func() bool {
+	testkit.WriteFile(t, s.users, userLine(t, "ann", "secret")+userLine(t, "ben", "new"))
+	testkit.Eventually(t, "the new password is in force", func() bool {
 		return p.from(t, home, "ben", "old").status == http.StatusUnauthorized
 	})
 
 	g := startGuessing(t, p)
-	eventually(t, 10*time.Second, "guesses are being answered", func() bool { return g.computed.Load() > 0 })
+	testkit.Eventually(t, "guesses are being answered", func() bool { return g.computed.Load() > 0 })
 	r, before := p.from(t, home, "ben", "new"), g.computed.Load()
 	if r.status != http.StatusOK || before > 128 {
 		t.Errorf("ben: status %d after %d guesses, want 200 before most of them", r.status, before)
@@ -130,11 +131,11 @@ func TestKnownUserLogsInDuringAFlood(t *testing.T) {
 	g.Wait()
 }
 
-// People who are logged in hardly notice that others guess passwords: hashing
-// leaves cores to them.
+// Creates of users who are logged in are hardly slower while others guess
+// passwords: hashing leaves half of the cores free.
 func TestCreatesDuringAFlood(t *testing.T) {
 	s := newSite(t)
-	writeFile(t, s.users, userLine(t, "ann", "secret"))
+	testkit.WriteFile(t, s.users, userLine(t, "ann", "secret"))
 	p := startBehindProxy(t, s)
 	create := func() time.Duration {
 		start := time.Now()

@@ -21,7 +21,7 @@ import (
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
-// location is how migrate names where a site's submissions are.
+// location is the value of --from or --to for the site.
 func (s site) location() string {
 	if s.database == "" {
 		return "sqlite:" + s.data
@@ -37,7 +37,7 @@ func (s site) anonymousKey() string {
 	return s.key
 }
 
-// answers are all that the API tells of the page's submissions.
+// answers returns all answers of the API about the submissions of the page.
 func answers(t *testing.T, p *process) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -49,7 +49,8 @@ func answers(t *testing.T, p *process) map[string]string {
 	return all
 }
 
-// use leaves some of everything in a store, and ids that are not to come back.
+// use stores submissions of all kinds, and deletes the last, whose ids must not be
+// assigned again.
 func use(t *testing.T, p *process) {
 	t.Helper()
 	keep(t, p)
@@ -63,8 +64,8 @@ func use(t *testing.T, p *process) {
 	p.must(t, 204, "DELETE", fmt.Sprint("/note/result/", create(t, p, "note", note("gone"))), "")
 }
 
-// All submissions go from SQLite to PostgreSQL and back, and nobody who asks
-// the API can tell the difference.
+// Submissions are copied from SQLite to PostgreSQL and back, and the answers of the
+// API stay the same.
 func TestMigrateAndBack(t *testing.T) {
 	t.Parallel()
 	first := newSite(t)
@@ -84,7 +85,7 @@ func TestMigrateAndBack(t *testing.T) {
 		}
 		said := mustRun(t, "migrate", "--from", from.location(), "--to", to.location())
 		if !strings.Contains(said, "36 submissions copied to ") {
-			t.Errorf("it says %s", said)
+			t.Errorf("output: %s", said)
 		}
 		said += mustRefuse(t, "is not empty", "migrate", "--from", from.location(), "--to", to.location())
 		p = start(t, to)
@@ -92,7 +93,7 @@ func TestMigrateAndBack(t *testing.T) {
 		if diff := cmp.Diff(before, answers(t, p)); diff != "" {
 			t.Errorf("the API answers otherwise (-before +after):\n%s", diff)
 		}
-		// Who has submitted is still known, and no id is given again.
+		// The limit of one submission still holds, and no id is assigned again.
 		p.must(t, 400, "POST", "/vote/submission", ballot)
 		p.must(t, 400, "POST", "/pledge/submission", note("twice"))
 		id := create(t, p, "note", note("new"))
@@ -125,8 +126,8 @@ func fillStore(t *testing.T, dir string, count int) {
 	}
 }
 
-// interrupt starts a command and sends it a signal as soon as it says how far
-// it is. It returns what the command said.
+// interrupt starts a command and sends it a signal as soon as it prints progress.
+// It returns the output.
 func interrupt(t *testing.T, signal syscall.Signal, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
@@ -152,8 +153,8 @@ func interrupt(t *testing.T, signal syscall.Signal, args ...string) string {
 	return said.String()
 }
 
-// A migration that is interrupted, kindly or not, leaves a store that nobody
-// takes for a whole one, and is finished by the same command.
+// A migration that is interrupted by SIGINT or SIGKILL leaves a store that is
+// refused as incomplete. The same command finishes it.
 func TestMigrateInterrupted(t *testing.T) {
 	t.Parallel()
 	from := newSite(t)
@@ -168,7 +169,7 @@ func TestMigrateInterrupted(t *testing.T) {
 	said += mustRefuse(t, "this store is a copy that was not finished: run the same 'formulary migrate'", to.serve()...)
 	last := interrupt(t, syscall.SIGINT, migrate...)
 	if !strings.Contains(last, "interrupted; run the same command again") {
-		t.Errorf("it says %s", last)
+		t.Errorf("output: %s", last)
 	}
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	said += last + mustRefuse(t, "a copy that was not finished", to.command("backup", backup)...)
@@ -181,7 +182,7 @@ func TestMigrateInterrupted(t *testing.T) {
 	finished := mustRun(t, migrate...)
 	earlier := regexp.MustCompile(`(?m)^(\d+) of them had been copied by an earlier run\.$`).FindStringSubmatch(finished)
 	if earlier == nil || !strings.Contains(finished, fmt.Sprint(bulk, " submissions copied to ")) {
-		t.Fatalf("it says %s", finished)
+		t.Fatalf("output: %s", finished)
 	}
 	if count, err := strconv.Atoi(earlier[1]); err != nil || count < 2000 || count >= bulk {
 		t.Errorf("%s were copied by an earlier run: %v", earlier[1], err)

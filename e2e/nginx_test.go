@@ -10,14 +10,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// nginx is Debian's, with the configuration that is handed out.
+// nginx is Debian's nginx with the configuration of deploy/.
 type nginx struct {
 	plain, secure string // where it listens
 	certificate   certificate
-	errors        string // the file that it writes what goes wrong to
+	errors        string // the file of its error log
 }
 
 // startNginx runs it in a directory of its own, in front of three servers.
@@ -41,14 +42,14 @@ func startNginx(t *testing.T, replicas []*replica) *nginx {
 			t.Errorf("nginx: %v: %s", err, out.String())
 		}
 	})
-	eventually(t, 10*time.Second, "nginx serves", func() bool {
+	testkit.Eventually(t, "nginx serves", func() bool {
 		r, err := n.get(n.client(""), "/healthz")
 		return err == nil && r.status == http.StatusOK
 	})
 	return n
 }
 
-// findNginx also looks where a plain user's path does not lead.
+// findNginx also looks in /usr/sbin, which is not in the PATH of plain users.
 func findNginx(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
@@ -60,7 +61,7 @@ func findNginx(t *testing.T) string {
 	return ""
 }
 
-// configure takes the file as it is, but for addresses and the certificate.
+// configure uses the file with other addresses and another certificate.
 func (n *nginx) configure(t *testing.T, dir string, replicas []*replica) {
 	t.Helper()
 	content, err := os.ReadFile("../deploy/nginx/formulary.conf")
@@ -82,7 +83,7 @@ func (n *nginx) configure(t *testing.T, dir string, replicas []*replica) {
 		}
 		conf = strings.Replace(conf, change[0], change[1], 1)
 	}
-	writeFile(t, filepath.Join(dir, "formulary.conf"), conf)
+	testkit.WriteFile(t, filepath.Join(dir, "formulary.conf"), conf)
 	main := "daemon off;\npid pid;\nevents {}\nhttp {\n"
 	if os.Geteuid() == 0 {
 		main = "user root;\n" + main // others can't read the directory
@@ -90,12 +91,12 @@ func (n *nginx) configure(t *testing.T, dir string, replicas []*replica) {
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		main += kind + "_temp_path " + kind + ";\n"
 	}
-	writeFile(t, filepath.Join(dir, "nginx.conf"), main+"include formulary.conf;\n}\n")
+	testkit.WriteFile(t, filepath.Join(dir, "nginx.conf"), main+"include formulary.conf;\n}\n")
 }
 
 const nginxURL = "https://forms.example.com"
 
-// client speaks to it from an address of this machine.
+// client returns a client with an address of this machine.
 func (n *nginx) client(from string) *http.Client { return n.certificate.client(n.secure, from) }
 
 func (n *nginx) get(c *http.Client, path string) (response, error) {
@@ -123,8 +124,8 @@ func startBehindNginx(t *testing.T, args ...string) (*nginx, []*replica) {
 	return startNginx(t, replicas), replicas
 }
 
-// One address with TLS in front of three servers: requests are spread, and the
-// servers know whom they come from.
+// nginx with TLS in front of three servers: requests are spread, and the servers see
+// the addresses of the clients.
 func TestBehindNginx(t *testing.T) {
 	t.Parallel()
 	n, replicas := startBehindNginx(t, "--metrics")
@@ -143,7 +144,7 @@ func testSpread(t *testing.T, n *nginx, replicas []*replica) {
 		}
 	}
 	for i, r := range replicas {
-		eventually(t, 5*time.Second, fmt.Sprintf("server %d has served its part, and knows for whom", i), func() bool {
+		testkit.Eventually(t, fmt.Sprintf("server %d has served its part, and knows for whom", i), func() bool {
 			return strings.Count(r.output(), `"remote":"127.0.0.4"`) >= 5
 		})
 	}
@@ -166,12 +167,12 @@ func testNginxTLS(t *testing.T, n *nginx) {
 		t.Errorf("without TLS: %d to %q, %v", r.status, r.header.Get("Location"), err)
 	}
 	if r, err = n.get(c, "/metrics"); err != nil || r.status != http.StatusNotFound {
-		t.Errorf("/metrics is for everybody: %d, %v", r.status, err)
+		t.Errorf("/metrics is public: %d, %v", r.status, err)
 	}
 }
 
-// Who guesses passwords is slowed by address, as the one who asks, not as nginx
-// and not as whom the client says to be.
+// Guesses are throttled by the address of the client, not that of nginx, and not the
+// one in an X-Forwarded-For of the client.
 func testClientAddress(t *testing.T, n *nginx, replicas []*replica) {
 	login := func(c *http.Client, password string) response {
 		t.Helper()
@@ -188,7 +189,7 @@ func testClientAddress(t *testing.T, n *nginx, replicas []*replica) {
 		return r
 	}
 	guesser, other := n.client("127.0.0.5"), n.client("127.0.0.6")
-	for range 45 { // each server counts for itself
+	for range 45 { // each server has its own throttle
 		login(guesser, "wrong")
 	}
 	if r := login(guesser, "wrong"); r.status != http.StatusTooManyRequests {
@@ -205,10 +206,10 @@ func testClientAddress(t *testing.T, n *nginx, replicas []*replica) {
 		}
 		return lines
 	}
-	eventually(t, 10*time.Second, "the last logins are in the logs", func() bool { return logged() == 3 })
+	testkit.Eventually(t, "the last logins are in the logs", func() bool { return logged() == 3 })
 	for _, r := range replicas {
 		if strings.Contains(r.output(), "203.0.113.9") {
-			t.Error("what a client says of its address is believed")
+			t.Error("the X-Forwarded-For of a client is trusted")
 		}
 	}
 }
@@ -237,8 +238,8 @@ func testSizes(t *testing.T, n *nginx, replicas []*replica) {
 	}
 }
 
-// readThrough reads by way of nginx, which asks the next server where one can't
-// be reached: it always succeeds.
+// readThrough reads by way of nginx, which tries the next server where one can't be
+// reached: it always succeeds.
 func readThrough(t *testing.T, c *http.Client) {
 	req, err := request(context.Background(), nginxURL, "GET", "/kept/submission", "")
 	if err != nil {
@@ -250,8 +251,8 @@ func readThrough(t *testing.T, c *http.Client) {
 	}
 }
 
-// Servers behind nginx are restarted one after the other, and one is killed:
-// nothing is lost or doubled, and who reads does not notice.
+// Servers behind nginx are restarted one after the other, and one is killed: nothing
+// is lost or stored twice, and reads do not fail.
 func TestRollingRestartBehindNginx(t *testing.T) {
 	t.Parallel()
 	n, replicas := startBehindNginx(t)
@@ -272,7 +273,7 @@ func TestRollingRestartBehindNginx(t *testing.T) {
 		l.moreAcked(t, 50)
 		r.start(t)
 		// Not before nginx has come back to this one: all three would be down for it.
-		eventually(t, 20*time.Second, "nginx comes back", func() bool { return strings.Contains(r.output(), `"status":201`) })
+		testkit.Eventually(t, "nginx comes back", func() bool { return strings.Contains(r.output(), `"status":201`) })
 	}
 	l.moreAcked(t, 100)
 	people.stop()

@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// PostgreSQL ends under load, kindly and otherwise, and is started again: two
-// servers lose nothing, double nothing, say 503 meanwhile, and go on by themselves.
+// PostgreSQL is stopped, crashed or killed under load, and started again. Two servers
+// lose nothing, store nothing twice, answer 503 meanwhile, and recover by themselves.
 func TestDatabaseEndsUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*pgtest.Cluster) error{
@@ -42,19 +42,19 @@ func TestDatabaseEndsUnderLoad(t *testing.T) {
 	}
 }
 
-// resume starts a cluster again. After a kill that fails as long as there are
-// processes which have not yet found out that the first one is gone.
+// resume starts a cluster again. After a kill that fails until the other processes
+// have noticed that the first one is gone, and ended.
 func resume(t *testing.T, cluster *pgtest.Cluster) {
 	t.Helper()
 	var err error
-	eventually(t, 60*time.Second, "PostgreSQL is started again", func() bool {
+	testkit.Eventually(t, "PostgreSQL is started again", func() bool {
 		err = cluster.Resume()
 		return err == nil
 	})
 }
 
-// While the database is gone, every question is answered by 503 and when to
-// ask again, and /readyz says so; it all ends when the database is back.
+// During an outage of the database, every request is answered with 503 and
+// Retry-After, and /readyz fails. All succeed when the database is back.
 func TestAnswersDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{})
@@ -91,7 +91,7 @@ func TestAnswersDuringAnOutage(t *testing.T) {
 	}
 	p.must(t, 200, "GET", "/kept", "") // the form itself stands on a page
 	resume(t, cluster)
-	eventually(t, 10*time.Second, "it is ready again", func() bool { return ready(t, p) == http.StatusOK })
+	testkit.Eventually(t, "it is ready again", func() bool { return ready(t, p) == http.StatusOK })
 	for _, q := range questions[:4] {
 		p.must(t, 200, q.method, q.path, q.body)
 	}
@@ -103,7 +103,7 @@ func ready(t *testing.T, p *process) int {
 	return fetch(t, p, "/readyz").status
 }
 
-// fetch asks for what needs no user.
+// fetch reads a path that needs no credentials.
 func fetch(t *testing.T, p *process, path string) response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), "GET", p.url+path, http.NoBody)
@@ -117,8 +117,7 @@ func fetch(t *testing.T, p *process, path string) response {
 	return r
 }
 
-// A server that is told to end does so within ten seconds, even when it waits
-// for a database that has gone silent.
+// A server ends after SIGTERM even when it waits for a database that does not answer.
 func TestEndsBesideASilentDatabase(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
@@ -132,15 +131,15 @@ func TestEndsBesideASilentDatabase(t *testing.T) {
 			t.Errorf("answered with %d: %s", r.status, r.body)
 		}
 	}()
-	eventually(t, 10*time.Second, "the request waits for the database", func() bool {
+	testkit.Eventually(t, "the request waits for the database", func() bool {
 		return strings.Contains(fetch(t, p.process, "/metrics").body, "formulary_database_connections_used 1\n")
 	})
 	_ = p.terminate(t) // its status is not the point: a request was cut off
 	<-answered
 }
 
-// A server that is started before its database waits for it, and one that is
-// not let in says so at once. Neither tells the password.
+// A server that is started before its database waits for it. One whose login is
+// refused ends at once. Neither prints the password.
 func TestStartedBeforeItsDatabase(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
@@ -150,7 +149,7 @@ func TestStartedBeforeItsDatabase(t *testing.T) {
 	}
 	r := newReplica(t, s)
 	r.begin(t)
-	eventually(t, 10*time.Second, "it says that it waits", func() bool { return strings.Contains(r.output(), "can't be reached yet") })
+	testkit.Eventually(t, "the server logs that it waits", func() bool { return strings.Contains(r.output(), "can't be reached yet") })
 	resume(t, cluster)
 	r.await(t)
 	r.must(t, 201, "POST", "/note/submission", note("at last"))

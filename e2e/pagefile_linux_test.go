@@ -8,23 +8,24 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// A page file that can't be opened without waiting holds up neither the other
-// pages nor the end of the server: another process has a lease on one, as file
-// servers take them, and one is a pipe that nobody writes to.
+// A page file whose open would block delays neither the other pages nor the shutdown:
+// another process has a lease on one, as file servers do, and one is a pipe without
+// a writer.
 func TestPageFilesThatBlock(t *testing.T) {
 	s := newSite(t)
 	leased, edited := filepath.Join(s.pages, "7.md"), filepath.Join(s.pages, "1.md")
-	writeFile(t, leased, pageSource)
+	testkit.WriteFile(t, leased, pageSource)
 	p := start(t, s)
 	lease, err := os.OpenFile(leased, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = lease.Close() }()
-	eventually(t, 10*time.Second, "a lease on a page that is not being read", func() bool {
+	testkit.Eventually(t, "a lease on a page that is not being read", func() bool {
 		return setLease(t, lease, syscall.F_WRLCK)
 	})
 	if err := syscall.Mkfifo(filepath.Join(s.pages, "8.md"), 0o600); err != nil {
@@ -36,13 +37,13 @@ func TestPageFilesThatBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	writeFile(t, edited, source)
+	testkit.WriteFile(t, edited, source)
 	shows := func(page string) bool { return strings.Contains(formsOf(t, p, page), label) }
-	eventually(t, 2*time.Second, "an edit of another page shows", func() bool { return shows("1") })
+	testkit.Eventually(t, "an edit of another page shows", func() bool { return shows("1") })
 	if r := fetch(t, p, "/readyz"); r.status != 200 {
 		t.Errorf("/readyz: %d %s", r.status, r.body)
 	}
-	eventually(t, 2*time.Second, "the server opens the leased page", func() bool { return isAskedFor(t, lease) })
+	testkit.Eventually(t, "the server opens the leased page", func() bool { return openIsBlocked(t, lease) })
 	if shows("7") {
 		t.Error("the leased page was read")
 	}
@@ -50,12 +51,12 @@ func TestPageFilesThatBlock(t *testing.T) {
 	if !setLease(t, lease, syscall.F_UNLCK) {
 		t.Error("the lease could not be given up")
 	}
-	eventually(t, 2*time.Second, "the page shows whose lease was given up", func() bool { return shows("7") })
-	eventually(t, 10*time.Second, "a second lease", func() bool { return setLease(t, lease, syscall.F_WRLCK) })
+	testkit.Eventually(t, "the page shows whose lease was given up", func() bool { return shows("7") })
+	testkit.Eventually(t, "a second lease", func() bool { return setLease(t, lease, syscall.F_WRLCK) })
 	if _, err := lease.WriteAt([]byte("# "), 0); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 2*time.Second, "the server opens the leased page again", func() bool { return isAskedFor(t, lease) })
+	testkit.Eventually(t, "the server opens the leased page again", func() bool { return openIsBlocked(t, lease) })
 	if err := p.terminate(t); err != nil {
 		t.Errorf("%v\n%s", err, p.output())
 	}
@@ -71,9 +72,8 @@ func setLease(t *testing.T, f *os.File, lease uintptr) bool {
 	return errno == 0
 }
 
-// isAskedFor reports whether a process has tried to open the file that the
-// lease is on.
-func isAskedFor(t *testing.T, f *os.File) bool {
+// openIsBlocked reports whether a process has tried to open the leased file.
+func openIsBlocked(t *testing.T, f *os.File) bool {
 	t.Helper()
 	lease, _, errno := syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETLEASE, 0)
 	if errno != 0 {
@@ -82,7 +82,7 @@ func isAskedFor(t *testing.T, f *os.File) bool {
 	return lease != syscall.F_WRLCK
 }
 
-// formsOf is what is answered with for the forms of a page.
+// formsOf returns the answer for the forms of a page.
 func formsOf(t *testing.T, p *process, page string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", p.url+"/rest/forms/1.0/page/"+page+"/form", http.NoBody)

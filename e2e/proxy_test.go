@@ -8,12 +8,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // proxied is a server with a proxy of its own between it and PostgreSQL.
@@ -64,7 +64,7 @@ func poison(t *testing.T, proxy *toxiproxy.Proxy, toxic string) (cure func()) {
 // trouble is something that happens to the connections of a server.
 type trouble func(t *testing.T, p proxied, l *ledger)
 
-// What may go wrong between a server and its database.
+// Faults of the connection between a server and its database.
 var troubles = map[string]trouble{
 	"cut": func(t *testing.T, p proxied, l *ledger) {
 		for range 8 {
@@ -106,8 +106,8 @@ var troubles = map[string]trouble{
 		defer poison(t, p.proxy, `{"type":"latency","stream":"downstream","attributes":{"latency":150,"jitter":100}}`)()
 		l.moreAcked(t, 20)
 	},
-	// The connection stands, but nothing comes through any more: what was asked
-	// is done, and nobody hears of it; or it never arrives.
+	// The connection stays open, but no data passes: a statement is executed and its
+	// answer is lost, or the statement itself is lost.
 	"answers vanish": func(t *testing.T, p proxied, l *ledger) {
 		defer poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)()
 		l.moreDoubtful(t, 4)
@@ -118,8 +118,8 @@ var troubles = map[string]trouble{
 	},
 }
 
-// Whatever happens to the connections of a server under load, nothing is lost
-// or doubled, it says 503 at worst, and goes on by itself.
+// Whatever happens to the connections of a server under load, nothing is lost or
+// stored twice, requests fail with 503 at worst, and the server recovers by itself.
 func TestConnectionsInTrouble(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
@@ -135,7 +135,7 @@ func TestConnectionsInTrouble(t *testing.T) {
 			l.moreAcked(t, 20)
 			trouble(t, p, l)
 			l.moreAcked(t, 50) // it recovers by itself
-			eventually(t, 10*time.Second, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
+			testkit.Eventually(t, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
 			people.stop()
 			l.check(t, p.submissions(t, "note"))
 			assertNoPassword(t, s, p.output())
@@ -143,7 +143,7 @@ func TestConnectionsInTrouble(t *testing.T) {
 	}
 }
 
-// A database that does not answer, without a word, is noticed by /readyz.
+// /readyz fails when the database does not answer.
 func TestSilentDatabaseIsNotReady(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
@@ -153,5 +153,5 @@ func TestSilentDatabaseIsNotReady(t *testing.T) {
 		t.Errorf("/readyz without an answer from the database: %d", status)
 	}
 	cure()
-	eventually(t, 20*time.Second, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
+	testkit.Eventually(t, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
 }

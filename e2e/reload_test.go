@@ -9,27 +9,28 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// SIGHUP has the users and the pages read at once: both are in force when the
-// log says so. It never ends the server, and SIGTERM still does.
+// SIGHUP reloads users and pages at once: both are in force when the reload is
+// logged. It never ends the server, and SIGTERM still does.
 func TestHangUpReloads(t *testing.T) {
 	s := newSite(t)
 	p := start(t, s)
 	for i, rename := range []string{"again", "once-more"} {
 		p.must(t, 404, "GET", "/"+rename, "")
-		writeFile(t, filepath.Join(s.pages, "1.md"), strings.ReplaceAll(pageSource, "form: note", "form: "+rename))
+		testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), strings.ReplaceAll(pageSource, "form: note", "form: "+rename))
 		users, err := os.ReadFile(s.users)
 		if err != nil {
 			t.Fatal(err)
 		}
 		user := "user" + strconv.Itoa(i)
-		writeFile(t, s.users, string(users)+strings.Replace(strings.SplitAfter(string(users), "\n")[0], "ann:", user+":", 1))
+		testkit.WriteFile(t, s.users, string(users)+strings.Replace(strings.SplitAfter(string(users), "\n")[0], "ann:", user+":", 1))
 		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, 10*time.Second, "the server has reloaded", func() bool {
+		testkit.Eventually(t, "the server has reloaded", func() bool {
 			return strings.Count(p.output(), `"msg":"reloaded on SIGHUP"`) == i+1
 		})
 		if r, err := p.callAs(t.Context(), user, "secret", "GET", "/"+rename, ""); err != nil || r.status != 200 {
@@ -41,7 +42,7 @@ func TestHangUpReloads(t *testing.T) {
 	}
 }
 
-// Under nohup a closed terminal means nothing at all.
+// Under nohup, SIGHUP is ignored.
 func TestHangUpStaysIgnoredUnderNohup(t *testing.T) {
 	args := append([]string{"-c", `trap "" HUP; exec "$0" "$@"`, binary}, newSite(t).serve()...)
 	p := launch(t, exec.Command("sh", args...))

@@ -18,14 +18,14 @@ type replica struct {
 	address string
 }
 
-// newReplica does not start it yet.
+// newReplica returns a replica that is not started yet.
 func newReplica(t *testing.T, s site, args ...string) *replica {
 	t.Helper()
 	address := fmt.Sprint("127.0.0.1:", freePort(t))
 	return &replica{args: slices.Concat(s.serve(), []string{"--listen", address}, args), address: address}
 }
 
-// begin starts it, or starts it again, and does not wait for it.
+// begin starts the replica, also again, and does not wait until it serves.
 func (r *replica) begin(t *testing.T) {
 	t.Helper()
 	r.process = begin(t, exec.Command(binary, r.args...))
@@ -37,7 +37,7 @@ func (r *replica) start(t *testing.T) {
 	r.await(t)
 }
 
-// startReplicas starts so many at the same moment.
+// startReplicas starts so many at the same time.
 func startReplicas(t *testing.T, s site, count int, args ...string) []*replica {
 	t.Helper()
 	replicas := make([]*replica, count)
@@ -63,9 +63,8 @@ var lastPort atomic.Int64
 
 func init() { lastPort.Store(15_000 + rand.Int64N(10_000)) }
 
-// freePort is one that nobody listens on, and that stays free while who
-// listens on it is started again: it is below those that outgoing connections
-// are given.
+// freePort returns a port that is not in use. It stays free while its server is
+// restarted: it is below the ephemeral ports.
 func freePort(t *testing.T) int64 {
 	t.Helper()
 	for range 1000 {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // closedPage is the page after ann's access was revoked.
@@ -22,7 +24,7 @@ const closedPage = "---\nview: [ben]\nedit: [ben]\n---\n" + pageSource
 func replaceFile(t *testing.T, path, content string) {
 	t.Helper()
 	tmp := filepath.Join(filepath.Dir(path), ".tmp")
-	writeFile(t, tmp, content)
+	testkit.WriteFile(t, tmp, content)
 	if err := os.Rename(tmp, path); err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +39,13 @@ func (s site) editPage(t *testing.T, content string) {
 // awaitStatus waits until ann gets this status for a path.
 func (p *process) awaitStatus(t *testing.T, status int, path string) {
 	t.Helper()
-	eventually(t, 10*time.Second, fmt.Sprintf("HEAD %s is answered with %d", path, status), func() bool {
+	testkit.Eventually(t, fmt.Sprintf("HEAD %s is answered with %d", path, status), func() bool {
 		r, err := p.call(t.Context(), "HEAD", path, "")
 		return err == nil && r.status == status
 	})
 }
 
-// getAs is what somebody sees at a path.
+// getAs returns the answer that a user gets for a path.
 func (p *process) getAs(t *testing.T, user, path string) string {
 	t.Helper()
 	r, err := p.callAs(t.Context(), user, "secret", "GET", path, "")
@@ -121,7 +123,7 @@ func (p *process) sendSlowly(t *testing.T, form, body string, change func()) res
 	return response{resp.StatusCode, resp.Header, string(content)}
 }
 
-// What counts for a body is what its sender may do when all of it is there.
+// The rights at the end of a body count, not those at its beginning.
 func TestRightsChangeDuringABody(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, s site) {
@@ -153,15 +155,15 @@ func TestRightsChangeDuringABody(t *testing.T) {
 	})
 }
 
-// A sender who was told that a form is anonymous is not named, even if it is
-// no longer anonymous when the body has come in.
+// A user who has opened an anonymous form is not named, even if the form is not
+// anonymous any more when the body is complete.
 func TestFormIsNamedDuringABody(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, s site) {
 		p := start(t, s)
 		r := p.sendSlowly(t, "vote", ballot, func() {
 			s.editPage(t, strings.Replace(pageSource, "anonymous: true\n", "", 1))
-			eventually(t, 10*time.Second, "the form is not anonymous any more", func() bool {
+			testkit.Eventually(t, "the form is not anonymous any more", func() bool {
 				return strings.Contains(p.getAs(t, "ben", "/vote"), `"anonymous":false`)
 			})
 		})
@@ -189,8 +191,8 @@ func TestFormIsNamedDuringABody(t *testing.T) {
 	})
 }
 
-// A list is sent as fast as it is read. Once its reader may not see it any
-// more, it is cut off, and what is submitted from then on is not in it.
+// A list is sent as fast as it is read. When its reader loses the right to see it,
+// the list is cut off, without the submissions made since.
 func TestRightsChangeDuringAList(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, s site) {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Servers are restarted one after the other under load, as for an update. Who
-// asks the next one where a server can't be reached, as a proxy does, gets
-// everything stored; and what a server has begun, it also answers.
+// Servers are restarted one after the other under load, as for an update. A client
+// that tries the next server where one can't be reached, as a proxy does, has no
+// failures; and a server answers every request that it has begun.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	replicas := startReplicas(t, newSharedSite(t), 3, "--access-log=false")

@@ -13,9 +13,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestHealthAndReadiness(t *testing.T) { engines(t, testHealthAndReadiness) }
@@ -34,7 +35,7 @@ func testHealthAndReadiness(t *testing.T, s site) {
 	}
 }
 
-// An edit of a page, and of the users, shows within two seconds.
+// An edit of a page, and of the users file, shows without a restart.
 func TestEditsShow(t *testing.T) { engines(t, testEditsShow) }
 
 func testEditsShow(t *testing.T, s site) {
@@ -42,11 +43,11 @@ func testEditsShow(t *testing.T, s site) {
 	p.must(t, 404, "GET", "/late", "")
 	page := strings.Replace(pageSource, "form: note", "form: late", 1)
 	tmp := filepath.Join(s.pages, ".tmp")
-	writeFile(t, tmp, page)
+	testkit.WriteFile(t, tmp, page)
 	if err := os.Rename(tmp, filepath.Join(s.pages, "1.md")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 2*time.Second, "the new form shows", func() bool {
+	testkit.Eventually(t, "the new form shows", func() bool {
 		r, err := p.call(t.Context(), "GET", "/late", "")
 		return err == nil && r.status == 200
 	})
@@ -55,14 +56,14 @@ func testEditsShow(t *testing.T, s site) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, s.users, string(users[bytes.IndexByte(users, '\n')+1:])) // without ann
-	eventually(t, 2*time.Second, "ann is out", func() bool {
+	testkit.WriteFile(t, s.users, string(users[bytes.IndexByte(users, '\n')+1:])) // without ann
+	testkit.Eventually(t, "ann is refused", func() bool {
 		r, err := p.call(t.Context(), "GET", "/late", "")
 		return err == nil && r.status == 401
 	})
 }
 
-// A second server on the same data directory says why it can't start.
+// A second server on the same data directory ends with an error that says why.
 func TestOneProcessPerDataDirectory(t *testing.T) {
 	s := newSite(t)
 	start(t, s)
@@ -84,7 +85,7 @@ func testGracefulEnd(t *testing.T, s site) {
 			for k := 0; ; k++ {
 				r, err := p.call(t.Context(), "POST", "/note/submission", note(fmt.Sprint(i, k)))
 				if err != nil {
-					return // not taken in any more
+					return // refused during the shutdown
 				}
 				if r.status != 201 {
 					t.Errorf("status %d during the shutdown: %s", r.status, r.body)
@@ -114,8 +115,8 @@ func testGracefulEnd(t *testing.T, s site) {
 	}
 }
 
-// A thousand votes at once by one person count once, and nobody's name is
-// written anywhere.
+// Of a thousand concurrent votes by one user one is stored, and the name is written
+// nowhere.
 func TestSecretBallot(t *testing.T) { engines(t, testSecretBallot) }
 
 func testSecretBallot(t *testing.T, s site) {
@@ -154,7 +155,7 @@ func testSecretBallot(t *testing.T, s site) {
 	assertNowhere(t, s.data, "ann")
 }
 
-// assertNotInDatabase looks through every row of every table.
+// assertNotInDatabase searches every row of every table.
 func assertNotInDatabase(t *testing.T, url, name string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -188,7 +189,7 @@ func assertNowhere(t *testing.T, dir, name string) {
 	}
 }
 
-// Failed logins are slowed for the one who fails, and for nobody else.
+// Failed logins throttle the pair of address and user that fails, and no other.
 func TestThrottle(t *testing.T) { engines(t, testThrottle) }
 
 func testThrottle(t *testing.T, s site) {

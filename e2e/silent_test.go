@@ -9,16 +9,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// While PostgreSQL is silent, creates whose callers have given up go away, but
-// for those that were sent to it. When it answers again, no create is stored
-// that was still queued when its caller left, and none twice.
+// While PostgreSQL does not answer, queued creates end when their clients disconnect;
+// those that were sent to it do not. When it answers again, no create that was
+// cancelled in the queue is stored, and none is stored twice.
 func TestCreatesDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
@@ -32,7 +32,7 @@ func TestCreatesDoNotPileUp(t *testing.T) {
 	const sent, waiting = 31, 200
 	awaitMetric := func(name string, holds func(float64) bool) {
 		t.Helper()
-		eventually(t, 30*time.Second, name, func() bool { return holds(metric(t, p.process, name)) })
+		testkit.Eventually(t, name, func() bool { return holds(metric(t, p.process, name)) })
 	}
 	first := p.createMany(t.Context(), t, "first", 1)
 	awaitMetric("formulary_database_connections_used", func(n float64) bool { return n == 1 })
@@ -42,7 +42,7 @@ func TestCreatesDoNotPileUp(t *testing.T) {
 
 	ctx, giveUp := context.WithCancel(t.Context())
 	queued := p.createMany(ctx, t, "queued", waiting)
-	const inFlight = "formulary_http_requests_in_flight" // the one that asks for metrics included
+	const inFlight = "formulary_http_requests_in_flight" // with the request for the metrics
 	awaitMetric(inFlight, func(n float64) bool { return n == sent+waiting+1 })
 	giveUp()
 	if acked := queued(); len(acked) > 0 {
@@ -54,7 +54,7 @@ func TestCreatesDoNotPileUp(t *testing.T) {
 	cure()
 	acked := append(first(), others()...)
 	awaitMetric(inFlight, func(n float64) bool { return n == 1 })
-	eventually(t, 20*time.Second, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
+	testkit.Eventually(t, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
 	p.must(t, 201, "POST", "/note/submission", note("after"))
 	times := map[string]int{}
 	for _, text := range p.submissions(t, "note") {
@@ -109,7 +109,7 @@ func withParameter(t *testing.T, database, name, value string) string {
 	return u.String()
 }
 
-// lockSubmissions has all statements on submissions wait until it is undone.
+// lockSubmissions makes all statements on submissions wait until unlock is called.
 func lockSubmissions(t *testing.T, database string) (unlock func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)

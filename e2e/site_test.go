@@ -11,9 +11,10 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// site is what an operator sets up: pages, users, and where submissions are.
+// site is what an operator sets up: pages, users and a store.
 type site struct {
 	pages, users string
 	data         string // the embedded database
@@ -50,7 +51,7 @@ fields:
   - {id: f8, type: textfield, label: F}
 ` + "```\n"
 
-// newSite is one with the embedded database.
+// newSite returns a site with the embedded database.
 func newSite(t *testing.T) site {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,23 +59,24 @@ func newSite(t *testing.T) site {
 	if err := os.Mkdir(s.pages, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(s.pages, "1.md"), pageSource)
+	testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), pageSource)
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, s.users, "ann:"+string(hash)+"\nben:"+string(hash)+"\n")
+	testkit.WriteFile(t, s.users, "ann:"+string(hash)+"\nben:"+string(hash)+"\n")
 	return s
 }
 
-// on is the same site with its submissions in PostgreSQL.
+// on returns the same site with its submissions in PostgreSQL.
 func (s site) on(database string) site {
 	s.key = filepath.Join(filepath.Dir(s.users), "shared.key")
 	s.data, s.database = "", database
 	return s
 }
 
-// newSharedSite is one with a new database of the cluster that all tests share.
+// newSharedSite returns a site with a new database of the cluster that all tests
+// share.
 func newSharedSite(t *testing.T) site {
 	t.Helper()
 	return newSite(t).on(pgtest.Shared(t).Database(t))
@@ -87,14 +89,7 @@ func engines(t *testing.T, test func(t *testing.T, s site)) {
 	t.Run("postgres", func(t *testing.T) { test(t, newSharedSite(t)) })
 }
 
-func writeFile(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// store is the flags that say where submissions are.
+// store returns the flags that select the store.
 func (s site) store() []string {
 	if s.database == "" {
 		return []string{"--data", s.data}
@@ -102,7 +97,7 @@ func (s site) store() []string {
 	return []string{"--database", s.database}
 }
 
-// command is one that works on the site's submissions and a file.
+// command returns the arguments of a command on the site's store and a file.
 func (s site) command(name, file string) []string {
 	return append(append([]string{name}, s.store()...), file)
 }
@@ -122,7 +117,7 @@ func start(t *testing.T, s site, args ...string) *process {
 	return launch(t, exec.Command(binary, append(s.serve(), args...)...))
 }
 
-// run runs a command that ends by itself, and returns all it said.
+// run runs a command that ends by itself, and returns its output.
 func run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
@@ -138,8 +133,8 @@ func mustRun(t *testing.T, args ...string) string {
 	return out
 }
 
-// mustRefuse fails the test unless the command fails and says why. It returns
-// all that was said.
+// mustRefuse fails the test unless the command fails and its output contains
+// because. It returns the output.
 func mustRefuse(t *testing.T, because string, args ...string) string {
 	t.Helper()
 	out, err := run(t, args...)
@@ -149,8 +144,8 @@ func mustRefuse(t *testing.T, because string, args ...string) string {
 	return out
 }
 
-// assertNoPassword fails the test if something that was said holds the
-// database's password.
+// assertNoPassword fails the test if an output contains the password of the
+// database.
 func assertNoPassword(t *testing.T, s site, said ...string) {
 	t.Helper()
 	u, err := url.Parse(s.database)

@@ -54,7 +54,7 @@ func TestAmbiguousEndOfARequest(t *testing.T) {
 		}
 	}
 
-	// The same second request is answered where the first has one end only.
+	// After a request whose end is not ambiguous, the second request is answered.
 	conn := p.dial(t)
 	conn.send(t, second+second)
 	for range 2 {
@@ -65,7 +65,7 @@ func TestAmbiguousEndOfARequest(t *testing.T) {
 	}
 }
 
-// A proxy may have looked at the other of two Authorization headers.
+// A proxy may have checked the other of two Authorization headers.
 func TestTwoAuthorizationHeaders(t *testing.T) {
 	t.Parallel()
 	p := start(t, newSite(t))
@@ -92,7 +92,7 @@ func TestTwoAuthorizationHeaders(t *testing.T) {
 	}
 }
 
-// A path can't make a terminal show another log than there is.
+// Control characters in a path are escaped in the log: a terminal would act on them.
 func TestControlsInPathsAreEscaped(t *testing.T) {
 	t.Parallel()
 	p := start(t, newSite(t))

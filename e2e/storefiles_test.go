@@ -24,8 +24,8 @@ func eachFile(t *testing.T, data string, do func(path string) error) {
 	}
 }
 
-// mustStoreNothing: creates are refused, the server is not ready, and the log
-// has said once what to do.
+// mustStoreNothing: creates are refused, the server is not ready, and the log says
+// once what to do.
 func mustStoreNothing(t *testing.T, p *process) {
 	t.Helper()
 	for range 3 {
@@ -46,8 +46,7 @@ func mustStoreNothing(t *testing.T, p *process) {
 	}
 }
 
-// Files that are gone take with them what is written from then on, so nothing
-// more is acknowledged.
+// Writes to removed files would be lost, so nothing more is acknowledged.
 func TestDatabaseIsRemoved(t *testing.T) {
 	s := newSite(t)
 	p := start(t, s)
@@ -56,7 +55,7 @@ func TestDatabaseIsRemoved(t *testing.T) {
 	mustStoreNothing(t, p)
 }
 
-// The same where a copy has taken their place: the copy is not what the server writes to.
+// The same if a copy replaces the files: the server does not write to the copy.
 func TestDatabaseIsReplaced(t *testing.T) {
 	s := newSite(t)
 	p := start(t, s)
@@ -74,7 +73,7 @@ func TestDatabaseIsReplaced(t *testing.T) {
 	mustStoreNothing(t, p)
 }
 
-// Files that were moved away and back are the same, and all is well.
+// After files were moved away and back, the server stores again.
 func TestDatabaseIsMovedAndBack(t *testing.T) {
 	s := newSite(t)
 	p := start(t, s)
@@ -100,9 +99,8 @@ func TestDatabaseIsMovedAndBack(t *testing.T) {
 	}
 }
 
-// A file that is cut short takes with it what it held, but no more: nothing is
-// acknowledged from then on, and the end of the server does not copy half a log
-// into the database.
+// When a file is cut short, nothing is acknowledged from then on, and the server does
+// not copy a damaged WAL into the database when it ends.
 func TestFileIsCutShort(t *testing.T) {
 	for _, name := range storeFiles[:2] {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +118,7 @@ func TestFileIsCutShort(t *testing.T) {
 			if err := p.terminate(t); err != nil {
 				t.Fatal(err)
 			}
-			if name == storeFiles[1] { // the database itself is none the worse
+			if name == storeFiles[1] { // the database itself is not damaged
 				if out := mustRun(t, "verify", "--data", s.data); !strings.Contains(out, "500 submissions") {
 					t.Errorf("verify: %s", out)
 				}
@@ -129,9 +127,9 @@ func TestFileIsCutShort(t *testing.T) {
 	}
 }
 
-// A process that reads the database for long keeps the write-ahead log from
-// starting over. Metrics and log tell, and that it is over.
-func TestLongReaderOfTheDatabase(t *testing.T) {
+// A long read of another process keeps the write-ahead log from being reused. Metrics
+// and log show it, and that it is over.
+func TestLongReadOfAnotherProcess(t *testing.T) {
 	s := newSite(t)
 	p := start(t, s, "--metrics")
 	p.must(t, 201, "POST", "/note/submission", note("before"))
@@ -145,7 +143,7 @@ func TestLongReaderOfTheDatabase(t *testing.T) {
 	}
 	large := note(strings.Repeat("much to write ", 60_000)) // some 840 KB
 	write := func() { p.must(t, 201, "POST", "/note/submission", large) }
-	until(t, "the log tells", 200, write, func() bool { return strings.Contains(p.output(), "another process reads the database") })
+	repeatUntil(t, "it is logged", 200, write, func() bool { return strings.Contains(p.output(), "another process reads the database") })
 	if bytes := metric(t, p, "formulary_wal_bytes"); bytes < 60<<20 {
 		t.Errorf("formulary_wal_bytes is %v, want what was written", bytes)
 	}
@@ -155,15 +153,15 @@ func TestLongReaderOfTheDatabase(t *testing.T) {
 	if err := reader.Exec(`COMMIT`); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the log tells that it is over", 50, write, func() bool { return strings.Contains(p.output(), "checkpoints of the write-ahead log work again") })
+	repeatUntil(t, "its end is logged", 50, write, func() bool { return strings.Contains(p.output(), "checkpoints of the write-ahead log work again") })
 	write()
 	if bytes := metric(t, p, "formulary_wal_bytes"); bytes > 32<<20 {
 		t.Errorf("formulary_wal_bytes is %v, want a WAL that started over", bytes)
 	}
 }
 
-// until repeats something until a condition holds.
-func until(t *testing.T, what string, times int, do func(), holds func() bool) {
+// repeatUntil calls do until a condition holds, at most so many times.
+func repeatUntil(t *testing.T, what string, times int, do func(), holds func() bool) {
 	t.Helper()
 	for range times {
 		do()
@@ -185,8 +183,8 @@ func metric(t *testing.T, p *process, name string) (value float64) {
 	return 0
 }
 
-// What is stored and can't be read any more is an error with a line in the log,
-// and never half an answer with status 200.
+// A stored submission that can't be read is an error, which is logged, and never an
+// incomplete answer with status 200.
 func TestUnreadableSubmission(t *testing.T) {
 	const damage = `UPDATE submissions SET fields = replace(fields, '"fieldId"', 'fieldId"') WHERE fields LIKE '%second%'`
 	engines(t, func(t *testing.T, s site) {

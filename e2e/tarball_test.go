@@ -6,10 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// A tarball has no repository that could tell the version, and knows it all the
-// same.
+// A tarball contains no repository. A binary built from it still has its version.
 func TestTarballKnowsItsVersion(t *testing.T) {
 	t.Setenv("MAKEFLAGS", "") // those of the make that runs the tests
 	repository, unpacked := t.TempDir(), t.TempDir()
@@ -23,7 +24,7 @@ func TestTarballKnowsItsVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, filepath.Join(repository, name), string(text))
+		testkit.WriteFile(t, filepath.Join(repository, name), string(text))
 	}
 	cmd := exec.Command("sh", "-euc", `
 		git init -q && git add -A

@@ -30,7 +30,7 @@ func TestThreeStartAtOnce(t *testing.T) {
 	}
 }
 
-// A server with another key would let everybody vote once more.
+// A server with another key would let every user vote once more.
 func TestAnotherAnonymousKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSharedSite(t)
@@ -40,16 +40,16 @@ func TestAnotherAnonymousKeyIsRefused(t *testing.T) {
 	other.key = filepath.Join(t.TempDir(), "other.key")
 	said := mustRefuse(t, "the key of anonymous submissions is not the one that this store was used with", other.serve()...)
 	if !strings.Contains(said, "start once with --new-anonymous-key") {
-		t.Errorf("it does not say what to do: %s", said)
+		t.Errorf("no advice in the output: %s", said)
 	}
 	first.must(t, 400, "POST", "/vote/submission", ballot)
-	// Where the old one is lost, one says so.
+	// If the old key is lost, a flag allows a new one.
 	second := start(t, other, "--new-anonymous-key")
 	second.must(t, 201, "POST", "/vote/submission", ballot)
 	mustRefuse(t, "the key of anonymous submissions", s.serve()...)
 }
 
-// Beside a database elsewhere, --data is where the key is, and is made for it.
+// With PostgreSQL, --data is the directory of the key, and is created for it.
 func TestKeyInADataDirectoryOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := newSharedSite(t)
@@ -64,8 +64,8 @@ func TestKeyInADataDirectoryOfItsOwn(t *testing.T) {
 
 const ballot = `{"fields":{"choice":{"fieldId":"choice","value":"a"}}}`
 
-// One person who submits to three servers at once has one submission, named
-// or not.
+// Of concurrent creates by one user at three servers one is stored, on anonymous
+// forms, too.
 func TestOneSubmissionOverReplicas(t *testing.T) {
 	t.Parallel()
 	replicas := startReplicas(t, newSharedSite(t), 3, "--access-log=false")
@@ -109,8 +109,8 @@ func atOnce(t *testing.T, count int, call func(i int) (int, error)) map[int]int 
 	return statuses
 }
 
-// Changes to different fields of one submission, made at three servers at the
-// same time, all stay.
+// Concurrent changes to different fields of one submission, at three servers, are
+// all kept.
 func TestMergesOverReplicas(t *testing.T) {
 	t.Parallel()
 	replicas := startReplicas(t, newSharedSite(t), 3, "--access-log=false")
@@ -147,8 +147,7 @@ func create(t *testing.T, p *process, form, body string) int64 {
 	return s.ID
 }
 
-// A submission that is deleted at one server while it is changed at the others
-// is gone, and does not come back.
+// A submission that is deleted at one server while others change it stays deleted.
 func TestDeletesAgainstMergesOverReplicas(t *testing.T) {
 	t.Parallel()
 	replicas := startReplicas(t, newSharedSite(t), 3, "--access-log=false")
@@ -178,8 +177,8 @@ func TestDeletesAgainstMergesOverReplicas(t *testing.T) {
 	}
 }
 
-// Servers that share a cluster, but not a database, don't know of each other.
-func TestDatabasesAreApart(t *testing.T) {
+// Servers on different databases of one cluster are isolated.
+func TestDatabasesAreIsolated(t *testing.T) {
 	t.Parallel()
 	cluster, s := pgtest.Shared(t), newSite(t)
 	one, other := start(t, s.on(cluster.Database(t))), start(t, s.on(cluster.Database(t)))

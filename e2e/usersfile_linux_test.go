@@ -6,11 +6,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// A users file that another program holds a lease on, so that opening it would
-// wait, holds up neither logins nor the end of the server.
+// Another program holds a lease on the users file, so that an open would block. That
+// delays neither logins nor the shutdown.
 func TestLeasedUsersFile(t *testing.T) {
 	s := newSite(t)
 	p := start(t, s)
@@ -20,14 +21,14 @@ func TestLeasedUsersFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = users.Close() }()
-	eventually(t, 10*time.Second, "the users file is leased", func() bool { // not while the server has it open
+	testkit.Eventually(t, "the users file is leased", func() bool { // not while the server has it open
 		_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, users.Fd(), syscall.F_SETLEASE, syscall.F_WRLCK)
 		return errno == 0
 	})
 	if _, err := users.WriteString("# changed\n"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, "the log tells of it", func() bool { return strings.Contains(p.output(), "cannot read file") })
+	testkit.Eventually(t, "it is logged", func() bool { return strings.Contains(p.output(), "cannot read file") })
 	p.must(t, http.StatusOK, "GET", "/note", "")
 	if status := ready(t, p); status != http.StatusOK {
 		t.Errorf("/readyz: %d", status)

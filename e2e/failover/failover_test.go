@@ -18,6 +18,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const (
@@ -108,8 +110,8 @@ func startServers(t *testing.T, c *cluster) (urls []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(pages, "1.md"), page)
-	writeFile(t, users, "ann:"+string(hash)+"\n")
+	testkit.WriteFile(t, filepath.Join(pages, "1.md"), page)
+	testkit.WriteFile(t, users, "ann:"+string(hash)+"\n")
 	for i := range servers {
 		port := freePort(t)
 		out, err := os.Create(filepath.Join(c.dir, fmt.Sprintf("formulary%d.log", i+1)))
@@ -125,7 +127,7 @@ func startServers(t *testing.T, c *cluster) (urls []string) {
 		}
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = out.Close() })
 		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", port))
-		eventually(t, 30*time.Second, "the server is ready", func() bool { return isReady(urls[i]) })
+		testkit.Eventually(t, "the server is ready", func() bool { return isReady(urls[i]) })
 	}
 	return urls
 }
@@ -133,14 +135,4 @@ func startServers(t *testing.T, c *cluster) (urls []string) {
 func isReady(url string) bool {
 	resp, err := http.Get(url + "/readyz")
 	return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
-}
-
-func writeFile(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const submissions = "/rest/forms/1.0/page/1/form/note/submission"
@@ -138,9 +140,9 @@ func (l *load) runFor(t *testing.T, d time.Duration) {
 	t.Helper()
 	before := l.count()
 	// Twice as many as writers: some answers of before may be on their way.
-	eventually(t, 2*time.Minute, "submissions are acknowledged again", func() bool { return l.count() > before+2*writers })
+	testkit.EventuallyWithin(t, 2*time.Minute, "submissions are acknowledged again", func() bool { return l.count() > before+2*writers })
 	until := time.Now().Add(d)
-	eventually(t, 2*d+time.Minute, "time passes", func() bool { return time.Now().After(until) })
+	testkit.EventuallyWithin(t, 2*d+time.Minute, "time passes", func() bool { return time.Now().After(until) })
 }
 
 type tally struct{ acknowledged, refused, refusedButStored, lost, doubled int }

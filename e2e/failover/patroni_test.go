@@ -20,6 +20,8 @@ import (
 	"testing"
 	"text/template"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // What Patroni is told about time, in seconds: after ttl without a word from
@@ -358,7 +360,7 @@ func nodeNumber(c *cluster, name string) int {
 func (c *cluster) awaitHealthy(t *testing.T) *node {
 	t.Helper()
 	var primary *node
-	eventually(t, 3*time.Minute, "a primary, a synchronous standby and a replica", func() bool {
+	testkit.EventuallyWithin(t, 3*time.Minute, "a primary, a synchronous standby and a replica", func() bool {
 		primary = c.healthy()
 		return primary != nil
 	})
@@ -372,19 +374,4 @@ func (c *cluster) url(user, database string) string {
 		hosts = append(hosts, fmt.Sprintf("127.0.0.1:%d", n.Postgres))
 	}
 	return fmt.Sprintf("postgres://%s:%s@%s/%s?target_session_attrs=read-write", user, password, strings.Join(hosts, ","), database)
-}
-
-// eventually waits for a condition that another process brings about.
-func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(within)
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within %s: %s", within, what)
-		}
-	}
 }
