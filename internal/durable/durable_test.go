@@ -9,9 +9,12 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// links are ways to link: one that works, and that of a file system without.
+// links are two implementations of os.Link: one that works, and one like on a file
+// system without links.
 var links = map[string]func(string, string) error{
 	"with links":    os.Link,
 	"without links": func(string, string) error { return syscall.EPERM },
@@ -26,12 +29,12 @@ type failingClose struct{ io.Closer }
 
 func (f failingClose) Close() error { return errors.Join(f.Closer.Close(), syscall.EIO) }
 
-// A file that has got its name keeps it, even if the file that reserved the
-// name could not be closed.
-func TestNameOutlastsAFailedClose(t *testing.T) {
+// A failed Close of the file that reserves the name is no error: nothing was written
+// to it.
+func TestNameIgnoresAFailedClose(t *testing.T) {
 	dir := t.TempDir()
 	whole, path := filepath.Join(dir, "whole"), filepath.Join(dir, "name")
-	write(t, whole, "new")
+	testkit.WriteFile(t, whole, "new")
 	err := name(whole, path, links["without links"], func(path string) (io.Closer, error) {
 		f, err := create(path)
 		return failingClose{f}, err
@@ -64,9 +67,9 @@ func TestMkdirAllSyncsTheParents(t *testing.T) {
 		t.Errorf("a failed sync: %v", err)
 	}
 	file := filepath.Join(root, "file")
-	write(t, file, "x")
+	testkit.WriteFile(t, file, "x")
 	if err := MkdirAll(file, 0o700); err == nil {
-		t.Error("a file passes for a directory")
+		t.Error("no error for a file in place of a directory")
 	}
 }
 
@@ -75,7 +78,7 @@ func TestName(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
 			whole, path := filepath.Join(dir, "whole"), filepath.Join(dir, "name")
-			write(t, whole, "new")
+			testkit.WriteFile(t, whole, "new")
 			if err := name(whole, path, link, create); err != nil {
 				t.Fatal(err)
 			}
@@ -94,8 +97,8 @@ func TestNameReplacesNothing(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
 			whole, path := filepath.Join(dir, "whole"), filepath.Join(dir, "name")
-			write(t, whole, "new")
-			write(t, path, "old")
+			testkit.WriteFile(t, whole, "new")
+			testkit.WriteFile(t, path, "old")
 			if err := name(whole, path, link, create); !errors.Is(err, fs.ErrExist) {
 				t.Errorf("%v, want %v", err, fs.ErrExist)
 			}
@@ -106,7 +109,7 @@ func TestNameReplacesNothing(t *testing.T) {
 	}
 }
 
-func TestNameOfNothing(t *testing.T) {
+func TestNameOfAMissingFile(t *testing.T) {
 	for what, link := range links {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
@@ -115,7 +118,7 @@ func TestNameOfNothing(t *testing.T) {
 				t.Errorf("%v, want %v", err, fs.ErrNotExist)
 			}
 			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("something has the name: %v", err)
+				t.Errorf("a file was created: %v", err)
 			}
 		})
 	}
@@ -124,7 +127,7 @@ func TestNameOfNothing(t *testing.T) {
 func TestSync(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	write(t, file, "x")
+	testkit.WriteFile(t, file, "x")
 	for _, path := range []string{file, dir} {
 		if err := Sync(path); err != nil {
 			t.Error(err)
@@ -133,15 +136,8 @@ func TestSync(t *testing.T) {
 	if err := Sync(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want %v", err, fs.ErrNotExist)
 	}
-	// The kernel says EINVAL of what can't be synced at all.
+	// Linux returns EINVAL for files that can't be synced.
 	if err := Sync(os.DevNull); err != nil {
-		t.Errorf("what has no notion of it: %v", err)
-	}
-}
-
-func write(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
+		t.Errorf("a device: %v", err)
 	}
 }

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Of a module with every kind of failure, what is printed is what explains them.
@@ -46,7 +47,7 @@ import (
 func TestMain(*testing.M) { println("cannot begin"); os.Exit(1) }
 `,
 	} {
-		writeFile(t, filepath.Join(dir, name), text)
+		testkit.WriteFile(t, filepath.Join(dir, name), text)
 	}
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "-p=1") // one package after the other
@@ -84,25 +85,15 @@ skip: example/good TestSkipped
 // A skipped test is a failure also where go test succeeds.
 func TestSkippedTestFails(t *testing.T) {
 	t.Chdir(t.TempDir())
-	writeFile(t, "go.mod", "module example\n")
-	writeFile(t, "a_test.go", "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip() }\n")
+	testkit.WriteFile(t, "go.mod", "module example\n")
+	testkit.WriteFile(t, "a_test.go", "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip() }\n")
 	var out strings.Builder
 	if err := run(nil, &out); err == nil || !strings.Contains(out.String(), "skip: example TestA\n") {
 		t.Errorf("%v: %s", err, &out)
 	}
-	writeFile(t, "a_test.go", "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Log(1) }\n")
+	testkit.WriteFile(t, "a_test.go", "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Log(1) }\n")
 	out.Reset()
 	if err := run(nil, &out); err != nil || !regexp.MustCompile(`^ok  \texample\t\S+\n$`).MatchString(out.String()) {
 		t.Errorf("%v: %s", err, &out)
-	}
-}
-
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
