@@ -7,11 +7,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// warnOfAltered warns of a label or value that is not what its author sees,
-// because YAML takes a part of it for something else, or because quotes that
-// an editor made curly are none to YAML.
+// warnOfAltered warns of a text that differs from what its author sees: YAML
+// takes a part of it for a comment, an anchor or a tag, or curly quotes, which
+// mean nothing to YAML, are part of it.
 func (d *decoder) warnOfAltered(n *yaml.Node, what string) {
-	n = aliased(n)
+	n = resolveAlias(n)
 	const hint = "put it into straight quotes"
 	switch {
 	case n.Kind != yaml.ScalarNode:
@@ -19,9 +19,9 @@ func (d *decoder) warnOfAltered(n *yaml.Node, what string) {
 		d.warnf(spotOf(n), hint, "%s is not part of the %s: YAML takes it for an anchor", quote("&"+n.Anchor), what)
 	case n.Style&yaml.TaggedStyle != 0:
 		d.warnf(spotOf(n), hint, "%s is not part of the %s: YAML takes it for a tag", quote(n.Tag), what)
-	case n.Style&written == 0 && n.LineComment != "":
+	case n.Style&quotedStyles == 0 && n.LineComment != "":
 		d.warnf(spotOf(n), hint+", or the comment on a line of its own", "%s is not part of the %s: YAML takes it for a comment", quote(n.LineComment), what)
-	case n.Style&written == 0 && inCurlyQuotes(n.Value):
+	case n.Style&quotedStyles == 0 && inCurlyQuotes(n.Value):
 		d.warnf(spotOf(n), `use straight quotes (" or ')`, "the curly quotes are part of the %s %s", what, quote(n.Value))
 	}
 }

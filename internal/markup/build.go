@@ -7,38 +7,38 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// built is a form that is complete but for its macro ids, which depend on
+// built is a form that is complete except for its macro ids, which depend on
 // the other forms of the page.
 type built struct {
 	form         *forms.Form
 	hostID       string   // the host's macro id for the form, or ""
 	fieldHostIDs []string // and for its fields, by rank
-	carriers     []carrier
-	strayHostIDs []string // of macros in the block that are no fields of it
-	failed       bool     // there is an error in it: it only keeps its ids from others
+	owners       []owner
+	strayHostIDs []string // host ids of form-field macros that could not become fields
+	failed       bool     // it has an error: it is not served, but other forms can't have its macro ids
 }
 
-// carrier is a field or section that has a condition. It governs count
-// fields from rank first on.
-type carrier struct {
+// owner is the field or section that a condition belongs to. The condition
+// applies to count fields, beginning with rank first.
+type owner struct {
 	raw          *rawCondition
 	condition    *forms.Condition
 	section      string // "" for a field
 	first, count int
 }
 
-func (c *carrier) governs(rank int) bool { return c.first <= rank && rank < c.first+c.count }
+func (o *owner) appliesTo(rank int) bool { return o.first <= rank && rank < o.first+o.count }
 
-func (c *carrier) name(f *forms.Form) string {
-	if c.section != "" || c.count != 1 {
-		return "section " + quote(c.section)
+func (o *owner) name(f *forms.Form) string {
+	if o.section != "" || o.count != 1 {
+		return "section " + quote(o.section)
 	}
-	return "field " + quote(f.Fields[c.first].ID)
+	return "field " + quote(f.Fields[o.first].ID)
 }
 
-// builder applies the rules of forms to what an author wrote.
+// builder checks what an author wrote, and makes a form of it.
 type builder struct {
-	*block
+	*reporter
 	built
 	ranks      map[string]int // by field id
 	fieldSpots []spot         // of the fields, by rank
@@ -48,9 +48,9 @@ type builder struct {
 }
 
 // build checks a form and makes it.
-func (b *block) build(raw *rawForm, hostID string, pageID int64) *built {
+func (r *reporter) build(raw *rawForm, hostID string, pageID int64) *built {
 	w := &builder{
-		block:    b,
+		reporter: r,
 		built:    built{form: &forms.Form{PageID: pageID}, hostID: hostID, strayHostIDs: raw.strayHostIDs},
 		ranks:    map[string]int{},
 		sections: map[string]spot{},
@@ -60,25 +60,25 @@ func (b *block) build(raw *rawForm, hostID string, pageID int64) *built {
 	w.form.Anonymous = w.boolean(raw.anonymous, "anonymous")
 	w.form.OneSubmission = w.boolean(raw.oneSubmission, "oneSubmission")
 	w.items(raw)
-	for i := range w.carriers {
-		w.condition(&w.carriers[i])
+	for i := range w.owners {
+		w.condition(&w.owners[i])
 	}
 	w.findCycles()
-	if !w.block.failed {
+	if !w.reporter.failed {
 		w.measure(raw.at)
 	}
-	if w.built.failed = w.block.failed; !w.built.failed {
+	if w.built.failed = w.reporter.failed; !w.built.failed {
 		w.lint()
 	}
 	return &w.built
 }
 
-// measure refuses a form whose definition is too large to be answered with.
+// measure refuses a form whose definition is too large for an answer of the API.
 func (w *builder) measure(at spot) {
 	size := w.form.DefinitionSize()
 	switch {
 	case size > MaxDefinitionBytes:
-		w.errorf(at, "split the form, or shorten its conditions and options",
+		w.errorf(at, "split the form, or keepFirstLine its conditions and options",
 			"the form's definition has %d bytes, more than the %d allowed: a section's condition counts once for each of its fields, and a list as often as aliases repeat it",
 			size, MaxDefinitionBytes)
 	case w.defined+size > MaxPageDefinitionBytes:
@@ -97,14 +97,14 @@ func (w *builder) items(raw *rawForm) {
 		}
 		if item.section == nil {
 			w.field(&item.field)
-			w.carry(item.field.showIf, "", first)
+			w.addOwner(item.field.showIf, "", first)
 			continue
 		}
 		name := w.section(item.section)
-		for i := range min(len(item.section.fields), MaxFields+1-first) { // the one too many is complained about
+		for i := range min(len(item.section.fields), MaxFields+1-first) { // one too many is reported below
 			w.field(&item.section.fields[i])
 		}
-		w.carry(item.section.showIf, name, first)
+		w.addOwner(item.section.showIf, name, first)
 		w.addSection(name, first)
 	}
 	if len(w.form.Fields) > MaxFields {
@@ -125,20 +125,21 @@ func (w *builder) addSection(name string, first int) {
 	})
 }
 
-func (w *builder) carry(raw *rawCondition, section string, first int) {
+// addOwner gives a condition to the fields from rank first on.
+func (w *builder) addOwner(raw *rawCondition, section string, first int) {
 	if raw == nil {
 		return
 	}
-	c := carrier{raw, &forms.Condition{}, section, first, len(w.form.Fields) - first}
+	o := owner{raw, &forms.Condition{}, section, first, len(w.form.Fields) - first}
 	for rank := first; rank < len(w.form.Fields); rank++ {
-		w.form.Fields[rank].Condition = c.condition
+		w.form.Fields[rank].Condition = o.condition
 	}
-	w.carriers = append(w.carriers, c)
+	w.owners = append(w.owners, o)
 }
 
 // name checks the id of a form or the name of a section.
 func (w *builder) name(v value, at spot, what, key string) string {
-	if v.odd {
+	if v.invalid {
 		return ""
 	}
 	if !v.present() {
@@ -154,7 +155,7 @@ func (w *builder) name(v value, at spot, what, key string) string {
 func (w *builder) section(s *rawSection) string {
 	name := w.name(s.name, s.at, "the section", "section")
 	if first, dup := w.sections[name]; dup && name != "" {
-		w.errorf(s.name.at, "", "section %s stands twice, first on line %d", quote(name), w.lineOf(first))
+		w.errorf(s.name.at, "", "section %s appears twice, first on line %d", quote(name), w.lineOf(first))
 	} else {
 		w.sections[name] = s.name.at
 	}
@@ -163,7 +164,7 @@ func (w *builder) section(s *rawSection) string {
 
 func (w *builder) boolean(v value, key string) bool {
 	switch {
-	case !v.written(), v.odd, v.text == "false":
+	case !v.written(), v.invalid, v.text == "false":
 		return false
 	case v.text == "true":
 		return true
@@ -187,7 +188,7 @@ func (w *builder) field(raw *rawField) {
 }
 
 func (w *builder) fieldID(raw *rawField) string {
-	if raw.id.odd {
+	if raw.id.invalid {
 		return ""
 	}
 	if !raw.id.present() {
@@ -196,11 +197,11 @@ func (w *builder) fieldID(raw *rawField) string {
 	}
 	id := raw.id.text
 	if first, dup := w.ranks[id]; dup {
-		w.errorf(raw.id.at, "", "field %s stands twice, first on line %d", quote(id), w.lineOf(w.fieldSpots[first]))
+		w.errorf(raw.id.at, "", "field %s appears twice, first on line %d", quote(id), w.lineOf(w.fieldSpots[first]))
 		return id
 	}
-	// An id that breaks the rules is noted all the same: it is complained
-	// about here, not wherever it is used.
+	// An invalid id is recorded, too, so that it is reported once, here, and not
+	// as unknown wherever it is used.
 	w.ranks[id] = len(w.form.Fields)
 	if reason := checkFieldID(id); reason != "" {
 		w.errorf(raw.id.at, fieldIDHint, "id %s %s", quote(id), reason)
@@ -211,11 +212,11 @@ func (w *builder) fieldID(raw *rawField) string {
 func (w *builder) fieldType(raw *rawField) forms.FieldType {
 	t := forms.FieldType(raw.typ.text)
 	switch {
-	case raw.typ.odd:
+	case raw.typ.invalid:
 	case !raw.typ.present():
 		w.errorf(raw.at, oneOf(forms.FieldTypes), `the field has no "type"`)
 	case !slices.Contains(forms.FieldTypes, t):
-		w.errorf(raw.typ.at, meant(raw.typ.text, forms.FieldTypes), "unknown type %s", quote(raw.typ.text))
+		w.errorf(raw.typ.at, wordHint(raw.typ.text, forms.FieldTypes), "unknown type %s", quote(raw.typ.text))
 	}
 	return t
 }
@@ -245,7 +246,7 @@ func (w *builder) validation(raw *rawField, f *forms.Field) {
 	case raw.options != nil:
 		w.options(raw, f)
 	case raw.validate.written():
-		f.Validation = w.chosen(raw, f)
+		f.Validation = w.chosenValidation(raw, f)
 	case f.Type == forms.Date:
 		f.Validation = forms.DateOnly
 	case f.Type == forms.File:
@@ -255,16 +256,16 @@ func (w *builder) validation(raw *rawField, f *forms.Field) {
 	}
 }
 
-func (w *builder) chosen(raw *rawField, f *forms.Field) forms.Validation {
+func (w *builder) chosenValidation(raw *rawField, f *forms.Field) forms.Validation {
 	v := forms.Validation(raw.validate.text)
 	switch {
-	case raw.validate.odd:
+	case raw.validate.invalid:
 	case raw.validate.null:
 		w.errorf(raw.validate.at, oneOf(forms.Validations), "validate has no value")
 	case !slices.Contains(forms.Validations, v):
-		w.errorf(raw.validate.at, meant(raw.validate.text, forms.Validations), "unknown validation %s", quote(raw.validate.text))
+		w.errorf(raw.validate.at, wordHint(raw.validate.text, forms.Validations), "unknown validation %s", quote(raw.validate.text))
 	case f.Type == forms.Date && v != forms.DateOnly, f.Type == forms.File && v != forms.FileName:
-		w.warnf(raw.validate.at, "leave validate out", "a %s is never %s: nobody can fill this in", f.Type, v)
+		w.warnf(raw.validate.at, "leave validate out", "a %s never passes the validation %s: nobody can fill in this field", f.Type, v)
 	}
 	return v
 }
@@ -273,18 +274,18 @@ func (w *builder) options(raw *rawField, f *forms.Field) {
 	list := raw.options
 	switch {
 	case f.Type == forms.Date || f.Type == forms.File:
-		w.errorf(list.at, "", "a %s field has no options", f.Type)
+		w.errorf(list.at, "", "a field of type %s can't have options", f.Type)
 	case raw.validate.written():
-		w.errorf(raw.validate.at, "leave validate out", "options are validation enough: a field has no validate beside them")
+		w.errorf(raw.validate.at, "leave validate out", "a field with options can't have validate: its options are its validation")
 	case len(list.values) > MaxOptions:
 		w.errorf(list.at, "", "the field has more than %d options", MaxOptions)
 		return
 	}
 	seen := map[string]bool{}
 	for _, v := range list.values {
-		w.listed(v, "option")
+		w.checkListValue(v, "option")
 		if seen[v.text] {
-			w.warnf(v.at, "", "option %s stands twice", quote(v.text))
+			w.warnf(v.at, "", "option %s appears twice", quote(v.text))
 		}
 		seen[v.text] = true
 		f.Options = append(f.Options, v.text)
@@ -295,12 +296,13 @@ func (w *builder) options(raw *rawField, f *forms.Field) {
 	}
 }
 
-// listed checks a value that will be joined with others.
-func (w *builder) listed(v value, what string) {
+// checkListValue checks an option, or a value in the list of a rule. Both are
+// joined with forms.Separator.
+func (w *builder) checkListValue(v value, what string) {
 	reason, hint := checkText(v.text), ""
 	switch {
 	case v.null, strings.TrimSpace(v.text) == "":
-		w.errorf(v.at, "put it into quotes if it is meant as a text", "the %s is empty", what)
+		w.errorf(v.at, "put it into quotes if it is a text", "the %s is empty", what)
 		return
 	case strings.Contains(v.text, forms.Separator):
 		reason, hint = `contains ";", which separates values`, "use another character"

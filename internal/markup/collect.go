@@ -6,32 +6,32 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// collector makes a page's blocks of what its carrier found.
+// collector turns the raw blocks of a page into Blocks.
 type collector struct {
 	*reader
 	pageID int64
 	blocks []Block
 	built  []*built
-	lines  map[string]int // of the first form with an id
-	count  int
+	lines  map[string]int // by form id: the line of the first form with it
+	count  int            // of raw blocks
 }
 
-// take reads one block.
-func (c *collector) take(f found) {
+// add reads one raw block.
+func (c *collector) add(block rawBlock) {
 	switch c.count++; {
 	case c.count == 1 && c.pageID == 0 && !c.unreadable:
-		c.report(f.at, Error, `let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
+		c.report(block.at, Error, `let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
 			"the page has a form but no id")
 	case c.count == MaxForms+1:
-		c.report(f.at, Error, "split it into several pages", "the page has more than %d forms", MaxForms)
-		c.blocks = append(c.blocks, Block{}) // so that a form in it does not count as removed
+		c.report(block.at, Error, "split it into several pages", "the page has more than %d forms", MaxForms)
+		c.blocks = append(c.blocks, Block{}) // it may hold a form, which must not count as removed
 		return
 	case c.count > MaxForms:
 		return
 	}
-	id, made := c.read(f)
+	id, made := c.read(block)
 	c.built = append(c.built, made)
-	if c.repeats(id, f.at) {
+	if c.repeats(id, block.at) {
 		made.failed = true
 		return
 	}
@@ -39,49 +39,49 @@ func (c *collector) take(f found) {
 	if !made.failed {
 		b.Form = made.form
 	}
-	if id == "" && f.text != nil {
-		b.Sum = sha256.Sum256([]byte(f.text.text))
+	if id == "" && block.text != nil {
+		b.Sum = sha256.Sum256([]byte(block.text.text))
 	}
 	c.blocks = append(c.blocks, b)
 }
 
-func (c *collector) read(f found) (id string, made *built) {
-	if f.macros != nil {
-		b := &block{reader: c.reader, offsetOf: func(s spot) int { return s.col }, failed: f.failed}
-		if v := f.macros.id; v.present() && checkID(v.text) == "" {
+func (c *collector) read(block rawBlock) (id string, made *built) {
+	if block.macros != nil {
+		r := &reporter{reader: c.reader, offsetOf: func(s spot) int { return s.col }, failed: block.failed}
+		if v := block.macros.id; v.present() && checkID(v.text) == "" {
 			id = v.text
 		}
-		return id, b.build(f.macros, f.hostID, c.pageID)
+		return id, r.build(block.macros, block.hostID, c.pageID)
 	}
-	e, text := blockText(f.text)
-	b := &block{reader: c.reader, offsetOf: e.offsetOf}
-	if f.failed {
-		id = guessFormID(text) // the carrier can't tell where it ends
-		return id, c.broken(f, id)
+	e, text := blockText(block.text)
+	r := &reporter{reader: c.reader, offsetOf: e.offsetOf}
+	if block.failed {
+		id = guessFormID(text) // where the block ends is not known
+		return id, c.broken(block, id)
 	}
 	if len(text) > MaxBlockBytes {
-		c.report(f.at, Error, "split the form", "a form of more than %d bytes", MaxBlockBytes)
+		c.report(block.at, Error, "split the form", "the form has more than %d bytes", MaxBlockBytes)
 		id = guessFormID(text)
-		return id, c.broken(f, id)
+		return id, c.broken(block, id)
 	}
 	if len(e.marks) == 0 {
-		b.offsetOf = func(spot) int { return f.at } // there is no text to point at
+		r.offsetOf = func(spot) int { return block.at } // there is no text to point at
 	}
-	raw, id := b.decodeYAML(text)
+	raw, id := r.decodeYAML(text)
 	if raw == nil {
-		made = c.broken(f, id)
+		made = c.broken(block, id)
 	} else {
-		made = b.build(raw, f.hostID, c.pageID)
+		made = r.build(raw, block.hostID, c.pageID)
 	}
-	if made.failed && f.open != "" {
-		c.report(f.at, Error, "close it with "+f.open, "this block is never closed: all that follows on the page is part of it")
+	if made.failed && block.open != "" {
+		c.report(block.at, Error, "close it with "+block.open, "this block is never closed, so it extends to the end of the page")
 	}
 	return id, made
 }
 
-// broken is what is left of a block that has not the shape of a form.
-func (c *collector) broken(f found, id string) *built {
-	return &built{form: &forms.Form{PageID: c.pageID, ID: id}, hostID: f.hostID, failed: true}
+// broken returns a failed form for a block whose YAML has not the structure of a form.
+func (c *collector) broken(block rawBlock, id string) *built {
+	return &built{form: &forms.Form{PageID: c.pageID, ID: id}, hostID: block.hostID, failed: true}
 }
 
 // repeats reports a second form with an id.
@@ -90,7 +90,7 @@ func (c *collector) repeats(id string, at int) bool {
 		return false
 	}
 	if first, dup := c.lines[id]; dup {
-		c.report(at, Error, "give it another id", "form %s stands twice on the page, first on line %d; the first one is used", quote(id), first)
+		c.report(at, Error, "give it another id", "form %s appears twice on the page, first on line %d; the first one is used", quote(id), first)
 		return true
 	}
 	if c.lines == nil {
@@ -100,11 +100,11 @@ func (c *collector) repeats(id string, at int) bool {
 	return false
 }
 
-// finish gives the forms their macro ids. The host's own ids come first, each
-// once, since a copied macro has the id of its original. One that equals an id we derive
-// for something else is not used either, so that all stay unique. Broken
-// blocks take part: the caller keeps the last good form of each with the ids
-// that it had, and a later copy must not have them meanwhile.
+// finish gives the forms their macro ids, which are unique on the page. A form
+// or field gets its host's id, unless an earlier one has it, as happens when a
+// macro is copied, or unless it equals an id that is derived for another. Then
+// it gets a derived id. Broken blocks take part: the caller keeps serving their
+// last good forms with the ids that they had, and a copy must not get these.
 func (c *collector) finish() []Block {
 	taken := map[string]bool{}
 	for _, b := range c.built {

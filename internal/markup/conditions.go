@@ -7,22 +7,22 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// condition checks a carrier's rules and makes its condition.
-func (w *builder) condition(c *carrier) {
-	c.condition.Match = forms.MatchAll
-	if c.raw.any {
-		c.condition.Match = forms.MatchAny
+// condition checks the rules of an owner and makes its condition.
+func (w *builder) condition(o *owner) {
+	o.condition.Match = forms.MatchAll
+	if o.raw.any {
+		o.condition.Match = forms.MatchAny
 	}
-	for i := range c.raw.rules {
+	for i := range o.raw.rules {
 		if w.rules++; w.rules > MaxRules {
-			w.errorf(c.raw.at, "", "the form has more than %d rules", MaxRules)
+			w.errorf(o.raw.at, "", "the form has more than %d rules", MaxRules)
 			return
 		}
-		c.condition.Rules = append(c.condition.Rules, w.rule(&c.raw.rules[i], c))
+		o.condition.Rules = append(o.condition.Rules, w.rule(&o.raw.rules[i], o))
 	}
 }
 
-func (w *builder) rule(raw *rawRule, c *carrier) forms.Rule {
+func (w *builder) rule(raw *rawRule, o *owner) forms.Rule {
 	rule := forms.Rule{FieldID: raw.field.text, Operator: forms.Operator(raw.operator.text)}
 	rank, known := w.ranks[rule.FieldID]
 	switch {
@@ -30,15 +30,15 @@ func (w *builder) rule(raw *rawRule, c *carrier) forms.Rule {
 		w.errorf(raw.field.at, "", "the rule names no field")
 	case !known:
 		w.errorf(raw.field.at, w.nearestField(rule.FieldID), "unknown field %s", quote(rule.FieldID))
-	case c.governs(rank) && c.section == "":
+	case o.appliesTo(rank) && o.section == "":
 		w.errorf(raw.field.at, "", "field %s depends on itself", quote(rule.FieldID))
-	case c.governs(rank):
-		w.errorf(raw.field.at, "", "section %s depends on its own field %s", quote(c.section), quote(rule.FieldID))
-	case rank >= c.first+c.count:
-		w.warnf(raw.field.at, "put that field before", "%s depends on field %s, which stands later on the page", c.name(w.form), quote(rule.FieldID))
+	case o.appliesTo(rank):
+		w.errorf(raw.field.at, "", "section %s depends on its own field %s", quote(o.section), quote(rule.FieldID))
+	case rank >= o.first+o.count:
+		w.warnf(raw.field.at, "put that field first", "%s depends on field %s, which comes later on the page", o.name(w.form), quote(rule.FieldID))
 	}
 	if raw.list != nil {
-		rule.Operator, rule.Value = forms.InList, w.joined(raw)
+		rule.Operator, rule.Value = forms.InList, w.joinValues(raw)
 	} else {
 		w.operand(raw, &rule)
 	}
@@ -49,8 +49,8 @@ func (w *builder) rule(raw *rawRule, c *carrier) forms.Rule {
 	return rule
 }
 
-// countSearch bounds the work that one submission makes: a long value is
-// searched once for each such rule about its field.
+// countSearch bounds the work that one submission causes: a long value is
+// searched once for each rule with contains about its field.
 func (w *builder) countSearch(raw *rawRule, rule forms.Rule, rank int) {
 	field := &w.form.Fields[rank]
 	if !rule.Searches(field) {
@@ -62,17 +62,17 @@ func (w *builder) countSearch(raw *rawRule, rule forms.Rule, rank int) {
 	}
 }
 
-// warnOfSelection warns of operators that compare all that is ticked as one
-// text. With a single option to tick that is what it looks like.
+// warnOfSelection warns of operators that compare all ticked options of a
+// checkbox as one text. With one option there is no difference.
 func (w *builder) warnOfSelection(raw *rawRule, o forms.Operator, f *forms.Field) {
 	compares := o == forms.Equals || o == forms.NotEquals || o == forms.InList
 	if compares && f.MultiValue() && len(f.Options) > 1 {
-		w.warnf(raw.operator.at, "use contains", "%s compares all that is ticked in checkbox %s, not each option", raw.operator.text, quote(f.ID))
+		w.warnf(raw.operator.at, "use contains", "%s compares all ticked options of checkbox %s as one text, not each option", raw.operator.text, quote(f.ID))
 	}
 }
 
-// nearestField is the hint for a field that does not exist. In a large form
-// the search would cost more than it helps.
+// nearestField is the hint for a field that does not exist. It is left out in
+// large forms, where the search would take too long.
 func (w *builder) nearestField(id string) string {
 	const few = 100
 	if len(w.form.Fields) > few || w.full() {
@@ -88,14 +88,14 @@ func (w *builder) nearestField(id string) string {
 	return ""
 }
 
-func (w *builder) joined(raw *rawRule) string {
+func (w *builder) joinValues(raw *rawRule) string {
 	if len(raw.list.values) > MaxOptions {
 		w.errorf(raw.list.at, "", "the rule has more than %d values", MaxOptions)
 		return ""
 	}
 	var texts []string
 	for _, v := range raw.list.values {
-		w.listed(v, "value")
+		w.checkListValue(v, "value")
 		texts = append(texts, v.text)
 	}
 	return strings.Join(texts, forms.Separator)
@@ -104,8 +104,8 @@ func (w *builder) joined(raw *rawRule) string {
 // operand checks the single value of a rule.
 func (w *builder) operand(raw *rawRule, rule *forms.Rule) {
 	v := raw.one
-	if !v.written() || v.odd {
-		return // the decoder has complained about its shape
+	if !v.written() || v.invalid {
+		return // it is missing, or the decoder has reported it
 	}
 	rule.Value = v.text
 	if rule.Operator == forms.Empty || rule.Operator == forms.NotEmpty {
@@ -113,7 +113,7 @@ func (w *builder) operand(raw *rawRule, rule *forms.Rule) {
 		return
 	}
 	if v.null {
-		w.errorf(v.at, "write empty: true if the field shall be empty", "%s has no value", rule.Operator)
+		w.errorf(v.at, "write empty: true if the field must be empty", "%s has no value", rule.Operator)
 		return
 	}
 	if reason := checkText(v.text); reason != "" {
@@ -122,10 +122,10 @@ func (w *builder) operand(raw *rawRule, rule *forms.Rule) {
 	}
 	switch rule.Operator {
 	case forms.InList:
-		w.listed(v, "value")
+		w.checkListValue(v, "value")
 	case forms.Contains:
 		if v.text == "" {
-			w.errorf(v.at, "write not-empty: true if anything will do", "contains needs a text: everything contains an empty one")
+			w.errorf(v.at, "write not-empty: true if any value will do", "contains needs a text: everything contains an empty one")
 		}
 	case forms.GreaterThan, forms.LessThan:
 		if !forms.Ordered(v.text) {
@@ -150,23 +150,23 @@ func (w *builder) emptiness(v value, rule *forms.Rule) {
 	}
 }
 
-// findCycles reports conditions that wait for each other. The fields of a
-// section wait for the same things, so that the search goes from carrier to
-// carrier.
+// findCycles reports conditions that depend on each other. The fields of a
+// section share one condition, so the nodes of the search are owners, not fields.
 func (w *builder) findCycles() {
-	s := cycleSearch{builder: w, carrierOf: w.carriersByRank(), state: map[*carrier]visit{}}
+	s := cycleSearch{builder: w, ownerOf: w.ownersByRank(), state: map[*owner]visit{}}
 	for rank := range w.form.Fields {
 		s.visit(rank)
 	}
 }
 
-// carriersByRank holds nil for fields that always show.
-func (w *builder) carriersByRank() []*carrier {
-	byRank := make([]*carrier, len(w.form.Fields))
-	for i := range w.carriers {
-		c := &w.carriers[i]
-		for rank := c.first; rank < c.first+c.count; rank++ {
-			byRank[rank] = c
+// ownersByRank returns the owner of each field's condition; nil for fields that
+// always show.
+func (w *builder) ownersByRank() []*owner {
+	byRank := make([]*owner, len(w.form.Fields))
+	for i := range w.owners {
+		o := &w.owners[i]
+		for rank := o.first; rank < o.first+o.count; rank++ {
+			byRank[rank] = o
 		}
 	}
 	return byRank
@@ -182,39 +182,39 @@ const (
 
 type cycleSearch struct {
 	*builder
-	carrierOf []*carrier
-	state     map[*carrier]visit
-	path      []int // ranks of the fields by which the carriers were reached
+	ownerOf []*owner
+	state   map[*owner]visit
+	path    []int // ranks of the fields by which the owners were reached
 }
 
 // visit walks depth first; the path is never longer than MaxFields.
 func (s *cycleSearch) visit(rank int) {
-	c := s.carrierOf[rank]
-	if c == nil || s.state[c] != unvisited {
+	o := s.ownerOf[rank]
+	if o == nil || s.state[o] != unvisited {
 		return
 	}
-	s.state[c] = onPath
+	s.state[o] = onPath
 	s.path = append(s.path, rank)
-	for i := range c.raw.rules {
-		raw := &c.raw.rules[i]
+	for i := range o.raw.rules {
+		raw := &o.raw.rules[i]
 		next, known := s.ranks[raw.field.text]
-		if !known || c.governs(next) {
-			continue // reported as such
+		if !known || o.appliesTo(next) {
+			continue // rule has reported it
 		}
-		if to := s.carrierOf[next]; to != nil && s.state[to] == onPath {
-			s.errorf(raw.field.at, "", "conditions run in a circle: %s", s.nameCycle(next))
+		if to := s.ownerOf[next]; to != nil && s.state[to] == onPath {
+			s.errorf(raw.field.at, "", "conditions form a cycle: %s", s.nameCycle(next))
 		}
 		s.visit(next)
 	}
 	s.path = s.path[:len(s.path)-1]
-	s.state[c] = visited
+	s.state[o] = visited
 }
 
-// nameCycle names the fields of the circle that the path closes with the
-// given field, in the words "a needs b".
+// nameCycle describes the cycle that the path and the given field form, as in
+// "a needs b needs a".
 func (s *cycleSearch) nameCycle(closing int) string {
 	const namedFields = 8
-	start := slices.IndexFunc(s.path, func(rank int) bool { return s.carrierOf[rank] == s.carrierOf[closing] })
+	start := slices.IndexFunc(s.path, func(rank int) bool { return s.ownerOf[rank] == s.ownerOf[closing] })
 	first := quote(s.form.Fields[closing].ID)
 	names := []string{first}
 	for _, rank := range s.path[start+1:] {

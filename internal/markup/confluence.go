@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// maxElementDepth is far beyond what an editor writes.
+// maxElementDepth is far more than editors write.
 const maxElementDepth = 500
 
 // The names of the macros that can make a form.
@@ -23,7 +23,7 @@ const (
 // findInConfluence finds code macros that hold a form's YAML, and native form
 // macros. Storage format is a fragment: it has no root, and its prefixes are
 // not declared.
-func (p *reader) findInConfluence() []found {
+func (p *reader) findInConfluence() []rawBlock {
 	s := &storageReader{reader: p, decoder: xml.NewDecoder(bytes.NewReader(p.src[p.body:]))}
 	s.decoder.Entity = xml.HTMLEntity
 	s.decoder.CharsetReader = func(string, io.Reader) (io.Reader, error) { return nil, errors.New("pages are UTF-8") }
@@ -37,11 +37,11 @@ func (p *reader) findInConfluence() []found {
 			s.malformed(err)
 			return nil
 		}
-		if s.take(token, start); s.unreadable && len(s.stack) > maxElementDepth {
+		if s.handle(token, start); s.unreadable && len(s.stack) > maxElementDepth {
 			return nil
 		}
 	}
-	return s.found()
+	return s.rawBlocks()
 }
 
 // storageReader walks the page's elements.
@@ -50,35 +50,35 @@ type storageReader struct {
 	decoder *xml.Decoder
 	stack   []element
 	macros  []*macro // code and form macros, in page order
-	bound   []string // URIs that the prefix stands for
+	bound   []string // URIs that the page declares the prefix "ac" for
 }
 
-// element is an open element, and what its text or its children belong to.
+// element is an open element of the page.
 type element struct {
-	macro *macro     // the element is this macro, or its plain text body
-	body  bool       // it is the body
-	param *parameter // the element is this parameter of a macro
-	form  *macro     // the nearest form macro around, or the element itself
-	field *macro     // likewise for form-field
+	macro *macro     // set when the element is a macro, or the plain text body of one
+	body  bool       // the element is the body
+	param *parameter // set when the element is a parameter of a macro
+	form  *macro     // the innermost form macro that the element is in, or is itself
+	field *macro     // the same for form-field
 }
 
-// macro is one that concerns us. All others are plain elements.
+// macro is a code, form or form-field macro. All others are plain elements.
 type macro struct {
 	name   string
 	at     int
 	hostID string
 	params []*parameter
-	body   cutter
-	form   *macro   // the form macro around this form or code macro
+	body   excerptBuilder
+	form   *macro   // of a form or code macro: the form macro that it is in, which is an error
 	fields []*macro // of a form
-	strays []string // host ids of its form-fields that can't be fields
+	strays []string // host ids of its form-field macros that can't become fields
 	failed bool
 }
 
 type parameter struct {
 	name   string
 	at     int
-	text   cutter
+	text   excerptBuilder
 	nested bool // it holds elements, not just text
 }
 
@@ -93,7 +93,7 @@ func (s *storageReader) malformed(err error) {
 	s.refuse(s.offset(), "", "this is not well-formed XML: %s", message)
 }
 
-func (s *storageReader) take(token xml.Token, at int) {
+func (s *storageReader) handle(token xml.Token, at int) {
 	switch t := token.(type) {
 	case xml.StartElement:
 		if len(s.stack) >= maxElementDepth {
@@ -119,8 +119,8 @@ func (s *storageReader) open(t xml.StartElement, at int) element {
 	if parent.param != nil {
 		parent.param.nested = true
 	}
-	// Text and parameters count only as the direct children of what they
-	// belong to.
+	// Only direct children are the text and the parameters of a macro, so macro
+	// and param are not inherited.
 	e := element{form: parent.form, field: parent.field}
 	if s.declare(t); !s.isConfluence(t.Name.Space) {
 		return e
@@ -176,9 +176,9 @@ func (s *storageReader) openField(m *macro, e element) {
 	}
 }
 
-// declare notes the URIs that the page binds the prefix "ac" to. A fragment
-// binds it to none, and exports to whatever they like: the prefix is what
-// counts.
+// declare records the URIs that the page declares for the prefix "ac". Pages
+// declare none, and exports declare various ones, so elements are recognised by
+// the prefix.
 func (s *storageReader) declare(t xml.StartElement) {
 	for _, a := range t.Attr {
 		if a.Name.Space == "xmlns" && a.Name.Local == prefix {
@@ -203,11 +203,11 @@ func (s *storageReader) attribute(t xml.StartElement, name string) string {
 }
 
 // trimmed drops white space at the ends; a no-break space counts as a space.
-func trimmed(s string) string { return strings.TrimSpace(spaced.Replace(s)) }
+func trimmed(s string) string { return strings.TrimSpace(plainSpaces.Replace(s)) }
 
-// text adds the text between the given offset and the current one to what it
-// belongs to. The decoder has checked it, but what it hands out no longer
-// tells where each character stood.
+// text adds the text between the given offset and the current one to the
+// parameter or body that contains it. It reads the source, since the decoder's
+// token does not tell the offset of each character.
 func (s *storageReader) text(from int) {
 	raw := string(s.src[from:s.offset()])
 	e := s.top()
@@ -224,24 +224,24 @@ const (
 	cdataEnd   = "]]>"
 )
 
-// cut adds character data to c: a CDATA section as it stands, other text with
-// its entities replaced. A body may consist of several of either.
-func cut(c *cutter, raw string, at int) {
+// cut adds character data to b: a CDATA section unchanged, other text with its
+// entities replaced. A body may consist of several of both.
+func cut(b *excerptBuilder, raw string, at int) {
 	if inner, ok := strings.CutPrefix(raw, cdataStart); ok {
-		c.add(strings.TrimSuffix(inner, cdataEnd), at+len(cdataStart))
+		b.add(strings.TrimSuffix(inner, cdataEnd), at+len(cdataStart))
 		return
 	}
-	for raw != "" && !c.full() {
+	for raw != "" && !b.full() {
 		amp := strings.IndexByte(raw, '&')
 		if amp < 0 {
 			amp = len(raw)
 		}
-		c.add(raw[:amp], at)
+		b.add(raw[:amp], at)
 		end := amp
 		if semicolon := strings.IndexByte(raw[amp:], ';'); semicolon >= 0 {
 			end = amp + semicolon + 1
 		}
-		c.add(html.UnescapeString(raw[amp:end]), at+amp)
+		b.add(html.UnescapeString(raw[amp:end]), at+amp)
 		raw, at = raw[end:], at+end
 	}
 }

@@ -41,8 +41,8 @@ func (d *decoder) form(root *yaml.Node) *rawForm {
 	return f
 }
 
-// isSection tells by a key: everything else in a section can stand in a field, too.
-func isSection(n *yaml.Node) bool { return hasKey(aliased(n), "section") }
+// isSection reports whether n has the key that only sections have.
+func isSection(n *yaml.Node) bool { return hasKey(resolveAlias(n), "section") }
 
 func hasKey(n *yaml.Node, keys ...string) bool {
 	if n.Kind != yaml.MappingNode {
@@ -56,11 +56,11 @@ func hasKey(n *yaml.Node, keys ...string) bool {
 	return false
 }
 
-// misplaced reports a mapping that can't stand where it does. It is charged
-// for, because its keys were looked at.
+// misplaced reports a mapping that is not allowed where it is. It counts towards
+// the budget, because hasKey has read its keys.
 func (d *decoder) misplaced(n *yaml.Node, hint, message string) {
 	d.errorf(spotOf(n), hint, "%s", message)
-	d.budget -= len(aliased(n).Content)
+	d.budget -= len(resolveAlias(n).Content)
 }
 
 func (d *decoder) section(n *yaml.Node) *rawSection {
@@ -116,14 +116,14 @@ func (d *decoder) field(n *yaml.Node, in *rawSection) (rawField, bool) {
 	if in == nil {
 		f.showIf = d.showIf(m)
 	} else if key := m.keys["showIf"]; key != nil {
-		d.errorf(spotOf(key), "give the section a showIf, or take the field out of it", "a field in a section has no showIf of its own")
+		d.errorf(spotOf(key), "give the section a showIf, or take the field out of it", "a field in a section can't have a showIf of its own")
 	}
 	return f, true
 }
 
 // accept reads a list of file types, or one text with commas between them.
 func (d *decoder) accept(n *yaml.Node) *rawList {
-	if aliased(n).Kind != yaml.ScalarNode {
+	if resolveAlias(n).Kind != yaml.ScalarNode {
 		return d.list(n, "accept")
 	}
 	d.warnOfAltered(n, "value")
@@ -135,14 +135,14 @@ const (
 	showIfHint = ruleHint + ", or all: or any: with a list of such rules"
 )
 
-// showIf reads a condition; nil when there is none, or none that can be used.
+// showIf reads a condition; nil when there is none.
 func (d *decoder) showIf(m *mapping) *rawCondition {
 	n := m.values["showIf"]
 	if n == nil {
 		return nil
 	}
 	c := &rawCondition{at: spotOf(m.keys["showIf"])}
-	if !hasKey(aliased(n), "all", "any") {
+	if !hasKey(resolveAlias(n), "all", "any") {
 		if r, ok := d.rule(n, "showIf", showIfHint); ok {
 			c.rules = []rawRule{r}
 		}
@@ -169,7 +169,7 @@ func (d *decoder) showIf(m *mapping) *rawCondition {
 
 // rule reads one comparison: a field, and exactly one operator.
 func (d *decoder) rule(n *yaml.Node, what, hint string) (rawRule, bool) {
-	if hasKey(aliased(n), "all", "any") {
+	if hasKey(resolveAlias(n), "all", "any") {
 		d.misplaced(n, "", `"all" and "any" don't nest`)
 		return rawRule{}, false
 	}
@@ -187,7 +187,7 @@ func (d *decoder) rule(n *yaml.Node, what, hint string) (rawRule, bool) {
 		case key == nil:
 			continue
 		case r.operator.written():
-			d.errorf(spotOf(key), "put the second one into a rule of its own", "a rule has one operator, and this has %s and %s", r.operator.text, o)
+			d.errorf(spotOf(key), "put the second one into a rule of its own", "a rule has one operator, but this one has %s and %s", r.operator.text, o)
 			continue
 		}
 		r.operator = value{text: string(o), at: spotOf(key)}
@@ -196,12 +196,12 @@ func (d *decoder) rule(n *yaml.Node, what, hint string) (rawRule, bool) {
 	if !r.operator.written() {
 		d.errorf(m.at, oneOf(forms.Operators), "the rule has no operator")
 	}
-	return r, r.field.written() && !r.field.odd && r.operator.written()
+	return r, r.field.written() && !r.field.invalid && r.operator.written()
 }
 
 func (d *decoder) operand(r *rawRule, n *yaml.Node) {
 	takesList := r.operator.text == string(forms.Equals) || r.operator.text == string(forms.InList)
-	if takesList && aliased(n).Kind == yaml.SequenceNode {
+	if takesList && resolveAlias(n).Kind == yaml.SequenceNode {
 		r.list = d.list(n, r.operator.text)
 		return
 	}

@@ -11,40 +11,41 @@ const (
 	noBreakSpace  = "\u00a0"
 )
 
-// excerpt is text that was cut out of a page: freed of indentation, entities
-// and the like, it still knows where each character came from.
+// excerpt is a text from a page, without indentation, entities and the like. Its
+// marks are a source map: they give the page offset of each character.
 type excerpt struct {
 	text  string
-	marks []mark // by at
+	marks []mark // sorted by at
 }
 
-// mark maps the text from offset at on, up to the next mark, to offset src of the page.
+// mark maps offset at of the text to offset src of the page. It holds up to the
+// next mark.
 type mark struct{ at, src int }
 
-// cutter puts an excerpt together.
-type cutter struct {
+// excerptBuilder makes an excerpt piece by piece.
+type excerptBuilder struct {
 	text  strings.Builder
 	marks []mark
 }
 
-// add appends text that stands at src on the page. What is beyond the limit
-// of a block is left out, bar the little that shows that it is too long.
-func (c *cutter) add(text string, src int) {
-	if c.full() {
+// add appends text whose page offset is src. Text beyond the limit of a block is
+// left out, except for a few bytes that show that the block is too long.
+func (b *excerptBuilder) add(text string, src int) {
+	if b.full() {
 		return
 	}
-	if last := len(c.marks) - 1; last < 0 || c.marks[last].src-c.marks[last].at != src-c.text.Len() {
-		c.marks = append(c.marks, mark{c.text.Len(), src})
+	if last := len(b.marks) - 1; last < 0 || b.marks[last].src-b.marks[last].at != src-b.text.Len() {
+		b.marks = append(b.marks, mark{b.text.Len(), src})
 	}
-	if room := MaxBlockBytes + utf8.UTFMax - c.text.Len(); len(text) > room {
+	if room := MaxBlockBytes + utf8.UTFMax - b.text.Len(); len(text) > room {
 		text = strings.ToValidUTF8(text[:room], "")
 	}
-	c.text.WriteString(text)
+	b.text.WriteString(text)
 }
 
-func (c *cutter) full() bool { return c.text.Len() > MaxBlockBytes }
+func (b *excerptBuilder) full() bool { return b.text.Len() > MaxBlockBytes }
 
-func (c *cutter) excerpt() *excerpt { return &excerpt{c.text.String(), c.marks} }
+func (b *excerptBuilder) excerpt() *excerpt { return &excerpt{b.text.String(), b.marks} }
 
 // pageOffset returns the offset on the page of the byte at the given offset of the text.
 func (e *excerpt) pageOffset(at int) int {
@@ -76,7 +77,7 @@ func (e *excerpt) offsetOf(s spot) int {
 	return e.pageOffset(at)
 }
 
-// from returns the excerpt without its first n bytes.
+// from returns the excerpt from byte n on.
 func (e *excerpt) from(n int) *excerpt {
 	rest := &excerpt{text: e.text[n:], marks: []mark{{0, e.pageOffset(n)}}}
 	for _, m := range e.marks {
@@ -87,13 +88,12 @@ func (e *excerpt) from(n int) *excerpt {
 	return rest
 }
 
-// spaced writes no-break spaces as plain ones: editors insert them unasked, and
-// they are invisible. Other characters that YAML takes for line ends are
-// spaces, too, so that lines stay what the page's author sees as lines. It
-// replaces rune by rune: columns stay right.
-var spaced = strings.NewReplacer(noBreakSpace, " ", "\u0085", " ", "\u2028", " ", "\u2029", " ", "\r", " ")
+// plainSpaces replaces no-break spaces, which editors insert and nobody sees, by
+// spaces. It does the same with characters that YAML takes for line ends but
+// editors don't show as such. Each rune becomes one rune, so columns stay right.
+var plainSpaces = strings.NewReplacer(noBreakSpace, " ", "\u0085", " ", "\u2028", " ", "\u2029", " ", "\r", " ")
 
-// isPrintable tells which characters YAML takes as they stand.
+// isPrintable reports whether YAML allows the character unescaped.
 func isPrintable(r rune) bool {
 	switch {
 	case r == '\t', r == '\n':
@@ -106,19 +106,20 @@ func isPrintable(r rune) bool {
 }
 
 // blockText returns the text for the YAML parser, and the excerpt that its
-// lines and columns belong to. A block that begins right behind its opening
-// tag may have a first line whose indentation says nothing about the others.
+// lines and columns belong to. A block that begins right after its opening
+// tag may have a first line that is indented further than the others: its
+// indentation is then left out.
 func blockText(e *excerpt) (*excerpt, string) {
 	lead := len(e.text) - len(strings.TrimLeft(e.text, blanks))
 	if lead > 0 && dedents(e.text[lead:], utf8.RuneCountInString(e.text[:lead])) {
 		e = e.from(lead)
 	}
-	return e, spaced.Replace(e.text)
+	return e, plainSpaces.Replace(e.text)
 }
 
 const blanks = " \t" + noBreakSpace
 
-// dedents reports whether a line after the first is indented less than that.
+// dedents reports whether a line after the first is indented less than indent.
 func dedents(text string, indent int) bool {
 	_, text, _ = strings.Cut(text, "\n")
 	for line := range strings.Lines(text) {

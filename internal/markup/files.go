@@ -28,10 +28,10 @@ var (
 	sizeUnitNames = []string{"kB", "MB", "KiB", "MiB"}
 )
 
-// splitAccept reads file types that stand in one text, as in HTML.
+// splitAccept reads file types that are separated by commas, as in HTML.
 func splitAccept(v value) *rawList {
 	list := &rawList{at: v.at}
-	if v.odd {
+	if v.invalid {
 		return list // it was reported
 	}
 	for _, part := range strings.SplitN(v.text, ",", MaxAccept+1) { // one too many is reported
@@ -49,7 +49,7 @@ func (w *builder) fileLimits(raw *rawField, f *forms.Field) {
 	if raw.accept != nil {
 		w.accept(raw.accept, f)
 	}
-	if raw.maxSize.written() && !raw.maxSize.odd {
+	if raw.maxSize.written() && !raw.maxSize.invalid {
 		f.MaxSize = w.maxSize(raw.maxSize)
 	}
 }
@@ -59,10 +59,10 @@ func (w *builder) refuseFileLimits(raw *rawField, f *forms.Field) {
 		return // the type itself was reported
 	}
 	if raw.accept != nil {
-		w.errorf(raw.accept.at, "", "a %s field has no accept: it is for fields of type file", f.Type)
+		w.errorf(raw.accept.at, "", "a field of type %s can't have accept: it is for fields of type file", f.Type)
 	}
 	if raw.maxSize.written() {
-		w.errorf(raw.maxSize.at, "", "a %s field has no maxSize: it is for fields of type file", f.Type)
+		w.errorf(raw.maxSize.at, "", "a field of type %s can't have maxSize: it is for fields of type file", f.Type)
 	}
 }
 
@@ -83,7 +83,7 @@ func (w *builder) accept(list *rawList, f *forms.Field) {
 		case !extension.MatchString(pattern) && !mediaType.MatchString(pattern):
 			w.errorf(v.at, acceptHint, "accept %s is neither an extension nor a media type", quote(v.text))
 		case slices.Contains(f.Accept, pattern):
-			w.warnf(v.at, "", "accept %s stands twice", quote(v.text))
+			w.warnf(v.at, "", "accept %s appears twice", quote(v.text))
 		default:
 			f.Accept = append(f.Accept, pattern)
 		}
@@ -98,7 +98,7 @@ func (w *builder) maxSize(v value) int64 {
 		w.errorf(v.at, maxSizeHint, "maxSize has no value")
 		return 0
 	case m == nil:
-		w.errorf(v.at, maxSizeHint, "maxSize %s is no size", quote(v.text))
+		w.errorf(v.at, maxSizeHint, "maxSize %s is not a size", quote(v.text))
 		return 0
 	case m[2] == "":
 		w.errorf(v.at, maxSizeHint, "maxSize %s has no unit", quote(v.text))
@@ -117,8 +117,8 @@ func (w *builder) maxSize(v value) int64 {
 	return number * unit
 }
 
-// unitHint suggests only the unit that differs in case: MB is as near to GB as
-// to kB.
+// unitHint suggests a unit that differs in case only. nearest would suggest kB
+// for GB.
 func unitHint(unit string) string {
 	for _, name := range sizeUnitNames {
 		if strings.EqualFold(name, unit) {

@@ -12,13 +12,13 @@ import (
 
 var metaKeys = []string{"id", "title", "view", "edit", "results"}
 
-// permissionWords are the keys that keep people out, and what else people
-// write for them.
+// permissionWords are the keys of permissions, and words that people write
+// instead of them.
 var permissionWords = []string{"view", "views", "viewer", "viewers", "edit", "edits", "editor", "editors", "results"}
 
 // frontMatter reads what stands between two lines of three dashes at the
-// page's very start. Permissions stand there, so that whatever can't be
-// understood makes the page unreadable: it must not open a page to everyone.
+// page's very start. It holds permissions, so an error in it makes the page
+// unreadable: it must not open the page to everyone.
 func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
 	start := 0
 	if bytes.HasPrefix(p.src, []byte(byteOrderMark)) {
@@ -42,7 +42,7 @@ func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
 		p.body = len(p.src)
 		p.refuse(start, `close it with a line "---"`, "the front matter is never closed")
 	}
-	return nameID, Meta{} // the dashes are a rule
+	return nameID, Meta{} // the dashes are a horizontal rule
 }
 
 // lineAt returns the line that begins at the offset, and where the next one begins.
@@ -61,10 +61,10 @@ func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 		p.refuse(from, "", "front matter of more than %d bytes", MaxMetaBytes)
 		return nameID, Meta{}
 	}
-	// Odd spaces stay: the names of users and groups are compared byte for byte.
+	// No-break spaces stay: the names of users and groups are compared byte for byte.
 	text := string(p.src[from:to])
 	e := &excerpt{text, []mark{{0, from}}}
-	m := &metaReader{decoder: decoder{block: &block{reader: p, offsetOf: e.offsetOf}, budget: nodeBudget}}
+	m := &metaReader{decoder: decoder{reporter: &reporter{reader: p, offsetOf: e.offsetOf}, budget: nodeBudget}}
 	m.read(text)
 	if m.failed {
 		p.unreadable = true
@@ -73,7 +73,7 @@ func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 	case m.id == 0:
 		return nameID, m.meta
 	case nameID != 0 && nameID != m.id:
-		m.warnf(m.idAt, "let them agree", "the front matter says id %d, the file's name says %d; the front matter counts", m.id, nameID)
+		m.warnf(m.idAt, "use the same id in both", "the id is %d in the front matter and %d in the file's name; the front matter is used", m.id, nameID)
 	}
 	return m.id, m.meta
 }
@@ -88,7 +88,7 @@ type metaReader struct {
 
 func (m *metaReader) read(text string) {
 	if at, r, found := firstUnprintable(text); found {
-		m.errorf(at, "delete it", "the front matter contains %s", nameRune(r))
+		m.errorf(at, "delete it", "the front matter contains %s", describeRune(r))
 		return
 	}
 	root, err := parseYAML(text)
@@ -104,16 +104,16 @@ func (m *metaReader) read(text string) {
 	}
 	seen := map[string]spot{}
 	for i := 0; i+1 < len(root.Content) && !m.spent(); i += 2 {
-		key, val := m.follow(root.Content[i]), m.follow(root.Content[i+1])
+		key, val := m.resolve(root.Content[i]), m.resolve(root.Content[i+1])
 		if key.Kind != yaml.ScalarNode {
-			continue // not one of ours
+			continue // another program's
 		}
 		first, dup := seen[key.Value]
 		switch {
 		case !slices.Contains(metaKeys, key.Value):
 			m.unknownKey(key, val)
 		case dup:
-			m.errorf(spotOf(key), "", "key %q stands twice, first on line %d", key.Value, m.lineOf(first))
+			m.errorf(spotOf(key), "", "key %q appears twice, first on line %d", key.Value, m.lineOf(first))
 		default:
 			seen[key.Value] = spotOf(key)
 			m.entry(key.Value, val)
@@ -121,19 +121,19 @@ func (m *metaReader) read(text string) {
 	}
 }
 
-// unknownKey passes over what other programs read, and warns of what looks
-// like a slip. A slip of a permission is an error: without that key the page
+// unknownKey ignores keys of other programs, and warns of keys that look
+// misspelled. A misspelled permission is an error: without that key the page
 // would be open to everyone.
 func (m *metaReader) unknownKey(key, val *yaml.Node) {
 	if key.Value == "<<" {
-		m.errorf(spotOf(key), "write its keys out", "the front matter can't take keys from elsewhere")
+		m.errorf(spotOf(key), "write its keys out", "the front matter can't use merge keys")
 		return
 	}
 	if m.nestedPermission(key, val) {
 		return
 	}
-	if meant := permissionMeant(key.Value); meant != "" {
-		m.errorf(spotOf(key), fmt.Sprintf("did you mean %q?", meant), "unknown key %s", quote(key.Value))
+	if permission := misspelledPermission(key.Value); permission != "" {
+		m.errorf(spotOf(key), fmt.Sprintf("did you mean %q?", permission), "unknown key %s", quote(key.Value))
 		return
 	}
 	if word := nearest(key.Value, metaKeys); word != "" {
@@ -141,18 +141,18 @@ func (m *metaReader) unknownKey(key, val *yaml.Node) {
 	}
 }
 
-// permissionParents are where people put permissions who know other programs.
+// permissionParents are keys below which other programs have permissions.
 var permissionParents = []string{"access", "formulary", "permissions"}
 
-// nestedPermission reports a permission that stands one level too deep, where
-// it has no effect. It is an error below permissionParents, and where it is a
-// list; anything else may be what another program calls a view.
+// nestedPermission reports a permission that is one level too deep, where it has
+// no effect. It is an error below permissionParents, and if it is a list.
+// Otherwise it may belong to another program.
 func (m *metaReader) nestedPermission(key, val *yaml.Node) bool {
 	if val.Kind != yaml.MappingNode {
 		return false
 	}
 	for i := 0; i+1 < len(val.Content) && !m.spent(); i += 2 {
-		inner, names := m.follow(val.Content[i]), m.follow(val.Content[i+1])
+		inner, names := m.resolve(val.Content[i]), m.resolve(val.Content[i+1])
 		if inner.Value != "view" && inner.Value != "edit" {
 			continue
 		}
@@ -167,12 +167,12 @@ func (m *metaReader) nestedPermission(key, val *yaml.Node) bool {
 	return false
 }
 
-// permissionMeant returns the permission of which the key is a slip, or "".
-// It takes one wrong letter at most: video and credit are two away from view
+// misspelledPermission returns the permission that the key is a misspelling of,
+// or "". It allows one wrong letter: video and credit are two away from view
 // and edit, and belong to other programs.
-func permissionMeant(key string) string {
-	const longestSlip = 20
-	if len(key) > longestSlip {
+func misspelledPermission(key string) string {
+	const longestKey = 20
+	if len(key) > longestKey {
 		return ""
 	}
 	for _, word := range permissionWords {
@@ -208,9 +208,9 @@ func (m *metaReader) entry(key string, n *yaml.Node) {
 func (m *metaReader) readID(v value) {
 	id, err := strconv.ParseInt(v.text, 10, 64)
 	switch {
-	case v.odd:
+	case v.invalid:
 	case err != nil || id < 1 || v.text[0] == '+' || v.text[0] == '0':
-		m.errorf(v.at, "use digits alone, without sign or leading zero, up to 9223372036854775807", "id must be a whole number from 1, not %s", quote(v.text))
+		m.errorf(v.at, "use digits only, without sign or leading zero, up to 9223372036854775807", "id must be a whole number from 1, not %s", quote(v.text))
 	default:
 		m.id, m.idAt = id, v.at
 	}
@@ -218,7 +218,7 @@ func (m *metaReader) readID(v value) {
 
 func (m *metaReader) results(v value) {
 	switch {
-	case v.odd:
+	case v.invalid:
 	case v.text == "viewers":
 		m.meta.ResultsForViewers = true
 	case v.text != "editors":
@@ -241,16 +241,16 @@ func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
 		if m.spent() {
 			break
 		}
-		v := m.exact(n, key)
+		v := m.exactScalar(n, key)
 		name, isGroup := strings.CutPrefix(v.text, "@")
 		switch {
-		case v.odd:
+		case v.invalid:
 		case v.null, strings.TrimSpace(name) != name, name == "", checkText(name) != "":
 			m.errorf(v.at, principalsHint, "%s names nobody: %s", key, quote(v.text))
 		case strings.Contains(name, ":"):
-			m.errorf(v.at, principalsHint, "%s is no name of a user or group", quote(v.text))
+			m.errorf(v.at, principalsHint, "%s is not the name of a user or group", quote(v.text))
 		case strings.Contains(name, ",") && (isGroup || !inList || !isQuoted(n)): // probably two
-			m.errorf(v.at, principalsHint+"; a name with a comma stands in quotes in the list", "%s is no name of a user or group", quote(v.text))
+			m.errorf(v.at, principalsHint+"; a name with a comma stands in quotes in the list", "%s is not the name of a user or group", quote(v.text))
 		case isGroup:
 			p.Groups = append(p.Groups, name)
 		default:

@@ -18,7 +18,7 @@ func FuzzMarkdown(f *testing.F)   { fuzz(f, Markdown) }
 func FuzzConfluence(f *testing.F) { fuzz(f, Confluence) }
 func FuzzWikitext(f *testing.F)   { fuzz(f, Wikitext) }
 
-// fuzz starts from the pages of the cases. It calls read, which lets panics through.
+// fuzz starts from the pages of the cases. It calls read, so that panics are seen.
 func fuzz(f *testing.F, format Format) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -48,7 +48,7 @@ func fuzz(f *testing.F, format Format) {
 	})
 }
 
-// checkPage holds a page against what callers may rely on.
+// checkPage checks what callers rely on.
 func checkPage(t *testing.T, p Page) {
 	t.Helper()
 	checkProblems(t, p.Problems)
@@ -56,13 +56,13 @@ func checkPage(t *testing.T, p Page) {
 	if p.Unreadable && (len(p.Blocks) > 0 || !hasError) {
 		t.Errorf("unreadable with %d blocks and %d problems", len(p.Blocks), len(p.Problems))
 	}
-	if !p.MetaRead && (!p.Unreadable || !reflect.DeepEqual(p.Meta, closed())) {
+	if !p.MetaRead && (!p.Unreadable || !reflect.DeepEqual(p.Meta, noAccess())) {
 		t.Errorf("front matter not read, but unreadable is %t and meta %+v", p.Unreadable, p.Meta)
 	}
 	formIDs, macroIDs := map[string]bool{}, map[string]bool{}
 	for _, b := range p.Blocks {
 		if b.FormID != "" && formIDs[b.FormID] {
-			t.Errorf("form %q stands twice", b.FormID)
+			t.Errorf("form %q appears twice", b.FormID)
 		}
 		formIDs[b.FormID] = true
 		if b.Form == nil {
@@ -88,7 +88,7 @@ func checkProblems(t *testing.T, problems []Problem) {
 	}
 	for _, q := range problems {
 		if q.Line < 1 || q.Column < 1 || q.Message == "" || q.Severity != Error && q.Severity != Warning || strings.ContainsAny(q.Message+q.Hint, "\n\x00") {
-			t.Errorf("odd problem %+v", q)
+			t.Errorf("bad problem %+v", q)
 		}
 	}
 }
@@ -97,17 +97,17 @@ func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
 	t.Helper()
 	unique := func(id string) {
 		if id == "" || macroIDs[id] {
-			t.Errorf("macro id %q is empty or stands twice", id)
+			t.Errorf("macro id %q is empty or appears twice", id)
 		}
 		macroIDs[id] = true
 	}
 	unique(f.MacroID)
-	carriers := map[string]bool{}
+	owners := map[string]bool{}
 	ids := map[string]bool{}
 	for i := range f.Fields {
 		field := &f.Fields[i]
 		unique(field.MacroID)
-		carriers[field.MacroID] = true
+		owners[field.MacroID] = true
 		if ids[field.ID] || checkFieldID(field.ID) != "" {
 			t.Errorf("field id %q", field.ID)
 		}
@@ -119,12 +119,12 @@ func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
 	}
 	for i := range f.Sections {
 		unique(f.Sections[i].MacroID)
-		carriers[f.Sections[i].MacroID] = true
+		owners[f.Sections[i].MacroID] = true
 	}
 	checkSections(t, f)
 	for macroID, condition := range f.Conditions() {
-		if !carriers[macroID] {
-			t.Errorf("macro id %q is that of no field and no section", macroID)
+		if !owners[macroID] {
+			t.Errorf("macro id %q belongs to no field and no section", macroID)
 		}
 		for _, r := range condition.Rules {
 			if !ids[r.FieldID] || !slices.Contains(forms.Operators, r.Operator) {
@@ -181,8 +181,8 @@ func checkField(t *testing.T, f *forms.Field) {
 	}
 }
 
-// checkAcyclic takes away fields that depend on nothing that is left, until
-// none is left.
+// checkAcyclic decides fields that depend on decided fields only, until it finds
+// no more. In a cycle it decides none.
 func checkAcyclic(t *testing.T, f *forms.Form) {
 	t.Helper()
 	done := map[string]bool{}
@@ -197,6 +197,6 @@ func checkAcyclic(t *testing.T, f *forms.Form) {
 		}
 	}
 	if len(done) != len(f.Fields) {
-		t.Errorf("conditions run in a circle, or name unknown fields: only %d of %d fields can be decided", len(done), len(f.Fields))
+		t.Errorf("conditions form a cycle, or name unknown fields: only %d of %d fields can be decided", len(done), len(f.Fields))
 	}
 }

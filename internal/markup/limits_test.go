@@ -31,9 +31,8 @@ func large(head, unit, tail string) string {
 	return head + strings.Repeat(unit, n) + tail
 }
 
-// TestPathological feeds pages that are made to take long. A page that takes
-// more than linear time would not end within the test's own limit when it is
-// run with large pages.
+// TestPathological parses pages that are made to take long. One that takes more
+// than linear time exceeds the test's timeout when it is run with large pages.
 func TestPathological(t *testing.T) {
 	for _, c := range pathological() {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,7 +51,7 @@ type pathologicalPage struct {
 	name   string
 	format Format
 	src    string
-	want   string // a part of the first message; "" when the page's size decides
+	want   string // a part of the first message; "" when it depends on the page's size
 }
 
 func pathological() []pathologicalPage {
@@ -97,7 +96,7 @@ func pathological() []pathologicalPage {
 		{"lists", Markdown, inForms(manyLists()), ""},
 		{"long texts", Markdown, inForms(longTexts()), ""},
 		{"large definitions", Markdown, strings.Repeat(smallPage(), max(1, *pageBytes/len(smallPage()))), ""},
-		{"bad line", Markdown, inForms(strings.Repeat("  - id: a\n", 1500) + "   b: c\n"), "fits neither"},
+		{"bad line", Markdown, inForms(strings.Repeat("  - id: a\n", 1500) + "   b: c\n"), "indentation"},
 
 		{"elements", Confluence, fill("", "<a/>", ""), ""},
 		{"deep elements", Confluence, fill("", "<a>", ""), "nested more than"},
@@ -172,7 +171,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestLimits holds each limit against a form or page at it, and one beyond it.
+// TestLimits tries a form at each limit, and one beyond it.
 func TestLimits(t *testing.T) {
 	fields := func(n int) string { return "form: a\nfields: [" + numbers(n, "{id: f%d, type: date},") + "]\n" }
 	options := func(n int) string {
@@ -234,7 +233,7 @@ func TestTooManyProblems(t *testing.T) {
 	}
 }
 
-// TestUnlimitedRules: what is found out once for all rules has no limit of its own.
+// TestUnlimitedRules: rules that don't search a text are bounded by MaxRules only.
 func TestUnlimitedRules(t *testing.T) {
 	for _, rule := range []string{"field: box, contains: o%[1]d", "field: number, greater-than: %[1]d", "field: number, not-empty: true"} {
 		p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+
@@ -246,7 +245,7 @@ func TestUnlimitedRules(t *testing.T) {
 	}
 }
 
-// TestAliasBomb counts what is behind aliases as often as they name it.
+// TestAliasBomb: the target of an alias counts each time.
 func TestAliasBomb(t *testing.T) {
 	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+bomb()+"```\n"))
 	found := false
@@ -258,8 +257,8 @@ func TestAliasBomb(t *testing.T) {
 	}
 }
 
-// smallPage is a page of 12 KB with a form that would be answered with in 35 MB:
-// a section whose condition names a long list fifty times, and has 200 fields.
+// smallPage is a page of 12 KB with a form whose definition has 35 MB: a section
+// whose condition names a long list fifty times, and has 200 fields.
 func smallPage() string {
 	return "```form\nform: a\nfields:\n" +
 		"  - {id: x, type: radio, options: &o [" + numbers(900, "%d,") + "]}\n" +
@@ -267,8 +266,8 @@ func smallPage() string {
 		"    fields: [" + numbers(200, "{id: f%d, type: date},") + "]\n```\n"
 }
 
-// TestDefinitionSize holds the size of what is answered with against its limit:
-// that of the page says little about it.
+// TestDefinitionSize: the size of a definition is limited, which can be much
+// larger than the page.
 func TestDefinitionSize(t *testing.T) {
 	src := smallPage()
 	p := Parse(Markdown, 1, []byte(src))
@@ -281,7 +280,7 @@ func TestDefinitionSize(t *testing.T) {
 	}
 }
 
-// TestPageDefinitionSize: the forms that fit stand.
+// TestPageDefinitionSize: only the form that exceeds the limit is refused.
 func TestPageDefinitionSize(t *testing.T) {
 	section := "fields:\n  - {id: x, type: textbox}\n  - section: s\n    showIf: {field: x, equals: " + strings.Repeat("v", 4000) + "}\n" +
 		"    fields: [" + numbers(200, "{id: f%d, type: date},") + "]\n"
@@ -303,7 +302,7 @@ func TestPageDefinitionSize(t *testing.T) {
 	}
 }
 
-// TestAliasesOfLongTexts: what they repeat is read as often, and so counts.
+// TestAliasesOfLongTexts: a text that aliases repeat counts each time.
 func TestAliasesOfLongTexts(t *testing.T) {
 	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+longTexts()+"```\n"))
 	if len(p.Problems) == 0 || p.Blocks[0].Form != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// lint warns of rules that compare a field with what is not among its options.
-// It looks only at forms without errors.
+// lint warns of rules that compare a field with a value that is not one of its
+// options. It is called for forms without errors only.
 func (w *builder) lint() {
-	for _, c := range w.carriers {
-		for i, rule := range c.condition.Rules {
+	for _, o := range w.owners {
+		for i, rule := range o.condition.Rules {
 			f := &w.form.Fields[w.ranks[rule.FieldID]]
 			if value, found := noOption(rule, f); found {
-				w.warnf(c.raw.rules[i].at, "the options of "+quote(f.ID)+" are "+list(f.Options),
-					"%s waits for %s, which is no option of field %s", c.name(w.form), quote(value), quote(f.ID))
+				w.warnf(o.raw.rules[i].at, "the options of "+quote(f.ID)+" are "+list(f.Options),
+					"%s depends on the value %s, which is not an option of field %s", o.name(w.form), quote(value), quote(f.ID))
 			}
 		}
 	}
@@ -41,6 +41,7 @@ func noOption(rule forms.Rule, f *forms.Field) (value string, found bool) {
 	return "", false
 }
 
+// list quotes the first options.
 func list(options []string) string {
 	const listed = 10
 	quoted := make([]string, 0, listed)

@@ -12,34 +12,34 @@ var (
 	fieldParameters = []string{"id", "type", "label", "required", "options", "validate", "help", "accept", "maxSize"}
 )
 
-// hostParameter is one that Confluence's own editor adds to any macro.
+// hostParameter is a parameter that Confluence's editor adds to every macro.
 const hostParameter = "atlassian-macro-output-type"
 
-// found turns the page's macros into blocks.
-func (s *storageReader) found() []found {
+// rawBlocks turns the page's macros into raw blocks.
+func (s *storageReader) rawBlocks() []rawBlock {
 	s.macros = slices.DeleteFunc(s.macros, func(m *macro) bool {
-		return m.name == codeMacro && !isFormText(spaced.Replace(m.body.text.String()))
+		return m.name == codeMacro && !isFormText(plainSpaces.Replace(m.body.text.String()))
 	})
 	for _, m := range s.macros {
 		if m.form != nil {
-			s.report(m.at, Error, "close the other form before", "a form inside a form")
+			s.report(m.at, Error, "close the other form first", "a form inside a form")
 			m.failed, m.form.failed = true, true
 		}
 	}
-	var blocks []found
+	var blocks []rawBlock
 	for _, m := range s.macros {
 		if m.name == formMacro {
 			raw := s.rawForm(m)
-			blocks = append(blocks, found{at: m.at, macros: raw, hostID: m.hostID, failed: m.failed})
+			blocks = append(blocks, rawBlock{at: m.at, macros: raw, hostID: m.hostID, failed: m.failed})
 		} else {
-			blocks = append(blocks, found{at: m.at, text: m.body.excerpt(), hostID: m.hostID, failed: m.failed})
+			blocks = append(blocks, rawBlock{at: m.at, text: m.body.excerpt(), hostID: m.hostID, failed: m.failed})
 		}
 	}
 	return blocks
 }
 
-// isFormText takes a code macro for a form if its text begins with "form:",
-// comments and "---" aside, or has all that makes a form.
+// isFormText reports whether the text of a code macro is a form: it begins with
+// "form:", not counting comments and "---", or it looks like a form.
 func isFormText(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -57,7 +57,7 @@ func (s *storageReader) rawForm(m *macro) *rawForm {
 		m.failed = true
 		s.report(m.at, Error, "put form-field macros into its body", "the form has no fields")
 	}
-	read := min(len(m.fields), MaxFields+1) // the one too many is complained about
+	read := min(len(m.fields), MaxFields+1) // builder reports one too many
 	for _, fm := range m.fields[read:] {
 		f.strayHostIDs = append(f.strayHostIDs, fm.hostID)
 	}
@@ -98,12 +98,12 @@ func splitOptions(v value) *rawList {
 	return list
 }
 
-// at makes a spot of an offset in a macro. Its line is 1, so that it differs
-// from the zero spot, which means "not written".
+// at returns the spot of an offset on the page. Its line is 1, since the zero
+// spot means "not written".
 func at(offset int) spot { return spot{1, offset} }
 
-// parameters reads a macro's parameters by name. One that is empty is one
-// that the author did not fill in.
+// parameters reads a macro's parameters by name. An empty one counts as not
+// written.
 func (s *storageReader) parameters(m *macro, known []string) map[string]value {
 	values := map[string]value{}
 	seen := map[string]bool{}
@@ -114,15 +114,15 @@ func (s *storageReader) parameters(m *macro, known []string) map[string]value {
 		switch {
 		case p.name == hostParameter:
 		case !slices.Contains(known, p.name):
-			s.wrong(m, p.at, meant(p.name, known), "unknown parameter "+quote(p.name)+" of a "+m.name+" macro")
+			s.wrong(m, p.at, wordHint(p.name, known), "unknown parameter "+quote(p.name)+" of a "+m.name+" macro")
 		case dup:
-			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" stands twice")
+			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" appears twice")
 		case p.nested:
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" must be a plain text")
-			values[p.name] = value{at: at(p.at), odd: true}
+			values[p.name] = value{at: at(p.at), invalid: true}
 		case p.text.full():
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" is too long")
-			values[p.name] = value{at: at(p.at), odd: true}
+			values[p.name] = value{at: at(p.at), invalid: true}
 		case text != "":
 			lead := len(e.text) - len(strings.TrimLeft(e.text, " \t\n"+noBreakSpace))
 			values[p.name] = value{text: text, at: at(e.pageOffset(lead))}

@@ -10,25 +10,25 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// What a Markdown page may cost. The parser asks every open list and quote
-// about every line, and remembers the answers.
+// Limits of the work for a Markdown page. The parser looks at each line once for
+// every list and quote that is open there.
 const (
 	maxMarkdownNesting = 100
-	maxMarkdownWork    = 2_000_000 // lines looked at, once for each who looks
+	maxMarkdownWork    = 2_000_000 // calls of PeekLine
 )
 
-// findInMarkdown finds fenced blocks that isFormInfo tells from others. Only
-// the block structure is parsed: inlines can't hold a form, and are what is
-// hard to parse in bounded time.
-func (p *reader) findInMarkdown() []found {
+// findInMarkdown finds fenced blocks whose info string is that of a form. It
+// parses only the block structure: inlines can't hold a form, and are hard to
+// parse in bounded time.
+func (p *reader) findInMarkdown() []rawBlock {
 	source := slices.Clip(p.src[p.body:])
 	lines := &lineReader{Reader: text.NewReader(source)}
 	root := newMarkdownParser(lines).Parse(lines)
-	if lines.complaint != "" {
-		p.refuse(p.body+lines.at, "", "%s", lines.complaint)
+	if lines.refusal != "" {
+		p.refuse(p.body+lines.at, "", "%s", lines.refusal)
 		return nil
 	}
-	var blocks []found
+	var blocks []rawBlock
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if fence, ok := n.(*ast.FencedCodeBlock); ok && entering {
 			if block, isForm := p.fence(fence, source); isForm {
@@ -40,8 +40,8 @@ func (p *reader) findInMarkdown() []found {
 	return blocks
 }
 
-// fence returns a fenced block that is a form.
-func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block found, isForm bool) {
+// fence returns the raw block of a fenced block that is a form.
+func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBlock, isForm bool) {
 	content, at := p.fenced(fence, source), p.body
 	switch {
 	case fence.Info != nil:
@@ -51,19 +51,19 @@ func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block found, 
 	}
 	if fence.Info == nil || !isFormInfo(string(fence.Info.Segment.Value(source))) {
 		if looksLikeForm(content.text) {
-			p.warnOfLikeness(at, "begin it with ```yaml form")
+			p.warnOfUnmarkedForm(at, "begin it with ```yaml form")
 		}
-		return found{}, false
+		return rawBlock{}, false
 	}
-	block = found{at: at, text: content}
+	block = rawBlock{at: at, text: content}
 	if n := fence.Lines().Len(); n > 0 && fence.Lines().At(n-1).Stop == len(source) {
 		block.open = "```"
 	}
 	return block, true
 }
 
-// isFormInfo takes info strings whose first word is "form", or "form" behind
-// "yaml" or "yml", in any case. Further words are for other programs.
+// isFormInfo reports whether an info string begins with "form", "yaml form" or
+// "yml form", in upper or lower case. Further words are for other programs.
 func isFormInfo(info string) bool {
 	words := strings.Fields(strings.ToLower(info))
 	if len(words) > 1 && (words[0] == "yaml" || words[0] == "yml") {
@@ -73,74 +73,74 @@ func isFormInfo(info string) bool {
 }
 
 func (p *reader) fenced(fence *ast.FencedCodeBlock, source []byte) *excerpt {
-	var c cutter
+	var b excerptBuilder
 	for i := range fence.Lines().Len() {
-		if c.full() {
+		if b.full() {
 			break
 		}
-		// Padding is what is left of a tab that the containers' indentation
-		// took a part of.
+		// A list or quote may use up a part of a tab as its indentation. Padding is
+		// the number of columns that are left of it.
 		line := fence.Lines().At(i)
-		c.add(strings.Repeat(" ", line.Padding), p.body+line.Start)
-		c.add(string(source[line.Start:line.Stop]), p.body+line.Start)
+		b.add(strings.Repeat(" ", line.Padding), p.body+line.Start)
+		b.add(string(source[line.Start:line.Stop]), p.body+line.Start)
 	}
-	return c.excerpt()
+	return b.excerpt()
 }
 
-// newMarkdownParser has all blocks of CommonMark, so that what only looks
-// like a fence is not taken for one.
+// newMarkdownParser knows all blocks of CommonMark, so that a text inside
+// another block that looks like a fence is not taken for one.
 func newMarkdownParser(lines *lineReader) parser.Parser {
 	blocks := parser.DefaultBlockParsers()
 	for i, b := range blocks {
-		blocks[i].Value = &shallow{b.Value.(parser.BlockParser), lines}
+		blocks[i].Value = &depthLimit{b.Value.(parser.BlockParser), lines}
 	}
 	return parser.NewParser(
 		parser.WithBlockParsers(blocks...),
-		parser.WithParagraphTransformers(util.Prioritized(shorten{}, 1)),
+		parser.WithParagraphTransformers(util.Prioritized(keepFirstLine{}, 1)),
 	)
 }
 
-// shallow keeps blocks from nesting too deeply.
-type shallow struct {
+// depthLimit is a block parser that refuses to nest too deeply.
+type depthLimit struct {
 	parser.BlockParser
 	lines *lineReader
 }
 
-func (s *shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (d *depthLimit) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	depth := 0
 	for n := parent; n != nil; n = n.Parent() {
 		depth++
 	}
 	if depth > maxMarkdownNesting {
-		s.lines.stop("lists and quotes are nested too deeply")
+		d.lines.stop("lists and quotes are nested too deeply")
 		return nil, parser.NoChildren
 	}
-	return s.BlockParser.Open(parent, reader, pc)
+	return d.BlockParser.Open(parent, reader, pc)
 }
 
-// shorten cuts paragraphs to their first line. The inline nodes of the other
+// keepFirstLine cuts paragraphs to their first line. The inline nodes of the other
 // lines are not needed. A paragraph without a line would be removed, which would
 // change the list that contains it.
-type shorten struct{}
+type keepFirstLine struct{}
 
-func (shorten) Transform(n *ast.Paragraph, _ text.Reader, _ parser.Context) {
+func (keepFirstLine) Transform(n *ast.Paragraph, _ text.Reader, _ parser.Context) {
 	n.Lines().SetSliced(0, min(1, n.Lines().Len()))
 }
 
-// lineReader ends the page early when it costs too much. It does so between
-// lines: parsers don't expect a line to vanish while they read it.
+// lineReader ends the page early when parsing takes too much work. It does so
+// between lines: parsers don't expect a line to vanish while they read it.
 type lineReader struct {
 	text.Reader
-	work      int
-	complaint string
-	at        int
-	ended     bool
+	work    int
+	refusal string // why the page is refused; "" if it is not
+	at      int
+	ended   bool
 }
 
-func (r *lineReader) stop(complaint string) {
-	if r.complaint == "" {
+func (r *lineReader) stop(refusal string) {
+	if r.refusal == "" {
 		_, line := r.Position()
-		r.complaint, r.at = complaint, line.Start
+		r.refusal, r.at = refusal, line.Start
 	}
 }
 
@@ -156,7 +156,7 @@ func (r *lineReader) AdvanceLine() {
 	if r.work > maxMarkdownWork {
 		r.stop("the page has too many lines, or too many inside lists and quotes")
 	}
-	r.ended = r.complaint != ""
+	r.ended = r.refusal != ""
 	r.Reader.AdvanceLine()
 }
 

@@ -1,7 +1,7 @@
-// Package markup reads wiki pages: it finds the forms that stand on a page,
-// and says by line and column what is wrong with them. It is pure: bytes in,
-// a Page out. Pages are written by anyone who may edit the wiki, so every
-// function here ends in bounded time and memory whatever it is given.
+// Package markup reads wiki pages. It finds the forms of a page, and reports what
+// is wrong with them by line and column. It does no I/O: bytes in, a Page out.
+// Anyone who may edit the wiki writes pages, so time and memory are bounded for
+// every input.
 package markup
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// What a page may hold. The limits are far above what people write, and low
-// enough that the worst page costs seconds at most, not the server.
+// Limits of a page. They are far above what people write, and low enough that
+// the worst page takes a few seconds to read.
 const (
 	MaxPageBytes  = 4 << 20
 	MaxBlockBytes = 256 << 10 // of one form's text
@@ -32,7 +32,7 @@ const (
 	MaxFileBytes  = 1 << 40   // that maxSize can allow
 	MaxProblems   = 500       // listed for a page
 
-	// What the API answers may be much larger than the page: see forms.Form.DefinitionSize.
+	// A definition may be much larger than the page: see forms.Form.DefinitionSize.
 	MaxDefinitionBytes     = 1 << 20 // of a form
 	MaxPageDefinitionBytes = 8 << 20 // of all forms on a page
 )
@@ -40,7 +40,7 @@ const (
 // Format is the language that a page is written in.
 type Format int
 
-// The formats that can carry forms.
+// The formats that can contain forms.
 const (
 	Markdown Format = iota + 1
 	Confluence
@@ -62,13 +62,13 @@ var formats = map[string]Format{
 // Extensions lists how the names of page files end, for messages.
 const Extensions = ".md, .markdown, .xml, .xhtml, .wiki, .wikitext or .mediawiki"
 
-// Page is the content of a page, parsed.
+// Page is a parsed page.
 type Page struct {
 	ID         int64 // from the front matter or the file's name; 0 when there is none, and forms can't be served
 	Meta       Meta
 	Blocks     []Block   // in page order, broken ones included
 	Problems   []Problem // by line and column
-	Unreadable bool      // the forms can't be told: keep the last good ones. Blocks is empty
+	Unreadable bool      // the forms are not known: keep the last good ones. Blocks is empty
 	// MetaRead is true if the front matter was understood, or if there is none.
 	// Then Meta and ID are valid even when the page is Unreadable, so that users
 	// without permission stay locked out. If it is false, the page is Unreadable,
@@ -93,19 +93,19 @@ type Principals struct {
 // earlier one is not listed: the first one is used, and a Problem reports the
 // second.
 type Block struct {
-	FormID string      // "" when the block is too broken to tell
+	FormID string      // "" when the block is too broken to find it
 	Form   *forms.Form // nil when the block is broken: keep the last good one
 
-	// Sum tells blocks without a FormID apart, by their text. Zero is for those
-	// that can't be told from others.
+	// Sum is the hash of the text of a block without a FormID, which identifies
+	// it. Blocks of macros have none.
 	Sum [sha256.Size]byte
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
 // It keeps no reference to src.
 func Parse(format Format, nameID int64, src []byte) (page Page) {
-	// The parsers below are not ours. One that panics on an odd page must cost
-	// that page, not the process; the fuzz tests call read, and see it.
+	// A panic of a third-party parser makes this page unreadable, and does not end
+	// the process. The fuzz tests call read, where panics are not recovered.
 	defer func() {
 		if r := recover(); r != nil {
 			page.Unreadable, page.Blocks = true, nil
@@ -121,7 +121,7 @@ func Parse(format Format, nameID int64, src []byte) (page Page) {
 // read fills in the page step by step: a panic leaves what was read before it.
 func (page *Page) read(format Format, nameID int64, src []byte) {
 	p := newReader(src)
-	page.ID, page.Meta = nameID, closed()
+	page.ID, page.Meta = nameID, noAccess()
 	if p.check(len(src)) {
 		id, meta := p.frontMatter(nameID)
 		page.ID = id
@@ -129,8 +129,8 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 			page.Meta, page.MetaRead = meta, true
 		}
 		c := collector{reader: p, pageID: page.ID}
-		for _, f := range p.find(format) {
-			c.take(f)
+		for _, block := range p.find(format) {
+			c.add(block)
 		}
 		page.Blocks = c.finish()
 	}
@@ -140,19 +140,19 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 	page.Problems = p.sorted()
 }
 
-// closed is the Meta of a page whose front matter can't be read. It permits no
+// noAccess is the Meta of a page whose front matter can't be read. It permits no
 // user, in case a caller uses it.
-func closed() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
+func noAccess() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 
-// found is a form as its carrier found it on the page: a text of YAML, or
-// macros that were read already.
-type found struct {
+// rawBlock is a block of a page that holds a form: a text of YAML, or the macros
+// of Confluence.
+type rawBlock struct {
 	at     int // offset of the block in the page
 	text   *excerpt
 	macros *rawForm
 	hostID string // the macro id that the host gives the form, or ""
-	failed bool   // the carrier has reported an error in it
-	open   string // what would close the block, when nothing does before the page's end
+	failed bool   // an error in it was reported
+	open   string // set when the block is never closed: what would close it
 }
 
 var (
@@ -160,18 +160,18 @@ var (
 	topLevelFields  = regexp.MustCompile(`(?m)^["']?fields["']?[ \t]*:`)
 )
 
-// looksLikeForm reports whether a text has the two keys that every form has,
-// at the start of a line.
+// looksLikeForm reports whether lines of a text begin with the two keys that
+// every form has.
 func looksLikeForm(text string) bool {
 	return topLevelFormKey.MatchString(text) && topLevelFields.MatchString(text)
 }
 
-// warnOfLikeness warns of a block that looks like a form but is not marked as one.
-func (p *reader) warnOfLikeness(at int, hint string) {
-	p.report(at, Warning, hint, "this block looks like a form, but nothing says that it is one: it is not served")
+// warnOfUnmarkedForm warns of a block that looks like a form but is not marked as one.
+func (p *reader) warnOfUnmarkedForm(at int, hint string) {
+	p.report(at, Warning, hint, "this block looks like a form, but is not marked as one: it is not served")
 }
 
-func (p *reader) find(format Format) []found {
+func (p *reader) find(format Format) []rawBlock {
 	switch format {
 	case Markdown:
 		return p.findInMarkdown()

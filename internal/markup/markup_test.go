@@ -16,12 +16,12 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-var update = flag.Bool("update", false, "write what the parser says into the txtar cases")
+var update = flag.Bool("update", false, "write the parser's results into the txtar cases")
 
 var leadingNumber = regexp.MustCompile(`^[0-9]+`)
 
 // TestCases runs testdata/*.txtar: pages, each followed by a file of the same
-// name with ".want" that says what is read from it.
+// name with ".want" that holds the expected result.
 func TestCases(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -61,8 +61,8 @@ func runArchive(t *testing.T, name string) {
 	}
 }
 
-// parseFile parses a page whose id its name gives. Archives can't show some
-// characters, or would lose them: pages write them as ⟨nbsp⟩ and the like.
+// parseFile parses a page. Its name begins with its id. Some characters are
+// invisible in an archive, or get lost: pages write them as ⟨nbsp⟩ and the like.
 func parseFile(t *testing.T, f txtar.File) Page {
 	t.Helper()
 	format, ok := FormatOf(f.Name)
@@ -73,7 +73,7 @@ func parseFile(t *testing.T, f txtar.File) Page {
 	return read(format, id, []byte(visible.Replace(string(f.Data))))
 }
 
-// read is Parse, but lets panics through.
+// read is Parse without the recovery from panics.
 func read(format Format, nameID int64, src []byte) (page Page) {
 	page.read(format, nameID, src)
 	return page
@@ -83,9 +83,9 @@ var visible = strings.NewReplacer(
 	"⟨nbsp⟩", "\u00a0", "⟨tab⟩", "\t", "⟨cr⟩", "\r", "⟨nul⟩", "\x00", "⟨bom⟩", "\ufeff", "⟨ls⟩", "\u2028", "⟨nel⟩", "\u0085", "⟨bad⟩", "\xff", "⟨zwsp⟩", "\u200b",
 )
 
-// TestCarriersAgree holds the design's example in every carrier against the
-// form that it means.
-func TestCarriersAgree(t *testing.T) {
+// TestFormatsAgree compares the example of the documentation in every format with
+// the form that it describes.
+func TestFormatsAgree(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/example.txtar")
 	if err != nil {
 		t.Fatal(err)

@@ -5,17 +5,16 @@ import (
 	"regexp"
 )
 
-// permissionLine finds a permission in a text that can't be read as YAML.
+// permissionLine matches a permission in a text that is not read as YAML.
 var permissionLine = regexp.MustCompile(`(?im)^[ \t\x{a0}]*["']?(?:view|edit|results)["']?[ \t\x{a0}]*:`)
 
-// unseen is what editors don't show at the start or the end of a line.
-const unseen = " \t\n\u0085\u00a0\u2028\u2029\u200b" + byteOrderMark
+// invisibleSpace lists characters that editors don't show at the start or end of a line.
+const invisibleSpace = " \t\n\u0085\u00a0\u2028\u2029\u200b" + byteOrderMark
 
-// refuseMisplacedMeta refuses a page whose permissions stand in what is a front
-// matter to its author alone: behind blank lines, comments or an XML
-// declaration, or between dashes with something invisible beside them. Other
-// programs may take it for one, so that the page must not be open to everyone
-// here.
+// refuseMisplacedMeta refuses a page with permissions in a front matter that does
+// not begin on the first line, or whose dashes have invisible characters beside
+// them. It is not read as front matter here, but its author believes that the
+// permissions are in force, so the page must not be open to everyone.
 func (p *reader) refuseMisplacedMeta(start int) {
 	at := p.skipPreamble(start)
 	first, next := p.lineAt(at)
@@ -35,13 +34,13 @@ func (p *reader) refuseMisplacedMeta(start int) {
 	}
 }
 
-func looksLikeDashes(line []byte) bool { return string(bytes.Trim(line, unseen)) == "---" }
+func looksLikeDashes(line []byte) bool { return string(bytes.Trim(line, invisibleSpace)) == "---" }
 
-// skipPreamble returns where something other than blanks, comments and XML
-// declarations begins.
+// skipPreamble returns the offset of the first text that is neither white space,
+// nor a comment, nor an XML declaration.
 func (p *reader) skipPreamble(at int) int {
 	for {
-		rest := bytes.TrimLeft(p.src[at:], unseen)
+		rest := bytes.TrimLeft(p.src[at:], invisibleSpace)
 		at = len(p.src) - len(rest)
 		var closing string
 		switch {

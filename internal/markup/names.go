@@ -16,7 +16,7 @@ func checkID(s string) string {
 	case len(s) > MaxIDBytes:
 		return fmt.Sprintf("is longer than %d bytes", MaxIDBytes)
 	case s == "." || s == "..":
-		return "means something else in a web address"
+		return "has a special meaning in a web address"
 	}
 	return badCharacter(s, isIDRune)
 }
@@ -38,14 +38,14 @@ func checkFieldID(s string) string {
 	return badCharacter(s, isVisible)
 }
 
-// isIDRune tells what a form's id is made of, in any script: vowel signs and
-// accents that are characters of their own are marks.
+// isIDRune reports whether a form's id may contain r. Letters of all scripts are
+// allowed, with the vowel signs and accents that are separate characters (marks).
 func isIDRune(r rune) bool {
 	return isVisible(r) && unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) || strings.ContainsRune("-_.", r)
 }
 
-// isVisible is false of what only changes how others look, if anything: two
-// ids that differ by it look the same.
+// isVisible is false for characters that don't show, or only change how others
+// look: two ids that differ by one of them look the same.
 func isVisible(r rune) bool {
 	const brailleBlank = '\u2800'
 	return unicode.IsPrint(r) && r != brailleBlank && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
@@ -54,13 +54,13 @@ func isVisible(r rune) bool {
 func badCharacter(s string, good func(rune) bool) string {
 	for _, r := range s {
 		if !good(r) {
-			return fmt.Sprintf("contains %s", nameRune(r))
+			return fmt.Sprintf("contains %s", describeRune(r))
 		}
 	}
 	return ""
 }
 
-func nameRune(r rune) string {
+func describeRune(r rune) string {
 	if isVisible(r) {
 		return fmt.Sprintf("%q", string(r))
 	}
@@ -85,7 +85,7 @@ func checkText(s string) string {
 	return ""
 }
 
-// nearest returns the word that was probably meant, or "".
+// nearest returns the word that s is probably a misspelling of, or "".
 func nearest[T ~string](s string, words []T) string {
 	const longestWord = 20
 	if len(s) > longestWord {
@@ -93,7 +93,7 @@ func nearest[T ~string](s string, words []T) string {
 	}
 	best, bestDistance := "", 3
 	for _, w := range words {
-		limit := min(2, len(w)/2) // everything short is near "id"
+		limit := min(2, len(w)/2) // any two letters are at a distance of at most 2 from "id"
 		if d := distance(strings.ToLower(s), strings.ToLower(string(w))); d <= limit && d < bestDistance {
 			best, bestDistance = string(w), d
 		}
@@ -125,8 +125,8 @@ func distance(a, b string) int {
 	return rows[len(s)][len(t)]
 }
 
-// meant is the hint for a word that is none of the known ones.
-func meant[T ~string](s string, words []T) string {
+// wordHint is the hint for a word that is none of the known ones.
+func wordHint[T ~string](s string, words []T) string {
 	if key, _, cut := strings.Cut(s, ":"); cut && slices.Contains(words, T(key)) {
 		return fmt.Sprintf("put a space after the colon: %q", key+": …")
 	}

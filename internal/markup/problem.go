@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// Severity tells what a problem does to the form it stands in.
+// Severity is what a problem means for the form that has it.
 type Severity int
 
-// An Error keeps the form, or the page, from being used. A Warning says that
-// the form will not do what its author seems to want.
+// An Error keeps the form, or the page, from being used. With a Warning
+// the form is used, but probably does not do what its author wants.
 const (
 	Error Severity = iota + 1
 	Warning
@@ -31,36 +31,34 @@ func (s Severity) String() string {
 	}
 }
 
-// Problem is something wrong at a position on the page.
+// Problem is an error or a warning at a position on the page.
 type Problem struct {
 	Line, Column int // from 1; columns count characters
 	Severity     Severity
 	Message      string
-	Hint         string // what would be right; may be ""
+	Hint         string // how to solve it; may be ""
 }
 
-// note is a problem that still knows its offset. Offsets become lines and
-// columns at the end, for the problems that are listed and no others.
-type note struct {
-	at       int
-	severity Severity
-	message  string
-	hint     string
+// offsetProblem is a Problem whose Line and Column are not set yet. They are
+// computed from the offset in the end, for the problems that are listed only.
+type offsetProblem struct {
+	at int
+	Problem
 }
 
-// reader holds a page's text and what was found wrong with it.
+// reader holds a page's text and the problems that were found in it.
 type reader struct {
 	src        []byte // line ends are \n, whatever the file has
 	body       int    // offset of what follows the front matter
-	notes      []note
-	unlisted   Severity // the gravest of the problems beyond MaxProblems, 0 for none
+	problems   []offsetProblem
+	unlisted   Severity // the highest of the problems beyond MaxProblems, 0 for none
 	unreadable bool
 	defined    int // bytes of the forms' definitions
 }
 
 func newReader(src []byte) *reader {
 	if len(src) > MaxPageBytes {
-		src = nil // check refuses it; no need to copy it before
+		src = nil // check refuses it by its size
 	}
 	if bytes.IndexByte(src, '\r') >= 0 {
 		src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
@@ -71,7 +69,7 @@ func newReader(src []byte) *reader {
 	return &reader{src: slices.Clip(src)}
 }
 
-// check refuses pages that no parser should see.
+// check refuses pages that are too large or not UTF-8.
 func (p *reader) check(size int) bool {
 	if size > MaxPageBytes {
 		p.refuse(0, "split it into several pages", "page of %d bytes, more than the %d allowed", size, MaxPageBytes)
@@ -101,34 +99,34 @@ func (p *reader) report(at int, severity Severity, hint, format string, args ...
 		}
 		return
 	}
-	p.notes = append(p.notes, note{at, severity, fmt.Sprintf(format, args...), hint})
+	p.problems = append(p.problems, offsetProblem{at, Problem{Severity: severity, Message: fmt.Sprintf(format, args...), Hint: hint}})
 }
 
-func (p *reader) full() bool { return len(p.notes) >= MaxProblems }
+func (p *reader) full() bool { return len(p.problems) >= MaxProblems }
 
 // sorted returns the problems by line and column.
 func (p *reader) sorted() []Problem {
 	if p.unlisted != 0 {
-		p.notes = append(p.notes, note{len(p.src), p.unlisted, "too many problems: the others are not listed", ""})
+		p.problems = append(p.problems, offsetProblem{len(p.src), Problem{Severity: p.unlisted, Message: "too many problems: the others are not listed"}})
 	}
-	slices.SortStableFunc(p.notes, func(a, b note) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.severity, b.severity))
+	slices.SortStableFunc(p.problems, func(a, b offsetProblem) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Severity, b.Severity))
 	})
 	var problems []Problem
-	for _, n := range p.notes {
-		line, column := p.position(n.at)
-		problems = append(problems, Problem{line, column, n.severity, n.message, n.hint})
+	for _, q := range p.problems {
+		q.Line, q.Column = p.position(q.at)
+		problems = append(problems, q.Problem)
 	}
 	return problems
 }
 
-// position turns an offset into line and column. Counting anew for each
-// problem is cheaper than an index that most pages have no use for.
+// position turns an offset into line and column. It counts lines for each
+// problem, since most pages have none and need no index of lines.
 func (p *reader) position(at int) (line, column int) {
 	before := p.src[:min(at, len(p.src))]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	if start == 0 && bytes.HasPrefix(before, []byte(byteOrderMark)) {
-		start = len(byteOrderMark) // no editor shows it
+		start = len(byteOrderMark) // editors don't show it
 	}
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[start:]) + 1
 }
@@ -140,68 +138,68 @@ func (p *reader) line(at int) int {
 
 // spot is a position in the text of a block: line and column from 1 for YAML,
 // an offset into the page in col for macros. It is converted to an offset only
-// for a problem that is reported, since that reads the text again.
+// when a problem is reported, since the conversion reads the text again.
 type spot struct{ line, col int }
 
-// block reports the problems of one block, whose positions are spots.
-type block struct {
+// reporter reports the problems of one block, whose positions are spots.
+type reporter struct {
 	*reader
 	offsetOf func(spot) int // offset in the page
 	failed   bool
-	reported map[finding]bool
-	lines    map[spot]int // that messages have named
+	reported map[reportKey]bool
+	lines    map[spot]int // cache of lineOf
 }
 
-// finding is a message at a spot. The target of an alias is read as often as the
-// alias is used, but each finding is reported once.
-type finding struct {
+// reportKey identifies a problem. The target of an alias is read each time the
+// alias is used, but its problems are reported once.
+type reportKey struct {
 	at      spot
 	message string
 }
 
-func (b *block) errorf(at spot, hint, format string, args ...any) {
-	b.failed = true
-	b.add(at, Error, hint, fmt.Sprintf(format, args...))
+func (r *reporter) errorf(at spot, hint, format string, args ...any) {
+	r.failed = true
+	r.add(at, Error, hint, fmt.Sprintf(format, args...))
 }
 
-func (b *block) warnf(at spot, hint, format string, args ...any) {
-	b.add(at, Warning, hint, fmt.Sprintf(format, args...))
+func (r *reporter) warnf(at spot, hint, format string, args ...any) {
+	r.add(at, Warning, hint, fmt.Sprintf(format, args...))
 }
 
-func (b *block) add(at spot, severity Severity, hint, message string) {
-	if b.reported == nil {
-		b.reported = map[finding]bool{}
+func (r *reporter) add(at spot, severity Severity, hint, message string) {
+	if r.reported == nil {
+		r.reported = map[reportKey]bool{}
 	}
-	switch r := (finding{at, message}); {
-	case b.reported[r]:
-	case b.full():
-		b.report(0, severity, hint, "%s", message) // counted, not listed: its offset does not matter
+	switch key := (reportKey{at, message}); {
+	case r.reported[key]:
+	case r.full():
+		r.report(0, severity, hint, "%s", message) // counted, not listed: its offset does not matter
 	default:
-		b.reported[r] = true
-		b.report(b.offsetOf(at), severity, hint, "%s", message)
+		r.reported[key] = true
+		r.report(r.offsetOf(at), severity, hint, "%s", message)
 	}
 }
 
 // lineOf returns the line of a spot that a message refers to. It is cached: if
 // a field is repeated a thousand times, as many messages refer to the first.
-func (b *block) lineOf(at spot) int {
-	if b.full() {
+func (r *reporter) lineOf(at spot) int {
+	if r.full() {
 		return 0 // the message will not be listed
 	}
-	line, known := b.lines[at]
+	line, known := r.lines[at]
 	if !known {
-		line = b.line(b.offsetOf(at))
-		if b.lines == nil {
-			b.lines = map[spot]int{}
+		line = r.line(r.offsetOf(at))
+		if r.lines == nil {
+			r.lines = map[spot]int{}
 		}
-		b.lines[at] = line
+		r.lines[at] = line
 	}
 	return line
 }
 
 const quotedRunes = 60
 
-// quote makes author's text fit for a message: short, on one line, and with
+// quote prepares an author's text for a message: short, on one line, and with
 // invisible characters shown.
 func quote(s string) string {
 	n := 0

@@ -1,15 +1,15 @@
 package markup
 
-// rawForm is a form as its author wrote it, in YAML or in macros: in shape, but
-// with nothing checked. The rules of forms are applied to it in one place.
+// rawForm is a form as its author wrote it, in YAML or in macros. Its structure
+// is right, but its values are not checked: builder does that.
 type rawForm struct {
 	at            spot
 	id            value
 	anonymous     value
 	oneSubmission value
 	items         []rawItem
-	strayHostIDs  []string // host ids of macros that are no fields, for an error
-	what, idKey   string   // what the carrier calls the form and its id
+	strayHostIDs  []string // host ids of form-field macros that could not become fields
+	what, idKey   string   // names of the form and its id in messages, which differ by format
 }
 
 // rawItem is an entry in a list of fields: a field, or a section when it has one.
@@ -40,10 +40,10 @@ type rawSection struct {
 	fields []rawField
 }
 
-// rawCondition is a showIf whose shape is right.
+// rawCondition is a showIf whose structure is right.
 type rawCondition struct {
 	at    spot
-	any   bool // any of the rules is enough
+	any   bool // one rule that holds is enough
 	rules []rawRule
 }
 
@@ -62,13 +62,13 @@ type rawList struct {
 
 // value is a text and its spot. A value that is not written has the zero spot.
 type value struct {
-	text string
-	at   spot
-	null bool // written, but without a value
-	odd  bool // written, but not as a text: the decoder has complained
+	text    string
+	at      spot
+	null    bool // written, but without a value
+	invalid bool // written, but not as a text: the decoder has reported it
 }
 
 func (v value) written() bool { return v.at != spot{} }
 
 // present reports whether there is a text.
-func (v value) present() bool { return v.written() && !v.null && !v.odd }
+func (v value) present() bool { return v.written() && !v.null && !v.invalid }

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// literalTags are the tags whose content MediaWiki shows as it stands. What
-// looks like a form in there is an example.
+// literalTags are the tags whose content MediaWiki does not interpret. A form
+// tag inside of them is an example, not a form.
 var literalTags = []string{"pre", "syntaxhighlight", nowikiTag, "source"}
 
 const nowikiTag = "nowiki"
 
-// findInWikitext walks the page once. As in MediaWiki, a tag ends at the next
-// ">", whatever quotes are open, and a tag or comment that is never closed is
-// looked for once, not from each offset where it could begin.
-func (p *reader) findInWikitext() []found {
+// findInWikitext reads the page once. As in MediaWiki, a tag ends at the next
+// ">", even within quotes. The closing tag of a name is searched for once when
+// there is none, not again for each opening tag.
+func (p *reader) findInWikitext() []rawBlock {
 	w := &wikiScanner{reader: p, unclosed: map[string]bool{}}
 	for at := p.body; ; {
 		next := bytes.IndexByte(p.src[at:], '<')
@@ -29,11 +29,12 @@ func (p *reader) findInWikitext() []found {
 
 type wikiScanner struct {
 	*reader
-	blocks   []found
-	unclosed map[string]bool // tags without a closing one on the rest of the page
+	blocks   []rawBlock
+	unclosed map[string]bool // names of tags that are not closed on the remaining page
 }
 
-// markup reads what begins with the "<" at the offset, and returns where to go on.
+// markup reads the tag or comment that begins with the "<" at the offset, and
+// returns the offset after it.
 func (w *wikiScanner) markup(at int) (next int) {
 	if bytes.HasPrefix(w.src[at:], []byte("<!--")) {
 		end := bytes.Index(w.src[at:], []byte("-->"))
@@ -49,19 +50,19 @@ func (w *wikiScanner) markup(at int) (next int) {
 	attributes := at + 1 + len(name)
 	end := bytes.IndexByte(w.src[attributes:], '>')
 	if end < 0 {
-		return len(w.src) // no tag ends from here on
+		return len(w.src) // no further tag ends
 	}
 	content := attributes + end + 1
 	tag := string(w.src[attributes : content-1])
 	values := parseAttributes(strings.TrimSuffix(tag, "/"))
-	slip := !isFormTag(name, values) && isFormBut(name, tag, values)
-	isForm := slip || isFormTag(name, values)
-	if slip {
+	badQuotes := !isFormTag(name, values) && isFormWithBadQuotes(name, tag, values)
+	isForm := badQuotes || isFormTag(name, values)
+	if badQuotes {
 		w.report(at, Error, `write class="form"`, "the quotes in <%s> do not match", name)
 	}
 	if strings.HasSuffix(tag, "/") {
 		if isForm {
-			w.blocks = append(w.blocks, found{at: at, text: &excerpt{}, failed: slip})
+			w.blocks = append(w.blocks, rawBlock{at: at, text: &excerpt{}, failed: badQuotes})
 		}
 		return content
 	}
@@ -69,14 +70,14 @@ func (w *wikiScanner) markup(at int) (next int) {
 	switch {
 	case stop < 0 && isForm:
 		w.report(at, Error, "close it with </"+name+">", "<%s> is never closed", name)
-		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(content, len(w.src)), failed: true})
+		w.blocks = append(w.blocks, rawBlock{at: at, text: w.unescaped(content, len(w.src)), failed: true})
 		return len(w.src)
 	case stop < 0:
 		return content
 	case isForm:
-		w.blocks = append(w.blocks, found{at: at, text: w.unescaped(w.withoutNowiki(content, stop)), failed: slip})
+		w.blocks = append(w.blocks, rawBlock{at: at, text: w.unescaped(w.withoutNowiki(content, stop)), failed: badQuotes})
 	case name != nowikiTag && isYAML(values["lang"]) && looksLikeForm(string(w.src[content:stop])):
-		w.warnOfLikeness(at, `write <`+name+` class="form">`)
+		w.warnOfUnmarkedForm(at, `write <`+name+` class="form">`)
 	}
 	return after
 }
@@ -104,8 +105,7 @@ func (w *wikiScanner) literalTag(at int) string {
 	return ""
 }
 
-// closing finds the tag's closing one: where it begins and where it ends. It
-// returns -1 when there is none.
+// closing returns where the closing tag begins and ends, or -1 when there is none.
 func (w *wikiScanner) closing(name string, from int) (start, end int) {
 	for at := from; !w.unclosed[name]; {
 		next := bytes.Index(w.src[at:], []byte("</"))
@@ -125,8 +125,9 @@ func (w *wikiScanner) closing(name string, from int) (start, end int) {
 	return -1, -1
 }
 
-// isFormTag takes pre, source and syntaxhighlight with the class "form", in any
-// case. Another language than YAML makes it an example of something else.
+// isFormTag reports whether a tag is pre, source or syntaxhighlight with the
+// class "form", in upper or lower case. With a language other than YAML it is no
+// form.
 func isFormTag(name string, attributes map[string]string) bool {
 	hasClass := slices.ContainsFunc(strings.Fields(attributes["class"]), func(c string) bool { return strings.EqualFold(c, "form") })
 	return hasClass && name != nowikiTag && isYAML(attributes["lang"])
@@ -139,7 +140,7 @@ func isYAML(lang string) bool {
 
 // parseAttributes reads class and lang from name=value pairs: names in any
 // case, values in single, double or no quotes. The first of two with one name
-// counts.
+// is used.
 func parseAttributes(s string) map[string]string {
 	const space = " \t\n"
 	attributes := map[string]string{}
@@ -162,10 +163,9 @@ func parseAttributes(s string) map[string]string {
 	return attributes
 }
 
-// isFormBut reports whether a tag would be that of a form if its quotes
-// matched: its class is missing, or there is a quote within a value, but all
-// the words are there.
-func isFormBut(name, tag string, attributes map[string]string) bool {
+// isFormWithBadQuotes reports whether a tag would be that of a form if its quotes
+// matched: it has the words class and form, but also an unmatched quote.
+func isFormWithBadQuotes(name, tag string, attributes map[string]string) bool {
 	class, there := attributes["class"]
 	if there && !strings.ContainsAny(class+attributes["lang"], quotes) {
 		return false
@@ -197,19 +197,19 @@ func cutValue(s, space string) (val, rest string) {
 
 // unescaped cuts out a text and replaces its entities, once.
 func (w *wikiScanner) unescaped(from, to int) *excerpt {
-	var c cutter
-	for at := from; at < to && !c.full(); {
+	var b excerptBuilder
+	for at := from; at < to && !b.full(); {
 		amp := bytes.IndexByte(w.src[at:to], '&')
 		if amp < 0 {
 			amp = to - at
 		}
-		c.add(string(w.src[at:at+amp]), at)
+		b.add(string(w.src[at:at+amp]), at)
 		at += amp
 		end := at + entityLength(w.src[at:to])
-		c.add(unescapeOne(string(w.src[at:end])), at)
+		b.add(unescapeOne(string(w.src[at:end])), at)
 		at = end
 	}
-	return c.excerpt()
+	return b.excerpt()
 }
 
 // unescapeOne replaces an entity, as MediaWiki does, only where it ends in a

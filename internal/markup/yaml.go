@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlError is a syntax error in the terms of the block. Line is 0 when the
-// parser does not say.
+// yamlError is a syntax error at a line of the block; 0 when the parser gives
+// none.
 type yamlError struct {
 	line    int
 	message string
@@ -36,8 +36,8 @@ func parseYAML(text string) (*yaml.Node, *yamlError) {
 	return nil, &yamlError{second.Line, "a second YAML document begins here"}
 }
 
-// parserErrors are messages of the YAML parser proper, which gives lines from
-// 0; the scanner below it gives them from 1.
+// parserErrors are messages of the YAML library's parser, which counts lines from
+// 0. Its scanner counts them from 1.
 var parserErrors = []string{
 	"did not find expected <", "did not find expected node content", "did not find expected '-' indicator",
 	"did not find expected key", "did not find expected ','", "found undefined tag handle", "found duplicate %",
@@ -60,16 +60,15 @@ func newYAMLError(err error) *yamlError {
 	return e
 }
 
-// lineIn is the line at fault, from 1. The parser names the line where a list
-// or mapping began, when what its author needs is the line that does not fit
-// into it.
+// lineIn returns the line of the error, from 1. The parser names the line where a
+// list or mapping begins; the author needs the line that does not fit into it.
 func (e *yamlError) lineIn(lines []string) int {
 	line := e.line
 	switch name := e.missingAnchor(); {
 	case name != "":
 		line = 1 + slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "*"+name) })
 	case strings.HasSuffix(e.message, "expected key"), strings.HasSuffix(e.message, "'-' indicator"):
-		if n := misfit(lines); n > 0 {
+		if n := misindentedLine(lines); n > 0 {
 			line = n
 		}
 	}
@@ -86,9 +85,9 @@ func (e *yamlError) missingAnchor() string {
 	return name
 }
 
-// misfit returns the first line that is indented less than the one above, but
-// as far as none before it; 0 if there is none.
-func misfit(lines []string) int {
+// misindentedLine returns the first line that is indented less than the line
+// above it, but not as far as any list or mapping around it; 0 if there is none.
+func misindentedLine(lines []string) int {
 	var open []int // the indentations of the lists and mappings around a line
 	for i, line := range lines {
 		content := strings.TrimLeft(line, " -")
@@ -103,7 +102,7 @@ func misfit(lines []string) int {
 		if dedents && (len(open) == 0 || open[len(open)-1] != indent) {
 			return i + 1
 		}
-		// What follows a "- " begins another one.
+		// A "- " begins a list, and the text after it may begin a mapping.
 		for _, at := range []int{indent, len(line) - len(content)} {
 			if len(open) == 0 || open[len(open)-1] < at {
 				open = append(open, at)
@@ -127,19 +126,19 @@ func (e *yamlError) explain() (message, hint string) {
 const unclosedQuote = "found unexpected end of stream"
 
 var yamlMessages = []struct{ parser, message, hint string }{
-	{"mapping values are not allowed", "a colon stands where none can", `put a text that contains ": " into quotes, and check the indentation`},
+	{"mapping values are not allowed", "a colon is not allowed here", `put a text that contains ": " into quotes, and check the indentation`},
 	{"could not find expected ':'", "a colon is missing on this line or the one after", `write "key: value"`},
-	{"did not find expected key", "this line fits neither into what stands above nor beside it", "indent it as far as its neighbours"},
-	{"did not find expected '-' indicator", "this line fits neither into what stands above nor beside it", `begin it with "- ", or indent it as far as its neighbours`},
+	{"did not find expected key", "the indentation of this line does not match the lines above it", "indent it as far as its neighbours"},
+	{"did not find expected '-' indicator", "the indentation of this line does not match the lines above it", `begin it with "- ", or indent it as far as its neighbours`},
 	{"did not find expected ',' or ']'", "this list is never closed, or a comma is missing in it", "write [a, b, c]"},
 	{"did not find expected ',' or '}'", "this mapping is never closed, or a comma is missing in it", "write {a: 1, b: 2}"},
 	{"did not find expected node content", "a value is missing, or a comma too many", ""},
 	{unclosedQuote, "this quote is never closed", ""},
 	{"found character that cannot start any token", "a value can't begin like this", "put it into quotes"},
 	{"alphabetic or numeric character", `a value can't begin with "&" or "*"`, "put it into quotes"},
-	{"tab character", "a tab stands where only spaces can", "indent with spaces"},
+	{"tab character", "a tab is not allowed here, only spaces", "indent with spaces"},
 	{"exceeded max depth", "lists and mappings are nested too deeply", ""},
-	{"block sequence entries are not allowed", `"- " stands where no list can be`, "begin the list on a line of its own"},
+	{"block sequence entries are not allowed", `a list ("- ") is not allowed here`, "begin the list on a line of its own"},
 	{"unknown escape character", "unknown escape in a quoted text", `use single quotes, or "\\\\" for a backslash`},
 	{"unknown anchor", "an alias has no anchor", `put a text that begins with "*" into quotes`},
 	{"expected <document start>", "this line does not belong to the form", "close the block before it, or indent it"},
