@@ -91,6 +91,7 @@ func pathological() []pathologicalPage {
 		{"yaml escapes", Markdown, inForms(large("  \"", "\\\"", "")), "never closed"},
 		{"yaml aliases", Markdown, inForms(large("  - &a {id: a, type: radio, options: [b;c]}\n  - &b {section: s, fields: [*a,*a]}\n  - section: t\n    fields: [", "*a,", "]")), ""},
 		{"yaml indentation", Markdown, inForms(deepMappings()), "must be a list"},
+		{"accept", Markdown, inForms(large("  - {id: a, type: file, accept: \"", ".a,", "\"}")), "more than 50 types"},
 		{"bomb", Markdown, "```form\nform: a\nfields:\n" + bomb() + "```\n", ""},
 		{"rules", Markdown, inForms(manyRules()), ""},
 		{"lists", Markdown, inForms(manyLists()), ""},
@@ -299,6 +300,21 @@ func TestPageDefinitionSize(t *testing.T) {
 		if (b.Form == nil) != (i == fit) {
 			t.Errorf("block %d of %d is %v", i, len(p.Blocks), b.Form)
 		}
+	}
+}
+
+// TestHelpCounts: aliases can repeat help texts, so they count towards the size
+// of a page's definitions.
+func TestHelpCounts(t *testing.T) {
+	fields := "fields: [{id: x, type: date, help: &h " + strings.Repeat("h", 4000) + "}," + numbers(200, "{id: f%d, type: date, help: *h},") + "]\n"
+	var src strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&src, "```form\nform: f%d\n%s```\n", i, fields)
+	}
+	p := Parse(Markdown, 1, []byte(src.String()))
+	refused := slices.ContainsFunc(p.Problems, func(q Problem) bool { return strings.Contains(q.Message, "more than 8388608 bytes") })
+	if !refused || p.Blocks[0].Form == nil || p.Blocks[9].Form != nil {
+		t.Errorf("got %v", p.Problems)
 	}
 }
 
