@@ -11,18 +11,17 @@ import (
 )
 
 const (
+	// pollInterval has a change in force within two seconds: a file that keeps
+	// changing is read as it is at the fourth poll.
 	pollInterval = 500 * time.Millisecond
-	// maxPolls is how many polls wait for a file that keeps changing. Then it is
-	// read as it is, so that a change is in force within two seconds.
-	maxPolls = 4
 	// racyWindow is longer than the coarsest time stamps in use (2 s on FAT).
 	racyWindow = 3 * time.Second
 	// maxFileSize is enough for more than a hundred thousand users.
 	maxFileSize = 16 << 20
 )
 
-// Watch polls both files until ctx ends. Polling, because neither network file
-// systems nor the symlink swap of a mounted ConfigMap send dependable events.
+// Watch polls both files until ctx ends. For two files events would save
+// nothing.
 func (d *Directory) Watch(ctx context.Context) {
 	watch.Loop{Interval: pollInterval, Look: func() { d.reload(false) }, Stuck: d.setStuck}.Run(ctx)
 }
@@ -82,7 +81,7 @@ func (d *Directory) poll(f *watchedFile, atOnce bool) (changed bool) {
 		f.failing = true
 		return false
 	}
-	if f.failing && f.candidate == nil {
+	if f.failing && f.changes.Settled() {
 		d.log.Info("file can be read again", "file", f.path)
 		f.failing = false
 	}
@@ -141,74 +140,60 @@ type watchedFile struct {
 	path    string
 	read    func(path string) ([]byte, os.FileInfo, error)
 	content []byte
-	version os.FileInfo // of content
-	readAt  time.Time   // when version was first read
-
-	candidate os.FileInfo // what the last poll saw, if that was not version
-	polls     int         // how many polls in a row saw something else than version
-	failing   bool        // and logged
+	changes watch.Changes
+	readAt  time.Time // when the version of content was first read
+	failing bool      // and logged
 }
 
 func openWatched(path string, now time.Time) (*watchedFile, error) {
-	content, version, err := readRegular(path)
+	content, info, err := readRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	return &watchedFile{path: path, read: readRegular, content: content, version: version, readAt: now}, nil
+	f := &watchedFile{path: path, read: readRegular, content: content, readAt: now}
+	f.changes.Read(watch.VersionOf(info))
+	return f, nil
 }
 
 // poll reports whether there is new content. With an error, the old stays. With
 // atOnce, the file is read even if it seems to be unchanged.
 func (f *watchedFile) poll(now time.Time, atOnce bool) (changed bool, err error) {
-	seen, err := statRegular(f.path)
+	info, err := statRegular(f.path)
 	if err != nil {
-		f.candidate, f.polls = nil, 0
+		f.changes.Forget()
 		return false, err
 	}
-	if atOnce {
+	seen := watch.VersionOf(info)
+	due := f.changes.Due(seen)
+	// A second write within the resolution of the time stamp does not change
+	// the stamp, and a new hash has the length of the old one. So the content
+	// is compared until no such write is possible any more. readAt is by the
+	// clock of this machine; the stamp may be by another one's.
+	young := f.changes.Settled() && now.Sub(f.readAt) < racyWindow
+	if due || young || atOnce {
 		return f.take(seen, now)
 	}
-	if sameVersion(seen, f.version) {
-		f.candidate, f.polls = nil, 0
-		if now.Sub(f.readAt) >= racyWindow {
-			return false, nil
-		}
-		// A second write within the resolution of the time stamp does not change
-		// the stamp, and a new hash has the length of the old one. So the content
-		// is compared until no such write is possible any more. readAt is by the
-		// clock of this machine; the stamp may be by another one's.
-		return f.take(seen, now)
-	}
-	f.polls++
-	settled := f.candidate != nil && sameVersion(seen, f.candidate)
-	f.candidate = seen
-	if !settled && f.polls < maxPolls {
-		return false, nil
-	}
-	return f.take(seen, now)
+	return false, nil
 }
 
 // take reads the file. If it has changed since it was seen, the next poll decides.
-func (f *watchedFile) take(seen os.FileInfo, now time.Time) (changed bool, err error) {
-	content, version, err := f.read(f.path)
+func (f *watchedFile) take(seen watch.Version, now time.Time) (changed bool, err error) {
+	content, info, err := f.read(f.path)
 	if err != nil {
-		f.candidate, f.polls = nil, 0
+		f.changes.Forget()
 		return false, err
 	}
-	if !sameVersion(version, seen) {
+	version := watch.VersionOf(info)
+	if !version.Same(seen) {
 		return false, nil
 	}
-	if !sameVersion(version, f.version) {
-		f.version, f.readAt = version, now
+	if !f.changes.Current(version) {
+		f.readAt = now
 	}
-	f.candidate, f.polls = nil, 0
+	f.changes.Read(version)
 	changed = !bytes.Equal(content, f.content)
 	f.content = content
 	return changed, nil
-}
-
-func sameVersion(a, b os.FileInfo) bool {
-	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
 // statRegular is os.Stat for regular files only.

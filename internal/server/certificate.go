@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,20 +27,20 @@ type certificate struct {
 
 	mu      sync.Mutex // guards what follows
 	checked time.Time
-	loaded  [2]fileState // when the current pair was loaded
-	refused [2]fileState // when the last warning was logged
+	loaded  versions // when the current pair was loaded
+	warned  bool     // since the files could last be used
+	refused versions // when that warning was logged
 }
 
-// fileState differs when a file has changed.
-type fileState struct {
-	size, modified int64
-	missing        bool
-}
+// versions are those of both files.
+type versions struct{ cert, key watch.Version }
+
+func (v versions) same(w versions) bool { return v.cert.Same(w.cert) && v.key.Same(w.key) }
 
 func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
 	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now, read: readKeyPair}
 	c.checked = c.now()
-	c.loaded = c.states() // before reading, so that a change in between is noticed later
+	c.loaded = c.versions() // before reading, so that a change in between is noticed later
 	if err := c.load(); err != nil {
 		return nil, &CertificateError{err}
 	}
@@ -57,7 +56,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // refresh loads the files if they have changed. If the pair can't be used, the old
 // one stays, and the next call tries again, since the reason may pass without a
 // change of the files: one may not be readable yet, or too many files may be open.
-// It is logged once for each state of the files.
+// It is logged once for each version of the files.
 func (c *certificate) refresh() {
 	if !c.mu.TryLock() {
 		return // another handshake checks the files, and this one need not wait for it
@@ -68,7 +67,7 @@ func (c *certificate) refresh() {
 		return
 	}
 	c.checked = now
-	if seen := c.states(); seen != c.loaded {
+	if seen := c.versions(); !seen.same(c.loaded) {
 		c.replace(seen)
 	}
 }
@@ -78,20 +77,20 @@ func (c *certificate) refresh() {
 func (c *certificate) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.refused = [2]fileState{}
-	c.replace(c.states())
+	c.warned = false
+	c.replace(c.versions())
 }
 
-// replace loads the files whose state was seen. On failure the old pair stays.
-func (c *certificate) replace(seen [2]fileState) {
+// replace loads the files whose versions were seen. On failure the old pair stays.
+func (c *certificate) replace(seen versions) {
 	if err := c.load(); err != nil {
-		if seen != c.refused {
+		if !c.warned || !seen.same(c.refused) {
 			c.logger.Warn("the TLS certificate has changed and can't be used; the old one stays", "error", err)
 		}
-		c.refused = seen
+		c.warned, c.refused = true, seen
 		return
 	}
-	c.loaded, c.refused = seen, [2]fileState{}
+	c.loaded, c.warned = seen, false
 	c.logger.Info("TLS certificate reloaded", "file", c.certFile)
 }
 
@@ -121,14 +120,6 @@ func readKeyPair(certFile, keyFile string) (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, key)
 }
 
-func (c *certificate) states() [2]fileState {
-	return [2]fileState{stateOf(c.certFile), stateOf(c.keyFile)}
-}
-
-func stateOf(file string) fileState {
-	info, err := os.Stat(file)
-	if err != nil {
-		return fileState{missing: true}
-	}
-	return fileState{size: info.Size(), modified: info.ModTime().UnixNano()}
+func (c *certificate) versions() versions {
+	return versions{watch.Stat(c.certFile), watch.Stat(c.keyFile)}
 }
