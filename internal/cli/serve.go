@@ -196,7 +196,7 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	if err != nil {
 		return &configError{err}
 	}
-	source, err := pages.OpenDirectory(cmd.String("pages"), log)
+	source, err := openPages(cmd, log)
 	if err != nil {
 		return &configError{err}
 	}
@@ -237,10 +237,18 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	if srv.Exposed() {
 		log.Warn(clearTextWarning, "address", srv.Addr())
 	}
-	pageCount, formCount := source.Counts()
-	log.Info("serving", "url", srv.URL(), "version", Version(), "store", at.String(), "pages", pageCount, "forms", formCount)
-	reload := func(ctx context.Context) { reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload) }
-	return runWith(ctx, srv.Run, users.Watch, source.Watch, reload)
+	counts := source.Counts()
+	log.Info("serving", "url", srv.URL(), "version", Version(), "store", at.String(),
+		"pages", counts.Pages, "forms", counts.Forms, "broken", counts.Broken)
+	reload := func(ctx context.Context) {
+		reloadOn(ctx, hangUps, log, users.Reload, func() { source.Reload(ctx) }, srv.Reload)
+	}
+	return runWith(ctx, srv.Run, users.Watch, source.Run, reload)
+}
+
+// openPages opens the source of pages that the flags name.
+func openPages(cmd *cli.Command, log *slog.Logger) (pages.Source, error) {
+	return pages.OpenDirectory(cmd.String("pages"), log)
 }
 
 // openServed opens the store with the key that belongs to it.

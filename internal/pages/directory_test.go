@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -22,8 +21,8 @@ func TestPagesComeAndGo(t *testing.T) {
 	s.wants(2, "-", "seen for the first time, may be half-written")
 	s.Poll()
 	s.wants(2, "b=two", "seen for the second time")
-	if pages, forms := s.Counts(); pages != 2 || forms != 2 {
-		t.Errorf("got %d pages and %d forms, want 2 and 2", pages, forms)
+	if got, want := s.Counts(), (Counts{Pages: 2, Forms: 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 
 	s.remove("1.md")
@@ -324,53 +323,12 @@ func TestOpenDirectoryRefuses(t *testing.T) {
 	}
 }
 
-// The one test in real time: without any file event, an edit shows within two
-// seconds.
-func TestWatchShowsAnEditWithinTwoSeconds(t *testing.T) {
-	dir := t.TempDir()
-	page := filepath.Join(dir, "1.md")
-	if err := os.WriteFile(page, []byte(form("a", "one")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := OpenDirectory(dir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { d.Watch(ctx); close(ended) }()
-
-	if err := os.WriteFile(page, []byte(form("a", "two")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	deadline, tick := time.After(2*time.Second), time.NewTicker(5*time.Millisecond)
-	defer tick.Stop()
-	for shown := false; !shown; {
-		select {
-		case <-deadline:
-			t.Fatal("the edit does not show after two seconds")
-		case <-tick.C:
-			p, err := d.Page(ctx, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			shown = p.Form("a").Fields[0].Label == "two"
-		}
-	}
-	stop()
-	select {
-	case <-ended:
-	case <-time.After(10 * time.Second):
-		t.Fatal("Watch goes on after its context ended")
-	}
-}
-
 // A file that is written while it is read is left for the next poll, though
 // not for ever.
 func TestFileWrittenWhileReadIsNotTaken(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).open()
 	steadily := s.load
-	s.load = func(path string) ([]byte, version, error) {
+	s.load = func(path string) ([]byte, readVersion, error) {
 		source, v, err := steadily(path)
 		v.steady = false
 		return source, v, err
@@ -390,7 +348,7 @@ func TestReloadTakesPagesAtOnce(t *testing.T) {
 	s.must(err)
 	s.saveAt("4.md", form("d", "Y"), info.ModTime())
 	s.remove("2.md")
-	s.Reload()
+	s.Reload(t.Context())
 	s.wants(1, "a=X", "edited")
 	s.wants(2, "-", "removed")
 	s.wants(3, "c=C", "new")
@@ -404,7 +362,7 @@ func TestReloadWhilePolling(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 20 {
-				s.Reload()
+				s.Reload(t.Context())
 				s.Poll()
 			}
 		})

@@ -19,6 +19,26 @@ import (
 // things there. So is lost+found, which only root may look into. Folders that
 // can't be read are listed apart; only for the root that is an error.
 func Find(root string) (files, unreadable []string, err error) {
+	l, err := list(root, func(string) {})
+	for _, f := range l.files {
+		files = append(files, f.path)
+	}
+	return files, l.unreadable, err
+}
+
+// listing is what Find finds.
+type listing struct {
+	files      []found
+	unreadable []string
+}
+
+type found struct {
+	path string
+	link bool // a symbolic link
+}
+
+// list is Find. It calls enter for each folder before it is read.
+func list(root string, enter func(dir string)) (l listing, err error) {
 	// Without the separator, a link to the directory would be a file in itself.
 	root = strings.TrimRight(root, string(filepath.Separator)) + string(filepath.Separator)
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -28,7 +48,7 @@ func Find(root string) (files, unreadable []string, err error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // went away between listing and looking
 		case err != nil:
-			unreadable = append(unreadable, path)
+			l.unreadable = append(l.unreadable, path)
 			return fs.SkipDir
 		}
 		if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "lost+found") {
@@ -37,15 +57,17 @@ func Find(root string) (files, unreadable []string, err error) {
 			}
 			return nil
 		}
-		if _, ok := markup.FormatOf(path); ok && !d.IsDir() {
-			files = append(files, path)
+		if d.IsDir() {
+			enter(path)
+		} else if _, ok := markup.FormatOf(path); ok {
+			l.files = append(l.files, found{path, d.Type()&fs.ModeSymlink != 0})
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("list pages: %w", err)
+		return listing{}, fmt.Errorf("list pages: %w", err)
 	}
-	return files, unreadable, nil
+	return l, nil
 }
 
 // Read reads and parses one page file. What is no regular file is refused and
@@ -68,33 +90,37 @@ func parse(path string, source []byte) (markup.Page, error) {
 	return markup.Parse(format, nameID(path), source), nil
 }
 
-// version is a file as it was read: not quite one version of it when it was
-// written meanwhile.
-type version struct {
-	fingerprint
-	steady bool
+// readVersion is the version of a file that was read. It is not steady when the
+// file was written meanwhile: what was read is not quite one version then.
+type readVersion struct {
+	version watch.Version
+	steady  bool
 }
 
-func readLimited(path string) ([]byte, version, error) {
+func readLimited(path string) ([]byte, readVersion, error) {
 	f, _, err := watch.Open(path)
 	if err != nil {
-		return nil, version{}, err
+		return nil, readVersion{}, err
 	}
 	defer func() { _ = f.Close() }()
-	return readVersion(f)
+	return readSteadily(f)
 }
 
-func readVersion(f fs.File) ([]byte, version, error) {
+func readSteadily(f fs.File) ([]byte, readVersion, error) {
 	before, err := f.Stat()
 	if err != nil {
-		return nil, version{}, err
+		return nil, readVersion{}, err
 	}
 	source, err := io.ReadAll(io.LimitReader(f, markup.MaxPageBytes+1))
 	if err != nil {
-		return nil, version{}, err
+		return nil, readVersion{}, err
 	}
 	after, err := f.Stat()
-	return source, version{fingerprint{after}, fingerprint{before}.same(fingerprint{after})}, err
+	if err != nil {
+		return nil, readVersion{}, err
+	}
+	version := watch.VersionOf(after)
+	return source, readVersion{version, version.Same(watch.VersionOf(before))}, nil
 }
 
 // nameID is the page id that a file's name begins with, 0 for none.
@@ -109,4 +135,18 @@ func nameID(path string) int64 {
 		return 0
 	}
 	return id
+}
+
+// titleFromName is the title of a page that has none in its front matter: what
+// follows the page id in the name of its file.
+func titleFromName(path string, id int64) string {
+	name := filepath.Base(path)
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	if nameID(path) != 0 {
+		name = strings.TrimLeft(strings.TrimLeft(name, "0123456789"), " -_.")
+	}
+	if name = strings.TrimSpace(strings.ToValidUTF8(name, "\ufffd")); name == "" {
+		return fmt.Sprintf("Page %d", id)
+	}
+	return name
 }

@@ -42,7 +42,7 @@ func TestFind(t *testing.T) {
 func TestHiddenFilesAndOthersAreNotServed(t *testing.T) {
 	s := newSite(t).save(".1.md", form("a", "x")).save(".trash/2.md", form("a", "x")).save("3.txt", form("a", "x")).
 		save("sub/4.md", form("a", "deep")).save("noid.md", form("a", "x")).save("05.md", form("a", "x")).open()
-	if pages, _ := s.Counts(); pages != 1 {
+	if pages := s.Counts().Pages; pages != 1 {
 		t.Errorf("%d pages are served, want one", pages)
 	}
 	s.wants(4, "a=deep", "in a folder")
@@ -57,7 +57,7 @@ func TestSwapOfAMountedVolume(t *testing.T) {
 	s.link("..data/2.md", "2.md")
 	s.open()
 	s.wants(1, "a=one", "through two links")
-	if pages, _ := s.Counts(); pages != 2 {
+	if pages := s.Counts().Pages; pages != 2 {
 		t.Errorf("%d pages, want 2: what is behind the links must not count twice", pages)
 	}
 
@@ -145,10 +145,10 @@ func TestVersionTellsWhetherTheFileWasWrittenMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, v, err := readVersion(f); err != nil || !v.steady {
+	if _, v, err := readSteadily(f); err != nil || !v.steady {
 		t.Errorf("at rest: steady %v, %v", v.steady, err)
 	}
-	if _, v, err := readVersion(&growing{File: f}); err != nil || v.steady {
+	if _, v, err := readSteadily(&growing{File: f}); err != nil || v.steady {
 		t.Errorf("written while it was read: steady %v, %v", v.steady, err)
 	}
 }
@@ -169,5 +169,38 @@ func TestLostAndFoundIsPassedOver(t *testing.T) {
 	}
 	if files, _, err := Find(dir); err != nil || len(files) != 0 {
 		t.Errorf("found %q, %v", files, err)
+	}
+}
+
+func TestTitles(t *testing.T) {
+	s := newSite(t).save("1-team-feedback.md", "").save("2.md", "").save("3-x.md", "---\ntitle: Lunch\n---\n").save("notes.v2.md", "---\nid: 4\n---\n").
+		save("5_ .md", "---\ntitle: ' '\n---\n").save("6-\xff.md", "").save("0007-x.md", "---\nid: 7\n---\n").open()
+	for id, want := range map[int64]string{
+		1: "team-feedback", 2: "Page 2", 3: "Lunch", 4: "notes.v2", 5: "Page 5", 6: "\ufffd", 7: "0007-x",
+	} {
+		page, err := s.Page(t.Context(), id)
+		s.must(err)
+		if page.Title != want {
+			t.Errorf("page %d has the title %q, want %q", id, page.Title, want)
+		}
+	}
+	s.save("3-x.md", "---\ntitle: [\n---\n")
+	s.polls(2)
+	if page, err := s.Page(t.Context(), 3); err != nil || page.Title != "Lunch" {
+		t.Errorf("front matter broken: %+v, %v; want the last good title", page, err)
+	}
+}
+
+func TestBrokenFormsAreCounted(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "1")+broken("b")+nameless).save("2.md", "---\nid: [\n---\n").save("3.md", form("c", "3")).
+		save("3z-copy.md", broken("d")).open()
+	if got, want := s.Counts(), (Counts{Pages: 2, Forms: 2, Broken: 3}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	s.save("1.md", broken("a"))
+	s.save("2.md", "")
+	s.polls(2)
+	if got, want := s.Counts(), (Counts{Pages: 3, Forms: 2, Broken: 1}); got != want {
+		t.Errorf("the last good form is served, and broken: got %+v, want %+v", got, want)
 	}
 }

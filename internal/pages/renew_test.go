@@ -123,21 +123,29 @@ func TestBrokenFromTheStart(t *testing.T) {
 	s.wants(1, "a=whole b=one", "after the repair")
 }
 
-// inGroup is what pages are told of a user's groups.
-func inGroup(groups ...string) func(string) bool {
-	return func(g string) bool { return slices.Contains(groups, g) }
+func user(name string, groups ...string) User {
+	return User{Name: name, InGroup: func(g string) bool { return slices.Contains(groups, g) }}
+}
+
+// rights returns what a user may do on page 1.
+func (s *site) rights(u User) Rights {
+	s.t.Helper()
+	page, err := s.Page(s.t.Context(), 1)
+	s.must(err)
+	list, err := s.Rights(s.t.Context(), u, page)
+	s.must(err)
+	return list[0]
 }
 
 // allowed is the names who may view, and who may edit, page 1.
 func (s *site) allowed() (view, edit string) {
 	s.t.Helper()
-	page, err := s.Page(s.t.Context(), 1)
-	s.must(err)
 	for _, name := range []string{"ann", "bob", "eve"} {
-		if page.CanView(name, inGroup()) {
+		rights := s.rights(user(name))
+		if rights.View {
 			view += name + " "
 		}
-		if page.CanEdit(name, inGroup()) {
+		if rights.Edit {
 			edit += name + " "
 		}
 	}
@@ -220,7 +228,7 @@ func TestWhoMayViewAndEdit(t *testing.T) {
 	users := func(names ...string) *markup.Principals { return &markup.Principals{Users: names} }
 	group := func(names ...string) *markup.Principals { return &markup.Principals{Groups: names} }
 	nobody := &markup.Principals{}
-	annIn := inGroup("staff", "board")
+	ann := user("ann", "staff", "board")
 	for _, tt := range []struct {
 		name       string
 		view, edit *markup.Principals
@@ -245,12 +253,13 @@ func TestWhoMayViewAndEdit(t *testing.T) {
 		{"a group is no user", users("staff"), users("staff"), false, false},
 		{"a user is no group", group("ann"), group("ann"), false, false},
 	} {
-		page := Page{ID: 1, Meta: markup.Meta{View: tt.view, Edit: tt.edit}}
-		if got := page.CanView("ann", annIn); got != tt.canView {
-			t.Errorf("%s: CanView is %t", tt.name, got)
+		meta := markup.Meta{View: tt.view, Edit: tt.edit}
+		if got, want := rightsOf(&meta, ann), (Rights{View: tt.canView, SeeAll: tt.canEdit, Edit: tt.canEdit}); got != want {
+			t.Errorf("%s: got %+v, want %+v", tt.name, got, want)
 		}
-		if got := page.CanEdit("ann", annIn); got != tt.canEdit {
-			t.Errorf("%s: CanEdit is %t", tt.name, got)
+		meta.ResultsForViewers = true
+		if got, want := rightsOf(&meta, ann), (Rights{View: tt.canView, SeeAll: tt.canView, Edit: tt.canEdit}); got != want {
+			t.Errorf("%s, results for viewers: got %+v, want %+v", tt.name, got, want)
 		}
 	}
 }
@@ -273,11 +282,12 @@ func TestAtStartTheNameThatCarriesTheIDCounts(t *testing.T) {
 
 func TestUnreadableFolderKeepsItsPagesAndTheOthersGoOn(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).save("sub/2.md", form("b", "two")).open()
-	s.find = func(root string) (files, unreadable []string, err error) {
-		files, _, err = Find(root)
+	s.find = func(root string, enter func(string)) (listing, error) {
+		l, err := list(root, enter)
 		sub := s.path("sub")
-		files = slices.DeleteFunc(files, func(f string) bool { return strings.HasPrefix(f, sub) })
-		return files, []string{sub}, err
+		l.files = slices.DeleteFunc(l.files, func(f found) bool { return strings.HasPrefix(f.path, sub) })
+		l.unreadable = []string{sub}
+		return l, err
 	}
 	s.save("1.md", form("a", "changed"))
 	s.polls(5)
@@ -287,7 +297,7 @@ func TestUnreadableFolderKeepsItsPagesAndTheOthersGoOn(t *testing.T) {
 	if n := s.logged("level=ERROR", "can't be read", "sub"); n != 1 {
 		t.Errorf("told %d times, want once", n)
 	}
-	s.find = Find
+	s.find = list
 	s.remove("sub/2.md")
 	s.polls(3)
 	s.wants(2, "-", "readable again, and gone")
@@ -298,19 +308,16 @@ func TestPermissionsApplyThoughTheBodyIsBroken(t *testing.T) {
 	native := `<ac:structured-macro ac:name="code"><ac:plain-text-body><![CDATA[form: a
 fields: [{id: x, type: textfield, label: old}]]]></ac:plain-text-body></ac:structured-macro>`
 	s := newSite(t).save("1.xml", native).open()
-	inNoGroup := func(string) bool { return false }
-	page, err := s.Page(t.Context(), 1)
-	s.must(err)
-	if !page.CanView("alice", inNoGroup) {
+	if !s.rights(user("alice")).View {
 		t.Fatal("an open page is closed")
 	}
 	s.save("1.xml", "---\nview: [carol]\n---\n<p>"+native)
 	s.polls(2)
-	page, err = s.Page(t.Context(), 1)
+	page, err := s.Page(t.Context(), 1)
 	s.must(err)
-	if page.CanView("alice", inNoGroup) || !page.CanView("carol", inNoGroup) || page.Form("a") == nil {
-		t.Errorf("alice sees it: %t, carol: %t, the form is there: %t",
-			page.CanView("alice", inNoGroup), page.CanView("carol", inNoGroup), page.Form("a") != nil)
+	alice, carol := s.rights(user("alice")).View, s.rights(user("carol")).View
+	if alice || !carol || page.Form("a") == nil {
+		t.Errorf("alice sees it: %t, carol: %t, the form is there: %t", alice, carol, page.Form("a") != nil)
 	}
 }
 
@@ -327,7 +334,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		s.save("1.md", page.String())
 		s.polls(2)
 	}
-	if _, forms := s.Counts(); forms != 2*markup.MaxForms {
+	if forms := s.Counts().Forms; forms != 2*markup.MaxForms {
 		t.Errorf("%d forms, want %d", forms, 2*markup.MaxForms)
 	}
 }

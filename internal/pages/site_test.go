@@ -72,6 +72,10 @@ func (s *site) remove(name string) { s.t.Helper(); s.must(os.Remove(s.path(name)
 
 func (s *site) link(target, name string) { s.t.Helper(); s.must(os.Symlink(target, s.path(name))) }
 
+// unsteadyPolls is how many looks see a file that keeps changing before it is
+// read as it is.
+const unsteadyPolls = 3
+
 // polls looks so many times.
 func (s *site) polls(n int) {
 	for range n {

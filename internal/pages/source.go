@@ -1,5 +1,5 @@
 // Package pages is where wiki pages come from, and what is known of each: its
-// forms and who may see and edit it.
+// title, its forms and who may see and edit it.
 package pages
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 )
 
-// What can go wrong when a page is asked for.
+// What can go wrong when a source is asked.
 var (
 	// ErrNotFound: there is no such page.
 	ErrNotFound = errors.New("page not found")
@@ -19,21 +19,70 @@ var (
 	ErrUnavailable = errors.New("page source is unavailable")
 )
 
-// Source gives pages by their id. All methods are safe for concurrent use.
+// Source is where pages come from. All methods are safe for concurrent use.
+// Package pagestest holds a suite that every source must pass.
 type Source interface {
 	// Page returns the page as it stands now. It is quick, every request
 	// calls it. Errors: ErrNotFound, ErrUnavailable.
 	Page(ctx context.Context, id int64) (*Page, error)
 
-	// Ready reports whether the source can be reached.
+	// List returns all pages as they stand now, by ascending id, whoever may
+	// view them. The caller may change the slice. Error: ErrUnavailable.
+	List(ctx context.Context) ([]*Page, error)
+
+	// Rights returns what the user may do on each of the pages, in their order.
+	// The pages are from Page or List of this source. A right that the source
+	// is not sure of is not granted. Error: ErrUnavailable; there are no
+	// rights then.
+	Rights(ctx context.Context, user User, pages ...*Page) ([]Rights, error)
+
+	// Ready returns an error if the source can't be reached. Error:
+	// ErrUnavailable.
 	Ready(ctx context.Context) error
+
+	// Counts tells how much is being served.
+	Counts() Counts
+
+	// Reload reads all pages now, whether or not they seem to have changed. It
+	// returns when they are in force, or when ctx ends. What goes wrong is
+	// logged, and the last known pages stay in force.
+	Reload(ctx context.Context)
+
+	// Run keeps the pages up to date until ctx ends: an edit is in force
+	// within two seconds. It is called once. A source answers before Run is
+	// called, with the pages as they were when it was opened.
+	Run(ctx context.Context)
+}
+
+// User is whom rights are asked for.
+type User struct {
+	Name    string
+	InGroup func(group string) bool // reports whether the user is in a group
+}
+
+// Rights are what a user may do on a page. Edit implies SeeAll, and SeeAll
+// implies View.
+type Rights struct {
+	View   bool // read the forms, submit, read and change one's own submissions
+	SeeAll bool // read every submission
+	Edit   bool // change and delete every submission
+}
+
+// Counts tells how much a source serves.
+type Counts struct {
+	Pages, Forms int
+	Broken       int // forms, or whole pages, that can't be read as they are written now
 }
 
 // Page is one page. It is never changed after it was handed out.
 type Page struct {
 	ID    int64
+	Title string        // never empty
 	Forms []*forms.Form // in page order
-	Meta  markup.Meta
+
+	// The rest is known to a Directory only.
+
+	meta markup.Meta
 
 	// Broken blocks that do not tell which form they were, and the forms that
 	// are kept because they may be one of them.
@@ -50,21 +99,4 @@ func (p *Page) Form(id string) *forms.Form {
 		return nil
 	}
 	return p.Forms[i]
-}
-
-// CanView reports whether a user may see the page; inGroup tells the user's
-// groups. Who may edit a page may see it, too, but a page that names only its
-// viewers is not opened to all by the default of its editors.
-func (p *Page) CanView(user string, inGroup func(group string) bool) bool {
-	view, edit := p.Meta.View, p.Meta.Edit
-	return view == nil || includes(view, user, inGroup) || (edit != nil && includes(edit, user, inGroup))
-}
-
-// CanEdit reports whether a user may read and change every submission of the page.
-func (p *Page) CanEdit(user string, inGroup func(group string) bool) bool {
-	return p.CanView(user, inGroup) && (p.Meta.Edit == nil || includes(p.Meta.Edit, user, inGroup))
-}
-
-func includes(p *markup.Principals, user string, inGroup func(group string) bool) bool {
-	return slices.Contains(p.Users, user) || slices.ContainsFunc(p.Groups, inGroup)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A disk that does not answer is told of, and does not keep Watch from ending.
+// A disk that does not answer is told of, and does not keep Run from ending.
 func TestStuckLook(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one"))
 	s.mkdir("")
@@ -23,14 +23,14 @@ func TestStuckLook(t *testing.T) {
 			t.Fatal(err)
 		}
 		stuck, release := make(chan struct{}), make(chan struct{})
-		d.find = func(root string) (files, unreadable []string, err error) {
+		d.find = func(root string, enter func(string)) (listing, error) {
 			stuck <- struct{}{}
 			<-release
-			return Find(root)
+			return list(root, enter)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		go func() { d.Watch(ctx); close(ended) }()
+		go func() { d.Run(ctx); close(ended) }()
 
 		<-stuck
 		time.Sleep(4 * time.Second) // of the bubble
@@ -67,7 +67,7 @@ func TestStuckLook(t *testing.T) {
 // of the tests.
 func TestPipeInPlaceOfAFileThatWasLookedAt(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).save("2.md", form("b", "two")).open()
-	s.load = func(path string) ([]byte, version, error) {
+	s.load = func(path string) ([]byte, readVersion, error) {
 		if path == s.path("1.md") {
 			s.remove("1.md")
 			s.must(syscall.Mkfifo(path, 0o600))

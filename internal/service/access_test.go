@@ -12,6 +12,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/pages/pagestest"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
@@ -49,7 +50,7 @@ func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
 	} {
 		t.Run(fmt.Sprintf("%s, results for viewers %t, %s", tt.form, tt.resultsViewers, tt.who.Name), func(t *testing.T) {
 			w := newWorld(t, on)
-			w.page.Meta.ResultsForViewers = tt.resultsViewers
+			w.resultsForViewers = tt.resultsViewers
 			first, second := w.submits(owner, tt.form, "old"), w.submits(viewer, tt.form, "other")
 			mine := map[string][]int64{"owner": {first.ID}, "viewer": {second.ID}}[tt.who.Name]
 			a := w.as(tt.who, tt.form)
@@ -113,7 +114,7 @@ func testPageThatMayNotBeViewedIsLikeNone(t *testing.T, on enginetest.Engine) {
 	_, hiddenForms := w.Forms(t.Context(), outsider, 1)
 	_, hiddenForm := w.Form(t.Context(), outsider, 1, "named")
 	_, hiddenNoForm := w.Form(t.Context(), outsider, 1, "nope")
-	delete(w.source.pages, 1)
+	w.source.Remove(1)
 	_, missingForms := w.Forms(t.Context(), outsider, 1)
 	_, missingForm := w.Form(t.Context(), outsider, 1, "named")
 	for what, err := range map[string]error{
@@ -177,7 +178,7 @@ func testUnknownForm(t *testing.T, on enginetest.Engine) {
 	if err != nil || len(list) != len(w.page.Forms) || list[0].ID != "named" {
 		t.Errorf("got %d forms, %v; want all, in page order", len(list), err)
 	}
-	w.source.pages[2] = &pages.Page{ID: 2}
+	w.source.Put(&pages.Page{ID: 2}, pagestest.Everything)
 	if list, err := w.Forms(t.Context(), viewer, 2); err != nil || len(list) != 0 {
 		t.Errorf("a page without forms: got %v, %v", list, err)
 	}
@@ -194,7 +195,7 @@ func testSubmissionUnderAnotherFormOrPage(t *testing.T, on enginetest.Engine) {
 	form := *w.page.Forms[0]
 	form.PageID = 2
 	second.Forms = []*forms.Form{&form}
-	w.source.pages[2] = &second
+	w.source.Put(&second, pagestest.Everything)
 	sub := w.submits(editor, "named", "x")
 
 	elsewhere, err := w.Form(t.Context(), editor, 2, "named")

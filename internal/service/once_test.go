@@ -49,7 +49,7 @@ func TestAnonymousSubmitterIsStoredNowhere(t *testing.T) {
 
 func testAnonymousSubmitterIsStoredNowhere(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
-	w.page.Meta.View = nil
+	w.allView = true
 	secret, known, corrector := auth.NewIdentity("zaphod.beeblebrox"), auth.NewIdentity("trillian.mcmillan"), auth.NewIdentity("marvin.android", "writers")
 	w.submits(known, "named", "a control: this name is stored")
 	for _, id := range []string{"anonymous", "anonymous-once", "anonymous-too"} {

@@ -100,22 +100,9 @@ func explain(err error) error {
 	}
 }
 
-// page returns a page that the caller may view. One that they may not view is
-// answered like one that does not exist.
-func (s *Service) page(ctx context.Context, who auth.Identity, pageID int64) (*pages.Page, error) {
-	page, err := s.pages.Page(ctx, pageID)
-	if errors.Is(err, pages.ErrNotFound) || (err == nil && !page.CanView(who.Name, who.InGroup)) {
-		return nil, notFound("There is no page %d.", pageID)
-	}
-	if err != nil {
-		return nil, explain(err)
-	}
-	return page, nil
-}
-
 // Forms returns the forms of a page in page order.
 func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([]*forms.Form, error) {
-	page, err := s.page(ctx, who, pageID)
+	page, _, err := s.page(ctx, who, pageID)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +111,7 @@ func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([
 
 // Form opens a form for the caller.
 func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, formID string) (*Access, error) {
-	page, err := s.page(ctx, who, pageID)
+	page, rights, err := s.page(ctx, who, pageID)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +119,8 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 	if form == nil {
 		return nil, notFound("There is no such form on page %d.", pageID)
 	}
-	editor := page.CanEdit(who.Name, who.InGroup)
 	return &Access{
 		Form: form, service: s, who: who, anonymous: form.Anonymous,
-		editor: editor, seesAll: editor || page.Meta.ResultsForViewers,
+		editor: rights.Edit, seesAll: rights.SeeAll,
 	}, nil
 }

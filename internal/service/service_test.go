@@ -57,11 +57,13 @@ func testSourceThatCannotTell(t *testing.T, on enginetest.Engine) {
 	if err := w.Ready(t.Context()); err != nil {
 		t.Errorf("not ready: %v", err)
 	}
-	w.source.err = fmt.Errorf("%w: connection refused", pages.ErrUnavailable)
+	w.source.Fail(fmt.Errorf("%w: connection refused", pages.ErrUnavailable))
 	_, err := w.Forms(t.Context(), owner, 1)
 	w.wants("forms", err, "unavailable") // and not "not found": clients would forget what they know
 	_, err = w.Form(t.Context(), owner, 1, "named")
 	w.wants("form", err, "unavailable")
+	_, err = w.Pages(t.Context(), owner)
+	w.wants("pages", err, "unavailable")
 	if err := w.Ready(t.Context()); !errors.Is(err, pages.ErrUnavailable) {
 		t.Errorf("Ready is %v", err)
 	}

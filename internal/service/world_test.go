@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -9,30 +8,11 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/pages/pagestest"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
-
-// source is a pages.Source in memory.
-type source struct {
-	pages map[int64]*pages.Page
-	err   error // of every call, when not nil
-}
-
-func (s *source) Page(_ context.Context, id int64) (*pages.Page, error) {
-	switch page := s.pages[id]; {
-	case s.err != nil:
-		return nil, s.err
-	case page == nil:
-		return nil, pages.ErrNotFound
-	default:
-		return page, nil
-	}
-}
-
-func (s *source) Ready(context.Context) error { return s.err }
 
 // Who is who on page 1: owner and viewer may view it, editor may edit it,
 // outsider may do nothing.
@@ -50,21 +30,21 @@ const maxSubmission = 100
 type world struct {
 	*Service
 	t      *testing.T
-	source *source
+	source *pagestest.Memory
 	page   *pages.Page
-	store  store.Store
-	dir    string // of the database's files
-	clock  time.Time
+	// Who may do more on page 1 than the variables above say.
+	allView, resultsForViewers bool
+	store                      store.Store
+	dir                        string // of the database's files
+	clock                      time.Time
 }
 
 func newWorld(t *testing.T, on enginetest.Engine) *world {
 	t.Helper()
 	w := &world{t: t, clock: time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC)}
-	w.page = &pages.Page{ID: 1, Meta: markup.Meta{
-		View: &markup.Principals{Users: []string{"owner"}, Groups: []string{"readers"}},
-		Edit: &markup.Principals{Groups: []string{"writers"}},
-	}}
-	w.source = &source{pages: map[int64]*pages.Page{1: w.page}}
+	w.page = &pages.Page{ID: 1, Title: "Page 1"}
+	w.source = &pagestest.Memory{}
+	w.source.Put(w.page, w.rights)
 	for _, f := range []forms.Form{
 		{ID: "named"},
 		{ID: "named-once", OneSubmission: true},
@@ -82,6 +62,13 @@ func newWorld(t *testing.T, on enginetest.Engine) *world {
 		Now: func() time.Time { return w.clock }, MaxSubmission: maxSubmission,
 	})
 	return w
+}
+
+// rights are those on page 1.
+func (w *world) rights(user pages.User) pages.Rights {
+	edit := user.InGroup("writers")
+	view := edit || w.allView || user.Name == "owner" || user.InGroup("readers")
+	return pages.Rights{View: view, SeeAll: edit || (view && w.resultsForViewers), Edit: edit}
 }
 
 // as opens a form, which must be there for the caller.

@@ -1,0 +1,77 @@
+package pages_test
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/pages/pagestest"
+)
+
+// wiki writes Markdown files.
+type wiki struct {
+	t   *testing.T
+	dir string
+}
+
+func (w wiki) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w wiki) file(id int64) string { return filepath.Join(w.dir, fmt.Sprintf("%d.md", id)) }
+
+func (w wiki) Write(p pagestest.Page) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "---\ntitle: %q\n", p.Title)
+	for key, list := range map[string][]string{"view": p.View, "edit": p.Edit} {
+		if list != nil {
+			fmt.Fprintf(&b, "%s: [%s]\n", key, quoted(list))
+		}
+	}
+	if p.ResultsForViewers {
+		b.WriteString("results: viewers\n")
+	}
+	b.WriteString("---\n")
+	for _, id := range p.Forms {
+		fmt.Fprintf(&b, "```yaml form\nform: %s\nfields:\n  - {id: f, type: textfield, label: F}\n```\n", id)
+	}
+	w.must(os.WriteFile(w.file(p.ID), []byte(b.String()), 0o600))
+}
+
+func quoted(list []string) string {
+	var b strings.Builder
+	for _, s := range list {
+		fmt.Fprintf(&b, "%q, ", s)
+	}
+	return b.String()
+}
+
+func (w wiki) Remove(id int64) { w.must(os.Remove(w.file(id))) }
+
+func (w wiki) Away(away bool) {
+	from, to := w.dir, w.dir+".away"
+	if !away {
+		from, to = to, from
+	}
+	w.must(os.Rename(from, to))
+}
+
+func TestDirectoryIsASource(t *testing.T) {
+	pagestest.Run(t, func(t *testing.T, begin []pagestest.Page) (pages.Source, pagestest.Wiki) {
+		w := wiki{t, filepath.Join(t.TempDir(), "pages")}
+		w.must(os.Mkdir(w.dir, 0o700))
+		for _, p := range begin {
+			w.Write(p)
+		}
+		source, err := pages.OpenDirectory(w.dir, slog.New(slog.DiscardHandler))
+		w.must(err)
+		return source, w
+	})
+}

@@ -1,0 +1,111 @@
+// Package pagestest holds the suite that every source of pages must pass, and a
+// source in memory for the tests of other packages.
+package pagestest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/formulary/formulary/internal/pages"
+)
+
+// Memory is a pages.Source in memory. The zero value has no pages.
+type Memory struct {
+	mu     sync.Mutex
+	pages  map[int64]*pages.Page
+	rights map[int64]func(pages.User) pages.Rights
+	err    error
+}
+
+var _ pages.Source = (*Memory)(nil)
+
+// Everything are the rights of a page that says nothing about them.
+func Everything(pages.User) pages.Rights { return pages.Rights{View: true, SeeAll: true, Edit: true} }
+
+// Put adds a page, or replaces the one with its id.
+func (m *Memory) Put(page *pages.Page, rights func(pages.User) pages.Rights) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pages == nil {
+		m.pages, m.rights = map[int64]*pages.Page{}, map[int64]func(pages.User) pages.Rights{}
+	}
+	m.pages[page.ID], m.rights[page.ID] = page, rights
+}
+
+// Remove removes a page.
+func (m *Memory) Remove(id int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.pages, id)
+}
+
+// Fail has every call that can fail return err, until Fail is called with nil.
+func (m *Memory) Fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
+}
+
+// Page implements pages.Source.
+func (m *Memory) Page(_ context.Context, id int64) (*pages.Page, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return nil, m.err
+	}
+	if page := m.pages[id]; page != nil {
+		return page, nil
+	}
+	return nil, pages.ErrNotFound
+}
+
+// List implements pages.Source.
+func (m *Memory) List(context.Context) ([]*pages.Page, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return nil, m.err
+	}
+	return slices.SortedFunc(maps.Values(m.pages), func(a, b *pages.Page) int { return cmp.Compare(a.ID, b.ID) }), nil
+}
+
+// Rights implements pages.Source.
+func (m *Memory) Rights(_ context.Context, user pages.User, list ...*pages.Page) ([]pages.Rights, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return nil, m.err
+	}
+	rights := make([]pages.Rights, len(list))
+	for i, page := range list {
+		rights[i] = m.rights[page.ID](user)
+	}
+	return rights, nil
+}
+
+// Ready implements pages.Source.
+func (m *Memory) Ready(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// Counts implements pages.Source.
+func (m *Memory) Counts() pages.Counts {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	counts := pages.Counts{Pages: len(m.pages)}
+	for _, page := range m.pages {
+		counts.Forms += len(page.Forms)
+	}
+	return counts
+}
+
+// Reload implements pages.Source. There is nothing to read.
+func (m *Memory) Reload(context.Context) {}
+
+// Run implements pages.Source. There is nothing to do.
+func (m *Memory) Run(ctx context.Context) { <-ctx.Done() }

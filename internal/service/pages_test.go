@@ -1,0 +1,97 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/pages/pagestest"
+)
+
+// titles asks for the list of pages and puts it into words.
+func titles(t *testing.T, s *Service, who auth.Identity) []string {
+	t.Helper()
+	list, err := s.Pages(t.Context(), who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list.Total != len(list.Pages) {
+		t.Errorf("%d pages of %d", len(list.Pages), list.Total)
+	}
+	var words []string
+	for _, p := range list.Pages {
+		words = append(words, fmt.Sprintf("%d %s %d", p.ID, p.Title, len(p.Forms)))
+	}
+	return words
+}
+
+func TestPagesThatTheCallerMayView(t *testing.T) {
+	source := &pagestest.Memory{}
+	s := New(Options{Pages: source})
+	if got := titles(t, s, owner); got != nil {
+		t.Errorf("no pages: got %v", got)
+	}
+	writers := func(u pages.User) pages.Rights { return pages.Rights{View: u.InGroup("writers")} }
+	nobody := func(pages.User) pages.Rights { return pages.Rights{} }
+	for _, p := range []struct {
+		page   pages.Page
+		rights func(pages.User) pages.Rights
+	}{
+		{pages.Page{ID: 1, Title: "beta", Forms: []*forms.Form{{ID: "f"}, {ID: "g"}}}, pagestest.Everything},
+		{pages.Page{ID: 2, Title: "Alpha"}, pagestest.Everything},
+		{pages.Page{ID: 3, Title: "Beta"}, writers},
+		{pages.Page{ID: 4, Title: "alpha"}, pagestest.Everything},
+		{pages.Page{ID: 5, Title: "Secret"}, nobody},
+	} {
+		source.Put(&p.page, p.rights)
+	}
+	for who, want := range map[string][]string{
+		"owner":  {"2 Alpha 0", "4 alpha 0", "1 beta 2"},
+		"editor": {"2 Alpha 0", "4 alpha 0", "1 beta 2", "3 Beta 0"},
+	} {
+		got := titles(t, s, map[string]auth.Identity{"owner": owner, "editor": editor}[who])
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", who, diff)
+		}
+	}
+}
+
+func TestListOfPagesIsBounded(t *testing.T) {
+	source := &pagestest.Memory{}
+	const more = 5
+	for id := range int64(maxListedPages + more) {
+		source.Put(&pages.Page{ID: id + 1, Title: fmt.Sprintf("%08d", maxListedPages+more-id)}, pagestest.Everything)
+	}
+	list, err := New(Options{Pages: source}).Pages(t.Context(), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Pages) != maxListedPages || list.Total != maxListedPages+more || list.Pages[0].ID != maxListedPages+more {
+		t.Errorf("%d pages of %d, from %d", len(list.Pages), list.Total, list.Pages[0].ID)
+	}
+}
+
+// A source may answer with the page, and then not with the rights.
+func TestRightsThatCannotBeTold(t *testing.T) {
+	source := &pagestest.Memory{}
+	source.Put(&pages.Page{ID: 1, Title: "One", Forms: []*forms.Form{{ID: "f", PageID: 1}}}, pagestest.Everything)
+	s, w := New(Options{Pages: withoutRights{source}}), &world{t: t}
+	_, err := s.Pages(t.Context(), owner)
+	w.wants("pages", err, "unavailable")
+	_, err = s.Forms(t.Context(), owner, 1)
+	w.wants("forms", err, "unavailable")
+	_, err = s.Form(t.Context(), owner, 1, "f")
+	w.wants("form", err, "unavailable")
+}
+
+// withoutRights is a source that can't tell rights.
+type withoutRights struct{ pages.Source }
+
+func (withoutRights) Rights(context.Context, pages.User, ...*pages.Page) ([]pages.Rights, error) {
+	return nil, fmt.Errorf("%w: no answer", pages.ErrUnavailable)
+}
