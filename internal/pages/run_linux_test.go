@@ -71,6 +71,7 @@ func TestEventsShowEdits(t *testing.T) {
 		{"renamed", func() { w.rename("2.md", "5.md") }, 5, "b=2"},
 		{"in a new folder", func() { w.save("made/later/6.md", form("e", "6")) }, 6, "e=6"},
 		{"edited in a new folder", func() { w.save("made/later/6.md", form("e", "new")) }, 6, "e=new"},
+		{"new in a new folder", func() { w.save("made/later/8.md", form("g", "8")) }, 8, "g=8"},
 		{"folder renamed", func() { w.rename("made", "moved") }, 6, "e=new"},
 		{"edited in a renamed folder", func() { w.save("moved/later/6.md", form("e", "newer")) }, 6, "e=newer"},
 		{"folder replaced", func() {
@@ -209,6 +210,19 @@ func TestDirectoryThatComesBackIsWatched(t *testing.T) {
 	w.save("1.md", form("a", "new"))
 	w.settle("edited")
 	w.wants(1, "a=new", "edited after it came back")
+}
+
+// A directory that is there and can't be read may send no event when it can be.
+func TestFailedLookIsRepeated(t *testing.T) {
+	w := watchSite(t, newSite(t).save("1.md", form("a", "1")).open())
+	find := w.find
+	w.find = func(string, func(string)) (listing, error) { return listing{}, errors.New("does not answer") }
+	w.save("1.md", form("a", "new"))
+	w.lookIfNeeded()
+	w.find = find
+	w.settle("answers again")
+	w.wants(1, "a=new", "answers again")
+	w.must(w.Ready(t.Context()))
 }
 
 // A page that is edited after the look has passed it, and before the look ends.
