@@ -31,8 +31,8 @@ type Directory struct {
 	owners     map[int64]string  // the file that each page is read from
 	ignored    map[string]string // files whose page is read from another: that one
 	unreadable map[string]bool   // folders, as of the last look
-	odd        map[string]bool   // what has a page's name and is no file, as of the last look
-	told       map[string]int    // by message: how often this look had to log it
+	irregular  map[string]bool   // what has a page's name and is no regular file, as of the last look
+	errorCount map[string]int    // by message: how many errors this look met
 
 	events    *watch.Events            // nil while pages are polled
 	unwatched map[string]watch.Version // what changes without an event, as of the last look
@@ -69,13 +69,13 @@ func openDirectory(root string, log *slog.Logger, now func() time.Time) (*Direct
 	}
 	d := &Directory{
 		root: root, log: log, now: now, find: list, load: readLimited, newEvents: watch.NewEvents,
-		files: map[string]*file{}, told: map[string]int{},
+		files: map[string]*file{}, errorCount: map[string]int{},
 	}
 	d.current.Store(&snapshot{})
 	if err := d.look(true); err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
 	}
-	if len(d.files)+len(d.unreadable)+len(d.odd) == 0 {
+	if len(d.files)+len(d.unreadable)+len(d.irregular) == 0 {
 		log.Warn("the directory holds no page file: names end in "+markup.Extensions, "directory", root)
 	}
 	return d, nil

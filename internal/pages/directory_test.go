@@ -80,7 +80,7 @@ func TestSameSizeAndTimeStamp(t *testing.T) {
 	s.Poll() // the last look that the slack asks for
 	s.saveAt("1.md", form("a", "six"), justNow)
 	s.polls(5)
-	s.wants(1, "a=two", "settled: nobody reads thousands of pages again at every poll")
+	s.wants(1, "a=two", "settled: a page is not read again at every poll")
 	s.saveAt("1.md", form("a", "six"), s.clock)
 	s.polls(2)
 	s.wants(1, "a=six", "with a new time stamp")
@@ -205,7 +205,7 @@ func TestDirectoryThatCannotBeRead(t *testing.T) {
 				t.Errorf("Ready is %v, want %v", err, ErrUnavailable)
 			}
 			if n := s.logged("level=ERROR", "pages can't be read"); n != 1 {
-				t.Errorf("told %d times, want once", n)
+				t.Errorf("logged %d times, want once", n)
 			}
 
 			s.must(os.RemoveAll(s.dir))
@@ -215,13 +215,13 @@ func TestDirectoryThatCannotBeRead(t *testing.T) {
 			s.must(s.Ready(t.Context()))
 			s.wants(1, "a=two", "directory back")
 			if n := s.logged("level=INFO", "pages can be read again"); n != 1 {
-				t.Errorf("told %d times that it is back, want once", n)
+				t.Errorf("logged %d times that it is back, want once", n)
 			}
 		})
 	}
 }
 
-func TestPageThatCannotBeReadIsToldOnce(t *testing.T) {
+func TestPageThatCannotBeReadIsLoggedOnce(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).open()
 	s.mkdir("2.md") // opens, but does not read
 	f := &file{}
@@ -231,12 +231,12 @@ func TestPageThatCannotBeReadIsToldOnce(t *testing.T) {
 		}
 	}
 	if n := s.logged("level=ERROR", "page can't be read", "2.md"); n != 1 {
-		t.Errorf("told %d times, want once", n)
+		t.Errorf("logged %d times, want once", n)
 	}
 	s.remove("2.md")
 	s.read(s.path("2.md"), f)
 	if n := s.logged("page can't be read"); n != 1 {
-		t.Errorf("another reason: told %d times, want once", n)
+		t.Errorf("another reason: logged %d times, want once", n)
 	}
 	s.save("2.md", form("b", "two"))
 	if !s.read(s.path("2.md"), f) {
@@ -245,12 +245,12 @@ func TestPageThatCannotBeReadIsToldOnce(t *testing.T) {
 	s.remove("2.md")
 	s.read(s.path("2.md"), f)
 	if n := s.logged("page can't be read"); n != 1 {
-		t.Errorf("the same reason after it went well: told %d times, want once", n)
+		t.Errorf("the same reason after it went well: logged %d times, want once", n)
 	}
 }
 
-// A page that is no file is not waited for, and whoever made it is told.
-func TestWhatIsNoFileIsToldOnce(t *testing.T) {
+// A page that is no regular file is not waited for, and is logged.
+func TestIrregularFilesAreLoggedOnce(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).save("4.md", form("d", "four"))
 	s.must(syscall.Mkfifo(s.path("2.md"), 0o600))
 	s.link("nowhere", "3.md")
@@ -261,11 +261,11 @@ func TestWhatIsNoFileIsToldOnce(t *testing.T) {
 	s.wants(5, "a=one", "a link to a file")
 	for _, name := range []string{"2.md", "3.md"} {
 		if n := strings.Count(s.log.String(), name); n != 1 {
-			t.Errorf("%s was told of %d times, want once:\n%s", name, n, s.log.String())
+			t.Errorf("%s was logged %d times, want once:\n%s", name, n, s.log.String())
 		}
 	}
 	if n := s.logged("level=ERROR", "not a regular file"); n != 2 {
-		t.Errorf("told %d times, want twice", n)
+		t.Errorf("logged %d times, want twice", n)
 	}
 
 	s.remove("2.md")
@@ -275,7 +275,7 @@ func TestWhatIsNoFileIsToldOnce(t *testing.T) {
 	s.wants(2, "b=two", "a file in place of the pipe")
 	s.wants(4, "-", "gone")
 	if n := s.logged("regular"); n != 0 {
-		t.Errorf("what is gone was told of %d times", n)
+		t.Errorf("what is gone was logged %d times", n)
 	}
 }
 
@@ -287,21 +287,21 @@ func TestPageThatCannotBeLookedAtStays(t *testing.T) {
 	s.polls(5)
 	s.wants(1, "a=one", "behind a link that can't be followed")
 	if n := s.logged("level=ERROR", "page can't be read", "1.md"); n != 1 {
-		t.Errorf("told %d times, want once", n)
+		t.Errorf("logged %d times, want once", n)
 	}
 	s.remove("1.md")
 	s.polls(2)
 	s.wants(1, "-", "gone")
 }
 
-func TestEachOutageOfAPageIsTold(t *testing.T) {
+func TestEachOutageOfAPageIsLogged(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).open()
 	for range 2 {
 		s.rename("1.md", "away")
 		s.link("1.md", "1.md")
 		s.polls(3)
 		if n := s.logged("level=ERROR", "page can't be read"); n != 1 {
-			t.Errorf("told %d times, want once", n)
+			t.Errorf("logged %d times, want once", n)
 		}
 		s.remove("1.md")
 		s.rename("away", "1.md")

@@ -35,7 +35,7 @@ func TestLeasedPageIsTriedAgain(t *testing.T) {
 	}
 	s.polls(5)
 	if n := s.logged("level=ERROR", "page can't be read", "1.md", "temporarily"); n != 1 {
-		t.Errorf("a lease that is not given up is told of %d times, want once", n)
+		t.Errorf("a lease that is not given up is logged %d times, want once", n)
 	}
 
 	setLease(t, f, syscall.F_UNLCK)

@@ -40,8 +40,8 @@ func (d *Directory) look(atOnce bool) error {
 	if d.events != nil {
 		d.events.Sweep()
 	}
-	defer d.tellRest()
-	d.unreadable = d.complain(d.unreadable, found.unreadable, "folder of pages can't be read; the last known pages in it stay in force", "folder")
+	defer d.logRest()
+	d.unreadable = d.logNew(d.unreadable, found.unreadable, "folder of pages can't be read; the last known pages in it stay in force", "folder")
 	anyChange := d.lookAtAll(found.files, atOnce)
 	anyChange = d.forgetMissing(atOnce) || anyChange
 	if anyChange || atOnce {
@@ -53,19 +53,19 @@ func (d *Directory) look(atOnce bool) error {
 // lookAtAll looks at the files that were found, and reports whether there is
 // something new in any of them.
 func (d *Directory) lookAtAll(files []found, atOnce bool) (anyChange bool) {
-	var odd []string
+	var irregular []string
 	for _, p := range files {
 		info, err := os.Stat(p.path)
 		d.noteUnwatched(p, info, err)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-			if d.odd[p.path] || exists(p.path) { // it did not just go away
-				odd = append(odd, p.path)
+			if d.irregular[p.path] || exists(p.path) { // it did not just go away
+				irregular = append(irregular, p.path)
 			}
 			continue // counts as missing
 		}
 		anyChange = d.lookAt(p.path, info, err, atOnce) || anyChange
 	}
-	d.odd = d.complain(d.odd, odd, "page is not a regular file nor a link to one: it is passed over", "file")
+	d.irregular = d.logNew(d.irregular, irregular, "page is not a regular file nor a link to one: it is passed over", "file")
 	return anyChange
 }
 
@@ -84,14 +84,14 @@ func (d *Directory) lookAt(path string, info os.FileInfo, err error, atOnce bool
 	}
 	f.missing = -1
 	if err != nil {
-		d.cannotRead(path, f, err)
+		d.logUnreadable(path, f, err)
 		return false
 	}
 	changed := false
 	if f.changes.Due(watch.VersionOf(info)) || atOnce || f.young(info) {
 		changed = d.read(path, f)
 	} else if f.changes.Settled() {
-		f.failure = "" // whatever it was, it is over
+		f.failure = "" // the next failure is logged again
 	}
 	if (!f.changes.Settled() && f.failure == "") || f.young(info) {
 		d.unsettled = true
@@ -111,7 +111,7 @@ func (f *file) young(info os.FileInfo) bool {
 func (d *Directory) forgetMissing(atOnce bool) (gone bool) {
 	for path, f := range d.files {
 		if d.inUnreadable(path) {
-			f.missing = 0 // it can't be told
+			f.missing = 0 // whether it is there is not known
 			continue
 		}
 		// A file may be away for a moment while it is replaced.
@@ -151,7 +151,7 @@ func (d *Directory) read(path string, f *file) bool {
 		// fail may end without one.
 		d.unsettled = d.unsettled || !errors.Is(err, fs.ErrPermission)
 		if !errors.Is(err, syscall.EAGAIN) || f.changes.Overdue() {
-			d.cannotRead(path, f, err)
+			d.logUnreadable(path, f, err)
 		} // else another process holds a lease on it, which it has been asked to give up
 		return false
 	}
@@ -172,6 +172,6 @@ func (d *Directory) read(path string, f *file) bool {
 	}
 	f.sum, f.page = sum, page
 	f.isNew = true
-	d.tellProblems(path, page.Problems)
+	d.logProblems(path, page.Problems)
 	return true
 }

@@ -23,7 +23,7 @@ func (d *Directory) publish() {
 		next.counts.Broken += countBroken(&f.page)
 		if f.isNew {
 			f.isNew = false
-			d.tellBroken(path, &f.page, page)
+			d.logBroken(path, &f.page, page)
 		}
 	}
 	d.owners = owners
@@ -65,8 +65,8 @@ func (d *Directory) chooseOwners() map[int64]string {
 		if !ok || stands == path {
 			continue
 		}
-		if ignored[path] = stands; d.ignored[path] != stands { // told once, not at every edit of any page
-			d.tell("two files have one page id; one stands", "page", id, "stands", stands, "ignored", path)
+		if ignored[path] = stands; d.ignored[path] != stands { // logged once, not at every edit of any page
+			d.logError("two files have one page id; one stands", "page", id, "stands", stands, "ignored", path)
 		}
 	}
 	d.ignored = ignored

@@ -33,9 +33,9 @@ func renew(old *Page, parsed *markup.Page, name string) *Page {
 		}
 	}
 	if len(page.nameless) > 0 && old != nil {
-		// A block that is newly broken does not tell which form it was, so every
-		// form that is missing now may be it. One that was broken before stands
-		// for what it stood for.
+		// The form id of a block that is newly broken is not known, so every
+		// form that is missing now may be it. A block that was broken before
+		// keeps the forms that it kept then.
 		missing := old.kept
 		if page.brokenAnew(old) {
 			missing = old.Forms

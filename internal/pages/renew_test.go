@@ -111,12 +111,12 @@ func TestBrokenFromTheStart(t *testing.T) {
 	s.wants(1, "b=one", "one form broken, the others work")
 	s.wants(2, "", "a page of which no form can be used is still a page")
 	if n := s.logged("level=ERROR", "page problem", "1.md", "line=4"); n != 1 {
-		t.Errorf("the problem was told %d times with file and line, want once", n)
+		t.Errorf("the problem was logged %d times with file and line, want once", n)
 	}
 	s.save("1.md", broken("a")+form("b", "one")) // a new time stamp, the same text
 	s.polls(3)
 	if n := s.logged("page problem"); n != 0 {
-		t.Errorf("the same problem was told %d times again", n)
+		t.Errorf("the same problem was logged %d times again", n)
 	}
 	s.save("1.md", form("a", "whole")+form("b", "one"))
 	s.polls(2)
@@ -202,7 +202,7 @@ func TestPageIDClash(t *testing.T) {
 	s.polls(2)
 	s.wants(3, "c=elsewhere", "another page was made")
 	if n := s.logged("level=ERROR", "two files have one page id", "1-a.md", "1-b.md"); n != 1 {
-		t.Errorf("told %d times, want once", n)
+		t.Errorf("logged %d times, want once", n)
 	}
 	s.save("1-b.md", "---\nid: 2\n---\n"+form("b", "second"))
 	s.polls(2)
@@ -220,7 +220,7 @@ func TestPageIDClashOfThree(t *testing.T) {
 	s := newSite(t).save("1-a.md", front+form("a", "x")).save("3-b.md", front+form("b", "x")).save("5.md", form("c", "x")).open()
 	s.wants(5, "c=x", "the one whose name has the id")
 	if n := s.logged("level=ERROR", "two files have one page id", "5.md ignored="); n != 2 {
-		t.Errorf("told %d times that 5.md stands, want twice", n)
+		t.Errorf("logged %d times that 5.md stands, want twice", n)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestUnreadableFolderKeepsItsPagesAndTheOthersGoOn(t *testing.T) {
 	s.wants(2, "b=two", "in an unreadable folder")
 	s.must(s.Ready(t.Context()))
 	if n := s.logged("level=ERROR", "can't be read", "sub"); n != 1 {
-		t.Errorf("told %d times, want once", n)
+		t.Errorf("logged %d times, want once", n)
 	}
 	s.find = list
 	s.remove("sub/2.md")
@@ -350,7 +350,7 @@ func TestSizeOfWhatIsKeptIsBounded(t *testing.T) {
 }
 
 // The log says of every broken form whether people can still fill it in.
-func TestTheLogTellsWhetherABrokenFormIsServed(t *testing.T) {
+func TestTheLogSaysWhetherABrokenFormIsServed(t *testing.T) {
 	const good, no = `served="last good definition"`, "served=no"
 	s := newSite(t).save("1.md", form("a", "A")+broken("b")).open()
 	if n := s.logged("level=ERROR", `msg="form is broken"`, "1.md", "page=1", "form=b", no); n != 1 {

@@ -104,7 +104,7 @@ func (w *watched) settleYoung() {
 	}
 }
 
-// Nobody watches a folder that is no longer below the pages.
+// A folder that is no longer below the pages is not watched.
 func TestFolderThatWasMovedAwayIsNotWatched(t *testing.T) {
 	w := watchSite(t, newSite(t).save("1.md", form("a", "1")).save("sub/2.md", form("b", "2")).open())
 	w.rename("sub", "../elsewhere")

@@ -109,7 +109,7 @@ func (s *site) wants(id int64, want, when string) {
 	}
 }
 
-// logged tells how many lines of the log hold all the words, and forgets them.
+// logged returns how many lines of the log hold all the words, and forgets them.
 func (s *site) logged(words ...string) int {
 	n := 0
 	for line := range strings.Lines(s.log.String()) {

@@ -15,7 +15,7 @@ import (
 var (
 	// ErrNotFound: there is no such page.
 	ErrNotFound = errors.New("page not found")
-	// ErrUnavailable: the source can't tell now. It may be tried again.
+	// ErrUnavailable: the source can't answer now. The call may be repeated later.
 	ErrUnavailable = errors.New("page source is unavailable")
 )
 
@@ -40,7 +40,7 @@ type Source interface {
 	// ErrUnavailable.
 	Ready(ctx context.Context) error
 
-	// Counts tells how much is being served.
+	// Counts returns how much is being served.
 	Counts() Counts
 
 	// Reload reads all pages now, whether or not they seem to have changed. It
@@ -68,7 +68,7 @@ type Rights struct {
 	Edit   bool // change and delete every submission
 }
 
-// Counts tells how much a source serves.
+// Counts is how much a source serves.
 type Counts struct {
 	Pages, Forms int
 	Broken       int // forms, or whole pages, that can't be read as they are written now
@@ -84,7 +84,7 @@ type Page struct {
 
 	meta markup.Meta
 
-	// Broken blocks that do not tell which form they were, and the forms that
+	// Broken blocks whose form id can't be read, and the forms that
 	// are kept because they may be one of them.
 	nameless []markup.Block
 	kept     []*forms.Form

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A disk that does not answer is told of, and does not keep Run from ending.
+// A disk that does not answer is logged, and does not keep Run from ending.
 func TestStuckLook(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one"))
 	s.mkdir("")
@@ -54,10 +54,10 @@ func TestStuckLook(t *testing.T) {
 		stop()
 		<-ended // or the test is a deadlock
 		if n := strings.Count(log.String(), "a look at the pages does not end"); n != 2 {
-			t.Errorf("two stuck looks are told of %d times:\n%s", n, log)
+			t.Errorf("two stuck looks are logged %d times:\n%s", n, log)
 		}
 		if n := strings.Count(log.String(), "has ended after all"); n != 1 {
-			t.Errorf("the end of one is told of %d times:\n%s", n, log)
+			t.Errorf("the end of one is logged %d times:\n%s", n, log)
 		}
 		close(release)
 	})
@@ -80,7 +80,7 @@ func TestPipeInPlaceOfAFileThatWasLookedAt(t *testing.T) {
 	s.wants(1, "a=one", "a pipe now")
 	s.wants(2, "b=new", "beside the pipe")
 	if n := s.logged("level=ERROR", "page can't be read", "not a regular file"); n != 1 {
-		t.Errorf("told %d times, want once", n)
+		t.Errorf("logged %d times, want once", n)
 	}
 }
 
@@ -101,11 +101,11 @@ func TestLinesOfALookAreBounded(t *testing.T) {
 				tt.file(s, 1000+i)
 			}
 			s.polls(3)
-			if n := strings.Count(s.log.String(), "\n"); n != toldInFull+1 {
-				t.Errorf("%d lines, want %d", n, toldInFull+1)
+			if n := strings.Count(s.log.String(), "\n"); n != maxLogged+1 {
+				t.Errorf("%d lines, want %d", n, maxLogged+1)
 			}
-			if n := s.logged("level=ERROR", tt.message, fmt.Sprintf("more=%d", many-toldInFull)); n != 1 {
-				t.Errorf("what was left out was told of %d times, want once", n)
+			if n := s.logged("level=ERROR", tt.message, fmt.Sprintf("more=%d", many-maxLogged)); n != 1 {
+				t.Errorf("what was left out was logged %d times, want once", n)
 			}
 			s.save("8.md", form("b", "new"))
 			s.polls(2)
@@ -116,7 +116,7 @@ func TestLinesOfALookAreBounded(t *testing.T) {
 			tt.file(s, 3000)
 			s.polls(2)
 			if n := s.logged("level=ERROR", tt.message, "3000"); n != 1 {
-				t.Errorf("another one was told of %d times, want once", n)
+				t.Errorf("another one was logged %d times, want once", n)
 			}
 		})
 	}
