@@ -317,3 +317,36 @@ func TestHTTP2(t *testing.T) {
 		t.Errorf("protocol %s", body)
 	}
 }
+
+// A copy that keeps time stamps may put another file in place that differs in
+// nothing but its identity.
+func TestCertificateOfTheSameSizeAndTime(t *testing.T) {
+	dir, stamp := t.TempDir(), time.Unix(1_700_000_000, 0)
+	put := func(serial int64) (certFile, keyFile string) {
+		t.Helper()
+		p := newPair(t, serial)
+		certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+		for file, content := range map[string][]byte{certFile: p.cert, keyFile: p.key} {
+			testkit.WriteFile(t, file+".new", string(content)+strings.Repeat("\n", 4096-len(content)))
+			if err := os.Chtimes(file+".new", stamp, stamp); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(file+".new", file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return certFile, keyFile
+	}
+	certFile, keyFile := put(1)
+	logger, _ := newLog()
+	c, err := loadCertificate(certFile, keyFile, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(2)
+	clock := time.Now().Add(certificateInterval)
+	c.now = func() time.Time { return clock }
+	if got := serialOf(t, c); got != 2 {
+		t.Errorf("certificate %d is served, want 2", got)
+	}
+}
