@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -23,6 +24,10 @@ import (
 var document = sync.OnceValues(func() (*openapi3.T, error) {
 	return openapi3.NewLoader().LoadFromData(openAPI)
 })
+
+func init() {
+	openapi3filter.RegisterBodyDecoder(formatNDJSON.mediaType, openapi3filter.PlainBodyDecoder)
+}
 
 func loadDocument(t testing.TB) *openapi3.T {
 	t.Helper()
@@ -67,12 +72,27 @@ func checkFraming(t testing.TB, req *http.Request, a answer) {
 			t.Errorf("%s %s: answer %d has a body: %q", req.Method, req.URL, a.status, clip(a.body))
 		}
 	case a.header.Get("Content-Encoding") == "":
-		if err := strictJSON(a.body); err != nil {
-			t.Errorf("%s %s: answer %d is no strict JSON: %v\n%s", req.Method, req.URL, a.status, err, clip(a.body))
+		if err := wellFormed(a); err != nil {
+			t.Errorf("%s %s: answer %d is no %s: %v\n%s", req.Method, req.URL, a.status, a.header.Get("Content-Type"), err, clip(a.body))
 		}
 	}
 	if a.status != http.StatusNoContent && a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s %s: answer %d has Cache-Control %q, want no-store", req.Method, req.URL, a.status, a.header.Get("Cache-Control"))
+	}
+}
+
+// wellFormed looks at a body in the way its type wants.
+func wellFormed(a answer) error {
+	switch a.header.Get("Content-Type") {
+	case formatNDJSON.mediaType:
+		for line := range strings.Lines(a.body) {
+			if err := strictJSON(line); err != nil || !strings.HasSuffix(line, "\n") {
+				return fmt.Errorf("line %q: %w", line, err)
+			}
+		}
+		return nil
+	default:
+		return strictJSON(a.body)
 	}
 }
 
@@ -117,7 +137,7 @@ func checkHead(t testing.TB, route *routers.Route, req *http.Request, a answer) 
 		t.Errorf("%s %s: status %d is not in openapi.yaml", req.Method, req.URL, a.status)
 		return
 	}
-	if ct := a.header.Get("Content-Type"); response.Value.Content[ct] == nil {
+	if ct := a.header.Get("Content-Type"); response.Value.Content.Get(ct) == nil {
 		t.Errorf("%s %s: answer %d has Content-Type %q, which is not in openapi.yaml", req.Method, req.URL, a.status, ct)
 	}
 }

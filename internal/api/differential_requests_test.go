@@ -139,6 +139,7 @@ func (g *generator) list(r *drawnRequest) {
 		{"after", []string{"{id}", "{id}", "{id}", "{id}", "0", "9223372036854775807", "9223372036854775808", "01", ""}},
 		{"order", []string{"asc", "desc", "desc", "DESC", ""}},
 		{"username", []string{"alice", "bob", "carol", "Alice", "ali", "", "%00", "%ff", "%25", "a%27b", "%E5%90%8D"}},
+		{"format", []string{"json", "ndjson", "ndjson", "csv", "NDJSON", ""}},
 		{"other", []string{"", "%zz", "1;2"}},
 	} {
 		if g.chance(30) {
@@ -147,6 +148,9 @@ func (g *generator) list(r *drawnRequest) {
 	}
 	if k, ok := g.any(); ok {
 		r.id = k.id
+	}
+	if g.chance(30) {
+		r.header = http.Header{"Accept": {pickOne(g, []string{"application/x-ndjson", "*/*", "text/html", "text/csv, application/json;q=0.1", ";;q=,"})}}
 	}
 	r.method, r.path = g.getOrHead(), r.form+g.listName()
 	if len(query) > 0 {

@@ -15,50 +15,32 @@ import (
 // flushBytes is how much of a list is gathered before it is sent.
 const flushBytes = 128 << 10
 
-// format writes a list: its beginning, a row for each submission, and its end.
-// Each method appends to dst and returns it. One format writes one list.
-type format interface {
-	Begin(dst []byte) ([]byte, error)
-	Row(dst []byte, sub forms.Submission) ([]byte, error)
-	End(dst []byte) ([]byte, error)
+// listModel is one of the two lists.
+type listModel struct {
+	rows    func(*forms.Form) appender
+	formats []*formatKind
 }
-
-// jsonArray is a list as one JSON array.
-type jsonArray struct {
-	appendRow appender
-	begun     bool // with its rows
-}
-
-func (j *jsonArray) Begin(dst []byte) ([]byte, error) { return append(dst, '['), nil }
-
-func (j *jsonArray) Row(dst []byte, sub forms.Submission) ([]byte, error) {
-	if j.begun {
-		dst = append(dst, ',')
-	}
-	j.begun = true
-	return j.appendRow(dst, sub)
-}
-
-func (j *jsonArray) End(dst []byte) ([]byte, error) { return append(dst, ']'), nil }
 
 // stream writes a list of submissions as it is read, so that neither side ever
 // holds all of it.
-func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, f format) error {
-	opts, err := listOptions(c.URL.RawQuery)
+func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, model listModel) error {
+	asked, err := readListRequest(c.Request, model.formats)
 	if err != nil {
 		return err
 	}
-	w.Header()["Content-Type"] = jsonTypes
+	w.Header().Add("Vary", "Accept")
+	w.Header()["Content-Type"] = asked.format.header
 	w.Header()["Cache-Control"] = noStore
 	if c.Method == http.MethodHead {
-		return tryList(c, access, opts)
+		return tryList(c, access, asked.ListOptions)
 	}
 	if err := c.hold(a.limiters.lists); err != nil {
 		return err
 	}
 	s := listWriter{w: w, buf: getBuffer(), may: func() error { return a.mayStillList(w, c, access) }}
 	defer putBuffer(s.buf)
-	err = s.write(f, func(visit func(forms.Submission) error) error { return access.List(c.Context(), opts, visit) })
+	list := func(visit func(forms.Submission) error) error { return access.List(c.Context(), asked.ListOptions, visit) }
+	err = s.write(newFormat(asked, access.Form, model), list)
 	if err != nil && !s.begun {
 		return err // nothing has been sent: the error can still be answered
 	}
@@ -71,6 +53,13 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, f f
 		panic(http.ErrAbortHandler)
 	}
 	return nil
+}
+
+func newFormat(asked listRequest, form *forms.Form, model listModel) format {
+	if asked.format == formatNDJSON {
+		return &ndjson{appendRow: model.rows(form)}
+	}
+	return &jsonArray{appendRow: model.rows(form)}
 }
 
 // mayStillList returns an error if the caller may no longer read the list that
@@ -136,23 +125,37 @@ func (s *listWriter) flush() error {
 // maxLimit bounds a page of a list. Without a limit all of it is sent.
 const maxLimit = 1_000_000
 
-// listOptions reads the opt-in query parameters of a list. It ignores unknown
-// parameters.
-func listOptions(rawQuery string) (service.ListOptions, error) {
-	var opts service.ListOptions
-	if rawQuery == "" {
-		return opts, nil
-	}
+// listRequest is what a request for a list asks for.
+type listRequest struct {
+	service.ListOptions
+	format *formatKind
+}
+
+// listParameters are the opt-in query parameters of a list.
+var listParameters = []string{"limit", "after", "order", "username", "format"}
+
+// readListRequest reads the query and the headers of a request for a list that
+// can be had in the given formats. It ignores unknown parameters.
+func readListRequest(r *http.Request, formats []*formatKind) (listRequest, error) {
 	var invalid forms.Invalid
-	query, err := url.ParseQuery(rawQuery)
+	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		invalid.AddError("the query of the URL can't be read: use %-escapes for special characters")
 	}
-	for _, name := range []string{"limit", "after", "order", "username"} {
+	for _, name := range listParameters {
 		if len(query[name]) > 1 {
 			invalid.AddError(name + " must not be given twice")
 		}
 	}
+	asked := listRequest{
+		ListOptions: listOptions(query, &invalid),
+		format:      pickFormat(query, r.Header, formats, &invalid),
+	}
+	return asked, invalid.Err()
+}
+
+func listOptions(query url.Values, invalid *forms.Invalid) service.ListOptions {
+	var opts service.ListOptions
 	if v := query.Get("limit"); query.Has("limit") {
 		n, ok := httpx.ParseID(v)
 		if !ok || n > maxLimit {
@@ -180,5 +183,5 @@ func listOptions(rawQuery string) (service.ListOptions, error) {
 		}
 		opts.Username = &v
 	}
-	return opts, invalid.Err()
+	return opts
 }

@@ -2,12 +2,17 @@ package api
 
 import "net/http"
 
+var resultList = listModel{
+	rows:    flatAppender,
+	formats: []*formatKind{formatJSON, formatNDJSON},
+}
+
 func (a *API) listResults(w http.ResponseWriter, c *call) error {
 	access, err := a.form(w, c)
 	if err != nil {
 		return err
 	}
-	return a.stream(w, c, access, &jsonArray{appendRow: flatAppender(access.Form)})
+	return a.stream(w, c, access, resultList)
 }
 
 func (a *API) getResult(w http.ResponseWriter, c *call) error {

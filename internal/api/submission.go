@@ -10,16 +10,21 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
+var submissionList = listModel{
+	rows:    func(*forms.Form) appender { return appendSubmission },
+	formats: []*formatKind{formatJSON, formatNDJSON},
+}
+
 func (a *API) listSubmissions(w http.ResponseWriter, c *call) error {
 	access, err := a.form(w, c)
 	if err != nil {
 		return err
 	}
-	return a.stream(w, c, access, &jsonArray{appendRow: appendSubmission})
+	return a.stream(w, c, access, submissionList)
 }
 
 func (a *API) getSubmission(w http.ResponseWriter, c *call) error {
-	return a.getOne(w, c, func(_ *forms.Form) appender { return appendSubmission })
+	return a.getOne(w, c, submissionList.rows)
 }
 
 func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
@@ -43,7 +48,7 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) updateSubmission(w http.ResponseWriter, c *call) error {
-	return a.updateOne(w, c, nested, func(_ *forms.Form) appender { return appendSubmission })
+	return a.updateOne(w, c, nested, submissionList.rows)
 }
 
 // submission reads the path of one.
