@@ -20,6 +20,7 @@ const module = "github.com/formulary/formulary/"
 // mayImport is the diagram:
 //
 //	cmd → cli → server, api → httpx → service → store, pages, auth
+//	api → export → forms
 //	store, pages → forms
 //	pages → markup → forms
 //
@@ -33,7 +34,8 @@ var mayImport = map[string][]string{
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
 	},
 	"internal/server":          {"internal/problem", "internal/watch"},
-	"internal/api":             {"internal/httpx", "internal/service", "internal/auth", "internal/forms", "internal/problem"},
+	"internal/api":             {"internal/httpx", "internal/export", "internal/service", "internal/auth", "internal/forms", "internal/problem"},
+	"internal/export":          {"internal/forms"},
 	"internal/httpx":           {"internal/service", "internal/auth", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/auth", "internal/forms", "internal/durable"},
 	"internal/store":           {"internal/forms"},

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +28,9 @@ var document = sync.OnceValues(func() (*openapi3.T, error) {
 })
 
 func init() {
-	openapi3filter.RegisterBodyDecoder(formatNDJSON.mediaType, openapi3filter.PlainBodyDecoder)
+	for _, kind := range []*formatKind{formatNDJSON, formatCSV, formatXLSX} {
+		openapi3filter.RegisterBodyDecoder(kind.mediaType, openapi3filter.PlainBodyDecoder)
+	}
 }
 
 func loadDocument(t testing.TB) *openapi3.T {
@@ -84,6 +88,12 @@ func checkFraming(t testing.TB, req *http.Request, a answer) {
 // wellFormed looks at a body in the way its type wants.
 func wellFormed(a answer) error {
 	switch a.header.Get("Content-Type") {
+	case formatCSV.header[0]:
+		_, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
+		return err
+	case formatXLSX.mediaType:
+		_, err := zip.NewReader(strings.NewReader(a.body), int64(len(a.body)))
+		return err
 	case formatNDJSON.mediaType:
 		for line := range strings.Lines(a.body) {
 			if err := strictJSON(line); err != nil || !strings.HasSuffix(line, "\n") {

@@ -139,7 +139,10 @@ func (g *generator) list(r *drawnRequest) {
 		{"after", []string{"{id}", "{id}", "{id}", "{id}", "0", "9223372036854775807", "9223372036854775808", "01", ""}},
 		{"order", []string{"asc", "desc", "desc", "DESC", ""}},
 		{"username", []string{"alice", "bob", "carol", "Alice", "ali", "", "%00", "%ff", "%25", "a%27b", "%E5%90%8D"}},
-		{"format", []string{"json", "ndjson", "ndjson", "csv", "NDJSON", ""}},
+		{"format", []string{"json", "ndjson", "ndjson", "csv", "csv", "xlsx", "NDJSON", ""}},
+		{"labels", []string{"true", "true", "false", "", "1"}},
+		{"bom", []string{"true", "true", "false", "TRUE"}},
+		{"guard", []string{"true", "false", "false", "no"}},
 		{"other", []string{"", "%zz", "1;2"}},
 	} {
 		if g.chance(30) {
@@ -150,7 +153,7 @@ func (g *generator) list(r *drawnRequest) {
 		r.id = k.id
 	}
 	if g.chance(30) {
-		r.header = http.Header{"Accept": {pickOne(g, []string{"application/x-ndjson", "*/*", "text/html", "text/csv, application/json;q=0.1", ";;q=,"})}}
+		r.header = http.Header{"Accept": {pickOne(g, []string{"application/x-ndjson", "*/*", "text/html", "text/csv, application/json;q=0.1", formatXLSX.mediaType, ";;q=,"})}}
 	}
 	r.method, r.path = g.getOrHead(), r.form+g.listName()
 	if len(query) > 0 {

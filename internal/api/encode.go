@@ -56,28 +56,10 @@ func appendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendTimestamp writes yyyy-MM-ddTHH:mm:ss.SSS+0000. It does by hand what
-// Time.AppendFormat does, at a third of the cost, once per row of a list.
+// appendTimestamp writes yyyy-MM-ddTHH:mm:ss.SSS+0000.
 func appendTimestamp(dst []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	hour, minute, second := t.Clock()
-	milli := t.Nanosecond() / int(time.Millisecond)
-	return append(
-		dst,
-		digit(year/1000), digit(year/100), digit(year/10), digit(year), '-',
-		digit(int(month)/10), digit(int(month)), '-',
-		digit(day/10), digit(day), 'T',
-		digit(hour/10), digit(hour), ':',
-		digit(minute/10), digit(minute), ':',
-		digit(second/10), digit(second), '.',
-		digit(milli/100), digit(milli/10), digit(milli),
-		'+', '0', '0', '0', '0',
-	)
+	return append(forms.AppendTime(dst, t), "+0000"...)
 }
-
-// digit is the last decimal digit of n.
-func digit(n int) byte { return byte('0' + n%10) }
 
 // usualKey is room for most keys of the flat model, in bytes.
 const usualKey = 14

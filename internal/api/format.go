@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
 )
 
 // format writes a list: its beginning, a row for each submission, and its end.
@@ -29,6 +30,8 @@ type formatKind struct {
 var (
 	formatJSON   = &formatKind{"json", jsonType, jsonTypes}
 	formatNDJSON = &formatKind{"ndjson", "application/x-ndjson", []string{"application/x-ndjson"}}
+	formatCSV    = &formatKind{"csv", "text/csv", []string{"text/csv; charset=utf-8"}}
+	formatXLSX   = &formatKind{"xlsx", httpx.XLSXType, []string{httpx.XLSXType}}
 )
 
 // jsonArray is a list as one JSON array.

@@ -68,6 +68,7 @@ func testFormatAndAccept(t *testing.T, on enginetest.Engine) {
 		{"", json, []string{"application/x-ndjson;q=NaN"}},
 		{"", json, []string{"application/x-ndjson;q="}},
 		{"", json, []string{",;,=;q;q=1,"}},
+		{"", json, []string{"text/*"}},
 		{"?format=json", json, []string{ndjson}},
 		{"?format=ndjson", ndjson, []string{json}},
 		{"?format=ndjson", ndjson, nil},
@@ -91,7 +92,7 @@ func TestUnknownFormats(t *testing.T) { enginetest.Each(t, testUnknownFormats) }
 
 func testUnknownFormats(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
-	for _, query := range []string{"format=", "format", "format=xml", "format=NDJSON", "format=json&format=json", "limit=0&format=x"} {
+	for _, query := range []string{"format=", "format", "format=xml", "format=CSV", "format=NDJSON", "format=json&format=json", "limit=0&format=x"} {
 		for _, list := range lists {
 			e.reject(t, request{method: "GET", path: allPath + list + "?" + query}, fault{general: "format"})
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/formulary/formulary/internal/export"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
@@ -28,19 +29,26 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, mod
 	if err != nil {
 		return err
 	}
-	w.Header().Add("Vary", "Accept")
-	w.Header()["Content-Type"] = asked.format.header
-	w.Header()["Cache-Control"] = noStore
+	begin := func() { a.beginList(w, access.Form, asked.format) }
 	if c.Method == http.MethodHead {
-		return tryList(c, access, asked.ListOptions)
+		if err := tryList(c, access, asked.ListOptions); err != nil {
+			return err
+		}
+		begin()
+		return nil
 	}
 	if err := c.hold(a.limiters.lists); err != nil {
 		return err
 	}
-	s := listWriter{w: w, buf: getBuffer(), may: func() error { return a.mayStillList(w, c, access) }}
+	s := listWriter{w: w, buf: getBuffer(), begin: begin, may: func() error { return a.mayStillList(w, c, access) }}
 	defer putBuffer(s.buf)
-	list := func(visit func(forms.Submission) error) error { return access.List(c.Context(), asked.ListOptions, visit) }
-	err = s.write(newFormat(asked, access.Form, model), list)
+	list := func(visit func(forms.Submission) error) error {
+		return access.List(c.Context(), asked.ListOptions, visit)
+	}
+	f, err := newFormat(asked, access.Form, model, list, s.may)
+	if err == nil {
+		err = explainTable(s.write(f, list))
+	}
 	if err != nil && !s.begun {
 		return err // nothing has been sent: the error can still be answered
 	}
@@ -55,11 +63,28 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, mod
 	return nil
 }
 
-func newFormat(asked listRequest, form *forms.Form, model listModel) format {
-	if asked.format == formatNDJSON {
-		return &ndjson{appendRow: model.rows(form)}
+// newFormat makes the format that a list is sent in.
+func newFormat(asked listRequest, form *forms.Form, model listModel, list scan, may func() error) (format, error) {
+	switch asked.format {
+	case formatCSV, formatXLSX:
+		return newTable(asked, form, list, may)
+	case formatNDJSON:
+		return &ndjson{appendRow: model.rows(form)}, nil
+	default:
+		return &jsonArray{appendRow: model.rows(form)}, nil
 	}
-	return &jsonArray{appendRow: model.rows(form)}
+}
+
+// beginList sets the headers of a list. It is called when nothing but the list
+// can be answered any more.
+func (a *API) beginList(w http.ResponseWriter, form *forms.Form, kind *formatKind) {
+	h := w.Header()
+	h.Add("Vary", "Accept")
+	h["Content-Type"] = kind.header
+	h["Cache-Control"] = noStore
+	if kind == formatCSV || kind == formatXLSX {
+		h.Set("Content-Disposition", attachment(form, a.Service.Now(), kind.name))
+	}
 }
 
 // mayStillList returns an error if the caller may no longer read the list that
@@ -88,11 +113,12 @@ type listWriter struct {
 	w     http.ResponseWriter
 	buf   *[]byte
 	may   func() error // asked before each part is sent
+	begin func()       // called before the first part is sent
 	begun bool
 }
 
 // write sends what list visits in the given format.
-func (s *listWriter) write(f format, list func(visit func(forms.Submission) error) error) (err error) {
+func (s *listWriter) write(f format, list scan) (err error) {
 	if *s.buf, err = f.Begin(*s.buf); err != nil {
 		return err
 	}
@@ -116,7 +142,10 @@ func (s *listWriter) flush() error {
 	if err := s.may(); err != nil {
 		return err
 	}
-	s.begun = true
+	if !s.begun {
+		s.begin()
+		s.begun = true
+	}
 	_, err := s.w.Write(*s.buf)
 	*s.buf = (*s.buf)[:0]
 	return err
@@ -129,10 +158,11 @@ const maxLimit = 1_000_000
 type listRequest struct {
 	service.ListOptions
 	format *formatKind
+	table  export.Options
 }
 
 // listParameters are the opt-in query parameters of a list.
-var listParameters = []string{"limit", "after", "order", "username", "format"}
+var listParameters = []string{"limit", "after", "order", "username", "format", "labels", "bom", "guard"}
 
 // readListRequest reads the query and the headers of a request for a list that
 // can be had in the given formats. It ignores unknown parameters.
@@ -150,6 +180,7 @@ func readListRequest(r *http.Request, formats []*formatKind) (listRequest, error
 	asked := listRequest{
 		ListOptions: listOptions(query, &invalid),
 		format:      pickFormat(query, r.Header, formats, &invalid),
+		table:       tableOptions(query, &invalid),
 	}
 	return asked, invalid.Err()
 }

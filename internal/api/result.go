@@ -4,7 +4,7 @@ import "net/http"
 
 var resultList = listModel{
 	rows:    flatAppender,
-	formats: []*formatKind{formatJSON, formatNDJSON},
+	formats: []*formatKind{formatJSON, formatNDJSON, formatCSV, formatXLSX},
 }
 
 func (a *API) listResults(w http.ResponseWriter, c *call) error {

@@ -10,12 +10,20 @@ import (
 // gzipWrapper offers gzip and nothing else: every client knows it, and its
 // encoder needs little memory.
 var gzipWrapper = func() func(http.Handler) http.HandlerFunc {
-	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
+	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.ContentTypeFilter(compressible))
 	if err != nil {
 		panic(err) // the options are constant
 	}
 	return wrap
 }()
+
+// XLSXType is the media type of XLSX.
+const XLSXType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+// compressible is false of what is compressed already.
+func compressible(contentType string) bool {
+	return contentType != XLSXType && gzhttp.DefaultContentTypeFilter(contentType)
+}
 
 // Compress compresses what h answers to clients that accept gzip.
 func Compress(h http.Handler) http.HandlerFunc {

@@ -45,6 +45,9 @@ func New(opts Options) *Service {
 	}
 }
 
+// Now is the time of the service.
+func (s *Service) Now() time.Time { return s.now() }
+
 // Ready reports whether the service can serve.
 func (s *Service) Ready(ctx context.Context) error {
 	return errors.Join(s.pages.Ready(ctx), s.store.Ping(ctx))

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/formulary/formulary/internal/export"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// tableOptions reads the parameters of CSV and XLSX.
+func tableOptions(query url.Values, invalid *forms.Invalid) export.Options {
+	return export.Options{
+		Labels:  flagParameter(query, "labels", false, invalid),
+		BOM:     flagParameter(query, "bom", false, invalid),
+		NoGuard: !flagParameter(query, "guard", true, invalid),
+	}
+}
+
+func flagParameter(query url.Values, name string, usual bool, invalid *forms.Invalid) bool {
+	switch v := query.Get(name); {
+	case v == "true":
+		return true
+	case v == "false":
+		return false
+	case query.Has(name):
+		invalid.AddError(name + " must be true or false")
+	}
+	return usual
+}
+
+// scan calls visit for each row of a list.
+type scan func(visit func(forms.Submission) error) error
+
+// newTable makes a first pass over the rows of a list, which finds the fields
+// that have left the page, and returns the format that writes them.
+func newTable(asked listRequest, form *forms.Form, list scan, may func() error) (format, error) {
+	columns := export.NewColumns(form)
+	read := 0
+	err := list(func(sub forms.Submission) error {
+		// As often as if the rows were sent.
+		if read += len(sub.Entries); read >= flushBytes {
+			read = 0
+			if err := may(); err != nil {
+				return err
+			}
+		}
+		return columns.Add(sub)
+	})
+	var f format
+	if err == nil && asked.format == formatCSV {
+		f, err = export.NewCSV(columns, asked.table)
+	} else if err == nil {
+		f, err = export.NewXLSX(columns, asked.table)
+	}
+	return f, explainTable(err)
+}
+
+// explainTable gives the errors of a table their status.
+func explainTable(err error) error {
+	switch {
+	case errors.Is(err, export.ErrTooManyColumns):
+		invalid := &forms.Invalid{}
+		invalid.AddError(fmt.Sprintf("a table has at most %d columns, and this one would have more: use format=json or ndjson", export.MaxColumns))
+		return invalid
+	case errors.Is(err, export.ErrNewColumn):
+		// The page has changed between the passes. The next request sees all of it.
+		return &service.Error{Kind: service.Unavailable, Detail: "The form has changed while its answers were read. Ask again."}
+	default:
+		return err
+	}
+}
+
+// attachment is a Content-Disposition that names a file after a form and a
+// day, as RFC 6266 has it: once in ASCII, once in full.
+func attachment(form *forms.Form, day time.Time, extension string) string {
+	name := form.ID + "-" + day.UTC().Format(time.DateOnly) + "." + extension
+	var ascii, full strings.Builder
+	for _, r := range name {
+		if strings.ContainsRune("-_.", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			ascii.WriteRune(r)
+			full.WriteRune(r)
+			continue
+		}
+		ascii.WriteByte('_')
+		for _, b := range []byte(string(r)) {
+			fmt.Fprintf(&full, "%%%02X", b)
+		}
+	}
+	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, ascii.String(), full.String())
+}
