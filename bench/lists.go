@@ -22,7 +22,12 @@ func listRequest(path string) []byte {
 var endOfList = []byte("]\r\n0\r\n\r\n")
 
 // readList reads a list to its end and throws it away.
-func readList(ctx context.Context, addr, path string, buf []byte) (err error) {
+func readList(ctx context.Context, addr, path string, buf []byte) error {
+	return readUntil(ctx, addr, path, endOfList, buf)
+}
+
+// readUntil is readList for a list that ends with something else on the wire.
+func readUntil(ctx context.Context, addr, path string, end, buf []byte) (err error) {
 	c, err := dial(ctx, addr)
 	if err != nil {
 		return err
@@ -35,8 +40,8 @@ func readList(ctx context.Context, addr, path string, buf []byte) (err error) {
 	var tail []byte
 	for {
 		n, err := c.conn.Read(buf)
-		tail = append(tail, buf[max(0, n-len(endOfList)):n]...)
-		tail = tail[max(0, len(tail)-len(endOfList)):]
+		tail = append(tail, buf[max(0, n-len(end)):n]...)
+		tail = tail[max(0, len(tail)-len(end)):]
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -44,7 +49,7 @@ func readList(ctx context.Context, addr, path string, buf []byte) (err error) {
 			return fmt.Errorf("read list: %w", err)
 		}
 	}
-	if !bytes.Equal(tail, endOfList) {
+	if !bytes.Equal(tail, end) {
 		return fmt.Errorf("the list was broken off: it ends with %q", tail)
 	}
 	return nil

@@ -102,7 +102,7 @@ func (b *bench) millionStart(ctx context.Context) error {
 	}
 	var starts, idles, growths, rates []float64
 	for round := range b.rounds {
-		r, err := b.startAndList(ctx, data)
+		r, err := b.startAndRead(ctx, data, nestedList)
 		if err != nil {
 			return err
 		}
@@ -128,30 +128,6 @@ type startResult struct {
 	start        time.Duration
 	idle, growth float64 // bytes
 	rows         float64 // per second
-}
-
-func (b *bench) startAndList(ctx context.Context, data string) (r startResult, err error) {
-	server, err := b.startServer(ctx, data)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, server.stop()) }()
-	r.start = server.started
-	if err := logIn(ctx, server.addr); err != nil {
-		return r, err
-	}
-	if r.idle, err = memory(server.pid(), "VmRSS"); err != nil {
-		return r, err
-	}
-	forgetPeak(server.pid())
-	begun := time.Now()
-	if err := readList(ctx, server.addr, submissionPath, make([]byte, 256<<10)); err != nil {
-		return r, err
-	}
-	r.rows = millionRows / time.Since(begun).Seconds()
-	peak, err := memory(server.pid(), "VmHWM")
-	r.growth = peak - r.idle
-	return r, err
 }
 
 // millionCreate holds creates on a million stored against creates on none.
