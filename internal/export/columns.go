@@ -4,6 +4,7 @@
 package export
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -122,4 +123,17 @@ func (c *Columns) read(sub forms.Submission) error {
 		c.values[i] = v.Value
 	}
 	return nil
+}
+
+// decode returns the text of a value. What has no escapes is not copied; the
+// rest is decoded into buf.
+func decode(v forms.Value, buf *[]byte) (text []byte, err error) {
+	if v == nil {
+		return nil, nil
+	}
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v[1 : len(v)-1], nil
+	}
+	*buf, err = v.AppendText((*buf)[:0])
+	return *buf, err
 }

@@ -43,11 +43,11 @@ func (w *CSV) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 	dst = w.appendText(dst, w.text)
 	for _, values := range [2][]forms.Value{w.columns.row.Fields, w.columns.values} {
 		for _, v := range values {
-			var err error
-			if w.text, err = v.AppendText(w.text[:0]); err != nil {
+			text, err := decode(v, &w.text)
+			if err != nil {
 				return dst, err
 			}
-			dst = w.appendText(append(dst, ','), w.text)
+			dst = w.appendText(append(dst, ','), text)
 		}
 	}
 	return append(dst, "\r\n"...), nil
@@ -80,6 +80,9 @@ func (w *CSV) appendText(dst, text []byte) []byte {
 	return append(append(dst, text[start:]...), '"')
 }
 
+// quotedBytes is a table because every byte of every value is looked up.
+var quotedBytes = [256]bool{',': true, '"': true, '\r': true, '\n': true}
+
 // needsQuotes is true of spaces at an end, too: not every reader keeps them
 // otherwise.
 func needsQuotes(text []byte) bool {
@@ -87,7 +90,7 @@ func needsQuotes(text []byte) bool {
 		return false
 	}
 	for _, b := range text {
-		if b == ',' || b == '"' || b == '\r' || b == '\n' {
+		if quotedBytes[b] {
 			return true
 		}
 	}

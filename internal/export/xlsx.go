@@ -229,12 +229,12 @@ func (w *XLSX) appendSubmission(sub forms.Submission) error {
 	column := len(metadata)
 	for _, values := range [2][]forms.Value{w.columns.row.Fields, w.columns.values} {
 		for _, v := range values {
-			var err error
-			if w.text, err = v.AppendText(w.text[:0]); err != nil {
+			text, err := decode(v, &w.text)
+			if err != nil {
 				return err
 			}
 			rank := column - len(metadata)
-			if err := w.appendCell(column, w.text, rank < len(w.numeric) && w.numeric[rank], id); err != nil {
+			if err := w.appendCell(column, text, rank < len(w.numeric) && w.numeric[rank], id); err != nil {
 				return err
 			}
 			column++
