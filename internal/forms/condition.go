@@ -76,9 +76,12 @@ func (r Rule) Holds(f *Field, value string) bool {
 // value. There is no way to do that once for all rules about a field.
 func (r Rule) Searches(f *Field) bool { return r.Operator == Contains && !f.MultiValue() }
 
+// hasPart keeps neither text, unlike a loop over strings.SplitSeq: a filter
+// calls it for each row of a list, with a text that is on the stack.
 func hasPart(joined, part string) bool {
-	for p := range strings.SplitSeq(joined, Separator) {
-		if p == part {
+	for more := true; more; {
+		var p string
+		if p, joined, more = strings.Cut(joined, Separator); p == part {
 			return true
 		}
 	}
@@ -123,7 +126,7 @@ func (o order) compare(other order) (c int, ok bool) {
 	case o.kind != other.kind || o.kind == unordered:
 		return 0, false
 	case o.kind == dayOrder:
-		return strings.Compare(o.day, other.day), true // yyyy-MM-dd sorts as text
+		return cmp.Compare(o.day, other.day), true // yyyy-MM-dd sorts as text
 	case o.negative != other.negative:
 		if o.negative {
 			return -1, true
@@ -137,11 +140,12 @@ func (o order) compare(other order) (c int, ok bool) {
 	return c, true
 }
 
+// compareMagnitude does without strings.Compare, which keeps texts on the heap.
 func (o order) compareMagnitude(other order) int {
 	return cmp.Or(
 		cmp.Compare(len(o.whole), len(other.whole)),
-		strings.Compare(o.whole, other.whole),
-		strings.Compare(o.frac, other.frac),
+		cmp.Compare(o.whole, other.whole),
+		cmp.Compare(o.frac, other.frac),
 	)
 }
 

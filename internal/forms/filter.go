@@ -1,0 +1,226 @@
+package forms
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits of a filter. The work for a submission is at most MaxRules times its
+// size, and what MaxFilterBytes cost for a short one.
+const (
+	MaxRules       = 20
+	MaxFilterBytes = 4 << 10 // of all values of rules and of the search, together
+)
+
+// Filter selects submissions by what is stored. The zero value selects all.
+type Filter struct {
+	Rules  []Rule // all must hold; FieldID is the id of a field, of one that has left the page, or of metadata
+	Search string // must occur in the value of some field, upper and lower case alike; "" for any
+}
+
+// IsZero reports whether the filter selects all submissions.
+func (f Filter) IsZero() bool { return len(f.Rules) == 0 && f.Search == "" }
+
+// IDs returns the ids that the rules name.
+func (f Filter) IDs() []string {
+	var ids []string
+	for _, r := range f.Rules {
+		ids = append(ids, r.FieldID)
+	}
+	return ids
+}
+
+// NewRule makes a rule of a filter from what a caller wrote. What is wrong with
+// it is returned as a message.
+func NewRule(id, operator, value string) (rule Rule, problem string) {
+	rule = Rule{FieldID: id, Operator: Operator(operator), Value: value}
+	switch {
+	case !slices.Contains(Operators, rule.Operator):
+		return rule, "has an unknown operator: use one of " + operatorNames()
+	case !storable(value):
+		return rule, "must be valid text without NUL characters"
+	case rule.Operator == Empty || rule.Operator == NotEmpty:
+		if value != "" && value != "true" {
+			return rule, "takes true, or nothing"
+		}
+		rule.Value = ""
+	case id == ColumnTimestamp && rule.Operator != Contains:
+		return rule.withTimes()
+	case (rule.Operator == GreaterThan || rule.Operator == LessThan) && !Ordered(value):
+		return rule, "must be a number such as 12 or -3.5, or a date such as 2026-01-31"
+	}
+	return rule, ""
+}
+
+func operatorNames() string {
+	names := make([]string, len(Operators))
+	for i, o := range Operators {
+		names[i] = string(o)
+	}
+	return strings.Join(names, ", ")
+}
+
+// withTimes writes the times of a rule as the flat model has them.
+func (r Rule) withTimes() (rule Rule, problem string) {
+	times := []string{r.Value}
+	if r.Operator == InList {
+		times = strings.Split(r.Value, Separator)
+	}
+	for i, text := range times {
+		millis, ok := parseTime(text)
+		if !ok {
+			return r, "must be a time such as 2026-01-31T12:00:00Z or 2026-01-31, or milliseconds since 1970 (write + as %2B in an address)"
+		}
+		times[i] = millis
+	}
+	r.Value = strings.Join(times, Separator)
+	return r, ""
+}
+
+// timeLayouts are the forms of ISO 8601 that are accepted. Go accepts a
+// fraction of a second after each, without it being in the layout. A time
+// without a zone is in UTC.
+var timeLayouts = []string{
+	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04:05-07", "2006-01-02T15:04:05",
+	"2006-01-02T15:04Z07:00", "2006-01-02T15:04-0700", "2006-01-02T15:04", time.DateOnly,
+}
+
+// parseTime returns the milliseconds since 1970 as a decimal: a time may be
+// more exact than that.
+func parseTime(text string) (millis string, ok bool) {
+	if isDigits(strings.TrimPrefix(text, "-")) {
+		return text, true
+	}
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return decimalMillis(t), true
+		}
+	}
+	return "", false
+}
+
+func decimalMillis(t time.Time) string {
+	whole := t.UnixMilli()
+	rest := t.Nanosecond() % int(time.Millisecond)
+	if rest == 0 || whole < 0 { // nothing is stored from before 1970
+		return strconv.FormatInt(whole, 10)
+	}
+	return fmt.Sprintf("%d.%06d", whole, rest)
+}
+
+// Check returns what is wrong with the filter as a whole, or "".
+func (f Filter) Check() string {
+	size := len(f.Search)
+	for _, r := range f.Rules {
+		size += len(r.Value)
+	}
+	switch {
+	case len(f.Rules) > MaxRules:
+		return fmt.Sprintf("there must be at most %d filters", MaxRules)
+	case size > MaxFilterBytes:
+		return fmt.Sprintf("the values of all filters and q together must be at most %d bytes", MaxFilterBytes)
+	case !storable(f.Search):
+		return "q must be valid text without NUL characters"
+	default:
+		return ""
+	}
+}
+
+// Matcher applies a filter to submissions of one form. It is made once for a
+// list. It is not safe for concurrent use.
+type Matcher struct {
+	tests  []test
+	search []byte // folded
+	row    *Result
+	reads  bool   // some test needs the row
+	folded []byte // reused for each value that is searched
+}
+
+// test is a rule and the column that it is about.
+type test struct {
+	rule   Rule
+	column column
+}
+
+// NewMatcher makes a Matcher for submissions of the form.
+func (f *Form) NewMatcher(filter Filter) *Matcher {
+	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, []byte(filter.Search))}
+	m.reads = len(m.search) > 0
+	for _, r := range filter.Rules {
+		t := test{r, f.column(r.FieldID)}
+		m.tests = append(m.tests, t)
+		m.reads = m.reads || t.column.stored()
+	}
+	return m
+}
+
+// Match reports whether the filter selects the submission.
+func (m *Matcher) Match(s Submission) (bool, error) {
+	if m.reads {
+		if err := m.row.Read(s); err != nil {
+			return false, err
+		}
+	}
+	for i := range m.tests {
+		holds, err := m.tests[i].holds(s, m.row)
+		if err != nil || !holds {
+			return false, err
+		}
+	}
+	return m.found()
+}
+
+func (t *test) holds(s Submission, row *Result) (bool, error) {
+	if !t.column.stored() {
+		return t.rule.Holds(t.column.field, t.column.metadata(s)), nil
+	}
+	raw := t.column.value(row)
+	if raw == nil {
+		return t.rule.Holds(t.column.field, ""), nil
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		// The compiler keeps a short string on the stack here, as it would not
+		// if Value.Text returned it.
+		return t.rule.Holds(t.column.field, string(raw[1:len(raw)-1])), nil
+	}
+	text, err := raw.Text()
+	return t.rule.Holds(t.column.field, text), err
+}
+
+// found reports whether some value of the row has the text that is searched.
+func (m *Matcher) found() (bool, error) {
+	if len(m.search) == 0 {
+		return true, nil
+	}
+	for _, v := range m.row.Fields {
+		if found, err := m.contains(v); found || err != nil {
+			return found, err
+		}
+	}
+	for i := range m.row.Retired {
+		if found, err := m.contains(m.row.Retired[i].Value); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+func (m *Matcher) contains(v Value) (bool, error) {
+	if v == nil {
+		return false, nil
+	}
+	text := []byte(v[1 : len(v)-1])
+	if bytes.IndexByte(text, '\\') >= 0 {
+		decoded, err := v.Text()
+		if err != nil {
+			return false, err
+		}
+		text = []byte(decoded)
+	}
+	m.folded = appendFolded(m.folded[:0], text)
+	return bytes.Contains(m.folded, m.search), nil
+}

@@ -1,0 +1,294 @@
+package forms
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// surveyForm has a field of each kind that filters, sorting and summaries tell
+// apart.
+var surveyForm = &Form{Fields: []Field{
+	{ID: "name", Type: Textfield},
+	{ID: "size", Type: Dropdown, Validation: OneOf, Options: []string{"S", "M", "L"}},
+	{ID: "extras", Type: Checkbox, Validation: AnyOf, Options: []string{"a", "b", "c"}},
+	{ID: "count", Type: Textfield, Validation: Numeric},
+	{ID: "day", Type: Date, Validation: DateOnly},
+}}
+
+var surveyTime = time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC)
+
+// survey makes a submission from field ids and values in turn.
+func survey(id int64, username string, idsAndValues ...string) Submission {
+	var entries []Entry
+	for i := 0; i < len(idsAndValues); i += 2 {
+		entries = append(entries, Entry{ID: int64(i + 1), FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
+	}
+	return Submission{ID: id, Username: username, Created: surveyTime.Add(time.Duration(id) * time.Second), Entries: EncodeEntries(nil, entries)}
+}
+
+func matches(t testing.TB, f Filter, s Submission) bool {
+	t.Helper()
+	got, err := surveyForm.NewMatcher(f).Match(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestFilters(t *testing.T) {
+	s := survey(7, "ann", "name", `Say "hi"`, "extras", "a;b", "count", "12.50", "day", "2026-01-31", "gone", "still here")
+	for _, tt := range []struct {
+		id, operator, value string
+		want                bool
+	}{
+		{"name", "equals", `Say "hi"`, true},
+		{"name", "equals", `say "hi"`, false},
+		{"name", "contains", `y "h`, true},
+		{"size", "equals", "", true},
+		{"size", "empty", "", true},
+		{"size", "empty", "true", true},
+		{"size", "not-equals", "", false},
+		{"name", "empty", "", false},
+		{"name", "not-empty", "true", true},
+		{"extras", "equals", "a;b", true},
+		{"extras", "contains", "b", true},
+		{"extras", "contains", "a;b", false}, // each ticked value is compared as a whole
+		{"extras", "one-of", "a;b", false},
+		{"count", "equals", "12.5", false},
+		{"count", "greater-than", "12.4999", true},
+		{"count", "greater-than", "12.5", false},
+		{"count", "less-than", "100", true},
+		{"day", "greater-than", "2026-01-30", true},
+		{"day", "less-than", "2026-01-31", false},
+		{"day", "less-than", "5", false},
+		{"gone", "equals", "still here", true},
+		{"gone", "contains", "ill", true},
+		{"gone", "empty", "", false},
+		{"nowhere", "empty", "", true},
+		{"_id", "equals", "7", true},
+		{"_id", "greater-than", "6", true},
+		{"_id", "less-than", "10", true},
+		{"_id", "one-of", "5;7", true},
+		{"_username", "equals", "ann", true},
+		{"_username", "not-equals", "ann", false},
+		{"_username", "empty", "", false},
+		{"_timestamp", "equals", "1772366407123", true},
+		{"_timestamp", "equals", "2026-03-01T12:00:07.123+0000", true},
+		{"_timestamp", "equals", "2026-03-01T13:00:07.123+01:00", true},
+		{"_timestamp", "not-equals", "2026-03-01T12:00:07.123Z", false},
+		{"_timestamp", "one-of", "5;2026-03-01T12:00:07.123Z", true},
+		{"_timestamp", "greater-than", "2026-03-01", true},
+		{"_timestamp", "greater-than", "2026-03-01T12:00:07", true},
+		{"_timestamp", "greater-than", "2026-03-01T12:00", true},
+		{"_timestamp", "greater-than", "2026-03-01T12:00:07.1229999Z", true},
+		{"_timestamp", "greater-than", "2026-03-01T12:00:07.1230001Z", false},
+		{"_timestamp", "less-than", "2026-03-01T12:00:07.123001", true},
+		{"_timestamp", "less-than", "2026-03-01T12:00:07.123", false},
+		{"_timestamp", "less-than", "1969-01-01", false},
+		{"_timestamp", "contains", "6640", true},
+		{"_timestamp", "not-empty", "", true},
+	} {
+		rule, problem := NewRule(tt.id, tt.operator, tt.value)
+		if problem != "" {
+			t.Errorf("%s %s %q: %s", tt.id, tt.operator, tt.value, problem)
+			continue
+		}
+		if got := matches(t, Filter{Rules: []Rule{rule}}, s); got != tt.want {
+			t.Errorf("%s %s %q: got %t", tt.id, tt.operator, tt.value, got)
+		}
+	}
+}
+
+func TestRefusedRules(t *testing.T) {
+	for _, tt := range []struct{ id, operator, value, want string }{
+		{"name", "Equals", "x", "unknown operator"},
+		{"name", "", "x", "unknown operator"},
+		{"name", "equals", "\xff", "valid text"},
+		{"name", "contains", "a\x00", "valid text"},
+		{"name", "empty", "false", "takes true"},
+		{"name", "not-empty", "1", "takes true"},
+		{"name", "greater-than", "ten", "must be a number"},
+		{"name", "less-than", "", "must be a number"},
+		{"_timestamp", "equals", "yesterday", "must be a time"},
+		{"_timestamp", "equals", "", "must be a time"},
+		{"_timestamp", "equals", "2026-03-01T12:00:07 0000", "%2B"},
+		{"_timestamp", "one-of", "5;x", "must be a time"},
+		{"_timestamp", "greater-than", "2026-02-30", "must be a time"},
+	} {
+		if _, problem := NewRule(tt.id, tt.operator, tt.value); !strings.Contains(problem, tt.want) {
+			t.Errorf("%s %s %q: %q", tt.id, tt.operator, tt.value, problem)
+		}
+	}
+}
+
+func TestFilterLimits(t *testing.T) {
+	rules := slices.Repeat([]Rule{{FieldID: "name", Operator: Equals, Value: "x"}}, MaxRules)
+	long := Rule{FieldID: "name", Operator: Equals, Value: strings.Repeat("x", MaxFilterBytes-1)}
+	for _, tt := range []struct {
+		filter Filter
+		ok     bool
+	}{
+		{Filter{Rules: rules}, true},
+		{Filter{Rules: append(slices.Clone(rules), rules[0])}, false},
+		{Filter{Rules: []Rule{long}, Search: "x"}, true},
+		{Filter{Rules: []Rule{long}, Search: "xy"}, false},
+		{Filter{Search: "\xff"}, false},
+	} {
+		if got := tt.filter.Check(); (got == "") != tt.ok {
+			t.Errorf("%d rules: %q", len(tt.filter.Rules), got)
+		}
+	}
+}
+
+func TestSearch(t *testing.T) {
+	s := survey(7, "ann", "name", "Straße \"ΣΊΣΥΦΟΣ\" K\tnaïve Deseret 𐐀", "extras", "a;B", "gone", "Left")
+	for text, want := range map[string]bool{
+		"": true, "STRAßE": true, "strasse": false, "σίσυφοσ": true, "ς": true, "\" k": true, "k\tNAÏVE": true, "nai\u0308ve": false, "𐐨": true,
+		"A;b": true, "left": true, "eft\"": false,
+		"ann": false, "gone": false, "7": false, "fieldId": false, "id": false, "\\": false,
+	} {
+		if got := matches(t, Filter{Search: text}, s); got != want {
+			t.Errorf("%q: got %t", text, got)
+		}
+	}
+}
+
+// Two texts are found in each other if strings.EqualFold says that they are
+// alike, and only then.
+func TestSearchFoldsLikeEqualFold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[kKKsSſaAäÄσςΣ]{1,3}`))
+		a, b := text.Draw(t, "a"), text.Draw(t, "b")
+		if len([]rune(a)) != len([]rune(b)) || a == "" || !storable(a) || !storable(b) {
+			return
+		}
+		m := surveyForm.NewMatcher(Filter{Search: a})
+		got, err := m.Match(survey(1, "", "name", b))
+		if err != nil || got != strings.EqualFold(a, b) {
+			t.Errorf("%q in %q: %t, %v", a, b, got, err)
+		}
+	})
+}
+
+// A filter gives the same result as its rules do for the decoded entries.
+func TestFilterIsAllOfItsRules(t *testing.T) {
+	ids := []string{"name", "size", "extras", "count", "day", "gone", "also gone"}
+	rapid.Check(t, func(t *rapid.T) {
+		var pairs []string
+		stored := map[string]string{}
+		for _, id := range rapid.Permutation(ids).Draw(t, "order")[:rapid.IntRange(0, len(ids)).Draw(t, "fields")] {
+			stored[id] = rapid.OneOf(sampleValues, rapid.Just("say \"a\""), rapid.StringMatching(`[ab]{30,40}`)).Draw(t, "value")
+			if !storable(stored[id]) {
+				stored[id] = ""
+			}
+			pairs = append(pairs, id, stored[id])
+		}
+		var filter Filter
+		want := true
+		for range rapid.IntRange(0, 4).Draw(t, "rules") {
+			r := Rule{
+				FieldID: rapid.SampledFrom(ids).Draw(t, "id"), Operator: rapid.SampledFrom(Operators).Draw(t, "operator"),
+				Value: rapid.SampledFrom([]string{"", "a", "a;b", "1", "2024-01-01", "say \"a\""}).Draw(t, "operand"),
+			}
+			field := &Field{}
+			if i := slices.IndexFunc(surveyForm.Fields, func(f Field) bool { return f.ID == r.FieldID }); i >= 0 {
+				field = &surveyForm.Fields[i]
+			}
+			filter.Rules = append(filter.Rules, r)
+			want = want && r.Holds(field, stored[r.FieldID])
+		}
+		got, err := surveyForm.NewMatcher(filter).Match(survey(1, "ann", pairs...))
+		if err != nil || got != want {
+			t.Errorf("%v of %v: %t, %v", filter, stored, got, err)
+		}
+	})
+}
+
+// A filter over short values takes no memory per submission.
+func TestFilteringDoesNotAllocate(t *testing.T) {
+	s := survey(7, "ann", "name", "Ann", "size", "M", "count", "12", "day", "2026-01-31")
+	for _, filter := range []Filter{
+		{Rules: []Rule{{"size", Equals, "M"}, {"count", GreaterThan, "5"}, {"name", Contains, "nn"}, {"_username", Equals, "ann"}, {"name", NotEmpty, ""}}},
+		{Search: "m"},
+	} {
+		m := surveyForm.NewMatcher(filter)
+		if n := testing.AllocsPerRun(100, func() {
+			if ok, err := m.Match(s); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}); n > 0 {
+			t.Errorf("%v: %v allocations", filter, n)
+		}
+	}
+}
+
+func TestFilterReportsWhatCantBeRead(t *testing.T) {
+	s := Submission{ID: 3, Entries: Entries(`{"name":broken`)}
+	if _, err := surveyForm.NewMatcher(Filter{Search: "x"}).Match(s); err == nil {
+		t.Error("no error")
+	}
+	if _, err := surveyForm.Missing("x").Find(s); err == nil {
+		t.Error("no error")
+	}
+	if ok, err := surveyForm.NewMatcher(Filter{Rules: []Rule{{"_id", Equals, "3"}}}).Match(s); !ok || err != nil {
+		t.Errorf("metadata needs no entries: %t, %v", ok, err)
+	}
+}
+
+func TestMissingIDsAreFoundInWhatIsStored(t *testing.T) {
+	m := surveyForm.Missing("name", "_id", "gone", "nowhere", "say \"x\"", "gone")
+	all, err := m.Find(survey(1, "", "name", "x", "gone", "x"))
+	if all || err != nil || !slices.Equal(m.IDs(), []string{"nowhere", "say \"x\""}) {
+		t.Errorf("%t, %v: %q", all, err, m.IDs())
+	}
+	if all, err = m.Find(survey(2, "", "say \"x\"", "x")); all || err != nil {
+		t.Errorf("%t, %v", all, err)
+	}
+	if all, err = m.Find(survey(3, "", "nowhere", "")); !all || err != nil || m.IDs() != nil {
+		t.Errorf("%t, %v: %q", all, err, m.IDs())
+	}
+}
+
+func FuzzNewRule(f *testing.F) {
+	for _, value := range []string{"", "1", "2026-01-31", "2026-03-01T12:00:07.123+0000", "-5", "a;b", "1;2026-01-31"} {
+		for _, o := range Operators {
+			f.Add("_timestamp", string(o), value)
+			f.Add("name", string(o), value)
+		}
+	}
+	f.Fuzz(func(t *testing.T, id, operator, value string) {
+		rule, problem := NewRule(id, operator, value)
+		if problem != "" {
+			return
+		}
+		if _, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}).Match(survey(1, "x", "name", "y")); err != nil {
+			t.Fatal(err)
+		}
+		if id == ColumnTimestamp && rule.Operator == Equals {
+			if _, again := NewRule(id, operator, rule.Value); again != "" && !strings.Contains(rule.Value, ".") {
+				t.Fatalf("%q became %q, which is refused: %s", value, rule.Value, again)
+			}
+		}
+	})
+}
+
+func BenchmarkMatch(b *testing.B) {
+	s := survey(7, "ann", "name", "Ann Example", "size", "M", "extras", "a;b", "count", "12", "day", "2026-01-31", "note", strings.Repeat("some words ", 15))
+	for name, filter := range map[string]Filter{
+		"rule": {Rules: []Rule{{"size", Equals, "L"}}}, "search": {Search: "nothing"}, "order": {Rules: []Rule{{"day", GreaterThan, "2026-02-01"}}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			m := surveyForm.NewMatcher(filter)
+			b.SetBytes(int64(len(s.Entries)))
+			for b.Loop() {
+				if ok, err := m.Match(s); ok || err != nil {
+					b.Fatal(ok, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,169 @@
+package forms
+
+import (
+	"bytes"
+	"cmp"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// sorted returns the ids of a page of submissions.
+func sorted(t testing.TB, sort Sort, after *Position, limit int, subs []Submission) (ids []int64, last *Position) {
+	t.Helper()
+	s := surveyForm.NewSorter(sort, after, limit)
+	for _, sub := range subs {
+		if err := s.Add(sub); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range s.Positions() {
+		ids, last = append(ids, p.ID), &p
+	}
+	return ids, last
+}
+
+func TestSort(t *testing.T) {
+	subs := []Submission{
+		survey(1, "bob", "name", "b", "count", "10", "day", "2026-01-02", "gone", "z"),
+		survey(2, "ann", "name", "", "count", "-3", "day", "2025-12-31"),
+		survey(3, "bob", "name", "B", "count", "9.5"),
+		survey(4, "", "count", "-3.0", "day", "soon"),
+		survey(5, "ann", "name", "ä", "count", "many", "day", "2026-01-02", "gone", "a"),
+		survey(6, "ann", "name", " ", "count", "-3.1"),
+	}
+	for _, tt := range []struct {
+		id       string
+		up, down []int64
+	}{
+		{"name", []int64{3, 1, 5, 2, 4, 6}, []int64{5, 1, 3, 2, 4, 6}},
+		{"count", []int64{6, 2, 4, 3, 1, 5}, []int64{5, 1, 3, 2, 4, 6}},
+		{"day", []int64{2, 1, 5, 4, 3, 6}, []int64{4, 1, 5, 2, 3, 6}},
+		{"gone", []int64{5, 1, 2, 3, 4, 6}, []int64{1, 5, 2, 3, 4, 6}},
+		{"_id", []int64{1, 2, 3, 4, 5, 6}, []int64{6, 5, 4, 3, 2, 1}},
+		{"_timestamp", []int64{1, 2, 3, 4, 5, 6}, []int64{6, 5, 4, 3, 2, 1}},
+		{"_username", []int64{2, 5, 6, 1, 3, 4}, []int64{1, 3, 2, 5, 6, 4}},
+	} {
+		for _, descending := range []bool{false, true} {
+			want := tt.up
+			if descending {
+				want = tt.down
+			}
+			if got, _ := sorted(t, Sort{tt.id, descending}, nil, 10, subs); !slices.Equal(got, want) {
+				t.Errorf("%s, descending %t: %v, want %v", tt.id, descending, got, want)
+			}
+		}
+	}
+}
+
+// Pages of any length, one after the other, are the list sorted as a whole.
+func TestPagesJoinedAreTheSortedList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.SampledFrom([]string{"name", "count", "day", "extras", "gone", "_id", "_username"}).Draw(t, "sort")
+		descending := rapid.Bool().Draw(t, "descending")
+		var subs []Submission
+		values := map[int64]string{}
+		for i := range int64(rapid.IntRange(0, 30).Draw(t, "rows")) {
+			value := rapid.SampledFrom([]string{"", " ", "a", "B", "ä", "\U00010000", "\uffff", "1", "1.0", "01", "10", "9", "-1", "-10", "-1.5", "-0", "0", "2026-01-31", "2025-01-31"}).Draw(t, "value")
+			values[i+1] = value
+			subs = append(subs, survey(i+1, value, id, value))
+		}
+		wanted := slices.SortedFunc(func(yield func(int64) bool) {
+			for _, s := range subs {
+				if !yield(s.ID) {
+					return
+				}
+			}
+		}, func(a, b int64) int { return compareSlowly(id, descending, a, b, values) })
+		subs = rapid.Permutation(subs).Draw(t, "order")
+		var got []int64
+		for after := (*Position)(nil); ; {
+			page, last := sorted(asTB(t), Sort{id, descending}, after, rapid.IntRange(1, 7).Draw(t, "limit"), subs)
+			if len(page) == 0 {
+				break
+			}
+			got, after = append(got, page...), last
+		}
+		if !slices.Equal(got, wanted) {
+			t.Errorf("%v, want %v of %v", got, wanted, values)
+		}
+	})
+}
+
+// compareSlowly is the rule, written down once more.
+func compareSlowly(id string, descending bool, a, b int64, values map[int64]string) int {
+	if id == "_id" {
+		if descending {
+			a, b = b, a
+		}
+		return cmp.Compare(a, b)
+	}
+	x, y := values[a], values[b]
+	blankX, blankY := strings.TrimSpace(x) == "", strings.TrimSpace(y) == ""
+	if blankX || blankY {
+		return cmp.Or(btoi(blankX)-btoi(blankY), cmp.Compare(a, b))
+	}
+	c := cmp.Compare(x, y)
+	numberX, okX := new(big.Rat).SetString(x)
+	numberY, okY := new(big.Rat).SetString(y)
+	switch {
+	case id == "count" && okX && okY:
+		c = numberX.Cmp(numberY)
+	case id == "count" && okX != okY:
+		c = btoi(okY) - btoi(okX)
+	case id == "day" && (len(x) == 10) != (len(y) == 10):
+		c = btoi(len(y) == 10) - btoi(len(x) == 10)
+	}
+	if descending {
+		c = -c
+	}
+	return cmp.Or(c, cmp.Compare(a, b))
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// tb lets helpers of tests be used in properties.
+type tb struct {
+	testing.TB
+	t *rapid.T
+}
+
+func asTB(t *rapid.T) testing.TB { return tb{t: t} }
+
+func (w tb) Helper()           { w.t.Helper() }
+func (w tb) Fatal(args ...any) { w.t.Fatal(args...) }
+
+// Keys of numbers compare as the numbers do, whatever digits they have.
+func TestNumberKeys(t *testing.T) {
+	number := rapid.StringMatching(`-?0{0,2}[0-9]{1,4}(\.[0-9]{1,4})?`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := number.Draw(t, "a"), number.Draw(t, "b")
+		x, _ := new(big.Rat).SetString(a)
+		y, _ := new(big.Rat).SetString(b)
+		if got := bytes.Compare(appendSortKey(nil, ByNumber, a), appendSortKey(nil, ByNumber, b)); got != x.Cmp(y) {
+			t.Errorf("%s and %s: %d", a, b, got)
+		}
+	})
+}
+
+// However long the values are, a sorter keeps little of them.
+func TestSortKeysAreBounded(t *testing.T) {
+	digits := strings.Repeat("1", 1<<20)
+	for kind, value := range map[SortKind]string{ByCodePoint: digits, ByNumber: "-" + digits + "." + digits, ByDay: digits} {
+		if n := len(appendSortKey(nil, kind, value)); n > MaxSortKey {
+			t.Errorf("%d bytes", n)
+		}
+	}
+	longer := appendSortKey(nil, ByNumber, "1"+digits)
+	if bytes.Compare(longer, appendSortKey(nil, ByNumber, digits)) <= 0 {
+		t.Error("a number of more digits is not greater")
+	}
+}

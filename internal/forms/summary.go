@@ -1,0 +1,215 @@
+package forms
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Summary is what many submissions of a form say together.
+type Summary struct {
+	Count       int64
+	First, Last time.Time // of the submissions; zero without any
+	Days        []DayCount
+	Fields      []FieldSummary // by rank
+}
+
+// DayCount is the number of submissions of one day, in UTC.
+type DayCount struct {
+	Day   time.Time // its beginning
+	Count int64
+}
+
+// FieldSummary is what was answered to one field.
+type FieldSummary struct {
+	ID       string
+	Answered int64         // submissions with a value that is not empty
+	Options  []OptionCount // of a field with options
+	Numbers  *Numbers      // of a numeric field without options
+}
+
+// OptionCount is the number of submissions that chose a value.
+type OptionCount struct {
+	Value string
+	Count int64
+}
+
+// Bounds of what is counted by value. Beyond the options of a field, any text
+// may be stored: that of a time when the field had others, or none.
+const (
+	maxOtherValues = 100
+	remainder      = "…" // the value under which all further ones are counted
+)
+
+// Summarizer makes a summary of submissions of one form. Its memory depends on
+// neither their number nor their size. It is not safe for concurrent use.
+type Summarizer struct {
+	row     *Result
+	summary Summary
+	days    map[int64]int64 // by the number of the day since 1970
+	fields  []fieldCounter  // by rank
+}
+
+// fieldCounter counts the values of one field.
+type fieldCounter struct {
+	*Field
+	answered int64
+	choices  *choiceCounter // of a field with options
+	numbers  *numberCounter // of a numeric field
+}
+
+// NewSummarizer makes a Summarizer for submissions of the form.
+func (f *Form) NewSummarizer() *Summarizer {
+	s := &Summarizer{row: f.NewResult(), days: map[int64]int64{}, fields: make([]fieldCounter, len(f.Fields))}
+	for rank := range f.Fields {
+		c := &s.fields[rank]
+		c.Field = &f.Fields[rank]
+		switch {
+		case len(c.Options) > 0:
+			c.choices = newChoiceCounter(c.Options)
+		case c.Validation == Numeric:
+			c.numbers = &numberCounter{}
+		}
+	}
+	return s
+}
+
+const dayLength = 24 * time.Hour
+
+// Add counts a submission. Each must be added once.
+func (s *Summarizer) Add(sub Submission) error {
+	if err := s.row.Read(sub); err != nil {
+		return err
+	}
+	for rank := range s.fields {
+		if err := s.fields[rank].add(sub.ID, s.row.Fields[rank]); err != nil {
+			return err
+		}
+	}
+	if s.summary.Count == 0 || sub.Created.Before(s.summary.First) {
+		s.summary.First = sub.Created
+	}
+	if s.summary.Count == 0 || sub.Created.After(s.summary.Last) {
+		s.summary.Last = sub.Created
+	}
+	s.summary.Count++
+	s.days[floorDiv(sub.Created.UnixMilli(), dayLength.Milliseconds())]++
+	return nil
+}
+
+// Summary returns the summary of what was added.
+func (s *Summarizer) Summary() Summary {
+	sum := s.summary
+	for _, day := range slices.Sorted(maps.Keys(s.days)) {
+		sum.Days = append(sum.Days, DayCount{time.UnixMilli(day * dayLength.Milliseconds()).UTC(), s.days[day]})
+	}
+	for rank := range s.fields {
+		c := &s.fields[rank]
+		field := FieldSummary{ID: c.ID, Answered: c.answered}
+		if c.choices != nil {
+			field.Options = c.choices.counts()
+		}
+		if c.numbers != nil {
+			field.Numbers = c.numbers.result()
+		}
+		sum.Fields = append(sum.Fields, field)
+	}
+	return sum
+}
+
+func (c *fieldCounter) add(id int64, v Value) error {
+	if v == nil {
+		return nil
+	}
+	text, err := v.Text()
+	if err != nil {
+		return err
+	}
+	if c.isBlank(text) {
+		return nil
+	}
+	c.answered++
+	switch {
+	case c.choices != nil && c.MultiValue():
+		for part := range strings.SplitSeq(text, Separator) {
+			if !isBlank(part) {
+				c.choices.add(id, part)
+			}
+		}
+	case c.choices != nil:
+		c.choices.add(id, text)
+	case c.numbers != nil && c.MultiValue():
+		for part := range strings.SplitSeq(text, Separator) {
+			c.numbers.add(part)
+		}
+	case c.numbers != nil:
+		c.numbers.add(text)
+	}
+	return nil
+}
+
+// choiceCounter counts the submissions that chose each value. A value that
+// occurs twice in a submission counts once.
+type choiceCounter struct {
+	options []string
+	choices map[string]*choice // of options and others
+	others  int
+	rest    choice // of all others beyond maxOtherValues
+}
+
+type choice struct {
+	count int64
+	last  int64 // id of the last submission that was counted
+}
+
+func newChoiceCounter(options []string) *choiceCounter {
+	c := &choiceCounter{options: options, choices: make(map[string]*choice, len(options))}
+	for _, o := range options {
+		c.choices[o] = &choice{}
+	}
+	return c
+}
+
+func (c *choiceCounter) add(id int64, value string) {
+	counted := c.choices[value]
+	if counted == nil {
+		counted = c.other(Clip(value))
+	}
+	if counted.last != id {
+		counted.count, counted.last = counted.count+1, id
+	}
+}
+
+// other returns the counter of a value that is not an option.
+func (c *choiceCounter) other(value string) *choice {
+	counted := c.choices[value]
+	switch {
+	case counted != nil:
+		return counted
+	case c.others == maxOtherValues:
+		return &c.rest
+	}
+	c.others++
+	counted = &choice{}
+	c.choices[strings.Clone(value)] = counted // value may share memory with a text of any length
+	return counted
+}
+
+// counts returns the options in the order of the form, then the others by code
+// point, then the rest of them.
+func (c *choiceCounter) counts() []OptionCount {
+	list := make([]OptionCount, 0, len(c.choices)+1)
+	for _, o := range c.options {
+		list = append(list, OptionCount{o, c.choices[o].count})
+	}
+	for _, value := range slices.Sorted(maps.Keys(c.choices)) {
+		if !slices.Contains(c.options, value) {
+			list = append(list, OptionCount{value, c.choices[value].count})
+		}
+	}
+	if c.rest.count > 0 {
+		list = append(list, OptionCount{remainder, c.rest.count})
+	}
+	return list
+}
