@@ -171,28 +171,3 @@ func (a *Access) Delete(ctx context.Context, id int64) error {
 	}
 	return explain(a.service.store.Delete(ctx, a.key(id), nil))
 }
-
-// ListOptions narrows and orders a list. The zero value is everything, by id.
-type ListOptions struct {
-	Username   *string // only this submitter's
-	Descending bool
-	After      int64
-	Limit      int
-}
-
-// List calls visit for each submission that the caller may see. See
-// store.Store.Scan for what visit may rely on.
-func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Submission) error) error {
-	q := store.Query{
-		PageID: a.Form.PageID, FormID: a.Form.ID, Username: opts.Username,
-		Descending: opts.Descending, After: opts.After, Limit: opts.Limit,
-	}
-	if !a.seesAll {
-		mine := a.who.Name
-		if opts.Username != nil && *opts.Username != mine {
-			mine = "" // matches no row; the store is asked anyway, so that an outage is an error and not an empty list
-		}
-		q.Username = &mine
-	}
-	return explain(a.service.store.Scan(ctx, q, visit))
-}

@@ -4,6 +4,7 @@ package service
 
 import (
 	"context"
+	"crypto/cipher"
 	"errors"
 	"fmt"
 	"time"
@@ -19,7 +20,8 @@ type Options struct {
 	Pages pages.Source
 	Store store.Store
 	// OnceKey keys the hashes that hold anonymous submitters to one submission
-	// each; it must stay the same over restarts and replicas.
+	// each, and the cursors of lists; it must stay the same over restarts and
+	// replicas.
 	OnceKey []byte
 	Now     func() time.Time
 	// MaxSubmission bounds a submission as a whole: the bytes of its field ids
@@ -32,6 +34,7 @@ type Service struct {
 	pages         pages.Source
 	store         store.Store
 	onceKey       []byte
+	cursors       cipher.AEAD
 	now           func() time.Time
 	maxSubmission int64
 	large         largeWrites
@@ -41,7 +44,7 @@ type Service struct {
 func New(opts Options) *Service {
 	return &Service{
 		pages: opts.Pages, store: opts.Store, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
-		large: newLargeWrites(),
+		large: newLargeWrites(), cursors: newCursors(opts.OnceKey),
 	}
 }
 

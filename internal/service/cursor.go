@@ -1,0 +1,103 @@
+package service
+
+import (
+	"cmp"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// A cursor is the position of the last submission of a sorted page, encrypted:
+// it holds a value of that submission, and whoever is given the address of a
+// page may not be allowed to see it. It is bound to the list that it was made
+// for, and names no caller.
+
+// newCursors derives a key of its own, so that the anonymous key has one use.
+func newCursors(onceKey []byte) cipher.AEAD {
+	mac := hmac.New(sha256.New, onceKey)
+	mac.Write([]byte("cursor"))
+	block, err := aes.NewCipher(mac.Sum(nil))
+	if err != nil {
+		panic(err) // the length of the key is right
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // it is AES
+	}
+	return aead
+}
+
+// cursorList is what a cursor is bound to. Limit and format may change from page
+// to page.
+type cursorList struct {
+	PageID     int64
+	FormID     string
+	Username   *string
+	Search     string
+	Rules      []forms.Rule
+	Sort       forms.Sort
+	Comparison forms.SortKind // an edit of the page may change it
+}
+
+// boundTo is the additional data of a cursor. Filters are the same in any order.
+func (a *Access) boundTo(opts ListOptions) []byte {
+	rules := slices.Clone(opts.Filter.Rules)
+	slices.SortFunc(rules, func(x, y forms.Rule) int {
+		return cmp.Or(cmp.Compare(x.FieldID, y.FieldID), cmp.Compare(x.Operator, y.Operator), cmp.Compare(x.Value, y.Value))
+	})
+	data, err := json.Marshal(cursorList{
+		a.Form.PageID, a.Form.ID, opts.Username, opts.Filter.Search, rules, *opts.Sort, a.Form.SortKind(opts.Sort.ID),
+	})
+	if err != nil {
+		panic(err) // texts and numbers only
+	}
+	return data
+}
+
+const (
+	cursorHeader = 1 + 8   // whether it is empty, and the id
+	maxCursor    = 2 << 10 // of its text; one that we made is shorter
+)
+
+func (a *Access) sealCursor(opts ListOptions, p forms.Position) string {
+	plain := make([]byte, 0, cursorHeader+len(p.Key))
+	if p.Empty {
+		plain = append(plain, 1)
+	} else {
+		plain = append(plain, 0)
+	}
+	plain = binary.BigEndian.AppendUint64(plain, uint64(p.ID)) //nolint:gosec // read back the same way
+	plain = append(plain, p.Key...)
+	sealed := a.service.cursors.Seal(nil, nil, plain, a.boundTo(opts)) //nolint:gosec // it makes a random nonce of its own
+	return base64.RawURLEncoding.EncodeToString(sealed)
+}
+
+// openCursor returns nil for no cursor.
+func (a *Access) openCursor(opts ListOptions) (*forms.Position, error) {
+	if opts.Cursor == "" {
+		return nil, nil //nolint:nilnil // a list begins without a position
+	}
+	refused := &forms.Invalid{Errors: []string{
+		"cursor is not of this list: it was altered, or filters, q, username or sort differ. Begin again without it",
+	}}
+	if len(opts.Cursor) > maxCursor || opts.Sort == nil {
+		return nil, refused
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(opts.Cursor)
+	if err != nil {
+		return nil, refused
+	}
+	plain, err := a.service.cursors.Open(nil, nil, sealed, a.boundTo(opts))
+	if err != nil || len(plain) < cursorHeader {
+		return nil, refused
+	}
+	id := int64(binary.BigEndian.Uint64(plain[1:cursorHeader])) //nolint:gosec // written the same way
+	return &forms.Position{Empty: plain[0] == 1, Key: plain[cursorHeader:], ID: id}, nil
+}

@@ -1,0 +1,366 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// MaxPage is the greatest limit of a sorted list, and that of a list which tells
+// where its next page begins.
+const MaxPage = 1000
+
+// ListOptions narrows and orders a list. The zero value is everything, by id.
+type ListOptions struct {
+	Username *string // only this submitter's
+	Filter   forms.Filter
+
+	Descending bool // by id, from the highest
+	After      int64
+	Limit      int
+
+	Sort   *forms.Sort // by values instead of by id, with a Limit of at most MaxPage
+	Cursor string      // Page.Cursor of the page before, of a sorted list
+
+	Count bool // Page.Total is wanted
+
+	// Begin, if not nil, is called once, before the first submission is visited.
+	Begin func(Page) error
+	// Check, if not nil, is called now and then while submissions are read,
+	// also if none of them is visited. An error of it ends the list.
+	Check func() error
+}
+
+// Page is what is known of a list before its first submission.
+type Page struct {
+	Total  int64  // how many there are, whatever After, Limit and Cursor are; with Count only
+	After  int64  // what the next page comes after; 0 if there is none, or Limit is above MaxPage
+	Cursor string // the same of a sorted list; "" if there is none
+}
+
+// List calls visit for each submission that the caller may see and the options
+// select. See store.Store.Scan for what visit may rely on. An id of the filter or
+// the sort order that is neither in the form nor in what the caller may see is a
+// *forms.Invalid.
+func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Submission) error) error {
+	l := &lister{Access: a, opts: opts, unread: checkBytes}
+	if err := l.prepare(ctx); err != nil {
+		return err
+	}
+	if opts.Sort != nil {
+		return l.sorted(ctx, visit)
+	}
+	var page Page
+	if opts.Count {
+		err := l.scan(ctx, 0, 0, func(forms.Submission) error { page.Total++; return nil })
+		if err != nil {
+			return err
+		}
+	}
+	if opts.Begin != nil && 0 < opts.Limit && opts.Limit <= MaxPage {
+		return l.page(ctx, page, visit)
+	}
+	if err := l.begin(page); err != nil {
+		return err
+	}
+	return l.scan(ctx, opts.After, opts.Limit, visit)
+}
+
+// Summary sums up the submissions that the caller may see and the options
+// select. Of the options, Username, Filter and Check count.
+func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, error) {
+	l := &lister{Access: a, opts: ListOptions{Username: opts.Username, Filter: opts.Filter, Check: opts.Check}, unread: checkBytes}
+	if err := l.prepare(ctx); err != nil {
+		return forms.Summary{}, err
+	}
+	s := a.Form.NewSummarizer()
+	if err := l.scan(ctx, 0, 0, s.Add); err != nil {
+		return forms.Summary{}, err
+	}
+	return s.Summary(), nil
+}
+
+// lister is a list under way.
+type lister struct {
+	*Access
+	opts   ListOptions
+	match  *forms.Matcher // nil if there is no filter
+	unread int            // bytes that may be read until the next check
+}
+
+// prepare checks the options. An id that the form does not have may be that of a
+// field that has left the page: a pass over what is stored finds out.
+func (l *lister) prepare(ctx context.Context) error {
+	var invalid forms.Invalid
+	if problem := l.opts.Filter.Check(); problem != "" {
+		invalid.AddError(problem)
+	}
+	if l.opts.Sort != nil && (l.opts.Limit < 1 || l.opts.Limit > MaxPage) {
+		invalid.AddError(fmt.Sprintf("sort needs a limit of at most %d", MaxPage))
+	}
+	if l.opts.Cursor != "" && l.opts.Sort == nil {
+		invalid.AddError("cursor needs sort")
+	}
+	if err := invalid.Err(); err != nil {
+		return err
+	}
+	if err := l.findColumns(ctx); err != nil {
+		return err
+	}
+	if !l.opts.Filter.IsZero() {
+		l.match = l.Form.NewMatcher(l.opts.Filter)
+	}
+	return nil
+}
+
+// errEnough ends a scan.
+var errEnough = errors.New("enough")
+
+func (l *lister) findColumns(ctx context.Context) error {
+	ids := l.opts.Filter.IDs()
+	if l.opts.Sort != nil {
+		ids = append(ids, l.opts.Sort.ID)
+	}
+	missing := l.Form.Missing(ids...)
+	if len(missing.IDs()) == 0 {
+		return nil
+	}
+	q := l.query(nil)
+	err := l.service.store.Scan(ctx, q, func(sub forms.Submission) error {
+		if err := l.check(sub); err != nil {
+			return err
+		}
+		all, err := missing.Find(sub)
+		if err == nil && all {
+			err = errEnough
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return explain(err)
+	}
+	return l.unknown(missing.IDs()).Err()
+}
+
+// unknown names the parameters whose ids are nowhere.
+func (l *lister) unknown(ids []string) *forms.Invalid {
+	invalid := &forms.Invalid{}
+	const message = "%s: the form has no such field, and none is stored"
+	for _, r := range l.opts.Filter.Rules {
+		if slices.Contains(ids, r.FieldID) {
+			invalid.AddError(fmt.Sprintf(message, "filter["+forms.Clip(r.FieldID)+"]"))
+		}
+	}
+	if l.opts.Sort != nil && slices.Contains(ids, l.opts.Sort.ID) {
+		invalid.AddError(fmt.Sprintf(message, "sort="+forms.Clip(l.opts.Sort.ID)))
+	}
+	return invalid
+}
+
+func (l *lister) begin(p Page) error {
+	if l.opts.Begin == nil {
+		return nil
+	}
+	return l.opts.Begin(p)
+}
+
+// query selects what the caller may see, of one submitter or of all.
+func (l *lister) query(username *string) store.Query {
+	if !l.seesAll {
+		mine := l.who.Name
+		if username != nil && *username != mine {
+			mine = "" // matches no row; the store is asked anyway, so that an outage is an error and not an empty list
+		}
+		username = &mine
+	}
+	return store.Query{PageID: l.Form.PageID, FormID: l.Form.ID, Username: username, Descending: l.opts.Descending}
+}
+
+// scan visits what the options select beyond an id, at most limit submissions if
+// that is not 0.
+func (l *lister) scan(ctx context.Context, after int64, limit int, visit func(forms.Submission) error) error {
+	q := l.query(l.opts.Username)
+	q.After = after
+	if l.match == nil {
+		q.Limit = limit
+	}
+	visited := 0
+	err := l.service.store.Scan(ctx, q, func(sub forms.Submission) error {
+		if err := l.check(sub); err != nil {
+			return err
+		}
+		if l.match != nil {
+			if selected, err := l.match.Match(sub); err != nil || !selected {
+				return err
+			}
+		}
+		if err := visit(sub); err != nil {
+			return err
+		}
+		if visited++; l.match != nil && visited == limit {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return explain(err)
+}
+
+const (
+	// checkBytes is how much is read until Check is called again.
+	checkBytes = 256 << 10
+	// rowBytes is what a submission counts beside its entries.
+	rowBytes = 64
+)
+
+func (l *lister) check(sub forms.Submission) error {
+	if l.unread -= len(sub.Entries) + rowBytes; l.unread >= 0 || l.opts.Check == nil {
+		return nil
+	}
+	l.unread = checkBytes
+	return l.opts.Check()
+}
+
+// sorted lists a page by values. It finds the positions of its submissions
+// first, and reads each of them again to visit it, so that it never holds more
+// than one.
+func (l *lister) sorted(ctx context.Context, visit func(forms.Submission) error) error {
+	after, err := l.openCursor(l.opts)
+	if err != nil {
+		return err
+	}
+	var page Page
+	sorter := l.Form.NewSorter(*l.opts.Sort, after, l.opts.Limit+1)
+	err = l.scan(ctx, 0, 0, func(sub forms.Submission) error {
+		page.Total++
+		return sorter.Add(sub)
+	})
+	if err != nil {
+		return err
+	}
+	positions := sorter.Positions()
+	if len(positions) > l.opts.Limit {
+		positions = positions[:l.opts.Limit]
+		page.Cursor = l.sealCursor(l.opts, positions[len(positions)-1])
+	}
+	if err := l.begin(page); err != nil {
+		return err
+	}
+	for _, p := range positions {
+		if err := l.revisit(ctx, p.ID, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revisit visits a submission unless it was deleted meanwhile, or was changed so
+// that the filter no longer selects it.
+func (l *lister) revisit(ctx context.Context, id int64, visit func(forms.Submission) error) error {
+	sub, err := l.service.store.Get(ctx, l.key(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return explain(err)
+	}
+	if err := l.check(sub); err != nil {
+		return err
+	}
+	if l.match != nil {
+		if selected, err := l.match.Match(sub); err != nil || !selected {
+			return err
+		}
+	}
+	return visit(sub)
+}
+
+// maxAhead is how many bytes of a page are held until it is known whether
+// another page follows.
+const maxAhead = 256 << 10
+
+// page lists a page by id of which Begin is told where the next one begins. If
+// the page is small, it is held in memory until that is known. If not, the ids
+// of the rest are read first, and then exactly these submissions are visited:
+// the next page begins where this one ends, whatever is written meanwhile.
+func (l *lister) page(ctx context.Context, page Page, visit func(forms.Submission) error) error {
+	var ahead []forms.Submission
+	var text []byte // of the entries of ahead
+	var ids []int64 // of the rest
+	size, total := 0, 0
+	err := l.scan(ctx, l.opts.After, l.opts.Limit+1, func(sub forms.Submission) error {
+		if total++; total > l.opts.Limit {
+			return nil
+		}
+		if size += len(sub.Entries) + rowBytes; size > maxAhead {
+			ids = append(ids, sub.ID)
+			return nil
+		}
+		start := len(text)
+		text = append(text, sub.Entries...) // what was appended before stays where it is
+		sub.Entries = text[start:len(text):len(text)]
+		ahead = append(ahead, sub)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	after := l.opts.After
+	if len(ahead) > 0 {
+		after = ahead[len(ahead)-1].ID
+	}
+	if total > l.opts.Limit {
+		page.After = after
+		if len(ids) > 0 {
+			page.After = ids[len(ids)-1]
+		}
+	}
+	if err := l.begin(page); err != nil {
+		return err
+	}
+	for _, sub := range ahead {
+		if err := visit(sub); err != nil {
+			return err
+		}
+	}
+	return l.rest(ctx, after, ids, visit)
+}
+
+// rest visits the submissions beyond after that have the given ids. Others may
+// have been written between them: these are passed over, and count for the limit
+// of a scan.
+func (l *lister) rest(ctx context.Context, after int64, ids []int64, visit func(forms.Submission) error) error {
+	for len(ids) > 0 {
+		seen := 0
+		err := l.scan(ctx, after, len(ids), func(sub forms.Submission) error {
+			seen++
+			after = sub.ID
+			for len(ids) > 0 && l.before(ids[0], sub.ID) { // deleted, or no longer selected
+				ids = ids[1:]
+			}
+			if len(ids) == 0 {
+				return errEnough
+			}
+			if ids[0] != sub.ID {
+				return nil
+			}
+			ids = ids[1:]
+			return visit(sub)
+		})
+		if err != nil || seen == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// before reports whether an id comes before another in the order of the list.
+func (l *lister) before(id, other int64) bool {
+	return id != other && (id < other) != l.opts.Descending
+}

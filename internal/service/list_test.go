@@ -1,0 +1,450 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// stores puts a submission of any size into the store, from field ids and values
+// in turn.
+func (w *world) stores(username string, idsAndValues ...string) int64 {
+	w.t.Helper()
+	n := store.New{PageID: 1, FormID: "named", Username: username, Created: w.clock}
+	for i := 0; i < len(idsAndValues); i += 2 {
+		n.Entries = append(n.Entries, forms.Entry{FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
+	}
+	sub, err := w.store.Create(w.t.Context(), n)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return sub.ID
+}
+
+// listsPage returns the ids of a page, and what was known before it.
+func (w *world) listsPage(a *Access, opts ListOptions) (ids []int64, page Page) {
+	w.t.Helper()
+	begun := 0
+	opts.Begin = func(p Page) error {
+		page, begun = p, begun+1
+		return nil
+	}
+	err := a.List(w.t.Context(), opts, func(s forms.Submission) error {
+		if ids = append(ids, s.ID); begun != 1 {
+			w.t.Errorf("the page has begun %d times before its rows", begun)
+		}
+		return nil
+	})
+	if err != nil || begun != 1 {
+		w.t.Fatalf("the page has begun %d times: %v", begun, err)
+	}
+	return ids, page
+}
+
+func equals(id, value string) forms.Filter {
+	return forms.Filter{Rules: []forms.Rule{{FieldID: id, Operator: forms.Equals, Value: value}}}
+}
+
+func TestFilteredLists(t *testing.T) { enginetest.Each(t, testFilteredLists) }
+
+func testFilteredLists(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	w.stores("owner", "text", "a", "n", "3")
+	w.stores("viewer", "text", "b", "n", "10")
+	w.stores("owner", "text", "a", "gone", "x")
+	w.stores("viewer", "text", "A", "n", "-1")
+	w.stores("owner", "text", "a", "n", "10")
+	owners := "owner"
+	for _, tt := range []struct {
+		what string
+		who  auth.Identity
+		opts ListOptions
+		want []int64
+		page Page
+	}{
+		{"a filter", editor, ListOptions{Filter: equals("text", "a"), Count: true}, []int64{1, 3, 5}, Page{Total: 3}},
+		{"a page of it", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, Count: true}, []int64{1, 3}, Page{Total: 3, After: 3}},
+		{"the last page of it", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, After: 3}, []int64{5}, Page{}},
+		{"a full last page", editor, ListOptions{Filter: equals("text", "a"), Limit: 3}, []int64{1, 3, 5}, Page{}},
+		{"from the highest", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, Descending: true}, []int64{5, 3}, Page{After: 3}},
+		{"of one user", editor, ListOptions{Filter: equals("n", "10"), Username: &owners}, []int64{5}, Page{}},
+		{"a field that has left the page", editor, ListOptions{Filter: equals("gone", "x")}, []int64{3}, Page{}},
+		{"a search", editor, ListOptions{Filter: forms.Filter{Search: "a"}, Count: true}, []int64{1, 3, 4, 5}, Page{Total: 4}},
+		{"no filter", editor, ListOptions{Limit: 4, Count: true}, []int64{1, 2, 3, 4}, Page{Total: 5, After: 4}},
+		{"a long limit", editor, ListOptions{Limit: MaxPage + 1, Count: true}, []int64{1, 2, 3, 4, 5}, Page{Total: 5}},
+		{"a viewer's", viewer, ListOptions{Filter: forms.Filter{Search: "a"}, Count: true}, []int64{4}, Page{Total: 1}},
+		{"a viewer's own", viewer, ListOptions{Count: true, Limit: 1}, []int64{2}, Page{Total: 2, After: 2}},
+		{"a viewer asks for others", viewer, ListOptions{Filter: equals("_username", "owner"), Count: true}, nil, Page{}},
+		{"sorted", editor, ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 10, Count: true}, []int64{4, 1, 2, 5, 3}, Page{Total: 5}},
+		{"sorted and filtered", editor, ListOptions{Sort: &forms.Sort{ID: "n", Descending: true}, Filter: equals("text", "a"), Limit: 3}, []int64{5, 1, 3}, Page{}},
+		{"sorted by a field that has left the page", editor, ListOptions{Sort: &forms.Sort{ID: "gone"}, Limit: 5}, []int64{3, 1, 2, 4, 5}, Page{}},
+		{"sorted by a viewer", viewer, ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 10, Count: true}, []int64{4, 2}, Page{Total: 2}},
+	} {
+		got, page := w.listsPage(w.as(tt.who, "named"), tt.opts)
+		if !tt.opts.Count {
+			page.Total = 0
+		}
+		if diff := cmp.Diff(tt.want, got) + cmp.Diff(tt.page, page); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.what, diff)
+		}
+	}
+}
+
+func TestRefusedLists(t *testing.T) { enginetest.Each(t, testRefusedLists) }
+
+func testRefusedLists(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	w.stores("owner", "text", "a", "gone", "x")
+	for _, tt := range []struct {
+		who  auth.Identity
+		opts ListOptions
+		want string
+	}{
+		{editor, ListOptions{Filter: equals("nowhere", "a")}, "filter[nowhere]: the form has no such field"},
+		{editor, ListOptions{Filter: equals("_other", "a")}, "filter[_other]"},
+		{editor, ListOptions{Filter: equals("gone", "a"), Sort: &forms.Sort{ID: "nowhere"}, Limit: 1}, "sort=nowhere: the form has no such field"},
+		{editor, ListOptions{Sort: &forms.Sort{ID: "text"}}, "sort needs a limit"},
+		{editor, ListOptions{Sort: &forms.Sort{ID: "text"}, Limit: MaxPage + 1}, "sort needs a limit"},
+		{editor, ListOptions{Cursor: "x", Limit: 1}, "cursor needs sort"},
+		{editor, ListOptions{Filter: forms.Filter{Search: strings.Repeat("x", forms.MaxFilterBytes+1)}}, "at most"},
+		{viewer, ListOptions{Filter: equals("gone", "x")}, "filter[gone]"}, // it is in what others sent
+	} {
+		err := w.as(tt.who, "named").List(t.Context(), tt.opts, func(forms.Submission) error { t.Error("visited"); return nil })
+		var invalid *forms.Invalid
+		if !errors.As(err, &invalid) || len(invalid.Errors) != 1 || !strings.Contains(invalid.Errors[0], tt.want) {
+			t.Errorf("got %s, want %s", outcome(err), tt.want)
+		}
+	}
+}
+
+func TestCursors(t *testing.T) { enginetest.Each(t, testCursors) }
+
+func testCursors(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	for i := range 4 {
+		w.stores("owner", "text", fmt.Sprintf("secret %d", i))
+	}
+	opts := ListOptions{Sort: &forms.Sort{ID: "text"}, Limit: 2, Filter: forms.Filter{Rules: []forms.Rule{
+		{FieldID: "text", Operator: forms.Contains, Value: "s"}, {FieldID: "text", Operator: forms.NotEmpty},
+	}}}
+	ids, page := w.listsPage(w.as(editor, "named"), opts)
+	if !slices.Equal(ids, []int64{1, 2}) || page.Cursor == "" || strings.Contains(page.Cursor, "secret") {
+		t.Fatalf("%v, %+v", ids, page)
+	}
+	cursor := page.Cursor
+	with := func(change func(*ListOptions)) ListOptions {
+		o := opts
+		o.Cursor = cursor
+		o.Filter.Rules = slices.Clone(opts.Filter.Rules)
+		change(&o)
+		return o
+	}
+	for what, o := range map[string]ListOptions{
+		"the same":                 with(func(*ListOptions) {}),
+		"another limit":            with(func(o *ListOptions) { o.Limit = 7 }),
+		"filters in another order": with(func(o *ListOptions) { slices.Reverse(o.Filter.Rules) }),
+		"with a count":             with(func(o *ListOptions) { o.Count = true }),
+	} {
+		if ids, page := w.listsPage(w.as(editor, "named"), o); !slices.Equal(ids, []int64{3, 4}) || page.Cursor != "" {
+			t.Errorf("%s: %v, %+v", what, ids, page)
+		}
+	}
+	other := "owner"
+	for what, o := range map[string]ListOptions{
+		"fewer filters":     with(func(o *ListOptions) { o.Filter.Rules = o.Filter.Rules[1:] }),
+		"another value":     with(func(o *ListOptions) { o.Filter.Rules[0].Value = "e" }),
+		"a search":          with(func(o *ListOptions) { o.Filter.Search = "s" }),
+		"another order":     with(func(o *ListOptions) { o.Sort = &forms.Sort{ID: "text", Descending: true} }),
+		"another field":     with(func(o *ListOptions) { o.Sort = &forms.Sort{ID: "n"} }),
+		"a user":            with(func(o *ListOptions) { o.Username = &other }),
+		"altered":           with(func(o *ListOptions) { o.Cursor = "A" + cursor[1:] + "A" }),
+		"the first changed": with(func(o *ListOptions) { o.Cursor = string(cursor[0]^1) + cursor[1:] }),
+		"cut":               with(func(o *ListOptions) { o.Cursor = cursor[:len(cursor)-4] }),
+		"too long":          with(func(o *ListOptions) { o.Cursor = strings.Repeat(cursor, 100) }),
+		"made up":           with(func(o *ListOptions) { o.Cursor = "AAAA" }),
+		"not base64":        with(func(o *ListOptions) { o.Cursor = "ä" }),
+	} {
+		err := w.as(editor, "named").List(t.Context(), o, func(forms.Submission) error { return nil })
+		if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+	err := w.as(editor, "named-once").List(t.Context(), with(func(*ListOptions) {}), func(forms.Submission) error { return nil })
+	if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
+		t.Errorf("another form: %s", got)
+	}
+}
+
+// A replica with the same key goes on where another one stopped, and one with
+// another key does not.
+func TestCursorsAreSharedByReplicas(t *testing.T) {
+	w := newWorld(t, enginetest.SQLite)
+	a := w.as(editor, "named")
+	opts := ListOptions{Sort: &forms.Sort{ID: "text"}}
+	position := forms.Position{Key: []byte("x\x00\xff"), ID: 7}
+	opts.Cursor = a.sealCursor(opts, position)
+	for key, ok := range map[string]bool{"a key of thirty-two bytes, no less": true, "another key": false} {
+		replica := New(Options{Pages: w.source, Store: w.store, OnceKey: []byte(key), MaxSubmission: maxSubmission})
+		there, err := replica.Form(t.Context(), editor, 1, "named")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := there.openCursor(opts)
+		if (err == nil) != ok || ok && !cmp.Equal(*got, position) {
+			t.Errorf("%s: %v, %v", key, got, err)
+		}
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	w := &Service{cursors: newCursors([]byte("key"))}
+	a := &Access{Form: &forms.Form{ID: "f", PageID: 1}, service: w}
+	opts := ListOptions{Sort: &forms.Sort{ID: "x"}}
+	f.Add("")
+	f.Add("AAAA")
+	f.Add(strings.Repeat("A", 100))
+	f.Fuzz(func(t *testing.T, cursor string) {
+		opts := opts
+		opts.Cursor = cursor
+		if p, err := a.openCursor(opts); err == nil && p != nil {
+			t.Fatalf("%q was accepted: %v", cursor, p)
+		}
+		position := forms.Position{Empty: len(cursor)%2 == 0, Key: []byte(cursor[:min(len(cursor), forms.MaxSortKey)]), ID: int64(len(cursor))}
+		opts.Cursor = a.sealCursor(opts, position)
+		got, err := a.openCursor(opts)
+		if err != nil || got.Empty != position.Empty || got.ID != position.ID || !bytes.Equal(got.Key, position.Key) {
+			t.Fatalf("%v became %v: %v", position, got, err)
+		}
+	})
+}
+
+// walk reads all pages of a list, and calls between after each.
+func (w *world) walk(a *Access, opts ListOptions, between func()) (ids []int64) {
+	w.t.Helper()
+	for {
+		got, page := w.listsPage(a, opts)
+		ids = append(ids, got...)
+		if page.After == 0 && page.Cursor == "" {
+			return ids
+		}
+		opts.After, opts.Cursor = page.After, page.Cursor
+		between()
+	}
+}
+
+// Rows that are there throughout a walk are seen exactly once while others come
+// and go: in small pages, in pages that are too large to be held, filtered and
+// not, by id and sorted.
+func TestWalksWhileOthersWrite(t *testing.T) { enginetest.Each(t, testWalksWhileOthersWrite) }
+
+func testWalksWhileOthersWrite(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	large := strings.Repeat("x", maxAhead/10)
+	var standing []int64
+	var passing []int64
+	for i := range 60 {
+		value := fmt.Sprint(i * 37 % 60)
+		if i%3 == 2 {
+			passing = append(passing, w.stores("owner", "text", "passing "+value+large))
+		} else {
+			standing = append(standing, w.stores("owner", "text", "standing "+value, "n", value, "note", large))
+		}
+	}
+	var stop sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	changed := make(chan struct{}, 1)
+	stop.Go(func() { w.churn(ctx, large, passing, changed) })
+	defer stop.Wait()
+	defer cancel()
+	search := forms.Filter{Search: "ING"}
+	for what, opts := range map[string]ListOptions{
+		"by id":              {Limit: 7},
+		"by id, large pages": {Limit: 25},
+		"from the highest":   {Limit: 25, Descending: true},
+		"filtered":           {Limit: 25, Filter: search},
+		"sorted":             {Limit: 7, Sort: &forms.Sort{ID: "n"}},
+		"sorted by text":     {Limit: 25, Sort: &forms.Sort{ID: "text", Descending: true}, Filter: search},
+	} {
+		seen := map[int64]int{}
+		for _, id := range w.walk(w.as(editor, "named"), opts, func() { <-changed }) {
+			seen[id]++
+		}
+		for _, id := range standing {
+			if seen[id] != 1 {
+				t.Errorf("%s: submission %d was seen %d times", what, id, seen[id])
+			}
+		}
+		for id, n := range seen {
+			if n > 1 {
+				t.Errorf("%s: submission %d was seen %d times", what, id, n)
+			}
+		}
+	}
+}
+
+// churn deletes submissions and stores others, until the context ends.
+func (w *world) churn(ctx context.Context, large string, ids []int64, changed chan<- struct{}) {
+	for i := 0; ctx.Err() == nil; i++ {
+		at := i % len(ids)
+		err := w.store.Delete(ctx, store.Key{PageID: 1, FormID: "named", ID: ids[at]}, nil)
+		var sub forms.Submission
+		if err == nil {
+			sub, err = w.store.Create(ctx, store.New{
+				PageID: 1, FormID: "named", Username: "viewer", Created: w.clock,
+				Entries: []forms.Entry{{FieldID: "text", Value: "coming " + fmt.Sprint(i%50) + large}},
+			})
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				w.t.Error(err)
+			}
+			return
+		}
+		ids[at] = sub.ID
+		select {
+		case changed <- struct{}{}:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// between is a store that calls do once, when a scan has come to an end.
+type between struct {
+	store.Store
+	once sync.Once
+	do   func()
+}
+
+func (s *between) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
+	err := s.Store.Scan(ctx, q, visit)
+	s.once.Do(s.do)
+	return err
+}
+
+// What is deleted after the ids of a large page were read is left out, and the
+// page does not go on beyond the place where the next one begins.
+func TestLargePageEndsWhereTheNextBegins(t *testing.T) {
+	w := newWorld(t, enginetest.SQLite)
+	for range 8 {
+		w.stores("owner", "text", strings.Repeat("x", maxAhead/2-1000))
+	}
+	w.Service.store = &between{Store: w.store, do: func() {
+		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 4), "ok")
+	}}
+	ids, page := w.listsPage(w.as(editor, "named"), ListOptions{Limit: 5})
+	if !slices.Equal(ids, []int64{1, 2, 3, 5}) || page.After != 5 {
+		t.Errorf("%v, %+v", ids, page)
+	}
+}
+
+// A sorted page leaves out what no longer belongs there when it is sent.
+func TestSortedPageIsReadAgain(t *testing.T) {
+	w := newWorld(t, enginetest.SQLite)
+	for _, n := range []string{"3", "2", "1"} {
+		w.stores("owner", "text", "a", "n", n)
+	}
+	w.Service.store = &between{Store: w.store, do: func() {
+		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 2), "ok")
+		_, err := w.as(editor, "named").Merge(t.Context(), 3, answer("b"), func(int) error { return nil })
+		w.wants("change", err, "ok")
+	}}
+	ids, _ := w.listsPage(w.as(editor, "named"), ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 5, Filter: equals("text", "a")})
+	if !slices.Equal(ids, []int64{1}) {
+		t.Errorf("%v", ids)
+	}
+}
+
+// However few submissions match, a long pass asks now and then whether it may
+// go on.
+func TestLongPassesAreChecked(t *testing.T) { enginetest.Each(t, testLongPassesAreChecked) }
+
+func testLongPassesAreChecked(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	for range 8 {
+		w.stores("owner", "text", strings.Repeat("x", checkBytes/2))
+	}
+	a := w.as(editor, "named")
+	revoked := errors.New("revoked")
+	for what, opts := range map[string]ListOptions{
+		"filter": {Filter: equals("text", "none")},
+		"search": {Filter: forms.Filter{Search: "none"}},
+		"count":  {Count: true, Limit: 1},
+		"sort":   {Sort: &forms.Sort{ID: "text"}, Limit: 1},
+		"ids":    {Filter: equals("nowhere", "x")},
+	} {
+		asked := 0
+		opts.Check = func() error { asked++; return nil }
+		opts.Begin = func(Page) error { return nil }
+		err := a.List(t.Context(), opts, func(forms.Submission) error { return nil })
+		if asked < 3 || what != "ids" && err != nil {
+			t.Errorf("%s: asked %d times, %v", what, asked, err)
+		}
+		opts.Check = func() error { return revoked }
+		if err := a.List(t.Context(), opts, func(forms.Submission) error { return nil }); !errors.Is(err, revoked) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := a.Summary(t.Context(), ListOptions{Check: func() error { return revoked }}); !errors.Is(err, revoked) {
+		t.Errorf("summary: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := a.List(ctx, ListOptions{Filter: equals("text", "none"), Check: func() error { cancel(); return nil }}, nil)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a client that is gone: %v", err)
+	}
+}
+
+func TestSummaryIsOfWhatTheCallerSees(t *testing.T) {
+	enginetest.Each(t, testSummaryIsOfWhatTheCallerSees)
+}
+
+func testSummaryIsOfWhatTheCallerSees(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	w.stores("owner", "text", "a", "n", "3")
+	w.stores("viewer", "text", "b", "n", "10")
+	w.stores("owner", "text", "a")
+	w.submits(owner, "anonymous", "x")
+	owners := "owner"
+	for _, tt := range []struct {
+		what, form string
+		who        auth.Identity
+		opts       ListOptions
+		want       []int64 // submissions, and answers by rank
+	}{
+		{"all", "named", editor, ListOptions{}, []int64{3, 3, 2}},
+		{"some", "named", editor, ListOptions{Filter: equals("text", "a")}, []int64{2, 2, 1}},
+		{"a search", "named", editor, ListOptions{Filter: forms.Filter{Search: "B"}}, []int64{1, 1, 1}},
+		{"one user's", "named", editor, ListOptions{Username: &owners}, []int64{2, 2, 1}},
+		{"a viewer's own", "named", viewer, ListOptions{}, []int64{1, 1, 1}},
+		{"a viewer asks for others", "named", viewer, ListOptions{Username: &owners}, []int64{0, 0, 0}},
+		{"options of lists", "named", editor, ListOptions{Limit: 1, After: 2, Sort: &forms.Sort{ID: "nowhere"}}, []int64{3, 3, 2}},
+		{"anonymous, by name", "anonymous", editor, ListOptions{Filter: equals("_username", "owner")}, []int64{0, 0, 0}},
+		{"anonymous, by their own", "anonymous", owner, ListOptions{}, []int64{0, 0, 0}},
+		{"anonymous", "anonymous", editor, ListOptions{Filter: equals("_username", "")}, []int64{1, 1, 0}},
+	} {
+		got, err := w.as(tt.who, tt.form).Summary(t.Context(), tt.opts)
+		if err != nil {
+			t.Errorf("%s: %v", tt.what, err)
+			continue
+		}
+		if counts := []int64{got.Count, got.Fields[0].Answered, got.Fields[1].Answered}; !slices.Equal(counts, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.what, counts, tt.want)
+		}
+	}
+	_, err := w.as(viewer, "named").Summary(t.Context(), ListOptions{Filter: equals("nowhere", "x")})
+	if got := outcome(err); !strings.Contains(got, "filter[nowhere]") {
+		t.Errorf("got %s", got)
+	}
+}
