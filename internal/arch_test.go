@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"internal/server":          {"internal/problem", "internal/watch"},
 	"internal/api":             {"internal/httpx", "internal/export", "internal/service", "internal/auth", "internal/forms", "internal/problem"},
 	"internal/export":          {"internal/forms"},
-	"internal/httpx":           {"internal/service", "internal/auth", "internal/problem"},
+	"internal/httpx":           {"internal/service", "internal/auth", "internal/forms", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/auth", "internal/forms", "internal/durable"},
 	"internal/store":           {"internal/forms"},
 	"internal/store/group":     {"internal/store"},

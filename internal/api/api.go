@@ -63,6 +63,7 @@ var endpoints = []endpoint{
 	{"POST", "/page/{pageId}/form/{formId}/submission", (*API).createSubmission, false},
 	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", (*API).getSubmission, false},
 	{"POST", "/page/{pageId}/form/{formId}/submission/{id}", (*API).updateSubmission, false},
+	{"GET", "/page/{pageId}/form/{formId}/summary", (*API).getSummary, true},
 	{"GET", "/page/{pageId}/form/{formId}/result", (*API).listResults, true},
 	{"GET", "/page/{pageId}/form/{formId}/result/{id}", (*API).getResult, false},
 	{"PUT", "/page/{pageId}/form/{formId}/result/{id}", (*API).updateResult, false},

@@ -54,6 +54,11 @@ func BenchmarkList(b *testing.B) {
 	}
 	b.Run("submissions", func(b *testing.B) { serve(b, e, allPath+"/submission") })
 	b.Run("results", func(b *testing.B) { serve(b, e, allPath+"/result") })
+	b.Run("filter", func(b *testing.B) { serve(b, e, allPath+"/result?filter[name][less-than]=10") }) // one in a hundred
+	b.Run("search", func(b *testing.B) { serve(b, e, allPath+"/result?q=99") })
+	b.Run("sort", func(b *testing.B) { serve(b, e, allPath+"/result?sort=-name&limit=10") })
+	b.Run("page", func(b *testing.B) { serve(b, e, allPath+"/result?limit=100") })
+	b.Run("summary", func(b *testing.B) { serve(b, e, allPath+"/summary") })
 }
 
 // BenchmarkCreate has many callers at once, as the writer is made for.

@@ -71,8 +71,10 @@ func (g *generator) next() drawnRequest {
 		g.create(&r)
 	case n < 45:
 		g.update(&r)
-	case n < 60:
+	case n < 53:
 		g.list(&r)
+	case n < 60:
+		g.filteredList(&r)
 	case n < 75:
 		g.read(&r)
 	case n < 90 && len(g.live) > plenty, n < 80:
@@ -159,6 +161,39 @@ func (g *generator) list(r *drawnRequest) {
 	if len(query) > 0 {
 		r.path += "?" + strings.Join(query, "&")
 	}
+}
+
+// filteredList draws parameters that select, sort and count. There is no cursor
+// that is the same in both stores.
+func (g *generator) filteredList(r *drawnRequest) {
+	ids := append(fieldsOf(r.form), "_username", "_timestamp")
+	operators := []string{"", "[equals]", "[not-equals]", "[one-of]", "[contains]", "[empty]", "[not-empty]", "[greater-than]", "[less-than]"}
+	values := []string{"", "a", "L", "yes", "alice", "1", "-2", "2024-01-01", "1763164800123", "a%3Bb%3BL", "%F0%9F%99%82", "%22"}
+	if g.chance(10) {
+		ids, operators, values = append(ids, "nope"), append(operators, "[like]", "["), append(values, "%00", "%FF")
+	}
+	query := []string{"count=true"}
+	for g.chance(50) {
+		operator, value := pickOne(g, operators), pickOne(g, values)
+		if strings.HasSuffix(operator, "empty]") {
+			value = "true"
+		}
+		query = append(query, "filter["+pickOne(g, ids)+"]"+operator+"="+value)
+	}
+	if k, ok := g.any(); ok && g.chance(20) {
+		r.id = k.id
+		query = append(query, "filter[_id]"+pickOne(g, []string{"", "[not-equals]", "[greater-than]", "[less-than]"})+"={id}")
+	}
+	if g.chance(20) {
+		query = append(query, "q="+pickOne(g, []string{"", "AN", "say", "%C3%89", "x%3By"}))
+	}
+	if g.chance(20) {
+		query = append(query, "username="+r.user)
+	}
+	if g.chance(40) {
+		query = append(query, "limit="+pickOne(g, []string{"2", "1000"}), "sort="+pickOne(g, []string{"", "-"})+pickOne(g, append(ids, "_id")))
+	}
+	r.method, r.path = g.getOrHead(), r.form+pickOne(g, []string{"/submission", "/result", "/summary"})+"?"+strings.Join(query, "&")
 }
 
 func (g *generator) getOrHead() string {

@@ -1,11 +1,11 @@
 package api
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
-	"unicode/utf8"
+	"strconv"
 
 	"github.com/formulary/formulary/internal/export"
 	"github.com/formulary/formulary/internal/forms"
@@ -29,9 +29,12 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, mod
 	if err != nil {
 		return err
 	}
-	begin := func() { a.beginList(w, access.Form, asked.format) }
+	var page service.Page
+	asked.Begin = func(p service.Page) error { page = p; return nil }
+	asked.Check = func() error { return a.mayStillList(w, c, access) }
+	begin := func() { a.beginList(w, c, access.Form, asked, page) }
 	if c.Method == http.MethodHead {
-		if err := tryList(c, access, asked.ListOptions); err != nil {
+		if err := a.tryList(c, access, asked.ListOptions); err != nil {
 			return err
 		}
 		begin()
@@ -40,12 +43,12 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, mod
 	if err := c.hold(a.limiters.lists); err != nil {
 		return err
 	}
-	s := listWriter{w: w, buf: getBuffer(), begin: begin, may: func() error { return a.mayStillList(w, c, access) }}
+	s := listWriter{w: w, buf: getBuffer(), begin: begin, may: asked.Check}
 	defer putBuffer(s.buf)
 	list := func(visit func(forms.Submission) error) error {
 		return access.List(c.Context(), asked.ListOptions, visit)
 	}
-	f, err := newFormat(asked, access.Form, model, list, s.may)
+	f, err := newFormat(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions), s.may)
 	if err == nil {
 		err = explainTable(s.write(f, list))
 	}
@@ -63,6 +66,12 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, mod
 	return nil
 }
 
+// rowsOnly is a list of which nothing needs to be known before its rows.
+func rowsOnly(c *call, access *service.Access, opts service.ListOptions) scan {
+	opts.Begin, opts.Count = nil, false
+	return func(visit func(forms.Submission) error) error { return access.List(c.Context(), opts, visit) }
+}
+
 // newFormat makes the format that a list is sent in.
 func newFormat(asked listRequest, form *forms.Form, model listModel, list scan, may func() error) (format, error) {
 	switch asked.format {
@@ -75,15 +84,25 @@ func newFormat(asked listRequest, form *forms.Form, model listModel, list scan, 
 	}
 }
 
+// totalHeader tells how many submissions there are, whatever part of the list is
+// sent.
+const totalHeader = "X-Total-Count"
+
 // beginList sets the headers of a list. It is called when nothing but the list
 // can be answered any more.
-func (a *API) beginList(w http.ResponseWriter, form *forms.Form, kind *formatKind) {
+func (a *API) beginList(w http.ResponseWriter, c *call, form *forms.Form, asked listRequest, page service.Page) {
 	h := w.Header()
 	h.Add("Vary", "Accept")
-	h["Content-Type"] = kind.header
+	h["Content-Type"] = asked.format.header
 	h["Cache-Control"] = noStore
-	if kind == formatCSV || kind == formatXLSX {
-		h.Set("Content-Disposition", attachment(form, a.Service.Now(), kind.name))
+	if asked.format == formatCSV || asked.format == formatXLSX {
+		h.Set("Content-Disposition", attachment(form, a.Service.Now(), asked.format.name))
+	}
+	if asked.Count {
+		h.Set(totalHeader, strconv.FormatInt(page.Total, 10))
+	}
+	if next := httpx.NextPage(c.URL, page); next != "" {
+		h.Set("Link", "<"+next+`>; rel="next"`)
 	}
 }
 
@@ -101,11 +120,24 @@ func (a *API) mayStillList(w http.ResponseWriter, c *call, access *service.Acces
 	return nil
 }
 
-// tryList is for HEAD, which must not promise a list that GET could not give.
-// One row tells.
-func tryList(c *call, access *service.Access, opts service.ListOptions) error {
-	opts.Limit = 1
-	return access.List(c.Context(), opts, func(forms.Submission) error { return nil })
+// tryList is for HEAD, which must not promise a list that GET could not give,
+// and has the headers of GET. One row tells whether there is a list.
+func (a *API) tryList(c *call, access *service.Access, opts service.ListOptions) error {
+	one := service.ListOptions{Username: opts.Username, Limit: 1}
+	err := access.List(c.Context(), one, func(forms.Submission) error { return nil })
+	if err != nil || opts.Limit == 0 && opts.Filter.IsZero() && !opts.Count {
+		return err
+	}
+	if err := c.hold(a.limiters.lists); err != nil {
+		return err
+	}
+	errBegun := errors.New("the list has begun")
+	begin := opts.Begin
+	opts.Begin = func(p service.Page) error { return cmp.Or(begin(p), errBegun) }
+	if err := access.List(c.Context(), opts, nil); !errors.Is(err, errBegun) {
+		return err
+	}
+	return nil
 }
 
 // listWriter sends a list in parts.
@@ -151,9 +183,6 @@ func (s *listWriter) flush() error {
 	return err
 }
 
-// maxLimit bounds a page of a list. Without a limit all of it is sent.
-const maxLimit = 1_000_000
-
 // listRequest is what a request for a list asks for.
 type listRequest struct {
 	service.ListOptions
@@ -161,58 +190,24 @@ type listRequest struct {
 	table  export.Options
 }
 
-// listParameters are the opt-in query parameters of a list.
-var listParameters = []string{"limit", "after", "order", "username", "format", "labels", "bom", "guard"}
+// formatParameters say how a list is written. See httpx.ListOptions for those
+// that say what is in it.
+var formatParameters = []string{"format", "labels", "bom", "guard"}
 
 // readListRequest reads the query and the headers of a request for a list that
 // can be had in the given formats. It ignores unknown parameters.
 func readListRequest(r *http.Request, formats []*formatKind) (listRequest, error) {
 	var invalid forms.Invalid
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		invalid.AddError("the query of the URL can't be read: use %-escapes for special characters")
-	}
-	for _, name := range listParameters {
+	query := httpx.ParseQuery(r.URL.RawQuery, &invalid)
+	for _, name := range formatParameters {
 		if len(query[name]) > 1 {
 			invalid.AddError(name + " must not be given twice")
 		}
 	}
 	asked := listRequest{
-		ListOptions: listOptions(query, &invalid),
+		ListOptions: httpx.ListOptions(query, &invalid),
 		format:      pickFormat(query, r.Header, formats, &invalid),
 		table:       tableOptions(query, &invalid),
 	}
 	return asked, invalid.Err()
-}
-
-func listOptions(query url.Values, invalid *forms.Invalid) service.ListOptions {
-	var opts service.ListOptions
-	if v := query.Get("limit"); query.Has("limit") {
-		n, ok := httpx.ParseID(v)
-		if !ok || n > maxLimit {
-			invalid.AddError(fmt.Sprintf("limit must be a number from 1 to %d", maxLimit))
-		}
-		opts.Limit = int(n)
-	}
-	if v := query.Get("after"); query.Has("after") {
-		id, ok := httpx.ParseID(v)
-		if !ok && v != "0" {
-			invalid.AddError("after must be the id of a submission")
-		}
-		opts.After = id
-	}
-	switch v := query.Get("order"); {
-	case v == "desc":
-		opts.Descending = true
-	case v != "asc" && query.Has("order"):
-		invalid.AddError("order must be asc or desc")
-	}
-	if v := query.Get("username"); query.Has("username") {
-		// Not every engine can be asked for what it could never hold.
-		if !utf8.ValidString(v) || strings.Contains(v, "\x00") {
-			invalid.AddError("username must be text in UTF-8")
-		}
-		opts.Username = &v
-	}
-	return opts
 }

@@ -75,7 +75,7 @@ func testListOptions(t *testing.T, on enginetest.Engine) {
 		{"?username=bob&order=desc&after=7&limit=1", []int64{4}},
 		{"?username=nobody", []int64{}},
 		{"?username=", []int64{}},
-		{"?page=2&offset=5&sort=name&Limit=1", []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, // not ours
+		{"?page=2&offset=5&Sort=name&Limit=1&filters=1&Q=x", []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, // not ours
 	}
 	for _, c := range cases {
 		if got := listedIDs(t, e.get(t, "alice", allPath+"/submission"+c.query)); !slices.Equal(got, c.want) {

@@ -173,7 +173,9 @@ func testExamplesAreWhatTheExamplePagesAnswer(t *testing.T, on enginetest.Engine
 	e.clock.advance(began.Truncate(1e9).Sub(began)) // the example shows a full second
 	examples := loadDocument(t).Components.Examples
 	path, _ := e.create(t, "alice", form(101, "feedback"), nestedBody("comment", "Nice!", "rating", "5"))
-	for name, path := range map[string]string{"Form": form(101, "feedback"), "Submission": path, "Result": result(path)} {
+	for name, path := range map[string]string{
+		"Form": form(101, "feedback"), "Submission": path, "Result": result(path), "Summary": form(101, "feedback") + "/summary",
+	} {
 		if diff := cmp.Diff(decoded(t, e.get(t, "alice", path)), plain(t, examples[name].Value.Value)); diff != "" {
 			t.Errorf("%s: real (-), example (+):\n%s", name, diff)
 		}
