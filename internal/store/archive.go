@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"io"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -12,6 +13,7 @@ type Engine interface {
 	Store
 	Archive
 	Settings
+	Files
 }
 
 // Archive copies a store with everything in it. Every engine implements it.
@@ -75,6 +77,10 @@ const (
 type Record struct {
 	forms.Submission
 	Once, Key, Body string // see New
+
+	// Open reads the content of one of Files in the snapshot of Dump, until
+	// visit returns. Dump sets it where there are Files; Load does not use it.
+	Open func(f forms.StoredFile) io.ReadCloser
 }
 
 // Sequences is a submission id and an entry id.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
 )
 
 // dumpRows is the LIMIT of each statement of a dump. It does not bound memory,
@@ -38,44 +40,73 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 
 type dump struct {
 	after    store.Key
+	limit    int // of the next statement
 	visit    func(store.Record) error
 	visitErr error
 }
 
 func (d *dump) run(ctx context.Context, tx pgx.Tx) error {
-	for {
-		count, err := d.read(ctx, tx)
-		if err != nil || count < dumpRows {
+	d.limit = dumpRows
+	for more := true; more; {
+		var err error
+		if more, err = d.read(ctx, tx); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-func (d *dump) read(ctx context.Context, tx pgx.Tx) (count int, err error) {
-	rows, err := tx.Query(ctx, sqlDump, d.after.PageID, d.after.FormID, d.after.ID, dumpRows)
+// read visits the rows of one statement. A submission with files ends it early,
+// because their contents are read over the same connection. After that
+// statements begin with one row and double, so that few rows are read twice.
+func (d *dump) read(ctx context.Context, tx pgx.Tx) (more bool, err error) {
+	rows, err := tx.Query(ctx, sqlDump, d.after.PageID, d.after.FormID, d.after.ID, d.limit)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	defer rows.Close()
-	var r store.Record
-	for rows.Next() {
-		var created int64
-		var files []byte
-		err := rows.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.Once, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files)
-		if err == nil {
-			r.Files, err = forms.DecodeFiles(files)
-		}
+	count := 0
+	for ; rows.Next(); count++ {
+		r, err := readRecord(rows)
 		if err != nil {
-			return 0, err
+			return false, err
 		}
-		r.Created = time.UnixMilli(created).UTC()
-		if d.visitErr = d.visit(r); d.visitErr != nil {
-			return 0, d.visitErr
+		if len(r.Files) > 0 {
+			if rows.Close(); rows.Err() != nil {
+				return false, rows.Err()
+			}
+			r.Open = func(f forms.StoredFile) io.ReadCloser {
+				return content.Open(ctx, f, func(ctx context.Context, id, number int64, buf []byte) (int, error) {
+					return copyChunk(ctx, tx, id, number, buf)
+				})
+			}
+			d.limit = 1
+			return true, d.visitOne(r)
 		}
-		d.after = store.Key{PageID: r.PageID, FormID: r.FormID, ID: r.ID}
-		count++
+		if err := d.visitOne(r); err != nil {
+			return false, err
+		}
 	}
-	return count, rows.Err()
+	more = count == d.limit
+	d.limit = min(2*d.limit, dumpRows)
+	return more, rows.Err()
+}
+
+func (d *dump) visitOne(r store.Record) error {
+	d.after = store.Key{PageID: r.PageID, FormID: r.FormID, ID: r.ID}
+	d.visitErr = d.visit(r)
+	return d.visitErr
+}
+
+func readRecord(rows pgx.Rows) (r store.Record, err error) {
+	var created int64
+	var files []byte
+	err = rows.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.Once, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files)
+	if err == nil {
+		r.Files, err = forms.DecodeFiles(files)
+	}
+	r.Created = time.UnixMilli(created).UTC()
+	return r, err
 }
 
 // Load implements store.Archive. It advances the sequences first: if the insert
@@ -84,13 +115,13 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	b, last := &batch{}, store.Sequences{}
+	b, last, files := &batch{}, store.Sequences{}, []int64(nil)
 	for _, r := range records {
-		files, err := forms.EncodeFiles(r.Files)
-		if err != nil {
+		if err := b.addRow(r); err != nil {
 			return fmt.Errorf("load submission %d: %w", r.ID, err)
 		}
-		b.addRow(r, files)
+		added, _ := content.Diff(nil, r.Files)
+		files = append(files, added...)
 		last.Submission = max(last.Submission, r.ID)
 		entry, err := r.Entries.HighestID()
 		if err != nil {
@@ -103,8 +134,10 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	}
 	ctx = context.WithoutCancel(ctx) // a write that has begun is completed
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sqlInsert, b.columns()...)
-		return duplicateError(err)
+		if _, err := tx.Exec(ctx, sqlInsert, b.columns()...); err != nil {
+			return duplicateError(err)
+		}
+		return claimFiles(ctx, tx.Conn(), files)
 	})
 	if err != nil {
 		return fmt.Errorf("load submissions: %w", err)

@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
 )
 
 // Defaults of Options.
@@ -82,10 +83,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store implements store.Store, store.Archive and store.Settings.
+// Store implements store.Store, store.Archive, store.Settings and store.Files.
 type Store struct {
 	pool             *pgxpool.Pool
 	writer           *writer
+	contents         *content.Contents
+	writes           atomic.Int64 // operations so far
 	statementTimeout time.Duration
 	closed           atomic.Bool
 	close            func()
@@ -96,6 +99,7 @@ var (
 	_ store.Store    = (*Store)(nil)
 	_ store.Archive  = (*Store)(nil)
 	_ store.Settings = (*Store)(nil)
+	_ store.Files    = (*Store)(nil)
 )
 
 // Open opens the store in an existing database. It creates or migrates the
@@ -116,8 +120,15 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)
 	}
 	s.writer = startWriter(s, workers)
+	s.contents = content.New(chunks{s}, options.Log)
+	if !options.MustExist { // commands that only read remove nothing
+		s.contents.Start() //nolint:contextcheck // it outlives the call of Open
+	}
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)
+		if !options.MustExist {
+			s.contents.Close()
+		}
 		s.writer.close()
 		pool.Close() // waits for all connections in use
 	})

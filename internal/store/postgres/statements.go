@@ -58,6 +58,31 @@ const (
 
 	sqlCount = `SELECT count(*) FROM submissions`
 
+	// The first chunk begins a content; each further one shows that the upload
+	// goes on. They store no row if the content is not staged any more.
+	sqlStageEmpty = `INSERT INTO loose_files (id, touched, removed) VALUES ($1, now(), false)`
+	sqlStageFirst = `WITH staged AS (` + sqlStageEmpty + ` RETURNING id)
+		INSERT INTO file_chunks (file, number, data) SELECT id, $2, $3 FROM staged`
+	sqlStageChunk = `WITH staged AS (UPDATE loose_files SET touched = now() WHERE id = $1 AND NOT removed RETURNING id)
+		INSERT INTO file_chunks (file, number, data) SELECT id, $2, $3 FROM staged`
+
+	sqlChunk = `SELECT data FROM file_chunks WHERE file = $1 AND number = $2`
+
+	sqlMarkLoose = `UPDATE loose_files SET removed = true WHERE id = $1`
+
+	sqlMarkStale = `UPDATE loose_files SET removed = true WHERE NOT removed AND touched < now() - $1::bigint * interval '1 second'`
+
+	sqlClaimFiles = `DELETE FROM loose_files WHERE id = ANY($1::bigint[]) AND NOT removed`
+
+	sqlLoosenFiles = `INSERT INTO loose_files (id, touched, removed) SELECT id, now(), true FROM unnest($1::bigint[]) AS n (id)`
+
+	sqlNextRemoved = `SELECT id FROM loose_files WHERE removed LIMIT 1`
+
+	sqlRemoveChunks = `DELETE FROM file_chunks WHERE file = $1
+		AND number IN (SELECT number FROM file_chunks WHERE file = $1 ORDER BY number LIMIT $2)`
+
+	sqlRemoveFile = `DELETE FROM loose_files WHERE id = $1 AND removed AND NOT EXISTS (SELECT 1 FROM file_chunks WHERE file = $1)`
+
 	sqlClaim = `INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 
 	sqlSetting = `SELECT value FROM settings WHERE name = $1`

@@ -11,11 +11,15 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
 	"github.com/formulary/formulary/internal/store/group"
 )
 
 // Create implements store.Store.
 func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
+	if len(n.Files) > 0 {
+		return s.createWithFiles(ctx, n)
+	}
 	c := &creation{new: n}
 	if err := s.writer.queue.Do(ctx, c); err != nil {
 		return forms.Submission{}, err
@@ -74,6 +78,10 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 	if err != nil {
 		return forms.Submission{}, err
 	}
+	s.writes.Add(1)
+	if u.removes {
+		s.contents.Wake()
+	}
 	return u.after, nil
 }
 
@@ -82,6 +90,8 @@ type update struct {
 	key   store.Key
 	merge func(forms.Submission) (store.Change, error)
 	after forms.Submission
+
+	removes bool // contents of files
 }
 
 func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
@@ -107,7 +117,12 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 	u.after = found
 	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), taken.assign(change.Entries))
 	u.after.Files = slices.Clone(change.Files)
-	err = replaceSubmission(ctx, conn, u.key, u.after)
+	added, removed := content.Diff(found.Files, u.after.Files)
+	u.removes = len(removed) > 0
+	if err := claimFiles(ctx, conn, added); err != nil {
+		return notExecutedError{err}
+	}
+	err = replaceSubmission(ctx, conn, u.key, u.after, removed)
 	if err != nil && conn.IsClosed() {
 		// It can't be found out whether the update was committed: another
 		// update may have stored the same text.
@@ -146,13 +161,16 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, entryIDs
 }
 
 // replaceSubmission writes the entries and files, and commits.
-func replaceSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, after forms.Submission) error {
+func replaceSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, after forms.Submission, removed []int64) error {
 	files, err := forms.EncodeFiles(after.Files)
 	if err != nil {
 		return err
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files)
+	if len(removed) > 0 {
+		batch.Queue(sqlLoosenFiles, removed)
+	}
 	batch.Queue(`COMMIT`)
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("update submission %d: %w", key.ID, err)
@@ -162,25 +180,45 @@ func replaceSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, after
 
 // Delete implements store.Store. Like an update it takes two round trips.
 func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
-		found, _, err := lockSubmission(ctx, conn, key, 0)
-		if errors.Is(err, store.ErrNotFound) && inDoubt {
-			return errInDoubt // an earlier try may have deleted it
+	d := deletion{key: key, check: check}
+	if err := s.do(ctx, d.try); err != nil {
+		return err
+	}
+	s.writes.Add(1)
+	if d.removes {
+		s.contents.Wake()
+	}
+	return nil
+}
+
+type deletion struct {
+	key     store.Key
+	check   func(forms.Submission) error
+	removes bool // contents of files
+}
+
+func (d *deletion) try(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
+	found, _, err := lockSubmission(ctx, conn, d.key, 0)
+	if errors.Is(err, store.ErrNotFound) && inDoubt {
+		return errInDoubt // an earlier try may have deleted it
+	}
+	if err != nil {
+		return notExecutedError{err}
+	}
+	if d.check != nil {
+		if err := group.Protect(func() error { return d.check(found) }); err != nil {
+			return err
 		}
-		if err != nil {
-			return notExecutedError{err}
-		}
-		if check != nil {
-			if err := group.Protect(func() error { return check(found) }); err != nil {
-				return err
-			}
-		}
-		batch := &pgx.Batch{}
-		batch.Queue(sqlDelete, key.PageID, key.FormID, key.ID)
-		batch.Queue(`COMMIT`)
-		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
-			return fmt.Errorf("delete submission %d: %w", key.ID, err)
-		}
-		return nil
-	})
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(sqlDelete, d.key.PageID, d.key.FormID, d.key.ID)
+	if _, removed := content.Diff(found.Files, nil); len(removed) > 0 {
+		d.removes = true
+		batch.Queue(sqlLoosenFiles, removed)
+	}
+	batch.Queue(`COMMIT`)
+	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("delete submission %d: %w", d.key.ID, err)
+	}
+	return nil
 }

@@ -161,6 +161,7 @@ func (s *Store) insert(ops []*operation) error {
 		// ignored: the submissions are stored in any case.
 		_ = s.Advance(context.Background(), b.last)
 	}
+	s.writes.Add(int64(len(b.ops)))
 	for i, op := range b.ops {
 		op.Value.stored = b.submission(i)
 	}
@@ -176,7 +177,7 @@ func prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (*batch
 	if err != nil {
 		return nil, err
 	}
-	return newBatch(ops, taken), nil
+	return newBatch(ops, taken)
 }
 
 // conflictError is the error of a row that sqlCreate did not store, and whose
@@ -207,7 +208,7 @@ type batch struct {
 	files        pgtype.FlatArray[[]byte]
 }
 
-func newBatch(ops []*operation, taken ids) *batch {
+func newBatch(ops []*operation, taken ids) (*batch, error) {
 	type numbered struct {
 		op     *operation
 		id     int64
@@ -230,20 +231,27 @@ func newBatch(ops []*operation, taken ids) *batch {
 	})
 	b := &batch{last: last}
 	for _, row := range rows {
-		b.add(row.op, row.id, row.fields)
+		if err := b.add(row.op, row.id, row.fields); err != nil {
+			return nil, err
+		}
 	}
-	return b
+	return b, nil
 }
 
-func (b *batch) add(op *operation, id int64, fields []byte) {
+func (b *batch) add(op *operation, id int64, fields []byte) error {
 	n := &op.Value.new
 	b.ops = append(b.ops, op)
-	sub := forms.Submission{ID: id, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Created: n.Created, Entries: fields}
-	b.addRow(store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body}, nil)
+	sub := forms.Submission{
+		ID: id, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Created: n.Created, Entries: fields, Files: n.Files,
+	}
+	return b.addRow(store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body})
 }
 
-// addRow adds a row. files is the text of its files, nil if it has none.
-func (b *batch) addRow(r store.Record, files []byte) {
+func (b *batch) addRow(r store.Record) error {
+	files, err := forms.EncodeFiles(r.Files)
+	if err != nil {
+		return err
+	}
 	b.pages, b.forms, b.ids = append(b.pages, r.PageID), append(b.forms, r.FormID), append(b.ids, r.ID)
 	b.usernames = append(b.usernames, r.Username)
 	b.created = append(b.created, r.Created.UnixMilli())
@@ -256,6 +264,7 @@ func (b *batch) addRow(r store.Record, files []byte) {
 	if files != nil || b.files != nil {
 		b.files = append(padded(b.files, len(b.ids)-1), files)
 	}
+	return nil
 }
 
 // padded returns a column with zero values for the rows before that have none.
@@ -288,9 +297,17 @@ func (b *batch) insert(ctx context.Context, conn *pgx.Conn, inDoubt bool) error 
 		}
 		// One of the ids is taken. The other rows must be stored all the same.
 	}
+	_, err := b.insertEach(ctx, conn, inDoubt)
+	return err
+}
+
+// insertEach stores the rows that violate nothing, sets the outcome of each
+// operation, and returns how many rows it has stored. In doubt, an earlier try
+// may have stored further ones.
+func (b *batch) insertEach(ctx context.Context, conn *pgx.Conn, inDoubt bool) (count int, err error) {
 	stored, err := queryIDs(ctx, conn, sqlCreate, b.columns()...)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	refused := make(map[int64]*operation, len(b.ids))
 	for i, op := range b.ops {
@@ -302,12 +319,12 @@ func (b *batch) insert(ctx context.Context, conn *pgx.Conn, inDoubt bool) error 
 		delete(refused, id)
 	}
 	if len(refused) == 0 {
-		return nil
+		return len(stored), nil
 	}
 	if err := b.findUsedKeys(ctx, conn, refused); err != nil || !inDoubt {
-		return err
+		return len(stored), err
 	}
-	return b.resolveInDoubt(ctx, conn, refused)
+	return len(stored), b.resolveInDoubt(ctx, conn, refused)
 }
 
 // findUsedKeys sets the outcome of the refused rows whose key is stored. In
@@ -371,6 +388,6 @@ func (b *batch) submission(i int) forms.Submission {
 	n := &b.ops[i].Value.new
 	return forms.Submission{
 		ID: b.ids[i], PageID: n.PageID, FormID: n.FormID, Username: n.Username,
-		Created: n.Created.Truncate(time.Millisecond).UTC(), Entries: b.fields[i],
+		Created: n.Created.Truncate(time.Millisecond).UTC(), Entries: b.fields[i], Files: slices.Clone(n.Files),
 	}
 }

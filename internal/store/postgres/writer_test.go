@@ -395,8 +395,11 @@ func TestInDoubtWithAnotherRow(t *testing.T) {
 func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	elsewhere := once(sample("x"), "a")
 	elsewhere.FormID = "another"
-	b := newBatch(operations(once(sample("x"), "c"), sample("x"), once(sample("x"), "a"), elsewhere, once(sample("x"), "b"), once(sample("x"), "a")),
+	b, err := newBatch(operations(once(sample("x"), "c"), sample("x"), once(sample("x"), "a"), elsewhere, once(sample("x"), "b"), once(sample("x"), "a")),
 		ids{submissions: []int64{1, 2, 3, 4, 5, 6}, blocks: []int64{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	storetest.Same(t, "keys", b.onces, []string{"a", "", "a", "a", "b", "c"})
 	storetest.Same(t, "ids", b.ids, []int64{4, 2, 3, 6, 5, 1})
 }

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
 )
 
 var (
@@ -52,7 +54,7 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 		return classify(err)
 	}
 	defer func() { _ = stmt.Close() }()
-	return dumpRows(ctx, stmt, visit)
+	return dumpRows(ctx, conn, stmt, visit)
 }
 
 func prepareDump(conn *sqlite3.Conn, after store.Key, sql string) (*sqlite3.Stmt, error) {
@@ -67,26 +69,61 @@ func prepareDump(conn *sqlite3.Conn, after store.Key, sql string) (*sqlite3.Stmt
 	return stmt, nil
 }
 
-func dumpRows(ctx context.Context, stmt *sqlite3.Stmt, visit func(store.Record) error) error {
+func dumpRows(ctx context.Context, conn *sqlite3.Conn, stmt *sqlite3.Stmt, visit func(store.Record) error) error {
+	contents := contentDump{conn: conn}
+	defer contents.close()
 	for stmt.Step() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		id := submissionID(stmt.ColumnInt64(2))
-		files, err := forms.DecodeFiles(stmt.ColumnRawText(9))
+		r, err := readRecord(stmt)
 		if err != nil {
-			return fmt.Errorf("submission %d: %w", id, err)
+			return err
 		}
-		err = visit(store.Record{Once: stmt.ColumnText(5), Key: stmt.ColumnText(7), Body: stmt.ColumnText(8), Submission: forms.Submission{
-			PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: id,
-			Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
-			Entries: stmt.ColumnRawText(6), Files: files,
-		}})
-		if err != nil {
+		if len(r.Files) > 0 {
+			r.Open = func(f forms.StoredFile) io.ReadCloser { return content.Open(ctx, f, contents.read) }
+		}
+		if err := visit(r); err != nil {
 			return err
 		}
 	}
 	return classify(stmt.Err())
+}
+
+func readRecord(stmt *sqlite3.Stmt) (store.Record, error) {
+	id := submissionID(stmt.ColumnInt64(2))
+	files, err := forms.DecodeFiles(stmt.ColumnRawText(9))
+	if err != nil {
+		return store.Record{}, fmt.Errorf("submission %d: %w", id, err)
+	}
+	return store.Record{Once: stmt.ColumnText(5), Key: stmt.ColumnText(7), Body: stmt.ColumnText(8), Submission: forms.Submission{
+		PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: id,
+		Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
+		Entries: stmt.ColumnRawText(6), Files: files,
+	}}, nil
+}
+
+// contentDump reads chunks over the connection of a dump: statements of one
+// connection share a snapshot as long as one of them is not finished.
+type contentDump struct {
+	conn *sqlite3.Conn
+	stmt *sqlite3.Stmt // nil until the first read
+}
+
+func (d *contentDump) read(_ context.Context, id, number int64, buf []byte) (_ int, err error) {
+	if d.stmt == nil {
+		if d.stmt, _, err = d.conn.Prepare(sqlChunk); err != nil {
+			return 0, classify(err)
+		}
+	}
+	n, err := readChunk(d.stmt, id, number, buf)
+	return n, classify(err)
+}
+
+func (d *contentDump) close() {
+	if d.stmt != nil {
+		_ = d.stmt.Close()
+	}
 }
 
 // checkOpen is for what goes neither through the writer nor through the pool.
@@ -97,17 +134,7 @@ func (s *Store) checkOpen(ctx context.Context) error {
 // Load implements store.Archive.
 func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		// Unlike the other operations this one runs many statements, which
-		// must succeed or fail together.
-		if err := tx.stmts.conn.Exec(`SAVEPOINT load`); err != nil {
-			return classify(err)
-		}
-		err := tx.load(records)
-		if err != nil {
-			err = errors.Join(err, tx.stmts.conn.Exec(`ROLLBACK TO load`))
-			tx.seen = nil // the numbers of new forms are rolled back with it
-		}
-		return errors.Join(err, classify(tx.stmts.conn.Exec(`RELEASE load`)))
+		return tx.atomically(func() error { return tx.load(records) })
 	})
 }
 
@@ -136,6 +163,9 @@ func (t *tx) load(records []store.Record) error {
 			return fmt.Errorf("%w: %d", store.ErrExists, r.ID)
 		case err != nil:
 			return classify(err)
+		}
+		if err := t.changeFiles(nil, r.Files); err != nil {
+			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
 		t.bytes += len(r.Entries)
 		t.advance(last)

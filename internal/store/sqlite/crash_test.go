@@ -11,11 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// taskWrite creates submissions without end, and prints each one after it is
-// acknowledged.
+// taskWrite creates submissions without end, some with files, and prints each
+// one after it is acknowledged.
 func taskWrite(dir string) error {
 	s, err := Open(ctx, dir, Options{})
 	if err != nil {
@@ -26,7 +27,15 @@ func taskWrite(dir string) error {
 		go func() {
 			for i := 0; ; i++ {
 				value := fmt.Sprintf("%d-%d-%s", w, i, strings.Repeat("x", 100*w))
-				sub, err := s.Create(ctx, sample(value))
+				n, err := sample(value), error(nil)
+				if w < 2 { // two of them send files
+					n.Files = make([]forms.StoredFile, 1)
+					n.Files[0], err = s.StageFile(ctx, strings.NewReader(strings.Repeat(value, 100_000)))
+				}
+				sub := forms.Submission{}
+				if err == nil {
+					sub, err = s.Create(ctx, n)
+				}
 				if err == nil {
 					_, err = fmt.Fprintf(os.Stdout, "%d %s\n", sub.ID, value) // one write call: never half a line
 				}
@@ -50,6 +59,9 @@ func TestKilled(t *testing.T) {
 		writeUntilKilled(t, dir, 40+100*round, acknowledged)
 		s := openStore(t, dir)
 		checkIntegrity(t, s)
+		if _, err := Verify(ctx, dir, noProgress); err != nil { // which reads every file
+			t.Fatalf("round %d: %v", round, err)
+		}
 		stored := storetest.Values(t, s)
 		for id, value := range acknowledged {
 			if stored[id] != value {

@@ -18,8 +18,8 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// content returns every file in a directory with its content.
-func content(t *testing.T, dir string) map[string]string {
+// dirContent returns every file in a directory with its content.
+func dirContent(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestLostStoreIsRefused(t *testing.T) {
 				testkit.WriteFile(t, filepath.Join(dir, file), text)
 			}
 			mustRefuse(t, dir, filepath.Join(dir, FileName), "missing or empty", "mount its volume", "'formulary restore'", "move ")
-			storetest.Same(t, "files", content(t, dir), files)
+			storetest.Same(t, "files", dirContent(t, dir), files)
 		})
 	}
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
 )
 
 // FileName is the name of the database within the data directory.
@@ -35,12 +36,13 @@ const busyTimeout = 5 * time.Second
 
 // Store implements store.Store.
 type Store struct {
-	writer *writer
-	pool   *readPool
-	forms  *formNumbers
-	close  func() error
-	pings  singleflight.Group
-	dumps  sync.RWMutex // each Dump holds it for reading, close for writing
+	writer   *writer
+	pool     *readPool
+	contents *content.Contents
+	forms    *formNumbers
+	close    func() error
+	pings    singleflight.Group
+	dumps    sync.RWMutex // each Dump holds it for reading, close for writing
 }
 
 var _ store.Store = (*Store)(nil)
@@ -67,7 +69,7 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 		return nil, errors.Join(err, lock.Close())
 	}
 	path := filepath.Join(dir, FileName)
-	s, err := openFile(ctx, path, fileURI(path, vfsName), options.Log)
+	s, leftovers, err := openFile(ctx, path, fileURI(path, vfsName), options.Log)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), lock.Close())
 	}
@@ -75,35 +77,59 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 	// pool. Its connection is the last to close. A second caller waits for the
 	// first.
 	s.close = sync.OnceValue(func() error {
+		s.contents.Close()
 		err := errors.Join(s.writer.stop(), s.pool.close())
 		s.dumps.Lock()
 		defer s.dumps.Unlock()
 		return errors.Join(err, s.writer.close(), lock.Close())
 	})
 	go s.writer.run()
+	s.contents.Start() //nolint:contextcheck // it outlives the call of Open
+	if leftovers {
+		s.contents.Wake()
+	}
 	return s, nil
 }
 
-func openFile(ctx context.Context, path, uri string, log *slog.Logger) (*Store, error) {
+// openFile opens the store in a file. leftovers tells whether contents of files
+// are to be removed.
+func openFile(ctx context.Context, path, uri string, log *slog.Logger) (_ *Store, leftovers bool, _ error) {
 	conn, err := openWriter(ctx, path, uri, log)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	pool := newReadPool(uri, runtime.GOMAXPROCS(0)+2)
 	forms := &formNumbers{}
 	w, err := newWriter(conn, pool, forms, log)
 	if err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, false, errors.Join(err, conn.Close())
 	}
 	err = fixWALFiles(path)
 	if err == nil {
 		w.files, err = identify(path)
 	}
+	if err == nil {
+		leftovers, err = markLeftovers(conn)
+	}
 	if err != nil {
-		return nil, errors.Join(err, w.stmts.close(), conn.Close())
+		return nil, false, errors.Join(err, w.stmts.close(), conn.Close())
 	}
 	pool.files = w.files
-	return &Store{writer: w, pool: pool, forms: forms}, nil
+	s := &Store{writer: w, pool: pool, forms: forms}
+	s.contents = content.New(chunks{s}, log)
+	return s, leftovers, nil
+}
+
+// markLeftovers marks what was staged before the start: nobody is left to name
+// it. A full disk must not keep the store from being read, so a failure of the
+// update is none: what is staged is removed an hour later all the same.
+func markLeftovers(conn *sqlite3.Conn) (found bool, err error) {
+	n, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM loose_files)`)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_ = conn.Exec(`UPDATE loose_files SET removed = 1 WHERE removed = 0`)
+	return true, nil
 }
 
 // fixWALFiles does for the files beside the database what SQLite's own Unix

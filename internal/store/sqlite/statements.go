@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	sqlForm = `SELECT number FROM forms WHERE page_id = ? AND form_id = ?`
-	sqlGet  = `SELECT created, username, fields, files FROM submissions WHERE place = ?`
-	sqlKey  = `SELECT created, username, fields, files, place, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
+	sqlForm  = `SELECT number FROM forms WHERE page_id = ? AND form_id = ?`
+	sqlGet   = `SELECT created, username, fields, files FROM submissions WHERE place = ?`
+	sqlChunk = `SELECT data FROM file_chunks WHERE file = ? AND number = ?`
+	sqlKey   = `SELECT created, username, fields, files, place, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
 )
 
 // prepared remembers every statement made through it, so that they are closed together.
@@ -53,6 +54,7 @@ type writeStmts struct {
 	form, newForm                  *sqlite3.Stmt
 	get, byUser, byKey             *sqlite3.Stmt
 	insert, insertAll, update, del *sqlite3.Stmt
+	stageFile, touchFile, putChunk *sqlite3.Stmt
 }
 
 func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
@@ -71,6 +73,9 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.insertAll = w.add(`INSERT INTO submissions (place, form, username, created, once, fields, key, body, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	w.update = w.add(`UPDATE submissions SET fields = ?, files = ? WHERE place = ?`)
 	w.del = w.add(`DELETE FROM submissions WHERE place = ?`)
+	w.stageFile = w.add(`INSERT INTO loose_files (touched, id, removed) VALUES (?, ?, 0)`)
+	w.touchFile = w.add(`UPDATE loose_files SET touched = ? WHERE id = ? AND removed = 0`)
+	w.putChunk = w.add(`INSERT INTO file_chunks (file, number, data) VALUES (?, ?, ?)`)
 	if w.err != nil {
 		return nil, errors.Join(w.err, w.close())
 	}
@@ -161,7 +166,7 @@ type listKind struct{ byUser, descending bool }
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
-	form, get, byKey *sqlite3.Stmt
+	form, get, byKey, chunk *sqlite3.Stmt
 
 	list map[listKind]*sqlite3.Stmt
 }
@@ -171,6 +176,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r.form = r.add(sqlForm)
 	r.get = r.add(sqlGet)
 	r.byKey = r.add(sqlKey)
+	r.chunk = r.add(sqlChunk)
 	for _, k := range []listKind{{}, {byUser: true}, {descending: true}, {byUser: true, descending: true}} {
 		r.list[k] = r.add(listSQL(k))
 	}

@@ -20,8 +20,16 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 	var created forms.Submission
 	err := s.writer.do(ctx, func(tx *tx) error {
 		var err error
-		created, err = tx.create(n)
-		return err
+		if len(n.Files) == 0 {
+			created, err = tx.create(n)
+			return err
+		}
+		return tx.atomically(func() error {
+			if created, err = tx.create(n); err != nil {
+				return err
+			}
+			return tx.changeFiles(nil, n.Files)
+		})
 	})
 	return created, err
 }
@@ -53,6 +61,7 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 		ID: t.seq.Submission, PageID: n.PageID, FormID: n.FormID, Username: n.Username,
 		Created: n.Created.Truncate(time.Millisecond).UTC(),
 		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
+		Files:   slices.Clone(n.Files),
 	}
 	t.bytes += len(sub.Entries)
 	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body})
@@ -136,6 +145,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 // replace is Update with a merge that runs within the transaction.
 func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
 	var updated forms.Submission
+	var filesChanged bool
 	err := s.writer.do(ctx, func(tx *tx) error {
 		at, err := rowIDOf(key, tx.form)
 		if err != nil {
@@ -149,24 +159,36 @@ func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Sub
 		if err != nil {
 			return err
 		}
+		before := sub.Files
 		sub.Entries = forms.EncodeEntries(make([]byte, 0, len(sub.Entries)+256), tx.assignIDs(change.Entries))
 		sub.Files = slices.Clone(change.Files)
 		updated = sub
 		tx.bytes += len(sub.Entries)
-		return classify(tx.stmts.updateSubmission(at, sub))
+		if filesChanged = !slices.Equal(before, sub.Files); !filesChanged {
+			return classify(tx.stmts.updateSubmission(at, sub))
+		}
+		return tx.atomically(func() error {
+			if err := tx.stmts.updateSubmission(at, sub); err != nil {
+				return classify(err)
+			}
+			return tx.changeFiles(before, sub.Files)
+		})
 	})
+	if err == nil && filesChanged {
+		s.contents.Wake()
+	}
 	return updated, err
 }
 
 // Delete implements store.Store.
 func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
-	return s.writer.do(ctx, func(tx *tx) error {
+	var sub forms.Submission
+	err := s.writer.do(ctx, func(tx *tx) error {
 		at, err := rowIDOf(key, tx.form)
 		if err != nil {
 			return classify(err)
 		}
-		sub, err := getSubmission(tx.stmts.get, at, key)
-		if err != nil {
+		if sub, err = getSubmission(tx.stmts.get, at, key); err != nil {
 			return classify(err)
 		}
 		if check != nil {
@@ -174,8 +196,20 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 				return err
 			}
 		}
-		return classify(tx.stmts.deleteSubmission(at))
+		if len(sub.Files) == 0 {
+			return classify(tx.stmts.deleteSubmission(at))
+		}
+		return tx.atomically(func() error {
+			if err := tx.stmts.deleteSubmission(at); err != nil {
+				return classify(err)
+			}
+			return tx.changeFiles(sub.Files, nil)
+		})
 	})
+	if err == nil && len(sub.Files) > 0 {
+		s.contents.Wake()
+	}
+	return err
 }
 
 func getSubmission(stmt *sqlite3.Stmt, rowID int64, key store.Key) (forms.Submission, error) {

@@ -11,11 +11,13 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
 )
 
 // Report describes a store or a backup without faults.
 type Report struct {
 	Schema      int    // the version
+	Files       int64  // of these submissions, with the contents that were stored
 	Submissions int64  // 0 for the first schema, whose content is not checked
 	Checksum    string // of all submissions, see store.Digest
 	Sealed      bool   // it carries a digest of its content, which is still right
@@ -123,6 +125,9 @@ func (c *checker) run(ctx context.Context) (err error) {
 		return nil
 	}
 	c.checkContent()
+	if c.report.Schema > 3 {
+		c.checkRules(fileRules)
+	}
 	return c.checkSubmissions(ctx)
 }
 
@@ -142,7 +147,7 @@ func (c *checker) checkPages() {
 // damage or an edit by hand can break them; submissions would be lost, or ids
 // assigned twice.
 func (c *checker) checkContent() {
-	for _, rule := range []struct{ query, fault string }{
+	c.checkRules([]rule{
 		{`SELECT count(*) <> 1 FROM sequences`, "it does not tell the last ids"},
 		{`SELECT ifnull(max(place & 0xffffffffff), 0) > (SELECT submission FROM sequences) FROM submissions`, "a submission has an id that was not given yet"},
 		{`SELECT count(*) FROM forms WHERE page_id < 1`, "a form is on no page"},
@@ -153,7 +158,23 @@ func (c *checker) checkContent() {
 		{`SELECT count(*) <> 1 FROM settings WHERE name = '` + store.SettingStoreID + `'`, "the id of the store is missing"},
 		{`SELECT count(*) FROM settings WHERE name NOT IN ('` + store.SettingStoreID + `', '` + store.SettingCopyOf + `', '` +
 			store.SettingOnceKey + `', '` + store.SettingDigest + `')`, "it has a setting that this formulary does not know"},
-	} {
+	})
+}
+
+// rule is a query whose result is 0 when all is well.
+type rule struct{ query, fault string }
+
+var fileRules = []rule{
+	{`SELECT count(*) FROM submissions WHERE files IS NOT NULL AND NOT json_valid(files)`, "the files of a submission can't be read"},
+	{
+		`WITH named AS (SELECT file.value ->> 'id' AS id FROM submissions, json_each(files) AS file WHERE files IS NOT NULL AND json_valid(files))
+		SELECT count(*) FROM (SELECT DISTINCT file FROM file_chunks) WHERE file NOT IN (SELECT id FROM named) AND file NOT IN (SELECT id FROM loose_files)`,
+		"the content of a file belongs to no submission",
+	},
+}
+
+func (c *checker) checkRules(rules []rule) {
+	for _, rule := range rules {
 		switch found, err := queryInt(c.conn, rule.query); {
 		case err != nil:
 			c.faults = append(c.faults, err)
@@ -180,7 +201,7 @@ func (c *checker) checkSubmissions(ctx context.Context) error {
 	}
 	defer func() { _ = stmt.Close() }()
 	digest, unread := store.NewDigest(), 0
-	err = dumpRows(ctx, stmt, func(r store.Record) error {
+	err = dumpRows(ctx, c.conn, stmt, func(r store.Record) error {
 		if digest.Add(r); digest.Count%1000 == 0 {
 			c.progress("checking", "submissions", digest.Count, int64(total))
 		}
@@ -189,6 +210,7 @@ func (c *checker) checkSubmissions(ctx context.Context) error {
 				c.faults = append(c.faults, fmt.Errorf("submission %d: %w", r.ID, err))
 			}
 		}
+		c.checkFiles(r)
 		return nil
 	})
 	if err != nil {
@@ -200,6 +222,18 @@ func (c *checker) checkSubmissions(ctx context.Context) error {
 	}
 	c.report.Submissions, c.report.Checksum = digest.Count, digest.Sum()
 	return c.checkDigest()
+}
+
+// checkFiles reads the contents of a submission's files.
+func (c *checker) checkFiles(r store.Record) {
+	for _, f := range r.Files {
+		file := r.Open(f)
+		if err := content.Check(f, file); err != nil && len(c.faults) < 3*maxFaults {
+			c.faults = append(c.faults, fmt.Errorf("submission %d: %w", r.ID, err))
+		}
+		_ = file.Close() // it has been read
+		c.report.Files++
+	}
 }
 
 func (c *checker) checkDigest() (err error) {

@@ -39,6 +39,7 @@ type writer struct {
 	lastSingle atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
 	commitMu   sync.Mutex  // held during a commit; guards what follows
 	closed     bool
+	writes     atomic.Int64    // operations so far
 	seq        store.Sequences // the last ids given, as of the last commit
 	reserved   store.Sequences // the last ids that may be given, as they are stored
 	files      identity
@@ -181,6 +182,7 @@ func (w *writer) commitAll(batch []*operation) {
 // batch that is not stored after all.
 func (w *writer) commit(batch []*operation) (done int) {
 	done, err := w.transact(batch)
+	w.writes.Add(int64(done))
 	if err == nil {
 		return done
 	}

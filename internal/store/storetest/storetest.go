@@ -32,6 +32,7 @@ func Run(t *testing.T, open Opener) {
 		{"update", updateTests},
 		{"once", onceTests},
 		{"keys", keyTests},
+		{"files", fileTests},
 		{"scan", scanTests},
 		{"scan while others write", scanConcurrencyTests},
 		{"concurrency", concurrencyTests},

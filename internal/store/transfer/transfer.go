@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -15,6 +16,7 @@ import (
 type Store interface {
 	store.Archive
 	store.Settings
+	store.Files
 }
 
 // Limits of a batch of submissions. A batch is stored in one transaction, so that
@@ -22,6 +24,9 @@ type Store interface {
 const (
 	batchRows  = 1000
 	batchBytes = 4 << 20
+	// batchFileBytes bounds the contents of files that are staged for a batch:
+	// they may be staged for an hour only.
+	batchFileBytes = 64 << 20
 )
 
 // Stages of a copy.
@@ -37,6 +42,7 @@ type Progress func(stage string, done, total int64)
 // Result is what was copied, or verified.
 type Result struct {
 	Submissions int64
+	Files       int64
 	Resumed     int64  // of these, stored by an earlier run that was interrupted
 	Checksum    string // of all content, the same in source and target
 }
@@ -73,7 +79,7 @@ func Copy(ctx context.Context, from, to Store, progress Progress) (Result, error
 	if err := copyRest(ctx, from, to); err != nil {
 		return Result{}, err
 	}
-	result := Result{Submissions: c.digest.Count, Resumed: c.resumed, Checksum: c.digest.Sum()}
+	result := Result{Submissions: c.digest.Count, Files: c.files, Resumed: c.resumed, Checksum: c.digest.Sum()}
 	if err := compare(ctx, to, result, progress); err != nil {
 		return result, err
 	}
@@ -127,20 +133,27 @@ type copier struct {
 	resumed  int64
 	batch    []store.Record
 	bytes    int
+	staged   int64 // bytes of files, for this batch
+	files    int64
 	progress func(done int64)
 }
 
 func (c *copier) run(ctx context.Context, from Store) error {
 	err := from.Dump(ctx, store.Key{}, func(r store.Record) error {
 		c.digest.Add(r)
+		c.files += int64(len(r.Files))
 		if !isAfter(r, c.after) {
 			c.resumed++
 			return nil
 		}
 		r.Entries = slices.Clone(r.Entries) // it is valid until visit returns
+		var err error
+		if r.Files, err = c.stageFiles(ctx, r); err != nil {
+			return fmt.Errorf("submission %d: %w", r.ID, err)
+		}
 		c.batch = append(c.batch, r)
 		c.bytes += len(r.Entries)
-		if len(c.batch) == batchRows || c.bytes >= batchBytes {
+		if len(c.batch) == batchRows || c.bytes >= batchBytes || c.staged >= batchFileBytes {
 			return c.store(ctx)
 		}
 		return nil
@@ -154,6 +167,26 @@ func (c *copier) run(ctx context.Context, from Store) error {
 	return nil
 }
 
+// stageFiles copies the contents of a submission's files, and returns the files
+// with the ids that they have in the target. What an interrupted copy has staged
+// is removed by the target like every upload that was not finished.
+func (c *copier) stageFiles(ctx context.Context, r store.Record) ([]forms.StoredFile, error) {
+	files := slices.Clone(r.Files)
+	for i, f := range files {
+		file := r.Open(f)
+		staged, err := c.to.StageFile(ctx, file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, fmt.Errorf("copy file %q: %w", f.Name, err)
+		}
+		if staged.Size != f.Size || staged.SHA256 != f.SHA256 {
+			return nil, fmt.Errorf("copy file %q: its content is not what was stored: the source is damaged", f.Name)
+		}
+		files[i].ID = staged.ID
+		c.staged += f.Size
+	}
+	return files, nil
+}
+
 func (c *copier) store(ctx context.Context) error {
 	if len(c.batch) == 0 {
 		return nil
@@ -161,7 +194,7 @@ func (c *copier) store(ctx context.Context) error {
 	if err := c.to.Load(ctx, c.batch); err != nil {
 		return err
 	}
-	c.batch, c.bytes = c.batch[:0], 0
+	c.batch, c.bytes, c.staged = c.batch[:0], 0, 0
 	c.progress(c.digest.Count)
 	return nil
 }

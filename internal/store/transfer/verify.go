@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
 )
 
 // compare reads a copy, and returns ErrDifferent if it is not what was copied.
@@ -14,6 +15,9 @@ func compare(ctx context.Context, to Store, want Result, progress Progress) erro
 	err := to.Dump(ctx, store.Key{}, func(r store.Record) error {
 		if d.Add(r); d.Count%batchRows == 0 {
 			progress(Verifying, d.Count, want.Submissions)
+		}
+		for _, err := range checkFiles(r) {
+			return fmt.Errorf("%w: submission %d: %w", ErrDifferent, r.ID, err)
 		}
 		return nil
 	})
@@ -29,6 +33,18 @@ func compare(ctx context.Context, to Store, want Result, progress Progress) erro
 	return nil
 }
 
+// checkFiles reads the contents of a submission's files, and returns what is
+// wrong with them.
+func checkFiles(r store.Record) (faults []error) {
+	for _, f := range r.Files {
+		file := r.Open(f)
+		if err := errors.Join(content.Check(f, file), file.Close()); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return faults
+}
+
 // maxFaults bounds how many faults are reported.
 const maxFaults = 10
 
@@ -40,7 +56,7 @@ func Verify(ctx context.Context, s Store, progress Progress) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("count submissions: %w", err)
 	}
-	d, faults, highest := store.NewDigest(), []error(nil), store.Sequences{}
+	d, faults, highest, files := store.NewDigest(), []error(nil), store.Sequences{}, int64(0)
 	err = s.Dump(ctx, store.Key{}, func(r store.Record) error {
 		if d.Add(r); d.Count%batchRows == 0 {
 			progress(Verifying, d.Count, total)
@@ -48,6 +64,12 @@ func Verify(ctx context.Context, s Store, progress Progress) (Result, error) {
 		entries, err := r.Entries.Decode()
 		if err != nil && len(faults) < maxFaults {
 			faults = append(faults, fmt.Errorf("submission %d: %w", r.ID, err))
+		}
+		files += int64(len(r.Files))
+		for _, err := range checkFiles(r) {
+			if len(faults) < maxFaults {
+				faults = append(faults, fmt.Errorf("submission %d: %w", r.ID, err))
+			}
 		}
 		highest.Submission = max(highest.Submission, r.ID)
 		for _, e := range entries {
@@ -69,5 +91,5 @@ func Verify(ctx context.Context, s Store, progress Progress) (Result, error) {
 	if highest.Entry > last.Entry {
 		faults = append(faults, fmt.Errorf("answer %d has an id that was not given yet", highest.Entry))
 	}
-	return Result{Submissions: d.Count, Checksum: d.Sum()}, errors.Join(faults...)
+	return Result{Submissions: d.Count, Files: files, Checksum: d.Sum()}, errors.Join(faults...)
 }

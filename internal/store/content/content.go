@@ -1,0 +1,215 @@
+// Package content stages, reads and removes the contents of files, for every
+// engine in the same way. An engine stores chunks; this package splits contents
+// into them, limits how much of an engine's time they take, and removes what
+// belongs to no submission any more.
+package content
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+const (
+	// ChunkBytes is the size of every chunk but the last. It can't be changed:
+	// where a byte is found is computed from it.
+	ChunkBytes = 256 << 10
+
+	// stagedFor is how long a content may stay without a further chunk and
+	// without a submission.
+	stagedFor = time.Hour
+
+	// sweepEvery is how often to look for such contents.
+	sweepEvery = time.Minute
+
+	// maxPause bounds how long one chunk makes the next one wait.
+	maxPause = time.Second
+)
+
+// Engine stores chunks. Each method is a short transaction of its own.
+//
+// A content that belongs to no submission is loose: it is staged, or it is
+// marked to be removed. What is marked can't be staged again or named.
+type Engine interface {
+	// StageChunk adds a chunk to a content. Number 0 begins the content;
+	// further ones return ErrNoFile if it is not staged any more. A content of
+	// no bytes has one call with number 0 and no data.
+	StageChunk(ctx context.Context, id, number int64, data []byte) error
+
+	// ReadChunk copies a chunk to buf and returns its length. The error is
+	// ErrNotFound if it is not there.
+	ReadChunk(ctx context.Context, id, number int64, buf []byte) (int, error)
+
+	// MarkLoose marks a content if it is staged.
+	MarkLoose(ctx context.Context, id int64) error
+
+	// MarkStale marks staged contents without a new chunk for that long.
+	MarkStale(ctx context.Context, age time.Duration) error
+
+	// RemoveSome removes a few chunks of a marked content. It returns false
+	// when no content is marked.
+	RemoveSome(ctx context.Context) (more bool, err error)
+
+	// Writes counts the write operations of all kinds since the engine was
+	// opened. upkeep is how long writers have waited in all for work that
+	// earlier writes caused, such as checkpoints.
+	Writes() (count int64, upkeep time.Duration)
+}
+
+// Contents are the contents in one engine.
+type Contents struct {
+	engine  Engine
+	log     *slog.Logger
+	turn    chan struct{} // holds one element while a chunk is written or removed
+	upkeep  time.Duration // of the engine, as of the last chunk; guarded by turn
+	wake    chan struct{}
+	closing chan struct{}
+	stopped chan struct{}
+
+	mu       sync.Mutex
+	unmarked map[int64]bool // staged contents to be marked, which has failed so far
+}
+
+// New returns the contents of an engine. Start begins to remove contents.
+func New(engine Engine, log *slog.Logger) *Contents {
+	return &Contents{
+		engine: engine, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		closing: make(chan struct{}), stopped: make(chan struct{}), unmarked: map[int64]bool{},
+	}
+}
+
+// buffers are for chunks that are written or read.
+var buffers = sync.Pool{New: func() any { return new([ChunkBytes]byte) }}
+
+// newID returns a random id. With 63 bits none comes twice, on whatever replica
+// or in whatever copy of a store.
+func newID() int64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:])                           // never fails
+	return int64(binary.BigEndian.Uint64(b[:]) >> 1)
+}
+
+// Stage implements store.Files.
+func (c *Contents) Stage(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
+	f := forms.StoredFile{ID: newID()}
+	buf := buffers.Get().(*[ChunkBytes]byte)
+	defer buffers.Put(buf)
+	hash := sha256.New()
+	for number := int64(0); ; number++ {
+		n, readErr := io.ReadFull(r, buf[:])
+		ended := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF)
+		if readErr != nil && !ended {
+			c.abandon(ctx, f.ID, number)
+			return forms.StoredFile{}, readErr
+		}
+		if n > 0 || number == 0 {
+			err := c.inTurn(ctx, func() error { return c.engine.StageChunk(ctx, f.ID, number, buf[:n]) })
+			if err != nil {
+				c.abandon(ctx, f.ID, number+1)
+				return forms.StoredFile{}, fmt.Errorf("stage a file: %w", err)
+			}
+			hash.Write(buf[:n]) // never fails
+			f.Size += int64(n)
+		}
+		if ended {
+			f.SHA256 = hex.EncodeToString(hash.Sum(nil))
+			return f, nil
+		}
+	}
+}
+
+// abandon removes what was staged, if anything was.
+func (c *Contents) abandon(ctx context.Context, id, chunks int64) {
+	if chunks == 0 {
+		return
+	}
+	if err := c.engine.MarkLoose(context.WithoutCancel(ctx), id); err != nil {
+		c.mu.Lock()
+		c.unmarked[id] = true
+		c.mu.Unlock()
+	}
+	c.Wake()
+}
+
+// Drop implements store.Files.
+func (c *Contents) Drop(ctx context.Context, id int64) error {
+	if err := c.engine.MarkLoose(ctx, id); err != nil {
+		return fmt.Errorf("drop a file: %w", err)
+	}
+	c.Wake()
+	return nil
+}
+
+// inTurn writes or removes chunks. Only one caller does so at a time. If the
+// engine has written other things meanwhile, the next caller waits twice as long
+// as this one has taken, with the upkeep since the last: chunks take at most a
+// third of the time while others write.
+func (c *Contents) inTurn(ctx context.Context, write func() error) error {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.turn }()
+	began := time.Now()
+	before, _ := c.engine.Writes()
+	err := write()
+	writes, upkeep := c.engine.Writes()
+	took := time.Since(began) + upkeep - c.upkeep
+	c.upkeep = upkeep
+	if writes > before+1 {
+		select {
+		case <-time.After(min(2*took, maxPause)):
+		case <-ctx.Done():
+		case <-c.closing:
+		}
+	}
+	return err
+}
+
+// Diff compares the files of a submission before and after a change. It
+// returns the ids that must be staged, and those that are to be removed.
+func Diff(before, after []forms.StoredFile) (added, removed []int64) {
+	had := make(map[int64]bool, len(before))
+	for _, f := range before {
+		had[f.ID] = true
+	}
+	for _, f := range after {
+		if kept, ok := had[f.ID]; !ok || !kept { // the second of two with one id is an error
+			added = append(added, f.ID)
+		}
+		had[f.ID] = false
+	}
+	for _, f := range before {
+		if had[f.ID] {
+			removed = append(removed, f.ID)
+		}
+	}
+	return added, removed
+}
+
+// Check reads a content to its end and compares it with what is known of it.
+func Check(f forms.StoredFile, r io.Reader) error {
+	hash := sha256.New()
+	size, err := io.Copy(hash, r)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return fmt.Errorf("the content of file %q is not there", f.Name)
+	case err != nil:
+		return fmt.Errorf("read file %q: %w", f.Name, err)
+	case size != f.Size || hex.EncodeToString(hash.Sum(nil)) != f.SHA256:
+		return fmt.Errorf("the content of file %q is not what was stored", f.Name)
+	}
+	return nil
+}

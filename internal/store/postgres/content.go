@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
+)
+
+// StageFile implements store.Files.
+func (s *Store) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
+	return s.contents.Stage(ctx, r)
+}
+
+// DropFile implements store.Files.
+func (s *Store) DropFile(ctx context.Context, id int64) error { return s.contents.Drop(ctx, id) }
+
+// OpenFile implements store.Files.
+func (s *Store) OpenFile(ctx context.Context, key store.Key, fileID int64) (io.ReadSeekCloser, error) {
+	sub, err := s.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range sub.Files {
+		if f.ID == fileID {
+			return content.Open(ctx, f, chunks{s}.ReadChunk), nil
+		}
+	}
+	return nil, store.ErrNotFound
+}
+
+// chunks implements content.Engine.
+type chunks struct{ *Store }
+
+// Writes implements content.Engine.
+func (s chunks) Writes() (count int64, upkeep time.Duration) { return s.writes.Load(), 0 }
+
+// StageChunk implements content.Engine. The primary key keeps a retry from
+// storing the chunk twice.
+func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) error {
+	s.writes.Add(1)
+	sql, args := sqlStageChunk, []any{id, number, data}
+	switch {
+	case len(data) == 0:
+		sql, args = sqlStageEmpty, []any{id}
+	case number == 0:
+		sql = sqlStageFirst
+	}
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
+		return storeChunk(ctx, conn, inDoubt, sql, args)
+	})
+}
+
+func storeChunk(ctx context.Context, conn *pgx.Conn, inDoubt bool, sql string, args []any) error {
+	tag, err := conn.Exec(ctx, sql, args...)
+	switch {
+	case inDoubt && serverCode(err) == codeUniqueViolation:
+		return nil // an earlier try has stored it
+	case err != nil:
+		return fmt.Errorf("store a chunk: %w", err)
+	case tag.RowsAffected() == 0:
+		return store.ErrNoFile
+	}
+	return nil
+}
+
+// ReadChunk implements content.Engine.
+func (s chunks) ReadChunk(ctx context.Context, id, number int64, buf []byte) (n int, err error) {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		n, err = copyChunk(ctx, conn, id, number, buf)
+		return err
+	})
+	return n, err
+}
+
+// querier is a connection or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// copyChunk copies the data from the driver's buffer.
+func copyChunk(ctx context.Context, q querier, id, number int64, buf []byte) (n int, err error) {
+	rows, err := q.Query(ctx, sqlChunk, pgx.QueryResultFormats{pgx.BinaryFormatCode}, id, number)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return 0, err
+		}
+		return 0, store.ErrNotFound
+	}
+	data := rows.RawValues()[0]
+	if len(data) > len(buf) {
+		return 0, fmt.Errorf("a chunk has %d bytes: the database is damaged", len(data))
+	}
+	n = copy(buf, data)
+	rows.Close()
+	return n, rows.Err()
+}
+
+// MarkLoose implements content.Engine.
+func (s chunks) MarkLoose(ctx context.Context, id int64) error {
+	return s.exec(ctx, sqlMarkLoose, id)
+}
+
+// MarkStale implements content.Engine. The database's clock decides, since
+// those of the replicas may differ.
+func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
+	return s.exec(ctx, sqlMarkStale, int64(age.Seconds()))
+}
+
+func (s chunks) exec(ctx context.Context, sql string, args ...any) error {
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		_, err := conn.Exec(ctx, sql, args...)
+		return err
+	})
+}
+
+// RemoveSome implements content.Engine. Several replicas may remove the same
+// content: its row stays until all of its chunks are gone.
+func (s chunks) RemoveSome(ctx context.Context) (more bool, err error) {
+	s.writes.Add(1)
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		var id int64
+		err := conn.QueryRow(ctx, sqlNextRemoved).Scan(&id)
+		if more = err == nil; errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		tag, err := conn.Exec(ctx, sqlRemoveChunks, id, removeAtOnce)
+		if err == nil && tag.RowsAffected() == 0 {
+			_, err = conn.Exec(ctx, sqlRemoveFile, id)
+		}
+		return err
+	})
+	return more, err
+}
+
+// removeAtOnce is how many chunks a statement removes.
+const removeAtOnce = 8
+
+// claimFiles makes staged contents a submission's.
+func claimFiles(ctx context.Context, conn *pgx.Conn, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	tag, err := conn.Exec(ctx, sqlClaimFiles, ids)
+	if err == nil && tag.RowsAffected() < int64(len(ids)) {
+		return store.ErrNoFile
+	}
+	return err
+}
+
+// createWithFiles stores a submission and makes the contents of its files its
+// own, in one transaction. Uploads are rare, so they share none.
+func (s *Store) createWithFiles(ctx context.Context, n store.New) (forms.Submission, error) {
+	c := creationWithFiles{op: &operation{Value: &creation{new: n}}}
+	if err := s.do(ctx, c.try); err != nil {
+		return forms.Submission{}, err
+	}
+	s.writes.Add(1)
+	if c.inDoubt { // see insert
+		_ = s.Advance(context.WithoutCancel(ctx), c.batch.last)
+	}
+	if c.op.Err != nil {
+		return forms.Submission{}, c.op.Err
+	}
+	return c.batch.submission(0), nil
+}
+
+type creationWithFiles struct {
+	op      *operation
+	batch   *batch // of this one, nil until ids are allocated
+	inDoubt bool
+}
+
+// try runs the transaction. Where an earlier try is in doubt, insertEach finds
+// out whether that has stored the submission, and then its files are claimed, too.
+func (c *creationWithFiles) try(ctx context.Context, conn *pgx.Conn, inDoubt bool) (err error) {
+	c.inDoubt = inDoubt
+	if c.batch == nil {
+		if c.batch, err = prepareBatch(ctx, conn, []*operation{c.op}); err != nil {
+			return notExecutedError{err}
+		}
+	}
+	if _, err := conn.Exec(ctx, `BEGIN`); err != nil {
+		return notExecutedError{err}
+	}
+	stored, err := c.batch.insertEach(ctx, conn, inDoubt)
+	if err == nil && stored > 0 {
+		added, _ := content.Diff(nil, c.op.Value.new.Files)
+		err = claimFiles(ctx, conn, added)
+	}
+	if err == nil {
+		_, err = conn.Exec(ctx, `COMMIT`)
+	}
+	return err
+}

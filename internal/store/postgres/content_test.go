@@ -1,0 +1,193 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+func mustStage(t *testing.T, s *Store, size int) forms.StoredFile {
+	t.Helper()
+	f, err := s.StageFile(ctx, bytes.NewReader(bytes.Repeat([]byte{'x'}, size)))
+	if err != nil {
+		t.Fatalf("stage: %v", err)
+	}
+	f.FieldID, f.Name = "field", "file"
+	return f
+}
+
+func withFile(n store.New, f forms.StoredFile) store.New {
+	n.Files = []forms.StoredFile{f}
+	return n
+}
+
+// contentsLeft waits until so many contents have chunks, and so many are loose.
+func contentsLeft(t *testing.T, url, want string) {
+	t.Helper()
+	testkit.Eventually(t, "contents and loose ones: "+want, func() bool {
+		return queryText(t, url, `SELECT (SELECT count(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM loose_files)`) == want
+	})
+}
+
+func checkFile(t *testing.T, s *Store, sub forms.Submission) {
+	t.Helper()
+	file, err := s.OpenFile(ctx, keyOf(sub), sub.Files[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(content.Check(sub.Files[0], file), file.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReplicasShareFiles: what one replica has staged, another names, reads and
+// removes.
+func TestReplicasShareFiles(t *testing.T) {
+	url := database(t)
+	r := [2]*Store{openStore(t, url), openStore(t, url)}
+	sub := mustCreate(t, r[1], withFile(sample("x"), mustStage(t, r[0], 2*content.ChunkBytes+1)))
+	checkFile(t, r[0], sub)
+	checkFile(t, r[1], sub)
+	if err := r[0].Delete(ctx, keyOf(sub), nil); err != nil {
+		t.Fatal(err)
+	}
+	contentsLeft(t, url, "0 0")
+}
+
+// TestStaleUploadsAreRemoved: an upload that was left alone for an hour is
+// removed by whichever replica looks first. One that goes on is not, nor one
+// that a replica has just begun when another starts.
+func TestStaleUploadsAreRemoved(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	stale := mustStage(t, s, 20*content.ChunkBytes) // more than are removed at once
+	exec(t, url, `UPDATE loose_files SET touched = touched - interval '3601 seconds'`)
+	fresh := mustStage(t, s, content.ChunkBytes+1)
+	other := openStore(t, url)
+	storetest.NoErrors(t, "sweep", storetest.Parallel(4, func(i int) error {
+		[]*Store{s, other}[i%2].contents.Wake()
+		return nil
+	}))
+	contentsLeft(t, url, "1 1")
+	checkFile(t, other, mustCreate(t, other, withFile(sample("x"), fresh)))
+	if _, err := s.Create(ctx, withFile(sample("x"), stale)); !errors.Is(err, store.ErrNoFile) {
+		t.Errorf("create with a stale file: %v, want %v", err, store.ErrNoFile)
+	}
+}
+
+// TestEachChunkKeepsAnUpload: the time of the last chunk counts, not that of
+// the first.
+func TestEachChunkKeepsAnUpload(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	old := readerFunc(func([]byte) (int, error) {
+		exec(t, url, `UPDATE loose_files SET touched = touched - interval '3601 seconds'`)
+		return 0, io.EOF
+	})
+	sweep := readerFunc(func([]byte) (int, error) {
+		if err := (chunks{s}).MarkStale(ctx, 3600e9); err != nil {
+			t.Error(err)
+		}
+		return 0, io.EOF
+	})
+	chunk := make([]byte, content.ChunkBytes)
+	f, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), old, bytes.NewReader(chunk), sweep, bytes.NewReader(chunk)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFile(t, s, mustCreate(t, s, withFile(sample("x"), f)))
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// TestUploadsWhileConnectionsAreCut: chunks and creates that are retried are
+// stored once.
+func TestUploadsWhileConnectionsAreCut(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	cut := readerFunc(func([]byte) (int, error) {
+		exec(t, url, terminateOthers)
+		return 0, io.EOF
+	})
+	chunk := make([]byte, content.ChunkBytes)
+	f, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), cut, bytes.NewReader(chunk), cut, bytes.NewReader(chunk)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, url, terminateOthers)
+	checkFile(t, s, mustCreate(t, s, withFile(sample("x"), f)))
+	contentsLeft(t, url, "1 0")
+}
+
+// TestChunkInDoubt: the connection is lost after a chunk was stored. The retry
+// finds it.
+func TestChunkInDoubt(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	tries := 0
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
+		tries++
+		err := storeChunk(ctx, conn, inDoubt, sqlStageFirst, []any{int64(7), int64(0), []byte("x")})
+		if tries == 1 {
+			return errors.Join(err, connLostError{errors.New("after the commit")}, conn.Close(ctx))
+		}
+		return err
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("%d tries: %v", tries, err)
+	}
+	contentsLeft(t, url, "1 1")
+}
+
+// TestCreateWithFilesInDoubt: the connection is lost after the commit. The
+// retry finds the submission, and does not ask for its files to be staged.
+func TestCreateWithFilesInDoubt(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	c := creationWithFiles{op: operations(withFile(keyed(once(sample("x"), "once"), "key"), mustStage(t, s, 10)))[0]}
+	tries := 0
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
+		tries++
+		err := c.try(ctx, conn, inDoubt)
+		if tries == 1 {
+			return errors.Join(err, connLostError{errors.New("after the commit")}, conn.Close(ctx))
+		}
+		return err
+	})
+	if err != nil || c.op.Err != nil || tries != 2 {
+		t.Errorf("%d tries: %v, %v", tries, err, c.op.Err)
+	}
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1)
+	contentsLeft(t, url, "1 0")
+}
+
+// TestCommandsThatReadRemoveNothing: verify and backup open a store with
+// MustExist, beside servers or without.
+func TestCommandsThatReadRemoveNothing(t *testing.T) {
+	url := database(t)
+	if err := openStore(t, url).Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(ctx, Options{URL: url, MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, url, `INSERT INTO loose_files VALUES (1, now(), true)`)
+	s.contents.Wake()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	contentsLeft(t, url, "0 1")
+}

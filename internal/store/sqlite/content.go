@@ -1,0 +1,204 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
+)
+
+var _ store.Files = (*Store)(nil)
+
+// StageFile implements store.Files.
+func (s *Store) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
+	return s.contents.Stage(ctx, r)
+}
+
+// DropFile implements store.Files.
+func (s *Store) DropFile(ctx context.Context, id int64) error { return s.contents.Drop(ctx, id) }
+
+// OpenFile implements store.Files.
+func (s *Store) OpenFile(ctx context.Context, key store.Key, fileID int64) (io.ReadSeekCloser, error) {
+	sub, err := s.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range sub.Files {
+		if f.ID == fileID {
+			return content.Open(ctx, f, chunks{s}.ReadChunk), nil
+		}
+	}
+	return nil, store.ErrNotFound
+}
+
+// chunks implements content.Engine.
+type chunks struct{ *Store }
+
+// Writes implements content.Engine.
+func (s chunks) Writes() (count int64, upkeep time.Duration) {
+	return s.writer.writes.Load(), time.Duration(s.writer.wal.checkpointing.Load())
+}
+
+// StageChunk implements content.Engine. Chunks go through the writer like all
+// other writes, and share its commits.
+func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		stmt := tx.stmts.touchFile
+		if number == 0 {
+			stmt = tx.stmts.stageFile
+		}
+		err := errors.Join(stmt.BindInt64(1, time.Now().UnixMilli()), stmt.BindInt64(2, id), stmt.Exec())
+		if err == nil && number > 0 && tx.stmts.conn.Changes() == 0 {
+			return store.ErrNoFile
+		}
+		if err != nil || len(data) == 0 {
+			return classify(err)
+		}
+		tx.bytes += len(data)
+		put := tx.stmts.putChunk
+		err = errors.Join(put.BindInt64(1, id), put.BindInt64(2, number), put.BindBlob(3, data), put.Exec())
+		return classify(errors.Join(err, put.ClearBindings())) // the copy of the data
+	})
+}
+
+// ReadChunk implements content.Engine.
+func (s chunks) ReadChunk(ctx context.Context, id, number int64, buf []byte) (n int, err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		n, err = readChunk(stmts.chunk, id, number, buf)
+		return err
+	})
+	return n, err
+}
+
+func readChunk(stmt *sqlite3.Stmt, id, number int64, buf []byte) (int, error) {
+	defer func() { _ = stmt.Reset() }()
+	if err := errors.Join(stmt.BindInt64(1, id), stmt.BindInt64(2, number)); err != nil {
+		return 0, err
+	}
+	if !stmt.Step() {
+		if err := stmt.Err(); err != nil {
+			return 0, err
+		}
+		return 0, store.ErrNotFound
+	}
+	data := stmt.ColumnRawBlob(0)
+	if len(data) > len(buf) {
+		return 0, fmt.Errorf("a chunk has %d bytes: the database is damaged", len(data))
+	}
+	return copy(buf, data), stmt.Err()
+}
+
+// MarkLoose implements content.Engine.
+func (s chunks) MarkLoose(ctx context.Context, id int64) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE id = ?`, id))
+	})
+}
+
+// MarkStale implements content.Engine.
+func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
+	if loose, err := s.anyLoose(ctx); err != nil || !loose {
+		return err
+	}
+	return s.writer.do(ctx, func(tx *tx) error {
+		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
+			time.Now().Add(-age).UnixMilli()))
+	})
+}
+
+// anyLoose keeps the writer from being asked for nothing.
+func (s chunks) anyLoose(ctx context.Context) (loose bool, err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		n, err := queryInt(stmts.conn, `SELECT EXISTS (SELECT 1 FROM loose_files)`)
+		loose = n != 0
+		return err
+	})
+	return loose, err
+}
+
+// RemoveSome implements content.Engine. It removes one chunk: to overwrite it
+// takes as long as to store it.
+func (s chunks) RemoveSome(ctx context.Context) (more bool, err error) {
+	if loose, err := s.anyLoose(ctx); err != nil || !loose {
+		return false, err
+	}
+	err = s.writer.do(ctx, func(tx *tx) error {
+		conn, id := tx.stmts.conn, int64(0)
+		err := queryRow(conn, `SELECT id FROM loose_files WHERE removed = 1 LIMIT 1`, func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
+		if more = err == nil; !more {
+			if errors.Is(err, store.ErrNotFound) {
+				return nil
+			}
+			return classify(err)
+		}
+		const first = `DELETE FROM file_chunks WHERE file = ?1 AND number = (SELECT min(number) FROM file_chunks WHERE file = ?1)`
+		err = execInts(conn, first, id)
+		if err == nil && conn.Changes() == 0 {
+			err = execInts(conn, `DELETE FROM loose_files WHERE id = ?`, id)
+		}
+		tx.bytes += content.ChunkBytes
+		return classify(err)
+	})
+	return more, err
+}
+
+// execInts runs a statement that is not used often enough to stay prepared.
+func execInts(conn *sqlite3.Conn, sql string, args ...int64) error {
+	stmt, _, err := conn.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Close() }()
+	for i, arg := range args {
+		err = errors.Join(err, stmt.BindInt64(i+1, arg))
+	}
+	if err != nil {
+		return err
+	}
+	return stmt.Exec()
+}
+
+// changeFiles makes the contents of a submission follow its files: what is
+// new becomes the submission's, and what is gone is marked to be removed. To be
+// called within atomically.
+func (t *tx) changeFiles(before, after []forms.StoredFile) error {
+	added, removed := content.Diff(before, after)
+	for _, id := range added {
+		if err := execInts(t.stmts.conn, `DELETE FROM loose_files WHERE id = ? AND removed = 0`, id); err != nil {
+			return classify(err)
+		}
+		if t.stmts.conn.Changes() == 0 {
+			return store.ErrNoFile
+		}
+	}
+	for _, id := range removed {
+		if err := execInts(t.stmts.conn, `INSERT INTO loose_files VALUES (?, 0, 1)`, id); err != nil {
+			return classify(err)
+		}
+	}
+	return nil
+}
+
+// atomically runs an operation of several statements that must succeed or fail
+// together.
+func (t *tx) atomically(run func() error) error {
+	if err := t.stmts.conn.Exec(`SAVEPOINT operation`); err != nil {
+		return classify(err)
+	}
+	err := run()
+	if err == nil {
+		return classify(t.stmts.conn.Exec(`RELEASE operation`))
+	}
+	t.seen = nil // the numbers of new forms are rolled back with it
+	if undo := t.stmts.conn.Exec(`ROLLBACK TO operation; RELEASE operation`); undo != nil {
+		return errors.Join(err, undo)
+	}
+	return err
+}

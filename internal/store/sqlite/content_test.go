@@ -1,0 +1,216 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+func mustStage(t *testing.T, s *Store, size int) forms.StoredFile {
+	t.Helper()
+	f, err := s.StageFile(ctx, bytes.NewReader(bytes.Repeat([]byte{'x'}, size)))
+	if err != nil {
+		t.Fatalf("stage: %v", err)
+	}
+	f.FieldID, f.Name = "field", "file"
+	return f
+}
+
+func withFile(n store.New, f forms.StoredFile) store.New {
+	n.Files = []forms.StoredFile{f}
+	return n
+}
+
+// contentsLeft waits until so many contents have chunks, and so many are loose.
+func contentsLeft(t *testing.T, s *Store, contents, loose int) {
+	t.Helper()
+	want := fmt.Sprint(contents, " ", loose)
+	testkit.Eventually(t, "contents and loose ones: "+want, func() bool {
+		return writerQuery(t, s, `SELECT (SELECT count(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM loose_files)`) == want
+	})
+}
+
+// TestUnfinishedUploadsEndWithTheProcess: what no submission names is removed
+// at the next start, and so is what a delete had not removed yet.
+func TestUnfinishedUploadsEndWithTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	kept := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, content.ChunkBytes+1)))
+	mustStage(t, s, 3*content.ChunkBytes)
+	mustStage(t, s, 0)
+	contentsLeft(t, s, 2, 2)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, dir)
+	contentsLeft(t, s, 1, 0)
+	file, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: kept.ID}, kept.Files[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := content.Check(kept.Files[0], file); err != nil {
+		t.Error(err)
+	}
+	storetest.NoErrors(t, "close", []error{file.Close(), file.Close()})
+	checkIntegrity(t, s)
+}
+
+// TestStaleUploadsAreRemoved: an upload that was left alone for an hour is
+// removed; one that goes on is not.
+func TestStaleUploadsAreRemoved(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	stale := mustStage(t, s, content.ChunkBytes+1)
+	onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = touched - 3601000`) })
+	reader, writer := io.Pipe()
+	done := make(chan error, 1)
+	var uploaded forms.StoredFile
+	go func() {
+		var err error
+		uploaded, err = s.StageFile(ctx, reader)
+		done <- err
+	}()
+	chunk := make([]byte, content.ChunkBytes)
+	if _, err := writer.Write(chunk); err != nil {
+		t.Fatal(err)
+	}
+	contentsLeft(t, s, 2, 2)
+	s.contents.Wake()
+	contentsLeft(t, s, 1, 1)
+	if _, err := writer.Write(chunk); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(writer.Close(), <-done); err != nil {
+		t.Fatalf("the upload that went on: %v", err)
+	}
+	mustCreate(t, s, withFile(sample("x"), uploaded))
+	contentsLeft(t, s, 1, 0)
+	if _, err := s.Create(ctx, withFile(sample("x"), stale)); !errors.Is(err, store.ErrNoFile) {
+		t.Errorf("create with a stale file: %v, want %v", err, store.ErrNoFile)
+	}
+}
+
+// TestUploadThatWasGivenUp: a chunk that comes after all is refused, and
+// nothing of the upload stays.
+func TestUploadThatWasGivenUp(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	stall := readerFunc(func([]byte) (int, error) {
+		onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = 0`) })
+		s.contents.Wake()
+		contentsLeft(t, s, 0, 0)
+		return 0, io.EOF
+	})
+	chunk := make([]byte, content.ChunkBytes)
+	_, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), stall, bytes.NewReader(chunk)))
+	if !errors.Is(err, store.ErrNoFile) {
+		t.Errorf("stage: %v, want %v", err, store.ErrNoFile)
+	}
+	contentsLeft(t, s, 0, 0)
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// TestFullWhileStaging: an upload that finds no room leaves nothing, and the
+// room that it had taken can be used.
+func TestFullWhileStaging(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	mustCreate(t, s, sample("x"))
+	limitPages(t, s, 300)
+	for range 2 {
+		_, err := s.StageFile(ctx, bytes.NewReader(make([]byte, 8*content.ChunkBytes)))
+		mustBeFull(t, "stage", err)
+		contentsLeft(t, s, 0, 0)
+	}
+	mustCreate(t, s, withFile(sample("y"), mustStage(t, s, 2*content.ChunkBytes)))
+	checkIntegrity(t, s)
+}
+
+// TestWALDuringUploads: uploads do not make the WAL grow for ever.
+func TestWALDuringUploads(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	const uploads, size, bound = 5, 12 << 20, 32 << 20 // 60 MB in all
+	var longest atomic.Int64
+	var wg sync.WaitGroup
+	for range uploads {
+		wg.Go(func() {
+			watched := io.TeeReader(bytes.NewReader(make([]byte, size)), writerFunc(func() {
+				if n := walSize(t, dir); n > longest.Load() {
+					longest.Store(n) // another may have a longer one at this moment, and again at the next
+				}
+			}))
+			if _, err := s.StageFile(ctx, watched); err != nil {
+				t.Errorf("stage: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := longest.Load(); n >= bound {
+		t.Errorf("the WAL grew to %d bytes, want less than %d", n, bound)
+	}
+}
+
+type writerFunc func()
+
+func (f writerFunc) Write(p []byte) (int, error) { f(); return len(p), nil }
+
+// TestVerifyFiles: contents are compared with their checksums, and what belongs
+// to no submission is found. A backup holds the files.
+func TestVerifyFiles(t *testing.T) {
+	for edit, because := range map[string]string{
+		"": "",
+		`UPDATE file_chunks SET data = zeroblob(length(data))`:                 "is not what was stored",
+		`UPDATE file_chunks SET data = substr(data, 2) WHERE number = 1`:       "it has 9 bytes",
+		`DELETE FROM file_chunks WHERE number = 1`:                             "is not there",
+		`INSERT INTO file_chunks VALUES (1, 0, x'00')`:                         "belongs to no submission",
+		`UPDATE submissions SET files = '['`:                                   "files",
+		`UPDATE submissions SET files = replace(files, '"size":', '"size":1')`: "",
+	} {
+		dir, restored := t.TempDir(), t.TempDir()
+		s := openStore(t, dir)
+		mustCreate(t, s, withFile(sample("x"), mustStage(t, s, content.ChunkBytes+10)))
+		mustStage(t, s, 100) // to be left out of account
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if edit != "" {
+			editFile(t, dir, edit)
+		}
+		report, err := Verify(ctx, dir, noProgress)
+		if edit != "" {
+			if because != "" {
+				wantError(t, err, because)
+			} else if err == nil {
+				t.Errorf("%s: no fault was found", edit)
+			}
+			continue
+		}
+		storetest.Same(t, "files", report.Files, int64(1))
+		file := filepath.Join(t.TempDir(), "backup.db")
+		if err := errors.Join(err, Backup(ctx, dir, file, noProgress)); err != nil {
+			t.Fatal(err)
+		}
+		if err := restore(ctx, file, restored); err != nil {
+			t.Fatal(err)
+		}
+		report, err = Verify(ctx, restored, noProgress)
+		if err != nil || report.Files != 1 {
+			t.Errorf("restored: %+v, %v", report, err)
+		}
+		contentsLeft(t, openStore(t, restored), 1, 0)
+	}
+}
