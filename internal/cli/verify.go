@@ -18,9 +18,9 @@ func verifyCommand(streams Streams) *cli.Command {
 		Usage:     "check that a store or a backup is whole",
 		ArgsUsage: "[FILE]",
 		Description: "Checks the store that --data or --database names, while servers may go on writing to it, or the backup FILE:\n" +
-			"its schema, its pages and indexes, that ids and forms fit together, that every submission can be read, and in a\n" +
+			"its schema, its pages and indexes, that ids and forms fit together, that every submission and every file can be read, and in a\n" +
 			"backup the digest of all that was backed up. It changes nothing. Exits with 1 and says what is wrong, if anything is.\n" +
-			"The checksum is the same for every store and backup with the same submissions.",
+			"The checksum is the same for every store and backup with the same submissions and files.",
 		Flags: copyFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			verify, err := verification(cmd)
@@ -92,7 +92,7 @@ func tellReport(streams Streams, name string, report sqlite.Report, digest strin
 	if report.Checksum == "" {
 		lines = append(lines, "Submissions were not looked at, since the schema is that of an older formulary.")
 	} else {
-		lines = append(lines, submissionsAreWell(report.Submissions, report.Checksum))
+		lines = append(lines, submissionsAreWell(report.Submissions, report.Files, report.Checksum))
 	}
 	if digest != "" {
 		lines = append(lines, digest)
@@ -101,8 +101,12 @@ func tellReport(streams Streams, name string, report sqlite.Report, digest strin
 	return err
 }
 
-func submissionsAreWell(count int64, checksum string) string {
-	return fmt.Sprintf("%d submissions can be read and have valid ids, checksum %s.", count, checksum)
+func submissionsAreWell(count, files int64, checksum string) string {
+	text := fmt.Sprintf("%d submissions can be read and have valid ids, checksum %s.", count, checksum)
+	if files > 0 {
+		text += fmt.Sprintf("\n%d files have the content that was stored.", files)
+	}
+	return text
 }
 
 func verifyDatabase(ctx context.Context, streams Streams, at location) (err error) {
@@ -120,6 +124,6 @@ func verifyDatabase(ctx context.Context, streams Streams, at location) (err erro
 	if err != nil {
 		return fmt.Errorf("check %s: it is damaged: %w", at, err)
 	}
-	_, err = fmt.Fprintf(streams.Out, "%s: the schema is up to date.\n%s\n", at, submissionsAreWell(result.Submissions, result.Checksum))
+	_, err = fmt.Fprintf(streams.Out, "%s: the schema is up to date.\n%s\n", at, submissionsAreWell(result.Submissions, result.Files, result.Checksum))
 	return err
 }
