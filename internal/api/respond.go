@@ -58,3 +58,16 @@ func writeBody(w http.ResponseWriter, status int, contentType []string, body []b
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone can't be told
 }
+
+// setTag sets the ETag. It is a strong one: an answer with one submission has
+// one representation, and is never compressed.
+func setTag(w http.ResponseWriter, tag string) {
+	w.Header()["Etag"] = []string{`"` + tag + `"`} // the name as net/http spells it
+}
+
+// writeNotModified answers 304.
+func writeNotModified(w http.ResponseWriter, tag string) {
+	setTag(w, tag)
+	w.Header()["Cache-Control"] = noStore
+	w.WriteHeader(http.StatusNotModified)
+}

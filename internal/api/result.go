@@ -1,6 +1,10 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/formulary/formulary/internal/forms"
+)
 
 var resultList = listModel{
 	rows:    flatAppender,
@@ -27,6 +31,12 @@ func (a *API) deleteResult(w http.ResponseWriter, c *call) error {
 	access, id, err := a.submission(w, c)
 	if err != nil {
 		return err
+	}
+	switch only, err := validateOnly(c.URL.RawQuery); {
+	case err != nil:
+		return err
+	case only: // whoever asks for it does not expect that anything is deleted
+		return &forms.Invalid{Errors: []string{"validate is for creating and updating: a delete does not take it"}}
 	}
 	if err := access.Delete(c.Context(), id); err != nil {
 		return err

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -31,6 +32,10 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 	if _, err := a.form(w, c); err != nil {
 		return err
 	}
+	only, err := validateOnly(c.URL.RawQuery)
+	if err != nil {
+		return err
+	}
 	answers, err := a.decode(w, c, nested)
 	if err != nil {
 		return err
@@ -39,12 +44,19 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	if only {
+		if err := access.ValidateNew(c.Context(), answers); err != nil {
+			return err
+		}
+		writeValid(w)
+		return nil
+	}
 	sub, err := access.Create(c.Context(), answers)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Location", c.URL.EscapedPath()+"/"+strconv.FormatInt(sub.ID, 10))
-	return writeOne(w, http.StatusCreated, appendSubmission, sub)
+	return writeOne(w, http.StatusCreated, access.Tag(sub), appendSubmission, sub)
 }
 
 func (a *API) updateSubmission(w http.ResponseWriter, c *call) error {
@@ -70,10 +82,18 @@ func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) app
 	if err != nil {
 		return err
 	}
+	tag := access.Tag(sub)
+	switch err := conditionsOf(c.Request).check(tag); {
+	case errors.Is(err, errNotModified):
+		writeNotModified(w, tag)
+		return nil
+	case err != nil:
+		return err
+	}
 	if err := a.holdAnswer(c, len(sub.Entries)); err != nil {
 		return err
 	}
-	return writeOne(w, http.StatusOK, model(access.Form), sub)
+	return writeOne(w, http.StatusOK, tag, model(access.Form), sub)
 }
 
 // updateOne merges a body of either model into a submission.
@@ -82,30 +102,55 @@ func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*f
 	if err != nil {
 		return err
 	}
-	answers, bad := a.decode(w, c, d)
+	only, bad := validateOnly(c.URL.RawQuery)
+	var answers []forms.Answer
+	if bad == nil {
+		answers, bad = a.decode(w, c, d)
+	}
 	access, err := a.reopen(w, c)
 	if err != nil {
 		return err
 	}
-	if bad != nil {
-		return cmp.Or(access.MayMerge(c.Context(), id), bad) // whatever the body is
+	pre := conditionsOf(c.Request).precondition()
+	switch {
+	case bad != nil:
+		return refuseMerge(c, access, id, pre, bad)
+	case only:
+		if err := access.ValidateMerge(c.Context(), id, answers, pre); err != nil {
+			return err
+		}
+		writeValid(w)
+		return nil
 	}
 	// The answer holds all of the submission, which may be large where the body
 	// is not: without a slot for it nothing is changed.
-	sub, err := access.Merge(c.Context(), id, answers, func(size int) error { return a.holdAnswer(c, size) })
+	sub, err := access.Merge(c.Context(), id, answers, pre, func(size int) error { return a.holdAnswer(c, size) })
 	if err != nil {
 		return err
 	}
-	return writeOne(w, http.StatusOK, model(access.Form), sub)
+	return writeOne(w, http.StatusOK, access.Tag(sub), model(access.Form), sub)
 }
 
-func writeOne(w http.ResponseWriter, status int, app appender, sub forms.Submission) error {
+// refuseMerge returns what a caller is told whose body can't be read. First,
+// whether they may change the submission at all. Then, whether it is in the
+// state that the request's header asks for, unless the body would not even have
+// been looked into: RFC 9110, section 13.2.1.
+func refuseMerge(c *call, access *service.Access, id int64, pre service.Precondition, bad error) error {
+	var invalid *forms.Invalid
+	if !errors.As(bad, &invalid) {
+		pre = nil
+	}
+	return cmp.Or(access.MayMerge(c.Context(), id, pre), bad)
+}
+
+func writeOne(w http.ResponseWriter, status int, tag string, app appender, sub forms.Submission) error {
 	buf := getBuffer()
 	defer putBuffer(buf)
 	var err error
 	if *buf, err = app(*buf, sub); err != nil {
 		return err
 	}
+	setTag(w, tag)
 	writeBody(w, status, jsonTypes, *buf)
 	return nil
 }

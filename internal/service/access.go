@@ -52,12 +52,22 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer) (forms.Subm
 		return forms.Submission{}, err
 	}
 	defer leave()
-	entries, err := a.Form.NewEntries(answers)
+	n, err := a.newSubmission(answers)
 	if err != nil {
 		return forms.Submission{}, err
 	}
+	created, err := a.service.store.Create(ctx, n)
+	return created, explain(err)
+}
+
+// newSubmission checks the answers and returns what is to be stored.
+func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
+	entries, err := a.Form.NewEntries(answers)
+	if err != nil {
+		return store.New{}, err
+	}
 	if err := a.service.checkSize(entries, nil); err != nil {
-		return forms.Submission{}, err
+		return store.New{}, err
 	}
 	n := store.New{
 		PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.who.Name,
@@ -70,8 +80,7 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer) (forms.Subm
 		counted := &forms.Form{PageID: a.Form.PageID, ID: a.Form.ID, Anonymous: a.anonymous}
 		n.Once = a.service.once(counted, a.who.Name)
 	}
-	created, err := a.service.store.Create(ctx, n)
-	return created, explain(err)
+	return n, nil
 }
 
 // Get returns one submission.
@@ -88,12 +97,15 @@ func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
 
 // MayMerge tells what keeps the caller from changing a submission, whatever
 // the change is.
-func (a *Access) MayMerge(ctx context.Context, id int64) error {
+func (a *Access) MayMerge(ctx context.Context, id int64, pre Precondition) error {
 	sub, err := a.Get(ctx, id)
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.mayChange(sub)
 	}
-	return a.mayChange(sub)
+	if err == nil {
+		err = a.check(pre, sub)
+	}
+	return explain(err)
 }
 
 func (a *Access) mayChange(s forms.Submission) error {
@@ -110,7 +122,7 @@ func (a *Access) mayChange(s forms.Submission) error {
 // Merge updates a submission with the answers. Before anything is changed, admit
 // is called with the approximate size of the merged submission in bytes. If it
 // returns an error, nothing is changed and Merge returns that error.
-func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, admit func(size int) error) (forms.Submission, error) {
+func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, pre Precondition, admit func(size int) error) (forms.Submission, error) {
 	// Only what is stored tells how large the merged submission is.
 	stored, err := a.Get(ctx, id)
 	if err != nil {
@@ -126,20 +138,29 @@ func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, ad
 	}
 	defer leave()
 	merged, err := a.service.store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
-		if err := a.mayChange(old); err != nil {
-			return store.Change{}, err
-		}
-		stored, err := old.Entries.Decode()
-		if err != nil {
-			return store.Change{}, err
-		}
-		entries, err := a.Form.Merge(stored, answers)
-		if err != nil {
-			return store.Change{}, err
-		}
-		return store.Change{Entries: entries, Files: old.Files}, a.service.checkSize(entries, stored)
+		return a.merge(old, answers, pre)
 	})
 	return merged, explain(err)
+}
+
+// merge returns what an update makes of a submission, or why the caller may not
+// make it.
+func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precondition) (store.Change, error) {
+	if err := a.mayChange(old); err != nil {
+		return store.Change{}, err
+	}
+	if err := a.check(pre, old); err != nil {
+		return store.Change{}, err
+	}
+	stored, err := old.Entries.Decode()
+	if err != nil {
+		return store.Change{}, err
+	}
+	entries, err := a.Form.Merge(stored, answers)
+	if err != nil {
+		return store.Change{}, err
+	}
+	return store.Change{Entries: entries, Files: old.Files}, a.service.checkSize(entries, stored)
 }
 
 // checkSize refuses entries beyond the limit of a submission, so that merges

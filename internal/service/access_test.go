@@ -68,7 +68,7 @@ func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
 			if err == nil && !cmp.Equal(got, first) {
 				t.Errorf("got %+v, want %+v", got, first)
 			}
-			merged, err := a.Merge(t.Context(), first.ID, answer("new"), admitAll)
+			merged, err := a.Merge(t.Context(), first.ID, answer("new"), nil, admitAll)
 			w.wants("merge", err, tt.want.Merge)
 			w.keepsValue(first, merged, err)
 			w.wants("delete", a.Delete(t.Context(), first.ID), tt.want.Delete)
@@ -139,7 +139,7 @@ func testAnothersSubmissionIsLikeNone(t *testing.T, on enginetest.Engine) {
 	const missing = 999
 	for what, call := range map[string]func(id int64) error{
 		"get":    func(id int64) error { _, err := a.Get(t.Context(), id); return err },
-		"merge":  func(id int64) error { _, err := a.Merge(t.Context(), id, answer("y"), admitAll); return err },
+		"merge":  func(id int64) error { _, err := a.Merge(t.Context(), id, answer("y"), nil, admitAll); return err },
 		"delete": func(id int64) error { return a.Delete(t.Context(), id) },
 	} {
 		others, none := call(sub.ID), call(missing)
@@ -162,7 +162,7 @@ func testNobodyOwnsAnAnonymousSubmission(t *testing.T, on enginetest.Engine) {
 	a := w.as(auth.NewIdentity("", "readers"), "anonymous")
 	_, err := a.Get(t.Context(), sub.ID)
 	w.wants("get", err, "not found")
-	_, err = a.Merge(t.Context(), sub.ID, answer("y"), admitAll)
+	_, err = a.Merge(t.Context(), sub.ID, answer("y"), nil, admitAll)
 	w.wants("merge", err, "not found")
 }
 
@@ -205,7 +205,7 @@ func testSubmissionUnderAnotherFormOrPage(t *testing.T, on enginetest.Engine) {
 	for what, a := range map[string]*Access{"another page": elsewhere, "another form": w.as(editor, "named-once")} {
 		_, err := a.Get(t.Context(), sub.ID)
 		w.wants("get under "+what, err, "not found")
-		_, err = a.Merge(t.Context(), sub.ID, answer("y"), admitAll)
+		_, err = a.Merge(t.Context(), sub.ID, answer("y"), nil, admitAll)
 		w.wants("merge under "+what, err, "not found")
 		w.wants("delete under "+what, a.Delete(t.Context(), sub.ID), "not found")
 	}
@@ -226,7 +226,7 @@ func testCreateRecordsWhoAndWhen(t *testing.T, on enginetest.Engine) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	w.clock = w.clock.Add(time.Hour)
-	merged, err := w.as(editor, "named").Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "n", Value: "5"}}, admitAll)
+	merged, err := w.as(editor, "named").Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "n", Value: "5"}}, nil, admitAll)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func testInvalidAnswersStoreNothing(t *testing.T, on enginetest.Engine) {
 		t.Errorf("stored: %v", ids)
 	}
 	sub := w.submits(owner, "named-once", "x") // the failed attempt did not use up the one submission
-	_, err = a.Merge(t.Context(), sub.ID, bad, admitAll)
+	_, err = a.Merge(t.Context(), sub.ID, bad, nil, admitAll)
 	w.wants("merge", err, `invalid map[n:must be a number such as 12 or -3.5] []`)
 	if got, err := a.Get(t.Context(), sub.ID); err != nil || !cmp.Equal(got, sub) {
 		t.Errorf("after the failed merge: %+v, %v; want %+v", got, err, sub)
@@ -396,7 +396,7 @@ func TestMergeAsksBeforeItChangesAnything(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := errors.New("no room for the answer")
-	if _, err := a.Merge(t.Context(), sub.ID, answer("new"), func(int) error { return full }); !errors.Is(err, full) {
+	if _, err := a.Merge(t.Context(), sub.ID, answer("new"), nil, func(int) error { return full }); !errors.Is(err, full) {
 		t.Errorf("merge: %v", err)
 	}
 	after, err := a.Get(t.Context(), sub.ID)

@@ -31,16 +31,16 @@ func testSubmissionHasALimit(t *testing.T, on enginetest.Engine) {
 	}
 	sub := w.submits(owner, "named", strings.Repeat("x", room-1-2))
 
-	sub, err = a.Merge(t.Context(), sub.ID, number(2), admitAll)
+	sub, err = a.Merge(t.Context(), sub.ID, number(2), nil, admitAll)
 	w.wants("merge up to the limit", err, "ok")
 	for _, who := range []auth.Identity{owner, editor} {
-		_, err = w.as(who, "named").Merge(t.Context(), sub.ID, number(3), admitAll)
+		_, err = w.as(who, "named").Merge(t.Context(), sub.ID, number(3), nil, admitAll)
 		w.wants("merge beyond it", err, "too large")
 		if now, err := a.Get(t.Context(), sub.ID); err != nil || !cmp.Equal(now, sub) {
 			t.Errorf("the refused merge left %+v, %v, want %+v", now, err, sub)
 		}
 	}
-	_, err = a.Merge(t.Context(), sub.ID, append(number(20), text(10)...), admitAll)
+	_, err = a.Merge(t.Context(), sub.ID, append(number(20), text(10)...), nil, admitAll)
 	w.wants("one field grows, and another shrinks by more", err, "ok")
 }
 
@@ -60,7 +60,7 @@ func testSubmissionThatIsLargerAlready(t *testing.T, on enginetest.Engine) {
 		bytes int
 		want  string
 	}{{501, "too large"}, {500, "ok"}, {499, "ok"}, {500, "too large"}, {300, "ok"}, {10, "ok"}, {90, "ok"}, {97, "too large"}} {
-		_, err := a.Merge(t.Context(), sub.ID, answer(strings.Repeat("y", step.bytes)), admitAll)
+		_, err := a.Merge(t.Context(), sub.ID, answer(strings.Repeat("y", step.bytes)), nil, admitAll)
 		w.wants(fmt.Sprintf("a merge to %d bytes", step.bytes), err, step.want)
 		_, err = a.Get(t.Context(), sub.ID)
 		w.wants("get", err, "ok")

@@ -1,0 +1,46 @@
+package service
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// tagBytes is how much of the hash a tag holds. Nobody finds two states with
+// the same 144 bits, not even who chooses the answers.
+const tagBytes = 18
+
+// Tag names the state of a submission: it changes when what is stored changes,
+// and when the page gets other fields or another order of them, which shows in
+// the flat model. It is the same on every replica and after a restart.
+func (a *Access) Tag(sub forms.Submission) string {
+	hash := sha256.New()
+	var room [512]byte // hashing ids one by one is slow, and a buffer on the heap is, too
+	b := binary.BigEndian.AppendUint64(room[:0], uint64(sub.ID)) //nolint:gosec // a bijection is all that is needed
+	for rank := range a.Form.Fields {
+		b = append(append(b, a.Form.Fields[rank].ID...), 0) // no id holds a NUL
+		if len(b) > len(room)/2 {
+			hash.Write(b)
+			b = b[:0]
+		}
+	}
+	hash.Write(append(b, 0)) // no id is empty: this ends the list
+	hash.Write(sub.Entries)
+	return base64.RawURLEncoding.EncodeToString(hash.Sum(room[:0])[:tagBytes])
+}
+
+// Precondition decides by the tag of a submission whether a caller's request
+// goes ahead. It is asked once it is known that the caller may do it. A write
+// asks within the transaction that changes the submission, maybe more than
+// once, and returns the error as it is. Nil lets everything go ahead.
+type Precondition func(tag string) error
+
+// check asks the precondition, if there is one, about a submission.
+func (a *Access) check(pre Precondition, sub forms.Submission) error {
+	if pre == nil {
+		return nil
+	}
+	return pre(a.Tag(sub))
+}

@@ -1,0 +1,34 @@
+package service
+
+import (
+	"context"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// ValidateNew returns the error that Create would return now. It stores nothing.
+func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer) error {
+	leave, err := a.service.large.enter(ctx, sizeOf(answers))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	_, err = a.newSubmission(answers)
+	return explain(err)
+}
+
+// ValidateMerge returns the error that Merge would return for the submission as
+// it is stored now. It changes nothing.
+func (a *Access) ValidateMerge(ctx context.Context, id int64, answers []forms.Answer, pre Precondition) error {
+	stored, err := a.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	leave, err := a.service.large.enter(ctx, len(stored.Entries)+sizeOf(answers))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	_, err = a.merge(stored, answers, pre)
+	return explain(err)
+}
