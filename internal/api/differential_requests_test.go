@@ -10,19 +10,27 @@ import (
 )
 
 // drawnRequest is a random request. Where it names a submission, "{id}" stands
-// for an id that may not be the same in both stores.
+// for an id that may not be the same in both stores, and "{tag}" for the tag
+// that the submission has, or had.
 type drawnRequest struct {
 	request
 	form string
 	id   idPair
+	tag  tagPair
 }
 
-func (r drawnRequest) forA() request { return r.with(r.id.a) }
-func (r drawnRequest) forB() request { return r.with(r.id.b) }
+func (r drawnRequest) forA() request { return r.with(r.id.a, r.tag.a) }
+func (r drawnRequest) forB() request { return r.with(r.id.b, r.tag.b) }
 
-func (r drawnRequest) with(id int64) request {
+func (r drawnRequest) with(id int64, tag string) request {
 	req := r.request
 	req.path = strings.ReplaceAll(req.path, "{id}", strconv.FormatInt(id, 10))
+	req.header = req.header.Clone()
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		for i := range req.header[name] {
+			req.header[name][i] = strings.ReplaceAll(req.header[name][i], "{tag}", tag)
+		}
+	}
 	return req
 }
 
@@ -30,6 +38,7 @@ func (r drawnRequest) with(id int64) request {
 type generator struct {
 	*rand.Rand
 	live, dead []known
+	tags       map[idPair]tagPair // maybe of former states
 }
 
 // known is a submission that is there, or was.
@@ -39,6 +48,17 @@ type known struct {
 }
 
 func (g *generator) created(form string, id idPair) { g.live = append(g.live, known{form, id}) }
+
+// tagged takes note of most tags: the others make those that are known former
+// ones.
+func (g *generator) tagged(id idPair, tag tagPair) {
+	if g.tags == nil {
+		g.tags = map[idPair]tagPair{}
+	}
+	if _, known := g.tags[id]; !known || g.chance(60) {
+		g.tags[id] = tag
+	}
+}
 
 func (g *generator) deleted(id idPair) {
 	if i := slices.IndexFunc(g.live, func(k known) bool { return k.id == id }); i >= 0 {
@@ -90,6 +110,8 @@ func (g *generator) next() drawnRequest {
 func (g *generator) create(r *drawnRequest) {
 	r.method, r.path, r.body = http.MethodPost, r.form+"/submission", g.nestedBody(r.form)
 	g.spoil(r)
+	g.validate(r)
+	g.key(r)
 }
 
 func (g *generator) update(r *drawnRequest) {
@@ -100,11 +122,14 @@ func (g *generator) update(r *drawnRequest) {
 		r.method, r.path, r.body = http.MethodPut, r.form+"/result/"+at, g.flatBody(r.form)
 	}
 	g.spoil(r)
+	g.validate(r)
+	g.conditions(r)
 }
 
 func (g *generator) read(r *drawnRequest) {
 	at := g.submission(r)
 	r.method, r.path = g.getOrHead(), r.form+g.listName()+"/"+at
+	g.conditions(r)
 }
 
 func (g *generator) remove(r *drawnRequest) {
@@ -116,6 +141,59 @@ func (g *generator) remove(r *drawnRequest) {
 			r.user = "alice"
 		}
 	}
+	g.conditions(r)
+}
+
+// conditions draws entity tags for some requests.
+func (g *generator) conditions(r *drawnRequest) {
+	r.tag = g.tags[r.id]
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		if !g.chance(15) {
+			continue
+		}
+		g.setHeader(r, name, pickOne(g, []string{
+			"{tag}", "{tag}", "{tag}", "W/{tag}", "*", `"x"`, `"x", {tag}`, ` , {tag},,W/"y"`, "", "x", `{tag}, *`, `"`,
+		}))
+	}
+}
+
+// setHeader adds a field to the header that a request has by default.
+func (g *generator) setHeader(r *drawnRequest, name, value string) {
+	if r.header == nil {
+		r.header = http.Header{}
+		if r.body != "" {
+			r.header.Set("Content-Type", "application/json")
+		}
+	}
+	r.header.Add(name, value)
+}
+
+// validate has some writes store nothing, or be refused.
+func (g *generator) validate(r *drawnRequest) {
+	if g.chance(10) {
+		r.path += pickOne(g, []string{"?validate=only", "?validate=only", "?validate=only", "?x=y", "?validate=", "?validate=only&validate=only", "?%zz"})
+	}
+}
+
+// key draws an idempotency key for some creates. Now and then the body is one
+// that was sent before.
+func (g *generator) key(r *drawnRequest) {
+	if !g.chance(30) {
+		return
+	}
+	if g.chance(60) {
+		r.body = repeatable[r.form]
+	}
+	g.setHeader(r, "Idempotency-Key", pickOne(g, []string{"a", "a", "b", "b", `"c"`, "d!~", "", "two words", strings.Repeat("k", 255), strings.Repeat("k", 256)}))
+	if g.chance(3) {
+		g.setHeader(r, "Idempotency-Key", "a")
+	}
+}
+
+// repeatable are bodies that stand for one submission to a form.
+var repeatable = map[string]string{
+	allPath: nestedBody("name", "the same"), ballotPath: nestedBody("vote", "yes"), oncePath: nestedBody("text", "the same"),
+	staffPath: nestedBody("text", "the same"), openPath: nestedBody("text", "the same"), pollPath: nestedBody("text", "the same"),
 }
 
 func (g *generator) readForm(r *drawnRequest) {

@@ -54,7 +54,7 @@ func TestBothEnginesAnswerAlike(t *testing.T) {
 		t.Errorf("-differential.seed=%d, what is stored in the end: %v", seed, err)
 	}
 	t.Logf("answers by status: %v", statuses)
-	for _, status := range []int{200, 201, 204, 400, 401, 403, 404, 405, 415} {
+	for _, status := range []int{200, 201, 204, 304, 400, 401, 403, 404, 405, 412, 415, 422} {
 		if statuses[status] == 0 {
 			t.Errorf("-differential.seed=%d: nothing was answered with %d, so the requests try too little", seed, status)
 		}
@@ -66,12 +66,13 @@ type enginePair struct {
 	a, b                 *env
 	handlerA, handlerB   http.Handler
 	submissions, entries pairing
+	tags                 tagPairs
 }
 
 func newEnginePair(t *testing.T) *enginePair {
 	t.Helper()
 	a, b := newEnv(t, enginetest.SQLite, house()), newEnv(t, enginetest.Postgres, house())
-	return &enginePair{a: a, b: b, handlerA: mount(a.api), handlerB: mount(b.api)}
+	return &enginePair{a: a, b: b, handlerA: mount(a.api), handlerB: mount(b.api), tags: tagPairs{map[string]string{}, map[string]string{}}}
 }
 
 func (w *enginePair) advance(d time.Duration) {
@@ -90,16 +91,24 @@ func (w *enginePair) send(t *testing.T, g *generator, r drawnRequest) (status in
 	if diff := cmp.Diff(relevant(a.header), relevant(b.header)); diff != "" {
 		return 0, fmt.Errorf("headers (-SQLite +PostgreSQL):\n%s", diff)
 	}
-	if err := w.compare(readable(t, a), readable(t, b)); err != nil {
+	tag := tagPair{a.header.Get("Etag"), b.header.Get("Etag")}
+	if err := errors.Join(w.compare(readable(t, a), readable(t, b)), w.tags.add(tag)); err != nil {
 		return 0, err
 	}
 	switch a.status {
+	case http.StatusOK:
+		if tag.a != "" {
+			g.tagged(r.id, tag)
+		}
 	case http.StatusCreated:
 		id := idPair{locationID(t, a), locationID(t, b)}
 		if err := w.submissions.add(id); err != nil {
 			return 0, fmt.Errorf("Location: %w", err)
 		}
-		g.created(r.form, id)
+		g.tagged(id, tag)
+		if a.header.Get("Idempotency-Replayed") == "" {
+			g.created(r.form, id)
+		}
 	case http.StatusNoContent:
 		g.deleted(r.id)
 	}
@@ -141,10 +150,13 @@ func serveOnce(h http.Handler, r *http.Request) answer {
 	return answer{rec.Code, rec.Header(), rec.Body.String()}
 }
 
-// relevant leaves out what comes of ids.
+// relevant leaves out what comes of ids: their number of digits, and tags.
 func relevant(h http.Header) http.Header {
 	h = maps.Clone(h)
 	h.Del("Content-Length")
+	if h.Get("Etag") != "" {
+		h.Set("Etag", "some")
+	}
 	if location := h.Get("Location"); location != "" {
 		h.Set("Location", location[:strings.LastIndex(location, "/")])
 	}
@@ -230,6 +242,23 @@ func (p *pairing) add(id idPair) error {
 		return fmt.Errorf("%d in SQLite is %d in PostgreSQL, which is another's or not in the same order", id.a, id.b)
 	}
 	*p = slices.Insert(*p, i, id)
+	return nil
+}
+
+// tagPair is the entity tags of one state in both stores.
+type tagPair struct{ a, b string }
+
+// tagPairs is which tags are those of the same state.
+type tagPairs struct{ byA, byB map[string]string }
+
+// add takes note of a pair, which must agree with all the others.
+func (p tagPairs) add(tag tagPair) error {
+	b, knownA := p.byA[tag.a]
+	a, knownB := p.byB[tag.b]
+	if knownA && b != tag.b || knownB && a != tag.a {
+		return fmt.Errorf("the tag %s in SQLite is %s in PostgreSQL; before, %q and %q", tag.a, tag.b, b, a)
+	}
+	p.byA[tag.a], p.byB[tag.b] = tag.b, tag.a
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,65 @@ func checkAnswers(t *testing.T, model string, data []byte, answers []forms.Answe
 			t.Fatalf("%q: %s is read as %q, want %q", data, a.FieldID, a.Value, want)
 		}
 	}
+}
+
+// FuzzParseTags: no header makes the parser panic; a list that is accepted says
+// the same when it is written down again; and it is the list that a reader of
+// one byte after the other finds.
+func FuzzParseTags(f *testing.F) {
+	for _, s := range []string{"*", `"a"`, `W/"a", "b"`, ` , "",,`, `"a,b"`, `"a" "b"`, `"`, "", `*,"a"`, "\"\x80\"", `W/"*"`} {
+		f.Add(s, "")
+	}
+	f.Add(`"a"`, `W/"b"`)
+	f.Fuzz(func(t *testing.T, first, second string) {
+		lines := []string{first, second}
+		list, err := parseTags("If-Match", lines)
+		if err != nil {
+			checkRefusal(t, err)
+			return
+		}
+		if list.any != (len(list.tags) == 0) {
+			t.Fatalf("%q: %+v", lines, list)
+		}
+		var again []string
+		for _, tag := range list.tags {
+			if strings.ContainsAny(tag.opaque, "\" \t\x7f") {
+				t.Fatalf("%q: tag %q", lines, tag.opaque)
+			}
+			if !list.matchesWeak(tag.opaque) || !tag.weak && !list.matchesStrong(tag.opaque) {
+				t.Fatalf("%q does not match its own tag %q", lines, tag.opaque)
+			}
+			again = append(again, map[bool]string{true: "W/"}[tag.weak]+`"`+tag.opaque+`"`)
+		}
+		if list.any {
+			again = []string{"*"}
+		}
+		reread, err := parseTags("If-Match", again)
+		if err != nil || !reflect.DeepEqual(reread, list) {
+			t.Fatalf("%q is %+v, written down as %q it is %+v, %v", lines, list, again, reread, err)
+		}
+	})
+}
+
+// FuzzIdempotencyKey: what is accepted is 1 to 255 visible ASCII characters, and
+// is taken as it is.
+func FuzzIdempotencyKey(f *testing.F) {
+	for _, s := range []string{"", "a", "two words", "\x7f", "é", strings.Repeat("k", 255), strings.Repeat("k", 256), "!~"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		visible := value != "" && len(value) <= 255
+		for i := range len(value) {
+			visible = visible && '!' <= value[i] && value[i] <= '~'
+		}
+		key, err := idempotencyKey(http.Header{"Idempotency-Key": {value}})
+		if err != nil {
+			checkRefusal(t, err)
+		}
+		if visible != (err == nil) || visible && key != value {
+			t.Fatalf("%q: %q, %v", value, key, err)
+		}
+	})
 }
 
 func faultless(answers []forms.Answer) []forms.Answer {

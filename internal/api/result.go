@@ -38,7 +38,7 @@ func (a *API) deleteResult(w http.ResponseWriter, c *call) error {
 	case only: // whoever asks for it does not expect that anything is deleted
 		return &forms.Invalid{Errors: []string{"validate is for creating and updating: a delete does not take it"}}
 	}
-	if err := access.Delete(c.Context(), id); err != nil {
+	if err := access.Delete(c.Context(), id, conditionsOf(c.Request).precondition()); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -36,6 +36,10 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	key, err := idempotencyKey(c.Header)
+	if err != nil {
+		return err
+	}
 	answers, err := a.decode(w, c, nested)
 	if err != nil {
 		return err
@@ -51,9 +55,16 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 		writeValid(w)
 		return nil
 	}
-	sub, err := access.Create(c.Context(), answers)
+	sub, replayed, err := access.Create(c.Context(), answers, key)
 	if err != nil {
 		return err
+	}
+	if replayed {
+		// The body may be short where the submission has grown since.
+		if err := a.holdAnswer(c, len(sub.Entries)); err != nil {
+			return err
+		}
+		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	w.Header().Set("Location", c.URL.EscapedPath()+"/"+strconv.FormatInt(sub.ID, 10))
 	return writeOne(w, http.StatusCreated, access.Tag(sub), appendSubmission, sub)

@@ -41,6 +41,20 @@ func (s *tap) Get(ctx context.Context, key store.Key) (forms.Submission, error) 
 	return s.Store.Get(ctx, key)
 }
 
+func (s *tap) ByKey(ctx context.Context, pageID int64, formID, key string) (forms.Submission, string, error) {
+	if err := s.ask(ctx, "by key"); err != nil {
+		return forms.Submission{}, "", err
+	}
+	return s.Store.ByKey(ctx, pageID, formID, key)
+}
+
+func (s *tap) Submitted(ctx context.Context, n store.New) (bool, error) {
+	if err := s.ask(ctx, "submitted"); err != nil {
+		return false, err
+	}
+	return s.Store.Submitted(ctx, n)
+}
+
 func (s *tap) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
 	if err := s.ask(ctx, "update"); err != nil {
 		return forms.Submission{}, err

@@ -28,6 +28,7 @@ var kindStatus = map[service.Kind]int{
 	service.TooLarge:    http.StatusRequestEntityTooLarge,
 	service.Full:        http.StatusInsufficientStorage,
 	service.Unavailable: http.StatusServiceUnavailable,
+	service.KeyReused:   http.StatusUnprocessableEntity,
 }
 
 // retryDelay is how long a client is asked to wait when the service can't

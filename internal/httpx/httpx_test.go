@@ -30,6 +30,7 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		{"too large", t.Context(), kind(service.TooLarge), 413, "", false},
 		{"full", t.Context(), kind(service.Full), 507, "2", true},
 		{"unavailable", t.Context(), kind(service.Unavailable), 503, "2", true},
+		{"key reused", t.Context(), kind(service.KeyReused), 422, "", false},
 		{"credentials", t.Context(), auth.ErrBadCredentials, 401, "", false},
 		{"throttled", t.Context(), &auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}, 429, "2", false},
 		{"busy", t.Context(), &auth.BusyError{RetryAfter: 3 * time.Second}, 429, "3", false},

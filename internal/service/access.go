@@ -45,19 +45,25 @@ func (a *Access) owns(s forms.Submission) bool {
 	return s.Username != "" && s.Username == a.who.Name
 }
 
-// Create stores a submission of the caller.
-func (a *Access) Create(ctx context.Context, answers []forms.Answer) (forms.Submission, error) {
+// Create stores a submission of the caller. With the key of a submission that
+// the caller has sent before, and the same answers, it stores nothing and
+// returns that one as it stands now: replayed is true then. An empty key is
+// none.
+func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string) (sub forms.Submission, replayed bool, err error) {
 	leave, err := a.service.large.enter(ctx, sizeOf(answers))
 	if err != nil {
-		return forms.Submission{}, err
+		return forms.Submission{}, false, err
 	}
 	defer leave()
-	n, err := a.newSubmission(answers)
-	if err != nil {
-		return forms.Submission{}, err
+	n, invalid := a.newSubmission(answers)
+	if key != "" {
+		return a.createOnce(ctx, n, invalid, a.repeatable(key, answers))
 	}
-	created, err := a.service.store.Create(ctx, n)
-	return created, explain(err)
+	if invalid != nil {
+		return forms.Submission{}, false, invalid
+	}
+	sub, err = a.service.store.Create(ctx, n)
+	return sub, false, explain(err)
 }
 
 // newSubmission checks the answers and returns what is to be stored.
@@ -183,12 +189,12 @@ func size(entries []forms.Entry) (n int64) {
 }
 
 // Delete removes a submission for good.
-func (a *Access) Delete(ctx context.Context, id int64) error {
+func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 	if !a.editor {
 		if _, err := a.Get(ctx, id); err != nil {
 			return err
 		}
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may delete submissions."}
 	}
-	return explain(a.service.store.Delete(ctx, a.key(id), nil))
+	return explain(a.service.store.Delete(ctx, a.key(id), func(sub forms.Submission) error { return a.check(pre, sub) }))
 }

@@ -71,7 +71,7 @@ func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
 			merged, err := a.Merge(t.Context(), first.ID, answer("new"), nil, admitAll)
 			w.wants("merge", err, tt.want.Merge)
 			w.keepsValue(first, merged, err)
-			w.wants("delete", a.Delete(t.Context(), first.ID), tt.want.Delete)
+			w.wants("delete", a.Delete(t.Context(), first.ID, nil), tt.want.Delete)
 			_, err = w.store.Get(t.Context(), a.key(first.ID))
 			if gone := errors.Is(err, store.ErrNotFound); gone != (tt.want.Delete == "ok") {
 				t.Errorf("after the delete: %v", err)
@@ -140,7 +140,7 @@ func testAnothersSubmissionIsLikeNone(t *testing.T, on enginetest.Engine) {
 	for what, call := range map[string]func(id int64) error{
 		"get":    func(id int64) error { _, err := a.Get(t.Context(), id); return err },
 		"merge":  func(id int64) error { _, err := a.Merge(t.Context(), id, answer("y"), nil, admitAll); return err },
-		"delete": func(id int64) error { return a.Delete(t.Context(), id) },
+		"delete": func(id int64) error { return a.Delete(t.Context(), id, nil) },
 	} {
 		others, none := call(sub.ID), call(missing)
 		w.wants(what, none, "not found")
@@ -148,7 +148,7 @@ func testAnothersSubmissionIsLikeNone(t *testing.T, on enginetest.Engine) {
 			t.Errorf("%s: %q tells more than %q", what, others, none)
 		}
 	}
-	w.wants("editor deletes what is not there", w.as(editor, "named").Delete(t.Context(), missing), "not found")
+	w.wants("editor deletes what is not there", w.as(editor, "named").Delete(t.Context(), missing, nil), "not found")
 }
 
 // Nobody owns an anonymous submission, somebody without a name included.
@@ -207,7 +207,7 @@ func testSubmissionUnderAnotherFormOrPage(t *testing.T, on enginetest.Engine) {
 		w.wants("get under "+what, err, "not found")
 		_, err = a.Merge(t.Context(), sub.ID, answer("y"), nil, admitAll)
 		w.wants("merge under "+what, err, "not found")
-		w.wants("delete under "+what, a.Delete(t.Context(), sub.ID), "not found")
+		w.wants("delete under "+what, a.Delete(t.Context(), sub.ID, nil), "not found")
 	}
 	_, err = w.as(editor, "named").Get(t.Context(), sub.ID)
 	w.wants("get under its own", err, "ok")
@@ -246,7 +246,7 @@ func testInvalidAnswersStoreNothing(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
 	a := w.as(owner, "named-once")
 	bad := []forms.Answer{{FieldID: "n", Value: "many"}}
-	_, err := a.Create(t.Context(), bad)
+	_, _, err := a.Create(t.Context(), bad, "")
 	w.wants("create", err, `invalid map[n:must be a number such as 12 or -3.5 text:is required] []`)
 	if ids := w.lists(w.as(editor, "named-once"), ListOptions{}); ids != nil {
 		t.Errorf("stored: %v", ids)
@@ -321,19 +321,19 @@ func testOneSubmission(t *testing.T, on enginetest.Engine) {
 		t.Run(id, func(t *testing.T) {
 			w := newWorld(t, on)
 			first := w.submits(owner, id, "x")
-			_, err := w.as(owner, id).Create(t.Context(), answer("again"))
+			_, _, err := w.as(owner, id).Create(t.Context(), answer("again"), "")
 			w.wants("a second one", err, taken)
 			w.submits(viewer, id, "another person's")
 			w.submits(owner, "anonymous-too", "to another form")
 			w.submits(owner, "named", "to a form without the limit")
 			w.submits(owner, "named", "and again")
 
-			w.wants("delete", w.as(editor, id).Delete(t.Context(), first.ID), "ok")
+			w.wants("delete", w.as(editor, id).Delete(t.Context(), first.ID, nil), "ok")
 			second := w.submits(owner, id, "free again")
 			if second.ID <= first.ID {
 				t.Errorf("id %d came back as %d", first.ID, second.ID)
 			}
-			_, err = w.as(owner, id).Create(t.Context(), answer("again"))
+			_, _, err = w.as(owner, id).Create(t.Context(), answer("again"), "")
 			w.wants("a second one after the delete", err, taken)
 		})
 	}
@@ -348,7 +348,7 @@ func testOneSubmissionAtATime(t *testing.T, on enginetest.Engine) {
 		var wg sync.WaitGroup
 		errs := make([]error, 16)
 		for i := range errs {
-			wg.Go(func() { _, errs[i] = a.Create(t.Context(), answer("x")) })
+			wg.Go(func() { _, _, errs[i] = a.Create(t.Context(), answer("x"), "") })
 		}
 		wg.Wait()
 		stored := 0
@@ -376,7 +376,7 @@ func testLimitSetLaterCountsWhatIsThere(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
 	w.submits(owner, "named", "x")
 	w.page.Forms[0].OneSubmission = true
-	_, err := w.as(owner, "named").Create(t.Context(), answer("again"))
+	_, _, err := w.as(owner, "named").Create(t.Context(), answer("again"), "")
 	var invalid *forms.Invalid
 	if !errors.As(err, &invalid) {
 		t.Errorf("got %v, want it refused", err)
@@ -391,7 +391,7 @@ func admitAll(int) error { return nil }
 func TestMergeAsksBeforeItChangesAnything(t *testing.T) {
 	w := newWorld(t, enginetest.SQLite)
 	a := w.as(editor, "named")
-	sub, err := a.Create(t.Context(), answer("old"))
+	sub, _, err := a.Create(t.Context(), answer("old"), "")
 	if err != nil {
 		t.Fatal(err)
 	}

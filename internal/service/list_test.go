@@ -341,7 +341,7 @@ func TestLargePageEndsWhereTheNextBegins(t *testing.T) {
 		w.stores("owner", "text", strings.Repeat("x", maxAhead/2-1000))
 	}
 	w.Service.store = &between{Store: w.store, do: func() {
-		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 4), "ok")
+		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 4, nil), "ok")
 	}}
 	ids, page := w.listsPage(w.as(editor, "named"), ListOptions{Limit: 5})
 	if !slices.Equal(ids, []int64{1, 2, 3, 5}) || page.After != 5 {
@@ -356,8 +356,8 @@ func TestSortedPageIsReadAgain(t *testing.T) {
 		w.stores("owner", "text", "a", "n", n)
 	}
 	w.Service.store = &between{Store: w.store, do: func() {
-		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 2), "ok")
-		_, err := w.as(editor, "named").Merge(t.Context(), 3, answer("b"), func(int) error { return nil })
+		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 2, nil), "ok")
+		_, err := w.as(editor, "named").Merge(t.Context(), 3, answer("b"), nil, func(int) error { return nil })
 		w.wants("change", err, "ok")
 	}}
 	ids, _ := w.listsPage(w.as(editor, "named"), ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 5, Filter: equals("text", "a")})

@@ -57,7 +57,7 @@ func testAnonymousSubmitterIsStoredNowhere(t *testing.T, on enginetest.Engine) {
 		if sub.Username != "" {
 			t.Errorf("%s: the submission is by %q", id, sub.Username)
 		}
-		_, _ = w.as(secret, id).Create(t.Context(), answer("a second one, refused or not"))
+		_, _, _ = w.as(secret, id).Create(t.Context(), answer("a second one, refused or not"), "")
 		_, _ = w.as(secret, id).Merge(t.Context(), sub.ID, answer("refused"), nil, admitAll)
 		if _, err := w.as(corrector, id).Merge(t.Context(), sub.ID, answer("corrected"), nil, admitAll); err != nil {
 			t.Fatal(err)

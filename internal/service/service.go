@@ -20,8 +20,8 @@ type Options struct {
 	Pages pages.Source
 	Store store.Store
 	// OnceKey keys the hashes that hold anonymous submitters to one submission
-	// each, and the cursors of lists; it must stay the same over restarts and
-	// replicas.
+	// each, those of idempotency keys, and the cursors of lists; it must stay
+	// the same over restarts and replicas.
 	OnceKey []byte
 	Now     func() time.Time
 	// MaxSubmission bounds a submission as a whole: the bytes of its field ids
@@ -38,13 +38,15 @@ type Service struct {
 	now           func() time.Time
 	maxSubmission int64
 	large         largeWrites
+
+	idempotencyKey []byte // see repeatable
 }
 
 // New makes a service.
 func New(opts Options) *Service {
 	return &Service{
 		pages: opts.Pages, store: opts.Store, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
-		large: newLargeWrites(), cursors: newCursors(opts.OnceKey),
+		large: newLargeWrites(), cursors: newCursors(opts.OnceKey), idempotencyKey: deriveIdempotencyKey(opts.OnceKey),
 	}
 }
 
@@ -67,6 +69,7 @@ const (
 	TooLarge                    // more than a submission may hold
 	Full                        // no room to store it
 	Unavailable                 // temporary; try again
+	KeyReused                   // the idempotency key was used with another body
 )
 
 // Error is an error that a caller is told of. Detail is for the caller and

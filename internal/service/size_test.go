@@ -24,7 +24,7 @@ func testSubmissionHasALimit(t *testing.T, on enginetest.Engine) {
 		return []forms.Answer{{FieldID: "n", Value: strings.Repeat("1", n)}}
 	}
 	const room = maxSubmission - len("text")
-	_, err := a.Create(t.Context(), text(room+1))
+	_, _, err := a.Create(t.Context(), text(room+1), "")
 	w.wants("one byte too many", err, "too large")
 	if ids := w.lists(a, ListOptions{}); ids != nil {
 		t.Errorf("stored: %v", ids)
@@ -65,5 +65,5 @@ func testSubmissionThatIsLargerAlready(t *testing.T, on enginetest.Engine) {
 		_, err = a.Get(t.Context(), sub.ID)
 		w.wants("get", err, "ok")
 	}
-	w.wants("delete", a.Delete(t.Context(), sub.ID), "ok")
+	w.wants("delete", a.Delete(t.Context(), sub.ID, nil), "ok")
 }

@@ -17,7 +17,7 @@ const tagBytes = 18
 // the flat model. It is the same on every replica and after a restart.
 func (a *Access) Tag(sub forms.Submission) string {
 	hash := sha256.New()
-	var room [512]byte // hashing ids one by one is slow, and a buffer on the heap is, too
+	var room [512]byte                                           // hashing ids one by one is slow, and a buffer on the heap is, too
 	b := binary.BigEndian.AppendUint64(room[:0], uint64(sub.ID)) //nolint:gosec // a bijection is all that is needed
 	for rank := range a.Form.Fields {
 		b = append(append(b, a.Form.Fields[rank].ID...), 0) // no id holds a NUL
@@ -28,6 +28,10 @@ func (a *Access) Tag(sub forms.Submission) string {
 	}
 	hash.Write(append(b, 0)) // no id is empty: this ends the list
 	hash.Write(sub.Entries)
+	for i := range sub.Files { // their names stand in the entries, their contents don't
+		f := &sub.Files[i]
+		hash.Write([]byte(f.FieldID + "\x00" + f.Name + "\x00" + f.SHA256 + "\x00")) // none holds a NUL
+	}
 	return base64.RawURLEncoding.EncodeToString(hash.Sum(room[:0])[:tagBytes])
 }
 

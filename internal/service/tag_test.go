@@ -52,6 +52,26 @@ func TestTagNamesOneState(t *testing.T) {
 	add("no fields", 1, nil, x)
 }
 
+// TestTagFollowsFiles: another content under the same name is another state.
+func TestTagFollowsFiles(t *testing.T) {
+	a, sub := tagged(1)
+	seen := map[string]int{a.Tag(sub): -1}
+	for i, files := range [][]forms.StoredFile{
+		{{FieldID: "f", Name: "a", SHA256: "01"}},
+		{{FieldID: "f", Name: "a", SHA256: "02"}},
+		{{FieldID: "g", Name: "a", SHA256: "01"}},
+		{{FieldID: "f", Name: "b", SHA256: "01"}},
+		{{FieldID: "f", Name: "a", SHA256: "01"}, {FieldID: "f", Name: "b", SHA256: "01"}},
+	} {
+		sub.Files = files
+		tag := a.Tag(sub)
+		if before, taken := seen[tag]; taken {
+			t.Errorf("files %d and %d have the same tag", before, i)
+		}
+		seen[tag] = i
+	}
+}
+
 // TestTagLeavesLabelsOut: they show in neither model.
 func TestTagLeavesLabelsOut(t *testing.T) {
 	a, sub := tagged(3)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 )
 
 // ValidateNew returns the error that Create would return now. It stores nothing.
@@ -13,7 +14,14 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer) error 
 		return err
 	}
 	defer leave()
-	_, err = a.newSubmission(answers)
+	n, err := a.newSubmission(answers)
+	if err != nil || n.Once == "" {
+		return err
+	}
+	submitted, err := a.service.store.Submitted(ctx, n)
+	if err == nil && submitted {
+		err = store.ErrOnce
+	}
 	return explain(err)
 }
 

@@ -84,7 +84,7 @@ func (w *world) as(who auth.Identity, formID string) *Access {
 // submits stores a submission, which must be taken.
 func (w *world) submits(who auth.Identity, formID, value string) forms.Submission {
 	w.t.Helper()
-	sub, err := w.as(who, formID).Create(w.t.Context(), answer(value))
+	sub, _, err := w.as(who, formID).Create(w.t.Context(), answer(value), "")
 	if err != nil {
 		w.t.Fatalf("%s submits to %s: %v", who.Name, formID, err)
 	}

@@ -62,6 +62,11 @@ type Store interface {
 	// Errors: ErrNotFound, ErrUnavailable.
 	ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error)
 
+	// Submitted reports whether Create would fail with ErrOnce for a new
+	// submission. It looks at nothing of it but PageID, FormID, Username and
+	// Once. Errors: ErrUnavailable.
+	Submitted(ctx context.Context, n New) (bool, error)
+
 	// Update replaces the entries and files of a submission by what merge
 	// returns for it; no other call changes the submission in between. Entries
 	// that come back with id 0 are given new ids. Files that the submission

@@ -96,7 +96,7 @@ var buffers = sync.Pool{New: func() any { return new([ChunkBytes]byte) }}
 // or in whatever copy of a store.
 func newID() int64 {
 	var b [8]byte
-	_, _ = rand.Read(b[:])                           // never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return int64(binary.BigEndian.Uint64(b[:]) >> 1)
 }
 

@@ -10,6 +10,10 @@ const (
 	sqlByKey = `SELECT id, body, created, username, fields, files FROM submissions
 		WHERE page_id = $1 AND form_id = $2 AND key = $3 AND key IS NOT NULL`
 
+	sqlSubmitted = `SELECT EXISTS (SELECT 1 FROM submissions
+			WHERE page_id = $1 AND form_id = $2 AND once = $3 AND once IS NOT NULL)
+		OR EXISTS (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 AND username = $4 AND username <> '')`
+
 	sqlUpdate = `UPDATE submissions SET fields = $4, files = $5 WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
 	sqlDelete = `DELETE FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`

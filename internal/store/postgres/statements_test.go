@@ -53,7 +53,7 @@ func TestPlans(t *testing.T) {
 	want := map[string]string{
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey, sqlDump: byKey,
 		sqlStored: "submissions_pkey", sqlLast: "submissions_pkey", sqlCreate: byUser,
-		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key",
+		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_once",
 		sqlSetting: byName, sqlRelease: byName,
 		listStatements[listKind{}]:                               byKey,
 		listStatements[listKind{descending: true}]:               "Index Scan Backward using submissions_pkey",

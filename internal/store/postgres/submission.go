@@ -71,6 +71,17 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 	return sub, body, nil
 }
 
+// Submitted implements store.Store.
+func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err error) {
+	if n.Once == "" {
+		return false, nil
+	}
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		return conn.QueryRow(ctx, sqlSubmitted, n.PageID, n.FormID, n.Once, n.Username).Scan(&found)
+	})
+	return found, err
+}
+
 // Update implements store.Store.
 func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
 	u := update{key: key, merge: merge}

@@ -16,6 +16,8 @@ const (
 	sqlGet   = `SELECT created, username, fields, files FROM submissions WHERE place = ?`
 	sqlChunk = `SELECT data FROM file_chunks WHERE file = ? AND number = ?`
 	sqlKey   = `SELECT created, username, fields, files, place, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
+	sqlOnce  = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND once = ?2 AND once IS NOT NULL)
+		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
 )
 
 // prepared remembers every statement made through it, so that they are closed together.
@@ -166,7 +168,7 @@ type listKind struct{ byUser, descending bool }
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
-	form, get, byKey, chunk *sqlite3.Stmt
+	form, get, byKey, once, chunk *sqlite3.Stmt
 
 	list map[listKind]*sqlite3.Stmt
 }
@@ -176,6 +178,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r.form = r.add(sqlForm)
 	r.get = r.add(sqlGet)
 	r.byKey = r.add(sqlKey)
+	r.once = r.add(sqlOnce)
 	r.chunk = r.add(sqlChunk)
 	for _, k := range []listKind{{}, {byUser: true}, {descending: true}, {byUser: true, descending: true}} {
 		r.list[k] = r.add(listSQL(k))

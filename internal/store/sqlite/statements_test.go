@@ -45,6 +45,16 @@ func TestPlans(t *testing.T) {
 	})
 }
 
+// TestSubmittedPlan: two searches, by the limit and by the user.
+func TestSubmittedPlan(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+sqlOnce)
+	if !strings.Contains(plan, "submissions_once (form=? AND once=?)") || !strings.Contains(plan, "submissions_by_user (form=? AND username=?)") ||
+		strings.Contains(plan, "SCAN submissions") {
+		t.Errorf("plan: %s", plan)
+	}
+}
+
 // TestDumpPlan: a dump reads in the order of the keys, too, and sorts nothing.
 func TestDumpPlan(t *testing.T) {
 	s := openStore(t, t.TempDir())

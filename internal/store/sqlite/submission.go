@@ -264,3 +264,27 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 	})
 	return sub, body, err
 }
+
+// Submitted implements store.Store.
+func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err error) {
+	if n.Once == "" {
+		return false, nil
+	}
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		form, err := s.form(stmts, formName{n.PageID, n.FormID})
+		if errors.Is(err, errNoForm) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		stmt := stmts.once
+		defer func() { _ = stmt.Reset() }()
+		if err := errors.Join(stmt.BindInt64(1, form), stmt.BindText(2, n.Once), stmt.BindText(3, n.Username)); err != nil {
+			return err
+		}
+		found = stmt.Step() && stmt.ColumnBool(0)
+		return stmt.Err()
+	})
+	return found, err
+}

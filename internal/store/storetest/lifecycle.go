@@ -24,10 +24,11 @@ func (b *bench) calls(ctx context.Context, r record, merge func(forms.Submission
 	_, create := b.Create(ctx, sample("form", "bob", "late"))
 	_, get := b.Get(ctx, r.key())
 	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")
+	_, submitted := b.Submitted(ctx, once(sample("form", "amy", "x"), "amy"))
 	_, update := b.Update(ctx, r.key(), merge)
 	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })
 	return map[string]error{
-		"create": create, "get": get, "by key": byKey, "update": update, "scan": scan, "delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
+		"create": create, "get": get, "by key": byKey, "submitted": submitted, "update": update, "scan": scan, "delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
 	}
 }
 

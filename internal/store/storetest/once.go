@@ -19,6 +19,9 @@ var onceTests = []test{
 
 func (b *bench) refused(t *testing.T, what string, n store.New) {
 	t.Helper()
+	if found, err := b.Submitted(ctx, n); !found || err != nil {
+		t.Errorf("%s: submitted %t, %v", what, found, err)
+	}
 	if _, err := b.Create(ctx, n); !errors.Is(err, store.ErrOnce) {
 		t.Errorf("%s: %v, want %v", what, err, store.ErrOnce)
 	}

@@ -127,6 +127,11 @@ func once(n store.New, key string) store.New {
 
 func (b *bench) create(t rapid.TB, n store.New) record {
 	t.Helper()
+	if n.Once != "" {
+		if found, err := b.Submitted(ctx, n); found || err != nil {
+			t.Errorf("before a create that succeeds: submitted %t, %v", found, err)
+		}
+	}
 	sub, err := b.Create(ctx, n)
 	if err != nil {
 		t.Fatalf("create: %v", err)

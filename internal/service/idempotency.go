@@ -1,0 +1,101 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"slices"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// repeatable is what is stored beside a submission to recognise it when it is
+// sent again. Both are keyed hashes: the store does not tell who sent an
+// anonymous submission, nor what it said before it was changed.
+type repeatable struct{ key, body string }
+
+// repeatable makes the hashes for a key of the caller's choice. The key counts
+// for the caller and the form only. Answers are the same in whatever order and
+// encoding they are sent.
+func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
+	var page [8]byte
+	binary.BigEndian.PutUint64(page[:], uint64(a.Form.PageID)) //nolint:gosec // a bijection is all that is needed
+	mac := hmac.New(sha256.New, a.service.idempotencyKey)
+	writeTexts(mac, "key", string(page[:]), a.Form.ID, a.who.Name, key)
+	stored := encodeMAC(mac)
+
+	mac.Reset()
+	writeTexts(mac, "body", stored)
+	sorted := slices.Clone(answers)
+	slices.SortFunc(sorted, func(a, b forms.Answer) int { return cmp.Compare(a.FieldID, b.FieldID) })
+	for _, answer := range sorted {
+		kind := "text"
+		if answer.IsList {
+			kind = "list"
+		}
+		writeTexts(mac, answer.FieldID, kind, answer.Value)
+		writeTexts(mac, answer.List...)
+	}
+	return repeatable{stored, encodeMAC(mac)}
+}
+
+// deriveIdempotencyKey returns the secret of the hashes. It comes from the
+// secret of anonymous submissions, which all replicas share, and is another one,
+// so that these hashes have nothing to do with those of Service.once.
+func deriveIdempotencyKey(onceKey []byte) []byte {
+	mac := hmac.New(sha256.New, onceKey)
+	mac.Write([]byte("idempotency"))
+	return mac.Sum(nil)
+}
+
+// writeTexts hashes texts so that no other list of texts gives the same bytes.
+func writeTexts(h hash.Hash, texts ...string) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(texts)))
+	h.Write(length[:])
+	for _, text := range texts {
+		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
+		h.Write(length[:])
+		h.Write([]byte(text))
+	}
+}
+
+func encodeMAC(h hash.Hash) string { return base64.RawStdEncoding.EncodeToString(h.Sum(nil)) }
+
+// maxReplays bounds how often a submission may be deleted by others between the
+// create that finds its key used and the look at it.
+const maxReplays = 4
+
+// createOnce is Create with a key. invalid is what is wrong with the new
+// submission, if anything: a submission that is stored already is returned even
+// if the page would no longer take it.
+func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r repeatable) (sub forms.Submission, replayed bool, err error) {
+	n.Key, n.Body = r.key, r.body
+	for range maxReplays {
+		if invalid == nil {
+			sub, err = a.service.store.Create(ctx, n)
+			if !errors.Is(err, store.ErrKeyUsed) {
+				return sub, false, explain(err)
+			}
+		}
+		stored, body, err := a.service.store.ByKey(ctx, a.Form.PageID, a.Form.ID, r.key)
+		switch {
+		case err == nil && body == r.body:
+			return stored, true, nil
+		case err == nil:
+			return forms.Submission{}, false, &Error{Kind: KeyReused, Detail: "This Idempotency-Key belongs to a submission with other answers. " +
+				"Send the same answers again, or use a new key. Nothing was stored."}
+		case !errors.Is(err, store.ErrNotFound):
+			return forms.Submission{}, false, explain(err)
+		case invalid != nil:
+			return forms.Submission{}, false, invalid
+		}
+	}
+	return forms.Submission{}, false, &Error{Kind: Unavailable, Detail: "The submission with this Idempotency-Key is being deleted again and again. Try again in a moment."}
+}

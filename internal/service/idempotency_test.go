@@ -1,0 +1,124 @@
+package service
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// TestKeysAreSharedByReplicas: another service with the same store and secret
+// recognises a repeat, one with another secret does not.
+func TestKeysAreSharedByReplicas(t *testing.T) { enginetest.Each(t, testKeysAreSharedByReplicas) }
+
+func testKeysAreSharedByReplicas(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	replica := func(key string) *Service {
+		return New(Options{Pages: w.source, Store: w.store, OnceKey: []byte(key), Now: w.now, MaxSubmission: maxSubmission})
+	}
+	for _, id := range []string{"named", "named-once", "anonymous", "anonymous-once"} {
+		var ids []int64
+		for _, s := range []*Service{replica("secret"), replica("secret"), replica("another")} {
+			a, err := s.Form(t.Context(), owner, 1, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sub, replayed, err := a.Create(t.Context(), answer("x"), "key")
+			if err != nil && len(ids) < 2 || replayed != (len(ids) == 1) {
+				t.Errorf("%s: create %d: replayed %t, %v", id, len(ids), replayed, err)
+			}
+			ids = append(ids, sub.ID)
+		}
+		if ids[0] != ids[1] || ids[0] == ids[2] {
+			t.Errorf("%s: submissions %v", id, ids)
+		}
+	}
+}
+
+// TestKeysTellNothing: neither who sent a submission, nor the key, nor the
+// answers can be read off what is stored, nor guessed without the secret.
+func TestKeysTellNothing(t *testing.T) {
+	w := newWorld(t, enginetest.SQLite)
+	if _, _, err := w.as(owner, "anonymous").Create(t.Context(), answer("words"), "the-key"); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	err := w.store.(store.Archive).Dump(t.Context(), store.Key{}, func(r store.Record) error {
+		rows++
+		for _, stored := range []string{r.Key, r.Body} {
+			if len(stored) < 22 || strings.Contains(stored, "owner") || strings.Contains(stored, "the-key") || strings.Contains(stored, "words") {
+				t.Errorf("stored is %q", stored)
+			}
+		}
+		return nil
+	})
+	if err != nil || rows != 1 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+// TestRepeatablesDiffer: whatever of caller, form, key and answers differs, so
+// do the hashes.
+func TestRepeatablesDiffer(t *testing.T) {
+	base := func() (*Access, string, []forms.Answer) {
+		return &Access{Form: &forms.Form{PageID: 1, ID: "f"}, service: New(Options{OnceKey: []byte("secret")}), who: owner},
+			"key", []forms.Answer{{FieldID: "a", Value: "1"}, {FieldID: "b", Value: "2"}}
+	}
+	a, key, answers := base()
+	want := a.repeatable(key, answers)
+	if got := a.repeatable(key, []forms.Answer{answers[1], answers[0]}); got != want {
+		t.Error("the order of the answers counts")
+	}
+	for name, change := range map[string]func(a *Access, key *string){
+		"caller": func(a *Access, _ *string) { a.who = viewer },
+		"page":   func(a *Access, _ *string) { a.Form.PageID = 2 },
+		"form":   func(a *Access, _ *string) { a.Form.ID = "g" },
+		"key":    func(_ *Access, key *string) { *key = "Key" },
+		"secret": func(a *Access, _ *string) { a.service = New(Options{OnceKey: []byte("another")}) },
+	} {
+		a, key, answers := base()
+		change(a, &key)
+		if got := a.repeatable(key, answers); got.key == want.key || got.body == want.body {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	for name, other := range map[string][]forms.Answer{
+		"none":         nil,
+		"one less":     answers[:1],
+		"a value":      {{FieldID: "a", Value: "1"}, {FieldID: "b", Value: "3"}},
+		"a field":      {{FieldID: "a", Value: "1"}, {FieldID: "c", Value: "2"}},
+		"where it is":  {{FieldID: "a", Value: "1b"}, {FieldID: "", Value: "2"}},
+		"a list":       {{FieldID: "a", IsList: true, List: []string{"1"}}, {FieldID: "b", Value: "2"}},
+		"another list": {{FieldID: "a", IsList: true, List: []string{"1", ""}}, {FieldID: "b", Value: "2"}},
+	} {
+		if got := a.repeatable(key, other); got.key != want.key || got.body == want.body {
+			t.Errorf("%s: %+v, want another body than %+v", name, got, want)
+		}
+	}
+}
+
+func TestValidateNewLooksForOne(t *testing.T) { enginetest.Each(t, testValidateNewLooksForOne) }
+
+func testValidateNewLooksForOne(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	for _, id := range []string{"named-once", "anonymous-once"} {
+		a := w.as(owner, id)
+		if err := a.ValidateNew(t.Context(), answer("x")); err != nil {
+			t.Errorf("%s, before: %v", id, err)
+		}
+		sub, _, err := a.Create(t.Context(), answer("x"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.wants(id+", with one there", a.ValidateNew(t.Context(), answer("x")), `invalid map[] ["this form takes one submission from each person, and yours is already there"]`)
+		if err := w.as(viewer, id).ValidateNew(t.Context(), answer("x")); err != nil {
+			t.Errorf("%s, another: %v", id, err)
+		}
+		w.wants("delete", w.as(editor, id).Delete(t.Context(), sub.ID, nil), "ok")
+		if err := a.ValidateNew(t.Context(), answer("x")); err != nil {
+			t.Errorf("%s, after a delete: %v", id, err)
+		}
+	}
+}
