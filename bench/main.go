@@ -76,6 +76,7 @@ var measurements = []struct {
 	run  func(*bench, context.Context) error
 }{
 	{"create-64", (*bench).createMany},
+	{"create-keys", (*bench).createWithKeys},
 	{"create-1", (*bench).createSerially},
 	{"update-64", (*bench).updateMany},
 	{"read-64", (*bench).readMany},

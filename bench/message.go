@@ -25,6 +25,13 @@ func createMessage() message {
 	return message{name: "create", start: "POST " + submissionPath, rest: withBody(), status: 201}
 }
 
+// keyedMessage is a create with a key that is new each time. What differs is
+// the key alone: the answers are always the same.
+func keyedMessage() message {
+	header, body, _ := strings.Cut(withBody(), "\r\n\r\n")
+	return message{name: "create with a key", start: "POST " + submissionPath, rest: header + "\r\nIdempotency-Key: " + digits + "\r\n\r\n" + body, status: 201}
+}
+
 func updateMessage(ids int) message {
 	return message{name: "update", start: "POST " + submissionPath + "/", ids: ids, rest: withBody(), status: 200}
 }

@@ -105,6 +105,7 @@ const notes = `
 - The raw scan loop reads the same file within the generator's process and sends its bytes nowhere. Lists are asked for
   without compression.
 - Every create and update sends a value that was not sent before: SQLite skips a write that changes nothing.
+  Creates with an Idempotency-Key send a new key each instead.
 - The million is there before the creates that are measured upon it, and grows by them. The side with none stored
   begins every round with an empty data directory.
 - Start and lists find the database in the page cache: this is a restart, not a cold boot.
