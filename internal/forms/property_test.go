@@ -77,7 +77,7 @@ func TestAcceptedAnswersReadBackAndMergeUnchanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		form := genForm(t)
 		answers := genAnswers(t, form)
-		entries, err := form.NewEntries(answers)
+		entries, _, err := form.NewEntries(answers)
 		if err != nil {
 			return
 		}
@@ -98,7 +98,7 @@ func TestAcceptedAnswersReadBackAndMergeUnchanged(t *testing.T) {
 		for i := range entries {
 			entries[i].ID = int64(i) + 1
 		}
-		merged, err := form.Merge(entries, answers)
+		merged, _, err := form.Merge(entries, nil, answers)
 		if err != nil {
 			t.Fatalf("merge of the same answers: %v", problemsIn(err))
 		}
@@ -127,8 +127,8 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 		visible := slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool {
 			return !shown[form.ranks().of(a.FieldID)]
 		})
-		all, allErr := form.NewEntries(answers)
-		some, someErr := form.NewEntries(visible)
+		all, _, allErr := form.NewEntries(answers)
+		some, _, someErr := form.NewEntries(visible)
 		if diff := cmp.Diff(problemsIn(someErr), problemsIn(allErr)); diff != "" {
 			t.Fatalf("faults (-visible +all):\n%s", diff)
 		}
@@ -142,7 +142,7 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 func TestMergeTouchesOnlyWhatIsSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		form := genForm(t)
-		stored, err := form.NewEntries(genAnswers(t, form))
+		stored, _, err := form.NewEntries(genAnswers(t, form))
 		if err != nil {
 			return
 		}
@@ -150,7 +150,7 @@ func TestMergeTouchesOnlyWhatIsSent(t *testing.T) {
 			stored[i].ID = int64(i) + 1
 		}
 		answers := genAnswers(t, form)
-		merged, err := form.Merge(stored, answers)
+		merged, _, err := form.Merge(stored, nil, answers)
 		if err != nil {
 			return
 		}

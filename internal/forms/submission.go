@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +31,10 @@ type Answer struct {
 	Value   string
 	List    []string // what was sent as a list; Value is unused then
 	IsList  bool
-	Problem string // what was wrong with the way it was sent; "" when nothing was
-	Whole   bool   // the problem concerns the request as a whole, not one field
+	Files   []StoredFile // sent for the field, their contents staged; Value is their names
+	Misfit  string       // why it can't be a value of its field; a field that does not show ignores it
+	Problem string       // what was wrong with the way it was sent; "" when nothing was
+	Whole   bool         // the problem concerns the request as a whole, not one field
 }
 
 // text is the value as it is stored.
@@ -53,6 +56,10 @@ func (a Answer) broken() string {
 // misfit returns why the answer can't be a value of field f, or "".
 func (a Answer) misfit(f *Field) string {
 	switch {
+	case a.Misfit != "":
+		return a.Misfit
+	case len(a.Files) > 0 && f.Type != File:
+		return MsgNoFileField
 	case a.IsList && !f.MultiValue():
 		return "must be a single text, not a list"
 	case a.IsList && slices.ContainsFunc(a.List, func(s string) bool { return strings.Contains(s, Separator) }):
@@ -62,12 +69,19 @@ func (a Answer) misfit(f *Field) string {
 	}
 }
 
+// CheckAnswer returns what is wrong with an answer to the field where it shows,
+// or "".
+func (f *Field) CheckAnswer(a Answer) string {
+	return cmp.Or(a.broken(), a.misfit(f), f.check(a.text()))
+}
+
 // draft collects a record's values by rank while it is checked.
 type draft struct {
 	ranks
 	values  []string // merged: stored, overlaid with sent
 	sent    []bool
-	misfit  []string // what keeps the sent answer from being a value
+	misfit  []string       // what keeps the sent answer from being a value
+	files   [][]StoredFile // sent for a field; nil where no files were sent at all
 	invalid Invalid
 }
 
@@ -98,6 +112,7 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 		}
 		if d.misfit[rank] = a.misfit(&d.fields[rank]); d.misfit[rank] == "" {
 			d.values[rank], d.sent[rank] = a.text(), true
+			d.takeFiles(rank, a.Files)
 		}
 	}
 }
@@ -115,14 +130,15 @@ func (d *draft) check(rank int) {
 }
 
 // NewEntries checks the answers of a new submission and returns its entries in
-// rank order. Every field at fault is reported at once, as an *Invalid.
-// Answers to hidden fields are dropped.
-func (f *Form) NewEntries(answers []Answer) ([]Entry, error) {
+// rank order, and its files. Every field at fault is reported at once, as an
+// *Invalid. Answers to hidden fields are dropped.
+func (f *Form) NewEntries(answers []Answer) ([]Entry, []StoredFile, error) {
 	d := f.newDraft()
-	d.take(answers, func(Answer) string { return msgUnknownField })
+	d.take(answers, func(Answer) string { return MsgUnknownField })
 	entries := make([]Entry, 0, len(answers))
-	for rank, shown := range d.visible(d.values) {
-		if !shown {
+	shown := d.visible(d.values)
+	for rank := range f.Fields {
+		if !shown[rank] {
 			continue
 		}
 		d.check(rank)
@@ -131,9 +147,9 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, error) {
 		}
 	}
 	if err := d.invalid.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return entries, nil
+	return entries, d.mergedFiles(nil, shown), nil
 }
 
 // Merge lays answers over stored entries: fields that are not sent keep their
@@ -141,7 +157,10 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, error) {
 // hidden fields are dropped and what is stored for them stays. A field that is
 // neither sent nor newly shown by this merge is not checked, so that old
 // submissions can still be changed after the form has become stricter.
-func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
+//
+// Files that are sent for a field replace those it had. Of a field that a text
+// is sent for, those files stay that the text names.
+func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]Entry, []StoredFile, error) {
 	d := f.newDraft()
 	old := d.byRank(stored)
 	for rank, e := range old.current {
@@ -156,7 +175,7 @@ func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
 		if value, ok := old.retiredValues[a.FieldID]; ok && a.Problem == "" && value == a.text() {
 			return ""
 		}
-		return msgUnknownField
+		return MsgUnknownField
 	})
 	shown := d.visible(d.values)
 	for rank := range f.Fields {
@@ -166,9 +185,9 @@ func (f *Form) Merge(stored []Entry, answers []Answer) ([]Entry, error) {
 		}
 	}
 	if err := d.invalid.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d.overlay(old, shown), nil
+	return d.overlay(old, shown), d.mergedFiles(files, shown), nil
 }
 
 // entriesByRank are the stored entries of a submission, separated into those of the
@@ -212,4 +231,44 @@ func (d *draft) overlay(old entriesByRank, shown []bool) []Entry {
 		merged = append(merged, entry)
 	}
 	return append(merged, old.retired...)
+}
+
+func (d *draft) takeFiles(rank int, files []StoredFile) {
+	if len(files) == 0 {
+		return
+	}
+	if d.files == nil {
+		d.files = make([][]StoredFile, len(d.fields))
+	}
+	d.files[rank] = files
+}
+
+// mergedFiles returns the files that the record has with the sent, visible
+// values written in.
+func (d *draft) mergedFiles(stored []StoredFile, shown []bool) []StoredFile {
+	var merged []StoredFile
+	for _, file := range stored {
+		rank := d.of(file.FieldID)
+		written := rank >= 0 && d.sent[rank] && shown[rank]
+		replaced := written && d.files != nil && d.files[rank] != nil
+		if !written || (!replaced && namesFile(d.values[rank], file.Name)) {
+			merged = append(merged, file)
+		}
+	}
+	for rank, files := range d.files {
+		if shown[rank] {
+			merged = append(merged, files...)
+		}
+	}
+	return merged
+}
+
+// namesFile reports whether the name is one of those that value joins.
+func namesFile(value, name string) bool {
+	for part := range strings.SplitSeq(value, Separator) {
+		if part == name {
+			return true
+		}
+	}
+	return false
 }

@@ -92,7 +92,7 @@ func TestNewEntries(t *testing.T) {
 			name:    "every fault at once",
 			answers: []Answer{text("rating", "1"), text("amount", "1."), text("topics", "x;"), text("reason", "why"), text("mail", "me"), text("nope", "")},
 			faults: map[string]string{
-				"comment": msgRequired, "amount": msgNumeric, "topics": msgTopics, "mail": msgEmail, "nope": msgUnknownField,
+				"comment": msgRequired, "amount": msgNumeric, "topics": msgTopics, "mail": msgEmail, "nope": MsgUnknownField,
 			},
 		},
 		{
@@ -103,7 +103,7 @@ func TestNewEntries(t *testing.T) {
 		{
 			name:    "field ids are compared exactly",
 			answers: []Answer{text("comment", "a"), text("Rating", "1"), text("rating.", "1"), text("", "1")},
-			faults:  map[string]string{"Rating": msgUnknownField, "rating.": msgUnknownField, "": msgUnknownField},
+			faults:  map[string]string{"Rating": MsgUnknownField, "rating.": MsgUnknownField, "": MsgUnknownField},
 		},
 		{
 			name:    "a list for a single-value field, even of one",
@@ -141,11 +141,11 @@ func TestNewEntries(t *testing.T) {
 		{
 			name:    "but an unknown field is unknown however it came",
 			answers: []Answer{text("comment", "a"), {FieldID: "nope", Problem: "came broken"}},
-			faults:  map[string]string{"nope": msgUnknownField},
+			faults:  map[string]string{"nope": MsgUnknownField},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := feedback().NewEntries(tt.answers)
+			got, _, err := feedback().NewEntries(tt.answers)
 			if diff := cmp.Diff(tt.faults, problemsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -232,7 +232,7 @@ func TestMerge(t *testing.T) {
 		{
 			name: "every fault at once", stored: stored,
 			answers: []Answer{text("rating", "4"), text("topics", ";"), text("nope", "1"), {FieldID: "comment", Problem: "came broken"}},
-			faults:  map[string]string{"rating": msgRating, "topics": msgTopics, "nope": msgUnknownField, "comment": "came broken"},
+			faults:  map[string]string{"rating": msgRating, "topics": msgTopics, "nope": MsgUnknownField, "comment": "came broken"},
 		},
 		{
 			name: "shapes are checked as on create", stored: stored,
@@ -242,7 +242,7 @@ func TestMerge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := append([]Entry(nil), tt.stored...)
-			got, err := feedback().Merge(tt.stored, tt.answers)
+			got, _, err := feedback().Merge(tt.stored, nil, tt.answers)
 			if diff := cmp.Diff(tt.faults, problemsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -269,12 +269,12 @@ func TestMergeAndRetiredFields(t *testing.T) {
 		{"not sent: kept, after the form's own fields", []Answer{text("comment", "new")}, kept, nil},
 		{"sent back unchanged", []Answer{text("comment", "new"), text("gone", "kept"), text("left;too", "a;b")}, kept, nil},
 		{"sent back unchanged as a list", []Answer{text("comment", "new"), list("left;too", "a", "b")}, kept, nil},
-		{"changed", []Answer{text("comment", "new"), text("gone", "written")}, nil, map[string]string{"gone": msgUnknownField}},
-		{"emptied", []Answer{text("gone", "")}, nil, map[string]string{"gone": msgUnknownField}},
-		{"unchanged, but broken on the wire", []Answer{{FieldID: "gone", Value: "kept", Problem: "came broken"}}, nil, map[string]string{"gone": msgUnknownField}},
+		{"changed", []Answer{text("comment", "new"), text("gone", "written")}, nil, map[string]string{"gone": MsgUnknownField}},
+		{"emptied", []Answer{text("gone", "")}, nil, map[string]string{"gone": MsgUnknownField}},
+		{"unchanged, but broken on the wire", []Answer{{FieldID: "gone", Value: "kept", Problem: "came broken"}}, nil, map[string]string{"gone": MsgUnknownField}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := feedback().Merge(stored, tt.answers)
+			got, _, err := feedback().Merge(stored, nil, tt.answers)
 			if diff := cmp.Diff(tt.faults, problemsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -283,8 +283,8 @@ func TestMergeAndRetiredFields(t *testing.T) {
 			}
 		})
 	}
-	_, err := feedback().NewEntries([]Answer{text("comment", "a"), text("gone", "kept")})
-	if diff := cmp.Diff(map[string]string{"gone": msgUnknownField}, problemsOf(t, err)); diff != "" {
+	_, _, err := feedback().NewEntries([]Answer{text("comment", "a"), text("gone", "kept")})
+	if diff := cmp.Diff(map[string]string{"gone": MsgUnknownField}, problemsOf(t, err)); diff != "" {
 		t.Errorf("a retired field on create (-want +got):\n%s", diff)
 	}
 }

@@ -11,8 +11,9 @@ import (
 
 // Messages that several functions use.
 const (
+	MsgNoFileField  = "takes no files"
 	msgRequired     = "is required"
-	msgUnknownField = "is not a field of this form"
+	MsgUnknownField = "is not a field of this form"
 )
 
 // optionsNamed bounds how many options a message lists. A list of all countries

@@ -34,7 +34,7 @@ func faultOf(t *testing.T, f Field, value string) string {
 	t.Helper()
 	f.ID = "f"
 	form := Form{Fields: []Field{f}}
-	entries, err := form.NewEntries([]Answer{{FieldID: "f", Value: value}})
+	entries, _, err := form.NewEntries([]Answer{{FieldID: "f", Value: value}})
 	if err != nil {
 		return problemsOf(t, err)["f"]
 	}
@@ -181,7 +181,7 @@ func TestRequired(t *testing.T) {
 			}
 		}
 		form := Form{Fields: []Field{required}}
-		_, err := form.NewEntries(nil)
+		_, _, err := form.NewEntries(nil)
 		if diff := cmp.Diff(map[string]string{"f": msgRequired}, problemsOf(t, err)); diff != "" {
 			t.Errorf("required %q field, absent (-want +got):\n%s", v, diff)
 		}
@@ -197,12 +197,12 @@ func TestRequired(t *testing.T) {
 func TestRequiredMultiValueFieldNeedsAValue(t *testing.T) {
 	form := Form{Fields: []Field{{ID: "f", Type: Checkbox, Required: true}}}
 	for _, list := range [][]string{nil, {}, {""}, {"", ""}, {" ", "\u00a0"}} {
-		_, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: list}})
+		_, _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: list}})
 		if diff := cmp.Diff(map[string]string{"f": msgRequired}, problemsOf(t, err)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", list, diff)
 		}
 	}
-	if _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: []string{"", "a"}}}); err != nil {
+	if _, _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: []string{"", "a"}}}); err != nil {
 		t.Errorf("a list with a value: %v", err)
 	}
 }
@@ -215,7 +215,7 @@ func TestOptionalFieldMayBeEmpty(t *testing.T) {
 				t.Errorf("optional %s with validation %q refuses an empty value: %s", typ, v, msg)
 			}
 			form := Form{Fields: []Field{f}}
-			entries, err := form.NewEntries(nil)
+			entries, _, err := form.NewEntries(nil)
 			if err != nil || len(entries) != 0 {
 				t.Errorf("optional %s with validation %q, absent: got %v, %v; want no entry", typ, v, entries, err)
 			}

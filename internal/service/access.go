@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -48,8 +49,10 @@ func (a *Access) owns(s forms.Submission) bool {
 // Create stores a submission of the caller. With the key of a submission that
 // the caller has sent before, and the same answers, it stores nothing and
 // returns that one as it stands now: replayed is true then. An empty key is
-// none.
+// none. The files of the answers belong to the new submission from then on;
+// those that don't are dropped, whatever it returns.
 func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string) (sub forms.Submission, replayed bool, err error) {
+	defer func() { a.settle(ctx, answers, sub, err) }()
 	leave, err := a.service.large.enter(ctx, sizeOf(answers))
 	if err != nil {
 		return forms.Submission{}, false, err
@@ -68,16 +71,16 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 
 // newSubmission checks the answers and returns what is to be stored.
 func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
-	entries, err := a.Form.NewEntries(answers)
+	entries, files, err := a.Form.NewEntries(answers)
 	if err != nil {
 		return store.New{}, err
 	}
-	if err := a.service.checkSize(entries, nil); err != nil {
+	if err := cmp.Or(a.service.checkSize(entries, nil), checkFiles(files, nil)); err != nil {
 		return store.New{}, err
 	}
 	n := store.New{
 		PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.who.Name,
-		Created: a.service.now(), Entries: entries,
+		Created: a.service.now(), Entries: entries, Files: files,
 	}
 	if a.anonymous {
 		n.Username = ""
@@ -127,8 +130,12 @@ func (a *Access) mayChange(s forms.Submission) error {
 
 // Merge updates a submission with the answers. Before anything is changed, admit
 // is called with the approximate size of the merged submission in bytes. If it
-// returns an error, nothing is changed and Merge returns that error.
-func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, pre Precondition, admit func(size int) error) (forms.Submission, error) {
+// returns an error, nothing is changed and Merge returns that error. The files
+// of the answers are treated as by Create.
+func (a *Access) Merge(
+	ctx context.Context, id int64, answers []forms.Answer, pre Precondition, admit func(size int) error,
+) (merged forms.Submission, err error) {
+	defer func() { a.settle(ctx, answers, merged, err) }()
 	// Only what is stored tells how large the merged submission is.
 	stored, err := a.Get(ctx, id)
 	if err != nil {
@@ -136,6 +143,7 @@ func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, pr
 	}
 	size := len(stored.Entries) + sizeOf(answers)
 	if err := admit(size); err != nil {
+		a.DropFiles(ctx, StagedFiles(answers))
 		return forms.Submission{}, err
 	}
 	leave, err := a.service.large.enter(ctx, size)
@@ -143,7 +151,7 @@ func (a *Access) Merge(ctx context.Context, id int64, answers []forms.Answer, pr
 		return forms.Submission{}, err
 	}
 	defer leave()
-	merged, err := a.service.store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
+	merged, err = a.service.store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
 		return a.merge(old, answers, pre)
 	})
 	return merged, explain(err)
@@ -162,11 +170,11 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 	if err != nil {
 		return store.Change{}, err
 	}
-	entries, err := a.Form.Merge(stored, answers)
+	entries, files, err := a.Form.Merge(stored, old.Files, answers)
 	if err != nil {
 		return store.Change{}, err
 	}
-	return store.Change{Entries: entries, Files: old.Files}, a.service.checkSize(entries, stored)
+	return store.Change{Entries: entries, Files: files}, cmp.Or(a.service.checkSize(entries, stored), checkFiles(files, old.Files))
 }
 
 // checkSize refuses entries beyond the limit of a submission, so that merges

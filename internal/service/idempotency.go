@@ -22,7 +22,7 @@ type repeatable struct{ key, body string }
 
 // repeatable makes the hashes for a key of the caller's choice. The key counts
 // for the caller and the form only. Answers are the same in whatever order and
-// encoding they are sent.
+// encoding they are sent; files are the same by name and content.
 func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
 	var page [8]byte
 	binary.BigEndian.PutUint64(page[:], uint64(a.Form.PageID)) //nolint:gosec // a bijection is all that is needed
@@ -41,6 +41,9 @@ func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
 		}
 		writeTexts(mac, answer.FieldID, kind, answer.Value)
 		writeTexts(mac, answer.List...)
+		for _, file := range answer.Files {
+			writeTexts(mac, file.Name, file.SHA256)
+		}
 	}
 	return repeatable{stored, encodeMAC(mac)}
 }

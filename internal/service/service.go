@@ -3,6 +3,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/cipher"
 	"errors"
@@ -19,6 +20,7 @@ import (
 type Options struct {
 	Pages pages.Source
 	Store store.Store
+	Files store.Files // of the same engine
 	// OnceKey keys the hashes that hold anonymous submitters to one submission
 	// each, those of idempotency keys, and the cursors of lists; it must stay
 	// the same over restarts and replicas.
@@ -27,16 +29,19 @@ type Options struct {
 	// MaxSubmission bounds a submission as a whole: the bytes of its field ids
 	// and values together.
 	MaxSubmission int64
+	MaxFile       int64 // bytes of one file; 0 for DefaultMaxFile
 }
 
 // Service answers callers.
 type Service struct {
 	pages         pages.Source
 	store         store.Store
+	files         store.Files
 	onceKey       []byte
 	cursors       cipher.AEAD
 	now           func() time.Time
 	maxSubmission int64
+	maxFile       int64
 	large         largeWrites
 
 	idempotencyKey []byte // see repeatable
@@ -45,13 +50,17 @@ type Service struct {
 // New makes a service.
 func New(opts Options) *Service {
 	return &Service{
-		pages: opts.Pages, store: opts.Store, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
-		large: newLargeWrites(), cursors: newCursors(opts.OnceKey), idempotencyKey: deriveIdempotencyKey(opts.OnceKey),
+		pages: opts.Pages, store: opts.Store, files: opts.Files, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
+		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), large: newLargeWrites(),
+		cursors: newCursors(opts.OnceKey), idempotencyKey: deriveIdempotencyKey(opts.OnceKey),
 	}
 }
 
 // Now is the time of the service.
 func (s *Service) Now() time.Time { return s.now() }
+
+// MaxFile is the size of the largest file that is taken, in bytes.
+func (s *Service) MaxFile() int64 { return s.maxFile }
 
 // Ready reports whether the service can serve.
 func (s *Service) Ready(ctx context.Context) error {
@@ -100,6 +109,8 @@ func explain(err error) error {
 		return &Error{Kind: NotFound, Detail: "There is no such submission."}
 	case errors.Is(err, store.ErrOnce):
 		return &forms.Invalid{Errors: []string{"this form takes one submission from each person, and yours is already there"}}
+	case errors.Is(err, store.ErrNoFile):
+		return &Error{Kind: Unavailable, Detail: "The files took too long to arrive. Send them again.", cause: err}
 	case errors.Is(err, store.ErrFull):
 		return &Error{Kind: Full, Detail: "There is no room to store this. Nothing was changed; tell whoever runs this service.", cause: err}
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, pages.ErrUnavailable):

@@ -8,7 +8,9 @@ import (
 )
 
 // ValidateNew returns the error that Create would return now. It stores nothing.
+// The files of the answers are dropped.
 func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer) error {
+	defer a.DropFiles(ctx, StagedFiles(answers))
 	leave, err := a.service.large.enter(ctx, sizeOf(answers))
 	if err != nil {
 		return err
@@ -26,8 +28,9 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer) error 
 }
 
 // ValidateMerge returns the error that Merge would return for the submission as
-// it is stored now. It changes nothing.
+// it is stored now. It changes nothing. The files of the answers are dropped.
 func (a *Access) ValidateMerge(ctx context.Context, id int64, answers []forms.Answer, pre Precondition) error {
+	defer a.DropFiles(ctx, StagedFiles(answers))
 	stored, err := a.Get(ctx, id)
 	if err != nil {
 		return err

@@ -56,10 +56,11 @@ func newWorld(t *testing.T, on enginetest.Engine) *world {
 		f.Fields = []forms.Field{{ID: "text", Type: forms.Textbox, Required: true}, {ID: "n", Type: forms.Textfield, Validation: forms.Numeric}}
 		w.page.Forms = append(w.page.Forms, &f)
 	}
-	w.store, w.dir = on.OpenIn(t)
+	engine, dir := on.OpenIn(t)
+	w.store, w.dir = engine, dir
 	w.Service = New(Options{
-		Pages: w.source, Store: w.store, OnceKey: []byte("a key of thirty-two bytes, no less"),
-		Now: func() time.Time { return w.clock }, MaxSubmission: maxSubmission,
+		Pages: w.source, Store: w.store, Files: engine, OnceKey: []byte("a key of thirty-two bytes, no less"),
+		Now: func() time.Time { return w.clock }, MaxSubmission: maxSubmission, MaxFile: maxFile,
 	})
 	return w
 }

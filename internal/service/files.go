@@ -1,0 +1,180 @@
+package service
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gabriel-vasile/mimetype"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// DefaultMaxFile is the largest file taken unless configured otherwise.
+const DefaultMaxFile = 25 << 20
+
+// How many files there may be. Together with the limit of a file's size they
+// bound what one submission can hold.
+const (
+	MaxFilesPerField = 10
+	MaxFiles         = 100 // of a submission
+)
+
+// sniffBytes is how much of a file its type is told by.
+const sniffBytes = 3 << 10
+
+// StageFile checks a file that is being sent for a field, and stores its
+// content for Create or Merge, which an answer hands it to. What is in the end
+// handed to neither must be given to DropFiles. name must be clean.
+//
+// Errors: *forms.Invalid for a file that the field does not take, the read
+// error of r as it is, and those of the service.
+func (a *Access) StageFile(ctx context.Context, field *forms.Field, name, declaredType string, r io.Reader) (forms.StoredFile, error) {
+	from := &fileReader{r: r, left: a.service.maxFile}
+	if field.MaxSize > 0 {
+		from.left = min(from.left, field.MaxSize)
+	}
+	buffered := bufio.NewReaderSize(from, sniffBytes)
+	head, err := buffered.Peek(sniffBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return forms.StoredFile{}, a.stageError(field, from, err)
+	}
+	mediaType, content := sniff(head)
+	if msg := field.CheckFile(name, declaredType, content); msg != "" {
+		return forms.StoredFile{}, fieldFault(field.ID, msg)
+	}
+	file, err := a.service.files.StageFile(ctx, buffered)
+	if err != nil {
+		return forms.StoredFile{}, a.stageError(field, from, err)
+	}
+	file.FieldID, file.Name, file.Type = field.ID, name, mediaType
+	return file, nil
+}
+
+func (a *Access) stageError(field *forms.Field, from *fileReader, err error) error {
+	switch {
+	case from.tooLarge && field.CheckFileSize(from.read) != "":
+		return fieldFault(field.ID, field.CheckFileSize(from.read))
+	case from.tooLarge:
+		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("A file is larger than %d bytes. Nothing was changed.", a.service.maxFile)}
+	case from.err != nil:
+		return from.err
+	default:
+		return explain(err)
+	}
+}
+
+func fieldFault(id, message string) error {
+	var invalid forms.Invalid
+	invalid.Add(id, message)
+	return invalid.Err()
+}
+
+// sniff tells the type of a file by how it begins, and the more general types
+// that this type belongs to.
+func sniff(head []byte) (mediaType string, content []forms.Sniffed) {
+	found := mimetype.Detect(head)
+	mediaType = found.String()
+	for ; found != nil; found = found.Parent() {
+		withoutParameters, _, _ := strings.Cut(found.String(), ";")
+		content = append(content, forms.Sniffed{Type: withoutParameters, Ext: found.Extension()})
+	}
+	return mediaType, content
+}
+
+// fileReader ends with an error when a file is larger than allowed, and
+// remembers whether the error of a read was its own or that of the client's
+// connection.
+type fileReader struct {
+	r        io.Reader
+	left     int64
+	read     int64
+	tooLarge bool
+	err      error // of r, but for io.EOF
+}
+
+var errFileTooLarge = errors.New("file is too large")
+
+func (f *fileReader) Read(p []byte) (int, error) {
+	// One byte more than allowed tells a file that is too large from one that
+	// just fits.
+	n, err := f.r.Read(p[:min(int64(len(p)), f.left+1)])
+	f.read += int64(n)
+	f.left -= int64(n)
+	if f.left < 0 {
+		f.tooLarge = true
+		return 0, errFileTooLarge
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+	}
+	return n, err
+}
+
+// dropTimeout bounds how long a request that has failed waits for its files
+// to be removed. The store removes later what is still there then.
+const dropTimeout = 5 * time.Second
+
+// DropFiles removes the contents of files that were staged and not stored.
+// What can't be removed now, the store removes later.
+func (a *Access) DropFiles(ctx context.Context, files []forms.StoredFile) {
+	if len(files) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
+	defer cancel()
+	for _, file := range files {
+		_ = a.service.files.DropFile(ctx, file.ID) // see above
+	}
+}
+
+// settle drops the files of answers that did not become part of a submission.
+// When it is not known whether they did, it leaves them to the store.
+func (a *Access) settle(ctx context.Context, answers []forms.Answer, stored forms.Submission, err error) {
+	var known *Error
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &known) && known.Kind == Unavailable) {
+		return
+	}
+	unused := slices.DeleteFunc(StagedFiles(answers), func(file forms.StoredFile) bool {
+		return err == nil && slices.ContainsFunc(stored.Files, func(f forms.StoredFile) bool { return f.ID == file.ID })
+	})
+	a.DropFiles(ctx, unused)
+}
+
+// StagedFiles are the files that the answers hold.
+func StagedFiles(answers []forms.Answer) []forms.StoredFile {
+	var files []forms.StoredFile
+	for _, answer := range answers {
+		files = append(files, answer.Files...)
+	}
+	return files
+}
+
+// checkFiles bounds the files of a submission. One that had more before may
+// keep them.
+func checkFiles(files, stored []forms.StoredFile) error {
+	if n := len(files); n <= MaxFiles || n <= len(stored) {
+		return nil
+	}
+	return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission as a whole would have more than %d files. Nothing was changed.", MaxFiles)}
+}
+
+// OpenFile opens a file of a submission that the caller may read.
+func (a *Access) OpenFile(ctx context.Context, id int64, fieldID, name string) (forms.StoredFile, io.ReadSeekCloser, error) {
+	sub, err := a.Get(ctx, id)
+	if err != nil {
+		return forms.StoredFile{}, nil, err
+	}
+	for _, file := range sub.Files {
+		if file.FieldID == fieldID && file.Name == name {
+			content, err := a.service.files.OpenFile(ctx, a.key(id), file.ID)
+			return file, content, explain(err)
+		}
+	}
+	return forms.StoredFile{}, nil, notFound("There is no such file.")
+}

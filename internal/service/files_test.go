@@ -1,0 +1,238 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const maxFile = 1000
+
+// newPapers is a world whose form "named" takes files, too.
+func newPapers(t *testing.T, on enginetest.Engine) *world {
+	t.Helper()
+	w := newWorld(t, on)
+	for _, f := range w.page.Forms {
+		f.Fields = append(f.Fields,
+			forms.Field{ID: "doc", Type: forms.File},
+			forms.Field{ID: "pic", Type: forms.File, Accept: []string{".pdf", "image/*"}, MaxSize: 100})
+	}
+	return w
+}
+
+// stages has a file staged, which must be taken.
+func (w *world) stages(a *Access, fieldID, name, content string) forms.StoredFile {
+	w.t.Helper()
+	file, err := w.stage(a, fieldID, name, strings.NewReader(content))
+	if err != nil {
+		w.t.Fatalf("stage %s: %v", name, err)
+	}
+	return file
+}
+
+func (w *world) stage(a *Access, fieldID, name string, r io.Reader) (forms.StoredFile, error) {
+	w.t.Helper()
+	for i := range a.Form.Fields {
+		if field := &a.Form.Fields[i]; field.ID == fieldID {
+			return a.StageFile(w.t.Context(), field, name, "", r)
+		}
+	}
+	w.t.Fatalf("there is no field %s", fieldID)
+	return forms.StoredFile{}, nil
+}
+
+func fileAnswer(files ...forms.StoredFile) forms.Answer {
+	a := forms.Answer{FieldID: files[0].FieldID, Files: files}
+	for i, f := range files {
+		if i > 0 {
+			a.Value += forms.Separator
+		}
+		a.Value += f.Name
+	}
+	return a
+}
+
+func TestStageFile(t *testing.T) { enginetest.Each(t, testStageFile) }
+
+func testStageFile(t *testing.T, on enginetest.Engine) {
+	w := newPapers(t, on)
+	a := w.as(owner, "named")
+	file := w.stages(a, "pic", "a.pdf", "%PDF-1.7")
+	if file.FieldID != "pic" || file.Name != "a.pdf" || file.Size != 8 || file.Type != "application/pdf" || len(file.SHA256) != 64 {
+		t.Errorf("staged: %+v", file)
+	}
+	broken := errors.New("the line is cut")
+	for name, tt := range map[string]struct {
+		field   string
+		content io.Reader
+		want    string
+	}{
+		"largest":         {"doc", strings.NewReader(strings.Repeat("x", maxFile)), "ok"},
+		"too large":       {"doc", strings.NewReader(strings.Repeat("x", maxFile+1)), "too large"},
+		"endless":         {"doc", iotest.OneByteReader(endless{}), "too large"},
+		"beyond maxSize":  {"pic", strings.NewReader("%PDF-1.7" + strings.Repeat("x", 93)), `invalid map[pic:must not be larger than 100 bytes] []`},
+		"at maxSize":      {"pic", strings.NewReader("%PDF-1.7" + strings.Repeat("x", 92)), "ok"},
+		"another content": {"pic", strings.NewReader("text"), `invalid map[pic:takes .pdf, image/*: the name, the type and the content of a file must agree with it] []`},
+		"empty":           {"doc", strings.NewReader(""), "ok"},
+	} {
+		_, err := w.stage(a, tt.field, "a.pdf", tt.content)
+		if got := outcome(err); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	for _, at := range []int64{0, 10, 500} {
+		if _, err := w.stage(a, "doc", "a", io.MultiReader(io.LimitReader(endless{}, at), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+			t.Errorf("broken after %d bytes: %v", at, err)
+		}
+	}
+}
+
+// endless never ends.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// Whatever becomes of the answers, no content stays that no submission has.
+func TestUnusedFilesAreDropped(t *testing.T) { enginetest.Each(t, testUnusedFilesAreDropped) }
+
+func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
+	w := newPapers(t, on)
+	files := &countingFiles{Files: w.files, staged: map[int64]bool{}}
+	w.files = files
+	a := w.as(owner, "named")
+	with := func(value string, answers ...forms.Answer) []forms.Answer { return append(answer(value), answers...) }
+
+	if _, err := a.Create(t.Context(), with("", fileAnswer(w.stages(a, "doc", "a", "x")))); outcome(err) != `invalid map[text:is required] []` {
+		t.Errorf("create without a text: %v", err)
+	}
+	files.expect(t)
+	kept := w.stages(a, "doc", "a", "x")
+	sub, err := a.Create(t.Context(), with("text", fileAnswer(kept)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]forms.StoredFile{kept}, sub.Files); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	files.expect(t, kept.ID)
+
+	refused := errors.New("no room for the answer")
+	if _, err := a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, func(int) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("merge that is not admitted: %v", err)
+	}
+	files.expect(t, kept.ID)
+	_, err = w.as(viewer, "named").Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, admitAll)
+	if outcome(err) != "not found" {
+		t.Errorf("another's merge: %v", err)
+	}
+	files.expect(t, kept.ID)
+
+	var many []forms.Answer
+	for i := range MaxFiles/MaxFilesPerField + 1 {
+		id := "more" + string(rune('a'+i))
+		a.Form.Fields = append(a.Form.Fields, forms.Field{ID: id, Type: forms.File})
+		var ten []forms.StoredFile
+		for j := range MaxFilesPerField {
+			ten = append(ten, w.stages(a, id, string(rune('a'+j)), ""))
+		}
+		many = append(many, fileAnswer(ten...))
+	}
+	w.maxSubmission = 1 << 20
+	if _, err := a.Merge(t.Context(), sub.ID, many, admitAll); outcome(err) != "too large" {
+		t.Errorf("more than %d files: %v", MaxFiles, err)
+	}
+	files.expect(t, kept.ID)
+
+	// It is not known what became of this one: the store decides.
+	lost := w.stages(a, "doc", "c", "z")
+	w.Service.store = unavailable{w.store}
+	if _, err := a.Create(t.Context(), with("text", fileAnswer(lost))); outcome(err) != "unavailable" {
+		t.Errorf("create without a store: %v", err)
+	}
+	files.expect(t, kept.ID, lost.ID)
+}
+
+func TestOpenFile(t *testing.T) { enginetest.Each(t, testOpenFile) }
+
+func testOpenFile(t *testing.T, on enginetest.Engine) {
+	w := newPapers(t, on)
+	a := w.as(owner, "named")
+	sub, err := a.Create(t.Context(), append(answer("text"), fileAnswer(w.stages(a, "doc", "a", "content"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, content, err := a.OpenFile(t.Context(), sub.ID, "doc", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = content.Close() }()
+	if text, err := io.ReadAll(content); err != nil || string(text) != "content" || file.Name != "a" {
+		t.Errorf("%+v holds %q, %v", file, text, err)
+	}
+	for name, open := range map[string]func() error{
+		"another name":  func() error { _, _, err := a.OpenFile(t.Context(), sub.ID, "doc", "b"); return err },
+		"another field": func() error { _, _, err := a.OpenFile(t.Context(), sub.ID, "pic", "a"); return err },
+		"another id":    func() error { _, _, err := a.OpenFile(t.Context(), sub.ID+1, "doc", "a"); return err },
+		"another form": func() error {
+			_, _, err := w.as(owner, "anonymous").OpenFile(t.Context(), sub.ID, "doc", "a")
+			return err
+		},
+		"another viewer": func() error { _, _, err := w.as(viewer, "named").OpenFile(t.Context(), sub.ID, "doc", "a"); return err },
+	} {
+		if got := outcome(open()); got != "not found" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// countingFiles notes which contents are staged or belong to a submission.
+type countingFiles struct {
+	store.Files
+	staged map[int64]bool
+}
+
+func (c *countingFiles) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
+	f, err := c.Files.StageFile(ctx, r)
+	if err == nil {
+		c.staged[f.ID] = true
+	}
+	return f, err
+}
+
+func (c *countingFiles) DropFile(ctx context.Context, id int64) error {
+	delete(c.staged, id)
+	return c.Files.DropFile(ctx, id)
+}
+
+// expect fails the test unless these are all that were not dropped.
+func (c *countingFiles) expect(t *testing.T, ids ...int64) {
+	t.Helper()
+	got := slices.Sorted(maps.Keys(c.staged))
+	slices.Sort(ids)
+	if !slices.Equal(got, ids) {
+		t.Errorf("contents %v were not dropped, want %v", got, ids)
+	}
+}
+
+// unavailable stores nothing, and can't tell.
+type unavailable struct{ store.Store }
+
+func (unavailable) Create(context.Context, store.New) (forms.Submission, error) {
+	return forms.Submission{}, store.ErrUnavailable
+}
