@@ -20,7 +20,8 @@ type requestBody struct {
 	io.ReadCloser
 	rec     *recorder
 	timeout time.Duration
-	pending int // bytes since the read deadline was set
+	pending int       // bytes since the read deadline was set
+	last    time.Time // when the last read returned; zero before the first
 }
 
 // withDeadlines returns r with a body that moves the deadlines. It returns a
@@ -35,9 +36,15 @@ func withDeadlines(r *http.Request, rec *recorder, timeout time.Duration) *http.
 	return r
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. The time between two reads does not count: a
+// handler that stores what it has read may have to wait for the disk, which is
+// not the client's fault.
 func (b *requestBody) Read(p []byte) (int, error) {
+	if !b.last.IsZero() && time.Since(b.last) > b.timeout/4 {
+		b.extend()
+	}
 	n, err := b.ReadCloser.Read(p)
+	b.last = time.Now()
 	b.pending += n
 	// After the end of the body, net/http waits for the client to disconnect,
 	// which must not have a deadline.

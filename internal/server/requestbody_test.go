@@ -134,6 +134,29 @@ func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
 	}
 }
 
+// The time that a handler takes between two reads, such as to store a part of
+// the body, does not count as the client's.
+func TestBusyHandlerDoesNotCutOffTheBody(t *testing.T) {
+	t.Parallel()
+	outcomes := make(chan error, 1)
+	s := start(t, Options{
+		Timeouts: Timeouts{Read: short},
+		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, err := io.ReadFull(r.Body, make([]byte, 10))
+			<-time.After(2 * short)
+			if err == nil {
+				_, err = io.Copy(io.Discard, r.Body)
+			}
+			outcomes <- err
+		}),
+	})
+	conn := dial(t, s)
+	send(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("x", 100_000)) // more than net/http reads ahead
+	if err := receive(t, outcomes); err != nil {
+		t.Errorf("read the body: %v", err)
+	}
+}
+
 // A client that waits for "100 Continue" is answered at once by a handler that
 // does not read the body.
 func TestUnwantedBodyIsNotWaitedFor(t *testing.T) {
