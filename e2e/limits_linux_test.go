@@ -168,8 +168,8 @@ func TestMemoryLimitOfTheProcess(t *testing.T) {
 		args []string
 		want int64 // MiB
 	}{
-		{"", nil, 862},
-		{"", []string{"--max-connections", "160", "--max-lists", "10", "--max-large-bodies", "4", "--max-body", "2097152"}, 128 + 1 + 30 + 32},
+		{"", nil, 942},
+		{"", []string{"--max-connections", "160", "--max-lists", "10", "--max-large-bodies", "4", "--max-uploads", "5", "--max-body", "2097152"}, 128 + 1 + 30 + 32 + 15},
 		{"GOMEMLIMIT=300MiB", nil, 300},
 	} {
 		cmd := exec.Command(binary, append(append(newSite(t).serve(), "--metrics"), tt.args...)...)

@@ -63,6 +63,7 @@ var endpoints = []endpoint{
 	{"POST", "/page/{pageId}/form/{formId}/submission", (*API).createSubmission, false},
 	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", (*API).getSubmission, false},
 	{"POST", "/page/{pageId}/form/{formId}/submission/{id}", (*API).updateSubmission, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", (*API).getFile, false},
 	{"GET", "/page/{pageId}/form/{formId}/summary", (*API).getSummary, true},
 	{"GET", "/page/{pageId}/form/{formId}/result", (*API).listResults, true},
 	{"GET", "/page/{pageId}/form/{formId}/result/{id}", (*API).getResult, false},
@@ -97,7 +98,11 @@ func New(opts Options) *API {
 // mux would redirect to its clean form is left to noEndpoint: clients of an API
 // don't expect redirects.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.Path, "/.") && path.Clean(r.URL.Path) != r.URL.Path {
+	p := r.URL.Path
+	if r.URL.RawPath != "" { // with "/" or "." escaped, as within the id of a field
+		p = r.URL.RawPath
+	}
+	if strings.Contains(p, "//") || strings.Contains(p, "/.") && path.Clean(p) != p {
 		a.serve((*API).noEndpoint, false).ServeHTTP(w, r)
 		return
 	}

@@ -25,10 +25,12 @@ type decoder struct {
 	read   func(d *body) ([]forms.Answer, error)
 	within []string               // where in the body the field ids stand
 	ignore func(name string) bool // what stands there and is no field id
+	// multipart: the body may be multipart/form-data instead of JSON
+	multipart bool
 }
 
 var (
-	nested = decoder{read: decodeNested, within: []string{"fields"}, ignore: func(string) bool { return false }}
+	nested = decoder{read: decodeNested, within: []string{"fields"}, ignore: func(string) bool { return false }, multipart: true}
 	flat   = decoder{read: decodeFlat, ignore: isMetadata}
 )
 
@@ -103,9 +105,16 @@ func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer,
 	return answers, nil
 }
 
-func checkMediaType(h http.Header) error {
+func checkEncoding(h http.Header) error {
 	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }) {
 		return &httpx.StatusError{Status: http.StatusUnsupportedMediaType, Detail: "A body must not be compressed: send it without Content-Encoding."}
+	}
+	return nil
+}
+
+func checkMediaType(h http.Header) error {
+	if err := checkEncoding(h); err != nil {
+		return err
 	}
 	contentType := h.Get("Content-Type")
 	if len(h["Content-Type"]) > 1 { // it is unknown which one is meant

@@ -101,11 +101,12 @@ func newEnvOn(t testing.TB, on enginetest.Engine, dir string, change ...func(*Op
 	if e.source, err = pages.OpenDirectory(dir, log); err != nil {
 		t.Fatal(err)
 	}
-	e.store = &tap{Store: on.Open(t)}
+	engine := on.Open(t)
+	e.store = &tap{Store: engine, Files: engine, stagedIDs: map[int64]bool{}}
 	opts := Options{
 		Service: service.New(service.Options{
-			Pages: e.source, Store: e.store, OnceKey: []byte("a key of thirty-two bytes, or so"),
-			Now: e.clock.Now, MaxSubmission: DefaultMaxBody,
+			Pages: e.source, Store: e.store, Files: e.store, OnceKey: []byte("a key of thirty-two bytes, or so"),
+			Now: e.clock.Now, MaxSubmission: DefaultMaxBody, MaxFile: testMaxFile,
 		}),
 		Auth: everybody, Logger: log,
 	}

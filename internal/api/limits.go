@@ -15,10 +15,11 @@ import (
 type Limits struct {
 	Lists, ListsPerUser             int // lists being sent; default 200 and 50
 	LargeBodies, LargeBodiesPerUser int // bodies over 64 KiB in memory; default 64 and 16
+	Uploads, UploadsPerUser         int // bodies with files being sent; default 40 and 16
 }
 
 // DefaultLimits are for installations that configure none.
-var DefaultLimits = Limits{Lists: 200, ListsPerUser: 50, LargeBodies: 64, LargeBodiesPerUser: 16}
+var DefaultLimits = Limits{Lists: 200, ListsPerUser: 50, LargeBodies: 64, LargeBodiesPerUser: 16, Uploads: 40, UploadsPerUser: 16}
 
 // largeBody is the size from which on a body needs a slot. The number of
 // smaller ones is bounded by the number of connections.
@@ -68,7 +69,7 @@ func (l *limiter) release(user string) {
 }
 
 // limiters are those of an API.
-type limiters struct{ lists, bodies *limiter }
+type limiters struct{ lists, bodies, uploads *limiter }
 
 func newLimiters(l Limits) limiters {
 	return limiters{
@@ -78,6 +79,9 @@ func newLimiters(l Limits) limiters {
 		bodies: newLimiter(cmp.Or(l.LargeBodies, DefaultLimits.LargeBodies), cmp.Or(l.LargeBodiesPerUser, DefaultLimits.LargeBodiesPerUser),
 			"You are sending or reading too much at one time. Wait until some of your requests are answered.",
 			"Too much is being sent and read at one time. Try again in a moment."),
+		uploads: newLimiter(cmp.Or(l.Uploads, DefaultLimits.Uploads), cmp.Or(l.UploadsPerUser, DefaultLimits.UploadsPerUser),
+			"You are sending too many files at one time. Wait until some of your requests are answered.",
+			"Too many files are being sent at one time. Try again in a moment."),
 	}
 }
 
@@ -118,13 +122,19 @@ func (a *API) readBody(w http.ResponseWriter, c *call, buf *bytes.Buffer) error 
 	}
 	if length > largeBody {
 		if err := c.hold(a.limiters.bodies); err != nil {
-			if c.ProtoMajor == 1 {
-				w.Header().Set("Connection", "close") // or net/http would wait for the rest of the body
-			}
+			closeUnread(w, c)
 			return err
 		}
 	}
 	buf.Grow(int(length) - buf.Len() + bytes.MinRead) // for all of it, so that it is not grown step by step
 	_, err := buf.ReadFrom(body)
 	return err
+}
+
+// closeUnread ends the connection after the answer to a request whose body was
+// not read. Otherwise net/http would wait for the rest of it.
+func closeUnread(w http.ResponseWriter, c *call) {
+	if c.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close")
+	}
 }

@@ -48,14 +48,19 @@ func (l *limiter) await(t *testing.T, want int) {
 // begin sends a part of a request, and leaves the connection open.
 func (e *env) begin(t *testing.T, user, method, path, rest string) net.Conn {
 	t.Helper()
+	return e.beginAs(t, user, method, path, "application/json", rest)
+}
+
+func (e *env) beginAs(t *testing.T, user, method, path, contentType, rest string) net.Conn {
+	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	req := e.newRequest(t, request{user: user, method: method, path: path})
-	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s",
-		method, path, req.Header.Get("Authorization"), rest)
+	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: %s\r\n%s",
+		method, path, req.Header.Get("Authorization"), contentType, rest)
 	if err != nil {
 		t.Fatal(err)
 	}

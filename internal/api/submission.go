@@ -29,7 +29,8 @@ func (a *API) getSubmission(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
-	if _, err := a.form(w, c); err != nil {
+	before, err := a.form(w, c)
+	if err != nil {
 		return err
 	}
 	only, err := validateOnly(c.URL.RawQuery)
@@ -40,12 +41,13 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	answers, err := a.decode(w, c, nested)
+	answers, err := a.receive(w, c, before, nested)
 	if err != nil {
 		return err
 	}
 	access, err := a.reopen(w, c)
 	if err != nil {
+		before.DropFiles(c.Context(), service.StagedFiles(answers))
 		return err
 	}
 	if only {
@@ -68,6 +70,15 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 	}
 	w.Header().Set("Location", c.URL.EscapedPath()+"/"+strconv.FormatInt(sub.ID, 10))
 	return writeOne(w, http.StatusCreated, access.Tag(sub), appendSubmission, sub)
+}
+
+// receive reads the answers out of the body of a request, which may hold files
+// in the nested model.
+func (a *API) receive(w http.ResponseWriter, c *call, access *service.Access, d decoder) ([]forms.Answer, error) {
+	if d.multipart && isMultipart(c.Header) {
+		return a.decodeMultipart(w, c, access)
+	}
+	return a.decode(w, c, d)
 }
 
 func (a *API) updateSubmission(w http.ResponseWriter, c *call) error {
@@ -109,20 +120,27 @@ func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) app
 
 // updateOne merges a body of either model into a submission.
 func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*forms.Form) appender) error {
-	_, id, err := a.submission(w, c)
+	before, id, err := a.submission(w, c)
 	if err != nil {
 		return err
 	}
 	only, bad := validateOnly(c.URL.RawQuery)
+	pre := conditionsOf(c.Request).precondition()
+	if d.multipart && isMultipart(c.Header) { // don't take files that nobody may change
+		if err := before.MayMerge(c.Context(), id, pre); err != nil {
+			closeUnread(w, c)
+			return err
+		}
+	}
 	var answers []forms.Answer
 	if bad == nil {
-		answers, bad = a.decode(w, c, d)
+		answers, bad = a.receive(w, c, before, d)
 	}
 	access, err := a.reopen(w, c)
 	if err != nil {
+		before.DropFiles(c.Context(), service.StagedFiles(answers))
 		return err
 	}
-	pre := conditionsOf(c.Request).precondition()
 	switch {
 	case bad != nil:
 		return refuseMerge(c, access, id, pre, bad)

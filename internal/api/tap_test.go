@@ -2,6 +2,10 @@ package api
 
 import (
 	"context"
+	"io"
+	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -12,8 +16,12 @@ import (
 // every operation, and row after each row of a scan, counted from 1.
 type tap struct {
 	store.Store
+	store.Files
 	before atomic.Pointer[func(ctx context.Context, operation string) error]
 	row    atomic.Pointer[func(n int) error]
+
+	mu        sync.Mutex
+	stagedIDs map[int64]bool // see staged
 }
 
 func (s *tap) failWith(f func(ctx context.Context, operation string) error) { s.before.Store(&f) }
@@ -31,7 +39,9 @@ func (s *tap) Create(ctx context.Context, n store.New) (forms.Submission, error)
 	if err := s.ask(ctx, "create"); err != nil {
 		return forms.Submission{}, err
 	}
-	return s.Store.Create(ctx, n)
+	sub, err := s.Store.Create(ctx, n)
+	s.unstage(sub.Files)
+	return sub, err
 }
 
 func (s *tap) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
@@ -59,7 +69,9 @@ func (s *tap) Update(ctx context.Context, key store.Key, merge func(forms.Submis
 	if err := s.ask(ctx, "update"); err != nil {
 		return forms.Submission{}, err
 	}
-	return s.Store.Update(ctx, key, merge)
+	sub, err := s.Store.Update(ctx, key, merge)
+	s.unstage(sub.Files)
+	return sub, err
 }
 
 func (s *tap) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
@@ -84,4 +96,48 @@ func (s *tap) Scan(ctx context.Context, q store.Query, visit func(forms.Submissi
 		}
 		return nil
 	})
+}
+
+// staged are the contents that were staged, and neither dropped nor named by a
+// submission.
+func (s *tap) staged() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.stagedIDs))
+}
+
+func (s *tap) unstage(files []forms.StoredFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range files {
+		delete(s.stagedIDs, f.ID)
+	}
+}
+
+func (s *tap) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
+	if err := s.ask(ctx, "stage"); err != nil {
+		return forms.StoredFile{}, err
+	}
+	f, err := s.Files.StageFile(ctx, r)
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stagedIDs[f.ID] = true
+	}
+	return f, err
+}
+
+func (s *tap) DropFile(ctx context.Context, id int64) error {
+	err := s.Files.DropFile(ctx, id)
+	if err == nil {
+		s.unstage([]forms.StoredFile{{ID: id}})
+	}
+	return err
+}
+
+func (s *tap) OpenFile(ctx context.Context, key store.Key, id int64) (io.ReadSeekCloser, error) {
+	if err := s.ask(ctx, "open"); err != nil {
+		return nil, err
+	}
+	return s.Files.OpenFile(ctx, key, id)
 }

@@ -47,6 +47,8 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 		{"no such flag", "", []string{"serve", "--bogus"}, "bogus"},
 		{"not a number", "", append(serve, "--max-body", "much"), "max-body"},
 		{"no body", "", append(serve, "--max-body", "0"), "--max-body 0: use 1 or more"},
+		{"no file", "", append(serve, "--max-file", "0"), "--max-file 0: use 1 or more"},
+		{"no uploads", "", append(serve, "--max-uploads", "0"), "--max-uploads 0: use 1 or more"},
 		{"no lists", "", append(serve, "--max-lists", "0"), "--max-lists 0: use 1 or more"},
 		{"no bodies by environment", "FORMULARY_MAX_LARGE_BODIES_PER_USER=-1", serve, "--max-large-bodies-per-user -1: use 1 or more"},
 		{"no connections", "", append(serve, "--max-connections", "0"), "--max-connections 0: use 1 or more"},

@@ -24,6 +24,8 @@ func limitFlags() []cli.Flag {
 		flag("max-lists-per-user", d.ListsPerUser, "lists that one user reads at one time; more get 429"),
 		flag("max-large-bodies", d.LargeBodies, "bodies and answers over 64 KiB under way at one time; more get 503"),
 		flag("max-large-bodies-per-user", d.LargeBodiesPerUser, "bodies and answers over 64 KiB of one user under way at one time; more get 429"),
+		flag("max-uploads", d.Uploads, "bodies with files that are sent at one time; more get 503"),
+		flag("max-uploads-per-user", d.UploadsPerUser, "bodies with files that one user sends at one time; more get 429"),
 	}
 }
 
@@ -41,6 +43,7 @@ func limits(cmd *cli.Command) api.Limits {
 	return api.Limits{
 		Lists: cmd.Int("max-lists"), ListsPerUser: cmd.Int("max-lists-per-user"),
 		LargeBodies: cmd.Int("max-large-bodies"), LargeBodiesPerUser: cmd.Int("max-large-bodies-per-user"),
+		Uploads: cmd.Int("max-uploads"), UploadsPerUser: cmd.Int("max-uploads-per-user"),
 	}
 }
 
@@ -63,12 +66,13 @@ func memoryLimit(connections int, l api.Limits, maxBody int64) int64 {
 	const (
 		base          = 128 << 20 // pages, users, caches, the database
 		perList       = 1 << 20   // two chunks, a buffer and a compressor, and a row of the largest size
+		perUpload     = 1 << 20   // a chunk of a file as it arrives and as it is stored
 		perConnection = 8 << 10   // most of them are idle
 		copies        = 4         // of a large body: as sent, decoded, encoded, and as the answer
 	)
 	body := float64(maxBody)
 	sum := base + float64(connections)*perConnection +
-		float64(l.Lists)*(perList+body) + float64(l.LargeBodies)*copies*body
+		float64(l.Lists)*(perList+body) + float64(l.LargeBodies)*copies*body + float64(l.Uploads)*(perUpload+body)
 	if sum >= math.MaxInt64 {
 		return math.MaxInt64
 	}

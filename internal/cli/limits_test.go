@@ -16,9 +16,10 @@ func TestMemoryLimit(t *testing.T) {
 		maxBody     int64
 		want        int64
 	}{
-		{server.DefaultMaxConnections, api.DefaultLimits, api.DefaultMaxBody, 862 * mib},
+		{server.DefaultMaxConnections, api.DefaultLimits, api.DefaultMaxBody, 942 * mib},
 		{1, api.Limits{Lists: 1, LargeBodies: 1}, 1, 128*mib + 8<<10 + mib + 5},
 		{100, api.Limits{Lists: 10, LargeBodies: 10}, 10 * mib, (128+10+100+400)*mib + 100*8<<10},
+		{1, api.Limits{Uploads: 10}, 3 * mib, (128+40)*mib + 8<<10},
 		{math.MaxInt, api.DefaultLimits, math.MaxInt64, math.MaxInt64},
 	} {
 		if got := memoryLimit(tt.connections, tt.limits, tt.maxBody); got/mib != tt.want/mib {

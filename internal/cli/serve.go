@@ -56,6 +56,7 @@ func serveCommand(streams Streams) *cli.Command {
 				Sources: env("trusted-proxies"),
 			},
 			&cli.Int64Flag{Name: "max-body", Value: api.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},
+			&cli.Int64Flag{Name: "max-file", Value: service.DefaultMaxFile, Usage: "largest file of a submission, in bytes", Sources: env("max-file")},
 			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request; on by default, --access-log=false switches it off", Sources: env("access-log")},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
@@ -111,6 +112,8 @@ func checkServeFlags(cmd *cli.Command) error {
 		err = errors.New("--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces")
 	case cmd.Int64("max-body") < 1:
 		err = fmt.Errorf("--max-body %d: use 1 or more", cmd.Int64("max-body"))
+	case cmd.Int64("max-file") < 1:
+		err = fmt.Errorf("--max-file %d: use 1 or more", cmd.Int64("max-file"))
 	case notPositive(cmd) != "":
 		err = fmt.Errorf("--%s %d: use 1 or more", notPositive(cmd), cmd.Int(notPositive(cmd)))
 	case (cmd.String("tls-cert") == "") != (cmd.String("tls-key") == ""):
@@ -209,7 +212,10 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		return err
 	}
 	defer func() { err = errors.Join(err, closeServed(store)) }()
-	svc := service.New(service.Options{Pages: source, Store: store, OnceKey: key, Now: time.Now, MaxSubmission: cmd.Int64("max-body")})
+	svc := service.New(service.Options{
+		Pages: source, Store: store, Files: store, OnceKey: key, Now: time.Now,
+		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"),
+	})
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
 		TrustedProxies: proxies, Logger: log, MaxConnections: cmd.Int("max-connections"),

@@ -118,12 +118,12 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	a := w.as(owner, "named")
 	with := func(value string, answers ...forms.Answer) []forms.Answer { return append(answer(value), answers...) }
 
-	if _, err := a.Create(t.Context(), with("", fileAnswer(w.stages(a, "doc", "a", "x")))); outcome(err) != `invalid map[text:is required] []` {
+	if _, _, err := a.Create(t.Context(), with("", fileAnswer(w.stages(a, "doc", "a", "x"))), ""); outcome(err) != `invalid map[text:is required] []` {
 		t.Errorf("create without a text: %v", err)
 	}
 	files.expect(t)
 	kept := w.stages(a, "doc", "a", "x")
-	sub, err := a.Create(t.Context(), with("text", fileAnswer(kept)))
+	sub, _, err := a.Create(t.Context(), with("text", fileAnswer(kept)), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,11 +133,11 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	files.expect(t, kept.ID)
 
 	refused := errors.New("no room for the answer")
-	if _, err := a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, func(int) error { return refused }); !errors.Is(err, refused) {
+	if _, err := a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, func(int) error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("merge that is not admitted: %v", err)
 	}
 	files.expect(t, kept.ID)
-	_, err = w.as(viewer, "named").Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, admitAll)
+	_, err = w.as(viewer, "named").Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, admitAll)
 	if outcome(err) != "not found" {
 		t.Errorf("another's merge: %v", err)
 	}
@@ -154,7 +154,7 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 		many = append(many, fileAnswer(ten...))
 	}
 	w.maxSubmission = 1 << 20
-	if _, err := a.Merge(t.Context(), sub.ID, many, admitAll); outcome(err) != "too large" {
+	if _, err := a.Merge(t.Context(), sub.ID, many, nil, admitAll); outcome(err) != "too large" {
 		t.Errorf("more than %d files: %v", MaxFiles, err)
 	}
 	files.expect(t, kept.ID)
@@ -162,7 +162,7 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	// It is not known what became of this one: the store decides.
 	lost := w.stages(a, "doc", "c", "z")
 	w.Service.store = unavailable{w.store}
-	if _, err := a.Create(t.Context(), with("text", fileAnswer(lost))); outcome(err) != "unavailable" {
+	if _, _, err := a.Create(t.Context(), with("text", fileAnswer(lost)), ""); outcome(err) != "unavailable" {
 		t.Errorf("create without a store: %v", err)
 	}
 	files.expect(t, kept.ID, lost.ID)
@@ -173,7 +173,7 @@ func TestOpenFile(t *testing.T) { enginetest.Each(t, testOpenFile) }
 func testOpenFile(t *testing.T, on enginetest.Engine) {
 	w := newPapers(t, on)
 	a := w.as(owner, "named")
-	sub, err := a.Create(t.Context(), append(answer("text"), fileAnswer(w.stages(a, "doc", "a", "content"))))
+	sub, _, err := a.Create(t.Context(), append(answer("text"), fileAnswer(w.stages(a, "doc", "a", "content"))), "")
 	if err != nil {
 		t.Fatal(err)
 	}

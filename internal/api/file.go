@@ -1,0 +1,111 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/formulary/formulary/internal/problem"
+)
+
+// getFile answers with the content of a file. Browsers save it and never show
+// it: what somebody has uploaded must not run as a page of this origin.
+func (a *API) getFile(w http.ResponseWriter, c *call) error {
+	access, id, err := a.submission(w, c)
+	if err != nil {
+		return err
+	}
+	if c.Method != http.MethodHead {
+		if err := c.hold(a.limiters.lists); err != nil {
+			return err
+		}
+	}
+	file, content, err := access.OpenFile(c.Context(), id, c.PathValue("fieldId"), c.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }()
+	h := w.Header()
+	h.Set("Content-Type", file.Type)
+	h.Set("Content-Disposition", savedAs(file.Name))
+	h.Set("Content-Security-Policy", "sandbox")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("ETag", `"`+file.SHA256+`"`)
+	h["Cache-Control"] = noStore
+	from := &contentReader{ReadSeeker: content}
+	http.ServeContent(&contentWriter{ResponseWriter: w}, c.Request, "", time.Time{}, from)
+	if from.err != nil && c.Context().Err() == nil {
+		// Breaking off the connection is the only way left to tell the client
+		// that the file is not complete.
+		a.logError(w, c.Request, "file broken off", from.err)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// savedAs is the Content-Disposition of RFC 6266: a name in ASCII for old
+// clients, and the name itself.
+func savedAs(name string) string {
+	ascii := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\%`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, ascii, strings.ReplaceAll(url.QueryEscape(name), "+", "%20"))
+}
+
+// contentReader remembers what went wrong while a file was read.
+type contentReader struct {
+	io.ReadSeeker
+	err error
+}
+
+func (r *contentReader) Read(p []byte) (int, error) {
+	n, err := r.ReadSeeker.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+// contentWriter replaces the bodies of http.ServeContent's errors by problems.
+type contentWriter struct {
+	http.ResponseWriter
+	failed bool
+}
+
+// Unwrap is for http.ResponseController.
+func (w *contentWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+var contentErrors = map[int]string{
+	http.StatusRequestedRangeNotSatisfiable: "The file does not have the range of bytes that was asked for.",
+	http.StatusPreconditionFailed:           "The file is not the one that If-Match names.",
+}
+
+func (w *contentWriter) WriteHeader(status int) {
+	if status < http.StatusBadRequest {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.failed = true
+	for _, name := range []string{"Content-Disposition", "Content-Length", "ETag"} {
+		w.Header().Del(name)
+	}
+	detail, known := contentErrors[status]
+	if !known {
+		detail = "The file can't be read right now."
+	}
+	problem.Write(w.ResponseWriter, status, detail)
+}
+
+func (w *contentWriter) Write(p []byte) (int, error) {
+	if w.failed {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
+}
