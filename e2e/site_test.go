@@ -29,6 +29,10 @@ fields:
 ` + "```\n\n```yaml form\n" + `form: kept
 fields:
   - {id: text, type: textbox, label: Text, required: true}
+` + "```\n\n```yaml form\n" + `form: paper
+fields:
+  - {id: text, type: textbox, label: Text, required: true}
+  - {id: doc, type: file, label: Document}
 ` + "```\n\n```yaml form\n" + `form: vote
 anonymous: true
 oneSubmission: true
