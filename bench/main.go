@@ -78,6 +78,7 @@ var measurements = []struct {
 	{"create-64", (*bench).createMany},
 	{"create-keys", (*bench).createWithKeys},
 	{"create-1", (*bench).createSerially},
+	{"create-uploads", (*bench).createDuringUploads},
 	{"update-64", (*bench).updateMany},
 	{"read-64", (*bench).readMany},
 	{"list", (*bench).list},

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// What is served: one page with one form of six fields, and one user.
+// What is served: one page with one form of six fields, one that takes files,
+// and one user.
 const (
 	pageID   = 1
 	formID   = "survey"
@@ -28,6 +29,8 @@ fields:
   - {id: topics, type: checkbox, label: Topics, options: [food, rooms, talks, travel]}
   - {id: hours, type: textfield, label: Hours, validate: numeric}
 ` + "```\n"
+
+	paperText = "# Files\n\n```yaml form\nform: paper\nfields:\n  - {id: doc, type: file, label: Document}\n```\n"
 )
 
 const (
@@ -59,9 +62,10 @@ func makeSite(ctx context.Context, dir, binary string) (site, error) {
 	if err := os.Mkdir(s.pages, 0o700); err != nil {
 		return s, err
 	}
-	page := filepath.Join(s.pages, strconv.Itoa(pageID)+"-benchmark.md")
-	if err := os.WriteFile(page, []byte(pageText), 0o600); err != nil {
-		return s, err
+	for name, text := range map[string]string{strconv.Itoa(pageID) + "-benchmark.md": pageText, "2-files.md": paperText} {
+		if err := os.WriteFile(filepath.Join(s.pages, name), []byte(text), 0o600); err != nil {
+			return s, err
+		}
 	}
 	passwd := exec.CommandContext(ctx, binary, "passwd", s.users, user) //nolint:gosec // the binary just built
 	passwd.Stdin = strings.NewReader(password + "\n")
