@@ -4,17 +4,17 @@ import "testing"
 
 // What a sniffer finds, the most specific type first.
 var (
-	binary  = []Sniffed{{"application/octet-stream", ""}}
-	plain   = []Sniffed{{"text/plain", ".txt"}, {"application/octet-stream", ""}}
-	pdf     = []Sniffed{{"application/pdf", ".pdf"}, {"application/octet-stream", ""}}
-	png     = []Sniffed{{"image/png", ".png"}, {"application/octet-stream", ""}}
-	jpeg    = []Sniffed{{"image/jpeg", ".jpg"}, {"application/octet-stream", ""}}
-	svg     = []Sniffed{{"image/svg+xml", ".svg"}, {"text/plain", ".txt"}, {"application/octet-stream", ""}}
-	html    = []Sniffed{{"text/html", ".html"}, {"text/plain", ".txt"}, {"application/octet-stream", ""}}
-	archive = []Sniffed{{"application/zip", ".zip"}, {"application/octet-stream", ""}}
-	exe     = []Sniffed{{"application/vnd.microsoft.portable-executable", ".exe"}, {"application/octet-stream", ""}}
-	docx    = append([]Sniffed{{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx"}}, archive...)
-	drawing = []Sniffed{{"image/vnd.dwg", ".dwg"}, {"application/octet-stream", ""}}
+	anything = []Sniffed{{"application/octet-stream", ""}}
+	plain    = []Sniffed{{"text/plain", ".txt"}, {"application/octet-stream", ""}}
+	pdf      = []Sniffed{{"application/pdf", ".pdf"}, {"application/octet-stream", ""}}
+	png      = []Sniffed{{"image/png", ".png"}, {"application/octet-stream", ""}}
+	jpeg     = []Sniffed{{"image/jpeg", ".jpg"}, {"application/octet-stream", ""}}
+	svg      = []Sniffed{{"image/svg+xml", ".svg"}, {"text/plain", ".txt"}, {"application/octet-stream", ""}}
+	html     = []Sniffed{{"text/html", ".html"}, {"text/plain", ".txt"}, {"application/octet-stream", ""}}
+	archive  = []Sniffed{{"application/zip", ".zip"}, {"application/octet-stream", ""}}
+	exe      = []Sniffed{{"application/vnd.microsoft.portable-executable", ".exe"}, {"application/octet-stream", ""}}
+	docx     = append([]Sniffed{{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx"}}, archive...)
+	drawing  = []Sniffed{{"image/vnd.dwg", ".dwg"}, {"application/octet-stream", ""}}
 )
 
 func TestAccept(t *testing.T) {
@@ -59,10 +59,10 @@ func TestAccept(t *testing.T) {
 		{[]string{".csv"}, "a.csv", "application/vnd.ms-excel", plain, true},
 		{[]string{"text/csv"}, "a.csv", "text/csv", plain, true},
 		{[]string{"text/*"}, "a.md", "text/markdown", plain, true},
-		{[]string{"text/*"}, "a.md", "text/markdown", binary, false},
+		{[]string{"text/*"}, "a.md", "text/markdown", anything, false},
 		{[]string{".md"}, "a.md", "", plain, true},
 		{[]string{".md"}, "a.md", "", pdf, false},
-		{[]string{".step"}, "a.step", "", binary, true},
+		{[]string{".step"}, "a.step", "", anything, true},
 		{[]string{".step"}, "a.step", "", exe, false},
 		{[]string{".dwg"}, "a.dwg", "", drawing, true},
 		{[]string{"*/*"}, "a.exe", "x/y", exe, true},

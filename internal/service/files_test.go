@@ -143,6 +143,20 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	}
 	files.expect(t, kept.ID)
 
+	stale := errors.New("changed by somebody else")
+	_, err = a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, func(string) error { return stale }, admitAll)
+	if !errors.Is(err, stale) {
+		t.Errorf("merge of another state: %v", err)
+	}
+	files.expect(t, kept.ID)
+	if err := a.ValidateNew(t.Context(), with("text", fileAnswer(w.stages(a, "doc", "b", "y")))); err != nil {
+		t.Errorf("validate a create: %v", err)
+	}
+	if err := a.ValidateMerge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil); err != nil {
+		t.Errorf("validate a merge: %v", err)
+	}
+	files.expect(t, kept.ID)
+
 	var many []forms.Answer
 	for i := range MaxFiles/MaxFilesPerField + 1 {
 		id := "more" + string(rune('a'+i))
@@ -166,6 +180,37 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 		t.Errorf("create without a store: %v", err)
 	}
 	files.expect(t, kept.ID, lost.ID)
+}
+
+// A repeat with the same key is the same if the files have the same names and
+// contents. Its own contents are dropped.
+func TestRepeatsWithFiles(t *testing.T) { enginetest.Each(t, testRepeatsWithFiles) }
+
+func testRepeatsWithFiles(t *testing.T, on enginetest.Engine) {
+	w := newPapers(t, on)
+	files := &countingFiles{Files: w.files, staged: map[int64]bool{}}
+	w.files = files
+	a := w.as(owner, "named")
+	create := func(name, content string) (forms.Submission, bool, error) {
+		return a.Create(t.Context(), append(answer("text"), fileAnswer(w.stages(a, "doc", name, content))), "key")
+	}
+	first, replayed, err := create("a", "content")
+	if err != nil || replayed {
+		t.Fatalf("first create: replayed is %t, %v", replayed, err)
+	}
+	kept := first.Files[0].ID
+	again, replayed, err := create("a", "content")
+	if err != nil || !replayed || again.ID != first.ID {
+		t.Errorf("repeat: submission %d, replayed is %t, %v", again.ID, replayed, err)
+	}
+	files.expect(t, kept)
+	for name, content := range map[string]string{"a": "other content", "b": "content"} {
+		var failure *Error
+		if _, _, err := create(name, content); !errors.As(err, &failure) || failure.Kind != KeyReused {
+			t.Errorf("file %s with %q: %v, want %v", name, content, err, KeyReused)
+		}
+		files.expect(t, kept)
+	}
 }
 
 func TestOpenFile(t *testing.T) { enginetest.Each(t, testOpenFile) }
