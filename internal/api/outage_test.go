@@ -53,11 +53,11 @@ func (e *env) ready(t *testing.T) int {
 // included, with the status that it has in good times. The last one deletes.
 func stored(path string) (requests []request, statuses []int) {
 	for _, e := range endpoints {
-		if !strings.Contains(e.path, "/submission") && !strings.Contains(e.path, "/result") {
+		if strings.HasSuffix(e.path, "/form") || strings.HasSuffix(e.path, "/{formId}") {
 			continue // definitions are not in the store
 		}
 		r := request{user: "alice", method: e.method, path: Prefix + e.path}
-		r.path = strings.NewReplacer("{pageId}", "1", "{formId}", "all", "{id}", path[strings.LastIndex(path, "/")+1:]).Replace(r.path)
+		r.path = strings.NewReplacer("{pageId}", "1", "{formId}", "all", "{id}", path[strings.LastIndex(path, "/")+1:], "{fieldId}", "doc", "{name}", "a.txt").Replace(r.path)
 		status := http.StatusOK
 		switch e.method {
 		case http.MethodPut:
@@ -85,10 +85,10 @@ func stored(path string) (requests []request, statuses []int) {
 func TestOutage(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	e, cluster := newOutageEnv(t)
-	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	requests, statuses := stored(path)
-	if len(requests) != 12 {
-		t.Fatalf("%d requests, want one for each of 8 endpoints and 4 HEAD", len(requests))
+	created := e.expect(t, http.StatusCreated, upload(allPath+"/submission", textPart("name", "Ann"), filePart("doc", "a.txt", "text")))
+	requests, statuses := stored(created.header.Get("Location"))
+	if len(requests) != 16 {
+		t.Fatalf("%d requests, want one for each of 10 endpoints and 6 HEAD", len(requests))
 	}
 	if err := cluster.Stop(); err != nil {
 		t.Fatal(err)

@@ -12,9 +12,12 @@ import (
 )
 
 var submissionList = listModel{
-	rows:    func(*forms.Form) appender { return appendSubmission },
+	rows:    nestedAppender,
 	formats: []*formatKind{formatJSON, formatNDJSON},
 }
+
+// oneSubmission is for a row by itself, where a nestedAppender does not pay.
+func oneSubmission(*forms.Form) appender { return appendSubmission }
 
 func (a *API) listSubmissions(w http.ResponseWriter, c *call) error {
 	access, err := a.form(w, c)
@@ -25,7 +28,7 @@ func (a *API) listSubmissions(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) getSubmission(w http.ResponseWriter, c *call) error {
-	return a.getOne(w, c, submissionList.rows)
+	return a.getOne(w, c, oneSubmission)
 }
 
 func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
@@ -82,7 +85,7 @@ func (a *API) receive(w http.ResponseWriter, c *call, access *service.Access, d 
 }
 
 func (a *API) updateSubmission(w http.ResponseWriter, c *call) error {
-	return a.updateOne(w, c, nested, submissionList.rows)
+	return a.updateOne(w, c, nested, oneSubmission)
 }
 
 // submission reads the path of one.

@@ -52,6 +52,8 @@ type Result struct {
 
 	keys  [][]byte       // by rank: the field id as Entries hold it
 	ranks map[string]int // by key; nil if the form has few fields
+	texts []fieldText    // by rank; nil until the second row, which makes them worth their memory
+	read  bool           // a row
 }
 
 // RetiredValue is the stored value of a field that has left the page.
@@ -86,9 +88,21 @@ func (f *Form) NewResult() *Result {
 func (r *Result) Read(s Submission) error {
 	clear(r.Fields)
 	r.Retired = r.Retired[:0]
+	if r.read && r.texts == nil {
+		r.texts = newFieldTexts(r.keys)
+	}
+	r.read = true
 	next := 0
 	scan := s.Entries.Scan()
-	for scan.Next() {
+	for {
+		if next < len(r.texts) && scan.nextOf(&r.texts[next]) {
+			r.Fields[next] = scan.Value
+			next++
+			continue
+		}
+		if !scan.Next() {
+			break
+		}
 		rank := r.rank(scan.FieldID, next)
 		if rank < 0 {
 			r.Retired = append(r.Retired, RetiredValue{scan.FieldID, scan.Value})

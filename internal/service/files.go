@@ -136,11 +136,15 @@ func (a *Access) DropFiles(ctx context.Context, files []forms.StoredFile) {
 // settle drops the files of answers that did not become part of a submission.
 // When it is not known whether they did, it leaves them to the store.
 func (a *Access) settle(ctx context.Context, answers []forms.Answer, stored forms.Submission, err error) {
+	staged := StagedFiles(answers)
+	if len(staged) == 0 {
+		return // as nearly always
+	}
 	var known *Error
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &known) && known.Kind == Unavailable) {
 		return
 	}
-	unused := slices.DeleteFunc(StagedFiles(answers), func(file forms.StoredFile) bool {
+	unused := slices.DeleteFunc(staged, func(file forms.StoredFile) bool {
 		return err == nil && slices.ContainsFunc(stored.Files, func(f forms.StoredFile) bool { return f.ID == file.ID })
 	})
 	a.DropFiles(ctx, unused)
@@ -149,8 +153,8 @@ func (a *Access) settle(ctx context.Context, answers []forms.Answer, stored form
 // StagedFiles are the files that the answers hold.
 func StagedFiles(answers []forms.Answer) []forms.StoredFile {
 	var files []forms.StoredFile
-	for _, answer := range answers {
-		files = append(files, answer.Files...)
+	for i := range answers {
+		files = append(files, answers[i].Files...)
 	}
 	return files
 }

@@ -90,7 +90,8 @@ type Store interface {
 	// memory does not grow with the number of submissions. A scan is not one
 	// snapshot: what is written meanwhile may show or not, but what was there
 	// before and stays is visited exactly once. The submission's Entries are
-	// valid until visit returns. Errors: visit's, ErrUnavailable.
+	// valid until visit returns; it comes without its Files.
+	// Errors: visit's, ErrUnavailable.
 	Scan(ctx context.Context, q Query, visit func(forms.Submission) error) error
 
 	// Ping reports whether the engine can be reached.

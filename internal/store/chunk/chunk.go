@@ -32,7 +32,6 @@ type Chunk struct {
 type row struct {
 	id, created int64
 	username    string
-	files       []forms.StoredFile
 	end         int // of its entries in text
 }
 
@@ -54,12 +53,8 @@ func (c *Chunk) recycle() {
 func (c *Chunk) Reset() { c.rows, c.text, c.Last = c.rows[:0], c.text[:0], false }
 
 // Add appends a row. username and fields are copied; created is in
-// milliseconds since 1970; files is what forms.EncodeFiles has written.
-func (c *Chunk) Add(id, created int64, username, fields, files []byte) error {
-	decoded, err := forms.DecodeFiles(files)
-	if err != nil {
-		return fmt.Errorf("submission %d: %w", id, err)
-	}
+// milliseconds since 1970.
+func (c *Chunk) Add(id, created int64, username, fields []byte) {
 	var name string
 	if n := len(c.rows); n > 0 && c.rows[n-1].username == string(username) {
 		name = c.rows[n-1].username // consecutive rows often have the same user: share the text
@@ -67,8 +62,7 @@ func (c *Chunk) Add(id, created int64, username, fields, files []byte) error {
 		name = string(username)
 	}
 	c.text = append(c.text, fields...)
-	c.rows = append(c.rows, row{id: id, created: created, username: name, files: decoded, end: len(c.text)})
-	return nil
+	c.rows = append(c.rows, row{id: id, created: created, username: name, end: len(c.text)})
 }
 
 // Full reports whether the chunk holds enough, or all that the query asks for.
@@ -186,7 +180,7 @@ func (c *Chunk) visit(q store.Query, visit func(forms.Submission) error) error {
 		err := visit(forms.Submission{
 			ID: row.id, PageID: q.PageID, FormID: q.FormID, Username: row.username,
 			Created: time.UnixMilli(row.created).UTC(),
-			Entries: c.text[start:row.end:row.end], Files: row.files,
+			Entries: c.text[start:row.end:row.end],
 		})
 		if err != nil {
 			return err

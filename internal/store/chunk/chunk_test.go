@@ -21,9 +21,7 @@ func table(rows int64, atOnce int, asked *[]store.Query) Reader {
 			if c.Full(q) || c.Len() == atOnce {
 				return nil
 			}
-			if err := c.Add(id, 1000*id, fmt.Appendf(nil, "user%d", id/3), fmt.Appendf(nil, "text %d", id), nil); err != nil {
-				return err
-			}
+			c.Add(id, 1000*id, fmt.Appendf(nil, "user%d", id/3), fmt.Appendf(nil, "text %d", id))
 		}
 		c.Last = true
 		return nil
@@ -118,9 +116,7 @@ func TestFull(t *testing.T) {
 	fill := func(rows int, fields []byte) {
 		c.Reset()
 		for range rows {
-			if err := c.Add(1, 1, nil, fields, nil); err != nil {
-				t.Fatal(err)
-			}
+			c.Add(1, 1, nil, fields)
 		}
 	}
 	for _, tt := range []struct {

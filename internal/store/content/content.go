@@ -24,7 +24,7 @@ import (
 const (
 	// ChunkBytes is the size of every chunk but the last. It can't be changed:
 	// where a byte is found is computed from it.
-	ChunkBytes = 256 << 10
+	ChunkBytes = 64 << 10
 
 	// stagedFor is how long a content may stay without a further chunk and
 	// without a submission.

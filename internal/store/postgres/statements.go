@@ -118,6 +118,6 @@ func listSQL(k listKind) string {
 	if k.byUser {
 		user = ` AND username = $5 AND username <> ''`
 	}
-	return `SELECT id, created, username, fields, files FROM submissions WHERE page_id = $1 AND form_id = $2 AND ` +
+	return `SELECT id, created, username, fields FROM submissions WHERE page_id = $1 AND form_id = $2 AND ` +
 		after + user + ` ORDER BY id ` + order + ` LIMIT $4`
 }

@@ -42,9 +42,7 @@ func readList(stmts *readStmts, c *chunk.Chunk, form int64, q store.Query) error
 			break
 		}
 		id, created := submissionID(stmt.ColumnInt64(0)), stmt.ColumnInt64(1)
-		if err := c.Add(id, created, stmt.ColumnRawText(2), stmt.ColumnRawText(3), stmt.ColumnRawText(4)); err != nil {
-			return err
-		}
+		c.Add(id, created, stmt.ColumnRawText(2), stmt.ColumnRawText(3))
 	}
 	return stmt.Err()
 }

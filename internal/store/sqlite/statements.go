@@ -197,6 +197,6 @@ func listSQL(k listKind) string {
 	if k.byUser {
 		user = ` AND form = ?3 AND username = ?4 AND username <> ''`
 	}
-	return `SELECT place, created, username, fields, files FROM submissions WHERE place > ?1 AND place < ?2` + user +
+	return `SELECT place, created, username, fields FROM submissions WHERE place > ?1 AND place < ?2` + user +
 		` ORDER BY place ` + order
 }

@@ -19,7 +19,7 @@ import (
 
 var fileTests = []test{
 	{"what is staged and named can be read", testFileContents},
-	{"found by every way to a submission", testFilesEverywhere},
+	{"found by every way to a submission but a list", testFilesEverywhere},
 	{"ranges", testFileRanges},
 	{"read through their own submission only", testFileKeys},
 	{"what is not staged can't be named", testNotStaged},
@@ -37,7 +37,7 @@ var fileTests = []test{
 }
 
 // chunkSize is that of the engines. What is special lies around its multiples.
-const chunkSize = 256 << 10
+const chunkSize = 64 << 10
 
 // noise is content that no two calls share.
 func noise(size int) []byte {
@@ -161,7 +161,9 @@ func testFilesEverywhere(t *testing.T, b *bench) {
 	for range 2 {
 		Same(t, "found", b.get(t, r.key()), r)
 		Same(t, "without files", b.get(t, plain.key()), plain)
-		Same(t, "listed", b.all(t, "form"), []record{r, plain})
+		listed := r
+		listed.Files = nil
+		Same(t, "listed", b.all(t, "form"), []record{listed, plain})
 		b.repeated(t, n, r)
 		Same(t, "dumped", b.dump(t, store.Key{}), []row{{r, "", n.Key, n.Body}, {record: plain}})
 		b.reopen(t)
@@ -407,7 +409,7 @@ func testConcurrentUploads(t *testing.T, b *bench) {
 	for _, r := range b.all(t, "form") {
 		var i int
 		_, _ = fmt.Sscan(r.Entries[0].Value, &i)
-		b.checkFile(t, r.key(), r.Files[0], contents[i])
+		b.checkFile(t, r.key(), b.get(t, r.key()).Files[0], contents[i])
 	}
 	Same(t, "stored", len(b.all(t, "form"))+len(b.all(t, "small")), uploads+creates)
 }

@@ -1,4 +1,4 @@
--- The contents of files, in chunks of 256 KiB; the last of a file may have less.
+-- The contents of files, in chunks of 64 KiB; the last of a file may have less.
 CREATE TABLE file_chunks (
 	file   INTEGER NOT NULL, -- the id that a submission's files tell
 	number INTEGER NOT NULL, -- from 0
