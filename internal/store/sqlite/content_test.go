@@ -131,7 +131,7 @@ func TestFullWhileStaging(t *testing.T) {
 	mustCreate(t, s, sample("x"))
 	limitPages(t, s, 300)
 	for range 2 {
-		_, err := s.StageFile(ctx, bytes.NewReader(make([]byte, 8*content.ChunkBytes)))
+		_, err := s.StageFile(ctx, bytes.NewReader(make([]byte, 2<<20)))
 		mustBeFull(t, "stage", err)
 		contentsLeft(t, s, 0, 0)
 	}
