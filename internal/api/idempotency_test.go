@@ -55,6 +55,8 @@ func testRepeatedCreate(t *testing.T, on enginetest.Engine) {
 	for _, other := range []string{
 		nestedBody("name", "Bea", "extras", "a;b"), nestedBody("name", "Ann"), nestedBody("name", "Ann", "extras", "a;b", "note", ""),
 		nestedBody("name", "Annextras", "extras", "a;b"), nestedBody("nope", "x"),
+		strings.Replace(body, `"fieldId":"name"`, `"fieldId":"nope"`, 1),
+		strings.Replace(body, `"fieldId":"name"`, `"fieldId":"name","more":1`, 1),
 	} {
 		a := e.expect(t, 422, createWith("alice", allPath, key, other))
 		if !strings.Contains(a.body, "new key") {
@@ -150,6 +152,13 @@ func testRepeatAfterThePageChanged(t *testing.T, on enginetest.Engine) {
 		t.Errorf("%v %s, want %s", a.header, a.body, first.body)
 	}
 	e.expect(t, 422, createWith("bob", staffPath, "key", nestedBody("text", "y")))
+	e.write(t, "3-staff.md", strings.Replace(staffPage, "{id: text,", "{id: text, validate: numeric,", 1))
+	parts := request{user: "bob", method: "POST", path: staffPath + "/submission", body: multipartOf(textPart("text", "x")), header: multipartHeader.Clone()}
+	e.expect(t, 400, parts)
+	parts.header.Set("Idempotency-Key", "key")
+	if a := e.expect(t, 201, parts); !replayed(a) || a.body != first.body {
+		t.Errorf("as multipart: %v %s, want %s", a.header, a.body, first.body)
+	}
 	e.write(t, "3-staff.md", strings.Replace(staffPage, "bob, ", "", 1))
 	e.expect(t, 404, createWith("bob", staffPath, "key", body))
 }

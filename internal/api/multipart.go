@@ -255,12 +255,9 @@ func (m *multipartBody) note(name, problem string) {
 // misfit records why a value can't be one of the field. A field that always
 // shows refuses it; of one that has a condition, it is not yet known.
 func (m *multipartBody) misfit(field *forms.Field, message string) {
-	if field.Condition == nil {
-		m.note(field.ID, message)
-		return
-	}
 	a, _ := m.answer(field.ID)
 	a.Misfit = cmp.Or(a.Misfit, message)
+	m.refused = m.refused || field.Condition == nil
 }
 
 // field returns the field of the form with that id, or nil.
@@ -311,7 +308,7 @@ func (m *multipartBody) textPart(name string, p *multipart.Part) error {
 	}
 	if field != nil && field.Condition == nil && !field.MultiValue() {
 		if msg := field.CheckAnswer(*a); msg != "" { // before files are stored in vain
-			m.note(name, msg)
+			m.misfit(field, msg)
 		}
 	}
 	return nil

@@ -44,6 +44,9 @@ func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
 		for _, file := range answer.Files {
 			writeTexts(mac, file.Name, file.SHA256)
 		}
+		if answer.Problem != "" { // what could not be read is not known to be the same
+			writeTexts(mac, "problem", answer.Problem)
+		}
 	}
 	return repeatable{stored, encodeMAC(mac)}
 }
