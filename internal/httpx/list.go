@@ -25,11 +25,24 @@ const (
 // ParseQuery reads the query of an address. It takes note of a query that can't
 // be read, and returns the rest of it.
 func ParseQuery(rawQuery string, invalid *forms.Invalid) url.Values {
-	query, err := url.ParseQuery(rawQuery)
+	query, err := parseQuery(rawQuery)
 	if err != nil {
 		invalid.AddError("the query of the URL can't be read: use %-escapes for special characters")
 	}
 	return query
+}
+
+// parseQuery accepts ";" in filters, where it separates the values of a list.
+// Elsewhere it is refused, as by package url: it may be meant to separate
+// parameters, as it did in former times.
+func parseQuery(rawQuery string) (url.Values, error) {
+	pairs := strings.Split(rawQuery, "&")
+	for i, pair := range pairs {
+		if strings.HasPrefix(pair, "filter") {
+			pairs[i] = strings.ReplaceAll(pair, ";", "%3B")
+		}
+	}
+	return url.ParseQuery(strings.Join(pairs, "&"))
 }
 
 // ListOptions reads the opt-in query parameters of a list. It ignores unknown
@@ -176,6 +189,7 @@ func (r *queryReader) sort() {
 	switch {
 	case !sorted && hasCursor:
 		r.invalid.AddError("cursor is of a sorted list, and needs its sort")
+		return
 	case !sorted:
 		return
 	case hasCursor && cursor == "":
@@ -203,7 +217,7 @@ func NextPage(at *url.URL, page service.Page) string {
 	if page.After == 0 && page.Cursor == "" {
 		return ""
 	}
-	query := at.Query()
+	query, _ := parseQuery(at.RawQuery) // it was read before
 	if page.Cursor != "" {
 		query.Set(cursorParameter, page.Cursor)
 	} else {
