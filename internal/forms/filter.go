@@ -140,10 +140,11 @@ type Matcher struct {
 	folded []byte // reused for each value that is searched
 }
 
-// test is a rule and the column that it is about.
+// test is the rules about one column, whose value is decoded once for all of
+// them.
 type test struct {
-	rule   Rule
 	column column
+	rules  []Rule
 }
 
 // NewMatcher makes a Matcher for submissions of the form.
@@ -151,9 +152,13 @@ func (f *Form) NewMatcher(filter Filter) *Matcher {
 	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, []byte(filter.Search))}
 	m.reads = len(m.search) > 0
 	for _, r := range filter.Rules {
-		t := test{r, f.column(r.FieldID)}
-		m.tests = append(m.tests, t)
-		m.reads = m.reads || t.column.stored()
+		i := slices.IndexFunc(m.tests, func(t test) bool { return t.column.field.ID == r.FieldID })
+		if i < 0 {
+			i = len(m.tests)
+			m.tests = append(m.tests, test{column: f.column(r.FieldID)})
+		}
+		m.tests[i].rules = append(m.tests[i].rules, r)
+		m.reads = m.reads || m.tests[i].column.stored()
 	}
 	return m
 }
@@ -176,19 +181,29 @@ func (m *Matcher) Match(s Submission) (bool, error) {
 
 func (t *test) holds(s Submission, row *Result) (bool, error) {
 	if !t.column.stored() {
-		return t.rule.Holds(t.column.field, t.column.metadata(s)), nil
+		return t.holdFor(t.column.metadata(s)), nil
 	}
 	raw := t.column.value(row)
 	if raw == nil {
-		return t.rule.Holds(t.column.field, ""), nil
+		return t.holdFor(""), nil
 	}
 	if bytes.IndexByte(raw, '\\') < 0 {
 		// The compiler keeps a short string on the stack here, as it would not
 		// if Value.Text returned it.
-		return t.rule.Holds(t.column.field, string(raw[1:len(raw)-1])), nil
+		return t.holdFor(string(raw[1 : len(raw)-1])), nil
 	}
 	text, err := raw.Text()
-	return t.rule.Holds(t.column.field, text), err
+	return t.holdFor(text), err
+}
+
+// holdFor reports whether all rules hold for a value.
+func (t *test) holdFor(value string) bool {
+	for _, r := range t.rules {
+		if !r.Holds(t.column.field, value) {
+			return false
+		}
+	}
+	return true
 }
 
 // found reports whether some value of the row has the text that is searched.

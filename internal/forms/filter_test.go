@@ -226,6 +226,23 @@ func TestFilteringDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// A value with escapes is decoded once, however many rules are about it: it may
+// be as long as a body.
+func TestFilteringDecodesAValueOnce(t *testing.T) {
+	s := survey(7, "ann", "name", strings.Repeat("\n", 100))
+	allocations := func(rules int) float64 {
+		m := surveyForm.NewMatcher(Filter{Rules: slices.Repeat([]Rule{{"name", NotEquals, "x"}}, rules)})
+		return testing.AllocsPerRun(100, func() {
+			if ok, err := m.Match(s); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		})
+	}
+	if one, most := allocations(1), allocations(MaxRules); one != most {
+		t.Errorf("%v allocations for one rule, %v for %d", one, most, MaxRules)
+	}
+}
+
 func TestFilterReportsWhatCantBeRead(t *testing.T) {
 	s := Submission{ID: 3, Entries: Entries(`{"name":broken`)}
 	if _, err := surveyForm.NewMatcher(Filter{Search: "x"}).Match(s); err == nil {
