@@ -19,6 +19,7 @@ type notes struct {
 	*httptest.ResponseRecorder
 	user      string
 	anonymous bool
+	working   int
 }
 
 func (n *notes) SetUser(name string) { n.user, n.anonymous = name, false }
@@ -26,6 +27,8 @@ func (n *notes) SetUser(name string) { n.user, n.anonymous = name, false }
 func (n *notes) Anonymous() { n.user, n.anonymous = "", true }
 
 func (n *notes) RequestID() string { return "id-1" }
+
+func (n *notes) Working() { n.working++ }
 
 // wrapper hides everything but what http.ResponseController knows how to find.
 type wrapper struct{ http.ResponseWriter }

@@ -468,3 +468,24 @@ func testLinkOfAPlainPage(t *testing.T, on enginetest.Engine) {
 		}
 	}
 }
+
+// TestLongReadsAreWork: as long as rows are read, the server is told, also if
+// none of them is sent. Otherwise it would cut off the client.
+func TestLongReadsAreWork(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house())
+	e.fill(t, 50, 20_000)
+	const atLeast = 3 // checks of 256 KiB, and one at the end
+	for _, r := range []request{
+		{method: "GET", path: "/result?filter[name]=nobody"},
+		{method: "GET", path: "/result?filter[name]=nobody&format=csv"},
+		{method: "GET", path: "/submission?sort=name&limit=1"},
+		{method: "GET", path: "/submission?count=true&limit=1"},
+		{method: "HEAD", path: "/result?q=nobody&count=true"},
+		{method: "GET", path: "/summary?q=nobody"},
+	} {
+		r.user, r.path = "alice", allPath+r.path
+		if n := e.note(t, r); n.Code != http.StatusOK || n.working < atLeast {
+			t.Errorf("%s %s: status %d, %d calls", r.method, r.path, n.Code, n.working)
+		}
+	}
+}

@@ -108,8 +108,10 @@ func (a *API) beginList(w http.ResponseWriter, c *call, form *forms.Form, asked 
 
 // mayStillList returns an error if the caller may no longer read the list that
 // is being sent. A slow reader must not get what was submitted after their
-// access was taken away.
+// access was taken away. It is called as long as something is read, also if
+// there is nothing to send for a while: the client is not to blame for that.
 func (a *API) mayStillList(w http.ResponseWriter, c *call, access *service.Access) error {
+	httpx.ReporterOf(w).Working()
 	now, err := a.reopen(w, c)
 	if err != nil {
 		return fmt.Errorf("open the form again: %w", err)

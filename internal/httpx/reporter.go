@@ -2,12 +2,13 @@ package httpx
 
 import "net/http"
 
-// Reporter takes notes about a request for the access log. The server's
-// response writer is one. See server.Reporter.
+// Reporter takes notes about a request for the access log, and is told that a
+// handler is at work. The server's response writer is one. See server.Reporter.
 type Reporter interface {
 	SetUser(name string)
 	Anonymous()
 	RequestID() string
+	Working()
 }
 
 // ReporterOf returns the reporter of a request from its response writer, which
@@ -31,3 +32,4 @@ type noReporter struct{}
 func (noReporter) SetUser(string)    {}
 func (noReporter) Anonymous()        {}
 func (noReporter) RequestID() string { return "" }
+func (noReporter) Working()          {}

@@ -49,9 +49,11 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	// Not pooled: a goroutine that outlives its handler could write into another
 	// request.
+	now := time.Now()
 	rec := &recorder{
 		w:         w,
-		start:     time.Now(),
+		start:     now,
+		moved:     now,
 		write:     c.timeouts.Write,
 		id:        [1]string{id},
 		foreignID: foreign,

@@ -36,6 +36,10 @@ type Reporter interface {
 	// RequestID is the request id as the access log would have it now: "" if the
 	// request is anonymous and the id came from outside.
 	RequestID() string
+	// Working grants the client another write timeout. A handler that reads
+	// much before it has something to send calls it now and then: that time is
+	// not the client's.
+	Working()
 }
 
 var _ Reporter = (*recorder)(nil)

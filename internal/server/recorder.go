@@ -24,8 +24,9 @@ type recorder struct {
 	id      [1]string // an array, so that the header can refer to it
 	user    string
 	bytes   int64
-	pending int // bytes since the write deadline was set
-	status  int // 0 until the header is sent
+	pending int       // bytes since the write deadline was set
+	moved   time.Time // when the write deadline was set
+	status  int       // 0 until the header is sent
 
 	foreignID bool // the request id came from outside
 	anonymous bool
@@ -44,6 +45,13 @@ func (rec *recorder) SetUser(name string) { rec.user, rec.anonymous = name, fals
 func (rec *recorder) Anonymous() { rec.anonymous = true }
 
 func (rec *recorder) RequestID() string { return rec.loggedID() }
+
+// Working does not move the deadline each time: it is called often.
+func (rec *recorder) Working() {
+	if time.Since(rec.moved) > rec.write/4 {
+		rec.extend()
+	}
+}
 
 func (rec *recorder) WriteHeader(status int) {
 	// First, because it panics on an impossible status, and then nothing is sent.
@@ -105,8 +113,8 @@ func (rec *recorder) took(n int) {
 // ResponseWriter without deadlines needs none, and a broken connection fails
 // the next write.
 func (rec *recorder) extend() {
-	rec.pending = 0
-	_ = http.NewResponseController(rec.w).SetWriteDeadline(time.Now().Add(rec.write))
+	rec.pending, rec.moved = 0, time.Now()
+	_ = http.NewResponseController(rec.w).SetWriteDeadline(rec.moved.Add(rec.write))
 }
 
 // Flush is for code that asks for an http.Flusher.

@@ -154,6 +154,42 @@ func TestSmallFlushedEventsOutliveTheTimeouts(t *testing.T) {
 	}
 }
 
+// work is a handler that answers after a long time, in which it says that it is
+// at work.
+func work(timeout time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		tick := time.NewTicker(timeout / 10)
+		defer tick.Stop()
+		for begin := time.Now(); time.Since(begin) < 2*timeout; <-tick.C {
+			w.(Reporter).Working()
+		}
+		_, _ = io.WriteString(w, "done")
+	})
+}
+
+func TestClientOfAWorkingHandlerIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Timeouts: Timeouts{Write: short}, Handler: work(short)})
+	conn := dial(t, s)
+	send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	if _, body := readResponse(t, conn); body != "done" {
+		t.Errorf("got %q", body)
+	}
+}
+
+func TestHTTP2ClientOfAWorkingHandlerIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	s, client := startTLS(t, Options{Timeouts: Timeouts{Write: lively}, Handler: work(lively)})
+	resp, err := client.Get(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); string(body) != "done" || err != nil || resp.ProtoMajor != 2 {
+		t.Errorf("got %q by %s: %v", body, resp.Proto, err)
+	}
+}
+
 func TestStalledReaderIsCutOff(t *testing.T) {
 	t.Parallel()
 	h, outcomes := download(64<<20, oneWrite)
