@@ -104,7 +104,10 @@ func (a *API) decodeMultipart(w http.ResponseWriter, c *call, access *service.Ac
 		api: a, call: c, access: access, maxFile: a.Service.MaxFile(),
 		body: &meteredReader{r: c.Body}, byField: map[string]int{}, sent: map[string]int{},
 	}
-	m.parts = multipart.NewReader(m.body, boundary)
+	// mime/multipart takes a body that ends within the header of a part for
+	// one that is complete. The empty line ends that header instead, and then
+	// the last boundary is missing.
+	m.parts = multipart.NewReader(io.MultiReader(m.body, strings.NewReader("\r\n\r\n")), boundary)
 	if err := m.read(); err != nil {
 		access.DropFiles(c.Context(), service.StagedFiles(m.answers))
 		err = m.explain(err) // before drain, which may fail in its own way
@@ -295,7 +298,7 @@ func (m *multipartBody) textPart(name string, p *multipart.Part) error {
 	switch {
 	case isNew:
 		a.Value = value
-	case len(a.Files) > 0:
+	case m.sent[name] > 0:
 		m.note(name, "must be sent as files only")
 	default:
 		if !a.IsList {
@@ -337,7 +340,7 @@ func (m *multipartBody) filePart(name, fileName string, p *multipart.Part) error
 	case field.Type != forms.File:
 		m.misfit(field, forms.MsgNoFileField)
 	default:
-		if a, isNew := m.answer(name); !isNew && len(a.Files) == 0 && a.Problem == "" && a.Misfit == "" {
+		if a, isNew := m.answer(name); !isNew && m.sent[name] == 1 && a.Problem == "" && a.Misfit == "" { // it was sent as a text
 			m.note(name, "must be sent as files only")
 		}
 	}
