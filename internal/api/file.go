@@ -36,6 +36,9 @@ func (a *API) getFile(w http.ResponseWriter, c *call) error {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("ETag", `"`+file.SHA256+`"`)
 	h["Cache-Control"] = noStore
+	if !takesRange(c.Header.Get("Range")) {
+		c.Header.Del("Range")
+	}
 	from := &contentReader{ReadSeeker: content}
 	http.ServeContent(&contentWriter{ResponseWriter: w}, c.Request, "", time.Time{}, from)
 	if from.err != nil && c.Context().Err() == nil {
@@ -45,6 +48,17 @@ func (a *API) getFile(w http.ResponseWriter, c *call) error {
 		panic(http.ErrAbortHandler)
 	}
 	return nil
+}
+
+// maxRanges bounds how many ranges a request may ask for. A chunk is read for
+// each of them, however short it is.
+const maxRanges = 10
+
+// takesRange reports whether a Range is to be answered with a part of the file.
+// Units that are not known must be ignored (RFC 9110), and so may be requests
+// for many ranges: the answer is the whole file.
+func takesRange(spec string) bool {
+	return strings.HasPrefix(spec, "bytes=") && strings.Count(spec, ",") < maxRanges
 }
 
 // savedAs is the Content-Disposition of RFC 6266: a name in ASCII for old

@@ -73,6 +73,12 @@ func testDownload(t *testing.T, on enginetest.Engine) {
 	if a := get("GET", 206, "Range", "bytes=0-0,5-6"); !strings.HasPrefix(a.header.Get("Content-Type"), "multipart/byteranges") {
 		t.Errorf("two ranges: %v", a.header)
 	}
+	get("GET", 206, "Range", "bytes=0-0"+strings.Repeat(",5-5", maxRanges-1))
+	for _, ignored := range []string{"bytes=0-0" + strings.Repeat(",5-5", maxRanges), "lines=0-1"} {
+		if a := get("GET", 200, "Range", ignored); a.body != content {
+			t.Errorf("%s: %d bytes, want %d", ignored, len(a.body), len(content))
+		}
+	}
 	get("GET", 206, "Range", "bytes=0-1", "If-Range", tag)
 	get("GET", 200, "Range", "bytes=0-1", "If-Range", `"other"`)
 	if a := get("GET", 416, "Range", "bytes=820000-"); a.header.Get("Content-Range") != "bytes */820000" || a.header.Get("Content-Disposition") != "" {
