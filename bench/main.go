@@ -93,6 +93,7 @@ var measurements = []struct {
 	{"peer-list", (*bench).peerList},
 	{"peer-slow-disk", (*bench).peerSlowDisk},
 	{"pg-create", (*bench).pgCreate},
+	{"pg-create-uploads", (*bench).pgCreateDuringUploads},
 	{"pg-read", (*bench).pgRead},
 	{"pg-list", (*bench).pgList},
 	{"pg-filter", (*bench).pgFilter},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,82 +21,104 @@ const (
 
 // createDuringUploads holds creates while ten large files are sent against
 // creates by themselves.
-func (b *bench) createDuringUploads(ctx context.Context) (err error) {
+func (b *bench) createDuringUploads(ctx context.Context) error {
 	server, err := b.startServer(ctx, b.dataDir("create-uploads"))
 	if err != nil {
 		return err
 	}
+	return b.duringUploads(ctx, server, "SQLite", durability)
+}
+
+// pgCreateDuringUploads is createDuringUploads on PostgreSQL.
+func (b *bench) pgCreateDuringUploads(ctx context.Context) error {
+	url, err := b.newDatabase(ctx, "create_uploads")
+	if err != nil {
+		return err
+	}
+	server, err := b.startOnPostgres(ctx, "create_uploads", url)
+	if err != nil {
+		return err
+	}
+	return b.duringUploads(ctx, server, "PostgreSQL", pgDurability)
+}
+
+// duringUploads measures a server, and stops it.
+func (b *bench) duringUploads(ctx context.Context, server *process, engine, durable string) (err error) {
 	defer func() { err = errors.Join(err, server.stop()) }()
 	creates := newLoad(createMessage(), manyConns, server)
 	defer creates.close()
 	if err := creates.open(ctx); err != nil {
 		return err
 	}
-	uploads := startUploads(ctx, server.addr, uploadCount)
-	defer func() { err = errors.Join(err, uploads.stop()) }()
+	sent := int64(0)
 	during := func(ctx context.Context, start, length time.Duration, t *tally) error {
-		uploads.open()
-		defer uploads.hold()
-		return creates.run(ctx, start, length, t)
+		u := startUploads(ctx, server.addr)
+		err := creates.run(ctx, start, length, t)
+		bytes, errUploads := u.finish()
+		sent += bytes
+		return errors.Join(err, errUploads)
 	}
 	var pairs []pair // bare is creates by themselves
 	for round := range b.rounds {
-		sent := uploads.bytes()
+		before := sent
 		samples, err := inTurns(ctx, b.interval, longTurn, during, creates.run)
 		if err != nil {
 			return err
 		}
+		if sent == before {
+			return errors.New("nothing was uploaded")
+		}
 		p := pair{samples[0], samples[1]}
-		progress(round, "%s, alone %s: %.2f; %s of files", rate(p.ours.perSecond), rate(p.bare.perSecond), p.ratio(), mebibytes(float64(uploads.bytes()-sent)))
+		progress(round, "%s, alone %s: %.2f; %s of files", rate(p.ours.perSecond), rate(p.bare.perSecond), p.ratio(), mebibytes(float64(sent-before)))
 		pairs = append(pairs, p)
 	}
-	if uploads.bytes() == 0 {
-		return errors.New("nothing was uploaded")
-	}
-	b.results.add(figureOf("creates, 64 connections, while ten files of 25 MiB are sent, of creates alone", target{atLeast, 0.5},
-		"during uploads", "alone", pairs, durability))
+	b.results.add(figureOf("creates, 64 connections, while ten files of 25 MiB are sent, of creates alone, "+engine, target{atLeast, 0.5},
+		"during uploads", "alone", pairs, durable))
 	return nil
 }
 
-// uploads are clients that send one file after the other while they are let.
+// uploads are clients that send one file after the other.
 type uploads struct {
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	turn   *sync.Cond
-	isOpen bool
-	done   bool
-	sent   int64
-	err    error
+	wg   sync.WaitGroup
+	over atomic.Bool
+	sent atomic.Int64
+	errs [uploadCount]error
 }
 
-// startUploads starts clients that wait until open is called.
-func startUploads(ctx context.Context, addr string, count int) *uploads {
-	ctx, cancel := context.WithCancel(ctx)
-	u := &uploads{cancel: cancel, turn: sync.NewCond(&sync.Mutex{})}
+func startUploads(ctx context.Context, addr string) *uploads {
+	u := &uploads{}
 	block := make([]byte, 64<<10)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(block) // never fails
-	for range count {
+	for i := range u.errs {
 		u.wg.Go(func() {
-			for u.wait() {
-				if err := u.send(ctx, addr, block); err != nil {
-					u.fail(err)
-				}
+			for u.errs[i] == nil && !u.over.Load() {
+				u.errs[i] = u.send(ctx, addr, block)
 			}
 		})
 	}
 	return u
 }
 
-// send uploads one file.
+// finish has every file end where it is, and waits for the answers. Only then
+// has the server stored what it was sent: the buffers of the connections hold
+// many megabytes, and it would go on to store them during the other side's turn.
+func (u *uploads) finish() (sent int64, err error) {
+	u.over.Store(true)
+	u.wg.Wait()
+	return u.sent.Load(), errors.Join(u.errs[:]...)
+}
+
+// send uploads one file. Its length is not told before, so that it can end early.
 func (u *uploads) send(ctx context.Context, addr string, block []byte) error {
 	const boundary = "bench-boundary"
-	head := "--" + boundary + "\r\nContent-Disposition: form-data; name=\"doc\"; filename=\"a.bin\"\r\n\r\n"
-	body := io.MultiReader(strings.NewReader(head), io.LimitReader(&paced{uploads: u, block: block}, uploadSize), strings.NewReader("\r\n--"+boundary+"--\r\n"))
+	body := io.MultiReader(
+		strings.NewReader("--"+boundary+"\r\nContent-Disposition: form-data; name=\"doc\"; filename=\"a.bin\"\r\n\r\n"),
+		io.LimitReader(&fileContent{u, block}, uploadSize),
+		strings.NewReader("\r\n--"+boundary+"--\r\n"))
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+paperPath, body)
 	if err != nil {
 		return err
 	}
-	req.ContentLength = int64(len(head) + uploadSize + len("\r\n--"+boundary+"--\r\n"))
 	req.Header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
 	req.SetBasicAuth(user, password)
 	resp, err := http.DefaultClient.Do(req)
@@ -109,62 +132,17 @@ func (u *uploads) send(ctx context.Context, addr string, block []byte) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// paced gives random bytes while the uploads are open, and waits otherwise.
-type paced struct {
+// fileContent gives random bytes until the uploads are over.
+type fileContent struct {
 	*uploads
 	block []byte
 }
 
-func (p *paced) Read(b []byte) (int, error) {
-	if !p.wait() {
-		return 0, context.Canceled
+func (c *fileContent) Read(b []byte) (int, error) {
+	if c.over.Load() {
+		return 0, io.EOF
 	}
-	n := copy(b, p.block)
-	p.turn.L.Lock()
-	defer p.turn.L.Unlock()
-	p.sent += int64(n)
+	n := copy(b, c.block)
+	c.sent.Add(int64(n))
 	return n, nil
-}
-
-// wait returns when the uploads are open, and false when they are over.
-func (u *uploads) wait() bool {
-	u.turn.L.Lock()
-	defer u.turn.L.Unlock()
-	for !u.isOpen && !u.done {
-		u.turn.Wait()
-	}
-	return !u.done
-}
-
-func (u *uploads) set(change func()) {
-	u.turn.L.Lock()
-	defer u.turn.L.Unlock()
-	change()
-	u.turn.Broadcast()
-}
-
-func (u *uploads) open() { u.set(func() { u.isOpen = true }) }
-
-func (u *uploads) hold() { u.set(func() { u.isOpen = false }) }
-
-func (u *uploads) fail(err error) {
-	u.set(func() {
-		if !u.done {
-			u.done, u.err = true, err
-		}
-	})
-}
-
-func (u *uploads) bytes() int64 {
-	u.turn.L.Lock()
-	defer u.turn.L.Unlock()
-	return u.sent
-}
-
-// stop ends the uploads, and returns what went wrong with one before.
-func (u *uploads) stop() error {
-	u.set(func() { u.done = true })
-	u.cancel()
-	u.wg.Wait()
-	return u.err
 }

@@ -89,7 +89,8 @@ const notes = `
 - Ratios are taken within a round, in which the things that are compared take turns of a quarter of a second, and the
   median over the rounds is what counts; the range over the rounds follows in brackets. Absolute values are medians of
   their own. A turn is at least one list, and creates beside the slow reader and creates alone are measured one after the
-  other.
+  other. Creates during uploads and creates alone take turns of a second; at the end of a turn the files that are being
+  sent end, too, and the server has stored them before the other side begins.
 - Load generator and server share the machine's cores, as do the load generator and the bare server: absolute rates
   would be higher with the generator elsewhere. It speaks just enough HTTP over keep-alive connections.
 - *Bare* is net/http with a route table that reads the request's body and answers with a fixed body of the same length:
