@@ -61,10 +61,11 @@ type Engine interface {
 	// when no content is marked.
 	RemoveSome(ctx context.Context) (more bool, err error)
 
-	// Writes counts the write operations of all kinds since the engine was
-	// opened. upkeep is how long writers have waited in all for work that
-	// earlier writes caused, such as checkpoints.
-	Writes() (count int64, upkeep time.Duration)
+	// Others counts the creates, updates and deletes since the engine was
+	// opened; those with files need not be counted. upkeep is how long writers
+	// have waited in all for work that earlier writes caused, such as
+	// checkpoints.
+	Others() (count int64, upkeep time.Duration)
 }
 
 // Contents are the contents in one engine.
@@ -152,9 +153,9 @@ func (c *Contents) Drop(ctx context.Context, id int64) error {
 }
 
 // inTurn writes or removes chunks. Only one caller does so at a time. If the
-// engine has written other things meanwhile, the next caller waits twice as long
-// as this one has taken, with the upkeep since the last: chunks take at most a
-// third of the time while others write.
+// engine has written other things than files meanwhile, the next caller waits
+// twice as long as this one has taken, with the upkeep since the last: chunks
+// take at most a third of the time while others write.
 func (c *Contents) inTurn(ctx context.Context, write func() error) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -163,12 +164,12 @@ func (c *Contents) inTurn(ctx context.Context, write func() error) error {
 	}
 	defer func() { <-c.turn }()
 	began := time.Now()
-	before, _ := c.engine.Writes()
+	before, _ := c.engine.Others()
 	err := write()
-	writes, upkeep := c.engine.Writes()
+	others, upkeep := c.engine.Others()
 	took := time.Since(began) + upkeep - c.upkeep
 	c.upkeep = upkeep
-	if writes > before+1 {
+	if others > before {
 		select {
 		case <-time.After(min(2*took, maxPause)):
 		case <-ctx.Done():

@@ -39,13 +39,12 @@ func (s *Store) OpenFile(ctx context.Context, key store.Key, fileID int64) (io.R
 // chunks implements content.Engine.
 type chunks struct{ *Store }
 
-// Writes implements content.Engine.
-func (s chunks) Writes() (count int64, upkeep time.Duration) { return s.writes.Load(), 0 }
+// Others implements content.Engine.
+func (s chunks) Others() (count int64, upkeep time.Duration) { return s.others.Load(), 0 }
 
 // StageChunk implements content.Engine. The primary key keeps a retry from
 // storing the chunk twice.
 func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) error {
-	s.writes.Add(1)
 	sql, args := sqlStageChunk, []any{id, number, data}
 	switch {
 	case len(data) == 0:
@@ -128,7 +127,6 @@ func (s chunks) exec(ctx context.Context, sql string, args ...any) error {
 // RemoveSome implements content.Engine. Several replicas may remove the same
 // content: its row stays until all of its chunks are gone.
 func (s chunks) RemoveSome(ctx context.Context) (more bool, err error) {
-	s.writes.Add(1)
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
 		var id int64
 		err := conn.QueryRow(ctx, sqlNextRemoved).Scan(&id)
@@ -169,7 +167,6 @@ func (s *Store) createWithFiles(ctx context.Context, n store.New) (forms.Submiss
 	if err := s.do(ctx, c.try); err != nil {
 		return forms.Submission{}, err
 	}
-	s.writes.Add(1)
 	if c.inDoubt { // see insert
 		_ = s.Advance(context.WithoutCancel(ctx), c.batch.last)
 	}

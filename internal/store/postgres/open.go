@@ -88,7 +88,7 @@ type Store struct {
 	pool             *pgxpool.Pool
 	writer           *writer
 	contents         *content.Contents
-	writes           atomic.Int64 // operations so far
+	others           atomic.Int64 // see content.Engine
 	statementTimeout time.Duration
 	closed           atomic.Bool
 	close            func()

@@ -89,7 +89,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 	if err != nil {
 		return forms.Submission{}, err
 	}
-	s.writes.Add(1)
+	s.others.Add(1)
 	if u.removes {
 		s.contents.Wake()
 	}
@@ -195,7 +195,7 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 	if err := s.do(ctx, d.try); err != nil {
 		return err
 	}
-	s.writes.Add(1)
+	s.others.Add(1)
 	if d.removes {
 		s.contents.Wake()
 	}

@@ -161,7 +161,7 @@ func (s *Store) insert(ops []*operation) error {
 		// ignored: the submissions are stored in any case.
 		_ = s.Advance(context.Background(), b.last)
 	}
-	s.writes.Add(int64(len(b.ops)))
+	s.others.Add(int64(len(b.ops)))
 	for i, op := range b.ops {
 		op.Value.stored = b.submission(i)
 	}

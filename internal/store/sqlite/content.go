@@ -41,15 +41,16 @@ func (s *Store) OpenFile(ctx context.Context, key store.Key, fileID int64) (io.R
 // chunks implements content.Engine.
 type chunks struct{ *Store }
 
-// Writes implements content.Engine.
-func (s chunks) Writes() (count int64, upkeep time.Duration) {
-	return s.writer.writes.Load(), time.Duration(s.writer.wal.checkpointing.Load())
+// Others implements content.Engine.
+func (s chunks) Others() (count int64, upkeep time.Duration) {
+	return s.writer.others.Load(), time.Duration(s.writer.wal.checkpointing.Load())
 }
 
 // StageChunk implements content.Engine. Chunks go through the writer like all
 // other writes, and share its commits.
 func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) error {
 	return s.writer.do(ctx, func(tx *tx) error {
+		tx.forFiles = true
 		stmt := tx.stmts.touchFile
 		if number == 0 {
 			stmt = tx.stmts.stageFile
@@ -98,6 +99,7 @@ func readChunk(stmt *sqlite3.Stmt, id, number int64, buf []byte) (int, error) {
 // MarkLoose implements content.Engine.
 func (s chunks) MarkLoose(ctx context.Context, id int64) error {
 	return s.writer.do(ctx, func(tx *tx) error {
+		tx.forFiles = true
 		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE id = ?`, id))
 	})
 }
@@ -108,6 +110,7 @@ func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
 		return err
 	}
 	return s.writer.do(ctx, func(tx *tx) error {
+		tx.forFiles = true
 		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
 			time.Now().Add(-age).UnixMilli()))
 	})
@@ -130,6 +133,7 @@ func (s chunks) RemoveSome(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	err = s.writer.do(ctx, func(tx *tx) error {
+		tx.forFiles = true
 		conn, id := tx.stmts.conn, int64(0)
 		err := queryRow(conn, `SELECT id FROM loose_files WHERE removed = 1 LIMIT 1`, func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
 		if more = err == nil; !more {
@@ -170,6 +174,7 @@ func execInts(conn *sqlite3.Conn, sql string, args ...int64) error {
 // called within atomically.
 func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 	added, removed := content.Diff(before, after)
+	t.forFiles = len(added)+len(removed) > 0
 	for _, id := range added {
 		if err := execInts(t.stmts.conn, `DELETE FROM loose_files WHERE id = ? AND removed = 0`, id); err != nil {
 			return classify(err)

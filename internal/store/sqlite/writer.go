@@ -39,7 +39,7 @@ type writer struct {
 	lastSingle atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
 	commitMu   sync.Mutex  // held during a commit; guards what follows
 	closed     bool
-	writes     atomic.Int64    // operations so far
+	others     atomic.Int64    // operations so far that were not for files
 	seq        store.Sequences // the last ids given, as of the last commit
 	reserved   store.Sequences // the last ids that may be given, as they are stored
 	files      identity
@@ -182,7 +182,6 @@ func (w *writer) commitAll(batch []*operation) {
 // batch that is not stored after all.
 func (w *writer) commit(batch []*operation) (done int) {
 	done, err := w.transact(batch)
-	w.writes.Add(int64(done))
 	if err == nil {
 		return done
 	}
@@ -218,7 +217,11 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 	t := &tx{stmts: w.stmts, forms: w.forms, seq: w.seq}
 	for done < len(batch) && t.bytes < maxBatchBytes {
 		op := batch[done]
+		t.forFiles = false
 		op.Err = t.protect(op.Value)
+		if !t.forFiles {
+			w.others.Add(1)
+		}
 		if w.conn.GetAutocommit() {
 			return 0, cmp.Or(op.Err, errRolledBack)
 		}
@@ -276,6 +279,8 @@ type tx struct {
 	seen  []seenForm // to be cached after the commit
 	seq   store.Sequences
 	bytes int // written so far, roughly
+	// forFiles is set by an operation that stores or removes files.
+	forFiles bool
 }
 
 // protect runs an operation. It turns a panic into an error, and returns the ids
