@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -105,6 +107,7 @@ func startUploads(ctx context.Context, addr string) *uploads {
 func (u *uploads) finish() (sent int64, err error) {
 	u.over.Store(true)
 	u.wg.Wait()
+	unix.Sync() // what they have left to be written to the disk is theirs, too
 	return u.sent.Load(), errors.Join(u.errs[:]...)
 }
 
