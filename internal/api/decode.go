@@ -74,7 +74,7 @@ const keepBody = 64 << 10
 
 // decode reads the body of a request.
 func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer, error) {
-	if err := checkMediaType(c.Header); err != nil {
+	if err := checkMediaType(c.Header, d); err != nil {
 		return nil, err
 	}
 	if c.ContentLength > a.MaxBody {
@@ -112,7 +112,7 @@ func checkEncoding(h http.Header) error {
 	return nil
 }
 
-func checkMediaType(h http.Header) error {
+func checkMediaType(h http.Header, d decoder) error {
 	if err := checkEncoding(h); err != nil {
 		return err
 	}
@@ -126,7 +126,11 @@ func checkMediaType(h http.Header) error {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
 	if err != nil || mediaType != jsonType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
-		return &httpx.StatusError{Status: http.StatusUnsupportedMediaType, Detail: "Send the body with Content-Type: application/json, in UTF-8."}
+		detail := "Send the body with Content-Type: application/json, in UTF-8."
+		if d.multipart {
+			detail = "Send the body with Content-Type: application/json, or multipart/form-data for files, in UTF-8."
+		}
+		return &httpx.StatusError{Status: http.StatusUnsupportedMediaType, Detail: detail}
 	}
 	return nil
 }

@@ -81,6 +81,19 @@ func testContentType(t *testing.T, on enginetest.Engine) {
 	}
 }
 
+// The refusal names what the endpoint takes: files come with the nested model only.
+func TestRefusedContentTypeNamesOthers(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	for _, r := range writes(path) {
+		r.header = http.Header{"Content-Type": {"text/plain"}}
+		a := e.expect(t, http.StatusUnsupportedMediaType, r)
+		if named := strings.Contains(a.body, multipartType); named != (r.method == http.MethodPost) {
+			t.Errorf("%s %s: %s", r.method, r.path, a.body)
+		}
+	}
+}
+
 func TestBodyOverTheLimit(t *testing.T) { enginetest.Each(t, testBodyOverTheLimit) }
 
 func testBodyOverTheLimit(t *testing.T, on enginetest.Engine) {
