@@ -91,7 +91,7 @@ func TestPlansAreKept(t *testing.T) {
 		}
 	}
 	for name, sql := range map[string]string{
-		"take ids": sqlTakeIDs, "insert": sqlInsert, "get": sqlGet, "lock": sqlLock, "update": sqlUpdate, "delete": sqlDelete,
+		"take ids": sqlTakeIDs, "insert": sqlInsertPlain, "get": sqlGet, "lock": sqlLock, "update": sqlUpdate, "delete": sqlDelete,
 	} {
 		var planned, kept int
 		err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {

@@ -279,16 +279,15 @@ func (b *batch) columns() []any {
 	return []any{b.pages, b.forms, b.ids, b.usernames, b.created, b.onces, b.fields, b.keys, b.bodies, b.files}
 }
 
-// isPlain reports whether no row has a limit or a key to check.
+// isPlain reports whether no row has a limit, a key or files.
 func (b *batch) isPlain() bool {
-	return b.keys == nil && !slices.ContainsFunc(b.onces, func(once string) bool { return once != "" })
+	return b.keys == nil && b.files == nil && !slices.ContainsFunc(b.onces, func(once string) bool { return once != "" })
 }
 
 // insert stores the batch and sets the outcome of each operation.
 func (b *batch) insert(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
 	if !inDoubt && b.isPlain() {
-		// The plain INSERT is much cheaper.
-		_, err := conn.Exec(ctx, sqlInsert, b.columns()...)
+		_, err := conn.Exec(ctx, sqlInsertPlain, b.pages, b.forms, b.ids, b.usernames, b.created, b.fields)
 		switch {
 		case err == nil:
 			return nil

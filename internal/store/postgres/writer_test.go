@@ -174,7 +174,7 @@ func TestTwoStatementsInFlight(t *testing.T) {
 }
 
 // TestRefusedRowFailsAlone: a row that the database refuses does not fail the
-// other rows of its batch, with sqlInsert and with sqlCreate.
+// other rows of its batch, with sqlInsertPlain and with sqlCreate.
 func TestRefusedRowFailsAlone(t *testing.T) {
 	noise := make([]byte, 9000) // an index holds no more than a third of a page
 	for i := range noise {
