@@ -147,7 +147,7 @@ func TestFilesOfOddFields(t *testing.T) {
 	}
 }
 
-// Whoever may read a submission may read its files, and nobody else.
+// Only users who may read a submission may read its files.
 func TestWhoMayReadFiles(t *testing.T) { enginetest.Each(t, testWhoMayReadFiles) }
 
 func testWhoMayReadFiles(t *testing.T, on enginetest.Engine) {

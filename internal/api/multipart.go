@@ -87,8 +87,8 @@ type multipartBody struct {
 }
 
 // decodeMultipart reads the answers out of a body of multipart/form-data. Their
-// files are staged: whoever gets the answers has to hand them on or to drop
-// them. If it returns an error, nothing is staged.
+// files are staged: the caller must store the answers or drop their files. If it
+// returns an error, nothing is staged.
 func (a *API) decodeMultipart(w http.ResponseWriter, c *call, access *service.Access) ([]forms.Answer, error) {
 	boundary, err := boundaryOf(c.Header)
 	if err != nil {

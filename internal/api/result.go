@@ -35,7 +35,7 @@ func (a *API) deleteResult(w http.ResponseWriter, c *call) error {
 	switch only, err := validateOnly(c.URL.RawQuery); {
 	case err != nil:
 		return err
-	case only: // whoever asks for it does not expect that anything is deleted
+	case only: // a caller who asks for a validation does not expect a delete
 		return &forms.Invalid{Errors: []string{"validate is for creating and updating: a delete does not take it"}}
 	}
 	if err := access.Delete(c.Context(), id, conditionsOf(c.Request).precondition()); err != nil {

@@ -90,7 +90,7 @@ func testValidateOnlyKeepsTheLimits(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-// TestOtherValuesOfValidateAreRefused: whoever misspells it must not store.
+// TestOtherValuesOfValidateAreRefused: a misspelt value must not store anything.
 func TestOtherValuesOfValidateAreRefused(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann"))

@@ -259,8 +259,8 @@ func (w *XLSX) beginCell(column int) {
 	w.xml = strconv.AppendInt(append(w.xml, w.cells[column]...), int64(w.row), 10)
 }
 
-// appendText writes a text. One that is too long becomes the error "not
-// available", which nobody takes for an answer, and a note.
+// appendText writes a text cell. A text that is too long for a cell becomes an
+// error cell (#N/A), and a row in the sheet of notes.
 func (w *XLSX) appendText(column int, text []byte, id string) error {
 	if len(text) == 0 {
 		return nil

@@ -88,7 +88,7 @@ func (e *excerpt) from(n int) *excerpt {
 	return rest
 }
 
-// plainSpaces replaces no-break spaces, which editors insert and nobody sees, by
+// plainSpaces replaces no-break spaces, which look like spaces in an editor, by
 // spaces. It does the same with characters that YAML takes for line ends but
 // editors don't show as such. Each rune becomes one rune, so columns stay right.
 var plainSpaces = strings.NewReplacer(noBreakSpace, " ", "\u0085", " ", "\u2028", " ", "\u2029", " ", "\r", " ")

@@ -26,8 +26,8 @@ type Source interface {
 	// calls it. Errors: ErrNotFound, ErrUnavailable.
 	Page(ctx context.Context, id int64) (*Page, error)
 
-	// List returns all pages as they stand now, by ascending id, whoever may
-	// view them. The caller may change the slice. Error: ErrUnavailable.
+	// List returns all pages as they stand now, by ascending id, regardless of
+	// rights. The caller may change the slice. Error: ErrUnavailable.
 	List(ctx context.Context) ([]*Page, error)
 
 	// Rights returns what the user may do on each of the pages, in their order.

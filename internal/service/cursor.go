@@ -14,10 +14,10 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// A cursor is the position of the last submission of a sorted page, encrypted:
-// it holds a value of that submission, and whoever is given the address of a
-// page may not be allowed to see it. It is bound to the list that it was made
-// for, and names no caller.
+// A cursor is the position of the last submission of a sorted page. It is
+// encrypted, because it holds a value of that submission, and a link with a
+// cursor may be passed to a user who may not read it. It is bound to the list
+// that it was made for, and names no caller.
 
 // newCursors derives a key of its own, so that the anonymous key has one use.
 func newCursors(onceKey []byte) cipher.AEAD {

@@ -8,8 +8,8 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// tagBytes is how much of the hash a tag holds. Nobody finds two states with
-// the same 144 bits, not even who chooses the answers.
+// tagBytes is how much of the hash a tag holds. 144 bits are enough to make
+// collisions infeasible, even for a caller who chooses the answers.
 const tagBytes = 18
 
 // Tag names the state of a submission: it changes when what is stored changes,

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Events tells by inotify whether anything has changed in some directories. It
-// says neither what nor where: whoever asks looks at the files. So an event
-// can't be misread, and events that the kernel dropped because its queue was
-// full matter as little as those it merged. It is not safe for concurrent use.
+// Events reports by inotify whether anything has changed in some directories.
+// It does not report which file: the caller looks at all files. So an event
+// can't be misread, and events that the kernel dropped or merged are no loss.
+// It is not safe for concurrent use.
 type Events struct {
 	fd      int
 	buf     []byte

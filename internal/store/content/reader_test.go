@@ -20,8 +20,8 @@ func openBytes(data []byte, sum [sha256.Size]byte) io.ReadSeekCloser {
 	})
 }
 
-// TestDamagedContent: whoever reads a content to its end learns that it is
-// damaged, whichever chunk it is.
+// TestDamagedContent: a read to the end of a content reports damage of any of
+// its chunks.
 func TestDamagedContent(t *testing.T) {
 	for _, size := range []int{1, ChunkBytes - 1, ChunkBytes, ChunkBytes + 1, 3 * ChunkBytes} {
 		data := bytes.Repeat([]byte("0123456789abcdef_"), size/17+1)[:size]

@@ -120,9 +120,9 @@ func openFile(ctx context.Context, path, uri string, log *slog.Logger) (_ *Store
 	return s, leftovers, nil
 }
 
-// markLeftovers marks what was staged before the start: nobody is left to name
-// it. A full disk must not keep the store from being read, so a failure of the
-// update is none: what is staged is removed an hour later all the same.
+// markLeftovers marks contents that were staged before the start for removal:
+// their uploads have ended. It ignores a full disk, so that the store can still
+// be read; such contents are removed an hour later.
 func markLeftovers(conn *sqlite3.Conn) (found bool, err error) {
 	n, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM loose_files)`)
 	if err != nil || n == 0 {
