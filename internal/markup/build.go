@@ -78,7 +78,7 @@ func (w *builder) measure(at spot) {
 	size := w.form.DefinitionSize()
 	switch {
 	case size > MaxDefinitionBytes:
-		w.errorf(at, "split the form, or keepFirstLine its conditions and options",
+		w.errorf(at, "split the form, or shorten its conditions and options",
 			"the form's definition has %d bytes, more than the %d allowed: a section's condition counts once for each of its fields, and a list as often as aliases repeat it",
 			size, MaxDefinitionBytes)
 	case w.defined+size > MaxPageDefinitionBytes:
