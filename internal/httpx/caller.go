@@ -35,3 +35,7 @@ func CheckOrigin(r *http.Request) error {
 	}
 	return nil
 }
+
+// IsSecure reports whether the client uses TLS, with this server or with a proxy
+// that the operator trusts. Package server finds out.
+func IsSecure(r *http.Request) bool { return r.URL.Scheme == "https" || r.TLS != nil }

@@ -32,14 +32,22 @@ func (t trustedProxies) contains(addr netip.Addr) bool {
 
 // resolve replaces r.RemoteAddr by the client's address if the peer is a
 // trusted proxy that sent it. The form stays "IP:port", as net/http documents
-// it.
+// it. It sets r.URL.Scheme to "https" if the client uses TLS, with this server
+// or with a trusted proxy, and to "http" if not.
 func (t trustedProxies) resolve(r *http.Request) {
+	r.URL.Scheme = "http" // a client may have sent any
+	if r.TLS != nil {
+		r.URL.Scheme = "https"
+	}
 	if len(t) == 0 {
 		return
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !t.contains(plain(peer.Addr())) {
 		return
+	}
+	if proto := r.Header["X-Forwarded-Proto"]; len(proto) > 0 && strings.EqualFold(proto[len(proto)-1], "https") {
+		r.URL.Scheme = "https"
 	}
 	if client, ok := t.forwarded(r.Header["X-Forwarded-For"]); ok {
 		r.RemoteAddr = client.String()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"net/http/httptest"
 	"net/netip"
 	"testing"
@@ -61,5 +62,36 @@ func TestForwardedIsIgnoredWithoutTrustedProxies(t *testing.T) {
 	newTrustedProxies(nil).resolve(r)
 	if r.RemoteAddr != "127.0.0.1:99" {
 		t.Errorf("RemoteAddr %q", r.RemoteAddr)
+	}
+}
+
+func TestScheme(t *testing.T) {
+	proxies := newTrustedProxies([]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
+	for _, test := range []struct {
+		name, peer, target string
+		proto              []string
+		tls                bool
+		want               string
+	}{
+		{"in the clear", "192.0.2.1:99", "/", nil, false, "http"},
+		{"TLS", "192.0.2.1:99", "/", nil, true, "https"},
+		{"trusted proxy", "10.0.0.1:99", "/", []string{"https"}, false, "https"},
+		{"trusted proxy without TLS", "10.0.0.1:99", "/", []string{"http"}, false, "http"},
+		{"the proxy's line counts", "10.0.0.1:99", "/", []string{"https", "http"}, false, "http"},
+		{"peer not trusted", "192.0.2.1:99", "/", []string{"https"}, false, "http"},
+		{"absolute target", "192.0.2.1:99", "https://example.org/", nil, false, "http"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := httptest.NewRequest("GET", test.target, nil)
+			r.RemoteAddr, r.TLS = test.peer, nil
+			if test.tls {
+				r.TLS = &tls.ConnectionState{}
+			}
+			r.Header["X-Forwarded-Proto"] = test.proto
+			proxies.resolve(r)
+			if r.URL.Scheme != test.want {
+				t.Errorf("scheme %q, want %q", r.URL.Scheme, test.want)
+			}
+		})
 	}
 }
