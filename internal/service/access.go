@@ -12,7 +12,8 @@ import (
 
 // Access is one form as one caller may use it.
 type Access struct {
-	Form *forms.Form
+	Form      *forms.Form
+	PageTitle string // of the page that the form stands on
 
 	service   *Service
 	who       auth.Identity
