@@ -14,6 +14,7 @@ type Engine interface {
 	Archive
 	Settings
 	Files
+	Sessions
 }
 
 // Archive copies a store with everything in it. Every engine implements it.

@@ -83,7 +83,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store implements store.Store, store.Archive, store.Settings and store.Files.
+// Store implements store.Engine.
 type Store struct {
 	pool             *pgxpool.Pool
 	writer           *writer
@@ -100,6 +100,7 @@ var (
 	_ store.Archive  = (*Store)(nil)
 	_ store.Settings = (*Store)(nil)
 	_ store.Files    = (*Store)(nil)
+	_ store.Sessions = (*Store)(nil)
 )
 
 // Open opens the store in an existing database. It creates or migrates the

@@ -98,6 +98,21 @@ const (
 
 	sqlRelease = `DELETE FROM settings WHERE name = $1`
 
+	sqlSession = `SELECT owner, expires, sealed FROM sessions WHERE hash = $1`
+
+	sqlInsertSession = `INSERT INTO sessions (hash, owner, expires, sealed) VALUES ($1, $2, $3, $4)`
+
+	sqlRenewSession = `UPDATE sessions SET expires = greatest(expires, $2) WHERE hash = $1`
+
+	sqlDeleteSession = `DELETE FROM sessions WHERE hash = $1`
+
+	// sqlTrimSessions keeps the $2 sessions of an owner that expire last.
+	sqlTrimSessions = `DELETE FROM sessions
+		WHERE hash = ANY (ARRAY(SELECT hash FROM sessions WHERE owner = $1 ORDER BY expires DESC OFFSET $2))`
+
+	sqlDeleteExpired = `DELETE FROM sessions
+		WHERE hash = ANY (ARRAY(SELECT hash FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $2))`
+
 	// sqlTakeIDs allocates a block of entry ids for each true, and a submission
 	// id for each false. With generate_series, which the planner estimates at a
 	// thousand rows, it would be planned anew each time.

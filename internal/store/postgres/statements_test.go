@@ -48,6 +48,8 @@ func TestPlans(t *testing.T) {
 			CASE WHEN i % 2 = 0 THEN 'key' || i END, repeat('x', 300), CASE WHEN i % 2 = 0 THEN 'key' || i END
 		FROM generate_series(1, 20000) AS i`)
 	exec(t, url, `INSERT INTO settings SELECT 'name' || i, 'value' FROM generate_series(1, 2000) AS i`)
+	exec(t, url, `INSERT INTO sessions SELECT sha256(i::text::bytea), sha256((i % 500)::text::bytea), i, repeat('x', 300)::bytea
+		FROM generate_series(1, 5000) AS i`)
 	exec(t, url, `ANALYZE`)
 	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
 	want := map[string]string{
@@ -55,6 +57,7 @@ func TestPlans(t *testing.T) {
 		sqlStored: "submissions_pkey", sqlLast: "submissions_pkey", sqlCreate: byUser,
 		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_once",
 		sqlSetting: byName, sqlRelease: byName,
+		sqlSession: "sessions_pkey", sqlRenewSession: "sessions_pkey", sqlDeleteSession: "sessions_pkey",
 		listStatements[listKind{}]:                               byKey,
 		listStatements[listKind{descending: true}]:               "Index Scan Backward using submissions_pkey",
 		listStatements[listKind{byUser: true}]:                   byUser,
@@ -66,6 +69,12 @@ func TestPlans(t *testing.T) {
 			if !strings.Contains(plan, uses) || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") ||
 				strings.Contains(plan, "Bitmap") || strings.Contains(plan, "Hash") || strings.Contains(plan, "Join") {
 				t.Errorf("%s\nplan: %s\nwant %q, and nothing that reads more than it returns", sql, plan, uses)
+			}
+		}
+		// These delete several rows, so a bitmap of those is in order.
+		for sql, uses := range map[string]string{sqlTrimSessions: "sessions_by_owner", sqlDeleteExpired: "sessions_by_expiry"} {
+			if plan := explain(t, conn, sql); !strings.Contains(plan, uses) || strings.Contains(plan, "Seq Scan") {
+				t.Errorf("%s\nplan: %s\nwant %q, and no scan of the table", sql, plan, uses)
 			}
 		}
 		return nil

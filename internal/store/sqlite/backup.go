@@ -36,6 +36,9 @@ func Backup(ctx context.Context, dir, file string, progress Progress) error {
 		stop := watchSize(target, total, progress)
 		err := vacuumInto(ctx, source, target)
 		stop()
+		if err == nil {
+			err = dropSessions(target)
+		}
 		if err != nil {
 			return fmt.Errorf("copy %s: %w", source, err)
 		}
@@ -184,6 +187,10 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (_ Report
 	report, err := checkFile(ctx, partial, file, progress)
 	if err != nil {
 		return Report{}, err
+	}
+	// A copy of a database that was made without 'formulary backup' has them.
+	if err := dropSessions(partial); err != nil {
+		return Report{}, fmt.Errorf("remove the sessions: %w", err)
 	}
 	if err := durable.Sync(partial); err != nil {
 		return Report{}, err

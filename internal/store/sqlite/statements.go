@@ -168,7 +168,7 @@ type listKind struct{ byUser, descending bool }
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
-	form, get, byKey, once, chunk *sqlite3.Stmt
+	form, get, byKey, once, chunk, session *sqlite3.Stmt
 
 	list map[listKind]*sqlite3.Stmt
 }
@@ -180,6 +180,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r.byKey = r.add(sqlKey)
 	r.once = r.add(sqlOnce)
 	r.chunk = r.add(sqlChunk)
+	r.session = r.add(sqlSession)
 	for _, k := range []listKind{{}, {byUser: true}, {descending: true}, {byUser: true, descending: true}} {
 		r.list[k] = r.add(listSQL(k))
 	}

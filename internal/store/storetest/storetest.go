@@ -40,6 +40,7 @@ func Run(t *testing.T, open Opener) {
 		{"archive", archiveTests},
 		{"load", loadTests},
 		{"settings", settingTests},
+		{"sessions", sessionTests},
 		{"model", modelTests},
 	}
 	for _, part := range parts {

@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// CreateSession implements store.Sessions.
+func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
+		return createSession(ctx, conn, inDoubt, n)
+	})
+	if err != nil {
+		return fmt.Errorf("create session: %w", err)
+	}
+	return nil
+}
+
+func createSession(ctx context.Context, conn *pgx.Conn, inDoubt bool, n store.Session) error {
+	batch := &pgx.Batch{} // which is one transaction
+	batch.Queue(sqlTrimSessions, n.Owner[:], store.MaxSessions-1)
+	batch.Queue(sqlInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed)
+	err := conn.SendBatch(ctx, batch).Close()
+	if inDoubt && serverCode(err) == codeUniqueViolation {
+		return nil // an earlier try has stored it
+	}
+	return err
+}
+
+// Session implements store.Sessions.
+func (s *Store) Session(ctx context.Context, hash [32]byte) (store.Session, error) {
+	found := store.Session{Hash: hash}
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		var owner []byte
+		var expires int64
+		err := conn.QueryRow(ctx, sqlSession, hash[:]).Scan(&owner, &expires, &found.Sealed)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return store.ErrNoSession
+		}
+		copy(found.Owner[:], owner)
+		found.Expires = time.UnixMilli(expires).UTC()
+		return err
+	})
+	if err != nil {
+		return store.Session{}, fmt.Errorf("read session: %w", err)
+	}
+	return found, nil
+}
+
+// RenewSession implements store.Sessions.
+func (s *Store) RenewSession(ctx context.Context, hash [32]byte, expires time.Time) error {
+	changed, err := s.execSessions(ctx, sqlRenewSession, hash[:], expires.UnixMilli())
+	if err == nil && changed == 0 {
+		err = store.ErrNoSession
+	}
+	if err != nil {
+		return fmt.Errorf("renew session: %w", err)
+	}
+	return nil
+}
+
+// DeleteSession implements store.Sessions.
+func (s *Store) DeleteSession(ctx context.Context, hash [32]byte) error {
+	if _, err := s.execSessions(ctx, sqlDeleteSession, hash[:]); err != nil {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	return nil
+}
+
+// DeleteExpiredSessions implements store.Sessions.
+func (s *Store) DeleteExpiredSessions(ctx context.Context, until time.Time, limit int) (removed int, err error) {
+	removed, err = s.execSessions(ctx, sqlDeleteExpired, until.UnixMilli(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("delete expired sessions: %w", err)
+	}
+	return removed, nil
+}
+
+// execSessions returns how many rows were changed.
+func (s *Store) execSessions(ctx context.Context, sql string, args ...any) (changed int, err error) {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		tag, err := conn.Exec(ctx, sql, args...)
+		changed = int(tag.RowsAffected())
+		return err
+	})
+	return changed, err
+}
