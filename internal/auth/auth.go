@@ -90,6 +90,7 @@ type Directory struct {
 	verified *verifiedCache
 	throttle *throttle
 	flights  singleflight.Group // by the MAC of the credential and the host
+	again    singleflight.Group // of Reverify, by the MAC of the credential
 	slots    *hashSlots         // one for each bcrypt computation under way
 
 	// compare is bcrypt.CompareHashAndPassword; tests count its calls.
@@ -213,18 +214,23 @@ type attempt struct {
 	usable  bool // false: fails whatever the result of bcrypt
 }
 
-// check coalesces concurrent attempts of one host with one credential: one of
-// them leads, the others wait for its answer. Only the leader pays with a
-// token of the throttle, because together they try one password only. Attempts
-// of other hosts are not coalesced with them: each host has to pass the
-// throttle on its own.
+// check coalesces concurrent attempts of one host with one credential. Only one
+// of them pays with a token of the throttle, because together they try one
+// password only. Attempts of other hosts are not coalesced with them: each host
+// has to pass the throttle on its own.
 func (d *Directory) check(ctx context.Context, a *attempt) (bool, error) {
 	key := string(a.mac[:]) + a.from.String()
+	return coalesce(ctx, &d.flights, key, func() (bool, error) { return d.lead(ctx, a) })
+}
+
+// coalesce runs lead once for all concurrent calls with one key: one of them
+// leads, the others wait for its answer. lead uses the ctx of its own call.
+func coalesce(ctx context.Context, flights *singleflight.Group, key string, lead func() (bool, error)) (bool, error) {
 	for {
 		led := false
-		result := d.flights.DoChan(key, func() (any, error) {
+		result := flights.DoChan(key, func() (any, error) {
 			led = true
-			return d.lead(ctx, a)
+			return lead()
 		})
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,145 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func (f *fixture) wantReverified(user, password string) {
+	f.t.Helper()
+	if id, err := f.Reverify(f.t.Context(), user, password); err != nil || id.Name != user {
+		f.t.Errorf("reverify %s: %q, %v", user, id.Name, err)
+	}
+}
+
+func (f *fixture) wantRefused(user, password string) {
+	f.t.Helper()
+	if id, err := f.Reverify(f.t.Context(), user, password); !errors.Is(err, ErrBadCredentials) || id.Name != "" {
+		f.t.Errorf("reverify %s: %q, %v; want %v", user, id.Name, err, ErrBadCredentials)
+	}
+}
+
+func TestReverify(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame")+userLine("bob", "geheim"), "staff: alice\n")
+	for range 3 {
+		f.wantReverified("alice", "sesame")
+	}
+	if got := f.computations(); got != 1 {
+		t.Errorf("%d computations, want 1", got)
+	}
+	f.time = f.time.Add(verifiedTTL)
+	f.wantReverified("alice", "sesame")
+	if got := f.computations(); got != 2 {
+		t.Errorf("%d computations after the credential has expired in the cache, want 2", got)
+	}
+	for _, c := range [][2]string{{"alice", "wrong"}, {"alice", "geheim"}, {"alice", ""}, {"alice", "sesame\x00"}, {"nobody", "sesame"}, {"", ""}} {
+		f.wantRefused(c[0], c[1])
+	}
+	f.replace(f.groups, "hr: alice\n")
+	if id, err := f.Reverify(t.Context(), "alice", "sesame"); err != nil || !id.InGroup("hr") || id.InGroup("staff") {
+		t.Errorf("after her groups changed: %+v, %v", id, err)
+	}
+}
+
+func TestReverifyRefusesAChangedUser(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame")+userLine("bob", "geheim"), "")
+	f.wantReverified("alice", "sesame")
+	f.wantReverified("bob", "geheim")
+	f.replace(f.users, userLine("alice", "changed"))
+	f.wantRefused("alice", "sesame")
+	f.wantRefused("bob", "geheim")
+	f.wantReverified("alice", "changed")
+}
+
+func TestUserChangedDuringReverifyStaysOut(t *testing.T) {
+	for _, users := range []string{"", userLine("alice", "changed")} {
+		f := newFixture(t, userLine("alice", "sesame"), "")
+		f.Directory.compare = func(hash, password []byte) error {
+			f.replace(f.users, users)
+			return f.compare(hash, password)
+		}
+		f.wantRefused("alice", "sesame")
+	}
+}
+
+// TestReverifyAndTheThrottle: guesses of others do not hold it up, and its own
+// refusals hold up nobody.
+func TestReverifyAndTheThrottle(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "")
+	for i := range 10 { // the tokens of the user, and of each pair
+		f.fail(10, "alice", fmt.Sprintf("203.0.113.%d:1", i))
+	}
+	f.wantThrottled("alice", "sesame", home, 2*time.Second)
+	f.wantReverified("alice", "sesame")
+	// It has vouched for no host: a login is throttled as before.
+	f.wantThrottled("alice", "sesame", home, 2*time.Second)
+	f.time = f.time.Add(time.Hour)
+	for range 200 {
+		f.wantRefused("alice", "wrong")
+	}
+	f.fail(9, "alice", home)
+	f.wantLogin("alice", "sesame", home)
+}
+
+// TestReverifyGoesBeforeStrangers: strangers wait for slots, and many page views
+// of one person share one computation before theirs.
+func TestReverifyGoesBeforeStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame"), "")
+		f.slots = newHashSlots(1)
+		f.block = make(chan struct{})
+		var strangers, views sync.WaitGroup
+		for i := range 50 {
+			strangers.Go(func() { _ = f.login(fmt.Sprint("user", i), "wrong", home) })
+		}
+		synctest.Wait()
+		before := f.computations()
+		for range 20 {
+			views.Go(func() { f.wantReverified("alice", "sesame") })
+		}
+		synctest.Wait()
+		f.block <- struct{}{} // the guess under way
+		f.block <- struct{}{}
+		views.Wait()
+		if got := f.computations() - before; got > 2 { // hers, and perhaps the guess after her
+			t.Errorf("%d guesses were computed before alice", got-1)
+		}
+		close(f.block)
+		strangers.Wait()
+	})
+}
+
+// TestReverifyIsBusy: with all slots taken it waits as long as a login, and a
+// cancelled call returns at once without failing the others.
+func TestReverifyIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame"), "")
+		f.slots = newHashSlots(1)
+		var taken, waiting sync.WaitGroup
+		f.fillSlots(&taken)
+		ctx, cancel := context.WithCancel(t.Context())
+		waiting.Go(func() {
+			if _, err := f.Reverify(ctx, "alice", "sesame"); !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled: %v", err)
+			}
+		})
+		synctest.Wait()
+		waiting.Go(func() {
+			var busy *BusyError
+			if _, err := f.Reverify(t.Context(), "alice", "sesame"); !errors.As(err, &busy) {
+				t.Errorf("all slots are taken: %v, want a BusyError", err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		waiting.Wait()
+		close(f.block)
+		taken.Wait()
+		f.wantReverified("alice", "sesame")
+	})
+}
