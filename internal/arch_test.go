@@ -21,6 +21,7 @@ const module = "github.com/formulary/formulary/"
 //
 //	cmd → cli → server, api → httpx → service → store, pages, auth
 //	api → export → forms
+//	session → store, auth
 //	store, pages → forms
 //	pages → markup → forms
 //
@@ -54,6 +55,7 @@ var mayImport = map[string][]string{
 	"internal/pages/pagestest": {"internal/pages"},
 	"internal/markup":          {"internal/forms"},
 	"internal/auth":            {"internal/durable", "internal/watch"},
+	"internal/session":         {"internal/store", "internal/auth"},
 	"internal/forms":           nil,
 	// Packages that several others need. They import no package of ours.
 	"internal/durable": nil,

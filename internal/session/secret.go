@@ -1,0 +1,126 @@
+package session
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+)
+
+const (
+	keySize = 32
+	// maxUser and maxPassword bound what is stored for a session.
+	maxUser     = 1 << 10
+	maxPassword = 4 << 10
+	// padding is what the length of a credential is rounded up to: the length
+	// of the encrypted text must not reveal that of the password.
+	padding = 256
+)
+
+// derive returns a key that reveals nothing about the secret, or about keys for
+// other purposes.
+func derive(secret []byte, purpose string) ([]byte, error) {
+	return hkdf.Key(sha256.New, secret, nil, purpose, keySize)
+}
+
+// owner names a user in the store. It differs from user to user, and only
+// a server with the key can compute it.
+func (s *Sessions) owner(user string) (owner [sha256.Size]byte) {
+	mac := hmac.New(sha256.New, s.ownerKey)
+	mac.Write([]byte(user))
+	mac.Sum(owner[:0])
+	return owner
+}
+
+// secretID is the id of a session. Only the browser keeps it.
+type secretID [32]byte
+
+// idEncoding is strict, so that an id has one text only.
+var idEncoding = base64.RawURLEncoding.Strict()
+
+func (id secretID) String() string { return idEncoding.EncodeToString(id[:]) }
+
+func parseID(text string) (id secretID, ok bool) {
+	if len(text) != idEncoding.EncodedLen(len(id)) {
+		return secretID{}, false
+	}
+	n, err := idEncoding.Decode(id[:], []byte(text))
+	return id, err == nil && n == len(id)
+}
+
+// hash is what the store finds the session by. An id has 256 random bits, so
+// it can't be guessed from its hash.
+func (id secretID) hash() [sha256.Size]byte { return sha256.Sum256(id[:]) }
+
+// aead encrypts under a key that only the holder of the id can derive.
+func (id secretID) aead() (cipher.AEAD, error) {
+	key, err := derive(id[:], "formulary session credential")
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+func (id secretID) seal(c credential) ([]byte, error) {
+	aead, err := id.aead()
+	if err != nil {
+		return nil, err
+	}
+	return aead.Seal(nil, nil, c.encode(), nil), nil //nolint:gosec // this AEAD makes a random nonce by itself
+}
+
+func (id secretID) open(sealed []byte) (credential, error) {
+	aead, err := id.aead()
+	if err != nil {
+		return credential{}, err
+	}
+	text, err := aead.Open(nil, nil, sealed, nil)
+	if err != nil {
+		return credential{}, err
+	}
+	return decodeCredential(text)
+}
+
+// credential is what a user signed in with.
+type credential struct{ user, password string }
+
+func (c credential) tooLong() bool { return len(c.user) > maxUser || len(c.password) > maxPassword }
+
+// encode writes each part after its length, and pads the whole with zeros.
+func (c credential) encode() []byte {
+	size := 2 + len(c.user) + 2 + len(c.password)
+	text := make([]byte, 0, (size+padding-1)/padding*padding)
+	for _, part := range [...]string{c.user, c.password} {
+		text = binary.BigEndian.AppendUint16(text, uint16(len(part))) //nolint:gosec // see tooLong
+		text = append(text, part...)
+	}
+	return text[:cap(text)]
+}
+
+func decodeCredential(text []byte) (credential, error) {
+	user, rest, ok := cutPart(text)
+	password, _, ok2 := cutPart(rest)
+	if !ok || !ok2 {
+		return credential{}, errors.New("the credential is cut short")
+	}
+	return credential{user, password}, nil
+}
+
+func cutPart(text []byte) (part string, rest []byte, ok bool) {
+	if len(text) < 2 {
+		return "", nil, false
+	}
+	end := 2 + int(binary.BigEndian.Uint16(text))
+	if len(text) < end {
+		return "", nil, false
+	}
+	return string(text[2:end]), text[end:], true
+}

@@ -1,0 +1,205 @@
+// Package session keeps people signed in.
+//
+// A session has an id, 256 random bits, which only the browser keeps. The store
+// has a hash of the id, and the user's name and password encrypted under a key
+// that is derived from the id. So a copy of the database opens no session. Each
+// time a session is opened, name and password are verified again: whoever has
+// another password since, or was removed, is signed out.
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/store"
+)
+
+const (
+	// Lifetime is how long a session lasts after it was used last.
+	Lifetime = 12 * time.Hour
+	// renewAfter keeps a busy session from being written at every request.
+	renewAfter = time.Minute
+)
+
+// ErrNone means that an id opens no session: it was never given, or the
+// session has expired, was ended, or has a password that is not the user's any
+// more. It does not say which.
+var ErrNone = errors.New("not signed in")
+
+// Authenticator verifies users, as auth.Directory does.
+type Authenticator interface {
+	Authenticate(ctx context.Context, user, password, addr string) (auth.Identity, error)
+	Reverify(ctx context.Context, user, password string) (auth.Identity, error)
+}
+
+// Options configure New.
+type Options struct {
+	Store store.Sessions
+	Users Authenticator
+	// OwnerKey is a secret that all servers on one store share, and that is not
+	// in the store. Without it nobody can tell from the store whose a session
+	// is, and thus who was there when an anonymous submission was sent.
+	OwnerKey []byte
+	Logger   *slog.Logger     // nil discards
+	Now      func() time.Time // nil is time.Now
+}
+
+// Sessions creates, opens and ends sessions. Its methods may be called
+// concurrently.
+type Sessions struct {
+	store    store.Sessions
+	users    Authenticator
+	ownerKey []byte
+	log      *slog.Logger
+	now      func() time.Time
+
+	sweepEvery time.Duration
+	failing    atomic.Bool // the last write that no caller was told of has failed
+}
+
+// New returns the sessions of a store.
+func New(o Options) (*Sessions, error) {
+	if len(o.OwnerKey) < keySize {
+		return nil, fmt.Errorf("the key of the sessions' owners has %d bytes, and needs %d", len(o.OwnerKey), keySize)
+	}
+	ownerKey, err := derive(o.OwnerKey, "formulary session owner")
+	if err != nil {
+		return nil, err
+	}
+	s := &Sessions{store: o.Store, users: o.Users, ownerKey: ownerKey, log: o.Logger, now: o.Now, sweepEvery: sweepInterval}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s, nil
+}
+
+// SignIn creates a session and returns its id, which is always a new one. addr is
+// where the attempt comes from: sign-ins and API requests share one throttle.
+// The errors are those of auth.Directory.Authenticate, and store.ErrFull and
+// store.ErrUnavailable.
+//
+// A browser that is signed in already should be signed out first: SignIn does
+// not end its session.
+func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id string, who auth.Identity, err error) {
+	c := credential{user, password}
+	if c.tooLong() {
+		return "", auth.Identity{}, auth.ErrBadCredentials
+	}
+	who, err = s.users.Authenticate(ctx, user, password, addr)
+	if err != nil {
+		return "", auth.Identity{}, err
+	}
+	var secret secretID
+	_, _ = rand.Read(secret[:]) // never fails: crypto/rand aborts the program instead
+	sealed, err := secret.seal(c)
+	if err != nil {
+		return "", auth.Identity{}, fmt.Errorf("seal the credential: %w", err)
+	}
+	err = s.store.CreateSession(ctx, store.Session{
+		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.now().Add(Lifetime), Sealed: sealed,
+	})
+	if err != nil {
+		return "", auth.Identity{}, err
+	}
+	return secret.String(), who, nil
+}
+
+// Open returns who is signed in with an id, with their current groups, and
+// makes the session last for another Lifetime. The errors are ErrNone,
+// *auth.BusyError, store.ErrUnavailable and that of ctx. After all but ErrNone
+// the session can be opened later.
+//
+// Where the request comes from does not matter. The id can't be guessed, and
+// its password was right once, so no throttle holds up a phone that changes
+// its network, or an office where somebody mistypes a password.
+func (s *Sessions) Open(ctx context.Context, id string) (auth.Identity, error) {
+	secret, ok := parseID(id)
+	if !ok {
+		return auth.Identity{}, ErrNone
+	}
+	found, err := s.store.Session(ctx, secret.hash())
+	if errors.Is(err, store.ErrNoSession) {
+		return auth.Identity{}, ErrNone
+	}
+	if err != nil {
+		return auth.Identity{}, err
+	}
+	now := s.now()
+	if !now.Before(found.Expires) {
+		return auth.Identity{}, ErrNone // the sweep removes it
+	}
+	who, err := s.verify(ctx, secret, found)
+	if err != nil {
+		return auth.Identity{}, err
+	}
+	if err := s.renew(ctx, found, now); err != nil {
+		return auth.Identity{}, err
+	}
+	return who, nil
+}
+
+// verify ends a session whose credential is not right any more, for good: it must
+// not open again when the old password comes back.
+func (s *Sessions) verify(ctx context.Context, secret secretID, found store.Session) (auth.Identity, error) {
+	c, err := secret.open(found.Sealed)
+	if err != nil {
+		s.log.Error("a session is damaged: the user has to sign in again", "error", err)
+	} else {
+		var who auth.Identity
+		who, err = s.users.Reverify(ctx, c.user, c.password)
+		if err == nil {
+			return who, nil
+		}
+		if !errors.Is(err, auth.ErrBadCredentials) {
+			return auth.Identity{}, err
+		}
+	}
+	s.report(ctx, "remove a session that has ended", s.store.DeleteSession(ctx, found.Hash))
+	return auth.Identity{}, ErrNone
+}
+
+// renew lets a session last longer. It fails only if the session was ended in the
+// meantime: people can go on reading when the disk is full.
+func (s *Sessions) renew(ctx context.Context, found store.Session, now time.Time) error {
+	expires := now.Add(Lifetime)
+	if expires.Sub(found.Expires) < renewAfter {
+		return nil
+	}
+	err := s.store.RenewSession(ctx, found.Hash, expires)
+	if errors.Is(err, store.ErrNoSession) {
+		return ErrNone
+	}
+	s.report(ctx, "renew a session", err)
+	return nil
+}
+
+// SignOut ends a session on all servers. An id that opens none is no error.
+// Errors: store.ErrFull, store.ErrUnavailable.
+func (s *Sessions) SignOut(ctx context.Context, id string) error {
+	secret, ok := parseID(id)
+	if !ok {
+		return nil
+	}
+	return s.store.DeleteSession(ctx, secret.hash())
+}
+
+// report logs the error of a write that the caller is not told of. It logs the
+// first of several in a row, because a full disk fails every request. A write
+// that the browser has cancelled is no error.
+func (s *Sessions) report(ctx context.Context, what string, err error) {
+	switch {
+	case err == nil:
+		s.failing.Store(false)
+	case ctx.Err() == nil && !s.failing.Swap(true):
+		s.log.Warn("can't "+what, "error", err)
+	}
+}
