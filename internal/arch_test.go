@@ -31,11 +31,11 @@ const module = "github.com/formulary/formulary/"
 var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
-		"internal/server", "internal/api", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
+		"internal/server", "internal/api", "internal/httpx", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
 	},
 	"internal/server":          {"internal/problem", "internal/watch"},
-	"internal/api":             {"internal/httpx", "internal/export", "internal/service", "internal/auth", "internal/forms", "internal/problem"},
+	"internal/api":             {"internal/httpx", "internal/export", "internal/service", "internal/forms", "internal/problem"},
 	"internal/export":          {"internal/forms"},
 	"internal/httpx":           {"internal/service", "internal/auth", "internal/forms", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/auth", "internal/forms", "internal/durable"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -106,7 +107,7 @@ func TestFailedLoginIsNotedWithItsAddress(t *testing.T) {
 }
 
 func testFailedLoginIsNotedWithItsAddress(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house(), func(o *Options) { o.Auth = throttling{everybody} })
+	e := newEnv(t, on, house(), func(o *httpx.Options) { o.Auth = throttling{everybody} })
 	for _, path := range []string{allPath, ballotPath, ballotPath + "/submission", form(99, "x"), "/rest/nothing", "//rest"} {
 		for status, header := range map[int]http.Header{http.StatusUnauthorized: basic("alice:wrong"), http.StatusTooManyRequests: basic("throttled:x")} {
 			for _, method := range []string{"GET", "POST"} {
@@ -138,7 +139,7 @@ func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
 }
 
 func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house(), func(o *Options) { o.MaxBody = 500 })
+	e := newEnv(t, on, house(), func(o *httpx.Options) { o.MaxBody = 500 })
 	path, _ := e.create(t, "bob", ballotPath, nestedBody("vote", "yes"))
 	post := func(body string) request {
 		return request{method: "POST", path: ballotPath + "/submission", body: body}
@@ -223,11 +224,8 @@ func testLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T, on enginetest.Engi
 // A caller who is beyond a limit leaves an address and no name, and on an
 // anonymous form neither.
 func TestRefusalByALimitIsNotedWithoutAName(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *Options) { o.Limits = Limits{ListsPerUser: 1} })
-	release, err := e.api.limiters.lists.acquire("alice")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newEnv(t, enginetest.SQLite, house(), func(o *httpx.Options) { o.Limits = httpx.Limits{ListsPerUser: 1} })
+	release := e.holdList(t, "alice")
 	defer release()
 	for path, anonymous := range map[string]bool{allPath: false, pollPath: true} {
 		n := e.note(t, request{user: "alice", method: "GET", path: path + "/result"})

@@ -4,13 +4,10 @@
 package api
 
 import (
-	"errors"
-	"log/slog"
 	"net/http"
 	"path"
 	"strings"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -18,36 +15,15 @@ import (
 // Prefix is what the path of every endpoint of the interface begins with.
 const Prefix = "/rest/forms/1.0"
 
-// DefaultMaxBody is the largest request body taken unless configured otherwise.
-const DefaultMaxBody = 1 << 20
-
-// Options are what the API works with.
-type Options struct {
-	Service *service.Service
-	Auth    httpx.Authenticator
-	Logger  *slog.Logger
-	MaxBody int64 // bytes; 0 for DefaultMaxBody
-	Limits  Limits
-}
-
 // API serves the interface.
 type API struct {
-	Options
-	limiters  limiters
+	*httpx.Backend
 	endpoints *http.ServeMux
 	paths     *http.ServeMux // the same paths for any method, to tell 404 from 405
 }
 
-// call is one authenticated request.
-type call struct {
-	*http.Request
-	who       auth.Identity
-	release   func() // of the slot that it holds, or nil
-	anonymous bool   // the form was anonymous when it was opened, at least once
-}
-
 // handler answers a call, or returns an error and has written nothing.
-type handler func(a *API, w http.ResponseWriter, c *call) error
+type handler func(a *API, w http.ResponseWriter, c *httpx.Call) error
 
 // endpoint is a row of the interface's table.
 type endpoint struct {
@@ -72,13 +48,8 @@ var endpoints = []endpoint{
 }
 
 // New makes the API.
-func New(opts Options) *API {
-	if opts.MaxBody == 0 {
-		opts.MaxBody = DefaultMaxBody
-	}
-	a := &API{
-		Options: opts, limiters: newLimiters(opts.Limits), endpoints: http.NewServeMux(), paths: http.NewServeMux(),
-	}
+func New(backend *httpx.Backend) *API {
+	a := &API{Backend: backend, endpoints: http.NewServeMux(), paths: http.NewServeMux()}
 	methods := map[string][]string{}
 	for _, e := range endpoints {
 		a.endpoints.Handle(e.method+" "+Prefix+e.path, a.serve(e.handler, e.compress))
@@ -123,8 +94,8 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 			a.fail(w, r, err)
 			return
 		}
-		c := &call{Request: r, who: who}
-		defer c.end()
+		c := a.NewCall(r, who)
+		defer c.End()
 		if compress {
 			httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { a.answer(h, w, c) }))(w, r)
 			return
@@ -133,61 +104,20 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 	})
 }
 
-func (a *API) answer(h handler, w http.ResponseWriter, c *call) {
+func (a *API) answer(h handler, w http.ResponseWriter, c *httpx.Call) {
 	err := h(a, w, c)
 	if err == nil {
 		return
 	}
-	var refused *httpx.StatusError
-	if errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests && !c.anonymous {
-		httpx.ReporterOf(w).SetUser("") // the address tells who to look for, as with failed logins
-	}
+	c.NoteRefusal(w, err)
 	a.fail(w, c.Request, err)
 }
 
 // noEndpoint answers requests that match no endpoint.
-func (a *API) noEndpoint(w http.ResponseWriter, c *call) error {
+func (a *API) noEndpoint(w http.ResponseWriter, c *httpx.Call) error {
 	if h, pattern := a.paths.Handler(c.Request); pattern != "" && c.URL.Path == path.Clean(c.URL.Path) {
 		h.ServeHTTP(w, c.Request)
 		return nil
 	}
 	return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
-}
-
-// form opens the form that the path names. Only now may the caller be named in
-// the log, and only if the form is not anonymous. A page may change while a
-// request is under way: if the form was anonymous at any time, it stays so
-// until the request ends.
-func (a *API) form(w http.ResponseWriter, c *call) (*service.Access, error) {
-	pageID, err := httpx.PathID(c.Request, "pageId")
-	if err != nil {
-		return nil, err
-	}
-	access, err := a.Service.Form(c.Context(), c.who, pageID, c.PathValue("formId"))
-	if err != nil {
-		return nil, err
-	}
-	c.anonymous = c.anonymous || access.Form.Anonymous
-	if c.anonymous {
-		access.Anonymize()
-		httpx.ReporterOf(w).Anonymous()
-	} else {
-		httpx.ReporterOf(w).SetUser(c.who.Name)
-	}
-	return access, nil
-}
-
-// reopen opens the form again after something that may have taken a while: a
-// body that came in, or a part of a list that was sent. The current users,
-// groups and page decide.
-func (a *API) reopen(w http.ResponseWriter, c *call) (*service.Access, error) {
-	who, err := a.Auth.Refresh(c.who)
-	if err != nil {
-		if !c.anonymous {
-			httpx.ReporterOf(w).SetUser("") // as with any failed login: the address, and no name
-		}
-		return nil, err
-	}
-	c.who = who
-	return a.form(w, c)
 }

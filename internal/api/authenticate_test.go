@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -106,7 +107,7 @@ func testRepeatedFailuresAreThrottled(t *testing.T, on enginetest.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEnv(t, on, house(), func(o *Options) { o.Auth = users })
+	e := newEnv(t, on, house(), func(o *httpx.Options) { o.Auth = users })
 	good := request{method: "GET", path: allPath, header: basic("alice:wonderland")}
 	e.expect(t, http.StatusOK, good)
 	for range 150 { // clients ask without credentials first; that is no attempt
@@ -143,7 +144,7 @@ func (turnedAway) Refresh(id auth.Identity) (auth.Identity, error) { return id, 
 
 func TestBusyLoginSaysWhenToTryAgain(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
-		e := newEnv(t, on, house(), func(o *Options) { o.Auth = turnedAway{} })
+		e := newEnv(t, on, house(), func(o *httpx.Options) { o.Auth = turnedAway{} })
 		a := e.expect(t, http.StatusTooManyRequests, request{method: "GET", path: allPath, header: basic("alice:alice-secret")})
 		if got := a.header.Get("Retry-After"); got != "5" {
 			t.Errorf("Retry-After %q, want 5", got)

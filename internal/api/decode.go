@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -73,12 +72,9 @@ const usualFields = 8
 const keepBody = 64 << 10
 
 // decode reads the body of a request.
-func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer, error) {
+func decode(w http.ResponseWriter, c *httpx.Call, d decoder) ([]forms.Answer, error) {
 	if err := checkMediaType(c.Header, d); err != nil {
 		return nil, err
-	}
-	if c.ContentLength > a.MaxBody {
-		return nil, a.tooLarge()
 	}
 	b := bodies.Get().(*body)
 	defer func() {
@@ -88,8 +84,8 @@ func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer,
 	}()
 	b.buf.Reset()
 	b.names, b.bytes, b.values = 0, 0, 0
-	if err := a.readBody(w, c, &b.buf); err != nil {
-		return nil, a.readError(err)
+	if err := c.ReadBody(w, &b.buf); err != nil {
+		return nil, err
 	}
 	if len(bytes.TrimSpace(b.buf.Bytes())) == 0 {
 		return nil, &forms.Invalid{Errors: []string{"the body is empty; it must be a JSON object"}}
@@ -105,15 +101,8 @@ func (a *API) decode(w http.ResponseWriter, c *call, d decoder) ([]forms.Answer,
 	return answers, nil
 }
 
-func checkEncoding(h http.Header) error {
-	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }) {
-		return &httpx.StatusError{Status: http.StatusUnsupportedMediaType, Detail: "A body must not be compressed: send it without Content-Encoding."}
-	}
-	return nil
-}
-
 func checkMediaType(h http.Header, d decoder) error {
-	if err := checkEncoding(h); err != nil {
+	if err := httpx.CheckEncoding(h); err != nil {
 		return err
 	}
 	contentType := h.Get("Content-Type")
@@ -133,25 +122,6 @@ func checkMediaType(h http.Header, d decoder) error {
 		return &httpx.StatusError{Status: http.StatusUnsupportedMediaType, Detail: detail}
 	}
 	return nil
-}
-
-func (a *API) tooLarge() error {
-	return &httpx.StatusError{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The body is larger than %d bytes.", a.MaxBody)}
-}
-
-func (a *API) readError(err error) error {
-	var tooLarge *http.MaxBytesError
-	var refused *httpx.StatusError
-	switch {
-	case errors.As(err, &refused):
-		return err
-	case errors.As(err, &tooLarge):
-		return a.tooLarge()
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &httpx.StatusError{Status: http.StatusRequestTimeout, Detail: "The body did not arrive in time."}
-	default:
-		return &forms.Invalid{Errors: []string{"the body did not arrive in full"}}
-	}
 }
 
 // end makes sure that nothing follows the body's one value.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/formulary/formulary/internal/httpx"
 )
 
 // drawnRequest is a random request. Where it names a submission, "{id}" stands
@@ -407,6 +409,6 @@ func (g *generator) spoil(r *drawnRequest) {
 	case n < 8:
 		r.header = http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}
 	case n < 9:
-		r.body += strings.Repeat(" ", DefaultMaxBody)
+		r.body += strings.Repeat(" ", httpx.DefaultMaxBody)
 	}
 }

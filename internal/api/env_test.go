@@ -18,6 +18,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
@@ -82,7 +83,7 @@ type env struct {
 }
 
 // newEnv serves pages, by file name.
-func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*Options)) *env {
+func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*httpx.Options)) *env {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -93,7 +94,7 @@ func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change 
 	return newEnvOn(t, on, dir, change...)
 }
 
-func newEnvOn(t testing.TB, on enginetest.Engine, dir string, change ...func(*Options)) *env {
+func newEnvOn(t testing.TB, on enginetest.Engine, dir string, change ...func(*httpx.Options)) *env {
 	t.Helper()
 	e := &env{dir: dir, clock: &clock{now: began}, logs: &logBuffer{}}
 	log := slog.New(slog.NewJSONHandler(e.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -103,17 +104,17 @@ func newEnvOn(t testing.TB, on enginetest.Engine, dir string, change ...func(*Op
 	}
 	engine := on.Open(t)
 	e.store = &tap{Store: engine, Files: engine, stagedIDs: map[int64]bool{}}
-	opts := Options{
+	opts := httpx.Options{
 		Service: service.New(service.Options{
 			Pages: e.source, Store: e.store, Files: e.store, OnceKey: []byte("a key of thirty-two bytes, or so"),
-			Now: e.clock.Now, MaxSubmission: DefaultMaxBody, MaxFile: testMaxFile,
+			Now: e.clock.Now, MaxSubmission: httpx.DefaultMaxBody, MaxFile: testMaxFile,
 		}),
 		Auth: everybody, Logger: log,
 	}
 	for _, c := range change {
 		c(&opts)
 	}
-	e.api = New(opts)
+	e.api = New(httpx.NewBackend(opts))
 	server := httptest.NewServer(mount(e.api))
 	e.url, e.client = server.URL, server.Client()
 	e.client.Transport.(*http.Transport).DisableCompression = true

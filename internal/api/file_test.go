@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -73,8 +74,8 @@ func testDownload(t *testing.T, on enginetest.Engine) {
 	if a := get("GET", 206, "Range", "bytes=0-0,5-6"); !strings.HasPrefix(a.header.Get("Content-Type"), "multipart/byteranges") {
 		t.Errorf("two ranges: %v", a.header)
 	}
-	get("GET", 206, "Range", "bytes=0-0"+strings.Repeat(",5-5", maxRanges-1))
-	for _, ignored := range []string{"bytes=0-0" + strings.Repeat(",5-5", maxRanges), "lines=0-1"} {
+	get("GET", 206, "Range", "bytes=0-0"+strings.Repeat(",5-5", httpx.MaxRanges-1))
+	for _, ignored := range []string{"bytes=0-0" + strings.Repeat(",5-5", httpx.MaxRanges), "lines=0-1"} {
 		if a := get("GET", 200, "Range", ignored); a.body != content {
 			t.Errorf("%s: %d bytes, want %d", ignored, len(a.body), len(content))
 		}

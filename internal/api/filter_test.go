@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -398,7 +399,7 @@ func TestPassesEndWhenAccessIsRevoked(t *testing.T) {
 
 func testPassesEndWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
 	users := newChanging()
-	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *Options) { o.Auth = users })
+	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *httpx.Options) { o.Auth = users })
 	for range 8 {
 		e.create(t, "alice", staffPath, nestedBody("text", strings.Repeat("x", 100_000)))
 	}
@@ -420,12 +421,9 @@ func testPassesEndWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
 
 // Summaries and filtered lists count as lists, also those of HEAD.
 func TestPassesAtATimeAreBounded(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *Options) { o.Limits = Limits{ListsPerUser: 1} })
+	e := newEnv(t, enginetest.SQLite, house(), func(o *httpx.Options) { o.Limits = httpx.Limits{ListsPerUser: 1} })
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	release, err := e.api.limiters.lists.acquire("alice")
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := e.holdList(t, "alice")
 	for _, path := range []string{"/summary", "/result?q=x", "/result?sort=name&limit=1", "/submission?count=true", "/submission?filter[name]=x"} {
 		for _, method := range []string{"GET", "HEAD"} {
 			e.refused(t, http.StatusTooManyRequests, request{user: "alice", method: method, path: allPath + path})

@@ -15,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
 )
 
 // FuzzDecode: no body makes the decoders panic; a refusal is always a
@@ -30,17 +32,17 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(nestedBody("a", "b", "c", "d;e")))
 	f.Add([]byte(`{"a":"b","_c":{"d":[1,null]},"e":["f","g\u00e9"],"id":7}`))
 	f.Add([]byte(`{"fields":{"a":{"id":5,"fieldId":"a","value":["x","\ud83d\ude00"]}},"timestamp":"x","pageId":1e400}`))
-	api := &API{Options: Options{MaxBody: DefaultMaxBody}}
+	b := httpx.NewBackend(httpx.Options{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for name, d := range map[string]decoder{"nested": nested, "flat": flat} {
-			answers, err := decodeBytes(api, d, data)
+			answers, err := decodeBytes(b, d, data)
 			if err != nil {
 				checkRefusal(t, err)
 				continue
 			}
 			checkAnswers(t, name, data, answers)
 			again := encodeAnswers(name, answers)
-			reread, err := decodeBytes(api, d, again)
+			reread, err := decodeBytes(b, d, again)
 			if err != nil {
 				t.Fatalf("%s: %q was accepted, but not when written down as %q: %v", name, data, again, err)
 			}
@@ -51,10 +53,10 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func decodeBytes(a *API, d decoder, data []byte) ([]forms.Answer, error) {
+func decodeBytes(b *httpx.Backend, d decoder, data []byte) ([]forms.Answer, error) {
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(data))
 	r.Header.Set("Content-Type", "application/json")
-	return a.decode(httptest.NewRecorder(), &call{Request: r}, d)
+	return decode(httptest.NewRecorder(), b.NewCall(r, auth.Identity{}), d)
 }
 
 func checkRefusal(t *testing.T, err error) {

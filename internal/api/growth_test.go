@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -20,13 +21,13 @@ func testSubmissionDoesNotGrowWithoutLimit(t *testing.T, on enginetest.Engine) {
 		ids[i] = fmt.Sprint("f", i)
 	}
 	e := newEnv(t, on, map[string]string{"1.md": blockWith(ids...)})
-	const room = DefaultMaxBody - len(`{"f0":""}`) // of the flat model
-	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("f0", strings.Repeat("x", DefaultMaxBody-100)))
+	const room = httpx.DefaultMaxBody - len(`{"f0":""}`) // of the flat model
+	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("f0", strings.Repeat("x", httpx.DefaultMaxBody-100)))
 	before := e.dump(t)
 	for i, id := range ids[1:] {
 		r := request{user: "alice", method: "PUT", path: result(path), body: fmt.Sprintf(`{%q:%q}`, id, strings.Repeat("y", room-len(id)))}
 		if i%2 == 1 {
-			r = request{user: "alice", method: "POST", path: path, body: nestedBody(id, strings.Repeat("y", DefaultMaxBody-100))}
+			r = request{user: "alice", method: "POST", path: path, body: nestedBody(id, strings.Repeat("y", httpx.DefaultMaxBody-100))}
 		}
 		if a := e.expect(t, http.StatusRequestEntityTooLarge, r); !strings.Contains(a.body, "1048576 bytes") {
 			t.Errorf("%s", a.body)
@@ -46,8 +47,8 @@ func TestLargestBodyCanBeCreated(t *testing.T) { enginetest.Each(t, testLargestB
 func testLargestBodyCanBeCreated(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, map[string]string{"1.md": blockWith("a")})
 	empty := len(nestedBody("a", ""))
-	e.create(t, "alice", form(1, "f"), nestedBody("a", strings.Repeat("x", DefaultMaxBody-empty)))
+	e.create(t, "alice", form(1, "f"), nestedBody("a", strings.Repeat("x", httpx.DefaultMaxBody-empty)))
 	e.expect(t, http.StatusRequestEntityTooLarge, request{
-		user: "alice", method: "POST", path: form(1, "f") + "/submission", body: nestedBody("a", strings.Repeat("x", DefaultMaxBody-empty+1)),
+		user: "alice", method: "POST", path: form(1, "f") + "/submission", body: nestedBody("a", strings.Repeat("x", httpx.DefaultMaxBody-empty+1)),
 	})
 }

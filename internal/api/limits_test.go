@@ -2,10 +2,8 @@ package api
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,34 +13,43 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // five are as many users as it takes to use up a total by shares of a quarter.
-func five(o *Options) {
+func five(o *httpx.Options) {
 	o.Auth = people{"alice": nil, "bob": nil, "carol": nil, "dave": nil, "erin": nil}
 }
 
-// heldSlots tells how many are held.
-func (l *limiter) heldSlots() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.held
-}
+// Which slots a test is about.
+func heldLists(s httpx.Slots) int   { return s.Lists }
+func heldBodies(s httpx.Slots) int  { return s.LargeBodies }
+func heldUploads(s httpx.Slots) int { return s.Uploads }
 
 // await returns when so many slots are held.
-func (l *limiter) await(t *testing.T, want int) {
+func (e *env) await(t *testing.T, held func(httpx.Slots) int, want int) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for l.heldSlots() != want {
+	deadline := time.After(30 * time.Second)
+	for held(e.api.Slots()) != want {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("%d slots are held, want %d", l.heldSlots(), want)
+			t.Fatalf("%d slots are held, want %d", held(e.api.Slots()), want)
 		}
 	}
+}
+
+// holdList takes a slot for a list until release is called.
+func (e *env) holdList(t *testing.T, user string) (release func()) {
+	t.Helper()
+	c := e.api.NewCall(httptest.NewRequest(http.MethodGet, "/", nil), auth.NewIdentity(user))
+	if err := c.HoldList(); err != nil {
+		t.Fatal(err)
+	}
+	return c.End
 }
 
 // begin sends a part of a request, and leaves the connection open.
@@ -128,7 +135,7 @@ func testListsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 	e.create(t, "erin", allPath, nestedBody("name", "Erin"))
 
 	closeConn(t, readers[0])
-	e.api.limiters.lists.await(t, 199)
+	e.await(t, heldLists, 199)
 	e.get(t, "alice", path)
 	e.get(t, "erin", path)
 }
@@ -137,22 +144,22 @@ func testListsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 // without a length.
 func (e *env) stalledBodies(t *testing.T, user string, count int) (conns []net.Conn) {
 	t.Helper()
-	held := e.api.limiters.bodies.heldSlots()
+	held := heldBodies(e.api.Slots())
 	for i := range count {
 		rest := "Content-Length: 65537\r\n\r\n{"
 		if i%2 == 0 {
-			rest = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", largeBody+1, strings.Repeat(" ", largeBody+1))
+			rest = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", httpx.LargeBody+1, strings.Repeat(" ", httpx.LargeBody+1))
 		}
 		conns = append(conns, e.begin(t, user, "POST", allPath+"/submission", rest))
 	}
-	e.api.limiters.bodies.await(t, held+count)
+	e.await(t, heldBodies, held+count)
 	return conns
 }
 
 // Bodies up to this size are as many as there are connections.
 var (
-	smallBody = padded(largeBody)
-	bigBody   = padded(largeBody + 1)
+	smallBody = padded(httpx.LargeBody)
+	bigBody   = padded(httpx.LargeBody + 1)
 )
 
 func padded(size int) string {
@@ -176,7 +183,7 @@ func TestLargeBodiesAtATimeAreBounded(t *testing.T) {
 	e.expect(t, http.StatusCreated, request{user: "erin", method: "POST", path: path, body: smallBody})
 
 	closeConn(t, conns[0])
-	e.api.limiters.bodies.await(t, 63)
+	e.await(t, heldBodies, 63)
 	e.expect(t, http.StatusCreated, request{user: "erin", method: "POST", path: path, body: bigBody})
 	e.expect(t, http.StatusCreated, request{user: "alice", method: "POST", path: path, body: bigBody})
 }
@@ -184,7 +191,7 @@ func TestLargeBodiesAtATimeAreBounded(t *testing.T) {
 // A client that stalls is answered at once when its body is refused, and its
 // connection is closed.
 func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *Options) { o.Limits.LargeBodiesPerUser = 1 })
+	e := newEnv(t, enginetest.SQLite, house(), func(o *httpx.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	e.stalledBodies(t, "alice", 1)
 	conn := e.begin(t, "alice", "POST", allPath+"/submission", "Content-Length: 65537\r\n\r\n{")
 	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
@@ -202,7 +209,7 @@ func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
 
 // What was read of a body is in memory until the request is answered.
 func TestLargeBodyCountsUntilItIsAnswered(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *Options) { o.Limits.LargeBodiesPerUser = 1 })
+	e := newEnv(t, enginetest.SQLite, house(), func(o *httpx.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	storing, store := make(chan struct{}), make(chan struct{})
 	e.store.failWith(func(_ context.Context, operation string) error {
 		if operation == "create" {
@@ -219,7 +226,7 @@ func TestLargeBodyCountsUntilItIsAnswered(t *testing.T) {
 	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusCreated {
 		t.Fatalf("%v: %v", resp, err)
 	}
-	e.api.limiters.bodies.await(t, 0)
+	e.await(t, heldBodies, 0)
 }
 
 // Large answers stay in memory until they are read, so they are counted, too.
@@ -230,8 +237,8 @@ func TestLargeAnswersAtATimeAreBounded(t *testing.T) {
 		fields += fmt.Sprintf("  - {id: f%d, type: textfield, label: A field among many}\n", i)
 	}
 	pages["8-large.md"] = "```form\nform: large\nfields:\n" + fields + "```\n"
-	e := newEnv(t, enginetest.SQLite, pages, func(o *Options) { o.Limits.LargeBodiesPerUser = 1 })
-	large, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", strings.Repeat("x", largeBody)))
+	e := newEnv(t, enginetest.SQLite, pages, func(o *httpx.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	large, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", strings.Repeat("x", httpx.LargeBody)))
 	small, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	conn := e.stalledBodies(t, "alice", 1)[0]
 	for _, path := range []string{large, result(large), form(8, "large"), Prefix + "/page/8/form"} {
@@ -244,7 +251,7 @@ func TestLargeAnswersAtATimeAreBounded(t *testing.T) {
 	change := request{user: "alice", method: "PUT", path: result(large), body: `{"size":"M"}`}
 	e.refused(t, http.StatusTooManyRequests, change)
 	closeConn(t, conn)
-	e.api.limiters.bodies.await(t, 0)
+	e.await(t, heldBodies, 0)
 	if body := e.get(t, "alice", result(large)); strings.Contains(body, `"size":"M"`) {
 		t.Errorf("refused, and stored all the same: %s", clip(body))
 	}
@@ -253,44 +260,11 @@ func TestLargeAnswersAtATimeAreBounded(t *testing.T) {
 
 // Who is refused on an anonymous form is named nowhere.
 func TestRefusalsOnAnonymousFormsNameNobody(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *Options) { o.Limits = Limits{ListsPerUser: 1} })
-	release, err := e.api.limiters.lists.acquire("alice")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newEnv(t, enginetest.SQLite, house(), func(o *httpx.Options) { o.Limits = httpx.Limits{ListsPerUser: 1} })
+	release := e.holdList(t, "alice")
 	a := e.refused(t, http.StatusTooManyRequests, request{user: "alice", method: "GET", path: pollPath + "/result"})
 	release()
 	if strings.Contains(e.logs.String()+a.body, "alice") {
 		t.Errorf("named in the log or the answer: %s%s", e.logs, a.body)
 	}
-	if n := len(e.api.limiters.lists.byUser); n != 0 {
-		t.Errorf("%d names are kept", n)
-	}
 }
-
-// A body of a known length is read into a buffer that never grows.
-func TestBodyIsReadIntoABufferOfItsSize(t *testing.T) {
-	api := New(Options{})
-	for _, size := range []int{1, 1000, largeBody, largeBody + 1, 1 << 20} {
-		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", size)))
-		c := &call{Request: r, who: auth.NewIdentity("alice")}
-		var buf bytes.Buffer
-		if err := api.readBody(httptest.NewRecorder(), c, &buf); err != nil || buf.Len() != size {
-			t.Fatalf("%d bytes instead of %d: %v", buf.Len(), size, err)
-		}
-		c.end()
-		if most := size + size/8 + 2*bytes.MinRead; buf.Cap() > most {
-			t.Errorf("a body of %d bytes takes %d, want at most %d", size, buf.Cap(), most)
-		}
-	}
-	// Without a length, what is too large is refused all the same.
-	r := httptest.NewRequest(http.MethodPost, "/", io.LimitReader(zeros{}, 2<<20))
-	r.ContentLength = -1
-	if err := api.readBody(httptest.NewRecorder(), &call{Request: r}, new(bytes.Buffer)); err == nil {
-		t.Error("a body over the limit was read")
-	}
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { return len(p), nil }

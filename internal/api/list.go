@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -24,14 +23,14 @@ type listModel struct {
 
 // stream writes a list of submissions as it is read, so that neither side ever
 // holds all of it.
-func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, model listModel) error {
+func (a *API) stream(w http.ResponseWriter, c *httpx.Call, access *service.Access, model listModel) error {
 	asked, err := readListRequest(c.Request, model.formats)
 	if err != nil {
 		return err
 	}
 	var page service.Page
 	asked.Begin = func(p service.Page) error { page = p; return nil }
-	asked.Check = func() error { return a.mayStillList(w, c, access) }
+	asked.Check = func() error { return c.MayStillList(w, access) }
 	begin := func() { a.beginList(w, c, access.Form, asked, page) }
 	if c.Method == http.MethodHead {
 		if err := a.tryList(c, access, asked.ListOptions); err != nil {
@@ -40,7 +39,7 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, mod
 		begin()
 		return nil
 	}
-	if err := c.hold(a.limiters.lists); err != nil {
+	if err := c.HoldList(); err != nil {
 		return err
 	}
 	s := listWriter{w: w, buf: getBuffer(), begin: begin, may: asked.Check}
@@ -59,7 +58,7 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, mod
 		// Breaking off the connection is the only way left to tell the client
 		// that the list is not complete.
 		if c.Context().Err() == nil {
-			a.logError(w, c.Request, "list broken off", err)
+			c.LogError(w, "list broken off", err)
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -67,7 +66,7 @@ func (a *API) stream(w http.ResponseWriter, c *call, access *service.Access, mod
 }
 
 // rowsOnly is a list of which nothing needs to be known before its rows.
-func rowsOnly(c *call, access *service.Access, opts service.ListOptions) scan {
+func rowsOnly(c *httpx.Call, access *service.Access, opts service.ListOptions) scan {
 	opts.Begin, opts.Count = nil, false
 	return func(visit func(forms.Submission) error) error { return access.List(c.Context(), opts, visit) }
 }
@@ -90,11 +89,11 @@ const totalHeader = "X-Total-Count"
 
 // beginList sets the headers of a list. It is called when nothing but the list
 // can be answered any more.
-func (a *API) beginList(w http.ResponseWriter, c *call, form *forms.Form, asked listRequest, page service.Page) {
+func (a *API) beginList(w http.ResponseWriter, c *httpx.Call, form *forms.Form, asked listRequest, page service.Page) {
 	h := w.Header()
 	h.Add("Vary", "Accept")
 	h["Content-Type"] = asked.format.header
-	h["Cache-Control"] = noStore
+	httpx.SetNoStore(h)
 	if asked.format == formatCSV || asked.format == formatXLSX {
 		h.Set("Content-Disposition", attachment(form, a.Service.Now(), asked.format.name))
 	}
@@ -106,31 +105,15 @@ func (a *API) beginList(w http.ResponseWriter, c *call, form *forms.Form, asked 
 	}
 }
 
-// mayStillList returns an error if the caller may no longer read the list that
-// is being sent. A slow reader must not get what was submitted after their
-// access was taken away. It is called as long as something is read, also if
-// there is nothing to send for a while: the client is not to blame for that.
-func (a *API) mayStillList(w http.ResponseWriter, c *call, access *service.Access) error {
-	httpx.ReporterOf(w).Working()
-	now, err := a.reopen(w, c)
-	if err != nil {
-		return fmt.Errorf("open the form again: %w", err)
-	}
-	if !now.Covers(access) {
-		return &service.Error{Kind: service.Unavailable, Detail: "Who may see this list has just changed. Ask again."}
-	}
-	return nil
-}
-
 // tryList is for HEAD, which must not promise a list that GET could not give,
 // and has the headers of GET. One row tells whether there is a list.
-func (a *API) tryList(c *call, access *service.Access, opts service.ListOptions) error {
+func (a *API) tryList(c *httpx.Call, access *service.Access, opts service.ListOptions) error {
 	one := service.ListOptions{Username: opts.Username, Limit: 1}
 	err := access.List(c.Context(), one, func(forms.Submission) error { return nil })
 	if err != nil || opts.Limit == 0 && opts.Filter.IsZero() && !opts.Count {
 		return err
 	}
-	if err := c.hold(a.limiters.lists); err != nil {
+	if err := c.HoldList(); err != nil {
 		return err
 	}
 	errBegun := errors.New("the list has begun")

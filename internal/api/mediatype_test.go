@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -98,7 +99,7 @@ func TestBodyOverTheLimit(t *testing.T) { enginetest.Each(t, testBodyOverTheLimi
 
 func testBodyOverTheLimit(t *testing.T, on enginetest.Engine) {
 	const limit = 1000
-	e := newEnv(t, on, house(), func(o *Options) { o.MaxBody = limit })
+	e := newEnv(t, on, house(), func(o *httpx.Options) { o.MaxBody = limit })
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for _, r := range writes(path) {
 		fits := r
@@ -152,7 +153,7 @@ func TestBodyOverTheLimitIsNotWaitedFor(t *testing.T) {
 func testBodyOverTheLimitIsNotWaitedFor(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
 	req := e.newRequest(t, request{user: "alice", method: "POST", path: allPath + "/submission"})
-	req.Body, req.ContentLength = io.NopCloser(iotest.ErrReader(errors.New("the body was read"))), DefaultMaxBody+1
+	req.Body, req.ContentLength = io.NopCloser(iotest.ErrReader(errors.New("the body was read"))), httpx.DefaultMaxBody+1
 	w := httptest.NewRecorder()
 	mount(e.api).ServeHTTP(w, req)
 	a := answer{w.Code, w.Header(), w.Body.String()}

@@ -44,7 +44,7 @@ func isMultipart(h http.Header) bool {
 // boundaryOf returns the boundary that a Content-Type of multipart/form-data
 // names.
 func boundaryOf(h http.Header) (string, error) {
-	if err := checkEncoding(h); err != nil {
+	if err := httpx.CheckEncoding(h); err != nil {
 		return "", err
 	}
 	_, params, err := mime.ParseMediaType(h.Get("Content-Type"))
@@ -71,7 +71,7 @@ func wholeFault(message string) error { return &forms.Invalid{Errors: []string{m
 // read to the end: a client that is still sending could not read the refusal.
 type multipartBody struct {
 	api     *API
-	call    *call
+	call    *httpx.Call
 	access  *service.Access
 	maxFile int64
 	body    *meteredReader
@@ -89,16 +89,14 @@ type multipartBody struct {
 // decodeMultipart reads the answers out of a body of multipart/form-data. Their
 // files are staged: the caller must store the answers or drop their files. If it
 // returns an error, nothing is staged.
-func (a *API) decodeMultipart(w http.ResponseWriter, c *call, access *service.Access) ([]forms.Answer, error) {
+func (a *API) decodeMultipart(w http.ResponseWriter, c *httpx.Call, access *service.Access) ([]forms.Answer, error) {
 	boundary, err := boundaryOf(c.Header)
 	if err != nil {
 		return nil, err
 	}
-	if c.ContentLength < 0 || c.ContentLength > largeBody {
-		if err := c.hold(a.limiters.uploads); err != nil {
-			closeUnread(w, c)
-			return nil, err
-		}
+	if err := c.HoldUpload(); err != nil {
+		c.CloseUnread(w)
+		return nil, err
 	}
 	m := &multipartBody{
 		api: a, call: c, access: access, maxFile: a.Service.MaxFile(),
@@ -126,7 +124,7 @@ func (m *multipartBody) drain(w http.ResponseWriter) {
 			return
 		}
 	}
-	closeUnread(w, m.call)
+	m.call.CloseUnread(w)
 }
 
 // errNotMultipart is a fault of the syntax.
@@ -166,7 +164,7 @@ func (m *multipartBody) explain(err error) error {
 	var invalid *forms.Invalid
 	switch {
 	case m.body.err != nil:
-		return m.api.readError(m.body.err)
+		return m.call.ReadError(m.body.err)
 	case errors.As(err, &status), errors.As(err, &known), errors.As(err, &invalid):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

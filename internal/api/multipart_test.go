@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
@@ -35,7 +36,7 @@ fields:
 var filesPath = form(8, "files")
 
 // newFilesEnv serves a form with file fields, and takes files of 4,000 bytes.
-func newFilesEnv(t testing.TB, on enginetest.Engine, change ...func(*Options)) *env {
+func newFilesEnv(t testing.TB, on enginetest.Engine, change ...func(*httpx.Options)) *env {
 	t.Helper()
 	return newEnv(t, on, map[string]string{"8-files.md": filesPage}, change...)
 }
@@ -255,7 +256,7 @@ func multipartFaults() []struct {
 		{"files of a field", multipartOf(append([]part{title}, slicesRepeat(doc, 11)...)...), 413, ""},
 		{"a file", multipartOf(title, doc, filePart("doc", "b", strings.Repeat("x", testMaxFile+1))), 413, ""},
 		{"a file that is not stored", multipartOf(title, doc, filePart("nope", "b", strings.Repeat("x", testMaxFile+2*readAhead))), 413, ""},
-		{"texts together", multipartOf(doc, textPart("title", strings.Repeat("x", DefaultMaxBody-100)), textPart("mail", strings.Repeat("x", 200))), 413, ""},
+		{"texts together", multipartOf(doc, textPart("title", strings.Repeat("x", httpx.DefaultMaxBody-100)), textPart("mail", strings.Repeat("x", 200))), 413, ""},
 	}
 }
 
@@ -378,7 +379,7 @@ func TestAnswersOfAMultipartBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := upload("/", filePart("doc", "a", "one"), textPart("tags", "b"), filePart("doc", "a", "two"), textPart("tags", "c"), textPart("title", "x"))
-	answers, err := e.api.decodeMultipart(nil, &call{Request: e.newRequest(t, r)}, access)
+	answers, err := e.api.decodeMultipart(nil, e.api.NewCall(e.newRequest(t, r), auth.Identity{}), access)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +415,7 @@ func FuzzMultipart(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 		r.Header = multipartHeader
-		answers, err := e.api.decodeMultipart(httptest.NewRecorder(), &call{Request: r, who: who}, access)
+		answers, err := e.api.decodeMultipart(httptest.NewRecorder(), e.api.NewCall(r, who), access)
 		var invalid *forms.Invalid
 		var status *httpx.StatusError
 		switch {

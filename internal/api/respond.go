@@ -19,16 +19,10 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	failure := httpx.FailureOf(r.Context(), err)
 	if failure.Log {
-		a.logError(w, r, "request failed", err)
+		a.LogError(w, r, "request failed", err)
 	}
 	failure.SetHeader(w.Header())
 	problem.Write(w, failure.Status, failure.Detail)
-}
-
-// logError logs what went wrong with a request under the id that the access
-// log has for it.
-func (a *API) logError(w http.ResponseWriter, r *http.Request, message string, err error) {
-	a.Logger.Error(message, "route", r.Pattern, "request_id", httpx.ReporterOf(w).RequestID(), "error", err)
 }
 
 // writeInvalid answers 400 with the interface's validation result.
@@ -38,12 +32,8 @@ func writeInvalid(w http.ResponseWriter, invalid *forms.Invalid) {
 
 const jsonType = "application/json"
 
-// Header values that all answers share. They are never written to, which saves
-// the allocations that Set makes.
-var (
-	jsonTypes = []string{jsonType}
-	noStore   = []string{"no-store"}
-)
+// jsonTypes is never written to, which saves the allocation that Set makes.
+var jsonTypes = []string{jsonType}
 
 // countedBody is the size up to which net/http finds out the length by itself.
 const countedBody = 2000
@@ -51,7 +41,7 @@ const countedBody = 2000
 func writeBody(w http.ResponseWriter, status int, contentType []string, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentType
-	h["Cache-Control"] = noStore
+	httpx.SetNoStore(h)
 	if len(body) > countedBody {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 	}
@@ -68,6 +58,6 @@ func setTag(w http.ResponseWriter, tag string) {
 // writeNotModified answers 304.
 func writeNotModified(w http.ResponseWriter, tag string) {
 	setTag(w, tag)
-	w.Header()["Cache-Control"] = noStore
+	httpx.SetNoStore(w.Header())
 	w.WriteHeader(http.StatusNotModified)
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
 )
 
 var resultList = listModel{
@@ -11,24 +12,24 @@ var resultList = listModel{
 	formats: []*formatKind{formatJSON, formatNDJSON, formatCSV, formatXLSX},
 }
 
-func (a *API) listResults(w http.ResponseWriter, c *call) error {
-	access, err := a.form(w, c)
+func (a *API) listResults(w http.ResponseWriter, c *httpx.Call) error {
+	access, err := c.Form(w)
 	if err != nil {
 		return err
 	}
 	return a.stream(w, c, access, resultList)
 }
 
-func (a *API) getResult(w http.ResponseWriter, c *call) error {
+func (a *API) getResult(w http.ResponseWriter, c *httpx.Call) error {
 	return a.getOne(w, c, flatAppender)
 }
 
-func (a *API) updateResult(w http.ResponseWriter, c *call) error {
+func (a *API) updateResult(w http.ResponseWriter, c *httpx.Call) error {
 	return a.updateOne(w, c, flat, flatAppender)
 }
 
-func (a *API) deleteResult(w http.ResponseWriter, c *call) error {
-	access, id, err := a.submission(w, c)
+func (a *API) deleteResult(w http.ResponseWriter, c *httpx.Call) error {
+	access, id, err := c.Submission(w)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -64,7 +65,7 @@ func testRightsChangeWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 		{"the account is removed, at an anonymous form", ballotPath, noCarol, http.StatusUnauthorized, "", true},
 	} {
 		users := newChanging()
-		e := newEnv(t, on, house(), func(o *Options) { o.Auth = users })
+		e := newEnv(t, on, house(), func(o *httpx.Options) { o.Auth = users })
 		id := map[string]string{staffPath: "text", ballotPath: "vote"}[tt.form]
 		path, _ := e.create(t, "carol", tt.form, nestedBody(id, "yes"))
 		before := e.dump(t)
@@ -179,7 +180,7 @@ func TestListIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
 
 func testListIsBrokenOffWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
 	users := newChanging()
-	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *Options) { o.Auth = users })
+	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *httpx.Options) { o.Auth = users })
 	for range 6 {
 		e.create(t, "alice", staffPath, nestedBody("text", strings.Repeat("x", 50_000)))
 	}
@@ -216,7 +217,7 @@ func testAccessIsRevokedBeforeAListBegins(t *testing.T, on enginetest.Engine) {
 		"the form is gone": http.StatusNotFound,
 	}
 	users := newChanging()
-	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *Options) { o.Auth = users })
+	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *httpx.Options) { o.Auth = users })
 	e.create(t, "alice", staffPath, nestedBody("text", "x"))
 	for _, r := range revocations {
 		users.set(everybody)

@@ -19,20 +19,20 @@ var submissionList = listModel{
 // oneSubmission is for a row by itself, where a nestedAppender does not pay.
 func oneSubmission(*forms.Form) appender { return appendSubmission }
 
-func (a *API) listSubmissions(w http.ResponseWriter, c *call) error {
-	access, err := a.form(w, c)
+func (a *API) listSubmissions(w http.ResponseWriter, c *httpx.Call) error {
+	access, err := c.Form(w)
 	if err != nil {
 		return err
 	}
 	return a.stream(w, c, access, submissionList)
 }
 
-func (a *API) getSubmission(w http.ResponseWriter, c *call) error {
+func (a *API) getSubmission(w http.ResponseWriter, c *httpx.Call) error {
 	return a.getOne(w, c, oneSubmission)
 }
 
-func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
-	before, err := a.form(w, c)
+func (a *API) createSubmission(w http.ResponseWriter, c *httpx.Call) error {
+	before, err := c.Form(w)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	access, err := a.reopen(w, c)
+	access, err := c.Reopen(w)
 	if err != nil {
 		before.DropFiles(c.Context(), service.StagedFiles(answers))
 		return err
@@ -66,7 +66,7 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 	}
 	if replayed {
 		// The body may be short where the submission has grown since.
-		if err := a.holdAnswer(c, len(sub.Entries)); err != nil {
+		if err := c.HoldAnswer(len(sub.Entries)); err != nil {
 			return err
 		}
 		w.Header().Set("Idempotency-Replayed", "true")
@@ -77,29 +77,23 @@ func (a *API) createSubmission(w http.ResponseWriter, c *call) error {
 
 // receive reads the answers out of the body of a request, which may hold files
 // in the nested model.
-func (a *API) receive(w http.ResponseWriter, c *call, access *service.Access, d decoder) ([]forms.Answer, error) {
+func (a *API) receive(w http.ResponseWriter, c *httpx.Call, access *service.Access, d decoder) ([]forms.Answer, error) {
 	if d.multipart && isMultipart(c.Header) {
 		return a.decodeMultipart(w, c, access)
 	}
-	return a.decode(w, c, d)
+	return decode(w, c, d)
 }
 
-func (a *API) updateSubmission(w http.ResponseWriter, c *call) error {
+// getFile answers with the content of a file.
+func (a *API) getFile(w http.ResponseWriter, c *httpx.Call) error { return c.SendFile(w) }
+
+func (a *API) updateSubmission(w http.ResponseWriter, c *httpx.Call) error {
 	return a.updateOne(w, c, nested, oneSubmission)
 }
 
-// submission reads the path of one.
-func (a *API) submission(w http.ResponseWriter, c *call) (access *service.Access, id int64, err error) {
-	if access, err = a.form(w, c); err != nil {
-		return nil, 0, err
-	}
-	id, err = httpx.PathID(c.Request, "id")
-	return access, id, err
-}
-
 // getOne answers with one submission in the model that the appender writes.
-func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) appender) error {
-	access, id, err := a.submission(w, c)
+func (a *API) getOne(w http.ResponseWriter, c *httpx.Call, model func(*forms.Form) appender) error {
+	access, id, err := c.Submission(w)
 	if err != nil {
 		return err
 	}
@@ -115,15 +109,15 @@ func (a *API) getOne(w http.ResponseWriter, c *call, model func(*forms.Form) app
 	case err != nil:
 		return err
 	}
-	if err := a.holdAnswer(c, len(sub.Entries)); err != nil {
+	if err := c.HoldAnswer(len(sub.Entries)); err != nil {
 		return err
 	}
 	return writeOne(w, http.StatusOK, tag, model(access.Form), sub)
 }
 
 // updateOne merges a body of either model into a submission.
-func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*forms.Form) appender) error {
-	before, id, err := a.submission(w, c)
+func (a *API) updateOne(w http.ResponseWriter, c *httpx.Call, d decoder, model func(*forms.Form) appender) error {
+	before, id, err := c.Submission(w)
 	if err != nil {
 		return err
 	}
@@ -131,7 +125,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*f
 	pre := conditionsOf(c.Request).precondition()
 	if d.multipart && isMultipart(c.Header) { // don't take files that nobody may change
 		if err := before.MayMerge(c.Context(), id, pre); err != nil {
-			closeUnread(w, c)
+			c.CloseUnread(w)
 			return err
 		}
 	}
@@ -139,7 +133,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*f
 	if bad == nil {
 		answers, bad = a.receive(w, c, before, d)
 	}
-	access, err := a.reopen(w, c)
+	access, err := c.Reopen(w)
 	if err != nil {
 		before.DropFiles(c.Context(), service.StagedFiles(answers))
 		return err
@@ -156,7 +150,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*f
 	}
 	// The answer holds all of the submission, which may be large where the body
 	// is not: without a slot for it nothing is changed.
-	sub, err := access.Merge(c.Context(), id, answers, pre, func(size int) error { return a.holdAnswer(c, size) })
+	sub, err := access.Merge(c.Context(), id, answers, pre, func(size int) error { return c.HoldAnswer(size) })
 	if err != nil {
 		return err
 	}
@@ -167,7 +161,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *call, d decoder, model func(*f
 // whether they may change the submission at all. Then, whether it is in the
 // state that the request's header asks for, unless the body would not even have
 // been looked into: RFC 9110, section 13.2.1.
-func refuseMerge(c *call, access *service.Access, id int64, pre service.Precondition, bad error) error {
+func refuseMerge(c *httpx.Call, access *service.Access, id int64, pre service.Precondition, bad error) error {
 	var invalid *forms.Invalid
 	if !errors.As(bad, &invalid) {
 		pre = nil

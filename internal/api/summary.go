@@ -11,8 +11,8 @@ import (
 )
 
 // getSummary reads as much as a list does, and counts as one.
-func (a *API) getSummary(w http.ResponseWriter, c *call) error {
-	access, err := a.form(w, c)
+func (a *API) getSummary(w http.ResponseWriter, c *httpx.Call) error {
+	access, err := c.Form(w)
 	if err != nil {
 		return err
 	}
@@ -21,10 +21,10 @@ func (a *API) getSummary(w http.ResponseWriter, c *call) error {
 	if err := invalid.Err(); err != nil {
 		return err
 	}
-	if err := c.hold(a.limiters.lists); err != nil {
+	if err := c.HoldList(); err != nil {
 		return err
 	}
-	opts.Check = func() error { return a.mayStillList(w, c, access) }
+	opts.Check = func() error { return c.MayStillList(w, access) }
 	summary, err := access.Summary(c.Context(), opts)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
@@ -318,7 +319,7 @@ func TestAccessIsRevokedDuringATable(t *testing.T) {
 
 func testAccessIsRevokedDuringATable(t *testing.T, on enginetest.Engine) {
 	users := newChanging()
-	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *Options) { o.Auth = users })
+	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *httpx.Options) { o.Auth = users })
 	for i := range 20 {
 		e.create(t, "alice", staffPath, nestedBody("text", incompressible(30_000, uint64(i))))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
@@ -16,16 +17,16 @@ import (
 // stalledUploads are bodies of which a part of a file has been sent.
 func (e *env) stalledUploads(t *testing.T, user string, count int) (conns []net.Conn) {
 	t.Helper()
-	held := e.api.limiters.uploads.heldSlots()
+	held := heldUploads(e.api.Slots())
 	head := "--a-boundary\r\nContent-Disposition: form-data; name=\"doc\"; filename=\"a\"\r\n\r\n" + strings.Repeat("x", 10_000)
 	for i := range count {
-		framing := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", largeBody+1, head)
+		framing := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", httpx.LargeBody+1, head)
 		if i%2 == 0 {
 			framing = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(head), head)
 		}
 		conns = append(conns, e.beginAs(t, user, "POST", filesPath+"/submission", multipartHeader.Get("Content-Type"), framing))
 	}
-	e.api.limiters.uploads.await(t, held+count)
+	e.await(t, heldUploads, held+count)
 	return conns
 }
 
@@ -34,7 +35,7 @@ func TestUploadsAtATimeAreBounded(t *testing.T) { enginetest.Each(t, testUploads
 func testUploadsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 	everyone := strings.Replace(filesPage, "view: [alice, bob, carol]\n", "", 1)
 	e := newEnv(t, on, map[string]string{"8-files.md": everyone}, five)
-	large := upload(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", largeBody)))
+	large := upload(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", httpx.LargeBody)))
 	small := upload(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", "small"))
 	as := func(user string, r request) request { r.user = user; return r }
 
@@ -53,7 +54,7 @@ func testUploadsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 	for _, conn := range conns {
 		closeConn(t, conn)
 	}
-	e.api.limiters.uploads.await(t, 0)
+	e.await(t, heldUploads, 0)
 	e.expectNothingStaged(t)
 	e.expect(t, http.StatusCreated, as("erin", large))
 }
@@ -64,7 +65,7 @@ func TestFormChangesDuringAnUpload(t *testing.T) { enginetest.Each(t, testFormCh
 
 func testFormChangesDuringAnUpload(t *testing.T, on enginetest.Engine) {
 	users := newChanging()
-	e := newFilesEnv(t, on, func(o *Options) { o.Auth = users })
+	e := newFilesEnv(t, on, func(o *httpx.Options) { o.Auth = users })
 	own := e.createFiles(t, textPart("title", "old"), filePart("doc", "old", "old"))
 	before := e.dump(t)
 	parts := []part{textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", 600_000)), filePart("doc", "b", strings.Repeat("y", 600_000))}

@@ -23,6 +23,7 @@ import (
 	"github.com/formulary/formulary/internal/api"
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/durable"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/server"
@@ -55,7 +56,7 @@ func serveCommand(streams Streams) *cli.Command {
 				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For is believed",
 				Sources: env("trusted-proxies"),
 			},
-			&cli.Int64Flag{Name: "max-body", Value: api.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},
+			&cli.Int64Flag{Name: "max-body", Value: httpx.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},
 			&cli.Int64Flag{Name: "max-file", Value: service.DefaultMaxFile, Usage: "largest file of a submission, in bytes", Sources: env("max-file")},
 			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request; on by default, --access-log=false switches it off", Sources: env("access-log")},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
@@ -220,9 +221,9 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
 		TrustedProxies: proxies, Logger: log, MaxConnections: cmd.Int("max-connections"),
 		Ready: func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
-		Handler: routes(api.New(api.Options{
+		Handler: routes(api.New(httpx.NewBackend(httpx.Options{
 			Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), Limits: limits(cmd),
-		})),
+		}))),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
 		opts.AccessLog = server.NewAccessLog(accessLog, cmd.String("log-format") == "json")

@@ -1,4 +1,4 @@
-package api
+package httpx
 
 import (
 	"errors"
@@ -12,15 +12,15 @@ import (
 	"github.com/formulary/formulary/internal/problem"
 )
 
-// getFile answers with the content of a file. Browsers save it and never show
+// SendFile answers with the content of a file. Browsers save it and never show
 // it: what somebody has uploaded must not run as a page of this origin.
-func (a *API) getFile(w http.ResponseWriter, c *call) error {
-	access, id, err := a.submission(w, c)
+func (c *Call) SendFile(w http.ResponseWriter) error {
+	access, id, err := c.Submission(w)
 	if err != nil {
 		return err
 	}
 	if c.Method != http.MethodHead {
-		if err := c.hold(a.limiters.lists); err != nil {
+		if err := c.HoldList(); err != nil {
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func (a *API) getFile(w http.ResponseWriter, c *call) error {
 	h.Set("Content-Security-Policy", "sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("ETag", `"`+file.SHA256+`"`)
-	h["Cache-Control"] = noStore
+	SetNoStore(h)
 	if !takesRange(c.Header.Get("Range")) {
 		c.Header.Del("Range")
 	}
@@ -44,21 +44,21 @@ func (a *API) getFile(w http.ResponseWriter, c *call) error {
 	if from.err != nil && c.Context().Err() == nil {
 		// Breaking off the connection is the only way left to tell the client
 		// that the file is not complete.
-		a.logError(w, c.Request, "file broken off", from.err)
+		c.LogError(w, "file broken off", from.err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
 }
 
-// maxRanges bounds how many ranges a request may ask for. A chunk is read for
+// MaxRanges bounds how many ranges a request may ask for. A chunk is read for
 // each of them, however short it is.
-const maxRanges = 10
+const MaxRanges = 10
 
 // takesRange reports whether a Range is to be answered with a part of the file.
 // Units that are not known must be ignored (RFC 9110), and so may be requests
 // for many ranges: the answer is the whole file.
 func takesRange(spec string) bool {
-	return strings.HasPrefix(spec, "bytes=") && strings.Count(spec, ",") < maxRanges
+	return strings.HasPrefix(spec, "bytes=") && strings.Count(spec, ",") < MaxRanges
 }
 
 // savedAs is the Content-Disposition of RFC 6266: a name in ASCII for old

@@ -1,13 +1,9 @@
-package api
+package httpx
 
 import (
-	"bytes"
 	"cmp"
-	"io"
 	"net/http"
 	"sync"
-
-	"github.com/formulary/formulary/internal/httpx"
 )
 
 // Limits bound how much of the server's memory callers can hold at one time,
@@ -21,9 +17,9 @@ type Limits struct {
 // DefaultLimits are for installations that configure none.
 var DefaultLimits = Limits{Lists: 200, ListsPerUser: 50, LargeBodies: 64, LargeBodiesPerUser: 16, Uploads: 40, UploadsPerUser: 16}
 
-// largeBody is the size from which on a body needs a slot. The number of
+// LargeBody is the size from which on a body needs a slot. The number of
 // smaller ones is bounded by the number of connections.
-const largeBody = 64 << 10
+const LargeBody = 64 << 10
 
 // limiter is a semaphore with a share for each user. Names of users are kept
 // in memory only, and only while they hold a slot.
@@ -39,8 +35,8 @@ type limiter struct {
 func newLimiter(total, perUser int, busy, overloaded string) *limiter {
 	return &limiter{
 		total: total, perUser: perUser, byUser: map[string]int{},
-		busy:       &httpx.StatusError{Status: http.StatusTooManyRequests, Detail: busy},
-		overloaded: &httpx.StatusError{Status: http.StatusServiceUnavailable, Detail: overloaded},
+		busy:       &StatusError{Status: http.StatusTooManyRequests, Detail: busy},
+		overloaded: &StatusError{Status: http.StatusServiceUnavailable, Detail: overloaded},
 	}
 }
 
@@ -59,6 +55,13 @@ func (l *limiter) acquire(user string) (release func(), err error) {
 	return func() { l.release(user) }, nil
 }
 
+// inUse is how many slots are taken.
+func (l *limiter) inUse() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held
+}
+
 func (l *limiter) release(user string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +71,7 @@ func (l *limiter) release(user string) {
 	}
 }
 
-// limiters are those of an API.
+// limiters are those of a Backend.
 type limiters struct{ lists, bodies, uploads *limiter }
 
 func newLimiters(l Limits) limiters {
@@ -85,56 +88,48 @@ func newLimiters(l Limits) limiters {
 	}
 }
 
+// Slots tell how many are taken right now.
+type Slots struct{ Lists, LargeBodies, Uploads int }
+
+// Slots returns how much of the limits is used.
+func (b *Backend) Slots() Slots {
+	return Slots{Lists: b.limiters.lists.inUse(), LargeBodies: b.limiters.bodies.inUse(), Uploads: b.limiters.uploads.inUse()}
+}
+
 // hold takes a slot for the rest of the call. No call needs more than one.
-func (c *call) hold(l *limiter) (err error) {
+func (c *Call) hold(l *limiter) (err error) {
 	if c.release == nil {
-		c.release, err = l.acquire(c.who.Name)
+		c.release, err = l.acquire(c.Who.Name)
 	}
 	return err
 }
 
-// end frees the slot that the call holds, if any.
-func (c *call) end() {
+// End frees the slot that the call holds, if any.
+func (c *Call) End() {
 	if c.release != nil {
 		c.release()
 	}
 }
 
-// holdAnswer takes a slot for an answer that is large: it stays in memory
-// until the client has read it.
-func (a *API) holdAnswer(c *call, size int) error {
-	if size <= largeBody || c.Method == http.MethodHead {
+// HoldList takes a slot for a list, or for anything that reads as much.
+func (c *Call) HoldList() error { return c.hold(c.Backend.limiters.lists) }
+
+// HoldBody takes a slot for a large body or a large answer.
+func (c *Call) HoldBody() error { return c.hold(c.Backend.limiters.bodies) }
+
+// HoldUpload takes a slot for a body with files, unless it is known to be small.
+func (c *Call) HoldUpload() error {
+	if c.ContentLength >= 0 && c.ContentLength <= LargeBody {
 		return nil
 	}
-	return c.hold(a.limiters.bodies)
+	return c.hold(c.Backend.limiters.uploads)
 }
 
-// readBody reads the body into buf. A large one takes a slot as soon as that is
-// known: by its length, or when a body without one has outgrown a small one.
-func (a *API) readBody(w http.ResponseWriter, c *call, buf *bytes.Buffer) error {
-	body := http.MaxBytesReader(w, c.Body, a.MaxBody)
-	length := c.ContentLength
-	if length < 0 {
-		_, err := buf.ReadFrom(io.LimitReader(body, largeBody+1))
-		if length = int64(buf.Len()); err != nil || length <= largeBody {
-			return err
-		}
+// HoldAnswer takes a slot for an answer that is large: it stays in memory
+// until the client has read it.
+func (c *Call) HoldAnswer(size int) error {
+	if size <= LargeBody || c.Method == http.MethodHead {
+		return nil
 	}
-	if length > largeBody {
-		if err := c.hold(a.limiters.bodies); err != nil {
-			closeUnread(w, c)
-			return err
-		}
-	}
-	buf.Grow(int(length) - buf.Len() + bytes.MinRead) // for all of it, so that it is not grown step by step
-	_, err := buf.ReadFrom(body)
-	return err
-}
-
-// closeUnread ends the connection after the answer to a request whose body was
-// not read. Otherwise net/http would wait for the rest of it.
-func closeUnread(w http.ResponseWriter, c *call) {
-	if c.ProtoMajor == 1 {
-		w.Header().Set("Connection", "close")
-	}
+	return c.HoldBody()
 }
