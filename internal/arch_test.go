@@ -19,7 +19,8 @@ const module = "github.com/formulary/formulary/"
 
 // mayImport is the diagram:
 //
-//	cmd → cli → server, api → httpx → service → store, pages, auth
+//	cmd → cli → server, api
+//	api → upload → httpx → service → store, pages, auth
 //	api → export → forms
 //	session → store, auth
 //	store, pages → forms
@@ -35,7 +36,8 @@ var mayImport = map[string][]string{
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
 	},
 	"internal/server":          {"internal/problem", "internal/watch"},
-	"internal/api":             {"internal/httpx", "internal/export", "internal/service", "internal/forms", "internal/problem"},
+	"internal/api":             {"internal/upload", "internal/httpx", "internal/export", "internal/service", "internal/forms", "internal/problem"},
+	"internal/upload":          {"internal/httpx", "internal/service", "internal/forms"},
 	"internal/export":          {"internal/forms"},
 	"internal/httpx":           {"internal/service", "internal/auth", "internal/forms", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/auth", "internal/forms", "internal/durable"},

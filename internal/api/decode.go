@@ -47,14 +47,12 @@ type body struct {
 	values int    // of all lists, counted so far; see maxValues
 }
 
-// What a body may hold, far above what any form asks for. The memory that a
-// body takes once it is decoded is bounded by these rather than by its length:
-// the JSON decoder remembers every name, and a value of a list takes 16 bytes
-// where the body has three.
+// What a body may hold: the JSON decoder remembers every name, and a value of a
+// list takes 16 bytes where the body has three.
 const (
-	maxNames     = 5_000
+	maxNames     = httpx.MaxNames
 	maxNameBytes = 256 << 10 // of all names together; ids of a thousand fields are less
-	maxValues    = 10_000
+	maxValues    = httpx.MaxValues
 )
 
 var (

@@ -15,13 +15,6 @@ import (
 
 func pathEscape(name string) string { return url.PathEscape(name) }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func TestDownload(t *testing.T) { enginetest.Each(t, testDownload) }
 
 func testDownload(t *testing.T, on enginetest.Engine) {
@@ -133,7 +126,7 @@ func TestFilesOfOddFields(t *testing.T) {
 	}
 	e := newEnv(t, enginetest.SQLite, map[string]string{"8-odd.md": page + "```\n"})
 	for _, id := range ids {
-		a := e.expect(t, http.StatusCreated, upload(form(8, "odd")+"/submission", filePart(id, "a", "content of "+id)))
+		a := e.expect(t, http.StatusCreated, uploadOf(form(8, "odd")+"/submission", filePart(id, "a", "content of "+id)))
 		path := a.header.Get("Location") + "/file/" + strings.ReplaceAll(pathEscape(id), ".", "%2E") + "/a"
 		req := e.newRequest(t, request{user: "alice", method: "GET", path: path})
 		resp, err := e.client.Do(req)
@@ -172,7 +165,7 @@ func testWhoMayReadFiles(t *testing.T, on enginetest.Engine) {
 
 	// Another's submission does not take files, and none are left of them.
 	before := e.dump(t)
-	bob := upload(path, filePart("doc", "b", "bob's"))
+	bob := uploadOf(path, filePart("doc", "b", "bob's"))
 	bob.user = "bob"
 	e.expect(t, http.StatusNotFound, bob)
 	if after := e.dump(t); after != before {

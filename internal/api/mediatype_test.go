@@ -11,6 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/upload"
 )
 
 func readAll(t testing.TB, r io.ReadCloser) string {
@@ -89,7 +90,7 @@ func TestRefusedContentTypeNamesOthers(t *testing.T) {
 	for _, r := range writes(path) {
 		r.header = http.Header{"Content-Type": {"text/plain"}}
 		a := e.expect(t, http.StatusUnsupportedMediaType, r)
-		if named := strings.Contains(a.body, multipartType); named != (r.method == http.MethodPost) {
+		if named := strings.Contains(a.body, upload.MediaType); named != (r.method == http.MethodPost) {
 			t.Errorf("%s %s: %s", r.method, r.path, a.body)
 		}
 	}

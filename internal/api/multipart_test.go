@@ -2,24 +2,17 @@ package api
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"mime/multipart"
 	"net/http"
-	"net/http/httptest"
 	"net/textproto"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
-	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/upload"
 )
 
 const filesPage = "---\nview: [alice, bob, carol]\nedit: [carol]\n---\n```form\n" + `form: files
@@ -77,16 +70,16 @@ func multipartOf(parts ...part) string {
 	return b.String()
 }
 
-var multipartHeader = http.Header{"Content-Type": {multipartType + "; boundary=" + testBoundary}}
+var multipartHeader = http.Header{"Content-Type": {upload.MediaType + "; boundary=" + testBoundary}}
 
-func upload(path string, parts ...part) request {
+func uploadOf(path string, parts ...part) request {
 	return request{user: "alice", method: "POST", path: path, body: multipartOf(parts...), header: multipartHeader}
 }
 
 // createFiles submits parts and returns the path of the new submission.
 func (e *env) createFiles(t testing.TB, parts ...part) string {
 	t.Helper()
-	return e.expect(t, http.StatusCreated, upload(filesPath+"/submission", parts...)).header.Get("Location")
+	return e.expect(t, http.StatusCreated, uploadOf(filesPath+"/submission", parts...)).header.Get("Location")
 }
 
 // expectNothingStaged waits until no content is left that belongs to no
@@ -169,20 +162,20 @@ func testUploadReplacesAndMergeKeeps(t *testing.T, on enginetest.Engine) {
 
 	e.expect(t, http.StatusOK, request{user: "alice", method: "POST", path: path, body: nestedBody("doc", "b;note")})
 	files(map[string]string{"doc/b": "two", "pic/p.pdf": "%PDF-1.7"})
-	a := e.expect(t, http.StatusOK, upload(path, filePart("doc", "c", "three"), filePart("doc", "b", "four")))
+	a := e.expect(t, http.StatusOK, uploadOf(path, filePart("doc", "c", "three"), filePart("doc", "b", "four")))
 	if !strings.Contains(a.body, `"value":"c;b"`) {
 		t.Errorf("after files were replaced: %s", a.body)
 	}
 	files(map[string]string{"doc/b": "four", "doc/c": "three", "pic/p.pdf": "%PDF-1.7"})
-	e.expect(t, http.StatusOK, upload(path, textPart("pic", ""), textPart("title", "y")))
+	e.expect(t, http.StatusOK, uploadOf(path, textPart("pic", ""), textPart("title", "y")))
 	files(map[string]string{"doc/b": "four", "doc/c": "three"})
 	// A name that once was a file's is a text now.
 	e.expect(t, http.StatusOK, request{user: "alice", method: "PUT", path: result(path), body: `{"pic":"p.pdf"}`})
 	files(map[string]string{"doc/b": "four", "doc/c": "three"})
 
 	before := e.dump(t)
-	e.expect(t, http.StatusBadRequest, upload(path, filePart("doc", "c", "new"), textPart("mail", "no address")))
-	e.expect(t, http.StatusBadRequest, upload(path, textPart("mail", "no address"), filePart("doc", "c", "new")))
+	e.expect(t, http.StatusBadRequest, uploadOf(path, filePart("doc", "c", "new"), textPart("mail", "no address")))
+	e.expect(t, http.StatusBadRequest, uploadOf(path, textPart("mail", "no address"), filePart("doc", "c", "new")))
 	if after := e.dump(t); after != before {
 		t.Errorf("before\n%safter\n%s", before, after)
 	}
@@ -252,10 +245,10 @@ func multipartFaults() []struct {
 		{"much after the end", whole + strings.Repeat("x", 20_000), 400, `{},"errors":["the body has more after its last boundary"]`},
 		{"header of a part", multipartOf(title, doc, with(title, "X", strings.Repeat("x", 40_000))), 413, ""},
 		{"before the first part", strings.Repeat("x\r\n", 20_000) + whole, 413, ""},
-		{"parts", multipartOf(append([]part{doc}, slicesRepeat(textPart("tags", "a"), maxParts)...)...), 413, ""},
+		{"parts", multipartOf(append([]part{doc}, slicesRepeat(textPart("tags", "a"), upload.MaxParts)...)...), 413, ""},
 		{"files of a field", multipartOf(append([]part{title}, slicesRepeat(doc, 11)...)...), 413, ""},
 		{"a file", multipartOf(title, doc, filePart("doc", "b", strings.Repeat("x", testMaxFile+1))), 413, ""},
-		{"a file that is not stored", multipartOf(title, doc, filePart("nope", "b", strings.Repeat("x", testMaxFile+2*readAhead))), 413, ""},
+		{"a file that is not stored", multipartOf(title, doc, filePart("nope", "b", strings.Repeat("x", testMaxFile+16<<10))), 413, ""},
 		{"texts together", multipartOf(doc, textPart("title", strings.Repeat("x", httpx.DefaultMaxBody-100)), textPart("mail", strings.Repeat("x", 200))), 413, ""},
 	}
 }
@@ -368,79 +361,4 @@ func TestHostileFileNames(t *testing.T) {
 			t.Errorf("%q: %q with %v", sent, a.body, a.header)
 		}
 	}
-}
-
-// The answers hold all that was sent, in the order of the fields' first parts:
-// what a digest of the request is made of.
-func TestAnswersOfAMultipartBody(t *testing.T) {
-	e := newFilesEnv(t, enginetest.SQLite)
-	access, err := e.api.Service.Form(t.Context(), must(everybody.Authenticate(t.Context(), "alice", "alice-secret", "")), 8, "files")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := upload("/", filePart("doc", "a", "one"), textPart("tags", "b"), filePart("doc", "a", "two"), textPart("tags", "c"), textPart("title", "x"))
-	answers, err := e.api.decodeMultipart(nil, e.api.NewCall(e.newRequest(t, r), auth.Identity{}), access)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, a := range answers {
-		got = append(got, fmt.Sprint(a.FieldID, a.Value, a.List))
-		for _, f := range a.Files {
-			got = append(got, f.Name+" "+f.SHA256[:6])
-		}
-	}
-	want := []string{"doca;a (2)[]", "a 7692c3", "a (2) 3fc4cc", "tags[b c]", "titlex[]"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
-	}
-}
-
-// FuzzMultipart: no body makes the decoder panic, a refusal is always the
-// client's fault, and nothing stays staged that is not in the answers.
-func FuzzMultipart(f *testing.F) {
-	for _, tt := range multipartFaults() {
-		if len(tt.body) < 2000 {
-			f.Add([]byte(tt.body))
-		}
-	}
-	f.Add([]byte(multipartOf(textPart("title", "x"), filePart("doc", "a", "b"), filePart("doc", "a", "c"), textPart("tags", "a"), textPart("tags", "b"))))
-	f.Add([]byte(multipartOf(part{name: "doc", fileName: "a", header: []string{"Content-Disposition", `form-data; name=doc; filename*=UTF-8''%e2%82%ac`}})))
-	e := newFilesEnv(f, enginetest.SQLite)
-	who := must(everybody.Authenticate(f.Context(), "alice", "alice-secret", ""))
-	access, err := e.api.Service.Form(f.Context(), who, 8, "files")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
-		r.Header = multipartHeader
-		answers, err := e.api.decodeMultipart(httptest.NewRecorder(), e.api.NewCall(r, who), access)
-		var invalid *forms.Invalid
-		var status *httpx.StatusError
-		switch {
-		case errors.As(err, &invalid):
-			checkRefusal(t, err)
-		case errors.As(err, &status) && status.Status >= 400 && status.Status < 500:
-		case err != nil:
-			t.Fatalf("%q: %v", body, err)
-		}
-		fields := map[string]bool{}
-		for _, a := range answers {
-			if fields[a.FieldID] || !utf8.ValidString(a.FieldID) {
-				t.Fatalf("%q: answers %+v", body, answers)
-			}
-			fields[a.FieldID] = true
-			for _, file := range a.Files {
-				if forms.CleanFileName(file.Name) != file.Name || file.FieldID != a.FieldID {
-					t.Fatalf("%q: file %+v", body, file)
-				}
-			}
-		}
-		files := service.StagedFiles(answers)
-		if staged := e.store.staged(); len(staged) != len(files) {
-			t.Fatalf("%q: %d contents are staged for %d files", body, len(staged), len(files))
-		}
-		access.DropFiles(t.Context(), files)
-	})
 }

@@ -85,7 +85,7 @@ func stored(path string) (requests []request, statuses []int) {
 func TestOutage(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	e, cluster := newOutageEnv(t)
-	created := e.expect(t, http.StatusCreated, upload(allPath+"/submission", textPart("name", "Ann"), filePart("doc", "a.txt", "text")))
+	created := e.expect(t, http.StatusCreated, uploadOf(allPath+"/submission", textPart("name", "Ann"), filePart("doc", "a.txt", "text")))
 	requests, statuses := stored(created.header.Get("Location"))
 	if len(requests) != 16 {
 		t.Fatalf("%d requests, want one for each of 10 endpoints and 6 HEAD", len(requests))

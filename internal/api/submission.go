@@ -9,6 +9,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/upload"
 )
 
 var submissionList = listModel{
@@ -44,7 +45,7 @@ func (a *API) createSubmission(w http.ResponseWriter, c *httpx.Call) error {
 	if err != nil {
 		return err
 	}
-	answers, err := a.receive(w, c, before, nested)
+	answers, err := receive(w, c, before, nested)
 	if err != nil {
 		return err
 	}
@@ -77,9 +78,9 @@ func (a *API) createSubmission(w http.ResponseWriter, c *httpx.Call) error {
 
 // receive reads the answers out of the body of a request, which may hold files
 // in the nested model.
-func (a *API) receive(w http.ResponseWriter, c *httpx.Call, access *service.Access, d decoder) ([]forms.Answer, error) {
-	if d.multipart && isMultipart(c.Header) {
-		return a.decodeMultipart(w, c, access)
+func receive(w http.ResponseWriter, c *httpx.Call, access *service.Access, d decoder) ([]forms.Answer, error) {
+	if d.multipart && upload.Is(c.Header) {
+		return upload.Decode(w, c, access, nil)
 	}
 	return decode(w, c, d)
 }
@@ -123,7 +124,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *httpx.Call, d decoder, model f
 	}
 	only, bad := validateOnly(c.URL.RawQuery)
 	pre := conditionsOf(c.Request).precondition()
-	if d.multipart && isMultipart(c.Header) { // don't take files that nobody may change
+	if d.multipart && upload.Is(c.Header) { // don't take files that nobody may change
 		if err := before.MayMerge(c.Context(), id, pre); err != nil {
 			c.CloseUnread(w)
 			return err
@@ -131,7 +132,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *httpx.Call, d decoder, model f
 	}
 	var answers []forms.Answer
 	if bad == nil {
-		answers, bad = a.receive(w, c, before, d)
+		answers, bad = receive(w, c, before, d)
 	}
 	access, err := c.Reopen(w)
 	if err != nil {

@@ -35,8 +35,8 @@ func TestUploadsAtATimeAreBounded(t *testing.T) { enginetest.Each(t, testUploads
 func testUploadsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 	everyone := strings.Replace(filesPage, "view: [alice, bob, carol]\n", "", 1)
 	e := newEnv(t, on, map[string]string{"8-files.md": everyone}, five)
-	large := upload(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", httpx.LargeBody)))
-	small := upload(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", "small"))
+	large := uploadOf(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", httpx.LargeBody)))
+	small := uploadOf(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", "small"))
 	as := func(user string, r request) request { r.user = user; return r }
 
 	conns := e.stalledUploads(t, "alice", 16)
@@ -88,7 +88,7 @@ func testFormChangesDuringAnUpload(t *testing.T, on enginetest.Engine) {
 		for _, path := range []string{filesPath + "/submission", own} {
 			users.set(everybody)
 			e.write(t, "8-files.md", filesPage)
-			if n := e.sendSlowly(t, upload(path, parts...), tt.do); n.Code != tt.status {
+			if n := e.sendSlowly(t, uploadOf(path, parts...), tt.do); n.Code != tt.status {
 				t.Errorf("%s during POST %s: status %d, want %d: %s", tt.name, path, n.Code, tt.status, n.Body)
 			}
 			e.expectNothingStaged(t)
@@ -134,7 +134,7 @@ func TestUploadWhenTheStoreFails(t *testing.T) {
 			}
 			return nil
 		})
-		e.expect(t, http.StatusInsufficientStorage, upload(filesPath+"/submission", parts...))
+		e.expect(t, http.StatusInsufficientStorage, uploadOf(filesPath+"/submission", parts...))
 		e.expectNothingStaged(t)
 	}
 	e.store.failWith(func(context.Context, string) error { return nil })
@@ -156,9 +156,9 @@ func TestFilesAreNotLogged(t *testing.T) {
 	e := newFilesEnv(t, enginetest.SQLite)
 	secret := filePart("doc", "SecretName.txt", "SecretContent")
 	e.createFiles(t, textPart("title", "x"), secret)
-	e.expect(t, http.StatusBadRequest, upload(filesPath+"/submission", secret))
+	e.expect(t, http.StatusBadRequest, uploadOf(filesPath+"/submission", secret))
 	e.store.failWith(func(_ context.Context, op string) error { return fmt.Errorf("broken at %s", op) })
-	e.expect(t, http.StatusInternalServerError, upload(filesPath+"/submission", textPart("title", "x"), secret))
+	e.expect(t, http.StatusInternalServerError, uploadOf(filesPath+"/submission", textPart("title", "x"), secret))
 	e.expect(t, http.StatusInternalServerError, request{user: "alice", method: "GET", path: filesPath + "/submission/1/file/doc/SecretName.txt"})
 	if logs := e.logs.String(); strings.Contains(logs, "Secret") || !strings.Contains(logs, "broken at") {
 		t.Errorf("logged: %s", logs)

@@ -13,6 +13,13 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
+// What a body may hold, far above what any form asks for. The memory that a
+// body takes once it is decoded is bounded by these rather than by its length.
+const (
+	MaxNames  = 5_000  // fields, or parts
+	MaxValues = 10_000 // of all lists together
+)
+
 // CheckEncoding refuses a body that is compressed.
 func CheckEncoding(h http.Header) error {
 	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }) {

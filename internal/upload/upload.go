@@ -1,4 +1,6 @@
-package api
+// Package upload reads the answers to a form, and their files, out of a body of
+// multipart/form-data.
+package upload
 
 import (
 	"bufio"
@@ -10,6 +12,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,11 +22,14 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
-const multipartType = "multipart/form-data"
+// MediaType is that of the bodies that Decode reads.
+const MediaType = "multipart/form-data"
+
+// MaxParts is how many parts a body may have.
+const MaxParts = httpx.MaxNames
 
 // What a multipart body may hold beside its texts and files.
 const (
-	maxParts    = maxNames
 	maxPartHead = 16 << 10 // of the header of a part, and of what stands before the first part
 	maxBoundary = 70       // RFC 2046
 	readAhead   = 8 << 10  // more than mime/multipart reads ahead
@@ -35,10 +41,10 @@ func errNoRoom(format string, args ...any) error {
 	return &httpx.StatusError{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf(format, args...)}
 }
 
-// isMultipart reports whether a body with this header is read by decodeMultipart.
-func isMultipart(h http.Header) bool {
+// Is reports whether a body with this header is one that Decode reads.
+func Is(h http.Header) bool {
 	mediaType, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(mediaType), multipartType)
+	return strings.EqualFold(strings.TrimSpace(mediaType), MediaType)
 }
 
 // boundaryOf returns the boundary that a Content-Type of multipart/form-data
@@ -70,26 +76,31 @@ func wholeFault(message string) error { return &forms.Invalid{Errors: []string{m
 // that will have the submission refused, further files are not stored, but
 // read to the end: a client that is still sending could not read the refusal.
 type multipartBody struct {
-	api     *API
 	call    *httpx.Call
 	access  *service.Access
+	extra   url.Values
+	maxBody int64
 	maxFile int64
 	body    *meteredReader
 	parts   *multipart.Reader
 	count   int
 	files   int
 	text    int64 // bytes of names and texts so far
-	values  int   // that were repeated so far; see maxValues
+	values  int   // that were repeated so far; see httpx.MaxValues
 	refused bool  // an answer has a problem
 	answers []forms.Answer
 	byField map[string]int // index in answers
 	sent    map[string]int // files of a field, stored or not
 }
 
-// decodeMultipart reads the answers out of a body of multipart/form-data. Their
-// files are staged: the caller must store the answers or drop their files. If it
+// Decode reads the answers out of a body of multipart/form-data. Their files
+// are staged: the caller must store the answers or drop their files. If it
 // returns an error, nothing is staged.
-func (a *API) decodeMultipart(w http.ResponseWriter, c *httpx.Call, access *service.Access) ([]forms.Answer, error) {
+//
+// Ids of fields never begin with "_". If extra is not nil, texts whose name
+// does are added to it as they were sent, and are no answers. They count for the
+// same limits. If extra is nil, they are answers to fields that are not known.
+func Decode(w http.ResponseWriter, c *httpx.Call, access *service.Access, extra url.Values) ([]forms.Answer, error) {
 	boundary, err := boundaryOf(c.Header)
 	if err != nil {
 		return nil, err
@@ -99,7 +110,7 @@ func (a *API) decodeMultipart(w http.ResponseWriter, c *httpx.Call, access *serv
 		return nil, err
 	}
 	m := &multipartBody{
-		api: a, call: c, access: access, maxFile: a.Service.MaxFile(),
+		call: c, access: access, extra: extra, maxBody: c.Backend.MaxBody, maxFile: c.Backend.Service.MaxFile(),
 		body: &meteredReader{r: c.Body}, byField: map[string]int{}, sent: map[string]int{},
 	}
 	// mime/multipart takes a body that ends within the header of a part for
@@ -140,8 +151,8 @@ func (m *multipartBody) read() error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", errNotMultipart, err)
 		}
-		if m.count++; m.count > maxParts {
-			return errNoRoom("The body has more than %d parts.", maxParts)
+		if m.count++; m.count > MaxParts {
+			return errNoRoom("The body has more than %d parts.", MaxParts)
 		}
 		if err := m.part(part); err != nil {
 			return err
@@ -182,7 +193,7 @@ func (m *multipartBody) part(p *multipart.Part) error {
 	if err != nil {
 		return err
 	}
-	if m.text += int64(len(name)); m.text > m.api.MaxBody {
+	if m.text += int64(len(name)); m.text > m.maxBody {
 		return m.tooMuchText()
 	}
 	if problem := partProblem(p.Header, isFile); problem != "" {
@@ -232,7 +243,7 @@ func partProblem(h textproto.MIMEHeader, isFile bool) string {
 }
 
 func (m *multipartBody) tooMuchText() error {
-	return errNoRoom("The texts of the body are larger than %d bytes together.", m.api.MaxBody)
+	return errNoRoom("The texts of the body are larger than %d bytes together.", m.maxBody)
 }
 
 // answer returns the answer for a field, new if there is none yet.
@@ -270,14 +281,14 @@ func (m *multipartBody) field(id string) *forms.Field {
 	return nil
 }
 
-// textPart reads an answer. Parts that share a name are the values of a list.
+// textPart reads a part that is no file.
 func (m *multipartBody) textPart(name string, p *multipart.Part) error {
-	m.body.allow(m.api.MaxBody-m.text+readAhead, m.tooMuchText())
+	m.body.allow(m.maxBody-m.text+readAhead, m.tooMuchText())
 	content, err := io.ReadAll(p)
 	if err != nil {
 		return err
 	}
-	if m.text += int64(len(content)); m.text > m.api.MaxBody {
+	if m.text += int64(len(content)); m.text > m.maxBody {
 		return m.tooMuchText()
 	}
 	value := string(content)
@@ -287,6 +298,16 @@ func (m *multipartBody) textPart(name string, p *multipart.Part) error {
 		}
 		return nil
 	}
+	if m.extra != nil && strings.HasPrefix(name, "_") {
+		m.extra.Add(name, value)
+		return nil
+	}
+	return m.textAnswer(name, value)
+}
+
+// textAnswer takes a text for the answer to a field. Parts that share a name are
+// the values of a list.
+func (m *multipartBody) textAnswer(name, value string) error {
 	field := m.field(name)
 	if field != nil && field.Type == forms.File && value != "" {
 		m.misfit(field, "must be sent as a file: the part needs a filename")
@@ -303,8 +324,8 @@ func (m *multipartBody) textPart(name string, p *multipart.Part) error {
 			a.IsList, a.List, a.Value = true, []string{a.Value}, ""
 		}
 		a.List = append(a.List, value)
-		if m.values++; m.values > maxValues {
-			return errNoRoom("All lists together may hold %d values.", maxValues)
+		if m.values++; m.values > httpx.MaxValues {
+			return errNoRoom("All lists together may hold %d values.", httpx.MaxValues)
 		}
 	}
 	if field != nil && field.Condition == nil && !field.MultiValue() {
