@@ -19,10 +19,10 @@ const module = "github.com/formulary/formulary/"
 
 // mayImport is the diagram:
 //
-//	cmd → cli → server, api
-//	api → upload → httpx → service → store, pages, auth
-//	api → export → forms
-//	session → store, auth
+//	cmd → cli → server, api, web
+//	api, web → wire, upload → httpx → service → store, pages, auth
+//	wire → export → forms
+//	web → session → store, auth
 //	store, pages → forms
 //	pages → markup → forms
 //
@@ -32,11 +32,13 @@ const module = "github.com/formulary/formulary/"
 var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
-		"internal/server", "internal/api", "internal/httpx", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
+		"internal/server", "internal/api", "internal/web", "internal/httpx", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
 	},
 	"internal/server":          {"internal/problem", "internal/watch"},
-	"internal/api":             {"internal/upload", "internal/httpx", "internal/export", "internal/service", "internal/forms", "internal/problem"},
+	"internal/api":             {"internal/wire", "internal/upload", "internal/httpx", "internal/service", "internal/forms", "internal/problem"},
+	"internal/web":             {"internal/wire", "internal/upload", "internal/httpx", "internal/session", "internal/service", "internal/auth", "internal/forms", "internal/problem"},
+	"internal/wire":            {"internal/export", "internal/httpx", "internal/service", "internal/forms"},
 	"internal/upload":          {"internal/httpx", "internal/service", "internal/forms"},
 	"internal/export":          {"internal/forms"},
 	"internal/httpx":           {"internal/service", "internal/auth", "internal/forms", "internal/problem"},

@@ -1,6 +1,6 @@
-// Package api is the interface on the wire: routes, decoding, encoding, and
-// the answers to errors. The rules are in package service; this package only
-// decides how requests and answers look.
+// Package api is the interface on the wire: routes, decoding, and the answers to
+// errors. The rules are in package service, and how answers look is in package
+// wire.
 package api
 
 import (

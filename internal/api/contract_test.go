@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/formulary/formulary/internal/problem"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 // document is openapi.yaml, read once.
@@ -28,8 +29,8 @@ var document = sync.OnceValues(func() (*openapi3.T, error) {
 })
 
 func init() {
-	for _, kind := range []*formatKind{formatNDJSON, formatCSV, formatXLSX} {
-		openapi3filter.RegisterBodyDecoder(kind.mediaType, openapi3filter.PlainBodyDecoder)
+	for _, kind := range []*wire.Format{wire.NDJSON, wire.CSV, wire.XLSX} {
+		openapi3filter.RegisterBodyDecoder(kind.MediaType, openapi3filter.PlainBodyDecoder)
 	}
 }
 
@@ -88,13 +89,13 @@ func checkFraming(t testing.TB, req *http.Request, a answer) {
 // wellFormed looks at a body in the way its type wants.
 func wellFormed(a answer) error {
 	switch a.header.Get("Content-Type") {
-	case formatCSV.header[0]:
+	case "text/csv; charset=utf-8":
 		_, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
 		return err
-	case formatXLSX.mediaType:
+	case wire.XLSX.MediaType:
 		_, err := zip.NewReader(strings.NewReader(a.body), int64(len(a.body)))
 		return err
-	case formatNDJSON.mediaType:
+	case wire.NDJSON.MediaType:
 		for line := range strings.Lines(a.body) {
 			if err := strictJSON(line); err != nil || !strings.HasSuffix(line, "\n") {
 				return fmt.Errorf("line %q: %w", line, err)

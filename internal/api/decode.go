@@ -15,6 +15,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 // decoder reads the answers out of a body of one of the two models. Whatever
@@ -107,12 +108,12 @@ func checkMediaType(h http.Header, d decoder) error {
 	if len(h["Content-Type"]) > 1 { // it is unknown which one is meant
 		contentType = ""
 	}
-	if contentType == jsonType {
+	if contentType == wire.JSONType {
 		return nil
 	}
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
-	if err != nil || mediaType != jsonType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+	if err != nil || mediaType != wire.JSONType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
 		detail := "Send the body with Content-Type: application/json, in UTF-8."
 		if d.multipart {
 			detail = "Send the body with Content-Type: application/json, or multipart/form-data for files, in UTF-8."

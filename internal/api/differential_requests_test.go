@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 // drawnRequest is a random request. Where it names a submission, "{id}" stands
@@ -235,7 +236,7 @@ func (g *generator) list(r *drawnRequest) {
 		r.id = k.id
 	}
 	if g.chance(30) {
-		r.header = http.Header{"Accept": {pickOne(g, []string{"application/x-ndjson", "*/*", "text/html", "text/csv, application/json;q=0.1", formatXLSX.mediaType, ";;q=,"})}}
+		r.header = http.Header{"Accept": {pickOne(g, []string{"application/x-ndjson", "*/*", "text/html", "text/csv, application/json;q=0.1", wire.XLSX.MediaType, ";;q=,"})}}
 	}
 	r.method, r.path = g.getOrHead(), r.form+g.listName()
 	if len(query) > 0 {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 // differentialSeed has TestBothEnginesAnswerAlike send what it sent before.
@@ -121,7 +122,7 @@ var idCell = regexp.MustCompile(`<c r="A[0-9]+"><v>`)
 // JSON. Any other body is what it is.
 func readable(t *testing.T, a answer) string {
 	t.Helper()
-	if a.body == "" || a.header.Get("Content-Type") != formatXLSX.mediaType {
+	if a.body == "" || a.header.Get("Content-Type") != wire.XLSX.MediaType {
 		return a.body
 	}
 	r, err := zip.NewReader(strings.NewReader(a.body), int64(len(a.body)))

@@ -290,6 +290,8 @@ func nestedBody(idsAndValues ...string) string {
 	return string(b) + "}}"
 }
 
+func appendString(dst []byte, s string) []byte { return forms.AppendJSONString(dst, s) }
+
 func clip(s string) string {
 	const most = 600
 	if len(s) > most {

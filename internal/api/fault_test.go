@@ -16,6 +16,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 const internals = "disk /var/secret: SELECT password FROM users"
@@ -262,7 +263,7 @@ func testListThatFailsOnItsWayForAnOldClient(t *testing.T, on enginetest.Engine)
 		t.Logf("the connection ended with: %v", err)
 	}
 	_, body, _ := bytes.Cut(all, []byte("\r\n\r\n"))
-	if len(body) < flushBytes || json.Valid(body) {
+	if len(body) < wire.FlushBytes || json.Valid(body) {
 		t.Errorf("%d bytes came, valid: %t", len(body), json.Valid(body))
 	}
 }

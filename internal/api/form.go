@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 func (a *API) listForms(w http.ResponseWriter, c *httpx.Call) error {
@@ -21,12 +22,12 @@ func (a *API) listForms(w http.ResponseWriter, c *httpx.Call) error {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = appendForm(body, f)
+		body = wire.AppendForm(body, f)
 	}
 	if err := c.HoldAnswer(len(body)); err != nil {
 		return err
 	}
-	writeBody(w, http.StatusOK, jsonTypes, append(body, ']'))
+	wire.WriteJSON(w, http.StatusOK, append(body, ']'))
 	return nil
 }
 
@@ -35,10 +36,10 @@ func (a *API) getForm(w http.ResponseWriter, c *httpx.Call) error {
 	if err != nil {
 		return err
 	}
-	body := appendForm(nil, access.Form)
+	body := wire.AppendForm(nil, access.Form)
 	if err := c.HoldAnswer(len(body)); err != nil {
 		return err
 	}
-	writeBody(w, http.StatusOK, jsonTypes, body)
+	wire.WriteJSON(w, http.StatusOK, body)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 // FuzzDecode: no body makes the decoders panic; a refusal is always a
@@ -65,7 +66,7 @@ func checkRefusal(t *testing.T, err error) {
 	if !errors.As(err, &invalid) || invalid.Err() == nil {
 		t.Fatalf("refused with %T %v, which is no validation result", err, err)
 	}
-	if text := string(appendInvalid(nil, invalid)); strictJSON(text) != nil {
+	if text := string(wire.AppendInvalid(nil, invalid)); strictJSON(text) != nil {
 		t.Fatalf("refused with %q: %v", text, strictJSON(text))
 	}
 }

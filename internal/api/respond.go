@@ -3,18 +3,18 @@ package api
 import (
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/problem"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 // fail answers an error.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
-		writeInvalid(w, invalid)
+		wire.WriteJSON(w, http.StatusBadRequest, wire.AppendInvalid(nil, invalid)) // the interface's validation result
 		return
 	}
 	failure := httpx.FailureOf(r.Context(), err)
@@ -25,39 +25,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(w, failure.Status, failure.Detail)
 }
 
-// writeInvalid answers 400 with the interface's validation result.
-func writeInvalid(w http.ResponseWriter, invalid *forms.Invalid) {
-	writeBody(w, http.StatusBadRequest, jsonTypes, appendInvalid(nil, invalid))
-}
-
-const jsonType = "application/json"
-
-// jsonTypes is never written to, which saves the allocation that Set makes.
-var jsonTypes = []string{jsonType}
-
-// countedBody is the size up to which net/http finds out the length by itself.
-const countedBody = 2000
-
-func writeBody(w http.ResponseWriter, status int, contentType []string, body []byte) {
-	h := w.Header()
-	h["Content-Type"] = contentType
-	httpx.SetNoStore(h)
-	if len(body) > countedBody {
-		h.Set("Content-Length", strconv.Itoa(len(body)))
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone can't be told
-}
-
-// setTag sets the ETag. It is a strong one: an answer with one submission has
-// one representation, and is never compressed.
-func setTag(w http.ResponseWriter, tag string) {
-	w.Header()["Etag"] = []string{`"` + tag + `"`} // the name as net/http spells it
-}
-
 // writeNotModified answers 304.
 func writeNotModified(w http.ResponseWriter, tag string) {
-	setTag(w, tag)
+	wire.SetTag(w, tag)
 	httpx.SetNoStore(w.Header())
 	w.WriteHeader(http.StatusNotModified)
 }

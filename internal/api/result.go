@@ -5,27 +5,25 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/wire"
 )
 
-var resultList = listModel{
-	rows:    flatAppender,
-	formats: []*formatKind{formatJSON, formatNDJSON, formatCSV, formatXLSX},
-}
+var resultFormats = []*wire.Format{wire.JSON, wire.NDJSON, wire.CSV, wire.XLSX}
 
 func (a *API) listResults(w http.ResponseWriter, c *httpx.Call) error {
 	access, err := c.Form(w)
 	if err != nil {
 		return err
 	}
-	return a.stream(w, c, access, resultList)
+	return wire.SendList(w, c, access, wire.Flat, resultFormats...)
 }
 
 func (a *API) getResult(w http.ResponseWriter, c *httpx.Call) error {
-	return a.getOne(w, c, flatAppender)
+	return a.getOne(w, c, wire.AppendResult)
 }
 
 func (a *API) updateResult(w http.ResponseWriter, c *httpx.Call) error {
-	return a.updateOne(w, c, flat, flatAppender)
+	return a.updateOne(w, c, flat, wire.AppendResult)
 }
 
 func (a *API) deleteResult(w http.ResponseWriter, c *httpx.Call) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 // changing is people whose accounts and groups change while the server runs.
@@ -192,10 +193,10 @@ func testListIsBrokenOffWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) 
 				users.set(r.people)
 				e.write(t, "3.md", r.page)
 			})
-			if broken != r.broken || json.Valid(n.Body.Bytes()) == r.broken || n.Body.Len() < flushBytes {
+			if broken != r.broken || json.Valid(n.Body.Bytes()) == r.broken || n.Body.Len() < wire.FlushBytes {
 				t.Errorf("%s: broken off %t, want %t; got %d bytes of %s", r.name, broken, r.broken, n.Body.Len(), list)
 			}
-			if r.broken && n.Body.Len() > flushBytes+100_000 {
+			if r.broken && n.Body.Len() > wire.FlushBytes+100_000 {
 				t.Errorf("%s: %d bytes came all the same", r.name, n.Body.Len())
 			}
 			if n.user != r.user {

@@ -10,22 +10,22 @@ import (
 	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/upload"
+	"github.com/formulary/formulary/internal/wire"
 )
 
-var submissionList = listModel{
-	rows:    nestedAppender,
-	formats: []*formatKind{formatJSON, formatNDJSON},
-}
+var submissionFormats = []*wire.Format{wire.JSON, wire.NDJSON}
 
-// oneSubmission is for a row by itself, where a nestedAppender does not pay.
-func oneSubmission(*forms.Form) appender { return appendSubmission }
+// oneSubmission is for a row by itself, where wire.Nested does not pay.
+func oneSubmission(dst []byte, _ *forms.Form, s forms.Submission) ([]byte, error) {
+	return wire.AppendSubmission(dst, s)
+}
 
 func (a *API) listSubmissions(w http.ResponseWriter, c *httpx.Call) error {
 	access, err := c.Form(w)
 	if err != nil {
 		return err
 	}
-	return a.stream(w, c, access, submissionList)
+	return wire.SendList(w, c, access, wire.Nested, submissionFormats...)
 }
 
 func (a *API) getSubmission(w http.ResponseWriter, c *httpx.Call) error {
@@ -73,7 +73,7 @@ func (a *API) createSubmission(w http.ResponseWriter, c *httpx.Call) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	w.Header().Set("Location", c.URL.EscapedPath()+"/"+strconv.FormatInt(sub.ID, 10))
-	return writeOne(w, http.StatusCreated, access.Tag(sub), appendSubmission, sub)
+	return wire.WriteOne(w, http.StatusCreated, access.Tag(sub), oneSubmission, access.Form, sub)
 }
 
 // receive reads the answers out of the body of a request, which may hold files
@@ -92,8 +92,8 @@ func (a *API) updateSubmission(w http.ResponseWriter, c *httpx.Call) error {
 	return a.updateOne(w, c, nested, oneSubmission)
 }
 
-// getOne answers with one submission in the model that the appender writes.
-func (a *API) getOne(w http.ResponseWriter, c *httpx.Call, model func(*forms.Form) appender) error {
+// getOne answers with one submission in the given model.
+func (a *API) getOne(w http.ResponseWriter, c *httpx.Call, model wire.AppendOne) error {
 	access, id, err := c.Submission(w)
 	if err != nil {
 		return err
@@ -113,11 +113,11 @@ func (a *API) getOne(w http.ResponseWriter, c *httpx.Call, model func(*forms.For
 	if err := c.HoldAnswer(len(sub.Entries)); err != nil {
 		return err
 	}
-	return writeOne(w, http.StatusOK, tag, model(access.Form), sub)
+	return wire.WriteOne(w, http.StatusOK, tag, model, access.Form, sub)
 }
 
 // updateOne merges a body of either model into a submission.
-func (a *API) updateOne(w http.ResponseWriter, c *httpx.Call, d decoder, model func(*forms.Form) appender) error {
+func (a *API) updateOne(w http.ResponseWriter, c *httpx.Call, d decoder, model wire.AppendOne) error {
 	before, id, err := c.Submission(w)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *httpx.Call, d decoder, model f
 	if err != nil {
 		return err
 	}
-	return writeOne(w, http.StatusOK, access.Tag(sub), model(access.Form), sub)
+	return wire.WriteOne(w, http.StatusOK, access.Tag(sub), model, access.Form, sub)
 }
 
 // refuseMerge returns what a caller is told whose body can't be read. First,
@@ -168,16 +168,4 @@ func refuseMerge(c *httpx.Call, access *service.Access, id int64, pre service.Pr
 		pre = nil
 	}
 	return cmp.Or(access.MayMerge(c.Context(), id, pre), bad)
-}
-
-func writeOne(w http.ResponseWriter, status int, tag string, app appender, sub forms.Submission) error {
-	buf := getBuffer()
-	defer putBuffer(buf)
-	var err error
-	if *buf, err = app(*buf, sub); err != nil {
-		return err
-	}
-	setTag(w, tag)
-	writeBody(w, status, jsonTypes, *buf)
-	return nil
 }

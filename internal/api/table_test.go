@@ -21,6 +21,7 @@ import (
 	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 func readCSV(t testing.TB, text string) [][]string {
@@ -227,8 +228,8 @@ func testHeadersOfTables(t *testing.T, on enginetest.Engine) {
 	for _, tt := range []struct{ name, query, accept, contentType string }{
 		{"csv", "?format=csv", "", "text/csv; charset=utf-8"},
 		{"csv", "", "text/csv, application/json;q=0.9", "text/csv; charset=utf-8"},
-		{"xlsx", "?format=xlsx", "text/csv", formatXLSX.mediaType},
-		{"xlsx", "", formatXLSX.mediaType, formatXLSX.mediaType},
+		{"xlsx", "?format=xlsx", "text/csv", wire.XLSX.MediaType},
+		{"xlsx", "", wire.XLSX.MediaType, wire.XLSX.MediaType},
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
 			a := e.expect(t, http.StatusOK, request{user: "alice", method: method, path: path + "/result" + tt.query, header: http.Header{"Accept": {tt.accept}}})
@@ -238,7 +239,7 @@ func testHeadersOfTables(t *testing.T, on enginetest.Engine) {
 			}
 		}
 		a := e.expect(t, http.StatusOK, request{user: "alice", method: "GET", path: path + "/submission", header: http.Header{"Accept": {tt.accept}}})
-		if a.header.Get("Content-Type") != jsonType || a.header.Get("Content-Disposition") != "" {
+		if a.header.Get("Content-Type") != wire.JSONType || a.header.Get("Content-Disposition") != "" {
 			t.Errorf("the other list for Accept: %s is %v", tt.accept, a.header)
 		}
 	}
@@ -326,7 +327,7 @@ func testAccessIsRevokedDuringATable(t *testing.T, on enginetest.Engine) {
 	for _, format := range []string{"ndjson", "csv", "xlsx"} {
 		users.set(everybody)
 		n, broken := e.listSlowly(t, "carol", staffPath+"/result?format="+format, func() { users.set(people{"carol": nil}) })
-		if !broken || n.Body.Len() < flushBytes {
+		if !broken || n.Body.Len() < wire.FlushBytes {
 			t.Errorf("%s: broken off %t, after %d bytes", format, broken, n.Body.Len())
 		}
 		if format == "ndjson" {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/wire"
 )
 
 // validateOnly reads the query parameter of writes that asks for nothing but
@@ -24,5 +25,5 @@ func validateOnly(rawQuery string) (bool, error) {
 
 // writeValid answers with a validation result that has no faults.
 func writeValid(w http.ResponseWriter) {
-	writeBody(w, http.StatusOK, jsonTypes, []byte(`{"valid":true,"fieldErrors":{},"errors":[]}`))
+	wire.WriteJSON(w, http.StatusOK, []byte(`{"valid":true,"fieldErrors":{},"errors":[]}`))
 }

@@ -1,4 +1,6 @@
-package api
+// Package wire is how forms, submissions and summaries look in the answers of
+// the interface: JSON, and the formats that lists can be had in.
+package wire
 
 import (
 	"fmt"
@@ -11,11 +13,15 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// The wire shapes are appended to byte slices by hand: lists are the hot path,
+// The shapes are appended to byte slices by hand: lists are the hot path,
 // and the order of members is part of how readable an answer is.
 
-// appender appends one submission in one of the two models.
-type appender func(dst []byte, sub forms.Submission) ([]byte, error)
+// Model is how submissions look: Nested or Flat. The Appender is for the rows
+// of one list.
+type Model func(*forms.Form) Appender
+
+// Appender appends one submission in one of the two models.
+type Appender func(dst []byte, sub forms.Submission) ([]byte, error)
 
 // buffers are reused for what is written at once. They are kept small: one
 // that has grown beyond a list's flush size is let go.
@@ -27,7 +33,7 @@ var buffers = sync.Pool{New: func() any {
 func getBuffer() *[]byte { return buffers.Get().(*[]byte) }
 
 func putBuffer(b *[]byte) {
-	if cap(*b) <= 2*flushBytes {
+	if cap(*b) <= 2*FlushBytes {
 		*b = (*b)[:0]
 		buffers.Put(b)
 	}
@@ -35,18 +41,19 @@ func putBuffer(b *[]byte) {
 
 func appendString(dst []byte, s string) []byte { return forms.AppendJSONString(dst, s) }
 
-// appendSubmission copies the entries as they are stored. It checks them first:
-// what can't be read must not be sent.
-func appendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
+// AppendSubmission writes one submission of the nested model. It copies the
+// entries as they are stored. It checks them first: what can't be read must not
+// be sent.
+func AppendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
 	if err := s.Entries.Check(); err != nil {
 		return dst, fmt.Errorf("read submission %d: %w", s.ID, err)
 	}
 	return appendNested(dst, s), nil
 }
 
-// nestedAppender is appendSubmission for the rows of a list: it knows what
+// Nested is AppendSubmission for the rows of a list: it knows what
 // entries of the form look like, which makes the check cheap.
-func nestedAppender(form *forms.Form) appender {
+func Nested(form *forms.Form) Appender {
 	row := form.NewResult()
 	return func(dst []byte, s forms.Submission) ([]byte, error) {
 		if err := row.Read(s); err != nil {
@@ -80,9 +87,14 @@ func appendTimestamp(dst []byte, t time.Time) []byte {
 // usualKey is room for most keys of the flat model, in bytes.
 const usualKey = 14
 
-// flatAppender writes results: one member for each column, "" where there is
+// AppendResult writes one submission of the flat model.
+func AppendResult(dst []byte, form *forms.Form, s forms.Submission) ([]byte, error) {
+	return Flat(form)(dst, s)
+}
+
+// Flat writes results: one member for each column, "" where there is
 // no answer, then what is stored of fields that have left the page.
-func flatAppender(form *forms.Form) appender {
+func Flat(form *forms.Form) Appender {
 	columns := form.Columns()
 	keys := make([][]byte, len(columns))          // such as {"_id": and ,"name":
 	all := make([]byte, 0, usualKey*len(columns)) // one buffer for all keys saves an allocation for each
@@ -122,7 +134,8 @@ func flatAppender(form *forms.Form) appender {
 	}
 }
 
-func appendForm(dst []byte, f *forms.Form) []byte {
+// AppendForm writes the definition of a form.
+func AppendForm(dst []byte, f *forms.Form) []byte {
 	dst = append(dst, `{"formId":`...)
 	dst = appendString(dst, f.ID)
 	dst = append(dst, `,"pageId":`...)
@@ -213,7 +226,8 @@ func appendCondition(dst []byte, c *forms.Condition) []byte {
 	return append(dst, "]}"...)
 }
 
-func appendInvalid(dst []byte, invalid *forms.Invalid) []byte {
+// AppendInvalid writes a validation result.
+func AppendInvalid(dst []byte, invalid *forms.Invalid) []byte {
 	dst = append(dst, `{"valid":false,"fieldErrors":{`...)
 	for i, id := range slices.Sorted(maps.Keys(invalid.Fields)) {
 		if i > 0 {

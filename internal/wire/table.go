@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"errors"
@@ -37,13 +37,13 @@ func flagParameter(query url.Values, name string, usual bool, invalid *forms.Inv
 type scan func(visit func(forms.Submission) error) error
 
 // newTable makes a first pass over the rows of a list, which finds the fields
-// that have left the page, and returns the format that writes them.
-func newTable(asked listRequest, form *forms.Form, list scan, may func() error) (format, error) {
+// that have left the page, and returns the encoder that writes them.
+func newTable(asked listRequest, form *forms.Form, list scan, may func() error) (encoder, error) {
 	columns := export.NewColumns(form)
 	read := 0
 	err := list(func(sub forms.Submission) error {
 		// As often as if the rows were sent.
-		if read += len(sub.Entries); read >= flushBytes {
+		if read += len(sub.Entries); read >= FlushBytes {
 			read = 0
 			if err := may(); err != nil {
 				return err
@@ -51,8 +51,8 @@ func newTable(asked listRequest, form *forms.Form, list scan, may func() error) 
 		}
 		return columns.Add(sub)
 	})
-	var f format
-	if err == nil && asked.format == formatCSV {
+	var f encoder
+	if err == nil && asked.format == CSV {
 		f, err = export.NewCSV(columns, asked.table)
 	} else if err == nil {
 		f, err = export.NewXLSX(columns, asked.table)

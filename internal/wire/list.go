@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"cmp"
@@ -12,28 +12,38 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
-// flushBytes is how much of a list is gathered before it is sent.
-const flushBytes = 128 << 10
+// FlushBytes is how much of a list is gathered before it is sent.
+const FlushBytes = 128 << 10
 
-// listModel is one of the two lists.
-type listModel struct {
-	rows    func(*forms.Form) appender
-	formats []*formatKind
-}
-
-// stream writes a list of submissions as it is read, so that neither side ever
-// holds all of it.
-func (a *API) stream(w http.ResponseWriter, c *httpx.Call, access *service.Access, model listModel) error {
-	asked, err := readListRequest(c.Request, model.formats)
+// SendList answers with a list in the one of the given formats that the request
+// asks for.
+func SendList(w http.ResponseWriter, c *httpx.Call, access *service.Access, model Model, formats ...*Format) error {
+	asked, err := readListRequest(c.Request, formats, nil)
 	if err != nil {
 		return err
 	}
+	return send(w, c, access, model, asked)
+}
+
+// SendListAs answers with a list in the given format, whatever format the
+// request asks for.
+func SendListAs(w http.ResponseWriter, c *httpx.Call, access *service.Access, model Model, format *Format) error {
+	asked, err := readListRequest(c.Request, nil, format)
+	if err != nil {
+		return err
+	}
+	return send(w, c, access, model, asked)
+}
+
+// send writes a list of submissions as it is read, so that neither side ever
+// holds all of it.
+func send(w http.ResponseWriter, c *httpx.Call, access *service.Access, model Model, asked listRequest) error {
 	var page service.Page
 	asked.Begin = func(p service.Page) error { page = p; return nil }
 	asked.Check = func() error { return c.MayStillList(w, access) }
-	begin := func() { a.beginList(w, c, access.Form, asked, page) }
+	begin := func() { beginList(w, c, access.Form, asked, page) }
 	if c.Method == http.MethodHead {
-		if err := a.tryList(c, access, asked.ListOptions); err != nil {
+		if err := tryList(c, access, asked.ListOptions); err != nil {
 			return err
 		}
 		begin()
@@ -47,7 +57,7 @@ func (a *API) stream(w http.ResponseWriter, c *httpx.Call, access *service.Acces
 	list := func(visit func(forms.Submission) error) error {
 		return access.List(c.Context(), asked.ListOptions, visit)
 	}
-	f, err := newFormat(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions), s.may)
+	f, err := newEncoder(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions), s.may)
 	if err == nil {
 		err = explainTable(s.write(f, list))
 	}
@@ -71,15 +81,15 @@ func rowsOnly(c *httpx.Call, access *service.Access, opts service.ListOptions) s
 	return func(visit func(forms.Submission) error) error { return access.List(c.Context(), opts, visit) }
 }
 
-// newFormat makes the format that a list is sent in.
-func newFormat(asked listRequest, form *forms.Form, model listModel, list scan, may func() error) (format, error) {
+// newEncoder makes the encoder of the format that a list is sent in.
+func newEncoder(asked listRequest, form *forms.Form, model Model, list scan, may func() error) (encoder, error) {
 	switch asked.format {
-	case formatCSV, formatXLSX:
+	case CSV, XLSX:
 		return newTable(asked, form, list, may)
-	case formatNDJSON:
-		return &ndjson{appendRow: model.rows(form)}, nil
+	case NDJSON:
+		return &ndjson{appendRow: model(form)}, nil
 	default:
-		return &jsonArray{appendRow: model.rows(form)}, nil
+		return &jsonArray{appendRow: model(form)}, nil
 	}
 }
 
@@ -89,13 +99,15 @@ const totalHeader = "X-Total-Count"
 
 // beginList sets the headers of a list. It is called when nothing but the list
 // can be answered any more.
-func (a *API) beginList(w http.ResponseWriter, c *httpx.Call, form *forms.Form, asked listRequest, page service.Page) {
+func beginList(w http.ResponseWriter, c *httpx.Call, form *forms.Form, asked listRequest, page service.Page) {
 	h := w.Header()
-	h.Add("Vary", "Accept")
+	if asked.negotiated {
+		h.Add("Vary", "Accept")
+	}
 	h["Content-Type"] = asked.format.header
 	httpx.SetNoStore(h)
-	if asked.format == formatCSV || asked.format == formatXLSX {
-		h.Set("Content-Disposition", attachment(form, a.Service.Now(), asked.format.name))
+	if asked.format == CSV || asked.format == XLSX {
+		h.Set("Content-Disposition", attachment(form, c.Backend.Service.Now(), asked.format.Name))
 	}
 	if asked.Count {
 		h.Set(totalHeader, strconv.FormatInt(page.Total, 10))
@@ -107,7 +119,7 @@ func (a *API) beginList(w http.ResponseWriter, c *httpx.Call, form *forms.Form, 
 
 // tryList is for HEAD, which must not promise a list that GET could not give,
 // and has the headers of GET. One row tells whether there is a list.
-func (a *API) tryList(c *httpx.Call, access *service.Access, opts service.ListOptions) error {
+func tryList(c *httpx.Call, access *service.Access, opts service.ListOptions) error {
 	one := service.ListOptions{Username: opts.Username, Limit: 1}
 	err := access.List(c.Context(), one, func(forms.Submission) error { return nil })
 	if err != nil || opts.Limit == 0 && opts.Filter.IsZero() && !opts.Count {
@@ -134,14 +146,14 @@ type listWriter struct {
 	begun bool
 }
 
-// write sends what list visits in the given format.
-func (s *listWriter) write(f format, list scan) (err error) {
+// write sends what list visits, as f writes it.
+func (s *listWriter) write(f encoder, list scan) (err error) {
 	if *s.buf, err = f.Begin(*s.buf); err != nil {
 		return err
 	}
 	err = list(func(sub forms.Submission) (err error) {
 		*s.buf, err = f.Row(*s.buf, sub)
-		if err == nil && len(*s.buf) >= flushBytes {
+		if err == nil && len(*s.buf) >= FlushBytes {
 			err = s.flush()
 		}
 		return err
@@ -171,8 +183,9 @@ func (s *listWriter) flush() error {
 // listRequest is what a request for a list asks for.
 type listRequest struct {
 	service.ListOptions
-	format *formatKind
-	table  export.Options
+	format     *Format
+	negotiated bool // the header Accept may have decided the format
+	table      export.Options
 }
 
 // formatParameters say how a list is written. See httpx.ListOptions for those
@@ -180,19 +193,23 @@ type listRequest struct {
 var formatParameters = []string{"format", "labels", "bom", "guard"}
 
 // readListRequest reads the query and the headers of a request for a list that
-// can be had in the given formats. It ignores unknown parameters.
-func readListRequest(r *http.Request, formats []*formatKind) (listRequest, error) {
+// can be had in the given formats, or as one only. It ignores unknown
+// parameters.
+func readListRequest(r *http.Request, formats []*Format, only *Format) (listRequest, error) {
 	var invalid forms.Invalid
 	query := httpx.ParseQuery(r.URL.RawQuery, &invalid)
+	if only != nil {
+		query.Del("format")
+	}
 	for _, name := range formatParameters {
 		if len(query[name]) > 1 {
 			invalid.AddError(name + " must not be given twice")
 		}
 	}
-	asked := listRequest{
-		ListOptions: httpx.ListOptions(query, &invalid),
-		format:      pickFormat(query, r.Header, formats, &invalid),
-		table:       tableOptions(query, &invalid),
+	asked := listRequest{ListOptions: httpx.ListOptions(query, &invalid), format: only, negotiated: only == nil}
+	if asked.negotiated {
+		asked.format = pickFormat(query, r.Header, formats, &invalid)
 	}
+	asked.table = tableOptions(query, &invalid)
 	return asked, invalid.Err()
 }

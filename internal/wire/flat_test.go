@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 )
+
+var textWithoutNUL = rapid.Map(rapid.String(), func(s string) string { return strings.ReplaceAll(s, "\x00", "\x01") })
 
 // flatReference writes the flat model in the plainest way there is.
 func flatReference(form *forms.Form, s forms.Submission, entries []forms.Entry) string {
@@ -44,7 +46,7 @@ func TestFlatModelIsWrittenToTheByte(t *testing.T) {
 		for _, id := range ids[:rapid.IntRange(0, len(ids)).Draw(t, "on the page")] {
 			form.Fields = append(form.Fields, forms.Field{ID: id})
 		}
-		appendFlat := flatAppender(form)
+		appendFlat := Flat(form)
 		for range rapid.IntRange(1, 3).Draw(t, "rows") {
 			var entries []forms.Entry
 			for _, id := range rapid.Permutation(ids).Draw(t, "stored")[:rapid.IntRange(0, len(ids)).Draw(t, "count")] {
@@ -64,7 +66,7 @@ func TestFlatModelIsWrittenToTheByte(t *testing.T) {
 }
 
 func TestBrokenEntriesLeaveTheFlatModelUnwritten(t *testing.T) {
-	got, err := flatAppender(&forms.Form{})([]byte("before"), forms.Submission{ID: 7, Entries: []byte(`{"a"`)})
+	got, err := Flat(&forms.Form{})([]byte("before"), forms.Submission{ID: 7, Entries: []byte(`{"a"`)})
 	if err == nil || !strings.Contains(err.Error(), "read submission 7: ") || !bytes.Equal(got, []byte("before")) {
 		t.Errorf("got %s, %v", got, err)
 	}
@@ -79,7 +81,7 @@ func BenchmarkFlatRow(b *testing.B) {
 			entries = append(entries, forms.Entry{ID: int64(i), FieldID: id, Value: "some words"})
 		}
 		s := forms.Submission{ID: 1, Username: "alice", Entries: forms.EncodeEntries(nil, entries)}
-		appendFlat := flatAppender(form)
+		appendFlat := Flat(form)
 		b.Run(strconv.Itoa(fields), func(b *testing.B) {
 			b.ReportAllocs()
 			var dst []byte

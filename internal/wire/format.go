@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"cmp"
@@ -12,31 +12,33 @@ import (
 	"github.com/formulary/formulary/internal/httpx"
 )
 
-// format writes a list: its beginning, a row for each submission, and its end.
-// Each method appends to dst and returns it. One format writes one list.
-type format interface {
+// encoder writes a list: its beginning, a row for each submission, and its end.
+// Each method appends to dst and returns it. One encoder writes one list.
+type encoder interface {
 	Begin(dst []byte) ([]byte, error)
 	Row(dst []byte, sub forms.Submission) ([]byte, error)
 	End(dst []byte) ([]byte, error)
 }
 
-// formatKind is a format that callers can ask for.
-type formatKind struct {
-	name      string   // the value of the parameter "format"
-	mediaType string   // in Accept, in lower case
+// Format is a format that lists can be had in.
+type Format struct {
+	Name      string   // the value of the parameter "format", and the extension of a file
+	MediaType string   // in Accept, in lower case
 	header    []string // Content-Type; never written to
 }
 
+// The formats. CSV and XLSX are tables of the flat model, whatever the model of
+// the list is.
 var (
-	formatJSON   = &formatKind{"json", jsonType, jsonTypes}
-	formatNDJSON = &formatKind{"ndjson", "application/x-ndjson", []string{"application/x-ndjson"}}
-	formatCSV    = &formatKind{"csv", "text/csv", []string{"text/csv; charset=utf-8"}}
-	formatXLSX   = &formatKind{"xlsx", httpx.XLSXType, []string{httpx.XLSXType}}
+	JSON   = &Format{"json", JSONType, jsonTypes}
+	NDJSON = &Format{"ndjson", "application/x-ndjson", []string{"application/x-ndjson"}}
+	CSV    = &Format{"csv", "text/csv", []string{"text/csv; charset=utf-8"}}
+	XLSX   = &Format{"xlsx", httpx.XLSXType, []string{httpx.XLSXType}}
 )
 
 // jsonArray is a list as one JSON array.
 type jsonArray struct {
-	appendRow appender
+	appendRow Appender
 	begun     bool // with its rows
 }
 
@@ -53,7 +55,7 @@ func (j *jsonArray) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 func (j *jsonArray) End(dst []byte) ([]byte, error) { return append(dst, ']'), nil }
 
 // ndjson is a list as one JSON value per line.
-type ndjson struct{ appendRow appender }
+type ndjson struct{ appendRow Appender }
 
 func (n *ndjson) Begin(dst []byte) ([]byte, error) { return dst, nil }
 
@@ -66,19 +68,19 @@ func (n *ndjson) End(dst []byte) ([]byte, error) { return dst, nil }
 
 // pickFormat decides between the formats that a list can be had in. The
 // parameter wins over the header.
-func pickFormat(query url.Values, header http.Header, offered []*formatKind, invalid *forms.Invalid) *formatKind {
+func pickFormat(query url.Values, header http.Header, offered []*Format, invalid *forms.Invalid) *Format {
 	if !query.Has("format") {
 		return accepted(header["Accept"], offered)
 	}
-	i := slices.IndexFunc(offered, func(k *formatKind) bool { return k.name == query.Get("format") })
+	i := slices.IndexFunc(offered, func(k *Format) bool { return k.Name == query.Get("format") })
 	if i < 0 {
 		names := make([]string, len(offered))
 		for i, kind := range offered {
-			names[i] = kind.name
+			names[i] = kind.Name
 		}
 		last := len(names) - 1
 		invalid.AddError("format must be " + strings.Join(names[:last], ", ") + " or " + names[last] + " for this list")
-		return formatJSON
+		return JSON
 	}
 	return offered[i]
 }
@@ -87,8 +89,8 @@ func pickFormat(query url.Values, header http.Header, offered []*formatKind, inv
 // with the highest quality, the first of several. A wildcard stands for JSON,
 // and so does a header that names none of the formats: clients that know
 // nothing of formats get what they always got.
-func accepted(accept []string, offered []*formatKind) *formatKind {
-	var best *formatKind
+func accepted(accept []string, offered []*Format) *Format {
+	var best *Format
 	var bestQuality, wildcard float64
 	for _, line := range accept {
 		for element := range strings.SplitSeq(line, ",") {
@@ -97,16 +99,16 @@ func accepted(accept []string, offered []*formatKind) *formatKind {
 				wildcard = max(wildcard, quality)
 				continue
 			}
-			i := slices.IndexFunc(offered, func(k *formatKind) bool { return k.mediaType == mediaRange })
+			i := slices.IndexFunc(offered, func(k *Format) bool { return k.MediaType == mediaRange })
 			if i >= 0 && quality > bestQuality {
 				best, bestQuality = offered[i], quality
 			}
 		}
 	}
 	if wildcard > bestQuality {
-		return formatJSON
+		return JSON
 	}
-	return cmp.Or(best, formatJSON)
+	return cmp.Or(best, JSON)
 }
 
 // readMediaRange reads an element of Accept. What can't be read has the
