@@ -46,10 +46,11 @@ var mayImport = map[string][]string{
 	"internal/store":           {"internal/forms"},
 	"internal/store/group":     {"internal/store"},
 	"internal/store/chunk":     {"internal/store", "internal/forms"},
+	"internal/store/recent":    {"internal/store", "internal/forms"},
 	"internal/store/content":   {"internal/store", "internal/forms"},
 	"internal/store/transfer":  {"internal/store", "internal/store/content", "internal/forms"},
-	"internal/store/sqlite":    {"internal/store", "internal/store/group", "internal/store/chunk", "internal/store/content", "internal/forms", "internal/durable"},
-	"internal/store/postgres":  {"internal/store", "internal/store/group", "internal/store/chunk", "internal/store/content", "internal/forms"},
+	"internal/store/sqlite":    {"internal/store", "internal/store/group", "internal/store/chunk", "internal/store/recent", "internal/store/content", "internal/forms", "internal/durable"},
+	"internal/store/postgres":  {"internal/store", "internal/store/group", "internal/store/chunk", "internal/store/recent", "internal/store/content", "internal/forms"},
 	"internal/store/storetest": {"internal/store", "internal/forms"},
 	"internal/store/pgtest":    nil,
 	"internal/store/enginetest": {

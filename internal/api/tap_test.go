@@ -65,6 +65,13 @@ func (s *tap) Submitted(ctx context.Context, n store.New) (bool, error) {
 	return s.Store.Submitted(ctx, n)
 }
 
+func (s *tap) Latest(ctx context.Context, username string, among []store.FormKey, limit int) ([]forms.Submission, error) {
+	if err := s.ask(ctx, "latest"); err != nil {
+		return nil, err
+	}
+	return s.Store.Latest(ctx, username, among, limit)
+}
+
 func (s *tap) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
 	if err := s.ask(ctx, "update"); err != nil {
 		return forms.Submission{}, err

@@ -56,6 +56,7 @@ func TestPlans(t *testing.T) {
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey, sqlDump: byKey,
 		sqlStored: "submissions_pkey", sqlLast: "submissions_pkey", sqlCreate: byUser,
 		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_once",
+		sqlLatest:  "Index Scan Backward using submissions_by_user",
 		sqlSetting: byName, sqlRelease: byName,
 		sqlSession: "sessions_pkey", sqlRenewSession: "sessions_pkey", sqlDeleteSession: "sessions_pkey",
 		listStatements[listKind{}]:                               byKey,

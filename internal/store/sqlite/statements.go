@@ -16,7 +16,11 @@ const (
 	sqlGet   = `SELECT created, username, fields, files FROM submissions WHERE place = ?`
 	sqlChunk = `SELECT data FROM file_chunks WHERE file = ? AND number = ?`
 	sqlKey   = `SELECT created, username, fields, files, place, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
-	sqlOnce  = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND once = ?2 AND once IS NOT NULL)
+	// sqlLatest names no text column: large texts would be read for nothing. It
+	// has no LIMIT, and callers stop reading instead: SQLite compiles a
+	// statement anew whenever a parameter of LIMIT is bound.
+	sqlLatest = `SELECT place, created FROM submissions WHERE form = ? AND username = ? AND username <> '' ORDER BY place DESC`
+	sqlOnce   = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND once = ?2 AND once IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
 )
 
@@ -168,7 +172,7 @@ type listKind struct{ byUser, descending bool }
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
-	form, get, byKey, once, chunk, session *sqlite3.Stmt
+	form, get, byKey, once, latest, chunk, session *sqlite3.Stmt
 
 	list map[listKind]*sqlite3.Stmt
 }
@@ -179,6 +183,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r.get = r.add(sqlGet)
 	r.byKey = r.add(sqlKey)
 	r.once = r.add(sqlOnce)
+	r.latest = r.add(sqlLatest)
 	r.chunk = r.add(sqlChunk)
 	r.session = r.add(sqlSession)
 	for _, k := range []listKind{{}, {byUser: true}, {descending: true}, {byUser: true, descending: true}} {

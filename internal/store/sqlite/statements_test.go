@@ -6,6 +6,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
@@ -17,6 +19,7 @@ func TestPlans(t *testing.T) {
 	want := map[string]string{}
 	err := s.pool.with(ctx, func(stmts *readStmts) error {
 		want[stmts.get.SQL()] = byPlace
+		want[stmts.latest.SQL()] = byUser
 		for kind, stmt := range stmts.list {
 			want[stmt.SQL()] = byRange
 			if kind.byUser {
@@ -28,7 +31,7 @@ func TestPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Same(t, "statements of a reader", len(want), 5)
+	storetest.Same(t, "statements of a reader", len(want), 6)
 	w := s.writer.stmts
 	want[w.byUser.SQL()], want[w.update.SQL()], want[w.del.SQL()] = byUser, byPlace, byPlace
 	onWriter(t, s, func(conn *sqlite3.Conn) error {
@@ -43,6 +46,45 @@ func TestPlans(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestStatementsAreCompiledOnce: SQLite compiles some statements anew when a
+// parameter is bound, which takes longer than to run them.
+func TestStatementsAreCompiledOnce(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	limited := sample("x")
+	limited.FormID, limited.Once = "limited", "amy"
+	amy := "amy"
+	for range 5 * s.pool.count { // the connections take turns
+		mustCreate(t, s, sample("x"))
+		_, _ = s.Create(ctx, limited)
+		_, err := s.Submitted(ctx, limited)
+		if err == nil {
+			_, err = s.Latest(ctx, amy, []store.FormKey{{PageID: 1, FormID: "form"}, {PageID: 1, FormID: "limited"}}, 1)
+		}
+		if err == nil {
+			err = s.Scan(ctx, store.Query{PageID: 1, FormID: "form", Username: &amy}, func(forms.Submission) error { return nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := func(stmts []*sqlite3.Stmt) error {
+		for _, stmt := range stmts {
+			if n := stmt.Status(sqlite3.STMTSTATUS_REPREPARE, false); n > 1 { // once for a schema that was new
+				t.Errorf("compiled %d times again: %s", n, stmt.SQL())
+			}
+		}
+		return nil
+	}
+	for range s.pool.count {
+		if err := s.pool.with(ctx, func(stmts *readStmts) error { return again(stmts.stmts) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.writer.do(ctx, func(tx *tx) error { return again(tx.stmts.stmts) }); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestSubmittedPlan: two searches, by the limit and by the user.

@@ -85,6 +85,7 @@ func testModel(t *testing.T, b *bench) {
 			"update": x.doUpdate,
 			"delete": x.doDelete,
 			"scan":   x.doScan,
+			"latest": x.doLatest,
 			"reopen": func(rt *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(rt, "reopen when 0") == 0 {
 					b.reopen(t)

@@ -34,6 +34,7 @@ func Run(t *testing.T, open Opener) {
 		{"keys", keyTests},
 		{"files", fileTests},
 		{"scan", scanTests},
+		{"latest", latestTests},
 		{"scan while others write", scanConcurrencyTests},
 		{"concurrency", concurrencyTests},
 		{"lifecycle", lifecycleTests},
