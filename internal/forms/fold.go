@@ -29,6 +29,9 @@ func foldRune(r rune) rune {
 	return lowest
 }
 
+// Fold returns text so that two texts that differ in case alone become the same.
+func Fold(text string) string { return string(appendFolded(nil, []byte(text))) }
+
 // appendFolded appends text so that two texts that differ in case alone become
 // the same.
 func appendFolded(dst, text []byte) []byte {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,6 +20,12 @@ const maxListedPages = 10_000
 type PageList struct {
 	Pages []PageInfo // by title, upper and lower case alike, then by id
 	Total int        // more than len(Pages) where the list was cut
+
+	all []PageInfo // also those beyond the cut
+}
+
+func newPageList(all []PageInfo) PageList {
+	return PageList{Pages: all[:min(len(all), maxListedPages)], Total: len(all), all: all}
 }
 
 // PageInfo is one page of a list.
@@ -51,11 +58,44 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 	slices.SortFunc(visible, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.page.ID, b.page.ID))
 	})
-	list := PageList{Total: len(visible)}
-	for _, e := range visible[:min(len(visible), maxListedPages)] {
-		list.Pages = append(list.Pages, PageInfo{ID: e.page.ID, Title: e.page.Title, Forms: e.page.Forms})
+	infos := make([]PageInfo, len(visible))
+	for i, e := range visible {
+		infos[i] = PageInfo{ID: e.page.ID, Title: e.page.Title, Forms: e.page.Forms}
 	}
-	return list, nil
+	return newPageList(infos), nil
+}
+
+// MaxSearch is the length of the longest text to search for, in bytes.
+const MaxSearch = 200
+
+// Search returns the pages that have every word of the text in their title or in
+// the id of a form, upper and lower case alike. It also finds pages beyond the
+// cut of the list.
+func (l PageList) Search(text string) (PageList, error) {
+	if len(text) > MaxSearch {
+		return PageList{}, &forms.Invalid{Errors: []string{fmt.Sprintf("the text to search for is longer than %d bytes", MaxSearch)}}
+	}
+	words := strings.Fields(forms.Fold(text))
+	var found []PageInfo
+	for _, page := range l.all {
+		if page.hasAll(words) {
+			found = append(found, page)
+		}
+	}
+	return newPageList(found), nil
+}
+
+// hasAll reports whether each of the folded words occurs in the page's title or
+// in the id of one of its forms.
+func (p PageInfo) hasAll(words []string) bool {
+	var text strings.Builder
+	text.WriteString(p.Title)
+	for _, f := range p.Forms {
+		text.WriteByte('\n') // no word has it, so none matches across the ends of two texts
+		text.WriteString(f.ID)
+	}
+	folded := forms.Fold(text.String())
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(folded, word) })
 }
 
 func userOf(who auth.Identity) pages.User { return pages.User{Name: who.Name, InGroup: who.InGroup} }

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,10 +72,66 @@ func TestListOfPagesIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	beyond := fmt.Sprintf("%08d", maxListedPages+more)
+	if found, err := list.Search(beyond); err != nil || found.Total != 1 || found.Pages[0].Title != beyond {
+		t.Errorf("search for a page beyond the cut: %d pages, %v", found.Total, err)
+	}
+	if found, err := list.Search("0"); err != nil || found.Total != list.Total || len(found.Pages) != maxListedPages {
+		t.Errorf("search that finds all: %d pages of %d, %v", len(found.Pages), found.Total, err)
+	}
 	if len(list.Pages) != maxListedPages || list.Total != maxListedPages+more || list.Pages[0].ID != maxListedPages+more {
 		t.Errorf("%d pages of %d, from %d", len(list.Pages), list.Total, list.Pages[0].ID)
 	}
 }
+
+func TestSearchPages(t *testing.T) {
+	source := &pagestest.Memory{}
+	for _, p := range []pages.Page{
+		{ID: 1, Title: "Annual Survey", Forms: []*forms.Form{{ID: "feedback"}, {ID: "Contact-2"}}},
+		{ID: 2, Title: "ΣΊΣΥΦΟΣ and Öl"},
+		{ID: 3, Title: "Weekly survey", Forms: []*forms.Form{{ID: "feed"}, {ID: "back"}}},
+	} {
+		source.Put(&p, pagestest.Everything)
+	}
+	list, err := New(Options{Pages: source}).Pages(t.Context(), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]int64{
+		"":                {1, 3, 2},
+		" \t\n":           {1, 3, 2},
+		"SURVEY":          {1, 3},
+		"survey annual":   {1},
+		"vey WEEK":        {3},
+		"survey contact":  {1},
+		"contact-2":       {1},
+		"feedback":        {1},
+		"surveyfeed":      nil,
+		"survey nothing":  nil,
+		"σίσυφοσ":         {2},
+		"öl\u00a0ΣΊΣΥΦΟς": {2},
+		"\xff":            nil,
+		"%":               nil,
+		longest("survey"): {1, 3},
+	} {
+		found, err := list.Search(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int64
+		for _, p := range found.Pages {
+			ids = append(ids, p.ID)
+		}
+		if diff := cmp.Diff(want, ids); diff != "" || found.Total != len(want) {
+			t.Errorf("%q: %d in all (-want +got):\n%s", text, found.Total, diff)
+		}
+	}
+	_, err = list.Search(longest("survey") + " ")
+	(&world{t: t}).wants("a longer text", err, `invalid map[] ["the text to search for is longer than 200 bytes"]`)
+}
+
+// longest fills a text up to the length of the longest to search for.
+func longest(text string) string { return text + strings.Repeat(" ", MaxSearch-len(text)) }
 
 // A source may answer with the page, and then not with the rights.
 func TestRightsThatCannotBeTold(t *testing.T) {
