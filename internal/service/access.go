@@ -79,10 +79,14 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 	if err := cmp.Or(a.service.checkSize(entries, nil), checkFiles(files, nil)); err != nil {
 		return store.New{}, err
 	}
-	n := store.New{
-		PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.who.Name,
-		Created: a.service.now(), Entries: entries, Files: files,
-	}
+	n := a.unfilled()
+	n.Created, n.Entries, n.Files = a.service.now(), entries, files
+	return n, nil
+}
+
+// unfilled is a submission of the caller without what they filled in.
+func (a *Access) unfilled() store.New {
+	n := store.New{PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.who.Name}
 	if a.anonymous {
 		n.Username = ""
 	}
@@ -90,7 +94,7 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 		counted := &forms.Form{PageID: a.Form.PageID, ID: a.Form.ID, Anonymous: a.anonymous}
 		n.Once = a.service.once(counted, a.who.Name)
 	}
-	return n, nil
+	return n
 }
 
 // Get returns one submission.

@@ -1,0 +1,194 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/pages/pagestest"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// latest puts the caller's latest submissions into words.
+func (w *world) latest(who auth.Identity, limit int) (words []string) {
+	w.t.Helper()
+	list, err := w.Pages(w.t.Context(), who)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	own, err := w.Latest(w.t.Context(), who, list, limit)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, o := range own {
+		if o.Form.ID != o.FormID || o.Form.PageID != o.PageID || o.Username != who.Name || !o.Created.Equal(w.clock) {
+			w.t.Errorf("submission %d: %+v", o.ID, o)
+		}
+		words = append(words, fmt.Sprintf("%d %s %s", o.ID, o.PageTitle, o.FormID))
+	}
+	return words
+}
+
+func TestLatest(t *testing.T) { enginetest.Each(t, testLatest) }
+
+func testLatest(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	second := &pages.Page{ID: 2, Title: "Page 2", Forms: []*forms.Form{{ID: "named", PageID: 2, Fields: w.page.Forms[0].Fields}}}
+	mayView := true
+	w.source.Put(second, func(pages.User) pages.Rights { return pages.Rights{View: mayView} })
+	wants := func(what string, limit int, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, w.latest(owner, limit)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	wants("nothing sent", 10)
+	first := w.submits(owner, "named", "x").ID
+	w.submits(editor, "named", "of somebody else")
+	access, err := w.Form(t.Context(), owner, 2, "named")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, _, err := access.Create(t.Context(), answer("x"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.submits(owner, "anonymous", "x")
+	last := w.submits(owner, "named-once", "x").ID
+	lines := []string{fmt.Sprint(last, " Page 1 named-once"), fmt.Sprint(sub.ID, " Page 2 named"), fmt.Sprint(first, " Page 1 named")}
+	wants("three of four", 10, lines...)
+	wants("a limit", 2, lines[:2]...)
+	wants("no limit", 0)
+
+	mayView = false
+	wants("one page may not be viewed", 10, lines[0], lines[2])
+	mayView = true
+	w.page.Forms[1].Anonymous = true
+	wants("a form has become anonymous", 10, lines[1:]...)
+	w.page.Forms = w.page.Forms[2:]
+	wants("forms have left their page", 10, lines[1])
+
+	list, err := w.Pages(t.Context(), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Latest(t.Context(), owner, list, 10)
+	w.wants("a closed store", err, "unavailable")
+}
+
+// asked is a store that counts the forms that Latest is asked about.
+type asked struct {
+	store.Store
+	forms int
+}
+
+func (a *asked) Latest(_ context.Context, _ string, among []store.FormKey, _ int) ([]forms.Submission, error) {
+	a.forms = len(among)
+	return nil, nil
+}
+
+func TestLatestAmongTooManyForms(t *testing.T) {
+	source, counted := &pagestest.Memory{}, &asked{}
+	for id := range int64(maxLatestForms/100 + 1) {
+		page := &pages.Page{ID: id}
+		for n := range 100 {
+			page.Forms = append(page.Forms, &forms.Form{ID: fmt.Sprint("f", n), PageID: id})
+		}
+		source.Put(page, pagestest.Everything)
+	}
+	s := New(Options{Pages: source, Store: counted})
+	list, err := s.Pages(t.Context(), owner)
+	if err == nil {
+		_, err = s.Latest(t.Context(), owner, list, 10)
+	}
+	if err != nil || counted.forms != maxLatestForms {
+		t.Errorf("looked at %d forms, %v", counted.forms, err)
+	}
+}
+
+func TestMine(t *testing.T) { enginetest.Each(t, testMine) }
+
+func testMine(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	wants := func(what string, who auth.Identity, formID string, want forms.Submission) {
+		t.Helper()
+		sub, found, err := w.as(who, formID).Mine(t.Context())
+		if err != nil || found != (want.ID != 0) {
+			t.Errorf("%s: found %t, %v", what, found, err)
+		}
+		if diff := cmp.Diff(want, sub); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	wants("nothing sent", owner, "named", forms.Submission{})
+	first := w.submits(owner, "named", "first")
+	last := w.submits(owner, "named", "last")
+	w.submits(editor, "named-once", "of somebody else")
+	wants("the latest, whole", owner, "named", last)
+	wants("only of the form", owner, "named-once", forms.Submission{})
+	wants("an editor sees their own", editor, "named", forms.Submission{})
+	if err := w.as(editor, "named").Delete(t.Context(), last.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	wants("after a delete", owner, "named", first)
+
+	w.submits(owner, "anonymous", "x")
+	wants("an anonymous form", owner, "anonymous", forms.Submission{})
+	w.page.Forms[0].Anonymous = true
+	wants("a form that has become anonymous", owner, "named", forms.Submission{})
+	w.page.Forms[0].Anonymous = false
+
+	open := w.as(owner, "named")
+	stored := w.store
+	w.Service.store = deleted{stored}
+	wants("deleted meanwhile", owner, "named", forms.Submission{})
+	if err := stored.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := open.Mine(t.Context())
+	w.wants("a closed store", err, "unavailable")
+}
+
+// deleted is a store whose submissions are deleted before they are read.
+type deleted struct{ store.Store }
+
+func (deleted) Get(context.Context, store.Key) (forms.Submission, error) {
+	return forms.Submission{}, store.ErrNotFound
+}
+
+func TestSubmitted(t *testing.T) { enginetest.Each(t, testSubmitted) }
+
+func testSubmitted(t *testing.T, on enginetest.Engine) {
+	w := newWorld(t, on)
+	wants := func(what string, who auth.Identity, formID string, want bool) {
+		t.Helper()
+		if got, err := w.as(who, formID).Submitted(t.Context()); got != want || err != nil {
+			t.Errorf("%s, %s: %t, %v", what, formID, got, err)
+		}
+	}
+	for _, id := range []string{"named", "anonymous", "named-once", "anonymous-once"} {
+		wants("before", owner, id, false)
+		w.submits(owner, id, "x")
+		wants("after", owner, id, id == "named-once" || id == "anonymous-once")
+		wants("somebody else", viewer, id, false)
+	}
+	wants("another anonymous form", owner, "anonymous-too", false)
+	w.page.Form("named").OneSubmission = true
+	wants("a limit that was set later", owner, "named", true)
+
+	open := w.as(owner, "named-once")
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open.Submitted(t.Context())
+	w.wants("a closed store", err, "unavailable")
+}
