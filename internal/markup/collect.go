@@ -14,10 +14,12 @@ type collector struct {
 	built  []*built
 	lines  map[string]int // by form id: the line of the first form with it
 	count  int            // of raw blocks
+	places []Place        // of all raw blocks
 }
 
 // add reads one raw block.
 func (c *collector) add(block rawBlock) {
+	c.places = append(c.places, Place{At: block.at - c.body})
 	switch c.count++; {
 	case c.count == 1 && c.pageID == 0 && !c.unreadable:
 		c.report(block.at, Error, `let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
@@ -30,6 +32,7 @@ func (c *collector) add(block rawBlock) {
 		return
 	}
 	id, made := c.read(block)
+	c.places[len(c.places)-1].FormID = id
 	c.built = append(c.built, made)
 	if c.repeats(id, block.at) {
 		made.failed = true

@@ -69,6 +69,7 @@ type Page struct {
 	Blocks     []Block   // in page order, broken ones included
 	Problems   []Problem // by line and column
 	Unreadable bool      // the forms are not known: keep the last good ones. Blocks is empty
+	Text       *Text     // of a Markdown page that has forms; nil for others, and when Unreadable
 	// MetaRead is true if the front matter was understood, or if there is none.
 	// Then Meta and ID are valid even when the page is Unreadable, so that users
 	// without permission stay locked out. If it is false, the page is Unreadable,
@@ -133,6 +134,9 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 			c.add(block)
 		}
 		page.Blocks = c.finish()
+		if format == Markdown && !p.unreadable {
+			page.Text = p.text(c.places)
+		}
 	}
 	if p.unreadable {
 		page.Unreadable, page.Blocks = true, nil
