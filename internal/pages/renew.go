@@ -14,12 +14,12 @@ import (
 // whatever is wrong with the rest of the page. name is the title of a page that
 // does not say one.
 func renew(old *Page, parsed *markup.Page, name string) *Page {
-	page := &Page{ID: parsed.ID, Title: cmp.Or(strings.TrimSpace(parsed.Meta.Title), name), meta: parsed.Meta}
+	page := &Page{ID: parsed.ID, Title: cmp.Or(strings.TrimSpace(parsed.Meta.Title), name), Text: parsed.Text, meta: parsed.Meta}
 	if parsed.Unreadable {
 		if old == nil || !parsed.MetaRead {
 			return old
 		}
-		page.Forms, page.nameless, page.kept = old.Forms, old.nameless, old.kept
+		page.Forms, page.Text, page.nameless, page.kept = old.Forms, old.Text, old.nameless, old.kept
 		return page
 	}
 	for _, b := range parsed.Blocks {

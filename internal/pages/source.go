@@ -80,6 +80,10 @@ type Page struct {
 	Title string        // never empty
 	Forms []*forms.Form // in page order
 
+	// Text is what people read on the page. It is nil for pages without forms,
+	// and for pages that are not Markdown: their own wiki shows them.
+	Text *markup.Text
+
 	// The rest is known to a Directory only.
 
 	meta markup.Meta

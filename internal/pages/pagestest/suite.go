@@ -85,6 +85,7 @@ func testPages(s *suite) {
 				s.Errorf("form %s of page %d says page %d", f.ID, id, f.PageID)
 			}
 		}
+		checkText(s, page)
 		if page.Form("nope") != nil {
 			s.Errorf("page %d has a form that it has not", id)
 		}
@@ -99,6 +100,25 @@ func testPages(s *suite) {
 	}
 	if got, want := s.source.Counts(), (pages.Counts{Pages: 3, Forms: 3}); got != want {
 		s.Errorf("Counts is %+v, want %+v", got, want)
+	}
+}
+
+// checkText checks the text of a page that has nothing broken, where the source
+// has texts.
+func checkText(s *suite, page *pages.Page) {
+	s.Helper()
+	if page.Text == nil {
+		return
+	}
+	var ids []string
+	for _, place := range page.Text.Places {
+		ids = append(ids, place.FormID)
+		if place.At < 0 || place.At >= len(page.Text.Source) {
+			s.Errorf("page %d: form %q stands at %d of %d bytes", page.ID, place.FormID, place.At, len(page.Text.Source))
+		}
+	}
+	if len(ids) == 0 || !slices.Equal(ids, formIDs(page)) {
+		s.Errorf("page %d: the text has forms %v, the page %v", page.ID, ids, formIDs(page))
 	}
 }
 
@@ -214,6 +234,7 @@ func testHandedOutPagesStay(s *suite) {
 	if page.Title != "Open" || !slices.Equal(formIDs(page), []string{"feedback", "poll"}) {
 		s.Errorf("a page that was handed out is now %q %v", page.Title, formIDs(page))
 	}
+	checkText(s, page)
 }
 
 // run calls Run until the test ends, and checks that it ends with its context.
