@@ -24,6 +24,7 @@ const module = "github.com/formulary/formulary/"
 //	wire → export → forms
 //	web → session → store, auth
 //	store, pages → forms
+//	service → pagetext → markup
 //	pages → markup → forms
 //
 // Whatever is not here is not allowed. cli puts the parts together and is the
@@ -42,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/upload":          {"internal/httpx", "internal/service", "internal/forms"},
 	"internal/export":          {"internal/forms"},
 	"internal/httpx":           {"internal/service", "internal/auth", "internal/forms", "internal/problem"},
-	"internal/service":         {"internal/store", "internal/pages", "internal/auth", "internal/forms", "internal/durable"},
+	"internal/service":         {"internal/store", "internal/pages", "internal/pagetext", "internal/auth", "internal/forms", "internal/durable"},
 	"internal/store":           {"internal/forms"},
 	"internal/store/group":     {"internal/store"},
 	"internal/store/chunk":     {"internal/store", "internal/forms"},
@@ -58,6 +59,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/pages":           {"internal/markup", "internal/forms", "internal/watch"},
 	"internal/pages/pagestest": {"internal/pages"},
+	"internal/pagetext":        {"internal/markup"},
 	"internal/markup":          {"internal/forms"},
 	"internal/auth":            {"internal/durable", "internal/watch"},
 	"internal/session":         {"internal/store", "internal/auth"},

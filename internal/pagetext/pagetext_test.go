@@ -1,0 +1,203 @@
+package pagetext
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/formulary/formulary/internal/markup"
+)
+
+var update = flag.Bool("update", false, "write the results into the txtar cases")
+
+// TestCases runs testdata/*.txtar: pages, each followed by a file of the same
+// name with ".want" that holds its pieces.
+func TestCases(t *testing.T) {
+	for _, name := range archives(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) { runArchive(t, name) })
+	}
+}
+
+func archives(t testing.TB) []string {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	return names
+}
+
+func runArchive(t *testing.T, name string) {
+	archive, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, f := range archive.Files {
+		want[f.Name] = string(f.Data)
+	}
+	fresh := &txtar.Archive{Comment: archive.Comment}
+	for _, f := range archive.Files {
+		if strings.HasSuffix(f.Name, ".want") {
+			continue
+		}
+		got := dump(renderPage(t, f.Data))
+		if diff := cmp.Diff(want[f.Name+".want"], got); diff != "" && !*update {
+			t.Errorf("%s: (-want +got):\n%s", f.Name, diff)
+		}
+		fresh.Files = append(fresh.Files, f, txtar.File{Name: f.Name + ".want", Data: []byte(got)})
+	}
+	if *update {
+		if err := os.WriteFile(name, txtar.Format(fresh), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// controls stand in an archive for characters that would get lost there.
+var controls = strings.NewReplacer("⟨bel⟩", "\a", "⟨esc⟩", "\x1b")
+
+// renderPage renders a page that has all its good forms, and checks the pieces.
+func renderPage(t *testing.T, src []byte) []Piece {
+	t.Helper()
+	page := markup.Parse(markup.Markdown, 1, []byte(controls.Replace(string(src))))
+	var formIDs []string
+	for _, b := range page.Blocks {
+		if b.Form != nil {
+			formIDs = append(formIDs, b.FormID)
+		}
+	}
+	pieces := render(page.Meta.Title, page.Text, formIDs)
+	checkPieces(t, pieces, formIDs)
+	return pieces
+}
+
+func dump(pieces []Piece) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		switch {
+		case p.Missing:
+			fmt.Fprintf(&b, "== missing %q\n", p.FormID)
+		case p.FormID != "":
+			fmt.Fprintf(&b, "== form %q\n", p.FormID)
+		default:
+			fmt.Fprintf(&b, "== html\n%s\n", p.HTML)
+		}
+	}
+	return b.String()
+}
+
+const form = "```form\nform: a\nfields: [{id: f, type: textfield, label: F}]\n```\n"
+
+// textOf returns the text of a page that begins with the form a.
+func textOf(t testing.TB, rest string) *markup.Text {
+	t.Helper()
+	page := markup.Parse(markup.Markdown, 1, []byte(form+"\n"+rest))
+	if page.Text == nil {
+		t.Fatalf("no text: %+v", page.Problems)
+	}
+	return page.Text
+}
+
+func TestEachFormHasOnePiece(t *testing.T) {
+	broken := &markup.Text{Source: "```form\n```\n\ntext\n", Places: []markup.Place{{At: 3, FormID: "a"}}}
+	for _, tt := range []struct {
+		name    string
+		text    *markup.Text
+		formIDs []string
+		want    string
+	}{
+		{"no text", nil, []string{"a", "b"}, "== form \"a\"\n== form \"b\"\n"},
+		{"no text, no form", nil, nil, ""},
+		{"kept from the last good definition", broken, []string{"a"}, "== form \"a\"\n== html\n<p dir=\"auto\">text</p>\n"},
+		{"no good definition", broken, nil, "== missing \"a\"\n== html\n<p dir=\"auto\">text</p>\n"},
+		{"not on the page", broken, []string{"b", "a", "c"}, "== form \"a\"\n== html\n<p dir=\"auto\">text</p>\n== form \"b\"\n== form \"c\"\n"},
+	} {
+		before := strings.Join(tt.formIDs, " ")
+		pieces := render("", tt.text, tt.formIDs)
+		checkPieces(t, pieces, tt.formIDs)
+		if diff := cmp.Diff(tt.want, dump(pieces)); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", tt.name, diff)
+		}
+		if after := strings.Join(tt.formIDs, " "); after != before {
+			t.Errorf("%s: the caller's %s are now %s", tt.name, before, after)
+		}
+	}
+}
+
+// isPlain reports whether a text is shown as it is written.
+func isPlain(pieces []Piece, why string) bool {
+	return len(pieces) == 2 && pieces[0].FormID == "a" && strings.HasPrefix(string(pieces[1].HTML), "<p>"+why)
+}
+
+func TestLongTextIsShownAsItIsWritten(t *testing.T) {
+	for name, rest := range map[string]string{
+		"lines": strings.Repeat("<b> & *text*\n", markup.MaxShownBytes/10), "one line": "*" + strings.Repeat("é", markup.MaxShownBytes/2),
+	} {
+		pieces := render("", textOf(t, rest), []string{"a"})
+		checkPieces(t, pieces, []string{"a"})
+		if !isPlain(pieces, tooLong) || len(pieces[1].HTML) > 3*markup.MaxShownBytes {
+			t.Errorf("%s: %.300s", name, dump(pieces))
+		}
+	}
+}
+
+// Without the limits, some of these would take minutes.
+func TestHostileTextIsBounded(t *testing.T) {
+	mustBePlain := []string{"[a](", "*a_", "brackets", "columns by rows", "500 columns", "[a]: /u \"a\n", "long heading", "# a\n"}
+	for name, make := range hostile {
+		text := textOf(t, make(markup.MaxShownBytes-2*len(form)))
+		pieces := render("", text, []string{"a"})
+		checkPieces(t, pieces, []string{"a"})
+		for _, plain := range mustBePlain {
+			if name == plain && !isPlain(pieces, tooMuchWork) {
+				t.Errorf("%q: laid out", name)
+			}
+		}
+	}
+}
+
+// A long page of an honest author is laid out.
+func TestLongHonestText(t *testing.T) {
+	const chapter = "## Chapter\n\nSome *text* with [a link](https://example.org) and `code`, that goes on for a **while**.\n" +
+		"Another line of it, ~~with~~ https://example.org/ and more text, so that this is a paragraph.\n\n" +
+		"| Name | Value | Remark |\n|------|------:|--------|\n| one | 1 | [see](/there) |\n| two | 2 | *nothing* |\n\n" +
+		"- an item\n- another one with **strong** text\n  - nested [link](#chapter)\n\n"
+	table := "| Name | Value | Remark |\n|---|---|---|\n" + strings.Repeat("| [one](/one) | `1` | some **remark** about it |\n", 1000)
+	paragraph := strings.Repeat("A long paragraph without an end, with [a link](/x) and *stress* here and there.\n", 100)
+	for name, rest := range map[string]string{"chapters": repeat(chapter)(120_000), "table": table, "paragraph": paragraph} {
+		pieces := render("", textOf(t, rest), []string{"a"})
+		checkPieces(t, pieces, []string{"a"})
+		if isPlain(pieces, "") {
+			t.Errorf("%s: %.200s", name, dump(pieces))
+		}
+	}
+}
+
+func TestPanicCostsTheLayoutOnly(t *testing.T) {
+	text := &markup.Text{Source: "<b>", Places: []markup.Place{{}}}
+	pieces := func() (pieces []Piece) {
+		defer recovered(&pieces, text, []string{"a"})
+		panic("parser")
+	}()
+	if !isPlain(pieces, tooMuchWork) || !strings.Contains(string(pieces[1].HTML), "&lt;b&gt;") {
+		t.Errorf("got %s", dump(pieces))
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	src, err := os.ReadFile("../../examples/pages/101-team-feedback.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	page := markup.Parse(markup.Markdown, 101, src)
+	for b.Loop() {
+		Render(page.Meta.Title, page.Text, []string{"feedback"})
+	}
+}
