@@ -11,6 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/pagetext"
 )
 
 // maxListedPages bounds the list of pages.
@@ -96,6 +97,23 @@ func (p PageInfo) hasAll(words []string) bool {
 	}
 	folded := forms.Fold(text.String())
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(folded, word) })
+}
+
+// PageView is a page as people read it.
+type PageView struct {
+	ID     int64
+	Title  string
+	Forms  []*forms.Form    // in page order
+	Pieces []pagetext.Piece // the text, with a piece for each of the forms. Not to be changed
+}
+
+// Page returns a page that the caller may view, with its text.
+func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (PageView, error) {
+	page, _, err := s.page(ctx, who, pageID)
+	if err != nil {
+		return PageView{}, err
+	}
+	return PageView{ID: page.ID, Title: page.Title, Forms: page.Forms, Pieces: s.texts.of(page)}, nil
 }
 
 func userOf(who auth.Identity) pages.User { return pages.User{Name: who.Name, InGroup: who.InGroup} }

@@ -43,6 +43,7 @@ type Service struct {
 	maxSubmission int64
 	maxFile       int64
 	large         largeWrites
+	texts         textCache
 
 	idempotencyKey []byte // see repeatable
 }
