@@ -1,0 +1,67 @@
+//go:build !race
+
+package web
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"testing"
+
+	"modernc.org/quickjs"
+)
+
+// The names of all tests that use the engine begin with TestScripts, and their
+// files leave out race builds: see race_test.go.
+
+// newVM returns a JavaScript engine in which modules import each other by file
+// name: those of static, and those of testdata.
+func newVM(t *testing.T) *quickjs.VM {
+	t.Helper()
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := vm.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	vm.SetModuleLoader(
+		func(_ *quickjs.VM, name string) (string, error) { return readScript(name) },
+		func(_ *quickjs.VM, _, name string) (string, error) { return path.Base(name), nil },
+	)
+	return vm
+}
+
+func readScript(name string) (string, error) {
+	text, err := static.ReadFile("static/" + name)
+	if err != nil {
+		if text, err = os.ReadFile("testdata/" + name); err != nil {
+			return "", fmt.Errorf("find module %s in static and testdata: %w", name, err)
+		}
+	}
+	return string(text), nil
+}
+
+// runModule evaluates the source of a module.
+func runModule(t *testing.T, vm *quickjs.VM, source string) {
+	t.Helper()
+	if _, err := vm.Eval(source, quickjs.EvalModule); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// call calls a global function that takes and returns a text.
+func call(t *testing.T, vm *quickjs.VM, function, argument string) string {
+	t.Helper()
+	result, err := vm.Call(function, argument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, ok := result.(string)
+	if !ok {
+		t.Fatalf("%s returned %v (%T) instead of a text", function, result, result)
+	}
+	return text
+}

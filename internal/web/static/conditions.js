@@ -1,0 +1,195 @@
+// Decides which fields of a form show, for given values. The server decides the
+// same with Form.Visible in internal/forms, and a test compares the two.
+
+const separator = ";";
+
+/**
+ * Prepares the conditions of a form, as the API describes it. The result is a
+ * function that takes the values by field id, as a Map of strings, and returns
+ * the ids of the fields that show, as a Set in the order of the questions. A
+ * field without a value counts as empty, and so does a hidden field, whatever
+ * its value is.
+ *
+ * form.conditions is not needed: each field has its condition or its section's.
+ */
+export function visibility(form) {
+  const fields = new Map();
+  const conditions = new Map(); // by their JSON: the fields of a section share one
+  // Not the order of keys: JavaScript puts integers first.
+  const byRank = Object.values(form.fields).sort((a, b) => a.rank - b.rank);
+  for (const field of byRank) {
+    fields.set(field.fieldId, {
+      id: field.fieldId,
+      multiValue: field.type === "checkbox",
+      condition: field.condition && prepare(field.condition, conditions),
+    });
+  }
+  return (values) => visibleFields(fields, values);
+}
+
+function prepare(condition, known) {
+  const key = JSON.stringify(condition);
+  if (!known.has(key)) {
+    known.set(key, { any: condition.match === "any", rules: condition.rules.map(prepareRule) });
+  }
+  return known.get(key);
+}
+
+function prepareRule({ fieldId, operator, value }) {
+  const rule = { fieldId, operator, value };
+  if (operator === "one-of") {
+    rule.list = new Set(value.split(separator));
+  } else if (operator === "greater-than" || operator === "less-than") {
+    rule.order = orderOf(value);
+  }
+  return rule;
+}
+
+/** Each condition is evaluated once, however many fields share it or depend on it. */
+function visibleFields(fields, values) {
+  const holds = new Map(); // by condition
+  const answers = new Map(); // by field
+
+  function shows({ condition }) {
+    if (!condition) {
+      return true;
+    }
+    if (!holds.has(condition)) {
+      holds.set(condition, false); // ends the recursion in a cycle
+      holds.set(condition, evaluate(condition));
+    }
+    return holds.get(condition);
+  }
+
+  function evaluate({ any, rules }) {
+    for (const rule of rules) {
+      if (ruleHolds(rule) === any) {
+        return any;
+      }
+    }
+    return !any;
+  }
+
+  function ruleHolds(rule) {
+    const field = fields.get(rule.fieldId);
+    return field !== undefined && meets(answerOf(field), rule);
+  }
+
+  function answerOf(field) {
+    let answer = answers.get(field);
+    if (answer === undefined) {
+      const value = shows(field) ? (values.get(field.id) ?? "") : "";
+      answer = { value, multiValue: field.multiValue };
+      answers.set(field, answer);
+    }
+    return answer;
+  }
+
+  const shown = new Set();
+  for (const field of fields.values()) {
+    if (shows(field)) {
+      shown.add(field.id);
+    }
+  }
+  return shown;
+}
+
+/** What several rules need to know about an answer is kept in it: the value may be long. */
+function meets(answer, rule) {
+  switch (rule.operator) {
+    case "equals":
+      return answer.value === rule.value;
+    case "not-equals":
+      return answer.value !== rule.value;
+    case "one-of":
+      return rule.list.has(answer.value);
+    case "contains":
+      return contains(answer, rule.value);
+    case "empty":
+      return isBlank(answer);
+    case "not-empty":
+      return !isBlank(answer);
+    case "greater-than":
+      return compare((answer.order ??= orderOf(answer.value)), rule.order) > 0;
+    case "less-than":
+      return compare((answer.order ??= orderOf(answer.value)), rule.order) < 0;
+    default:
+      return false;
+  }
+}
+
+function contains(answer, part) {
+  if (!answer.multiValue) {
+    return answer.value.includes(part);
+  }
+  answer.parts ??= new Set(answer.value.split(separator));
+  return answer.parts.has(part);
+}
+
+/** Does without trim, which takes U+FEFF for a space, and U+0085 for none. */
+function isBlank(answer) {
+  const other = answer.multiValue ? /[^;\p{White_Space}]/u : /\P{White_Space}/u;
+  answer.blank ??= !other.test(answer.value);
+  return answer.blank;
+}
+
+/** A value as it is compared: a day, a decimal as digits (a number would lose some), or neither. */
+function orderOf(value) {
+  if (isDay(value)) {
+    return { kind: "day", day: value };
+  }
+  const unsigned = value.startsWith("-") ? value.slice(1) : value;
+  const dot = unsigned.indexOf(".");
+  const digits = dot < 0 ? unsigned : unsigned.slice(0, dot);
+  const decimals = dot < 0 ? "0" : unsigned.slice(dot + 1);
+  if (!isDigits(digits) || !isDigits(decimals)) {
+    return { kind: "none" };
+  }
+  const whole = digits.replace(/^0+/, "");
+  const fraction = trimZeros(decimals);
+  const zero = whole === "" && fraction === "";
+  return { kind: "decimal", negative: value !== unsigned && !zero, whole, fraction };
+}
+
+function isDigits(text) {
+  return text !== "" && !/[^0-9]/.test(text);
+}
+
+/** Without the zeros at the end. The regular expression 0+$ would take quadratic time. */
+function trimZeros(text) {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === "0") {
+    end--;
+  }
+  return text.slice(0, end);
+}
+
+/** A real calendar day, yyyy-MM-dd. There is no year 0. */
+function isDay(value) {
+  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(value) || value < "0001") {
+    return false;
+  }
+  const date = new Date(value); // some engines take February 30 for March 1 or 2
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value);
+}
+
+/** Negative, zero or positive; NaN where there is no order between the two. */
+function compare(a, b) {
+  if (a.kind !== b.kind || a.kind === "none") {
+    return NaN;
+  }
+  if (a.kind === "day") {
+    return compareText(a.day, b.day);
+  }
+  if (a.negative !== b.negative) {
+    return a.negative ? -1 : 1;
+  }
+  const magnitude =
+    a.whole.length - b.whole.length || compareText(a.whole, b.whole) || compareText(a.fraction, b.fraction);
+  return a.negative ? -magnitude : magnitude;
+}
+
+/** ASCII only: UTF-16 orders other characters unlike UTF-8. */
+function compareText(a, b) {
+  return Number(a > b) - Number(a < b);
+}
