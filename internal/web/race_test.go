@@ -17,7 +17,7 @@ import (
 // scriptTests and the imports above are what the tests of the scripts are made
 // of. go test must not take its result from its cache after a change of them.
 //
-//go:embed *_test.go
+//go:embed *_test.go testdata
 var scriptTests embed.FS
 
 // The race detector makes the JavaScript engine, which is C translated to Go,

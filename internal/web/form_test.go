@@ -1,0 +1,107 @@
+//go:build !race
+
+package web
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// pageState is what testdata/questions.js tells about its page.
+type pageState struct {
+	Shown        []string
+	SectionShown bool
+	Enabled      []string
+	Announced    string
+	Live         string
+	UpdateButton string
+}
+
+// The steps follow one another on one page.
+func TestScriptsShowAndHideQuestions(t *testing.T) {
+	vm := newVM(t)
+	runModule(t, vm, `import "questions.js"; import "form.js";`)
+	for _, step := range []struct {
+		change    string
+		shown     string
+		announced string
+	}{
+		{"nothing", "rating", ""},
+		{"rateOne", "rating reason topics other last", "4 questions added: What went wrong?, Topics, Other and 1 more."},
+		{"rateTwo", "rating reason topics other last", "4 questions added: What went wrong?, Topics, Other and 1 more."},
+		{"tickBoth", "rating reason topics append other last", "1 question added: append."},
+		{"typeHalfAPair", "rating reason topics append proof other last", "1 question added: Proof."},
+		{"chooseFiles", "rating reason topics append proof querySelectorAll other last", "1 question added: Thanks."},
+		{"chooseNoFile", "rating reason topics append proof other last", "1 question removed: Thanks."},
+		{"storeFiles", "rating reason topics append proof querySelectorAll other last", "1 question added: Thanks."},
+		{"rateFive", "rating", "7 questions removed: What went wrong?, Topics, append and 4 more."},
+		{"putBack", "rating reason topics append proof querySelectorAll other last", "7 questions removed: What went wrong?, Topics, append and 4 more."},
+	} {
+		var got pageState
+		if err := json.Unmarshal([]byte(call(t, vm, "after", step.change)), &got); err != nil {
+			t.Fatal(err)
+		}
+		shown := strings.Fields(step.shown)
+		want := pageState{
+			Shown: shown, SectionShown: len(shown) > 1, Enabled: shown, Announced: step.announced, Live: "polite", UpdateButton: "button true",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("after %s (-want +got):\n%s", step.change, diff)
+		}
+	}
+}
+
+func TestScriptsSendAForm(t *testing.T) {
+	vm := newVM(t)
+	runModule(t, vm, `import "sending.js"; import "form.js";`)
+	for _, test := range []struct {
+		story string
+		want  []string
+	}{
+		{"twoClicks", []string{"true", "enabled", "false", "disabled"}},
+		{"back", []string{"enabled", "true"}},
+		{"stopped", []string{"enabled", "true"}},
+		{"otherForm", []string{"true", "true"}},
+		{"uploaded", []string{
+			"false", "POST", "https://forms.example/page/1/form/cv", "_save=1", "disabled", "Sending…",
+			"1 Sending…", "24 Sending…", "25 Sending: 25 %", "26 Sending: 25 %", "49 Sending: 25 %", "60 Sending: 60 %", "99 Sending: 99 %",
+			"100 Sent. Waiting for the answer…", "https://forms.example/page/1/form/cv/submission/7", "disabled",
+		}},
+		{"refused", []string{"Error: CV", "true", "name,type,value,id,aria-invalid", "true", "enabled", "false", "true"}},
+		{"signedOut", []string{"1", "main", "main", "/login"}},
+		{"cancelled", []string{"0", "enabled", "true", "Sending was cancelled."}},
+		{"noAnswer", []string{
+			"1", "The server did not answer. Check your connection and the size of the files, then try again. What you entered is still here.",
+			"enabled", "1", "0",
+		}},
+		{"notAPage", []string{"The server refused the form (status 413).", "enabled"}},
+		{"hiddenFile", []string{"true"}},
+		{"summary", []string{"false,0,true", "false,1,true", "true,1,true", "true,1,true"}},
+	} {
+		t.Run(test.story, func(t *testing.T) {
+			got := strings.Split(call(t, vm, "tell", test.story), "\n")
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The error summary has the focus when the page is there.
+func TestScriptsFocusTheErrorSummary(t *testing.T) {
+	vm := newVM(t)
+	runModule(t, vm, `
+import { element, show } from "page.js";
+show(element("div", { "data-error-summary": "" }));
+globalThis.focused = () => String(document.activeElement?.hasAttribute("data-error-summary"));`)
+	if got := call(t, vm, "focused", ""); got != "undefined" {
+		t.Errorf("before form.js: %s", got)
+	}
+	runModule(t, vm, `import "form.js";`)
+	if got := call(t, vm, "focused", ""); got != "true" {
+		t.Errorf("after form.js: %s", got)
+	}
+}

@@ -1,0 +1,160 @@
+// Shows and hides the questions of a form while it is filled in, leads from the
+// error summary to the questions, and sends a form once. Without this script the
+// form works, too: the server decides what shows, and the form's key makes a
+// second sending harmless.
+//
+// data-stored on an element with data-field holds the names of the files that
+// the submission has, as its value in the API. They count until others are chosen.
+
+import { visibility } from "./conditions.js";
+import { announce, call, find } from "./dom.js";
+import { upload } from "./upload.js";
+
+const separator = ";";
+const labelsNamed = 3; // in one announcement: more would take too long to listen to
+const longestWait = 30_000; // milliseconds
+
+const updates = new WeakMap(); // by form: shows and hides its questions, and says what changed
+const sending = new WeakSet(); // forms
+
+document.addEventListener("input", onChange);
+document.addEventListener("change", onChange);
+document.addEventListener("click", onClick);
+document.addEventListener("submit", onSubmit);
+window.addEventListener("pageshow", onPageShow);
+attach();
+
+/** Prepares what the page contains now. Called again when its content is replaced. */
+function attach() {
+  document.querySelector("[data-error-summary]")?.focus();
+  for (const form of document.querySelectorAll("form[data-conditions]")) {
+    const update = updater(form);
+    updates.set(form, update);
+    update(); // not announced: nobody has seen the page yet
+    for (const button of find(form, "[data-update]")) {
+      button.hidden = true;
+      button.type = "button"; // else the Enter key would press it, although it is hidden
+    }
+  }
+}
+
+/** The browser may have put back what was typed, or a page that was left while its form was sent. */
+function onPageShow() {
+  for (const form of document.querySelectorAll("form[data-form]")) {
+    updates.get(form)?.();
+    release(form);
+  }
+}
+
+function onChange(event) {
+  const text = updates.get(event.target.form)?.();
+  if (text) {
+    announce(text);
+  }
+}
+
+function updater(form) {
+  const definition = JSON.parse(find(form, "script[data-definition]")[0].textContent);
+  const visible = visibility(definition);
+  const questions = find(form, "[data-field]");
+  const sections = find(form, "[data-section]");
+  const label = ({ dataset }) => definition.fields[dataset.field].label || dataset.field;
+  return () => {
+    const { added, removed } = apply(visible, questions);
+    for (const section of sections) {
+      section.hidden = find(section, "[data-field]").every((question) => question.hidden);
+    }
+    return `${describe("added", added.map(label))} ${describe("removed", removed.map(label))}`.trim();
+  };
+}
+
+/** Shows and hides the questions, and returns those for which that is a change. */
+function apply(visible, questions) {
+  const shown = visible(new Map(questions.map((question) => [question.dataset.field, valueOf(question)])));
+  const changed = { added: [], removed: [] };
+  for (const question of questions) {
+    const hidden = !shown.has(question.dataset.field);
+    if (question.hidden !== hidden) {
+      question.hidden = hidden;
+      (hidden ? changed.removed : changed.added).push(question);
+    }
+    // Controls that are disabled are not sent, and keep what was typed.
+    for (const control of find(question, "input, select, textarea, button")) {
+      control.disabled = hidden;
+    }
+  }
+  return changed;
+}
+
+/** The value that the server would get from the controls of a question. */
+function valueOf(question) {
+  const values = [];
+  for (const control of find(question, "input, select, textarea")) {
+    if (control.name !== question.dataset.field) {
+      continue;
+    }
+    if (control.type === "file") {
+      const names = Array.from(control.files, (file) => file.name);
+      values.push(...(names.length > 0 ? names : [question.dataset.stored ?? ""]));
+    } else if ((control.type !== "checkbox" && control.type !== "radio") || control.checked) {
+      values.push(control.value);
+    }
+  }
+  // Halves of surrogate pairs become U+FFFD, as they do when a browser sends a form.
+  return values.join(separator).replace(/\p{Surrogate}/gu, "\uFFFD");
+}
+
+/** For example "2 questions added: Reason, E-mail." */
+function describe(what, labels) {
+  if (labels.length === 0) {
+    return "";
+  }
+  const more = labels.length > labelsNamed ? ` and ${labels.length - labelsNamed} more` : "";
+  const noun = labels.length === 1 ? "question" : "questions";
+  return `${labels.length} ${noun} ${what}: ${labels.slice(0, labelsNamed).join(", ")}${more}.`;
+}
+
+/** A link of the error summary leads to a control. Its question begins with the label or legend. */
+function onClick(event) {
+  const link = event.target.closest("[data-error-summary] a");
+  const target = link && document.getElementById(link.getAttribute("href").slice(1));
+  if (!target) {
+    return;
+  }
+  const controls = "input, select, textarea";
+  const control = target.matches(controls) ? target : (target.querySelector(controls) ?? target);
+  event.preventDefault();
+  (control.closest("[data-field]") ?? control).scrollIntoView();
+  control.focus({ preventScroll: true });
+}
+
+function onSubmit(event) {
+  const form = event.target;
+  if (!call(form, "matches", "[data-form]")) {
+    return;
+  }
+  if (sending.has(form)) {
+    event.preventDefault();
+    return;
+  }
+  sending.add(form);
+  if (find(form, 'input[type="file"]').some((input) => !input.disabled && input.files.length > 0)) {
+    event.preventDefault();
+    upload(form, event.submitter, { release: () => release(form), attach });
+    disableButtons(form, true);
+    return;
+  }
+  setTimeout(() => disableButtons(form, true)); // later: a disabled button's name and value are not sent
+  setTimeout(() => release(form), longestWait); // no event tells that the person stopped the request
+}
+
+function release(form) {
+  sending.delete(form);
+  disableButtons(form, false);
+}
+
+function disableButtons(form, disabled) {
+  for (const button of find(form, 'button[type="submit"]')) {
+    button.disabled = disabled;
+  }
+}
