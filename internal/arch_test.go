@@ -57,6 +57,7 @@ var mayImport = map[string][]string{
 	"internal/store/enginetest": {
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/pgtest",
 	},
+	"internal/browsertest":     {"internal/testkit"},
 	"internal/pages":           {"internal/markup", "internal/forms", "internal/watch"},
 	"internal/pages/pagestest": {"internal/pages"},
 	"internal/pagetext":        {"internal/markup"},
@@ -149,13 +150,13 @@ func readPackages(t *testing.T) []*goPackage {
 }
 
 // skipDir passes over what the go command passes over: hidden directories,
-// test data and modules within the module.
+// test data and modules within the module; and over what npm installs.
 func skipDir(root, path string) error {
 	if path == root {
 		return nil
 	}
 	name := filepath.Base(path)
-	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" {
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" {
 		return fs.SkipDir
 	}
 	if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // What the tests need is looked for before anything is built.
@@ -41,9 +44,65 @@ func TestMissingToolsAreTold(t *testing.T) {
 	cmd := exec.Command("./test-deps")
 	cmd.Env = []string{"PATH=" + bin}
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "missing here: gcc libc6-dev curl git") ||
+	if err == nil || !strings.Contains(string(out), "missing here: gcc libc6-dev curl git") || !strings.Contains(string(out), " chromium nodejs npm") ||
 		!strings.HasSuffix(string(out), ": sudo scripts/test-deps\n") || strings.Contains(string(out), "called") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// What comes from npm is installed when it is missing or older than the lock
+// file, and never by sudo, which would leave files of root.
+func TestNodeModules(t *testing.T) {
+	root := t.TempDir()
+	lock, installed := filepath.Join(root, "internal/browsertest/package-lock.json"), filepath.Join(root, "internal/browsertest/node_modules/.package-lock.json")
+	script, err := os.ReadFile("test-deps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.WriteFile(t, filepath.Join(root, "scripts/test-deps"), string(script))
+	testkit.WriteFile(t, lock, "{}")
+	bin := t.TempDir()
+	stubs := map[string]string{
+		"id":  "echo 0",
+		"npm": `echo "npm $*"; mkdir -p node_modules; : >node_modules/.package-lock.json`,
+	}
+	for _, name := range []string{"gcc", "curl", "git", "soffice", "chromium", "node", "nginx", "initdb", "systemd-analyze", "newuidmap", "unshare", "apt-get"} {
+		stubs[name] = "exit 0"
+	}
+	for name, line := range stubs {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+line+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(env ...string) string {
+		cmd := exec.Command("bash", filepath.Join(root, "scripts/test-deps"))
+		cmd.Env = append([]string{"PATH=" + bin + ":/usr/bin:/bin"}, env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	const install = "npm ci --loglevel=error\n"
+	if got := run("SUDO_UID=1000"); got != "" {
+		t.Errorf("by sudo: %q", got)
+	}
+	for _, want := range []string{install, ""} {
+		if got := run(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		setAge(t, lock, time.Hour)
+	}
+	setAge(t, installed, 2*time.Hour)
+	if got := run(); got != install {
+		t.Errorf("with a newer lock file: %q", got)
+	}
+}
+
+func setAge(t *testing.T, path string, age time.Duration) {
+	t.Helper()
+	if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+		t.Fatal(err)
 	}
 }
 

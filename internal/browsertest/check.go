@@ -1,0 +1,134 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// Check fails the test if the page, in the state that it is in, has violations
+// that axe-core finds, scrolls sideways, or has moved while it was loaded. The
+// document that the server sent is kept for html-validate, which reads all of
+// them after the tests.
+func (p *Page) Check() {
+	p.t.Helper()
+	for _, violation := range p.Axe() {
+		p.t.Errorf("%s: axe: %s", p, violation)
+	}
+	if shift := p.LayoutShift(); shift > 0 {
+		p.t.Errorf("%s: the layout has shifted by %.4f", p, shift)
+	}
+	if wide := p.Overflow(); wide > 0 {
+		p.t.Errorf("%s: it is %d pixels wider than the window", p, wide)
+	}
+	documents.add(p.t.Name()+" "+p.Address(), p.Source())
+}
+
+// axeSource is the script of axe-core.
+var axeSource = sync.OnceValues(func() (string, error) {
+	dir, err := packageDir()
+	if err != nil {
+		return "", err
+	}
+	script, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		return "", fmt.Errorf("%w: run 'make test-deps'", err)
+	}
+	return string(script), nil
+})
+
+// axeRun runs all rules of axe-core that are not experimental: WCAG 2.2 A and AA,
+// and best practices. A frame is another document, with tests of its own.
+const axeRun = `axe.run(document, {resultTypes: ["violations"], iframes: false}).then(results => results.violations)`
+
+// Axe returns what axe-core finds: rule, explanation and elements.
+func (p *Page) Axe() []string {
+	p.t.Helper()
+	script, err := axeSource()
+	p.must("read axe-core", err)
+	type violation struct {
+		ID, Help, HelpURL string
+		Nodes             []struct {
+			Target         []any
+			HTML           string
+			FailureSummary string
+		}
+	}
+	var list []string
+	p.scripted(func() {
+		// The page's policy has no say in what the debugger evaluates.
+		do(p, "load axe-core", chromedp.Evaluate[any](script+"; 0"))
+		for _, v := range do(p, "run axe-core", chromedp.Evaluate[[]violation](axeRun, chromedp.EvalAwaitPromise)) {
+			for _, node := range v.Nodes {
+				summary := strings.Join(strings.Fields(node.FailureSummary), " ")
+				list = append(list, fmt.Sprintf("%s: %s (%s)\n\tat %v: %s\n\t%s", v.ID, v.Help, v.HelpURL, node.Target, node.HTML, summary))
+			}
+		}
+	})
+	return list
+}
+
+// LayoutShift returns the cumulative layout shift of the page since it was
+// loaded, without what follows at once after an input.
+func (p *Page) LayoutShift() float64 {
+	p.t.Helper()
+	var shift float64
+	p.scripted(func() {
+		shift = do(p, "read layout shifts", chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise))
+	})
+	return shift
+}
+
+// Shifts are reported with a frame. Two frames from now all shifts that have a
+// cause before now are reported.
+const layoutShift = `new Promise(resolve => {
+	let sum = 0;
+	const add = entries => { for (const e of entries) if (!e.hadRecentInput) sum += e.value };
+	const observer = new PerformanceObserver(list => add(list.getEntries()));
+	observer.observe({type: "layout-shift", buffered: true});
+	requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => {
+		add(observer.takeRecords());
+		observer.disconnect();
+		resolve(sum);
+	})));
+})`
+
+// Overflow returns by how many pixels the page is wider than the window.
+func (p *Page) Overflow() int {
+	p.t.Helper()
+	return Eval[int](p, "document.documentElement.scrollWidth - document.documentElement.clientWidth")
+}
+
+// scripted runs what needs timers and promises, which do not run with JavaScript
+// off. Scripts of the page that were not run stay so.
+func (p *Page) scripted(run func()) {
+	p.t.Helper()
+	if p.options.NoScript {
+		p.must("turn JavaScript on", setScript(p.ctx, true))
+		defer func() { p.must("turn JavaScript off", setScript(p.ctx, false)) }()
+	}
+	run()
+}
+
+// Source returns the HTML as the server sent it.
+func (p *Page) Source() string {
+	p.t.Helper()
+	return do(p, "read the HTML", func(ctx context.Context, _ *chromedp.Target) (string, error) {
+		tree, err := chromedp.Call(ctx, page.GetFrameTree, cdp.Empty{})
+		if err != nil {
+			return "", err
+		}
+		// The request of a document has the id of its loader.
+		id := network.RequestID(tree.FrameTree.Frame.LoaderID)
+		body, err := chromedp.Call(ctx, network.GetResponseBody, network.GetResponseBodyParams{RequestID: id})
+		return string(body.Body), err
+	})
+}

@@ -1,0 +1,277 @@
+package browsertest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// Options say what kind of browser a person has. The zero value is a window of
+// 1280 by 800 pixels, light, with JavaScript.
+type Options struct {
+	Width, Height int     // of the window, in pixels
+	Zoom          float64 // 4 for 400 %
+	Dark          bool    // prefers-color-scheme: dark
+	NoScript      bool    // JavaScript is off
+	ReducedMotion bool    // prefers-reduced-motion: reduce
+	Print         bool    // the media type is print
+	// ConsoleErrors says that this test expects errors on the console, or
+	// violations of the Content-Security-Policy. It reads them by
+	// Page.ConsoleErrors. Without it they fail the test.
+	ConsoleErrors bool
+}
+
+// Page is a tab of the browser. Its methods fail the test if they can't do what
+// they are for. They wait for what they act on.
+type Page struct {
+	*tab
+	t     testing.TB
+	group string // the accessible name of the group that In has chosen
+}
+
+type tab struct {
+	ctx     context.Context
+	options Options
+
+	mu      sync.Mutex
+	console []message
+	flushed int            // the number of the last mark that was read from the console
+	marks   int            // the number of the last mark that was written to it
+	status  map[string]int // by the address of a document
+	last    int            // the status of the last document
+}
+
+// Open opens a tab in a browser context of its own, with no cookies, and loads
+// an address. The end of the test closes it.
+func Open(t testing.TB, address string, options Options) *Page {
+	t.Helper()
+	ctx, err := shared.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPage(ctx, t, options, chromedp.WithNewBrowserContext())
+	p.Go(address)
+	return p
+}
+
+// Tab opens an address in another tab of the same browser context: it has the
+// same cookies.
+func (p *Page) Tab(address string) *Page {
+	p.t.Helper()
+	other := newPage(p.ctx, p.t, p.options)
+	other.Go(address)
+	return other
+}
+
+func newPage(parent context.Context, t testing.TB, options Options, with ...chromedp.ContextOption) *Page {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(parent, with...)
+	p := &Page{t: t, tab: &tab{ctx: ctx, options: options, status: map[string]int{}}}
+	t.Cleanup(cancel)
+	messages := chromedp.Console(ctx) // opens the tab
+	p.must("set up the tab", chromedp.Do(ctx, options.apply()))
+	go p.readConsole(messages)
+	t.Cleanup(func() {
+		if !options.ConsoleErrors {
+			for _, text := range p.ConsoleErrors() {
+				t.Errorf("on the console: %s", text)
+			}
+		}
+	})
+	return p
+}
+
+func (o Options) apply() chromedp.Action[chromedp.Void] {
+	zoom := cmp.Or(o.Zoom, 1)
+	width, height := float64(cmp.Or(o.Width, 1280))/zoom, float64(cmp.Or(o.Height, 800))/zoom
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: "light"}, {Name: "prefers-reduced-motion", Value: "no-preference"},
+	}}
+	if o.Dark {
+		media.Features[0].Value = "dark"
+	}
+	if o.ReducedMotion {
+		media.Features[1].Value = "reduce"
+	}
+	if o.Print {
+		media.Media = "print"
+	}
+	return func(ctx context.Context, _ *chromedp.Target) (none chromedp.Void, err error) {
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(int64(width), int64(height), chromedp.EmulateScale(zoom))); err != nil {
+			return none, err
+		}
+		if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, media); err != nil {
+			return none, err
+		}
+		return none, setScript(ctx, !o.NoScript)
+	}
+}
+
+func setScript(ctx context.Context, on bool) error {
+	_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+	return err
+}
+
+// must fails the test if there is an error.
+func (p *Page) must(what string, err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// do runs an action with a time limit.
+func do[T any](p *Page, what string, action chromedp.Action[T]) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, testkit.WaitLimit)
+	defer cancel()
+	value, err := chromedp.Run(ctx, action)
+	p.must(what, err)
+	return value
+}
+
+// limited returns the context of an action that has a time limit.
+func (p *Page) limited() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(p.ctx, testkit.WaitLimit)
+}
+
+// Go loads an address, as if it was typed into the address bar.
+func (p *Page) Go(address string) {
+	p.t.Helper()
+	p.loaded(do(p, "go to "+address, chromedp.NavigateResponse(address)))
+}
+
+// Loads acts and waits until the document that this leads to has loaded.
+func (p *Page) Loads(act func()) {
+	p.t.Helper()
+	ctx, cancel := p.limited()
+	defer cancel()
+	response, err := chromedp.RunResponse(ctx, chromedp.Func(func(context.Context, *chromedp.Target) error {
+		act()
+		return nil
+	}))
+	p.must("wait for a document", err)
+	p.loaded(response)
+}
+
+// loaded keeps the status of a document. There is none for an address that is
+// not HTTP, or for a document from the browser's memory.
+func (p *Page) loaded(response *network.Response) {
+	if response == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = int(response.Status)
+	p.status[response.URL] = p.last
+}
+
+// Status returns the HTTP status of the document that was loaded last.
+func (p *Page) Status() int { return p.last }
+
+// Back goes back in the history, as the browser's button does.
+func (p *Page) Back() {
+	p.t.Helper()
+	do(p, "go back", chromedp.NavigateBack())
+}
+
+// Reload loads the document again.
+func (p *Page) Reload() {
+	p.t.Helper()
+	p.Loads(func() { do(p, "reload", chromedp.Reload()) })
+}
+
+// Address returns the address of the document.
+func (p *Page) Address() string {
+	p.t.Helper()
+	return do(p, "read the address", chromedp.Location())
+}
+
+// Title returns the title of the document.
+func (p *Page) Title() string {
+	p.t.Helper()
+	return do(p, "read the title", chromedp.Title())
+}
+
+// Text returns the text that is visible, line by line.
+func (p *Page) Text() string {
+	p.t.Helper()
+	return Eval[string](p, "document.body.innerText")
+}
+
+// WaitText waits until the page shows a text.
+func (p *Page) WaitText(text string) {
+	p.t.Helper()
+	p.Wait("the page shows "+text, func() bool { return strings.Contains(p.Text(), text) })
+}
+
+// Wait waits until a condition holds.
+func (p *Page) Wait(what string, holds func() bool) {
+	p.t.Helper()
+	testkit.Eventually(p.t, what, holds)
+}
+
+// Eval returns the value of a JavaScript expression. It works with JavaScript
+// off, too, and whatever the page's policy is.
+func Eval[T any](p *Page, expression string) T {
+	p.t.Helper()
+	return do(p, "evaluate "+expression, chromedp.Evaluate[T](expression))
+}
+
+// keys are those that Press knows by name.
+var keys = map[string]string{
+	"Tab": kb.Tab, "Enter": kb.Enter, "Space": " ", "Escape": kb.Escape, "Backspace": kb.Backspace,
+	"ArrowDown": kb.ArrowDown, "ArrowUp": kb.ArrowUp, "ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight,
+	"Home": kb.Home, "End": kb.End,
+}
+
+// Press presses keys, one after the other: "Tab", "Shift+Tab", "Enter", "Space".
+func (p *Page) Press(names ...string) {
+	p.t.Helper()
+	for _, name := range names {
+		plain, shift := strings.CutPrefix(name, "Shift+")
+		key, ok := keys[plain]
+		if !ok {
+			p.t.Fatalf("there is no key %q: choose one of %v", name, slices.Sorted(maps.Keys(keys)))
+		}
+		var options []chromedp.KeyOption
+		if shift {
+			options = append(options, chromedp.KeyModifiers(chromedp.ModifierShift))
+		}
+		do(p, "press "+name, chromedp.KeyEvent(key, options...))
+	}
+}
+
+// Type types a text into what has the focus, key by key.
+func (p *Page) Type(text string) {
+	p.t.Helper()
+	do(p, "type", chromedp.KeyEvent(text))
+}
+
+// Screenshot writes a picture of the whole page to a PNG file.
+func (p *Page) Screenshot(path string) {
+	p.t.Helper()
+	picture := do(p, "take a screenshot", chromedp.FullScreenshot(100))
+	p.must("make the directory of a screenshot", os.MkdirAll(filepath.Dir(path), 0o750))
+	p.must("write a screenshot", os.WriteFile(path, picture, 0o600))
+}
+
+// String names the page in messages.
+func (p *Page) String() string {
+	o := p.options
+	return fmt.Sprintf("%s (%d px, dark %v, JavaScript %v)", p.Address(), cmp.Or(o.Width, 1280), o.Dark, !o.NoScript)
+}

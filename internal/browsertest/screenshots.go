@@ -1,0 +1,31 @@
+package browsertest
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// Shot is a picture to take.
+type Shot struct {
+	Name    string // of the file, without .png
+	Address string
+	Options Options
+	// Prepare, if any, brings the page into the state of the picture. It may
+	// sign in, and go to other addresses.
+	Prepare func(p *Page)
+}
+
+// Screenshots writes each picture to a directory, and checks the page that it
+// shows.
+func Screenshots(t *testing.T, dir string, shots []Shot) {
+	for _, shot := range shots {
+		t.Run(shot.Name, func(t *testing.T) {
+			p := Open(t, shot.Address, shot.Options)
+			if shot.Prepare != nil {
+				shot.Prepare(p)
+			}
+			p.Screenshot(filepath.Join(dir, shot.Name+".png"))
+			p.Check()
+		})
+	}
+}
