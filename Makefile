@@ -7,7 +7,7 @@ ADDR  ?= 127.0.0.1:8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # what is missing is told first; the tools use all cores by themselves
-.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-failover check-deploy check-openapi clean
+.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-failover check-deploy check-openapi screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,10 @@ check-deploy: build ## have systemd, nginx, Caddy and Prometheus read deploy/
 check-openapi: ## have Spectral and Redocly read openapi.yaml (by npx)
 	npx --yes @stoplight/spectral-cli@6 lint --fail-severity hint --ruleset .spectral.yaml internal/api/openapi.yaml
 	npx --yes @redocly/cli@2 lint internal/api/openapi.yaml
+
+# For the README, and to look at. docs/images/ is ignored, but for what README shows.
+screenshots: test-deps ## write a picture of every page to docs/images/
+	$(GO) test -count 1 -run '^TestScreenshots$$' ./e2e/browser -args -screenshots $(CURDIR)/docs/images
 
 clean: ## remove what was built, and the examples' data
 	rm -rf bin .run
