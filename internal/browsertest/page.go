@@ -64,6 +64,7 @@ func Open(t testing.TB, address string, options Options) *Page {
 		t.Fatal(err)
 	}
 	p := newPage(ctx, t, options, chromedp.WithNewBrowserContext())
+	p.must("set the size of the window", chromedp.Do(p.ctx, options.window()))
 	p.Go(address)
 	return p
 }
@@ -73,6 +74,7 @@ func Open(t testing.TB, address string, options Options) *Page {
 func (p *Page) Tab(address string) *Page {
 	p.t.Helper()
 	other := newPage(p.ctx, p.t, p.options)
+	p.must("set the size of the window", chromedp.Do(other.ctx, p.options.window()))
 	other.Go(address)
 	return other
 }
@@ -83,8 +85,8 @@ func newPage(parent context.Context, t testing.TB, options Options, with ...chro
 	p := &Page{t: t, tab: &tab{ctx: ctx, options: options, status: map[string]int{}}}
 	t.Cleanup(cancel)
 	messages := chromedp.Console(ctx) // opens the tab
-	p.must("set up the tab", chromedp.Do(ctx, options.apply()))
 	go p.readConsole(messages)
+	p.must("set up the tab", options.apply(ctx))
 	t.Cleanup(func() {
 		if !options.ConsoleErrors {
 			for _, text := range p.ConsoleErrors() {
@@ -95,9 +97,15 @@ func newPage(parent context.Context, t testing.TB, options Options, with ...chro
 	return p
 }
 
-func (o Options) apply() chromedp.Action[chromedp.Void] {
+// window sets the size of the window, and its zoom.
+func (o Options) window() chromedp.Action[chromedp.Void] {
 	zoom := cmp.Or(o.Zoom, 1)
 	width, height := float64(cmp.Or(o.Width, 1280))/zoom, float64(cmp.Or(o.Height, 800))/zoom
+	return chromedp.EmulateViewport(int64(width), int64(height), chromedp.EmulateScale(zoom))
+}
+
+// apply sets all other options.
+func (o Options) apply(ctx context.Context) error {
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: "light"}, {Name: "prefers-reduced-motion", Value: "no-preference"},
 	}}
@@ -110,15 +118,10 @@ func (o Options) apply() chromedp.Action[chromedp.Void] {
 	if o.Print {
 		media.Media = "print"
 	}
-	return func(ctx context.Context, _ *chromedp.Target) (none chromedp.Void, err error) {
-		if err := chromedp.Do(ctx, chromedp.EmulateViewport(int64(width), int64(height), chromedp.EmulateScale(zoom))); err != nil {
-			return none, err
-		}
-		if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, media); err != nil {
-			return none, err
-		}
-		return none, setScript(ctx, !o.NoScript)
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, media); err != nil {
+		return err
 	}
+	return setScript(ctx, !o.NoScript)
 }
 
 func setScript(ctx context.Context, on bool) error {
@@ -210,7 +213,7 @@ func (p *Page) Title() string {
 // Text returns the text that is visible, line by line.
 func (p *Page) Text() string {
 	p.t.Helper()
-	return Eval[string](p, "document.body.innerText")
+	return Eval[string](p, `document.body?.innerText ?? ""`) // there is no body while it loads
 }
 
 // WaitText waits until the page shows a text.

@@ -118,6 +118,10 @@ func newSite(t testing.TB) string {
 		sent := fmt.Sprintf("%s, %s, %s, %s, %s, %s", name, r.FormValue("day"), r.FormValue("colour"), r.FormValue("tea"), r.FormValue("milk"), file)
 		send(w, http.StatusOK, "Sent", "<p>"+template.HTMLEscapeString(sent)+"</p>")
 	})
+	mux.HandleFunc("GET /frame", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><title>Wiki</title><link rel="icon" href="/icon.svg"><p>Before</p><iframe title="Form" width="900" height="900" src="%s"></iframe>`, template.HTMLEscapeString(r.URL.RawQuery))
+	})
 	mux.HandleFunc("GET /whoami", func(w http.ResponseWriter, r *http.Request) {
 		name := "nobody"
 		if cookie, err := r.Cookie("name"); err == nil {
