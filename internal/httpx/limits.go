@@ -114,6 +114,12 @@ func (c *Call) End() {
 // HoldList takes a slot for a list, or for anything that reads as much.
 func (c *Call) HoldList() error { return c.hold(c.Backend.limiters.lists) }
 
+// HoldListFor takes a slot for something that reads as much as a list and goes
+// on after the call, until release is called. It counts for the caller.
+func (c *Call) HoldListFor() (release func(), err error) {
+	return c.Backend.limiters.lists.acquire(c.Who.Name)
+}
+
 // HoldBody takes a slot for a large body or a large answer.
 func (c *Call) HoldBody() error { return c.hold(c.Backend.limiters.bodies) }
 

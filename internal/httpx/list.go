@@ -117,7 +117,7 @@ func (r *queryReader) filters() {
 }
 
 func (r *queryReader) filter(name string, values []string) {
-	id, operator, ok := parseFilter(name)
+	id, operator, ok := ParseFilter(name)
 	if !ok {
 		r.invalid.AddError(printable(name) + " is not a filter: write filter[ID]=VALUE or filter[ID][OPERATOR]=VALUE")
 		return
@@ -132,9 +132,9 @@ func (r *queryReader) filter(name string, values []string) {
 	}
 }
 
-// parseFilter takes the name of a parameter apart. An id may hold brackets: the
+// ParseFilter takes the name of a filter's parameter apart. An id may hold brackets: the
 // operator is what stands in the last ones, if there is more than one pair.
-func parseFilter(name string) (id, operator string, ok bool) {
+func ParseFilter(name string) (id, operator string, ok bool) {
 	inner, found := strings.CutPrefix(name, "filter[")
 	if !found || !strings.HasSuffix(inner, "]") {
 		return "", "", false

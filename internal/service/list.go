@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -285,13 +286,31 @@ func (l *lister) revisit(ctx context.Context, id int64, visit func(forms.Submiss
 // another page follows.
 const maxAhead = 256 << 10
 
+// pageAhead is the submissions of a page, whose entries are in text.
+type pageAhead struct {
+	rows []forms.Submission
+	text []byte
+}
+
+// pagesAhead are reused: pages are asked for often, and visit keeps nothing of
+// them.
+var pagesAhead = sync.Pool{New: func() any { return new(pageAhead) }}
+
+// free gives the memory back, without what it points to.
+func (p *pageAhead) free() {
+	clear(p.rows)
+	p.rows, p.text = p.rows[:0], p.text[:0]
+	pagesAhead.Put(p)
+}
+
 // page lists a page by id of which Begin is told where the next one begins. If
 // the page is small, it is held in memory until that is known. If not, the ids
 // of the rest are read first, and then exactly these submissions are visited:
 // the next page begins where this one ends, whatever is written meanwhile.
 func (l *lister) page(ctx context.Context, page Page, visit func(forms.Submission) error) error {
-	var ahead []forms.Submission
-	var text []byte // of the entries of ahead
+	held := pagesAhead.Get().(*pageAhead)
+	defer held.free()
+	ahead, text := held.rows, held.text
 	var ids []int64 // of the rest
 	size, total := 0, 0
 	err := l.scan(ctx, l.opts.After, l.opts.Limit+1, func(sub forms.Submission) error {
@@ -308,6 +327,7 @@ func (l *lister) page(ctx context.Context, page Page, visit func(forms.Submissio
 		ahead = append(ahead, sub)
 		return nil
 	})
+	held.rows, held.text = ahead, text
 	if err != nil {
 		return err
 	}
