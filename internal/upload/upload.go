@@ -100,6 +100,8 @@ type multipartBody struct {
 // Ids of fields never begin with "_". If extra is not nil, texts whose name
 // does are added to it as they were sent, and are no answers. They count for the
 // same limits. If extra is nil, they are answers to fields that are not known.
+// With extra, a value that its field does not take is not noted here: a page
+// sends every question, also those whose stored answer nobody has touched.
 func Decode(w http.ResponseWriter, c *httpx.Call, access *service.Access, extra url.Values) ([]forms.Answer, error) {
 	boundary, err := boundaryOf(c.Header)
 	if err != nil {
@@ -328,7 +330,7 @@ func (m *multipartBody) textAnswer(name, value string) error {
 			return errNoRoom("All lists together may hold %d values.", httpx.MaxValues)
 		}
 	}
-	if field != nil && field.Condition == nil && !field.MultiValue() {
+	if m.extra == nil && field != nil && field.Condition == nil && !field.MultiValue() {
 		if msg := field.CheckAnswer(*a); msg != "" { // before files are stored in vain
 			m.misfit(field, msg)
 		}
