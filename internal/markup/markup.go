@@ -105,18 +105,21 @@ type Block struct {
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
 // It keeps no reference to src.
 func Parse(format Format, nameID int64, src []byte) (page Page) {
-	// A panic of a third-party parser makes this page unreadable, and does not end
-	// the process. The fuzz tests call read, where panics are not recovered.
-	defer func() {
-		if r := recover(); r != nil {
-			page.Unreadable, page.Blocks = true, nil
-			page.Problems = []Problem{{
-				Line: 1, Column: 1, Severity: Error, Message: fmt.Sprintf("this page can't be read: internal error: %v", r),
-			}}
-		}
-	}()
+	defer page.recoverPanic()
 	page.read(format, nameID, src)
 	return page
+}
+
+// recoverPanic is deferred: a panic of a third-party parser makes this page
+// unreadable, and does not end the process. The fuzz tests call read and
+// readForm, where panics are not recovered.
+func (page *Page) recoverPanic() {
+	if r := recover(); r != nil {
+		page.Unreadable, page.Blocks = true, nil
+		page.Problems = []Problem{{
+			Line: 1, Column: 1, Severity: Error, Message: fmt.Sprintf("this page can't be read: internal error: %v", r),
+		}}
+	}
 }
 
 // read fills in the page step by step: a panic leaves what was read before it.

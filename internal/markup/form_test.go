@@ -1,0 +1,169 @@
+package markup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+const smallForm = "form: a\nfields:\n  - {id: x, type: date}\n"
+
+// Lines and columns count within the text, whatever its line ends.
+func TestParseFormProblems(t *testing.T) {
+	const broken = "form: a\nfields:\n  - id: x\n    type: dat\n  - id: x\n    type: date\n"
+	want := []string{`4:11: error: unknown type "dat"`, `5:9: error: field "x" appears twice, first on line 3`}
+	for name, text := range map[string]string{
+		"LF": broken, "CR LF": strings.ReplaceAll(broken, "\n", "\r\n"), "mark": byteOrderMark + broken, "no end": strings.TrimSpace(broken),
+	} {
+		form, problems := ParseForm(1, []byte(text))
+		var got []string
+		for _, q := range problems {
+			got = append(got, fmt.Sprintf("%d:%d: %s: %s", q.Line, q.Column, q.Severity, q.Message))
+		}
+		if diff := cmp.Diff(want, got); form != nil || diff != "" {
+			t.Errorf("%s: form %v, problems (-want +got):\n%s", name, form, diff)
+		}
+	}
+}
+
+func TestParseFormRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                   "the form block is empty",
+		" \n\t\n":                            "",
+		"\xff":                               "invalid UTF-8",
+		"form: \x00":                         "contains",
+		"```form\n":                          "",
+		"form: a\n":                          `no "fields"`,
+		"- - - - - -":                        "must be a mapping",
+		strings.Repeat("#", MaxBlockBytes+1): "more than 262144 bytes",
+		strings.Repeat("#", MaxPageBytes+1):  "more than the",
+		smallForm + "---\n" + smallForm:      "a second YAML document",
+	} {
+		form, problems := ParseForm(1, []byte(text))
+		if form != nil || len(problems) == 0 || !strings.Contains(problems[0].Message, want) {
+			t.Errorf("%.20q: form %v, problems %.1v; want %q", text, form, problems, want)
+		}
+	}
+}
+
+// carriers are all formats.
+var carriers = []Format{Markdown, Confluence, Wikitext}
+
+// checkCarried checks that a page with a text's block has the same form as the
+// text alone, whether text stands around it or not.
+func checkCarried(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, text []byte,
+) {
+	t.Helper()
+	want, _ := ParseForm(1, text)
+	if want == nil {
+		return
+	}
+	for _, format := range carriers {
+		block, err := FormBlock(format, text)
+		if err != nil {
+			if format != Confluence && len(text) < MaxBlockBytes-1 {
+				t.Errorf("format %d: %v", format, err)
+			}
+			continue
+		}
+		for _, page := range []string{block, "\n\n" + block + "\n\n", strings.TrimSpace(block)} {
+			got := read(format, 1, []byte(page))
+			if len(got.Blocks) != 1 {
+				t.Errorf("format %d: %d blocks, problems %v in %q", format, len(got.Blocks), got.Problems, page)
+			} else if diff := cmp.Diff(want, got.Blocks[0].Form); diff != "" {
+				t.Errorf("format %d (-alone +in a block): %s\n%q\n%v", format, diff, page, got.Problems)
+			}
+		}
+	}
+}
+
+// awkward are texts that mean something to one of the formats, or to YAML.
+var awkward = []string{
+	"```", "````", "~~~", "]]>", "]]", "<![CDATA[", "</pre>", "<pre class=form>", "</nowiki>", "<nowiki>", "&amp;", "&lt;", "&", ";", "<", ">", "&#10;", "&amp;lt;",
+	"</ac:plain-text-body>", "<!--", "-->", "<script>alert(1)</script>", "{{x}}", "~~~~", "---", "...", "'", `"`, `\`, "\t", "\u00a0", "\u0085", "\u2028", "\u200b",
+	byteOrderMark, "\U0001f600", "# x", ": ", "- ", "%YAML", "\u202e", "x", " ", "\n", "\n\n", "\r\n", "\r", "    ", "|+\n", "fields:", "form: b",
+}
+
+func TestFormBlock(t *testing.T) {
+	texts := []string{
+		smallForm, strings.TrimSpace(smallForm), byteOrderMark + smallForm, "\n\n" + smallForm, "# a\n---\n" + smallForm,
+		"  form: a\n  fields: [{id: x, type: date}]", "  form: a\nfields: [{id: x, type: date}]", // the first line is indented further
+		"\u00a0form: a\nfields:\n\u00a0- {id: x,\u00a0type: date}", "{form: a, fields: [{id: x, type: date}]}",
+		"form: a\nfields:\n- id: x\n  type: radio\n  options:\n  - |+\n    x", // ends without a line end
+		"form: a\nfields: [{id: x, type: date}] #" + strings.Repeat("`", 1000),
+		"form: a\r\nfields: [{id: x, type: date}]\r\n", "form: a\rfields: [{id: x, type: date}]",
+	}
+	for _, a := range awkward {
+		texts = append(texts, smallForm+"# "+a+"\n", fmt.Sprintf("form: a\nfields:\n- id: x\n  type: radio\n  label: 'b %s c'\n  options: [\"%s\"]\n", a, a))
+	}
+	read := 0
+	for _, text := range texts {
+		if form, _ := ParseForm(1, []byte(text)); form != nil {
+			read++
+		}
+		checkCarried(t, []byte(text))
+	}
+	if read < len(texts)/2 {
+		t.Errorf("only %d of %d texts are forms", read, len(texts))
+	}
+}
+
+func TestFormBlockOfRandomText(t *testing.T) {
+	piece := rapid.OneOf(rapid.SampledFrom(awkward), rapid.StringN(0, 5, -1))
+	noise := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(t, "pieces"), "") })
+	rapid.Check(t, func(t *rapid.T) {
+		quoted := func(name string) string {
+			return "'" + strings.ReplaceAll(strings.ReplaceAll(noise.Draw(t, name), "'", "''"), "\n", " ") + "'"
+		}
+		lines := []string{"form: a", "fields:", "- id: x", "  type: radio", "  label: " + quoted("label"), "  options: [" + quoted("option") + "]", "  help: " + quoted("help")}
+		lines = slices.Insert(lines, rapid.IntRange(0, len(lines)).Draw(t, "at"), "# "+noise.Draw(t, "comment"))
+		checkCarried(t, []byte(strings.Join(lines, "\n")))
+	})
+}
+
+func FuzzForm(f *testing.F) {
+	for _, a := range awkward {
+		f.Add([]byte(smallForm + "- {id: y, type: textbox, label: '" + a + "'}\n"))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		before := slices.Clone(text)
+		var page Page
+		page.readForm(1, text)
+		checkPage(t, page)
+		if !slices.Equal(before, text) {
+			t.Error("the text was written to")
+		}
+		checkCarried(t, text)
+	})
+}
+
+// A text at the limit is a form, but a block for it may have no room.
+func TestFormBlockAtTheLimit(t *testing.T) {
+	for room := range 4 {
+		text := smallForm + "#" + strings.Repeat("x", MaxBlockBytes-len(smallForm)-2-room) + "\n"
+		if form, problems := ParseForm(1, []byte(text)); form == nil {
+			t.Errorf("%d bytes of room: %v", room, problems)
+		}
+		_, err := FormBlock(Wikitext, []byte(text))
+		if (err != nil) != (room == 0) {
+			t.Errorf("%d bytes of room: %v", room, err)
+		}
+		checkCarried(t, []byte(text))
+	}
+}
+
+func TestFormBlockRefuses(t *testing.T) {
+	if _, err := FormBlock(Confluence, []byte("{form: a, fields: [{id: x, type: date}]}")); err == nil {
+		t.Error("a code macro would be no form")
+	}
+	if _, err := FormBlock(Format(9), []byte(smallForm)); err == nil {
+		t.Error("unknown format")
+	}
+}
