@@ -25,6 +25,7 @@ const module = "github.com/formulary/formulary/"
 //	web → session → store, auth
 //	store, pages → forms
 //	service → pagetext → markup
+//	web → markup
 //	pages → markup → forms
 //
 // Whatever is not here is not allowed. cli puts the parts together and is the
@@ -33,12 +34,12 @@ const module = "github.com/formulary/formulary/"
 var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
-		"internal/server", "internal/api", "internal/web", "internal/httpx", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
+		"internal/server", "internal/api", "internal/web", "internal/session", "internal/httpx", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
 	},
 	"internal/server":          {"internal/problem", "internal/watch"},
 	"internal/api":             {"internal/wire", "internal/upload", "internal/httpx", "internal/service", "internal/forms", "internal/problem"},
-	"internal/web":             {"internal/wire", "internal/upload", "internal/httpx", "internal/session", "internal/service", "internal/auth", "internal/forms", "internal/problem"},
+	"internal/web":             {"internal/wire", "internal/upload", "internal/httpx", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
 	"internal/wire":            {"internal/export", "internal/httpx", "internal/service", "internal/forms"},
 	"internal/upload":          {"internal/httpx", "internal/service", "internal/forms"},
 	"internal/export":          {"internal/forms"},

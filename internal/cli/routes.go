@@ -5,12 +5,11 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/api"
-	"github.com/formulary/formulary/internal/problem"
 )
 
 // routes decides by its path which surface answers a request. It compares paths
 // itself, since http.ServeMux would redirect those that are not clean.
-func routes(rest http.Handler) http.Handler {
+func routes(rest, pages http.Handler) http.Handler {
 	docs, openAPI := api.Docs(), api.OpenAPI()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch p := r.URL.Path; {
@@ -21,7 +20,7 @@ func routes(rest http.Handler) http.Handler {
 		case isBelow(p, "/rest"), strings.HasPrefix(p, "//"):
 			rest.ServeHTTP(w, r)
 		default:
-			problem.Write(w, http.StatusNotFound, "There is nothing at this path. The documentation is at "+api.DocsPath+".")
+			pages.ServeHTTP(w, r)
 		}
 	})
 }

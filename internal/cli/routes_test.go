@@ -10,8 +10,11 @@ import (
 )
 
 func TestRoutes(t *testing.T) {
-	const fromAPI = "the interface"
-	handler := routes(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(fromAPI)) }))
+	const fromAPI, fromWeb = "the interface", "the pages"
+	answer := func(text string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) })
+	}
+	handler := routes(answer(fromAPI), answer(fromWeb))
 	for _, tt := range []struct {
 		path   string
 		status int
@@ -27,12 +30,12 @@ func TestRoutes(t *testing.T) {
 		{"/docs/", 200, "<html"},
 		{"/docs/nope", 404, "/docs"},
 		{"/docs/../etc", 404, "/docs"},
-		{"/docsx", 404, "/docs"},
-		{"/", 404, "/docs"},
-		{"/favicon.ico", 404, "/docs"},
-		{"/restful", 404, "/docs"},
-		{"/openapi.yaml", 404, "/docs"},
-		{"/x/../rest/forms/1.0/page/1/form", 404, "/docs"},
+		{"/docsx", 200, fromWeb},
+		{"/", 200, fromWeb},
+		{"/favicon.ico", 200, fromWeb},
+		{"/restful", 200, fromWeb},
+		{"/openapi.yaml", 200, fromWeb},
+		{"/x/../rest/forms/1.0/page/1/form", 200, fromWeb},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 		r.URL.Path = tt.path

@@ -28,6 +28,7 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/postgres"
 	"github.com/formulary/formulary/internal/store/sqlite"
@@ -62,7 +63,7 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
 			&cli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics, without credentials", Sources: env("metrics")},
-		}, limitFlags(), storeFlags(), poolFlags()),
+		}, webFlags(), limitFlags(), storeFlags(), poolFlags()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := refuseArguments(cmd); err != nil {
 				return err
@@ -126,7 +127,9 @@ func checkServeFlags(cmd *cli.Command) error {
 	case cmd.String("data") == "" && cmd.String("database") != "" && cmd.String("anonymous-key") == "":
 		err = errors.New("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
 	default:
-		_, err = locate(cmd)
+		if _, err = parseOrigins(cmd.StringSlice("frame-ancestors")); err == nil {
+			_, err = locate(cmd)
+		}
 		return err
 	}
 	return &usageError{err, "serve --help"}
@@ -217,13 +220,22 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		Pages: source, Store: store, Files: store, OnceKey: key, Now: time.Now,
 		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"),
 	})
+	backend := httpx.NewBackend(httpx.Options{
+		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), Limits: limits(cmd),
+	})
+	sessions, err := session.New(session.Options{Store: store, Users: users, OwnerKey: key, Logger: log})
+	if err != nil {
+		return err
+	}
+	site, err := newSite(cmd, backend, sessions, key)
+	if err != nil {
+		return err
+	}
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
 		TrustedProxies: proxies, Logger: log, MaxConnections: cmd.Int("max-connections"),
-		Ready: func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
-		Handler: routes(api.New(httpx.NewBackend(httpx.Options{
-			Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), Limits: limits(cmd),
-		}))),
+		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
+		Handler: routes(api.New(backend), site),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
 		opts.AccessLog = server.NewAccessLog(accessLog, cmd.String("log-format") == "json")
@@ -250,7 +262,7 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	reload := func(ctx context.Context) {
 		reloadOn(ctx, hangUps, log, users.Reload, func() { source.Reload(ctx) }, srv.Reload)
 	}
-	return runWith(ctx, srv.Run, users.Watch, source.Run, reload)
+	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, reload)
 }
 
 // openPages opens the source of pages that the flags name.

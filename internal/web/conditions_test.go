@@ -82,7 +82,7 @@ func conditionsScript(t *testing.T) func(json string) string {
 	t.Helper()
 	vm := newVM(t)
 	runModule(t, vm, conditionsModule)
-	return func(json string) string { return call(t, vm, "visibleOf", json) }
+	return func(json string) string { return callScript(t, vm, "visibleOf", json) }
 }
 
 func TestScriptsShowTheSameFieldsAsTheServer(t *testing.T) {

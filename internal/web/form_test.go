@@ -41,7 +41,7 @@ func TestScriptsShowAndHideQuestions(t *testing.T) {
 		{"putBack", "rating reason topics append proof querySelectorAll other last", "7 questions removed: What went wrong?, Topics, append and 4 more."},
 	} {
 		var got pageState
-		if err := json.Unmarshal([]byte(call(t, vm, "after", step.change)), &got); err != nil {
+		if err := json.Unmarshal([]byte(callScript(t, vm, "after", step.change)), &got); err != nil {
 			t.Fatal(err)
 		}
 		shown := strings.Fields(step.shown)
@@ -82,7 +82,7 @@ func TestScriptsSendAForm(t *testing.T) {
 		{"summary", []string{"false,0,true", "false,1,true", "true,1,true", "true,1,true"}},
 	} {
 		t.Run(test.story, func(t *testing.T) {
-			got := strings.Split(call(t, vm, "tell", test.story), "\n")
+			got := strings.Split(callScript(t, vm, "tell", test.story), "\n")
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -97,11 +97,11 @@ func TestScriptsFocusTheErrorSummary(t *testing.T) {
 import { element, show } from "page.js";
 show(element("div", { "data-error-summary": "" }));
 globalThis.focused = () => String(document.activeElement?.hasAttribute("data-error-summary"));`)
-	if got := call(t, vm, "focused", ""); got != "undefined" {
+	if got := callScript(t, vm, "focused", ""); got != "undefined" {
 		t.Errorf("before form.js: %s", got)
 	}
 	runModule(t, vm, `import "form.js";`)
-	if got := call(t, vm, "focused", ""); got != "true" {
+	if got := callScript(t, vm, "focused", ""); got != "true" {
 		t.Errorf("after form.js: %s", got)
 	}
 }

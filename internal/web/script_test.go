@@ -35,7 +35,7 @@ func newVM(t *testing.T) *quickjs.VM {
 }
 
 func readScript(name string) (string, error) {
-	text, err := static.ReadFile("static/" + name)
+	text, err := staticFS.ReadFile("static/" + name)
 	if err != nil {
 		if text, err = os.ReadFile("testdata/" + name); err != nil {
 			return "", fmt.Errorf("find module %s in static and testdata: %w", name, err)
@@ -53,7 +53,7 @@ func runModule(t *testing.T, vm *quickjs.VM, source string) {
 }
 
 // call calls a global function that takes and returns a text.
-func call(t *testing.T, vm *quickjs.VM, function, argument string) string {
+func callScript(t *testing.T, vm *quickjs.VM, function, argument string) string {
 	t.Helper()
 	result, err := vm.Call(function, argument)
 	if err != nil {

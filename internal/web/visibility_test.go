@@ -43,7 +43,7 @@ func TestScriptsKeepTheOrderOfTheQuestions(t *testing.T) {
 		{`{"rating":"2","10":" "}`, "rating 10"},
 		{`{"rating":"2","10":"slow"}`, "rating 10 2"},
 	} {
-		if got := call(t, vm, "shown", `{"form":`+apiForm+`,"values":`+test.values+`}`); got != test.want {
+		if got := callScript(t, vm, "shown", `{"form":`+apiForm+`,"values":`+test.values+`}`); got != test.want {
 			t.Errorf("values %s show %q, want %q", test.values, got, test.want)
 		}
 	}

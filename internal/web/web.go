@@ -1,10 +1,194 @@
-// Package web is for the pages that people see. It holds the scripts of those
-// pages.
+// Package web is the pages people see: sign-in, home, forms to fill in,
+// submissions, results, and the author's page. Every page works without
+// JavaScript; a few small modules make it quicker. The rules are in package
+// service; this package only decides how requests and answers look.
 package web
 
-import "embed"
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
 
-// static holds what browsers load beside the pages.
-//
-//go:embed static
-var static embed.FS
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/httpx"
+)
+
+// Sessions keeps people signed in. See package session.
+type Sessions interface {
+	SignIn(ctx context.Context, user, password, addr string) (id string, who auth.Identity, err error)
+	Open(ctx context.Context, id string) (auth.Identity, error)
+	SignOut(ctx context.Context, id string) error
+}
+
+// Options are what the pages work with.
+type Options struct {
+	Backend  *httpx.Backend
+	Sessions Sessions
+	Logger   *slog.Logger
+	// Key is a secret that all servers on one store share. Pages carry a keyed
+	// hash of the user that they were made for.
+	Key []byte
+	// FrameAncestors are the origins that may embed forms.
+	FrameAncestors []string
+	BrandName      string // "" for Formulary
+	BrandCSS       []byte // a stylesheet after the own one; nil for none
+}
+
+// Site serves the pages.
+type Site struct {
+	Options
+	routes    *http.ServeMux
+	static    *staticFiles
+	templates templates
+	empty     emptyForms
+	summaries *summaryCache
+	shells    shellCache
+}
+
+// call is one request of somebody who is signed in.
+type call struct {
+	*httpx.Call
+	site *Site
+	frame
+}
+
+// handler answers a call, or returns an error and has written nothing.
+type handler func(s *Site, w http.ResponseWriter, c *call) error
+
+// resumer shows what somebody had typed into a form before they had to sign in
+// again. It stores nothing.
+type resumer func(s *Site, w http.ResponseWriter, c *call, kept url.Values) error
+
+// route is a row of the table of pages that need a session.
+type route struct {
+	method, path string
+	handler      handler
+	framed       bool    // there is a second one below /embed
+	resume       resumer // nil if nothing is kept over a sign-in
+}
+
+var routes = []route{
+	{"GET", "/{$}", (*Site).home, false, nil},
+	{"GET", "/page/{pageId}", (*Site).page, false, nil},
+	{"GET", "/page/{pageId}/form/{formId}", (*Site).showForm, true, nil},
+	{"POST", "/page/{pageId}/form/{formId}", (*Site).sendForm, true, (*Site).resumeForm},
+	{"GET", "/page/{pageId}/form/{formId}/sent", (*Site).sent, true, nil},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", (*Site).showSubmission, true, nil},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/change", (*Site).changeSubmission, true, nil},
+	{"POST", "/page/{pageId}/form/{formId}/submission/{id}/change", (*Site).saveSubmission, true, (*Site).resumeChange},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/delete", (*Site).confirmDelete, false, nil},
+	{"POST", "/page/{pageId}/form/{formId}/submission/{id}/delete", (*Site).deleteSubmission, false, nil},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", (*Site).file, true, nil},
+	{"GET", "/page/{pageId}/form/{formId}/results", (*Site).results, false, nil},
+	{"GET", "/page/{pageId}/form/{formId}/results.csv", (*Site).exportCSV, false, nil},
+	{"GET", "/page/{pageId}/form/{formId}/results.xlsx", (*Site).exportXLSX, false, nil},
+	{"GET", "/page/{pageId}/form/{formId}/results.ndjson", (*Site).exportNDJSON, false, nil},
+	{"GET", "/author", (*Site).author, false, nil},
+	{"POST", "/author", (*Site).author, false, (*Site).resumeAuthor},
+}
+
+// New makes the pages.
+func New(opts Options) *Site {
+	s := &Site{Options: opts, routes: http.NewServeMux(), static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache()}
+	if s.BrandName == "" {
+		s.BrandName = "Formulary"
+	}
+	s.templates = parseTemplates(s.static)
+	for _, route := range routes {
+		s.routes.Handle(route.method+" "+route.path, s.signedIn(route, frame{}))
+		if route.framed {
+			s.routes.Handle(route.method+" "+embedPrefix+route.path, s.signedIn(route, frame{framed: true}))
+		}
+	}
+	for _, f := range []frame{{}, {framed: true}} {
+		s.routes.Handle("GET "+f.path("/login"), s.open(f, (*Site).showLogin))
+		s.routes.Handle("POST "+f.path("/login"), s.open(f, (*Site).login))
+		s.routes.Handle("POST "+f.path("/logout"), s.open(f, (*Site).logout))
+	}
+	s.routes.Handle("GET /embed.js", s.static.embedScript())
+	s.routes.Handle("GET "+staticPrefix+"{name}", s.static)
+	return s
+}
+
+// ServeHTTP answers every path that no other surface has.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	framed := isFramed(r)
+	s.setPolicy(w.Header(), framed)
+	if _, pattern := s.routes.Handler(r); pattern == "" || !isClean(r) {
+		s.noRoute(w, r)
+		return
+	}
+	if framed && !httpx.IsSecure(r) {
+		s.sendElsewhere(w, r)
+		return
+	}
+	s.routes.ServeHTTP(w, r)
+}
+
+// isClean is false of a path that the mux would redirect. Names of files and
+// ids of fields may hold an escaped "/" or "..".
+func isClean(r *http.Request) bool {
+	p := r.URL.EscapedPath()
+	return path.Clean(p) == p
+}
+
+// noRoute answers what matches no page: another method than the page takes, or
+// a path that there is no page at. The mux would answer in plain text, or
+// redirect.
+func (s *Site) noRoute(w http.ResponseWriter, r *http.Request) {
+	err := &httpx.StatusError{Status: http.StatusNotFound, Detail: "There is no page at this address."}
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := s.routes.Handler(other); pattern != "" && method != r.Method {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 && isClean(r) {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		err = &httpx.StatusError{Status: http.StatusMethodNotAllowed, Detail: "This address does not take " + r.Method + " requests."}
+	}
+	s.fail(w, r, frame{framed: isFramed(r)}, "", err)
+}
+
+// signedIn has a handler called for those who are signed in. Others are sent to
+// the sign-in; what they have typed is kept.
+func (s *Site) signedIn(to route, f frame) http.Handler {
+	return httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := s.caller(r, f)
+		if err == nil {
+			httpx.ReporterOf(w).Anonymous() // until it is known what the request is for
+			err = httpx.CheckOrigin(r)
+		}
+		switch {
+		case isNoSession(err):
+			err = s.askToSignIn(w, r, f, to.resume)
+		case err == nil:
+			c := &call{Call: s.Backend.NewCall(r, who), site: s, frame: f}
+			defer c.End()
+			if err = to.handler(s, w, c); err != nil {
+				c.NoteRefusal(w, err)
+			}
+		}
+		if err != nil {
+			s.fail(w, r, f, who.Name, err)
+		}
+	}))
+}
+
+// open serves a page that needs no session.
+func (s *Site) open(f frame, h func(*Site, http.ResponseWriter, *http.Request, frame) error) http.Handler {
+	return httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := httpx.CheckOrigin(r)
+		if err == nil {
+			err = h(s, w, r, f)
+		}
+		if err != nil {
+			s.fail(w, r, f, "", err)
+		}
+	}))
+}

@@ -25,7 +25,7 @@ window.addEventListener("pageshow", onPageShow);
 attach();
 
 /** Prepares what the page contains now. Called again when its content is replaced. */
-function attach() {
+export function attach() {
   document.querySelector("[data-error-summary]")?.focus();
   for (const form of document.querySelectorAll("form[data-conditions]")) {
     const update = updater(form);

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/session"
+	"github.com/formulary/formulary/internal/web"
+)
+
+// webFlags are those of serve that concern the pages.
+func webFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "brand-name", Value: "Formulary", Usage: "name that the pages show", Sources: env("brand-name")},
+		&cli.StringFlag{Name: "brand-css", Usage: "stylesheet that the pages load after their own", Sources: env("brand-css")},
+		&cli.StringSliceFlag{
+			Name: "frame-ancestors", Usage: "origins of wikis that may embed forms, such as https://wiki.example.org (default: none)",
+			Sources: env("frame-ancestors"),
+		},
+	}
+}
+
+// newSite makes the pages as the flags say.
+func newSite(cmd *cli.Command, backend *httpx.Backend, sessions *session.Sessions, onceKey []byte) (*web.Site, error) {
+	origins, err := parseOrigins(cmd.StringSlice("frame-ancestors"))
+	if err != nil {
+		return nil, err
+	}
+	css, err := readBrandCSS(cmd.String("brand-css"))
+	if err != nil {
+		return nil, &configError{err}
+	}
+	key, err := webKey(onceKey)
+	if err != nil {
+		return nil, err
+	}
+	return web.New(web.Options{
+		Backend: backend, Sessions: sessions, Logger: backend.Logger, Key: key,
+		FrameAncestors: origins, BrandName: cmd.String("brand-name"), BrandCSS: css,
+	}), nil
+}
+
+// parseOrigins reads the origins that may embed forms.
+func parseOrigins(list []string) ([]string, error) {
+	var origins []string
+	for _, text := range list {
+		text = strings.TrimSpace(text)
+		if !isOrigin(text) {
+			return nil, &usageError{fmt.Errorf("--frame-ancestors %q: use an origin such as https://wiki.example.org or https://wiki.example.org:8443, "+
+				"in lower case and with nothing after it", text), "serve --help"}
+		}
+		origins = append(origins, text)
+	}
+	return origins, nil
+}
+
+// origin has the characters that a Content-Security-Policy takes for a host.
+// Addresses of IPv6 are not among them: browsers would match them with nothing.
+var origin = regexp.MustCompile(`^https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?(:([0-9]+))?$`)
+
+// isOrigin takes one origin as browsers write it, and nothing that a policy
+// would read as more than that.
+func isOrigin(text string) bool {
+	m := origin.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	if port := m[len(m)-1]; port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		return err == nil && n > 0
+	}
+	return true
+}
+
+// maxBrandCSS bounds the stylesheet of a team.
+const maxBrandCSS = 256 << 10
+
+// readBrandCSS reads the stylesheet of a team; nil where there is none.
+func readBrandCSS(path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read --brand-css: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxBrandCSS+1))
+	if err == nil && len(text) > maxBrandCSS {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxBrandCSS)
+	}
+	if err == nil && len(text) == 0 {
+		err = errors.New(path + " is empty")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read --brand-css: %w", err)
+	}
+	return text, nil
+}
+
+// webKey is the secret of the pages. It comes from the one that all servers on
+// a store share, and tells nothing about it.
+func webKey(onceKey []byte) ([]byte, error) {
+	return hkdf.Key(sha256.New, onceKey, nil, "formulary pages", sha256.Size)
+}

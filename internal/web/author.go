@@ -1,0 +1,198 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/wire"
+)
+
+// textControl is the name of the control with the text of a form.
+const textControl = "text"
+
+// maxAuthorBody has room for a text of markup.MaxBlockBytes, whose line ends
+// browsers send as CR LF. A longer text that still fits is shown again, with
+// the problem that it is too long.
+const maxAuthorBody = 4 * markup.MaxBlockBytes
+
+// maxPreview bounds the definition of a form that is shown while it is written.
+// Its HTML is many times as large.
+const maxPreview = 128 << 10
+
+// authorPageID is the id of the page that the form is shown for: the one that
+// it will stand on is not known.
+const authorPageID = 1
+
+//go:embed examples/*.yaml
+var exampleFiles embed.FS
+
+// example is a form to start from.
+type example struct{ Name, Title string }
+
+// examples are files of examples/. The first one is shown at the start.
+var examples = []example{
+	{"feedback", "Feedback"},
+	{"leave-request", "Leave request"},
+	{"registration", "Registration"},
+	{"survey", "Survey with conditions"},
+	{"incident", "Incident report"},
+}
+
+// authorPage is the text of a form with the form that it makes.
+type authorPage struct {
+	Layout
+	For      string
+	Notice   string
+	Text     string
+	Chosen   string // name of the example that is shown, if it is one
+	Examples []example
+	Count    string // of problems, for people
+	Problems []markup.Problem
+	Preview  *formPage // nil if the text is broken, or TooLarge
+	TooLarge bool
+	JSON     string
+	PageID   int64
+	Blocks   []formBlock
+}
+
+// formBlock is the form as part of a page in one format.
+type formBlock struct {
+	ID, Name string
+	Text     string
+	Problem  string // why there is none
+}
+
+// author shows a form while it is written. GET begins with an example, POST
+// shows the form of the text that was sent. Nothing is stored.
+func (s *Site) author(w http.ResponseWriter, c *call) error {
+	httpx.ReporterOf(w).SetUser(c.Who.Name)
+	if c.Method == http.MethodPost {
+		return s.showWritten(w, c)
+	}
+	name := examples[0].Name
+	if c.URL.Query().Has("template") {
+		name = c.URL.Query().Get("template")
+	}
+	for _, e := range examples {
+		if e.Name == name {
+			return s.showText(w, c, exampleText(name), authorPage{Chosen: name})
+		}
+	}
+	return &httpx.StatusError{Status: http.StatusNotFound, Detail: "There is no template of this name."}
+}
+
+func exampleText(name string) string {
+	text, err := exampleFiles.ReadFile("examples/" + name + ".yaml")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return string(text)
+}
+
+// showWritten shows the form of a text. It takes a slot, since a text can be
+// made to take long to read.
+func (s *Site) showWritten(w http.ResponseWriter, c *call) error {
+	if err := c.HoldList(); err != nil {
+		return err
+	}
+	c.Body = http.MaxBytesReader(w, c.Body, maxAuthorBody)
+	sent, err := readTexts(c.Request, maxAuthorBody)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge), errors.Is(err, errTooMuchKept):
+		return errFormTooLong
+	case err != nil:
+		return &httpx.StatusError{Status: http.StatusBadRequest, Detail: "The text can't be read. Go back, and try once more."}
+	}
+	return s.showText(w, c, sent.Get(textControl), authorPage{})
+}
+
+var errFormTooLong = &httpx.StatusError{
+	Status: http.StatusRequestEntityTooLarge,
+	Detail: fmt.Sprintf("The text of a form has at most %d KiB. Go back, and shorten it.", markup.MaxBlockBytes>>10),
+}
+
+// resumeAuthor shows the text that was there before its author had to sign in
+// again.
+func (s *Site) resumeAuthor(w http.ResponseWriter, c *call, kept url.Values) error {
+	if err := c.HoldList(); err != nil {
+		return err
+	}
+	return s.showText(w, c, kept.Get(textControl), authorPage{Notice: "You are signed in again, and the text is as you left it."})
+}
+
+// showText shows a text and its form. page holds what else the page says.
+func (s *Site) showText(w http.ResponseWriter, c *call, text string, page authorPage) error {
+	page.Layout = c.layout("Write a form")
+	page.Script, page.Wide = "author.js", true
+	page.For, page.Examples, page.PageID = s.hashUser(c.Who.Name), examples, authorPageID
+	page.Text = strings.ToValidUTF8(lineFeeds(text), "\uFFFD")
+	form, problems := markup.ParseForm(authorPageID, []byte(page.Text))
+	page.Count, page.Problems = countProblems(len(problems)), problems
+	if form != nil {
+		page.Blocks = formBlocks(page.Text)
+		if err := s.preview(&page, form); err != nil {
+			return err
+		}
+	}
+	return s.render(w, c.Request, http.StatusOK, "author", &page)
+}
+
+// preview adds the form and its JSON to the page.
+func (s *Site) preview(page *authorPage, form *forms.Form) error {
+	if page.TooLarge = form.DefinitionSize() > maxPreview; page.TooLarge {
+		return nil
+	}
+	// With values, the form is not kept in memory: its text is about to change.
+	view, err := s.formView("preview", form, filling{values: make([]string, len(form.Fields))})
+	if err != nil {
+		return err
+	}
+	view.Preview = true
+	page.Preview = &formPage{Form: view, Anonymous: form.Anonymous, Once: form.OneSubmission}
+	page.JSON = indentedJSON(form)
+	return nil
+}
+
+func countProblems(n int) string {
+	switch n {
+	case 0:
+		return "No problems"
+	case 1:
+		return "1 problem"
+	default:
+		return fmt.Sprintf("%d problems", n)
+	}
+}
+
+// indentedJSON is the form as the API describes it, for people.
+func indentedJSON(f *forms.Form) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, wire.AppendForm(nil, f), "", "  "); err != nil {
+		panic(err) // it is JSON of our own
+	}
+	return b.String()
+}
+
+// formBlocks are the blocks to copy, one for each format.
+func formBlocks(text string) []formBlock {
+	blocks := []formBlock{{ID: "markdown", Name: "Markdown"}, {ID: "confluence", Name: "Confluence"}, {ID: "wikitext", Name: "Wikitext"}}
+	for i, format := range []markup.Format{markup.Markdown, markup.Confluence, markup.Wikitext} {
+		block, err := markup.FormBlock(format, []byte(text))
+		if err != nil {
+			blocks[i].Problem = upperFirst(err.Error()) + "."
+			continue
+		}
+		blocks[i].Text = block
+	}
+	return blocks
+}

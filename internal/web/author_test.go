@@ -1,0 +1,354 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/session"
+	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/wire"
+)
+
+const shortForm = "form: a\nfields:\n  - {id: x, type: textfield, label: Name}\n"
+
+// element is the element with an id, or nil.
+func (a *answer) element(id string) *html.Node {
+	for _, n := range a.all(func(n *html.Node) bool { return attribute(n, "id") == id }) {
+		return n
+	}
+	return nil
+}
+
+// textarea is what the text area with an id holds: browsers drop a line end
+// at the start, and the HTML parser has done so.
+func (a *answer) textarea(id string) string {
+	a.t.Helper()
+	n := a.element(id)
+	if n == nil {
+		a.t.Fatalf("no %s in: %s", id, a.text())
+	}
+	return rawText(n)
+}
+
+// write sends a text as the author's page does.
+func (b *browser) write(text string) *answer {
+	b.t.Helper()
+	return b.send("/author", url.Values{"text": {strings.ReplaceAll(text, "\n", "\r\n")}})
+}
+
+// Each template is clean under "formulary check", and together they show all
+// types and all operators.
+func TestExamples(t *testing.T) {
+	types, operators := map[forms.FieldType]bool{}, map[string]bool{}
+	for _, e := range examples {
+		text := exampleText(e.Name)
+		form, problems := markup.ParseForm(1, []byte(text))
+		if form == nil || len(problems) > 0 {
+			t.Errorf("%s: %v", e.Name, problems)
+			continue
+		}
+		for i := range form.Fields {
+			types[form.Fields[i].Type] = true
+		}
+		for _, o := range forms.Operators {
+			operators[string(o)] = operators[string(o)] || strings.Contains(text, " "+string(o)+":")
+		}
+	}
+	for _, want := range forms.FieldTypes {
+		if !types[want] {
+			t.Errorf("no template has a field of type %s", want)
+		}
+	}
+	for name, there := range operators {
+		if !there {
+			t.Errorf("no template has a rule with %s", name)
+		}
+	}
+	files, err := exampleFiles.ReadDir("examples")
+	if err != nil || len(files) != len(examples) {
+		t.Errorf("%d files for %d templates, %v", len(files), len(examples), err)
+	}
+}
+
+func TestAuthor(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, nil)
+	b := e.signedIn(t, "alice")
+	b.get("/author").want(http.StatusOK, "Write a form", "No problems", "What do you think?")
+	for _, x := range examples {
+		a := b.get("/author?template=" + x.Name)
+		a.want(http.StatusOK, "No problems")
+		if got := a.textarea("text"); got != exampleText(x.Name) {
+			t.Errorf("%s: text %q", x.Name, got)
+		}
+	}
+	b.get("/author?template=../examples/feedback").want(http.StatusNotFound, "no template")
+	b.get("/author?template=").want(http.StatusNotFound)
+	a := b.write(shortForm)
+	a.want(http.StatusOK, "No problems", "Name")
+	if got := a.textarea("text"); got != shortForm {
+		t.Errorf("text %q, want %q", got, shortForm)
+	}
+	if got := a.header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control %q", got)
+	}
+	b.postForm("/author", url.Values{"text": {shortForm}}).want(http.StatusOK, "No problems", "Name")
+	b.postForm("/author", nil).want(http.StatusOK, "1 problem", "the form block is empty")
+}
+
+// The problems are those of "formulary check", with the lines of the text.
+func TestAuthorProblems(t *testing.T) {
+	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	a := b.write("form: a\nfields:\n  - id: x\n    type: dat\n  - id: y\n    type: radio\n  - {id: z, type: date, xlabel: Day}\n")
+	a.want(http.StatusOK, "3 problems", "The form is shown when its errors are solved.")
+	var got []string
+	for _, n := range a.all(func(n *html.Node) bool { return n.Parent.Data == "ul" && attribute(n.Parent, "class") == "problems" }) {
+		got = append(got, textOf(n))
+	}
+	want := []string{
+		`Error Line 4, column 11 unknown type "dat" (did you mean "date"?)`,
+		`Warning Line 5, column 5 radio "y" without options: any text will be accepted (add options)`,
+		`Error Line 7, column 25 unknown key "xlabel" in a field (did you mean "label"?)`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	lines := a.all(func(n *html.Node) bool { return hasAttribute(n, "data-line") })
+	if len(lines) != 3 || attribute(lines[0], "data-line") != "4" || attribute(lines[0], "href") != "#text" {
+		t.Errorf("%d links to lines", len(lines))
+	}
+	for _, id := range []string{"copy", "json"} {
+		if !hasAttribute(a.element(id), "hidden") {
+			t.Errorf("%s is shown for a broken form", id)
+		}
+	}
+	b.write("form: a\nfields:\n  - {id: x, type: radio}\n").want(http.StatusOK, "1 problem", "Warning Line 3, column 5", "The form")
+}
+
+// The form can be tried, but not sent, and no id clashes with those of the page.
+func TestAuthorPreview(t *testing.T) {
+	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	a := b.get("/author?template=survey")
+	a.want(http.StatusOK, "This form is anonymous.", "For how many years")
+	previews := a.all(func(n *html.Node) bool { return n.Data == "form" && hasAttribute(n, "data-conditions") })
+	if len(previews) != 1 || hasAttribute(previews[0], "data-form") || hasAttribute(previews[0], "action") {
+		t.Fatalf("%d previews, or one that can be sent", len(previews))
+	}
+	buttons := 0
+	for n := range previews[0].Descendants() {
+		switch {
+		case n.Data == "button" && hasAttribute(n, "disabled") && hasAttribute(n, "hidden"):
+			buttons++ // without it, the Enter key would send the form
+		case n.Data == "button" || attribute(n, "type") == "submit" || attribute(n, "type") == "hidden":
+			t.Errorf("the preview has a <%s>", n.Data)
+		}
+	}
+	if buttons != 1 {
+		t.Errorf("%d disabled buttons", buttons)
+	}
+	if hidden := a.element("preview-1"); hidden == nil || !hasAttribute(hidden.Parent, "hidden") {
+		t.Error("a question whose condition does not hold is shown")
+	}
+	ids := map[string]bool{}
+	for _, n := range a.all(func(n *html.Node) bool { return hasAttribute(n, "id") }) {
+		if id := attribute(n, "id"); ids[id] {
+			t.Errorf("two elements have the id %q", id)
+		} else {
+			ids[id] = true
+		}
+	}
+}
+
+func TestAuthorJSON(t *testing.T) {
+	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	text := exampleText("registration")
+	a := b.write(text)
+	a.want(http.StatusOK, "As on page 1.")
+	var shown string
+	for n := range a.element("json").Descendants() {
+		if n.Data == "pre" {
+			shown = rawText(n)
+		}
+	}
+	form, _ := markup.ParseForm(1, []byte(text))
+	var got, want bytes.Buffer
+	if err := json.Compact(&got, []byte(shown)); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Compact(&want, wire.AppendForm(nil, form)); err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != want.String() || !strings.Contains(shown, "\n  \"formId\": \"registration\"") {
+		t.Errorf("JSON %s\nwant %s", shown, want.String())
+	}
+}
+
+// blockFormats are the formats of the blocks, by the ids of their text areas.
+var blockFormats = map[string]markup.Format{
+	"markdown-block": markup.Markdown, "confluence-block": markup.Confluence, "wikitext-block": markup.Wikitext,
+}
+
+// A page that consists of a copied block has the form of the text.
+func TestAuthorBlocks(t *testing.T) {
+	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	texts := []string{
+		shortForm + "# ```` ]]> </pre> &lt; </textarea><script>alert(1)</script>\n",
+		"\n\n" + shortForm, strings.TrimSpace(shortForm), "  form: a\nfields: [{id: x, type: date, label: '&amp;]]>'}]",
+	}
+	for _, x := range examples {
+		texts = append(texts, exampleText(x.Name))
+	}
+	for _, text := range texts {
+		want, _ := markup.ParseForm(1, []byte(text))
+		a := b.write(text)
+		for id, format := range blockFormats {
+			page := markup.Parse(format, 1, []byte(a.textarea(id)))
+			if len(page.Blocks) != 1 {
+				t.Errorf("%s of %q: %d blocks, %v", id, text, len(page.Blocks), page.Problems)
+			} else if diff := cmp.Diff(want, page.Blocks[0].Form); diff != "" {
+				t.Errorf("%s of %q (-text +block): %s", id, text, diff)
+			}
+		}
+	}
+	a := b.write("{form: a, fields: [{id: x, type: date}]}")
+	a.want(http.StatusOK, `In Confluence, the text must begin with "form:".`)
+	if a.element("confluence-block") != nil || a.element("wikitext-block") == nil {
+		t.Error("a block that is no form, or none that is one")
+	}
+}
+
+// Whatever is written is text on the page, and comes back as it was written.
+func TestAuthorHostileText(t *testing.T) {
+	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	plain := tags(b.write("form: a\nfields:\n  - {id: x, type: radio, label: plain, help: plain, options: [plain]}\n"))
+	for _, hostile := range []string{
+		"<script>alert(1)</script>", "</textarea><script>alert(1)</script>", "</pre><img src=x onerror=alert(1)>", `"><svg onload=alert(1)>`,
+		"</script><script>alert(1)</script>", "<!--", "javascript:alert(1)", "{{.For}}", "</title></main>", "'-alert(1)-'", "&lt;script&gt;",
+	} {
+		quoted := "'" + strings.ReplaceAll(hostile, "'", "''") + "'"
+		text := fmt.Sprintf("form: a\nfields:\n  - {id: x, type: radio, label: %[1]s, help: %[1]s, options: [%[1]s]}\n", strings.ReplaceAll(quoted, ";", ","))
+		a := b.write(text)
+		a.want(http.StatusOK, "No problems")
+		if got := a.textarea("text"); got != text {
+			t.Errorf("text %q, want %q", got, text)
+		}
+		if got := tags(a); !slices.Equal(got, plain) {
+			t.Errorf("%s adds elements: %v, want %v", hostile, got, plain)
+		}
+		broken := b.write(hostile + ": [" + hostile)
+		for _, n := range broken.all(func(n *html.Node) bool { return n.Data == "script" || n.Data == "svg" || hasAttribute(n, "onerror") }) {
+			if attribute(n, "src") == "" {
+				t.Errorf("%s becomes <%s>", hostile, n.Data)
+			}
+		}
+	}
+	b.write("\x00\xff<b>").want(http.StatusOK, "1 problem")
+}
+
+// tags are the elements of a page.
+func tags(a *answer) []string {
+	var names []string
+	for _, n := range a.all(func(*html.Node) bool { return true }) {
+		names = append(names, n.Data)
+	}
+	return names
+}
+
+func TestAuthorTooLarge(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, nil)
+	b := e.signedIn(t, "alice")
+	full := shortForm + strings.Repeat("#\n", (markup.MaxBlockBytes-len(shortForm))/2)
+	b.write(full).want(http.StatusOK, "No problems", "Name") // CR LF make it larger than it is
+	b.write(full+"##\n").want(http.StatusOK, "1 problem", "more than 262144 bytes")
+	huge := strings.Repeat("#", maxAuthorBody+1)
+	b.write(huge).want(http.StatusRequestEntityTooLarge, "at most 256 KiB")
+	b.postForm("/author", url.Values{"text": {huge}}).want(http.StatusRequestEntityTooLarge, "at most 256 KiB")
+	many := "form: a\nfields:\n  - {id: x, type: radio, options: &o [" + strings.Repeat("a, ", 900) + "a]}\n"
+	for i := range 20 {
+		many += fmt.Sprintf("  - {id: x%d, type: radio, options: *o}\n", i)
+	}
+	a := b.write(many)
+	a.want(http.StatusOK, "The form is too large to be shown here.")
+	if !hasAttribute(a.element("json"), "hidden") || hasAttribute(a.element("copy"), "hidden") {
+		t.Error("JSON is shown, or there is nothing to copy")
+	}
+	if held := e.site.Backend.Slots(); held.Lists != 0 {
+		t.Errorf("%+v are still held", held)
+	}
+}
+
+func TestAuthorMalformed(t *testing.T) {
+	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	for contentType, body := range map[string]string{
+		"multipart/form-data":               "",
+		"multipart/form-data; boundary=x":   "--x\r\nContent-Disposition: form-data; name=text\r\n\r\nform: a",
+		"application/x-www-form-urlencoded": "text=%zz",
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.env.url+"/author", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", contentType)
+		b.do(r).want(http.StatusBadRequest, "The text can't be read.")
+	}
+}
+
+// Reading a text takes a slot: who holds too many has to wait.
+func TestAuthorTakesASlot(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, nil)
+	b := e.signedIn(t, "alice")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/author", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range httpx.DefaultLimits.ListsPerUser {
+		c := e.site.Backend.NewCall(r, auth.NewIdentity("alice"))
+		defer c.End()
+		if err := c.HoldList(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.write(shortForm).want(http.StatusTooManyRequests)
+	e.signedIn(t, "bob").write(shortForm).want(http.StatusOK)
+}
+
+func TestAuthorNotSignedIn(t *testing.T) {
+	b := newEnv(t, enginetest.SQLite, nil).browser(t)
+	if a := b.get("/author?template=survey"); a.status != http.StatusOK || a.path != "/login?next=%2Fauthor%3Ftemplate%3Dsurvey" {
+		t.Errorf("status %d at %s", a.status, a.path)
+	}
+	if a := b.write(shortForm); a.status != http.StatusForbidden || a.element("password") == nil || a.element("preview") != nil {
+		t.Errorf("status %d: %s", a.status, a.text())
+	}
+}
+
+// After a new sign-in the text is there again, for the same user only.
+func TestAuthorExpiredSession(t *testing.T) {
+	for _, user := range []string{"alice", "bob"} {
+		e := newEnv(t, enginetest.SQLite, nil)
+		b := e.signedIn(t, "alice")
+		values := with(url.Values{"_for": b.get("/author").values()["_for"]}, "text", "\n\n"+shortForm+"# mine\n")
+		e.pass(session.Lifetime + time.Minute)
+		a := b.send("/author", values)
+		a.want(http.StatusForbidden, "what you have typed is there again")
+		a = b.send("/author", with(a.values(), "_username", user, "_password", user+"-secret"))
+		a.want(http.StatusOK)
+		own := a.textarea("text") == "\n\n"+shortForm+"# mine\n"
+		if resumed := strings.Contains(a.text(), "the text is as you left it"); own != (user == "alice") || resumed != own {
+			t.Errorf("%s: %t, %t: %s", user, own, resumed, a.text())
+		}
+	}
+}

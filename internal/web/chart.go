@@ -1,0 +1,310 @@
+package web
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// Bounds of a summary on a page. A form may have a thousand fields with a
+// thousand options each. The API's summary has all of them.
+const (
+	maxFieldBars = 40
+	maxBars      = 400 // of all fields
+	maxCharts    = 100 // fields
+	maxPeriods   = 62  // columns of submissions over time
+	maxBarLink   = 500 // bytes of the address that a bar leads to
+)
+
+// summaryView is a summary as it is shown.
+type summaryView struct {
+	Count       int64
+	First, Last time.Time
+	Time        *columnChart // nil without submissions
+	Fields      []fieldChart
+	Others      []answeredRow // of fields without a chart
+	Left        int           // fields that are not shown
+}
+
+// fieldChart is what was answered to one field.
+type fieldChart struct {
+	Label                string
+	Answered, Unanswered int64
+	Bars                 []bar
+	Status               bool // options are statuses
+	LeftBars             int  // values that are not shown
+	Numbers              *numberChart
+}
+
+// bar is the number of submissions that chose a value.
+type bar struct {
+	Label   string
+	Count   int64
+	Percent string // of those who answered
+	Width   string // of 100
+	Tone    int
+	Only    string // path of the results that have it; "" where there is no filter for it
+}
+
+// answeredRow is how many have answered a field.
+type answeredRow struct {
+	Label                string
+	Answered, Unanswered int64
+	Width                string
+}
+
+// numberChart is the distribution of numbers.
+type numberChart struct {
+	columnChart
+	Min, Max, Mean string
+}
+
+// columnChart is a chart of columns from left to right.
+type columnChart struct {
+	ID          string // prefix of the ids of its elements
+	Title, Desc string
+	Head        string // of the first column of its table
+	Columns     []chartColumn
+	From, To    string // what the first and the last column stand for
+}
+
+// chartColumn is a column of a chart.
+type chartColumn struct {
+	Label     string
+	Count     int64
+	X         int
+	Y, Height string
+}
+
+// What a chart of columns measures, in units of its own.
+const (
+	columnStep   = 10
+	columnWidth  = 8
+	columnHeight = 100
+	columnPixels = 36 // the most that a step takes on the screen
+	maxPixels    = 640
+)
+
+// ViewWidth is how wide the chart is in units of its own.
+func (c *columnChart) ViewWidth() int { return columnStep*len(c.Columns) - (columnStep - columnWidth) }
+
+// Pixels is how wide the chart is on a large screen.
+func (c *columnChart) Pixels() int { return min(columnPixels*len(c.Columns), maxPixels) }
+
+// place gives the columns their heights.
+func (c *columnChart) place() {
+	most := int64(1)
+	for _, column := range c.Columns {
+		most = max(most, column.Count)
+	}
+	for i := range c.Columns {
+		column := &c.Columns[i]
+		height := columnHeight * float64(column.Count) / float64(most)
+		if column.Count > 0 {
+			height = max(height, 1) // so that a few can be told from none
+		}
+		column.X = columnStep * i
+		column.Height, column.Y = trimFloat(height, 2), trimFloat(columnHeight-height, 2)
+	}
+}
+
+// newSummaryView makes the view of a summary on the given page of results.
+func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryView {
+	v := &summaryView{Count: s.Count, First: s.First, Last: s.Last}
+	if s.Count == 0 {
+		return v
+	}
+	v.Time = newTimeChart(s)
+	bars := 0
+	for rank := range s.Fields {
+		if rank >= maxCharts || bars >= maxBars {
+			v.Left++
+			continue
+		}
+		field, sum := &f.Fields[rank], s.Fields[rank]
+		chart := fieldChart{Label: clipLabel(labelOf(field)), Answered: sum.Answered, Unanswered: s.Count - sum.Answered}
+		switch {
+		case sum.Options != nil:
+			chart.Status = field.Type == forms.Status
+			chart.Bars, chart.LeftBars = newBars(field, sum, page)
+			bars += len(chart.Bars)
+			v.Fields = append(v.Fields, chart)
+		case sum.Numbers != nil && sum.Numbers.Count > 0:
+			chart.Numbers = newNumberChart("n"+strconv.Itoa(rank), chart.Label, sum.Numbers)
+			bars += len(chart.Numbers.Columns)
+			v.Fields = append(v.Fields, chart)
+		default:
+			v.Others = append(v.Others, answeredRow{chart.Label, chart.Answered, chart.Unanswered, share(chart.Answered, s.Count)})
+		}
+	}
+	return v
+}
+
+func clipLabel(label string) string {
+	short, all := cut(label, maxHeader)
+	if !all {
+		return short + "…"
+	}
+	return label
+}
+
+// newBars makes the bars of a field with options. The longest stands for the
+// value that most have chosen.
+func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bars []bar, left int) {
+	most := int64(1)
+	for _, o := range sum.Options {
+		most = max(most, o.Count)
+	}
+	shown := sum.Options
+	if left = len(shown) - maxFieldBars; left > 0 {
+		// Those that most have chosen tell most.
+		shown = slices.Clone(shown)
+		slices.SortStableFunc(shown, func(a, b forms.OptionCount) int { return int(min(max(b.Count-a.Count, -1), 1)) })
+		shown = shown[:maxFieldBars]
+	}
+	operator := forms.Equals
+	if field.MultiValue() {
+		operator = forms.Contains
+	}
+	for _, o := range shown {
+		b := bar{Label: clipLabel(o.Value), Count: o.Count, Percent: percent(o.Count, sum.Answered), Width: share(o.Count, most)}
+		// A value that is none of the options may have been cut.
+		if i := slices.Index(field.Options, o.Value); i >= 0 {
+			b.Tone = i % tones
+			if link := page.with(field.ID, operator, o.Value); o.Count > 0 && len(link) <= maxBarLink {
+				b.Only = link
+			}
+		}
+		bars = append(bars, b)
+	}
+	return bars, max(left, 0)
+}
+
+func newNumberChart(id, label string, n *forms.Numbers) *numberChart {
+	c := &numberChart{Min: number(n.Min), Max: number(n.Max), Mean: mean(n.Mean)}
+	c.ID, c.Head = id, "Values"
+	c.Title = "How often each value of “" + label + "” occurs"
+	c.Desc = strconv.FormatInt(n.Count, 10) + " values from " + c.Min + " to " + c.Max + ", on average " + c.Mean + "."
+	for _, b := range n.Bins {
+		text := number(b.From) + " to below " + number(b.To)
+		c.Columns = append(c.Columns, chartColumn{Label: text, Count: b.Count})
+	}
+	c.From, c.To = number(n.Bins[0].From), number(n.Bins[len(n.Bins)-1].To)
+	c.place()
+	return c
+}
+
+// newTimeChart makes the chart of submissions over time: by day, or by as long
+// a period as it takes for the columns to be few enough.
+func newTimeChart(s forms.Summary) *columnChart {
+	first, last := s.Days[0].Day, s.Days[len(s.Days)-1].Day
+	p := choosePeriod(first, last)
+	c := &columnChart{ID: "time", Title: "Submissions over time, by " + p.name, Head: upperFirst(p.name)}
+	index := map[time.Time]int{}
+	for day := p.begin(first); !day.After(last); day = p.next(day) {
+		index[day] = len(c.Columns)
+		c.Columns = append(c.Columns, chartColumn{Label: day.Format(p.layout)})
+	}
+	for _, d := range s.Days {
+		c.Columns[index[p.begin(d.Day)]].Count += d.Count
+	}
+	c.From, c.To = c.Columns[0].Label, c.Columns[len(c.Columns)-1].Label
+	c.Desc = "From " + c.From + " to " + c.To + "."
+	c.place()
+	return c
+}
+
+// period is a length of time that submissions are counted by.
+type period struct {
+	name   string
+	layout string // of its beginning
+	begin  func(day time.Time) time.Time
+	next   func(begin time.Time) time.Time
+	days   int // about
+}
+
+var periods = []period{
+	{"day", "2 Jan 2006", func(d time.Time) time.Time { return d }, func(d time.Time) time.Time { return d.AddDate(0, 0, 1) }, 1},
+	{
+		"week from Monday", "2 Jan 2006",
+		func(d time.Time) time.Time { return d.AddDate(0, 0, -(int(d.Weekday())+6)%7) },
+		func(d time.Time) time.Time { return d.AddDate(0, 0, 7) }, 7,
+	},
+	{
+		"month", "Jan 2006",
+		func(d time.Time) time.Time { return time.Date(d.Year(), d.Month(), 1, 0, 0, 0, 0, time.UTC) },
+		func(d time.Time) time.Time { return d.AddDate(0, 1, 0) }, 30,
+	},
+	years(1),
+}
+
+// years are periods of so many years.
+func years(n int) period {
+	name := "year"
+	if n > 1 {
+		name = strconv.Itoa(n) + " years"
+	}
+	return period{
+		name, "2006",
+		func(d time.Time) time.Time { return time.Date(d.Year()-d.Year()%n, 1, 1, 0, 0, 0, 0, time.UTC) },
+		func(d time.Time) time.Time { return d.AddDate(n, 0, 0) }, 365 * n,
+	}
+}
+
+func choosePeriod(first, last time.Time) period {
+	const day = 24 * time.Hour
+	days := int(last.Sub(first)/day) + 1
+	for _, p := range periods {
+		if days <= (maxPeriods-1)*p.days {
+			return p
+		}
+	}
+	return years((last.Year()-first.Year())/(maxPeriods-1) + 1)
+}
+
+// share is a part of a whole, of 100.
+func share(part, whole int64) string {
+	if whole == 0 {
+		return "0"
+	}
+	return trimFloat(100*float64(part)/float64(whole), 2)
+}
+
+// percent is a share as people write it.
+func percent(part, whole int64) string {
+	if whole == 0 {
+		return "0 %"
+	}
+	return strconv.Itoa(int(math.Round(100*float64(part)/float64(whole)))) + " %"
+}
+
+// number writes a number for people: what is very large or very small has an
+// exponent.
+func number(x float64) string {
+	const most, least, digits = 1e12, 1e-4, 6
+	if a := math.Abs(x); a >= most || (a < least && a > 0) {
+		return strconv.FormatFloat(x, 'g', digits, 64)
+	}
+	return trimFloat(x, digits)
+}
+
+// mean is number, but nobody wants to know a mean exactly.
+func mean(x float64) string {
+	if a := math.Abs(x); a >= 1 && a < 1e12 {
+		return trimFloat(x, 2)
+	}
+	return number(x)
+}
+
+// trimFloat writes at most so many digits after the point.
+func trimFloat(x float64, digits int) string {
+	text := strconv.FormatFloat(x, 'f', digits, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}

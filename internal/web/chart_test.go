@@ -1,0 +1,208 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+func day(text string) time.Time {
+	d, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func TestTimeChart(t *testing.T) {
+	for _, c := range []struct {
+		days         string // with one submission each
+		head, labels string
+		counts       string
+	}{
+		{"2025-11-15", "Day", "15 Nov 2025", "[1]"},
+		{"2025-11-15 2025-11-15 2025-11-18", "Day", "15 Nov 2025, 16 Nov 2025, 17 Nov 2025, 18 Nov 2025", "[2 0 0 1]"},
+		{"2025-02-27 2025-05-01", "Week from Monday", "24 Feb 2025", "[1 0 0 0 0 0 0 0 0 1]"},
+		{"2020-01-01 2020-01-31 2022-12-31", "Month", "Jan 2020, Feb 2020", "[2 0 "},
+		{"2000-01-01 2020-01-31", "Year", "2000, 2001", "[1 0 "},
+		{"1970-01-01 2250-01-31", "5 years", "1970, 1975", "[1 0 "},
+	} {
+		s := forms.Summary{}
+		for _, text := range strings.Fields(c.days) {
+			if n := len(s.Days); n > 0 && s.Days[n-1].Day.Equal(day(text)) {
+				s.Days[n-1].Count++
+				continue
+			}
+			s.Days = append(s.Days, forms.DayCount{Day: day(text), Count: 1})
+		}
+		chart := newTimeChart(s)
+		var labels []string
+		var counts []int64
+		for _, column := range chart.Columns {
+			labels, counts = append(labels, column.Label), append(counts, column.Count)
+		}
+		if chart.Head != c.head || !strings.HasPrefix(strings.Join(labels, ", "), c.labels) || !strings.HasPrefix(fmt.Sprint(counts), c.counts) {
+			t.Errorf("%s: by %s, %v %v", c.days, chart.Head, labels, counts)
+		}
+		if len(labels) > maxPeriods+1 {
+			t.Errorf("%s: %d columns", c.days, len(labels))
+		}
+	}
+}
+
+// TestPeriodsFit has every span of time make few columns, and none fall out.
+func TestPeriodsFit(t *testing.T) {
+	first := day("2023-12-29")
+	for days := 0; days < 200_000; days = days*11/10 + 1 {
+		last := first.AddDate(0, 0, days)
+		chart := newTimeChart(forms.Summary{Days: []forms.DayCount{{Day: first, Count: 2}, {Day: last, Count: 3}}})
+		n := len(chart.Columns)
+		if n > maxPeriods+1 || (n > 1 && (chart.Columns[0].Count != 2 || chart.Columns[n-1].Count != 3)) {
+			t.Fatalf("%d days: %d columns, %v", days, n, chart.Columns)
+		}
+	}
+}
+
+func TestNumbersForPeople(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 12: "12", -3.5: "-3.5", 0.1: "0.1", 1e15: "1e+15", 1e-7: "1e-07", 1234567: "1234567"} {
+		if got := number(x); got != want {
+			t.Errorf("number(%g) = %s, want %s", x, got, want)
+		}
+	}
+	if got := mean(17.850877); got != "17.85" {
+		t.Errorf("mean is %s", got)
+	}
+	if got := percent(1, 3) + percent(0, 0) + share(1, 3) + share(0, 0); got != "33 %0 %33.330" {
+		t.Errorf("shares are %s", got)
+	}
+}
+
+func TestSummaryView(t *testing.T) {
+	e := newFeedback(t, enginetest.SQLite, "")
+	page := e.get(t, "alice", feedbackResults)
+	for _, want := range []string{
+		`role="img" aria-labelledby="time-title time-desc"><title id="time-title">Submissions over time, by day</title>`,
+		`<th scope="row">15 Nov 2025</th><td class="number">4</td>`,
+		`<a href="/page/1/form/feedback/results?filter%5Bstate%5D%5Bequals%5D=Open" title="Show these"><span class="lozenge tone-1">Open</span></a></th><td class="draw"><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">` +
+			`<rect width="100" height="10"></rect></svg></td><td class="number">2</td><td class="number">50 %</td>`,
+		"3 answered, 1 did not · from -3.5 to 10, on average 5.17",
+		"1 answered, 3 did not", // topics
+		`<th scope="row" dir="auto">Name</th>`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the summary lacks %s:\n%s", want, page)
+		}
+	}
+	// A bar leads to the submissions that it counts.
+	if got := rowIDs(e.get(t, "alice", feedbackResults+"?filter[topics][contains]=Room")); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("rows with a topic: %v", got)
+	}
+	page = e.get(t, "alice", feedbackResults+"?q=ann&limit=1&filter[topics][contains]=Food")
+	if want := "?filter%5Btopics%5D%5Bcontains%5D=Food&amp;filter%5Btopics%5D%5Bcontains%5D=Room&amp;q=ann"; !strings.Contains(page, want) {
+		t.Errorf("no bar leads to %s:\n%s", want, page)
+	}
+	if page := e.get(t, "alice", feedbackResults+"?filter[state]=Open"); !strings.Contains(page, "<strong>2</strong> submissions") {
+		t.Error("filters do not count for the summary")
+	}
+}
+
+// TestSummaryBounds has the summary of a huge form be of a bounded size.
+func TestSummaryBounds(t *testing.T) {
+	f := &forms.Form{ID: "huge"}
+	s := forms.Summary{Count: 1, Days: []forms.DayCount{{Day: day("2025-01-01"), Count: 1}}}
+	for i := range 1000 {
+		field := forms.Field{ID: fmt.Sprint("f", i), Label: strings.Repeat("label ", 1000), Type: forms.Dropdown}
+		sum := forms.FieldSummary{ID: field.ID}
+		for j := range 1000 {
+			field.Options = append(field.Options, fmt.Sprint(j, strings.Repeat("<", 1000)))
+			sum.Options = append(sum.Options, forms.OptionCount{Value: field.Options[j], Count: int64(j)})
+		}
+		f.Fields, s.Fields = append(f.Fields, field), append(s.Fields, sum)
+	}
+	v := newSummaryView(f, s, &resultsView{path: "/results"})
+	site := New(Options{})
+	var b bytes.Buffer
+	if err := site.templates["results"].ExecuteTemplate(&b, "charts", v); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > 1<<20 || v.Left != 1000-len(v.Fields) || v.Fields[0].LeftBars != 1000-maxFieldBars {
+		t.Errorf("%d bytes, %d fields, %d left", b.Len(), len(v.Fields), v.Left)
+	}
+	if first := v.Fields[0].Bars[0]; first.Count != 999 {
+		t.Errorf("the first bar is %v, want that of the most", first)
+	}
+}
+
+// hostile are texts that must stay texts.
+var hostile = []string{
+	`<script>alert(1)</script>`, `"><script>alert(1)</script>`, `'><img src=x onerror=alert(1)>`, `</td></tr></table><script>alert(1)</script>`,
+	`" onmouseover="alert(1)`, `' onfocus='alert(1)' autofocus='`, `javascript:alert(1)`, `</title><script>alert(1)</script>`,
+	`<svg onload=alert(1)>`, `--><script>alert(1)</script>`, `<!--table-->`, `<!--summary--><!--next-->`, `{{.User}}`, `&lt;script&gt;`,
+	"\u202Eevil\u202C", "\u2066\u2067x", "a\u0000b"[:1], "<\u0130script>", `</textarea><script>`, `</select><script>alert(1)</script>`,
+	`<a href="javascript:alert(1)">x</a>`, "`${alert(1)}`", `</style><script>`, `<base href=//evil>`, `<meta http-equiv=refresh content=0>`,
+}
+
+// TestHostileResults has hostile texts in answers, ids, labels, options, user
+// names and parameters stay inert in the table, the charts and the filters.
+func TestHostileResults(t *testing.T) {
+	for i, text := range hostile {
+		form := fmt.Sprintf("form: feedback\nfields:\n  - {id: plain, type: textfield, label: %[1]q}\n  - {id: pick, type: status, label: Pick, options: [%[2]q, other]}\n"+
+			"  - {id: many, type: checkbox, label: Many, options: [x, y]}\n  - {id: number, type: textfield, label: %[1]q, validate: numeric}\n", text, strings.ReplaceAll(text, ";", ","))
+		e := newSite(t, enginetest.SQLite, map[string]string{"1.md": fmt.Sprintf("---\ntitle: %q\n---\n```form\n%s```\n", text, form)})
+		entries := []forms.Entry{{FieldID: "plain", Value: text}, {FieldID: "pick", Value: text}, {FieldID: "many", Value: text}, {FieldID: "number", Value: text}, {FieldID: text, Value: text}}
+		_, err := e.store.Create(t.Context(), store.New{PageID: 1, FormID: "feedback", Username: text, Created: began, Entries: entries})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", ";", "%3B", "#", "%23", " ", "+").Replace(text)
+		for _, query := range []string{"", "?q=" + q, "?filter[plain]=" + q, "?filter[" + q + "]=" + q, "?sort=" + q, "?username=" + q, "?limit=" + q, "?_field=" + q + "&_operator=" + q + "&_value=" + q} {
+			a := e.do(t, webRequest{user: "alice", method: "GET", path: feedbackResults + strings.ReplaceAll(strings.ReplaceAll(query, "\"", "%22"), "<", "%3C")})
+			if query == "" && (a.status != http.StatusOK || len(rowIDs(a.body)) != 1) {
+				t.Fatalf("%q: status %d\n%s", text, a.status, a.body)
+			}
+			checkInert(t, fmt.Sprintf("%d %s", i, query), a.body)
+		}
+	}
+}
+
+// checkInert holds the elements and attributes of a page against those that our
+// templates have.
+func checkInert(t *testing.T, name, page string) {
+	t.Helper()
+	scripts := 0
+	z := html.NewTokenizer(strings.NewReader(page))
+	for z.Next() != html.ErrorToken {
+		token := z.Token()
+		if token.Type == html.CommentToken {
+			t.Errorf("%s: a comment %q", name, token.Data)
+		}
+		if token.Type != html.StartTagToken && token.Type != html.SelfClosingTagToken {
+			continue
+		}
+		switch token.Data {
+		case "script":
+			scripts++
+		case "base", "iframe", "style", "object", "textarea":
+			t.Errorf("%s: an element %s", name, token)
+		}
+		for _, a := range token.Attr {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "autofocus" || a.Key == "http-equiv" ||
+				((a.Key == "href" || a.Key == "src" || a.Key == "action") && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#")) {
+				t.Errorf("%s: an attribute %s=%q in %s", name, a.Key, a.Val, token)
+			}
+		}
+	}
+	if scripts > 1 {
+		t.Errorf("%s: %d scripts", name, scripts)
+	}
+}

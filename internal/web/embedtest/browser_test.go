@@ -1,0 +1,362 @@
+package embedtest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/browsertest"
+)
+
+func TestMain(m *testing.M) { os.Exit(browsertest.Run(m)) }
+
+const (
+	block      = `<pre class="form">form: feedback</pre>`
+	blockText  = "form: feedback"
+	mediaWiki  = `<script>RLCONF = {wgArticleId: 101}</script>`
+	confluence = `<meta name="ajs-page-id" content="101">`
+	firstFrame = `document.querySelector("iframe.formulary")`
+)
+
+// wikis are two wikis and the server of the forms, each a site of its own.
+type wikis struct{ one, two, forms string }
+
+// newWikis serves a page at all addresses of the wikis. %s in it is the address
+// of embed.js.
+func newWikis(t *testing.T, html string, start func(http.Handler) *httptest.Server, ancestors ...string) wikis {
+	t.Helper()
+	var w wikis
+	wiki := start(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/favicon.ico" {
+			return
+		}
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = rw.Write([]byte(strings.ReplaceAll(html, "%s", w.forms+"/embed.js")))
+	}))
+	t.Cleanup(wiki.Close)
+	w.one = strings.Replace(wiki.URL, "127.0.0.1", "wiki.test", 1)
+	w.two = strings.Replace(wiki.URL, "127.0.0.1", "other.test", 1)
+	if ancestors == nil {
+		ancestors = []string{w.one, w.two}
+	}
+	forms := start(newSite(t, ancestors...))
+	t.Cleanup(forms.Close)
+	w.forms = strings.Replace(forms.URL, "127.0.0.1", "forms.test", 1)
+	return w
+}
+
+// wikiPage is a page with something in its head and in its body.
+func wikiPage(head, body string) string {
+	return `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Wiki</title><script src="%s" async></script>` + head +
+		`</head><body><main><h1>Wiki</h1>` + body + `</main></body></html>`
+}
+
+// sources waits for a number of frames and returns the addresses of their forms.
+func sources(p *browsertest.Page, count int) []string {
+	list := func() []string {
+		return browsertest.Eval[[]string](p, `[...document.querySelectorAll("iframe")].map(f => new URL(f.src).pathname)`)
+	}
+	p.Wait(fmt.Sprintf("there are %d frames", count), func() bool { return len(list()) == count })
+	return list()
+}
+
+func signIn(frame *browsertest.Page, user string) {
+	frame.Fill("User name", user)
+	frame.Fill("Password", user+"-secret")
+	frame.Click("button", "Sign in")
+}
+
+// TestBlocks: which blocks become frames, and of which form.
+func TestBlocks(t *testing.T) {
+	const other = "/embed/page/101/form/feedback"
+	for name, test := range map[string]struct {
+		head, body string
+		want       []string // nil if the block stays
+	}{
+		"pre":                   {mediaWiki, block, []string{other}},
+		"Confluence's id":       {confluence, block, []string{other}},
+		"mw.config":             {`<script>mw = {config: {get: n => n === "wgArticleId" ? 101 : null}}</script>`, block, []string{other}},
+		"id on the block":       {mediaWiki, `<pre class="form" data-formulary-page="7">form: feedback</pre>`, []string{"/embed/page/7/form/feedback"}},
+		"element":               {"", `<div data-formulary-page="101" data-formulary-form="feedback">Form</div>`, []string{other}},
+		"code":                  {mediaWiki, `<pre><code class="language-yaml form">form: feedback</code></pre>`, []string{other}},
+		"code, one word":        {mediaWiki, `<pre><code class="language-form">form: feedback</code></pre>`, []string{other}},
+		"pre and code":          {mediaWiki, `<pre class="form"><code class="language-form">form: feedback</code></pre>`, []string{other}},
+		"highlighted":           {mediaWiki, `<div class="mw-highlight mw-highlight-lang-yaml form"><pre><span></span><span>form</span><span>:</span> <span>feedback</span></pre></div>`, []string{other}},
+		"code macro":            {confluence, `<div class="code panel pdl"><div class="codeContent panelContent pdl"><pre class="syntaxhighlighter-pre">form: feedback</pre></div></div>`, []string{other}},
+		"drawn code macro":      {confluence, `<div class="code panel pdl"><div class="codeContent panelContent pdl"><div class="line">form:&nbsp;feedback</div><div class="line">fields:</div></div></div>`, []string{other}},
+		"two":                   {mediaWiki, block + `<pre class="form">form: ballot</pre>`, []string{other, "/embed/page/101/form/ballot"}},
+		"double quotes":         {mediaWiki, `<pre class="form">form: "feedback" # a comment</pre>`, []string{other}},
+		"single quotes":         {mediaWiki, `<pre class="form">form:  'feedback'</pre>`, []string{other}},
+		"comments before":       {mediaWiki, "<pre class=\"form\">\n# form: no\n---\nfields: []\nx:\n  form: inner\nform: feedback   # yes\nform: second</pre>", []string{other}},
+		"windows line ends":     {mediaWiki, "<pre class=\"form\">\r\nform: feedback\r\nfields:\r\n</pre>", []string{other}},
+		"letters":               {mediaWiki, `<pre class="form">form: Rückmeldung.2_a-b</pre>`, []string{"/embed/page/101/form/R%C3%BCckmeldung.2_a-b"}},
+		"no id of a page":       {"", block, nil},
+		"article 0":             {`<script>RLCONF = {wgArticleId: 0}</script>`, block, nil},
+		"bad id of a page":      {"", `<pre class="form" data-formulary-page="../1">form: feedback</pre>`, nil},
+		"no form":               {mediaWiki, `<pre class="form">fields: []</pre>`, nil},
+		"empty form":            {mediaWiki, "<pre class=\"form\">form:\nfields: []</pre>", nil},
+		"path as a form":        {mediaWiki, `<pre class="form">form: ../x</pre>`, nil},
+		"dots as a form":        {mediaWiki, `<pre class="form">form: ..</pre>`, nil},
+		"other code macro":      {confluence, `<div class="code panel pdl"><div class="codeContent">x = 1</div></div>`, nil},
+		"editor":                {mediaWiki, `<div contenteditable="true"><div contenteditable="false">` + block + `</div></div>`, nil},
+		"other pre":             {mediaWiki, `<pre>form: feedback</pre>`, nil},
+		"yaml without the form": {mediaWiki, `<pre><code class="language-yaml">form: feedback</code></pre>`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// The last block comes after the others have been looked at.
+			const last = `<div data-formulary-page="9" data-formulary-form="last"></div>`
+			w := newWikis(t, wikiPage(test.head, test.body+last), httptest.NewTLSServer)
+			p := browsertest.Open(t, w.one, browsertest.Options{})
+			want := slices.Concat(test.want, []string{"/embed/page/9/form/last"})
+			if got := sources(p, len(want)); !slices.Equal(got, want) {
+				t.Errorf("frames of %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// TestScriptElement: the script element can tell the page's id, and the script
+// can be included twice.
+func TestScriptElement(t *testing.T) {
+	html := strings.Replace(wikiPage("", block), `src="%s" async`, `src="%s" data-formulary-page="101"`, 1)
+	w := newWikis(t, html, httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{})
+	if got := sources(p, 1); got[0] != "/embed"+formPath {
+		t.Error(got)
+	}
+}
+
+// TestDocumentedLines: the lines of docs/operations.md embed forms.
+func TestDocumentedLines(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Forms inside wiki pages\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	lines := map[string][]string{}
+	for _, m := range regexp.MustCompile("(?s)\n```(js|html)\n(.*?)\n```\n").FindAllStringSubmatch(section, -1) {
+		lines[m[1]] = append(lines[m[1]], strings.ReplaceAll(m[2], "https://forms.example.org/embed.js", "%s"))
+	}
+	if len(lines["js"]) != 1 || len(lines["html"]) != 2 {
+		t.Fatalf("%q", lines)
+	}
+	// As MediaWiki does it.
+	const loader = `<script>mw = {config: {get: () => 101}, loader: {load(address) {
+		const script = document.createElement("script");
+		script.src = address;
+		document.head.append(script);
+	}}}</script>`
+	for name, html := range map[string]string{
+		"MediaWiki":  "<!DOCTYPE html><html><head><title>Wiki</title>" + loader + "<script>" + lines["js"][0] + "</script></head><body>" + block + "</body></html>",
+		"Confluence": "<!DOCTYPE html><html><head><title>Wiki</title>" + confluence + lines["html"][0] + "</head><body>" + block + "</body></html>",
+		"element":    "<!DOCTYPE html><html><head><title>Wiki</title>" + lines["html"][0] + "</head><body>" + lines["html"][1] + "</body></html>",
+	} {
+		w := newWikis(t, html, httptest.NewTLSServer)
+		p := browsertest.Open(t, w.one, browsertest.Options{})
+		if got := sources(p, 1); got[0] != "/embed"+formPath {
+			t.Errorf("%s: %s", name, got)
+		}
+		p.Frame(w.forms).WaitText("User name")
+	}
+}
+
+// TestLateBlock: wikis put parts of their pages in place by scripts.
+func TestLateBlock(t *testing.T) {
+	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{})
+	sources(p, 1)
+	browsertest.Eval[any](p, `document.querySelector("main").insertAdjacentHTML("beforeend", '<section><pre class="form">form: ballot</pre></section>')`)
+	if got := sources(p, 2); got[1] != "/embed/page/101/form/ballot" {
+		t.Error(got)
+	}
+}
+
+// TestFillInWithinAWiki: sign in, fill in and send within the wiki's page, which
+// gives the form the height that it needs at each step.
+func TestFillInWithinAWiki(t *testing.T) {
+	for _, options := range []browsertest.Options{{ConsoleErrors: true}, {ConsoleErrors: true, Width: 360, Height: 500, Dark: true}} {
+		w := newWikis(t, wikiPage(mediaWiki, block+`<p>After the form.</p>`), httptest.NewTLSServer)
+		p := browsertest.Open(t, w.one, options)
+		frame := p.Frame(w.forms)
+		frame.WaitText("User name")
+		fits(p, frame)
+		if strings.Contains(p.Text(), blockText) {
+			t.Error("the block is still there")
+		}
+		accessible(t, frame)
+		signIn(frame, "amy")
+		frame.WaitText("Comment")
+		fits(p, frame)
+		accessible(t, frame)
+		before := frameHeight(p)
+		frame.Select("Rating", "2")
+		frame.WaitText("What went wrong?")
+		fits(p, frame)
+		if now := frameHeight(p); now <= before {
+			t.Errorf("the height is %d with another question, and was %d", now, before)
+		}
+		frame.Click("button", "Send")
+		frame.WaitText("There is a problem")
+		fits(p, frame)
+		accessible(t, frame)
+		frame.Fill("Comment", "Good")
+		frame.Click("button", "Send")
+		frame.WaitText("This is what was sent")
+		fits(p, frame)
+		p.Wait("the beginning of the new page is in view", func() bool {
+			return browsertest.Eval[float64](p, firstFrame+".getBoundingClientRect().top") > -1 // it is scrolled by whole pixels
+		})
+		accessible(t, frame)
+		accessible(t, p)
+		frame.Click("button", "Sign out")
+		frame.WaitText("User name")
+		signIn(frame, "bob")
+		frame.WaitText("Signed in as bob")
+		frame.WaitText("Comment") // an empty form, not what amy has sent
+		for _, text := range append(p.ConsoleErrors(), frame.ConsoleErrors()...) {
+			if !strings.Contains(text, "status of 422") {
+				t.Error(text)
+			}
+		}
+	}
+}
+
+// accessible checks a frame. What html-validate finds in its documents, it finds
+// where they stand by themselves.
+func accessible(t *testing.T, frame *browsertest.Page) {
+	t.Helper()
+	for _, violation := range frame.Axe() {
+		t.Errorf("%s: axe: %s", frame, violation)
+	}
+}
+
+// TestFramedDocuments: the documents are valid, also outside of a frame.
+func TestFramedDocuments(t *testing.T) {
+	w := newWikis(t, "", httptest.NewTLSServer)
+	p := browsertest.Open(t, w.forms+"/embed"+formPath, browsertest.Options{})
+	p.Check()
+	p.Fill("User name", "amy")
+	p.Fill("Password", "amy-secret")
+	p.Loads(func() { p.Click("button", "Sign in") })
+	p.WaitText("Comment")
+	p.Check()
+	p.Loads(func() { p.Click("button", "Sign out") })
+	p.Go(w.forms + "/embed/login?signed-in&next=/embed" + formPath)
+	p.WaitText("does not keep you signed in")
+	p.Check()
+}
+
+func frameHeight(p *browsertest.Page) int {
+	return browsertest.Eval[int](p, "Math.round("+firstFrame+".getBoundingClientRect().height)")
+}
+
+// fits waits until the frame is as high as its content.
+func fits(p, frame *browsertest.Page) {
+	p.Wait("the frame is as high as the form", func() bool {
+		content := browsertest.Eval[int](frame, "Math.ceil(document.documentElement.getBoundingClientRect().height)")
+		return content > 0 && frameHeight(p) == content && frame.Overflow() == 0
+	})
+}
+
+// TestPartition: who has signed in within one wiki has not in another one, nor
+// on the pages of the server itself.
+func TestPartition(t *testing.T) {
+	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{})
+	frame := p.Frame(w.forms)
+	signIn(frame, "amy")
+	frame.WaitText("Signed in as amy")
+	fits(p, frame)
+	again := p.Tab(w.one)
+	again.Wait("the same wiki has the form, too", func() bool { return frameHeight(again) == frameHeight(p) })
+	p.Tab(w.two).Frame(w.forms + "/embed/login").WaitText("User name") // the other frames are not there any more
+	p.Tab(w.forms + formPath).WaitText("User name")
+}
+
+// TestTwoForms: one sign-in is enough for all forms of a page.
+func TestTwoForms(t *testing.T) {
+	w := newWikis(t, wikiPage(mediaWiki, block+`<pre class="form">form: ballot</pre>`), httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{Height: 1600})
+	login := w.forms + "/embed/login?next=%2Fembed%2Fpage%2F101%2Fform%2F"
+	first, second := p.Frame(login+"feedback"), p.Frame(login+"ballot")
+	fits(p, first)
+	signIn(second, "amy")
+	second.WaitText("Your vote")
+	first.WaitText("Signed in as amy")
+	first.WaitText("Comment")
+}
+
+// TestForgedHeights: only the form's own frame can tell its height.
+func TestForgedHeights(t *testing.T) {
+	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{})
+	frame := p.Frame(w.forms)
+	fits(p, frame)
+	want := frameHeight(p)
+	browsertest.Eval[any](p, `window.postMessage({formulary: {height: 5}}, "*")`) // of another origin
+	for _, bad := range []string{`null`, `{}`, `{formulary: null}`, `{formulary: {height: "5px"}}`, `{formulary: {height: -5}}`, `{formulary: {height: {}}}`} {
+		browsertest.Eval[any](frame, `parent.postMessage(`+bad+`, "*")`)
+	}
+	browsertest.Eval[any](frame, `parent.postMessage({formulary: {height: `+fmt.Sprint(want+7)+`}}, "*")`) // after the others
+	p.Wait("the last message has arrived", func() bool { return frameHeight(p) != want })
+	if got := frameHeight(p); got != want+7 {
+		t.Errorf("the height is %d", got)
+	}
+}
+
+// TestColours: the form is light on a light page and dark on a dark one,
+// whatever the browser prefers, and lets the page's own ground through.
+func TestColours(t *testing.T) {
+	for style, scheme := range map[string]string{
+		"": "light", "body { background: #fffbe8 }": "light", "body { background: rgb(20 20 20) }": "dark",
+		"main { background: rgba(0, 0, 0, 0.9); color: #fff }": "dark", ":root { color-scheme: dark }": "dark",
+	} {
+		for _, dark := range []bool{false, true} {
+			w := newWikis(t, wikiPage(mediaWiki+"<style>"+style+"</style>", block), httptest.NewTLSServer)
+			p := browsertest.Open(t, w.one, browsertest.Options{Dark: dark})
+			frame := p.Frame(w.forms)
+			frame.WaitText("User name")
+			got := browsertest.Eval[string](frame, `getComputedStyle(document.documentElement).colorScheme + " " +
+				(getComputedStyle(document.body).color === "rgb(28, 33, 39)" ? "light" : "dark") + " " + getComputedStyle(document.documentElement).backgroundColor`)
+			if want := scheme + " " + scheme + " rgba(0, 0, 0, 0)"; got != want {
+				t.Errorf("%q, dark %v: %s, want %s", style, dark, got, want)
+			}
+		}
+	}
+}
+
+// TestRefusedFrame: a wiki that may not embed forms keeps its blocks.
+func TestRefusedFrame(t *testing.T) {
+	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewTLSServer, wiki)
+	p := browsertest.Open(t, w.one, browsertest.Options{ConsoleErrors: true})
+	p.Wait("the browser refuses the frame", func() bool { return strings.Contains(strings.Join(p.ConsoleErrors(), " "), "frame-ancestors") })
+	if !strings.Contains(p.Text(), blockText) || frameHeight(p) != 0 {
+		t.Errorf("the block is gone: %s", p.Text())
+	}
+}
+
+// TestNoScriptInWiki: without JavaScript the block is what readers see.
+func TestNoScriptInWiki(t *testing.T) {
+	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{NoScript: true})
+	p.WaitText(blockText)
+}
+
+// TestWithoutTLS: the form opens in a tab of its own.
+func TestWithoutTLS(t *testing.T) {
+	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{})
+	frame := p.Frame(w.forms)
+	frame.WaitText("is not encrypted")
+	fits(p, frame)
+	accessible(t, frame)
+	if !frame.Has("link", "Open the form in a new tab") {
+		t.Error("there is no link")
+	}
+}

@@ -1,0 +1,49 @@
+package web
+
+import (
+	"sync"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// emptyForms keeps the questions of forms that nobody has filled in yet, as
+// they are rendered. They are the same for everybody, and to render them takes
+// longer than all else that a form page needs.
+type emptyForms struct {
+	mu    sync.Mutex
+	kept  map[emptyForm]Questions
+	bytes int
+}
+
+// emptyForm is a form as it stands on its page now: a form that is edited is
+// another value.
+type emptyForm struct {
+	form *forms.Form
+	id   string // prefix of the ids of its elements
+}
+
+// maxKeptForms bounds what is kept, in bytes.
+const maxKeptForms = 8 << 20
+
+func (e *emptyForms) get(key emptyForm, render func() (Questions, error)) (Questions, error) {
+	e.mu.Lock()
+	q, known := e.kept[key]
+	e.mu.Unlock()
+	if known {
+		return q, nil
+	}
+	q, err := render()
+	if err != nil {
+		return Questions{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	size := len(q.HTML) + len(q.Definition)
+	if e.bytes += size; e.kept == nil || e.bytes > maxKeptForms {
+		e.kept, e.bytes = map[emptyForm]Questions{}, size
+	}
+	if size <= maxKeptForms {
+		e.kept[key] = q
+	}
+	return q, nil
+}

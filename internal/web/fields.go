@@ -1,0 +1,364 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/wire"
+)
+
+// formView is a form as it is shown to be filled in.
+type formView struct {
+	ID      string // prefix of the ids of its elements, unique on the page
+	Action  string // where it is sent
+	Submit  string // the word on its button
+	Cancel  string // where its link "Cancel" leads; "" without one
+	Preview bool   // it can't be sent
+	Key     string // what makes sending it twice harmless; "" if it changes a submission
+	Tag     string // of the state of the submission that it changes
+	For     string // keyed hash of the user that it was made for
+	Questions
+	Errors []problem
+}
+
+// Questions are those of a form as they are shown.
+type Questions struct {
+	Definition template.JS   // for the module that shows and hides them; "" without conditions
+	Required   bool          // some question needs an answer
+	HTML       template.HTML // all of them
+}
+
+// item is a question, or a section with its questions.
+type item struct {
+	*question
+	Section *sectionView
+}
+
+type sectionView struct {
+	Name      string
+	Hidden    bool
+	Questions []*question
+}
+
+// problem is one line of the error summary.
+type problem struct {
+	Href string // the element at fault; "" if it is the form as a whole
+	Text string
+}
+
+// question is a field as it is shown.
+type question struct {
+	*forms.Field
+	ElementID   string
+	Label       string // never empty
+	Value       string
+	Kind        string // of control: text, textarea, select, radios, checkboxes, status, file
+	InputType   string // of kind text
+	InputMode   string
+	Complete    string // autocomplete
+	Choices     []choice
+	Hidden      bool
+	Error       string
+	DescribedBy string
+	AcceptList  string
+	Limit       string // of the size of a file, for people
+	Stored      []fileLink
+	StoredNames string // joined as in the API
+}
+
+// choice is an option of a question.
+type choice struct {
+	ElementID, Value, Label string
+	Chosen                  bool
+	Tone                    int // colour of a status
+}
+
+// fileLink is a stored file.
+type fileLink struct {
+	Name, Path, Size string
+}
+
+// filling is what a form is filled in with.
+type filling struct {
+	values []string // by rank, joined as they are stored; nil if nothing is
+	errors *forms.Invalid
+	files  map[string][]fileLink // by field id
+}
+
+// formView shows a form. The questions of an empty one are rendered once.
+func (s *Site) formView(id string, f *forms.Form, with filling) (*formView, error) {
+	v := &formView{ID: id}
+	if with.values == nil {
+		questions, err := s.empty.get(emptyForm{f, id}, func() (Questions, error) {
+			return s.renderQuestions(f, layOut(id, f, filling{values: make([]string, len(f.Fields))}))
+		})
+		v.Questions = questions
+		return v, err
+	}
+	items := layOut(id, f, with)
+	v.Errors = summarize(items, with.errors)
+	var err error
+	v.Questions, err = s.renderQuestions(f, items)
+	return v, err
+}
+
+func (s *Site) renderQuestions(f *forms.Form, items []item) (Questions, error) {
+	var html strings.Builder
+	if err := s.templates["form"].ExecuteTemplate(&html, "questions", items); err != nil {
+		return Questions{}, fmt.Errorf("render form %q: %w", f.ID, err)
+	}
+	return Questions{
+		Definition: conditionsOf(f), HTML: template.HTML(html.String()), //nolint:gosec // a template has made it
+		Required: slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Required }),
+	}, nil
+}
+
+// layOut puts the questions of a form in order. Each stands after those that
+// its condition names, so that nothing appears above where somebody is typing.
+func layOut(id string, f *forms.Form, with filling) []item {
+	shown := f.Visible(with.values)
+	all := make([]*question, len(f.Fields))
+	for rank := range f.Fields {
+		all[rank] = newQuestion(id+"-"+strconv.Itoa(rank), &f.Fields[rank], with, with.values[rank], !shown[rank])
+	}
+	var items []item
+	for _, u := range displayOrder(f) {
+		if u.section == nil {
+			items = append(items, item{question: all[u.first]})
+			continue
+		}
+		section := &sectionView{Name: u.section.Name, Questions: all[u.first : u.first+u.section.Count]}
+		section.Hidden = !slices.ContainsFunc(section.Questions, func(q *question) bool { return !q.Hidden })
+		items = append(items, item{Section: section})
+	}
+	return items
+}
+
+// conditionsOf is the definition of a form with conditions for the module that
+// shows and hides questions. No "<" must end the element that it stands in.
+func conditionsOf(f *forms.Form) template.JS {
+	if !slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Condition != nil }) {
+		return ""
+	}
+	text := bytes.ReplaceAll(wire.AppendForm(nil, f), []byte("<"), []byte(`\u003c`))
+	return template.JS(text) //nolint:gosec // JSON of our own, which can't end its element
+}
+
+// unit is what moves as one: a section, or a field outside of any.
+type unit struct {
+	first   int
+	section *forms.Section
+}
+
+// displayOrder is page order, but that a unit with a condition waits for the
+// fields that the condition names.
+func displayOrder(f *forms.Form) []unit {
+	var units []unit
+	unitOf := make(map[string]int, len(f.Fields)) // by field id
+	sections := f.Sections
+	for rank := 0; rank < len(f.Fields); {
+		u := unit{first: rank}
+		count := 1
+		if len(sections) > 0 && sections[0].First == rank {
+			u.section, count = &sections[0], sections[0].Count
+			sections = sections[1:]
+		}
+		for i := range count {
+			unitOf[f.Fields[rank+i].ID] = len(units)
+		}
+		units = append(units, u)
+		rank += count
+	}
+	ordered := make([]unit, 0, len(units))
+	visited := make([]bool, len(units))
+	var place func(i int)
+	waiting := map[int][]int{} // by the unit that others wait for
+	place = func(i int) {
+		if visited[i] {
+			return
+		}
+		for _, rule := range rulesOf(f, units[i]) {
+			if dep, known := unitOf[rule.FieldID]; known && dep != i && !visited[dep] {
+				waiting[dep] = append(waiting[dep], i)
+				return
+			}
+		}
+		visited[i] = true
+		ordered = append(ordered, units[i])
+		for _, next := range waiting[i] {
+			place(next)
+		}
+	}
+	for i := range units {
+		place(i)
+	}
+	return ordered
+}
+
+func rulesOf(f *forms.Form, u unit) []forms.Rule {
+	if c := f.Fields[u.first].Condition; c != nil {
+		return c.Rules
+	}
+	return nil
+}
+
+// labelOf is what a field is called.
+func labelOf(f *forms.Field) string {
+	if strings.TrimSpace(f.Label) == "" {
+		return f.ID
+	}
+	return f.Label
+}
+
+// message is what is wrong with a field, as the API says it, about its label.
+func message(f *forms.Field, text string) string { return "“" + labelOf(f) + "” " + text }
+
+func newQuestion(id string, f *forms.Field, with filling, value string, hidden bool) *question {
+	q := &question{Field: f, ElementID: id, Label: labelOf(f), Value: value, Hidden: hidden, Stored: with.files[f.ID]}
+	if with.errors != nil {
+		if text, faulty := with.errors.Fields[f.ID]; faulty {
+			q.Error = message(f, text)
+		}
+	}
+	q.control()
+	var described []string
+	if f.Help != "" || q.Limit != "" || q.AcceptList != "" {
+		described = append(described, id+"-help")
+	}
+	if q.Error != "" {
+		described = append(described, id+"-error")
+	}
+	q.DescribedBy = strings.Join(described, " ")
+	return q
+}
+
+// control decides what a question is answered with.
+func (q *question) control() {
+	switch q.Type {
+	case forms.Textbox:
+		q.Kind = "textarea"
+	case forms.File:
+		q.fileControl()
+	case forms.Dropdown, forms.Radio, forms.Checkbox, forms.Status:
+		if len(q.Options) == 0 { // any text is taken
+			q.textControl()
+			return
+		}
+		q.Kind = map[forms.FieldType]string{
+			forms.Dropdown: "select", forms.Radio: "radios", forms.Checkbox: "checkboxes", forms.Status: "status",
+		}[q.Type]
+		q.choices()
+	default:
+		q.textControl()
+	}
+}
+
+func (q *question) textControl() {
+	q.Kind, q.InputType = "text", "text"
+	switch q.Validation {
+	case forms.Email:
+		q.InputType, q.Complete = "email", "email"
+	case forms.Numeric:
+		q.InputMode = "decimal"
+	case forms.DateOnly:
+		// A browser's date field can't show what is no date.
+		if _, err := time.Parse(time.DateOnly, q.Value); err == nil || q.Value == "" {
+			q.InputType = "date"
+		}
+	}
+}
+
+func (q *question) fileControl() {
+	q.Kind = "file"
+	q.AcceptList = strings.Join(q.Accept, ", ")
+	if q.MaxSize > 0 {
+		q.Limit = byteSize(q.MaxSize)
+	}
+	q.StoredNames = q.Value
+}
+
+// tones is the number of colours of statuses.
+const tones = 6
+
+// choices are the options. What is stored may be none of them any more. It
+// stays a choice, so that nothing is lost when something else is changed.
+func (q *question) choices() {
+	chosen := []string{q.Value}
+	if q.MultiValue() {
+		chosen = strings.Split(q.Value, forms.Separator)
+	}
+	add := func(value, label string) {
+		q.Choices = append(q.Choices, choice{
+			ElementID: q.ElementID + "-" + strconv.Itoa(len(q.Choices)), Value: value, Label: label,
+			Chosen: slices.Contains(chosen, value), Tone: len(q.Choices) % tones,
+		})
+	}
+	for _, o := range q.Options {
+		add(o, o)
+	}
+	for _, c := range chosen {
+		if c != "" && !slices.Contains(q.Options, c) {
+			add(c, c)
+		}
+	}
+	if !q.Required && (q.Type == forms.Radio || q.Type == forms.Status) {
+		add("", "No answer")
+	}
+	if len(q.Choices) > 0 { // a link to the question leads to its first choice
+		q.Choices[0].ElementID = q.ElementID
+	}
+}
+
+// summarize lists what is wrong in the order of the questions, and then what
+// is wrong with the form as a whole.
+func summarize(items []item, invalid *forms.Invalid) []problem {
+	if invalid == nil {
+		return nil
+	}
+	var problems []problem
+	seen := map[string]bool{}
+	add := func(q *question) {
+		if q.Error != "" {
+			problems = append(problems, problem{Href: "#" + q.ElementID, Text: q.Error})
+		}
+		seen[q.ID] = true
+	}
+	for _, it := range items {
+		if it.Section == nil {
+			add(it.question)
+			continue
+		}
+		for _, q := range it.Section.Questions {
+			add(q)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(invalid.Fields)) {
+		if !seen[id] {
+			problems = append(problems, problem{Text: "“" + id + "” " + invalid.Fields[id]})
+		}
+	}
+	for _, text := range invalid.Errors {
+		problems = append(problems, problem{Text: upperFirst(text)})
+	}
+	return problems
+}
+
+// byteSize is a size as people write it.
+func byteSize(n int64) string {
+	for _, u := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= u.size {
+			return strings.TrimSuffix(strconv.FormatFloat(float64(n)/float64(u.size), 'f', 1, 64), ".0") + " " + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}

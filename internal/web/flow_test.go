@@ -1,0 +1,474 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/session"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+var wiki = map[string]string{
+	"1-survey.md": `---
+title: Survey
+---
+# Survey
+
+Before the form.
+
+` + "```yaml form" + `
+form: survey
+fields:
+  - {id: comment, type: textbox, label: Comment, required: true, help: A few words.}
+  - {id: rating, type: dropdown, label: Rating, options: [1, 2, 3]}
+  - {id: reason, type: textfield, label: "Why?", required: true, showIf: {field: rating, equals: 1}}
+  - {id: days, type: checkbox, label: Days, options: [Mon, Tue]}
+  - {id: kind, type: radio, label: Kind, options: [a, b]}
+  - {id: mail, type: textfield, label: E-mail, validate: email}
+  - {id: day, type: date, label: Day}
+  - {id: state, type: status, label: State, options: [open, closed]}
+  - {id: paper, type: file, label: Paper, accept: [.txt], maxSize: 1kB}
+` + "```" + `
+
+After the form.
+`,
+	"2-once.md": "---\ntitle: Once\nedit: [carol]\n---\n```yaml form\nform: once\noneSubmission: true\nfields:\n" +
+		"  - {id: text, type: textfield, label: Text, required: true}\n```\n",
+	"3-ballot.md": "---\ntitle: Ballot\nedit: [carol]\n---\n```yaml form\nform: ballot\nanonymous: true\noneSubmission: true\nfields:\n" +
+		"  - {id: vote, type: radio, label: Vote, required: true, options: [yes, no]}\n```\n",
+	"4-private.md": "---\ntitle: Private\nview: [carol]\n---\n```yaml form\nform: private\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n",
+}
+
+const survey = "/page/1/form/survey"
+
+func TestSignInAndOut(t *testing.T) { enginetest.Each(t, testSignInAndOut) }
+
+func testSignInAndOut(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, wiki)
+	b := e.browser(t)
+
+	p := b.get(survey + "?x=1")
+	p.want(http.StatusOK, "Sign in")
+	if p.path != "/login?next="+url.QueryEscape(survey+"?x=1") {
+		t.Errorf("without a session: at %s", p.path)
+	}
+	for user, want := range map[string]int{"alice": 422, "nobody": 422, "throttled": 429} {
+		p = b.postForm("/login", url.Values{"username": {user}, "password": {"wrong"}, "next": {survey}})
+		p.want(want, "There is a problem")
+		if !strings.HasPrefix(p.title(), "Error: ") || p.values().Get("username") != user || p.values().Get("next") != survey {
+			t.Errorf("%s: title %q, values %v", user, p.title(), p.values())
+		}
+		if strings.Contains(p.body, "wrong") {
+			t.Errorf("%s: the page repeats the password", user)
+		}
+	}
+	p = b.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}, "next": {survey + "?x=1"}})
+	if p.want(http.StatusOK); p.path != survey+"?x=1" {
+		t.Errorf("after the sign-in: at %s", p.path)
+	}
+	if p := b.get("/logout"); p.status != http.StatusMethodNotAllowed || p.header.Get("Allow") != "POST" {
+		t.Errorf("GET /logout: %d", p.status)
+	}
+	if p := b.postForm("/logout", nil); p.path != "/login" {
+		t.Errorf("after the sign-out: at %s", p.path)
+	}
+	if p := b.get("/"); !strings.HasPrefix(p.path, "/login") {
+		t.Errorf("still signed in: at %s", p.path)
+	}
+}
+
+func TestSessionCookie(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	for _, tt := range []struct {
+		path, scheme, want string
+	}{
+		{"/login", "http", "formulary=ID; Path=/; HttpOnly; SameSite=Lax"},
+		{"/login", "https", "__Host-formulary=ID; Path=/; HttpOnly; Secure; SameSite=Lax"},
+		{"/embed/login", "https", "__Host-formulary-embed=ID; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"},
+	} {
+		w := postLogin(e, tt.scheme, tt.path)
+		cookie := w.Header().Get("Set-Cookie")
+		name, rest, _ := strings.Cut(cookie, "=")
+		id, attributes, _ := strings.Cut(rest, ";")
+		if got := name + "=ID;" + attributes; got != tt.want || len(id) < 40 {
+			t.Errorf("%s over %s: %q", tt.path, tt.scheme, cookie)
+		}
+	}
+}
+
+// A session ends with the sign-out, whoever still has its id, and after twelve
+// hours without use; a sign-in never takes an id over.
+func TestSessionEnds(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	stolen := b.cookie()
+	thief := e.browser(t)
+	thief.setCookie(stolen)
+	if p := thief.get("/"); p.path != "/" {
+		t.Fatalf("the cookie is the session: at %s", p.path)
+	}
+	b.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
+	if b.cookie() == stolen {
+		t.Error("the sign-in kept the id of the session before")
+	}
+	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
+		t.Error("the session before is open after a new sign-in")
+	}
+	replayed := b.cookie()
+	b.postForm("/logout", nil)
+	thief.setCookie(replayed)
+	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
+		t.Error("a session that was ended is open")
+	}
+	thief.setCookie(strings.Repeat("A", len(replayed)))
+	thief.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
+	if thief.cookie() == strings.Repeat("A", len(replayed)) {
+		t.Error("the sign-in took an id over")
+	}
+	e.pass(session.Lifetime - time.Minute)
+	if p := thief.get("/"); p.path != "/" {
+		t.Error("the session has ended too early")
+	}
+	e.pass(session.Lifetime + time.Minute)
+	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
+		t.Error("the session has not ended")
+	}
+}
+
+func TestNextIsLocal(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	for _, next := range []string{
+		"https://evil.example/", "//evil.example/", `/\evil.example/`, `\\evil.example`, "javascript:alert(1)", "/\t/evil.example", "evil", "", "http:/x", "/%0a//x\n",
+		"///evil.example", "https:evil.example", " //evil.example", "/\r\nSet-Cookie: x=y",
+	} {
+		w := postLoginNext(e, next)
+		at := w.Header().Get("Location")
+		u, err := url.Parse(at)
+		if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(at, "/") || strings.HasPrefix(at, "//") || strings.HasPrefix(at, `/\`) {
+			t.Errorf("next=%q leads to %q", next, at)
+		}
+	}
+	if at := postLoginNext(e, survey).Header().Get("Location"); at != survey {
+		t.Errorf("next=%s leads to %s", survey, at)
+	}
+}
+
+func TestFillIn(t *testing.T) { enginetest.Each(t, testFillIn) }
+
+func testFillIn(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, wiki)
+	b := e.signedIn(t, "alice")
+	p := b.get(survey)
+	p.want(http.StatusOK, "Survey", "A few words.", "Comment")
+
+	// Wrong: every question at fault is told twice, in the order of the page.
+	bad := with(p.values(), "rating", "1", "mail", "no mail", "day", "31.1.2026")
+	p = b.send(survey, bad)
+	p.want(http.StatusUnprocessableEntity, "There is a problem")
+	summary, beside := p.errors()
+	want := []string{
+		"“Comment” is required", "“Why?” is required", "“E-mail” must be an e-mail address such as name@example.org",
+		"“Day” must be a date such as 2026-01-31 (yyyy-MM-dd)",
+	}
+	if !slices.Equal(summary, want) || !slices.Equal(beside, want) || !strings.HasPrefix(p.title(), "Error: ") {
+		t.Errorf("summary %q\nbeside %q\ntitle %q", summary, beside, p.title())
+	}
+	kept := p.values()
+	for name, value := range bad {
+		if kept.Get(name) != value[0] {
+			t.Errorf("%s was %q and is %q", name, value[0], kept.Get(name))
+		}
+	}
+
+	// Right, with line ends of a textarea, several values and a file.
+	good := with(kept, "comment", "Two\r\nlines", "reason", "because", "mail", "a@example.org", "day", "2026-01-31", "state", "open")
+	good["days"] = []string{"Mon", "Tue"}
+	p = b.send(survey, good, chosenFile{"paper", "a b.txt", "the paper"})
+	p.want(http.StatusOK, "Sent", "because", "a@example.org", "Mon", "Tue", "a b.txt", "open")
+	if !strings.HasSuffix(p.path, "?sent") {
+		t.Errorf("at %s", p.path)
+	}
+	sub := e.latest(t, "alice", 1, "survey")
+	if got := valuesOf(t, sub)["comment"]; got != "Two\nlines" {
+		t.Errorf("stored %q", got)
+	}
+	if _, stored := valuesOf(t, sub)["kind"]; stored {
+		t.Error("a question without an answer is stored")
+	}
+	file := b.get(p.link("a b.txt"))
+	if file.body != "the paper" || !strings.HasPrefix(file.header.Get("Content-Disposition"), "attachment") || file.header.Get("Content-Security-Policy") != "sandbox" {
+		t.Errorf("file: %q %v", file.body, file.header)
+	}
+
+	// The same again, as by a second click, and changed after the back button.
+	again := b.send(survey, good, chosenFile{"paper", "a b.txt", "the paper"})
+	if again.path != p.path {
+		t.Errorf("sent twice: %s and %s", p.path, again.path)
+	}
+	changed := b.send(survey, with(good, "comment", "other"), chosenFile{"paper", "a b.txt", "the paper"})
+	if changed.want(http.StatusOK, "other"); changed.path == p.path {
+		t.Error("changed answers are no new submission")
+	}
+}
+
+func TestUpdateQuestions(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	p := b.get(survey)
+	if hidden(p, "reason") != true {
+		t.Error("the question shows before it is asked")
+	}
+	p = b.send(survey, with(p.values(), "rating", "1", "mail", "no mail", "_update", "1"))
+	p.want(http.StatusOK)
+	if hidden(p, "reason") || p.values().Get("mail") != "no mail" {
+		t.Errorf("after an update: hidden %t, values %v", hidden(p, "reason"), p.values())
+	}
+	if summary, _ := p.errors(); summary != nil {
+		t.Errorf("an update complains: %q", summary)
+	}
+	if n := e.count(t, "alice", 1, "survey"); n != 0 {
+		t.Errorf("an update stored %d submissions", n)
+	}
+}
+
+func hidden(p *answer, field string) bool {
+	for _, n := range p.all(func(n *html.Node) bool { return attribute(n, "data-field") == field }) {
+		return hasAttribute(n, "hidden")
+	}
+	p.t.Errorf("no question %s", field)
+	return false
+}
+
+// What was typed survives a session that has ended: after the sign-in the form
+// is there, and is not sent. Somebody else gets an empty one.
+func TestExpiredSession(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	for _, tt := range []struct {
+		user string
+		kept bool
+	}{{"alice", true}, {"bob", false}} {
+		b := e.signedIn(t, "alice")
+		typed := with(b.get(survey).values(), "comment", "long\r\nwork", "rating", "1", "reason", "r")
+		typed["days"] = []string{"Mon", "Tue"}
+		e.pass(13 * time.Hour)
+		p := b.send(survey, typed, chosenFile{"paper", "a.txt", "x"})
+		p.want(http.StatusForbidden, "Sign in", "not signed in any more")
+		p = b.send(survey, with(p.values(), "_username", tt.user, "_password", "wrong"))
+		p.want(http.StatusUnprocessableEntity, "There is a problem")
+		p = b.send(survey, with(p.values(), "_username", tt.user, "_password", tt.user+"-secret"))
+		got := p.values()
+		if !tt.kept {
+			if p.want(http.StatusOK); got.Get("comment") != "" {
+				t.Errorf("%s sees what alice has typed", tt.user)
+			}
+			continue
+		}
+		p.want(http.StatusOK, "Nothing was sent yet")
+		for _, name := range []string{"comment", "rating", "reason", "_key"} {
+			if want := strings.ReplaceAll(typed.Get(name), "\r", ""); got.Get(name) != want {
+				t.Errorf("%s was %q and is %q", name, want, got.Get(name))
+			}
+		}
+		if !slices.Equal(got["days"], typed["days"]) {
+			t.Errorf("days are %q", got["days"])
+		}
+		if n := e.count(t, "alice", 1, "survey"); n != 0 {
+			t.Fatal("the form was sent by itself")
+		}
+		b.send(survey, got).want(http.StatusOK, "Sent")
+	}
+}
+
+// A page that alice has filled in is not sent in the name of bob, who has
+// signed in with the same browser meanwhile.
+func TestPageOfSomebodyElse(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	typed := with(b.get(survey).values(), "comment", "by alice")
+	b.postForm("/login", url.Values{"username": {"bob"}, "password": {"bob-secret"}})
+	b.send(survey, typed).want(http.StatusConflict, "Nothing was sent")
+	if e.count(t, "bob", 1, "survey") != 0 {
+		t.Error("stored in the name of somebody else")
+	}
+}
+
+func TestOneSubmission(t *testing.T) { enginetest.Each(t, testOneSubmission) }
+
+func testOneSubmission(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, wiki)
+	b := e.signedIn(t, "alice")
+	const form = "/page/2/form/once"
+	first := b.get(form).values()
+	p := b.send(form, with(first, "text", "mine"))
+	p.want(http.StatusOK, "Sent", "mine")
+	own := strings.TrimSuffix(p.path, "?sent")
+	if p := b.get(form); p.path != own {
+		t.Errorf("the form again: at %s, want %s", p.path, own)
+	}
+	b.get("/page/2").want(http.StatusOK, "You have filled in this form")
+	p = b.send(form, with(first, "text", "second", "_key", "another"))
+	p.want(http.StatusUnprocessableEntity, "This form takes one submission from each person")
+
+	const ballot = "/page/3/form/ballot"
+	p = b.get(ballot)
+	p.want(http.StatusOK, "This form is anonymous")
+	p = b.send(ballot, with(p.values(), "vote", "yes"))
+	p.want(http.StatusOK, "Thank you", "without your name")
+	b.get(ballot).want(http.StatusOK, "You have sent your answers")
+	b.get("/page/3").want(http.StatusOK, "You have sent your answers")
+	if e.count(t, "alice", 3, "ballot") != 0 {
+		t.Error("an anonymous submission has a name")
+	}
+}
+
+func TestChangeAndDelete(t *testing.T) { enginetest.Each(t, testChangeAndDelete) }
+
+func testChangeAndDelete(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, wiki)
+	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	const form = "/page/2/form/once"
+	p := alice.send(form, with(alice.get(form).values(), "text", "first"))
+	path := strings.TrimSuffix(p.path, "?sent")
+	if p.link("Delete") != "" || p.link("Change") != path+"/change" {
+		t.Errorf("links of the sender: %q %q", p.link("Delete"), p.link("Change"))
+	}
+	alice.get(path+"/delete").want(http.StatusForbidden, "Only editors")
+
+	// Two people change it: the second sees both versions.
+	mine, theirs := alice.get(path+"/change"), carol.get(path+"/change")
+	alice.send(path+"/change", with(mine.values(), "text", "alice's")).want(http.StatusOK, "The changes are saved", "alice's")
+	p = carol.send(path+"/change", with(theirs.values(), "text", "carol's"))
+	p.want(http.StatusConflict, "Somebody else has changed this submission", "alice's", "carol's")
+	carol.send(path+"/change", p.values()).want(http.StatusOK, "carol's")
+
+	p = carol.send(path+"/change", with(carol.get(path+"/change").values(), "text", ""))
+	p.want(http.StatusUnprocessableEntity, "“Text” is required")
+
+	confirm := carol.get(path + "/delete")
+	alice.send(path+"/change", with(alice.get(path+"/change").values(), "text", "late"))
+	carol.postForm(path+"/delete", confirm.values()).want(http.StatusConflict, "It was not deleted", "late")
+	p = carol.postForm(path+"/delete", carol.get(path+"/delete").values())
+	if p.want(http.StatusOK); !strings.HasPrefix(p.path, form+"/results") {
+		t.Errorf("after the delete: at %s", p.path)
+	}
+	alice.get(path).want(http.StatusNotFound)
+}
+
+// A change touches what was changed and nothing else: not the files, not values
+// that the form would no longer take.
+func TestChangeKeepsTheRest(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	p := b.send(survey, with(b.get(survey).values(), "comment", "c", "kind", "a", "rating", "3"), chosenFile{"paper", "a.txt", "x"})
+	path := strings.TrimSuffix(p.path, "?sent")
+	e.put(t, "1-survey.md", strings.ReplaceAll(wiki["1-survey.md"], "options: [1, 2, 3]", "options: [1, 2]"))
+	p = b.get(path + "/change")
+	if p.values().Get("rating") != "3" {
+		t.Errorf("what is stored is not shown: %v", p.values())
+	}
+	p = b.send(path+"/change", with(p.values(), "comment", "new"))
+	p.want(http.StatusOK, "new", "a.txt", "3")
+	p = b.send(path+"/change", with(b.get(path+"/change").values(), "_remove", "paper"))
+	if p.want(http.StatusOK); strings.Contains(p.text(), "a.txt") {
+		t.Error("the file is still there")
+	}
+	// Nothing ticked is an answer, too.
+	values := b.get(path + "/change").values()
+	values["days"] = []string{"Mon"}
+	b.send(path+"/change", values).want(http.StatusOK, "Mon")
+	values = b.get(path + "/change").values()
+	delete(values, "days")
+	if p := b.send(path+"/change", values); strings.Contains(p.text(), "Mon") {
+		t.Error("the box is still ticked")
+	}
+}
+
+func TestRights(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	p := carol.send("/page/4/form/private", with(carol.get("/page/4/form/private").values(), "text", "x"))
+	p.want(http.StatusOK, "Sent")
+	for _, path := range []string{"/page/4", "/page/4/form/private", p.path, "/page/4/form/private/results", "/page/9", "/page/x", "/page/1/form/nope", survey + "/submission/99"} {
+		alice.get(path).want(http.StatusNotFound)
+	}
+	home := alice.get("/")
+	if home.want(http.StatusOK, "Survey", "Once"); strings.Contains(home.text(), "Private") {
+		t.Error("the home page names a page that alice may not view")
+	}
+	if p := alice.get("/?q=sur"); strings.Contains(p.text(), "Once") || !strings.Contains(p.text(), "Survey") {
+		t.Errorf("search: %s", p.text())
+	}
+	alice.send(survey, with(alice.get(survey).values(), "comment", "c"))
+	alice.get("/").want(http.StatusOK, "My latest submissions", "Survey: survey")
+}
+
+func TestPageWithText(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	text := e.signedIn(t, "alice").get("/page/1").text()
+	before, form, after := strings.Index(text, "Before the form."), strings.Index(text, "Comment"), strings.Index(text, "After the form.")
+	if before < 0 || form < before || after < form || strings.Count(text, "Survey") != 1 {
+		t.Errorf("the form is not in its place, or the title stands twice: %s", text)
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	for _, path := range []string{"/", "/page/1", survey, "/login", "/nothing", "/author", survey + "/results", "/page/1/form/nope"} {
+		p := b.get(path)
+		policy := p.header.Get("Content-Security-Policy")
+		if strings.Contains(policy, "unsafe") || !strings.Contains(policy, "frame-ancestors 'none'") || !strings.Contains(policy, "default-src 'none'") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+		if p.header.Get("Referrer-Policy") != "same-origin" {
+			t.Errorf("%s: Referrer-Policy %q", path, p.header.Get("Referrer-Policy"))
+		}
+		if p.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: Cache-Control %q", path, p.header.Get("Cache-Control"))
+		}
+		for _, n := range p.all(func(n *html.Node) bool {
+			return hasAttribute(n, "style") || n.Data == "style" || slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return strings.HasPrefix(a.Key, "on") })
+		}) {
+			t.Errorf("%s: <%s> has style or script in it", path, n.Data)
+		}
+		for _, n := range p.all(func(n *html.Node) bool { return n.Data == "link" || n.Data == "script" && hasAttribute(n, "src") }) {
+			ref := attribute(n, "href") + attribute(n, "src")
+			if f := b.get(ref); f.status != http.StatusOK || f.header.Get("Cache-Control") != "public, max-age=31536000, immutable" {
+				t.Errorf("%s: %s: %d %q", path, ref, f.status, f.header.Get("Cache-Control"))
+			}
+		}
+	}
+}
+
+// The pages take no Basic credentials, and nothing from another site.
+func TestForeignRequests(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.url+"/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetBasicAuth("alice", "alice-secret")
+	if p := e.browser(t).do(r); !strings.HasPrefix(p.path, "/login") {
+		t.Errorf("Basic credentials open %s", p.path)
+	}
+	b := e.signedIn(t, "alice")
+	for _, path := range []string{"/login", "/logout", survey, "/author"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.url+path, strings.NewReader(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Origin", "https://evil.example")
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		b.do(r).want(http.StatusForbidden)
+	}
+	if p := b.get("/"); p.path != "/" {
+		t.Error("signed out by another site")
+	}
+}

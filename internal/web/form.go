@@ -1,0 +1,323 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/upload"
+)
+
+// formPage is a form to fill in.
+type formPage struct {
+	Layout
+	Crumbs
+	Form      *formView
+	Anonymous bool
+	Once      bool
+	Submitted bool // an anonymous form that takes one submission has it
+	Notice    string
+}
+
+// Crumbs are the links above a page that belongs to a form.
+type Crumbs struct {
+	Framed    bool
+	PageTitle string
+	PagePath  string
+	FormID    string
+	FormPath  string
+	Results   string // path; "" if the caller can see no results
+	Mine      bool   // the results are the caller's own
+}
+
+func (c *call) crumbs(access *service.Access) Crumbs {
+	p := c.formPath(access.Form)
+	return Crumbs{
+		Framed: c.framed, PageTitle: access.PageTitle, PagePath: "/page/" + strconv.FormatInt(access.Form.PageID, 10),
+		FormID: access.Form.ID, FormPath: c.path(p), Results: resultsPath(access, p), Mine: !access.MaySeeAll(),
+	}
+}
+
+// formPath is the path of a form's own page.
+func (c *call) formPath(f *forms.Form) string {
+	return "/page/" + strconv.FormatInt(f.PageID, 10) + "/form/" + url.PathEscape(f.ID)
+}
+
+// resultsPath is "" where the caller could see no submission at all.
+func resultsPath(access *service.Access, formPath string) string {
+	if access.Form.Anonymous && !access.MaySeeAll() {
+		return ""
+	}
+	return formPath + "/results"
+}
+
+func (s *Site) showForm(w http.ResponseWriter, c *call) error {
+	access, err := c.Form(w)
+	if err != nil {
+		return err
+	}
+	if access.Form.OneSubmission {
+		mine, found, err := access.Mine(c.Context())
+		if err != nil {
+			return err
+		}
+		if found {
+			redirect(w, c.Request, c.submissionPath(access.Form, mine.ID))
+			return nil
+		}
+	}
+	page, err := s.newFormPage(c, access, filling{})
+	if err != nil {
+		return err
+	}
+	return s.render(w, c.Request, http.StatusOK, "form", page)
+}
+
+func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*formPage, error) {
+	view, err := s.createForm(c, access, "f0", with)
+	if err != nil {
+		return nil, err
+	}
+	page := &formPage{
+		Layout: c.layout(access.PageTitle), Crumbs: c.crumbs(access), Form: view,
+		Anonymous: access.Form.Anonymous, Once: access.Form.OneSubmission,
+	}
+	page.Script = "form.js"
+	if page.Anonymous && page.Once {
+		page.Submitted, err = access.Submitted(c.Context())
+	}
+	return page, err
+}
+
+// createForm is the view of a form that makes a new submission.
+func (s *Site) createForm(c *call, access *service.Access, id string, with filling) (*formView, error) {
+	v, err := s.formView(id, access.Form, with)
+	if err != nil {
+		return nil, err
+	}
+	v.Action, v.Submit = c.path(c.formPath(access.Form)), "Send"
+	v.Key, v.For = rand.Text(), s.hashUser(c.Who.Name)
+	return v, nil
+}
+
+// hashUser names a user in the pages that were made for them. A page that one
+// user has filled in must not be sent in the name of another.
+func (s *Site) hashUser(name string) string {
+	mac := hmac.New(sha256.New, s.Key)
+	mac.Write([]byte("page for " + name))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
+}
+
+// sendForm takes what was filled in: a new submission, or with the button
+// "Update questions" nothing but another look at the form.
+func (s *Site) sendForm(w http.ResponseWriter, c *call) error {
+	before, err := c.Form(w)
+	if err != nil {
+		return err
+	}
+	sent, bad := s.receive(w, c, before)
+	var invalid *forms.Invalid
+	if bad != nil && !errors.As(bad, &invalid) {
+		return bad
+	}
+	access, err := c.Reopen(w)
+	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
+		err = errOtherUser
+	}
+	if err != nil || invalid != nil || sent.extra.Has(updateControl) {
+		before.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+	}
+	switch {
+	case err != nil:
+		return err
+	case invalid == nil && sent.extra.Has(updateControl):
+		return s.refill(w, c, access, sent, nil)
+	case invalid != nil:
+		return s.refill(w, c, access, sent, invalid)
+	}
+	sub, _, err := access.Create(c.Context(), withoutEmpty(sent.answers), sent.createKey())
+	if errors.As(err, &invalid) {
+		return s.refill(w, c, access, sent, invalid)
+	}
+	if err != nil {
+		return err
+	}
+	redirect(w, c.Request, c.sentPath(access, sub.ID))
+	return nil
+}
+
+var errOtherUser = &httpx.StatusError{
+	Status: http.StatusConflict,
+	Detail: "Somebody else has signed in with this browser since the page was opened. Nothing was sent. Open the form again.",
+}
+
+// sentPath is where somebody sees what they have sent. They can't where it is
+// stored without their name.
+func (c *call) sentPath(access *service.Access, id int64) string {
+	if access.Form.Anonymous && !access.MaySeeAll() {
+		return c.path(c.formPath(access.Form)) + "/sent"
+	}
+	return c.submissionPath(access.Form, id) + "?sent"
+}
+
+// received is a form as it came in.
+type received struct {
+	answers []forms.Answer
+	extra   url.Values // own controls
+}
+
+// receive reads a form. The files of its answers are staged.
+func (s *Site) receive(w http.ResponseWriter, c *call, access *service.Access) (received, error) {
+	got := received{extra: url.Values{}}
+	answers, err := upload.Decode(w, c.Call, access, got.extra)
+	for i := range answers {
+		normalize(&answers[i])
+	}
+	got.answers = answers
+	return got, err
+}
+
+// normalize has line ends stored as LF: browsers send those of a textarea as
+// CR LF.
+func normalize(a *forms.Answer) {
+	a.Value = lineFeeds(a.Value)
+	for i := range a.List {
+		a.List[i] = lineFeeds(a.List[i])
+	}
+}
+
+func lineFeeds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// createKey is the idempotency key of what was sent. It holds a hash of the
+// answers: the same answers sent again are stored once, others from the same
+// page, after the back button, are a new submission.
+func (r received) createKey() string {
+	key := r.extra.Get(keyControl)
+	if key == "" || len(key) > 64 {
+		return ""
+	}
+	hash := sha256.New()
+	write := func(text string) {
+		hash.Write(binary.AppendUvarint(nil, uint64(len(text))))
+		hash.Write([]byte(text))
+	}
+	for _, a := range r.answers {
+		write(a.FieldID)
+		write(a.Value)
+		for _, text := range a.List {
+			write(text)
+		}
+		for _, file := range a.Files {
+			write(file.SHA256)
+		}
+		write("")
+	}
+	return key + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:18])
+}
+
+// withoutEmpty leaves out questions without an answer, which browsers send as
+// empty texts.
+func withoutEmpty(answers []forms.Answer) []forms.Answer {
+	return slices.DeleteFunc(slices.Clone(answers), func(a forms.Answer) bool {
+		return a.Value == "" && !a.IsList && a.Problem == "" && a.Misfit == ""
+	})
+}
+
+// fill is a form with what was sent for it.
+func fill(f *forms.Form, answers []forms.Answer, invalid *forms.Invalid) filling {
+	with := filling{values: make([]string, len(f.Fields)), errors: invalid}
+	byID := make(map[string]*forms.Answer, len(answers))
+	for i := range answers {
+		byID[answers[i].FieldID] = &answers[i]
+	}
+	for rank := range f.Fields {
+		a := byID[f.Fields[rank].ID]
+		if a == nil || f.Fields[rank].Type == forms.File {
+			continue
+		}
+		with.values[rank] = a.Value
+		if a.IsList {
+			with.values[rank] = strings.Join(a.List, forms.Separator)
+		}
+	}
+	return with
+}
+
+// refill shows the form again as it was sent, with what is wrong.
+func (s *Site) refill(w http.ResponseWriter, c *call, access *service.Access, sent received, invalid *forms.Invalid) error {
+	page, err := s.newFormPage(c, access, fill(access.Form, sent.answers, invalid))
+	if err != nil {
+		return err
+	}
+	if key := sent.extra.Get(keyControl); key != "" {
+		page.Form.Key = key
+	}
+	status := http.StatusOK
+	if invalid != nil {
+		status, page.Title = http.StatusUnprocessableEntity, "Error: "+page.Title
+	}
+	return s.render(w, c.Request, status, "form", page)
+}
+
+// resumeForm shows a form as it was before its user had to sign in again.
+func (s *Site) resumeForm(w http.ResponseWriter, c *call, kept url.Values) error {
+	access, err := c.Form(w)
+	if err != nil {
+		return err
+	}
+	page, err := s.newFormPage(c, access, fill(access.Form, keptAnswers(access.Form, kept), nil))
+	if err != nil {
+		return err
+	}
+	page.Form.Key = kept.Get(keyControl)
+	page.Notice = resumedNotice(access.Form)
+	return s.render(w, c.Request, http.StatusOK, "form", page)
+}
+
+func resumedNotice(f *forms.Form) string {
+	notice := "You are signed in again, and the form is as you left it. Nothing was sent yet."
+	if slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Type == forms.File }) {
+		notice += " Choose files once more: browsers don't keep them."
+	}
+	return notice
+}
+
+func keptAnswers(f *forms.Form, kept url.Values) []forms.Answer {
+	var answers []forms.Answer
+	for rank := range f.Fields {
+		if values, sent := kept[f.Fields[rank].ID]; sent {
+			a := forms.Answer{FieldID: f.Fields[rank].ID, List: values, IsList: true}
+			normalize(&a)
+			answers = append(answers, a)
+		}
+	}
+	return answers
+}
+
+// sentPage says that an anonymous submission is stored.
+type sentPage struct {
+	Layout
+	Crumbs
+	Once bool
+}
+
+func (s *Site) sent(w http.ResponseWriter, c *call) error {
+	access, err := c.Form(w)
+	if err != nil {
+		return err
+	}
+	return s.render(w, c.Request, http.StatusOK, "sent", &sentPage{
+		Layout: c.layout("Sent"), Crumbs: c.crumbs(access), Once: access.Form.OneSubmission,
+	})
+}

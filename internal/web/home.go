@@ -1,0 +1,81 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// homePage lists the pages with forms that somebody may view.
+type homePage struct {
+	Layout
+	Query  string
+	Pages  []pageCard
+	Found  int // pages, of which Pages may be the first only
+	Latest []latestCard
+}
+
+type pageCard struct {
+	Title, Path string
+	Forms       []formLink
+}
+
+type formLink struct{ ID, Path, Results string }
+
+type latestCard struct {
+	PageTitle, FormID, Path string
+	Created                 time.Time
+}
+
+// What the home page shows at most. More pages are found by searching.
+const (
+	maxHomePages  = 100
+	maxHomeLatest = 10
+)
+
+func (s *Site) home(w http.ResponseWriter, c *call) error {
+	if err := c.HoldList(); err != nil { // it may look at many forms
+		return err
+	}
+	httpx.ReporterOf(w).SetUser(c.Who.Name)
+	all, err := s.Backend.Service.Pages(c.Context(), c.Who)
+	if err != nil {
+		return err
+	}
+	page := &homePage{Layout: c.layout("Forms"), Query: strings.TrimSpace(c.URL.Query().Get("q"))}
+	latest, err := s.Backend.Service.Latest(c.Context(), c.Who, all, maxHomeLatest)
+	if err != nil {
+		return err
+	}
+	for _, l := range latest {
+		page.Latest = append(page.Latest, latestCard{
+			PageTitle: l.PageTitle, FormID: l.Form.ID, Created: l.Created,
+			Path: c.submissionPath(l.Form, l.ID),
+		})
+	}
+	found, err := all.Search(page.Query)
+	if err != nil {
+		return err
+	}
+	for _, p := range found.Pages {
+		if len(p.Forms) == 0 {
+			continue
+		}
+		if page.Found++; page.Found <= maxHomePages {
+			page.Pages = append(page.Pages, c.pageCard(p))
+		}
+	}
+	return s.render(w, c.Request, http.StatusOK, "home", page)
+}
+
+func (c *call) pageCard(p service.PageInfo) pageCard {
+	card := pageCard{Title: p.Title, Path: "/page/" + strconv.FormatInt(p.ID, 10)}
+	for _, f := range p.Forms {
+		card.Forms = append(card.Forms, formLink{ID: f.ID, Path: c.formPath(f), Results: c.formPath(f) + "/results"})
+	}
+	return card
+}

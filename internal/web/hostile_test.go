@@ -1,0 +1,174 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// hostileTexts try to become markup, script, an address or a style.
+var hostileTexts = []string{
+	`<script>alert(1)</script>`, `</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `'><svg/onload=alert(1)>`,
+	`" onmouseover="alert(1)`, `' onfocus='alert(1)' autofocus='`, ` onclick=alert(1) `, "` onload=alert(1) `", `javascript:alert(1)`, `JaVaScRiPt:alert(1)`,
+	`java script:alert(1)`, `data:text/html,<script>alert(1)</script>`, `vbscript:msgbox(1)`, `</textarea><script>alert(1)</script>`, `</title><script>alert(1)</script>`,
+	`</style><script>alert(1)</script>`, `</option></select><img src=x onerror=alert(1)>`, `<!--`, `--><script>alert(1)</script>`, `<![CDATA[<script>alert(1)</script>]]>`,
+	`<iframe src=//evil.example></iframe>`, `<object data=//evil.example>`, `<embed src=//evil.example>`, `<base href=//evil.example/>`, `<link rel=stylesheet href=//evil.example>`,
+	`<meta http-equiv=refresh content="0;url=//evil.example">`, `<form action=//evil.example><input name=password>`, `<button formaction=//evil.example>Sign in</button>`,
+	`<style>*{display:none}</style>`, `<div style="position:fixed;inset:0">`, `{{.User}}`, `{{template "layout"}}`, `${alert(1)}`, `\u003cscript\u003ealert(1)\u003c/script\u003e`,
+	`\x3cscript\x3ealert(1)`, `&lt;script&gt;alert(1)&lt;/script&gt;`, `&#60;script&#62;alert(1)`, `%3Cscript%3Ealert(1)%3C/script%3E`, `%22%3E%3Cscript%3E`, `//evil.example`, `\\evil.example`,
+	`https://evil.example/?`, `../../../etc/passwd`, `/../../`, "\u202e\u2066txt.exe", "\u2028alert(1)\u2029", "a\u0300\u0300\u0300", `"]}</script><script>alert(1)</script>`, `',alert(1),'`,
+	`<svg><script>alert(1)</script></svg>`, `<math><mtext><img src=x onerror=alert(1)>`, `<x:script xmlns:x="http://www.w3.org/1999/xhtml">alert(1)</x:script>`, `=cmd|' /C calc'!A0`,
+	`<noscript><p title="</noscript><img src=x onerror=alert(1)>">`, `<template><script>alert(1)</script></template>`, `?next=//evil.example`, `#"><img src=x onerror=alert(1)>`,
+}
+
+// hostilePage is a page whose title, labels, help, options and section names
+// are the text, with the same form a second time as an anonymous one.
+func hostilePage(text string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	option, err := json.Marshal(strings.ReplaceAll(text, ";", ","))
+	if err != nil {
+		panic(err)
+	}
+	form := func(id string) string {
+		return fmt.Sprintf("```yaml form\nform: %s\nfields:\n"+
+			"  - {id: text, type: textbox, label: %[2]s, help: %[2]s, required: true}\n"+
+			"  - {id: line, type: textfield, label: %[2]s}\n"+
+			"  - {id: pick, type: dropdown, label: %[2]s, options: [%[3]s, other]}\n"+
+			"  - {id: radio, type: radio, label: %[2]s, options: [%[3]s, other]}\n"+
+			"  - {id: boxes, type: checkbox, label: %[2]s, options: [%[3]s, other]}\n"+
+			"  - {id: state, type: status, label: %[2]s, options: [%[3]s, other]}\n"+
+			"  - {id: file, type: file, label: %[2]s}\n"+
+			"  - {id: number, type: textfield, label: %[2]s, validate: numeric}\n"+
+			"  - {id: more, type: textfield, label: %[2]s, showIf: {field: pick, equals: %[3]s}}\n```\n", id, quoted, option)
+	}
+	return "---\ntitle: " + string(quoted) + "\n---\n" + form("one") + "\n" + form("two")
+}
+
+// TestHostileTexts compares the pages with those for as many harmless letters:
+// the same elements with the same attributes must be there.
+func TestHostileTexts(t *testing.T) {
+	byLength := map[int]map[string]*answer{}
+	for i, text := range hostileTexts {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			harmless := byLength[len(text)]
+			if harmless == nil {
+				harmless = viewsOf(t, strings.Repeat("x", len(text)))
+				byLength[len(text)] = harmless
+			}
+			views := viewsOf(t, text)
+			for name, page := range views {
+				checkInertPage(t, name, page)
+				if got, want := skeleton(page.root), skeleton(harmless[name].root); got != want {
+					t.Errorf("%s: %q changes the page at …%s", name, text, firstDifference(got, want))
+				}
+			}
+		})
+	}
+}
+
+// viewsOf are all pages that show a text which somebody else has chosen: by the
+// page, the user's name, the answers, or the name of a file.
+func viewsOf(t *testing.T, text string) map[string]*answer {
+	t.Helper()
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-page.md": hostilePage(text)})
+	e.users[text] = nil
+	b := e.signedIn(t, text)
+	const form = "/page/1/form/one"
+	views := map[string]*answer{"home": b.get("/"), "page": b.get("/page/1"), "form": b.get(form), "embedded": e.framed(t, text).get("/embed" + form)}
+	option := strings.ReplaceAll(text, ";", ",")
+	typed := with(views["form"].values(), "text", text, "line", text, "pick", option, "radio", option, "boxes", option, "state", option, "more", text)
+	file := chosenFile{"file", text + ".txt", text}
+	views["refused"] = b.send(form, with(typed, "number", text), file)
+	views["sent"] = b.send(form, typed, file)
+	path := strings.TrimSuffix(views["sent"].path, "?sent")
+	change := b.get(path + "/change")
+	views["change"] = change
+	b.send(path+"/change", with(change.values(), "text", text+" 2"))
+	views["conflict"] = b.send(path+"/change", with(change.values(), "text", text+" 3"))
+	views["delete"] = b.get(path + "/delete")
+	views["results"] = b.get(form + "/results")
+	views["found"] = b.get(form + "/results?q=" + url.QueryEscape(text) + "&filter[line]=" + url.QueryEscape(text))
+	views["searched"] = b.get("/?q=" + url.QueryEscape(text))
+	views["sign-in"] = e.browser(t).postForm("/login", url.Values{"username": {text}, "password": {"x"}, "next": {text}})
+	views["expired"] = e.browser(t).send(form, typed)
+	views["not found"] = b.get("/page/1/form/" + url.PathEscape(strings.NewReplacer("/", "", "?", "").Replace(text)))
+	views["author"] = b.postForm("/author", url.Values{"text": {strings.SplitN(hostilePage(text), "```", 3)[1][len("yaml form\n"):]}})
+	for name, page := range views {
+		if page.status >= http.StatusInternalServerError {
+			t.Errorf("%s: %q: status %d", name, text, page.status)
+		}
+	}
+	return views
+}
+
+// framed is the browser of somebody who has signed in within a frame.
+func (e *env) framed(t *testing.T, user string) *browser {
+	t.Helper()
+	return e.signedIn(t, user)
+}
+
+// skeleton is the elements of a page and the names of their attributes.
+func skeleton(root *html.Node) string {
+	var b strings.Builder
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode || attribute(n, "class") == "long" { // names of files are cleaned, and may be shorter then
+			continue
+		}
+		b.WriteString("<" + n.Data)
+		for _, a := range n.Attr {
+			b.WriteString(" " + a.Key)
+			if a.Key == "type" || a.Key == "class" || a.Key == "role" {
+				b.WriteString("=" + a.Val)
+			}
+		}
+		b.WriteString(">")
+	}
+	return b.String()
+}
+
+func firstDifference(got, want string) string {
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	from := max(0, i-60)
+	return fmt.Sprintf("%s, was …%s", got[from:min(len(got), i+80)], want[from:min(len(want), i+80)])
+}
+
+// checkInertPage refuses what could run or load something, or lead elsewhere.
+func checkInertPage(t *testing.T, name string, page *answer) {
+	t.Helper()
+	for n := range page.root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		if slices.Contains([]string{"iframe", "object", "embed", "base", "style", "template", "math"}, n.Data) {
+			t.Errorf("%s: <%s>", name, n.Data)
+		}
+		if n.Data == "script" && attribute(n, "type") != "application/json" && !strings.HasPrefix(attribute(n, "src"), staticPrefix) {
+			t.Errorf("%s: a script that is not ours", name)
+		}
+		for _, a := range n.Attr {
+			switch {
+			case strings.HasPrefix(a.Key, "on"), a.Key == "style", a.Key == "srcdoc", a.Key == "formaction":
+				t.Errorf("%s: <%s %s>", name, n.Data, a.Key)
+			case a.Key == "href" || a.Key == "src" || a.Key == "action":
+				u, err := url.Parse(a.Val)
+				if err != nil || u.Host != "" || u.Scheme != "" {
+					t.Errorf("%s: <%s %s=%q>", name, n.Data, a.Key, a.Val)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package web
+
+import (
+	"html/template"
+	"net/http"
+	"strconv"
+
+	"github.com/formulary/formulary/internal/httpx"
+)
+
+// wikiPage is a page with its text and its forms.
+type wikiPage struct {
+	Layout
+	Heading string
+	Pieces  []pieceView
+}
+
+// pieceView is a piece of a page: text, a form, or the place of a form that
+// can't be shown.
+type pieceView struct {
+	Text    template.HTML
+	Form    *pageForm
+	Missing bool
+	FormID  string
+}
+
+// pageForm is a form on its page.
+type pageForm struct {
+	Crumbs
+	Heading   string // "" if it is the only form
+	Form      *formView
+	Own       string // path of the caller's submission, where they can have one only
+	Anonymous bool
+	Once      bool
+	Submitted bool
+	Notice    string
+}
+
+// maxPageForms bounds the forms that are shown on their page. A page may have
+// hundreds, each with hundreds of questions.
+const maxPageForms = 20
+
+func (s *Site) page(w http.ResponseWriter, c *call) error {
+	id, err := httpx.PathID(c.Request, "pageId")
+	if err != nil {
+		return err
+	}
+	view, err := s.Backend.Service.Page(c.Context(), c.Who, id)
+	if err != nil {
+		return err
+	}
+	page := &wikiPage{Layout: c.layout(view.Title), Heading: view.Title}
+	page.Script = "form.js"
+	shown := 0
+	for _, piece := range view.Pieces {
+		v := pieceView{Text: piece.HTML, Missing: piece.Missing, FormID: piece.FormID}
+		if piece.FormID != "" && !piece.Missing {
+			shown++
+			if v.Form, err = s.pageForm(c, id, piece.FormID, shown, len(view.Forms) > 1); err != nil {
+				return err
+			}
+		}
+		page.Pieces = append(page.Pieces, v)
+	}
+	return s.render(w, c.Request, http.StatusOK, "page", page)
+}
+
+// pageForm is the n-th form of a page. Where the caller has sent the only
+// submission that they can, or the page has too many forms, there is a link
+// instead of questions.
+func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several bool) (*pageForm, error) {
+	access, err := s.Backend.Service.Form(c.Context(), c.Who, pageID, formID)
+	if err != nil {
+		return nil, err
+	}
+	form := access.Form
+	v := &pageForm{Crumbs: c.crumbs(access), Anonymous: form.Anonymous, Once: form.OneSubmission}
+	if several {
+		v.Heading = form.ID
+	}
+	switch {
+	case n > maxPageForms:
+		return v, nil
+	case form.OneSubmission && !form.Anonymous:
+		mine, found, err := access.Mine(c.Context())
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			v.Own = c.submissionPath(form, mine.ID)
+			return v, nil
+		}
+	case form.OneSubmission:
+		if v.Submitted, err = access.Submitted(c.Context()); err != nil || v.Submitted {
+			return v, err
+		}
+	}
+	v.Form, err = s.createForm(c, access, "f"+strconv.Itoa(n), filling{})
+	return v, err
+}

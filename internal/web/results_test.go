@@ -1,0 +1,433 @@
+package web
+
+import (
+	"encoding/csv"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const feedbackResults = "/page/1/form/feedback/results"
+
+const smallForm = `form: feedback
+fields:
+  - {id: name, type: textfield, label: Name}
+  - {id: state, type: status, label: State, options: [New, Open, Done]}
+  - {id: score, type: textfield, label: Score, validate: numeric}
+  - {id: topics, type: checkbox, label: Topics, options: [Food, Room]}
+`
+
+// newFeedback is a form with four submissions, by alice, bob, alice and carol.
+func newFeedback(t *testing.T, on enginetest.Engine, front string, change ...func(*httpx.Options)) *siteEnv {
+	t.Helper()
+	e := newSite(t, on, page1(front, smallForm), change...)
+	e.submit(t, "alice", 1, "feedback", "name", "Ann", "state", "New", "score", "9", "topics", "Food;Room")
+	e.submit(t, "bob", 1, "feedback", "name", "Ben", "state", "Done", "score", "10")
+	e.submit(t, "alice", 1, "feedback", "name", "Ann Two", "state", "Open", "score", "-3.5")
+	e.submit(t, "carol", 1, "feedback", "name", "cleo", "state", "Open")
+	return e
+}
+
+var rowPattern = regexp.MustCompile(`<tr><th scope="row"><a href="/page/\d+/form/[^/"]+/submission/(\d+)">`)
+
+// rowIDs are the ids of the submissions that a page lists.
+func rowIDs(page string) []string {
+	var ids []string
+	for _, m := range rowPattern.FindAllStringSubmatch(page, -1) {
+		ids = append(ids, m[1])
+	}
+	return ids
+}
+
+func TestResultsTable(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+		e := newFeedback(t, on, "")
+		a := e.expect(t, http.StatusOK, "alice", feedbackResults)
+		if got := a.header.Get("Cache-Control"); got != "no-store" {
+			t.Errorf("Cache-Control %q, want no-store", got)
+		}
+		if diff := cmp.Diff([]string{"4", "3", "2", "1"}, rowIDs(a.body)); diff != "" {
+			t.Errorf("rows, newest first (-want +got):\n%s", diff)
+		}
+		for _, want := range []string{
+			`<caption>Submissions, newest first</caption>`,
+			`<th scope="col" aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?order=asc">Submission</a></th>`,
+			`<th scope="col"><a dir="auto" href="/page/1/form/feedback/results?sort=name">Name</a></th>`,
+			`<th scope="col" class="number"><a dir="auto" href="/page/1/form/feedback/results?sort=score">Score</a></th>`,
+			`<td><time datetime="2025-11-15T12:03:05Z">2025-11-15 12:03</time></td><td dir="auto">carol</td><td dir="auto">cleo</td>` +
+				`<td dir="auto"><span class="lozenge tone-1">Open</span></td><td></td><td></td></tr>`,
+			`<td class="number">-3.5</td>`,
+			`<span class="tag" dir="auto">Food</span> <span class="tag" dir="auto">Room</span>`,
+			`<section class="scroll" aria-labelledby="table-title" tabindex="0">`,
+			`<strong>4</strong> submissions`,
+		} {
+			if !strings.Contains(a.body, want) {
+				t.Errorf("the page lacks %s", want)
+			}
+		}
+		if strings.Contains(a.body, " style=") || strings.Contains(a.body, "<!--") {
+			t.Error("the page has a style attribute or a place that nothing was put into")
+		}
+	})
+}
+
+func TestResultsParameters(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+		e := newFeedback(t, on, "")
+		for query, want := range map[string][]string{
+			"":                                    {"4", "3", "2", "1"},
+			"order=asc":                           {"1", "2", "3", "4"},
+			"order=desc&limit=2":                  {"4", "3"},
+			"after=3":                             {"2", "1"},
+			"order=asc&after=3":                   {"4"},
+			"q=ANN":                               {"3", "1"},
+			"username=bob":                        {"2"},
+			"filter[state]=Open":                  {"4", "3"},
+			"filter[state][one-of]=New;Done":      {"2", "1"},
+			"filter[score][greater-than]=9":       {"2"},
+			"filter[score][empty]=true":           {"4"},
+			"filter[name][contains]=Ann&q=two":    {"3"},
+			"filter[_username][not-equals]=alice": {"4", "2"},
+			"filter[_id][less-than]=3":            {"2", "1"},
+			"filter[_timestamp][less-than]=2025-01-01": nil,
+			"sort=score":                       {"3", "1", "2", "4"},
+			"sort=-score":                      {"2", "1", "3", "4"},
+			"sort=-_username&limit=2":          {"4", "2"},
+			"format=csv&count=maybe&unknown=1": {"4", "3", "2", "1"},
+		} {
+			if got := rowIDs(e.get(t, "alice", feedbackResults+"?"+query)); !slices.Equal(got, want) {
+				t.Errorf("%s: rows %v, want %v", query, got, want)
+			}
+		}
+		page := e.get(t, "alice", feedbackResults+"?sort=score&q=n&limit=20")
+		for _, want := range []string{
+			`<th scope="col" class="number" aria-sort="ascending"><a dir="auto" href="/page/1/form/feedback/results?limit=20&amp;q=n&amp;sort=-score">Score</a></th>`,
+			`<caption>Submissions by “Score”, ascending</caption>`,
+			`href="/page/1/form/feedback/results?limit=20&amp;sort=score">Remove`,
+			`<input type="hidden" name="limit" value="20">`, `<input type="hidden" name="sort" value="score">`,
+			"Export, by id:",
+		} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the sorted page lacks %s", want)
+			}
+		}
+	})
+}
+
+func TestResultsRefuseBadParameters(t *testing.T) {
+	e := newFeedback(t, enginetest.SQLite, "")
+	for query, want := range map[string]string{
+		"limit=0":                          "Limit must be a number from 1",
+		"limit=201":                        "Limit must be at most 200 on this page",
+		"limit=5&limit=6":                  "Limit must not be given twice",
+		"order=up":                         "Order must be asc or desc",
+		"after=x":                          "After must be the id of a submission",
+		"cursor=abc":                       "Cursor is of a sorted list",
+		"sort=score&cursor=abc":            "Cursor is not of this list",
+		"sort=nope":                        "the form has no such field",
+		"sort=score&order=asc":             "Order is of a list by id",
+		"filter[nope]=1":                   "the form has no such field",
+		"filter[score][near]=1":            "has an unknown operator",
+		"filter[score][less-than]=x":       "must be a number",
+		"filter=1":                         "is not a filter",
+		"q=%00":                            "Q must be text in UTF-8",
+		"q=" + strings.Repeat("x", 5000):   "together must be at most",
+		"filter[name]=%ff":                 "must be valid text",
+		"q=a;b":                            "can&#39;t be read",
+		"_field=&_value=x":                 `<a href="#filter-field">Choose what to filter by</a>`,
+		"_field=score&_operator=less-than": `<a href="#filter-value">The value to filter by must be a number`,
+		"_field=score&_operator=near":      "has an unknown operator",
+	} {
+		a := e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?"+query)
+		if !strings.Contains(a.body, want) || !strings.Contains(a.body, "<title>Error: ") || !strings.Contains(a.body, "There is a problem") {
+			t.Errorf("%s: the page lacks %q, or the title or the heading of an error:\n%s", query, want, a.body)
+		}
+	}
+	page := e.expect(t, http.StatusUnprocessableEntity, "alice",
+		feedbackResults+"?q=two+words&filter[name][contains]=A&_field=score&_operator=greater-than&_value=%22abc").body
+	for _, want := range []string{
+		`name="q" value="two words"`, `<option value="score" selected>`, `<option value="greater-than" selected>`, `value="&#34;abc"`,
+		`<input type="hidden" name="filter[name][contains]" value="A">`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the refused form lacks %s:\n%s", want, page)
+		}
+	}
+}
+
+// TestFilterForm has the form's controls become parameters of a list.
+func TestFilterForm(t *testing.T) {
+	e := newFeedback(t, enginetest.SQLite, "")
+	for sent, want := range map[string]string{
+		"q=&_field=&_operator=equals&_value=":                        "",
+		"q=x&_field=&_operator=equals&_value=":                       "?q=x",
+		"q=&_field=state&_operator=equals&_value=Open":               "?filter%5Bstate%5D%5Bequals%5D=Open",
+		"q=&_field=state&_operator=not-empty&_value=left+over":       "?filter%5Bstate%5D%5Bnot-empty%5D=",
+		"q=&_field=_timestamp&_operator=less-than&_value=2025-01-01": "?filter%5B_timestamp%5D%5Bless-than%5D=2025-01-01",
+		"q=a&limit=20&sort=name&filter[name]=x&_field=name&_value=y": "?filter%5Bname%5D=x&filter%5Bname%5D%5Bequals%5D=y&limit=20&q=a&sort=name",
+		"q=&after=3&order=asc&deleted=4":                             "?after=3&order=asc",
+	} {
+		a := e.do(t, webRequest{user: "alice", method: http.MethodGet, path: feedbackResults + "?" + sent})
+		want = feedbackResults + want
+		if strings.Contains(sent, "after") {
+			want = feedbackResults + "?order=asc" // filters begin with the first page
+		}
+		if got := a.header.Get("Location"); a.status != http.StatusSeeOther || got != want {
+			t.Errorf("%s: status %d, to %q, want %q", sent, a.status, got, want)
+		}
+	}
+	// Each active filter has a link that removes it alone.
+	page := e.get(t, "alice", feedbackResults+"?filter[name]=a&filter[name]=b&username=bob")
+	for _, want := range []string{
+		"?filter%5Bname%5D=b&amp;username=bob", "?filter%5Bname%5D=a&amp;username=bob", "?filter%5Bname%5D=a&amp;filter%5Bname%5D=b",
+	} {
+		if !strings.Contains(page, `<a class="no-print" href="`+feedbackResults+want+`">Remove`) {
+			t.Errorf("no link removes a filter and leaves %s:\n%s", want, page)
+		}
+	}
+}
+
+func TestResultsRights(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+		e := newFeedback(t, on, "view: [alice, bob, carol]\nedit: [carol]\n")
+		check := func(user, heading string, want ...string) {
+			t.Helper()
+			page := e.get(t, user, feedbackResults)
+			total := fmt.Sprintf("<strong>%d</strong> submission", len(want))
+			if got := rowIDs(page); !slices.Equal(got, want) || !strings.Contains(page, "<h1>"+heading+"</h1>") || !strings.Contains(page, total) {
+				t.Errorf("%s sees rows %v, want %v, with %q and %q:\n%s", user, got, want, heading, total, page)
+			}
+		}
+		check("carol", "Results", "4", "3", "2", "1")
+		check("bob", "My submissions", "2")
+		check("alice", "My submissions", "3", "1")
+		// bob asks for another's.
+		if page := e.get(t, "bob", feedbackResults+"?username=alice"); rowIDs(page) != nil || !strings.Contains(page, "No submission matches.") {
+			t.Errorf("bob sees rows of alice:\n%s", page)
+		}
+		for _, path := range []string{"", ".csv", ".xlsx", ".ndjson", "?part=summary"} {
+			e.expect(t, http.StatusNotFound, "dave", feedbackResults+path)
+			if a := e.do(t, webRequest{method: http.MethodGet, path: feedbackResults + path}); a.status != http.StatusSeeOther {
+				t.Errorf("%s without a session: status %d, want 303", path, a.status)
+			}
+		}
+		if got := e.get(t, "bob", feedbackResults+".csv"); strings.Contains(got, "Ann") || !strings.Contains(got, "Ben") {
+			t.Errorf("bob exports %q", got)
+		}
+		e.write(t, "1.md", page1("edit: [carol]\nresults: viewers\n", smallForm)["1.md"])
+		check("dave", "Results", "4", "3", "2", "1")
+		// Rights that are taken away count at once, also for summaries that are kept.
+		e.write(t, "1.md", page1("edit: [carol]\n", smallForm)["1.md"])
+		check("bob", "My submissions", "2")
+		if page := e.get(t, "dave", feedbackResults); !strings.Contains(page, "You have not sent anything yet.") || strings.Contains(page, "<strong>") {
+			t.Errorf("dave sees a summary:\n%s", page)
+		}
+	})
+}
+
+func TestResultsAnonymous(t *testing.T) {
+	e := newSite(t, enginetest.SQLite, page1("edit: [carol]\n", "form: poll\nanonymous: true\nfields:\n  - {id: vote, type: radio, label: Vote, options: [a, b]}\n"))
+	e.submit(t, "alice", 1, "poll", "vote", "a")
+	page := e.get(t, "carol", "/page/1/form/poll/results")
+	if !slices.Equal(rowIDs(page), []string{"1"}) || strings.Contains(page, "User name") || strings.Contains(page, "alice") {
+		t.Errorf("results of an anonymous form:\n%s", page)
+	}
+	page = e.get(t, "alice", "/page/1/form/poll/results")
+	if rowIDs(page) != nil || !strings.Contains(page, "This form is anonymous: nobody can tell") || strings.Contains(page, "<strong>1</strong>") {
+		t.Errorf("a viewer of an anonymous form sees:\n%s", page)
+	}
+}
+
+func TestResultsEmpty(t *testing.T) {
+	e := newSite(t, enginetest.SQLite, page1("edit: [carol]\n", smallForm))
+	for _, c := range []struct{ user, query, want string }{
+		{"carol", "", "Nobody has sent anything yet."},
+		{"alice", "", "You have not sent anything yet."},
+		{"carol", "?q=x", `No submission matches. <a href="/page/1/form/feedback/results">Show all</a>`},
+	} {
+		page := e.get(t, c.user, feedbackResults+c.query)
+		if !strings.Contains(page, c.want) || strings.Contains(page, "<table") {
+			t.Errorf("%s%s: no %q in\n%s", c.user, c.query, c.want, page)
+		}
+	}
+}
+
+// TestResultsRetired has answers to fields that have left the page.
+func TestResultsRetired(t *testing.T) {
+	e := newFeedback(t, enginetest.SQLite, "")
+	e.write(t, "1.md", page1("", "form: feedback\nfields:\n  - {id: state, type: textfield, label: State}\n")["1.md"])
+	e.submit(t, "alice", 1, "feedback", "state", "x")
+	page := e.get(t, "alice", feedbackResults)
+	for _, want := range []string{
+		`<a dir="auto" href="/page/1/form/feedback/results?sort=name">name</a></th>`,
+		`<td dir="auto">x</td><td></td><td></td><td></td></tr>`, // filled up to the width of the others
+		`<td dir="auto">Open</td><td dir="auto">cleo</td><td></td><td></td></tr>`,
+		`<td dir="auto">New</td><td dir="auto">Ann</td><td dir="auto">9</td><td dir="auto">Food;Room</td></tr>`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s:\n%s", want, page)
+		}
+	}
+	if page := e.get(t, "alice", feedbackResults+"?q=state"); strings.Contains(page, "?sort=name") {
+		t.Error("a retired field that no row has got a column")
+	}
+	if got := rowIDs(e.get(t, "alice", feedbackResults+"?filter[name]=Ben")); !slices.Equal(got, []string{"2"}) {
+		t.Errorf("filter by a retired field: rows %v", got)
+	}
+}
+
+// TestResultsManyRetired bounds the columns, and says what is left out.
+func TestResultsManyRetired(t *testing.T) {
+	e := newSite(t, enginetest.SQLite, page1("", smallForm))
+	var entries []forms.Entry
+	for i := range maxRetired + 7 {
+		entries = append(entries, forms.Entry{FieldID: fmt.Sprintf("old%d", i), Value: "x"})
+	}
+	_, err := e.store.Create(t.Context(), store.New{PageID: 1, FormID: "feedback", Username: "bob", Created: began, Entries: entries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := e.get(t, "alice", feedbackResults)
+	if got := strings.Count(page, ">x</td>"); got != maxRetired || !strings.Contains(page, "7 answers to questions that have left the page") {
+		t.Errorf("%d columns, want %d and a note", got, maxRetired)
+	}
+}
+
+func TestResultsLongValues(t *testing.T) {
+	e := newSite(t, enginetest.SQLite, page1("", smallForm))
+	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("é", 400_000))
+	page := e.get(t, "alice", feedbackResults)
+	if len(page) > 60_000 || !strings.Contains(page, strings.Repeat("é", 500)+"…</div></td>") {
+		t.Errorf("a long value makes a page of %d bytes", len(page))
+	}
+}
+
+func TestResultsFiles(t *testing.T) {
+	e := newSite(t, enginetest.SQLite, page1("", "form: docs\nfields:\n  - {id: doc, type: file, label: Document}\n"))
+	e.submit(t, "alice", 1, "docs", "doc", `a "b".pdf;c.txt`)
+	want := `<td><div class="long"><span class="tag" dir="auto">a &#34;b&#34;.pdf</span> <span class="tag" dir="auto">c.txt</span> </div></td>`
+	if page := e.get(t, "alice", "/page/1/form/docs/results"); !strings.Contains(page, want) {
+		t.Errorf("names of files:\n%s", page)
+	}
+}
+
+var nextPattern = regexp.MustCompile(`rel="next" href="([^"]+)">Next</a>`)
+
+// TestResultsPaging walks every row exactly once, by id and sorted.
+func TestResultsPaging(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+		e := newSite(t, on, page1("", smallForm))
+		for i := range 25 {
+			e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
+		}
+		for _, query := range []string{"?limit=4", "?limit=4&order=asc", "?limit=4&sort=-score", "?limit=3&sort=score&q=n1"} {
+			seen := map[string]int{}
+			count := 0
+			for at := feedbackResults + query; at != ""; count++ {
+				page := e.get(t, "alice", at)
+				for _, id := range rowIDs(page) {
+					seen[id]++
+				}
+				if first := strings.Contains(page, ">First page</a>"); first != (count > 0) {
+					t.Errorf("%s: page %d has a link to the first page: %t", query, count, first)
+				}
+				at = ""
+				if m := nextPattern.FindStringSubmatch(page); m != nil {
+					at = html.UnescapeString(m[1])
+				}
+			}
+			want := 25
+			if strings.Contains(query, "q=n1") {
+				want = 11
+			}
+			if len(seen) != want {
+				t.Errorf("%s: %d rows seen, want %d", query, len(seen), want)
+			}
+			for id, n := range seen {
+				if n != 1 {
+					t.Errorf("%s: row %s seen %d times", query, id, n)
+				}
+			}
+		}
+	})
+}
+
+var exportPattern = regexp.MustCompile(`<a download href="([^"]+)">(CSV|XLSX|NDJSON)</a>`)
+
+// TestResultsExport follows the links of a page, and finds what the API has for
+// the same filters.
+func TestResultsExport(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+		e := newFeedback(t, on, "")
+		for query, list := range map[string]string{
+			"":                                    "order=desc",
+			"?order=asc&limit=1":                  "",
+			"?filter[name][contains]=Ann&limit=1": "filter[name][contains]=Ann&order=desc",
+			"?q=ann&sort=-score&limit=1":          "q=ann",
+			"?username=bob":                       "username=bob&order=desc",
+		} {
+			links := exportPattern.FindAllStringSubmatch(e.get(t, "alice", feedbackResults+query), -1)
+			if len(links) != 3 {
+				t.Fatalf("%s: %d links to exports, want 3", query, len(links))
+			}
+			for _, link := range links {
+				a := e.expect(t, http.StatusOK, "alice", html.UnescapeString(link[1]))
+				format := strings.ToLower(link[2])
+				want := e.rest(t, "alice", "/page/1/form/feedback/result?"+list+"&format="+format)
+				if a.body != want {
+					t.Errorf("%s: %s is\n%s\nwant\n%s", query, link[2], a.body, want)
+				}
+				if format != "ndjson" && !strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment") {
+					t.Errorf("%s is not an attachment", link[2])
+				}
+			}
+		}
+		// The position and the format of a page mean nothing for an export.
+		text := e.get(t, "alice", feedbackResults+".csv?limit=1&after=2&format=json&sort=score&cursor=x&count=x")
+		if rows, err := csv.NewReader(strings.NewReader(text)).ReadAll(); err != nil || len(rows) != 5 {
+			t.Errorf("%d rows, %v, want 4 and a header:\n%s", len(rows), err, text)
+		}
+		e.expect(t, http.StatusBadRequest, "alice", feedbackResults+".csv?filter[nope]=1")
+	})
+}
+
+func TestResultsDeletedNote(t *testing.T) {
+	e := newFeedback(t, enginetest.SQLite, "")
+	if page := e.get(t, "alice", feedbackResults+"?deleted=12"); !strings.Contains(page, `role="status"><p>Submission 12 was deleted.</p>`) {
+		t.Errorf("no note:\n%s", page)
+	}
+	if page := e.get(t, "alice", feedbackResults+"?deleted="+url.QueryEscape("<b>")); strings.Contains(page, "was deleted") {
+		t.Error("a note of something that is no id")
+	}
+}
+
+// TestResultsShells has users and forms not get each other's pages.
+func TestResultsShells(t *testing.T) {
+	e := newFeedback(t, enginetest.SQLite, "")
+	for range 2 {
+		for _, user := range []string{"alice", "bob"} {
+			if page := e.get(t, user, feedbackResults); !strings.Contains(page, `title="`+user+`"`) {
+				t.Errorf("the page is not that of %s", user)
+			}
+		}
+	}
+	var c shellCache
+	for i := range 1000 {
+		c.keep(resultsShell{Deleted: int64(i)}, make([]byte, 10_000))
+		if c.bytes > maxShellBytes || len(c.shells)*20_000 != c.bytes {
+			t.Fatalf("%d pages of %d bytes are kept", len(c.shells), c.bytes)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// Shows a form while its text is written. Without this script, a button does it.
+
+import { announce } from "./dom.js";
+import { attach } from "./form.js";
+
+const pause = 300; // milliseconds without typing before the form is shown again
+const parts = ["problems", "preview", "copy", "json"]; // ids
+
+const byId = (id) => document.getElementById(id);
+const text = byId("text");
+const gutter = document.querySelector("[data-gutter]");
+const failure = document.querySelector("[data-failure]");
+const served = new Map(); // by id of a part: its HTML as the server sent it
+
+let shown = text.defaultValue; // the text whose form is shown
+let taken = text.value; // the text as it is elsewhere, too
+let timer;
+let request = new AbortController();
+
+text.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(update, pause);
+  numberLines();
+});
+text.addEventListener("scroll", scrollGutter);
+text.form.addEventListener("submit", () => (taken = text.value));
+document.addEventListener("click", onClick);
+addEventListener("pageshow", () => {
+  numberLines(); // the browser may have put back what was typed
+  update();
+});
+addEventListener("beforeunload", (event) => {
+  if (text.value !== taken) {
+    event.preventDefault(); // the browser asks
+  }
+});
+prepare();
+
+function prepare() {
+  attach();
+  document.querySelectorAll("[data-copy]").forEach((copy) => (copy.hidden = false));
+}
+
+function numberLines() {
+  gutter.textContent = text.value.split("\n").map((_, i) => i + 1).join("\n");
+  scrollGutter();
+}
+
+function scrollGutter() {
+  gutter.scrollTop = text.scrollTop;
+}
+
+async function update() {
+  request.abort();
+  const sent = text.value;
+  if (sent === shown) {
+    return;
+  }
+  request = new AbortController();
+  const { signal } = request;
+  try {
+    const response = await fetch("/author", { method: "POST", body: new FormData(text.form), signal });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (page.getElementById("password")) {
+      fail("You are not signed in any more. Press “Show the form” to sign in: the text stays.");
+    } else if (!page.getElementById("problems")) {
+      fail(page.querySelector("main p").textContent);
+    } else {
+      shown = sent;
+      show(page);
+    }
+  } catch {
+    if (!signal.aborted) {
+      fail("The server did not answer.");
+    }
+  }
+}
+
+function fail(message) {
+  failure.textContent = message;
+  failure.hidden = false;
+  announce(message);
+}
+
+function show(page) {
+  failure.hidden = true;
+  const count = byId("problems-title").textContent;
+  const focused = document.activeElement.id;
+  for (const id of parts) {
+    const next = page.getElementById(id);
+    const html = next.outerHTML;
+    if (served.get(id) !== html) {
+      served.set(id, html);
+      replace(byId(id), next);
+    }
+  }
+  prepare();
+  if (document.activeElement === document.body) {
+    byId(focused)?.focus();
+  }
+  const title = byId("problems-title").textContent;
+  if (title !== count) {
+    announce(title);
+  }
+}
+
+function replace(old, next) {
+  const stale = old.querySelector("[data-stale]");
+  if (stale && !next.querySelector("[data-stale]")) {
+    stale.hidden = false; // the last good form stays
+    return;
+  }
+  for (const details of next.querySelectorAll("details")) {
+    details.open = byId(details.id)?.open;
+  }
+  keepAnswers(old, next);
+  old.replaceWith(next);
+}
+
+/** What was typed into the form to try it stays, except for files. */
+function keepAnswers(old, next) {
+  const key = ({ name, type, value }) => JSON.stringify([name, type, /^(radio|checkbox)$/.test(type) && value]);
+  const controls = (part) => [...part.querySelectorAll("[data-field] :is(input, select, textarea)")];
+  const before = new Map(controls(old).map((control) => [key(control), control]));
+  for (const control of controls(next)) {
+    const { value, checked } = before.get(key(control)) ?? control;
+    control.checked = checked;
+    if (control.type !== "file") {
+      control.value = value;
+      control.value ||= ""; // where it is no option any more
+    }
+  }
+}
+
+function onClick(event) {
+  const [link, copy] = ["[data-line]", "[data-copy]"].map((selector) => event.target.closest(selector));
+  if (link) {
+    event.preventDefault();
+    selectLine(Number(link.dataset.line));
+  } else if (copy) {
+    copyBlock(copy, byId(copy.dataset.copy));
+  }
+}
+
+function selectLine(number) {
+  const before = text.value.split("\n", number);
+  const end = before.join("\n").length;
+  text.focus();
+  text.setSelectionRange(end - before.at(-1).length, end);
+  text.scrollTop = (number - 1) * Number.parseFloat(getComputedStyle(text).lineHeight) - text.clientHeight / 3;
+}
+
+async function copyBlock(copy, block) {
+  try {
+    await navigator.clipboard.writeText(block.value);
+  } catch {
+    block.closest("details").open = true; // without TLS, only what is selected can be copied
+    block.select();
+    document.execCommand("copy");
+  }
+  taken = text.value;
+  copy.firstChild.data = "Copied";
+  announce("Copied");
+}

@@ -1,0 +1,140 @@
+// Puts live forms in the place of the form blocks in a wiki's page. Include it
+// once in every page, from the server that has the forms:
+//
+//   <script src="https://forms.example.org/embed.js" async></script>
+//
+// A block stays as it is until its form is there. So readers without JavaScript
+// see the block, and so does everybody when the server can't be reached.
+(() => {
+  "use strict";
+  const script = document.currentScript;
+  if (!script?.src) {
+    console.warn("Formulary: embed.js needs a script element with src, and without type=module.");
+    return;
+  }
+  const server = new URL(script.src).origin;
+  const highest = 100_000; // pixels; frame.js has the same limit
+  const pause = 100; // milliseconds between a change of the page and the search for blocks
+
+  // Markdown renderers write the info string "yaml form" as classes. The last two
+  // are MediaWiki's syntaxhighlight and Confluence's code macro.
+  const blocks = "pre.form, code.form, code.language-form, [data-formulary-form], .mw-highlight.form, .code.panel > .codeContent";
+  const seen = new WeakSet(); // blocks
+  const waiting = new WeakMap(); // by iframe: the block that it replaces when its form is there
+
+  window.addEventListener("message", onMessage);
+  if (document.readyState === "loading") {
+    document.addEventListener("DOMContentLoaded", start);
+  } else {
+    start();
+  }
+
+  function start() {
+    embedAll();
+    let timer = 0; // wikis render parts of their pages late
+    new MutationObserver(() => {
+      timer ||= setTimeout(() => {
+        timer = 0;
+        embedAll();
+      }, pause);
+    }).observe(document.body, { childList: true, subtree: true });
+  }
+
+  function embedAll() {
+    for (const found of document.querySelectorAll(blocks)) {
+      if (!seen.has(found)) {
+        seen.add(found);
+        embed(found);
+      }
+    }
+  }
+
+  function embed(found) {
+    if (found.closest("[contenteditable]")) {
+      return; // it is being edited
+    }
+    const macro = found.matches(".codeContent");
+    if (macro && !/^\s*form:/.test(found.innerText)) {
+      return; // other code
+    }
+    const block = found.closest(macro ? ".code.panel" : "pre, .mw-highlight") ?? found;
+    if (block !== found && seen.has(block)) {
+      return; // it matches twice
+    }
+    seen.add(block);
+    const form = found.dataset.formularyForm ?? formOf(macro ? found.innerText : found.textContent);
+    const page = found.dataset.formularyPage ?? block.dataset.formularyPage ?? script.dataset.formularyPage ?? wikiPage();
+    if (!/^(?!\.\.?$)[\p{L}\p{M}\p{Nd}_.-]+$/u.test(form ?? "")) {
+      console.warn("Formulary: a block has no id of a form, such as “form: feedback”.", block);
+    } else if (!/^[1-9]\d*$/.test(page ?? "")) {
+      console.warn("Formulary: the id of this wiki page is not known. Set data-formulary-page on the block or on the script element.", block);
+    } else {
+      const frame = newFrame(page, form, isDark(block.parentElement) ? "dark" : "light");
+      waiting.set(frame, block);
+      block.before(frame);
+    }
+  }
+
+  /** The first key "form" that is not indented. */
+  function formOf(text) {
+    const [, double, single, plain] = /^form:[^\S\n]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s#"']\S*))[^\S\n]*(?:#.*)?$/m.exec(text) ?? [];
+    return double ?? single ?? plain;
+  }
+
+  /** The page id as MediaWiki or Confluence tells it. */
+  function wikiPage() {
+    const id = window.mw?.config?.get("wgArticleId") ?? window.RLCONF?.wgArticleId;
+    return id ? String(id) : document.querySelector('meta[name="ajs-page-id"]')?.content;
+  }
+
+  function newFrame(page, form, scheme) {
+    const frame = document.createElement("iframe");
+    frame.src = `${server}/embed/page/${page}/form/${encodeURIComponent(form)}`;
+    frame.name = `formulary ${scheme} ${location.origin}`;
+    frame.title = `Form “${form}”`;
+    frame.loading = "lazy";
+    frame.className = "formulary";
+    Object.assign(frame.style, {
+      display: "block", width: "100%", height: "0", margin: "0", padding: "0", border: "0", visibility: "hidden",
+      background: "transparent", colorScheme: scheme, // browsers fill the ground of a frame whose scheme differs from its page's
+    });
+    return frame;
+  }
+
+  /** Whether the ground under an element is dark. */
+  function isDark(element) {
+    for (let e = element; e; e = e.parentElement) {
+      const [red, green, blue, alpha = 1] = getComputedStyle(e).backgroundColor.match(/^rgba?\((.*)\)$/)?.[1].split(/[\s,/]+/).map(Number) ?? [];
+      if (alpha > 0.5 && red !== undefined) {
+        return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+      }
+    }
+    const schemes = getComputedStyle(document.documentElement).colorScheme;
+    return schemes.includes("dark") && (!schemes.includes("light") || matchMedia("(prefers-color-scheme: dark)").matches);
+  }
+
+  function onMessage({ origin, source, data }) {
+    const { height, loaded } = data?.formulary ?? {};
+    if (origin !== server || !(height > 0)) {
+      return;
+    }
+    for (const frame of document.querySelectorAll("iframe.formulary")) {
+      if (frame.contentWindow === source) {
+        resize(frame, Math.min(height, highest), loaded);
+      }
+    }
+  }
+
+  function resize(frame, height, loaded) {
+    frame.style.height = `${height}px`;
+    const block = waiting.get(frame);
+    if (block) {
+      waiting.delete(frame);
+      frame.style.margin = "1em 0";
+      frame.style.visibility = "";
+      block.remove();
+    } else if (loaded && frame.getBoundingClientRect().top < 0) {
+      frame.scrollIntoView(); // a new page, such as “Sent”, is read from its beginning
+    }
+  }
+})();

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// maxWeight is what a page may weigh with all that it loads, compressed,
+// besides what users wrote.
+const maxWeight = 60_000
+
+func TestWeight(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki, func(o *Options) { o.BrandCSS = []byte("h1 { color: teal }") })
+	b := e.signedIn(t, "alice")
+	b.send(survey, with(b.get(survey).values(), "comment", "c"))
+	for _, path := range []string{"/", "/page/1", survey, survey + "/results", survey + "/submission/1", survey + "/submission/1/change", "/author", "/login"} {
+		page := b.get(path)
+		weight, files := compressed(page.body), b.loads(page)
+		for _, content := range files {
+			weight += compressed(content)
+		}
+		if weight > maxWeight {
+			t.Errorf("%s weighs %d bytes", path, weight)
+		}
+	}
+	if script := b.get("/embed.js"); script.status != http.StatusOK || compressed(script.body) > 5000 || script.header.Get("Cache-Control") != "public, max-age=3600" {
+		t.Errorf("/embed.js: %d, %d bytes, %v", script.status, compressed(script.body), script.header)
+	}
+}
+
+// loads are the static files that a page loads, with the modules that its
+// modules import, by path. Each must be there, and be kept for a year.
+func (b *browser) loads(page *answer) map[string]string {
+	b.t.Helper()
+	files := map[string]string{}
+	var load func(path string)
+	load = func(path string) {
+		if _, known := files[path]; known {
+			return
+		}
+		file := b.get(path)
+		if file.status != http.StatusOK || file.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || !fingerprinted.MatchString(path) {
+			b.t.Errorf("%s: %d, %q", path, file.status, file.header.Get("Cache-Control"))
+		}
+		files[path] = file.body
+		for _, imported := range regexp.MustCompile(`from "\./([^"]+)"`).FindAllStringSubmatch(file.body, -1) {
+			load(staticPrefix + imported[1])
+		}
+	}
+	for _, n := range page.all(func(n *html.Node) bool {
+		return n.Data == "link" || n.Data == "img" || n.Data == "script" && hasAttribute(n, "src")
+	}) {
+		load(attribute(n, "href") + attribute(n, "src"))
+	}
+	if len(files) < 2 {
+		b.t.Errorf("%s loads %d files", page.path, len(files))
+	}
+	return files
+}
+
+var fingerprinted = regexp.MustCompile(`^/static/[a-z-]+\.[0-9a-f]{16}\.(css|js|svg)$`)
+
+func compressed(text string) int {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.Len()
+}
+
+func TestStaticFiles(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.browser(t)
+	for _, path := range []string{"/static/style.css", "/static/", "/static/style.0000000000000000.css", "/static/..%2fweb.go", "/static/brand.css"} {
+		b.get(path).want(http.StatusNotFound)
+	}
+	if page := b.get("/login"); strings.Contains(page.body, "brand.") {
+		t.Error("a stylesheet that nobody gave is loaded")
+	}
+}
+
+func TestBrand(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki, func(o *Options) { o.BrandName, o.BrandCSS = "Acme & Sons", []byte("h1 { color: teal }") })
+	page := e.browser(t).get("/login")
+	if page.title() != "Sign in – Acme & Sons" {
+		t.Errorf("title %q", page.title())
+	}
+	found := false
+	for path, content := range e.browser(t).loads(page) {
+		found = found || strings.Contains(path, "brand.") && content == "h1 { color: teal }"
+	}
+	if !found {
+		t.Error("the stylesheet of the team is not loaded")
+	}
+}

@@ -1,0 +1,406 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// submissionPage is one submission to read.
+type submissionPage struct {
+	Layout
+	Crumbs
+	ID        int64
+	Created   time.Time
+	Username  string
+	Sent      bool // it was sent just now
+	Saved     bool // or changed
+	Answers   []answerView
+	Change    string // path; "" if the caller may not
+	Delete    string
+	Again     string // path of the empty form; "" if there is no more to send
+	Anonymous bool
+}
+
+// answerView is the answer to one question.
+type answerView struct {
+	Label   string
+	Value   string
+	List    []string // of several values
+	Files   []fileLink
+	Lozenge bool
+	Tone    int
+}
+
+// submissionPath is the path of one submission.
+func (c *call) submissionPath(f *forms.Form, id int64) string {
+	return c.path(c.formPath(f)) + "/submission/" + strconv.FormatInt(id, 10)
+}
+
+// stored is a submission that the caller may read.
+type stored struct {
+	access  *service.Access
+	sub     forms.Submission
+	entries []forms.Entry
+	path    string
+}
+
+func (c *call) stored(w http.ResponseWriter) (stored, error) {
+	access, id, err := c.Submission(w)
+	if err != nil {
+		return stored{}, err
+	}
+	sub, err := access.Get(c.Context(), id)
+	if err != nil {
+		return stored{}, err
+	}
+	if err := c.HoldAnswer(len(sub.Entries)); err != nil {
+		return stored{}, err
+	}
+	entries, err := sub.Entries.Decode()
+	return stored{access, sub, entries, c.submissionPath(access.Form, id)}, err
+}
+
+// filling is what the submission holds.
+func (st stored) filling() filling {
+	with := filling{values: make([]string, len(st.access.Form.Fields)), files: st.files()}
+	for rank := range st.access.Form.Fields {
+		with.values[rank] = st.value(st.access.Form.Fields[rank].ID)
+	}
+	return with
+}
+
+func (st stored) value(fieldID string) string {
+	i := slices.IndexFunc(st.entries, func(e forms.Entry) bool { return e.FieldID == fieldID })
+	if i < 0 {
+		return ""
+	}
+	return st.entries[i].Value
+}
+
+// files are the files of the submission by field.
+func (st stored) files() map[string][]fileLink {
+	links := map[string][]fileLink{}
+	for _, f := range st.sub.Files {
+		links[f.FieldID] = append(links[f.FieldID], fileLink{
+			Name: f.Name, Size: byteSize(f.Size),
+			Path: st.path + "/file/" + url.PathEscape(f.FieldID) + "/" + url.PathEscape(f.Name),
+		})
+	}
+	return links
+}
+
+// answers are those to the questions that show, and then what is stored for
+// fields that have left the page.
+func (st stored) answers() []answerView {
+	f, with := st.access.Form, st.filling()
+	shown := f.Visible(with.values)
+	var views []answerView
+	for rank := range f.Fields {
+		if shown[rank] || with.values[rank] != "" {
+			views = append(views, newAnswer(&f.Fields[rank], with.values[rank], with.files[f.Fields[rank].ID]))
+		}
+	}
+	for _, e := range st.entries {
+		if !f.HasColumn(e.FieldID) {
+			views = append(views, answerView{Label: e.FieldID, Value: e.Value, Files: with.files[e.FieldID]})
+		}
+	}
+	return views
+}
+
+func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
+	v := answerView{Label: labelOf(f), Value: value, Files: files}
+	if value == "" {
+		return v
+	}
+	switch {
+	case f.MultiValue():
+		v.List = strings.Split(value, forms.Separator)
+	case f.Type == forms.Status:
+		v.Lozenge, v.Tone = true, max(slices.Index(f.Options, value), 0)%tones
+	}
+	return v
+}
+
+func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
+	st, err := c.stored(w)
+	if err != nil {
+		return err
+	}
+	query := c.URL.Query()
+	page := &submissionPage{
+		Layout: c.layout("Submission " + strconv.FormatInt(st.sub.ID, 10)), Crumbs: c.crumbs(st.access), ID: st.sub.ID,
+		Created: st.sub.Created, Username: st.sub.Username, Sent: query.Has("sent"), Saved: query.Has("saved"),
+		Answers: st.answers(), Anonymous: st.access.Form.Anonymous,
+	}
+	if page.Sent {
+		page.Title = "Sent"
+	}
+	if st.access.MayMerge(c.Context(), st.sub.ID, nil) == nil {
+		page.Change = st.path + "/change"
+	}
+	if st.access.MayEdit() && !c.framed {
+		page.Delete = st.path + "/delete"
+	}
+	if !st.access.Form.OneSubmission {
+		page.Again = c.path(c.formPath(st.access.Form))
+	}
+	return s.render(w, c.Request, http.StatusOK, "submission", page)
+}
+
+// changePage is a submission to change.
+type changePage struct {
+	Layout
+	Crumbs
+	ID       int64
+	Form     *formView
+	Notice   string
+	Theirs   []difference // what somebody else has stored meanwhile
+	Conflict bool
+}
+
+// difference is a question that two people have answered differently.
+type difference struct{ Label, Theirs, Yours string }
+
+func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, error) {
+	view, err := s.formView("f0", st.access.Form, with)
+	if err != nil {
+		return nil, err
+	}
+	page := &changePage{
+		Layout: c.layout("Change submission " + strconv.FormatInt(st.sub.ID, 10)), Crumbs: c.crumbs(st.access), ID: st.sub.ID, Form: view,
+	}
+	page.Script = "form.js"
+	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.path+"/change", "Save", st.path
+	page.Form.Tag, page.Form.For = st.access.Tag(st.sub), s.hashUser(c.Who.Name)
+	return page, nil
+}
+
+func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
+	st, err := c.stored(w)
+	if err == nil {
+		err = st.access.MayMerge(c.Context(), st.sub.ID, nil)
+	}
+	if err != nil {
+		return err
+	}
+	page, err := s.newChangePage(c, st, st.filling())
+	if err != nil {
+		return err
+	}
+	return s.render(w, c.Request, http.StatusOK, "change", page)
+}
+
+// errChanged: the submission is not in the state that the page shows.
+var errChanged = errors.New("changed meanwhile")
+
+func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
+	before, err := c.stored(w)
+	if err == nil {
+		err = before.access.MayMerge(c.Context(), before.sub.ID, nil) // don't take files that nobody may change
+	}
+	if err != nil {
+		return err
+	}
+	sent, bad := s.receive(w, c, before.access)
+	var invalid *forms.Invalid
+	if bad != nil && !errors.As(bad, &invalid) {
+		return bad
+	}
+	access, err := c.Reopen(w)
+	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
+		err = errOtherUser
+	}
+	if err != nil || invalid != nil || sent.extra.Has(updateControl) {
+		before.access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+	}
+	switch {
+	case err != nil:
+		return err
+	case invalid == nil && sent.extra.Has(updateControl):
+		return s.rechange(w, c, sent, nil, http.StatusOK)
+	case invalid != nil:
+		return s.rechange(w, c, sent, invalid, http.StatusUnprocessableEntity)
+	}
+	return s.merge(w, c, access, before, sent)
+}
+
+func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, before stored, sent received) error {
+	pre := func(tag string) error {
+		if tag != sent.extra.Get(tagControl) {
+			return errChanged
+		}
+		return nil
+	}
+	changes := before.changes(sent)
+	_, err := access.Merge(c.Context(), before.sub.ID, changes, pre, c.HoldAnswer)
+	var invalid *forms.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		return s.rechange(w, c, sent, invalid, http.StatusUnprocessableEntity)
+	case errors.Is(err, errChanged):
+		return s.rechange(w, c, sent, nil, http.StatusConflict)
+	case err != nil:
+		return err
+	}
+	redirect(w, c.Request, before.path+"?saved")
+	return nil
+}
+
+// changes are the answers that differ from what is stored. What somebody did
+// not touch is not checked again: the form may have become stricter since.
+func (st stored) changes(sent received) []forms.Answer {
+	f := st.access.Form
+	with := fill(f, sent.answers, nil)
+	var changes []forms.Answer
+	for rank := range f.Fields {
+		field := &f.Fields[rank]
+		i := slices.IndexFunc(sent.answers, func(a forms.Answer) bool { return a.FieldID == field.ID })
+		switch {
+		case field.Type == forms.File && i >= 0:
+			changes = append(changes, sent.answers[i])
+		case field.Type == forms.File:
+			if slices.Contains(sent.extra[removeControl], field.ID) {
+				changes = append(changes, forms.Answer{FieldID: field.ID})
+			}
+		case i < 0 && !field.MultiValue(): // its question was not shown
+		case with.values[rank] == lineFeeds(st.value(field.ID)):
+		case i < 0: // no box is ticked
+			changes = append(changes, forms.Answer{FieldID: field.ID})
+		default:
+			changes = append(changes, sent.answers[i])
+		}
+	}
+	for _, a := range sent.answers {
+		if !f.HasColumn(a.FieldID) {
+			changes = append(changes, a)
+		}
+	}
+	return changes
+}
+
+// rechange shows a submission as somebody wants to change it, with what is
+// wrong. After a conflict it shows both versions, and the next "Save" replaces
+// the one that is stored now.
+func (s *Site) rechange(w http.ResponseWriter, c *call, sent received, invalid *forms.Invalid, status int) error {
+	st, err := c.stored(w)
+	if err != nil {
+		return err
+	}
+	with := fill(st.access.Form, sent.answers, invalid)
+	with.files = st.files()
+	page, err := s.newChangePage(c, st, with)
+	if err != nil {
+		return err
+	}
+	switch status {
+	case http.StatusUnprocessableEntity:
+		page.Title = "Error: " + page.Title
+		page.Form.Tag = sent.extra.Get(tagControl)
+	case http.StatusConflict:
+		page.Title, page.Conflict = "Error: "+page.Title, true
+		page.Theirs = st.differences(with)
+	default:
+		page.Form.Tag = sent.extra.Get(tagControl)
+	}
+	return s.render(w, c.Request, status, "change", page)
+}
+
+// differences are the questions whose stored answer is not the one that was sent.
+func (st stored) differences(with filling) []difference {
+	var list []difference
+	for rank := range st.access.Form.Fields {
+		field := &st.access.Form.Fields[rank]
+		if theirs := st.value(field.ID); field.Type != forms.File && theirs != with.values[rank] {
+			list = append(list, difference{labelOf(field), theirs, with.values[rank]})
+		}
+	}
+	return list
+}
+
+// resumeChange shows a change as it was before its user had to sign in again.
+func (s *Site) resumeChange(w http.ResponseWriter, c *call, kept url.Values) error {
+	st, err := c.stored(w)
+	if err == nil {
+		err = st.access.MayMerge(c.Context(), st.sub.ID, nil)
+	}
+	if err != nil {
+		return err
+	}
+	with := fill(st.access.Form, keptAnswers(st.access.Form, kept), nil)
+	with.files = st.files()
+	page, err := s.newChangePage(c, st, with)
+	if err != nil {
+		return err
+	}
+	page.Form.Tag = kept.Get(tagControl)
+	page.Notice = resumedNotice(st.access.Form)
+	return s.render(w, c.Request, http.StatusOK, "change", page)
+}
+
+// deletePage asks whether a submission is really to go.
+type deletePage struct {
+	Layout
+	Crumbs
+	ID      int64
+	Answers []answerView
+	Action  string
+	Cancel  string
+	Tag     string
+	Notice  string
+}
+
+func (s *Site) confirmDelete(w http.ResponseWriter, c *call) error {
+	return s.showDelete(w, c, http.StatusOK, "")
+}
+
+func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice string) error {
+	st, err := c.stored(w)
+	if err == nil && !st.access.MayEdit() {
+		err = &service.Error{Kind: service.Forbidden, Detail: "Only editors of this page may delete submissions."}
+	}
+	if err != nil {
+		return err
+	}
+	return s.render(w, c.Request, status, "delete", &deletePage{
+		Layout: c.layout("Delete submission " + strconv.FormatInt(st.sub.ID, 10)), Crumbs: c.crumbs(st.access), ID: st.sub.ID,
+		Answers: st.answers(), Action: st.path + "/delete", Cancel: st.path, Tag: st.access.Tag(st.sub), Notice: notice,
+	})
+}
+
+func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
+	access, id, err := c.Submission(w)
+	if err != nil {
+		return err
+	}
+	c.Body = http.MaxBytesReader(w, c.Body, maxSignInBody)
+	if err := c.ParseForm(); err != nil {
+		return &httpx.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}
+	}
+	err = access.Delete(c.Context(), id, func(tag string) error {
+		if tag != c.PostForm.Get(tagControl) {
+			return errChanged
+		}
+		return nil
+	})
+	if errors.Is(err, errChanged) {
+		return s.showDelete(w, c, http.StatusConflict, "Somebody has changed this submission in the meantime. It was not deleted. Look at it once more.")
+	}
+	if err != nil {
+		return err
+	}
+	redirect(w, c.Request, c.formPath(access.Form)+"/results?deleted="+strconv.FormatInt(id, 10))
+	return nil
+}
+
+// file sends a file of a submission.
+func (s *Site) file(w http.ResponseWriter, c *call) error { return c.SendFile(w) }
