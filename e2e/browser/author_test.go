@@ -1,0 +1,133 @@
+package browser
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/browsertest"
+)
+
+// openAuthor signs in and opens the author's page.
+func openAuthor(t *testing.T, server, path string, options browsertest.Options) *browsertest.Page {
+	t.Helper()
+	p := browsertest.Open(t, server+path, options)
+	p.Fill("User name", "alice")
+	p.Fill("Password", "wonderland")
+	p.Loads(func() { p.Click("button", "Sign in") })
+	p.WaitText("Write a form")
+	return p
+}
+
+const written = "form: a\nfields:\n  - {id: name, type: textfield, label: Your name}\n" +
+	"  - {id: more, type: textfield, label: More, showIf: {field: name, not-empty: true}}\n"
+
+// The form follows what is typed. What was typed into the form stays, and so
+// does the last good form while there is an error.
+func TestAuthorWhileTyping(t *testing.T) {
+	server := serve(t)
+	for _, options := range []browsertest.Options{{}, {Width: 360, Height: 740, Dark: true}} {
+		p := openAuthor(t, server, "/author", options)
+		p.Check()
+		p.Fill("Text of the form", written)
+		p.WaitText("Your name")
+		p.Fill("Your name", "Ann")
+		p.WaitText("More") // conditions are at work
+
+		p.Fill("Text of the form", written+"  - {id: x, type: dat}\n")
+		p.WaitText("1 problem")
+		p.WaitText("This is the form as it was before the error.")
+		for _, violation := range p.Axe() {
+			t.Errorf("%s: axe: %s", p, violation)
+		}
+		p.Click("link", "Line 5, column 19")
+		if got := browsertest.Eval[string](p, "getSelection().toString()"); got != "  - {id: x, type: dat}" {
+			t.Errorf("selected: %q", got)
+		}
+		p.Fill("Text of the form", written+"  - {id: x, type: date, label: A day}\n")
+		p.WaitText("A day")
+		p.WaitText("No problems")
+		if got := p.Value("Your name"); got != "Ann" || !p.Has("textbox", "More") {
+			t.Errorf("the form has forgotten %q", got)
+		}
+		if got := p.Focused(); got != `textbox "Text of the form"` {
+			t.Errorf("the focus is on %s", got)
+		}
+		address := p.Address()
+		p.Fill("Your name", "Bob")
+		p.Press("Enter")
+		p.Click("button", "Copy Markdown block")
+		p.WaitText("Copied")
+		if p.Address() != address || p.Value("Your name") != "Bob" {
+			t.Error("the Enter key has sent the preview")
+		}
+	}
+}
+
+func TestAuthorTemplates(t *testing.T) {
+	server := serve(t)
+	p := openAuthor(t, server, "/author", browsertest.Options{})
+	for _, name := range []string{"Leave request", "Registration", "Survey with conditions", "Incident report", "Feedback"} {
+		p.Loads(func() { p.Click("link", name) })
+		p.WaitText("No problems")
+		p.Check()
+	}
+}
+
+// An answer to an old text never replaces that to a newer one.
+func TestAuthorStaleAnswers(t *testing.T) {
+	p := openAuthor(t, serve(t), "/author", browsertest.Options{})
+	for i := range 20 {
+		p.Fill("Text of the form", strings.Replace(written, "Your name", fmt.Sprintf("Name %d", i), 1))
+	}
+	p.WaitText("Name 19")
+}
+
+func TestAuthorWithoutJavaScript(t *testing.T) {
+	p := openAuthor(t, serve(t), "/author?template=survey", browsertest.Options{NoScript: true})
+	p.Check()
+	if p.Has("button", "Copy Markdown block") {
+		t.Error("a button that does nothing")
+	}
+	p.Fill("Text of the form", written+"  - {id: x, type: dat}\n")
+	p.Loads(func() { p.Click("button", "Show the form") })
+	p.WaitText("1 problem")
+	p.Check()
+	p.Fill("Text of the form", written)
+	p.Loads(func() { p.Click("button", "Show the form") })
+	p.WaitText("Your name")
+}
+
+// The Tab key leaves the text, and everything can be reached with it.
+func TestAuthorByKeyboard(t *testing.T) {
+	p := openAuthor(t, serve(t), "/author", browsertest.Options{})
+	p.Fill("Text of the form", written)
+	p.WaitText("Your name")
+	var got []string
+	for range 5 {
+		p.Press("Tab")
+		got = append(got, p.Focused())
+	}
+	want := `button "Show the form" textbox "Your name" DisclosureTriangle "Markdown" button "Copy Markdown block" DisclosureTriangle "Confluence"`
+	if strings.Join(got, " ") != want {
+		t.Errorf("the Tab key goes to %q, want %q", got, want)
+	}
+}
+
+// The text outlives the session.
+func TestAuthorExpiredSession(t *testing.T) {
+	server := serve(t)
+	p := openAuthor(t, server, "/author", browsertest.Options{ConsoleErrors: true})
+	other := p.Tab(server + "/")
+	other.Loads(func() { other.Click("button", "Sign out") })
+	p.Fill("Text of the form", written)
+	p.WaitText("You are not signed in any more.")
+	p.Loads(func() { p.Click("button", "Show the form") })
+	p.Fill("User name", "alice")
+	p.Fill("Password", "wonderland")
+	p.Loads(func() { p.Click("button", "Sign in") })
+	p.WaitText("the text is as you left it")
+	if got := p.Value("Text of the form"); got != written {
+		t.Errorf("text %q", got)
+	}
+}
