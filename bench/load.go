@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -164,8 +165,8 @@ func (w *worker) work(l *load) error {
 		if err != nil {
 			return err
 		}
-		if status != l.status {
-			return fmt.Errorf("answered with status %d instead of %d: %s", status, l.status, w.client.answer)
+		if err := w.client.check(&l.message, status); err != nil {
+			return err
 		}
 		if phase == counting {
 			w.latencies = append(w.latencies, time.Since(start))
@@ -178,9 +179,8 @@ func (w *worker) work(l *load) error {
 // on the same two cores as the server, so what it saves the server gets.
 type client struct {
 	conn   net.Conn
-	buf    []byte
-	answer []byte // what of the last answer came with its header
-	length int    // of the last answer's body
+	answer []byte // the last one
+	length int    // of its body, with which it ends
 }
 
 func dial(ctx context.Context, addr string) (*client, error) {
@@ -189,12 +189,14 @@ func dial(ctx context.Context, addr string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{conn: conn, buf: make([]byte, 8<<10)}, nil
+	return &client{conn: conn, answer: make([]byte, 0, 8<<10)}, nil
 }
 
 var (
 	endOfHeader   = []byte("\r\n\r\n")
+	endOfLine     = endOfHeader[:2]
 	contentLength = []byte("\r\nContent-Length: ")
+	inChunks      = []byte("\r\nTransfer-Encoding: chunked\r\n")
 )
 
 // do sends a request and reads its answer to the end.
@@ -202,43 +204,80 @@ func (c *client) do(request []byte) (status int, err error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return 0, err
 	}
-	n, end := 0, -1
+	c.answer = c.answer[:0]
+	end := -1
 	for end < 0 {
-		more, err := c.conn.Read(c.buf[n:])
-		if err != nil {
-			return 0, fmt.Errorf("read answer: %w", err)
+		if err := c.readTo(len(c.answer) + 1); err != nil {
+			return 0, err
 		}
-		n += more
-		end = bytes.Index(c.buf[:n], endOfHeader)
+		end = bytes.Index(c.answer, endOfHeader)
 	}
-	c.answer = c.buf[:n]
-	header := c.buf[:end+2]
+	header, body := c.answer[:end+len(endOfLine)], end+len(endOfHeader)
 	if status, err = strconv.Atoi(string(header[len("HTTP/1.1 "):][:3])); err != nil {
 		return 0, fmt.Errorf("read status: %w", err)
 	}
 	_, after, found := bytes.Cut(header, contentLength)
 	if !found {
-		return 0, fmt.Errorf("answer without a length: %s", header)
+		if !bytes.Contains(header, inChunks) {
+			return 0, fmt.Errorf("answer without a length: %s", header)
+		}
+		return status, c.readChunks(body)
 	}
-	length, _, _ := bytes.Cut(after, endOfHeader[:2])
+	length, _, _ := bytes.Cut(after, endOfLine)
 	if c.length, err = strconv.Atoi(string(length)); err != nil {
 		return 0, fmt.Errorf("read length: %w", err)
 	}
-	return status, c.skip(end + len(endOfHeader) + c.length - n)
+	return status, c.readTo(body + c.length)
 }
 
-// skip reads what is left of a body behind what is kept as the answer.
-func (c *client) skip(left int) error {
-	room := c.buf[len(c.answer):]
-	if len(room) == 0 {
-		room = make([]byte, 8<<10)
-	}
-	for left > 0 {
-		n, err := c.conn.Read(room[:min(left, len(room))])
+// readTo reads on until so many bytes of the answer are there, or more.
+func (c *client) readTo(size int) error {
+	for len(c.answer) < size {
+		c.answer = slices.Grow(c.answer, size-len(c.answer))
+		n, err := c.conn.Read(c.answer[len(c.answer):cap(c.answer)])
 		if err != nil {
-			return fmt.Errorf("read body: %w", err)
+			return fmt.Errorf("read answer: %w", err)
 		}
-		left -= n
+		c.answer = c.answer[:len(c.answer)+n]
+	}
+	return nil
+}
+
+// readChunks reads a body whose length was not known in advance, and removes
+// the lines between its chunks.
+func (c *client) readChunks(body int) error {
+	for end, next := body, body; ; {
+		line := bytes.Index(c.answer[next:], endOfLine)
+		if line < 0 {
+			if err := c.readTo(len(c.answer) + 1); err != nil {
+				return err
+			}
+			continue
+		}
+		size, err := strconv.ParseUint(string(c.answer[next:next+line]), 16, 31)
+		if err != nil {
+			return fmt.Errorf("read the size of a chunk: %w", err)
+		}
+		begin := next + line + len(endOfLine)
+		next = begin + int(size) + len(endOfLine)
+		if err := c.readTo(next); err != nil {
+			return err
+		}
+		end += copy(c.answer[end:], c.answer[begin:next-len(endOfLine)])
+		if size == 0 {
+			c.answer, c.length = c.answer[:end], end-body
+			return nil
+		}
+	}
+}
+
+// check makes sure that the last answer is what a message asks for.
+func (c *client) check(m *message, status int) error {
+	if status != m.status {
+		return fmt.Errorf("answered with status %d instead of %d: %s", status, m.status, c.answer)
+	}
+	if !bytes.Contains(c.answer[len(c.answer)-c.length:], m.contains) {
+		return fmt.Errorf("answered without %q: %s", m.contains, c.answer)
 	}
 	return nil
 }
@@ -255,10 +294,13 @@ func once(ctx context.Context, addr string, m message) (int, error) {
 		return 0, err
 	}
 	status, err := c.do(m.writer(1)())
-	if err == nil && status != m.status {
-		err = fmt.Errorf("%s answered with status %d: %s", m.name, status, c.answer)
+	if err == nil {
+		err = c.check(&m, status)
 	}
-	return c.length, err
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", m.name, err)
+	}
+	return c.length, nil
 }
 
 // logIn has the password hashed, once and slowly, before anything is measured.

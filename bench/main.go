@@ -86,6 +86,9 @@ var measurements = []struct {
 	{"million-start", (*bench).millionStart},
 	{"million-formats", (*bench).millionFormats},
 	{"million-filter", (*bench).millionFilter},
+	{"pages-form", (*bench).pagesForm},
+	{"pages-results", (*bench).pagesResults},
+	{"pages-sessions", (*bench).pagesSessions},
 	{"million-create", (*bench).millionCreate},
 	{"million-slow-reader", (*bench).millionSlowReader},
 	{"peer-create", (*bench).peerCreate},
@@ -97,6 +100,8 @@ var measurements = []struct {
 	{"pg-read", (*bench).pgRead},
 	{"pg-list", (*bench).pgList},
 	{"pg-filter", (*bench).pgFilter},
+	{"pg-pages-form", (*bench).pgPagesForm},
+	{"pg-pages-results", (*bench).pgPagesResults},
 	{"pg-replicas", (*bench).pgReplicas},
 	{"pg-rows", (*bench).pgRows},
 	{"before", (*bench).compareBefore},
@@ -131,7 +136,7 @@ func newBench() (*bench, error) {
 	rounds := flag.Int("rounds", 5, "rounds of which the median is taken")
 	only := flag.String("only", "", "regexp of the measurements to run; what is not all of them is printed, but not written to "+resultsFile)
 	before := flag.String("before", "", "an older formulary: its creates, reads and lists are measured in turns with today's")
-	rows := flag.Int64("rows", 10_000_000, "submissions that pg-rows stores")
+	rows := flag.Int64("rows", 10_000_000, "submissions that pg-rows stores; the results pages are of as many, up to a million")
 	flag.Usage = func() {
 		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "Run in the folder bench/ as: go run . [flags]")
 		flag.PrintDefaults()

@@ -16,6 +16,9 @@ type message struct {
 	before int64  // what ids are counted from, if not from 0
 	rest   string // from the id on, body included
 	status int    // what the answer must be
+
+	contains []byte   // what the answer's body must hold; nil for anything
+	cookies  []string // each connection sends one of them; nil for none
 }
 
 // fresh counts values ever sent, so that none is sent twice.
@@ -50,6 +53,9 @@ func withBody() string {
 // writer returns a function that gives the next request. Its bytes are good
 // until it is called again.
 func (m message) writer(seed uint64) func() []byte {
+	if n := uint64(len(m.cookies)); n > 0 {
+		m.rest = " HTTP/1.1\r\nHost: bench\r\nCookie: " + m.cookies[seed%n] + "\r\n" + m.rest
+	}
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // ids to read, nothing to guess
 	buf := make([]byte, 0, len(m.start)+20+len(m.rest))
 	at := strings.Index(m.rest, digits)

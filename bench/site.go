@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/crypto/bcrypt"
 )
 
 // What is served: one page with one form of six fields, one that takes files,
-// and one user.
+// a user, and visitors who open pages.
 const (
 	pageID   = 1
 	formID   = "survey"
@@ -76,7 +78,28 @@ func makeSite(ctx context.Context, dir, binary string) (site, error) {
 	if err == nil && !strings.Contains(string(hash), "$10$") {
 		err = fmt.Errorf("the user's bcrypt hash is not of cost 10: %s", hash)
 	}
-	return s, err
+	if err != nil {
+		return s, err
+	}
+	return s, addVisitors(s.users, hash)
+}
+
+// visitors are enough for sessionCount sessions, of which one user can have 100.
+const visitors = 125
+
+func visitor(i int) string { return fmt.Sprintf("visitor-%03d", i%visitors) }
+
+// addVisitors adds users whose passwords are hashed at the least cost: how long
+// they take to sign in is not measured.
+func addVisitors(file string, users []byte) error {
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	if err != nil {
+		return err
+	}
+	for i := range visitors {
+		users = fmt.Appendf(users, "%s:%s\n", visitor(i), hash)
+	}
+	return os.WriteFile(file, users, 0o600)
 }
 
 func authorization() string {
