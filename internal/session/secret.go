@@ -17,8 +17,10 @@ const (
 	maxUser     = 1 << 10
 	maxPassword = 4 << 10
 	// padding is what the length of a credential is rounded up to: the length
-	// of the encrypted text must not reveal that of the password.
-	padding = 256
+	// of the encrypted text must not reveal that of the password. Passwords in
+	// an htpasswd file have at most 72 bytes. More padding would cost memory:
+	// readers of SQLite keep the table in their caches.
+	padding = 128
 )
 
 // derive returns a key that reveals nothing about the secret, or about keys for
