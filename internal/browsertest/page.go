@@ -51,7 +51,7 @@ type tab struct {
 	console []message
 	flushed int            // the number of the last mark that was read from the console
 	marks   int            // the number of the last mark that was written to it
-	status  map[string]int // by the address of a document
+	status  map[string]int // the highest of each document, by its address
 	last    int            // the status of the last document
 }
 
@@ -180,7 +180,7 @@ func (p *Page) loaded(response *network.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last = int(response.Status)
-	p.status[response.URL] = p.last
+	p.status[response.URL] = max(p.last, p.status[response.URL])
 }
 
 // Status returns the HTTP status of the document that was loaded last.

@@ -8,6 +8,8 @@ const validator = new HtmlValidate(new StaticConfigLoader({
   extends: ["html-validate:recommended", "html-validate:a11y", "html-validate:document"],
   elements: ["html5"],
   rules: {
+    // Checkboxes of one question have one name, as radios have.
+    "form-dup-name": ["error", { shared: ["radio", "checkbox", "button", "reset", "submit"] }],
     "long-title": "off", // titles contain names that users have chosen
     "no-trailing-whitespace": "off", // it remains where a template has an action
     "form-dup-name": ["error", { shared: ["radio", "checkbox", "button", "reset", "submit"] }], // checkboxes of one question
