@@ -16,13 +16,13 @@ import (
 var allowed = map[string][]string{
 	"h2": {"id", "dir"}, "h3": {"id", "dir"}, "h4": {"id", "dir"}, "h5": {"id", "dir"}, "h6": {"id", "dir"},
 	"p": {"dir"}, "pre": {"dir"}, "ul": nil, "ol": {"start"}, "li": {"dir"}, "blockquote": nil, "hr": nil, "br": nil,
-	"table": nil, "thead": nil, "tbody": nil, "tr": nil, "th": {"dir", "class"}, "td": {"dir", "class"},
+	"table": {"tabindex"}, "thead": nil, "tbody": nil, "tr": nil, "th": {"dir", "class"}, "td": {"dir", "class"},
 	"em": nil, "strong": nil, "del": nil, "code": nil, "a": {"href", "rel"},
 }
 
 var values = map[string]*regexp.Regexp{
 	"id": regexp.MustCompile(`^text-[-\pL\pM\p{Nd}]+$`), "dir": regexp.MustCompile(`^auto$`), "class": regexp.MustCompile(`^align-(left|right|center)$`),
-	"start": regexp.MustCompile(`^[0-9]+$`), "rel": regexp.MustCompile(`^noopener noreferrer nofollow$`), "href": regexp.MustCompile(`.`),
+	"start": regexp.MustCompile(`^[0-9]+$`), "tabindex": regexp.MustCompile(`^0$`), "rel": regexp.MustCompile(`^noopener noreferrer nofollow$`), "href": regexp.MustCompile(`.`),
 }
 
 // checkPieces checks what callers rely on.

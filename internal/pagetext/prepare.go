@@ -24,6 +24,8 @@ func prepare(root ast.Node, source []byte, title string) {
 			n.Level = min(n.Level+1, 6) // h1 is the title's alone
 			n.SetAttributeString("id", []byte(ids.next(plainText(n, source))))
 			setDirection(n)
+		case *extast.Table:
+			n.SetAttributeString("tabindex", []byte("0")) // a wide one scrolls, by the keyboard, too
 		case *extast.TableCell:
 			if n.Alignment != extast.AlignNone { // a style attribute otherwise
 				n.SetAttributeString("class", []byte("align-"+n.Alignment.String()))
