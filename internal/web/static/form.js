@@ -126,6 +126,16 @@ function onClick(event) {
   event.preventDefault();
   (control.closest("[data-field]") ?? control).scrollIntoView();
   control.focus({ preventScroll: true });
+  if (event.detail === 0) {
+    passOver(control);
+  }
+}
+
+/** The key that has pressed a link is still down. In the control that has the focus now it would send the form. */
+function passOver(control) {
+  const stop = (event) => event.key === "Enter" && event.preventDefault();
+  control.addEventListener("keypress", stop);
+  document.addEventListener("keyup", () => control.removeEventListener("keypress", stop), { once: true });
 }
 
 function onSubmit(event) {
