@@ -21,9 +21,16 @@ func TestMain(m *testing.M) { os.Exit(browsertest.Run(m)) }
 func serve(t *testing.T, args ...string) string {
 	t.Helper()
 	const examples = "../../examples/"
+	return start(t, append([]string{
+		"--pages", examples + "pages", "--users", examples + "users.htpasswd", "--groups", examples + "groups",
+	}, args...)...)
+}
+
+// start starts a server with an empty store, and returns its address.
+func start(t *testing.T, args ...string) string {
+	t.Helper()
 	args = append([]string{
 		"formulary", "serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--data", t.TempDir(),
-		"--pages", examples + "pages", "--users", examples + "users.htpasswd", "--groups", examples + "groups",
 	}, args...)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	log, write := io.Pipe()

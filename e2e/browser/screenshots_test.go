@@ -1,20 +1,148 @@
 package browser
 
 import (
-	"cmp"
 	"flag"
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
 )
 
-var screenshots = flag.String("screenshots", "", "write the pictures to this `directory`, and keep them")
+var screenshots = flag.String("screenshots", "", "write pictures of all pages to this `directory`, and keep them")
 
-// TestScreenshots takes a picture of every page. Without the flag it shows that
-// this works, and the pictures are removed.
+// examplePasswords are those of examples/users.htpasswd.
+var examplePasswords = map[string]string{"alice": "wonderland", "bob": "builder", "carol": "christmas"}
+
+// Forms of examples/pages.
+const (
+	feedback     = "/page/101/form/feedback"
+	leave        = "/page/102/form/leave"
+	ballot       = "/page/103/form/ballot"
+	registration = "/page/104/form/registration"
+)
+
+// shot is a page in one state, with what leads there.
+type shot struct {
+	name    string
+	user    string // who signs in first; "" for nobody
+	path    string
+	prepare func(p *page)
+	readme  bool // README shows it
+}
+
+// shots are all pages in all states. Those that send something come after those
+// that show an empty form.
+var shots = []shot{
+	{name: "login", path: "/login"},
+	{name: "login-error", path: "/login", prepare: func(p *page) {
+		p.Fill("User name", "alice")
+		p.Fill("Password", "wrong")
+		p.press("Sign in")
+	}},
+	{name: "page", user: "alice", path: "/page/101"},
+	{name: "page-two-forms", user: "alice", path: "/page/104"},
+	{name: "form", user: "alice", path: leave, prepare: fillLeave, readme: true},
+	{name: "form-empty", user: "alice", path: leave},
+	{name: "errors", user: "alice", path: leave, readme: true, prepare: func(p *page) {
+		p.In("Kind of leave").Click("radio", "holiday")
+		p.press("Send")
+	}},
+	{name: "form-anonymous", user: "alice", path: ballot},
+	{name: "home", user: "alice", path: feedback, readme: true, prepare: func(p *page) {
+		sendFeedback(p)
+		p.goTo("/")
+	}},
+	{name: "home-none", user: "alice", path: "/?q=nothing"},
+	{name: "sent", user: "alice", path: leave, prepare: sendLeave},
+	{name: "sent-anonymous", user: "bob", path: ballot, prepare: func(p *page) {
+		p.In("My vote").Click("radio", "Lake")
+		p.press("Send")
+	}},
+	{name: "once-anonymous", user: "bob", path: ballot},
+	{name: "once", user: "bob", path: registration, prepare: func(p *page) {
+		p.Fill("Your name", "Bob")
+		p.Fill("E-mail", "bob@example.org")
+		p.press("Send")
+		p.goTo("/page/104")
+	}},
+	{name: "change", user: "carol", path: leave, prepare: func(p *page) {
+		sendLeave(p)
+		p.follow("Change")
+	}},
+	{name: "conflict", user: "carol", path: feedback, prepare: func(p *page) {
+		sendFeedback(p)
+		p.follow("Change")
+		other := p.tab(p.path())
+		other.Fill("Comment", "The last sprint was long, and it rained. We should plan fewer things.")
+		other.press("Save")
+		p.Fill("Comment", "We have finished all that we had planned.")
+		p.press("Save")
+	}},
+	{name: "delete", user: "carol", path: feedback, prepare: func(p *page) {
+		sendFeedback(p)
+		p.follow("Delete")
+	}},
+	{name: "expired", user: "alice", path: feedback, prepare: func(p *page) {
+		p.Fill("Comment", "A long text")
+		p.tab("/").press("Sign out")
+		p.press("Send")
+	}},
+	{name: "not-found", user: "alice", path: "/page/999"},
+	{name: "api", path: "/docs", prepare: func(p *page) { p.WaitText("/page/{pageId}/form/{formId}") }},
+}
+
+func fillLeave(p *page) {
+	p.In("Kind of leave").Click("radio", "holiday")
+	p.Fill("First day", "2026-07-06")
+	p.Fill("Last day", "2026-07-17")
+	p.In("Half days").Click("checkbox", "last day")
+	p.Fill("Who stands in for you?", "Bob")
+	p.In("They know").Click("checkbox", "yes")
+	p.In("State").Click("radio", "open")
+}
+
+func sendLeave(p *page) {
+	fillLeave(p)
+	p.press("Send")
+}
+
+func sendFeedback(p *page) {
+	p.Fill("Comment", "Good mood, short meetings.")
+	p.Select("Rating", "4")
+	p.press("Send")
+}
+
+// TestScreenshots takes pictures of the pages with the examples: wide and light,
+// and narrow and dark. Without the flag it takes those that README shows, and
+// removes them.
 func TestScreenshots(t *testing.T) {
-	server := serve(t)
-	browsertest.Screenshots(t, cmp.Or(*screenshots, t.TempDir()), []browsertest.Shot{
-		{Name: "api", Address: server + "/docs", Prepare: func(p *browsertest.Page) { p.WaitText("/page/{pageId}/form/{formId}") }},
-	})
+	t.Parallel()
+	dir := *screenshots
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	for suffix, options := range map[string]browsertest.Options{"": {}, "-dark-phone": {Width: 360, Dark: true}} {
+		s := &site{serve(t), options}
+		var list []browsertest.Shot
+		for _, shot := range shots {
+			if *screenshots == "" && !shot.readme {
+				continue
+			}
+			list = append(list, browsertest.Shot{Name: shot.name + suffix, Address: s.url + shot.path, Options: options, Prepare: s.prepare(t, shot)})
+		}
+		browsertest.Screenshots(t, dir, list)
+	}
+}
+
+func (s *site) prepare(t *testing.T, shot shot) func(*browsertest.Page) {
+	return func(tab *browsertest.Page) {
+		p := &page{tab, t, s}
+		if shot.user != "" {
+			p.Fill("User name", shot.user)
+			p.Fill("Password", examplePasswords[shot.user])
+			p.press("Sign in")
+		}
+		if shot.prepare != nil {
+			shot.prepare(p)
+		}
+	}
 }

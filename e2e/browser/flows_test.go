@@ -1,0 +1,464 @@
+package browser
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// browsers are the kinds of browsers that all flows work in.
+var browsers = []struct {
+	name    string
+	options browsertest.Options
+}{
+	{"wide light", browsertest.Options{}},
+	{"wide dark", browsertest.Options{Dark: true}},
+	{"narrow light", browsertest.Options{Width: 360}},
+	{"narrow dark", browsertest.Options{Width: 360, Dark: true}},
+	{"wide light without JavaScript", browsertest.Options{NoScript: true}},
+	{"narrow dark without JavaScript", browsertest.Options{Width: 360, Dark: true, NoScript: true}},
+}
+
+// flows are what people do. Each begins with a browser where nobody is signed
+// in. They share a server: each has a form or a user of its own.
+var flows = []struct {
+	name string
+	run  func(t *testing.T, s *site)
+}{
+	{"sign in and out", signInAndOut},
+	{"home", home},
+	{"a page with its forms", pageWithForms},
+	{"fill in a form", fillIn},
+	{"conditions", conditions},
+	{"upload", uploadFile},
+	{"change a submission", changeSubmission},
+	{"two people change a submission", conflict},
+	{"delete a submission", deleteSubmission},
+	{"one submission each", oneSubmission},
+	{"anonymous", anonymous},
+	{"long words and other scripts", longWords},
+	{"expired session", expiredSession},
+	{"refused pages", refusedPages},
+}
+
+func TestFlows(t *testing.T) {
+	for _, browser := range browsers {
+		t.Run(browser.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, browser.options)
+			for _, flow := range flows {
+				t.Run(flow.name, func(t *testing.T) { flow.run(t, s) })
+			}
+		})
+	}
+}
+
+func signInAndOut(t *testing.T, s *site) {
+	p := s.open(t, trip)
+	p.wantPath("/login?next=%2Fpage%2F1%2Fform%2Ftrip")
+	p.Check()
+	p.Fill("User name", ann)
+	p.Fill("Password", "wrong")
+	p.press("Sign in")
+	p.wantStatus(422)
+	p.wantProblems("The user name or the password is not right.")
+	p.wantValue("User name", ann)
+	p.wantValue("Password", "")
+	p.Check()
+	p.signIn(ann)
+	p.wantPath(trip)
+	p.want(ann)
+	p.press("Sign out")
+	p.wantPath("/login")
+	if s.options.NoScript {
+		return // chromium then shows the page that it has kept in memory
+	}
+	p.back("/login?next=%2Fpage%2F1%2Fform%2Ftrip")
+}
+
+func home(t *testing.T, s *site) {
+	p := s.as(t, ben, "/")
+	p.want("Company trip", "Team shirt", "vote")
+	p.wantNot("My latest submissions")
+	p.Check()
+	p.goTo(trip)
+	fillTrip(p)
+	p.press("Send")
+	p.goTo("/")
+	p.want("My latest submissions", "Company trip: trip")
+	p.Check()
+	p.Fill("Search pages and forms", "SHIRT")
+	p.press("Search")
+	p.wantPath("/?q=SHIRT")
+	p.wantValue("Search pages and forms", "SHIRT")
+	p.want("Team shirt")
+	if p.Has("link", "Company trip") {
+		t.Error("the search finds too much")
+	}
+	p.Fill("Search pages and forms", "nothing like it")
+	p.press("Search")
+	p.want("No page and no form has “nothing like it” in its name.")
+	p.Check()
+	p.follow("Show all")
+	p.follow("Company trip: trip")
+	p.want("Sent by ben")
+}
+
+func pageWithForms(t *testing.T, s *site) {
+	p := s.as(t, ann, tripPage)
+	inOrder(t, p.Text(), "Company trip", "We leave on Friday.", "Your name", "Send", "The list closes on Monday.")
+	if !p.Has("emphasis", "") || !p.Has("strong", "") {
+		t.Error("the page's text has lost its markup")
+	}
+	p.Check()
+	fillTrip(p)
+	p.press("Send")
+	p.want("Thank you. This is what was sent.")
+	p.follow("Go to the page")
+	p.wantPath(tripPage)
+	p.goTo("/page/5")
+	p.want("First the one that works.", "Text", "The form “broken” stands here, but can't be shown")
+	p.Check()
+}
+
+// fillTrip answers what must be answered in the form trip.
+func fillTrip(p *page) {
+	p.t.Helper()
+	p.Fill("Your name", "Ann Other")
+	p.Select("Room", "Single")
+	p.Fill("Day of arrival", "2026-03-06")
+}
+
+func fillIn(t *testing.T, s *site) {
+	p := s.as(t, ann, trip)
+	p.Check()
+	p.Fill("E-mail", "ann at home")
+	p.Fill("Seats", "two")
+	p.Fill("Wishes", "A window.\nNo garlic.")
+	p.In("Meal").Click("radio", "Fish")
+	p.In("Tours").Click("checkbox", "Museum")
+	p.In("Tours").Click("checkbox", "Brewery")
+	p.In("State").Click("radio", "booked")
+	before := s.count(t, trip)
+	p.press("Send")
+	p.wantStatus(422)
+	p.wantProblems("“Your name” is required", "“E-mail” must be an e-mail address such as name@example.org", "“Seats” must be a number such as 12 or -3.5", "“Room” is required", "“Day of arrival” is required")
+	if got := s.count(t, trip); got != before {
+		t.Errorf("%d submissions are stored, want %d", got, before)
+	}
+	p.Check()
+	wantTyped := func() {
+		t.Helper()
+		p.wantValue("E-mail", "ann at home")
+		p.wantValue("Seats", "two")
+		p.wantValue("Wishes", "A window.\nNo garlic.")
+		for group, labels := range map[string]map[string]string{
+			"Meal": {"Meat": "off", "Fish": "on"}, "Tours": {"Museum": "on", "Harbour": "off", "Brewery": "on"}, "State": {"open": "off", "booked": "on"},
+		} {
+			for label, want := range labels {
+				if got := p.In(group).Value(label); got != want {
+					t.Errorf("%s, %s: %s, want %s", group, label, got, want)
+				}
+			}
+		}
+	}
+	wantTyped()
+	p.Click("link", "“Seats” must be a number such as 12 or -3.5")
+	p.Wait("the link leads to the field", func() bool { return p.Focused() == `textbox "Seats"` })
+	wantTyped()
+	p.Fill("E-mail", "ann@example.org")
+	p.Fill("Seats", "2")
+	fillTrip(p)
+	p.press("Send")
+	p.want("Thank you. This is what was sent.", "Ann Other", "ann@example.org", "A window.\nNo garlic.", "Single", "Fish", "Museum", "Brewery", "2026-03-06", "booked", "No answer")
+	p.Check()
+	if got := s.count(t, trip); got != before+1 {
+		t.Errorf("%d submissions are stored, want %d", got, before+1)
+	}
+}
+
+// said is what screen readers were told last.
+func said(p *page) string {
+	return browsertest.Eval[string](p.Page, `document.querySelector("[role=status][aria-live=polite]").textContent`)
+}
+
+func conditions(t *testing.T, s *site) {
+	p := s.as(t, ann, trip)
+	p.wantNot("Who shares your room?", "insurance")
+	update := func(announced string) {
+		t.Helper()
+		if s.options.NoScript {
+			p.press("Update questions")
+			return
+		}
+		if got := said(p); got != announced {
+			t.Errorf("it says %q, want %q", got, announced)
+		}
+	}
+	if got := p.Has("button", "Update questions"); got != s.options.NoScript {
+		t.Errorf("the button is there: %v", got)
+	}
+	p.Fill("Your name", "Ann")
+	p.Select("Room", "Shared")
+	update("1 question added: Who shares your room?.")
+	p.In("Tours").Click("checkbox", "Harbour")
+	update("1 question added: Are you insured?.")
+	inOrder(t, p.Text(), "Room", "Who shares your room?", "Meal", "insurance", "Are you insured?")
+	p.Fill("Who shares your room?", "Ben")
+	p.Check()
+	p.Select("Room", "Single")
+	update("1 question removed: Who shares your room?.")
+	p.In("Tours").Click("checkbox", "Harbour")
+	update("1 question removed: Are you insured?.")
+	p.wantNot("Who shares your room?", "insurance")
+	p.wantValue("Your name", "Ann")
+	p.Fill("Day of arrival", "2026-03-06")
+	p.press("Send")
+	p.want("This is what was sent.")
+	p.wantNot("Ben", "Are you insured?")
+}
+
+func uploadFile(t *testing.T, s *site) {
+	dir := t.TempDir()
+	good, bad := filepath.Join(dir, "ticket.txt"), filepath.Join(dir, "ticket.exe")
+	testkit.WriteFile(t, good, "Seat 61")
+	testkit.WriteFile(t, bad, "MZ")
+	// The console names the status 422 of an XMLHttpRequest.
+	tolerant := *s
+	tolerant.options.ConsoleErrors = true
+	p := tolerant.as(t, ann, trip)
+	p.want("The one of the train. Accepted: .txt, .pdf. At most 20 MiB each.")
+	fillTrip(p)
+	p.Attach("Ticket", bad)
+	// With JavaScript the page is replaced in place.
+	p.Click("button", "Send")
+	p.WaitText("There is a problem")
+	for _, text := range p.ConsoleErrors() {
+		if !strings.Contains(text, "422") {
+			t.Error(text)
+		}
+	}
+	p.wantProblems()
+	p.Check()
+	p.wantValue("Your name", "Ann Other")
+	p.Attach("Ticket", good)
+	p.press("Send")
+	p.want("This is what was sent.", "ticket.txt (7 bytes)")
+	p.Check()
+	p.follow("Change")
+	p.Click("checkbox", "Remove this file")
+	p.Check()
+	p.press("Save")
+	p.want("The changes are saved.")
+	p.wantNot("ticket.txt")
+}
+
+// sent has somebody send the form trip, and returns the page that follows.
+func sent(t *testing.T, s *site, user string) *page {
+	t.Helper()
+	p := s.as(t, user, trip)
+	fillTrip(p)
+	p.press("Send")
+	p.want("This is what was sent.")
+	return p
+}
+
+func changeSubmission(t *testing.T, s *site) {
+	p := sent(t, s, ann)
+	if p.Has("link", "Delete") {
+		t.Error("somebody who does not edit the page may delete")
+	}
+	p.follow("Change")
+	p.wantValue("Your name", "Ann Other")
+	p.wantValue("Room", "Single")
+	p.wantValue("Day of arrival", "2026-03-06")
+	p.Check()
+	p.Fill("Your name", "")
+	p.Fill("Wishes", "Rain")
+	p.press("Save")
+	p.wantStatus(422)
+	p.wantProblems("“Your name” is required")
+	p.wantValue("Wishes", "Rain")
+	p.Check()
+	p.Fill("Your name", "Ann Nother")
+	p.press("Save")
+	p.want("The changes are saved.", "Ann Nother", "Rain")
+	p.Check()
+	p.follow("Change")
+	p.Fill("Wishes", "Snow")
+	p.follow("Cancel")
+	p.want("Rain")
+}
+
+func conflict(t *testing.T, s *site) {
+	p := sent(t, s, ann)
+	p.follow("Change")
+	q := s.as(t, eve, p.path())
+	q.Fill("Wishes", "from Eve")
+	q.press("Save")
+	p.Fill("Wishes", "from Ann")
+	p.press("Save")
+	p.wantStatus(409)
+	p.wantProblems()
+	p.want("Somebody else has changed this submission", "from Eve", "from Ann")
+	p.wantValue("Wishes", "from Ann")
+	p.Check()
+	p.press("Save")
+	p.want("The changes are saved.", "from Ann")
+	p.wantNot("from Eve")
+}
+
+func deleteSubmission(t *testing.T, s *site) {
+	p := sent(t, s, eve)
+	before := s.count(t, trip)
+	p.follow("Delete")
+	p.want("Ann Other")
+	p.Check()
+	p.follow("Cancel")
+	address := p.path()
+	p.follow("Delete")
+	p.press("Delete")
+	if got := s.count(t, trip); got != before-1 {
+		t.Errorf("%d submissions are stored, want %d", got, before-1)
+	}
+	p.goTo(address)
+	p.wantStatus(404)
+}
+
+func oneSubmission(t *testing.T, s *site) {
+	p := s.as(t, ann, shirt)
+	p.In("Size").Click("radio", "M")
+	p.press("Send")
+	p.want("This is what was sent.")
+	own, _, _ := strings.Cut(p.path(), "?")
+	if p.Has("link", "Send another") {
+		t.Error("another can be sent")
+	}
+	p.goTo(shirt)
+	p.wantPath(own)
+	p.goTo("/page/2")
+	p.Check()
+	p.follow("See or change what you sent")
+	p.wantPath(own)
+	p.follow("Change")
+	p.In("Size").Click("radio", "L")
+	p.press("Save")
+	p.want("The changes are saved.", "L")
+	if got := s.count(t, shirt); got != 1 {
+		t.Errorf("%d submissions are stored", got)
+	}
+}
+
+func anonymous(t *testing.T, s *site) {
+	p := s.as(t, ann, "/page/3")
+	p.want("This form is anonymous.", "vote", "suggestions")
+	p.Check()
+	p.goTo(vote)
+	p.want("This form is anonymous.", "and can send once")
+	p.Check()
+	p.In("My vote").Click("radio", "Lake")
+	p.press("Send")
+	p.want("Your answers were sent, without your name.")
+	p.wantNot("Fill in the form once more")
+	p.Check()
+	p.goTo(vote)
+	p.want("You have sent your answers to this form.")
+	p.Check()
+	p.goTo(suggestions)
+	p.Fill("Idea", "Ice cream")
+	p.press("Send")
+	p.want("Your answers were sent, without your name.")
+	p.follow("Fill in the form once more")
+	p.wantPath(suggestions)
+}
+
+func longWords(t *testing.T, s *site) {
+	p := s.as(t, ann, "/page/4")
+	p.Check()
+	p.goTo(words)
+	for id, want := range map[string]string{"arabic": "rtl", "hebrew": "rtl", "long": "ltr"} {
+		if got := browsertest.Eval[string](p.Page, `getComputedStyle(document.querySelector("[data-field=`+id+`] :is(label, legend)")).direction`); got != want {
+			t.Errorf("the label of %s is written %s", id, got)
+		}
+	}
+	p.press("Send")
+	p.wantStatus(422)
+	p.wantProblems()
+	p.Check()
+	p.Fill("ما اسمك الكامل؟", "ليلى")
+	p.In("איזו עיר אתה מעדיף?").Click("radio", "תל אביב")
+	const word = "Kraftfahrzeughaftpflichtversicherungsbeitragsrechnungsanschriftenänderungsmitteilung"
+	p.Fill(word+"snummer", "a@example.org")
+	p.Select("Choose", word+"snummer")
+	p.In("Boxes").Click("checkbox", word+"snummer")
+	p.In("State").Click("radio", word)
+	p.press("Send")
+	p.want("This is what was sent.", "ليلى")
+	p.Check()
+}
+
+func expiredSession(t *testing.T, s *site) {
+	p := s.as(t, ann, trip)
+	fillTrip(p)
+	p.Fill("Wishes", "A window.\nNo garlic.")
+	p.In("Tours").Click("checkbox", "Museum")
+	before := s.count(t, trip)
+	signOutElsewhere := func() {
+		t.Helper()
+		p.tab("/").press("Sign out")
+	}
+	signOutElsewhere()
+	p.press("Send")
+	p.want("You are not signed in any more.", "Nothing was sent yet.")
+	p.Check()
+	p.Fill("User name", ann)
+	p.Fill("Password", "wrong")
+	p.press("Sign in")
+	p.wantProblems("The user name or the password is not right.")
+	p.signIn(ann)
+	p.wantPath(trip)
+	p.want("You are signed in again, and the form is as you left it. Nothing was sent yet.")
+	p.wantValue("Your name", "Ann Other")
+	p.wantValue("Wishes", "A window.\nNo garlic.")
+	p.wantValue("Room", "Single")
+	p.wantValue("Museum", "on")
+	p.wantValue("Harbour", "off")
+	p.Check()
+	signOutElsewhere()
+	p.press("Send")
+	p.signIn(ben)
+	p.wantPath(trip)
+	p.wantValue("Your name", "")
+	p.wantValue("Wishes", "")
+	p.wantValue("Museum", "off")
+	if got := s.count(t, trip); got != before {
+		t.Errorf("%d submissions are stored, want %d", got, before)
+	}
+}
+
+func refusedPages(t *testing.T, s *site) {
+	p := s.as(t, ann, "/")
+	for path, status := range map[string]int{"/nowhere": 404, "/page/99": 404, trip + "/submission/99999": 404} {
+		p.goTo(path)
+		p.wantStatus(status)
+		p.want("Go to the list of forms")
+		p.Check()
+	}
+}
+
+// inOrder fails the test unless texts follow each other.
+func inOrder(t *testing.T, all string, texts ...string) {
+	t.Helper()
+	rest := all
+	for _, text := range texts {
+		_, after, found := strings.Cut(rest, text)
+		if !found {
+			t.Errorf("%q is not there, or not after the one before: %s", text, all)
+			return
+		}
+		rest = after
+	}
+}

@@ -1,0 +1,255 @@
+package browser
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/browsertest"
+)
+
+// TestKeyboard goes from the sign-in to what was sent without a mouse. Whatever
+// has the focus shows it.
+func TestKeyboard(t *testing.T) {
+	t.Parallel()
+	for _, options := range []browsertest.Options{{}, {Dark: true, NoScript: true}} {
+		s := newSite(t, options)
+		p := s.open(t, trip)
+		p.tabTo(`link "Skip to the content"`)
+		p.tabTo(`textbox "User name"`)
+		p.Type(ann)
+		p.tabTo(`textbox "Password"`)
+		p.Type(ann + "-secret")
+		p.Loads(func() { p.Press("Enter") })
+		p.wantPath(trip)
+
+		p.tabTo(`textbox "Your name"`)
+		p.Type("Ann Other")
+		p.tabTo(`combobox "Room"`)
+		p.Press("ArrowDown", "ArrowDown")
+		p.tabTo(`radio "No answer"`)
+		p.Press("ArrowUp", "ArrowUp") // from the last choice
+		p.tabTo(`checkbox "Harbour"`)
+		p.Press("Space")
+		p.tabTo(`button "Send"`)
+		p.Loads(func() { p.Press("Enter") })
+		p.wantProblems("“Who shares your room?” is required", "“Day of arrival” is required", "“Are you insured?” is required")
+		if !options.NoScript { // by chromium alone, the Enter key might go on to send the form
+			p.tabTo(`link "“Day of arrival” is required"`)
+			p.Press("Enter")
+		} else {
+			p.tabTo(`Date "Day of arrival"`)
+		}
+		p.Wait("the field has the focus", func() bool { return p.Focused() == `Date "Day of arrival"` })
+		p.Type("03062026")
+		p.tabTo(`radio "yes"`)
+		p.Press("Space")
+		for p.Focused() != `textbox "Who shares your room?"` {
+			p.Press("Shift+Tab")
+		}
+		p.Type("Ben")
+		p.tabTo(`button "Send"`)
+		p.Loads(func() { p.Press("Space") })
+		p.want("This is what was sent.", "Double", "Ben", "Fish", "Harbour", "2026-03-06", "yes")
+	}
+}
+
+// tabTo presses Tab until an element has the focus.
+func (p *page) tabTo(want string) {
+	p.t.Helper()
+	var seen []string
+	for len(seen) < 60 {
+		p.Press("Tab")
+		got := p.Focused()
+		if seen = append(seen, got); !browsertest.Eval[bool](p.Page, focusShows) {
+			p.t.Errorf("%s: the focus on %s can't be seen", p, got)
+		}
+		if got == want {
+			return
+		}
+	}
+	p.t.Fatalf("%s: Tab does not reach %s: %q", p, want, seen)
+}
+
+const focusShows = `(e => {
+	const style = getComputedStyle(e), box = e.getBoundingClientRect();
+	return e === document.body || style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 && box.right > 0 && box.width > 1;
+})(document.activeElement ?? document.body)`
+
+// TestSendingAgain shows what is stored when one form is sent several times.
+func TestSendingAgain(t *testing.T) {
+	t.Parallel()
+	for _, options := range []browsertest.Options{{}, {NoScript: true}} {
+		s := newSite(t, options)
+		want := func(p *page, want int) {
+			t.Helper()
+			p.want("This is what was sent.")
+			if got := s.count(t, trip); got != want {
+				t.Errorf("%s: %d submissions are stored, want %d", p, got, want)
+			}
+		}
+
+		p := s.as(t, ann, trip)
+		fillTrip(p)
+		p.ClickTimes(2, "button", "Send")
+		p.WaitText("This is what was sent.")
+		want(p, 1)
+		p.back(trip)
+		p.wantValue("Your name", "Ann Other")
+		p.press("Send")
+		want(p, 1)
+		p.back(trip)
+		p.Fill("Wishes", "Another one")
+		p.press("Send")
+		want(p, 2)
+
+		// Two tabs are two forms.
+		p.goTo(trip)
+		q := p.tab(trip)
+		fillTrip(p)
+		fillTrip(q)
+		p.press("Send")
+		want(p, 3)
+		q.press("Send")
+		want(q, 4)
+		// In another tab somebody else has signed in.
+		p.goTo(trip)
+		fillTrip(p)
+		q.press("Sign out")
+		q.signIn(ben)
+		p.press("Send")
+		p.wantStatus(http.StatusConflict)
+		p.want("Nothing was sent.")
+		p.Check()
+		if got := s.count(t, trip); got != 4 {
+			t.Errorf("%d submissions are stored, want 4", got)
+		}
+	}
+}
+
+// TestZoom shows every page at 400 %, which is 320 pixels wide.
+func TestZoom(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, browsertest.Options{Zoom: 4, ReducedMotion: true}) // no click while the page scrolls
+	p := s.open(t, "/login")
+	p.Check()
+	p.signIn(eve)
+	for _, path := range []string{"/", tripPage, trip, "/page/3", "/page/4", words, "/nowhere"} {
+		p.goTo(path)
+		p.Check()
+	}
+	p.goTo(words)
+	p.press("Send")
+	p.Check()
+	p.goTo(trip)
+	fillTrip(p)
+	p.Fill("Wishes", strings.Repeat("wide", 200))
+	p.press("Send")
+	p.Check()
+	p.follow("Delete")
+	p.Check()
+	p.follow("Cancel")
+	p.follow("Change")
+	p.Check()
+	q := s.as(t, eve, p.path()) // in another browser
+	q.Fill("Wishes", strings.Repeat("other", 200))
+	q.press("Save")
+	p.press("Save")
+	p.wantStatus(http.StatusConflict)
+	p.Check()
+}
+
+// TestPrint has paper show what was answered, without what can be clicked.
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, browsertest.Options{})
+	sent := sent(t, s, ann)
+	address := sent.path()
+	for _, dark := range []bool{false, true} {
+		s.options = browsertest.Options{Print: true, Dark: dark}
+		p := s.open(t, "/login?next="+url.QueryEscape(address))
+		browsertest.Eval[any](p.Page, `document.forms[0].elements.username.value = "ann", document.forms[0].elements.password.value = "ann-secret", 0`)
+		p.Loads(func() { browsertest.Eval[any](p.Page, `document.forms[0].submit(), 0`) })
+		p.want("Ann Other", "Sent by ann")
+		p.wantNot("Sign out", "Change", "API documentation")
+		if got := browsertest.Eval[string](p.Page, `getComputedStyle(document.documentElement).backgroundColor`); got != "rgb(255, 255, 255)" {
+			t.Errorf("the paper is %s", got)
+		}
+		p.Check()
+	}
+}
+
+// TestUploadProgress shows how far a large file is, and that sending it can be
+// cancelled and tried again.
+func TestUploadProgress(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, browsertest.Options{})
+	server, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host = server.Scheme, server.Host
+	}, ErrorHandler: func(http.ResponseWriter, *http.Request, error) {}}
+	slow := make(chan struct{}) // closed when uploads need not wait any more
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > 1<<20 {
+			r.Body = &slowBody{ReadCloser: r.Body, left: 1 << 20, wait: slow, gone: r.Context().Done()}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	s.url = front.URL
+
+	file := filepath.Join(t.TempDir(), "ticket.txt")
+	if err := os.WriteFile(file, bytes.Repeat([]byte("seat "), 3<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := s.as(t, ann, trip)
+	fillTrip(p)
+	p.Attach("Ticket", file)
+	p.Click("button", "Send")
+	p.WaitText("Sending: ")
+	if !p.Has("progressbar", "Sending") || !strings.HasPrefix(said(p), "Sending") {
+		t.Errorf("no progress is told: %q, %s", said(p), p.Text())
+	}
+	p.Check()
+	p.Click("button", "Cancel")
+	p.Wait("it says so", func() bool { return said(p) == "Sending was cancelled." })
+	if p.Focused() != `button "Send"` || s.count(t, trip) != 0 {
+		t.Errorf("%s has the focus, %d submissions are stored", p.Focused(), s.count(t, trip))
+	}
+	close(slow)
+	p.press("Send")
+	p.want("ticket.txt (15 MiB)")
+}
+
+// slowBody is a request body that stops in the middle, until it may go on or the
+// request is over.
+type slowBody struct {
+	io.ReadCloser
+	left       int
+	wait, gone <-chan struct{}
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		select {
+		case <-b.wait:
+		case <-b.gone:
+			return 0, fmt.Errorf("the request is cancelled")
+		}
+		return b.ReadCloser.Read(p)
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}

@@ -1,0 +1,204 @@
+package browser
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// The users of testdata/pages. Everybody's password is their name with "-secret"
+// after it. eve edits the pages.
+const (
+	ann = "ann"
+	ben = "ben"
+	eve = "eve"
+)
+
+// Forms of testdata/pages.
+const (
+	tripPage    = "/page/1"
+	trip        = "/page/1/form/trip"
+	shirt       = "/page/2/form/shirt"
+	vote        = "/page/3/form/vote"
+	suggestions = "/page/3/form/suggestions"
+	words       = "/page/4/form/words"
+)
+
+// site is a server with the pages of testdata/pages, as people with one kind of
+// browser see it.
+type site struct {
+	url     string
+	options browsertest.Options
+}
+
+func newSite(t *testing.T, options browsertest.Options) *site {
+	t.Helper()
+	var users strings.Builder
+	for _, name := range []string{ann, ben, eve} {
+		hash, err := bcrypt.GenerateFromPassword([]byte(name+"-secret"), bcrypt.MinCost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		users.WriteString(name + ":" + string(hash) + "\n")
+	}
+	file := filepath.Join(t.TempDir(), "users.htpasswd")
+	testkit.WriteFile(t, file, users.String())
+	return &site{start(t, "--pages", "testdata/pages", "--users", file), options}
+}
+
+// page is a tab with a few words for what people do there.
+type page struct {
+	*browsertest.Page
+	t    testing.TB
+	site *site
+}
+
+// open opens a page in a browser where nobody is signed in.
+func (s *site) open(t testing.TB, path string) *page {
+	t.Helper()
+	return &page{browsertest.Open(t, s.url+path, s.options), t, s}
+}
+
+// as opens a page in a browser where somebody signs in first.
+func (s *site) as(t testing.TB, user, path string) *page {
+	t.Helper()
+	p := s.open(t, path)
+	p.signIn(user)
+	p.wantPath(path)
+	return p
+}
+
+func (p *page) signIn(user string) {
+	p.t.Helper()
+	p.Fill("User name", user)
+	p.Fill("Password", user+"-secret")
+	p.press("Sign in")
+}
+
+// tab opens a page in another tab of the same browser.
+func (p *page) tab(path string) *page {
+	p.t.Helper()
+	return &page{p.Tab(p.site.url + path), p.t, p.site}
+}
+
+func (p *page) goTo(path string) {
+	p.t.Helper()
+	p.Go(p.site.url + path)
+}
+
+// press clicks a button that leads to another document.
+func (p *page) press(button string) {
+	p.t.Helper()
+	p.Loads(func() { p.Click("button", button) })
+}
+
+// follow clicks a link.
+func (p *page) follow(link string) {
+	p.t.Helper()
+	p.Loads(func() { p.Click("link", link) })
+}
+
+// back presses the browser's button, and waits until it shows a page. It may have
+// kept that page in memory, in which case nothing is loaded.
+func (p *page) back(path string) {
+	p.t.Helper()
+	browsertest.Eval[any](p.Page, "history.back(), 0")
+	p.Wait("the browser is back at "+path, func() bool { return p.path() == path })
+}
+
+// path is the address without the server.
+func (p *page) path() string {
+	p.t.Helper()
+	return strings.TrimPrefix(p.Address(), p.site.url)
+}
+
+func (p *page) wantPath(want string) {
+	p.t.Helper()
+	if got := p.path(); got != want {
+		p.t.Fatalf("at %s, want %s: %s", got, want, p.Text())
+	}
+}
+
+// want fails the test unless the page shows all texts.
+func (p *page) want(texts ...string) {
+	p.t.Helper()
+	shown := p.Text()
+	for _, text := range texts {
+		if !strings.Contains(shown, text) {
+			p.t.Errorf("%s: it does not show %q: %s", p, text, shown)
+		}
+	}
+}
+
+func (p *page) wantNot(texts ...string) {
+	p.t.Helper()
+	shown := p.Text()
+	for _, text := range texts {
+		if strings.Contains(shown, text) {
+			p.t.Errorf("%s: it shows %q: %s", p, text, shown)
+		}
+	}
+}
+
+func (p *page) wantStatus(want int) {
+	p.t.Helper()
+	if got := p.Status(); got != want {
+		p.t.Fatalf("%s: status %d, want %d: %s", p, got, want, p.Text())
+	}
+}
+
+func (p *page) wantValue(label, want string) {
+	p.t.Helper()
+	if got := p.Value(label); got != want {
+		p.t.Errorf("%s: %s is %q, want %q", p, label, got, want)
+	}
+}
+
+// wantProblems fails the test unless the page is one with errors, as pages with
+// errors are: title, summary with the focus, links to the fields and the same
+// words beside them.
+func (p *page) wantProblems(problems ...string) {
+	p.t.Helper()
+	p.want("There is a problem")
+	if title := p.Title(); !strings.HasPrefix(title, "Error: ") {
+		p.t.Errorf("%s: the title is %q", p, title)
+	}
+	if !browsertest.Eval[bool](p.Page, `document.activeElement?.matches("[data-error-summary]")`) {
+		p.t.Errorf("%s: %s has the focus", p, p.Focused())
+	}
+	for _, problem := range problems {
+		if !p.Has("link", problem) {
+			p.t.Errorf("%s: there is no link %q: %s", p, problem, p.Text())
+		}
+		if n := strings.Count(p.Text(), problem); n != 2 {
+			p.t.Errorf("%s: %q is there %d times: %s", p, problem, n, p.Text())
+		}
+	}
+}
+
+// count returns how many submissions a form has.
+func (s *site) count(t testing.TB, form string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/rest/forms/1.0"+form+"/result", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SetBasicAuth(eve, eve+"-secret")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var list []json.RawMessage
+	if err := json.NewDecoder(response.Body).Decode(&list); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("read %s: status %d, %v", form, response.StatusCode, err)
+	}
+	return len(list)
+}
