@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"path"
 	"regexp"
@@ -75,7 +76,13 @@ func (s *staticFiles) add(name string, content []byte) {
 }
 
 // path is the address of a static file.
-func (s *staticFiles) path(name string) string { return s.paths[name] }
+func (s *staticFiles) path(name string) (string, error) {
+	p, known := s.paths[name]
+	if !known {
+		return "", fmt.Errorf("no static file %s", name)
+	}
+	return p, nil
+}
 
 var staticTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
