@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"testing"
@@ -63,7 +64,19 @@ func BenchmarkList(b *testing.B) {
 
 // BenchmarkCreate has many callers at once, as the writer is made for.
 func BenchmarkCreate(b *testing.B) {
-	e := newEnv(b, enginetest.SQLite, house())
+	for _, on := range []enginetest.Engine{enginetest.SQLite, enginetest.Postgres} {
+		b.Run(on.Name, func(b *testing.B) {
+			e := newEnv(b, on, house())
+			b.Run("plain", func(b *testing.B) { create(b, e, func(*http.Request) {}) })
+			b.Run("key", func(b *testing.B) {
+				create(b, e, func(r *http.Request) { r.Header["Idempotency-Key"] = []string{rand.Text()} })
+			})
+		})
+	}
+}
+
+// create measures creates of a request that prepare completes.
+func create(b *testing.B, e *env, prepare func(*http.Request)) {
 	handler := mount(e.api)
 	body := nestedBody("name", "Ann", "note", "some words", "size", "M")
 	b.ReportAllocs()
@@ -71,7 +84,9 @@ func BenchmarkCreate(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			w := &sink{header: http.Header{}}
-			handler.ServeHTTP(w, e.newRequest(b, request{user: "alice", method: http.MethodPost, path: allPath + "/submission", body: body}))
+			r := e.newRequest(b, request{user: "alice", method: http.MethodPost, path: allPath + "/submission", body: body})
+			prepare(r)
+			handler.ServeHTTP(w, r)
 			if w.status != http.StatusCreated {
 				b.Errorf("status %d", w.status)
 			}
