@@ -20,11 +20,14 @@ var unavailable = []sqlite3.ErrorCode{
 // classify wraps an error of SQLite with the error of the store's contract that
 // it stands for. Other errors are returned as they are.
 func classify(err error) error {
+	if err == nil { // before code is allocated
+		return nil
+	}
 	// The code, not an *sqlite3.Error: where there is no more to tell than the
 	// code, as with FULL, the driver returns the bare code.
 	var code sqlite3.ErrorCode
 	switch {
-	case err == nil, !errors.As(err, &code):
+	case !errors.As(err, &code):
 		return err
 	case errors.Is(err, sqlite3.IOERR_DATA):
 		return fmt.Errorf("the database is damaged: a page does not match its checksum: stop the server and restore a backup: %w", err)
@@ -41,9 +44,12 @@ func classify(err error) error {
 // withCause adds to an error of SQLite the error of the system on the files of the
 // connection: "disk I/O error" alone helps little.
 func withCause(conn *sqlite3.Conn, err error) error {
+	if err == nil { // before code is allocated
+		return nil
+	}
 	var told *fs.PathError
 	var code sqlite3.ErrorCode
-	if err == nil || errors.As(err, &told) || errors.Is(err, sqlite3.IOERR_DATA) || !errors.As(err, &code) ||
+	if errors.As(err, &told) || errors.Is(err, sqlite3.IOERR_DATA) || !errors.As(err, &code) ||
 		code != sqlite3.IOERR && code != sqlite3.FULL {
 		return err
 	}

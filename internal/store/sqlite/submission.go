@@ -39,11 +39,18 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 	if err != nil {
 		return forms.Submission{}, classify(err)
 	}
-	if n.Key != "" {
+	sub, err := t.insert(form, n)
+	if n.Key != "" && errors.Is(err, store.ErrOnce) { // a repeat, whose key is used: that is told first
 		if found, err := t.stmts.hasKey(form, n.Key); err != nil || found {
 			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrKeyUsed))
 		}
 	}
+	return sub, err
+}
+
+// insert stores a submission. The error is ErrOnce also where it is the key that
+// is used.
+func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 	if n.Once != "" && n.Username != "" {
 		if found, err := t.stmts.hasByUser(form, n.Username); err != nil || found {
 			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrOnce))
@@ -64,7 +71,7 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 		Files:   slices.Clone(n.Files),
 	}
 	t.bytes += len(sub.Entries)
-	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body})
+	err := t.stmts.insertSubmission(form, store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body})
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return forms.Submission{}, store.ErrOnce
 	}
