@@ -11,12 +11,11 @@ func (f *Form) Visible(values []string) []bool { return f.ranks().visible(values
 
 // visible is Form.Visible.
 func (r ranks) visible(values []string) []bool {
-	v := visibility{ranks: r, values: values}
-	shown := make([]bool, len(r.fields))
-	for i := range r.fields {
-		shown[i] = v.shows(i)
+	v := r.visibility(values)
+	for rank := range r.fields {
+		v.shows(rank)
 	}
-	return shown
+	return v.shown
 }
 
 // visibility evaluates the conditions of a form for one set of values. Values
@@ -26,23 +25,35 @@ func (r ranks) visible(values []string) []bool {
 type visibility struct {
 	ranks
 	values []string
-	holds  map[*Condition]bool // of the conditions evaluated so far
-	facts  map[int]facts       // by rank: of the long values looked at so far
+	shown  []bool        // by rank
+	known  []bool        // by rank: whether shown is final
+	facts  map[int]facts // by rank: of the long values looked at so far
+}
+
+func (r ranks) visibility(values []string) visibility {
+	n := len(r.fields)
+	both := make([]bool, 2*n)
+	return visibility{ranks: r, values: values, shown: both[:n], known: both[n:]}
 }
 
 func (v *visibility) shows(rank int) bool {
-	c := v.fields[rank].Condition
-	if c == nil {
-		return true
+	if v.known[rank] {
+		return v.shown[rank]
 	}
-	holds, known := v.holds[c]
-	if !known {
-		if v.holds == nil {
-			v.holds = map[*Condition]bool{}
-		}
-		v.holds[c] = false // ends the walk, should a cycle ever get past the parser
-		holds = v.evaluate(c)
-		v.holds[c] = holds
+	c := v.fields[rank].Condition
+	first, end := rank, rank+1 // the fields that share it: those of a section follow one another
+	for first > 0 && v.fields[first-1].Condition == c {
+		first--
+	}
+	for end < len(v.fields) && v.fields[end].Condition == c {
+		end++
+	}
+	for i := first; i < end; i++ {
+		v.known[i] = true // hidden so far, which ends the walk, should a cycle ever get past the parser
+	}
+	holds := c == nil || v.evaluate(c)
+	for i := first; i < end; i++ {
+		v.shown[i] = holds
 	}
 	return holds
 }
