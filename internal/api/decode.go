@@ -22,9 +22,9 @@ import (
 // is wrong with a single field is noted in its answer, so that all faults are
 // reported at once. The error is for faults of the body as a whole.
 type decoder struct {
-	read   func(d *body) ([]forms.Answer, error)
-	within []string               // where in the body the field ids stand
-	ignore func(name string) bool // what stands there and is no field id
+	read   func(d *body, answers []forms.Answer) ([]forms.Answer, error) // appends to answers
+	within []string                                                      // where in the body the field ids stand
+	ignore func(name string) bool                                        // what stands there and is no field id
 	// multipart: the body may be multipart/form-data instead of JSON
 	multipart bool
 }
@@ -70,8 +70,8 @@ const usualFields = 8
 // keepBody is the size from which on a body's buffer is not kept for reuse.
 const keepBody = 64 << 10
 
-// decode reads the body of a request.
-func decode(w http.ResponseWriter, c *httpx.Call, d decoder) ([]forms.Answer, error) {
+// decode reads the body of a request to a form.
+func decode(w http.ResponseWriter, c *httpx.Call, form *forms.Form, d decoder) ([]forms.Answer, error) {
 	if err := checkMediaType(c.Header, d); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func decode(w http.ResponseWriter, c *httpx.Call, d decoder) ([]forms.Answer, er
 		return nil, &forms.Invalid{Errors: []string{"the body is empty; it must be a JSON object"}}
 	}
 	b.json.Reset(&b.buf)
-	answers, err := d.read(b)
+	answers, err := d.read(b, make([]forms.Answer, 0, min(len(form.Fields), usualFields)))
 	if err == nil {
 		err = b.end()
 	}
@@ -327,8 +327,7 @@ func (d *body) value(a *forms.Answer) error {
 
 // decodeFlat reads {<fieldId>: string or array of strings}. Metadata is passed
 // over, so that what was read can be sent back.
-func decodeFlat(d *body) ([]forms.Answer, error) {
-	answers := make([]forms.Answer, 0, usualFields)
+func decodeFlat(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 	err := d.mustObject("the body must be a JSON object of field ids and values", func(name []byte) error {
 		id := string(name)
 		if isMetadata(id) {
@@ -344,8 +343,7 @@ func decodeFlat(d *body) ([]forms.Answer, error) {
 
 // decodeNested reads {fields: {<fieldId>: {fieldId, value}}}. Members that the
 // service sets itself are passed over, so that what was read can be sent back.
-func decodeNested(d *body) ([]forms.Answer, error) {
-	answers := make([]forms.Answer, 0, usualFields)
+func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 	var faults []string
 	found := false
 	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name []byte) error {

@@ -57,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 func decodeBytes(b *httpx.Backend, d decoder, data []byte) ([]forms.Answer, error) {
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(data))
 	r.Header.Set("Content-Type", "application/json")
-	return decode(httptest.NewRecorder(), b.NewCall(r, auth.Identity{}), d)
+	return decode(httptest.NewRecorder(), b.NewCall(r, auth.Identity{}), &forms.Form{}, d)
 }
 
 func checkRefusal(t *testing.T, err error) {

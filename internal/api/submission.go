@@ -82,7 +82,7 @@ func receive(w http.ResponseWriter, c *httpx.Call, access *service.Access, d dec
 	if d.multipart && upload.Is(c.Header) {
 		return upload.Decode(w, c, access, nil)
 	}
-	return decode(w, c, d)
+	return decode(w, c, access.Form, d)
 }
 
 // getFile answers with the content of a file.

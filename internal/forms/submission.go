@@ -29,12 +29,12 @@ type Entry struct {
 type Answer struct {
 	FieldID string
 	Value   string
-	List    []string // what was sent as a list; Value is unused then
-	IsList  bool
+	List    []string     // what was sent as a list; Value is unused then
 	Files   []StoredFile // sent for the field, their contents staged; Value is their names
 	Misfit  string       // why it can't be a value of its field; a field that does not show ignores it
 	Problem string       // what was wrong with the way it was sent; "" when nothing was
-	Whole   bool         // the problem concerns the request as a whole, not one field
+	IsList  bool
+	Whole   bool // the problem concerns the request as a whole, not one field
 }
 
 // text is the value as it is stored.
