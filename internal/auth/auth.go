@@ -58,10 +58,8 @@ func NewIdentity(name string, groups ...string) Identity {
 	return Identity{Name: name, groups: slices.Clone(groups)}
 }
 
-// InGroup compares group names byte for byte.
-func (id Identity) InGroup(group string) bool {
-	return slices.Contains(id.groups, group)
-}
+// Groups returns the groups that the caller is in. They must not be changed.
+func (id Identity) Groups() []string { return id.groups }
 
 // Options configure a Directory.
 type Options struct {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -195,7 +196,7 @@ func TestReloadTakesBothFilesAtOnce(t *testing.T) {
 	testkit.WriteFile(t, f.groups, "staff: bob\n")
 	f.Reload()
 	id, err := f.Authenticate(t.Context(), "bob", "sesame", home)
-	if err != nil || !id.InGroup("staff") {
+	if err != nil || !slices.Contains(id.Groups(), "staff") {
 		t.Errorf("got %v, %v", id, err)
 	}
 
@@ -250,7 +251,7 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 		f.time = f.time.Add(pollInterval)
 	}
 	id, err := f.Authenticate(t.Context(), "alice", "sesame", home)
-	if err != nil || !id.InGroup("staff") {
+	if err != nil || !slices.Contains(id.Groups(), "staff") {
 		t.Errorf("got %v, %v", id, err)
 	}
 	if got := strings.Count(f.logs.String(), "cannot read file"); got != 2 {
@@ -261,7 +262,7 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 	testkit.WriteFile(t, f.groups, "staff: bob\n")
 	f.reload(false)
 	f.reload(false)
-	if id, err := f.Authenticate(t.Context(), "bob", "sesame", home); err != nil || !id.InGroup("staff") {
+	if id, err := f.Authenticate(t.Context(), "bob", "sesame", home); err != nil || !slices.Contains(id.Groups(), "staff") {
 		t.Errorf("after the files are back: got %v, %v", id, err)
 	}
 	if err := os.Remove(f.users); err != nil {

@@ -124,7 +124,7 @@ func TestBrokenFromTheStart(t *testing.T) {
 }
 
 func user(name string, groups ...string) User {
-	return User{Name: name, InGroup: func(g string) bool { return slices.Contains(groups, g) }}
+	return User{Name: name, Groups: groups}
 }
 
 // rights returns what a user may do on page 1.

@@ -56,9 +56,12 @@ type Source interface {
 
 // User is whom rights are asked for.
 type User struct {
-	Name    string
-	InGroup func(group string) bool // reports whether the user is in a group
+	Name   string
+	Groups []string
 }
+
+// InGroup compares group names byte for byte.
+func (u User) InGroup(group string) bool { return slices.Contains(u.Groups, group) }
 
 // Rights are what a user may do on a page. Edit implies SeeAll, and SeeAll
 // implies View.

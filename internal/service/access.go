@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
@@ -16,10 +15,10 @@ type Access struct {
 	PageTitle string // of the page that the form stands on
 
 	service   *Service
-	who       auth.Identity
-	anonymous bool // submissions are stored without a name
-	editor    bool // may change and delete every submission
-	seesAll   bool // may read every submission
+	user      string // the name of the caller
+	anonymous bool   // submissions are stored without a name
+	editor    bool   // may change and delete every submission
+	seesAll   bool   // may read every submission
 }
 
 // MayEdit reports whether the caller may change and delete every submission of
@@ -44,7 +43,7 @@ func (a *Access) key(id int64) store.Key {
 
 // owns is false for every anonymous submission: its sender is not stored.
 func (a *Access) owns(s forms.Submission) bool {
-	return s.Username != "" && s.Username == a.who.Name
+	return s.Username != "" && s.Username == a.user
 }
 
 // Create stores a submission of the caller. With the key of a submission that
@@ -86,13 +85,13 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 
 // unfilled is a submission of the caller without what they filled in.
 func (a *Access) unfilled() store.New {
-	n := store.New{PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.who.Name}
+	n := store.New{PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.user}
 	if a.anonymous {
 		n.Username = ""
 	}
 	if a.Form.OneSubmission {
 		counted := &forms.Form{PageID: a.Form.PageID, ID: a.Form.ID, Anonymous: a.anonymous}
-		n.Once = a.service.once(counted, a.who.Name)
+		n.Once = a.service.once(counted, a.user)
 	}
 	return n
 }

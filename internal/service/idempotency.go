@@ -27,7 +27,7 @@ func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
 	var page [8]byte
 	binary.BigEndian.PutUint64(page[:], uint64(a.Form.PageID)) //nolint:gosec // a bijection is all that is needed
 	mac := hmac.New(sha256.New, a.service.idempotencyKey)
-	writeTexts(mac, "key", string(page[:]), a.Form.ID, a.who.Name, key)
+	writeTexts(mac, "key", string(page[:]), a.Form.ID, a.user, key)
 	stored := encodeMAC(mac)
 
 	mac.Reset()

@@ -63,7 +63,7 @@ func TestKeysTellNothing(t *testing.T) {
 // do the hashes.
 func TestRepeatablesDiffer(t *testing.T) {
 	base := func() (*Access, string, []forms.Answer) {
-		return &Access{Form: &forms.Form{PageID: 1, ID: "f"}, service: New(Options{OnceKey: []byte("secret")}), who: owner},
+		return &Access{Form: &forms.Form{PageID: 1, ID: "f"}, service: New(Options{OnceKey: []byte("secret")}), user: owner.Name},
 			"key", []forms.Answer{{FieldID: "a", Value: "1"}, {FieldID: "b", Value: "2"}}
 	}
 	a, key, answers := base()
@@ -72,7 +72,7 @@ func TestRepeatablesDiffer(t *testing.T) {
 		t.Error("the order of the answers counts")
 	}
 	for name, change := range map[string]func(a *Access, key *string){
-		"caller": func(a *Access, _ *string) { a.who = viewer },
+		"caller": func(a *Access, _ *string) { a.user = viewer.Name },
 		"page":   func(a *Access, _ *string) { a.Form.PageID = 2 },
 		"form":   func(a *Access, _ *string) { a.Form.ID = "g" },
 		"key":    func(_ *Access, key *string) { *key = "Key" },

@@ -54,7 +54,7 @@ func (a *Access) Mine(ctx context.Context) (sub forms.Submission, found bool, er
 	if a.anonymous {
 		return forms.Submission{}, false, nil
 	}
-	latest, err := a.service.store.Latest(ctx, a.who.Name, []store.FormKey{{PageID: a.Form.PageID, FormID: a.Form.ID}}, 1)
+	latest, err := a.service.store.Latest(ctx, a.user, []store.FormKey{{PageID: a.Form.PageID, FormID: a.Form.ID}}, 1)
 	if err != nil || len(latest) == 0 {
 		return forms.Submission{}, false, explain(err)
 	}

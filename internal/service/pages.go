@@ -116,7 +116,7 @@ func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (Pa
 	return PageView{ID: page.ID, Title: page.Title, Forms: page.Forms, Pieces: s.texts.of(page)}, nil
 }
 
-func userOf(who auth.Identity) pages.User { return pages.User{Name: who.Name, InGroup: who.InGroup} }
+func userOf(who auth.Identity) pages.User { return pages.User{Name: who.Name, Groups: who.Groups()} }
 
 // page returns a page that the caller may view, and what they may do on it. A
 // page that they may not view is answered like one that does not exist.

@@ -141,7 +141,7 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 		return nil, notFound("There is no such form on page %d.", pageID)
 	}
 	return &Access{
-		Form: form, PageTitle: page.Title, service: s, who: who, anonymous: form.Anonymous,
+		Form: form, PageTitle: page.Title, service: s, user: who.Name, anonymous: form.Anonymous,
 		editor: rights.Edit, seesAll: rights.SeeAll,
 	}, nil
 }
