@@ -26,53 +26,83 @@ type repeatable struct{ key, body string }
 func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
 	var page [8]byte
 	binary.BigEndian.PutUint64(page[:], uint64(a.Form.PageID)) //nolint:gosec // a bijection is all that is needed
-	mac := hmac.New(sha256.New, a.service.idempotencyKey)
-	writeTexts(mac, "key", string(page[:]), a.Form.ID, a.user, key)
-	stored := encodeMAC(mac)
+	h := a.service.newTextHash()
+	h.write("key", string(page[:]), a.Form.ID, a.user, key)
+	stored := h.sum()
 
-	mac.Reset()
-	writeTexts(mac, "body", stored)
-	sorted := slices.Clone(answers)
-	slices.SortFunc(sorted, func(a, b forms.Answer) int { return cmp.Compare(a.FieldID, b.FieldID) })
+	h.write("body", stored)
+	sorted := make([]*forms.Answer, len(answers))
+	for i := range answers {
+		sorted[i] = &answers[i]
+	}
+	slices.SortFunc(sorted, func(a, b *forms.Answer) int { return cmp.Compare(a.FieldID, b.FieldID) })
 	for _, answer := range sorted {
 		kind := "text"
 		if answer.IsList {
 			kind = "list"
 		}
-		writeTexts(mac, answer.FieldID, kind, answer.Value)
-		writeTexts(mac, answer.List...)
+		h.write(answer.FieldID, kind, answer.Value)
+		h.write(answer.List...)
 		for _, file := range answer.Files {
-			writeTexts(mac, file.Name, file.SHA256)
+			h.write(file.Name, file.SHA256)
 		}
 		if answer.Problem != "" { // what could not be read is not known to be the same
-			writeTexts(mac, "problem", answer.Problem)
+			h.write("problem", answer.Problem)
 		}
 	}
-	return repeatable{stored, encodeMAC(mac)}
+	return repeatable{stored, h.sum()}
 }
 
-// deriveIdempotencyKey returns the secret of the hashes. It comes from the
-// secret of anonymous submissions, which all replicas share, and is another one,
-// so that these hashes have nothing to do with those of Service.once.
-func deriveIdempotencyKey(onceKey []byte) []byte {
-	mac := hmac.New(sha256.New, onceKey)
-	mac.Write([]byte("idempotency"))
-	return mac.Sum(nil)
+// newIdempotencyMAC returns what the hashes begin with: their secret. It comes
+// from the secret of anonymous submissions, which all replicas share, and is
+// another one, so that these hashes have nothing to do with those of
+// Service.once.
+func newIdempotencyMAC(onceKey []byte) hash.Cloner {
+	derive := hmac.New(sha256.New, onceKey)
+	derive.Write([]byte("idempotency"))
+	mac := hmac.New(sha256.New, derive.Sum(nil))
+	mac.Reset() // computes what all clones share
+	return mac.(hash.Cloner)
 }
 
-// writeTexts hashes texts so that no other list of texts gives the same bytes.
-func writeTexts(h hash.Hash, texts ...string) {
-	var length [8]byte
-	binary.BigEndian.PutUint64(length[:], uint64(len(texts)))
-	h.Write(length[:])
+// textHash hashes texts.
+type textHash struct {
+	mac hash.Hash
+	buf []byte // what is not yet hashed: hashing short texts one by one is slow
+}
+
+// textHashBuffer is the size from which on the buffer of a textHash is hashed.
+const textHashBuffer = 512
+
+func (s *Service) newTextHash() *textHash {
+	mac, _ := s.idempotencyMAC.Clone() // never fails for SHA-256
+	return &textHash{mac: mac, buf: make([]byte, 0, textHashBuffer)}
+}
+
+// write hashes texts so that no other list of texts gives the same bytes.
+func (h *textHash) write(texts ...string) {
+	h.buf = binary.BigEndian.AppendUint64(h.buf, uint64(len(texts)))
 	for _, text := range texts {
-		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
-		h.Write(length[:])
-		h.Write([]byte(text))
+		h.buf = binary.BigEndian.AppendUint64(h.buf, uint64(len(text)))
+		h.buf = append(h.buf, text...)
+		if len(h.buf) >= textHashBuffer {
+			h.flush()
+		}
 	}
 }
 
-func encodeMAC(h hash.Hash) string { return base64.RawStdEncoding.EncodeToString(h.Sum(nil)) }
+func (h *textHash) flush() {
+	h.mac.Write(h.buf)
+	h.buf = h.buf[:0]
+}
+
+// sum returns the hash of what was written since the last sum.
+func (h *textHash) sum() string {
+	h.flush()
+	sum := base64.RawStdEncoding.EncodeToString(h.mac.Sum(h.buf))
+	h.mac.Reset()
+	return sum
+}
 
 // maxReplays bounds how often a submission may be deleted by others between the
 // create that finds its key used and the look at it.

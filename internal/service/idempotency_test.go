@@ -59,6 +59,22 @@ func TestKeysTellNothing(t *testing.T) {
 	}
 }
 
+// TestRepeatableIsStable: the hashes are stored, so those of another version of
+// the program must be the same.
+func TestRepeatableIsStable(t *testing.T) {
+	a := &Access{Form: &forms.Form{PageID: 1, ID: "f"}, service: New(Options{OnceKey: []byte("secret")}), user: owner.Name}
+	got := a.repeatable("key", []forms.Answer{
+		{FieldID: "note", Value: strings.Repeat("0123456789", 100)}, // longer than the buffer
+		{FieldID: "name", Value: "Ann"},
+		{FieldID: "extras", IsList: true, List: []string{"a", "b"}},
+		{FieldID: "doc", Value: "x.pdf", Files: []forms.StoredFile{{Name: "x.pdf", SHA256: "00ff"}}},
+	})
+	want := repeatable{key: "+ZSXKVyLcyC2SfXLa2Ig2WqfiiQ8/NYIzMziMrh0oJU", body: "bpIqbQnPGlXa5sHK4/NyRAgSRMHqI1JdEyhf/wwQ0TI"}
+	if got != want {
+		t.Errorf("hashes %+v, want %+v", got, want)
+	}
+}
+
 // TestRepeatablesDiffer: whatever of caller, form, key and answers differs, so
 // do the hashes.
 func TestRepeatablesDiffer(t *testing.T) {

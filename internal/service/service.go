@@ -8,6 +8,7 @@ import (
 	"crypto/cipher"
 	"errors"
 	"fmt"
+	"hash"
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -45,7 +46,7 @@ type Service struct {
 	large         largeWrites
 	texts         textCache
 
-	idempotencyKey []byte // see repeatable
+	idempotencyMAC hash.Cloner // see repeatable
 }
 
 // New makes a service.
@@ -53,7 +54,7 @@ func New(opts Options) *Service {
 	return &Service{
 		pages: opts.Pages, store: opts.Store, files: opts.Files, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
 		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), large: newLargeWrites(),
-		cursors: newCursors(opts.OnceKey), idempotencyKey: deriveIdempotencyKey(opts.OnceKey),
+		cursors: newCursors(opts.OnceKey), idempotencyMAC: newIdempotencyMAC(opts.OnceKey),
 	}
 }
 
