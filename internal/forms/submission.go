@@ -80,15 +80,14 @@ type draft struct {
 	ranks
 	values  []string // merged: stored, overlaid with sent
 	sent    []bool
-	misfit  []string       // what keeps the sent answer from being a value
+	misfit  map[int]string // what keeps the sent answer from being a value; nil as nearly always
 	files   [][]StoredFile // sent for a field; nil where no files were sent at all
 	invalid Invalid
 }
 
 func (f *Form) newDraft() *draft {
 	n := len(f.Fields)
-	texts := make([]string, 2*n)
-	return &draft{ranks: f.ranks(), values: texts[:n], misfit: texts[n:], sent: make([]bool, n)}
+	return &draft{ranks: f.ranks(), values: make([]string, n), sent: make([]bool, n)}
 }
 
 // take writes the answers into the draft. unknown returns the message for an
@@ -110,11 +109,20 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 			d.invalid.Add(a.FieldID, msg)
 			continue
 		}
-		if d.misfit[rank] = a.misfit(&d.fields[rank]); d.misfit[rank] == "" {
-			d.values[rank], d.sent[rank] = a.text(), true
-			d.takeFiles(rank, a.Files)
+		if msg := a.misfit(&d.fields[rank]); msg != "" {
+			d.addMisfit(rank, msg)
+			continue
 		}
+		d.values[rank], d.sent[rank] = a.text(), true
+		d.takeFiles(rank, a.Files)
 	}
+}
+
+func (d *draft) addMisfit(rank int, msg string) {
+	if d.misfit == nil {
+		d.misfit = map[int]string{}
+	}
+	d.misfit[rank] = msg
 }
 
 // check looks at the value of a field that shows.
