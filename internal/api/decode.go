@@ -104,9 +104,9 @@ func checkMediaType(h http.Header, d decoder) error {
 	if err := httpx.CheckEncoding(h); err != nil {
 		return err
 	}
-	contentType := h.Get("Content-Type")
-	if len(h["Content-Type"]) > 1 { // it is unknown which one is meant
-		contentType = ""
+	contentType := ""
+	if given := h["Content-Type"]; len(given) == 1 { // of several it is unknown which one is meant
+		contentType = given[0]
 	}
 	if contentType == wire.JSONType {
 		return nil
