@@ -1,7 +1,10 @@
 package browser
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
+	"net/http"
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
@@ -81,6 +84,20 @@ var shots = []shot{
 		sendFeedback(p)
 		p.follow("Delete")
 	}},
+	{name: "results", user: "alice", path: feedback, readme: true, prepare: func(p *page) {
+		storeFeedback(p, 60)
+		p.goTo(feedback + "/results")
+	}},
+	{name: "results-filtered", user: "alice", path: feedback + "/results?filter[rating][one-of]=1;2&sort=rating&limit=50"},
+	{name: "results-error", user: "alice", path: feedback + "/results?filter[rating][greater-than]=many"},
+	{name: "results-own", user: "alice", path: leave + "/results"},
+	{name: "results-none", user: "alice", path: "/page/104/form/helpers/results"},
+	{name: "author", user: "alice", path: "/author?template=survey", readme: true},
+	{name: "author-problems", user: "alice", path: "/author", prepare: func(p *page) {
+		p.Fill("Text of the form", "form: lunch\nfields:\n  - id: meal\n    type: dropdwon\n    label: Meal\n")
+		p.WaitText("did you mean")
+	}},
+	{name: "embed-without-tls", path: "/embed/page/101/form/feedback"},
 	{name: "expired", user: "alice", path: feedback, prepare: func(p *page) {
 		p.Fill("Comment", "A long text")
 		p.tab("/").press("Sign out")
@@ -109,6 +126,43 @@ func sendFeedback(p *page) {
 	p.Fill("Comment", "Good mood, short meetings.")
 	p.Select("Rating", "4")
 	p.press("Send")
+}
+
+// storeFeedback sends so many answers by the API.
+func storeFeedback(p *page, count int) {
+	comments := []string{
+		"Good mood, short meetings.", "The build was broken for two days.", "We should write more tests.", "I liked the pairing on Thursday.",
+		"Too many interruptions.", "The new board helps a lot.", "Please move the retrospective to the morning.",
+	}
+	for i := range count {
+		rating := []string{"4", "5", "3", "4", "2", "5", "4", "1", "3", "5", "4"}[i%11]
+		fields := map[string]any{
+			"comment": map[string]string{"fieldId": "comment", "value": comments[i%len(comments)]},
+			"rating":  map[string]string{"fieldId": "rating", "value": rating},
+		}
+		if rating < "3" {
+			fields["reason"] = map[string]string{"fieldId": "reason", "value": "We had planned too much."}
+		}
+		body, err := json.Marshal(map[string]any{"fields": fields})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		user := []string{"alice", "bob", "carol"}[i%3]
+		address := p.site.url + "/rest/forms/1.0" + feedback + "/submission"
+		r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, address, bytes.NewReader(body))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.SetBasicAuth(user, examplePasswords[user])
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if _ = resp.Body.Close(); resp.StatusCode != http.StatusCreated {
+			p.t.Fatalf("store a submission: %s", resp.Status)
+		}
+	}
 }
 
 // TestScreenshots takes pictures of the pages with the examples: wide and light,
