@@ -357,7 +357,7 @@ func anonymous(t *testing.T, s *site) {
 	p.want("This form is anonymous.", "vote", "suggestions")
 	p.Check()
 	p.goTo(vote)
-	p.want("This form is anonymous.", "and can send once")
+	p.want("This form is anonymous.", "You can send it once.")
 	p.Check()
 	p.In("My vote").Click("radio", "Lake")
 	p.press("Send")

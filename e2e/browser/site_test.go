@@ -105,12 +105,15 @@ func (p *page) follow(link string) {
 	p.Loads(func() { p.Click("link", link) })
 }
 
-// back presses the browser's button, and waits until it shows a page. It may have
-// kept that page in memory, in which case nothing is loaded.
+// back presses the browser's button, and waits until it shows a page whose
+// buttons can be pressed. It may have kept that page in memory, in which case
+// nothing is loaded.
 func (p *page) back(path string) {
 	p.t.Helper()
 	browsertest.Eval[any](p.Page, "history.back(), 0")
 	p.Wait("the browser is back at "+path, func() bool { return p.path() == path })
+	const usable = `document.readyState === "complete" && !document.querySelector("main button:disabled:not([hidden] *)")`
+	p.Wait("the page can be used", func() bool { return browsertest.Eval[bool](p.Page, usable) })
 }
 
 // path is the address without the server.

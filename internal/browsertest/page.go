@@ -147,6 +147,21 @@ func do[T any](p *Page, what string, action chromedp.Action[T]) T {
 	return value
 }
 
+// read is do for what changes nothing. It is repeated if the browser leaves the
+// document meanwhile.
+func read[T any](p *Page, what string, action chromedp.Action[T]) T {
+	p.t.Helper()
+	ctx, cancel := p.limited()
+	defer cancel()
+	for {
+		value, err := chromedp.Run(ctx, action)
+		if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "navigated or closed") {
+			p.must(what, err)
+			return value
+		}
+	}
+}
+
 // limited returns the context of an action that has a time limit.
 func (p *Page) limited() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(p.ctx, testkit.WaitLimit)
@@ -201,19 +216,20 @@ func (p *Page) Reload() {
 // Address returns the address of the document.
 func (p *Page) Address() string {
 	p.t.Helper()
-	return do(p, "read the address", chromedp.Location())
+	return read(p, "read the address", chromedp.Location())
 }
 
 // Title returns the title of the document.
 func (p *Page) Title() string {
 	p.t.Helper()
-	return do(p, "read the title", chromedp.Title())
+	return read(p, "read the title", chromedp.Title())
 }
 
 // Text returns the text that is visible, line by line.
 func (p *Page) Text() string {
 	p.t.Helper()
-	return Eval[string](p, `document.body?.innerText ?? ""`) // there is no body while it loads
+	const text = `document.body?.innerText ?? ""` // there is no body while it loads
+	return read(p, "read the text", chromedp.Evaluate[string](text))
 }
 
 // WaitText waits until the page shows a text.
