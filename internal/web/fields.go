@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/wire"
 )
 
@@ -90,6 +92,17 @@ type filling struct {
 	values []string // by rank, joined as they are stored; nil if nothing is
 	errors *forms.Invalid
 	files  map[string][]fileLink // by field id
+}
+
+// formView shows a form to the caller. A large one takes a slot: its HTML is many
+// times as large as its definition.
+func (c *call) formView(id string, f *forms.Form, with filling) (*formView, error) {
+	if f.DefinitionSize() > httpx.LargeBody {
+		if err := c.HoldBody(); err != nil {
+			return nil, err
+		}
+	}
+	return c.site.formView(id, f, with)
 }
 
 // formView shows a form. The questions of an empty one are rendered once.
@@ -294,19 +307,21 @@ func (q *question) choices() {
 	if q.MultiValue() {
 		chosen = strings.Split(q.Value, forms.Separator)
 	}
+	isChosen := make(map[string]bool, min(len(chosen), markup.MaxOptions))
+	for _, c := range chosen {
+		isChosen[c] = true
+	}
 	add := func(value, label string) {
 		q.Choices = append(q.Choices, choice{
 			ElementID: q.ElementID + "-" + strconv.Itoa(len(q.Choices)), Value: value, Label: label,
-			Chosen: slices.Contains(chosen, value), Tone: len(q.Choices) % tones,
+			Chosen: isChosen[value], Tone: len(q.Choices) % tones,
 		})
 	}
 	for _, o := range q.Options {
 		add(o, o)
 	}
-	for _, c := range chosen {
-		if c != "" && !slices.Contains(q.Options, c) {
-			add(c, c)
-		}
+	for _, c := range q.others(chosen) {
+		add(c, c)
 	}
 	if !q.Required && (q.Type == forms.Radio || q.Type == forms.Status) {
 		add("", "No answer")
@@ -314,6 +329,23 @@ func (q *question) choices() {
 	if len(q.Choices) > 0 { // a link to the question leads to its first choice
 		q.Choices[0].ElementID = q.ElementID
 	}
+}
+
+// others are the chosen values that are none of the options. No page sends more
+// of them than a field can have options, but a value of a megabyte may hold
+// hundreds of thousands.
+func (q *question) others(chosen []string) []string {
+	isOption := make(map[string]bool, len(q.Options))
+	for _, o := range q.Options {
+		isOption[o] = true
+	}
+	var others []string
+	for _, c := range chosen {
+		if c != "" && !isOption[c] && len(others) < markup.MaxOptions {
+			others = append(others, c)
+		}
+	}
+	return others
 }
 
 // summarize lists what is wrong in the order of the questions, and then what

@@ -102,7 +102,7 @@ func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*form
 
 // createForm is the view of a form that makes a new submission.
 func (s *Site) createForm(c *call, access *service.Access, id string, with filling) (*formView, error) {
-	v, err := s.formView(id, access.Form, with)
+	v, err := c.formView(id, access.Form, with)
 	if err != nil {
 		return nil, err
 	}

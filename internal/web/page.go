@@ -36,9 +36,12 @@ type pageForm struct {
 	Notice    string
 }
 
-// maxPageForms bounds the forms that are shown on their page. A page may have
-// hundreds, each with hundreds of questions.
-const maxPageForms = 20
+// Bounds of the forms that are shown on their page. A page may have hundreds,
+// each with hundreds of questions. Others have a page of their own.
+const (
+	maxPageForms       = 20
+	maxPageDefinitions = 256 << 10 // bytes of all their definitions; the HTML is many times as large
+)
 
 func (s *Site) page(w http.ResponseWriter, c *call) error {
 	id, err := httpx.PathID(c.Request, "pageId")
@@ -51,12 +54,12 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 	}
 	page := &wikiPage{Layout: c.layout(view.Title), Heading: view.Title}
 	page.Script = "form.js"
-	shown := 0
+	shown, room := 0, maxPageDefinitions
 	for _, piece := range view.Pieces {
 		v := pieceView{Text: piece.HTML, Missing: piece.Missing, FormID: piece.FormID}
 		if piece.FormID != "" && !piece.Missing {
 			shown++
-			if v.Form, err = s.pageForm(c, id, piece.FormID, shown, len(view.Forms) > 1); err != nil {
+			if v.Form, err = s.pageForm(c, id, piece.FormID, shown, len(view.Forms) > 1, &room); err != nil {
 				return err
 			}
 		}
@@ -66,9 +69,9 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 }
 
 // pageForm is the n-th form of a page. Where the caller has sent the only
-// submission that they can, or the page has too many forms, there is a link
-// instead of questions.
-func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several bool) (*pageForm, error) {
+// submission that they can, or the page has too many forms or no room for this
+// one, there is a link instead of questions.
+func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several bool, room *int) (*pageForm, error) {
 	access, err := s.Backend.Service.Form(c.Context(), c.Who, pageID, formID)
 	if err != nil {
 		return nil, err
@@ -94,6 +97,9 @@ func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several boo
 		if v.Submitted, err = access.Submitted(c.Context()); err != nil || v.Submitted {
 			return v, err
 		}
+	}
+	if *room -= form.DefinitionSize(); *room < 0 {
+		return v, nil
 	}
 	v.Form, err = s.createForm(c, access, "f"+strconv.Itoa(n), filling{})
 	return v, err

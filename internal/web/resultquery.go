@@ -43,7 +43,9 @@ type resultsView struct {
 	deleted int64
 	part    string
 
-	sortBase []byte // of links that sort, escaped; see html of resultTable
+	// sortBase is that of links that sort, escaped. It is nil where the table
+	// has none: with many columns and long filters they would outweigh the rows.
+	sortBase []byte
 }
 
 // addedFilter is the filter that somebody adds with the form.
@@ -246,15 +248,19 @@ func (v *resultsView) appendSortLink(b []byte, parameter, label, class string, a
 	case descending:
 		b = append(b, ` aria-sort="descending"`...)
 	}
+	label, all := cut(label, maxHeader)
+	if !all {
+		label += "…"
+	}
+	if v.sortBase == nil {
+		b = append(b, ` dir="auto">`...)
+		return append(appendEscaped(b, label), "</th>"...)
+	}
 	b = append(b, `><a dir="auto" href="`...)
 	b = append(b, v.sortBase...)
 	b = appendEscaped(b, parameter)
 	b = append(b, `">`...)
-	label, all := cut(label, maxHeader)
 	b = appendEscaped(b, label)
-	if !all {
-		b = append(b, "…"...)
-	}
 	return append(b, "</a></th>"...)
 }
 
@@ -322,14 +328,23 @@ func newOperatorOptions(chosen string) template.HTML {
 	return template.HTML(b) //nolint:gosec // it is escaped
 }
 
+// maxActive bounds the filters that are listed: each of them has a link that
+// holds all others. It is more than a list takes.
+const maxActive = forms.MaxRules + 5
+
 // active lists the filters of the address, also those that are wrong, so that
-// each can be removed, and the parameters that the filter form keeps.
+// each can be removed, and the parameters that the filter form keeps. Of too
+// many it lists the first.
 func (v *resultsView) active(f *forms.Form) (active []activeFilter, kept []keptValue) {
+	listed := 0
 	for _, name := range slices.Sorted(maps.Keys(v.query)) {
 		if name == "after" || name == "cursor" {
 			continue
 		}
 		for _, value := range v.query[name] {
+			if listed++; listed > maxActive {
+				return active, kept
+			}
 			filter := activeFilter{Value: value, Remove: v.without(name, value)}
 			switch {
 			case isFilter(name):

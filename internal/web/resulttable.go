@@ -261,6 +261,9 @@ func (t *resultTable) appendTo(b []byte, caption string, v *resultsView) []byte 
 	b = appendEscaped(b, caption)
 	b = append(b, "</caption><thead><tr>"...)
 	v.sortBase = appendEscaped(nil, v.sortPrefix())
+	if len(v.sortBase)*(len(t.form.Fields)+len(t.retired)) > maxTable {
+		v.sortBase = nil
+	}
 	b = v.appendIDHeader(b)
 	b = v.appendHeader(b, forms.ColumnTimestamp, "Time (UTC)", "")
 	if t.named {

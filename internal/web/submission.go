@@ -172,7 +172,7 @@ type changePage struct {
 type difference struct{ Label, Theirs, Yours string }
 
 func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, error) {
-	view, err := s.formView("f0", st.access.Form, with)
+	view, err := c.formView("f0", st.access.Form, with)
 	if err != nil {
 		return nil, err
 	}

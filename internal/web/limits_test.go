@@ -1,0 +1,126 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// A page of an unknown address within a frame must not lead to another site.
+func TestFramedErrorLeadsNowhereElse(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	for _, path := range []string{"/embed//evil.example/x", "/embed///evil.example", "/embed//evil.example/../x"} {
+		p := e.browser(t).get(path)
+		p.want(http.StatusNotFound)
+		if strings.Contains(p.body, "evil.example") {
+			t.Errorf("%s: the page leads to another site:\n%s", path, p.body)
+		}
+	}
+}
+
+// A value may hold hundreds of thousands of parts that are no options.
+func TestForeignChoicesAreBounded(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	values := with(b.get(survey).values(), "comment", "x", "days", strings.Repeat("x;", 200_000))
+	p := b.send(survey, values)
+	p.want(http.StatusUnprocessableEntity)
+	if n := strings.Count(p.body, `value="x"`); n == 0 || n > markup.MaxOptions+1 {
+		t.Errorf("the page has %d choices that are no options", n)
+	}
+}
+
+// The list of filters has links that hold all filters.
+func TestTooManyFiltersAreBounded(t *testing.T) {
+	e := newFeedback(t, enginetest.SQLite, "")
+	for _, one := range []string{"filter=&", "filter[rating]=1&", "sort=&", "q=a&"} {
+		path := "/page/1/form/feedback/results?" + strings.Repeat(one, 1000)
+		if a := e.expect(t, http.StatusUnprocessableEntity, "alice", path); len(a.body) > 1<<20 {
+			t.Errorf("1000 times %s: the page has %d bytes", one, len(a.body))
+		}
+	}
+}
+
+// Each header of a column has a link that holds all filters.
+func TestSortLinksAreBounded(t *testing.T) {
+	var page strings.Builder
+	page.WriteString("---\ntitle: Wide\n---\n```yaml form\nform: wide\nfields:\n")
+	for i := range markup.MaxFields {
+		fmt.Fprintf(&page, "  - {id: c%d, type: textfield, label: C}\n", i)
+	}
+	page.WriteString("```\n")
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-wide.md": page.String()})
+	b := e.signedIn(t, "alice")
+	b.send("/page/1/form/wide", with(b.get("/page/1/form/wide").values(), "c1", "x")).want(http.StatusOK)
+	query := url.Values{"filter[c0][not-equals]": {strings.Repeat("x", 4000)}}
+	p := b.get("/page/1/form/wide/results?" + query.Encode())
+	p.want(http.StatusOK, "C")
+	if len(p.body) > 2<<20 {
+		t.Errorf("the page has %d bytes", len(p.body))
+	}
+	if p := b.get("/page/1/form/wide/results"); !strings.Contains(p.body, "?sort=c999") {
+		t.Error("without filters, the columns have no links")
+	}
+}
+
+// largeForm has a definition that takes a slot.
+func largeForm(id string) string {
+	text := "```yaml form\nform: " + id + "\nfields:\n"
+	options := "&options [" + strings.Repeat("an option, ", 200) + "other]"
+	for i := range 20 {
+		text += fmt.Sprintf("  - {id: f%d, type: dropdown, label: F, options: %s}\n", i, options)
+		options = "*options"
+	}
+	return text + "```\n"
+}
+
+func numbered(text string) string {
+	for i := 0; strings.Contains(text, "an option"); i++ {
+		text = strings.Replace(text, "an option", fmt.Sprintf("choice %d", i), 1)
+	}
+	return text
+}
+
+// A page has room for so many questions. Other forms have a page of their own.
+func TestPageHasRoomForSomeForms(t *testing.T) {
+	page := "---\ntitle: Large\n---\n"
+	for i := range 6 {
+		page += numbered(largeForm(fmt.Sprintf("large%d", i)))
+	}
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-large.md": page})
+	p := e.signedIn(t, "alice").get("/page/1")
+	p.want(http.StatusOK, "Fill in this form")
+	if forms := strings.Count(p.body, "data-send"); forms == 0 || forms > 3 {
+		t.Errorf("the page shows %d forms", forms)
+	}
+	if p.link("Fill in this form") == "" {
+		t.Error("no link to a form that the page has no room for")
+	}
+}
+
+// A large form takes a slot: who holds too many has to wait.
+func TestLargeFormTakesASlot(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-large.md": "---\ntitle: Large\n---\n" + numbered(largeForm("large")), "2-survey.md": wiki["1-survey.md"]})
+	b := e.signedIn(t, "alice")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range httpx.DefaultLimits.LargeBodiesPerUser {
+		c := e.site.Backend.NewCall(r, auth.NewIdentity("alice"))
+		defer c.End()
+		if err := c.HoldBody(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.get("/page/1/form/large").want(http.StatusTooManyRequests)
+	b.get("/page/2/form/survey").want(http.StatusOK)
+	e.signedIn(t, "bob").get("/page/1/form/large").want(http.StatusOK)
+}
