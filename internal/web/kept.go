@@ -52,6 +52,11 @@ func (p *signInPage) PasswordControl() string {
 // askToSignIn answers somebody who is not signed in. What they have sent comes
 // back with the sign-in, and returns to its form afterwards.
 func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request, f frame, resume resumer) error {
+	if r.PathValue("formId") != "" {
+		// The form may be anonymous, and they will soon fill it in: the log must
+		// not tell where from.
+		httpx.ReporterOf(w).Anonymous()
+	}
 	if r.Method != http.MethodPost {
 		redirect(w, r, f.path("/login")+"?next="+url.QueryEscape(r.URL.RequestURI()))
 		return nil
@@ -85,6 +90,7 @@ func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request, f frame, resu
 	}
 	who, err := s.signIn(w, r, f, page.Name, password)
 	if err != nil {
+		httpx.ReporterOf(w).SetUser("") // as with any failed login: the address, and no name
 		return s.refuseSignIn(w, r, page, err)
 	}
 	c.Who = who
@@ -98,6 +104,11 @@ func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request, f frame, resu
 var errTooMuchKept = &httpx.StatusError{
 	Status: http.StatusRequestEntityTooLarge,
 	Detail: "You are not signed in any more, and what was sent is too much to keep. Go back, copy what you have typed, and sign in again.",
+}
+
+var errSignedOut = &httpx.StatusError{
+	Status: http.StatusForbidden,
+	Detail: "You are not signed in any more, and nothing was changed. Go back, copy what you have typed, and sign in again.",
 }
 
 // largeKept is the size from which on what is kept needs a slot. All who are

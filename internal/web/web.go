@@ -146,6 +146,9 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request) {
 		other.Method = method
 		if _, pattern := s.routes.Handler(other); pattern != "" && method != r.Method {
 			allowed = append(allowed, method)
+			if method == http.MethodGet {
+				allowed = append(allowed, http.MethodHead)
+			}
 		}
 	}
 	if len(allowed) > 0 && isClean(r) {
@@ -172,6 +175,9 @@ func (s *Site) signedIn(to route, f frame) http.Handler {
 			defer c.End()
 			if err = to.handler(s, w, c); err != nil {
 				c.NoteRefusal(w, err)
+			}
+			if isNoSession(err) { // no more, though it was when the request began
+				who, err = auth.Identity{}, errSignedOut
 			}
 		}
 		if err != nil {
