@@ -43,6 +43,7 @@ func TestSignInForAFormIsLoggedWithoutAddress(t *testing.T) {
 		status    int
 		anonymous bool
 	}{
+		{"open the page", ask(http.MethodGet, "/page/3", nil), http.StatusSeeOther, true},
 		{"open the form", ask(http.MethodGet, ballot, nil), http.StatusSeeOther, true},
 		{"send the form", ask(http.MethodPost, ballot, url.Values{"vote": {"yes"}}), http.StatusForbidden, true},
 		{"sign in", ask(http.MethodPost, ballot, signIn("alice-secret")), http.StatusSeeOther, true},

@@ -36,7 +36,7 @@
   /** The channel reaches frames of this server within the same site's pages, which have the same cookie. */
   function shareSignIn() {
     const channel = new BroadcastChannel("formulary signed in");
-    const next = document.querySelector('input[name="next"]'); // a sign-in that has nothing typed to lose
+    const next = document.querySelector("input[data-next]"); // a sign-in that has nothing typed to lose
     if (next) {
       channel.onmessage = () => location.assign(`/embed/login?next=${encodeURIComponent(next.value)}`);
     } else if (document.querySelector(".below .who")) {
