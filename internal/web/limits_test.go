@@ -124,3 +124,26 @@ func TestLargeFormTakesASlot(t *testing.T) {
 	b.get("/page/2/form/survey").want(http.StatusOK)
 	e.signedIn(t, "bob").get("/page/1/form/large").want(http.StatusOK)
 }
+
+// Each of several values has an element of its own, which is longer than itself.
+func TestTableOfManyValuesIsBounded(t *testing.T) {
+	text := "form: wide\nfields:\n"
+	for i := range markup.MaxFields {
+		text += fmt.Sprintf("  - {id: c%d, type: checkbox, label: C}\n", i)
+	}
+	e := newSite(t, enginetest.SQLite, page1("", text))
+	var answers []string
+	for i := range markup.MaxFields {
+		answers = append(answers, fmt.Sprintf("c%d", i), strings.Repeat("a;", 20))
+	}
+	for range 20 {
+		e.submit(t, "alice", 1, "wide", answers...)
+	}
+	page := e.get(t, "alice", "/page/1/form/wide/results?limit=200")
+	if len(page) > 10<<20 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	if rows := len(rowIDs(page)); rows != 20 {
+		t.Errorf("the page has %d rows", rows)
+	}
+}

@@ -14,7 +14,8 @@ import (
 // long: the more cells there are, the less of each is shown. All of it is on
 // the page of the submission.
 const (
-	maxTable      = 2 << 20 // bytes, about
+	maxTable      = 2 << 20 // bytes of answers, about
+	maxTableHTML  = 8 << 20 // bytes of the cells; those after that show no answer
 	maxCell       = 1000
 	minCell       = 40
 	maxRetired    = 50 // columns of fields that have left the page
@@ -188,6 +189,9 @@ func appendTime(b []byte, at time.Time) []byte {
 func (t *resultTable) appendCell(b []byte, field *forms.Field, value forms.Value) ([]byte, error) {
 	if len(value) <= len(`""`) {
 		return append(b, "<td></td>"...), nil
+	}
+	if len(b) > maxTableHTML { // the HTML of an answer may be twenty times as long
+		return append(b, "<td>…</td>"...), nil
 	}
 	text := []byte(value[1 : len(value)-1])
 	if bytes.IndexByte(text, '\\') >= 0 {
