@@ -22,6 +22,7 @@ type homePage struct {
 type pageCard struct {
 	Title, Path string
 	Forms       []formLink
+	More        int // forms that only the page itself shows
 }
 
 type formLink struct{ ID, Path, Results string }
@@ -34,6 +35,7 @@ type latestCard struct {
 // What the home page shows at most. More pages are found by searching.
 const (
 	maxHomePages  = 100
+	maxHomeForms  = 20 // of each page
 	maxHomeLatest = 10
 )
 
@@ -74,7 +76,11 @@ func (s *Site) home(w http.ResponseWriter, c *call) error {
 
 func (c *call) pageCard(p service.PageInfo) pageCard {
 	card := pageCard{Title: p.Title, Path: "/page/" + strconv.FormatInt(p.ID, 10)}
-	for _, f := range p.Forms {
+	for i, f := range p.Forms {
+		if i == maxHomeForms {
+			card.More = len(p.Forms) - i
+			break
+		}
 		card.Forms = append(card.Forms, formLink{ID: f.ID, Path: c.formPath(f), Results: c.formPath(f) + "/results"})
 	}
 	return card

@@ -147,3 +147,17 @@ func TestTableOfManyValuesIsBounded(t *testing.T) {
 		t.Errorf("the page has %d rows", rows)
 	}
 }
+
+// A page may have hundreds of forms. The list of pages shows the first of them.
+func TestHomeShowsSomeForms(t *testing.T) {
+	page := "---\ntitle: Many\n---\n"
+	for i := range maxHomeForms + 3 {
+		page += fmt.Sprintf("```yaml form\nform: f%d\nfields:\n  - {id: a, type: textfield, label: A}\n```\n", i)
+	}
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-many.md": page})
+	p := e.signedIn(t, "alice").get("/")
+	p.want(http.StatusOK, "3 more on the page")
+	if n := strings.Count(p.body, "Fill in “"); n != maxHomeForms {
+		t.Errorf("the list has %d forms", n)
+	}
+}
