@@ -97,8 +97,8 @@ func viewsOf(t *testing.T, text string) map[string]*answer {
 	b.send(path+"/change", with(change.values(), "text", text+" 2"))
 	views["conflict"] = b.send(path+"/change", with(change.values(), "text", text+" 3"))
 	views["delete"] = b.get(path + "/delete")
-	views["results"] = b.get(form + "/results")
-	views["found"] = b.get(form + "/results?q=" + url.QueryEscape(text) + "&filter[line]=" + url.QueryEscape(text))
+	views["results"] = b.getSummarized(form + "/results")
+	views["found"] = b.getSummarized(form + "/results?q=" + url.QueryEscape(text) + "&filter[line]=" + url.QueryEscape(text))
 	views["searched"] = b.get("/?q=" + url.QueryEscape(text))
 	views["sign-in"] = e.browser(t).postForm("/login", url.Values{"username": {text}, "password": {"x"}, "next": {text}})
 	views["expired"] = e.browser(t).send(form, typed)
@@ -110,6 +110,20 @@ func viewsOf(t *testing.T, text string) map[string]*answer {
 		}
 	}
 	return views
+}
+
+// getSummarized asks for a page of results until it comes with its summary, of
+// right now. On a busy machine it may take longer than the page waits.
+func (b *browser) getSummarized(path string) *answer {
+	b.t.Helper()
+	for range 1000 {
+		p := b.get(path)
+		if !strings.Contains(p.body, "data-summary-pending") && !strings.Contains(p.body, `class="as-of"`) {
+			return p
+		}
+	}
+	b.t.Fatalf("%s: there is no summary", path)
+	return nil
 }
 
 // framed is the browser of somebody who has signed in within a frame.
