@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -80,18 +81,22 @@ func (p *Page) Axe() []string {
 // loaded, without what follows at once after an input.
 func (p *Page) LayoutShift() float64 {
 	p.t.Helper()
+	until := "Infinity"
+	if p.options.NoScript { // the look may change when JavaScript is turned on
+		until = strconv.FormatFloat(Eval[float64](p, "performance.now()"), 'f', -1, 64)
+	}
 	var shift float64
 	p.scripted(func() {
-		shift = do(p, "read layout shifts", chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise))
+		shift = do(p, "read layout shifts", chromedp.Evaluate[float64]("("+layoutShift+")("+until+")", chromedp.EvalAwaitPromise))
 	})
 	return shift
 }
 
 // Shifts are reported with a frame. Two frames from now all shifts that have a
 // cause before now are reported.
-const layoutShift = `new Promise(resolve => {
+const layoutShift = `until => new Promise(resolve => {
 	let sum = 0;
-	const add = entries => { for (const e of entries) if (!e.hadRecentInput) sum += e.value };
+	const add = entries => { for (const e of entries) if (!e.hadRecentInput && e.startTime <= until) sum += e.value };
 	const observer = new PerformanceObserver(list => add(list.getEntries()));
 	observer.observe({type: "layout-shift", buffered: true});
 	requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => {

@@ -23,6 +23,7 @@ type formView struct {
 	Submit  string // the word on its button
 	Cancel  string // where its link "Cancel" leads; "" without one
 	Preview bool   // it can't be sent
+	Framed  bool   // browsers let no page within that of another site take the focus by itself
 	Key     string // what makes sending it twice harmless; "" if it changes a submission
 	Tag     string // of the state of the submission that it changes
 	For     string // keyed hash of the user that it was made for

@@ -106,7 +106,7 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 	if err != nil {
 		return nil, err
 	}
-	v.Action, v.Submit = c.path(c.formPath(access.Form)), "Send"
+	v.Action, v.Submit, v.Framed = c.path(c.formPath(access.Form)), "Send", c.framed
 	v.Key, v.For = rand.Text(), s.hashUser(c.Who.Name)
 	return v, nil
 }

@@ -181,6 +181,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 	}
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.path+"/change", "Save", st.path
+	page.Form.Framed = c.framed
 	page.Form.Tag, page.Form.For = st.access.Tag(st.sub), s.hashUser(c.Who.Name)
 	return page, nil
 }
