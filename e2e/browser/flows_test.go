@@ -120,7 +120,7 @@ func pageWithForms(t *testing.T, s *site) {
 	p.follow("Go to the page")
 	p.wantPath(tripPage)
 	p.goTo("/page/5")
-	p.want("First the one that works.", "Text", "The form “broken” stands here, but can't be shown")
+	p.want("First the one that works.", "Text", "The form “broken” can't be shown")
 	p.Check()
 }
 

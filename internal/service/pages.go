@@ -34,6 +34,8 @@ type PageInfo struct {
 	ID    int64
 	Title string
 	Forms []*forms.Form // in page order
+	// MaySeeAll: the caller may read every submission of its forms.
+	MaySeeAll bool
 }
 
 // Pages lists the pages that the caller may view, at most 10,000 of them.
@@ -49,11 +51,12 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 	type entry struct {
 		page *pages.Page
 		key  string // of the order
+		all  bool   // the caller may read every submission
 	}
 	var visible []entry
 	for i, page := range all {
 		if rights[i].View {
-			visible = append(visible, entry{page, strings.ToLower(page.Title)})
+			visible = append(visible, entry{page, strings.ToLower(page.Title), rights[i].SeeAll})
 		}
 	}
 	slices.SortFunc(visible, func(a, b entry) int {
@@ -61,7 +64,7 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 	})
 	infos := make([]PageInfo, len(visible))
 	for i, e := range visible {
-		infos[i] = PageInfo{ID: e.page.ID, Title: e.page.Title, Forms: e.page.Forms}
+		infos[i] = PageInfo{ID: e.page.ID, Title: e.page.Title, Forms: e.page.Forms, MaySeeAll: e.all}
 	}
 	return newPageList(infos), nil
 }

@@ -341,7 +341,7 @@ func TestAuthorExpiredSession(t *testing.T) {
 		e := newEnv(t, enginetest.SQLite, nil)
 		b := e.signedIn(t, "alice")
 		values := with(url.Values{"_for": b.get("/author").values()["_for"]}, "text", "\n\n"+shortForm+"# mine\n")
-		e.pass(session.Lifetime + time.Minute)
+		e.clock.advance(session.Lifetime + time.Minute)
 		a := b.send("/author", values)
 		a.want(http.StatusForbidden, "what you have typed is there again")
 		a = b.send("/author", with(a.values(), "_username", user, "_password", user+"-secret"))

@@ -61,17 +61,49 @@ type env struct {
 	source *pages.Directory
 	store  store.Engine
 	users  people
-
-	mu   sync.Mutex
-	time time.Time
+	clock  *testClock
 }
+
+// testClock is the time of the service, moved by hand.
+type testClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *testClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *testClock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// began is when the tests take place.
+var began = time.Date(2025, 11, 15, 12, 3, 5, 0, time.UTC)
 
 var secret = []byte("a key of thirty-two bytes, or so")
 
+// newEnv serves pages, by file name.
 func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*Options)) *env {
 	t.Helper()
-	e := &env{dir: t.TempDir(), time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), store: on.Open(t)}
-	e.users = people{"alice": nil, "bob": nil, "carol": {"hr"}}
+	e, opts := openEnv(t, on, files)
+	for _, c := range change {
+		c(&opts)
+	}
+	e.site = New(opts)
+	e.serve(t, e.site)
+	return e
+}
+
+// openEnv opens what the pages work with.
+func openEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*httpx.Options)) (*env, Options) {
+	t.Helper()
+	e := &env{dir: t.TempDir(), clock: &testClock{now: began}, store: on.Open(t)}
+	e.users = people{"alice": nil, "bob": nil, "carol": {"hr"}, "dave": nil}
 	for name, text := range files {
 		e.put(t, name, text)
 	}
@@ -80,38 +112,27 @@ func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change 
 	if e.source, err = pages.OpenDirectory(e.dir, log); err != nil {
 		t.Fatal(err)
 	}
-	backend := httpx.NewBackend(httpx.Options{
+	opts := httpx.Options{
 		Service: service.New(service.Options{
 			Pages: e.source, Store: e.store, Files: e.store, OnceKey: secret,
-			Now: e.now, MaxSubmission: httpx.DefaultMaxBody, MaxFile: 1 << 20,
+			Now: e.clock.Now, MaxSubmission: httpx.DefaultMaxBody, MaxFile: 1 << 20,
 		}),
 		Auth: e.users, Logger: log,
-	})
-	sessions, err := session.New(session.Options{Store: e.store, Users: e.users, OwnerKey: secret, Now: e.now})
-	if err != nil {
-		t.Fatal(err)
 	}
-	opts := Options{Backend: backend, Sessions: sessions, Logger: log, Key: secret}
 	for _, c := range change {
 		c(&opts)
 	}
-	e.site = New(opts)
-	server := httptest.NewServer(e.site)
+	sessions, err := session.New(session.Options{Store: e.store, Users: e.users, OwnerKey: secret, Now: e.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, Options{Backend: httpx.NewBackend(opts), Sessions: sessions, Logger: log, Key: secret}
+}
+
+func (e *env) serve(t testing.TB, h http.Handler) {
+	server := httptest.NewServer(h)
 	e.url = server.URL
 	t.Cleanup(server.Close) // before the store, which was opened earlier
-	return e
-}
-
-func (e *env) now() time.Time {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.time
-}
-
-func (e *env) pass(d time.Duration) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.time = e.time.Add(d)
 }
 
 func (e *env) put(t testing.TB, name, text string) {

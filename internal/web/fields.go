@@ -246,12 +246,19 @@ func newQuestion(id string, f *forms.Field, with filling, value string, hidden b
 	if f.Help != "" || q.Limit != "" || q.AcceptList != "" {
 		described = append(described, id+"-help")
 	}
+	if q.Needed() {
+		described = append(described, id+"-needed")
+	}
 	if q.Error != "" {
 		described = append(described, id+"-error")
 	}
 	q.DescribedBy = strings.Join(described, " ")
 	return q
 }
+
+// Needed reports whether a text has to say that the question needs an answer.
+// HTML has no way to require one of several checkboxes.
+func (q *question) Needed() bool { return q.Required && q.Kind == "checkboxes" }
 
 // control decides what a question is answered with.
 func (q *question) control() {
@@ -293,7 +300,7 @@ func (q *question) fileControl() {
 	q.Kind = "file"
 	q.AcceptList = strings.Join(q.Accept, ", ")
 	if q.MaxSize > 0 {
-		q.Limit = byteSize(q.MaxSize)
+		q.Limit = exactSize(q.MaxSize)
 	}
 	q.StoredNames = q.Value
 }
@@ -383,7 +390,20 @@ func summarize(items []item, invalid *forms.Invalid) []problem {
 	return problems
 }
 
-// byteSize is a size as people write it.
+// exactSize is a limit as the author of a form has written it.
+func exactSize(n int64) string {
+	for _, u := range []struct {
+		size int64
+		name string
+	}{{1 << 20, "MiB"}, {1e6, "MB"}, {1 << 10, "KiB"}, {1e3, "kB"}} {
+		if n%u.size == 0 {
+			return strconv.FormatInt(n/u.size, 10) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// byteSize is about the size of a file, as people write it.
 func byteSize(n int64) string {
 	for _, u := range []struct {
 		size int64

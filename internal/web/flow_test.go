@@ -131,11 +131,11 @@ func TestSessionEnds(t *testing.T) {
 	if thief.cookie() == strings.Repeat("A", len(replayed)) {
 		t.Error("the sign-in took an id over")
 	}
-	e.pass(session.Lifetime - time.Minute)
+	e.clock.advance(session.Lifetime - time.Minute)
 	if p := thief.get("/"); p.path != "/" {
 		t.Error("the session has ended too early")
 	}
-	e.pass(session.Lifetime + time.Minute)
+	e.clock.advance(session.Lifetime + time.Minute)
 	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
 		t.Error("the session has not ended")
 	}
@@ -256,7 +256,7 @@ func TestExpiredSession(t *testing.T) {
 		b := e.signedIn(t, "alice")
 		typed := with(b.get(survey).values(), "comment", "long\r\nwork", "rating", "1", "reason", "r")
 		typed["days"] = []string{"Mon", "Tue"}
-		e.pass(13 * time.Hour)
+		e.clock.advance(13 * time.Hour)
 		p := b.send(survey, typed, chosenFile{"paper", "a.txt", "x"})
 		p.want(http.StatusForbidden, "Sign in", "not signed in any more")
 		p = b.send(survey, with(p.values(), "_username", tt.user, "_password", "wrong"))
@@ -282,6 +282,16 @@ func TestExpiredSession(t *testing.T) {
 			t.Fatal("the form was sent by itself")
 		}
 		b.send(survey, got).want(http.StatusOK, "Sent")
+	}
+}
+
+// What is not the form of a browser is told as such, and stores nothing.
+func TestUnreadableForm(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	b.postForm(survey, with(b.get(survey).values(), "comment", "c")).want(http.StatusBadRequest, "The form can't be read")
+	if e.count(t, "alice", 1, "survey") != 0 {
+		t.Error("a form that can't be read is stored")
 	}
 }
 

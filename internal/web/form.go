@@ -45,7 +45,7 @@ func (c *call) crumbs(access *service.Access) Crumbs {
 	p := c.formPath(access.Form)
 	return Crumbs{
 		Framed: c.framed, PageTitle: access.PageTitle, PagePath: "/page/" + strconv.FormatInt(access.Form.PageID, 10),
-		FormID: access.Form.ID, FormPath: c.path(p), Results: resultsPath(access, p), Mine: !access.MaySeeAll(),
+		FormID: access.Form.ID, FormPath: c.path(p), Results: resultsPath(access.Form, access.MaySeeAll(), p), Mine: !access.MaySeeAll(),
 	}
 }
 
@@ -55,8 +55,8 @@ func (c *call) formPath(f *forms.Form) string {
 }
 
 // resultsPath is "" where the caller could see no submission at all.
-func resultsPath(access *service.Access, formPath string) string {
-	if access.Form.Anonymous && !access.MaySeeAll() {
+func resultsPath(f *forms.Form, seesAll bool, formPath string) string {
+	if f.Anonymous && !seesAll {
 		return ""
 	}
 	return formPath + "/results"
@@ -126,27 +126,15 @@ func (s *Site) sendForm(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	sent, bad := s.receive(w, c, before)
-	var invalid *forms.Invalid
-	if bad != nil && !errors.As(bad, &invalid) {
-		return bad
-	}
-	access, err := c.Reopen(w)
-	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
-		err = errOtherUser
-	}
-	if err != nil || invalid != nil || sent.extra.Has(updateControl) {
-		before.DropFiles(c.Context(), service.StagedFiles(sent.answers))
-	}
-	switch {
-	case err != nil:
+	sent, access, err := s.receive(w, c, before)
+	if err != nil {
 		return err
-	case invalid == nil && sent.extra.Has(updateControl):
+	}
+	if sent.extra.Has(updateControl) {
 		return s.refill(w, c, access, sent, nil)
-	case invalid != nil:
-		return s.refill(w, c, access, sent, invalid)
 	}
 	sub, _, err := access.Create(c.Context(), withoutEmpty(sent.answers), sent.createKey())
+	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
 		return s.refill(w, c, access, sent, invalid)
 	}
@@ -177,15 +165,31 @@ type received struct {
 	extra   url.Values // own controls
 }
 
-// receive reads a form. The files of its answers are staged.
-func (s *Site) receive(w http.ResponseWriter, c *call, access *service.Access) (received, error) {
-	got := received{extra: url.Values{}}
-	answers, err := upload.Decode(w, c.Call, access, got.extra)
+// receive reads a form that the caller has filled in, and opens it again: it may
+// have taken long to arrive. The files of its answers are staged, unless it is
+// only to be shown again.
+func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (received, *service.Access, error) {
+	sent := received{extra: url.Values{}}
+	answers, err := upload.Decode(w, c.Call, before, sent.extra)
+	var invalid *forms.Invalid
+	if errors.As(err, &invalid) { // not what browsers send
+		err = errUnreadable
+	}
+	if err != nil {
+		return received{}, nil, err
+	}
 	for i := range answers {
 		normalize(&answers[i])
 	}
-	got.answers = answers
-	return got, err
+	sent.answers = answers
+	access, err := c.Reopen(w)
+	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
+		err = errOtherUser
+	}
+	if err != nil || sent.extra.Has(updateControl) {
+		before.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+	}
+	return sent, access, err
 }
 
 // normalize has line ends stored as LF: browsers send those of a textarea as
@@ -317,7 +321,11 @@ func (s *Site) sent(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	if !access.Form.Anonymous {
+		redirect(w, c.Request, c.path(c.formPath(access.Form)))
+		return nil
+	}
 	return s.render(w, c.Request, http.StatusOK, "sent", &sentPage{
-		Layout: c.layout("Sent"), Crumbs: c.crumbs(access), Once: access.Form.OneSubmission,
+		Layout: c.formLayout("Sent", access), Crumbs: c.crumbs(access), Once: access.Form.OneSubmission,
 	})
 }

@@ -25,7 +25,11 @@ type pageCard struct {
 	More        int // forms that only the page itself shows
 }
 
-type formLink struct{ ID, Path, Results string }
+type formLink struct {
+	ID, Path string
+	Results  string // path; "" if the caller can see none
+	Mine     bool   // the results are the caller's own
+}
 
 type latestCard struct {
 	PageTitle, FormID, Path string
@@ -81,7 +85,8 @@ func (c *call) pageCard(p service.PageInfo) pageCard {
 			card.More = len(p.Forms) - i
 			break
 		}
-		card.Forms = append(card.Forms, formLink{ID: f.ID, Path: c.formPath(f), Results: c.formPath(f) + "/results"})
+		at := c.formPath(f)
+		card.Forms = append(card.Forms, formLink{ID: f.ID, Path: at, Results: resultsPath(f, p.MaySeeAll, at), Mine: !p.MaySeeAll})
 	}
 	return card
 }

@@ -101,6 +101,8 @@ func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request, f frame, resu
 	return resume(s, w, c, kept)
 }
 
+var errUnreadable = &httpx.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}
+
 var errTooMuchKept = &httpx.StatusError{
 	Status: http.StatusRequestEntityTooLarge,
 	Detail: "You are not signed in any more, and what was sent is too much to keep. Go back, copy what you have typed, and sign in again.",
@@ -135,7 +137,7 @@ func (c *call) readKept(w http.ResponseWriter) (url.Values, error) {
 	case errors.Is(err, errTooMuchKept):
 		return nil, err
 	default:
-		return nil, &httpx.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}
+		return nil, errUnreadable
 	}
 }
 

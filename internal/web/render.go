@@ -14,6 +14,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/service"
 )
 
 //go:embed templates/*.html
@@ -44,7 +45,7 @@ func parseTemplates(static *staticFiles) templates {
 	return all
 }
 
-// groupDigits writes a number with thin groups, as in 12,345.
+// groupDigits writes a number with commas, as in 12,345.
 func groupDigits(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -79,6 +80,11 @@ func (c *call) layout(title string) Layout {
 	l := c.site.layout(c.frame, c.Who.Name, title)
 	l.lead(c.Request)
 	return l
+}
+
+// formLayout is that of a page about a form, whose title says which.
+func (c *call) formLayout(title string, access *service.Access) Layout {
+	return c.layout(title + ": " + access.PageTitle)
 }
 
 // buffers hold pages until they are complete, so that an error can still be
@@ -136,6 +142,9 @@ type errorPage struct {
 
 // errorTitles are headings of error pages. Others have that of http.StatusText.
 var errorTitles = map[int]string{
+	http.StatusBadRequest:            "This can't be read",
+	http.StatusMethodNotAllowed:      "This page can't be opened",
+	http.StatusConflict:              "Nothing was changed",
 	http.StatusNotFound:              "Page not found",
 	http.StatusForbidden:             "You may not do that",
 	http.StatusRequestEntityTooLarge: "That is too much",

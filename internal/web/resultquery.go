@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -110,8 +111,8 @@ func (v *resultsView) takeForm(given url.Values) {
 
 // Messages about the controls of the filter form begin like this.
 const (
-	noFieldMessage = "choose what to filter by"
-	valueMessage   = "the value to filter by "
+	noFieldMessage = "Choose what to filter by"
+	valueMessage   = "The value to filter by "
 )
 
 // readOptions reads the parameters of the list. A page has a limit, and begins
@@ -119,11 +120,11 @@ const (
 func (v *resultsView) readOptions() {
 	query := maps.Clone(v.query)
 	if !query.Has("limit") {
-		query.Set("limit", "50")
+		query.Set("limit", strconv.Itoa(defaultRows))
 	}
 	opts := httpx.ListOptions(query, &v.invalid)
 	if opts.Limit > maxRows {
-		v.invalid.AddError("limit must be at most 200 on this page")
+		v.invalid.AddError("limit must be at most " + strconv.Itoa(maxRows) + " on this page")
 	}
 	if !query.Has("order") && opts.Sort == nil {
 		opts.Descending = true

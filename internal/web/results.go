@@ -210,7 +210,7 @@ func (s *Site) newResultsPage(c *call, access *service.Access, v *resultsView) *
 	}
 	page := &resultsPage{
 		resultsShell: resultsShell{
-			Layout: c.layout(title), Crumbs: c.crumbs(access), Hidden: access.Form.Anonymous && !access.MaySeeAll(),
+			Layout: c.formLayout(title, access), Crumbs: c.crumbs(access), Hidden: access.Form.Anonymous && !access.MaySeeAll(),
 			Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Exports: v.exports(), ByID: v.opts.Sort != nil,
 			Summary: summaryPlace, Table: tablePlace, Next: nextPlace,
 		},
@@ -231,7 +231,7 @@ func (s *Site) newResultsPage(c *call, access *service.Access, v *resultsView) *
 func (s *Site) refuseResults(w http.ResponseWriter, c *call, page *resultsPage, invalid *forms.Invalid) error {
 	page.Title = "Error: " + page.Title
 	for _, text := range invalid.Errors {
-		page.Errors = append(page.Errors, problem{Href: page.Filter.elementOf(text), Text: upperFirst(text)})
+		page.Errors = append(page.Errors, problem{Href: page.Filter.elementOf(text), Text: text})
 	}
 	page.Exports, page.ShowAll = "", c.URL.EscapedPath()
 	return s.render(w, c.Request, http.StatusUnprocessableEntity, "results", page)

@@ -129,20 +129,20 @@ func TestResultsParameters(t *testing.T) {
 func TestResultsRefuseBadParameters(t *testing.T) {
 	e := newFeedback(t, enginetest.SQLite, "")
 	for query, want := range map[string]string{
-		"limit=0":                          "Limit must be a number from 1",
-		"limit=201":                        "Limit must be at most 200 on this page",
-		"limit=5&limit=6":                  "Limit must not be given twice",
-		"order=up":                         "Order must be asc or desc",
-		"after=x":                          "After must be the id of a submission",
-		"cursor=abc":                       "Cursor is of a sorted list",
-		"sort=score&cursor=abc":            "Cursor is not of this list",
+		"limit=0":                          "limit must be a number from 1",
+		"limit=201":                        "limit must be at most 200 on this page",
+		"limit=5&limit=6":                  "limit must not be given twice",
+		"order=up":                         "order must be asc or desc",
+		"after=x":                          "after must be the id of a submission",
+		"cursor=abc":                       "cursor is of a sorted list",
+		"sort=score&cursor=abc":            "cursor is not of this list",
 		"sort=nope":                        "the form has no such field",
-		"sort=score&order=asc":             "Order is of a list by id",
+		"sort=score&order=asc":             "order is of a list by id",
 		"filter[nope]=1":                   "the form has no such field",
 		"filter[score][near]=1":            "has an unknown operator",
 		"filter[score][less-than]=x":       "must be a number",
 		"filter=1":                         "is not a filter",
-		"q=%00":                            "Q must be text in UTF-8",
+		"q=%00":                            "q must be text in UTF-8",
 		"q=" + strings.Repeat("x", 5000):   "together must be at most",
 		"filter[name]=%ff":                 "must be valid text",
 		"q=a;b":                            "can&#39;t be read",
@@ -226,10 +226,10 @@ func TestResultsRights(t *testing.T) {
 		if got := e.get(t, "bob", feedbackResults+".csv"); strings.Contains(got, "Ann") || !strings.Contains(got, "Ben") {
 			t.Errorf("bob exports %q", got)
 		}
-		e.write(t, "1.md", page1("edit: [carol]\nresults: viewers\n", smallForm)["1.md"])
+		e.put(t, "1.md", page1("edit: [carol]\nresults: viewers\n", smallForm)["1.md"])
 		check("dave", "Results", "4", "3", "2", "1")
 		// Rights that are taken away count at once, also for summaries that are kept.
-		e.write(t, "1.md", page1("edit: [carol]\n", smallForm)["1.md"])
+		e.put(t, "1.md", page1("edit: [carol]\n", smallForm)["1.md"])
 		check("bob", "My submissions", "2")
 		if page := e.get(t, "dave", feedbackResults); !strings.Contains(page, "You have not sent anything yet.") || strings.Contains(page, "<strong>") {
 			t.Errorf("dave sees a summary:\n%s", page)
@@ -267,7 +267,7 @@ func TestResultsEmpty(t *testing.T) {
 // TestResultsRetired has answers to fields that have left the page.
 func TestResultsRetired(t *testing.T) {
 	e := newFeedback(t, enginetest.SQLite, "")
-	e.write(t, "1.md", page1("", "form: feedback\nfields:\n  - {id: state, type: textfield, label: State}\n")["1.md"])
+	e.put(t, "1.md", page1("", "form: feedback\nfields:\n  - {id: state, type: textfield, label: State}\n")["1.md"])
 	e.submit(t, "alice", 1, "feedback", "state", "x")
 	page := e.get(t, "alice", feedbackResults)
 	for _, want := range []string{

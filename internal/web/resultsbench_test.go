@@ -73,7 +73,7 @@ func BenchmarkResults(b *testing.B) {
 	for _, at := range []struct{ name, path string }{
 		{"page", "/page/1/form/feedback/results"},
 		{"filter", "/page/1/form/feedback/results?" + url.Values{"filter[state]": {"Open"}, "q": {"person"}}.Encode()},
-		{"api", "/rest/forms/1.0/page/1/form/feedback/result?limit=50&order=desc"},
+		{"api", "/rest/page/1/form/feedback/result?limit=50&order=desc"},
 	} {
 		b.Run(at.name, func(b *testing.B) {
 			req := e.newRequest(b, webRequest{user: "alice", method: http.MethodGet, path: at.path})

@@ -119,7 +119,7 @@ func (s *Site) newSignInPage(f frame, next string) *signInPage {
 func (s *Site) login(w http.ResponseWriter, r *http.Request, f frame) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxSignInBody)
 	if err := r.ParseForm(); err != nil {
-		return &httpx.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}
+		return errUnreadable
 	}
 	page := s.newSignInPage(f, localPath(r.PostForm.Get("next"), f))
 	page.Name = r.PostForm.Get("username")

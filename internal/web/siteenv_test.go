@@ -3,61 +3,25 @@ package web
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/httpx"
-	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/session"
-	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/wire"
 )
 
-var everybody = people{"alice": nil, "bob": nil, "carol": {"hr"}, "dave": nil}
-
-// testClock is the time of the service, moved by hand.
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *testClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *testClock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-// began is when the tests take place.
-var began = time.Date(2025, 11, 15, 12, 3, 5, 0, time.UTC)
-
-// siteEnv is the pages and the API on a real listener, a real database and real
-// pages.
+// siteEnv is an env with lists of the API beside the pages, for tests that
+// compare both. Its requests follow no redirects.
 type siteEnv struct {
-	site    *Site
+	*env
 	handler http.Handler
-	url     string
-	dir     string // of the pages
-	source  *pages.Directory
-	store   store.Engine
-	clock   *testClock
 	client  *http.Client
 
 	mu       sync.Mutex
@@ -67,35 +31,11 @@ type siteEnv struct {
 // newSite serves pages, by file name.
 func newSite(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*httpx.Options)) *siteEnv {
 	t.Helper()
-	e := &siteEnv{dir: t.TempDir(), clock: &testClock{now: began}, sessions: map[string]string{}}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(e.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	log := slog.New(slog.DiscardHandler)
-	var err error
-	if e.source, err = pages.OpenDirectory(e.dir, log); err != nil {
-		t.Fatal(err)
-	}
-	e.store = on.Open(t)
-	key := []byte("a key of thirty-two bytes, or so")
-	opts := httpx.Options{
-		Service: service.New(service.Options{
-			Pages: e.source, Store: e.store, Files: e.store, OnceKey: key, Now: e.clock.Now, MaxSubmission: httpx.DefaultMaxBody,
-		}),
-		Auth: everybody, Logger: log,
-	}
-	for _, c := range change {
-		c(&opts)
-	}
-	sessions, err := session.New(session.Options{Store: e.store, Users: everybody, OwnerKey: key, Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	backend := httpx.NewBackend(opts)
-	e.site = New(Options{Backend: backend, Sessions: sessions, Logger: log, Key: key})
-	rest := restHandler(backend)
+	base, opts := openEnv(t, on, files, change...)
+	e := &siteEnv{env: base, sessions: map[string]string{}}
+	e.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	e.site = New(opts)
+	rest := restHandler(opts.Backend)
 	e.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/rest/") {
 			rest.ServeHTTP(w, r)
@@ -103,10 +43,7 @@ func newSite(t testing.TB, on enginetest.Engine, files map[string]string, change
 		}
 		e.site.ServeHTTP(w, r)
 	})
-	server := httptest.NewServer(e.handler)
-	e.url, e.client = server.URL, server.Client()
-	e.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	t.Cleanup(server.Close) // before the store, which was opened earlier
+	e.serve(t, e.handler)
 	return e
 }
 
@@ -136,17 +73,6 @@ func restHandler(backend *httpx.Backend) http.Handler {
 		return wire.SendList(w, c, access, wire.Flat, wire.JSON, wire.NDJSON, wire.CSV, wire.XLSX)
 	})
 	return mux
-}
-
-// write changes a page file and has it read. The directory takes a change once
-// it has seen it twice.
-func (e *siteEnv) write(t testing.TB, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(e.dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e.source.Poll()
-	e.source.Poll()
 }
 
 // cookie is that of a user's session, who signs in at the first time.
@@ -246,7 +172,7 @@ func (e *siteEnv) rest(t testing.TB, user, path string) string {
 // submit stores a submission, from field ids and values in turn.
 func (e *siteEnv) submit(t testing.TB, user string, page int64, form string, idsAndValues ...string) int64 {
 	t.Helper()
-	access, err := e.site.Backend.Service.Form(t.Context(), auth.NewIdentity(user, everybody[user]...), page, form)
+	access, err := e.site.Backend.Service.Form(t.Context(), auth.NewIdentity(user, e.users[user]...), page, form)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -67,6 +66,15 @@ func (c *call) stored(w http.ResponseWriter) (stored, error) {
 	}
 	entries, err := sub.Entries.Decode()
 	return stored{access, sub, entries, c.submissionPath(access.Form, id)}, err
+}
+
+// changeable is a submission that the caller may change.
+func (c *call) changeable(w http.ResponseWriter) (stored, error) {
+	st, err := c.stored(w)
+	if err == nil {
+		err = st.access.MayMerge(c.Context(), st.sub.ID, nil)
+	}
+	return st, err
 }
 
 // filling is what the submission holds.
@@ -137,13 +145,14 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	query := c.URL.Query()
+	title := "Submission " + strconv.FormatInt(st.sub.ID, 10)
+	if query.Has("sent") {
+		title = "Sent"
+	}
 	page := &submissionPage{
-		Layout: c.layout("Submission " + strconv.FormatInt(st.sub.ID, 10)), Crumbs: c.crumbs(st.access), ID: st.sub.ID,
+		Layout: c.formLayout(title, st.access), Crumbs: c.crumbs(st.access), ID: st.sub.ID,
 		Created: st.sub.Created, Username: st.sub.Username, Sent: query.Has("sent"), Saved: query.Has("saved"),
 		Answers: st.answers(), Anonymous: st.access.Form.Anonymous,
-	}
-	if page.Sent {
-		page.Title = "Sent"
 	}
 	if st.access.MayMerge(c.Context(), st.sub.ID, nil) == nil {
 		page.Change = st.path + "/change"
@@ -177,7 +186,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 		return nil, err
 	}
 	page := &changePage{
-		Layout: c.layout("Change submission " + strconv.FormatInt(st.sub.ID, 10)), Crumbs: c.crumbs(st.access), ID: st.sub.ID, Form: view,
+		Layout: c.formLayout("Change submission "+strconv.FormatInt(st.sub.ID, 10), st.access), Crumbs: c.crumbs(st.access), ID: st.sub.ID, Form: view,
 	}
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.path+"/change", "Save", st.path
@@ -187,10 +196,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 }
 
 func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
-	st, err := c.stored(w)
-	if err == nil {
-		err = st.access.MayMerge(c.Context(), st.sub.ID, nil)
-	}
+	st, err := c.changeable(w)
 	if err != nil {
 		return err
 	}
@@ -205,32 +211,16 @@ func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
 var errChanged = errors.New("changed meanwhile")
 
 func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
-	before, err := c.stored(w)
-	if err == nil {
-		err = before.access.MayMerge(c.Context(), before.sub.ID, nil) // don't take files that nobody may change
-	}
+	before, err := c.changeable(w) // don't take files that nobody may change
 	if err != nil {
 		return err
 	}
-	sent, bad := s.receive(w, c, before.access)
-	var invalid *forms.Invalid
-	if bad != nil && !errors.As(bad, &invalid) {
-		return bad
-	}
-	access, err := c.Reopen(w)
-	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
-		err = errOtherUser
-	}
-	if err != nil || invalid != nil || sent.extra.Has(updateControl) {
-		before.access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
-	}
+	sent, access, err := s.receive(w, c, before.access)
 	switch {
 	case err != nil:
 		return err
-	case invalid == nil && sent.extra.Has(updateControl):
+	case sent.extra.Has(updateControl):
 		return s.rechange(w, c, sent, nil, http.StatusOK)
-	case invalid != nil:
-		return s.rechange(w, c, sent, invalid, http.StatusUnprocessableEntity)
 	}
 	return s.merge(w, c, access, before, sent)
 }
@@ -330,10 +320,7 @@ func (st stored) differences(with filling) []difference {
 
 // resumeChange shows a change as it was before its user had to sign in again.
 func (s *Site) resumeChange(w http.ResponseWriter, c *call, kept url.Values) error {
-	st, err := c.stored(w)
-	if err == nil {
-		err = st.access.MayMerge(c.Context(), st.sub.ID, nil)
-	}
+	st, err := c.changeable(w)
 	if err != nil {
 		return err
 	}
@@ -373,7 +360,7 @@ func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice str
 		return err
 	}
 	return s.render(w, c.Request, status, "delete", &deletePage{
-		Layout: c.layout("Delete submission " + strconv.FormatInt(st.sub.ID, 10)), Crumbs: c.crumbs(st.access), ID: st.sub.ID,
+		Layout: c.formLayout("Delete submission "+strconv.FormatInt(st.sub.ID, 10), st.access), Crumbs: c.crumbs(st.access), ID: st.sub.ID,
 		Answers: st.answers(), Action: st.path + "/delete", Cancel: st.path, Tag: st.access.Tag(st.sub), Notice: notice,
 	})
 }
@@ -385,7 +372,7 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 	}
 	c.Body = http.MaxBytesReader(w, c.Body, maxSignInBody)
 	if err := c.ParseForm(); err != nil {
-		return &httpx.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}
+		return errUnreadable
 	}
 	err = access.Delete(c.Context(), id, func(tag string) error {
 		if tag != c.PostForm.Get(tagControl) {

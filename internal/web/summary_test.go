@@ -210,7 +210,7 @@ func TestSummaryKey(t *testing.T) {
 		distinct[k] = fmt.Sprint(c)
 	}
 	before := key("alice", "")
-	e.write(t, "1.md", page1("view: [alice, bob, carol]\nedit: [carol, alice]\n", smallForm+"  - {id: more, type: textfield, label: More}\n")["1.md"])
+	e.put(t, "1.md", page1("view: [alice, bob, carol]\nedit: [carol, alice]\n", smallForm+"  - {id: more, type: textfield, label: More}\n")["1.md"])
 	if key("alice", "") == before {
 		t.Error("a changed form has the key of the old one")
 	}
