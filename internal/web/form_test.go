@@ -63,6 +63,7 @@ func TestScriptsSendAForm(t *testing.T) {
 	}{
 		{"twoClicks", []string{"true", "enabled", "false", "disabled"}},
 		{"back", []string{"enabled", "true"}},
+		{"backAtOnce", []string{"enabled", "true"}},
 		{"stopped", []string{"enabled", "true"}},
 		{"otherForm", []string{"true", "true"}},
 		{"uploaded", []string{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ func viewsOf(t *testing.T, text string) map[string]*answer {
 	e.users[text] = nil
 	b := e.signedIn(t, text)
 	const form = "/page/1/form/one"
-	views := map[string]*answer{"home": b.get("/"), "page": b.get("/page/1"), "form": b.get(form), "embedded": e.framed(t, text).get("/embed" + form)}
+	views := map[string]*answer{"home": b.get("/"), "page": b.get("/page/1"), "form": b.get(form), "embedded": e.framed(t, text, "/embed"+form)}
 	option := strings.ReplaceAll(text, ";", ",")
 	typed := with(views["form"].values(), "text", text, "line", text, "pick", option, "radio", option, "boxes", option, "state", option, "more", text)
 	file := chosenFile{"file", text + ".txt", text}
@@ -126,10 +127,25 @@ func (b *browser) getSummarized(path string) *answer {
 	return nil
 }
 
-// framed is the browser of somebody who has signed in within a frame.
-func (e *env) framed(t *testing.T, user string) *browser {
+// framed is a page within a wiki's page, over TLS, for somebody who has signed in
+// there.
+func (e *env) framed(t *testing.T, user, path string) *answer {
 	t.Helper()
-	return e.signedIn(t, user)
+	signedIn := postTo(e, "https", "/embed/login", url.Values{"username": {user}, "password": {user + "-secret"}})
+	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+	r.URL.Scheme = "https"
+	for _, c := range signedIn.Result().Cookies() {
+		r.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	e.site.ServeHTTP(w, r)
+	root, err := html.Parse(strings.NewReader(w.Body.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := &answer{t: t, status: w.Code, path: path, header: w.Header(), body: w.Body.String(), root: root}
+	page.want(http.StatusOK)
+	return page
 }
 
 // skeleton is the elements of a page and the names of their attributes.

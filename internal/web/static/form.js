@@ -15,7 +15,7 @@ const labelsNamed = 3; // in one announcement: more would take too long to liste
 const longestWait = 30_000; // milliseconds
 
 const updates = new WeakMap(); // by form: shows and hides its questions, and says what changed
-const sending = new WeakSet(); // forms
+const sending = new WeakMap(); // by form: the attempt that is under way
 
 document.addEventListener("input", onChange);
 document.addEventListener("change", onChange);
@@ -147,15 +147,18 @@ function onSubmit(event) {
     event.preventDefault();
     return;
   }
-  sending.add(form);
+  const attempt = {};
+  sending.set(form, attempt);
   if (find(form, 'input[type="file"]').some((input) => !input.disabled && input.files.length > 0)) {
     event.preventDefault();
     upload(form, event.submitter, { release: () => release(form), attach });
     disableButtons(form, true);
     return;
   }
-  setTimeout(() => disableButtons(form, true)); // later: a disabled button's name and value are not sent
-  setTimeout(() => release(form), longestWait); // no event tells that the person stopped the request
+  // A page that is kept for the back button keeps its timers, which go on when it is shown again.
+  const later = (act, delay) => setTimeout(() => sending.get(form) === attempt && act(), delay);
+  later(() => disableButtons(form, true)); // a disabled button's name and value would not be sent
+  later(() => release(form), longestWait); // no event tells that the person stopped the request
 }
 
 function release(form) {

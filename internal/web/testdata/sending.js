@@ -49,6 +49,13 @@ const stories = {
     window.fire("pageshow");
     return [buttons(form), press(form, save)];
   },
+  backAtOnce() {
+    const { form, save } = open();
+    press(form, save);
+    window.fire("pageshow"); // before the timers
+    wait();
+    return [buttons(form), press(form, save)];
+  },
   stopped() {
     const { form, save } = open();
     press(form, save);
