@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var storeFiles = []string{"formulary.db", "formulary.db-wal", "formulary.db-shm"}
@@ -112,9 +114,12 @@ func TestFileIsCutShort(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.must(t, 503, "POST", "/note/submission", note("would be lost"))
-			if r := fetch(t, p, "/readyz"); r.status != 503 || !strings.Contains(p.output(), name+" was emptied or cut short") {
+			if r := fetch(t, p, "/readyz"); r.status != 503 {
 				t.Errorf("/readyz: status %d:\n%s", r.status, p.output())
 			}
+			testkit.Eventually(t, "the log tells that "+name+" was emptied or cut short", func() bool {
+				return strings.Contains(p.output(), name+" was emptied or cut short")
+			})
 			if err := p.terminate(t); err != nil {
 				t.Fatal(err)
 			}

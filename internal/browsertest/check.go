@@ -21,11 +21,11 @@ import (
 // them after the tests.
 func (p *Page) Check() {
 	p.t.Helper()
+	if shift := p.LayoutShift(); shift > 0 { // before axe-core, which turns JavaScript on
+		p.t.Errorf("%s: the layout has shifted by %.4f", p, shift)
+	}
 	for _, violation := range p.Axe() {
 		p.t.Errorf("%s: axe: %s", p, violation)
-	}
-	if shift := p.LayoutShift(); shift > 0 {
-		p.t.Errorf("%s: the layout has shifted by %.4f", p, shift)
 	}
 	if wide := p.Overflow(); wide > 0 {
 		p.t.Errorf("%s: it is %d pixels wider than the window", p, wide)
