@@ -39,6 +39,7 @@ var flows = []struct {
 	{"delete a submission", deleteSubmission},
 	{"one submission each", oneSubmission},
 	{"anonymous", anonymous},
+	{"results", results},
 	{"long words and other scripts", longWords},
 	{"expired session", expiredSession},
 	{"refused pages", refusedPages},

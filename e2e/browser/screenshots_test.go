@@ -1,10 +1,7 @@
 package browser
 
 import (
-	"bytes"
-	"encoding/json"
 	"flag"
-	"net/http"
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
@@ -136,32 +133,12 @@ func storeFeedback(p *page, count int) {
 	}
 	for i := range count {
 		rating := []string{"4", "5", "3", "4", "2", "5", "4", "1", "3", "5", "4"}[i%11]
-		fields := map[string]any{
-			"comment": map[string]string{"fieldId": "comment", "value": comments[i%len(comments)]},
-			"rating":  map[string]string{"fieldId": "rating", "value": rating},
-		}
+		values := map[string]string{"comment": comments[i%len(comments)], "rating": rating}
 		if rating < "3" {
-			fields["reason"] = map[string]string{"fieldId": "reason", "value": "We had planned too much."}
-		}
-		body, err := json.Marshal(map[string]any{"fields": fields})
-		if err != nil {
-			p.t.Fatal(err)
+			values["reason"] = "We had planned too much."
 		}
 		user := []string{"alice", "bob", "carol"}[i%3]
-		address := p.site.url + "/rest/forms/1.0" + feedback + "/submission"
-		r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, address, bytes.NewReader(body))
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.SetBasicAuth(user, examplePasswords[user])
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		if _ = resp.Body.Close(); resp.StatusCode != http.StatusCreated {
-			p.t.Fatalf("store a submission: %s", resp.Status)
-		}
+		p.site.store(p.t, user, examplePasswords[user], feedback, values)
 	}
 }
 

@@ -1,0 +1,110 @@
+package browser
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/browsertest"
+)
+
+const lunch = "/page/6/form/lunch"
+
+// store sends answers by the API.
+func (s *site) store(t testing.TB, user, password, form string, values map[string]string) {
+	t.Helper()
+	fields := map[string]any{}
+	for id, value := range values {
+		fields[id] = map[string]string{"fieldId": id, "value": value}
+	}
+	body, err := json.Marshal(map[string]any{"fields": fields})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/rest/forms/1.0"+form+"/submission", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.SetBasicAuth(user, password)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = resp.Body.Close(); resp.StatusCode != http.StatusCreated {
+		t.Fatalf("store a submission: %s", resp.Status)
+	}
+}
+
+// rows are the notes in the table of results, from top to bottom.
+func (p *page) rows() string {
+	p.t.Helper()
+	const notes = `Array.from(document.querySelectorAll("table.results tbody tr td:last-child"), cell => cell.textContent).join()`
+	return browsertest.Eval[string](p.Page, notes)
+}
+
+func (p *page) wantRows(want string) {
+	p.t.Helper()
+	if got := p.rows(); got != want {
+		p.t.Errorf("%s: rows %s, want %s", p.path(), got, want)
+	}
+}
+
+func results(t *testing.T, s *site) {
+	p := s.as(t, eve, lunch+"/results")
+	p.want("Nobody has sent anything yet.")
+	p.Check()
+	for i, dish := range []string{"Soup", "Stew", "Soup", "Salad", "Soup"} {
+		s.store(t, eve, eve+"-secret", lunch, map[string]string{
+			"dish": dish, "price": fmt.Sprint(9 - i), "days": "Monday;Tuesday", "state": "new", "note": fmt.Sprint("n", i),
+		})
+	}
+	s.store(t, ann, ann+"-secret", lunch, map[string]string{"dish": "Stew", "price": "7.5", "note": "n5"})
+
+	// All of it, page by page.
+	p.goTo(lunch + "/results?limit=4")
+	p.want("6 submissions", "Submissions over time", "Dish", "Fair price")
+	p.wantRows("n5,n4,n3,n2")
+	p.Check()
+	p.follow("Next")
+	p.wantRows("n1,n0")
+	p.follow("First page")
+
+	// Filtered by a question, and searched.
+	p.Select("Filter by", "Dish")
+	p.Fill("Value", "Soup")
+	p.press("Apply")
+	p.want("3 submissions")
+	p.wantRows("n4,n2,n0")
+	for _, format := range []string{"csv", "xlsx", "ndjson"} {
+		link := browsertest.Eval[string](p.Page, fmt.Sprintf(`document.querySelector('a[href*="results.%s"]').href`, format))
+		if !strings.Contains(link, "filter%5Bdish%5D%5Bequals%5D=Soup") || strings.Contains(link, "limit=") {
+			t.Errorf("the export is %s", link)
+		}
+	}
+	p.Fill("Search", "N2")
+	p.press("Apply")
+	p.wantRows("n2")
+	p.Check()
+	p.goTo(lunch + "/results?filter[price][greater-than]=many")
+	p.wantStatus(http.StatusUnprocessableEntity)
+	p.want("There is a problem")
+	p.Check()
+
+	// Sorted, up and down.
+	p.goTo(lunch + "/results")
+	p.follow("Fair price")
+	p.wantRows("n4,n3,n2,n5,n1,n0")
+	p.follow("Fair price")
+	p.wantRows("n0,n1,n5,n2,n3,n4")
+
+	// From a row to its submission. Viewers see their own.
+	p.follow(strings.TrimSpace(browsertest.Eval[string](p.Page, `document.querySelector("table.results tbody th a").textContent`)))
+	p.want("n0", "Sent by eve")
+	q := s.as(t, ann, lunch+"/results")
+	q.want("My submissions", "1 submission")
+	q.wantRows("n5")
+}
