@@ -48,3 +48,7 @@ func (w withoutLength) WriteHeader(status int) {
 }
 
 func (w withoutLength) Write(p []byte) (int, error) { return len(p), nil }
+
+// NoCompression has an answer sent as it is: one with a strong ETag, of which
+// parts can be asked for.
+func NoCompression(h http.Header) { h.Set(gzhttp.HeaderNoCompression, "1") }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -391,4 +392,7 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 }
 
 // file sends a file of a submission.
-func (s *Site) file(w http.ResponseWriter, c *call) error { return c.SendFile(w) }
+func (s *Site) file(w http.ResponseWriter, c *call) error {
+	httpx.NoCompression(w.Header())
+	return c.SendFile(w)
+}

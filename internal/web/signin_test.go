@@ -1,0 +1,124 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/session"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+func TestSignInAndOut(t *testing.T) { enginetest.Each(t, testSignInAndOut) }
+
+func testSignInAndOut(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, wiki)
+	b := e.browser(t)
+
+	p := b.get(survey + "?x=1")
+	p.want(http.StatusOK, "Sign in")
+	if p.path != "/login?next="+url.QueryEscape(survey+"?x=1") {
+		t.Errorf("without a session: at %s", p.path)
+	}
+	for user, want := range map[string]int{"alice": 422, "nobody": 422, "throttled": 429} {
+		p = b.postForm("/login", url.Values{"username": {user}, "password": {"wrong"}, "next": {survey}})
+		p.want(want, "There is a problem")
+		if !strings.HasPrefix(p.title(), "Error: ") || p.values().Get("username") != user || p.values().Get("next") != survey {
+			t.Errorf("%s: title %q, values %v", user, p.title(), p.values())
+		}
+		if strings.Contains(p.body, "wrong") {
+			t.Errorf("%s: the page repeats the password", user)
+		}
+	}
+	p = b.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}, "next": {survey + "?x=1"}})
+	if p.want(http.StatusOK); p.path != survey+"?x=1" {
+		t.Errorf("after the sign-in: at %s", p.path)
+	}
+	if p := b.get("/logout"); p.status != http.StatusMethodNotAllowed || p.header.Get("Allow") != "POST" {
+		t.Errorf("GET /logout: %d", p.status)
+	}
+	if p := b.postForm("/logout", nil); p.path != "/login" {
+		t.Errorf("after the sign-out: at %s", p.path)
+	}
+	if p := b.get("/"); !strings.HasPrefix(p.path, "/login") {
+		t.Errorf("still signed in: at %s", p.path)
+	}
+}
+
+func TestSessionCookie(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	for _, tt := range []struct {
+		path, scheme, want string
+	}{
+		{"/login", "http", "formulary=ID; Path=/; HttpOnly; SameSite=Lax"},
+		{"/login", "https", "__Host-formulary=ID; Path=/; HttpOnly; Secure; SameSite=Lax"},
+		{"/embed/login", "https", "__Host-formulary-embed=ID; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"},
+	} {
+		w := postLogin(e, tt.scheme, tt.path)
+		cookie := w.Header().Get("Set-Cookie")
+		name, rest, _ := strings.Cut(cookie, "=")
+		id, attributes, _ := strings.Cut(rest, ";")
+		if got := name + "=ID;" + attributes; got != tt.want || len(id) < 40 {
+			t.Errorf("%s over %s: %q", tt.path, tt.scheme, cookie)
+		}
+	}
+}
+
+// A session ends with the sign-out, whoever still has its id, and after twelve
+// hours without use; a sign-in never takes an id over.
+func TestSessionEnds(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	stolen := b.cookie()
+	thief := e.browser(t)
+	thief.setCookie(stolen)
+	if p := thief.get("/"); p.path != "/" {
+		t.Fatalf("the cookie is the session: at %s", p.path)
+	}
+	b.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
+	if b.cookie() == stolen {
+		t.Error("the sign-in kept the id of the session before")
+	}
+	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
+		t.Error("the session before is open after a new sign-in")
+	}
+	replayed := b.cookie()
+	b.postForm("/logout", nil)
+	thief.setCookie(replayed)
+	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
+		t.Error("a session that was ended is open")
+	}
+	thief.setCookie(strings.Repeat("A", len(replayed)))
+	thief.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
+	if thief.cookie() == strings.Repeat("A", len(replayed)) {
+		t.Error("the sign-in took an id over")
+	}
+	e.clock.advance(session.Lifetime - time.Minute)
+	if p := thief.get("/"); p.path != "/" {
+		t.Error("the session has ended too early")
+	}
+	e.clock.advance(session.Lifetime + time.Minute)
+	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
+		t.Error("the session has not ended")
+	}
+}
+
+func TestNextIsLocal(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	for _, next := range []string{
+		"https://evil.example/", "//evil.example/", `/\evil.example/`, `\\evil.example`, "javascript:alert(1)", "/\t/evil.example", "evil", "", "http:/x", "/%0a//x\n",
+		"///evil.example", "https:evil.example", " //evil.example", "/\r\nSet-Cookie: x=y",
+	} {
+		w := postLoginNext(e, next)
+		at := w.Header().Get("Location")
+		u, err := url.Parse(at)
+		if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(at, "/") || strings.HasPrefix(at, "//") || strings.HasPrefix(at, `/\`) {
+			t.Errorf("next=%q leads to %q", next, at)
+		}
+	}
+	if at := postLoginNext(e, survey).Header().Get("Location"); at != survey {
+		t.Errorf("next=%s leads to %s", survey, at)
+	}
+}
