@@ -129,6 +129,10 @@ func setScript(ctx context.Context, on bool) error {
 	return err
 }
 
+// waitLimit is long: a browser has a dozen processes, which a busy machine runs
+// one after the other.
+const waitLimit = 3 * testkit.WaitLimit
+
 // must fails the test if there is an error.
 func (p *Page) must(what string, err error) {
 	p.t.Helper()
@@ -140,7 +144,7 @@ func (p *Page) must(what string, err error) {
 // do runs an action with a time limit.
 func do[T any](p *Page, what string, action chromedp.Action[T]) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, testkit.WaitLimit)
+	ctx, cancel := context.WithTimeout(p.ctx, waitLimit)
 	defer cancel()
 	value, err := chromedp.Run(ctx, action)
 	p.must(what, err)
@@ -164,7 +168,7 @@ func read[T any](p *Page, what string, action chromedp.Action[T]) T {
 
 // limited returns the context of an action that has a time limit.
 func (p *Page) limited() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(p.ctx, testkit.WaitLimit)
+	return context.WithTimeout(p.ctx, waitLimit)
 }
 
 // Go loads an address, as if it was typed into the address bar.
@@ -241,7 +245,7 @@ func (p *Page) WaitText(text string) {
 // Wait waits until a condition holds.
 func (p *Page) Wait(what string, holds func() bool) {
 	p.t.Helper()
-	testkit.Eventually(p.t, what, holds)
+	testkit.EventuallyWithin(p.t, waitLimit, what, holds)
 }
 
 // Eval returns the value of a JavaScript expression. It works with JavaScript
