@@ -22,8 +22,8 @@ var browsers = []struct {
 	{"narrow dark without JavaScript", browsertest.Options{Width: 360, Dark: true, NoScript: true}},
 }
 
-// flows are what people do. Each begins with a browser where nobody is signed
-// in. They share a server: each has a form or a user of its own.
+// flows are sequences of actions, such as filling in a form. Each begins in a
+// browser without a session. All use one server, and each its own form or user.
 var flows = []struct {
 	name string
 	run  func(t *testing.T, s *site)

@@ -60,7 +60,7 @@ type page struct {
 	site *site
 }
 
-// open opens a page in a browser where nobody is signed in.
+// open opens a page in a new browser without a session.
 func (s *site) open(t testing.TB, path string) *page {
 	t.Helper()
 	return &page{browsertest.Open(t, s.url+path, s.options), t, s}

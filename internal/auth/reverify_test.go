@@ -68,8 +68,8 @@ func TestUserChangedDuringReverifyStaysOut(t *testing.T) {
 	}
 }
 
-// TestReverifyAndTheThrottle: guesses of others do not hold it up, and its own
-// refusals hold up nobody.
+// TestReverifyAndTheThrottle: Reverify is not throttled by failed logins, and its
+// own failures do not count for the throttle.
 func TestReverifyAndTheThrottle(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	for i := range 10 { // the tokens of the user, and of each pair

@@ -12,8 +12,8 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// TestCopyOfTheDatabase: with all that the store has, nobody can open a session,
-// read a credential or tell whose session it is.
+// TestCopyOfTheDatabase: the contents of the store are not enough to open a
+// session, to decrypt a credential or to name the owner of a session.
 func TestCopyOfTheDatabase(t *testing.T) {
 	each(t, func(_ *testing.T, f *fixture) {
 		id := f.signIn("amy", "secret")
@@ -105,8 +105,8 @@ func TestDamaged(t *testing.T) {
 	})
 }
 
-// TestMovedCredential: whoever can write to the database can't put another's
-// credential into their own session.
+// TestMovedCredential: an attacker with write access to the database can't move
+// another user's credential into their own session.
 func TestMovedCredential(t *testing.T) {
 	each(t, func(_ *testing.T, f *fixture) {
 		amy := f.stored(f.signIn("amy", "secret"))

@@ -3,8 +3,8 @@
 // A session has an id, 256 random bits, which only the browser keeps. The store
 // has a hash of the id, and the user's name and password encrypted under a key
 // that is derived from the id. So a copy of the database opens no session. Each
-// time a session is opened, name and password are verified again: whoever has
-// another password since, or was removed, is signed out.
+// time a session is opened, name and password are verified again: a user who was
+// removed, or whose password was changed, is signed out.
 package session
 
 import (
@@ -43,8 +43,9 @@ type Options struct {
 	Store store.Sessions
 	Users Authenticator
 	// OwnerKey is a secret that all servers on one store share, and that is not
-	// in the store. Without it nobody can tell from the store whose a session
-	// is, and thus who was there when an anonymous submission was sent.
+	// in the store. It keys the hashes that name the owners of sessions, so that
+	// a copy of the store does not tell who was signed in when an anonymous
+	// submission was sent.
 	OwnerKey []byte
 	Logger   *slog.Logger     // nil discards
 	Now      func() time.Time // nil is time.Now

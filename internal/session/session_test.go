@@ -330,7 +330,7 @@ func TestSignedOutWhileOpening(t *testing.T) {
 	})
 }
 
-// reverifier stands in for the users of a server where nobody signs in.
+// reverifier is an Authenticator that only reverifies.
 type reverifier func(ctx context.Context, user, password string) (auth.Identity, error)
 
 func (fn reverifier) Reverify(ctx context.Context, user, password string) (auth.Identity, error) {

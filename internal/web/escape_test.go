@@ -35,7 +35,7 @@ func FuzzCut(f *testing.F) {
 	f.Add("😀😀", 5)
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		if limit < 0 || !utf8.ValidString(text) {
-			t.Skip()
+			return // callers have neither
 		}
 		short, all := cut(text, limit)
 		if !utf8.ValidString(short) || len(short) > limit || !strings.HasPrefix(text, short) || all != (short == text) {

@@ -20,8 +20,8 @@ const (
 	framedCookieName = "__Host-formulary-embed"
 )
 
-// maxSignInBody is more than a user name, a password and an address need.
-const maxSignInBody = 16 << 10
+// maxControlsBody bounds a form without answers, such as the sign-in.
+const maxControlsBody = 16 << 10
 
 // cookie is the cookie of a session. Within the page of another site it is
 // partitioned: it counts for forms that are embedded there, and nowhere else.
@@ -117,7 +117,7 @@ func (s *Site) newSignInPage(f frame, next string) *signInPage {
 }
 
 func (s *Site) login(w http.ResponseWriter, r *http.Request, f frame) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxSignInBody)
+	r.Body = http.MaxBytesReader(w, r.Body, maxControlsBody)
 	if err := r.ParseForm(); err != nil {
 		return errUnreadable
 	}

@@ -371,7 +371,7 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	c.Body = http.MaxBytesReader(w, c.Body, maxSignInBody)
+	c.Body = http.MaxBytesReader(w, c.Body, maxControlsBody)
 	if err := c.ParseForm(); err != nil {
 		return errUnreadable
 	}
