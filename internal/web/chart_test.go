@@ -132,7 +132,7 @@ func TestSummaryBounds(t *testing.T) {
 	v := newSummaryView(f, s, &resultsView{path: "/results"})
 	site := New(Options{})
 	var b bytes.Buffer
-	if err := site.templates["results"].ExecuteTemplate(&b, "charts", v); err != nil {
+	if err := site.templates.ExecuteTemplate(&b, "charts", v); err != nil {
 		t.Fatal(err)
 	}
 	if b.Len() > 1<<20 || v.Left != 1000-len(v.Fields) || v.Fields[0].LeftBars != 1000-maxFieldBars {

@@ -125,7 +125,7 @@ func (s *Site) formView(id string, f *forms.Form, with filling) (*formView, erro
 
 func (s *Site) renderQuestions(f *forms.Form, items []item) (Questions, error) {
 	var html strings.Builder
-	if err := s.templates["form"].ExecuteTemplate(&html, "questions", items); err != nil {
+	if err := s.templates.ExecuteTemplate(&html, "questions", items); err != nil {
 		return Questions{}, fmt.Errorf("render form %q: %w", f.ID, err)
 	}
 	return Questions{

@@ -20,29 +20,15 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// templates are the pages by name, each with the layout around it.
-type templates map[string]*template.Template
-
-// shared are the templates that several pages use.
-var shared = []string{"templates/layout.html", "templates/field.html", "templates/answers.html", "templates/chart.html"}
-
-// pageNames are the pages, which are files of templates/ by the same name.
-var pageNames = []string{
-	"login", "elsewhere", "home", "page", "form", "sent", "submission", "change", "delete", "results", "author", "error",
-}
-
-func parseTemplates(static *staticFiles) templates {
-	base := template.Must(template.New("").Funcs(template.FuncMap{
+// parseTemplates reads all templates into one set. A page is executed by the
+// name of its file.
+func parseTemplates(static *staticFiles) *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
 		"static": static.path,
 		"date":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"number": groupDigits,
-	}).ParseFS(templateFiles, shared...))
-	all := templates{}
-	for _, name := range pageNames {
-		all[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
-	}
-	return all
+	}).ParseFS(templateFiles, "templates/*.html"))
 }
 
 // groupDigits writes a number with commas, as in 12,345.
@@ -104,7 +90,7 @@ func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name s
 			buffers.Put(buf)
 		}
 	}()
-	if err := s.templates[name].ExecuteTemplate(buf, "layout", page); err != nil {
+	if err := s.templates.ExecuteTemplate(buf, name+".html", page); err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)
 	}
 	h := w.Header()

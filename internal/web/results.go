@@ -101,7 +101,7 @@ const (
 // template would copy them several times. The page is valid until the table is
 // freed.
 func (s *Site) renderResults(page *resultsPage, summary summaryPart, table *resultTable, v *resultsView, next string) ([]byte, error) {
-	shell, err := s.shells.render(s.templates["results"], page)
+	shell, err := s.shells.render(s.templates, page)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (c *shellCache) render(t *template.Template, page *resultsPage) ([]byte, er
 		}
 	}
 	var buf bytes.Buffer
-	if err := t.ExecuteTemplate(&buf, "layout", page); err != nil {
+	if err := t.ExecuteTemplate(&buf, "results.html", page); err != nil {
 		return nil, fmt.Errorf("render results: %w", err)
 	}
 	if usual {

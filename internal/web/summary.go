@@ -203,7 +203,7 @@ func (s *Site) appendSummary(b []byte, part summaryPart) ([]byte, error) {
 		return append(b, part.HTML...), nil // as nearly always
 	}
 	buf := bytes.NewBuffer(b)
-	if err := s.templates["results"].ExecuteTemplate(buf, "summary", part); err != nil {
+	if err := s.templates.ExecuteTemplate(buf, "summary", part); err != nil {
 		return nil, fmt.Errorf("render a summary: %w", err)
 	}
 	return buf.Bytes(), nil
@@ -269,7 +269,7 @@ func (s *Site) makeSummary(ctx context.Context, access *service.Access, v *resul
 		return "", err
 	}
 	var b bytes.Buffer
-	if err := s.templates["results"].ExecuteTemplate(&b, "charts", newSummaryView(access.Form, sum, v)); err != nil {
+	if err := s.templates.ExecuteTemplate(&b, "charts", newSummaryView(access.Form, sum, v)); err != nil {
 		return "", fmt.Errorf("render a summary: %w", err)
 	}
 	return template.HTML(b.String()), nil //nolint:gosec // the template has escaped it

@@ -6,6 +6,7 @@ package web
 
 import (
 	"context"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -42,7 +43,7 @@ type Site struct {
 	Options
 	routes    *http.ServeMux
 	static    *staticFiles
-	templates templates
+	templates *template.Template
 	empty     emptyForms
 	summaries *summaryCache
 	shells    shellCache
