@@ -24,11 +24,16 @@ type requestBody struct {
 	last    time.Time // when the last read returned; zero before the first
 }
 
+// smallBody is the size up to which the first read gets all of a body, if the
+// client has sent it: it is that of net/http's buffer. Its deadline need not
+// move.
+const smallBody = 4 << 10
+
 // withDeadlines returns r with a body that moves the deadlines. It returns a
 // copy, because net/http looks at the type of the original body when it
 // decides what to do with the part that was not read.
 func withDeadlines(r *http.Request, rec *recorder, timeout time.Duration) *http.Request {
-	if r.Body == nil || r.Body == http.NoBody {
+	if r.Body == nil || 0 <= r.ContentLength && r.ContentLength <= smallBody {
 		return r
 	}
 	r = r.WithContext(r.Context())

@@ -1,7 +1,9 @@
 package server
 
 import (
-	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
 	"net/http"
 )
 
@@ -13,8 +15,10 @@ func requestID(r *http.Request) (id string, foreign bool) {
 	if given := r.Header["X-Request-Id"]; len(given) > 0 && validRequestID(given[0]) {
 		return given[0], true
 	}
-	// 80 random bits. A counter would tell clients how many requests others make.
-	return rand.Text()[:16], false
+	// A counter would tell clients how many requests others make.
+	var random [8]byte
+	binary.NativeEndian.PutUint64(random[:], rand.Uint64()) //nolint:gosec // an id is no secret
+	return hex.EncodeToString(random[:]), false
 }
 
 func validRequestID(id string) bool {
