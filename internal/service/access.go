@@ -52,7 +52,9 @@ func (a *Access) owns(s forms.Submission) bool {
 // none. The files of the answers belong to the new submission from then on;
 // those that don't are dropped, whatever it returns.
 func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string) (sub forms.Submission, replayed bool, err error) {
-	defer func() { a.settle(ctx, answers, sub, err) }()
+	if staged := StagedFiles(answers); len(staged) > 0 {
+		defer func() { a.settle(ctx, staged, sub, err) }()
+	}
 	leave, err := a.service.large.enter(ctx, sizeOf(answers))
 	if err != nil {
 		return forms.Submission{}, false, err
@@ -139,7 +141,9 @@ func (a *Access) mayChange(s forms.Submission) error {
 func (a *Access) Merge(
 	ctx context.Context, id int64, answers []forms.Answer, pre Precondition, admit func(size int) error,
 ) (merged forms.Submission, err error) {
-	defer func() { a.settle(ctx, answers, merged, err) }()
+	if staged := StagedFiles(answers); len(staged) > 0 {
+		defer func() { a.settle(ctx, staged, merged, err) }()
+	}
 	// Only what is stored tells how large the merged submission is.
 	stored, err := a.Get(ctx, id)
 	if err != nil {

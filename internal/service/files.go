@@ -133,13 +133,9 @@ func (a *Access) DropFiles(ctx context.Context, files []forms.StoredFile) {
 	}
 }
 
-// settle drops the files of answers that did not become part of a submission.
-// When it is not known whether they did, it leaves them to the store.
-func (a *Access) settle(ctx context.Context, answers []forms.Answer, stored forms.Submission, err error) {
-	staged := StagedFiles(answers)
-	if len(staged) == 0 {
-		return // as nearly always
-	}
+// settle drops staged files that did not become part of a submission. When it
+// is not known whether they did, it leaves them to the store.
+func (a *Access) settle(ctx context.Context, staged []forms.StoredFile, stored forms.Submission, err error) {
 	var known *Error
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &known) && known.Kind == Unavailable) {
 		return
