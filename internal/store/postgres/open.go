@@ -248,30 +248,37 @@ func parseURL(text string) (*pgxpool.Config, error) {
 	return nil, errors.New(what)
 }
 
-// setUp sets the timeouts of a new connection, except those that the URL sets.
-// It uses set_config because PgBouncer refuses them as startup parameters.
+// setUp sets what a new connection needs, except what the URL sets. It uses
+// set_config because PgBouncer refuses most settings as startup parameters.
 //
 // An acknowledged commit must be on disk. So synchronous_commit=off becomes on;
 // other values, which may include standbys, are kept.
+//
+// The server would plan lists for each execution anew, because it can't know
+// their limit. That takes longer than to read a page of them, and leads to the
+// same plan: see TestPlans.
 func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[string]string) error {
-	limits := map[string]time.Duration{
-		"statement_timeout":                   options.StatementTimeout,
-		"lock_timeout":                        min(lockTimeout, options.StatementTimeout),
-		"idle_in_transaction_session_timeout": idleTimeout,
+	settings := map[string]string{
+		"statement_timeout":                   milliseconds(options.StatementTimeout),
+		"lock_timeout":                        milliseconds(min(lockTimeout, options.StatementTimeout)),
+		"idle_in_transaction_session_timeout": milliseconds(idleTimeout),
+		"plan_cache_mode":                     "force_generic_plan",
 	}
 	columns, args := []string{`set_config('synchronous_commit', CASE current_setting('synchronous_commit')
 		WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`}, []any{pgx.QueryExecModeExec}
-	for name, limit := range limits {
+	for name, value := range settings {
 		if _, set := params[name]; !set {
-			args = append(args, strconv.FormatInt(limit.Milliseconds(), 10))
+			args = append(args, value)
 			columns = append(columns, fmt.Sprintf("set_config('%s', $%d, false)", name, len(args)-1))
 		}
 	}
 	if _, err := conn.Exec(ctx, `SELECT `+strings.Join(columns, ", "), args...); err != nil {
-		return fmt.Errorf("set the timeouts of the connection: %w", err)
+		return fmt.Errorf("set up the connection: %w", err)
 	}
 	return nil
 }
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // Ping implements store.Store. A read-only server counts as unavailable.
 // Concurrent callers share one query.

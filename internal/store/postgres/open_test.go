@@ -106,12 +106,12 @@ func TestConnectionsAreSetUp(t *testing.T) {
 	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`)
 	defaults := map[string]string{
 		"statement_timeout": "3s", "lock_timeout": "3s", "idle_in_transaction_session_timeout": "30s",
-		"application_name": "formulary", "synchronous_commit": "on",
+		"application_name": "formulary", "synchronous_commit": "on", "plan_cache_mode": "force_generic_plan",
 	}
-	own := map[string]string{"statement_timeout": "7s", "application_name": "mine", "lock_timeout": "3s"}
+	own := map[string]string{"statement_timeout": "7s", "application_name": "mine", "plan_cache_mode": "auto", "lock_timeout": "3s"}
 	for address, want := range map[string]map[string]string{
 		url: defaults,
-		with(t, url, "statement_timeout", "7000", "application_name", "mine"): own,
+		with(t, url, "statement_timeout", "7000", "application_name", "mine", "plan_cache_mode", "auto"): own,
 	} {
 		s, err := Open(ctx, Options{URL: address, StatementTimeout: 3 * time.Second})
 		if err != nil {

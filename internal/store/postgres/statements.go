@@ -121,8 +121,7 @@ const (
 		WHERE hash = ANY (ARRAY(SELECT hash FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $2))`
 
 	// sqlTakeIDs allocates a block of entry ids for each true, and a submission
-	// id for each false. With generate_series, which the planner estimates at a
-	// thousand rows, it would be planned anew each time.
+	// id for each false.
 	sqlTakeIDs = `SELECT n.block, CASE WHEN n.block THEN nextval('entry_ids') ELSE nextval('submission_ids') END
 		FROM unnest($1::boolean[]) AS n (block)`
 )
