@@ -134,54 +134,52 @@ func (p webPage) zipped(cookies []string) message {
 	return m
 }
 
-// pagesSessions tells how much memory sessions take.
-func (b *bench) pagesSessions(ctx context.Context) error {
-	var starts, idles, growths []float64
+// untilIdle is how long a server that has worked hard takes to be as small as it
+// gets: Go collects garbage every two minutes if nothing else makes it, and then
+// returns memory little by little.
+const untilIdle = 3 * time.Minute
+
+// pagesSessions tells how much memory sessions take: an idle server after many
+// of them against an idle server before. The servers of all rounds become idle
+// at the same time.
+func (b *bench) pagesSessions(ctx context.Context) (err error) {
+	var servers []*process
+	defer func() {
+		for _, server := range servers {
+			err = errors.Join(err, server.stop())
+		}
+	}()
+	var before, busy, after, growths []float64
 	for round := range b.rounds {
-		m, err := b.manySessions(ctx, b.dataDir(fmt.Sprintf("sessions-%d", round)))
+		server, err := b.startServer(ctx, b.dataDir(fmt.Sprintf("sessions-%d", round)))
 		if err != nil {
 			return err
 		}
-		progress(round, "started %s, idle %s, after the sessions %s", mebibytes(m.started), mebibytes(m.idle), mebibytes(m.after))
-		starts, idles, growths = append(starts, m.started), append(idles, m.idle), append(growths, (m.after-m.idle)/(1<<20))
+		servers = append(servers, server)
+		if before, err = appendRSS(ctx, before, server); err != nil {
+			return err
+		}
+		if err := newBrowser(server.addr).openMany(ctx, sessionCount); err != nil {
+			return err
+		}
+		if busy, err = appendRSS(ctx, busy, server); err != nil {
+			return err
+		}
+	}
+	pause(ctx, untilIdle)
+	for round, server := range servers {
+		if after, err = appendRSS(ctx, after, server); err != nil {
+			return err
+		}
+		progress(round, "idle %s, right after the sessions %s, idle again %s", mebibytes(before[round]), mebibytes(busy[round]), mebibytes(after[round]))
+		growths = append(growths, (after[round]-before[round])/(1<<20))
 	}
 	b.results.add(figure{
-		name: "memory after 10,000 sessions that have opened a page each, above idle", target: target{below, 32}, unit: " MiB",
+		name: "memory of an idle server after 10,000 sessions that have opened a page each, above that before", target: target{below, 32}, unit: " MiB",
 		values: growths, durability: "every session on disk before its answer",
-		measured: fmt.Sprintf("idle RSS %s, after as many pages in 125 sessions; %s at the start", mebibytes(median(idles)), mebibytes(median(starts))),
+		measured: fmt.Sprintf("RSS %s before, %s after, %s while the last pages were opened", mebibytes(median(before)), mebibytes(median(after)), mebibytes(median(busy))),
 	})
 	return nil
-}
-
-// sessionMemory is the RSS of a server at three moments, in bytes.
-type sessionMemory struct{ started, idle, after float64 }
-
-// manySessions has a server open as many pages in a session of each visitor, so
-// that it has all that pages need in memory, and then in a session each.
-func (b *bench) manySessions(ctx context.Context, data string) (m sessionMemory, err error) {
-	server, err := b.startServer(ctx, data)
-	if err != nil {
-		return m, err
-	}
-	defer func() { err = errors.Join(err, server.stop()) }()
-	if err := logIn(ctx, server.addr); err != nil {
-		return m, err
-	}
-	if m.started, err = memory(server.pid(), "VmRSS"); err != nil {
-		return m, err
-	}
-	visits := newBrowser(server.addr)
-	if err := visits.openMany(ctx, visitors); err != nil {
-		return m, err
-	}
-	if m.idle, err = memory(server.pid(), "VmRSS"); err != nil {
-		return m, err
-	}
-	if err := visits.openMany(ctx, sessionCount); err != nil {
-		return m, err
-	}
-	m.after, err = memory(server.pid(), "VmRSS")
-	return m, err
 }
 
 // browser opens pages with care, where speed does not matter.
@@ -198,16 +196,16 @@ func newBrowser(addr string) *browser {
 	}}
 }
 
-// openMany begins so many sessions, and opens the form page 10,000 times in all.
+// openMany begins so many sessions, and opens the form page in each.
 func (b *browser) openMany(ctx context.Context, sessions int) error {
 	cookies, err := b.signIn(ctx, sessions)
 	if err != nil {
 		return err
 	}
-	return inParallel(sessionCount, func(i int) error {
-		body, err := b.open(ctx, formPagePath, cookies[i%sessions])
-		if err == nil && (!strings.Contains(body, visitor(i%sessions)) || !strings.Contains(body, formPage().contains)) {
-			err = fmt.Errorf("the form page of %s is another: %s", visitor(i%sessions), body)
+	return inParallel(sessions, func(i int) error {
+		body, err := b.open(ctx, formPagePath, cookies[i])
+		if err == nil && (!strings.Contains(body, visitor(i)) || !strings.Contains(body, formPage().contains)) {
+			err = fmt.Errorf("the form page of %s is another: %s", visitor(i), body)
 		}
 		return err
 	})
