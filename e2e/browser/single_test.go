@@ -138,7 +138,7 @@ func TestSendingAgain(t *testing.T) {
 // TestZoom shows every page at 400 %, which is 320 pixels wide.
 func TestZoom(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, browsertest.Options{Zoom: 4, ReducedMotion: true}) // no click while the page scrolls
+	s := newSite(t, browsertest.Options{Zoom: 4})
 	p := s.open(t, "/login")
 	p.Check()
 	p.signIn(eve)

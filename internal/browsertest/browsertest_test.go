@@ -44,7 +44,7 @@ func TestFaultsAreFound(t *testing.T) {
 func TestNothingIsFoundOnACleanPage(t *testing.T) {
 	site := newSite(t)
 	for _, options := range []Options{
-		{}, {Width: 360}, {Dark: true}, {Width: 360, Dark: true, NoScript: true}, {Zoom: 4}, {ReducedMotion: true}, {Print: true},
+		{}, {Width: 360}, {Dark: true}, {Width: 360, Dark: true, NoScript: true}, {Zoom: 4}, {Print: true},
 	} {
 		for _, name := range []string{"clean", "form"} {
 			Open(t, site+"/"+name, options).Check()
@@ -121,7 +121,6 @@ func TestOptions(t *testing.T) {
 		"narrow":  {Options{Width: 360, Height: 700}, `innerWidth === 360 && innerHeight === 700`},
 		"zoom":    {Options{Zoom: 4}, `innerWidth === 320 && devicePixelRatio === 4`},
 		"dark":    {Options{Dark: true}, `getComputedStyle(document.body).backgroundColor === "rgb(17, 17, 17)"`},
-		"reduced": {Options{ReducedMotion: true}, `getComputedStyle(document.body).marginTop === "32px"`},
 		"print":   {Options{Print: true}, `getComputedStyle(document.body).marginTop === "48px"`},
 		"script":  {Options{}, `document.getElementById("script").textContent === "JavaScript is on"`},
 		"none":    {Options{NoScript: true}, `document.getElementById("script").textContent === "JavaScript is off"`},

@@ -27,7 +27,6 @@ type Options struct {
 	Zoom          float64 // 4 for 400 %
 	Dark          bool    // prefers-color-scheme: dark
 	NoScript      bool    // JavaScript is off
-	ReducedMotion bool    // prefers-reduced-motion: reduce
 	Print         bool    // the media type is print
 	// ConsoleErrors says that this test expects errors on the console, or
 	// violations of the Content-Security-Policy. It reads them by
@@ -106,14 +105,9 @@ func (o Options) window() chromedp.Action[chromedp.Void] {
 
 // apply sets all other options.
 func (o Options) apply(ctx context.Context) error {
-	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: "light"}, {Name: "prefers-reduced-motion", Value: "no-preference"},
-	}}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}}
 	if o.Dark {
 		media.Features[0].Value = "dark"
-	}
-	if o.ReducedMotion {
-		media.Features[1].Value = "reduce"
 	}
 	if o.Print {
 		media.Media = "print"

@@ -50,7 +50,6 @@ const css = `body { font: 1rem/1.5 sans-serif; margin: 1rem; color: #111; backgr
 .pale { color: #ddd }
 .wide { width: 1300px }
 @media (prefers-color-scheme: dark) { body { color: #eee; background: #111 } a { color: #8bf } }
-@media (prefers-reduced-motion: reduce) { body { margin: 2rem } }
 @media print { body { margin: 3rem } }
 `
 
