@@ -135,9 +135,9 @@ func (p webPage) zipped(cookies []string) message {
 }
 
 // untilIdle is how long a server that has worked hard takes to be as small as it
-// gets: Go collects garbage every two minutes if nothing else makes it, and then
-// returns memory little by little.
-const untilIdle = 3 * time.Minute
+// gets: Go collects garbage every two minutes if nothing else makes it, and
+// returns memory little by little then.
+const untilIdle = 5 * time.Minute
 
 // pagesSessions tells how much memory sessions take: an idle server after many
 // of them against an idle server before. The servers of all rounds become idle

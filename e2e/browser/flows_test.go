@@ -18,7 +18,6 @@ var browsers = []struct {
 	{"wide dark", browsertest.Options{Dark: true}},
 	{"narrow light", browsertest.Options{Width: 360}},
 	{"narrow dark", browsertest.Options{Width: 360, Dark: true}},
-	{"wide light without JavaScript", browsertest.Options{NoScript: true}},
 	{"narrow dark without JavaScript", browsertest.Options{Width: 360, Dark: true, NoScript: true}},
 }
 
