@@ -43,6 +43,62 @@ func (f *Field) size() int {
 	return size
 }
 
+// What the HTML of a form holds beside its texts and ids, about.
+const (
+	fieldHTML   = 400
+	sectionHTML = 120
+	choiceHTML  = 130 // of a radio button or a checkbox
+	optionHTML  = 28  // of a dropdown
+)
+
+// HTMLSize is about the number of bytes that the form takes in a browser while
+// it is empty. DefinitionSize does not bound it: each radio button and each
+// checkbox repeats the id of its field, and HTML writes a quote in five bytes.
+func (f *Form) HTMLSize() int {
+	size, conditional := 0, false
+	for i := range f.Fields {
+		size += f.Fields[i].htmlSize()
+		conditional = conditional || f.Fields[i].Condition != nil
+	}
+	for _, s := range f.Sections {
+		size += sectionHTML + 2*escapedSize(s.Name)
+	}
+	if conditional { // browsers get the definition, too
+		size += f.DefinitionSize()
+	}
+	return size
+}
+
+func (f *Field) htmlSize() int {
+	id := escapedSize(f.ID)
+	size := fieldHTML + 3*id + escapedSize(f.Label) + escapedSize(f.Help)
+	choice := choiceHTML + id
+	if f.Type == Dropdown {
+		choice = optionHTML
+	}
+	for _, o := range f.Options {
+		size += choice + 2*escapedSize(o)
+	}
+	for _, a := range f.Accept {
+		size += 2 * escapedSize(a)
+	}
+	return size
+}
+
+// escapedSize is the number of bytes that a text takes in HTML.
+func escapedSize(s string) int {
+	size := len(s)
+	for i := range len(s) {
+		switch s[i] {
+		case '"', '\'', '&', '+':
+			size += len("&#34;") - 1
+		case '<', '>':
+			size += len("&lt;") - 1
+		}
+	}
+	return size
+}
+
 // size of no condition is 0.
 func (c *Condition) size() int {
 	if c == nil {

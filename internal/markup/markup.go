@@ -35,6 +35,7 @@ const (
 	// A definition may be much larger than the page: see forms.Form.DefinitionSize.
 	MaxDefinitionBytes     = 1 << 20 // of a form
 	MaxPageDefinitionBytes = 8 << 20 // of all forms on a page
+	MaxHTMLBytes           = 8 << 20 // of a form: see forms.Form.HTMLSize
 )
 
 // Format is the language that a page is written in.

@@ -24,9 +24,11 @@ const textControl = "text"
 // the problem that it is too long.
 const maxAuthorBody = 4 * markup.MaxBlockBytes
 
-// maxPreview bounds the definition of a form that is shown while it is written.
-// Its HTML is many times as large.
-const maxPreview = 128 << 10
+// Bounds of a form that is shown while it is written.
+const (
+	maxPreview     = 128 << 10 // bytes of its definition, which is shown as JSON
+	maxPreviewHTML = 512 << 10
+)
 
 // authorPageID is the id of the page that the form is shown for: the one that
 // it will stand on is not known.
@@ -149,7 +151,7 @@ func (s *Site) showText(w http.ResponseWriter, c *call, text string, page author
 
 // preview adds the form and its JSON to the page.
 func (s *Site) preview(page *authorPage, form *forms.Form) error {
-	if page.TooLarge = form.DefinitionSize() > maxPreview; page.TooLarge {
+	if page.TooLarge = form.DefinitionSize() > maxPreview || form.HTMLSize() > maxPreviewHTML; page.TooLarge {
 		return nil
 	}
 	// With values, the form is not kept in memory: its text is about to change.

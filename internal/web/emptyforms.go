@@ -1,7 +1,10 @@
 package web
 
 import (
+	"fmt"
 	"sync"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -10,6 +13,8 @@ import (
 // they are rendered. They are the same for everybody, and to render them takes
 // longer than all else that a form page needs.
 type emptyForms struct {
+	flights singleflight.Group // a form is rendered once for all who ask for it meanwhile
+
 	mu    sync.Mutex
 	kept  map[emptyForm]Questions
 	bytes int
@@ -26,16 +31,30 @@ type emptyForm struct {
 const maxKeptForms = 8 << 20
 
 func (e *emptyForms) get(key emptyForm, render func() (Questions, error)) (Questions, error) {
-	e.mu.Lock()
-	q, known := e.kept[key]
-	e.mu.Unlock()
-	if known {
+	if q, known := e.find(key); known {
 		return q, nil
 	}
-	q, err := render()
-	if err != nil {
-		return Questions{}, err
-	}
+	q, err, _ := e.flights.Do(fmt.Sprintf("%p %s", key.form, key.id), func() (any, error) {
+		if q, known := e.find(key); known { // since a moment ago
+			return q, nil
+		}
+		q, err := render()
+		if err == nil {
+			e.keep(key, q)
+		}
+		return q, err
+	})
+	return q.(Questions), err
+}
+
+func (e *emptyForms) find(key emptyForm) (Questions, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	q, known := e.kept[key]
+	return q, known
+}
+
+func (e *emptyForms) keep(key emptyForm, q Questions) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	size := len(q.HTML) + len(q.Definition)
@@ -45,5 +64,4 @@ func (e *emptyForms) get(key emptyForm, render func() (Questions, error)) (Quest
 	if size <= maxKeptForms {
 		e.kept[key] = q
 	}
-	return q, nil
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -95,10 +96,12 @@ type filling struct {
 	files  map[string][]fileLink // by field id
 }
 
-// formView shows a form to the caller. A large one takes a slot: its HTML is many
-// times as large as its definition.
+// largeHTML is the size of a form's HTML from which on it needs a slot.
+const largeHTML = 2 * httpx.LargeBody
+
+// formView shows a form to the caller. A large one takes a slot.
 func (c *call) formView(id string, f *forms.Form, with filling) (*formView, error) {
-	if f.DefinitionSize() > httpx.LargeBody {
+	if f.HTMLSize() > largeHTML {
 		if err := c.HoldBody(); err != nil {
 			return nil, err
 		}
@@ -125,6 +128,7 @@ func (s *Site) formView(id string, f *forms.Form, with filling) (*formView, erro
 
 func (s *Site) renderQuestions(f *forms.Form, items []item) (Questions, error) {
 	var html strings.Builder
+	html.Grow(f.HTMLSize())
 	if err := s.templates.ExecuteTemplate(&html, "questions", items); err != nil {
 		return Questions{}, fmt.Errorf("render form %q: %w", f.ID, err)
 	}
@@ -138,9 +142,9 @@ func (s *Site) renderQuestions(f *forms.Form, items []item) (Questions, error) {
 // its condition names, so that nothing appears above where somebody is typing.
 func layOut(id string, f *forms.Form, with filling) []item {
 	shown := f.Visible(with.values)
-	all := make([]*question, len(f.Fields))
+	all, others := make([]*question, len(f.Fields)), markup.MaxOptions
 	for rank := range f.Fields {
-		all[rank] = newQuestion(id+"-"+strconv.Itoa(rank), &f.Fields[rank], with, with.values[rank], !shown[rank])
+		all[rank] = newQuestion(id+"-"+strconv.Itoa(rank), &f.Fields[rank], with, with.values[rank], !shown[rank], &others)
 	}
 	var items []item
 	for _, u := range displayOrder(f) {
@@ -234,14 +238,14 @@ func labelOf(f *forms.Field) string {
 // message is what is wrong with a field, as the API says it, about its label.
 func message(f *forms.Field, text string) string { return "“" + labelOf(f) + "” " + text }
 
-func newQuestion(id string, f *forms.Field, with filling, value string, hidden bool) *question {
+func newQuestion(id string, f *forms.Field, with filling, value string, hidden bool, others *int) *question {
 	q := &question{Field: f, ElementID: id, Label: labelOf(f), Value: value, Hidden: hidden, Stored: with.files[f.ID]}
 	if with.errors != nil {
 		if text, faulty := with.errors.Fields[f.ID]; faulty {
 			q.Error = message(f, text)
 		}
 	}
-	q.control()
+	q.control(others)
 	var described []string
 	if f.Help != "" || q.Limit != "" || q.AcceptList != "" {
 		described = append(described, id+"-help")
@@ -261,7 +265,7 @@ func newQuestion(id string, f *forms.Field, with filling, value string, hidden b
 func (q *question) Needed() bool { return q.Required && q.Kind == "checkboxes" }
 
 // control decides what a question is answered with.
-func (q *question) control() {
+func (q *question) control(others *int) {
 	switch q.Type {
 	case forms.Textbox:
 		q.Kind = "textarea"
@@ -275,7 +279,7 @@ func (q *question) control() {
 		q.Kind = map[forms.FieldType]string{
 			forms.Dropdown: "select", forms.Radio: "radios", forms.Checkbox: "checkboxes", forms.Status: "status",
 		}[q.Type]
-		q.choices()
+		q.choices(others)
 	default:
 		q.textControl()
 	}
@@ -309,51 +313,46 @@ func (q *question) fileControl() {
 const tones = 6
 
 // choices are the options. What is stored may be none of them any more. It
-// stays a choice, so that nothing is lost when something else is changed.
-func (q *question) choices() {
-	chosen := []string{q.Value}
-	if q.MultiValue() {
-		chosen = strings.Split(q.Value, forms.Separator)
-	}
-	isChosen := make(map[string]bool, min(len(chosen), markup.MaxOptions))
-	for _, c := range chosen {
-		isChosen[c] = true
-	}
-	add := func(value, label string) {
-		q.Choices = append(q.Choices, choice{
-			ElementID: q.ElementID + "-" + strconv.Itoa(len(q.Choices)), Value: value, Label: label,
-			Chosen: isChosen[value], Tone: len(q.Choices) % tones,
-		})
-	}
-	for _, o := range q.Options {
-		add(o, o)
-	}
-	for _, c := range q.others(chosen) {
-		add(c, c)
-	}
-	if !q.Required && (q.Type == forms.Radio || q.Type == forms.Status) {
-		add("", "No answer")
-	}
-	if len(q.Choices) > 0 { // a link to the question leads to its first choice
-		q.Choices[0].ElementID = q.ElementID
-	}
-}
-
-// others are the chosen values that are none of the options. No page sends more
-// of them than a field can have options, but a value of a megabyte may hold
-// hundreds of thousands.
-func (q *question) others(chosen []string) []string {
+// stays a choice, so that nothing is lost when something else is changed. No
+// page sends more of such values than a field can have options, but an answer of
+// a megabyte may hold hundreds of thousands: others is how many more the form
+// shows.
+func (q *question) choices(others *int) {
 	isOption := make(map[string]bool, len(q.Options))
 	for _, o := range q.Options {
 		isOption[o] = true
 	}
-	var others []string
-	for _, c := range chosen {
-		if c != "" && !isOption[c] && len(others) < markup.MaxOptions {
-			others = append(others, c)
+	chosen := map[string]bool{"": q.Value == ""}
+	values := slices.Clone(q.Options)
+	choose := func(value string) {
+		switch {
+		case isOption[value]:
+			chosen[value] = true
+		case value != "" && *others > 0:
+			*others--
+			chosen[value] = true
+			values = append(values, value)
 		}
 	}
-	return others
+	if q.MultiValue() {
+		for value := range strings.SplitSeq(q.Value, forms.Separator) {
+			choose(value)
+		}
+	} else {
+		choose(q.Value)
+	}
+	if !q.Required && (q.Type == forms.Radio || q.Type == forms.Status) {
+		values = append(values, "")
+	}
+	for i, value := range values {
+		q.Choices = append(q.Choices, choice{
+			ElementID: q.ElementID + "-" + strconv.Itoa(i), Value: value, Label: cmp.Or(value, "No answer"),
+			Chosen: chosen[value], Tone: i % tones,
+		})
+	}
+	if len(q.Choices) > 0 { // a link to the question leads to its first choice
+		q.Choices[0].ElementID = q.ElementID
+	}
 }
 
 // summarize lists what is wrong in the order of the questions, and then what

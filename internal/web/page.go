@@ -39,8 +39,8 @@ type pageForm struct {
 // Bounds of the forms that are shown on their page. A page may have hundreds,
 // each with hundreds of questions. Others have a page of their own.
 const (
-	maxPageForms       = 20
-	maxPageDefinitions = 256 << 10 // bytes of all their definitions; the HTML is many times as large
+	maxPageForms = 20
+	maxPageHTML  = 1 << 20 // bytes of all of them, about
 )
 
 func (s *Site) page(w http.ResponseWriter, c *call) error {
@@ -54,7 +54,7 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 	}
 	page := &wikiPage{Layout: c.layout(view.Title), Heading: view.Title}
 	page.Script = "form.js"
-	shown, room := 0, maxPageDefinitions
+	shown, room := 0, maxPageHTML
 	for _, piece := range view.Pieces {
 		v := pieceView{Text: piece.HTML, Missing: piece.Missing, FormID: piece.FormID}
 		if piece.FormID != "" && !piece.Missing {
@@ -98,7 +98,7 @@ func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several boo
 			return v, err
 		}
 	}
-	if *room -= form.DefinitionSize(); *room < 0 {
+	if *room -= form.HTMLSize(); *room < 0 {
 		return v, nil
 	}
 	v.Form, err = s.createForm(c, access, "f"+strconv.Itoa(n), filling{})

@@ -132,7 +132,7 @@ func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
 		return v
 	}
 	switch {
-	case f.MultiValue():
+	case f.MultiValue() && strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues): // more of them are one text
 		v.List = strings.Split(value, forms.Separator)
 	case f.Type == forms.Status:
 		v.Lozenge, v.Tone = true, max(slices.Index(f.Options, value), 0)%tones
