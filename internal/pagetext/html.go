@@ -92,7 +92,7 @@ var schemes = []string{"http", "https", "mailto"}
 func address(escaped []byte) string {
 	s := string(bytes.TrimSpace(escaped))
 	if id, ok := strings.CutPrefix(s, "#"); ok && id != "" {
-		s = "#" + idPrefix + strings.TrimPrefix(id, idPrefix)
+		s = "#" + idPrefix + id
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "" && !slices.Contains(schemes, u.Scheme) {
