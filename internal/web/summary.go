@@ -157,14 +157,17 @@ func (s *summaryCache) find(key summaryKey, begin beginPass) (old *keptSummary, 
 	return old, pass, nil
 }
 
-// run makes a summary and keeps it.
+// run makes a summary, and keeps it unless it failed: the next one who asks may
+// have more luck.
 func (s *summaryCache) run(key summaryKey, pass *summaryPass, html func() template.HTML) {
 	result := &keptSummary{key: key, made: s.now()}
 	result.html = html()
 	result.took = s.now().Sub(result.made)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.store(result)
+	if result.html != "" {
+		s.store(result)
+	}
 	delete(s.passes, key)
 	pass.result = result
 	close(pass.done)

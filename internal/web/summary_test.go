@@ -105,6 +105,31 @@ func TestSummaryCacheTooOld(t *testing.T) {
 	cache.wait(key)
 }
 
+// TestSummaryCacheFailure has a summary that could not be made not be kept, nor
+// take the place of one that was.
+func TestSummaryCacheFailure(t *testing.T) {
+	cache, clock := newTestCache()
+	var count atomic.Int64
+	key := summaryKey{form: &forms.Form{}}
+	failing := func() (func() template.HTML, error) {
+		return func() template.HTML { clock.advance(time.Second); return "" }, nil
+	}
+	get := func(what string, begin beginPass, want template.HTML) {
+		t.Helper()
+		if k, err := cache.get(t.Context(), key, longEnough, begin); err != nil || k == nil || k.html != want {
+			t.Fatalf("%s: got %+v, %v", what, k, err)
+		}
+	}
+	get("a failure", failing, "")
+	get("right after it", pass(clock, time.Second, &count), "pass 1")
+	clock.advance(20 * time.Second)
+	get("another failure", failing, "")
+	if old, _, err := cache.find(key, failing); err != nil || old == nil || old.html != "pass 1" {
+		t.Errorf("the last success: got %+v, %v", old, err)
+	}
+	cache.wait(key)
+}
+
 // TestSummaryCacheShares has concurrent callers share one pass.
 func TestSummaryCacheShares(t *testing.T) {
 	cache, clock := newTestCache()
