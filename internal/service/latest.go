@@ -24,9 +24,9 @@ type OwnSubmission struct {
 // out anonymous forms, and looks at no more than 10,000 forms. The list is what
 // Pages has returned for the same caller, or a part of it.
 func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, limit int) ([]OwnSubmission, error) {
-	among := make([]store.FormKey, 0, len(list.all))
-	places := make(map[store.FormKey]OwnSubmission, len(list.all))
-	for _, page := range list.all {
+	among := make([]store.FormKey, 0, len(list))
+	places := make(map[store.FormKey]OwnSubmission, len(list))
+	for _, page := range list {
 		for _, form := range page.Forms {
 			if form.Anonymous || len(among) == maxLatestForms {
 				continue

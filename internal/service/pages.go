@@ -14,20 +14,9 @@ import (
 	"github.com/formulary/formulary/internal/pagetext"
 )
 
-// maxListedPages bounds the list of pages.
-const maxListedPages = 10_000
-
-// PageList is the list of the pages that a caller may view.
-type PageList struct {
-	Pages []PageInfo // by title, upper and lower case alike, then by id
-	Total int        // more than len(Pages) where the list was cut
-
-	all []PageInfo // also those beyond the cut
-}
-
-func newPageList(all []PageInfo) PageList {
-	return PageList{Pages: all[:min(len(all), maxListedPages)], Total: len(all), all: all}
-}
+// PageList is the list of the pages with forms that a caller may view: by title,
+// upper and lower case alike, then by id.
+type PageList []PageInfo
 
 // PageInfo is one page of a list.
 type PageInfo struct {
@@ -38,15 +27,21 @@ type PageInfo struct {
 	MaySeeAll bool
 }
 
-// Pages lists the pages that the caller may view, at most 10,000 of them.
+// Pages lists the pages with forms that the caller may view.
 func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error) {
 	all, err := s.pages.List(ctx)
 	if err != nil {
-		return PageList{}, explain(err)
+		return nil, explain(err)
 	}
-	rights, err := s.pages.Rights(ctx, userOf(who), all...)
+	var withForms []*pages.Page
+	for _, page := range all {
+		if len(page.Forms) > 0 {
+			withForms = append(withForms, page)
+		}
+	}
+	rights, err := s.pages.Rights(ctx, userOf(who), withForms...)
 	if err != nil {
-		return PageList{}, explain(err)
+		return nil, explain(err)
 	}
 	type entry struct {
 		page *pages.Page
@@ -54,7 +49,7 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 		all  bool   // the caller may read every submission
 	}
 	var visible []entry
-	for i, page := range all {
+	for i, page := range withForms {
 		if rights[i].View {
 			visible = append(visible, entry{page, strings.ToLower(page.Title), rights[i].SeeAll})
 		}
@@ -62,31 +57,33 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 	slices.SortFunc(visible, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.page.ID, b.page.ID))
 	})
-	infos := make([]PageInfo, len(visible))
+	list := make(PageList, len(visible))
 	for i, e := range visible {
-		infos[i] = PageInfo{ID: e.page.ID, Title: e.page.Title, Forms: e.page.Forms, MaySeeAll: e.all}
+		list[i] = PageInfo{ID: e.page.ID, Title: e.page.Title, Forms: e.page.Forms, MaySeeAll: e.all}
 	}
-	return newPageList(infos), nil
+	return list, nil
 }
 
 // MaxSearch is the length of the longest text to search for, in bytes.
 const MaxSearch = 200
 
 // Search returns the pages that have every word of the text in their title or in
-// the id of a form, upper and lower case alike. It also finds pages beyond the
-// cut of the list.
+// the id of a form, upper and lower case alike.
 func (l PageList) Search(text string) (PageList, error) {
 	if len(text) > MaxSearch {
-		return PageList{}, &forms.Invalid{Errors: []string{fmt.Sprintf("the text to search for is longer than %d bytes", MaxSearch)}}
+		return nil, &forms.Invalid{Errors: []string{fmt.Sprintf("the text to search for is longer than %d bytes", MaxSearch)}}
 	}
 	words := strings.Fields(forms.Fold(text))
-	var found []PageInfo
-	for _, page := range l.all {
+	if len(words) == 0 {
+		return l, nil
+	}
+	var found PageList
+	for _, page := range l {
 		if page.hasAll(words) {
 			found = append(found, page)
 		}
 	}
-	return newPageList(found), nil
+	return found, nil
 }
 
 // hasAll reports whether each of the folded words occurs in the page's title or

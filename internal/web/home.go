@@ -67,13 +67,9 @@ func (s *Site) home(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range found.Pages {
-		if len(p.Forms) == 0 {
-			continue
-		}
-		if page.Found++; page.Found <= maxHomePages {
-			page.Pages = append(page.Pages, c.pageCard(p))
-		}
+	page.Found = len(found)
+	for _, p := range found[:min(len(found), maxHomePages)] {
+		page.Pages = append(page.Pages, c.pageCard(p))
 	}
 	return s.render(w, c.Request, http.StatusOK, "home", page)
 }
