@@ -120,7 +120,7 @@ func serveBoth(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(routes(api.New(backend), web.New(web.Options{Backend: backend, Sessions: sessions, Logger: log, Key: key})))
+	server := httptest.NewServer(routes(api.New(backend), web.New(web.Options{Backend: backend, Sessions: sessions, Key: key})))
 	t.Cleanup(server.Close)
 	return server
 }

@@ -45,7 +45,7 @@ func newSite(cmd *cli.Command, backend *httpx.Backend, sessions *session.Session
 		return nil, err
 	}
 	return web.New(web.Options{
-		Backend: backend, Sessions: sessions, Logger: backend.Logger, Key: key,
+		Backend: backend, Sessions: sessions, Key: key,
 		FrameAncestors: origins, BrandName: cmd.String("brand-name"), BrandCSS: css,
 	}), nil
 }

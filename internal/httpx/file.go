@@ -31,7 +31,7 @@ func (c *Call) SendFile(w http.ResponseWriter) error {
 	defer func() { _ = content.Close() }()
 	h := w.Header()
 	h.Set("Content-Type", file.Type)
-	h.Set("Content-Disposition", savedAs(file.Name))
+	h.Set("Content-Disposition", Attachment(file.Name))
 	h.Set("Content-Security-Policy", "sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("ETag", `"`+file.SHA256+`"`)
@@ -61,9 +61,9 @@ func takesRange(spec string) bool {
 	return strings.HasPrefix(spec, "bytes=") && strings.Count(spec, ",") < MaxRanges
 }
 
-// savedAs is the Content-Disposition of RFC 6266: a name in ASCII for old
-// clients, and the name itself.
-func savedAs(name string) string {
+// Attachment is the Content-Disposition of RFC 6266 that has a file saved under a
+// name: a name in ASCII for old clients, and the name itself.
+func Attachment(name string) string {
 	ascii := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || strings.ContainsRune(`"\%`, r) {
 			return '_'

@@ -126,7 +126,7 @@ func openEnv(t testing.TB, on enginetest.Engine, files map[string]string, change
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e, Options{Backend: httpx.NewBackend(opts), Sessions: sessions, Logger: log, Key: secret}
+	return e, Options{Backend: httpx.NewBackend(opts), Sessions: sessions, Key: secret}
 }
 
 func (e *env) serve(t testing.TB, h http.Handler) {

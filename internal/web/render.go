@@ -80,8 +80,7 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // maxKeptBuffer keeps the buffer of a huge page from staying in memory.
 const maxKeptBuffer = 1 << 20
 
-// render answers with a page. Every page is for one person at one time, so
-// nobody may keep it.
+// render answers with a page.
 func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name string, page any) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer func() {
@@ -93,14 +92,20 @@ func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name s
 	if err := s.templates.ExecuteTemplate(buf, name+".html", page); err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)
 	}
+	sendPage(w, r, status, buf.Bytes())
+	return nil
+}
+
+// sendPage answers with a page, or with a part of one. It is for one person at
+// one time, so nobody may keep it.
+func sendPage(w http.ResponseWriter, r *http.Request, status int, html []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
+	httpx.SetNoStore(h)
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(buf.Bytes()) // a browser that is gone can't be told
+		_, _ = w.Write(html) // a browser that is gone can't be told
 	}
-	return nil
 }
 
 // setPolicy sets what a browser may do with any answer of this package. Pages
@@ -147,21 +152,20 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string
 	if errors.As(err, &invalid) {
 		failure = httpx.Failure{Status: http.StatusBadRequest, Detail: strings.Join(invalid.Errors, "; ")}
 	}
-	id := httpx.ReporterOf(w).RequestID()
 	page := &errorPage{Layout: s.layout(f, user, http.StatusText(failure.Status)), Detail: failure.Detail}
 	page.lead(r)
 	if title := errorTitles[failure.Status]; title != "" {
 		page.Title = title
 	}
 	if failure.Log {
-		s.Logger.Error("request failed", "route", r.Pattern, "request_id", id, "error", err)
-		page.RequestID = id
+		s.Backend.LogError(w, r, "request failed", err)
+		page.RequestID = httpx.ReporterOf(w).RequestID()
 	}
 	if failure.Status != http.StatusUnauthorized { // browsers would ask for a password
 		failure.SetHeader(w.Header())
 	}
 	if err := s.render(w, r, failure.Status, "error", page); err != nil {
-		s.Logger.Error("render an error page", "request_id", id, "error", err)
+		s.Backend.LogError(w, r, "render an error page", err)
 		http.Error(w, failure.Detail, failure.Status)
 	}
 }

@@ -249,10 +249,7 @@ func (v *resultsView) appendSortLink(b []byte, parameter, label, class string, a
 	case descending:
 		b = append(b, ` aria-sort="descending"`...)
 	}
-	label, all := cut(label, maxHeader)
-	if !all {
-		label += "…"
-	}
+	label = clipLabel(label)
 	if v.sortBase == nil {
 		b = append(b, ` dir="auto">`...)
 		return append(appendEscaped(b, label), "</th>"...)

@@ -86,7 +86,8 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return sendPage(w, c, html)
+	sendPage(w, c.Request, http.StatusOK, html)
+	return nil
 }
 
 // The places of what renderResults puts into a page. Nothing that people wrote
@@ -175,19 +176,6 @@ func (c *shellCache) keep(page resultsShell, shell []byte) {
 	c.shells[page] = shell
 }
 
-// sendPage answers with a page, or with a part of one. It is for one person at
-// one time, so nobody may keep it.
-func sendPage(w http.ResponseWriter, c *call, html []byte) error {
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusOK)
-	if c.Method != http.MethodHead {
-		_, _ = w.Write(html) // a browser that is gone can't be told
-	}
-	return nil
-}
-
 // readTable reads the submissions of the page.
 func (c *call) readTable(w http.ResponseWriter, access *service.Access, v *resultsView) (t *resultTable, next string, err error) {
 	opts := v.opts
@@ -256,7 +244,8 @@ func (s *Site) sendSummary(w http.ResponseWriter, c *call, access *service.Acces
 	if err != nil {
 		return err
 	}
-	return sendPage(w, c, html)
+	sendPage(w, c.Request, http.StatusOK, html)
+	return nil
 }
 
 func (s *Site) exportCSV(w http.ResponseWriter, c *call) error { return s.export(w, c, wire.CSV) }

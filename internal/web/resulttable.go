@@ -155,33 +155,13 @@ func (t *resultTable) findRetired() error {
 
 // appendTime writes a time to the second for programs, to the minute for people.
 func appendTime(b []byte, at time.Time) []byte {
-	at = at.UTC()
-	year, month, day := at.Date()
-	hour, minute, second := at.Clock()
-	two := func(n int) { b = append(b, byte('0'+n/10%10), byte('0'+n%10)) }
-	date := func() {
-		two(year / 100)
-		two(year % 100)
-		b = append(b, '-')
-		two(int(month))
-		b = append(b, '-')
-		two(day)
-	}
-	clock := func() {
-		two(hour)
-		b = append(b, ':')
-		two(minute)
-	}
 	b = append(b, `<time datetime="`...)
-	date()
-	b = append(b, 'T')
-	clock()
-	b = append(b, ':')
-	two(second)
+	start := len(b)
+	b = forms.AppendTime(b, at)[:start+len("2006-01-02T15:04:05")]
 	b = append(b, `Z">`...)
-	date()
+	b = append(b, b[start:start+len("2006-01-02")]...)
 	b = append(b, ' ')
-	clock()
+	b = append(b, b[start+len("2006-01-02T"):start+len("2006-01-02T15:04")]...)
 	return append(b, "</time>"...)
 }
 

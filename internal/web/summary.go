@@ -253,7 +253,7 @@ func (s *Site) newPass(c *call, access *service.Access, v *resultsView) (func() 
 		defer cancel()
 		html, err := s.makeSummary(ctx, access, v)
 		if err != nil {
-			s.Logger.Error("summary not made", "page", access.Form.PageID, "form", access.Form.ID, "error", err)
+			s.Backend.Logger.Error("summary not made", "page", access.Form.PageID, "form", access.Form.ID, "error", err)
 		}
 		return html
 	}, nil

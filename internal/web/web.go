@@ -7,7 +7,6 @@ package web
 import (
 	"context"
 	"html/template"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
@@ -28,7 +27,6 @@ type Sessions interface {
 type Options struct {
 	Backend  *httpx.Backend
 	Sessions Sessions
-	Logger   *slog.Logger
 	// Key is a secret that all servers on one store share. Pages carry a keyed
 	// hash of the user that they were made for.
 	Key []byte

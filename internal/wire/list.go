@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/formulary/formulary/internal/export"
 	"github.com/formulary/formulary/internal/forms"
@@ -107,7 +108,8 @@ func beginList(w http.ResponseWriter, c *httpx.Call, form *forms.Form, asked lis
 	h["Content-Type"] = asked.format.header
 	httpx.SetNoStore(h)
 	if asked.format == CSV || asked.format == XLSX {
-		h.Set("Content-Disposition", attachment(form, c.Backend.Service.Now(), asked.format.Name))
+		day := c.Backend.Service.Now().UTC().Format(time.DateOnly)
+		h.Set("Content-Disposition", httpx.Attachment(form.ID+"-"+day+"."+asked.format.Name))
 	}
 	if asked.Count {
 		h.Set(totalHeader, strconv.FormatInt(page.Total, 10))

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
-	"time"
 
 	"github.com/formulary/formulary/internal/export"
 	"github.com/formulary/formulary/internal/forms"
@@ -73,23 +71,4 @@ func explainTable(err error) error {
 	default:
 		return err
 	}
-}
-
-// attachment is a Content-Disposition that names a file after a form and a
-// day, as RFC 6266 has it: once in ASCII, once in full.
-func attachment(form *forms.Form, day time.Time, extension string) string {
-	name := form.ID + "-" + day.UTC().Format(time.DateOnly) + "." + extension
-	var ascii, full strings.Builder
-	for _, r := range name {
-		if strings.ContainsRune("-_.", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			ascii.WriteRune(r)
-			full.WriteRune(r)
-			continue
-		}
-		ascii.WriteByte('_')
-		for _, b := range []byte(string(r)) {
-			fmt.Fprintf(&full, "%%%02X", b)
-		}
-	}
-	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, ascii.String(), full.String())
 }

@@ -94,7 +94,7 @@ func newSite(t *testing.T, ancestors ...string) *web.Site {
 		MaxSubmission: httpx.DefaultMaxBody, MaxFile: service.DefaultMaxFile,
 	})
 	backend := httpx.NewBackend(httpx.Options{Service: svc, Auth: everybody, Logger: log})
-	return web.New(web.Options{Backend: backend, Sessions: sessions, Logger: log, Key: key, FrameAncestors: ancestors})
+	return web.New(web.Options{Backend: backend, Sessions: sessions, Key: key, FrameAncestors: ancestors})
 }
 
 const wiki = "https://wiki.example.org"
