@@ -367,13 +367,17 @@ func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice str
 }
 
 func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
-	access, id, err := c.Submission(w)
+	_, id, err := c.Submission(w)
 	if err != nil {
 		return err
 	}
 	c.Body = http.MaxBytesReader(w, c.Body, maxControlsBody)
 	if err := c.ParseForm(); err != nil {
 		return errUnreadable
+	}
+	access, err := c.Reopen(w) // the body may have taken long to arrive
+	if err != nil {
+		return err
 	}
 	err = access.Delete(c.Context(), id, func(tag string) error {
 		if tag != c.PostForm.Get(tagControl) {
