@@ -231,8 +231,14 @@ func testOneSubmission(t *testing.T, on enginetest.Engine) {
 	const ballot = "/page/3/form/ballot"
 	p = b.get(ballot)
 	p.want(http.StatusOK, "This form is anonymous")
+	secondTab := with(p.values(), "vote", "no", "_key", "another")
 	p = b.send(ballot, with(p.values(), "vote", "yes"))
 	p.want(http.StatusOK, "Thank you", "without your name")
+	p = b.send(ballot, secondTab)
+	p.want(http.StatusUnprocessableEntity, "There is a problem", "This form takes one submission from each person")
+	if p.values().Get("vote") != "no" {
+		t.Errorf("what was chosen in a second tab is gone: %v", p.values())
+	}
 	b.get(ballot).want(http.StatusOK, "You have sent your answers")
 	b.get("/page/3").want(http.StatusOK, "You have sent your answers")
 	if e.count(t, "alice", 3, "ballot") != 0 {

@@ -270,6 +270,7 @@ func (s *Site) refill(w http.ResponseWriter, c *call, access *service.Access, se
 	status := http.StatusOK
 	if invalid != nil {
 		status, page.Title = http.StatusUnprocessableEntity, "Error: "+page.Title
+		page.Submitted = false // it would hide what is wrong, and what was typed
 	}
 	return s.render(w, c.Request, status, "form", page)
 }
