@@ -105,6 +105,23 @@ func TestPageHasRoomForSomeForms(t *testing.T) {
 	}
 }
 
+// A form that the page has no room for takes none from those after it.
+func TestFormWithoutRoomTakesNone(t *testing.T) {
+	page := "---\ntitle: Large\n---\n```yaml form\nform: huge\nfields:\n"
+	help := "&help h" + strings.Repeat("'", 1000) // HTML writes each in five bytes
+	for i := range 300 {
+		page += fmt.Sprintf("  - {id: f%d, type: textfield, label: F, help: %s}\n", i, help)
+		help = "*help"
+	}
+	page += "```\n```yaml form\nform: small\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n"
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-large.md": page})
+	p := e.signedIn(t, "alice").get("/page/1")
+	p.want(http.StatusOK, "Fill in this form", "Text")
+	if n := strings.Count(p.body, "data-send"); n != 1 {
+		t.Errorf("the page shows %d forms", n)
+	}
+}
+
 // A large form takes a slot: who holds too many has to wait.
 func TestLargeFormTakesASlot(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite, map[string]string{"1-large.md": "---\ntitle: Large\n---\n" + numbered(largeForm("large")), "2-survey.md": wiki["1-survey.md"]})

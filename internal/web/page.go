@@ -98,9 +98,11 @@ func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several boo
 			return v, err
 		}
 	}
-	if *room -= form.HTMLSize(); *room < 0 {
+	size := form.HTMLSize()
+	if size > *room {
 		return v, nil
 	}
+	*room -= size
 	v.Form, err = s.createForm(c, access, "f"+strconv.Itoa(n), filling{})
 	return v, err
 }
