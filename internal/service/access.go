@@ -151,7 +151,6 @@ func (a *Access) Merge(
 	}
 	size := len(stored.Entries) + sizeOf(answers)
 	if err := admit(size); err != nil {
-		a.DropFiles(ctx, StagedFiles(answers))
 		return forms.Submission{}, err
 	}
 	leave, err := a.service.large.enter(ctx, size)

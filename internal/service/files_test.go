@@ -250,6 +250,7 @@ func testOpenFile(t *testing.T, on enginetest.Engine) {
 type countingFiles struct {
 	store.Files
 	staged map[int64]bool
+	again  []int64 // contents that were dropped, although they were before
 }
 
 func (c *countingFiles) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
@@ -261,17 +262,24 @@ func (c *countingFiles) StageFile(ctx context.Context, r io.Reader) (forms.Store
 }
 
 func (c *countingFiles) DropFile(ctx context.Context, id int64) error {
+	if !c.staged[id] {
+		c.again = append(c.again, id)
+	}
 	delete(c.staged, id)
 	return c.Files.DropFile(ctx, id)
 }
 
-// expect fails the test unless these are all that were not dropped.
+// expect fails the test unless these are all that were not dropped, and all
+// others were dropped once.
 func (c *countingFiles) expect(t *testing.T, ids ...int64) {
 	t.Helper()
 	got := slices.Sorted(maps.Keys(c.staged))
 	slices.Sort(ids)
 	if !slices.Equal(got, ids) {
 		t.Errorf("contents %v were not dropped, want %v", got, ids)
+	}
+	if len(c.again) > 0 {
+		t.Errorf("contents %v were dropped more than once", c.again)
 	}
 }
 
