@@ -115,22 +115,24 @@ func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
 func (a *Access) MayMerge(ctx context.Context, id int64, pre Precondition) error {
 	sub, err := a.Get(ctx, id)
 	if err == nil {
-		err = a.mayChange(sub)
+		err = a.MayChange(sub)
 	}
 	if err == nil {
 		err = a.check(pre, sub)
 	}
-	return explain(err)
+	return err
 }
 
-func (a *Access) mayChange(s forms.Submission) error {
+// MayChange is MayMerge for a submission that the caller has read, without a
+// precondition.
+func (a *Access) MayChange(sub forms.Submission) error {
 	switch {
-	case a.editor, a.owns(s):
+	case a.editor, a.owns(sub):
 		return nil
 	case a.seesAll:
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may change other people's submissions."}
 	default:
-		return store.ErrNotFound
+		return explain(store.ErrNotFound)
 	}
 }
 
@@ -167,7 +169,7 @@ func (a *Access) Merge(
 // merge returns what an update makes of a submission, or why the caller may not
 // make it.
 func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precondition) (store.Change, error) {
-	if err := a.mayChange(old); err != nil {
+	if err := a.MayChange(old); err != nil {
 		return store.Change{}, err
 	}
 	if err := a.check(pre, old); err != nil {

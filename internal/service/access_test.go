@@ -68,6 +68,7 @@ func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
 			if err == nil && !cmp.Equal(got, first) {
 				t.Errorf("got %+v, want %+v", got, first)
 			}
+			w.wants("may change", a.MayChange(first), tt.want.Merge)
 			merged, err := a.Merge(t.Context(), first.ID, answer("new"), nil, admitAll)
 			w.wants("merge", err, tt.want.Merge)
 			w.keepsValue(first, merged, err)

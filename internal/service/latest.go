@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
@@ -48,21 +47,17 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 	return own, nil
 }
 
-// Mine returns the caller's latest submission of the form. None is found on an
-// anonymous form.
-func (a *Access) Mine(ctx context.Context) (sub forms.Submission, found bool, err error) {
+// Mine returns the id of the caller's latest submission of the form. None is
+// found on an anonymous form.
+func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 	if a.anonymous {
-		return forms.Submission{}, false, nil
+		return 0, false, nil
 	}
 	latest, err := a.service.store.Latest(ctx, a.user, []store.FormKey{{PageID: a.Form.PageID, FormID: a.Form.ID}}, 1)
 	if err != nil || len(latest) == 0 {
-		return forms.Submission{}, false, explain(err)
+		return 0, false, explain(err)
 	}
-	sub, err = a.service.store.Get(ctx, a.key(latest[0].ID))
-	if errors.Is(err, store.ErrNotFound) { // deleted since
-		return forms.Submission{}, false, nil
-	}
-	return sub, err == nil, explain(err)
+	return latest[0].ID, true, nil
 }
 
 // Submitted reports whether the form takes one submission from each person, and

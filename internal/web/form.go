@@ -73,7 +73,7 @@ func (s *Site) showForm(w http.ResponseWriter, c *call) error {
 			return err
 		}
 		if found {
-			redirect(w, c.Request, c.submissionPath(access.Form, mine.ID))
+			redirect(w, c.Request, c.submissionPath(access.Form, mine))
 			return nil
 		}
 	}

@@ -90,7 +90,7 @@ func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several boo
 			return nil, err
 		}
 		if found {
-			v.Own = c.submissionPath(form, mine.ID)
+			v.Own = c.submissionPath(form, mine)
 			return v, nil
 		}
 	case form.OneSubmission:

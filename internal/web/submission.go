@@ -73,7 +73,7 @@ func (c *call) stored(w http.ResponseWriter) (stored, error) {
 func (c *call) changeable(w http.ResponseWriter) (stored, error) {
 	st, err := c.stored(w)
 	if err == nil {
-		err = st.access.MayMerge(c.Context(), st.sub.ID, nil)
+		err = st.access.MayChange(st.sub)
 	}
 	return st, err
 }
@@ -155,7 +155,7 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 		Created: st.sub.Created, Username: st.sub.Username, Sent: query.Has("sent"), Saved: query.Has("saved"),
 		Answers: st.answers(), Anonymous: st.access.Form.Anonymous,
 	}
-	if st.access.MayMerge(c.Context(), st.sub.ID, nil) == nil {
+	if st.access.MayChange(st.sub) == nil {
 		page.Change = st.path + "/change"
 	}
 	if st.access.MayEdit() && !c.framed {
