@@ -75,6 +75,7 @@ type question struct {
 	Limit       string // of the size of a file, for people
 	Stored      []fileLink
 	StoredNames string // joined as in the API
+	Named       bool   // a hidden control says that it was shown; see received.answered
 }
 
 // choice is an option of a question.
@@ -93,6 +94,7 @@ type fileLink struct {
 type filling struct {
 	values []string // by rank, joined as they are stored; nil if nothing is
 	errors *forms.Invalid
+	change bool                  // it is of a submission that is changed
 	files  map[string][]fileLink // by field id
 }
 
@@ -246,6 +248,7 @@ func newQuestion(id string, f *forms.Field, with filling, value string, hidden b
 		}
 	}
 	q.control(others)
+	q.Named = with.change && q.Kind == "checkboxes"
 	var described []string
 	if f.Help != "" || q.Limit != "" || q.AcceptList != "" {
 		described = append(described, id+"-help")

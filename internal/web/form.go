@@ -165,6 +165,25 @@ type received struct {
 	extra   url.Values // own controls
 }
 
+// answered are the ids of the fields that the page has sent an answer to. If no
+// box of a question is ticked, a browser sends nothing for it: a page that
+// changes a submission names those questions that it showed.
+func (r received) answered() map[string]bool {
+	ids := setOf(r.extra[shownControl])
+	for i := range r.answers {
+		ids[r.answers[i].FieldID] = true
+	}
+	return ids
+}
+
+func setOf(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
 // receive reads a form that the caller has filled in, and opens it again: it may
 // have taken long to arrive. The files of its answers are staged, unless it is
 // only to be shown again.

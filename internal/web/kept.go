@@ -21,6 +21,7 @@ const (
 	forControl      = "_for"      // who the page was made for
 	updateControl   = "_update"   // the button "Update questions"
 	removeControl   = "_remove"   // ids of fields whose files are to go
+	shownControl    = "_shown"    // ids of fields with checkboxes that were shown
 	nameControl     = "_username" // of a sign-in that keeps a form
 	passwordControl = "_password"
 )

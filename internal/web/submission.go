@@ -80,9 +80,23 @@ func (c *call) changeable(w http.ResponseWriter) (stored, error) {
 
 // filling is what the submission holds.
 func (st stored) filling() filling {
-	with := filling{values: make([]string, len(st.access.Form.Fields)), files: st.files()}
+	with := filling{values: make([]string, len(st.access.Form.Fields)), files: st.files(), change: true}
 	for rank := range st.access.Form.Fields {
 		with.values[rank] = st.value(st.access.Form.Fields[rank].ID)
+	}
+	return with
+}
+
+// refilled is what the submission holds, with the answers that were sent in the
+// place of the stored ones. Questions that are hidden are not sent.
+func (st stored) refilled(sent received, invalid *forms.Invalid) filling {
+	with, answered := st.filling(), sent.answered()
+	with.errors = invalid
+	typed := fill(st.access.Form, sent.answers, nil)
+	for rank := range st.access.Form.Fields {
+		if field := &st.access.Form.Fields[rank]; field.Type != forms.File && answered[field.ID] {
+			with.values[rank] = typed.values[rank]
+		}
 	}
 	return with
 }
@@ -252,7 +266,7 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 // not touch is not checked again: the form may have become stricter since.
 func (st stored) changes(sent received) []forms.Answer {
 	f := st.access.Form
-	with := fill(f, sent.answers, nil)
+	with, answered := fill(f, sent.answers, nil), sent.answered()
 	var changes []forms.Answer
 	for rank := range f.Fields {
 		field := &f.Fields[rank]
@@ -264,7 +278,7 @@ func (st stored) changes(sent received) []forms.Answer {
 			if slices.Contains(sent.extra[removeControl], field.ID) {
 				changes = append(changes, forms.Answer{FieldID: field.ID})
 			}
-		case i < 0 && !field.MultiValue(): // its question was not shown
+		case !answered[field.ID]: // its question was not shown
 		case with.values[rank] == lineFeeds(st.value(field.ID)):
 		case i < 0: // no box is ticked
 			changes = append(changes, forms.Answer{FieldID: field.ID})
@@ -288,8 +302,7 @@ func (s *Site) rechange(w http.ResponseWriter, c *call, sent received, invalid *
 	if err != nil {
 		return err
 	}
-	with := fill(st.access.Form, sent.answers, invalid)
-	with.files = st.files()
+	with := st.refilled(sent, invalid)
 	page, err := s.newChangePage(c, st, with)
 	if err != nil {
 		return err
@@ -325,8 +338,7 @@ func (s *Site) resumeChange(w http.ResponseWriter, c *call, kept url.Values) err
 	if err != nil {
 		return err
 	}
-	with := fill(st.access.Form, keptAnswers(st.access.Form, kept), nil)
-	with.files = st.files()
+	with := st.refilled(received{answers: keptAnswers(st.access.Form, kept), extra: kept}, nil)
 	page, err := s.newChangePage(c, st, with)
 	if err != nil {
 		return err

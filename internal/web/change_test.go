@@ -1,0 +1,101 @@
+package web
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const visit = "/page/1/form/visit"
+
+// visitPage has questions that show for the rating 1 only.
+var visitPage = map[string]string{"1-visit.md": `---
+title: Visit
+---
+` + "```yaml form" + `
+form: visit
+fields:
+  - {id: rating, type: dropdown, label: Rating, required: true, options: [1, 2]}
+  - {id: note, type: textbox, label: Note}
+  - {id: paper, type: file, label: Paper}
+  - {id: reason, type: textfield, label: Reason, showIf: {field: rating, equals: 1}}
+  - {id: days, type: checkbox, label: Days, options: [Mon, Tue], showIf: {field: rating, equals: 1}}
+` + "```\n"}
+
+// newVisit stores a submission with answers to questions that are hidden now,
+// and returns its path.
+func newVisit(t *testing.T, b *browser) string {
+	t.Helper()
+	p := b.send(visit, with(b.get(visit).values(), "rating", "1", "reason", "because", "days", "Mon"), chosenFile{"paper", "a.txt", "x"})
+	path := strings.TrimSuffix(p.path, "?sent")
+	b.send(path+"/change", with(b.get(path+"/change").values(), "rating", "2")).want(http.StatusOK, "The changes are saved")
+	return path
+}
+
+func wantStored(t *testing.T, e *env, want map[string]string) {
+	t.Helper()
+	if got := valuesOf(t, e.latest(t, "alice", 1, "visit")); !maps.Equal(got, want) {
+		t.Errorf("stored %q, want %q", got, want)
+	}
+}
+
+// A question that a page does not show is not changed by it, and shows what is
+// stored when it comes back.
+func TestChangeKeepsHiddenAnswers(t *testing.T) {
+	all := map[string]string{"rating": "1", "reason": "because", "days": "Mon", "paper": "a.txt"}
+	for name, again := range map[string]func(e *env, b *browser, path string, values url.Values) *answer{
+		"update": func(_ *env, b *browser, path string, values url.Values) *answer {
+			return b.send(path, with(values, "_update", "1"))
+		},
+		"refusal": func(_ *env, b *browser, path string, values url.Values) *answer {
+			p := b.send(path, with(values, "rating", ""))
+			p.want(http.StatusUnprocessableEntity, "“Rating” is required")
+			return b.send(path, with(p.values(), "rating", "1", "_update", "1"))
+		},
+		"sign-in": func(e *env, b *browser, path string, values url.Values) *answer {
+			e.clock.advance(13 * time.Hour)
+			p := b.send(path, values)
+			p.want(http.StatusForbidden, "not signed in any more")
+			return b.send(path, with(p.values(), "_username", "alice", "_password", "alice-secret"))
+		},
+		"save": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t, enginetest.SQLite, visitPage)
+			b := e.signedIn(t, "alice")
+			path := newVisit(t, b) + "/change"
+			stored := maps.Clone(all)
+			stored["rating"] = "2"
+			wantStored(t, e, stored)
+			values := with(b.get(path).values(), "rating", "1")
+			if again != nil {
+				p := again(e, b, path, values)
+				p.want(http.StatusOK)
+				values = p.values()
+				if values.Get("reason") != "because" || !slices.Equal(values["days"], []string{"Mon"}) {
+					t.Errorf("the form has %v", values)
+				}
+			}
+			b.send(path, values).want(http.StatusOK, "The changes are saved")
+			wantStored(t, e, all)
+
+			// Nothing ticked is an answer where the question is shown.
+			values = b.get(path).values()
+			delete(values, "days")
+			p := b.send(path, with(values, "_update", "1"))
+			if days := p.values()["days"]; days != nil {
+				t.Errorf("the boxes %q are ticked again", days)
+			}
+			b.send(path, p.values()).want(http.StatusOK, "The changes are saved")
+			if got := valuesOf(t, e.latest(t, "alice", 1, "visit"))["days"]; got != "" {
+				t.Errorf("the box %q is still ticked", got)
+			}
+		})
+	}
+}
