@@ -99,3 +99,42 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 		})
 	}
 }
+
+// The tick that removes a file is still there when the form comes back.
+func TestRemovedFileStaysTicked(t *testing.T) {
+	for name, again := range map[string]func(e *env, b *browser, path string, values url.Values) *answer{
+		"refusal": func(_ *env, b *browser, path string, values url.Values) *answer {
+			p := b.send(path, with(values, "rating", ""))
+			p.want(http.StatusUnprocessableEntity)
+			return p
+		},
+		"update": func(_ *env, b *browser, path string, values url.Values) *answer {
+			return b.send(path, with(values, "_update", "1"))
+		},
+		"conflict": func(_ *env, b *browser, path string, values url.Values) *answer {
+			b.send(path, with(b.get(path).values(), "note", "other")).want(http.StatusOK)
+			p := b.send(path, values)
+			p.want(http.StatusConflict)
+			return p
+		},
+		"sign-in": func(e *env, b *browser, path string, values url.Values) *answer {
+			e.clock.advance(13 * time.Hour)
+			return b.send(path, with(b.send(path, values).values(), "_username", "alice", "_password", "alice-secret"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t, enginetest.SQLite, visitPage)
+			b := e.signedIn(t, "alice")
+			path := newVisit(t, b) + "/change"
+			values := b.get(path).values()
+			if values.Has("_remove") {
+				t.Error("it is ticked at first")
+			}
+			p := again(e, b, path, with(values, "_remove", "paper"))
+			b.send(path, with(p.values(), "rating", "2")).want(http.StatusOK, "The changes are saved")
+			if name := valuesOf(t, e.latest(t, "alice", 1, "visit"))["paper"]; name != "" {
+				t.Errorf("the file %s is still there", name)
+			}
+		})
+	}
+}

@@ -75,6 +75,7 @@ type question struct {
 	Limit       string // of the size of a file, for people
 	Stored      []fileLink
 	StoredNames string // joined as in the API
+	Removed     bool   // the stored files are to go
 	Named       bool   // a hidden control says that it was shown; see received.answered
 }
 
@@ -92,10 +93,11 @@ type fileLink struct {
 
 // filling is what a form is filled in with.
 type filling struct {
-	values []string // by rank, joined as they are stored; nil if nothing is
-	errors *forms.Invalid
-	change bool                  // it is of a submission that is changed
-	files  map[string][]fileLink // by field id
+	values  []string // by rank, joined as they are stored; nil if nothing is
+	errors  *forms.Invalid
+	change  bool                  // it is of a submission that is changed
+	files   map[string][]fileLink // by field id
+	removed map[string]bool       // ids of fields whose files are to go
 }
 
 // largeHTML is the size of a form's HTML from which on it needs a slot.
@@ -241,7 +243,7 @@ func labelOf(f *forms.Field) string {
 func message(f *forms.Field, text string) string { return "“" + labelOf(f) + "” " + text }
 
 func newQuestion(id string, f *forms.Field, with filling, value string, hidden bool, others *int) *question {
-	q := &question{Field: f, ElementID: id, Label: labelOf(f), Value: value, Hidden: hidden, Stored: with.files[f.ID]}
+	q := &question{Field: f, ElementID: id, Label: labelOf(f), Value: value, Hidden: hidden, Stored: with.files[f.ID], Removed: with.removed[f.ID]}
 	if with.errors != nil {
 		if text, faulty := with.errors.Fields[f.ID]; faulty {
 			q.Error = message(f, text)

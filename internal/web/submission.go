@@ -91,7 +91,7 @@ func (st stored) filling() filling {
 // place of the stored ones. Questions that are hidden are not sent.
 func (st stored) refilled(sent received, invalid *forms.Invalid) filling {
 	with, answered := st.filling(), sent.answered()
-	with.errors = invalid
+	with.errors, with.removed = invalid, setOf(sent.extra[removeControl])
 	typed := fill(st.access.Form, sent.answers, nil)
 	for rank := range st.access.Form.Fields {
 		if field := &st.access.Form.Fields[rank]; field.Type != forms.File && answered[field.ID] {
@@ -266,7 +266,7 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 // not touch is not checked again: the form may have become stricter since.
 func (st stored) changes(sent received) []forms.Answer {
 	f := st.access.Form
-	with, answered := fill(f, sent.answers, nil), sent.answered()
+	with, answered, removed := fill(f, sent.answers, nil), sent.answered(), setOf(sent.extra[removeControl])
 	var changes []forms.Answer
 	for rank := range f.Fields {
 		field := &f.Fields[rank]
@@ -275,7 +275,7 @@ func (st stored) changes(sent received) []forms.Answer {
 		case field.Type == forms.File && i >= 0:
 			changes = append(changes, sent.answers[i])
 		case field.Type == forms.File:
-			if slices.Contains(sent.extra[removeControl], field.ID) {
+			if removed[field.ID] {
 				changes = append(changes, forms.Answer{FieldID: field.ID})
 			}
 		case !answered[field.ID]: // its question was not shown
