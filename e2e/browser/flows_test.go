@@ -303,7 +303,7 @@ func conflict(t *testing.T, s *site) {
 	p.press("Save")
 	p.wantStatus(409)
 	p.wantProblems()
-	p.want("Somebody else has changed this submission", "from Eve", "from Ann")
+	p.want("The submission or its form has changed", "from Eve", "from Ann")
 	p.wantValue("Wishes", "from Ann")
 	p.Check()
 	p.press("Save")

@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -134,6 +138,88 @@ func TestRemovedFileStaysTicked(t *testing.T) {
 			b.send(path, with(p.values(), "rating", "2")).want(http.StatusOK, "The changes are saved")
 			if name := valuesOf(t, e.latest(t, "alice", 1, "visit"))["paper"]; name != "" {
 				t.Errorf("the file %s is still there", name)
+			}
+		})
+	}
+}
+
+// versions are the rows of the table that shows both versions.
+func versions(p *answer) []string {
+	var rows []string
+	for _, table := range p.all(func(n *html.Node) bool { return attribute(n, "class") == "both" }) {
+		for n := range table.Descendants() {
+			if n.Data != "tr" {
+				continue
+			}
+			var cells []string
+			for cell := range n.ChildNodes() {
+				if cell.Type == html.ElementNode {
+					cells = append(cells, textOf(cell))
+				}
+			}
+			rows = append(rows, strings.Join(cells, "|"))
+		}
+	}
+	if len(rows) > 0 {
+		rows = rows[1:] // without the head
+	}
+	return rows
+}
+
+// After a conflict the page shows what the next "Save" would replace, and
+// nothing else.
+func TestConflictShowsWhatSaveReplaces(t *testing.T) {
+	const same = "The form below shows what is stored now."
+	for _, tt := range []struct {
+		name   string
+		theirs func(t *testing.T, e *env, b *browser, path string)
+		yours  []string // pairs
+		file   string   // that is chosen
+		want   []string
+	}{
+		{"another file", func(_ *testing.T, _ *env, b *browser, path string) {
+			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(http.StatusOK)
+		}, nil, "", nil},
+		{"two files", func(_ *testing.T, _ *env, b *browser, path string) {
+			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(http.StatusOK)
+		}, nil, "c.txt", []string{"Paper|b.txt|c.txt"}},
+		{"a file to remove", func(_ *testing.T, _ *env, b *browser, path string) {
+			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(http.StatusOK)
+		}, []string{"_remove", "paper"}, "", []string{"Paper|b.txt|"}},
+		{"a text", func(_ *testing.T, _ *env, b *browser, path string) {
+			b.send(path, with(b.get(path).values(), "note", "theirs")).want(http.StatusOK)
+		}, []string{"note", "yours"}, "", []string{"Note|theirs|yours"}},
+		{"line ends", func(t *testing.T, e *env, _ *browser, _ string) {
+			sub := e.latest(t, "alice", 1, "visit")
+			access, err := e.site.Backend.Service.Form(t.Context(), auth.NewIdentity("alice"), 1, "visit")
+			if err == nil {
+				_, err = access.Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "note", Value: "two\r\nlines"}}, nil, func(int) error { return nil })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"note", "two\r\nlines"}, "", nil},
+		{"another page", func(t *testing.T, e *env, _ *browser, _ string) {
+			e.put(t, "1-visit.md", strings.Replace(visitPage["1-visit.md"], "fields:", "fields:\n  - {id: new, type: textfield, label: New}", 1))
+		}, nil, "", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := newEnv(t, enginetest.SQLite, visitPage)
+			b := e.signedIn(t, "alice")
+			path := newVisit(t, b) + "/change"
+			values := with(b.get(path).values(), tt.yours...)
+			tt.theirs(t, e, b, path)
+			var files []chosenFile
+			if tt.file != "" {
+				files = append(files, chosenFile{"paper", tt.file, "z"})
+			}
+			p := b.send(path, values, files...)
+			p.want(http.StatusConflict, "The submission or its form has changed since you opened it.")
+			if got := versions(p); !slices.Equal(got, tt.want) {
+				t.Errorf("both versions: %q, want %q", got, tt.want)
+			}
+			if strings.Contains(p.text(), same) != (tt.want == nil) {
+				t.Errorf("the page says: %s", p.text())
 			}
 		})
 	}

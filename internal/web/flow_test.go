@@ -263,7 +263,7 @@ func testChangeAndDelete(t *testing.T, on enginetest.Engine) {
 	mine, theirs := alice.get(path+"/change"), carol.get(path+"/change")
 	alice.send(path+"/change", with(mine.values(), "text", "alice's")).want(http.StatusOK, "The changes are saved", "alice's")
 	p = carol.send(path+"/change", with(theirs.values(), "text", "carol's"))
-	p.want(http.StatusConflict, "Somebody else has changed this submission", "alice's", "carol's")
+	p.want(http.StatusConflict, "The submission or its form has changed", "alice's", "carol's")
 	carol.send(path+"/change", p.values()).want(http.StatusOK, "carol's")
 
 	p = carol.send(path+"/change", with(carol.get(path+"/change").values(), "text", ""))

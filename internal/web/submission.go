@@ -188,11 +188,11 @@ type changePage struct {
 	ID       int64
 	Form     *formView
 	Notice   string
-	Theirs   []difference // what somebody else has stored meanwhile
+	Theirs   []difference // what is stored now, after a conflict
 	Conflict bool
 }
 
-// difference is a question that two people have answered differently.
+// difference is a question whose stored answer is not that in the form.
 type difference struct{ Label, Theirs, Yours string }
 
 func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, error) {
@@ -222,7 +222,7 @@ func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
 	return s.render(w, c.Request, http.StatusOK, "change", page)
 }
 
-// errChanged: the submission is not in the state that the page shows.
+// errChanged: the submission or its form is not in the state that the page shows.
 var errChanged = errors.New("changed meanwhile")
 
 func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
@@ -313,21 +313,29 @@ func (s *Site) rechange(w http.ResponseWriter, c *call, sent received, invalid *
 		page.Form.Tag = sent.extra.Get(tagControl)
 	case http.StatusConflict:
 		page.Title, page.Conflict = "Error: "+page.Title, true
-		page.Theirs = st.differences(with)
+		page.Theirs = st.differences(sent, with)
 	default:
 		page.Form.Tag = sent.extra.Get(tagControl)
 	}
 	return s.render(w, c.Request, status, "change", page)
 }
 
-// differences are the questions whose stored answer is not the one that was sent.
-func (st stored) differences(with filling) []difference {
+// differences are the questions whose stored answer the next "Save" replaces.
+// Those that it does not show are left alone.
+func (st stored) differences(sent received, with filling) []difference {
+	f, changes, shown := st.access.Form, st.changes(sent), st.access.Form.Visible(with.values)
 	var list []difference
-	for rank := range st.access.Form.Fields {
-		field := &st.access.Form.Fields[rank]
-		if theirs := st.value(field.ID); field.Type != forms.File && theirs != with.values[rank] {
-			list = append(list, difference{labelOf(field), theirs, with.values[rank]})
+	for rank := range f.Fields {
+		field := &f.Fields[rank]
+		i := slices.IndexFunc(changes, func(a forms.Answer) bool { return a.FieldID == field.ID })
+		if i < 0 || !shown[rank] {
+			continue
 		}
+		yours := with.values[rank]
+		if field.Type == forms.File {
+			yours = changes[i].Value // the names of those that were sent
+		}
+		list = append(list, difference{labelOf(field), st.value(field.ID), yours})
 	}
 	return list
 }
@@ -398,7 +406,7 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 		return nil
 	})
 	if errors.Is(err, errChanged) {
-		return s.showDelete(w, c, http.StatusConflict, "Somebody has changed this submission in the meantime. It was not deleted. Look at it once more.")
+		return s.showDelete(w, c, http.StatusConflict, "The submission or its form has changed since you opened it. It was not deleted. Look at it once more.")
 	}
 	if err != nil {
 		return err
