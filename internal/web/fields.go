@@ -394,12 +394,14 @@ func summarize(items []item, invalid *forms.Invalid) []problem {
 	return problems
 }
 
-// exactSize is a limit as the author of a form has written it.
+// exactSize is a limit without rounding. What is a multiple of both units, like
+// 512 kB and 500 KiB, has the decimal one: the error message counts bytes, and
+// its number begins with the same digits.
 func exactSize(n int64) string {
 	for _, u := range []struct {
 		size int64
 		name string
-	}{{1 << 20, "MiB"}, {1e6, "MB"}, {1 << 10, "KiB"}, {1e3, "kB"}} {
+	}{{1e6, "MB"}, {1 << 20, "MiB"}, {1e3, "kB"}, {1 << 10, "KiB"}} {
 		if n%u.size == 0 {
 			return strconv.FormatInt(n/u.size, 10) + " " + u.name
 		}

@@ -98,6 +98,7 @@ func TestDirectionOfQuestions(t *testing.T) {
 func TestExactSize(t *testing.T) {
 	for n, want := range map[int64]string{
 		5_000_000: "5 MB", 5 << 20: "5 MiB", 500_000: "500 kB", 512 << 10: "512 KiB", 1234: "1234 bytes",
+		512_000: "512 kB", 16_000_000: "16 MB", 125 << 20: "125 MiB",
 	} {
 		if got := exactSize(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
