@@ -53,11 +53,6 @@ func (p *signInPage) PasswordControl() string {
 // askToSignIn answers somebody who is not signed in. What they have sent comes
 // back with the sign-in, and returns to its form afterwards.
 func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request, f frame, resume resumer) error {
-	if r.PathValue("pageId") != "" {
-		// The page may have an anonymous form, and they will soon fill it in: the
-		// log must not tell where from.
-		httpx.ReporterOf(w).Anonymous()
-	}
 	if r.Method != http.MethodPost {
 		redirect(w, r, f.path("/login")+"?next="+url.QueryEscape(r.URL.RequestURI()))
 		return nil

@@ -13,12 +13,13 @@ import (
 // noted is what the access log would say about a request.
 type noted struct {
 	*httptest.ResponseRecorder
+	what      string
 	user      string
 	anonymous bool
 }
 
 func (n *noted) SetUser(name string) { n.user, n.anonymous = name, false }
-func (n *noted) Anonymous()          { n.anonymous = true }
+func (n *noted) Anonymous()          { n.user, n.anonymous = "", true }
 func (n *noted) RequestID() string   { return "" }
 func (n *noted) Working()            {}
 
@@ -54,6 +55,93 @@ func TestSignInForAFormIsLoggedWithoutAddress(t *testing.T) {
 			t.Errorf("%s: status %d, anonymous %v, user %q", c.name, c.noted.Code, c.noted.anonymous, c.noted.user)
 		}
 	}
+}
+
+// A browser that comes to an anonymous form asks for much beside it. No line of
+// the log may tell who, or where from.
+func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
+	const ballot = "/page/3/form/ballot"
+	for _, c := range []struct {
+		at    string // where the pages are served
+		below string // prefix of the paths
+	}{{"http://forms.example", ""}, {"https://forms.example", ""}, {"https://forms.example", embedPrefix}, {"http://forms.example", embedPrefix}} {
+		e := newEnv(t, enginetest.SQLite, wiki)
+		v := &visitor{e: e, at: c.at}
+		form := c.below + ballot
+		v.ask(http.MethodGet, form, nil)
+		v.ask(http.MethodGet, c.below+"/login?next="+url.QueryEscape(form), nil)
+		v.ask(http.MethodPost, c.below+"/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}, "next": {form}})
+		v.ask(http.MethodGet, c.below+"/login?"+signedInMark+"&next="+url.QueryEscape(form), nil)
+		if c.below == "" || strings.HasPrefix(c.at, "https:") {
+			if page := v.ask(http.MethodGet, form, nil).Body.String(); !strings.Contains(page, `name="vote"`) {
+				t.Fatalf("%s%s: no form:\n%s", c.at, form, page)
+			}
+		}
+		for _, path := range e.site.static.paths {
+			v.ask(http.MethodGet, path, nil)
+		}
+		for _, path := range []string{"/embed.js", "/favicon.ico", staticPrefix + "none.js", c.below + "/pages/3", form + "/results", form + "/results?part=summary"} {
+			v.ask(http.MethodGet, path, nil)
+		}
+		v.ask(http.MethodPost, form, url.Values{"vote": {"yes"}})
+		v.ask(http.MethodPut, form, nil)
+		v.ask(http.MethodGet, form+"/sent", nil)
+		v.ask(http.MethodPost, c.below+"/logout", nil)
+		v.ask(http.MethodGet, c.below+"/login", nil)
+		for _, n := range v.noted {
+			if !n.anonymous || n.user != "" {
+				t.Errorf("%s: %s: status %d, anonymous %v, user %q", c.at, n.what, n.Code, n.anonymous, n.user)
+			}
+		}
+	}
+}
+
+// Who does not go on to a form is named. Who fails is not, but their address is.
+func TestSignInIsLogged(t *testing.T) {
+	for _, c := range []struct {
+		user, password, next string
+		status               int
+		noted                string
+		anonymous            bool
+	}{
+		{"alice", "alice-secret", "/", http.StatusSeeOther, "alice", false},
+		{"alice", "alice-secret", "/author", http.StatusSeeOther, "alice", false},
+		{"alice", "alice-secret", "/page/3", http.StatusSeeOther, "", true},
+		{"alice", "alice-secret", "/x/../page/3", http.StatusSeeOther, "", true},
+		{"alice", "alice-secret", "/%2e/page/3", http.StatusSeeOther, "", true},
+		{"alice", "wrong", "/page/3", http.StatusUnprocessableEntity, "", false},
+		{"throttled", "wrong", "/page/3", http.StatusTooManyRequests, "", false},
+	} {
+		v := &visitor{e: newEnv(t, enginetest.SQLite, wiki), at: "http://forms.example"}
+		n := v.ask(http.MethodPost, "/login", url.Values{"username": {c.user}, "password": {c.password}, "next": {c.next}})
+		if n.Code != c.status || n.user != c.noted || n.anonymous != c.anonymous {
+			t.Errorf("%s to %s: status %d, user %q, anonymous %v", c.password, c.next, n.Code, n.user, n.anonymous)
+		}
+	}
+}
+
+// visitor is a browser whose requests are noted as the access log would.
+type visitor struct {
+	e       *env
+	at      string
+	cookies []*http.Cookie
+	noted   []*noted
+}
+
+func (v *visitor) ask(method, path string, form url.Values) *noted {
+	r := httptest.NewRequest(method, v.at+path, strings.NewReader(form.Encode()))
+	r.URL.Scheme, r.TLS = strings.TrimSuffix(v.at, "://forms.example"), nil
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for _, c := range v.cookies {
+		r.AddCookie(c)
+	}
+	n := &noted{ResponseRecorder: httptest.NewRecorder(), what: method + " " + path}
+	v.e.site.ServeHTTP(n, r)
+	if set := n.Result().Cookies(); len(set) > 0 {
+		v.cookies = set
+	}
+	v.noted = append(v.noted, n)
+	return n
 }
 
 // leaving signs its user out while the body is on its way.

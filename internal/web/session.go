@@ -117,6 +117,7 @@ func (s *Site) newSignInPage(f frame, next string) *signInPage {
 }
 
 func (s *Site) login(w http.ResponseWriter, r *http.Request, f frame) error {
+	httpx.ReporterOf(w).SetUser("") // the address, for password guessing to be traced
 	r.Body = http.MaxBytesReader(w, r.Body, maxControlsBody)
 	if err := r.ParseForm(); err != nil {
 		return errUnreadable
@@ -127,13 +128,23 @@ func (s *Site) login(w http.ResponseWriter, r *http.Request, f frame) error {
 	if err != nil {
 		return s.refuseSignIn(w, r, page, err)
 	}
-	httpx.ReporterOf(w).SetUser(who.Name)
+	noteSignIn(w, who, page.Next)
 	to := page.Next
 	if f.framed {
 		to = f.path("/login") + "?" + signedInMark + "&next=" + url.QueryEscape(page.Next)
 	}
 	redirect(w, r, to)
 	return nil
+}
+
+// noteSignIn names the user in the access log, unless they go on to a page that
+// may have an anonymous form.
+func noteSignIn(w http.ResponseWriter, who auth.Identity, next string) {
+	if u, err := url.Parse(next); err != nil || aroundForms(u.Path) {
+		httpx.ReporterOf(w).Anonymous()
+		return
+	}
+	httpx.ReporterOf(w).SetUser(who.Name)
 }
 
 // signIn begins a session and ends the one that the browser had.

@@ -115,6 +115,9 @@ func New(opts Options) *Site {
 // ServeHTTP answers every path that no other surface has.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	framed := isFramed(r)
+	if aroundForms(r.URL.Path) {
+		httpx.ReporterOf(w).Anonymous() // until it is known what the request is for
+	}
 	s.setPolicy(w.Header(), framed)
 	if _, pattern := s.routes.Handler(r); pattern == "" || !isClean(r) {
 		s.noRoute(w, r)
@@ -125,6 +128,22 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.routes.ServeHTTP(w, r)
+}
+
+// aroundForms reports whether a browser may ask for a path on its way to or from
+// an anonymous form. The log must not tell where such a request comes from: it
+// would stand beside the line of the form.
+func aroundForms(p string) bool {
+	switch p = path.Clean(p); p {
+	case "/login", "/logout", "/embed.js", "/favicon.ico":
+		return true
+	}
+	for _, prefix := range []string{"/page/", embedPrefix + "/", staticPrefix} {
+		if strings.HasPrefix(p, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // isClean is false of a path that the mux would redirect. Names of files and
@@ -138,6 +157,10 @@ func isClean(r *http.Request) bool {
 // a path that there is no page at. The mux would answer in plain text, or
 // redirect.
 func (s *Site) noRoute(w http.ResponseWriter, r *http.Request) {
+	f := frame{framed: isFramed(r)}
+	if f.sessionID(r) != "" { // they may have meant an anonymous form
+		httpx.ReporterOf(w).Anonymous()
+	}
 	err := &httpx.StatusError{Status: http.StatusNotFound, Detail: "There is no page at this address."}
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -154,7 +177,7 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		err = &httpx.StatusError{Status: http.StatusMethodNotAllowed, Detail: "This address does not take " + r.Method + " requests."}
 	}
-	s.fail(w, r, frame{framed: isFramed(r)}, "", err)
+	s.fail(w, r, f, "", err)
 }
 
 // signedIn has a handler called for those who are signed in. Others are sent to
