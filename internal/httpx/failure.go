@@ -72,7 +72,7 @@ func FailureOf(ctx context.Context, err error) Failure {
 			Status: http.StatusTooManyRequests, RetryAfter: busy.RetryAfter,
 			Detail: "Too many logins at the same time. Wait before the next attempt.",
 		}
-	case errors.As(err, &known):
+	case errors.As(err, &known), errors.As(service.Explain(err), &known): // sessions ask the store without the service
 		f := Failure{Status: kindStatus[known.Kind], Detail: known.Detail}
 		if known.Kind == service.Full || known.Kind == service.Unavailable {
 			f.RetryAfter, f.Log = retryDelay, true

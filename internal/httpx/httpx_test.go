@@ -11,6 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store"
 )
 
 func TestEveryErrorHasItsStatus(t *testing.T) {
@@ -30,6 +31,8 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		{"too large", t.Context(), kind(service.TooLarge), 413, "", false},
 		{"full", t.Context(), kind(service.Full), 507, "2", true},
 		{"unavailable", t.Context(), kind(service.Unavailable), 503, "2", true},
+		{"full store", t.Context(), store.ErrFull, 507, "2", true},
+		{"unavailable store", t.Context(), store.ErrUnavailable, 503, "2", true},
 		{"key reused", t.Context(), kind(service.KeyReused), 422, "", false},
 		{"credentials", t.Context(), auth.ErrBadCredentials, 401, "", false},
 		{"throttled", t.Context(), &auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}, 429, "2", false},

@@ -122,6 +122,10 @@ func explain(err error) error {
 	}
 }
 
+// Explain gives errors of the store their kind, for those who ask it without the
+// service, as sessions do.
+func Explain(err error) error { return explain(err) }
+
 // Forms returns the forms of a page in page order.
 func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([]*forms.Form, error) {
 	page, _, err := s.page(ctx, who, pageID)
