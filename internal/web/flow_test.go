@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -170,6 +171,21 @@ func TestExpiredSession(t *testing.T) {
 		}
 		b.send(survey, got).want(http.StatusOK, "Sent")
 	}
+}
+
+// Somebody whose session has ended may send as many files as others. They can't be
+// kept, but the texts can.
+func TestExpiredSessionWithManyFiles(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	file := chosenFile{"paper", "a.txt", strings.Repeat("x", int(e.site.Backend.Service.MaxFile())*9/10)}
+	p := e.browser(t).send(survey, url.Values{"comment": {"long work"}}, file, file, file, file)
+	p.want(http.StatusForbidden, "Sign in", "not signed in any more")
+	if got := p.values().Get("comment"); got != "long work" {
+		t.Errorf("the comment is %q", got)
+	}
+	long := strings.Repeat("x", httpx.DefaultMaxBody+1)
+	p = e.browser(t).send(survey, url.Values{"comment": {long}}, file) // the answer arrives although the file is not read
+	p.want(http.StatusRequestEntityTooLarge, "too much to keep")
 }
 
 // What is not the form of a browser is told as such, and stores nothing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/service"
 )
 
 // Names of the controls that are no answers. Ids of fields never begin with "_".
@@ -114,15 +115,17 @@ var errSignedOut = &httpx.StatusError{
 const largeKept = 64 << 10
 
 // readKept reads the texts of a form. Files are passed over: nobody who is not
-// signed in can store any, and a browser can't be given them back.
+// signed in can store any, and a browser can't be given them back. Together they
+// may have as much as an upload of somebody who is signed in: most browsers
+// read no answer before they have sent everything.
 func (c *call) readKept(w http.ResponseWriter) (url.Values, error) {
 	if c.ContentLength < 0 || c.ContentLength > largeKept {
 		if err := c.HoldBody(); err != nil {
 			return nil, err
 		}
 	}
-	maxText := c.site.Backend.MaxBody
-	c.Body = http.MaxBytesReader(w, c.Body, maxText+c.site.Backend.Service.MaxFile())
+	maxText, maxFile := c.site.Backend.MaxBody, c.site.Backend.Service.MaxFile()
+	c.Body = http.MaxBytesReader(w, c.Body, maxText+service.MaxFiles*maxFile)
 	values, err := readTexts(c.Request, maxText)
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -131,6 +134,7 @@ func (c *call) readKept(w http.ResponseWriter) (url.Values, error) {
 	case errors.As(err, &tooLarge):
 		return nil, errTooMuchKept
 	case errors.Is(err, errTooMuchKept):
+		_, _ = io.CopyN(io.Discard, c.Body, maxFile) // for the browser to read the answer
 		return nil, err
 	default:
 		return nil, errUnreadable
