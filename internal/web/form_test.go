@@ -78,6 +78,10 @@ func TestScriptsSendAForm(t *testing.T) {
 			"1", "The server did not answer. Check your connection and the size of the files, then try again. What you entered is still here.",
 			"enabled", "1", "0",
 		}},
+		{"tooLarge", []string{"true", "A file is larger than 1000 bytes. What you entered is still here.", "enabled", "1", "true", "false"}},
+		{"unavailable", []string{
+			"true", "This can't be done right now. Try again in a moment. What you entered is still here.", "enabled", "1", "true", "false",
+		}},
 		{"notAPage", []string{"The server refused the form (status 413).", "enabled"}},
 		{"hiddenFile", []string{"true"}},
 		{"summary", []string{"false,0,true", "false,1,true", "true,1,true", "true,1,true"}},

@@ -4,6 +4,7 @@
 import { announce, call, create, find } from "./dom.js";
 
 const fileInputs = 'input[type="file"]';
+const advice = "Check your connection and the size of the files, then try again.";
 
 /**
  * Sends a form as if the submitter had been pressed. Calls release when the form
@@ -26,21 +27,22 @@ export function upload(form, submitter, { release, attach }) {
   };
   const fail = (problem) => {
     stop();
-    const advice = "Check your connection and the size of the files, then try again. What you entered is still here.";
-    call(form, "append", create("p", { role: "alert", class: "error", "data-upload-error": "" }, `${problem} ${advice}`));
+    const text = `${problem} What you entered is still here.`;
+    call(form, "append", create("p", { role: "alert", class: "error", "data-upload-error": "" }, text));
   };
 
   request.onload = () => {
+    const page = request.response?.querySelector("main");
     if (request.responseURL !== address) {
       location.assign(request.responseURL); // the server redirected
-    } else if (request.response?.querySelector("main")) {
-      showPage(request.response, form);
+    } else if (page?.querySelector("form[data-form]")) {
+      showPage(request.response, form); // the form with what is wrong, or the sign-in
       attach();
     } else {
-      fail(`The server refused the form (status ${request.status}).`);
+      fail(page?.querySelector("p")?.textContent ?? `The server refused the form (status ${request.status}). ${advice}`);
     }
   };
-  request.onerror = () => fail("The server did not answer.");
+  request.onerror = () => fail(`The server did not answer. ${advice}`);
   request.onabort = () => {
     stop();
     announce("Sending was cancelled.");

@@ -29,6 +29,20 @@ function answerPage(...content) {
   return page;
 }
 
+/** What is left of a form after the server has answered with an error page. */
+function errorPage(code, detail) {
+  const { form, save, file } = open();
+  choose(file);
+  press(form, save);
+  const paragraph = element("p");
+  paragraph.textContent = detail;
+  request.status = code;
+  request.response = answerPage(element("h1"), paragraph, element("p"));
+  request.onload();
+  const kept = document.querySelector("form") === form && form.querySelector('input[type="file"]') === file;
+  return [kept, form.querySelector('[role="alert"]').textContent, buttons(form), file.files.length, document.activeElement === save, press(form, save)];
+}
+
 let status;
 show();
 const choose = (file) => (file.files = [{ name: "cv.pdf" }]);
@@ -99,7 +113,7 @@ const stories = {
     const { form, save, file } = open();
     choose(file);
     press(form, save);
-    request.response = answerPage(element("form", { action: "/login" }, input("user", "text")));
+    request.response = answerPage(element("form", { action: "/login", "data-form": "" }, input("user", "text")));
     request.onload();
     return [document.querySelectorAll("form").length, document.activeElement.tag, document.scrolledTo.tag, document.querySelector("form").getAttribute("action")];
   },
@@ -120,6 +134,8 @@ const stories = {
     press(form, save);
     return [...seen, document.querySelectorAll('[role="alert"]').length];
   },
+  tooLarge: () => errorPage(413, "A file is larger than 1000 bytes."),
+  unavailable: () => errorPage(503, "This can't be done right now. Try again in a moment."),
   notAPage() {
     const { form, save, file } = open();
     choose(file);
