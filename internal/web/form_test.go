@@ -84,7 +84,7 @@ func TestScriptsSendAForm(t *testing.T) {
 		}},
 		{"notAPage", []string{"The server refused the form (status 413).", "enabled"}},
 		{"hiddenFile", []string{"true"}},
-		{"summary", []string{"false,0,true", "false,1,true", "true,1,true", "true,1,true"}},
+		{"summary", []string{"false,0,true", "false,1,true", "true,1,true", "true,1,true", "true,1,true"}},
 	} {
 		t.Run(test.story, func(t *testing.T) {
 			got := strings.Split(callScript(t, vm, "tell", test.story), "\n")
@@ -108,5 +108,34 @@ globalThis.focused = () => String(document.activeElement?.hasAttribute("data-err
 	runModule(t, vm, `import "form.js";`)
 	if got := callScript(t, vm, "focused", ""); got != "true" {
 		t.Errorf("after form.js: %s", got)
+	}
+}
+
+// A page that was kept for the back button is loaded again after a sign-out. A
+// control of another form may have any name.
+func TestScriptsNoteTheSignOut(t *testing.T) {
+	vm := newVM(t)
+	runModule(t, vm, `
+import { button, element, input, show } from "page.js";
+const stored = new Map();
+globalThis.localStorage = { getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value) };
+const signOut = element("form", { "data-sign-out": "" }, button());
+const other = element("form", { "data-form": "" }, input("hasAttribute", "text"), input("matches", "text"));
+show(signOut, other);
+let reloads = 0;
+location.reload = () => reloads++;
+const submit = (form) => [form, document].forEach((at) => at.fire("submit", { target: form }));
+globalThis.reloadsAfter = (sent) => {
+  if (sent) {
+    submit(sent === "sign-out" ? signOut : other);
+  }
+  window.fire("pageshow", { persisted: true });
+  return String(reloads);
+};`)
+	runModule(t, vm, `import "session.js";`)
+	for _, step := range []struct{ sent, reloads string }{{"", "0"}, {"other", "0"}, {"sign-out", "1"}} {
+		if got := callScript(t, vm, "reloadsAfter", step.sent); got != step.reloads {
+			t.Errorf("after %q: %s reloads, want %s", step.sent, got, step.reloads)
+		}
 	}
 }

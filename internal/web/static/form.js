@@ -116,7 +116,7 @@ function describe(what, labels) {
 
 /** A link of the error summary leads to a control. Its question begins with the label or legend. */
 function onClick(event) {
-  const link = event.target.closest("[data-error-summary] a");
+  const link = call(event.target, "closest", "[data-error-summary] a");
   const target = link && document.getElementById(link.getAttribute("href").slice(1));
   if (!target) {
     return;

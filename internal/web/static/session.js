@@ -5,11 +5,7 @@
 const key = "formulary.signedOut";
 const before = localStorage.getItem(key);
 
-document.addEventListener("submit", ({ target }) => {
-  if (target.hasAttribute("data-sign-out")) {
-    localStorage.setItem(key, String(Date.now()));
-  }
-});
+document.querySelector("form[data-sign-out]")?.addEventListener("submit", () => localStorage.setItem(key, String(Date.now())));
 
 window.addEventListener("pageshow", ({ persisted }) => {
   if (persisted && localStorage.getItem(key) !== before) {

@@ -8,7 +8,7 @@ const address = "/page/1/form/cv";
 function makePage(summary) {
   const file = input("doc", "file");
   const save = button({ name: "_save", value: "1" });
-  const form = element("form", { "data-form": "", action: address }, question("doc", file), input("action", "text"), save);
+  const form = element("form", { "data-form": "", action: address }, question("doc", file), input("action", "text"), input("closest", "text"), save);
   form.action = "hidden by the control";
   return { file, save, form, content: summary ? [summary, form] : [form] };
 }
@@ -153,7 +153,7 @@ const stories = {
   },
   summary() {
     const link = element("a", { href: "#group" });
-    open(element("div", { "data-error-summary": "" }, link));
+    const { form } = open(element("div", { "data-error-summary": "" }, link));
     const radios = [input("colour", "radio", "red"), input("colour", "radio", "blue")];
     const group = element("fieldset", { id: "group", "data-field": "colour" }, ...radios);
     document.querySelector("main").append(group, element("a", { href: "#group" }));
@@ -166,7 +166,7 @@ const stories = {
     link.setAttribute("href", "#colour-blue");
     seen.push(click(link));
     link.setAttribute("href", "#gone");
-    return [...seen, click(link), click(document.querySelector("main").children.at(-1))];
+    return [...seen, click(link), click(document.querySelector("main").children.at(-1)), click(form)];
   },
 };
 
