@@ -253,3 +253,34 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	b.left -= n
 	return n, err
 }
+
+// TestFileOverTheLimit has a file refused that is larger than the server takes.
+// The page says so, and what was typed is still there: beside the message, or,
+// without JavaScript, on the page before.
+func TestFileOverTheLimit(t *testing.T) {
+	t.Parallel()
+	const message = "A file is larger than 100000 bytes. Nothing was changed."
+	file := filepath.Join(t.TempDir(), "ticket.txt")
+	if err := os.WriteFile(file, bytes.Repeat([]byte("x"), 150_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, options := range []browsertest.Options{{ConsoleErrors: true}, {NoScript: true}} {
+		s := newSite(t, options, "--max-file", "100000")
+		p := s.as(t, ann, trip)
+		fillTrip(p)
+		p.Attach("Ticket", file)
+		if options.NoScript {
+			p.press("Send")
+			p.wantStatus(http.StatusRequestEntityTooLarge)
+			p.want(message)
+			p.Check()
+			p.back(trip)
+		} else {
+			p.Click("button", "Send")
+			p.WaitText(message + " What you entered is still here.")
+			p.ConsoleErrors() // they name the status
+			p.Check()
+		}
+		p.wantValue("Your name", "Ann Other")
+	}
+}

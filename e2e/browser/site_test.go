@@ -38,7 +38,7 @@ type site struct {
 	options browsertest.Options
 }
 
-func newSite(t *testing.T, options browsertest.Options) *site {
+func newSite(t *testing.T, options browsertest.Options, args ...string) *site {
 	t.Helper()
 	var users strings.Builder
 	for _, name := range []string{ann, ben, eve} {
@@ -50,7 +50,7 @@ func newSite(t *testing.T, options browsertest.Options) *site {
 	}
 	file := filepath.Join(t.TempDir(), "users.htpasswd")
 	testkit.WriteFile(t, file, users.String())
-	return &site{start(t, "--pages", "testdata/pages", "--users", file), options}
+	return &site{start(t, append([]string{"--pages", "testdata/pages", "--users", file}, args...)...), options}
 }
 
 // page is a tab with a few words for what people do there.
