@@ -68,7 +68,7 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 		return forms.Submission{}, false, invalid
 	}
 	sub, err = a.service.store.Create(ctx, n)
-	return sub, false, explain(err)
+	return sub, false, Explain(err)
 }
 
 // newSubmission checks the answers and returns what is to be stored.
@@ -105,7 +105,7 @@ func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		return forms.Submission{}, explain(err)
+		return forms.Submission{}, Explain(err)
 	}
 	return sub, nil
 }
@@ -132,7 +132,7 @@ func (a *Access) MayChange(sub forms.Submission) error {
 	case a.seesAll:
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may change other people's submissions."}
 	default:
-		return explain(store.ErrNotFound)
+		return Explain(store.ErrNotFound)
 	}
 }
 
@@ -163,7 +163,7 @@ func (a *Access) Merge(
 	merged, err = a.service.store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
 		return a.merge(old, answers, pre)
 	})
-	return merged, explain(err)
+	return merged, Explain(err)
 }
 
 // merge returns what an update makes of a submission, or why the caller may not
@@ -213,5 +213,5 @@ func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 		}
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may delete submissions."}
 	}
-	return explain(a.service.store.Delete(ctx, a.key(id), func(sub forms.Submission) error { return a.check(pre, sub) }))
+	return Explain(a.service.store.Delete(ctx, a.key(id), func(sub forms.Submission) error { return a.check(pre, sub) }))
 }

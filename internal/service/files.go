@@ -65,7 +65,7 @@ func (a *Access) stageError(field *forms.Field, from *fileReader, err error) err
 	case from.err != nil:
 		return from.err
 	default:
-		return explain(err)
+		return Explain(err)
 	}
 }
 
@@ -173,7 +173,7 @@ func (a *Access) OpenFile(ctx context.Context, id int64, fieldID, name string) (
 	for _, file := range sub.Files {
 		if file.FieldID == fieldID && file.Name == name {
 			content, err := a.service.files.OpenFile(ctx, a.key(id), file.ID)
-			return file, content, explain(err)
+			return file, content, Explain(err)
 		}
 	}
 	return forms.StoredFile{}, nil, notFound("There is no such file.")

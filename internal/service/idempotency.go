@@ -117,7 +117,7 @@ func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r r
 		if invalid == nil {
 			sub, err = a.service.store.Create(ctx, n)
 			if !errors.Is(err, store.ErrKeyUsed) {
-				return sub, false, explain(err)
+				return sub, false, Explain(err)
 			}
 		}
 		stored, body, err := a.service.store.ByKey(ctx, a.Form.PageID, a.Form.ID, r.key)
@@ -128,7 +128,7 @@ func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r r
 			return forms.Submission{}, false, &Error{Kind: KeyReused, Detail: "This Idempotency-Key belongs to a submission with other answers. " +
 				"Send the same answers again, or use a new key. Nothing was stored."}
 		case !errors.Is(err, store.ErrNotFound):
-			return forms.Submission{}, false, explain(err)
+			return forms.Submission{}, false, Explain(err)
 		case invalid != nil:
 			return forms.Submission{}, false, invalid
 		}

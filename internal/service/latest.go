@@ -37,7 +37,7 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 	}
 	found, err := s.store.Latest(ctx, who.Name, among, limit)
 	if err != nil {
-		return nil, explain(err)
+		return nil, Explain(err)
 	}
 	own := make([]OwnSubmission, len(found))
 	for i, sub := range found {
@@ -55,7 +55,7 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 	}
 	latest, err := a.service.store.Latest(ctx, a.user, []store.FormKey{{PageID: a.Form.PageID, FormID: a.Form.ID}}, 1)
 	if err != nil || len(latest) == 0 {
-		return 0, false, explain(err)
+		return 0, false, Explain(err)
 	}
 	return latest[0].ID, true, nil
 }
@@ -64,5 +64,5 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 // has that of the caller. It works on anonymous forms, too.
 func (a *Access) Submitted(ctx context.Context) (bool, error) {
 	submitted, err := a.service.store.Submitted(ctx, a.unfilled())
-	return submitted, explain(err)
+	return submitted, Explain(err)
 }

@@ -142,7 +142,7 @@ func (l *lister) findColumns(ctx context.Context) error {
 		return err
 	})
 	if err != nil && !errors.Is(err, errEnough) {
-		return explain(err)
+		return Explain(err)
 	}
 	return l.unknown(missing.IDs()).Err()
 }
@@ -210,7 +210,7 @@ func (l *lister) scan(ctx context.Context, after int64, limit int, visit func(fo
 	if errors.Is(err, errEnough) {
 		return nil
 	}
-	return explain(err)
+	return Explain(err)
 }
 
 const (
@@ -269,7 +269,7 @@ func (l *lister) revisit(ctx context.Context, id int64, visit func(forms.Submiss
 		return nil
 	}
 	if err != nil {
-		return explain(err)
+		return Explain(err)
 	}
 	if err := l.check(sub); err != nil {
 		return err

@@ -31,7 +31,7 @@ type PageInfo struct {
 func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error) {
 	all, err := s.pages.List(ctx)
 	if err != nil {
-		return nil, explain(err)
+		return nil, Explain(err)
 	}
 	var withForms []*pages.Page
 	for _, page := range all {
@@ -41,7 +41,7 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 	}
 	rights, err := s.pages.Rights(ctx, userOf(who), withForms...)
 	if err != nil {
-		return nil, explain(err)
+		return nil, Explain(err)
 	}
 	type entry struct {
 		page *pages.Page
@@ -130,7 +130,7 @@ func (s *Service) page(ctx context.Context, who auth.Identity, pageID int64) (*p
 		return nil, pages.Rights{}, notFound("There is no page %d.", pageID)
 	}
 	if err != nil {
-		return nil, pages.Rights{}, explain(err)
+		return nil, pages.Rights{}, Explain(err)
 	}
 	return page, rights[0], nil
 }

@@ -104,8 +104,9 @@ func notFound(format string, args ...any) error {
 	return &Error{Kind: NotFound, Detail: fmt.Sprintf(format, args...)}
 }
 
-// explain gives the errors of store and page source their kind.
-func explain(err error) error {
+// Explain gives the errors of store and page source their kind. Sessions ask the
+// store without this package, so it is exported.
+func Explain(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return &Error{Kind: NotFound, Detail: "There is no such submission."}
@@ -121,10 +122,6 @@ func explain(err error) error {
 		return err
 	}
 }
-
-// Explain gives errors of the store their kind, for those who ask it without the
-// service, as sessions do.
-func Explain(err error) error { return explain(err) }
 
 // Forms returns the forms of a page in page order.
 func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([]*forms.Form, error) {

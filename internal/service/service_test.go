@@ -28,11 +28,11 @@ func TestExplain(t *testing.T) {
 		{context.Canceled, "fault: context canceled"},
 		{errors.New("odd"), "fault: odd"},
 	} {
-		w.wants(fmt.Sprint(tt.err), explain(tt.err), tt.want)
+		w.wants(fmt.Sprint(tt.err), Explain(tt.err), tt.want)
 		if tt.err == nil || strings.HasPrefix(tt.want, "fault") {
 			continue
 		}
-		wrapped := explain(fmt.Errorf("%s: %w", internals, tt.err))
+		wrapped := Explain(fmt.Errorf("%s: %w", internals, tt.err))
 		w.wants("wrapped "+tt.err.Error(), wrapped, tt.want)
 		var known *Error
 		if !errors.As(wrapped, &known) {

@@ -24,7 +24,7 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer) error 
 	if err == nil && submitted {
 		err = store.ErrOnce
 	}
-	return explain(err)
+	return Explain(err)
 }
 
 // ValidateMerge returns the error that Merge would return for the submission as
@@ -41,5 +41,5 @@ func (a *Access) ValidateMerge(ctx context.Context, id int64, answers []forms.An
 	}
 	defer leave()
 	_, err = a.merge(stored, answers, pre)
-	return explain(err)
+	return Explain(err)
 }
