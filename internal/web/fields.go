@@ -98,6 +98,7 @@ type filling struct {
 	change  bool                  // it is of a submission that is changed
 	files   map[string][]fileLink // by field id
 	removed map[string]bool       // ids of fields whose files are to go
+	maxFile int64                 // the largest file that the server takes
 }
 
 // largeHTML is the size of a form's HTML from which on it needs a slot.
@@ -116,9 +117,10 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 // formView shows a form. The questions of an empty one are rendered once.
 func (s *Site) formView(id string, f *forms.Form, with filling) (*formView, error) {
 	v := &formView{ID: id}
+	with.maxFile = s.Backend.Service.MaxFile()
 	if with.values == nil {
 		questions, err := s.empty.get(emptyForm{f, id}, func() (Questions, error) {
-			return s.renderQuestions(f, layOut(id, f, filling{values: make([]string, len(f.Fields))}))
+			return s.renderQuestions(f, layOut(id, f, filling{values: make([]string, len(f.Fields)), maxFile: with.maxFile}))
 		})
 		v.Questions = questions
 		return v, err
@@ -249,7 +251,7 @@ func newQuestion(id string, f *forms.Field, with filling, value string, hidden b
 			q.Error = message(f, text)
 		}
 	}
-	q.control(others)
+	q.control(with.maxFile, others)
 	q.Named = with.change && q.Kind == "checkboxes"
 	var described []string
 	if f.Help != "" || q.Limit != "" || q.AcceptList != "" {
@@ -270,12 +272,12 @@ func newQuestion(id string, f *forms.Field, with filling, value string, hidden b
 func (q *question) Needed() bool { return q.Required && q.Kind == "checkboxes" }
 
 // control decides what a question is answered with.
-func (q *question) control(others *int) {
+func (q *question) control(maxFile int64, others *int) {
 	switch q.Type {
 	case forms.Textbox:
 		q.Kind = "textarea"
 	case forms.File:
-		q.fileControl()
+		q.fileControl(maxFile)
 	case forms.Dropdown, forms.Radio, forms.Checkbox, forms.Status:
 		if len(q.Options) == 0 { // any text is taken
 			q.textControl()
@@ -305,12 +307,13 @@ func (q *question) textControl() {
 	}
 }
 
-func (q *question) fileControl() {
+func (q *question) fileControl(maxFile int64) {
 	q.Kind = "file"
 	q.AcceptList = strings.Join(q.Accept, ", ")
 	if q.MaxSize > 0 {
-		q.Limit = exactSize(q.MaxSize)
+		maxFile = min(maxFile, q.MaxSize)
 	}
+	q.Limit = exactSize(maxFile)
 	q.StoredNames = q.Value
 }
 

@@ -106,6 +106,23 @@ func TestExactSize(t *testing.T) {
 	}
 }
 
+// A question about files says how large they may be: the server has a limit,
+// and the author may set a lower one.
+func TestLimitOfFilesShows(t *testing.T) {
+	for field, want := range map[string]string{
+		"{id: a, type: file}":                  "At most 1 MiB each.",
+		"{id: a, type: file, maxSize: 500kB}":  "At most 500 kB each.",
+		"{id: a, type: file, maxSize: 500MiB}": "At most 1 MiB each.",
+	} {
+		e := newEnv(t, enginetest.SQLite, page1("", "form: f\nfields:\n  - "+field+"\n"))
+		for _, path := range []string{"/page/1/form/f", "/page/1"} {
+			if body := e.signedIn(t, "alice").get(path).body; !strings.Contains(body, want) {
+				t.Errorf("%s: %s does not say %q:\n%s", field, path, want, body)
+			}
+		}
+	}
+}
+
 // Checkboxes can't be required in HTML, so a text says it.
 func TestRequiredCheckboxes(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite, page1("", "form: f\nfields:\n  - {id: a, type: checkbox, label: A, required: true, options: [x, y]}\n"))
