@@ -24,9 +24,8 @@ type requestBody struct {
 	last    time.Time // when the last read returned; zero before the first
 }
 
-// smallBody is the size up to which the first read gets all of a body, if the
-// client has sent it: it is that of net/http's buffer. Its deadline need not
-// move.
+// smallBody is the size of net/http's read buffer. A handler gets a body that
+// fits it with one read, so http.Server's ReadTimeout is deadline enough.
 const smallBody = 4 << 10
 
 // withDeadlines returns r with a body that moves the deadlines. It returns a

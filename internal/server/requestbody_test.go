@@ -76,30 +76,31 @@ func startUpload(t *testing.T, protocol int, opts Options) (*Server, *http.Clien
 // client gets a 408.
 func TestStalledBodyIsCutOff(t *testing.T) {
 	for _, protocol := range []int{1, 2} {
-		t.Run(fmt.Sprintf("HTTP/%d", protocol), func(t *testing.T) {
-			t.Parallel()
-			const size = 4 * readStep
-			h, outcomes := upload()
-			s, client := startUpload(t, protocol, Options{Handler: h, Timeouts: Timeouts{Read: short}})
-			rest, stop := io.Pipe() // nothing is ever written to it
-			req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(), io.MultiReader(io.LimitReader(zeros{}, size), rest))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.ContentLength = 2 * size
-			resp, err := client.Do(req)
-			_ = stop.Close() // or the client would wait for it in resp.Body.Close
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			if resp.StatusCode != http.StatusRequestTimeout || resp.ProtoMajor != protocol {
-				t.Errorf("answered with %s %d", resp.Proto, resp.StatusCode)
-			}
-			if o := receive(t, outcomes); o.n != size || !errors.Is(o.err, os.ErrDeadlineExceeded) || o.took < short/2 {
-				t.Errorf("handler: %+v", o)
-			}
-		})
+		for _, size := range []int64{smallBody / 2, 4 * readStep} { // what arrives, and as much again that does not
+			t.Run(fmt.Sprintf("HTTP/%d, %d bytes", protocol, size), func(t *testing.T) {
+				t.Parallel()
+				h, outcomes := upload()
+				s, client := startUpload(t, protocol, Options{Handler: h, Timeouts: Timeouts{Read: short}})
+				rest, stop := io.Pipe() // nothing is ever written to it
+				req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(), io.MultiReader(io.LimitReader(zeros{}, size), rest))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.ContentLength = 2 * size
+				resp, err := client.Do(req)
+				_ = stop.Close() // or the client would wait for it in resp.Body.Close
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				if resp.StatusCode != http.StatusRequestTimeout || resp.ProtoMajor != protocol {
+					t.Errorf("answered with %s %d", resp.Proto, resp.StatusCode)
+				}
+				if o := receive(t, outcomes); int64(o.n) != size || !errors.Is(o.err, os.ErrDeadlineExceeded) || o.took < short/2 {
+					t.Errorf("handler: %+v", o)
+				}
+			})
+		}
 	}
 }
 
@@ -120,6 +121,7 @@ func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
 		}),
 	})
 	for _, framing := range []string{
+		"Content-Length: 4\r\n\r\nxxxx",
 		fmt.Sprintf("Content-Length: %d\r\n\r\n%s", 2*readStep, strings.Repeat("x", 2*readStep)),
 		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", 2*readStep, strings.Repeat("x", 2*readStep)),
 	} {
