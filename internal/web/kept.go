@@ -110,16 +110,12 @@ var errSignedOut = &httpx.StatusError{
 	Detail: "You are not signed in any more, and nothing was changed. Go back, copy what you have typed, and sign in again.",
 }
 
-// largeKept is the size from which on what is kept needs a slot. All who are
-// not signed in share the slots of one user.
-const largeKept = 64 << 10
-
 // readKept reads the texts of a form. Files are passed over: nobody who is not
 // signed in can store any, and a browser can't be given them back. Together they
 // may have as much as an upload of somebody who is signed in: most browsers
 // read no answer before they have sent everything.
 func (c *call) readKept(w http.ResponseWriter) (url.Values, error) {
-	if c.ContentLength < 0 || c.ContentLength > largeKept {
+	if c.ContentLength < 0 || c.ContentLength > httpx.LargeBody { // all who are not signed in share the slots of one user
 		if err := c.HoldBody(); err != nil {
 			return nil, err
 		}

@@ -96,8 +96,8 @@ func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name s
 	return nil
 }
 
-// sendPage answers with a page, or with a part of one. It is for one person at
-// one time, so nobody may keep it.
+// sendPage answers with a page, or with a part of one. Pages hold personal data,
+// so no cache may store them.
 func sendPage(w http.ResponseWriter, r *http.Request, status int, html []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

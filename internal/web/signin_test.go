@@ -66,8 +66,8 @@ func TestSessionCookie(t *testing.T) {
 	}
 }
 
-// A session ends with the sign-out, whoever still has its id, and after twelve
-// hours without use; a sign-in never takes an id over.
+// A session ends with the sign-out: its cookie can't be replayed. It also expires
+// after twelve hours without use. A sign-in always makes a new id.
 func TestSessionEnds(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite, wiki)
 	b := e.signedIn(t, "alice")

@@ -157,8 +157,8 @@ func (s *summaryCache) find(key summaryKey, begin beginPass) (old *keptSummary, 
 	return old, pass, nil
 }
 
-// run makes a summary, and keeps it unless it failed: the next one who asks may
-// have more luck.
+// run makes a summary and caches it. A failure is not cached: the next request
+// tries again.
 func (s *summaryCache) run(key summaryKey, pass *summaryPass, html func() template.HTML) {
 	result := &keptSummary{key: key, made: s.now()}
 	result.html = html()
