@@ -4,6 +4,7 @@ GO    ?= go
 export GO
 TOOL  := $(GO) tool -modfile=tools/go.mod
 ADDR  ?= 127.0.0.1:8080
+BINARY ?= bin/formulary
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # what is missing is told first; the tools use all cores by themselves
@@ -13,15 +14,15 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/formulary: one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/formulary ./cmd/formulary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BINARY) ./cmd/formulary
 
 run: build ## serve examples/ and say what to try; ADDR=127.0.0.1:8090 for another port
 	@ADDR=$(ADDR) scripts/run-examples
 
-test: test-deps ## run every test, with the race detector
-	$(GO) run ./scripts/gotest -race -timeout 60m ./...
+test: test-deps build ## run every test, with the race detector
+	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) run ./scripts/gotest -race -timeout 60m ./...
 
-check: test-deps tidy lint build test ## what CI runs: modules tidy, lint clean, static build, all tests
+check: test-deps tidy lint test ## what CI runs: modules tidy, lint clean, static build, all tests
 
 fmt: ## format the code
 	$(TOOL) golangci-lint fmt
@@ -49,11 +50,11 @@ test-deps: ## install what the tests need beside Go (Debian, as root), or say wh
 
 # Not for CI: it takes minutes, and installs servers. What it measures stands
 # in docs/operations.md.
-test-failover: test-deps ## kill a Patroni primary five times under load, and count what is lost
+test-failover: test-deps build ## kill a Patroni primary five times under load, and count what is lost
 	@command -v patroni >/dev/null && command -v etcd >/dev/null \
 		|| { command -v apt-get >/dev/null && scripts/apt-install patroni python3-etcd etcd-server; } \
 		|| { echo "The test runs Patroni and etcd: install both." >&2; exit 1; }
-	$(GO) test -tags failover -count 1 -timeout 20m -v ./e2e/failover/
+	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) test -tags failover -count 1 -timeout 20m -v ./e2e/failover/
 
 check-deploy: build ## have systemd, nginx, Caddy and Prometheus read deploy/
 	@for tool in systemd-analyze:systemd nginx:nginx caddy:caddy promtool:prometheus openssl:openssl; do \
@@ -67,8 +68,8 @@ check-openapi: ## have Spectral and Redocly read openapi.yaml (by npx)
 	npx --yes @redocly/cli@2 lint internal/api/openapi.yaml
 
 # For the README, and to look at. docs/images/ is ignored, but for what README shows.
-screenshots: test-deps ## write a picture of every page to docs/images/
-	$(GO) test -count 1 -run '^TestScreenshots$$' ./e2e/browser -args -screenshots $(CURDIR)/docs/images
+screenshots: test-deps build ## write a picture of every page to docs/images/
+	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) test -count 1 -run '^TestScreenshots$$' ./e2e/browser -args -screenshots $(CURDIR)/docs/images
 
 clean: ## remove what was built, and the examples' data
 	rm -rf bin .run

@@ -14,14 +14,16 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
+// binary is the path of the program under test.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -30,27 +32,15 @@ func TestMain(m *testing.M) {
 		// what is caught: servers shall get SIGHUP as they do without nohup.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	code, err := buildAndRun(m)
+	path, remove, err := testkit.Binary()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		code = 1
+		os.Exit(1)
 	}
+	binary = path
+	code := m.Run()
+	remove()
 	os.Exit(code)
-}
-
-func buildAndRun(m *testing.M) (int, error) {
-	dir, err := os.MkdirTemp("", "formulary-e2e-")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "formulary")
-	build := exec.Command("go", "build", "-o", binary, "../cmd/formulary")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build formulary: %w\n%s", err, out)
-	}
-	return m.Run(), nil
 }
 
 // process is a running server.

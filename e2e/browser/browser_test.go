@@ -5,16 +5,32 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
-	"github.com/formulary/formulary/internal/cli"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-func TestMain(m *testing.M) { os.Exit(browsertest.Run(m)) }
+// binary is the path of the program under test.
+var binary string
+
+func TestMain(m *testing.M) {
+	path, remove, err := testkit.Binary()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = path
+	code := browsertest.Run(m)
+	remove()
+	os.Exit(code)
+}
 
 // serve starts a server with the pages and users of examples/ and an empty store,
 // and returns its address. The end of the test stops it.
@@ -26,41 +42,52 @@ func serve(t *testing.T, args ...string) string {
 	}, args...)...)
 }
 
-// start starts a server with an empty store, and returns its address.
+// start starts a server with an empty store, and returns its address. The end of
+// the test stops it.
 func start(t *testing.T, args ...string) string {
 	t.Helper()
-	args = append([]string{
-		"formulary", "serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--data", t.TempDir(),
-	}, args...)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	log, write := io.Pipe()
-	done := make(chan int, 1)
-	go func() {
-		done <- cli.Run(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: write})
-		_ = write.Close()
-	}()
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--data", t.TempDir()}, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...)
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	url, end := readAddress(log)
 	t.Cleanup(func() {
-		cancel()
-		if code := <-done; code != 0 {
-			t.Errorf("the server ends with %d", code)
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended, which Wait tells
+		said := <-end
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server ends: %v\n%s", err, said)
 		}
 	})
-	return readAddress(t, log)
+	if url == "" {
+		t.Fatal("the server does not serve")
+	}
+	return url
 }
 
-// readAddress returns the address that a server logs when it serves. The rest of
-// the log is read and dropped.
-func readAddress(t *testing.T, log io.Reader) string {
-	t.Helper()
+// readAddress returns the address that a server logs when it serves, or "" at the
+// end of the log. The channel gets the log when it has ended.
+func readAddress(log io.Reader) (url string, end <-chan string) {
 	var said strings.Builder
-	for lines := bufio.NewScanner(log); lines.Scan(); {
-		var line struct{ Msg, URL string }
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
-			go func() { _, _ = io.Copy(io.Discard, log) }()
-			return line.URL
+	urls, whole := make(chan string, 1), make(chan string, 1)
+	go func() {
+		for lines := bufio.NewReader(log); ; {
+			text, err := lines.ReadString('\n')
+			said.WriteString(text)
+			var line struct{ Msg, URL string }
+			if json.Unmarshal([]byte(text), &line) == nil && line.Msg == "serving" {
+				urls <- line.URL
+			}
+			if err != nil {
+				close(urls)
+				whole <- said.String()
+				return
+			}
 		}
-		said.WriteString(lines.Text() + "\n")
-	}
-	t.Fatalf("the server does not serve:\n%s", &said)
-	return ""
+	}()
+	return <-urls, whole
 }

@@ -99,12 +99,11 @@ fields:
 func startServers(t *testing.T, c *cluster) (urls []string) {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "formulary")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/formulary")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build formulary: %v\n%s", err, out)
+	binary, remove, err := testkit.Binary()
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(remove)
 	pages, users := filepath.Join(dir, "pages"), filepath.Join(dir, "users")
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
 	if err != nil {

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // documents are those that Check has seen, for html-validate.
@@ -79,18 +79,6 @@ func (s *sources) validate(ctx context.Context) ([]string, error) {
 // packageDir returns the directory of this package, wherever in the module the
 // test runs.
 func packageDir() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "internal", "browsertest"), nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("the test does not run within the module")
-		}
-		dir = parent
-	}
+	root, err := testkit.Root()
+	return filepath.Join(root, "internal", "browsertest"), err
 }
