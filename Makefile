@@ -64,8 +64,8 @@ check-deploy: build ## have systemd, nginx, Caddy and Prometheus read deploy/
 	@PATH=$$PATH:/usr/sbin scripts/check-deploy
 
 check-openapi: ## have Spectral and Redocly read openapi.yaml (by npx)
-	npx --yes @stoplight/spectral-cli@6 lint --fail-severity hint --ruleset .spectral.yaml internal/api/openapi.yaml
-	npx --yes @redocly/cli@2 lint internal/api/openapi.yaml
+	npx --yes @stoplight/spectral-cli@6 lint --fail-severity hint --ruleset .spectral.yaml internal/rest/openapi.yaml
+	npx --yes @redocly/cli@2 lint internal/rest/openapi.yaml
 
 # For the README, and to look at. docs/images/ is ignored, but for what README shows.
 screenshots: test-deps build ## write a picture of every page to docs/images/

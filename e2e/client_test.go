@@ -15,7 +15,7 @@ import (
 func TestGeneratedClient(t *testing.T) {
 	p := start(t, newSite(t))
 	module := t.TempDir()
-	generate := exec.Command("go", "tool", "-modfile=../tools/go.mod", "oapi-codegen", "../internal/api/openapi.yaml")
+	generate := exec.Command("go", "tool", "-modfile=../tools/go.mod", "oapi-codegen", "../internal/rest/openapi.yaml")
 	generate.Stderr = os.Stderr
 	code, err := generate.Output()
 	if err != nil {

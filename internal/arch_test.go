@@ -19,9 +19,9 @@ const module = "github.com/formulary/formulary/"
 
 // mayImport is the diagram:
 //
-//	cmd → cli → server, api, web
-//	api, web → wire, upload → httpx → service → store, pages, auth
-//	wire → export → forms
+//	cmd → cli → server, rest, web
+//	rest, web → encode → request → service → store, pages, auth
+//	encode → table → forms
 //	web → session → store, auth
 //	store, pages → forms
 //	service → pagetext → markup
@@ -34,16 +34,15 @@ const module = "github.com/formulary/formulary/"
 var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
-		"internal/server", "internal/api", "internal/web", "internal/session", "internal/httpx", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
+		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
 	},
 	"internal/server":          {"internal/problem", "internal/watch"},
-	"internal/api":             {"internal/wire", "internal/upload", "internal/httpx", "internal/service", "internal/forms", "internal/problem"},
-	"internal/web":             {"internal/wire", "internal/upload", "internal/httpx", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
-	"internal/wire":            {"internal/export", "internal/httpx", "internal/service", "internal/forms"},
-	"internal/upload":          {"internal/httpx", "internal/service", "internal/forms"},
-	"internal/export":          {"internal/forms"},
-	"internal/httpx":           {"internal/service", "internal/auth", "internal/forms", "internal/problem"},
+	"internal/rest":            {"internal/encode", "internal/request", "internal/service", "internal/forms", "internal/problem"},
+	"internal/web":             {"internal/encode", "internal/request", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
+	"internal/encode":          {"internal/table", "internal/request", "internal/service", "internal/forms"},
+	"internal/table":           {"internal/forms"},
+	"internal/request":         {"internal/service", "internal/auth", "internal/forms", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/pagetext", "internal/auth", "internal/forms", "internal/durable"},
 	"internal/store":           {"internal/forms"},
 	"internal/store/group":     {"internal/store"},
@@ -86,8 +85,8 @@ var never = [][2]string{
 	{"internal/store/postgres", "internal/service"},
 	{"internal/store/sqlite", "internal/store/postgres"},
 	{"internal/store/postgres", "internal/store/sqlite"},
-	{"internal/api", "internal/web"},
-	{"internal/web", "internal/api"},
+	{"internal/rest", "internal/web"},
+	{"internal/web", "internal/rest"},
 }
 
 const sqliteEngine = "internal/store/sqlite"

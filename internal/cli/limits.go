@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/server"
 )
 
@@ -17,7 +17,7 @@ func limitFlags() []cli.Flag {
 	flag := func(name string, value int, usage string) cli.Flag {
 		return &cli.IntFlag{Name: name, Value: value, Usage: usage, Sources: env(name)}
 	}
-	d := httpx.DefaultLimits
+	d := request.DefaultLimits
 	return []cli.Flag{
 		flag("max-connections", server.DefaultMaxConnections, "open connections at most; further ones wait"),
 		flag("max-lists", d.Lists, "lists that are read at one time; more get 503"),
@@ -39,8 +39,8 @@ func notPositive(cmd *cli.Command) string {
 	return ""
 }
 
-func limits(cmd *cli.Command) httpx.Limits {
-	return httpx.Limits{
+func limits(cmd *cli.Command) request.Limits {
+	return request.Limits{
 		Lists: cmd.Int("max-lists"), ListsPerUser: cmd.Int("max-lists-per-user"),
 		LargeBodies: cmd.Int("max-large-bodies"), LargeBodiesPerUser: cmd.Int("max-large-bodies-per-user"),
 		Uploads: cmd.Int("max-uploads"), UploadsPerUser: cmd.Int("max-uploads-per-user"),
@@ -62,7 +62,7 @@ func limitMemory(cmd *cli.Command, log *slog.Logger) {
 // memoryLimit is what the server needs when all limits are used up. It is
 // generous, since a limit below what is in use makes the collector run all the
 // time.
-func memoryLimit(connections int, l httpx.Limits, maxBody int64) int64 {
+func memoryLimit(connections int, l request.Limits, maxBody int64) int64 {
 	const (
 		base          = 128 << 20 // pages, users, caches, the database
 		perList       = 1 << 20   // two chunks, a buffer and a compressor, and a row of the largest size

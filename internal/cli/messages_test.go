@@ -22,10 +22,10 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/formulary/formulary/internal/api"
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/rest"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store/enginetest"
@@ -110,9 +110,9 @@ func serveBoth(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend := httpx.NewBackend(httpx.Options{
+	backend := request.NewBackend(request.Options{
 		Service: service.New(service.Options{
-			Pages: source, Store: engine, Files: engine, OnceKey: key, Now: time.Now, MaxSubmission: httpx.DefaultMaxBody,
+			Pages: source, Store: engine, Files: engine, OnceKey: key, Now: time.Now, MaxSubmission: request.DefaultMaxBody,
 		}),
 		Auth: anybody{}, Logger: log,
 	})
@@ -120,7 +120,7 @@ func serveBoth(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(routes(api.New(backend), web.New(web.Options{Backend: backend, Sessions: sessions, Key: key})))
+	server := httptest.NewServer(routes(rest.New(backend), web.New(web.Options{Backend: backend, Sessions: sessions, Key: key})))
 	t.Cleanup(server.Close)
 	return server
 }
@@ -159,7 +159,7 @@ func fromAPI(t *testing.T, base string, values map[string][]string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+api.Prefix+"/page/1/form/all/submission?validate=only", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+rest.Prefix+"/page/1/form/all/submission?validate=only", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

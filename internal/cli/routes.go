@@ -4,21 +4,21 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/formulary/formulary/internal/api"
+	"github.com/formulary/formulary/internal/rest"
 )
 
 // routes decides by its path which surface answers a request. It compares paths
 // itself, since http.ServeMux would redirect those that are not clean.
-func routes(rest, pages http.Handler) http.Handler {
-	docs, openAPI := api.Docs(), api.OpenAPI()
+func routes(api, pages http.Handler) http.Handler {
+	docs, openAPI := rest.Docs(), rest.OpenAPI()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch p := r.URL.Path; {
-		case p == api.OpenAPIPath:
+		case p == rest.OpenAPIPath:
 			openAPI.ServeHTTP(w, r)
-		case isBelow(p, api.DocsPath):
+		case isBelow(p, rest.DocsPath):
 			docs.ServeHTTP(w, r)
 		case isBelow(p, "/rest"), strings.HasPrefix(p, "//"):
-			rest.ServeHTTP(w, r)
+			api.ServeHTTP(w, r)
 		default:
 			pages.ServeHTTP(w, r)
 		}

@@ -20,12 +20,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
-	"github.com/formulary/formulary/internal/api"
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/durable"
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/rest"
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
@@ -57,7 +57,7 @@ func serveCommand(streams Streams) *cli.Command {
 				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For is believed",
 				Sources: env("trusted-proxies"),
 			},
-			&cli.Int64Flag{Name: "max-body", Value: httpx.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},
+			&cli.Int64Flag{Name: "max-body", Value: request.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},
 			&cli.Int64Flag{Name: "max-file", Value: service.DefaultMaxFile, Usage: "largest file of a submission, in bytes", Sources: env("max-file")},
 			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request; on by default, --access-log=false switches it off", Sources: env("access-log")},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
@@ -220,7 +220,7 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		Pages: source, Store: store, Files: store, OnceKey: key, Now: time.Now,
 		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"),
 	})
-	backend := httpx.NewBackend(httpx.Options{
+	backend := request.NewBackend(request.Options{
 		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), Limits: limits(cmd),
 	})
 	sessions, err := session.New(session.Options{Store: store, Users: users, OwnerKey: key, Logger: log})
@@ -235,7 +235,7 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
 		TrustedProxies: proxies, Logger: log, MaxConnections: cmd.Int("max-connections"),
 		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
-		Handler: routes(api.New(backend), site),
+		Handler: routes(rest.New(backend), site),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
 		opts.AccessLog = server.NewAccessLog(accessLog, cmd.String("log-format") == "json")

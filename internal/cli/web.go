@@ -13,7 +13,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/web"
 )
@@ -31,7 +31,7 @@ func webFlags() []cli.Flag {
 }
 
 // newSite makes the pages as the flags say.
-func newSite(cmd *cli.Command, backend *httpx.Backend, sessions *session.Sessions, onceKey []byte) (*web.Site, error) {
+func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessions, onceKey []byte) (*web.Site, error) {
 	origins, err := parseOrigins(cmd.StringSlice("frame-ancestors"))
 	if err != nil {
 		return nil, err

@@ -10,10 +10,10 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/markup"
-	"github.com/formulary/formulary/internal/wire"
+	"github.com/formulary/formulary/internal/request"
 )
 
 // textControl is the name of the control with the text of a form.
@@ -76,7 +76,7 @@ type formBlock struct {
 // author shows a form while it is written. GET begins with an example, POST
 // shows the form of the text that was sent. Nothing is stored.
 func (s *Site) author(w http.ResponseWriter, c *call) error {
-	httpx.ReporterOf(w).SetUser(c.Who.Name)
+	c.Log.SetUser(c.Who.Name)
 	if c.Method == http.MethodPost {
 		return s.showWritten(w, c)
 	}
@@ -89,7 +89,7 @@ func (s *Site) author(w http.ResponseWriter, c *call) error {
 			return s.showText(w, c, exampleText(name), authorPage{Chosen: name})
 		}
 	}
-	return &httpx.StatusError{Status: http.StatusNotFound, Detail: "There is no template of this name."}
+	return &request.StatusError{Status: http.StatusNotFound, Detail: "There is no template of this name."}
 }
 
 func exampleText(name string) string {
@@ -113,12 +113,12 @@ func (s *Site) showWritten(w http.ResponseWriter, c *call) error {
 	case errors.As(err, &tooLarge), errors.Is(err, errTooMuchKept):
 		return errFormTooLong
 	case err != nil:
-		return &httpx.StatusError{Status: http.StatusBadRequest, Detail: "The text can't be read. Go back, and try once more."}
+		return &request.StatusError{Status: http.StatusBadRequest, Detail: "The text can't be read. Go back, and try once more."}
 	}
 	return s.showText(w, c, sent.Get(textControl), authorPage{})
 }
 
-var errFormTooLong = &httpx.StatusError{
+var errFormTooLong = &request.StatusError{
 	Status: http.StatusRequestEntityTooLarge,
 	Detail: fmt.Sprintf("The text of a form has at most %d KiB. Go back, and shorten it.", markup.MaxBlockBytes>>10),
 }
@@ -179,7 +179,7 @@ func countProblems(n int) string {
 // indentedJSON is the form as the API describes it, for people.
 func indentedJSON(f *forms.Form) string {
 	var b bytes.Buffer
-	if err := json.Indent(&b, wire.AppendForm(nil, f), "", "  "); err != nil {
+	if err := json.Indent(&b, encode.AppendForm(nil, f), "", "  "); err != nil {
 		panic(err) // it is JSON of our own
 	}
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,12 +16,12 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store/enginetest"
-	"github.com/formulary/formulary/internal/wire"
 )
 
 const shortForm = "form: a\nfields:\n  - {id: x, type: textfield, label: Name}\n"
@@ -188,7 +189,7 @@ func TestAuthorJSON(t *testing.T) {
 	if err := json.Compact(&got, []byte(shown)); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Compact(&want, wire.AppendForm(nil, form)); err != nil {
+	if err := json.Compact(&want, encode.AppendForm(nil, form)); err != nil {
 		t.Fatal(err)
 	}
 	if got.String() != want.String() || !strings.Contains(shown, "\n  \"formId\": \"registration\"") {
@@ -314,8 +315,8 @@ func TestAuthorTakesASlot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range httpx.DefaultLimits.ListsPerUser {
-		c := e.site.Backend.NewCall(r, auth.NewIdentity("alice"))
+	for range request.DefaultLimits.ListsPerUser {
+		c := e.site.Backend.NewCall(httptest.NewRecorder(), r, auth.NewIdentity("alice"))
 		defer c.End()
 		if err := c.HoldList(); err != nil {
 			t.Fatal(err)

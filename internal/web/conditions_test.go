@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/wire"
 )
 
 // conditionsModule makes a global function of the module. It takes many forms
@@ -44,7 +44,7 @@ type wireCase struct {
 	Answers [][]string      `json:"answers"`
 }
 
-func toWire(f *forms.Form) json.RawMessage { return wire.AppendForm(nil, f) }
+func toWire(f *forms.Form) json.RawMessage { return encode.AppendForm(nil, f) }
 
 // line is what visibleOf returns for one set of answers.
 func line(shown []bool) string {

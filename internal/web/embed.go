@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 )
 
 // frame tells whether a page stands by itself or within a wiki's page.
@@ -70,7 +70,7 @@ func (s *Site) sendElsewhere(w http.ResponseWriter, r *http.Request) {
 	if next == f.path("/login") || next == f.path("/logout") {
 		next = localPath(r.URL.Query().Get("next"), f)
 	}
-	httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := s.render(w, r, http.StatusOK, "elsewhere", &elsewherePage{
 			Layout:  s.layout(f, "", "This form opens in a new tab"),
 			Reason:  "Nobody can sign in within another site's page here: the connection to this service is not encrypted.",

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store"
@@ -100,7 +100,7 @@ func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change 
 }
 
 // openEnv opens what the pages work with.
-func openEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*httpx.Options)) (*env, Options) {
+func openEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*request.Options)) (*env, Options) {
 	t.Helper()
 	e := &env{dir: t.TempDir(), clock: &testClock{now: began}, store: on.Open(t)}
 	e.users = people{"alice": nil, "bob": nil, "carol": {"hr"}, "dave": nil}
@@ -112,10 +112,10 @@ func openEnv(t testing.TB, on enginetest.Engine, files map[string]string, change
 	if e.source, err = pages.OpenDirectory(e.dir, log); err != nil {
 		t.Fatal(err)
 	}
-	opts := httpx.Options{
+	opts := request.Options{
 		Service: service.New(service.Options{
 			Pages: e.source, Store: e.store, Files: e.store, OnceKey: secret,
-			Now: e.clock.Now, MaxSubmission: httpx.DefaultMaxBody, MaxFile: 1 << 20,
+			Now: e.clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: 1 << 20,
 		}),
 		Auth: e.users, Logger: log,
 	}
@@ -126,7 +126,7 @@ func openEnv(t testing.TB, on enginetest.Engine, files map[string]string, change
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e, Options{Backend: httpx.NewBackend(opts), Sessions: sessions, Key: secret}
+	return e, Options{Backend: request.NewBackend(opts), Sessions: sessions, Key: secret}
 }
 
 func (e *env) serve(t testing.TB, h http.Handler) {

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/markup"
-	"github.com/formulary/formulary/internal/wire"
+	"github.com/formulary/formulary/internal/request"
 )
 
 // formView is a form as it is shown to be filled in.
@@ -102,7 +102,7 @@ type filling struct {
 }
 
 // largeHTML is the size of a form's HTML from which on it needs a slot.
-const largeHTML = 2 * httpx.LargeBody
+const largeHTML = 2 * request.LargeBody
 
 // formView shows a form to the caller. A large one takes a slot.
 func (c *call) formView(id string, f *forms.Form, with filling) (*formView, error) {
@@ -171,7 +171,7 @@ func conditionsOf(f *forms.Form) template.JS {
 	if !slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Condition != nil }) {
 		return ""
 	}
-	text := bytes.ReplaceAll(wire.AppendForm(nil, f), []byte("<"), []byte(`\u003c`))
+	text := bytes.ReplaceAll(encode.AppendForm(nil, f), []byte("<"), []byte(`\u003c`))
 	return template.JS(text) //nolint:gosec // JSON of our own, which can't end its element
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -183,7 +183,7 @@ func TestExpiredSessionWithManyFiles(t *testing.T) {
 	if got := p.values().Get("comment"); got != "long work" {
 		t.Errorf("the comment is %q", got)
 	}
-	long := strings.Repeat("x", httpx.DefaultMaxBody+1)
+	long := strings.Repeat("x", request.DefaultMaxBody+1)
 	p = e.browser(t).send(survey, url.Values{"comment": {long}}, file) // the answer arrives although the file is not read
 	p.want(http.StatusRequestEntityTooLarge, "too much to keep")
 }

@@ -14,9 +14,8 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/upload"
 )
 
 // formPage is a form to fill in.
@@ -63,7 +62,7 @@ func resultsPath(f *forms.Form, seesAll bool, formPath string) string {
 }
 
 func (s *Site) showForm(w http.ResponseWriter, c *call) error {
-	access, err := c.Form(w)
+	access, err := c.Form()
 	if err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (s *Site) hashUser(name string) string {
 // sendForm takes what was filled in: a new submission, or with the button
 // "Update questions" nothing but another look at the form.
 func (s *Site) sendForm(w http.ResponseWriter, c *call) error {
-	before, err := c.Form(w)
+	before, err := c.Form()
 	if err != nil {
 		return err
 	}
@@ -145,7 +144,7 @@ func (s *Site) sendForm(w http.ResponseWriter, c *call) error {
 	return nil
 }
 
-var errOtherUser = &httpx.StatusError{
+var errOtherUser = &request.StatusError{
 	Status: http.StatusConflict,
 	Detail: "Somebody else has signed in with this browser since the page was opened. Nothing was sent. Open the form again.",
 }
@@ -189,7 +188,7 @@ func setOf(ids []string) map[string]bool {
 // only to be shown again.
 func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (received, *service.Access, error) {
 	sent := received{extra: url.Values{}}
-	answers, err := upload.Decode(w, c.Call, before, sent.extra)
+	answers, err := request.DecodeMultipart(w, c.Call, before, sent.extra)
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) { // not what browsers send
 		err = errUnreadable
@@ -201,7 +200,7 @@ func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (
 		normalize(&answers[i])
 	}
 	sent.answers = answers
-	access, err := c.Reopen(w)
+	access, err := c.Reopen()
 	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
 		err = errOtherUser
 	}
@@ -296,7 +295,7 @@ func (s *Site) refill(w http.ResponseWriter, c *call, access *service.Access, se
 
 // resumeForm shows a form as it was before its user had to sign in again.
 func (s *Site) resumeForm(w http.ResponseWriter, c *call, kept url.Values) error {
-	access, err := c.Form(w)
+	access, err := c.Form()
 	if err != nil {
 		return err
 	}
@@ -337,7 +336,7 @@ type sentPage struct {
 }
 
 func (s *Site) sent(w http.ResponseWriter, c *call) error {
-	access, err := c.Form(w)
+	access, err := c.Form()
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -47,7 +46,7 @@ func (s *Site) home(w http.ResponseWriter, c *call) error {
 	if err := c.HoldList(); err != nil { // it may look at many forms
 		return err
 	}
-	httpx.ReporterOf(w).SetUser(c.Who.Name)
+	c.Log.SetUser(c.Who.Name)
 	all, err := s.Backend.Service.Pages(c.Context(), c.Who)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -58,10 +58,10 @@ func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request, f frame, resu
 		redirect(w, r, f.path("/login")+"?next="+url.QueryEscape(r.URL.RequestURI()))
 		return nil
 	}
-	if err := httpx.CheckOrigin(r); err != nil {
+	if err := request.CheckOrigin(r); err != nil {
 		return err
 	}
-	c := &call{Call: s.Backend.NewCall(r, auth.Identity{}), site: s, frame: f}
+	c := &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), site: s, frame: f}
 	defer c.End()
 	kept, err := c.readKept(w)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request, f frame, resu
 	}
 	who, err := s.signIn(w, r, f, page.Name, password)
 	if err != nil {
-		httpx.ReporterOf(w).SetUser("") // as with any failed login: the address, and no name
+		c.Log.SetUser("") // as with any failed login: the address, and no name
 		return s.refuseSignIn(w, r, page, err)
 	}
 	c.Who = who
@@ -98,14 +98,14 @@ func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request, f frame, resu
 	return resume(s, w, c, kept)
 }
 
-var errUnreadable = &httpx.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}
+var errUnreadable = &request.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}
 
-var errTooMuchKept = &httpx.StatusError{
+var errTooMuchKept = &request.StatusError{
 	Status: http.StatusRequestEntityTooLarge,
 	Detail: "You are not signed in any more, and what was sent is too much to keep. Go back, copy what you have typed, and sign in again.",
 }
 
-var errSignedOut = &httpx.StatusError{
+var errSignedOut = &request.StatusError{
 	Status: http.StatusForbidden,
 	Detail: "You are not signed in any more, and nothing was changed. Go back, copy what you have typed, and sign in again.",
 }
@@ -115,7 +115,7 @@ var errSignedOut = &httpx.StatusError{
 // may have as much as an upload of somebody who is signed in: most browsers
 // read no answer before they have sent everything.
 func (c *call) readKept(w http.ResponseWriter) (url.Values, error) {
-	if c.ContentLength < 0 || c.ContentLength > httpx.LargeBody { // all who are not signed in share the slots of one user
+	if c.ContentLength < 0 || c.ContentLength > request.LargeBody { // all who are not signed in share the slots of one user
 		if err := c.HoldBody(); err != nil {
 			return nil, err
 		}

@@ -3,13 +3,14 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
@@ -130,8 +131,8 @@ func TestLargeFormTakesASlot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range httpx.DefaultLimits.LargeBodiesPerUser {
-		c := e.site.Backend.NewCall(r, auth.NewIdentity("alice"))
+	for range request.DefaultLimits.LargeBodiesPerUser {
+		c := e.site.Backend.NewCall(httptest.NewRecorder(), r, auth.NewIdentity("alice"))
 		defer c.End()
 		if err := c.HoldBody(); err != nil {
 			t.Fatal(err)

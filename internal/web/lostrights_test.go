@@ -41,7 +41,7 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 				page = b.get(path)
 			}
 			stored := e.count(t, "carol", 2, "once")
-			body, contentType := encode(t, with(page.values(), "text", "late"), action != "/delete")
+			body, contentType := encodeForm(t, with(page.values(), "text", "late"), action != "/delete")
 			r := httptest.NewRequest(http.MethodPost, path, &lateBody{strings.NewReader(body), func() {
 				e.put(t, "2-once.md", strings.Replace(wiki["2-once.md"], "edit: [carol]", "view: [bob]", 1))
 			}})
@@ -62,8 +62,8 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 	}
 }
 
-// encode is a body as browsers send it.
-func encode(t *testing.T, values url.Values, parts bool) (body, contentType string) {
+// encodeForm is a body as browsers send it.
+func encodeForm(t *testing.T, values url.Values, parts bool) (body, contentType string) {
 	t.Helper()
 	if !parts {
 		return values.Encode(), "application/x-www-form-urlencoded"

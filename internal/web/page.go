@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 )
 
 // wikiPage is a page with its text and its forms.
@@ -44,7 +44,7 @@ const (
 )
 
 func (s *Site) page(w http.ResponseWriter, c *call) error {
-	id, err := httpx.PathID(c.Request, "pageId")
+	id, err := request.PathID(c.Request, "pageId")
 	if err != nil {
 		return err
 	}

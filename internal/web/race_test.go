@@ -10,8 +10,8 @@ import (
 
 	_ "modernc.org/quickjs"
 
+	_ "github.com/formulary/formulary/internal/encode"
 	_ "github.com/formulary/formulary/internal/forms"
-	_ "github.com/formulary/formulary/internal/wire"
 )
 
 // scriptTests and the imports above are what the tests of the scripts are made

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
@@ -30,9 +30,9 @@ func (s *countingStore) Get(ctx context.Context, key store.Key) (forms.Submissio
 func TestSubmissionIsReadOnce(t *testing.T) {
 	e, opts := openEnv(t, enginetest.SQLite, wiki)
 	counted := &countingStore{Store: e.store}
-	opts.Backend = httpx.NewBackend(httpx.Options{
+	opts.Backend = request.NewBackend(request.Options{
 		Service: service.New(service.Options{
-			Pages: e.source, Store: counted, Files: e.store, OnceKey: secret, Now: e.clock.Now, MaxSubmission: httpx.DefaultMaxBody,
+			Pages: e.source, Store: counted, Files: e.store, OnceKey: secret, Now: e.clock.Now, MaxSubmission: request.DefaultMaxBody,
 		}),
 		Auth: e.users, Logger: slog.New(slog.DiscardHandler),
 	})

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -101,7 +101,7 @@ func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name s
 func sendPage(w http.ResponseWriter, r *http.Request, status int, html []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	httpx.SetNoStore(h)
+	request.SetNoStore(h)
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(html) // a browser that is gone can't be told
@@ -147,10 +147,10 @@ var errorTitles = map[int]string{
 
 // fail answers an error with a page. user is who is signed in, if that is known.
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string, err error) {
-	failure := httpx.FailureOf(r.Context(), err)
+	failure := request.FailureOf(r.Context(), err)
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
-		failure = httpx.Failure{Status: http.StatusBadRequest, Detail: strings.Join(invalid.Errors, "; ")}
+		failure = request.Failure{Status: http.StatusBadRequest, Detail: strings.Join(invalid.Errors, "; ")}
 	}
 	page := &errorPage{Layout: s.layout(f, user, http.StatusText(failure.Status)), Detail: failure.Detail}
 	page.lead(r)
@@ -159,7 +159,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string
 	}
 	if failure.Log {
 		s.Backend.LogError(w, r, "request failed", err)
-		page.RequestID = httpx.ReporterOf(w).RequestID()
+		page.RequestID = request.ReporterOf(w).RequestID()
 	}
 	if failure.Status != http.StatusUnauthorized { // browsers would ask for a password
 		failure.SetHeader(w.Header())

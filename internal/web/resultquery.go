@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -64,7 +64,7 @@ func readResults(c *call) *resultsView {
 	if c.URL.RawQuery == "" {
 		return v
 	}
-	given := httpx.ParseQuery(c.URL.RawQuery, &v.invalid)
+	given := request.ParseQuery(c.URL.RawQuery, &v.invalid)
 	v.query = url.Values{}
 	for name, values := range given {
 		if slices.Contains(listParameters, name) || isFilter(name) {
@@ -72,7 +72,7 @@ func readResults(c *call) *resultsView {
 		}
 	}
 	v.part = given.Get("part")
-	v.deleted, _ = httpx.ParseID(given.Get("deleted"))
+	v.deleted, _ = request.ParseID(given.Get("deleted"))
 	v.takeForm(given)
 	v.readOptions()
 	return v
@@ -122,7 +122,7 @@ func (v *resultsView) readOptions() {
 	if !query.Has("limit") {
 		query.Set("limit", strconv.Itoa(defaultRows))
 	}
-	opts := httpx.ListOptions(query, &v.invalid)
+	opts := request.ListOptions(query, &v.invalid)
 	if opts.Limit > maxRows {
 		v.invalid.AddError("limit must be at most " + strconv.Itoa(maxRows) + " on this page")
 	}
@@ -366,7 +366,7 @@ func (v *resultsView) active(f *forms.Form) (active []activeFilter, kept []keptV
 
 // describe says what a parameter filters by.
 func (a *activeFilter) describe(f *forms.Form, name string) {
-	id, operator, ok := httpx.ParseFilter(name)
+	id, operator, ok := request.ParseFilter(name)
 	if !ok {
 		a.Label = name
 		return

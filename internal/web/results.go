@@ -9,10 +9,10 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/wire"
 )
 
 // resultsPage is the submissions of a form that somebody may see: a summary,
@@ -44,7 +44,7 @@ type resultsShell struct {
 }
 
 func (s *Site) results(w http.ResponseWriter, c *call) error {
-	access, err := c.Form(w)
+	access, err := c.Form()
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 			return err
 		}
 	}
-	if err := c.MayStillList(w, access); err != nil {
+	if err := c.MayStillList(access); err != nil {
 		return err
 	}
 	html, err := s.renderResults(page, summary, table, v, next)
@@ -181,11 +181,11 @@ func (c *call) readTable(w http.ResponseWriter, access *service.Access, v *resul
 	opts := v.opts
 	opts.Begin = func(p service.Page) error {
 		if p.After != 0 || p.Cursor != "" {
-			next = httpx.NextPage(&url.URL{Path: c.URL.Path, RawPath: c.URL.RawPath, RawQuery: v.base().Encode()}, p)
+			next = request.NextPage(&url.URL{Path: c.URL.Path, RawPath: c.URL.RawPath, RawQuery: v.base().Encode()}, p)
 		}
 		return nil
 	}
-	opts.Check = func() error { return c.MayStillList(w, access) }
+	opts.Check = func() error { return c.MayStillList(access) }
 	t = newResultTable(access.Form, c.formPath(access.Form), opts.Limit)
 	err = access.List(c.Context(), opts, t.add)
 	return t, next, err
@@ -230,13 +230,13 @@ func (s *Site) refuseResults(w http.ResponseWriter, c *call, page *resultsPage, 
 func (s *Site) sendSummary(w http.ResponseWriter, c *call, access *service.Access, v *resultsView) error {
 	part, err := s.summary(c, access, v, summaryLongWait)
 	if err == nil {
-		err = c.MayStillList(w, access)
+		err = c.MayStillList(access)
 	}
 	if err != nil {
 		return err
 	}
 	if part.Pending {
-		httpx.SetNoStore(w.Header())
+		request.SetNoStore(w.Header())
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -248,22 +248,24 @@ func (s *Site) sendSummary(w http.ResponseWriter, c *call, access *service.Acces
 	return nil
 }
 
-func (s *Site) exportCSV(w http.ResponseWriter, c *call) error { return s.export(w, c, wire.CSV) }
+func (s *Site) exportCSV(w http.ResponseWriter, c *call) error { return s.export(w, c, encode.CSV) }
 
-func (s *Site) exportXLSX(w http.ResponseWriter, c *call) error { return s.export(w, c, wire.XLSX) }
+func (s *Site) exportXLSX(w http.ResponseWriter, c *call) error { return s.export(w, c, encode.XLSX) }
 
-func (s *Site) exportNDJSON(w http.ResponseWriter, c *call) error { return s.export(w, c, wire.NDJSON) }
+func (s *Site) exportNDJSON(w http.ResponseWriter, c *call) error {
+	return s.export(w, c, encode.NDJSON)
+}
 
 // export sends all submissions that the filters select, whatever part of them
 // a page shows. A list that is sorted by values has a limit, so an export is by
 // id.
-func (s *Site) export(w http.ResponseWriter, c *call, format *wire.Format) error {
-	access, err := c.Form(w)
+func (s *Site) export(w http.ResponseWriter, c *call, format *encode.Format) error {
+	access, err := c.Form()
 	if err != nil {
 		return err
 	}
 	var invalid forms.Invalid
-	query := httpx.ParseQuery(c.URL.RawQuery, &invalid)
+	query := request.ParseQuery(c.URL.RawQuery, &invalid)
 	if err := invalid.Err(); err != nil {
 		return err
 	}
@@ -275,7 +277,7 @@ func (s *Site) export(w http.ResponseWriter, c *call, format *wire.Format) error
 	request := *c.Request
 	request.URL = &at
 	c.Request = &request
-	return wire.SendListAs(w, c.Call, access, wire.Flat, format)
+	return encode.SendListAs(w, c.Call, access, encode.Flat, format)
 }
 
 // caption says in which order rows are.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
@@ -30,7 +30,7 @@ fields:
 `
 
 // newFeedback is a form with four submissions, by alice, bob, alice and carol.
-func newFeedback(t *testing.T, on enginetest.Engine, front string, change ...func(*httpx.Options)) *siteEnv {
+func newFeedback(t *testing.T, on enginetest.Engine, front string, change ...func(*request.Options)) *siteEnv {
 	t.Helper()
 	e := newSite(t, on, page1(front, smallForm), change...)
 	e.submit(t, "alice", 1, "feedback", "name", "Ann", "state", "New", "score", "9", "topics", "Food;Room")

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
 )
 
@@ -30,7 +30,7 @@ func (f frame) cookie(r *http.Request, id string) *http.Cookie {
 	switch {
 	case f.framed:
 		c.Name, c.Secure, c.Partitioned, c.SameSite = framedCookieName, true, true, http.SameSiteNoneMode
-	case httpx.IsSecure(r):
+	case request.IsSecure(r):
 		c.Name, c.Secure = secureCookieName, true
 	}
 	if id == "" {
@@ -117,7 +117,7 @@ func (s *Site) newSignInPage(f frame, next string) *signInPage {
 }
 
 func (s *Site) login(w http.ResponseWriter, r *http.Request, f frame) error {
-	httpx.ReporterOf(w).SetUser("") // the address, for password guessing to be traced
+	request.ReporterOf(w).SetUser("") // the address, for password guessing to be traced
 	r.Body = http.MaxBytesReader(w, r.Body, maxControlsBody)
 	if err := r.ParseForm(); err != nil {
 		return errUnreadable
@@ -141,10 +141,10 @@ func (s *Site) login(w http.ResponseWriter, r *http.Request, f frame) error {
 // may have an anonymous form.
 func noteSignIn(w http.ResponseWriter, who auth.Identity, next string) {
 	if u, err := url.Parse(next); err != nil || aroundForms(u.Path) {
-		httpx.ReporterOf(w).Anonymous()
+		request.ReporterOf(w).Anonymous()
 		return
 	}
-	httpx.ReporterOf(w).SetUser(who.Name)
+	request.ReporterOf(w).SetUser(who.Name)
 }
 
 // signIn begins a session and ends the one that the browser had.
@@ -168,7 +168,7 @@ func (s *Site) refuseSignIn(w http.ResponseWriter, r *http.Request, page *signIn
 	status := http.StatusUnprocessableEntity
 	page.Error = "The user name or the password is not right."
 	if !errors.Is(err, auth.ErrBadCredentials) {
-		failure := httpx.FailureOf(r.Context(), err)
+		failure := request.FailureOf(r.Context(), err)
 		if failure.Status != http.StatusTooManyRequests {
 			return err
 		}

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store/enginetest"
-	"github.com/formulary/formulary/internal/wire"
 )
 
 // siteEnv is an env with lists of the API beside the pages, for tests that
@@ -29,7 +29,7 @@ type siteEnv struct {
 }
 
 // newSite serves pages, by file name.
-func newSite(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*httpx.Options)) *siteEnv {
+func newSite(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*request.Options)) *siteEnv {
 	t.Helper()
 	base, opts := openEnv(t, on, files, change...)
 	e := &siteEnv{env: base, sessions: map[string]string{}}
@@ -49,18 +49,18 @@ func newSite(t testing.TB, on enginetest.Engine, files map[string]string, change
 
 // restHandler serves what the tests compare pages with: lists and summaries, by
 // the code that the API answers with.
-func restHandler(backend *httpx.Backend) http.Handler {
+func restHandler(backend *request.Backend) http.Handler {
 	mux := http.NewServeMux()
-	handle := func(path string, answer func(w http.ResponseWriter, c *httpx.Call, access *service.Access) error) {
+	handle := func(path string, answer func(w http.ResponseWriter, c *request.Call, access *service.Access) error) {
 		mux.HandleFunc("GET /rest/page/{pageId}/form/{formId}/"+path, func(w http.ResponseWriter, r *http.Request) {
-			who, err := httpx.BasicCaller(backend.Auth, r)
+			who, err := request.BasicCaller(backend.Auth, r)
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusUnauthorized)
 				return
 			}
-			c := backend.NewCall(r, who)
+			c := backend.NewCall(w, r, who)
 			defer c.End()
-			access, err := c.Form(w)
+			access, err := c.Form()
 			if err == nil {
 				err = answer(w, c, access)
 			}
@@ -69,8 +69,8 @@ func restHandler(backend *httpx.Backend) http.Handler {
 			}
 		})
 	}
-	handle("result", func(w http.ResponseWriter, c *httpx.Call, access *service.Access) error {
-		return wire.SendList(w, c, access, wire.Flat, wire.JSON, wire.NDJSON, wire.CSV, wire.XLSX)
+	handle("result", func(w http.ResponseWriter, c *request.Call, access *service.Access) error {
+		return encode.SendList(w, c, access, encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX)
 	})
 	return mux
 }

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 )
 
 //go:embed static
@@ -95,7 +95,7 @@ func (s *staticFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", staticTypes[path.Ext(name)])
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		_, _ = w.Write(content)
@@ -105,7 +105,7 @@ func (s *staticFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // embedScript serves the script that wikis include. Its address never changes,
 // so browsers ask again after an hour.
 func (s *staticFiles) embedScript() http.Handler {
-	return httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", staticTypes[".js"])
 		h.Set("Cache-Control", "public, max-age=3600")

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -53,8 +53,8 @@ type stored struct {
 	path    string
 }
 
-func (c *call) stored(w http.ResponseWriter) (stored, error) {
-	access, id, err := c.Submission(w)
+func (c *call) stored() (stored, error) {
+	access, id, err := c.Submission()
 	if err != nil {
 		return stored{}, err
 	}
@@ -70,8 +70,8 @@ func (c *call) stored(w http.ResponseWriter) (stored, error) {
 }
 
 // changeable is a submission that the caller may change.
-func (c *call) changeable(w http.ResponseWriter) (stored, error) {
-	st, err := c.stored(w)
+func (c *call) changeable() (stored, error) {
+	st, err := c.stored()
 	if err == nil {
 		err = st.access.MayChange(st.sub)
 	}
@@ -155,7 +155,7 @@ func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
 }
 
 func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
-	st, err := c.stored(w)
+	st, err := c.stored()
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 }
 
 func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
-	st, err := c.changeable(w)
+	st, err := c.changeable()
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
 var errChanged = errors.New("changed meanwhile")
 
 func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
-	before, err := c.changeable(w) // don't take files that nobody may change
+	before, err := c.changeable() // don't take files that nobody may change
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (st stored) changes(sent received) []forms.Answer {
 // wrong. After a conflict it shows both versions, and the next "Save" replaces
 // the one that is stored now.
 func (s *Site) rechange(w http.ResponseWriter, c *call, sent received, invalid *forms.Invalid, status int) error {
-	st, err := c.stored(w)
+	st, err := c.stored()
 	if err != nil {
 		return err
 	}
@@ -342,7 +342,7 @@ func (st stored) differences(sent received, with filling) []difference {
 
 // resumeChange shows a change as it was before its user had to sign in again.
 func (s *Site) resumeChange(w http.ResponseWriter, c *call, kept url.Values) error {
-	st, err := c.changeable(w)
+	st, err := c.changeable()
 	if err != nil {
 		return err
 	}
@@ -373,7 +373,7 @@ func (s *Site) confirmDelete(w http.ResponseWriter, c *call) error {
 }
 
 func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice string) error {
-	st, err := c.stored(w)
+	st, err := c.stored()
 	if err == nil && !st.access.MayEdit() {
 		err = &service.Error{Kind: service.Forbidden, Detail: "Only editors of this page may delete submissions."}
 	}
@@ -387,7 +387,7 @@ func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice str
 }
 
 func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
-	_, id, err := c.Submission(w)
+	_, id, err := c.Submission()
 	if err != nil {
 		return err
 	}
@@ -395,7 +395,7 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 	if err := c.ParseForm(); err != nil {
 		return errUnreadable
 	}
-	access, err := c.Reopen(w) // the body may have taken long to arrive
+	access, err := c.Reopen() // the body may have taken long to arrive
 	if err != nil {
 		return err
 	}
@@ -417,6 +417,6 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 
 // file sends a file of a submission.
 func (s *Site) file(w http.ResponseWriter, c *call) error {
-	httpx.NoCompression(w.Header())
+	request.NoCompression(w.Header())
 	return c.SendFile(w)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -236,7 +236,7 @@ func (s *Site) summary(c *call, access *service.Access, v *resultsView, wait tim
 }
 
 func isBusy(err error) bool {
-	var status *httpx.StatusError
+	var status *request.StatusError
 	return errors.As(err, &status)
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
@@ -207,7 +207,7 @@ func TestSummaryKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		var invalid forms.Invalid
-		return newSummaryKey(access, user, httpx.SummaryOptions(httpx.ParseQuery(query, &invalid), &invalid))
+		return newSummaryKey(access, user, request.SummaryOptions(request.ParseQuery(query, &invalid), &invalid))
 	}
 	if key("alice", "") != key("carol", "") {
 		t.Error("two who see all have summaries of their own")
@@ -276,7 +276,7 @@ func TestSummaryPending(t *testing.T) {
 // TestSummaryWithoutSlot shows the table although the caller reads too many
 // lists for a summary.
 func TestSummaryWithoutSlot(t *testing.T) {
-	e := newFeedback(t, enginetest.SQLite, "", func(o *httpx.Options) { o.Limits.ListsPerUser = 1 })
+	e := newFeedback(t, enginetest.SQLite, "", func(o *request.Options) { o.Limits.ListsPerUser = 1 })
 	page := e.get(t, "alice", feedbackResults)
 	if len(rowIDs(page)) != 4 || !strings.Contains(page, "can’t be shown right now") {
 		t.Errorf("the page without a slot:\n%s", page)

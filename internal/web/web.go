@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/httpx"
+	"github.com/formulary/formulary/internal/request"
 )
 
 // Sessions keeps people signed in. See package session.
@@ -25,7 +25,7 @@ type Sessions interface {
 
 // Options are what the pages work with.
 type Options struct {
-	Backend  *httpx.Backend
+	Backend  *request.Backend
 	Sessions Sessions
 	// Key is a secret that all servers on one store share. Pages carry a keyed
 	// hash of the user that they were made for.
@@ -49,7 +49,7 @@ type Site struct {
 
 // call is one request of somebody who is signed in.
 type call struct {
-	*httpx.Call
+	*request.Call
 	site *Site
 	frame
 }
@@ -116,14 +116,14 @@ func New(opts Options) *Site {
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	framed := isFramed(r)
 	if aroundForms(r.URL.Path) {
-		httpx.ReporterOf(w).Anonymous() // until it is known what the request is for
+		request.ReporterOf(w).Anonymous() // until it is known what the request is for
 	}
 	s.setPolicy(w.Header(), framed)
 	if _, pattern := s.routes.Handler(r); pattern == "" || !isClean(r) {
 		s.noRoute(w, r)
 		return
 	}
-	if framed && !httpx.IsSecure(r) {
+	if framed && !request.IsSecure(r) {
 		s.sendElsewhere(w, r)
 		return
 	}
@@ -159,9 +159,9 @@ func isClean(r *http.Request) bool {
 func (s *Site) noRoute(w http.ResponseWriter, r *http.Request) {
 	f := frame{framed: isFramed(r)}
 	if f.sessionID(r) != "" { // they may have meant an anonymous form
-		httpx.ReporterOf(w).Anonymous()
+		request.ReporterOf(w).Anonymous()
 	}
-	err := &httpx.StatusError{Status: http.StatusNotFound, Detail: "There is no page at this address."}
+	err := &request.StatusError{Status: http.StatusNotFound, Detail: "There is no page at this address."}
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		other := r.Clone(r.Context())
@@ -175,7 +175,7 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) > 0 && isClean(r) {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		err = &httpx.StatusError{Status: http.StatusMethodNotAllowed, Detail: "This address does not take " + r.Method + " requests."}
+		err = &request.StatusError{Status: http.StatusMethodNotAllowed, Detail: "This address does not take " + r.Method + " requests."}
 	}
 	s.fail(w, r, f, "", err)
 }
@@ -183,20 +183,20 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request) {
 // signedIn has a handler called for those who are signed in. Others are sent to
 // the sign-in; what they have typed is kept.
 func (s *Site) signedIn(to route, f frame) http.Handler {
-	return httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.caller(r, f)
 		if err == nil {
-			httpx.ReporterOf(w).Anonymous() // until it is known what the request is for
-			err = httpx.CheckOrigin(r)
+			request.ReporterOf(w).Anonymous() // until it is known what the request is for
+			err = request.CheckOrigin(r)
 		}
 		switch {
 		case isNoSession(err):
 			err = s.askToSignIn(w, r, f, to.resume)
 		case err == nil:
-			c := &call{Call: s.Backend.NewCall(r, who), site: s, frame: f}
+			c := &call{Call: s.Backend.NewCall(w, r, who), site: s, frame: f}
 			defer c.End()
 			if err = to.handler(s, w, c); err != nil {
-				c.NoteRefusal(w, err)
+				c.NoteRefusal(err)
 			}
 			if isNoSession(err) { // no more, though it was when the request began
 				who, err = auth.Identity{}, errSignedOut
@@ -210,8 +210,8 @@ func (s *Site) signedIn(to route, f frame) http.Handler {
 
 // open serves a page that needs no session.
 func (s *Site) open(f frame, h func(*Site, http.ResponseWriter, *http.Request, frame) error) http.Handler {
-	return httpx.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := httpx.CheckOrigin(r)
+	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := request.CheckOrigin(r)
 		if err == nil {
 			err = h(s, w, r, f)
 		}

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/httpx"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store/sqlite"
@@ -91,9 +91,9 @@ func newSite(t *testing.T, ancestors ...string) *web.Site {
 	}
 	svc := service.New(service.Options{
 		Pages: source, Store: store, Files: store, OnceKey: key, Now: time.Now,
-		MaxSubmission: httpx.DefaultMaxBody, MaxFile: service.DefaultMaxFile,
+		MaxSubmission: request.DefaultMaxBody, MaxFile: service.DefaultMaxFile,
 	})
-	backend := httpx.NewBackend(httpx.Options{Service: svc, Auth: everybody, Logger: log})
+	backend := request.NewBackend(request.Options{Service: svc, Auth: everybody, Logger: log})
 	return web.New(web.Options{Backend: backend, Sessions: sessions, Key: key, FrameAncestors: ancestors})
 }
 

@@ -1,0 +1,247 @@
+// Package encode is how forms, submissions and summaries look in the answers of
+// the interface: JSON, and the formats that lists can be had in.
+package encode
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// The shapes are appended to byte slices by hand: lists are the hot path,
+// and the order of members is part of how readable an answer is.
+
+// Model is how submissions look: Nested or Flat. The Appender is for the rows
+// of one list.
+type Model func(*forms.Form) Appender
+
+// Appender appends one submission in one of the two models.
+type Appender func(dst []byte, sub forms.Submission) ([]byte, error)
+
+// buffers are reused for what is written at once. They are kept small: one
+// that has grown beyond a list's flush size is let go.
+var buffers = sync.Pool{New: func() any {
+	b := make([]byte, 0, 4<<10)
+	return &b
+}}
+
+func getBuffer() *[]byte { return buffers.Get().(*[]byte) }
+
+func putBuffer(b *[]byte) {
+	if cap(*b) <= 2*FlushBytes {
+		*b = (*b)[:0]
+		buffers.Put(b)
+	}
+}
+
+func appendString(dst []byte, s string) []byte { return forms.AppendJSONString(dst, s) }
+
+// AppendSubmission writes one submission of the nested model. It copies the
+// entries as they are stored. It checks them first: what can't be read must not
+// be sent.
+func AppendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
+	if err := s.Entries.Check(); err != nil {
+		return dst, fmt.Errorf("read submission %d: %w", s.ID, err)
+	}
+	return appendNested(dst, s), nil
+}
+
+// Nested is AppendSubmission for the rows of a list: it knows what
+// entries of the form look like, which makes the check cheap.
+func Nested(form *forms.Form) Appender {
+	row := form.NewResult()
+	return func(dst []byte, s forms.Submission) ([]byte, error) {
+		if err := row.Read(s); err != nil {
+			return dst, err
+		}
+		return appendNested(dst, s), nil
+	}
+}
+
+func appendNested(dst []byte, s forms.Submission) []byte {
+	dst = append(dst, `{"formId":`...)
+	dst = appendString(dst, s.FormID)
+	dst = append(dst, `,"pageId":`...)
+	dst = strconv.AppendInt(dst, s.PageID, 10)
+	dst = append(dst, `,"id":`...)
+	dst = strconv.AppendInt(dst, s.ID, 10)
+	dst = append(dst, `,"fields":`...)
+	dst = append(dst, s.Entries...)
+	dst = append(dst, `,"timestamp":"`...)
+	dst = appendTimestamp(dst, s.Created)
+	dst = append(dst, `","username":`...)
+	dst = appendString(dst, s.Username)
+	return append(dst, '}')
+}
+
+// appendTimestamp writes yyyy-MM-ddTHH:mm:ss.SSS+0000.
+func appendTimestamp(dst []byte, t time.Time) []byte {
+	return append(forms.AppendTime(dst, t), "+0000"...)
+}
+
+// usualKey is room for most keys of the flat model, in bytes.
+const usualKey = 14
+
+// AppendResult writes one submission of the flat model.
+func AppendResult(dst []byte, form *forms.Form, s forms.Submission) ([]byte, error) {
+	return Flat(form)(dst, s)
+}
+
+// Flat writes results: one member for each column, "" where there is
+// no answer, then what is stored of fields that have left the page.
+func Flat(form *forms.Form) Appender {
+	columns := form.Columns()
+	keys := make([][]byte, len(columns))          // such as {"_id": and ,"name":
+	all := make([]byte, 0, usualKey*len(columns)) // one buffer for all keys saves an allocation for each
+	for i, column := range columns {
+		start := len(all)
+		if i == 0 {
+			all = append(all, '{')
+		} else {
+			all = append(all, ',')
+		}
+		all = append(appendString(all, column), ':')
+		keys[i] = all[start:]
+	}
+	row := form.NewResult()
+	return func(dst []byte, s forms.Submission) ([]byte, error) {
+		if err := row.Read(s); err != nil {
+			return dst, err
+		}
+		dst = append(dst, keys[0]...)
+		dst = append(strconv.AppendInt(append(dst, '"'), s.ID, 10), '"')
+		dst = append(dst, keys[1]...)
+		dst = append(strconv.AppendInt(append(dst, '"'), s.Created.UnixMilli(), 10), '"')
+		dst = append(dst, keys[2]...)
+		dst = appendString(dst, s.Username)
+		for rank, key := range keys[3:] {
+			dst = append(dst, key...)
+			if value := row.Fields[rank]; value != nil {
+				dst = append(dst, value...)
+			} else {
+				dst = append(dst, `""`...)
+			}
+		}
+		for _, v := range row.Retired {
+			dst = append(append(append(append(dst, ','), v.FieldID...), ':'), v.Value...)
+		}
+		return append(dst, '}'), nil
+	}
+}
+
+// AppendForm writes the definition of a form.
+func AppendForm(dst []byte, f *forms.Form) []byte {
+	dst = append(dst, `{"formId":`...)
+	dst = appendString(dst, f.ID)
+	dst = append(dst, `,"pageId":`...)
+	dst = strconv.AppendInt(dst, f.PageID, 10)
+	dst = append(dst, `,"macroId":`...)
+	dst = appendString(dst, f.MacroID)
+	dst = append(dst, `,"anonymous":`...)
+	dst = strconv.AppendBool(dst, f.Anonymous)
+	dst = append(dst, `,"oneSubmission":`...)
+	dst = strconv.AppendBool(dst, f.OneSubmission)
+	dst = append(dst, `,"fields":{`...)
+	for rank := range f.Fields {
+		if rank > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendField(dst, &f.Fields[rank], rank)
+	}
+	dst = append(dst, `},"conditions":{`...)
+	first := true
+	for macroID, condition := range f.Conditions() {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = appendString(dst, macroID)
+		dst = append(dst, ':')
+		dst = appendCondition(dst, condition)
+	}
+	return append(dst, "}}"...)
+}
+
+func appendField(dst []byte, f *forms.Field, rank int) []byte {
+	dst = appendString(dst, f.ID)
+	dst = append(dst, `:{"type":`...)
+	dst = appendString(dst, string(f.Type))
+	dst = append(dst, `,"fieldId":`...)
+	dst = appendString(dst, f.ID)
+	dst = append(dst, `,"label":`...)
+	dst = appendString(dst, f.Label)
+	dst = append(dst, `,"macroId":`...)
+	dst = appendString(dst, f.MacroID)
+	dst = append(dst, `,"required":`...)
+	dst = strconv.AppendBool(dst, f.Required)
+	dst = append(dst, `,"validationType":`...)
+	if f.Validation == forms.NoValidation {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendString(dst, string(f.Validation))
+	}
+	dst = append(dst, `,"validations":[`...)
+	values := f.Options
+	if f.Type == forms.File {
+		values = f.Accept
+	}
+	for i, v := range values {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"value":`...)
+		dst = append(appendString(dst, v), '}')
+	}
+	dst = append(dst, `],"condition":`...)
+	if f.Condition == nil {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendCondition(dst, f.Condition)
+	}
+	dst = append(dst, `,"rank":`...)
+	dst = strconv.AppendInt(dst, int64(rank), 10)
+	return append(dst, '}')
+}
+
+func appendCondition(dst []byte, c *forms.Condition) []byte {
+	dst = append(dst, `{"action":"show","match":`...)
+	dst = appendString(dst, string(c.Match))
+	dst = append(dst, `,"rules":[`...)
+	for i, r := range c.Rules {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"fieldId":`...)
+		dst = appendString(dst, r.FieldID)
+		dst = append(dst, `,"operator":`...)
+		dst = appendString(dst, string(r.Operator))
+		dst = append(dst, `,"value":`...)
+		dst = append(appendString(dst, r.Value), '}')
+	}
+	return append(dst, "]}"...)
+}
+
+// AppendInvalid writes a validation result.
+func AppendInvalid(dst []byte, invalid *forms.Invalid) []byte {
+	dst = append(dst, `{"valid":false,"fieldErrors":{`...)
+	for i, id := range slices.Sorted(maps.Keys(invalid.Fields)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(dst, id)
+		dst = appendString(append(dst, ':'), invalid.Fields[id])
+	}
+	dst = append(dst, `},"errors":[`...)
+	for i, e := range invalid.Errors {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(dst, e)
+	}
+	return append(dst, "]}"...)
+}

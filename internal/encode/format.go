@@ -1,0 +1,130 @@
+package encode
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
+)
+
+// encoder writes a list: its beginning, a row for each submission, and its end.
+// Each method appends to dst and returns it. One encoder writes one list.
+type encoder interface {
+	Begin(dst []byte) ([]byte, error)
+	Row(dst []byte, sub forms.Submission) ([]byte, error)
+	End(dst []byte) ([]byte, error)
+}
+
+// Format is a format that lists can be had in.
+type Format struct {
+	Name      string   // the value of the parameter "format", and the extension of a file
+	MediaType string   // in Accept, in lower case
+	header    []string // Content-Type; never written to
+}
+
+// The formats. CSV and XLSX are tables of the flat model, whatever the model of
+// the list is.
+var (
+	JSON   = &Format{"json", JSONType, jsonTypes}
+	NDJSON = &Format{"ndjson", "application/x-ndjson", []string{"application/x-ndjson"}}
+	CSV    = &Format{"csv", "text/csv", []string{"text/csv; charset=utf-8"}}
+	XLSX   = &Format{"xlsx", request.XLSXType, []string{request.XLSXType}}
+)
+
+// jsonArray is a list as one JSON array.
+type jsonArray struct {
+	appendRow Appender
+	begun     bool // with its rows
+}
+
+func (j *jsonArray) Begin(dst []byte) ([]byte, error) { return append(dst, '['), nil }
+
+func (j *jsonArray) Row(dst []byte, sub forms.Submission) ([]byte, error) {
+	if j.begun {
+		dst = append(dst, ',')
+	}
+	j.begun = true
+	return j.appendRow(dst, sub)
+}
+
+func (j *jsonArray) End(dst []byte) ([]byte, error) { return append(dst, ']'), nil }
+
+// ndjson is a list as one JSON value per line.
+type ndjson struct{ appendRow Appender }
+
+func (n *ndjson) Begin(dst []byte) ([]byte, error) { return dst, nil }
+
+func (n *ndjson) Row(dst []byte, sub forms.Submission) ([]byte, error) {
+	dst, err := n.appendRow(dst, sub)
+	return append(dst, '\n'), err
+}
+
+func (n *ndjson) End(dst []byte) ([]byte, error) { return dst, nil }
+
+// pickFormat decides between the formats that a list can be had in. The
+// parameter wins over the header.
+func pickFormat(query url.Values, header http.Header, offered []*Format, invalid *forms.Invalid) *Format {
+	if !query.Has("format") {
+		return accepted(header["Accept"], offered)
+	}
+	i := slices.IndexFunc(offered, func(k *Format) bool { return k.Name == query.Get("format") })
+	if i < 0 {
+		names := make([]string, len(offered))
+		for i, kind := range offered {
+			names[i] = kind.Name
+		}
+		last := len(names) - 1
+		invalid.AddError("format must be " + strings.Join(names[:last], ", ") + " or " + names[last] + " for this list")
+		return JSON
+	}
+	return offered[i]
+}
+
+// accepted is the format that Accept prefers: of those that it names the one
+// with the highest quality, the first of several. A wildcard stands for JSON,
+// and so does a header that names none of the formats: clients that know
+// nothing of formats get what they always got.
+func accepted(accept []string, offered []*Format) *Format {
+	var best *Format
+	var bestQuality, wildcard float64
+	for _, line := range accept {
+		for element := range strings.SplitSeq(line, ",") {
+			mediaRange, quality := readMediaRange(element)
+			if mediaRange == "*/*" || mediaRange == "application/*" {
+				wildcard = max(wildcard, quality)
+				continue
+			}
+			i := slices.IndexFunc(offered, func(k *Format) bool { return k.MediaType == mediaRange })
+			if i >= 0 && quality > bestQuality {
+				best, bestQuality = offered[i], quality
+			}
+		}
+	}
+	if wildcard > bestQuality {
+		return JSON
+	}
+	return cmp.Or(best, JSON)
+}
+
+// readMediaRange reads an element of Accept. What can't be read has the
+// quality 0, which is "not acceptable".
+func readMediaRange(element string) (mediaRange string, quality float64) {
+	mediaRange, parameters, _ := strings.Cut(element, ";")
+	quality = 1
+	for parameter := range strings.SplitSeq(parameters, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+		if strings.EqualFold(name, "q") {
+			q, err := strconv.ParseFloat(value, 64)
+			if err != nil || !(0 <= q && q <= 1) { // not a number is out of range, too
+				q = 0
+			}
+			quality = q
+		}
+	}
+	return strings.ToLower(strings.TrimSpace(mediaRange)), quality
+}

@@ -1,0 +1,217 @@
+package encode
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/table"
+)
+
+// FlushBytes is how much of a list is gathered before it is sent.
+const FlushBytes = 128 << 10
+
+// SendList answers with a list in the one of the given formats that the request
+// asks for.
+func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, formats ...*Format) error {
+	asked, err := readListRequest(c.Request, formats, nil)
+	if err != nil {
+		return err
+	}
+	return send(w, c, access, model, asked)
+}
+
+// SendListAs answers with a list in the given format, whatever format the
+// request asks for.
+func SendListAs(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, format *Format) error {
+	asked, err := readListRequest(c.Request, nil, format)
+	if err != nil {
+		return err
+	}
+	return send(w, c, access, model, asked)
+}
+
+// send writes a list of submissions as it is read, so that neither side ever
+// holds all of it.
+func send(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, asked listRequest) error {
+	var page service.Page
+	asked.Begin = func(p service.Page) error { page = p; return nil }
+	asked.Check = func() error { return c.MayStillList(access) }
+	begin := func() { beginList(w, c, access.Form, asked, page) }
+	if c.Method == http.MethodHead {
+		if err := tryList(c, access, asked.ListOptions); err != nil {
+			return err
+		}
+		begin()
+		return nil
+	}
+	if err := c.HoldList(); err != nil {
+		return err
+	}
+	s := listWriter{w: w, buf: getBuffer(), begin: begin, may: asked.Check}
+	defer putBuffer(s.buf)
+	list := func(visit func(forms.Submission) error) error {
+		return access.List(c.Context(), asked.ListOptions, visit)
+	}
+	f, err := newEncoder(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions), s.may)
+	if err == nil {
+		err = explainTable(s.write(f, list))
+	}
+	if err != nil && !s.begun {
+		return err // nothing has been sent: the error can still be answered
+	}
+	if err != nil {
+		// Breaking off the connection is the only way left to tell the client
+		// that the list is not complete.
+		if c.Context().Err() == nil {
+			c.LogError("list broken off", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// rowsOnly is a list of which nothing needs to be known before its rows.
+func rowsOnly(c *request.Call, access *service.Access, opts service.ListOptions) scan {
+	opts.Begin, opts.Count = nil, false
+	return func(visit func(forms.Submission) error) error { return access.List(c.Context(), opts, visit) }
+}
+
+// newEncoder makes the encoder of the format that a list is sent in.
+func newEncoder(asked listRequest, form *forms.Form, model Model, list scan, may func() error) (encoder, error) {
+	switch asked.format {
+	case CSV, XLSX:
+		return newTable(asked, form, list, may)
+	case NDJSON:
+		return &ndjson{appendRow: model(form)}, nil
+	default:
+		return &jsonArray{appendRow: model(form)}, nil
+	}
+}
+
+// totalHeader tells how many submissions there are, whatever part of the list is
+// sent.
+const totalHeader = "X-Total-Count"
+
+// beginList sets the headers of a list. It is called when nothing but the list
+// can be answered any more.
+func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked listRequest, page service.Page) {
+	h := w.Header()
+	if asked.negotiated {
+		h.Add("Vary", "Accept")
+	}
+	h["Content-Type"] = asked.format.header
+	request.SetNoStore(h)
+	if asked.format == CSV || asked.format == XLSX {
+		day := c.Backend.Service.Now().UTC().Format(time.DateOnly)
+		h.Set("Content-Disposition", request.Attachment(form.ID+"-"+day+"."+asked.format.Name))
+	}
+	if asked.Count {
+		h.Set(totalHeader, strconv.FormatInt(page.Total, 10))
+	}
+	if next := request.NextPage(c.URL, page); next != "" {
+		h.Set("Link", "<"+next+`>; rel="next"`)
+	}
+}
+
+// tryList is for HEAD, which must not promise a list that GET could not give,
+// and has the headers of GET. One row tells whether there is a list.
+func tryList(c *request.Call, access *service.Access, opts service.ListOptions) error {
+	one := service.ListOptions{Username: opts.Username, Limit: 1}
+	err := access.List(c.Context(), one, func(forms.Submission) error { return nil })
+	if err != nil || opts.Limit == 0 && opts.Filter.IsZero() && !opts.Count {
+		return err
+	}
+	if err := c.HoldList(); err != nil {
+		return err
+	}
+	errBegun := errors.New("the list has begun")
+	begin := opts.Begin
+	opts.Begin = func(p service.Page) error { return cmp.Or(begin(p), errBegun) }
+	if err := access.List(c.Context(), opts, nil); !errors.Is(err, errBegun) {
+		return err
+	}
+	return nil
+}
+
+// listWriter sends a list in parts.
+type listWriter struct {
+	w     http.ResponseWriter
+	buf   *[]byte
+	may   func() error // asked before each part is sent
+	begin func()       // called before the first part is sent
+	begun bool
+}
+
+// write sends what list visits, as f writes it.
+func (s *listWriter) write(f encoder, list scan) (err error) {
+	if *s.buf, err = f.Begin(*s.buf); err != nil {
+		return err
+	}
+	err = list(func(sub forms.Submission) (err error) {
+		*s.buf, err = f.Row(*s.buf, sub)
+		if err == nil && len(*s.buf) >= FlushBytes {
+			err = s.flush()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if *s.buf, err = f.End(*s.buf); err != nil {
+		return err
+	}
+	return s.flush()
+}
+
+func (s *listWriter) flush() error {
+	if err := s.may(); err != nil {
+		return err
+	}
+	if !s.begun {
+		s.begin()
+		s.begun = true
+	}
+	_, err := s.w.Write(*s.buf)
+	*s.buf = (*s.buf)[:0]
+	return err
+}
+
+// listRequest is what a request for a list asks for.
+type listRequest struct {
+	service.ListOptions
+	format     *Format
+	negotiated bool // the header Accept may have decided the format
+	table      table.Options
+}
+
+// formatParameters say how a list is written. See request.ListOptions for those
+// that say what is in it.
+var formatParameters = []string{"format", "labels", "bom", "guard"}
+
+// readListRequest reads the query and the headers of a request for a list that
+// can be had in the given formats, or as one only. It ignores unknown
+// parameters.
+func readListRequest(r *http.Request, formats []*Format, only *Format) (listRequest, error) {
+	var invalid forms.Invalid
+	query := request.ParseQuery(r.URL.RawQuery, &invalid)
+	if only != nil {
+		query.Del("format")
+	}
+	for _, name := range formatParameters {
+		if len(query[name]) > 1 {
+			invalid.AddError(name + " must not be given twice")
+		}
+	}
+	asked := listRequest{ListOptions: request.ListOptions(query, &invalid), format: only, negotiated: only == nil}
+	if asked.negotiated {
+		asked.format = pickFormat(query, r.Header, formats, &invalid)
+	}
+	asked.table = tableOptions(query, &invalid)
+	return asked, invalid.Err()
+}

@@ -1,0 +1,52 @@
+package encode
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
+)
+
+// JSONType is the media type of JSON.
+const JSONType = "application/json"
+
+// jsonTypes is never written to, which saves the allocation that Set makes.
+var jsonTypes = []string{JSONType}
+
+// countedBody is the size up to which net/http finds out the length by itself.
+const countedBody = 2000
+
+// WriteJSON answers with a body of JSON.
+func WriteJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = jsonTypes
+	request.SetNoStore(h)
+	if len(body) > countedBody {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone can't be told
+}
+
+// SetTag sets the ETag. It is a strong one: an answer with one submission has
+// one representation, and is never compressed.
+func SetTag(w http.ResponseWriter, tag string) {
+	w.Header()["Etag"] = []string{`"` + tag + `"`} // the name as net/http spells it
+}
+
+// AppendOne appends a submission by itself, in one of the two models.
+type AppendOne func(dst []byte, form *forms.Form, s forms.Submission) ([]byte, error)
+
+// WriteOne answers with a submission by itself, and its tag.
+func WriteOne(w http.ResponseWriter, status int, tag string, model AppendOne, form *forms.Form, s forms.Submission) error {
+	buf := getBuffer()
+	defer putBuffer(buf)
+	var err error
+	if *buf, err = model(*buf, form, s); err != nil {
+		return err
+	}
+	SetTag(w, tag)
+	WriteJSON(w, status, *buf)
+	return nil
+}

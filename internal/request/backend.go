@@ -1,0 +1,48 @@
+package request
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// DefaultMaxBody is the largest request body taken unless configured otherwise.
+const DefaultMaxBody = 1 << 20
+
+// Options are what a Backend is made of.
+type Options struct {
+	Service *service.Service
+	Auth    Authenticator
+	Logger  *slog.Logger
+	MaxBody int64 // bytes; 0 for DefaultMaxBody
+	Limits  Limits
+}
+
+// Backend is what all HTTP surfaces work with. They share one, so that a limit
+// holds for all of them together.
+type Backend struct {
+	Options
+	limiters limiters
+}
+
+// NewBackend makes a Backend.
+func NewBackend(opts Options) *Backend {
+	if opts.MaxBody == 0 {
+		opts.MaxBody = DefaultMaxBody
+	}
+	return &Backend{Options: opts, limiters: newLimiters(opts.Limits)}
+}
+
+// NewCall makes the call of a request whose sender is known. End must be called
+// when it is answered.
+func (b *Backend) NewCall(w http.ResponseWriter, r *http.Request, who auth.Identity) *Call {
+	return &Call{Request: r, Who: who, Backend: b, Log: ReporterOf(w)}
+}
+
+// LogError logs what went wrong with a request under the id that the access
+// log has for it.
+func (b *Backend) LogError(w http.ResponseWriter, r *http.Request, message string, err error) {
+	b.Logger.Error(message, "route", r.Pattern, "request_id", ReporterOf(w).RequestID(), "error", err)
+}

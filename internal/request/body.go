@@ -1,0 +1,90 @@
+package request
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// What a body may hold, far above what any form asks for. The memory that a
+// body takes once it is decoded is bounded by these rather than by its length.
+const (
+	MaxNames  = 5_000  // fields, or parts
+	MaxValues = 10_000 // of all lists together
+)
+
+// CheckEncoding refuses a body that is compressed.
+func CheckEncoding(h http.Header) error {
+	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }) {
+		return &StatusError{Status: http.StatusUnsupportedMediaType, Detail: "A body must not be compressed: send it without Content-Encoding."}
+	}
+	return nil
+}
+
+// ReadBody reads the body into buf, up to MaxBody. A large one takes a slot as
+// soon as that is known: by its length, or when a body without one has outgrown
+// a small one.
+func (c *Call) ReadBody(w http.ResponseWriter, buf *bytes.Buffer) error {
+	if c.ContentLength > c.Backend.MaxBody {
+		return c.tooLarge()
+	}
+	if err := c.readBody(w, buf); err != nil {
+		return c.ReadError(err)
+	}
+	return nil
+}
+
+func (c *Call) readBody(w http.ResponseWriter, buf *bytes.Buffer) error {
+	body := http.MaxBytesReader(w, c.Body, c.Backend.MaxBody)
+	length := c.ContentLength
+	if length < 0 {
+		_, err := buf.ReadFrom(io.LimitReader(body, LargeBody+1))
+		if length = int64(buf.Len()); err != nil || length <= LargeBody {
+			return err
+		}
+	}
+	if length > LargeBody {
+		if err := c.HoldBody(); err != nil {
+			c.CloseUnread(w)
+			return err
+		}
+	}
+	buf.Grow(int(length) - buf.Len() + bytes.MinRead) // for all of it, so that it is not grown step by step
+	_, err := buf.ReadFrom(body)
+	return err
+}
+
+// CloseUnread ends the connection after the answer to a request whose body was
+// not read. Otherwise net/http would wait for the rest of it.
+func (c *Call) CloseUnread(w http.ResponseWriter) {
+	if c.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+func (c *Call) tooLarge() error {
+	return &StatusError{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The body is larger than %d bytes.", c.Backend.MaxBody)}
+}
+
+// ReadError is what a client is told about an error of reading its body.
+func (c *Call) ReadError(err error) error {
+	var tooLarge *http.MaxBytesError
+	var refused *StatusError
+	switch {
+	case errors.As(err, &refused):
+		return err
+	case errors.As(err, &tooLarge):
+		return c.tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &StatusError{Status: http.StatusRequestTimeout, Detail: "The body did not arrive in time."}
+	default:
+		return &forms.Invalid{Errors: []string{"the body did not arrive in full"}}
+	}
+}

@@ -1,0 +1,99 @@
+package request
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// Call is one authenticated request.
+type Call struct {
+	*http.Request
+	Who       auth.Identity
+	Backend   *Backend
+	Log       Reporter // notes for the access log
+	release   func()   // of the slot that it holds, or nil
+	anonymous bool     // the form was anonymous when it was opened, at least once
+}
+
+// Form opens the form that the path names. Only now may the caller be named in
+// the log, and only if the form is not anonymous. A page may change while a
+// request is under way: if the form was anonymous at any time, it stays so
+// until the request ends.
+func (c *Call) Form() (*service.Access, error) {
+	pageID, err := PathID(c.Request, "pageId")
+	if err != nil {
+		return nil, err
+	}
+	access, err := c.Backend.Service.Form(c.Context(), c.Who, pageID, c.PathValue("formId"))
+	if err != nil {
+		return nil, err
+	}
+	c.anonymous = c.anonymous || access.Form.Anonymous
+	if c.anonymous {
+		access.Anonymize()
+		c.Log.Anonymous()
+	} else {
+		c.Log.SetUser(c.Who.Name)
+	}
+	return access, nil
+}
+
+// Reopen opens the form again after something that may have taken a while: a
+// body that came in, or a part of a list that was sent. The current users,
+// groups and page decide.
+func (c *Call) Reopen() (*service.Access, error) {
+	who, err := c.Backend.Auth.Refresh(c.Who)
+	if err != nil {
+		if !c.anonymous {
+			c.Log.SetUser("") // as with any failed login: the address, and no name
+		}
+		return nil, err
+	}
+	c.Who = who
+	return c.Form()
+}
+
+// Submission opens the form that the path names, and reads the id of the
+// submission there.
+func (c *Call) Submission() (access *service.Access, id int64, err error) {
+	if access, err = c.Form(); err != nil {
+		return nil, 0, err
+	}
+	id, err = PathID(c.Request, "id")
+	return access, id, err
+}
+
+// MayStillList returns an error if the caller may no longer read the list that
+// is being sent. A slow reader must not get what was submitted after their
+// access was taken away. It is called as long as something is read, also if
+// there is nothing to send for a while: the client is not to blame for that.
+func (c *Call) MayStillList(access *service.Access) error {
+	c.Log.Working()
+	now, err := c.Reopen()
+	if err != nil {
+		return fmt.Errorf("open the form again: %w", err)
+	}
+	if !now.Covers(access) {
+		return &service.Error{Kind: service.Unavailable, Detail: "Who may see this list has just changed. Ask again."}
+	}
+	return nil
+}
+
+// NoteRefusal has the access log name the address and not the user if err
+// refuses a caller who is beyond a limit: the address tells who to look for, as
+// with failed logins.
+func (c *Call) NoteRefusal(err error) {
+	var refused *StatusError
+	if errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests && !c.anonymous {
+		c.Log.SetUser("")
+	}
+}
+
+// LogError is like Backend.LogError.
+func (c *Call) LogError(message string, err error) {
+	c.Backend.Logger.Error(message, "route", c.Pattern, "request_id", c.Log.RequestID(), "error", err)
+}

@@ -1,0 +1,55 @@
+package request
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/auth"
+)
+
+// A name is kept only while its user holds a slot.
+func TestNamesAreNotKept(t *testing.T) {
+	b := NewBackend(Options{})
+	c := b.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.NewIdentity("alice"))
+	if err := c.HoldList(); err != nil {
+		t.Fatal(err)
+	}
+	if held := b.Slots(); held != (Slots{Lists: 1}) {
+		t.Errorf("%+v are held, want one list", held)
+	}
+	c.End()
+	if n, held := len(b.limiters.lists.byUser), b.Slots(); n != 0 || held != (Slots{}) {
+		t.Errorf("%d names are kept, %+v are held", n, held)
+	}
+}
+
+// A body of a known length is read into a buffer that never grows.
+func TestBodyIsReadIntoABufferOfItsSize(t *testing.T) {
+	b := NewBackend(Options{})
+	for _, size := range []int{1, 1000, LargeBody, LargeBody + 1, 1 << 20} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", size)))
+		c := b.NewCall(httptest.NewRecorder(), r, auth.NewIdentity("alice"))
+		var buf bytes.Buffer
+		if err := c.ReadBody(httptest.NewRecorder(), &buf); err != nil || buf.Len() != size {
+			t.Fatalf("%d bytes instead of %d: %v", buf.Len(), size, err)
+		}
+		c.End()
+		if most := size + size/8 + 2*bytes.MinRead; buf.Cap() > most {
+			t.Errorf("a body of %d bytes takes %d, want at most %d", size, buf.Cap(), most)
+		}
+	}
+	// Without a length, what is too large is refused all the same.
+	r := httptest.NewRequest(http.MethodPost, "/", io.LimitReader(zeros{}, 2<<20))
+	r.ContentLength = -1
+	if err := b.NewCall(httptest.NewRecorder(), r, auth.Identity{}).ReadBody(httptest.NewRecorder(), new(bytes.Buffer)); err == nil {
+		t.Error("a body over the limit was read")
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }

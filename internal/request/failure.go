@@ -1,0 +1,102 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// StatusError is an error of HTTP itself, such as a body that is too long or a
+// media type that is not supported. Detail is for the client.
+type StatusError struct {
+	Status int
+	Detail string
+}
+
+func (e *StatusError) Error() string { return e.Detail }
+
+// kindStatus is the status for each kind of error of the service.
+var kindStatus = map[service.Kind]int{
+	service.NotFound:    http.StatusNotFound,
+	service.Forbidden:   http.StatusForbidden,
+	service.TooLarge:    http.StatusRequestEntityTooLarge,
+	service.Full:        http.StatusInsufficientStorage,
+	service.Unavailable: http.StatusServiceUnavailable,
+	service.KeyReused:   http.StatusUnprocessableEntity,
+}
+
+// retryDelay is how long a client is asked to wait when the service can't
+// serve.
+const retryDelay = 2 * time.Second
+
+// Failure is what a client is told about an error.
+type Failure struct {
+	Status     int
+	Detail     string        // for the client; names no internals
+	RetryAfter time.Duration // 0 for no advice
+	Log        bool          // the server is at fault: log the error
+}
+
+// FailureOf is the one place that gives errors their status. Any error that
+// it does not know is a 500. *forms.Invalid is not for it: the answer to that
+// is a validation result. ctx is the context of the request.
+func FailureOf(ctx context.Context, err error) Failure {
+	var (
+		known     *service.Error
+		status    *StatusError
+		throttled *auth.ThrottledError
+		busy      *auth.BusyError
+	)
+	switch {
+	case errors.As(err, &status):
+		f := Failure{Status: status.Status, Detail: status.Detail}
+		if f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable {
+			f.RetryAfter = retryDelay
+		}
+		return f
+	case errors.Is(err, auth.ErrBadCredentials):
+		return Failure{Status: http.StatusUnauthorized, Detail: "Send a user name and password with HTTP Basic authentication."}
+	case errors.As(err, &throttled):
+		return Failure{
+			Status: http.StatusTooManyRequests, RetryAfter: throttled.RetryAfter,
+			Detail: "Too many failed attempts to log in. Wait before the next one.",
+		}
+	case errors.As(err, &busy):
+		return Failure{
+			Status: http.StatusTooManyRequests, RetryAfter: busy.RetryAfter,
+			Detail: "Too many logins at the same time. Wait before the next attempt.",
+		}
+	case errors.As(err, &known), errors.As(service.Explain(err), &known): // sessions ask the store without the service
+		f := Failure{Status: kindStatus[known.Kind], Detail: known.Detail}
+		if known.Kind == service.Full || known.Kind == service.Unavailable {
+			f.RetryAfter, f.Log = retryDelay, true
+		}
+		return f
+	case ctx.Err() != nil:
+		return Failure{
+			Status: http.StatusServiceUnavailable, RetryAfter: retryDelay,
+			Detail: "The request was given up before it was answered.",
+		}
+	default:
+		return Failure{
+			Status: http.StatusInternalServerError, Log: true,
+			Detail: "Something went wrong here; it was logged. Nothing is known to be wrong with the request.",
+		}
+	}
+}
+
+// SetHeader sets the headers that go with the failure.
+func (f Failure) SetHeader(h http.Header) {
+	if f.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Basic realm="formulary", charset="UTF-8"`)
+	}
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	}
+}

@@ -1,0 +1,89 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store"
+)
+
+func TestEveryErrorHasItsStatus(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	kind := func(k service.Kind) error { return &service.Error{Kind: k, Detail: "detail"} }
+	for _, tt := range []struct {
+		name       string
+		ctx        context.Context
+		err        error
+		status     int
+		retryAfter string
+		log        bool
+	}{
+		{"not found", t.Context(), kind(service.NotFound), 404, "", false},
+		{"forbidden", t.Context(), kind(service.Forbidden), 403, "", false},
+		{"too large", t.Context(), kind(service.TooLarge), 413, "", false},
+		{"full", t.Context(), kind(service.Full), 507, "2", true},
+		{"unavailable", t.Context(), kind(service.Unavailable), 503, "2", true},
+		{"full store", t.Context(), store.ErrFull, 507, "2", true},
+		{"unavailable store", t.Context(), store.ErrUnavailable, 503, "2", true},
+		{"key reused", t.Context(), kind(service.KeyReused), 422, "", false},
+		{"credentials", t.Context(), auth.ErrBadCredentials, 401, "", false},
+		{"throttled", t.Context(), &auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}, 429, "2", false},
+		{"busy", t.Context(), &auth.BusyError{RetryAfter: 3 * time.Second}, 429, "3", false},
+		{"media type", t.Context(), &StatusError{http.StatusUnsupportedMediaType, "detail"}, 415, "", false},
+		{"too many", t.Context(), &StatusError{http.StatusTooManyRequests, "detail"}, 429, "2", false},
+		{"overloaded", t.Context(), &StatusError{http.StatusServiceUnavailable, "detail"}, 503, "2", false},
+		{"client is gone", canceled, errors.New("secret"), 503, "2", false},
+		{"unknown", t.Context(), errors.New("secret"), 500, "", true},
+	} {
+		f := FailureOf(tt.ctx, fmt.Errorf("wrapped: %w", tt.err))
+		h := http.Header{}
+		f.SetHeader(h)
+		if f.Status != tt.status || f.Log != tt.log || h.Get("Retry-After") != tt.retryAfter {
+			t.Errorf("%s: %+v, Retry-After %q", tt.name, f, h.Get("Retry-After"))
+		}
+		if f.Detail == "" || f.Detail == "secret" {
+			t.Errorf("%s: detail %q", tt.name, f.Detail)
+		}
+		if challenged := h.Get("WWW-Authenticate") != ""; challenged != (tt.status == http.StatusUnauthorized) {
+			t.Errorf("%s: WWW-Authenticate %q", tt.name, h.Get("WWW-Authenticate"))
+		}
+	}
+}
+
+func TestParseID(t *testing.T) {
+	for s, want := range map[string]int64{
+		"1": 1, "9223372036854775807": 1<<63 - 1,
+		"": 0, "0": 0, "01": 0, "+1": 0, "-1": 0, "1.0": 0, "1_0": 0, "٣": 0, "9223372036854775808": 0,
+	} {
+		if id, ok := ParseID(s); ok != (want != 0) || ok && id != want {
+			t.Errorf("%q: %d, %t", s, id, ok)
+		}
+	}
+}
+
+type wrapper struct{ http.ResponseWriter }
+
+func (w wrapper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+type recorder struct {
+	http.ResponseWriter
+	noReporter
+}
+
+func TestReporterIsFoundBelowOtherWriters(t *testing.T) {
+	r := &recorder{ResponseWriter: httptest.NewRecorder()}
+	if got := ReporterOf(wrapper{wrapper{r}}); got != Reporter(r) {
+		t.Errorf("got %T", got)
+	}
+	if got := ReporterOf(wrapper{httptest.NewRecorder()}); got != Reporter(noReporter{}) {
+		t.Errorf("without a reporter: got %T", got)
+	}
+}

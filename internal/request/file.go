@@ -1,0 +1,125 @@
+package request
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/formulary/formulary/internal/problem"
+)
+
+// SendFile answers with the content of a file. Browsers save it and never show
+// it: what somebody has uploaded must not run as a page of this origin.
+func (c *Call) SendFile(w http.ResponseWriter) error {
+	access, id, err := c.Submission()
+	if err != nil {
+		return err
+	}
+	if c.Method != http.MethodHead {
+		if err := c.HoldList(); err != nil {
+			return err
+		}
+	}
+	file, content, err := access.OpenFile(c.Context(), id, c.PathValue("fieldId"), c.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }()
+	h := w.Header()
+	h.Set("Content-Type", file.Type)
+	h.Set("Content-Disposition", Attachment(file.Name))
+	h.Set("Content-Security-Policy", "sandbox")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("ETag", `"`+file.SHA256+`"`)
+	SetNoStore(h)
+	if !takesRange(c.Header.Get("Range")) {
+		c.Header.Del("Range")
+	}
+	from := &contentReader{ReadSeeker: content}
+	http.ServeContent(&contentWriter{ResponseWriter: w}, c.Request, "", time.Time{}, from)
+	if from.err != nil && c.Context().Err() == nil {
+		// Breaking off the connection is the only way left to tell the client
+		// that the file is not complete.
+		c.LogError("file broken off", from.err)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// MaxRanges bounds how many ranges a request may ask for. A chunk is read for
+// each of them, however short it is.
+const MaxRanges = 10
+
+// takesRange reports whether a Range is to be answered with a part of the file.
+// Units that are not known must be ignored (RFC 9110), and so may be requests
+// for many ranges: the answer is the whole file.
+func takesRange(spec string) bool {
+	return strings.HasPrefix(spec, "bytes=") && strings.Count(spec, ",") < MaxRanges
+}
+
+// Attachment is the Content-Disposition of RFC 6266 that has a file saved under a
+// name: a name in ASCII for old clients, and the name itself.
+func Attachment(name string) string {
+	ascii := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\%`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, ascii, strings.ReplaceAll(url.QueryEscape(name), "+", "%20"))
+}
+
+// contentReader remembers what went wrong while a file was read.
+type contentReader struct {
+	io.ReadSeeker
+	err error
+}
+
+func (r *contentReader) Read(p []byte) (int, error) {
+	n, err := r.ReadSeeker.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+// contentWriter replaces the bodies of http.ServeContent's errors by problems.
+type contentWriter struct {
+	http.ResponseWriter
+	failed bool
+}
+
+// Unwrap is for http.ResponseController.
+func (w *contentWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+var contentErrors = map[int]string{
+	http.StatusRequestedRangeNotSatisfiable: "The file does not have the range of bytes that was asked for.",
+	http.StatusPreconditionFailed:           "The file is not the one that If-Match names.",
+}
+
+func (w *contentWriter) WriteHeader(status int) {
+	if status < http.StatusBadRequest {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.failed = true
+	for _, name := range []string{"Content-Disposition", "Content-Length", "ETag"} {
+		w.Header().Del(name)
+	}
+	detail, known := contentErrors[status]
+	if !known {
+		detail = "The file can't be read right now."
+	}
+	problem.Write(w.ResponseWriter, status, detail)
+}
+
+func (w *contentWriter) Write(p []byte) (int, error) {
+	if w.failed {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
+}

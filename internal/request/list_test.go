@@ -1,0 +1,186 @@
+package request
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
+)
+
+func listOptions(t testing.TB, rawQuery string) (service.ListOptions, *forms.Invalid) {
+	t.Helper()
+	invalid := &forms.Invalid{}
+	return ListOptions(ParseQuery(rawQuery, invalid), invalid), invalid
+}
+
+func rules(idOperatorValue ...string) (list []forms.Rule) {
+	for i := 0; i < len(idOperatorValue); i += 3 {
+		list = append(list, forms.Rule{FieldID: idOperatorValue[i], Operator: forms.Operator(idOperatorValue[i+1]), Value: idOperatorValue[i+2]})
+	}
+	return list
+}
+
+func TestListOptions(t *testing.T) {
+	bob, nobody := "bob", ""
+	for query, want := range map[string]service.ListOptions{
+		"":                                     {},
+		"other=1&Filter[a]=1&filters=x&limits": {},
+		"limit=5&after=7&order=desc":           {Limit: 5, After: 7, Descending: true},
+		"after=0&order=asc&count=false":        {},
+		"username=bob&count=true":              {Username: &bob, Count: true},
+		"username=":                            {Username: &nobody},
+		"q=":                                   {},
+		"q=Some+%C3%A4&cou=x":                  {Filter: forms.Filter{Search: "Some ä"}},
+		"filter[a]=1":                          {Filter: forms.Filter{Rules: rules("a", "equals", "1")}},
+		"filter%5Ba%5D=1":                      {Filter: forms.Filter{Rules: rules("a", "equals", "1")}},
+		"filter[a]":                            {Filter: forms.Filter{Rules: rules("a", "equals", "")}},
+		"filter[a]=1&filter[a]=2":              {Filter: forms.Filter{Rules: rules("a", "equals", "1", "a", "equals", "2")}},
+		"filter[a][one-of]=1;2":                {Filter: forms.Filter{Rules: rules("a", "one-of", "1;2")}},
+		"filter[a][one-of]=1%3B2":              {Filter: forms.Filter{Rules: rules("a", "one-of", "1;2")}},
+		"filter[b][empty]&filter[a][not-empty]=true":  {Filter: forms.Filter{Rules: rules("a", "not-empty", "", "b", "empty", "")}},
+		"filter[a b][less-than]=-3.5":                 {Filter: forms.Filter{Rules: rules("a b", "less-than", "-3.5")}},
+		"filter[a][b][equals]=x":                      {Filter: forms.Filter{Rules: rules("a][b", "equals", "x")}},
+		"filter[a]b]=x":                               {Filter: forms.Filter{Rules: rules("a]b", "equals", "x")}},
+		"filter[_timestamp][greater-than]=2026-01-31": {Filter: forms.Filter{Rules: rules("_timestamp", "greater-than", "1769817600000")}},
+		"sort=a&limit=1000":                           {Limit: 1000, Sort: &forms.Sort{ID: "a"}},
+		"sort=-_id&limit=1&cursor=xyz":                {Limit: 1, Sort: &forms.Sort{ID: "_id", Descending: true}, Cursor: "xyz"},
+		"sort=--a&limit=1":                            {Limit: 1, Sort: &forms.Sort{ID: "-a", Descending: true}},
+	} {
+		got, invalid := listOptions(t, query)
+		if invalid.Err() != nil {
+			t.Errorf("%s: %v", query, invalid.Errors)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+}
+
+func TestRefusedListOptions(t *testing.T) {
+	for query, want := range map[string]string{
+		"filter=1":                       "filter is not a filter",
+		"filter[=1":                      "filter[ is not a filter",
+		"filter[]=1":                     "filter[] is not a filter",
+		"filter[a=1":                     "filter[a is not a filter",
+		"filter[a]x=1":                   "filter[a]x is not a filter",
+		"filter[][equals]=1":             "filter[][equals] is not a filter",
+		"filter[%FF]=1":                  "is not a filter",
+		"filter[a][like]=1":              "filter[a][like] has an unknown operator",
+		"filter[a][]=1":                  "filter[a][] has an unknown operator",
+		"filter[a][Equals]=1":            "filter[a][Equals] has an unknown operator",
+		"filter[a]=%FF":                  "filter[a] must be valid text",
+		"filter[a][empty]=false":         "filter[a][empty] takes true",
+		"filter[a][less-than]=b":         "filter[a][less-than] must be a number",
+		"filter[_timestamp]=x":           "filter[_timestamp] must be a time",
+		"q=%FF":                          "q must be text",
+		"q=a%00":                         "q must be text",
+		"q=a;limit=1":                    "the query of the URL can't be read",
+		"a=1;filter[b]=2":                "the query of the URL can't be read",
+		"q=a&q=b":                        "q must not be given twice",
+		"count=1":                        "count must be true or false",
+		"count=":                         "count must be true or false",
+		"count=true&count=true":          "count must not be given twice",
+		"sort=a":                         "sort needs a limit of at most 1000",
+		"sort=a&limit=1001":              "sort needs a limit of at most 1000",
+		"sort=&limit=1":                  "sort must be the id of a field",
+		"sort=-&limit=1":                 "sort must be the id of a field",
+		"sort=%FF&limit=1":               "sort must be text",
+		"sort=a&sort=b&limit=1":          "sort must not be given twice",
+		"sort=a&limit=1&after=1":         "after is of a list by id",
+		"sort=a&limit=1&order=asc":       "order is of a list by id",
+		"cursor=a&limit=1":               "cursor is of a sorted list",
+		"sort=a&limit=1&cursor=":         "cursor must be",
+		"sort=a&limit=1&cursor=&cursor=": "cursor must not be given twice",
+		"q=" + strings.Repeat("x", forms.MaxFilterBytes+1):           "at most 4096 bytes",
+		strings.Repeat("filter[a]=1&", forms.MaxRules+1):             "at most 20 filters",
+		"filter[a][nope]=&filter[" + strings.Repeat("é", 300) + "=1": "é… is not a filter",
+	} {
+		_, invalid := listOptions(t, query)
+		if err := invalid.Err(); err == nil || !strings.Contains(strings.Join(invalid.Errors, "\n"), want) {
+			t.Errorf("%s: %q, want %q", query, invalid.Errors, want)
+		}
+	}
+}
+
+// TestCursorWithoutSort: one fault is told once, not as that of what was not
+// even given.
+func TestCursorWithoutSort(t *testing.T) {
+	if _, invalid := listOptions(t, "cursor=a"); len(invalid.Errors) != 1 {
+		t.Errorf("%q", invalid.Errors)
+	}
+}
+
+func TestSummaryOptionsSelectOnly(t *testing.T) {
+	var invalid forms.Invalid
+	got := SummaryOptions(ParseQuery("limit=x&sort=&order=y&count=z&q=a&username=b&filter[c]=d", &invalid), &invalid)
+	b := "b"
+	want := service.ListOptions{Username: &b, Filter: forms.Filter{Search: "a", Rules: rules("c", "equals", "d")}}
+	if diff := cmp.Diff(want, got); diff != "" || invalid.Err() != nil {
+		t.Errorf("%v (-want +got):\n%s", invalid.Errors, diff)
+	}
+}
+
+func TestNextPage(t *testing.T) {
+	for _, tt := range []struct {
+		at   string
+		page service.Page
+		want string
+	}{
+		{"/a/b?limit=1", service.Page{Total: 5}, ""},
+		{"/a%2Fb?limit=1", service.Page{After: 7}, "/a%2Fb?after=7&limit=1"},
+		{"/a?limit=1&after=3&other=x&other=y", service.Page{After: 7}, "/a?after=7&limit=1&other=x&other=y"},
+		{"/a?limit=1&filter[a][one-of]=1;2", service.Page{After: 7}, "/a?after=7&filter%5Ba%5D%5Bone-of%5D=1%3B2&limit=1"},
+		{"/a?sort=b&cursor=old&filter[a]=>\"ä", service.Page{Cursor: "new"}, "/a?cursor=new&filter%5Ba%5D=%3E%22%C3%A4&sort=b"},
+	} {
+		at, err := url.Parse(tt.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := NextPage(at, tt.page); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.at, got, tt.want)
+		}
+	}
+}
+
+// FuzzListOptions: no query makes the reader panic; what is wrong is told in
+// valid text; what is accepted is within the limits, and is read the same from
+// the address of the next page.
+func FuzzListOptions(f *testing.F) {
+	for _, query := range []string{
+		"limit=5&after=7&order=desc&username=bob", "filter[a]=1&filter[a][one-of]=1%3B2&q=x&count=true", "sort=-a&limit=10&cursor=x",
+		"filter[_timestamp][less-than]=2026-01-31T12:00:00.5%2B01:00", "filter[a][b][empty]", "filter[%ff]=%00", "filter[&filter]=1;", "%zz",
+	} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		opts, invalid := listOptions(t, query)
+		if invalid.Err() != nil {
+			for _, e := range invalid.Errors {
+				if strings.ToValidUTF8(e, "") != e || len(e) > 1000 {
+					t.Fatalf("%q: %q", query, e)
+				}
+			}
+			return
+		}
+		if problem := opts.Filter.Check(); problem != "" || opts.Limit > maxLimit || opts.Sort != nil && opts.Limit > service.MaxPage {
+			t.Fatalf("%q is accepted: %s %+v", query, problem, opts)
+		}
+		page := service.Page{After: 9}
+		opts.After = 9
+		if opts.Sort != nil {
+			page, opts.After, opts.Cursor = service.Page{Cursor: "next"}, 0, "next"
+		}
+		next, err := url.Parse(NextPage(&url.URL{Path: "/a", RawQuery: query}, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, invalid := listOptions(t, next.RawQuery)
+		if diff := cmp.Diff(opts, again); diff != "" || invalid.Err() != nil {
+			t.Fatalf("%q and %q: %v\n%s", query, next, invalid.Errors, diff)
+		}
+	})
+}

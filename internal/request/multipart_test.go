@@ -1,0 +1,299 @@
+package request
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const page = "```form\n" + `form: files
+fields:
+  - {id: title, type: textfield, label: Title, required: true}
+  - {id: mail, type: textfield, label: Mail, validate: email}
+  - {id: tags, type: checkbox, label: Tags, options: [a, b, c]}
+  - {id: doc, type: file, label: Document}
+  - {id: pic, type: file, label: Picture, accept: [image/*, .pdf], maxSize: 1kB}
+  - {id: kind, type: radio, label: Kind, options: [plain, proof]}
+  - {id: proof, type: file, label: Proof, required: true, accept: [.pdf], showIf: {field: kind, equals: proof}}
+` + "```\n"
+
+const maxFile = 4_000
+
+// countedFiles tells how many contents are staged.
+type countedFiles struct {
+	store.Files
+	staged atomic.Int64
+}
+
+func (f *countedFiles) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
+	file, err := f.Files.StageFile(ctx, r)
+	if err == nil {
+		f.staged.Add(1)
+	}
+	return file, err
+}
+
+func (f *countedFiles) DropFile(ctx context.Context, id int64) error {
+	err := f.Files.DropFile(ctx, id)
+	if err == nil {
+		f.staged.Add(-1)
+	}
+	return err
+}
+
+// env decodes bodies for one form.
+type env struct {
+	backend *Backend
+	access  *service.Access
+	files   *countedFiles
+}
+
+func newEnv(t testing.TB, on enginetest.Engine) *env {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "8-files.md"), []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source, err := pages.OpenDirectory(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := on.Open(t)
+	e := &env{files: &countedFiles{Files: engine}}
+	svc := service.New(service.Options{
+		Pages: source, Store: engine, Files: e.files, OnceKey: []byte("a key of thirty-two bytes, or so"),
+		Now: time.Now, MaxSubmission: DefaultMaxBody, MaxFile: maxFile,
+	})
+	e.backend = NewBackend(Options{Service: svc})
+	if e.access, err = svc.Form(t.Context(), auth.NewIdentity("alice"), 8, "files"); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (e *env) decode(t *testing.T, body []byte, extra url.Values) ([]forms.Answer, error) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body)).WithContext(t.Context())
+	r.Header.Set("Content-Type", MultipartType+"; boundary=a-boundary")
+	c := e.backend.NewCall(httptest.NewRecorder(), r, auth.NewIdentity("alice"))
+	defer c.End()
+	return DecodeMultipart(httptest.NewRecorder(), c, e.access, extra)
+}
+
+// part is one part of a body: a text if fileName is "-".
+type part struct{ name, fileName, content string }
+
+func text(name, value string) part { return part{name, "-", value} }
+
+func bodyOf(parts ...part) []byte {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	_ = w.SetBoundary("a-boundary")
+	for _, p := range parts {
+		disposition := fmt.Sprintf(`form-data; name="%s"`, p.name)
+		if p.fileName != "-" {
+			disposition += fmt.Sprintf(`; filename="%s"`, p.fileName)
+		}
+		pw, _ := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {disposition}}) // a bytes.Buffer takes everything
+		_, _ = pw.Write([]byte(p.content))
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// The answers hold all that was sent, in the order of the fields' first parts:
+// what a digest of the request is made of.
+func TestAnswers(t *testing.T) { enginetest.Each(t, testAnswers) }
+
+func testAnswers(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on)
+	answers, err := e.decode(t, bodyOf(
+		part{"doc", "a", "one"}, text("tags", "b"), part{"doc", "a", "two"}, text("tags", "c"), text("title", "x")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range answers {
+		got = append(got, fmt.Sprint(a.FieldID, a.Value, a.List))
+		for _, f := range a.Files {
+			got = append(got, f.Name+" "+f.SHA256[:6])
+		}
+	}
+	want := []string{"doca;a (2)[]", "a 7692c3", "a (2) 3fc4cc", "tags[b c]", "titlex[]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
+// Texts whose name begins with "_" are no answers, if the caller asks for them.
+func TestExtraTexts(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite)
+	body := bodyOf(text("_charset_", "UTF-8"), text("_key", "k"), text("title", "x"), text("_key", "l"), text("_", ""))
+	extra := url.Values{}
+	answers, err := e.decode(t, body, extra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(url.Values{"_key": {"k", "l"}, "_": {""}}, extra); diff != "" {
+		t.Errorf("extra (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]forms.Answer{{FieldID: "title", Value: "x"}}, answers); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	answers, err = e.decode(t, body, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []forms.Answer{{FieldID: "_key", IsList: true, List: []string{"k", "l"}}, {FieldID: "title", Value: "x"}, {FieldID: "_"}}
+	if diff := cmp.Diff(want, answers); diff != "" {
+		t.Errorf("answers without extra (-want +got):\n%s", diff)
+	}
+}
+
+// A file is never extra: it is refused as one of a field that is not known.
+func TestExtraFileIsRefused(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite)
+	for _, file := range []part{{"_x", "a", "content"}, {"_x", "", ""}} {
+		extra := url.Values{}
+		answers, err := e.decode(t, bodyOf(text("title", "x"), file), extra)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []forms.Answer{{FieldID: "title", Value: "x"}, {FieldID: "_x", Value: "file", Problem: forms.MsgUnknownField}}
+		if diff := cmp.Diff(want, answers); diff != "" || len(extra) != 0 {
+			t.Errorf("%+v: extra %v, answers (-want +got):\n%s", file, extra, diff)
+		}
+	}
+	if n := e.files.staged.Load(); n != 0 {
+		t.Errorf("%d files are staged", n)
+	}
+}
+
+// Extra texts count for the limits of a body as answers do.
+func TestExtraTextsAreBounded(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite)
+	many := make([]part, MaxParts+1)
+	for i := range many {
+		many[i] = text("_x", "")
+	}
+	for name, body := range map[string][]byte{
+		"one text":   bodyOf(text("_x", strings.Repeat("x", DefaultMaxBody))),
+		"two texts":  bodyOf(text("_x", strings.Repeat("x", DefaultMaxBody/2)), text("title", strings.Repeat("x", DefaultMaxBody/2))),
+		"many parts": bodyOf(many...),
+	} {
+		_, err := e.decode(t, body, url.Values{})
+		var status *StatusError
+		if !errors.As(err, &status) || status.Status != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %v, want 413", name, err)
+		}
+	}
+}
+
+// seeds are bodies that take each turn of the decoder.
+func seeds() [][]byte {
+	title, doc := text("title", "x"), part{"doc", "a", "content"}
+	whole := bodyOf(title, doc)
+	list := [][]byte{
+		nil, []byte("title=x"), append(bytes.Clone(whole), "more"...),
+		bodyOf(title, part{"doc", "a", "b"}, part{"doc", "a", "c"}, text("tags", "a"), text("tags", "b")),
+		bodyOf(text("mail", "x"), doc, title), bodyOf(title, title, doc), bodyOf(title, doc, text("nope", "x")),
+		bodyOf(title, part{"nope", "a", "b"}), bodyOf(title, part{"nope", "", ""}), bodyOf(title, part{"doc", "", ""}),
+		bodyOf(title, doc, part{"mail", "a", "b"}), bodyOf(title, text("doc", "a")), bodyOf(title, doc, text("doc", "")),
+		bodyOf(text("", "x")), bodyOf(text(`a"; name="b`, "x")), bodyOf(text("\xff", "x")), bodyOf(text("title", "\xff\x00")),
+		bodyOf(text("_charset_", "windows-1252")), bodyOf(text("_charset_", "utf-8"), text("_key", "k"), title), bodyOf(part{"_x", "a", "b"}),
+		bodyOf(title, part{"pic", "a.png", "<html>"}), bodyOf(title, part{"pic", "a.pdf", "%PDF-1.7" + strings.Repeat("x", 993)}),
+		bodyOf(title, part{"proof", "a.pdf", "text"}, text("kind", "proof")), bodyOf(title, part{"doc", "../%22a/\\b", "c"}),
+		[]byte("--a-boundary\r\nContent-Disposition\r\n\r\nx\r\n--a-boundary--\r\n"),
+	}
+	for _, header := range []string{
+		"X: y", "Content-Disposition: attachment; name=title", "Content-Disposition: form-data; name=doc; filename*=UTF-8''%e2%82%ac",
+		"Content-Disposition: form-data; name=title\r\nContent-Transfer-Encoding: base64",
+		"Content-Disposition: form-data; name=title\r\nContent-Type: text/plain; charset=iso-8859-1",
+		"Content-Disposition: form-data; name=doc; filename=a\r\nContent-Type: multipart/mixed; boundary=x",
+	} {
+		list = append(list, []byte("--a-boundary\r\n"+header+"\r\n\r\nz\r\n--a-boundary--\r\n"))
+	}
+	for n := 0; n < len(whole); n += 10 { // cut off
+		list = append(list, whole[:n])
+	}
+	return list
+}
+
+// FuzzMultipart: no body makes the decoder panic, a refusal is always the
+// client's fault, nothing stays staged that is not in the answers, and extra
+// takes texts and nothing else away from them.
+func FuzzMultipart(f *testing.F) {
+	for _, body := range seeds() {
+		f.Add(body)
+	}
+	e := newEnv(f, enginetest.SQLite)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		answers, err := e.decode(t, body, nil)
+		e.check(t, body, answers, err)
+		extra := url.Values{}
+		fewer, err2 := e.decode(t, body, extra)
+		e.check(t, body, fewer, err2)
+		if err == nil && err2 == nil && len(fewer)+len(extra) < len(answers) {
+			t.Fatalf("%q: answers %+v, with extra %v: %+v", body, answers, extra, fewer)
+		}
+		for name := range extra {
+			if !strings.HasPrefix(name, "_") || name == charsetPart {
+				t.Fatalf("%q: extra %v", body, extra)
+			}
+		}
+	})
+}
+
+// check holds the outcome against the rules, and drops the files.
+func (e *env) check(t *testing.T, body []byte, answers []forms.Answer, err error) {
+	t.Helper()
+	var invalid *forms.Invalid
+	var status *StatusError
+	switch {
+	case errors.As(err, &invalid) && invalid.Err() != nil:
+	case errors.As(err, &status) && status.Status >= 400 && status.Status < 500:
+	case err != nil:
+		t.Fatalf("%q: %v", body, err)
+	}
+	fields := map[string]bool{}
+	for _, a := range answers {
+		if fields[a.FieldID] || !utf8.ValidString(a.FieldID) {
+			t.Fatalf("%q: answers %+v", body, answers)
+		}
+		fields[a.FieldID] = true
+		for _, file := range a.Files {
+			if forms.CleanFileName(file.Name) != file.Name || file.FieldID != a.FieldID {
+				t.Fatalf("%q: file %+v", body, file)
+			}
+		}
+	}
+	files := service.StagedFiles(answers)
+	if staged := e.files.staged.Load(); staged != int64(len(files)) {
+		t.Fatalf("%q: %d contents are staged for %d files", body, staged, len(files))
+	}
+	e.access.DropFiles(t.Context(), files)
+}

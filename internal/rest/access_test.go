@@ -1,0 +1,206 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// permission is what callers are answered on one form; every cell is a request
+// of its own, on a fresh submission of the owner.
+type permission struct {
+	name, form, body, owner string
+	callers                 []string
+	want                    map[string][]int // by what is done, a status for each caller
+}
+
+const ok, made, gone, forbidden, hidden = 200, 201, 204, 403, 404
+
+var permissions = []permission{
+	{
+		// bob and carol may view, alice edits, dave is a stranger.
+		"a page with viewers and editors", staffPath, `{"fields":{}}`, "bob",
+		[]string{"alice", "bob", "carol", "dave"},
+		map[string][]int{
+			"forms": {ok, ok, ok, hidden}, "form": {ok, ok, ok, hidden}, "create": {made, made, made, hidden},
+			"list": {ok, ok, ok, hidden}, "results": {ok, ok, ok, hidden},
+			"get": {ok, ok, hidden, hidden}, "result": {ok, ok, hidden, hidden},
+			"update": {ok, ok, hidden, hidden}, "put": {ok, ok, hidden, hidden}, "bad put": {400, 400, hidden, hidden},
+			"delete": {gone, forbidden, hidden, hidden},
+		},
+	},
+	{
+		// carol edits, everybody else views, and sees all.
+		"a page that shows its results", openPath, `{"fields":{}}`, "bob",
+		[]string{"carol", "bob", "alice"},
+		map[string][]int{
+			"forms": {ok, ok, ok}, "form": {ok, ok, ok}, "create": {made, made, made}, "list": {ok, ok, ok}, "results": {ok, ok, ok},
+			"get": {ok, ok, ok}, "result": {ok, ok, ok}, "update": {ok, ok, forbidden}, "put": {ok, ok, forbidden}, "bad put": {400, 400, forbidden},
+			"delete": {gone, forbidden, forbidden},
+		},
+	},
+	{
+		// Nobody owns an anonymous submission, not even who sent it.
+		"an anonymous form", ballotPath, nestedBody("vote", "yes"), "bob",
+		[]string{"carol", "bob", "alice", "dave"},
+		map[string][]int{
+			"form": {ok, ok, ok, hidden}, "list": {ok, ok, ok, hidden}, "get": {ok, hidden, hidden, hidden},
+			"result": {ok, hidden, hidden, hidden}, "update": {ok, hidden, hidden, hidden}, "put": {ok, hidden, hidden, hidden},
+			"delete": {gone, hidden, hidden, hidden},
+		},
+	},
+	{
+		"an anonymous form that shows its results", pollPath, `{"fields":{}}`, "bob",
+		[]string{"carol", "bob", "alice"},
+		map[string][]int{
+			"form": {ok, ok, ok}, "list": {ok, ok, ok}, "get": {ok, ok, ok}, "result": {ok, ok, ok},
+			"update": {ok, forbidden, forbidden}, "put": {ok, forbidden, forbidden}, "delete": {gone, forbidden, forbidden},
+		},
+	},
+	{
+		"a page that says nothing", form(1, "zeta"), `{"fields":{}}`, "bob",
+		[]string{"alice", "bob", "dave"},
+		map[string][]int{
+			"form": {ok, ok, ok}, "create": {made, made, made}, "list": {ok, ok, ok}, "get": {ok, ok, ok}, "result": {ok, ok, ok},
+			"update": {ok, ok, ok}, "put": {ok, ok, ok}, "delete": {gone, gone, gone},
+		},
+	},
+}
+
+func TestWhoMayDoWhat(t *testing.T) { enginetest.Each(t, testWhoMayDoWhat) }
+
+func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
+	for _, p := range permissions {
+		e := newEnv(t, on, house())
+		for what, statuses := range p.want {
+			for i, caller := range p.callers {
+				path, _ := e.create(t, p.owner, p.form, p.body)
+				r := requestFor(what, p.form, path, p.body)
+				r.user = caller
+				before := e.dump(t)
+				if a := e.do(t, r); a.status != statuses[i] {
+					t.Errorf("%s: %s by %s: status %d, want %d", p.name, what, caller, a.status, statuses[i])
+				}
+				if statuses[i] >= 400 && e.dump(t) != before {
+					t.Errorf("%s: %s by %s was refused, but changed something", p.name, what, caller)
+				}
+				e.sweep(t, p.form)
+			}
+		}
+	}
+}
+
+func requestFor(what, form, path, body string) testRequest {
+	return map[string]testRequest{
+		"forms":   {method: "GET", path: form[:strings.LastIndex(form, "/")]},
+		"form":    {method: "GET", path: form},
+		"create":  {method: "POST", path: form + "/submission", body: body},
+		"list":    {method: "GET", path: form + "/submission"},
+		"results": {method: "GET", path: form + "/result"},
+		"get":     {method: "GET", path: path},
+		"result":  {method: "GET", path: result(path)},
+		"update":  {method: "POST", path: path, body: body},
+		"put":     {method: "PUT", path: result(path), body: `{}`},
+		"bad put": {method: "PUT", path: result(path), body: `{"nope":"x"}`}, // who may not write is not told what is wrong
+		"delete":  {method: "DELETE", path: result(path)},
+	}[what]
+}
+
+// sweep deletes everything stored for a form, behind the API's back.
+func (e *env) sweep(t testing.TB, form string) {
+	t.Helper()
+	parts := strings.Split(strings.TrimPrefix(form, Prefix), "/") // "", page, 1, form, all
+	page, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(e.dump(t)) {
+		row := strings.Fields(line) // page, form, id
+		id, err := strconv.ParseInt(row[2], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row[0] == parts[2] && row[1] == parts[4] {
+			if err := e.store.Store.Delete(context.Background(), store.Key{PageID: page, FormID: parts[4], ID: id}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func insertBeforeQuery(path, text string) string {
+	before, query, found := strings.Cut(path, "?")
+	if found {
+		query = "?" + query
+	}
+	return before + text + query
+}
+
+func TestAViewersListHoldsTheirOwn(t *testing.T) { enginetest.Each(t, testAViewersListHoldsTheirOwn) }
+
+func testAViewersListHoldsTheirOwn(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	for _, form := range []string{staffPath, openPath} {
+		for _, who := range []string{"alice", "bob", "carol", "bob"} {
+			e.create(t, who, form, `{"fields":{}}`)
+		}
+	}
+	cases := []struct {
+		who, path string
+		want      int
+	}{
+		{"alice", staffPath, 4},
+		{"bob", staffPath, 2},
+		{"carol", staffPath, 1},
+		{"alice", openPath, 4},
+		{"bob", openPath, 4},
+		{"carol", openPath, 4}, // results: viewers
+		{"bob", staffPath + "?username=bob", 2},
+		{"bob", staffPath + "?username=alice", 0},
+		{"bob", staffPath + "?username=", 0},
+		{"alice", staffPath + "?username=bob", 2},
+		{"alice", staffPath + "?username=nobody", 0},
+		{"alice", staffPath + "?username=Bob", 0},
+		{"dave", openPath + "?username=carol", 1},
+	}
+	for _, c := range cases {
+		for _, list := range []string{"/submission", "/result"} {
+			path := insertBeforeQuery(c.path, list)
+			if got := len(decoded(t, e.get(t, c.who, path)).([]any)); got != c.want {
+				t.Errorf("%s sees %d at %s, want %d", c.who, got, path, c.want)
+			}
+		}
+	}
+}
+
+func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
+	enginetest.Each(t, testAnonymousSubmissionsCarryNoName)
+}
+
+func testAnonymousSubmissionsCarryNoName(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
+	want := `{"formId":"ballot","pageId":4,"id":1,"fields":{"vote":{"id":1,"fieldId":"vote","value":"yes"}},"timestamp":"` + beganISO + `","username":""}`
+	if got := e.get(t, "carol", path); got != want {
+		t.Errorf("nested\n%s\nwant\n%s", got, want)
+	}
+	want = `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"","vote":"yes"}`
+	if got := e.get(t, "carol", result(path)); got != want {
+		t.Errorf("flat\n%s\nwant\n%s", got, want)
+	}
+	for _, query := range []string{"?username=alice", "?username=carol"} {
+		if got := e.get(t, "carol", ballotPath+"/result"+query); got != "[]" {
+			t.Errorf("%s finds %s", query, got)
+		}
+	}
+	// An editor's correction leaves it as anonymous as it was.
+	e.expect(t, http.StatusOK, testRequest{user: "carol", method: "PUT", path: result(path), body: `{"vote":"no"}`})
+	if got := pick(t, e.get(t, "carol", result(path)), "_username"); got != `""` {
+		t.Errorf("_username %s after an editor's update", got)
+	}
+}

@@ -1,0 +1,153 @@
+package rest
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const challenge = `Basic realm="formulary", charset="UTF-8"`
+
+func basic(userAndPassword string) http.Header {
+	return http.Header{
+		"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(userAndPassword))},
+		"Content-Type":  {"application/json"},
+	}
+}
+
+// Whatever else is wrong with a request, without credentials that is all it is
+// told, and always in the same words.
+func TestCredentialsComeFirst(t *testing.T) { enginetest.Each(t, testCredentialsComeFirst) }
+
+func testCredentialsComeFirst(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	alice := basic("alice:alice-secret").Get("Authorization")
+	credentials := map[string]http.Header{
+		"missing":        {},
+		"wrong password": basic("alice:wrong"),
+		"empty password": basic("alice:"),
+		"unknown user":   basic("mallory:mallory-secret"),
+		"nobody":         basic(":"),
+		"wrong case":     basic("Alice:alice-secret"),
+		"no colon":       basic("alice"),
+		"not base64":     {"Authorization": {"Basic %%%"}},
+		"other scheme":   {"Authorization": {"Bearer alice"}},
+		"invalid UTF-8":  basic("alice\xff:alice-secret"),
+		"NUL":            basic("alice\x00:alice-secret"),
+		"twice":          {"Authorization": {alice, alice}},
+		"and another":    {"Authorization": {alice, "Bearer alice"}},
+	}
+	requests := []testRequest{
+		{method: "GET", path: allPath},
+		{method: "HEAD", path: allPath},
+		{method: "GET", path: allPath + "/submission"},
+		{method: "POST", path: allPath + "/submission", body: nestedBody("name", "x")},
+		{method: "POST", path: allPath + "/submission", body: "no json"},
+		{method: "PUT", path: allPath + "/result/1", body: `{"name":"x"}`},
+		{method: "DELETE", path: allPath + "/result/1"},
+		{method: "GET", path: Prefix + "/page/99/form"},
+		{method: "GET", path: Prefix + "/page/x/form"},
+		{method: "PATCH", path: allPath},
+		{method: "GET", path: "/rest"},
+		{method: "GET", path: "/rest/nothing/here"},
+		{method: "GET", path: "//rest/forms"},
+		{method: "GET", path: Prefix + "/page/1//form"},
+		{method: "GET", path: Prefix + "/page/../page/1/form"},
+		{method: "OPTIONS", path: allPath},
+	}
+	before, body := e.dump(t), ""
+	for name, header := range credentials {
+		for _, r := range requests {
+			r.header = header
+			a := e.expect(t, http.StatusUnauthorized, r)
+			if got := a.header["Www-Authenticate"]; len(got) != 1 || got[0] != challenge {
+				t.Errorf("%s, %s %s: WWW-Authenticate %q, want %q", name, r.method, r.path, got, challenge)
+			}
+			if body == "" {
+				body = a.body
+			}
+			if r.method != "HEAD" && a.body != body {
+				t.Errorf("%s, %s %s: %s, want the same as ever: %s", name, r.method, r.path, a.body, body)
+			}
+		}
+	}
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}
+
+// The real directory of users, throttle included.
+func TestRepeatedFailuresAreThrottled(t *testing.T) {
+	enginetest.Each(t, testRepeatedFailuresAreThrottled)
+}
+
+func testRepeatedFailuresAreThrottled(t *testing.T, on enginetest.Engine) {
+	hash, err := bcrypt.GenerateFromPassword([]byte("wonderland"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(file, []byte("alice:"+string(hash)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := &clock{now: time.Date(2025, 11, 15, 0, 0, 0, 0, time.UTC)}
+	users, err := auth.Open(auth.Options{UsersFile: file, Now: now.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEnv(t, on, house(), func(o *request.Options) { o.Auth = users })
+	good := testRequest{method: "GET", path: allPath, header: basic("alice:wonderland")}
+	e.expect(t, http.StatusOK, good)
+	for range 150 { // clients ask without credentials first; that is no attempt
+		e.expect(t, http.StatusUnauthorized, testRequest{method: "GET", path: allPath})
+	}
+
+	guess := testRequest{method: "GET", path: allPath, header: basic("mallory:guess")}
+	var a answer
+	for range 100 {
+		if a = e.do(t, guess); a.status != http.StatusUnauthorized {
+			break
+		}
+	}
+	if a.status != http.StatusTooManyRequests {
+		t.Fatalf("status %d after a hundred guesses, want 429", a.status)
+	}
+	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+	if err != nil || seconds < 1 {
+		t.Errorf("Retry-After %q, want whole seconds", a.header.Get("Retry-After"))
+	}
+	e.expect(t, http.StatusOK, good) // who has logged in before is not held up
+	now.advance(time.Duration(seconds) * time.Second)
+	e.expect(t, http.StatusUnauthorized, guess)
+}
+
+// turnedAway is a directory of users that is always busy.
+type turnedAway struct{}
+
+func (turnedAway) Authenticate(context.Context, string, string, string) (auth.Identity, error) {
+	return auth.Identity{}, &auth.BusyError{RetryAfter: 5 * time.Second}
+}
+
+func (turnedAway) Refresh(id auth.Identity) (auth.Identity, error) { return id, nil }
+
+func TestBusyLoginSaysWhenToTryAgain(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+		e := newEnv(t, on, house(), func(o *request.Options) { o.Auth = turnedAway{} })
+		a := e.expect(t, http.StatusTooManyRequests, testRequest{method: "GET", path: allPath, header: basic("alice:alice-secret")})
+		if got := a.header.Get("Retry-After"); got != "5" {
+			t.Errorf("Retry-After %q, want 5", got)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// conditions are the entity tags that a request's header names: RFC 9110,
+// sections 13.1.1 and 13.1.2. They are read only once it is known that the
+// caller may do what they ask for: without the conditions the answer to
+// everybody else would be the same.
+type conditions struct {
+	ifMatch, ifNoneMatch []string
+	read                 bool // by GET or HEAD
+}
+
+func conditionsOf(r *http.Request) conditions {
+	return conditions{
+		ifMatch: r.Header["If-Match"], ifNoneMatch: r.Header["If-None-Match"],
+		read: r.Method == http.MethodGet || r.Method == http.MethodHead,
+	}
+}
+
+// errNotModified: the client has what it asks for.
+var errNotModified = errors.New("not modified")
+
+var errChanged = &request.StatusError{
+	Status: http.StatusPreconditionFailed,
+	Detail: "The submission, or the form's fields, changed since the ETag that If-Match names. Nothing was changed now. " +
+		"Read the submission again, and send the request with its new ETag.",
+}
+
+var errWeak = &request.StatusError{
+	Status: http.StatusPreconditionFailed,
+	Detail: "If-Match names weak entity tags only (W/), which never match. Nothing was changed. " +
+		"A proxy that compresses answers makes tags weak: have it leave these answers as they are.",
+}
+
+var errNoneMatch = &request.StatusError{
+	Status: http.StatusPreconditionFailed,
+	Detail: "The submission is in a state that If-None-Match excludes. Nothing was changed.",
+}
+
+// precondition is nil where the request's header names no tags.
+func (c conditions) precondition() service.Precondition {
+	if c.ifMatch == nil && c.ifNoneMatch == nil {
+		return nil
+	}
+	return c.check
+}
+
+// check holds the conditions against the tag of a submission, in the order of
+// RFC 9110, section 13.2.2.
+func (c conditions) check(tag string) error {
+	if c.ifMatch != nil {
+		list, err := parseTags("If-Match", c.ifMatch)
+		switch {
+		case err != nil:
+			return err
+		case list.matchesStrong(tag):
+		case list.allWeak():
+			return errWeak
+		default:
+			return errChanged
+		}
+	}
+	if c.ifNoneMatch == nil {
+		return nil
+	}
+	list, err := parseTags("If-None-Match", c.ifNoneMatch)
+	switch {
+	case err != nil:
+		return err
+	case !list.matchesWeak(tag):
+		return nil
+	case c.read:
+		return errNotModified
+	default:
+		return errNoneMatch
+	}
+}
+
+// tagList is the value of If-Match or If-None-Match.
+type tagList struct {
+	any  bool // "*"
+	tags []entityTag
+}
+
+type entityTag struct {
+	opaque string // without quotes
+	weak   bool
+}
+
+// matchesStrong is the strong comparison: a weak tag matches nothing.
+func (l tagList) matchesStrong(tag string) bool {
+	for _, t := range l.tags {
+		if !t.weak && t.opaque == tag {
+			return true
+		}
+	}
+	return l.any
+}
+
+// matchesWeak is the weak comparison.
+func (l tagList) matchesWeak(tag string) bool {
+	for _, t := range l.tags {
+		if t.opaque == tag {
+			return true
+		}
+	}
+	return l.any
+}
+
+func (l tagList) allWeak() bool {
+	for _, t := range l.tags {
+		if !t.weak {
+			return false
+		}
+	}
+	return true
+}
+
+// parseTags reads the lines of a header, which count as one list.
+func parseTags(name string, lines []string) (tagList, error) {
+	malformed := &forms.Invalid{Errors: []string{name + ` must be "*", or entity tags in double quotes, separated by commas`}}
+	text := strings.Trim(strings.Join(lines, ","), " \t")
+	if text == "*" {
+		return tagList{any: true}, nil
+	}
+	var list tagList
+	for text != "" {
+		if text[0] == ',' || text[0] == ' ' || text[0] == '\t' { // a list may have empty elements
+			text = text[1:]
+			continue
+		}
+		tag, rest, ok := cutTag(text)
+		if !ok {
+			return tagList{}, malformed
+		}
+		list.tags = append(list.tags, tag)
+		text = strings.TrimLeft(rest, " \t")
+		if text != "" && text[0] != ',' {
+			return tagList{}, malformed
+		}
+	}
+	if len(list.tags) == 0 {
+		return tagList{}, malformed
+	}
+	return list, nil
+}
+
+// cutTag takes the first tag off a text: RFC 9110, section 8.8.3.
+func cutTag(text string) (tag entityTag, rest string, ok bool) {
+	text, tag.weak = strings.CutPrefix(text, "W/")
+	text, quoted := strings.CutPrefix(text, `"`)
+	opaque, rest, closed := strings.Cut(text, `"`)
+	if !quoted || !closed || strings.ContainsFunc(opaque, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+		return entityTag{}, "", false
+	}
+	tag.opaque = opaque
+	return tag, rest, true
+}

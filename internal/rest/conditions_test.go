@@ -1,0 +1,278 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// jsonWith is the header of a body with further fields, of a name and a value
+// in turn.
+func jsonWith(namesAndValues ...string) http.Header {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for i := 0; i < len(namesAndValues); i += 2 {
+		h.Add(namesAndValues[i], namesAndValues[i+1])
+	}
+	return h
+}
+
+// tag reads the ETag of a submission.
+func (e *env) tag(t testing.TB, user, path string) string {
+	t.Helper()
+	return e.expect(t, http.StatusOK, testRequest{user: user, method: "GET", path: path}).header.Get("Etag")
+}
+
+func TestTagIsOnEveryAnswerWithOneSubmission(t *testing.T) {
+	enginetest.Each(t, testTagIsOnEveryAnswerWithOneSubmission)
+}
+
+func testTagIsOnEveryAnswerWithOneSubmission(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	created := e.expect(t, 201, testRequest{user: "alice", method: "POST", path: allPath + "/submission", body: nestedBody("name", "Ann")})
+	path, tag := created.header.Get("Location"), created.header.Get("Etag")
+	if len(tag) != 26 || tag[0] != '"' || tag[25] != '"' {
+		t.Fatalf("ETag %q is no strong entity tag", tag)
+	}
+	same := func(what string, a answer) {
+		t.Helper()
+		if got := a.header.Get("Etag"); got != tag {
+			t.Errorf("%s: ETag %s, want %s", what, got, tag)
+		}
+	}
+	for _, method := range []string{"GET", "HEAD"} {
+		same(method, e.expect(t, 200, testRequest{user: "alice", method: method, path: path}))
+		same(method+" flat", e.expect(t, 200, testRequest{user: "alice", method: method, path: result(path)}))
+	}
+	same("a merge that changes nothing", e.expect(t, 200, testRequest{user: "alice", method: "PUT", path: result(path), body: `{}`}))
+	merged := e.expect(t, 200, testRequest{user: "alice", method: "POST", path: path, body: nestedBody("name", "Bea")})
+	if merged.header.Get("Etag") == tag {
+		t.Error("the tag is the same after a change")
+	}
+	tag = merged.header.Get("Etag")
+	same("after the change", e.expect(t, 200, testRequest{user: "alice", method: "GET", path: result(path)}))
+	tag = e.expect(t, 200, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"name":"Cy"}`}).header.Get("Etag")
+	same("after the flat change", e.expect(t, 200, testRequest{user: "alice", method: "GET", path: path}))
+	for _, list := range []string{"/submission", "/result"} {
+		if a := e.expect(t, 200, testRequest{user: "alice", method: "GET", path: allPath + list}); a.header.Get("Etag") != "" {
+			t.Errorf("%s has an ETag", list)
+		}
+	}
+}
+
+// TestTagFollowsThePage: the tag changes with each edit that changes the flat
+// answer, and with no other.
+func TestTagFollowsThePage(t *testing.T) { enginetest.Each(t, testTagFollowsThePage) }
+
+func testTagFollowsThePage(t *testing.T, on enginetest.Engine) {
+	page := func(fields string) string { return "```form\nform: f\nfields:\n" + fields + "```\n" }
+	const a, b = "  - {id: a, type: textfield, label: A}\n", "  - {id: b, type: textfield, label: B}\n"
+	e := newEnv(t, on, map[string]string{"8.md": page(a + b)})
+	path, _ := e.create(t, "alice", form(8, "f"), nestedBody("a", "1"))
+	seen := map[string]string{}
+	for _, tt := range []struct{ name, fields string }{
+		{"as at first", a + b},
+		{"another label", strings.Replace(a, "label: A", "label: C", 1) + b},
+		{"another order", b + a},
+		{"one field less", a},
+		{"none that is answered", b},
+	} {
+		e.write(t, "8.md", page(tt.fields))
+		flat, tag := e.get(t, "alice", result(path)), e.tag(t, "alice", result(path))
+		if other := e.tag(t, "alice", path); other != tag {
+			t.Errorf("%s: nested %s, flat %s", tt.name, other, tag)
+		}
+		if before, known := seen[tag]; known && before != flat {
+			t.Errorf("%s: the tag is that of %s, the answer is %s", tt.name, before, flat)
+		}
+		if tt.name == "another label" && seen[tag] == "" {
+			t.Errorf("%s: the tag changed, the answer did not", tt.name)
+		}
+		seen[tag] = flat
+	}
+}
+
+// TestReadsWithConditions: 304 where the client has it already.
+func TestReadsWithConditions(t *testing.T) { enginetest.Each(t, testReadsWithConditions) }
+
+func testReadsWithConditions(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	tag := e.tag(t, "alice", path)
+	for _, tt := range []struct {
+		name   string
+		header http.Header
+		status int
+	}{
+		{"the tag", http.Header{"If-None-Match": {tag}}, 304},
+		{"the tag, weak", http.Header{"If-None-Match": {"W/" + tag}}, 304},
+		{"any", http.Header{"If-None-Match": {"*"}}, 304},
+		{"a list", http.Header{"If-None-Match": {`"x", ` + tag + `,"y"`}}, 304},
+		{"two lines", http.Header{"If-None-Match": {`"x"`, tag}}, 304},
+		{"empty elements", http.Header{"If-None-Match": {` ,, ` + tag + ` ,`}}, 304},
+		{"another", http.Header{"If-None-Match": {`"x"`}}, 200},
+		{"a tag with a comma", http.Header{"If-None-Match": {`"x,` + tag[1:]}}, 200},
+		{"If-Match", http.Header{"If-Match": {tag}}, 200},
+		{"If-Match another", http.Header{"If-Match": {`"x"`}}, 412},
+		{"both, and both name it", http.Header{"If-Match": {tag}, "If-None-Match": {tag}}, 304},
+		{"both, and If-Match fails", http.Header{"If-Match": {`"x"`}, "If-None-Match": {tag}}, 412},
+		{"no quotes", http.Header{"If-None-Match": {strings.Trim(tag, `"`)}}, 400},
+		{"half a quote", http.Header{"If-None-Match": {tag[:20]}}, 400},
+		{"nothing", http.Header{"If-None-Match": {""}}, 400},
+		{"commas", http.Header{"If-None-Match": {" , "}}, 400},
+		{"a list with *", http.Header{"If-None-Match": {tag + ", *"}}, 400},
+		{"small w", http.Header{"If-None-Match": {"w/" + tag}}, 400},
+		{"no comma", http.Header{"If-None-Match": {tag + tag}}, 400},
+		{"a space within", http.Header{"If-None-Match": {`"a b"`}}, 400},
+		{"dates, which are ignored", http.Header{"If-Modified-Since": {"Mon, 01 Jan 2035 00:00:00 GMT"}, "If-Unmodified-Since": {"Mon, 01 Jan 2001 00:00:00 GMT"}}, 200},
+	} {
+		for _, p := range []string{path, result(path)} {
+			for _, method := range []string{"GET", "HEAD"} {
+				a := e.do(t, testRequest{user: "alice", method: method, path: p, header: tt.header})
+				if a.status != tt.status {
+					t.Errorf("%s: %s %s: %d, want %d: %s", tt.name, method, p, a.status, tt.status, a.body)
+				}
+				if got := a.header.Get("Etag"); a.status < 400 && got != tag {
+					t.Errorf("%s: %s %s: ETag %q, want %s", tt.name, method, p, got, tag)
+				}
+			}
+		}
+	}
+	// What can't be read has no state to be told of.
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		for _, value := range []string{"*", tag, "malformed"} {
+			e.expect(t, 404, testRequest{user: "alice", method: "GET", path: allPath + "/submission/99", header: http.Header{name: {value}}})
+			e.expect(t, 404, testRequest{user: "dave", method: "GET", path: staffPath + "/submission/1", header: http.Header{name: {value}}})
+		}
+	}
+}
+
+// TestWritesWithConditions: a write whose conditions don't hold changes nothing.
+func TestWritesWithConditions(t *testing.T) { enginetest.Each(t, testWritesWithConditions) }
+
+func testWritesWithConditions(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "bob", openPath, nestedBody("text", "old"))
+	tag := e.tag(t, "bob", path)
+	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: `{"text":"new"}`})
+	now := e.tag(t, "bob", path)
+	good, invalid := `{"text":"third"}`, `{"nope":"x"}`
+	for _, tt := range []struct {
+		name, user, body string
+		header           http.Header
+		status           int
+		detail           string
+	}{
+		{"a former tag", "bob", good, jsonWith("If-Match", tag), 412, "Read the submission again"},
+		{"former tags", "bob", good, jsonWith("If-Match", tag+`, "x"`), 412, "Read the submission again"},
+		{"a weak tag", "bob", good, jsonWith("If-Match", "W/"+now), 412, "weak"},
+		{"no tag", "bob", good, jsonWith("If-Match", "x"), 400, "If-Match"},
+		{"an empty header", "bob", good, jsonWith("If-Match", ""), 400, "If-Match"},
+		{"If-None-Match with the tag", "bob", good, jsonWith("If-None-Match", now), 412, "If-None-Match"},
+		{"If-None-Match with any", "bob", good, jsonWith("If-None-Match", "*"), 412, "If-None-Match"},
+		{"If-None-Match malformed", "bob", good, jsonWith("If-None-Match", `"`), 400, "If-None-Match"},
+		{"both, and one fails", "bob", good, jsonWith("If-Match", now, "If-None-Match", "W/"+now), 412, "If-None-Match"},
+		{"a former tag and a field that is unknown", "bob", invalid, jsonWith("If-Match", tag), 412, "Read"},
+		{"the tag and a field that is unknown", "bob", invalid, jsonWith("If-Match", now), 400, "nope"},
+		{"a former tag and no JSON", "bob", "{", jsonWith("If-Match", tag), 412, "Read"},
+		{"the tag and no JSON", "bob", "{", jsonWith("If-Match", now), 400, "JSON"},
+		{"a former tag and no media type", "bob", good, http.Header{"If-Match": {tag}}, 415, "Content-Type"},
+		{"a former tag, by one who may not", "alice", good, jsonWith("If-Match", tag), 403, "editors"},
+		{"a malformed tag, by one who may not", "alice", good, jsonWith("If-Match", "x"), 403, "editors"},
+		{"a former tag and no JSON, by one who may not", "alice", "{", jsonWith("If-Match", tag), 403, "editors"},
+	} {
+		before := e.dump(t)
+		a := e.do(t, testRequest{user: tt.user, method: "PUT", path: result(path), body: tt.body, header: tt.header})
+		if a.status != tt.status || !strings.Contains(a.body, tt.detail) {
+			t.Errorf("%s: %d %s, want %d with %q", tt.name, a.status, a.body, tt.status, tt.detail)
+		}
+		if after := e.dump(t); after != before {
+			t.Errorf("%s: something was changed:\n%s\n%s", tt.name, before, after)
+		}
+	}
+	for _, value := range []string{now, "*"} {
+		e.expect(t, 404, testRequest{user: "bob", method: "PUT", path: openPath + "/result/99", body: good, header: jsonWith("If-Match", value)})
+		e.expect(t, 404, testRequest{user: "bob", method: "POST", path: openPath + "/submission/99", body: "{", header: jsonWith("If-Match", value)})
+	}
+	a := e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: good, header: jsonWith("If-Match", `"x", `+now)})
+	a = e.expect(t, 200, testRequest{user: "bob", method: "POST", path: path, body: nestedBody("text", "4"), header: jsonWith("If-Match", a.header.Get("Etag"), "If-None-Match", now)})
+	e.expect(t, 200, testRequest{user: "bob", method: "POST", path: path, body: nestedBody("text", "5"), header: jsonWith("If-Match", "*")})
+	e.expect(t, 412, testRequest{user: "bob", method: "POST", path: path, body: nestedBody("text", "6"), header: jsonWith("If-Match", a.header.Get("Etag"))})
+	if got := e.get(t, "bob", path); !strings.Contains(got, `"value":"5"`) {
+		t.Errorf("stored is %s", got)
+	}
+}
+
+// TestOfMergesWithOneTagOneSucceeds: the tag is compared in the transaction
+// that writes.
+func TestOfMergesWithOneTagOneSucceeds(t *testing.T) {
+	enginetest.Each(t, testOfMergesWithOneTagOneSucceeds)
+}
+
+func testOfMergesWithOneTagOneSucceeds(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	const callers = 8
+	for range 5 {
+		tag := e.tag(t, "alice", path)
+		statuses := make([]int, callers)
+		var wg sync.WaitGroup
+		for i := range callers {
+			wg.Go(func() {
+				body := nestedBody("note", tag+string(rune('a'+i)))
+				statuses[i] = e.do(t, testRequest{user: "alice", method: "POST", path: path, body: body, header: jsonWith("If-Match", tag)}).status
+			})
+		}
+		wg.Wait()
+		count := map[int]int{}
+		for _, s := range statuses {
+			count[s]++
+		}
+		if count[200] != 1 || count[412] != callers-1 {
+			t.Fatalf("answers by status: %v", count)
+		}
+	}
+}
+
+// TestTaggedAnswersAreNeverCompressed: a strong tag is of one representation.
+func TestTaggedAnswersAreNeverCompressed(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", strings.Repeat("long ", 10_000)))
+	tag := e.tag(t, "alice", path)
+	for _, p := range []string{path, result(path)} {
+		a := e.expect(t, 200, testRequest{user: "alice", method: "GET", path: p, header: http.Header{"Accept-Encoding": {"gzip"}}})
+		if a.header.Get("Content-Encoding") != "" || a.header.Get("Etag") != tag {
+			t.Errorf("%s: %v", p, a.header)
+		}
+	}
+}
+
+func TestParseTags(t *testing.T) {
+	for _, tt := range []struct {
+		lines []string
+		want  tagList
+	}{
+		{[]string{"*"}, tagList{any: true}},
+		{[]string{"\t* "}, tagList{any: true}},
+		{[]string{`""`}, tagList{tags: []entityTag{{"", false}}}},
+		{[]string{`"a" , W/"b"`, `"é!#~"`}, tagList{tags: []entityTag{{"a", false}, {"b", true}, {"é!#~", false}}}},
+	} {
+		got, err := parseTags("If-Match", tt.lines)
+		if err != nil || got.any != tt.want.any || len(got.tags) != len(tt.want.tags) {
+			t.Errorf("%q: %+v, %v", tt.lines, got, err)
+			continue
+		}
+		for i := range got.tags {
+			if got.tags[i] != tt.want.tags[i] {
+				t.Errorf("%q: %+v, want %+v", tt.lines, got.tags[i], tt.want.tags[i])
+			}
+		}
+	}
+	for _, line := range []string{"", ",", `"`, `W/`, `W/*`, `*,*`, `*, "a"`, `"a" "b"`, `"a"b`, "\"a\x7f\"", "\"a\tb\"", `W/ "a"`, `a`} {
+		if got, err := parseTags("If-Match", []string{line}); err == nil {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}

@@ -1,0 +1,428 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
+)
+
+// decoder reads the answers out of a body of one of the two models. Whatever
+// is wrong with a single field is noted in its answer, so that all faults are
+// reported at once. The error is for faults of the body as a whole.
+type decoder struct {
+	read   func(d *body, answers []forms.Answer) ([]forms.Answer, error) // appends to answers
+	within []string                                                      // where in the body the field ids stand
+	ignore func(name string) bool                                        // what stands there and is no field id
+	// multipart: the body may be multipart/form-data instead of JSON
+	multipart bool
+}
+
+var (
+	nested = decoder{read: decodeNested, within: []string{"fields"}, ignore: func(string) bool { return false }, multipart: true}
+	flat   = decoder{read: decodeFlat, ignore: isMetadata}
+)
+
+// isMetadata tells the keys of the flat model that are no field ids.
+func isMetadata(name string) bool { return strings.HasPrefix(name, "_") || name == "id" }
+
+// body is a request body under decoding. The JSON decoder refuses duplicate
+// names, invalid UTF-8 and lone surrogates by itself.
+type body struct {
+	buf    bytes.Buffer
+	json   jsontext.Decoder
+	name   []byte // room for a name with escapes in it
+	names  int    // counted so far; see maxNames
+	bytes  int    // of these names; see maxNameBytes
+	values int    // of all lists, counted so far; see maxValues
+}
+
+// What a body may hold: the JSON decoder remembers every name, and a value of a
+// list takes 16 bytes where the body has three.
+const (
+	maxNames     = request.MaxNames
+	maxNameBytes = 256 << 10 // of all names together; ids of a thousand fields are less
+	maxValues    = request.MaxValues
+)
+
+var (
+	tooManyNames  = fmt.Sprintf("the body has more than %d fields", maxNames)
+	tooLongNames  = fmt.Sprintf("the ids of the fields have more than %d bytes together", maxNameBytes)
+	tooManyValues = fmt.Sprintf("is too long: all lists together may hold %d values", maxValues)
+)
+
+var bodies = sync.Pool{New: func() any { return new(body) }}
+
+// usualFields is room for the answers to most forms.
+const usualFields = 8
+
+// keepBody is the size from which on a body's buffer is not kept for reuse.
+const keepBody = 64 << 10
+
+// decode reads the body of a request to a form.
+func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder) ([]forms.Answer, error) {
+	if err := checkMediaType(c.Header, d); err != nil {
+		return nil, err
+	}
+	b := bodies.Get().(*body)
+	defer func() {
+		if b.buf.Cap() <= keepBody {
+			bodies.Put(b)
+		}
+	}()
+	b.buf.Reset()
+	b.names, b.bytes, b.values = 0, 0, 0
+	if err := c.ReadBody(w, &b.buf); err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(b.buf.Bytes())) == 0 {
+		return nil, &forms.Invalid{Errors: []string{"the body is empty; it must be a JSON object"}}
+	}
+	b.json.Reset(&b.buf)
+	answers, err := d.read(b, make([]forms.Answer, 0, min(len(form.Fields), usualFields)))
+	if err == nil {
+		err = b.end()
+	}
+	if err != nil {
+		return nil, d.explain(err)
+	}
+	return answers, nil
+}
+
+func checkMediaType(h http.Header, d decoder) error {
+	if err := request.CheckEncoding(h); err != nil {
+		return err
+	}
+	contentType := ""
+	if given := h["Content-Type"]; len(given) == 1 { // of several it is unknown which one is meant
+		contentType = given[0]
+	}
+	if contentType == encode.JSONType {
+		return nil
+	}
+	mediaType, params, err := mime.ParseMediaType(contentType)
+	charset := params["charset"]
+	if err != nil || mediaType != encode.JSONType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+		detail := "Send the body with Content-Type: application/json, in UTF-8."
+		if d.multipart {
+			detail = "Send the body with Content-Type: application/json, or multipart/form-data for files, in UTF-8."
+		}
+		return &request.StatusError{Status: http.StatusUnsupportedMediaType, Detail: detail}
+	}
+	return nil
+}
+
+// end makes sure that nothing follows the body's one value.
+func (d *body) end() error {
+	switch _, err := d.json.ReadToken(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return &forms.Invalid{Errors: []string{"the body has more after its JSON object"}}
+	}
+}
+
+// explain turns a fault of JSON syntax into a validation result, at its field
+// where a field is at fault.
+func (d decoder) explain(err error) error {
+	var invalid *forms.Invalid
+	if errors.As(err, &invalid) {
+		return err
+	}
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) {
+		return &forms.Invalid{Errors: []string{"the body is not valid JSON: it ends too early"}}
+	}
+	duplicate := errors.Is(syntax.Err, jsontext.ErrDuplicateName)
+	reason := strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")
+	field, below, ok := d.fieldAt(slices.Collect(syntax.JSONPointer.Tokens()))
+	switch {
+	case ok && duplicate && !below:
+		return fieldFault(field, "is there twice")
+	case ok && !errors.Is(syntax.Err, io.ErrUnexpectedEOF):
+		return fieldFault(field, "is not valid JSON: "+reason)
+	default:
+		return &forms.Invalid{Errors: []string{
+			fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset),
+		}}
+	}
+}
+
+func fieldFault(id, message string) error {
+	var invalid forms.Invalid
+	invalid.Add(id, message)
+	return invalid.Err()
+}
+
+// fieldAt returns the field that a JSON pointer leads to, and whether it leads
+// into the field's value.
+func (d decoder) fieldAt(path []string) (field string, below, ok bool) {
+	n := len(d.within)
+	if len(path) <= n || !slices.Equal(path[:n], d.within) || d.ignore(path[n]) {
+		return "", false, false
+	}
+	return path[n], len(path) > n+1, true
+}
+
+// object reads an object, calling member for each name, which holds until the
+// next read; member must consume the value. ok is false, and the value
+// consumed, when it is no object.
+func (d *body) object(member func(name []byte) error) (ok bool, err error) {
+	if d.json.PeekKind() != '{' {
+		return false, d.skip()
+	}
+	if _, err := d.json.ReadToken(); err != nil {
+		return false, err
+	}
+	for d.json.PeekKind() != '}' {
+		raw, err := d.json.ReadValue()
+		if err != nil {
+			return false, err
+		}
+		name, err := d.unquote(raw)
+		if err != nil {
+			return false, err
+		}
+		if err := member(name); err != nil {
+			return false, err
+		}
+	}
+	_, err = d.json.ReadToken()
+	return true, err
+}
+
+// unquote decodes a JSON string. Most have no escapes: those are not copied.
+func (d *body) unquote(raw jsontext.Value) (text []byte, err error) {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], nil
+	}
+	d.name, err = jsontext.AppendUnquote(d.name[:0], raw)
+	return d.name, err
+}
+
+// count is called for every name in a body but those that each entry has.
+func (d *body) count(name int) error {
+	d.names++
+	d.bytes += name
+	switch {
+	case d.names > maxNames:
+		return &forms.Invalid{Errors: []string{tooManyNames}}
+	case d.bytes > maxNameBytes:
+		return &forms.Invalid{Errors: []string{tooLongNames}}
+	}
+	return nil
+}
+
+// maxDepth is far deeper than any body of the interface.
+const maxDepth = 32
+
+var errTooDeep = errors.New("nested too deeply")
+
+// skip passes over a value, unless it is nested beyond reason.
+func (d *body) skip() error {
+	for outside := d.json.StackDepth(); ; {
+		before := d.json.InputOffset()
+		if _, err := d.json.ReadToken(); err != nil {
+			return err
+		}
+		depth := d.json.StackDepth()
+		switch kind, length := d.json.StackIndex(depth); {
+		case depth > maxDepth:
+			return &jsontext.SyntacticError{ByteOffset: d.json.InputOffset(), JSONPointer: d.json.StackPointer(), Err: errTooDeep}
+		case depth <= outside:
+			return nil
+		case kind == '{' && length%2 == 1: // that was a name
+			if err := d.count(int(d.json.InputOffset() - before)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// mustObject is object where anything else is a fault of the body as a whole.
+// Any other value is not read: no field is in it.
+func (d *body) mustObject(message string, member func(name []byte) error) error {
+	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+		return &forms.Invalid{Errors: []string{message}}
+	}
+	_, err := d.object(func(name []byte) error {
+		if err := d.count(len(name)); err != nil {
+			return err
+		}
+		return member(name)
+	})
+	return err
+}
+
+// text reads a string. ok is false, and the value consumed, when it is none.
+func (d *body) text() (s string, ok bool, err error) {
+	if d.json.PeekKind() != '"' {
+		return "", false, d.skip()
+	}
+	tok, err := d.json.ReadToken()
+	if err != nil {
+		return "", false, err
+	}
+	return tok.String(), true, nil
+}
+
+// equals reads a value and reports whether it is the string s.
+func (d *body) equals(s string) (bool, error) {
+	if d.json.PeekKind() != '"' {
+		return false, d.skip()
+	}
+	raw, err := d.json.ReadValue()
+	if err != nil {
+		return false, err
+	}
+	text, err := d.unquote(raw)
+	return string(text) == s, err
+}
+
+// value reads a field's value into the answer: a string or a list of strings.
+func (d *body) value(a *forms.Answer) error {
+	const wrongType = "must be a text, or a list of texts"
+	if d.json.PeekKind() != '[' {
+		var ok bool
+		var err error
+		if a.Value, ok, err = d.text(); !ok {
+			a.Problem = wrongType
+		}
+		return err
+	}
+	a.IsList = true
+	if _, err := d.json.ReadToken(); err != nil {
+		return err
+	}
+	for d.json.PeekKind() != ']' {
+		s, ok, err := d.text()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			a.Problem = wrongType
+		}
+		if d.values++; d.values > maxValues {
+			a.Problem = tooManyValues
+			continue
+		}
+		a.List = append(a.List, s)
+	}
+	_, err := d.json.ReadToken()
+	return err
+}
+
+// decodeFlat reads {<fieldId>: string or array of strings}. Metadata is passed
+// over, so that what was read can be sent back.
+func decodeFlat(d *body, answers []forms.Answer) ([]forms.Answer, error) {
+	err := d.mustObject("the body must be a JSON object of field ids and values", func(name []byte) error {
+		id := string(name)
+		if isMetadata(id) {
+			return d.skip()
+		}
+		answer := forms.Answer{FieldID: id}
+		err := d.value(&answer)
+		answers = append(answers, answer)
+		return err
+	})
+	return answers, err
+}
+
+// decodeNested reads {fields: {<fieldId>: {fieldId, value}}}. Members that the
+// service sets itself are passed over, so that what was read can be sent back.
+func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
+	var faults []string
+	found := false
+	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name []byte) error {
+		switch string(name) {
+		case "fields":
+			found = true
+			return d.mustObject(`"fields" must be a JSON object`, func(id []byte) error {
+				answer, err := d.entry(string(id))
+				answers = append(answers, answer)
+				return err
+			})
+		case "id", "username", "timestamp", "pageId", "formId":
+			return d.skip()
+		default:
+			faults = append(faults, unknownMember(string(name), "fields"))
+			return d.skip()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		var invalid forms.Invalid
+		for _, fault := range append([]string{`the member "fields" is missing`}, faults...) {
+			invalid.AddError(fault)
+		}
+		return nil, invalid.Err()
+	}
+	for _, fault := range faults {
+		answers = append(answers, forms.Answer{Whole: true, Problem: fault})
+	}
+	return answers, nil
+}
+
+// entry reads {fieldId, value}.
+func (d *body) entry(id string) (forms.Answer, error) {
+	answer := forms.Answer{FieldID: id}
+	hasID, hasValue := false, false
+	ok, err := d.object(func(name []byte) error {
+		switch string(name) {
+		case "fieldId":
+			hasID = true
+			same, err := d.equals(id)
+			if !same {
+				answer.Problem = fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id))
+			}
+			return err
+		case "value":
+			hasValue = true
+			return d.value(&answer)
+		case "id":
+			return d.skip()
+		default:
+			answer.Problem = unknownMember(string(name), "fieldId", "value")
+			if err := d.count(len(name)); err != nil {
+				return err
+			}
+			return d.skip()
+		}
+	})
+	switch {
+	case err != nil || answer.Problem != "":
+	case !ok:
+		answer.Problem = `must be an object with "fieldId" and "value"`
+	case !hasID:
+		answer.Problem = `the member "fieldId" is missing`
+	case !hasValue:
+		answer.Problem = `the member "value" is missing`
+	}
+	return answer, err
+}
+
+// unknownMember also helps where only the case is wrong.
+func unknownMember(name string, known ...string) string {
+	name = forms.Clip(name)
+	for _, k := range known {
+		if strings.EqualFold(k, name) {
+			return fmt.Sprintf("unknown member %q; write %q", name, k)
+		}
+	}
+	return fmt.Sprintf("unknown member %q", name)
+}

@@ -1,0 +1,68 @@
+package rest
+
+import (
+	_ "embed"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"github.com/swaggest/swgui"
+	"github.com/swaggest/swgui/v5/static"
+	"github.com/swaggest/swgui/v5emb"
+
+	"github.com/formulary/formulary/internal/problem"
+	"github.com/formulary/formulary/internal/request"
+)
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+// OpenAPIPath and DocsPath are the paths of the document that describes the
+// interface and of the page that shows it. The files that the page loads are
+// below DocsPath. Neither needs credentials: they tell nothing about users.
+const (
+	OpenAPIPath = Prefix + "/openapi.yaml"
+	DocsPath    = "/docs"
+)
+
+// docsPolicy lets the documentation load from here alone. Its page has a
+// script of its own within it, hence unsafe-inline; nothing that users wrote
+// is ever shown there.
+const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; " +
+	"img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// OpenAPI serves the document at OpenAPIPath.
+func OpenAPI() http.Handler {
+	return request.ReadOnly(request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/yaml")
+		_, _ = w.Write(openAPI)
+	})))
+}
+
+// Docs serves DocsPath and what is below it.
+func Docs() http.Handler {
+	page := request.ReadOnly(v5emb.NewWithConfig(swgui.Config{
+		ShowTopBar: false,
+		SettingsUI: map[string]string{"validatorUrl": "null", "tryItOutEnabled": "true"},
+	})("Formulary", OpenAPIPath, DocsPath))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != DocsPath && !isAsset(r.URL.Path) {
+			problem.Write(w, http.StatusNotFound, "There is nothing at this path. The documentation is at "+DocsPath+".")
+			return
+		}
+		w.Header().Set("Content-Security-Policy", docsPolicy)
+		page.ServeHTTP(w, r)
+	})
+}
+
+// isAsset reports whether the path is that of a file of the documentation's
+// page; the server of these files has an answer of its own to any other.
+func isAsset(p string) bool {
+	name, ok := strings.CutPrefix(p, DocsPath+"/")
+	return ok && (name == "" || isFile(static.FS, name) || isFile(static.FS, name+".gz"))
+}
+
+func isFile(files fs.FS, name string) bool {
+	info, err := fs.Stat(files, name)
+	return err == nil && !info.IsDir()
+}

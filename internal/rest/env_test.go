@@ -1,0 +1,319 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// people is an Authenticator of made-up users with their groups. Everybody's
+// password is their name with "-secret" after it.
+type people map[string][]string
+
+func (p people) Authenticate(_ context.Context, user, password, _ string) (auth.Identity, error) {
+	groups, known := p[user]
+	if !known || password != user+"-secret" {
+		return auth.Identity{}, auth.ErrBadCredentials
+	}
+	return auth.NewIdentity(user, groups...), nil
+}
+
+// Refresh is for the groups that people have by now.
+func (p people) Refresh(id auth.Identity) (auth.Identity, error) {
+	return p.Authenticate(context.Background(), id.Name, id.Name+"-secret", "")
+}
+
+var everybody = people{"alice": nil, "bob": nil, "carol": {"hr"}, "dave": nil}
+
+// clock is the time of the service, moved by hand.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// began has more digits than the wire does, and lies in another zone than the wire.
+var began = time.Date(2025, 11, 15, 2, 0, 0, 123_999_999, time.FixedZone("CEST", 2*60*60))
+
+const (
+	beganISO    = "2025-11-15T00:00:00.123+0000"
+	beganMillis = "1763164800123"
+)
+
+// env is the whole API on a real listener, a real database and real pages.
+type env struct {
+	api    *API
+	url    string
+	dir    string // of the pages
+	source *pages.Directory
+	store  *tap
+	clock  *clock
+	logs   *logBuffer
+	client *http.Client
+}
+
+// newEnv serves pages, by file name.
+func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*request.Options)) *env {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return newEnvOn(t, on, dir, change...)
+}
+
+func newEnvOn(t testing.TB, on enginetest.Engine, dir string, change ...func(*request.Options)) *env {
+	t.Helper()
+	e := &env{dir: dir, clock: &clock{now: began}, logs: &logBuffer{}}
+	log := slog.New(slog.NewJSONHandler(e.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var err error
+	if e.source, err = pages.OpenDirectory(dir, log); err != nil {
+		t.Fatal(err)
+	}
+	engine := on.Open(t)
+	e.store = &tap{Store: engine, Files: engine, stagedIDs: map[int64]bool{}}
+	opts := request.Options{
+		Service: service.New(service.Options{
+			Pages: e.source, Store: e.store, Files: e.store, OnceKey: []byte("a key of thirty-two bytes, or so"),
+			Now: e.clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: testMaxFile,
+		}),
+		Auth: everybody, Logger: log,
+	}
+	for _, c := range change {
+		c(&opts)
+	}
+	e.api = New(request.NewBackend(opts))
+	server := httptest.NewServer(mount(e.api))
+	e.url, e.client = server.URL, server.Client()
+	e.client.Transport.(*http.Transport).DisableCompression = true
+	e.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	t.Cleanup(server.Close) // before the store, which was opened earlier
+	return e
+}
+
+// mount serves the interface and its documentation, as package cli does.
+func mount(a *API) http.Handler {
+	docs, document := Docs(), OpenAPI()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch p := r.URL.Path; {
+		case p == OpenAPIPath:
+			document.ServeHTTP(w, r)
+		case strings.HasPrefix(p, DocsPath):
+			docs.ServeHTTP(w, r)
+		default:
+			a.ServeHTTP(w, r)
+		}
+	})
+}
+
+// write changes a page file and has it read. The directory takes a change once
+// it has seen it twice.
+func (e *env) write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(e.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.source.Poll()
+	e.source.Poll()
+}
+
+func (e *env) remove(t testing.TB, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(e.dir, name)); err != nil {
+		t.Fatal(err)
+	}
+	e.source.Poll()
+	e.source.Poll()
+}
+
+// testRequest is what a test sends. Without a user it goes out without
+// credentials; a body goes out as JSON unless the header says otherwise.
+type testRequest struct {
+	user, method, path string
+	body               string
+	header             http.Header
+	chunked            bool
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request and holds whatever comes back against openapi.yaml, so
+// that every test of the API is a test of its document.
+func (e *env) do(t testing.TB, r testRequest) answer {
+	t.Helper()
+	req := e.newRequest(t, r)
+	resp, err := e.client.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s %s: read answer: %v", r.method, r.path, err)
+	}
+	a := answer{resp.StatusCode, resp.Header, string(body)}
+	checkContract(t, req, a)
+	return a
+}
+
+func (e *env) newRequest(t testing.TB, r testRequest) *http.Request {
+	t.Helper()
+	var body io.Reader
+	if r.body != "" || r.method == http.MethodPost || r.method == http.MethodPut {
+		body = strings.NewReader(r.body)
+	}
+	if r.chunked {
+		body = struct{ io.Reader }{body} // hides the length
+	}
+	req, err := http.NewRequestWithContext(t.Context(), r.method, e.url+r.path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.header != nil {
+		req.Header = r.header.Clone()
+	} else if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.user != "" {
+		req.SetBasicAuth(r.user, r.user+"-secret")
+	}
+	return req
+}
+
+// expect is do for one status only.
+func (e *env) expect(t testing.TB, status int, r testRequest) answer {
+	t.Helper()
+	a := e.do(t, r)
+	if a.status != status {
+		t.Fatalf("%s %s by %q: status %d, want %d\n%s", r.method, r.path, r.user, a.status, status, clip(a.body))
+	}
+	return a
+}
+
+func (e *env) get(t testing.TB, user, path string) string {
+	t.Helper()
+	return e.expect(t, http.StatusOK, testRequest{user: user, method: "GET", path: path}).body
+}
+
+// create submits to a form and returns the path of the new submission, and its id.
+func (e *env) create(t testing.TB, user, form, body string) (path string, id int64) {
+	t.Helper()
+	a := e.expect(t, http.StatusCreated, testRequest{user: user, method: "POST", path: form + "/submission", body: body})
+	path = a.header.Get("Location")
+	id, err := strconv.ParseInt(path[strings.LastIndex(path, "/")+1:], 10, 64)
+	if err != nil {
+		t.Fatalf("Location %q: %v", path, err)
+	}
+	return path, id
+}
+
+// dump is everything stored for the forms that stand on pages 1 to 9.
+func (e *env) dump(t testing.TB) string {
+	t.Helper()
+	var b strings.Builder
+	for id := range int64(10) {
+		page, err := e.source.Page(context.Background(), id)
+		if err != nil {
+			continue
+		}
+		for _, f := range page.Forms {
+			err := e.store.Store.Scan(context.Background(), store.Query{PageID: id, FormID: f.ID}, func(s forms.Submission) error {
+				_, err := fmt.Fprintf(&b, "%d %s %d %s %q %s\n", s.PageID, s.FormID, s.ID, s.Created, s.Username, s.Entries)
+				return err
+			})
+			if err != nil {
+				t.Fatalf("dump: %v", err)
+			}
+		}
+	}
+	return b.String()
+}
+
+// form is the path of a form.
+func form(page int64, id string) string {
+	return fmt.Sprintf("%s/page/%d/form/%s", Prefix, page, id)
+}
+
+// result is the path of a submission in the flat model, from that in the nested one.
+func result(submission string) string {
+	return strings.Replace(submission, "/submission/", "/result/", 1)
+}
+
+// nestedBody is a request body of the nested model, from field ids and values
+// in turn.
+func nestedBody(idsAndValues ...string) string {
+	b := []byte(`{"fields":{`)
+	for i := 0; i < len(idsAndValues); i += 2 {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		id := string(appendString(nil, idsAndValues[i]))
+		b = fmt.Appendf(b, `%s:{"fieldId":%s,"value":%s}`, id, id, appendString(nil, idsAndValues[i+1]))
+	}
+	return string(b) + "}}"
+}
+
+func appendString(dst []byte, s string) []byte { return forms.AppendJSONString(dst, s) }
+
+func clip(s string) string {
+	const most = 600
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+// logBuffer collects log lines, from any goroutine.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,269 @@
+package rest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const internals = "disk /var/secret: SELECT password FROM users"
+
+// operations is one request for each operation of the store.
+func operations(path string) map[string]testRequest {
+	return map[string]testRequest{
+		"create": {user: "alice", method: "POST", path: allPath + "/submission", body: nestedBody("name", "x")},
+		"get":    {user: "alice", method: "GET", path: path},
+		"update": {user: "alice", method: "PUT", path: result(path), body: `{"name":"y"}`},
+		"delete": {user: "alice", method: "DELETE", path: result(path)},
+		"scan":   {user: "alice", method: "GET", path: allPath + "/result"},
+	}
+}
+
+func TestFaultsOfTheStore(t *testing.T) { enginetest.Each(t, testFaultsOfTheStore) }
+
+func testFaultsOfTheStore(t *testing.T, on enginetest.Engine) {
+	all := []string{"create", "get", "update", "delete", "scan"}
+	cases := []struct {
+		err        error
+		operations []string
+		status     int
+		retry      bool
+	}{
+		{fmt.Errorf("%w: %s", store.ErrFull, internals), []string{"create", "update", "delete"}, http.StatusInsufficientStorage, true},
+		{fmt.Errorf("%w: %s", store.ErrUnavailable, internals), all, http.StatusServiceUnavailable, true},
+		{errors.New(internals), all, http.StatusInternalServerError, false},
+		// Not the request's context that ended, so nobody foresaw it.
+		{fmt.Errorf("%s: %w", internals, context.DeadlineExceeded), all, http.StatusInternalServerError, false},
+	}
+	for _, c := range cases {
+		e := newEnv(t, on, house())
+		path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+		before := e.dump(t)
+		for _, op := range c.operations {
+			e.store.failWith(func(_ context.Context, now string) error {
+				if now != op {
+					return nil
+				}
+				return c.err
+			})
+			logged := len(e.logs.String())
+			a := e.expect(t, c.status, operations(path)[op])
+			if strings.Contains(a.body, "secret") || strings.Contains(a.body, "SELECT") {
+				t.Errorf("%s tells internals: %s", op, a.body)
+			}
+			if retry := a.header.Get("Retry-After"); (retry != "") != c.retry {
+				t.Errorf("%s, %d: Retry-After %q", op, a.status, retry)
+			}
+			if log := e.logs.String()[logged:]; strings.Count(log, internals) != 1 || strings.Count(log, "\n") != 1 {
+				t.Errorf("%s: logged %q, want the cause, once", op, log)
+			}
+		}
+		if after := e.dump(t); after != before {
+			t.Errorf("before\n%safter\n%s", before, after)
+		}
+	}
+}
+
+// Whoever reports a failed request finds out why by the id that they were told.
+func TestFaultsAreLoggedWithTheRequestID(t *testing.T) {
+	enginetest.Each(t, testFaultsAreLoggedWithTheRequestID)
+}
+
+func testFaultsAreLoggedWithTheRequestID(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	for _, fault := range []error{store.ErrUnavailable, store.ErrFull, errors.New(internals)} {
+		e.store.failWith(func(context.Context, string) error { return fault })
+		for op, r := range operations(path) {
+			logged := len(e.logs.String())
+			e.note(t, r)
+			if log := e.logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
+				t.Errorf("%s, %v: logged %s", op, fault, log)
+			}
+		}
+	}
+	e.store.failWith(func(context.Context, string) error { return nil })
+	e.fill(t, 20, 10_000)
+	e.store.failAtRow(func(n int) error {
+		if n == 15 {
+			return errors.New(internals)
+		}
+		return nil
+	})
+	logged := len(e.logs.String())
+	if _, broken := e.listSlowly(t, "alice", allPath+"/result", func() {}); !broken {
+		t.Error("the list was not broken off")
+	}
+	if log := e.logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
+		t.Errorf("a list that was broken off: logged %s", log)
+	}
+}
+
+// A caller who is gone is no fault of anybody, and nothing to log.
+func TestRequestThatIsGivenUp(t *testing.T) { enginetest.Each(t, testRequestThatIsGivenUp) }
+
+func testRequestThatIsGivenUp(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	for op, r := range operations(path) {
+		entered := make(chan struct{})
+		e.store.failWith(func(ctx context.Context, _ string) error {
+			close(entered)
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		ctx, giveUp := context.WithCancel(t.Context())
+		rec, done := httptest.NewRecorder(), make(chan struct{})
+		go func() {
+			defer close(done)
+			mount(e.api).ServeHTTP(rec, e.newRequest(t, r).WithContext(ctx))
+		}()
+		<-entered
+		giveUp()
+		<-done
+		if retry := rec.Header().Get("Retry-After"); rec.Code != http.StatusServiceUnavailable || retry == "" {
+			t.Errorf("%s: status %d, want 503; Retry-After %q", op, rec.Code, retry)
+		}
+	}
+	if got := e.logs.String(); got != "" {
+		t.Errorf("logged: %s", got)
+	}
+}
+
+func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
+	enginetest.Each(t, testListThatFailsBeforeAnythingWasSent)
+}
+
+func testListThatFailsBeforeAnythingWasSent(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.fill(t, 3, 0)
+	e.store.failAtRow(func(n int) error {
+		if n == 2 {
+			return store.ErrUnavailable
+		}
+		return nil
+	})
+	for _, list := range []string{"/submission", "/result"} {
+		for _, encoding := range []string{"", "gzip"} {
+			a := e.expect(t, http.StatusServiceUnavailable, testRequest{
+				user: "alice", method: "GET", path: allPath + list, header: http.Header{"Accept-Encoding": {encoding}},
+			})
+			if a.header.Get("Retry-After") == "" {
+				t.Errorf("%s: no Retry-After", list)
+			}
+		}
+	}
+}
+
+// HEAD says what GET would, so it has to ask, too.
+func TestHeadOfAListThatFails(t *testing.T) { enginetest.Each(t, testHeadOfAListThatFails) }
+
+func testHeadOfAListThatFails(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.store.failWith(func(context.Context, string) error { return store.ErrUnavailable })
+	for _, list := range []string{"/submission", "/result"} {
+		a := e.expect(t, http.StatusServiceUnavailable, testRequest{user: "alice", method: "HEAD", path: allPath + list})
+		if a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: no Retry-After", list)
+		}
+	}
+}
+
+// Once a list has begun, all that is left is to break off so that nobody takes
+// what came for the whole.
+func TestListThatFailsOnItsWayBreaksOff(t *testing.T) {
+	enginetest.Each(t, testListThatFailsOnItsWayBreaksOff)
+}
+
+func testListThatFailsOnItsWayBreaksOff(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.fill(t, 20, 10_000)
+	e.store.failAtRow(func(n int) error {
+		if n == 15 {
+			return errors.New(internals)
+		}
+		return nil
+	})
+	for _, list := range []string{"/submission", "/result"} {
+		for _, encoding := range []string{"", "gzip"} {
+			req := e.newRequest(t, testRequest{
+				user: "alice", method: "GET", path: allPath + list, header: http.Header{"Accept-Encoding": {encoding}},
+			})
+			resp, err := e.client.Do(req)
+			if err != nil {
+				t.Fatalf("%s %s: %v", list, encoding, err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s %s: %v after %d bytes, want an unexpected EOF", list, encoding, err, len(body))
+			}
+			if encoding == "gzip" {
+				body = unpacked(t, body)
+			}
+			if json.Valid(body) {
+				t.Errorf("%s %s: what came is valid JSON: %s", list, encoding, clip(string(body)))
+			}
+		}
+	}
+	if got := strings.Count(e.logs.String(), "list broken off"); got != 4 {
+		t.Errorf("logged %d times, want 4:\n%s", got, e.logs)
+	}
+}
+
+// unpacked is as much as can be had of a gzip that was cut short.
+func unpacked(t *testing.T, packed []byte) []byte {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil // cut within the header
+	}
+	body, _ := io.ReadAll(r)
+	return body
+}
+
+// HTTP/1.0 has no chunks: there the missing bracket alone tells.
+func TestListThatFailsOnItsWayForAnOldClient(t *testing.T) {
+	enginetest.Each(t, testListThatFailsOnItsWayForAnOldClient)
+}
+
+func testListThatFailsOnItsWayForAnOldClient(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.fill(t, 20, 10_000)
+	e.store.failAtRow(func(n int) error {
+		if n == 15 {
+			return store.ErrUnavailable
+		}
+		return nil
+	})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	req := e.newRequest(t, testRequest{user: "alice", method: "GET", path: allPath + "/submission"})
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nAuthorization: %s\r\n\r\n", req.URL.Path, req.Header.Get("Authorization")); err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(conn)
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		t.Logf("the connection ended with: %v", err)
+	}
+	_, body, _ := bytes.Cut(all, []byte("\r\n\r\n"))
+	if len(body) < encode.FlushBytes || json.Valid(body) {
+		t.Errorf("%d bytes came, valid: %t", len(body), json.Valid(body))
+	}
+}

@@ -1,0 +1,489 @@
+package rest
+
+import (
+	"cmp"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// survey stores answers to the form "all" that filters, sorting and summaries
+// can tell apart, and returns the list of results.
+func (e *env) survey(t testing.TB, n int) []map[string]string {
+	t.Helper()
+	r := rand.New(rand.NewPCG(7, 7))
+	pick := func(values ...string) string { return values[r.IntN(len(values))] }
+	old := strings.Replace(house()["1-all.md"], "{id: note,", "{id: gone, type: textfield, label: Gone}\n  - {id: note,", 1)
+	e.write(t, "1-all.md", old)
+	for i := range n {
+		if i == n/2 { // the field leaves the page
+			e.write(t, "1-all.md", house()["1-all.md"])
+		}
+		pairs := []string{
+			"name", pick("Ann", "ann", "Zoë", "ZOË", "Ben", `"quoted" \ text`), "note", pick("", " ", "some words", "SOME WORDS", "a\tb"),
+			"size", pick("", "S", "M"), "extras", pick("", "a", "a;b", "b;c"), "day", pick("", "2024-02-29", "2025-01-01", "1999-12-31"),
+			"count", pick("", "1", "-2.50", "10", "9", "0.5", "1.0"), "colour", pick("", "red", "green"),
+		}
+		if i < n/2 {
+			pairs = append(pairs, "gone", pick("x", "y", ""))
+		}
+		e.clock.advance(7 * 60 * 60 * 1e9)
+		e.create(t, pick("alice", "bob", "carol"), allPath, nestedBody(pairs...))
+	}
+	return results(t, e.get(t, "alice", allPath+"/result"))
+}
+
+func results(t testing.TB, body string) (list []map[string]string) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func idsOf(rows []map[string]string) []string {
+	ids := make([]string, 0, len(rows))
+	for _, row := range rows {
+		ids = append(ids, row["_id"])
+	}
+	return ids
+}
+
+// selects is the meaning of a filter, written down once more.
+func selects(row map[string]string, id, operator, want string) bool {
+	have := row[id]
+	switch operator {
+	case "", "equals":
+		return have == want
+	case "not-equals":
+		return have != want
+	case "one-of":
+		return slices.Contains(strings.Split(want, ";"), have)
+	case "contains":
+		if id == "extras" {
+			return slices.Contains(strings.Split(have, ";"), want)
+		}
+		return strings.Contains(have, want)
+	case "empty", "not-empty":
+		return (strings.TrimSpace(have) == "") == (operator == "empty")
+	}
+	c, ordered := compareValues(have, want)
+	return ordered && (operator == "greater-than" && c > 0 || operator == "less-than" && c < 0)
+}
+
+// compareValues compares numbers, or days.
+func compareValues(a, b string) (c int, ok bool) {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	if errX == nil && errY == nil {
+		return cmp.Compare(x, y), true
+	}
+	return cmp.Compare(a, b), len(a) == len("2006-01-02") && len(b) == len(a) && errX != nil && errY != nil
+}
+
+// searched is the meaning of q.
+func searched(row map[string]string, text string) bool {
+	for id, value := range row {
+		if !strings.HasPrefix(id, "_") && strings.Contains(strings.ToLower(value), strings.ToLower(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// drawnFilter is a random filter, as a parameter and as what it selects.
+type drawnFilter struct {
+	name, value string
+	holds       func(row map[string]string) bool
+}
+
+func drawFilter(r *rand.Rand, rows []map[string]string) drawnFilter {
+	ids := []string{"name", "note", "size", "extras", "day", "count", "colour", "gone", "_id", "_username", "_timestamp"}
+	id := ids[r.IntN(len(ids))]
+	operator := []string{"", "equals", "not-equals", "one-of", "contains", "empty", "not-empty", "greater-than", "less-than"}[r.IntN(9)]
+	value := rows[r.IntN(len(rows))][id]
+	switch operator {
+	case "one-of":
+		value += ";" + rows[r.IntN(len(rows))][id]
+		if id == "_timestamp" || id == "extras" {
+			value, _, _ = strings.Cut(value, ";")
+		}
+	case "empty", "not-empty":
+		value = []string{"", "true"}[r.IntN(2)]
+	case "contains":
+		value = string([]rune(value)[:min(2, len([]rune(value)))])
+	case "greater-than", "less-than":
+		if _, err := strconv.ParseFloat(value, 64); err != nil && (id != "day" || value == "") {
+			value = "5"
+		}
+	}
+	name := "filter[" + id + "]"
+	if operator != "" {
+		name += "[" + operator + "]"
+	}
+	return drawnFilter{name, value, func(row map[string]string) bool { return selects(row, id, operator, value) }}
+}
+
+// A filtered list is the list, filtered by its reader: with any filters, a
+// search, a user, in pages and counted.
+func TestFilteredListIsTheListFiltered(t *testing.T) {
+	enginetest.Each(t, testFilteredListIsTheListFiltered)
+}
+
+func testFilteredListIsTheListFiltered(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	all := e.survey(t, 60)
+	r := rand.New(rand.NewPCG(1, 1))
+	found := 0
+	for range 150 {
+		query := url.Values{"count": {"true"}}
+		want := slices.Clone(all)
+		keep := func(holds func(map[string]string) bool) {
+			want = slices.DeleteFunc(want, func(row map[string]string) bool { return !holds(row) })
+		}
+		for range r.IntN(3) {
+			f := drawFilter(r, all)
+			query.Add(f.name, f.value)
+			keep(f.holds)
+		}
+		if r.IntN(4) == 0 {
+			text := []string{"ann", "ZOË", "words", `"QUOTED" \`, "0", "A\tB", "alice"}[r.IntN(7)]
+			query.Set("q", text)
+			keep(func(row map[string]string) bool { return searched(row, text) })
+		}
+		if r.IntN(4) == 0 {
+			query.Set("username", "bob")
+			keep(func(row map[string]string) bool { return row["_username"] == "bob" })
+		}
+		if r.IntN(2) == 0 {
+			query.Set("limit", strconv.Itoa(1+r.IntN(20)))
+		}
+		if r.IntN(3) == 0 {
+			query.Set("order", "desc")
+			slices.Reverse(want)
+		}
+		if len(want) > 0 {
+			found++
+		}
+		if got := e.walk(t, "alice", allPath+"/result?"+query.Encode(), len(want)); !slices.Equal(got, idsOf(want)) {
+			t.Fatalf("%v: %v, want %v", query, got, idsOf(want))
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d lists had rows", found)
+	}
+}
+
+// walk follows the links from page to page, and holds HEAD against GET. Every
+// page says how many rows there are in all.
+func (e *env) walk(t testing.TB, user, at string, total int) (ids []string) {
+	t.Helper()
+	for at != "" {
+		a := e.expect(t, http.StatusOK, testRequest{user: user, method: "GET", path: at})
+		head := e.expect(t, http.StatusOK, testRequest{user: user, method: "HEAD", path: at})
+		if got := a.header.Get("X-Total-Count"); got != strconv.Itoa(total) || head.header.Get("X-Total-Count") != got {
+			t.Fatalf("%s: X-Total-Count %q, of HEAD %q, want %d", at, got, head.header.Get("X-Total-Count"), total)
+		}
+		page := results(t, a.body)
+		ids = append(ids, idsOf(page)...)
+		next := nextPage(t, a.header)
+		// The nonce of a cursor differs each time.
+		if sorted := strings.Contains(at, "sort="); (nextPage(t, head.header) != next && !sorted) || (nextPage(t, head.header) == "") != (next == "") {
+			t.Fatalf("%s: Link %q, of HEAD %q", at, next, nextPage(t, head.header))
+		}
+		if next != "" && strconv.Itoa(len(page)) != queryOf(t, at).Get("limit") {
+			t.Fatalf("%s: a page of %d rows that is not the last", at, len(page))
+		}
+		at = next
+	}
+	return ids
+}
+
+func nextPage(t testing.TB, h http.Header) string {
+	t.Helper()
+	link := h.Get("Link")
+	if link == "" {
+		return ""
+	}
+	at, isNext := strings.CutSuffix(link, `>; rel="next"`)
+	at, isRef := strings.CutPrefix(at, "</")
+	if !isNext || !isRef {
+		t.Fatalf("Link: %s", link)
+	}
+	return "/" + at
+}
+
+func queryOf(t testing.TB, at string) url.Values {
+	t.Helper()
+	u, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query()
+}
+
+// The pages of a sorted list, joined, are the list sorted by its reader.
+func TestSortedListIsTheListSorted(t *testing.T) {
+	enginetest.Each(t, testSortedListIsTheListSorted)
+}
+
+func testSortedListIsTheListSorted(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	all := e.survey(t, 60)
+	for _, id := range []string{"name", "note", "size", "extras", "day", "count", "gone", "_id", "_username", "_timestamp"} {
+		for _, descending := range []bool{false, true} {
+			for _, limit := range []string{"7", "1000"} {
+				query := url.Values{"sort": {id}, "limit": {limit}, "count": {"true"}, "filter[colour][not-empty]": {""}}
+				want := slices.DeleteFunc(slices.Clone(all), func(row map[string]string) bool { return row["colour"] == "" })
+				slices.SortStableFunc(want, func(a, b map[string]string) int { return compareRows(a, b, id, descending) })
+				if descending {
+					query.Set("sort", "-"+id)
+				}
+				if got := e.walk(t, "alice", allPath+"/result?"+query.Encode(), len(want)); !slices.Equal(got, idsOf(want)) {
+					t.Errorf("%v: %v, want %v", query, got, idsOf(want))
+				}
+			}
+		}
+	}
+}
+
+func compareRows(a, b map[string]string, id string, descending bool) int {
+	x, y := a[id], b[id]
+	emptyX, emptyY := strings.TrimSpace(x) == "", strings.TrimSpace(y) == ""
+	switch {
+	case emptyX && emptyY:
+		return 0
+	case emptyX:
+		return 1
+	case emptyY:
+		return -1
+	}
+	c := cmp.Compare(x, y)
+	if id == "count" || id == "_id" || id == "_timestamp" {
+		c, _ = compareValues(x, y)
+	}
+	if descending {
+		return -c
+	}
+	return c
+}
+
+func TestRefusedFilters(t *testing.T) { enginetest.Each(t, testRefusedFilters) }
+
+func testRefusedFilters(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.survey(t, 4)
+	for query, names := range map[string]string{
+		"filter[nope]=1":                       "filter[nope]",
+		"filter[nope][empty]":                  "filter[nope]",
+		"filter[name][like]=1":                 "filter[name][like]",
+		"filter[_user]=1":                      "filter[_user]",
+		"filter[name=1":                        "filter[name",
+		"sort=nope&limit=5":                    "sort=nope",
+		"sort=name":                            "limit",
+		"sort=name&limit=5&cursor=AAAA":        "cursor",
+		"filter[_timestamp]=today":             "filter[_timestamp]",
+		"count=yes":                            "count",
+		"q=" + strings.Repeat("x", 5000):       "q",
+		"filter[gone]=x&filter[nope]=1&sort=x": "limit",
+	} {
+		for _, list := range lists {
+			e.reject(t, testRequest{method: "GET", path: allPath + list + "?" + query}, fault{general: names})
+			e.expect(t, http.StatusBadRequest, testRequest{user: "alice", method: "HEAD", path: allPath + list + "?" + query})
+		}
+		if strings.HasPrefix(query, "filter") {
+			e.expect(t, http.StatusBadRequest, testRequest{user: "alice", method: "GET", path: allPath + "/summary?" + query})
+		}
+	}
+}
+
+// A cursor is for one list. Others refuse it, and so does the same list if it was
+// altered.
+func TestCursorIsOfOneList(t *testing.T) { enginetest.Each(t, testCursorIsOfOneList) }
+
+func testCursorIsOfOneList(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.survey(t, 10)
+	first := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: allPath + "/result?sort=name&limit=2&q=n"})
+	query := queryOf(t, nextPage(t, first.header))
+	cursor := query.Get("cursor")
+	if cursor == "" || strings.Contains(cursor, "Ann") {
+		t.Fatalf("cursor %q", cursor)
+	}
+	status := func(path string, change ...string) int {
+		q := url.Values{"sort": {"name"}, "limit": {"2"}, "q": {"n"}, "cursor": {cursor}}
+		for i := 0; i < len(change); i += 2 {
+			q.Set(change[i], change[i+1])
+		}
+		return e.do(t, testRequest{user: "bob", method: "GET", path: path + "?" + q.Encode()}).status
+	}
+	for _, same := range [][]string{nil, {"limit", "5"}, {"format", "ndjson"}, {"count", "true"}, {"other", "x"}} {
+		for _, list := range lists {
+			if got := status(allPath+list, same...); got != http.StatusOK {
+				t.Errorf("%q: %d", same, got)
+			}
+		}
+	}
+	for _, other := range [][]string{
+		{"sort", "-name"},
+		{"sort", "note"},
+		{"q", "N"},
+		{"q", ""},
+		{"filter[name]", "Ann"},
+		{"username", "bob"},
+		{"cursor", cursor[1:]},
+		{"cursor", cursor + "A"},
+		{"cursor", strings.ToUpper(cursor)},
+	} {
+		if got := status(allPath+"/result", other...); got != http.StatusBadRequest {
+			t.Errorf("%q: %d", other, got)
+		}
+	}
+	if got := status(form(1, "zeta")+"/result", "sort", "_id", "q", ""); got != http.StatusBadRequest {
+		t.Errorf("another form: %d", got)
+	}
+}
+
+// What somebody may not see is neither found nor counted.
+func TestFiltersCoverWhatTheCallerSees(t *testing.T) {
+	enginetest.Each(t, testFiltersCoverWhatTheCallerSees)
+}
+
+func testFiltersCoverWhatTheCallerSees(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	for _, user := range []string{"alice", "bob", "alice"} {
+		e.create(t, user, staffPath, nestedBody("text", "by "+user))
+		e.create(t, user, pollPath, nestedBody("text", "by somebody"))
+	}
+	for _, tt := range []struct {
+		user, path string
+		want       int
+	}{
+		{"alice", staffPath + "/result?q=by", 3},
+		{"bob", staffPath + "/result?q=by", 1},
+		{"bob", staffPath + "/result?q=alice", 0},
+		{"bob", staffPath + "/result?sort=text&limit=9", 1},
+		{"bob", staffPath + "/result?filter[_username]=alice", 0},
+		{"bob", staffPath + "/result?filter[_username][not-equals]=bob", 0},
+		{"bob", pollPath + "/result?filter[_username]=bob", 0},
+		{"bob", pollPath + "/result?username=bob", 0},
+		{"bob", pollPath + "/result?filter[_username][empty]", 3},
+		{"carol", pollPath + "/result?sort=-_username&limit=9", 3},
+	} {
+		a := e.expect(t, http.StatusOK, testRequest{user: tt.user, method: "GET", path: tt.path + "&count=true"})
+		if got := len(results(t, a.body)); got != tt.want || a.header.Get("X-Total-Count") != strconv.Itoa(tt.want) {
+			t.Errorf("%s %s: %d rows, X-Total-Count %s, want %d", tt.user, tt.path, got, a.header.Get("X-Total-Count"), tt.want)
+		}
+		var summary struct{ Count int }
+		at := strings.Replace(tt.path, "/result", "/summary", 1)
+		if err := json.Unmarshal([]byte(e.get(t, tt.user, at)), &summary); err != nil || summary.Count != tt.want {
+			t.Errorf("%s %s: %d, want %d (%v)", tt.user, at, summary.Count, tt.want, err)
+		}
+	}
+}
+
+// A list of which nothing matches ends when the caller may no longer read it,
+// and a summary, too.
+func TestPassesEndWhenAccessIsRevoked(t *testing.T) {
+	enginetest.Each(t, testPassesEndWhenAccessIsRevoked)
+}
+
+func testPassesEndWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
+	users := newChanging()
+	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *request.Options) { o.Auth = users })
+	for range 8 {
+		e.create(t, "alice", staffPath, nestedBody("text", strings.Repeat("x", 100_000)))
+	}
+	for _, path := range []string{"/result?q=none", "/submission?filter[text]=none", "/result?sort=text&limit=1", "/submission?count=true", "/summary"} {
+		users.set(everybody)
+		e.store.failAtRow(func(n int) error {
+			if n == 2 {
+				users.set(people{})
+			}
+			return nil
+		})
+		rec := httptest.NewRecorder()
+		mount(e.api).ServeHTTP(rec, e.newRequest(t, testRequest{user: "carol", method: "GET", path: staffPath + path}))
+		if rec.Code != http.StatusUnauthorized || rec.Header().Get("Link") != "" || rec.Header().Get("X-Total-Count") != "" {
+			t.Errorf("%s: %d %v", path, rec.Code, rec.Header())
+		}
+	}
+}
+
+// Summaries and filtered lists count as lists, also those of HEAD.
+func TestPassesAtATimeAreBounded(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
+	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	release := e.holdList(t, "alice")
+	for _, path := range []string{"/summary", "/result?q=x", "/result?sort=name&limit=1", "/submission?count=true", "/submission?filter[name]=x"} {
+		for _, method := range []string{"GET", "HEAD"} {
+			e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: method, path: allPath + path})
+		}
+	}
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "HEAD", path: allPath + "/result"})
+	release()
+	e.get(t, "alice", allPath+"/summary")
+}
+
+// A page by after of the bare list has a link, too, and other parameters stay in
+// it.
+func TestLinkOfAPlainPage(t *testing.T) { enginetest.Each(t, testLinkOfAPlainPage) }
+
+func testLinkOfAPlainPage(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.fill(t, 5, 0)
+	for path, want := range map[string]string{
+		"/submission":                          "",
+		"/submission?limit=5":                  "",
+		"/submission?limit=6":                  "",
+		"/submission?limit=2&after=3":          "",
+		"/submission?limit=2":                  "/submission?after=2&limit=2",
+		"/submission?limit=2&after=2&x=%3E":    "/submission?after=4&limit=2&x=%3E",
+		"/result?order=desc&limit=1":           "/result?after=5&limit=1&order=desc",
+		"/result?username=bob&limit=1":         "/result?after=1&limit=1&username=bob",
+		"/result?limit=1001":                   "",
+		"/result?format=ndjson&limit=4&q=1":    "",
+		"/result?format=ndjson&limit=4&q=":     "/result?after=4&format=ndjson&limit=4&q=",
+		"/result?limit=1&filter[name][empty]=": "",
+		"/result?limit=3&format=csv":           "/result?after=3&format=csv&limit=3",
+		"/result?limit=3&format=xlsx&after=3":  "",
+	} {
+		if want != "" {
+			want = allPath + want
+		}
+		a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: allPath + path})
+		if got := nextPage(t, a.header); got != want || a.header.Get("X-Total-Count") != "" {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestLongReadsAreWork: as long as rows are read, the server is told, also if
+// none of them is sent. Otherwise it would cut off the client.
+func TestLongReadsAreWork(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house())
+	e.fill(t, 50, 20_000)
+	const atLeast = 3 // checks of 256 KiB, and one at the end
+	for _, r := range []testRequest{
+		{method: "GET", path: "/result?filter[name]=nobody"},
+		{method: "GET", path: "/result?filter[name]=nobody&format=csv"},
+		{method: "GET", path: "/submission?sort=name&limit=1"},
+		{method: "GET", path: "/submission?count=true&limit=1"},
+		{method: "HEAD", path: "/result?q=nobody&count=true"},
+		{method: "GET", path: "/summary?q=nobody"},
+	} {
+		r.user, r.path = "alice", allPath+r.path
+		if n := e.note(t, r); n.Code != http.StatusOK || n.working < atLeast {
+			t.Errorf("%s %s: status %d, %d calls", r.method, r.path, n.Code, n.working)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// members returns the names of a JSON object in the order they are written.
+func members(t testing.TB, object string) []string {
+	t.Helper()
+	d := jsontext.NewDecoder(strings.NewReader(object))
+	if _, err := d.ReadToken(); err != nil {
+		t.Fatalf("%v in %s", err, clip(object))
+	}
+	var names []string
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name.String())
+		if err := d.SkipValue(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return names
+}
+
+// pick returns the raw text of a member, however deep.
+func pick(t testing.TB, object string, path ...string) string {
+	t.Helper()
+	for _, name := range path {
+		var m map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(object), &m); err != nil {
+			t.Fatalf("%v in %s", err, clip(object))
+		}
+		raw, ok := m[name]
+		if !ok {
+			t.Fatalf("no member %q in %s", name, clip(object))
+		}
+		object = string(raw)
+	}
+	return object
+}
+
+// decoded is JSON for comparing where the order of members does not matter.
+func decoded(t testing.TB, text string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, clip(text))
+	}
+	return v
+}
+
+// golden reads a file of testdata as the one line that goes over the wire.
+func golden(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		t.Fatal(err)
+	}
+	return line.String()
+}
+
+func TestFormIsExactlyTheGoldenOne(t *testing.T) { enginetest.Each(t, testFormIsExactlyTheGoldenOne) }
+
+func testFormIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	if got, want := e.get(t, "alice", allPath), golden(t, "form.json"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T) {
+	enginetest.Each(t, testFormsStandInPageOrderAndFieldsInRankOrder)
+}
+
+func testFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	list := e.get(t, "alice", Prefix+"/page/1/form")
+	one := e.get(t, "alice", form(1, "zeta"))
+	all := e.get(t, "alice", allPath)
+	if want := "[" + one + "," + all + "]"; list != want {
+		t.Errorf("list of forms:\n%s\nwant the single ones in page order:\n%s", list, want)
+	}
+	want := []string{"name", "note", "size", "colour", "extras", "day", "state", "doc", "count", "word", "mail", "why"}
+	if got := members(t, pick(t, all, "fields")); !slices.Equal(got, want) {
+		t.Errorf("fields in the order %v, want %v", got, want)
+	}
+}
+
+func TestPageWithoutFormsIsAnEmptyArray(t *testing.T) {
+	enginetest.Each(t, testPageWithoutFormsIsAnEmptyArray)
+}
+
+func testPageWithoutFormsIsAnEmptyArray(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	if got := e.get(t, "alice", Prefix+"/page/2/form"); got != "[]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestFormsAreReadOnly(t *testing.T) { enginetest.Each(t, testFormsAreReadOnly) }
+
+func testFormsAreReadOnly(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	for _, path := range []string{Prefix + "/page/1/form", allPath} {
+		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+			a := e.expect(t, http.StatusMethodNotAllowed, testRequest{user: "alice", method: method, path: path, body: "{}"})
+			if got := a.header.Get("Allow"); got != "GET, HEAD" {
+				t.Errorf("%s %s: Allow %q", method, path, got)
+			}
+		}
+	}
+}
+
+// The file types that a field accepts are its validations. The interface has no
+// place for help texts and sizes.
+func TestFormListsAcceptedFileTypes(t *testing.T) { enginetest.Each(t, testFormListsAcceptedFileTypes) }
+
+func testFormListsAcceptedFileTypes(t *testing.T, on enginetest.Engine) {
+	e := newEnvOn(t, on, "../../examples/pages")
+	field := pick(t, e.get(t, "alice", form(102, "leave")), "fields", "certificate")
+	if got, want := pick(t, field, "validations"), `[{"value":".pdf"},{"value":"image/*"}]`; got != want {
+		t.Errorf("validations are %s, want %s", got, want)
+	}
+	want := []string{"type", "fieldId", "label", "macroId", "required", "validationType", "validations", "condition", "rank"}
+	if got := members(t, field); !slices.Equal(got, want) {
+		t.Errorf("the field has %q, want %q", got, want)
+	}
+}
+
+func TestFormKeepsTheMacroIDsOfItsHost(t *testing.T) {
+	enginetest.Each(t, testFormKeepsTheMacroIDsOfItsHost)
+}
+
+func testFormKeepsTheMacroIDsOfItsHost(t *testing.T, on enginetest.Engine) {
+	e := newEnvOn(t, on, "../../examples/pages")
+	body := e.get(t, "alice", form(104, "registration"))
+	if got := pick(t, body, "macroId"); got != `"5f0b2c1e-74a7-4d7c-9f3e-2f3f1f6f0a11"` {
+		t.Errorf("macroId of the form is %s", got)
+	}
+	if got := pick(t, body, "fields", "mail", "macroId"); got != `"0d7c8e7a-9e0c-45b5-8f0e-a4f3b6a1c002"` {
+		t.Errorf("macroId of the field is %s", got)
+	}
+	if got := pick(t, body, "conditions"); got != "{}" {
+		t.Errorf("conditions are %s, want an empty object", got)
+	}
+}

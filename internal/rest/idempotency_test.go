@@ -1,0 +1,270 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// createWith is a create with an Idempotency-Key.
+func createWith(user, form, key, body string) testRequest {
+	return testRequest{user: user, method: "POST", path: form + "/submission", body: body, header: jsonWith("Idempotency-Key", key)}
+}
+
+func replayed(a answer) bool { return a.header.Get("Idempotency-Replayed") == "true" }
+
+func (e *env) stored(t testing.TB) int {
+	t.Helper()
+	return strings.Count(e.dump(t), "\n")
+}
+
+// TestRepeatedCreate: the same key and answers are one submission.
+func TestRepeatedCreate(t *testing.T) { enginetest.Each(t, testRepeatedCreate) }
+
+func testRepeatedCreate(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	const key = "8e03978e-40d5-43dd-bc93-6894a57f9324"
+	body := nestedBody("name", "Ann", "extras", "a;b")
+	first := e.expect(t, 201, createWith("alice", allPath, key, body))
+	if replayed(first) {
+		t.Error("the first one is called a replay")
+	}
+	same := func(what string, r testRequest) {
+		t.Helper()
+		a := e.expect(t, 201, r)
+		if !replayed(a) || a.header.Get("Location") != first.header.Get("Location") {
+			t.Errorf("%s: %v, want a replay of %s", what, a.header, first.header.Get("Location"))
+		}
+		if now := e.get(t, "alice", first.header.Get("Location")); a.body != now || a.header.Get("Etag") != e.tag(t, "alice", first.header.Get("Location")) {
+			t.Errorf("%s: %s %s, want %s", what, a.header.Get("Etag"), a.body, now)
+		}
+	}
+	same("the same", createWith("alice", allPath, key, body))
+	same("other white space", createWith("alice", allPath, key, " "+strings.ReplaceAll(body, ":", " : ")))
+	same("another order", createWith("alice", allPath, key, nestedBody("extras", "a;b", "name", "Ann")))
+	e.expect(t, 200, testRequest{user: "alice", method: "PUT", path: result(first.header.Get("Location")), body: `{"note":"added"}`})
+	same("after a change", createWith("alice", allPath, key, body))
+	if n := e.stored(t); n != 1 {
+		t.Errorf("%d are stored", n)
+	}
+	for _, other := range []string{
+		nestedBody("name", "Bea", "extras", "a;b"), nestedBody("name", "Ann"), nestedBody("name", "Ann", "extras", "a;b", "note", ""),
+		nestedBody("name", "Annextras", "extras", "a;b"), nestedBody("nope", "x"),
+		strings.Replace(body, `"fieldId":"name"`, `"fieldId":"nope"`, 1),
+		strings.Replace(body, `"fieldId":"name"`, `"fieldId":"name","more":1`, 1),
+	} {
+		a := e.expect(t, 422, createWith("alice", allPath, key, other))
+		if !strings.Contains(a.body, "new key") {
+			t.Errorf("the detail does not tell what to do: %s", a.body)
+		}
+	}
+	// The key counts for one caller and one form.
+	for _, r := range []testRequest{
+		createWith("bob", allPath, key, body), createWith("alice", openPath, key, nestedBody("text", "x")),
+		createWith("alice", allPath, strings.ToUpper(key), body),
+	} {
+		if a := e.expect(t, 201, r); replayed(a) {
+			t.Errorf("%s by %s is called a replay", r.path, r.user)
+		}
+	}
+	e.expect(t, 204, testRequest{user: "alice", method: "DELETE", path: result(first.header.Get("Location"))})
+	if again := e.expect(t, 201, createWith("alice", allPath, key, nestedBody("name", "new"))); replayed(again) {
+		t.Error("a delete did not free the key")
+	}
+	if logs := e.logs.String(); strings.Contains(logs, key) {
+		t.Errorf("the log holds the key:\n%s", logs)
+	}
+}
+
+func TestKeysThatAreRefused(t *testing.T) { enginetest.Each(t, testKeysThatAreRefused) }
+
+func testKeysThatAreRefused(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	body := nestedBody("name", "Ann")
+	for _, key := range []string{"", "two words", "ä", "tab\there", strings.Repeat("k", 256)} {
+		e.expect(t, 400, createWith("alice", allPath, key, body))
+		e.expect(t, 404, createWith("dave", staffPath, key, body))
+	}
+	r := createWith("alice", allPath, "a", body)
+	r.header.Add("Idempotency-Key", "a")
+	e.expect(t, 400, r)
+	if n := e.stored(t); n != 0 {
+		t.Errorf("%d are stored", n)
+	}
+	for _, key := range []string{"!", "~", `"quoted"`, strings.Repeat("k", 255)} {
+		e.expect(t, 201, createWith("alice", allPath, key, body))
+	}
+	// Validation takes no key, and uses none.
+	check := createWith("alice", allPath, "checked", body)
+	check.path += "?validate=only"
+	e.expect(t, 200, check)
+	if replayed(e.expect(t, 201, createWith("alice", allPath, "checked", body))) {
+		t.Error("validate=only used the key")
+	}
+}
+
+// TestRepeatsWhereOneIsAllowed: a repeat is answered like the first, also on
+// forms that take one submission, and on anonymous ones.
+func TestRepeatsWhereOneIsAllowed(t *testing.T) { enginetest.Each(t, testRepeatsWhereOneIsAllowed) }
+
+func testRepeatsWhereOneIsAllowed(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	for form, body := range map[string]string{
+		oncePath: nestedBody("text", "x"), ballotPath: nestedBody("vote", "yes"), pollPath: nestedBody("text", "x"),
+	} {
+		first := e.expect(t, 201, createWith("bob", form, "key", body))
+		again := e.expect(t, 201, createWith("bob", form, "key", body))
+		if !replayed(again) || again.body != first.body || again.header.Get("Etag") != first.header.Get("Etag") {
+			t.Errorf("%s: %v %s, want %s", form, again.header, again.body, first.body)
+		}
+		if form != pollPath {
+			e.expect(t, 400, createWith("bob", form, "another", body))
+			only := createWith("bob", form, "another", body)
+			only.path += "?validate=only"
+			if a := e.expect(t, 400, only); !strings.Contains(a.body, "one submission from each person") {
+				t.Errorf("%s: validate=only: %s", form, a.body)
+			}
+		}
+	}
+	if n := e.stored(t); n != 3 {
+		t.Errorf("%d are stored", n)
+	}
+}
+
+// TestRepeatAfterThePageChanged: what was stored is returned, whatever the page
+// asks for by now, but only to who may still submit.
+func TestRepeatAfterThePageChanged(t *testing.T) {
+	enginetest.Each(t, testRepeatAfterThePageChanged)
+}
+
+func testRepeatAfterThePageChanged(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	body := nestedBody("text", "x")
+	first := e.expect(t, 201, createWith("bob", staffPath, "key", body))
+	e.write(t, "3-staff.md", strings.Replace(staffPage, "{id: text, type", "{id: more, type: textfield, label: More, required: true}\n  - {id: text, type", 1))
+	e.expect(t, 400, createWith("bob", staffPath, "another", body))
+	if a := e.expect(t, 201, createWith("bob", staffPath, "key", body)); !replayed(a) || a.body != first.body {
+		t.Errorf("%v %s, want %s", a.header, a.body, first.body)
+	}
+	e.expect(t, 422, createWith("bob", staffPath, "key", nestedBody("text", "y")))
+	e.write(t, "3-staff.md", strings.Replace(staffPage, "{id: text,", "{id: text, validate: numeric,", 1))
+	parts := testRequest{user: "bob", method: "POST", path: staffPath + "/submission", body: multipartOf(textPart("text", "x")), header: multipartHeader.Clone()}
+	e.expect(t, 400, parts)
+	parts.header.Set("Idempotency-Key", "key")
+	if a := e.expect(t, 201, parts); !replayed(a) || a.body != first.body {
+		t.Errorf("as multipart: %v %s, want %s", a.header, a.body, first.body)
+	}
+	e.write(t, "3-staff.md", strings.Replace(staffPage, "bob, ", "", 1))
+	e.expect(t, 404, createWith("bob", staffPath, "key", body))
+}
+
+// TestOfConcurrentRepeatsOneIsStored: all are answered with the one.
+func TestOfConcurrentRepeatsOneIsStored(t *testing.T) {
+	enginetest.Each(t, testOfConcurrentRepeatsOneIsStored)
+}
+
+func testOfConcurrentRepeatsOneIsStored(t *testing.T, on enginetest.Engine) {
+	const rounds, callers = 5, 8
+	e := newEnv(t, on, house())
+	for round := range rounds {
+		answers := make([]answer, callers)
+		var wg sync.WaitGroup
+		for i := range callers {
+			wg.Go(func() {
+				answers[i] = e.do(t, createWith("alice", allPath, strings.Repeat("k", round+1), nestedBody("name", "Ann")))
+			})
+		}
+		wg.Wait()
+		firsts := 0
+		for _, a := range answers {
+			if a.status != 201 || a.body != answers[0].body {
+				t.Errorf("%d %s, want 201 %s", a.status, a.body, answers[0].body)
+			}
+			if !replayed(a) {
+				firsts++
+			}
+		}
+		if firsts != 1 {
+			t.Errorf("%d of the answers are no replay", firsts)
+		}
+	}
+	if n := e.stored(t); n != rounds {
+		t.Errorf("%d are stored, want %d", n, rounds)
+	}
+}
+
+// TestRepeatWhileTheFirstIsDeleted: what is gone by the time it is looked at is
+// stored anew, and that is not tried for ever.
+func TestRepeatWhileTheFirstIsDeleted(t *testing.T) {
+	enginetest.Each(t, testRepeatWhileTheFirstIsDeleted)
+}
+
+func testRepeatWhileTheFirstIsDeleted(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	body := nestedBody("name", "Ann")
+	first := e.expect(t, 201, createWith("alice", allPath, "key", body)).header.Get("Location")
+	e.store.failWith(func(_ context.Context, operation string) error {
+		if operation == "by key" {
+			e.store.failWith(func(context.Context, string) error { return nil })
+			e.expect(t, 204, testRequest{user: "alice", method: "DELETE", path: result(first)})
+		}
+		return nil
+	})
+	if a := e.expect(t, 201, createWith("alice", allPath, "key", body)); replayed(a) || a.header.Get("Location") == first {
+		t.Errorf("%v", a.header)
+	}
+	looks := 0
+	e.store.failWith(func(_ context.Context, operation string) error {
+		if operation == "by key" {
+			looks++
+			return store.ErrNotFound
+		}
+		return nil
+	})
+	if a := e.expect(t, 503, createWith("alice", allPath, "key", body)); a.header.Get("Retry-After") == "" || looks > 10 {
+		t.Errorf("%v after %d looks", a.header, looks)
+	}
+	e.store.failWith(func(_ context.Context, operation string) error {
+		if operation == "by key" || operation == "submitted" {
+			return store.ErrUnavailable
+		}
+		return nil
+	})
+	e.expect(t, 503, createWith("alice", allPath, "key", body))
+	e.expect(t, 503, testRequest{user: "alice", method: "POST", path: oncePath + "/submission?validate=only", body: nestedBody("text", "x")})
+	if n := e.stored(t); n != 1 {
+		t.Errorf("%d are stored", n)
+	}
+}
+
+// TestDeletesWithConditions: a submission that was changed is not deleted.
+func TestDeletesWithConditions(t *testing.T) { enginetest.Each(t, testDeletesWithConditions) }
+
+func testDeletesWithConditions(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "bob", openPath, nestedBody("text", "old"))
+	former := e.tag(t, "bob", path)
+	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: `{"text":"new"}`})
+	now := e.tag(t, "bob", path)
+	del := func(status int, user, path string, header http.Header) {
+		t.Helper()
+		e.expect(t, status, testRequest{user: user, method: "DELETE", path: path, header: header})
+	}
+	del(412, "carol", result(path), http.Header{"If-Match": {former}})
+	del(412, "carol", result(path), http.Header{"If-Match": {"W/" + now}})
+	del(412, "carol", result(path), http.Header{"If-None-Match": {"*"}})
+	del(400, "carol", result(path), http.Header{"If-Match": {"x"}})
+	del(403, "bob", result(path), http.Header{"If-Match": {former}})
+	del(404, "carol", openPath+"/result/99", http.Header{"If-Match": {"*"}})
+	del(404, "carol", openPath+"/result/99", http.Header{"If-Match": {"x"}})
+	if got := e.get(t, "bob", path); !strings.Contains(got, `"value":"new"`) {
+		t.Fatalf("stored is %s", got)
+	}
+	del(204, "carol", result(path), http.Header{"If-Match": {former + "," + now}})
+	del(404, "carol", result(path), http.Header{"If-Match": {now}})
+}

@@ -1,0 +1,270 @@
+package rest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// five are as many users as it takes to use up a total by shares of a quarter.
+func five(o *request.Options) {
+	o.Auth = people{"alice": nil, "bob": nil, "carol": nil, "dave": nil, "erin": nil}
+}
+
+// Which slots a test is about.
+func heldLists(s request.Slots) int   { return s.Lists }
+func heldBodies(s request.Slots) int  { return s.LargeBodies }
+func heldUploads(s request.Slots) int { return s.Uploads }
+
+// await returns when so many slots are held.
+func (e *env) await(t *testing.T, held func(request.Slots) int, want int) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(30 * time.Second)
+	for held(e.api.Slots()) != want {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%d slots are held, want %d", held(e.api.Slots()), want)
+		}
+	}
+}
+
+// holdList takes a slot for a list until release is called.
+func (e *env) holdList(t *testing.T, user string) (release func()) {
+	t.Helper()
+	c := e.api.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.NewIdentity(user))
+	if err := c.HoldList(); err != nil {
+		t.Fatal(err)
+	}
+	return c.End
+}
+
+// begin sends a part of a request, and leaves the connection open.
+func (e *env) begin(t *testing.T, user, method, path, rest string) net.Conn {
+	t.Helper()
+	return e.beginAs(t, user, method, path, "application/json", rest)
+}
+
+func (e *env) beginAs(t *testing.T, user, method, path, contentType, rest string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	req := e.newRequest(t, testRequest{user: user, method: method, path: path})
+	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: %s\r\n%s",
+		method, path, req.Header.Get("Authorization"), contentType, rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func closeConn(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refused sends a request that is to be refused for now.
+func (e *env) refused(t *testing.T, status int, r testRequest) answer {
+	t.Helper()
+	a := e.expect(t, status, r)
+	if a.header.Get("Retry-After") == "" {
+		t.Errorf("%s %s: status %d without Retry-After", r.method, r.path, status)
+	}
+	return a
+}
+
+func TestListsAtATimeAreBounded(t *testing.T) { enginetest.Each(t, testListsAtATimeAreBounded) }
+
+func testListsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house(), five)
+	path := allPath + "/submission"
+	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	var stall atomic.Bool
+	stalled := make(chan struct{})
+	e.store.failWith(func(ctx context.Context, operation string) error {
+		if operation == "scan" && stall.Load() {
+			select {
+			case stalled <- struct{}{}:
+			case <-ctx.Done():
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	})
+	stop := func(user string) (readers []net.Conn) {
+		stall.Store(true)
+		defer stall.Store(false)
+		for range 50 {
+			readers = append(readers, e.begin(t, user, "GET", path, "\r\n"))
+			<-stalled
+		}
+		return readers
+	}
+
+	readers := stop("alice")
+	e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "GET", path: path})
+	e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "GET", path: allPath + "/result"})
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "HEAD", path: path})
+	e.get(t, "alice", path+"/1")
+	e.get(t, "bob", path)
+
+	stop("bob")
+	stop("carol")
+	stop("dave")
+	e.refused(t, http.StatusServiceUnavailable, testRequest{user: "erin", method: "GET", path: path})
+	e.refused(t, http.StatusTooManyRequests, testRequest{user: "bob", method: "GET", path: path})
+	e.create(t, "erin", allPath, nestedBody("name", "Erin"))
+
+	closeConn(t, readers[0])
+	e.await(t, heldLists, 199)
+	e.get(t, "alice", path)
+	e.get(t, "erin", path)
+}
+
+// stalledBodies are large bodies of which a part has been sent, with and
+// without a length.
+func (e *env) stalledBodies(t *testing.T, user string, count int) (conns []net.Conn) {
+	t.Helper()
+	held := heldBodies(e.api.Slots())
+	for i := range count {
+		rest := "Content-Length: 65537\r\n\r\n{"
+		if i%2 == 0 {
+			rest = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", request.LargeBody+1, strings.Repeat(" ", request.LargeBody+1))
+		}
+		conns = append(conns, e.begin(t, user, "POST", allPath+"/submission", rest))
+	}
+	e.await(t, heldBodies, held+count)
+	return conns
+}
+
+// Bodies up to this size are as many as there are connections.
+var (
+	smallBody = padded(request.LargeBody)
+	bigBody   = padded(request.LargeBody + 1)
+)
+
+func padded(size int) string {
+	body := nestedBody("name", "Ann")
+	return body + strings.Repeat(" ", size-len(body))
+}
+
+func TestLargeBodiesAtATimeAreBounded(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house(), five)
+	path := allPath + "/submission"
+	conns := e.stalledBodies(t, "alice", 16)
+	for _, chunked := range []bool{false, true} {
+		e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "POST", path: path, body: bigBody, chunked: chunked})
+		e.expect(t, http.StatusCreated, testRequest{user: "alice", method: "POST", path: path, body: smallBody, chunked: chunked})
+		e.expect(t, http.StatusCreated, testRequest{user: "bob", method: "POST", path: path, body: bigBody, chunked: chunked})
+	}
+	for _, user := range []string{"bob", "carol", "dave"} {
+		e.stalledBodies(t, user, 16)
+	}
+	e.refused(t, http.StatusServiceUnavailable, testRequest{user: "erin", method: "POST", path: path, body: bigBody})
+	e.expect(t, http.StatusCreated, testRequest{user: "erin", method: "POST", path: path, body: smallBody})
+
+	closeConn(t, conns[0])
+	e.await(t, heldBodies, 63)
+	e.expect(t, http.StatusCreated, testRequest{user: "erin", method: "POST", path: path, body: bigBody})
+	e.expect(t, http.StatusCreated, testRequest{user: "alice", method: "POST", path: path, body: bigBody})
+}
+
+// A client that stalls is answered at once when its body is refused, and its
+// connection is closed.
+func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	e.stalledBodies(t, "alice", 1)
+	conn := e.begin(t, "alice", "POST", allPath+"/submission", "Content-Length: 65537\r\n\r\n{")
+	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = readAll(t, resp.Body)
+	if resp.StatusCode != http.StatusTooManyRequests || !resp.Close {
+		t.Errorf("answered with %d, close: %v", resp.StatusCode, resp.Close)
+	}
+}
+
+// What was read of a body is in memory until the request is answered.
+func TestLargeBodyCountsUntilItIsAnswered(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	storing, store := make(chan struct{}), make(chan struct{})
+	e.store.failWith(func(_ context.Context, operation string) error {
+		if operation == "create" {
+			storing <- struct{}{}
+			<-store
+		}
+		return nil
+	})
+	path := allPath + "/submission"
+	conn := e.begin(t, "alice", "POST", path, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(bigBody), bigBody))
+	<-storing
+	e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "POST", path: path, body: bigBody})
+	close(store)
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusCreated {
+		t.Fatalf("%v: %v", resp, err)
+	}
+	e.await(t, heldBodies, 0)
+}
+
+// Large answers stay in memory until they are read, so they are counted, too.
+func TestLargeAnswersAtATimeAreBounded(t *testing.T) {
+	pages := house()
+	fields := ""
+	for i := range 600 {
+		fields += fmt.Sprintf("  - {id: f%d, type: textfield, label: A field among many}\n", i)
+	}
+	pages["8-large.md"] = "```form\nform: large\nfields:\n" + fields + "```\n"
+	e := newEnv(t, enginetest.SQLite, pages, func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	large, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", strings.Repeat("x", request.LargeBody)))
+	small, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	conn := e.stalledBodies(t, "alice", 1)[0]
+	for _, path := range []string{large, result(large), form(8, "large"), Prefix + "/page/8/form"} {
+		e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "GET", path: path})
+		e.expect(t, http.StatusOK, testRequest{user: "alice", method: "HEAD", path: path})
+		e.get(t, "bob", path)
+	}
+	e.get(t, "alice", small)
+
+	change := testRequest{user: "alice", method: "PUT", path: result(large), body: `{"size":"M"}`}
+	e.refused(t, http.StatusTooManyRequests, change)
+	closeConn(t, conn)
+	e.await(t, heldBodies, 0)
+	if body := e.get(t, "alice", result(large)); strings.Contains(body, `"size":"M"`) {
+		t.Errorf("refused, and stored all the same: %s", clip(body))
+	}
+	e.expect(t, http.StatusOK, change)
+}
+
+// Who is refused on an anonymous form is named nowhere.
+func TestRefusalsOnAnonymousFormsNameNobody(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
+	release := e.holdList(t, "alice")
+	a := e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "GET", path: pollPath + "/result"})
+	release()
+	if strings.Contains(e.logs.String()+a.body, "alice") {
+		t.Errorf("named in the log or the answer: %s%s", e.logs, a.body)
+	}
+}

@@ -1,0 +1,164 @@
+package rest
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+func readAll(t testing.TB, r io.ReadCloser) string {
+	t.Helper()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	return string(b)
+}
+
+// writes are the three requests with a body.
+func writes(path string) []testRequest {
+	return []testRequest{
+		{user: "alice", method: "POST", path: allPath + "/submission", body: nestedBody("name", "Ann")},
+		{user: "alice", method: "POST", path: path, body: nestedBody("name", "Ann")},
+		{user: "alice", method: "PUT", path: result(path), body: `{"name":"Ann"}`},
+	}
+}
+
+func TestContentType(t *testing.T) { enginetest.Each(t, testContentType) }
+
+func testContentType(t *testing.T, on enginetest.Engine) {
+	const taken, refused = true, false
+	cases := []struct {
+		header http.Header
+		want   bool
+	}{
+		{http.Header{"Content-Type": {"application/json"}}, taken},
+		{http.Header{"Content-Type": {"application/json; charset=utf-8"}}, taken},
+		{http.Header{"Content-Type": {"Application/JSON;Charset=\"UTF-8\""}}, taken},
+		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity"}}, taken},
+		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"Identity"}}, taken},
+		{http.Header{}, refused},
+		{http.Header{"Content-Type": {""}}, refused},
+		{http.Header{"Content-Type": {"text/plain"}}, refused},
+		{http.Header{"Content-Type": {"text/json"}}, refused},
+		{http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, refused},
+		{http.Header{"Content-Type": {"application/jsonx"}}, refused},
+		{http.Header{"Content-Type": {"application/problem+json"}}, refused},
+		{http.Header{"Content-Type": {"application/json, text/plain"}}, refused},
+		{http.Header{"Content-Type": {"application/json; charset=latin1"}}, refused},
+		{http.Header{"Content-Type": {"application/json; charset=utf-16"}}, refused},
+		{http.Header{"Content-Type": {"application/json; charset"}}, refused},
+		{http.Header{"Content-Type": {"*/*"}}, refused},
+		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, refused},
+		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity, gzip"}}, refused},
+		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity", "gzip"}}, refused},
+		{http.Header{"Content-Type": {"application/json", "text/plain"}}, refused},
+		{http.Header{"Content-Type": {"application/json", "application/json"}}, refused},
+	}
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	for _, c := range cases {
+		for _, r := range writes(path) {
+			r.header = c.header
+			before := e.dump(t)
+			a := e.do(t, r)
+			switch {
+			case c.want == taken && a.status >= 300:
+				t.Errorf("%v: %d %s", c.header, a.status, a.body)
+			case c.want == refused && a.status != http.StatusUnsupportedMediaType:
+				t.Errorf("%v: status %d, want 415", c.header, a.status)
+			case c.want == refused && e.dump(t) != before:
+				t.Errorf("%v: 415, but something changed", c.header)
+			}
+		}
+	}
+}
+
+// The refusal names what the endpoint takes: files come with the nested model only.
+func TestRefusedContentTypeNamesOthers(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	for _, r := range writes(path) {
+		r.header = http.Header{"Content-Type": {"text/plain"}}
+		a := e.expect(t, http.StatusUnsupportedMediaType, r)
+		if named := strings.Contains(a.body, request.MultipartType); named != (r.method == http.MethodPost) {
+			t.Errorf("%s %s: %s", r.method, r.path, a.body)
+		}
+	}
+}
+
+func TestBodyOverTheLimit(t *testing.T) { enginetest.Each(t, testBodyOverTheLimit) }
+
+func testBodyOverTheLimit(t *testing.T, on enginetest.Engine) {
+	const limit = 1000
+	e := newEnv(t, on, house(), func(o *request.Options) { o.MaxBody = limit })
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	for _, r := range writes(path) {
+		fits := r
+		fits.body += strings.Repeat(" ", limit-len(r.body))
+		for _, fits.chunked = range []bool{false, true} {
+			if a := e.do(t, fits); a.status >= 300 {
+				t.Errorf("%s %s of the limit: %d %s", r.method, r.path, a.status, a.body)
+			}
+		}
+		over := fits
+		over.body += " "
+		for _, over.chunked = range []bool{false, true} {
+			before := e.dump(t)
+			e.expect(t, http.StatusRequestEntityTooLarge, over)
+			if after := e.dump(t); after != before {
+				t.Errorf("before\n%safter\n%s", before, after)
+			}
+		}
+	}
+}
+
+func TestBodyLimitIsAMebibyteByDefault(t *testing.T) {
+	enginetest.Each(t, testBodyLimitIsAMebibyteByDefault)
+}
+
+func testBodyLimitIsAMebibyteByDefault(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	fits := nestedBody("name", "Ann", "note", strings.Repeat("x", 1<<20-len(nestedBody("name", "Ann", "note", ""))))
+	path, _ := e.create(t, "alice", allPath, fits)
+	if got := len(pick(t, e.get(t, "alice", path), "fields", "note", "value")); got < 1<<20-200 {
+		t.Errorf("read back %d bytes", got)
+	}
+	// Past the network: a client that still sends when the server hangs up may
+	// miss the answer.
+	for _, chunked := range []bool{false, true} {
+		w := httptest.NewRecorder()
+		mount(e.api).ServeHTTP(w, e.newRequest(t, testRequest{
+			user: "alice", method: "POST", path: allPath + "/submission", body: fits + " ", chunked: chunked,
+		}))
+		if w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("one byte more, chunked %t: status %d, want 413", chunked, w.Code)
+		}
+	}
+}
+
+// A body that says it is too large is refused before it is sent.
+func TestBodyOverTheLimitIsNotWaitedFor(t *testing.T) {
+	enginetest.Each(t, testBodyOverTheLimitIsNotWaitedFor)
+}
+
+func testBodyOverTheLimitIsNotWaitedFor(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	req := e.newRequest(t, testRequest{user: "alice", method: "POST", path: allPath + "/submission"})
+	req.Body, req.ContentLength = io.NopCloser(iotest.ErrReader(errors.New("the body was read"))), request.DefaultMaxBody+1
+	w := httptest.NewRecorder()
+	mount(e.api).ServeHTTP(w, req)
+	a := answer{w.Code, w.Header(), w.Body.String()}
+	checkContract(t, req, a)
+	if a.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d, want 413: %s", a.status, a.body)
+	}
+}

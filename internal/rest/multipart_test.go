@@ -1,0 +1,363 @@
+package rest
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const filesPage = "---\nview: [alice, bob, carol]\nedit: [carol]\n---\n```form\n" + `form: files
+fields:
+  - {id: title, type: textfield, label: Title, required: true}
+  - {id: mail, type: textfield, label: Mail, validate: email}
+  - {id: tags, type: checkbox, label: Tags, options: [a, b, c]}
+  - {id: doc, type: file, label: Document}
+  - {id: pic, type: file, label: Picture, accept: [image/*, .pdf], maxSize: 1kB}
+  - {id: kind, type: radio, label: Kind, options: [plain, proof]}
+  - {id: proof, type: file, label: Proof, required: true, accept: [.pdf], showIf: {field: kind, equals: proof}}
+` + "```\n"
+
+var filesPath = form(8, "files")
+
+// newFilesEnv serves a form with file fields, and takes files of 4,000 bytes.
+func newFilesEnv(t testing.TB, on enginetest.Engine, change ...func(*request.Options)) *env {
+	t.Helper()
+	return newEnv(t, on, map[string]string{"8-files.md": filesPage}, change...)
+}
+
+const testBoundary = "a-boundary"
+
+// part is one part of a multipart body: a text if fileName is "-".
+type part struct {
+	name, fileName, content string
+	header                  []string // further ones: names and values in turn
+}
+
+func textPart(name, value string) part { return part{name: name, fileName: "-", content: value} }
+
+func filePart(name, fileName, content string) part {
+	return part{name: name, fileName: fileName, content: content, header: []string{"Content-Type", "application/octet-stream"}}
+}
+
+// multipartOf is a body in which names stand as they are.
+func multipartOf(parts ...part) string {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	_ = w.SetBoundary(testBoundary)
+	for _, p := range parts {
+		h := textproto.MIMEHeader{}
+		disposition := fmt.Sprintf(`form-data; name="%s"`, p.name)
+		if p.fileName != "-" {
+			disposition += fmt.Sprintf(`; filename="%s"`, p.fileName)
+		}
+		h.Set("Content-Disposition", disposition)
+		for i := 0; i < len(p.header); i += 2 {
+			h.Set(p.header[i], p.header[i+1])
+		}
+		pw, _ := w.CreatePart(h) // a bytes.Buffer takes everything
+		_, _ = pw.Write([]byte(p.content))
+	}
+	_ = w.Close()
+	return b.String()
+}
+
+var multipartHeader = http.Header{"Content-Type": {request.MultipartType + "; boundary=" + testBoundary}}
+
+func uploadOf(path string, parts ...part) testRequest {
+	return testRequest{user: "alice", method: "POST", path: path, body: multipartOf(parts...), header: multipartHeader}
+}
+
+// createFiles submits parts and returns the path of the new submission.
+func (e *env) createFiles(t testing.TB, parts ...part) string {
+	t.Helper()
+	return e.expect(t, http.StatusCreated, uploadOf(filesPath+"/submission", parts...)).header.Get("Location")
+}
+
+// expectNothingStaged waits until no content is left that belongs to no
+// submission. A refusal may be read before the handler has ended.
+func (e *env) expectNothingStaged(t testing.TB) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for tick := time.NewTicker(2 * time.Millisecond); ; <-tick.C {
+		left := e.store.staged()
+		if len(left) == 0 {
+			tick.Stop()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("staged contents are left: %v", left)
+		}
+	}
+}
+
+func TestUpload(t *testing.T) { enginetest.Each(t, testUpload) }
+
+func testUpload(t *testing.T, on enginetest.Engine) {
+	e := newFilesEnv(t, on)
+	content := strings.Repeat("0123456789", 30_000) + "\x00\xff"
+	path := e.createFiles(t,
+		textPart("_charset_", "UTF-8"),
+		textPart("title", "Ünïcode; \r\n--a-bound"),
+		filePart("doc", "report.txt", content),
+		textPart("tags", "a"),
+		filePart("doc", "report.txt", ""),
+		textPart("tags", "c"),
+		filePart("pic", "", ""), // a browser's field without a file
+		filePart("doc", `C:\docs\a;b%22.zip`, "PK\x03\x04"),
+	)
+	sub := e.get(t, "alice", path)
+	for _, want := range []string{
+		`"fieldId":"title","value":"Ünïcode; \r\n--a-bound"`, `"fieldId":"tags","value":"a;c"`,
+		`"fieldId":"doc","value":"report.txt;report (2).txt;a_b\".zip"`,
+	} {
+		if !strings.Contains(sub, want) {
+			t.Errorf("%s is not in %s", want, sub)
+		}
+	}
+	if strings.Contains(sub, `"pic"`) {
+		t.Errorf("an empty file field is an answer: %s", sub)
+	}
+	for name, want := range map[string]string{"report.txt": content, "report%20(2).txt": "", "a_b%22.zip": "PK\x03\x04"} {
+		if got := e.get(t, "alice", path+"/file/doc/"+name); got != want {
+			t.Errorf("%s has %d bytes, want %d", name, len(got), len(want))
+		}
+	}
+	if got := e.get(t, "alice", result(path)); !strings.Contains(got, `"doc":"report.txt;report (2).txt;a_b\".zip"`) {
+		t.Errorf("flat: %s", got)
+	}
+	e.expectNothingStaged(t)
+}
+
+func TestUploadReplacesAndMergeKeeps(t *testing.T) {
+	enginetest.Each(t, testUploadReplacesAndMergeKeeps)
+}
+
+func testUploadReplacesAndMergeKeeps(t *testing.T, on enginetest.Engine) {
+	e := newFilesEnv(t, on)
+	path := e.createFiles(t, textPart("title", "x"), filePart("doc", "a", "one"), filePart("doc", "b", "two"), filePart("pic", "p.pdf", "%PDF-1.7"))
+	files := func(want map[string]string) {
+		t.Helper()
+		for _, name := range []string{"doc/a", "doc/b", "doc/c", "pic/p.pdf"} {
+			a := e.do(t, testRequest{user: "alice", method: "GET", path: path + "/file/" + name})
+			if content, there := want[name]; there != (a.status == http.StatusOK) || (there && a.body != content) {
+				t.Errorf("%s: status %d, %q; want %q", name, a.status, clip(a.body), content)
+			}
+		}
+	}
+	files(map[string]string{"doc/a": "one", "doc/b": "two", "pic/p.pdf": "%PDF-1.7"})
+
+	// What was read can be sent back, in both models.
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "POST", path: path, body: e.get(t, "alice", path)})
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: e.get(t, "alice", result(path))})
+	files(map[string]string{"doc/a": "one", "doc/b": "two", "pic/p.pdf": "%PDF-1.7"})
+
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "POST", path: path, body: nestedBody("doc", "b;note")})
+	files(map[string]string{"doc/b": "two", "pic/p.pdf": "%PDF-1.7"})
+	a := e.expect(t, http.StatusOK, uploadOf(path, filePart("doc", "c", "three"), filePart("doc", "b", "four")))
+	if !strings.Contains(a.body, `"value":"c;b"`) {
+		t.Errorf("after files were replaced: %s", a.body)
+	}
+	files(map[string]string{"doc/b": "four", "doc/c": "three", "pic/p.pdf": "%PDF-1.7"})
+	e.expect(t, http.StatusOK, uploadOf(path, textPart("pic", ""), textPart("title", "y")))
+	files(map[string]string{"doc/b": "four", "doc/c": "three"})
+	// A name that once was a file's is a text now.
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"pic":"p.pdf"}`})
+	files(map[string]string{"doc/b": "four", "doc/c": "three"})
+
+	before := e.dump(t)
+	e.expect(t, http.StatusBadRequest, uploadOf(path, filePart("doc", "c", "new"), textPart("mail", "no address")))
+	e.expect(t, http.StatusBadRequest, uploadOf(path, textPart("mail", "no address"), filePart("doc", "c", "new")))
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+	files(map[string]string{"doc/b": "four", "doc/c": "three"})
+	e.expectNothingStaged(t)
+
+	e.expect(t, http.StatusNoContent, testRequest{user: "carol", method: "DELETE", path: result(path)})
+	e.expect(t, http.StatusNotFound, testRequest{user: "carol", method: "GET", path: path + "/file/doc/c"})
+}
+
+// multipartFaults are refused with a validation result or a problem.
+func multipartFaults() []struct {
+	name, body string
+	status     int
+	faults     string // of the validation result
+} {
+	title := textPart("title", "x")
+	doc := filePart("doc", "a.txt", "content")
+	with := func(p part, header ...string) part { p.header = append(p.header, header...); return p }
+	whole := multipartOf(title, doc)
+	return []struct {
+		name, body string
+		status     int
+		faults     string
+	}{
+		{"required text is missing", multipartOf(doc), 400, `{"title":"is required"},"errors":[]`},
+		{"a text is wrong", multipartOf(title, doc, textPart("mail", "x")), 400, `{"mail":"must be an e-mail address such as name@example.org"},"errors":[]`},
+		{"a text is wrong, before a file", multipartOf(textPart("mail", "x"), doc, title), 400, `{"mail":"must be an e-mail address such as name@example.org"},"errors":[]`},
+		{"repeated single value", multipartOf(title, title, doc), 400, `{"title":"must be a single text, not a list"},"errors":[]`},
+		{"unknown field", multipartOf(title, doc, textPart("nope", "x")), 400, `{"nope":"is not a field of this form"},"errors":[]`},
+		{"file for an unknown field", multipartOf(title, doc, filePart("nope", "a", "b")), 400, `{"nope":"is not a field of this form"},"errors":[]`},
+		{"empty file for an unknown field", multipartOf(title, filePart("nope", "", "")), 400, `{"nope":"is not a field of this form"},"errors":[]`},
+		{"file for a text field", multipartOf(title, doc, filePart("mail", "a", "b")), 400, `{"mail":"takes no files"},"errors":[]`},
+		{"text for a file field", multipartOf(title, textPart("doc", "a.txt")), 400, `{"doc":"must be sent as a file: the part needs a filename"},"errors":[]`},
+		{"text and file for a field", multipartOf(title, doc, textPart("doc", "")), 400, `{"doc":"must be sent as files only"},"errors":[]`},
+		{"no name", multipartOf(title, doc, textPart("", "x")), 400, `{},"errors":["part 3 must have one Content-Disposition: form-data; name=\"the id of a field\""]`},
+		{"two names", multipartOf(title, textPart(`a"; name="b`, "x")), 400, ""},
+		{"no disposition", "--a-boundary\r\nX: y\r\n\r\nz\r\n--a-boundary--\r\n", 400, ""},
+		{"attachment", "--a-boundary\r\nContent-Disposition: attachment; name=\"title\"\r\n\r\nz\r\n--a-boundary--\r\n", 400, ""},
+		{"name not in UTF-8", multipartOf(title, doc, textPart("\xff", "x")), 400, `{},"errors":["the name of part 3 is not in UTF-8"]`},
+		{"text not in UTF-8", multipartOf(textPart("title", "\xff"), doc), 400, `{"title":"must be valid text without NUL characters"},"errors":[]`},
+		{"NUL", multipartOf(textPart("title", "\x00"), doc), 400, `{"title":"must be valid text without NUL characters"},"errors":[]`},
+		{"transfer encoding", multipartOf(title, with(doc, "Content-Transfer-Encoding", "base64")), 400, `{"doc":"must be sent without Content-Transfer-Encoding"},"errors":[]`},
+		{"quoted-printable", multipartOf(with(title, "Content-Transfer-Encoding", "Quoted-Printable")), 400, `{"title":"must be sent without Content-Transfer-Encoding"},"errors":[]`},
+		{"charset of a part", multipartOf(with(title, "Content-Type", "text/plain; charset=iso-8859-1")), 400, `{"title":"must be sent in UTF-8"},"errors":[]`},
+		{"_charset_", multipartOf(textPart("_charset_", "windows-1252"), title), 400, `{},"errors":["_charset_ must be UTF-8: send the body in UTF-8"]`},
+		{"nested multipart", multipartOf(title, with(doc, "Content-Type", "multipart/mixed; boundary=x")), 400, `{"doc":"must be sent as parts of the body, each with its name, not as a multipart of its own"},"errors":[]`},
+		{"content against accept", multipartOf(title, doc, filePart("pic", "a.png", "<html>")), 400, `{"pic":"takes image/*, .pdf: the name, the type and the content of a file must agree with it"},"errors":[]`},
+		{"type against accept", multipartOf(title, with(filePart("pic", "a.png", "\x89PNG\r\n\x1a\n"), "Content-Type", "text/html")), 400, `{"pic":"takes image/*, .pdf: the name, the type and the content of a file must agree with it"},"errors":[]`},
+		{"beyond maxSize", multipartOf(title, doc, filePart("pic", "a.pdf", "%PDF-1.7"+strings.Repeat("x", 993))), 400, `{"pic":"must not be larger than 1000 bytes"},"errors":[]`},
+		{"a shown field's file", multipartOf(title, filePart("proof", "a.pdf", "text"), textPart("kind", "proof")), 400, `{"proof":"takes .pdf: the name, the type and the content of a file must agree with it"},"errors":[]`},
+		{"a shown field without a file", multipartOf(title, doc, textPart("kind", "proof")), 400, `{"proof":"is required"},"errors":[]`},
+		{"empty", "", 400, `{},"errors":["the body is not valid multipart/form-data: it ends before its last boundary"]`},
+		{"no boundary in it", "title=x", 400, ""},
+		{"another boundary", strings.ReplaceAll(whole, testBoundary, "b-boundary"), 400, ""},
+		{"a file and then a text, after a fault", multipartOf(textPart("mail", "x"), title, doc, textPart("doc", "")), 400, `{"doc":"must be sent as files only","mail":"must be an e-mail address such as name@example.org"},"errors":[]`},
+		{"two files after a fault", multipartOf(textPart("mail", "x"), doc, doc, title), 400, `{"mail":"must be an e-mail address such as name@example.org"},"errors":[]`},
+		{"cut off in the first header", whole[:50], 400, ""},
+		{"cut off after a name", strings.SplitN(whole, "\r\n\r\n", 2)[0], 400, ""},
+		{"cut off after a header", whole[:strings.Index(whole, "\r\n\r\n")+4], 400, ""},
+		{"cut off in a boundary", whole[:strings.LastIndex(whole, "--")], 400, ""},
+		{"cut off in the header of a file", whole[:strings.Index(whole, "filename")+3], 400, ""},
+		{"cut off in a text", whole[:70], 400, ""},
+		{"cut off in a file", whole[:len(whole)-20], 400, ""},
+		{"cut off before the last boundary", strings.TrimSuffix(whole, "--a-boundary--\r\n"), 400, ""},
+		{"broken header", "--a-boundary\r\nContent-Disposition\r\n\r\nx\r\n--a-boundary--\r\n", 400, `{},"errors":["the body is not valid multipart/form-data: part 1 can't be read"]`},
+		{"much after the end", whole + strings.Repeat("x", 20_000), 400, `{},"errors":["the body has more after its last boundary"]`},
+		{"header of a part", multipartOf(title, doc, with(title, "X", strings.Repeat("x", 40_000))), 413, ""},
+		{"before the first part", strings.Repeat("x\r\n", 20_000) + whole, 413, ""},
+		{"parts", multipartOf(append([]part{doc}, slicesRepeat(textPart("tags", "a"), request.MaxParts)...)...), 413, ""},
+		{"files of a field", multipartOf(append([]part{title}, slicesRepeat(doc, 11)...)...), 413, ""},
+		{"a file", multipartOf(title, doc, filePart("doc", "b", strings.Repeat("x", testMaxFile+1))), 413, ""},
+		{"a file that is not stored", multipartOf(title, doc, filePart("nope", "b", strings.Repeat("x", testMaxFile+16<<10))), 413, ""},
+		{"texts together", multipartOf(doc, textPart("title", strings.Repeat("x", request.DefaultMaxBody-100)), textPart("mail", strings.Repeat("x", 200))), 413, ""},
+	}
+}
+
+// testMaxFile is small, so that tests reach it.
+const testMaxFile = 1 << 20
+
+func slicesRepeat(p part, n int) []part {
+	parts := make([]part, n)
+	for i := range parts {
+		parts[i] = p
+	}
+	return parts
+}
+
+// Whatever is wrong with a body is told with a status of the client's faults,
+// and leaves nothing behind.
+func TestMultipartFaults(t *testing.T) { enginetest.Each(t, testMultipartFaults) }
+
+func testMultipartFaults(t *testing.T, on enginetest.Engine) {
+	e := newFilesEnv(t, on)
+	path := e.createFiles(t, textPart("title", "old"), filePart("doc", "old", "old"))
+	before := e.dump(t)
+	for _, tt := range multipartFaults() {
+		for _, chunked := range []bool{false, true} {
+			a := e.do(t, testRequest{
+				user: "alice", method: "POST", path: filesPath + "/submission", body: tt.body, header: multipartHeader, chunked: chunked,
+			})
+			if a.status != tt.status {
+				t.Errorf("%s, chunked %t: status %d, want %d: %s", tt.name, chunked, a.status, tt.status, clip(a.body))
+			}
+			if want := `{"valid":false,"fieldErrors":` + tt.faults + "}"; tt.faults != "" && a.body != want {
+				t.Errorf("%s, chunked %t: %s\nwant %s", tt.name, chunked, clip(a.body), want)
+			}
+		}
+		if tt.name != "required text is missing" && tt.name != "a shown field without a file" { // a merge leaves them alone
+			if a := e.do(t, testRequest{user: "alice", method: "POST", path: path, body: tt.body, header: multipartHeader}); a.status != tt.status {
+				t.Errorf("merge, %s: status %d, want %d: %s", tt.name, a.status, tt.status, clip(a.body))
+			}
+		}
+		e.expectNothingStaged(t)
+	}
+	if after := e.dump(t); after != before && !strings.Contains(after, `"value":"proof"`) {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}
+
+func TestMultipartContentTypes(t *testing.T) {
+	e := newFilesEnv(t, enginetest.SQLite)
+	body := multipartOf(textPart("title", "x"))
+	path := e.createFiles(t, textPart("title", "old"))
+	for _, tt := range []struct {
+		header http.Header
+		status int
+	}{
+		{http.Header{"Content-Type": {`Multipart/Form-Data; Boundary="a-boundary"`}}, 201},
+		{http.Header{"Content-Type": {"multipart/form-data; boundary=a-boundary; charset=UTF-8"}}, 201},
+		{http.Header{"Content-Type": {"multipart/form-data"}}, 400},
+		{http.Header{"Content-Type": {"multipart/form-data; boundary="}}, 415},
+		{http.Header{"Content-Type": {"multipart/form-data; boundary=" + strings.Repeat("x", 71)}}, 400},
+		{http.Header{"Content-Type": {"multipart/form-data; boundary=a; boundary=b"}}, 415},
+		{http.Header{"Content-Type": {"multipart/form-data; boundary=a-boundary; charset=latin1"}}, 415},
+		{http.Header{"Content-Type": {"multipart/form-data; boundary=a-boundary", "application/json"}}, 415},
+		{http.Header{"Content-Type": {"multipart/form-data; boundary=a-boundary"}, "Content-Encoding": {"gzip"}}, 415},
+		{http.Header{"Content-Type": {"multipart/mixed; boundary=a-boundary"}}, 415},
+		{http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, 415},
+	} {
+		e.expect(t, tt.status, testRequest{user: "alice", method: "POST", path: filesPath + "/submission", body: body, header: tt.header})
+	}
+	e.expect(t, http.StatusUnsupportedMediaType, testRequest{user: "alice", method: "PUT", path: result(path), body: body, header: multipartHeader})
+}
+
+// A file for a field that does not show is dropped like any other answer, even
+// one that the field would not take.
+func TestFilesOfHiddenFieldsAreDropped(t *testing.T) {
+	e := newFilesEnv(t, enginetest.SQLite)
+	path := e.createFiles(t, filePart("proof", "a.pdf", "%PDF-1.7"), filePart("doc", "kept", "x"), textPart("title", "x"))
+	e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "GET", path: path + "/file/proof/a.pdf"})
+	e.get(t, "alice", path+"/file/doc/kept")
+	e.createFiles(t, filePart("proof", "a.exe", "no PDF"), textPart("title", "x"), textPart("kind", "plain"))
+	path = e.createFiles(t, filePart("proof", "a.pdf", "%PDF-1.7"), textPart("title", "x"), textPart("kind", "proof"))
+	e.get(t, "alice", path+"/file/proof/a.pdf")
+	e.expectNothingStaged(t)
+}
+
+// An empty file is one, and names that are hostile become harmless ones.
+func TestHostileFileNames(t *testing.T) {
+	e := newFilesEnv(t, enginetest.SQLite)
+	for sent, want := range map[string]string{
+		"../../x":                     "x",
+		"CON":                         "CON",
+		"a;b":                         "a_b",
+		"..":                          "file",
+		`\\host\share\..`:             "file",
+		"a%0D%0ASet-Cookie: x":        "a__Set-Cookie: x",
+		"\u202egnp.exe":               "_gnp.exe",
+		strings.Repeat("x", 1000):     strings.Repeat("x", 255),
+		"":                            "file",
+		"<script>alert(1)</script>.x": "script>.x",
+		"50%.txt":                     "50%.txt",
+		"ü.txt":                       "ü.txt",
+	} {
+		path := e.createFiles(t, textPart("title", "x"), filePart("doc", sent, "content"))
+		sub := e.get(t, "alice", path)
+		if value := string(appendString(nil, want)); !strings.Contains(sub, `"fieldId":"doc","value":`+value) {
+			t.Errorf("%q: %s, want the value %s", sent, sub, value)
+		}
+		a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: path + "/file/doc/" + pathEscape(want)})
+		if a.body != "content" || strings.ContainsAny(a.header.Get("Content-Disposition"), "\r\n") || a.header.Get("Set-Cookie") != "" {
+			t.Errorf("%q: %q with %v", sent, a.body, a.header)
+		}
+	}
+}

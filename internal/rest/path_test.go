@@ -1,0 +1,183 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// badIDs can't be ids: decimal digits without sign or leading zero, within 2^63.
+var badIDs = []string{
+	"0", "00", "01", "+1", "-1", "1.0", "1e0", "0x1", "1_000", "%201", "1%20", "1%0A", "1%00", "%D9%A1", "one", "null",
+	"9223372036854775808", "18446744073709551617", strings.Repeat("9", 400), "1%2F", "1;v=2", "~1", "%FF",
+}
+
+func TestMalformedIDsAreNotFound(t *testing.T) { enginetest.Each(t, testMalformedIDsAreNotFound) }
+
+func testMalformedIDsAreNotFound(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	before := e.dump(t)
+	for _, id := range badIDs {
+		everything := []testRequest{
+			{method: "GET", path: Prefix + "/page/" + id + "/form"},
+			{method: "GET", path: Prefix + "/page/" + id + "/form/all"},
+			{method: "GET", path: Prefix + "/page/" + id + "/form/all/submission"},
+			{method: "GET", path: Prefix + "/page/" + id + "/form/all/submission/1"},
+			{method: "POST", path: Prefix + "/page/" + id + "/form/all/submission", body: nestedBody("name", "x")},
+			{method: "GET", path: allPath + "/submission/" + id},
+			{method: "POST", path: allPath + "/submission/" + id, body: nestedBody("name", "x")},
+			{method: "GET", path: allPath + "/result/" + id},
+			{method: "PUT", path: allPath + "/result/" + id, body: `{"name":"x"}`},
+			{method: "DELETE", path: allPath + "/result/" + id},
+		}
+		for _, r := range everything {
+			r.user = "alice"
+			e.expect(t, http.StatusNotFound, r)
+		}
+	}
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}
+
+func TestUnknownThingsAreNotFound(t *testing.T) { enginetest.Each(t, testUnknownThingsAreNotFound) }
+
+func testUnknownThingsAreNotFound(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	paths := []string{
+		Prefix + "/page/99/form", Prefix + "/page/9223372036854775807/form", form(99, "all"),
+		form(1, "nope"), form(1, "ALL"), form(1, "al"), form(1, "all%20"), form(1, "%61ll%00"), form(1, "a%2Fll"), form(1, "%2Fall"),
+		form(1, "all%2Fsubmission"), form(1, "%FF"), form(1, "all;x=1"), form(2, "all"),
+		form(1, "nope") + "/submission", form(99, "all") + "/result", form(2, "all") + "/result",
+		allPath + "/submission/2", allPath + "/submission/9007199254740993", allPath + "/result/9223372036854775807",
+		form(1, "zeta") + "/submission/1", form(1, "zeta") + "/result/1", // another form of the page
+		oncePath + "/submission/1", oncePath + "/result/1", // another page
+	}
+	for _, path := range paths {
+		for _, method := range []string{"GET", "HEAD"} {
+			e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: method, path: path})
+		}
+	}
+	before := e.dump(t)
+	for _, r := range []testRequest{
+		{method: "POST", path: form(1, "nope") + "/submission", body: nestedBody("name", "x")},
+		{method: "POST", path: form(1, "zeta") + "/submission/1", body: `{"fields":{}}`},
+		{method: "PUT", path: form(1, "zeta") + "/result/1", body: `{}`},
+		{method: "PUT", path: oncePath + "/result/1", body: `{}`},
+		{method: "DELETE", path: form(1, "zeta") + "/result/1"},
+		{method: "DELETE", path: oncePath + "/result/1"},
+		{method: "DELETE", path: allPath + "/result/2"},
+		{method: "PUT", path: allPath + "/result/2", body: `{"size":"XXL","nope":""}`}, // not there comes before not valid
+	} {
+		r.user = "alice"
+		e.expect(t, http.StatusNotFound, r)
+	}
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}
+
+// A path is taken as it stands: never cleaned, never redirected.
+func TestCrookedPathsAreNotFound(t *testing.T) { enginetest.Each(t, testCrookedPathsAreNotFound) }
+
+func testCrookedPathsAreNotFound(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	paths := []string{
+		"/rest", "/rest/", "/rest/forms", "/rest/forms/1.0", "/rest/forms/1.0/", "/rest/forms/2.0/page/1/form", "/rest/forms/1/page/1/form",
+		Prefix + "/page", Prefix + "/page/", Prefix + "/page/1", Prefix + "/page/1/", Prefix + "/page/1/form/", Prefix + "/page//form",
+		"/rest/Forms/1.0/page/1/form", Prefix + "/Page/1/form", Prefix + "/page/1/forms", Prefix + "/page/1/form/all/submissions",
+		"//rest/forms/1.0/page/1/form", "/rest//forms/1.0/page/1/form", Prefix + "//page/1/form", Prefix + "/page/1//form",
+		Prefix + "/page/1/form//all", allPath + "/", allPath + "//", allPath + "/submission/", allPath + "//submission",
+		allPath + "/submission//1", allPath + "/submission/1/", allPath + "/submission/1/x", allPath + "/result/1/",
+		Prefix + "/./page/1/form", Prefix + "/page/./1/form", Prefix + "/page/1/form/.", Prefix + "/page/1/form/./all", allPath + "/.",
+		Prefix + "/page/2/../1/form", allPath + "/submission/../result", allPath + "/..", Prefix + "/page/1/form/x/../all",
+		Prefix + "/page/1/form/%2e", Prefix + "/page/1/form/%2E%2E", Prefix + "/page/2/%2e%2e/1/form", Prefix + "/page/1/form/%2e/all",
+		Prefix + "/page/1/form/all/%2e%2e/all", Prefix + "/page%2F1/form", Prefix + "/page/1%2Fform", Prefix + "/page/1/form%2Fall",
+	}
+	for _, path := range paths {
+		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS"} {
+			e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: method, path: path})
+		}
+	}
+}
+
+// Escapes of plain characters are the same path, by RFC 3986.
+func TestEscapedPathsAreTheSamePaths(t *testing.T) {
+	enginetest.Each(t, testEscapedPathsAreTheSamePaths)
+}
+
+func testEscapedPathsAreTheSamePaths(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	want := e.get(t, "alice", allPath+"/submission/1")
+	for _, path := range []string{Prefix + "/page/%31/form/all/submission/1", Prefix + "/page/1/form/%61ll/submission/%31"} {
+		if got := e.get(t, "alice", path); got != want {
+			t.Errorf("GET %s\n%s\nwant\n%s", path, got, want)
+		}
+	}
+}
+
+func TestMethodsThatAPathDoesNotTake(t *testing.T) {
+	enginetest.Each(t, testMethodsThatAPathDoesNotTake)
+}
+
+func testMethodsThatAPathDoesNotTake(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	allowed := map[string]string{
+		Prefix + "/page/1/form":   "GET, HEAD",
+		allPath:                   "GET, HEAD",
+		allPath + "/submission":   "GET, HEAD, POST",
+		allPath + "/submission/1": "GET, HEAD, POST",
+		allPath + "/result":       "GET, HEAD",
+		allPath + "/result/1":     "GET, HEAD, PUT, DELETE",
+	}
+	before := e.dump(t)
+	for path, allow := range allowed {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY", "get"} {
+			if strings.Contains(allow+",", method+",") {
+				continue
+			}
+			a := e.expect(t, http.StatusMethodNotAllowed, testRequest{user: "alice", method: method, path: path, body: "{}"})
+			if got := a.header.Get("Allow"); got != allow {
+				t.Errorf("%s %s: Allow %q, want %q", method, path, got, allow)
+			}
+		}
+	}
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}
+
+// HEAD is GET without the body. What only the body tells, its length and its
+// encoding, may be missing.
+func TestHeadWhereverGetIs(t *testing.T) { enginetest.Each(t, testHeadWhereverGetIs) }
+
+func testHeadWhereverGetIs(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	paths := []string{
+		Prefix + "/page/1/form", allPath, allPath + "/submission", allPath + "/submission/1", allPath + "/result", allPath + "/result/1",
+		allPath + "/submission?limit=x", allPath + "/submission/99", Prefix + "/page/77/form",
+	}
+	for _, path := range paths {
+		get := e.do(t, testRequest{user: "alice", method: "GET", path: path})
+		head := e.do(t, testRequest{user: "alice", method: "HEAD", path: path})
+		if head.status != get.status {
+			t.Errorf("HEAD %s: status %d, GET has %d", path, head.status, get.status)
+		}
+		for name, values := range get.header {
+			if name == "Date" || (name == "Content-Length" && head.header.Get(name) == "") {
+				continue
+			}
+			if got := strings.Join(head.header[name], ", "); got != strings.Join(values, ", ") {
+				t.Errorf("HEAD %s: %s %q, GET has %q", path, name, got, values)
+			}
+		}
+	}
+}

@@ -1,0 +1,123 @@
+// Package rest is the interface on the wire: routes, decoding, and the answers to
+// errors. The rules are in package service, and how answers look is in package
+// encode.
+package rest
+
+import (
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// Prefix is what the path of every endpoint of the interface begins with.
+const Prefix = "/rest/forms/1.0"
+
+// API serves the interface.
+type API struct {
+	*request.Backend
+	endpoints *http.ServeMux
+	paths     *http.ServeMux // the same paths for any method, to tell 404 from 405
+}
+
+// handler answers a call, or returns an error and has written nothing.
+type handler func(a *API, w http.ResponseWriter, c *request.Call) error
+
+// endpoint is a row of the interface's table.
+type endpoint struct {
+	method, path string
+	handler      handler
+	compress     bool // for answers that can be long
+}
+
+var endpoints = []endpoint{
+	{"GET", "/page/{pageId}/form", (*API).listForms, true},
+	{"GET", "/page/{pageId}/form/{formId}", (*API).getForm, true},
+	{"GET", "/page/{pageId}/form/{formId}/submission", (*API).listSubmissions, true},
+	{"POST", "/page/{pageId}/form/{formId}/submission", (*API).createSubmission, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", (*API).getSubmission, false},
+	{"POST", "/page/{pageId}/form/{formId}/submission/{id}", (*API).updateSubmission, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", (*API).getFile, false},
+	{"GET", "/page/{pageId}/form/{formId}/summary", (*API).getSummary, true},
+	{"GET", "/page/{pageId}/form/{formId}/result", (*API).listResults, true},
+	{"GET", "/page/{pageId}/form/{formId}/result/{id}", (*API).getResult, false},
+	{"PUT", "/page/{pageId}/form/{formId}/result/{id}", (*API).updateResult, false},
+	{"DELETE", "/page/{pageId}/form/{formId}/result/{id}", (*API).deleteResult, false},
+}
+
+// New makes the API.
+func New(backend *request.Backend) *API {
+	a := &API{Backend: backend, endpoints: http.NewServeMux(), paths: http.NewServeMux()}
+	methods := map[string][]string{}
+	for _, e := range endpoints {
+		a.endpoints.Handle(e.method+" "+Prefix+e.path, a.serve(e.handler, e.compress))
+		methods[e.path] = append(methods[e.path], e.method)
+		if e.method == http.MethodGet {
+			methods[e.path] = append(methods[e.path], http.MethodHead)
+		}
+	}
+	a.endpoints.Handle("/", a.serve((*API).noEndpoint, false))
+	for p, allowed := range methods {
+		a.paths.Handle(Prefix+p, request.MethodNotAllowed(allowed...))
+	}
+	return a
+}
+
+// ServeHTTP answers requests whose path begins with Prefix. A path that the
+// mux would redirect to its clean form is left to noEndpoint: clients of an API
+// don't expect redirects.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p := r.URL.Path
+	if r.URL.RawPath != "" { // with "/" or "." escaped, as within the id of a field
+		p = r.URL.RawPath
+	}
+	if strings.Contains(p, "//") || strings.Contains(p, "/.") && path.Clean(p) != p {
+		a.serve((*API).noEndpoint, false).ServeHTTP(w, r)
+		return
+	}
+	a.endpoints.ServeHTTP(w, r)
+}
+
+// serve turns a handler into an http.Handler: it authenticates before anything
+// else is looked at, and answers errors.
+func (a *API) serve(h handler, compress bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := request.BasicCaller(a.Auth, r)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		request.ReporterOf(w).Anonymous() // until it is known what the request is for
+		if err := request.CheckOrigin(r); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		c := a.NewCall(w, r, who)
+		defer c.End()
+		if compress {
+			request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { a.answer(h, w, c) }))(w, r)
+			return
+		}
+		a.answer(h, w, c)
+	})
+}
+
+func (a *API) answer(h handler, w http.ResponseWriter, c *request.Call) {
+	err := h(a, w, c)
+	if err == nil {
+		return
+	}
+	c.NoteRefusal(err)
+	a.fail(w, c.Request, err)
+}
+
+// noEndpoint answers requests that match no endpoint.
+func (a *API) noEndpoint(w http.ResponseWriter, c *request.Call) error {
+	if h, pattern := a.paths.Handler(c.Request); pattern != "" && c.URL.Path == path.Clean(c.URL.Path) {
+		h.ServeHTTP(w, c.Request)
+		return nil
+	}
+	return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
+}

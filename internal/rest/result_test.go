@@ -1,0 +1,168 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+func TestResultIsExactlyTheGoldenOne(t *testing.T) {
+	enginetest.Each(t, testResultIsExactlyTheGoldenOne)
+}
+
+func testResultIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, `{"fields":{"name":{"fieldId":"name","value":"Ann"},`+
+		`"extras":{"fieldId":"extras","value":["a","c"]},"note":{"fieldId":"note","value":"<&>\n\"\\"}}}`)
+	want := `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"alice","name":"Ann","note":"<&>\n\"\\","size":"",` +
+		`"colour":"","extras":"a;c","day":"","state":"","doc":"","count":"","word":"","mail":"","why":""}`
+	if got := e.get(t, "alice", result(path)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := e.get(t, "alice", allPath+"/result"); got != "["+want+"]" {
+		t.Errorf("list\n%s\nwant the one result", got)
+	}
+	// The answer to an update is the whole result, too.
+	got := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"M"}`}).body
+	if want := strings.Replace(want, `"size":""`, `"size":"M"`, 1); got != want {
+		t.Errorf("after the update\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestListsOfBothModelsHoldTheSameSubmissions(t *testing.T) {
+	enginetest.Each(t, testListsOfBothModelsHoldTheSameSubmissions)
+}
+
+func testListsOfBothModelsHoldTheSameSubmissions(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	var nested, flat []string
+	for _, name := range []string{"a", "b", "c"} {
+		path, _ := e.create(t, "alice", allPath, nestedBody("name", name))
+		nested, flat = append(nested, e.get(t, "alice", path)), append(flat, e.get(t, "alice", result(path)))
+	}
+	if got, want := e.get(t, "alice", allPath+"/submission"), "["+strings.Join(nested, ",")+"]"; got != want {
+		t.Errorf("submissions\n%s\nwant\n%s", got, want)
+	}
+	if got, want := e.get(t, "alice", allPath+"/result"), "["+strings.Join(flat, ",")+"]"; got != want {
+		t.Errorf("results\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestDeleteIsForGood(t *testing.T) { enginetest.Each(t, testDeleteIsForGood) }
+
+func testDeleteIsForGood(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	a := e.expect(t, http.StatusNoContent, testRequest{user: "alice", method: "DELETE", path: result(path)})
+	if a.header.Get("Content-Type") != "" || a.header.Get("Content-Length") != "" {
+		t.Errorf("204 comes with %v", a.header)
+	}
+	gone := []testRequest{
+		{method: "GET", path: path},
+		{method: "POST", path: path, body: nestedBody("name", "x")},
+		{method: "GET", path: result(path)},
+		{method: "PUT", path: result(path), body: `{"name":"x"}`},
+		{method: "DELETE", path: result(path)},
+	}
+	for _, r := range gone {
+		r.user = "alice"
+		e.expect(t, http.StatusNotFound, r)
+	}
+	for _, list := range []string{"/submission", "/result"} {
+		if got := e.get(t, "alice", allPath+list); got != "[]" {
+			t.Errorf("%s after the delete: %s", list, got)
+		}
+	}
+}
+
+// Fields leave a page, come back, and forms do; what was stored outlives it.
+func TestFieldsThatLeftThePage(t *testing.T) { enginetest.Each(t, testFieldsThatLeftThePage) }
+
+func testFieldsThatLeftThePage(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, map[string]string{"1.md": blockWith("a", "b", "c")})
+	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A", "b", "B", "c", "C"))
+	e.write(t, "1.md", blockWith("d", "c"))
+
+	want := `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"alice","d":"","c":"C","a":"A","b":"B"}`
+	if got := e.get(t, "alice", result(path)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	before := e.dump(t)
+	for _, r := range []testRequest{
+		{method: "PUT", path: result(path), body: `{"a":"changed","c":"changed"}`},
+		{method: "POST", path: path, body: nestedBody("a", "changed", "c", "changed")},
+		{method: "POST", path: form(1, "f") + "/submission", body: nestedBody("a", "A")},
+	} {
+		r.user = "alice"
+		a := e.expect(t, http.StatusBadRequest, r)
+		if want := `{"valid":false,"fieldErrors":{"a":"is not a field of this form"},"errors":[]}`; a.body != want {
+			t.Errorf("%s %s: %s, want %s", r.method, r.body, a.body, want)
+		}
+	}
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+	// What was read can still be sent back, retired fields and all.
+	for _, target := range []struct{ method, path string }{{"POST", path}, {"PUT", result(path)}} {
+		read := e.get(t, "alice", target.path)
+		got := e.expect(t, http.StatusOK, testRequest{user: "alice", method: target.method, path: target.path, body: read}).body
+		if diff := cmp.Diff(decoded(t, read), decoded(t, got)); diff != "" { // their order may change
+			t.Errorf("%s of what was read (-) answered (+):\n%s", target.method, diff)
+		}
+	}
+	e.write(t, "1.md", blockWith("a", "b", "c"))
+	for id, want := range map[string]string{"a": `"A"`, "b": `"B"`, "c": `"C"`} {
+		if got := pick(t, e.get(t, "alice", path), "fields", id, "value"); got != want {
+			t.Errorf("%s is %s when it is back, want %s", id, got, want)
+		}
+	}
+}
+
+func TestFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T) {
+	enginetest.Each(t, testFormsAndPagesThatLeaveComeBackWithTheirData)
+}
+
+func testFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, map[string]string{"1.md": blockWith("a")})
+	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A"))
+	want := e.get(t, "alice", path)
+	everything := []testRequest{
+		{method: "GET", path: form(1, "f")},
+		{method: "GET", path: form(1, "f") + "/submission"},
+		{method: "GET", path: form(1, "f") + "/result"},
+		{method: "GET", path: path},
+		{method: "GET", path: result(path)},
+		{method: "POST", path: form(1, "f") + "/submission", body: nestedBody("a", "A")},
+		{method: "POST", path: path, body: nestedBody("a", "A")},
+		{method: "PUT", path: result(path), body: `{"a":"A"}`},
+		{method: "DELETE", path: result(path)},
+	}
+	leave := map[string]func(){
+		"form": func() { e.write(t, "1.md", nonePage) },
+		"page": func() { e.remove(t, "1.md") },
+	}
+	for what, withdraw := range leave {
+		withdraw()
+		for _, r := range everything {
+			r.user = "alice"
+			e.expect(t, http.StatusNotFound, r)
+		}
+		e.write(t, "1.md", blockWith("a"))
+		if got := e.get(t, "alice", path); got != want {
+			t.Errorf("after its %s came back\n%s\nwant\n%s", what, got, want)
+		}
+	}
+}
+
+// blockWith is a page with form "f" of the given text fields.
+func blockWith(ids ...string) string {
+	text := "```form\nform: f\nfields:\n"
+	for _, id := range ids {
+		text += "  - {id: " + id + ", type: textfield, label: " + id + "}\n"
+	}
+	return text + "```\n"
+}

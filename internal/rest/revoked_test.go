@@ -1,0 +1,237 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// changing is people whose accounts and groups change while the server runs.
+type changing struct{ now atomic.Pointer[people] }
+
+func newChanging() *changing {
+	c := &changing{}
+	c.set(everybody)
+	return c
+}
+
+func (c *changing) set(p people) { c.now.Store(&p) }
+
+func (c *changing) Authenticate(ctx context.Context, user, password, addr string) (auth.Identity, error) {
+	return c.now.Load().Authenticate(ctx, user, password, addr)
+}
+
+func (c *changing) Refresh(id auth.Identity) (auth.Identity, error) { return c.now.Load().Refresh(id) }
+
+// sendSlowly sends a body during which something else happens.
+func (e *env) sendSlowly(t *testing.T, r testRequest, do func()) *notes {
+	t.Helper()
+	req := e.newRequest(t, r)
+	req.Body = io.NopCloser(meanwhile(r.body, do))
+	n := &notes{ResponseRecorder: httptest.NewRecorder()}
+	mount(e.api).ServeHTTP(n, req)
+	checkContract(t, req, answer{n.Code, n.Header(), n.Body.String()})
+	return n
+}
+
+// A body may take a minute to come in: what counts is what its sender may do
+// then.
+func TestRightsChangeWhileTheBodyComesIn(t *testing.T) {
+	enginetest.Each(t, testRightsChangeWhileTheBodyComesIn)
+}
+
+func testRightsChangeWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
+	noCarol, noGroup := people{"alice": nil, "bob": nil}, people{"alice": nil, "bob": nil, "carol": nil}
+	for _, tt := range []struct {
+		name, form string
+		then       people
+		status     int
+		user       string // named in the log
+		anonymous  bool
+	}{
+		{"the account is removed", staffPath, noCarol, http.StatusUnauthorized, "", false},
+		{"the group is removed", staffPath, noGroup, http.StatusNotFound, "carol", false},
+		{"the account is removed, at an anonymous form", ballotPath, noCarol, http.StatusUnauthorized, "", true},
+	} {
+		users := newChanging()
+		e := newEnv(t, on, house(), func(o *request.Options) { o.Auth = users })
+		id := map[string]string{staffPath: "text", ballotPath: "vote"}[tt.form]
+		path, _ := e.create(t, "carol", tt.form, nestedBody(id, "yes"))
+		before := e.dump(t)
+		for _, r := range []testRequest{
+			{method: "POST", path: tt.form + "/submission", body: nestedBody(id, "no")},
+			{method: "POST", path: path, body: nestedBody(id, "no")},
+			{method: "POST", path: path, body: "{bad"},
+			{method: "PUT", path: result(path), body: `{"` + id + `":"no"}`},
+		} {
+			users.set(everybody)
+			r.user = "carol"
+			n := e.sendSlowly(t, r, func() { users.set(tt.then) })
+			if n.Code != tt.status || n.user != tt.user || n.anonymous != tt.anonymous {
+				t.Errorf("%s during %s %s: status %d, want %d; logged as %q, anonymous %t", tt.name, r.method, r.path, n.Code, tt.status, n.user, n.anonymous)
+			}
+		}
+		if after := e.dump(t); after != before {
+			t.Errorf("%s: before\n%safter\n%s", tt.name, before, after)
+		}
+	}
+}
+
+// Somebody who begins to send to an anonymous form is not named, even if it is
+// no longer anonymous by the time that the body is there.
+func TestFormWasAnonymousWhenTheRequestBegan(t *testing.T) {
+	enginetest.Each(t, testFormWasAnonymousWhenTheRequestBegan)
+}
+
+func testFormWasAnonymousWhenTheRequestBegan(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	named := strings.Replace(ballotPage, "anonymous: true\n", "", 1)
+	vote := testRequest{user: "alice", method: "POST", path: ballotPath + "/submission", body: nestedBody("vote", "yes")}
+
+	n := e.sendSlowly(t, vote, func() { e.write(t, "4-ballot.md", named) })
+	if n.Code != http.StatusCreated || !n.anonymous || strings.Contains(n.Body.String(), "alice") {
+		t.Errorf("status %d, anonymous %t in the log, answered with %s", n.Code, n.anonymous, n.Body)
+	}
+	if stored := e.dump(t); strings.Contains(stored, "alice") || !strings.Contains(stored, "ballot") {
+		t.Errorf("stored: %s", stored)
+	}
+	e.write(t, "4-ballot.md", ballotPage)
+	e.expect(t, http.StatusBadRequest, vote) // it was her one anonymous submission
+
+	path := n.Header().Get("Location")
+	n = e.sendSlowly(t, testRequest{user: "carol", method: "PUT", path: result(path), body: `{"vote":"no"}`}, func() { e.write(t, "4-ballot.md", named) })
+	if n.Code != http.StatusOK || !n.anonymous {
+		t.Errorf("an editor's change: status %d, anonymous %t in the log", n.Code, n.anonymous)
+	}
+}
+
+// pausing is a client that takes its time after the first part of a list.
+type pausing struct {
+	*notes
+	once sync.Once
+	do   func()
+}
+
+func (w *pausing) Write(p []byte) (int, error) {
+	n, err := w.notes.Write(p)
+	w.once.Do(w.do)
+	return n, err
+}
+
+// listSlowly returns what comes of a list during which something else happens,
+// and whether it was broken off.
+func (e *env) listSlowly(t *testing.T, user, path string, do func()) (n *notes, broken bool) {
+	t.Helper()
+	n = &notes{ResponseRecorder: httptest.NewRecorder()}
+	defer func() {
+		v := recover()
+		err, _ := v.(error)
+		if broken = errors.Is(err, http.ErrAbortHandler); v != nil && !broken {
+			panic(v)
+		}
+	}()
+	mount(e.api).ServeHTTP(&pausing{notes: n, do: do}, e.newRequest(t, testRequest{user: user, method: "GET", path: path}))
+	return n, false
+}
+
+// revocation is a change of who may see a list while it is being read.
+type revocation struct {
+	name   string
+	page   string // of staff, from then on
+	people people
+	broken bool
+	user   string // named in the log
+}
+
+var (
+	seen = "---\nview: [alice, carol]\nedit: ['@hr']\n---\n```form\n" + `form: staff
+fields:
+  - {id: text, type: textbox, label: Text}
+` + "```\n"
+	revocations = []revocation{
+		{"nothing", seen, everybody, false, "carol"},
+		{"another label", strings.Replace(seen, "label: Text", "label: Words", 1), everybody, false, "carol"},
+		{"seen by viewers, too", strings.Replace(seen, "edit:", "results: viewers\nedit:", 1), everybody, false, "carol"},
+		{"the page is closed", strings.Replace(strings.Replace(seen, ", carol", "", 1), "'@hr'", "alice", 1), everybody, true, "carol"},
+		{"the page is only viewed", strings.Replace(seen, "'@hr'", "alice", 1), everybody, true, "carol"},
+		{"the form is gone", nonePage, everybody, true, "carol"},
+		{"the group is removed", seen, people{"carol": nil}, true, "carol"},
+		{"the account is removed", seen, people{}, true, ""},
+		{"the form is anonymous by now", strings.Replace(seen, "form: staff", "form: staff\nanonymous: true", 1), everybody, false, ""},
+	}
+)
+
+// A reader who stops in the middle of a list gets nothing more of it once they
+// may not see it any more.
+func TestListIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
+	enginetest.Each(t, testListIsBrokenOffWhenAccessIsRevoked)
+}
+
+func testListIsBrokenOffWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
+	users := newChanging()
+	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *request.Options) { o.Auth = users })
+	for range 6 {
+		e.create(t, "alice", staffPath, nestedBody("text", strings.Repeat("x", 50_000)))
+	}
+	for _, r := range revocations {
+		for _, list := range []string{"/submission", "/result"} {
+			users.set(everybody)
+			e.write(t, "3.md", seen)
+			n, broken := e.listSlowly(t, "carol", staffPath+list, func() {
+				users.set(r.people)
+				e.write(t, "3.md", r.page)
+			})
+			if broken != r.broken || json.Valid(n.Body.Bytes()) == r.broken || n.Body.Len() < encode.FlushBytes {
+				t.Errorf("%s: broken off %t, want %t; got %d bytes of %s", r.name, broken, r.broken, n.Body.Len(), list)
+			}
+			if r.broken && n.Body.Len() > encode.FlushBytes+100_000 {
+				t.Errorf("%s: %d bytes came all the same", r.name, n.Body.Len())
+			}
+			if n.user != r.user {
+				t.Errorf("%s: logged as %q, want %q", r.name, n.user, r.user)
+			}
+		}
+	}
+}
+
+// As long as nothing was sent, there is a better answer than to break off.
+func TestAccessIsRevokedBeforeAListBegins(t *testing.T) {
+	enginetest.Each(t, testAccessIsRevokedBeforeAListBegins)
+}
+
+func testAccessIsRevokedBeforeAListBegins(t *testing.T, on enginetest.Engine) {
+	want := map[string]int{
+		"the page is closed": http.StatusNotFound, "the page is only viewed": http.StatusServiceUnavailable,
+		"the group is removed": http.StatusServiceUnavailable, "the account is removed": http.StatusUnauthorized,
+		"the form is gone": http.StatusNotFound,
+	}
+	users := newChanging()
+	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *request.Options) { o.Auth = users })
+	e.create(t, "alice", staffPath, nestedBody("text", "x"))
+	for _, r := range revocations {
+		users.set(everybody)
+		e.write(t, "3.md", seen)
+		e.store.failAtRow(func(int) error {
+			users.set(r.people)
+			e.write(t, "3.md", r.page)
+			return nil
+		})
+		status := http.StatusOK
+		if r.broken {
+			status = want[r.name]
+		}
+		e.expect(t, status, testRequest{user: "carol", method: "GET", path: staffPath + "/submission"})
+	}
+}

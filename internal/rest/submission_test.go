@@ -1,0 +1,308 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
+	enginetest.Each(t, testCreateAnswersWithTheWholeSubmission)
+}
+
+func testCreateAnswersWithTheWholeSubmission(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	a := e.expect(t, http.StatusCreated, testRequest{
+		user: "alice", method: "POST", path: allPath + "/submission",
+		// Out of rank order, to be answered in it.
+		body: nestedBody("size", "M", "name", "Ann \"the\" <O'Neil> & \u2028 \U0001F980"),
+	})
+	want := `{"formId":"all","pageId":1,"id":1,"fields":{` +
+		`"name":{"id":1,"fieldId":"name","value":"Ann \"the\" <O'Neil> & ` + "\u2028 \U0001F980" + `"},` +
+		`"size":{"id":2,"fieldId":"size","value":"M"}},` +
+		`"timestamp":"` + beganISO + `","username":"alice"}`
+	if a.body != want {
+		t.Errorf("got\n%s\nwant\n%s", a.body, want)
+	}
+	location := a.header.Get("Location")
+	if location != allPath+"/submission/1" {
+		t.Errorf("Location %q", location)
+	}
+	if got := e.get(t, "alice", location); got != want {
+		t.Errorf("read back\n%s\nwant\n%s", got, want)
+	}
+	if got := e.get(t, "alice", allPath+"/submission"); got != "["+want+"]" {
+		t.Errorf("list\n%s\nwant the one submission", got)
+	}
+}
+
+// The id of a field may be any text that can be seen.
+func TestFieldIDsOfAllKinds(t *testing.T) {
+	enginetest.Each(t, testFieldIDsOfAllKinds)
+}
+
+func testFieldIDsOfAllKinds(t *testing.T, on enginetest.Engine) {
+	ids := []string{"नाम", `half ½ "x/y"`, `<b>&\'`, "e-mail?", "a;b,c:d#{}[]", "null", "0", "🦀"}
+	page := "```form\nform: odd\nfields:\n"
+	var pairs []string
+	for i, id := range ids {
+		quoted, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page += "  - {type: textfield, id: " + string(quoted) + "}\n"
+		pairs = append(pairs, id, fmt.Sprint("value ", i))
+	}
+	e := newEnv(t, on, map[string]string{"9.md": page + "```\n"})
+	created := e.expect(t, http.StatusCreated, testRequest{
+		user: "alice", method: "POST", path: form(9, "odd") + "/submission", body: nestedBody(pairs...),
+	})
+	path := created.header.Get("Location")
+	if got := e.get(t, "alice", path); got != created.body {
+		t.Errorf("read back\n%s\nwant\n%s", got, created.body)
+	}
+	var flat map[string]any
+	if err := json.Unmarshal([]byte(e.get(t, "alice", result(path))), &flat); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range ids {
+		if want := fmt.Sprint("value ", i); flat[id] != want {
+			t.Errorf("flat value of %q is %v, want %q", id, flat[id], want)
+		}
+	}
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"e-mail?":"new","नाम":""}`})
+}
+
+func TestIDsAscendOverTheWholeStoreAndAreNeverReused(t *testing.T) {
+	enginetest.Each(t, testIDsAscendOverTheWholeStoreAndAreNeverReused)
+}
+
+func testIDsAscendOverTheWholeStoreAndAreNeverReused(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	first, id := e.create(t, "alice", allPath, nestedBody("name", "a", "note", "b"))
+	if id != 1 {
+		t.Errorf("first id is %d, want 1", id)
+	}
+	second, id := e.create(t, "bob", oncePath, nestedBody("text", "c"))
+	if id != 2 {
+		t.Errorf("second id, on another form, is %d, want 2", id)
+	}
+	last := e.entryIDs(t, second)["text"]
+	e.expect(t, http.StatusNoContent, testRequest{user: "alice", method: "DELETE", path: result(first)})
+	third, id := e.create(t, "alice", allPath, nestedBody("name", "d"))
+	if id != 3 {
+		t.Errorf("id after a delete is %d, want 3", id)
+	}
+	if entry := e.entryIDs(t, third)["name"]; entry <= last {
+		t.Errorf("entry id is %d, want one beyond %d: entries count over the whole store", entry, last)
+	}
+}
+
+// entryIDs are the ids of a submission's entries, by field. Engines may leave
+// some out, so that tests compare them instead of counting.
+func (e *env) entryIDs(t testing.TB, path string) map[string]int64 {
+	t.Helper()
+	var sub struct {
+		Fields map[string]struct{ ID int64 }
+	}
+	if err := json.Unmarshal([]byte(e.get(t, "alice", path)), &sub); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]int64{}
+	for field, entry := range sub.Fields {
+		ids[field] = entry.ID
+	}
+	return ids
+}
+
+func TestTimestampIsOfTheCreationInMilliseconds(t *testing.T) {
+	enginetest.Each(t, testTimestampIsOfTheCreationInMilliseconds)
+}
+
+func testTimestampIsOfTheCreationInMilliseconds(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	e.clock.advance(-123 * time.Millisecond) // .000 must keep its digits
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "a"))
+	e.clock.advance(time.Hour)
+	e.expect(t, http.StatusOK, testRequest{user: "bob", method: "POST", path: path, body: nestedBody("note", "b")})
+	if got := pick(t, e.get(t, "alice", path), "timestamp"); got != `"2025-11-15T00:00:00.000+0000"` {
+		t.Errorf("timestamp %s", got)
+	}
+	if got := pick(t, e.get(t, "alice", result(path)), "_timestamp"); got != `"1763164800000"` {
+		t.Errorf("_timestamp %s", got)
+	}
+	if got := pick(t, e.get(t, "alice", path), "username"); got != `"alice"` {
+		t.Errorf("username %s after bob's update, want alice", got)
+	}
+}
+
+func TestUpdateMerges(t *testing.T) { enginetest.Each(t, testUpdateMerges) }
+
+func testUpdateMerges(t *testing.T, on enginetest.Engine) {
+	models := []struct{ model, method, body string }{
+		{"nested", "POST", nestedBody("note", "new note", "size", "S")},
+		{"flat", "PUT", `{"note":"new note","size":"S"}`},
+	}
+	for _, m := range models {
+		t.Run(m.model, func(t *testing.T) {
+			e := newEnv(t, on, house())
+			path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", "old note", "mail", "a@b.c"))
+			other, _ := e.create(t, "alice", allPath, nestedBody("name", "somebody else"))
+			last := e.entryIDs(t, other)["name"]
+			target := path
+			if m.model == "flat" {
+				target = result(path)
+			}
+			got := e.expect(t, http.StatusOK, testRequest{user: "alice", method: m.method, path: target, body: m.body}).body
+			if read := e.get(t, "alice", target); read != got {
+				t.Errorf("the answer to the update is\n%s\nbut what is read is\n%s", got, read)
+			}
+			added := e.entryIDs(t, path)["size"]
+			if added <= last {
+				t.Errorf("the new entry has id %d, want one beyond %d", added, last)
+			}
+			want := fmt.Sprintf(`{"name":{"id":1,"fieldId":"name","value":"Ann"},"note":{"id":2,"fieldId":"note","value":"new note"},`+
+				`"size":{"id":%d,"fieldId":"size","value":"S"},"mail":{"id":3,"fieldId":"mail","value":"a@b.c"}}`, added)
+			if got := pick(t, e.get(t, "alice", path), "fields"); got != want {
+				t.Errorf("fields\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestUpdateOfNothingChangesNothing(t *testing.T) {
+	enginetest.Each(t, testUpdateOfNothingChangesNothing)
+}
+
+func testUpdateOfNothingChangesNothing(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
+	before := e.dump(t)
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "POST", path: path, body: `{"fields":{}}`})
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{}`})
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}
+
+// What was read can be sent back, and nothing changes by it.
+func TestWhatWasReadCanBeSentBack(t *testing.T) { enginetest.Each(t, testWhatWasReadCanBeSentBack) }
+
+func testWhatWasReadCanBeSentBack(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody(
+		"name", "Ann", "note", "", "size", "L", "colour", "red", "extras", "a;c", "day", "2024-02-29", "state", "open",
+		"doc", "x.pdf", "count", "-1.5", "word", "Añ", "mail", "a@b.c", "why", "because"))
+	for _, target := range []struct{ method, path string }{{"POST", path}, {"PUT", result(path)}} {
+		before, read := e.dump(t), e.get(t, "alice", target.path)
+		got := e.expect(t, http.StatusOK, testRequest{user: "alice", method: target.method, path: target.path, body: read}).body
+		if got != read {
+			t.Errorf("%s of what was read answered\n%s\nwant\n%s", target.method, got, read)
+		}
+		if after := e.dump(t); after != before {
+			t.Errorf("%s of what was read changed\n%sto\n%s", target.method, before, after)
+		}
+	}
+}
+
+// Members that are the service's own are ignored even when they lie.
+func TestMembersThatAClientMayNotSetAreIgnored(t *testing.T) {
+	enginetest.Each(t, testMembersThatAClientMayNotSetAreIgnored)
+}
+
+func testMembersThatAClientMayNotSetAreIgnored(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, id := e.create(t, "alice", allPath, `{"id":77,"username":"mallory","timestamp":"1999","pageId":9,"formId":"x",`+
+		`"fields":{"name":{"id":66,"fieldId":"name","value":"Ann"}}}`)
+	want := fmt.Sprintf(`{"formId":"all","pageId":1,"id":%d,"fields":{"name":{"id":1,"fieldId":"name","value":"Ann"}},`+
+		`"timestamp":%q,"username":"alice"}`, id, beganISO)
+	if got := e.get(t, "alice", path); got != want {
+		t.Errorf("created\n%s\nwant\n%s", got, want)
+	}
+	e.expect(t, http.StatusOK, testRequest{
+		user: "alice", method: "PUT", path: result(path),
+		body: `{"_id":5,"_timestamp":[],"_username":{"a":"b"},"id":null,"_anything":true,"note":"x"}`,
+	})
+	if got := pick(t, e.get(t, "alice", path), "username"); got != `"alice"` {
+		t.Errorf("username %s", got)
+	}
+	if got := pick(t, e.get(t, "alice", result(path)), "note"); got != `"x"` {
+		t.Errorf("note %s", got)
+	}
+}
+
+func TestMultiValueFields(t *testing.T) { enginetest.Each(t, testMultiValueFields) }
+
+func testMultiValueFields(t *testing.T, on enginetest.Engine) {
+	accepted := map[string]string{ // as sent, as stored
+		`["a","c"]`: `"a;c"`, `"a;c"`: `"a;c"`, `["b"]`: `"b"`, `"b"`: `"b"`, `[]`: `""`, `""`: `""`, `["c","a"]`: `"c;a"`,
+	}
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "extras", "a;b;c"))
+	for sent, want := range accepted {
+		writes := []testRequest{
+			{method: "POST", path: path, body: `{"fields":{"extras":{"fieldId":"extras","value":` + sent + `}}}`},
+			{method: "PUT", path: result(path), body: `{"extras":` + sent + `}`},
+		}
+		for _, w := range writes {
+			w.user = "alice"
+			e.expect(t, http.StatusOK, w)
+			if got := pick(t, e.get(t, "alice", path), "fields", "extras", "value"); got != want {
+				t.Errorf("%s %s: nested value %s, want %s", w.method, w.body, got, want)
+			}
+			if got := pick(t, e.get(t, "alice", result(path)), "extras"); got != want {
+				t.Errorf("%s %s: flat value %s, want %s", w.method, w.body, got, want)
+			}
+		}
+	}
+}
+
+func TestValuesAreNeverTrimmedOrNormalised(t *testing.T) {
+	enginetest.Each(t, testValuesAreNeverTrimmedOrNormalised)
+}
+
+func testValuesAreNeverTrimmedOrNormalised(t *testing.T, on enginetest.Engine) {
+	values := []string{
+		"  both ends  ", "\t\r\n", "e\u0301", "\u00e9", "\u200f\u202e", "\ufeff", "\ufffd", "\U0010ffff",
+		`\ud83d\ude00`, `{"json":"inside"}`, "\x01\x1f\x7f", strings.Repeat("ä", 5000),
+	}
+	e := newEnv(t, on, house())
+	for _, value := range values {
+		path, _ := e.create(t, "alice", allPath, nestedBody("name", "x", "note", value))
+		var got string
+		for _, raw := range []string{
+			pick(t, e.get(t, "alice", path), "fields", "note", "value"), pick(t, e.get(t, "alice", result(path)), "note"),
+		} {
+			if err := json.Unmarshal([]byte(raw), &got); err != nil || got != value {
+				t.Errorf("sent %q, read %q (%v)", value, clip(got), err)
+			}
+		}
+	}
+}
+
+func TestHiddenFieldsAreDropped(t *testing.T) { enginetest.Each(t, testHiddenFieldsAreDropped) }
+
+func testHiddenFieldsAreDropped(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "size", "S", "why", "dropped"))
+	if got := members(t, pick(t, e.get(t, "alice", path), "fields")); !slices.Equal(got, []string{"name", "size"}) {
+		t.Errorf("stored %v, want no hidden field", got)
+	}
+	// An update that brings a required field to light must send it along.
+	a := e.expect(t, http.StatusBadRequest, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"L"}`})
+	if want := `{"valid":false,"fieldErrors":{"why":"is required"},"errors":[]}`; a.body != want {
+		t.Errorf("got %s, want %s", a.body, want)
+	}
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"L","why":"kept"}`})
+	// Hidden again, the stored value stays, and can't be written.
+	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"S","why":"lost"}`})
+	if got := pick(t, e.get(t, "alice", result(path)), "why"); got != `"kept"` {
+		t.Errorf("stored value of a hidden field is %s, want the one from before it hid", got)
+	}
+}

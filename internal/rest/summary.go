@@ -1,0 +1,35 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
+)
+
+// getSummary reads as much as a list does, and counts as one.
+func (a *API) getSummary(w http.ResponseWriter, c *request.Call) error {
+	access, err := c.Form()
+	if err != nil {
+		return err
+	}
+	var invalid forms.Invalid
+	opts := request.SummaryOptions(request.ParseQuery(c.URL.RawQuery, &invalid), &invalid)
+	if err := invalid.Err(); err != nil {
+		return err
+	}
+	if err := c.HoldList(); err != nil {
+		return err
+	}
+	opts.Check = func() error { return c.MayStillList(access) }
+	summary, err := access.Summary(c.Context(), opts)
+	if err != nil {
+		return err
+	}
+	if err := opts.Check(); err != nil {
+		return err
+	}
+	encode.WriteJSON(w, http.StatusOK, encode.AppendSummary(nil, summary))
+	return nil
+}

@@ -1,0 +1,166 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// stalledUploads are bodies of which a part of a file has been sent.
+func (e *env) stalledUploads(t *testing.T, user string, count int) (conns []net.Conn) {
+	t.Helper()
+	held := heldUploads(e.api.Slots())
+	head := "--a-boundary\r\nContent-Disposition: form-data; name=\"doc\"; filename=\"a\"\r\n\r\n" + strings.Repeat("x", 10_000)
+	for i := range count {
+		framing := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", request.LargeBody+1, head)
+		if i%2 == 0 {
+			framing = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(head), head)
+		}
+		conns = append(conns, e.beginAs(t, user, "POST", filesPath+"/submission", multipartHeader.Get("Content-Type"), framing))
+	}
+	e.await(t, heldUploads, held+count)
+	return conns
+}
+
+func TestUploadsAtATimeAreBounded(t *testing.T) { enginetest.Each(t, testUploadsAtATimeAreBounded) }
+
+func testUploadsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
+	everyone := strings.Replace(filesPage, "view: [alice, bob, carol]\n", "", 1)
+	e := newEnv(t, on, map[string]string{"8-files.md": everyone}, five)
+	large := uploadOf(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", request.LargeBody)))
+	small := uploadOf(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", "small"))
+	as := func(user string, r testRequest) testRequest { r.user = user; return r }
+
+	conns := e.stalledUploads(t, "alice", 16)
+	e.refused(t, http.StatusTooManyRequests, as("alice", large))
+	e.expect(t, http.StatusCreated, as("alice", small))
+	e.expect(t, http.StatusCreated, as("bob", large))
+	e.create(t, "alice", filesPath, nestedBody("title", "x"))
+
+	conns = append(conns, e.stalledUploads(t, "bob", 16)...)
+	conns = append(conns, e.stalledUploads(t, "carol", 8)...)
+	e.refused(t, http.StatusServiceUnavailable, as("erin", large))
+	e.expect(t, http.StatusCreated, as("erin", small))
+
+	// Clients that go away leave neither slots nor contents.
+	for _, conn := range conns {
+		closeConn(t, conn)
+	}
+	e.await(t, heldUploads, 0)
+	e.expectNothingStaged(t)
+	e.expect(t, http.StatusCreated, as("erin", large))
+}
+
+// What the page and the rights are when an upload has come in counts, and
+// nothing is left of one that is no longer wanted.
+func TestFormChangesDuringAnUpload(t *testing.T) { enginetest.Each(t, testFormChangesDuringAnUpload) }
+
+func testFormChangesDuringAnUpload(t *testing.T, on enginetest.Engine) {
+	users := newChanging()
+	e := newFilesEnv(t, on, func(o *request.Options) { o.Auth = users })
+	own := e.createFiles(t, textPart("title", "old"), filePart("doc", "old", "old"))
+	before := e.dump(t)
+	parts := []part{textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", 600_000)), filePart("doc", "b", strings.Repeat("y", 600_000))}
+	for _, tt := range []struct {
+		name   string
+		do     func()
+		status int
+	}{
+		{"the form goes", func() { e.write(t, "8-files.md", nonePage) }, http.StatusNotFound},
+		{"the page goes", func() { e.remove(t, "8-files.md") }, http.StatusNotFound},
+		{"the field goes", func() {
+			e.write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: other, type: file", 1))
+		}, http.StatusBadRequest},
+		{"the field becomes a text", func() {
+			e.write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: doc, type: textfield", 1))
+		}, http.StatusBadRequest},
+		{"the account goes", func() { users.set(people{"bob": nil}) }, http.StatusUnauthorized},
+		{"the page is closed", func() { e.write(t, "8-files.md", strings.Replace(filesPage, "view: [alice, ", "view: [", 1)) }, http.StatusNotFound},
+	} {
+		for _, path := range []string{filesPath + "/submission", own} {
+			users.set(everybody)
+			e.write(t, "8-files.md", filesPage)
+			if n := e.sendSlowly(t, uploadOf(path, parts...), tt.do); n.Code != tt.status {
+				t.Errorf("%s during POST %s: status %d, want %d: %s", tt.name, path, n.Code, tt.status, n.Body)
+			}
+			e.expectNothingStaged(t)
+		}
+	}
+	e.write(t, "8-files.md", filesPage)
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+}
+
+// A length that promises more than arrives is a body that did not arrive.
+func TestUploadWithAWrongLength(t *testing.T) {
+	e := newFilesEnv(t, enginetest.SQLite)
+	before := e.dump(t)
+	body := multipartOf(textPart("title", "x"), filePart("doc", "a", "content"))
+	for _, sent := range []string{body, body[:len(body)-30]} {
+		conn := e.beginAs(t, "alice", "POST", filesPath+"/submission", multipartHeader.Get("Content-Type"),
+			fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body)+100, sent))
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") {
+			t.Errorf("answered with %q, %v", clip(string(answer)), err)
+		}
+	}
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+	e.expectNothingStaged(t)
+}
+
+// Faults of the store on the way leave nothing acknowledged and nothing staged.
+func TestUploadWhenTheStoreFails(t *testing.T) {
+	e := newFilesEnv(t, enginetest.SQLite)
+	parts := []part{textPart("title", "x"), filePart("doc", "a", "one"), filePart("doc", "b", "two")}
+	before := e.dump(t)
+	for _, operation := range []string{"stage", "create"} {
+		e.store.failWith(func(_ context.Context, op string) error {
+			if op == operation {
+				return store.ErrFull
+			}
+			return nil
+		})
+		e.expect(t, http.StatusInsufficientStorage, uploadOf(filesPath+"/submission", parts...))
+		e.expectNothingStaged(t)
+	}
+	e.store.failWith(func(context.Context, string) error { return nil })
+	if after := e.dump(t); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+	path := e.createFiles(t, parts...)
+	e.store.failWith(func(_ context.Context, op string) error {
+		if op == "open" {
+			return store.ErrUnavailable
+		}
+		return nil
+	})
+	e.expect(t, http.StatusServiceUnavailable, testRequest{user: "alice", method: "GET", path: path + "/file/doc/a"})
+}
+
+// Neither the name nor the content of a file is logged, whatever happens to it.
+func TestFilesAreNotLogged(t *testing.T) {
+	e := newFilesEnv(t, enginetest.SQLite)
+	secret := filePart("doc", "SecretName.txt", "SecretContent")
+	e.createFiles(t, textPart("title", "x"), secret)
+	e.expect(t, http.StatusBadRequest, uploadOf(filesPath+"/submission", secret))
+	e.store.failWith(func(_ context.Context, op string) error { return fmt.Errorf("broken at %s", op) })
+	e.expect(t, http.StatusInternalServerError, uploadOf(filesPath+"/submission", textPart("title", "x"), secret))
+	e.expect(t, http.StatusInternalServerError, testRequest{user: "alice", method: "GET", path: filesPath + "/submission/1/file/doc/SecretName.txt"})
+	if logs := e.logs.String(); strings.Contains(logs, "Secret") || !strings.Contains(logs, "broken at") {
+		t.Errorf("logged: %s", logs)
+	}
+}

@@ -1,0 +1,120 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const validResult = `{"valid":true,"fieldErrors":{},"errors":[]}`
+
+// TestValidateOnlyStoresNothing: the answer to ?validate=only is that of the
+// request without it, but for what is stored.
+func TestValidateOnlyStoresNothing(t *testing.T) { enginetest.Each(t, testValidateOnlyStoresNothing) }
+
+func testValidateOnlyStoresNothing(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann"))
+	staff, _ := e.create(t, "bob", staffPath, nestedBody("text", "x"))
+	open, _ := e.create(t, "bob", openPath, nestedBody("text", "x"))
+	once, _ := e.create(t, "alice", oncePath, nestedBody("text", "x"))
+	e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
+	e.expect(t, 200, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"M"}`})
+	for _, tt := range []struct {
+		name, user, method, path, body string
+		status                         int // of the request without it
+		detail                         string
+	}{
+		{"create", "alice", "POST", allPath + "/submission", nestedBody("name", "Ann"), 201, ""},
+		{"create what is not valid", "alice", "POST", allPath + "/submission", nestedBody("size", "M"), 400, "is required"},
+		{"create with no JSON", "alice", "POST", allPath + "/submission", "{", 400, "JSON"},
+		{"create on a page that is hidden", "dave", "POST", staffPath + "/submission", nestedBody("text", "x"), 404, "no page"},
+		{"create once", "bob", "POST", oncePath + "/submission", nestedBody("text", "x"), 201, ""},
+		{"create once, anonymous", "bob", "POST", ballotPath + "/submission", nestedBody("vote", "no"), 201, ""},
+		{"merge", "bob", "POST", path, nestedBody("note", "x"), 200, ""},
+		{"merge flat", "bob", "PUT", result(path), `{"extras":["a","b"]}`, 200, ""},
+		{"merge that makes a field show", "bob", "PUT", result(path), `{"size":"L"}`, 400, `"why":"is required"`},
+		{"merge that empties a required field", "bob", "POST", path, nestedBody("name", ""), 400, "is required"},
+		{"merge with no JSON", "bob", "PUT", result(path), `[]`, 400, "JSON object"},
+		{"merge what is not there", "bob", "POST", allPath + "/submission/999", nestedBody("name", "x"), 404, "no such submission"},
+		{"merge another's", "alice", "PUT", result(open), `{"text":"x"}`, 403, "editors"},
+		{"merge another's that is hidden", "carol", "PUT", result(staff), `{"text":"x"}`, 404, "no such submission"},
+		{"merge on a oneSubmission form", "alice", "PUT", result(once), `{"text":"y"}`, 200, ""},
+	} {
+		before := e.dump(t)
+		a := e.do(t, testRequest{user: tt.user, method: tt.method, path: tt.path + "?validate=only", body: tt.body})
+		if after := e.dump(t); after != before {
+			t.Errorf("%s: something was stored:\n%s\n%s", tt.name, before, after)
+		}
+		if tt.status < 300 {
+			if a.status != 200 || a.body != validResult || a.header.Get("Location") != "" || a.header.Get("Etag") != "" {
+				t.Errorf("%s: %d %s %v", tt.name, a.status, a.body, a.header)
+			}
+		} else if a.status != tt.status || !strings.Contains(a.body, tt.detail) {
+			t.Errorf("%s: %d %s, want %d with %q", tt.name, a.status, a.body, tt.status, tt.detail)
+		}
+		if without := e.expect(t, tt.status, testRequest{user: tt.user, method: tt.method, path: tt.path, body: tt.body}); tt.status >= 300 && without.body != a.body {
+			t.Errorf("%s: %s, without it %s", tt.name, a.body, without.body)
+		}
+	}
+}
+
+// TestValidateOnlyKeepsTheLimits: of media types, lengths and states.
+func TestValidateOnlyKeepsTheLimits(t *testing.T) { enginetest.Each(t, testValidateOnlyKeepsTheLimits) }
+
+func testValidateOnlyKeepsTheLimits(t *testing.T, on enginetest.Engine) {
+	e := newEnv(t, on, house())
+	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann", "note", strings.Repeat("x", 600<<10)))
+	former := e.tag(t, "bob", path)
+	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: `{"size":"M"}`})
+	long := strings.Repeat("y", 600<<10)
+	for _, tt := range []struct {
+		name, method, path, body string
+		header                   http.Header
+		status                   int
+	}{
+		{"a long body", "POST", allPath + "/submission", nestedBody("name", long, "note", long), nil, 413},
+		{"a long merge", "PUT", result(path), `{"name":"` + long + `"}`, nil, 413},
+		{"a media type", "PUT", result(path), `{}`, http.Header{"Content-Type": {"text/plain"}}, 415},
+		{"a former tag", "PUT", result(path), `{}`, jsonWith("If-Match", former), 412},
+		{"a former tag, and what is not valid", "PUT", result(path), `{"x":"y"}`, jsonWith("If-Match", former), 412},
+		{"the tag", "PUT", result(path), `{}`, jsonWith("If-Match", e.tag(t, "bob", path)), 200},
+		{"the cross-origin rule", "PUT", result(path), `{}`, jsonWith("Sec-Fetch-Site", "cross-site"), 403},
+	} {
+		a := e.do(t, testRequest{user: "bob", method: tt.method, path: tt.path + "?validate=only", body: tt.body, header: tt.header})
+		if a.status != tt.status {
+			t.Errorf("%s: %d %s, want %d", tt.name, a.status, a.body, tt.status)
+		}
+	}
+}
+
+// TestOtherValuesOfValidateAreRefused: a misspelt value must not store anything.
+func TestOtherValuesOfValidateAreRefused(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house())
+	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann"))
+	before := e.dump(t)
+	for _, query := range []string{
+		"validate", "validate=", "validate=Only", "validate=true", "validate=only&validate=only", "validate=only&validate=no",
+		"validate=only;x", "a=%zz&validate=only", "validate=only%00", "%zz",
+	} {
+		for _, r := range []testRequest{
+			{method: "POST", path: allPath + "/submission", body: nestedBody("name", "x")},
+			{method: "POST", path: path, body: nestedBody("name", "x")},
+			{method: "PUT", path: result(path), body: `{"name":"x"}`},
+			{method: "DELETE", path: result(path)},
+		} {
+			r.user, r.path = "bob", r.path+"?"+query
+			if a := e.do(t, r); a.status != 400 {
+				t.Errorf("%s %s: %d %s", r.method, r.path, a.status, a.body)
+			}
+		}
+	}
+	e.expect(t, 400, testRequest{user: "bob", method: "DELETE", path: result(path) + "?validate=only"})
+	if after := e.dump(t); after != before {
+		t.Errorf("something was changed:\n%s\n%s", before, after)
+	}
+	e.expect(t, 404, testRequest{user: "bob", method: "PUT", path: allPath + "/result/99?validate=no", body: `{}`})
+	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path) + "?other=x&validated=no", body: `{"name":"x"}`})
+}

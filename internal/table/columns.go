@@ -1,0 +1,139 @@
+// Package table writes the submissions of a form as a table: CSV or XLSX. A
+// table is read in two passes. The first finds the columns, by Columns.Add; the
+// second writes the rows. Memory does not grow with the number of rows.
+package table
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// MaxColumns is how many columns a spreadsheet can have. It also bounds the
+// memory of the first pass.
+const MaxColumns = 16_384
+
+var (
+	// ErrTooManyColumns means that the table would have more than MaxColumns columns.
+	ErrTooManyColumns = fmt.Errorf("the table has more than %d columns", MaxColumns)
+	// ErrNewColumn means that a row has an answer to a field that was not there
+	// in the first pass, because the page or the row has changed since. The
+	// answer can't be written, and must not be left out.
+	ErrNewColumn = errors.New("a field has come up that the first pass did not see")
+)
+
+// Options are how a table is written.
+type Options struct {
+	Labels  bool // the header has labels where it can; else ids
+	BOM     bool // CSV begins with a byte order mark
+	NoGuard bool // CSV has formulas as they were sent
+}
+
+// metadata are the columns before those of fields.
+var metadata = []string{forms.ColumnID, forms.ColumnTimestamp, forms.ColumnUsername}
+
+// Columns are the columns of a table: the metadata, the fields of the form in
+// rank order, and the fields that have left the page but are stored, by id. It
+// is not safe for concurrent use, and is for one table.
+type Columns struct {
+	form    *forms.Form
+	row     *forms.Result
+	retired map[string]int // by id as Entries hold it: the index in ids, once they are sorted
+	ids     []string       // of the retired
+	values  []forms.Value  // of the row's retired fields, by index in ids
+}
+
+// NewColumns makes the columns of a form, without those that Add finds.
+func NewColumns(form *forms.Form) *Columns {
+	return &Columns{form: form, row: form.NewResult(), retired: map[string]int{}}
+}
+
+// Add has the table make room for a submission. It is for the first pass.
+func (c *Columns) Add(sub forms.Submission) error {
+	if err := c.row.Read(sub); err != nil {
+		return err
+	}
+	for _, v := range c.row.Retired {
+		if _, known := c.retired[string(v.FieldID)]; known {
+			continue
+		}
+		c.retired[string(v.FieldID)] = 0
+		if c.count() > MaxColumns {
+			return ErrTooManyColumns
+		}
+	}
+	return nil
+}
+
+func (c *Columns) count() int { return len(metadata) + len(c.form.Fields) + len(c.retired) }
+
+// fix ends the first pass. The order of the retired fields does not depend on
+// the order of the rows.
+func (c *Columns) fix() error {
+	if c.count() > MaxColumns {
+		return ErrTooManyColumns
+	}
+	type column struct{ id, key string }
+	columns := make([]column, 0, len(c.retired))
+	for key := range c.retired {
+		id, err := forms.Value(key).Text()
+		if err != nil {
+			return err
+		}
+		columns = append(columns, column{id, key})
+	}
+	slices.SortFunc(columns, func(a, b column) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.key, b.key)) })
+	c.ids = make([]string, len(columns))
+	for i, column := range columns {
+		c.ids[i], c.retired[column.key] = column.id, i
+	}
+	c.values = make([]forms.Value, len(c.ids))
+	return nil
+}
+
+// header returns the names of the columns.
+func (c *Columns) header(labels bool) []string {
+	names := make([]string, 0, c.count())
+	names = append(names, metadata...)
+	for rank := range c.form.Fields {
+		if labels {
+			names = append(names, c.form.Fields[rank].Label)
+		} else {
+			names = append(names, c.form.Fields[rank].ID)
+		}
+	}
+	return append(names, c.ids...)
+}
+
+// read makes sub the current row: its values are in row.Fields and values.
+func (c *Columns) read(sub forms.Submission) error {
+	if err := c.row.Read(sub); err != nil {
+		return err
+	}
+	clear(c.values)
+	for _, v := range c.row.Retired {
+		i, known := c.retired[string(v.FieldID)]
+		if !known {
+			return fmt.Errorf("submission %d: %w", sub.ID, ErrNewColumn)
+		}
+		c.values[i] = v.Value
+	}
+	return nil
+}
+
+// decode returns the text of a value. What has no escapes is not copied; the
+// rest is decoded into buf.
+func decode(v forms.Value, buf *[]byte) (text []byte, err error) {
+	if v == nil {
+		return nil, nil
+	}
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v[1 : len(v)-1], nil
+	}
+	*buf, err = v.AppendText((*buf)[:0])
+	return *buf, err
+}

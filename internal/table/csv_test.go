@@ -1,0 +1,162 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+func TestCSVToTheByte(t *testing.T) {
+	tb := table{formOf("name", "note"), []forms.Submission{
+		submission(1, "name", "Ann", "note", "a,b"),
+		submission(2, "note", "say \"hi\"\r\nbye", "gone", "kept"),
+		submission(3, "before", "=1", "name", " x"),
+	}}
+	const rows = "1,2026-11-15T19:00:00.007Z,alice,Ann,\"a,b\",,\r\n" +
+		"2,2026-11-15T19:00:00.007Z,alice,,\"say \"\"hi\"\"\r\nbye\",,kept\r\n" +
+		"3,2026-11-15T19:00:00.007Z,alice,\" x\",,%s=1,\r\n"
+	for _, tt := range []struct {
+		opts Options
+		want string
+	}{
+		{Options{}, "_id,_timestamp,_username,name,note,before,gone\r\n" + fmt.Sprintf(rows, "'")},
+		{Options{Labels: true, BOM: true}, "\ufeff_id,_timestamp,_username,Label of name,Label of note,before,gone\r\n" + fmt.Sprintf(rows, "'")},
+		{Options{NoGuard: true}, "_id,_timestamp,_username,name,note,before,gone\r\n" + fmt.Sprintf(rows, "")},
+	} {
+		if diff := cmp.Diff(tt.want, tb.csv(t, tt.opts)); diff != "" {
+			t.Errorf("%+v: (-want +got)\n%s", tt.opts, diff)
+		}
+	}
+}
+
+// What a spreadsheet would run gets an apostrophe, wherever it stands.
+func TestGuard(t *testing.T) {
+	for value, want := range map[string]string{
+		"=1": "'=1", "+1": "'+1", "-x": "'-x", "@a": "'@a", "\tx": "'\tx", "\rx": "'\rx", "-": "'-", "--1": "'--1", "-1-1": "'-1-1", "+": "'+",
+		"-1.": "'-1.", "-.5": "'-.5", "-1e5": "'-1e5", "-٣": "'-٣", "-1,5": "'-1,5",
+		"-1": "-1", "-1.50": "-1.50", "-007": "-007", "1": "1", "": "", "a=1": "a=1", "'=1": "'=1", "\n=1": "\n=1", "\u00a0=1": "\u00a0=1", "＝1": "＝1",
+	} {
+		s := submission(1, "text", value, "gone", value)
+		s.Username = value
+		form := formOf("text", "head")
+		form.Fields[1].Label = value
+		tb := table{form, []forms.Submission{s}}
+		rows := readCSV(t, tb.csv(t, Options{Labels: true}))
+		for _, got := range []string{rows[0][4], rows[1][2], rows[1][3], rows[1][5]} {
+			if got != want {
+				t.Errorf("%q becomes %q, want %q", value, got, want)
+			}
+		}
+		if rows := readCSV(t, tb.csv(t, Options{Labels: true, NoGuard: true})); rows[1][3] != value || rows[0][4] != value {
+			t.Errorf("%q becomes %q without a guard", value, rows[1][3])
+		}
+	}
+}
+
+// Whatever is stored comes out of a CSV reader again.
+func TestCSVReadsBack(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tb := drawTable(rt)
+		want := tb.want(t)
+		for _, row := range want {
+			for i := range row {
+				row[i] = strings.ReplaceAll(row[i], "\r\n", "\n") // encoding/csv does so
+			}
+		}
+		if diff := cmp.Diff(want, readCSV(t, tb.csv(t, Options{NoGuard: true}))); diff != "" {
+			rt.Fatalf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+var anyText = rapid.OneOf(
+	rapid.SampledFrom(hostile),
+	rapid.Map(rapid.String(), func(s string) string { return strings.ReplaceAll(s, "\x00", "\x01") }),
+)
+
+// drawTable draws a table. Some of its fields have left the page.
+func drawTable(t *rapid.T) table {
+	ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[=+a-zä"'<,\\][a-z0-9 "',;&_-]{0,9}`), 1, 12, rapid.ID).Draw(t, "ids")
+	tb := table{form: formOf(ids[:rapid.IntRange(0, len(ids)).Draw(t, "on the page")]...)}
+	for i := range tb.form.Fields {
+		tb.form.Fields[i].Validation = rapid.SampledFrom([]forms.Validation{forms.NoValidation, forms.Numeric}).Draw(t, "validation")
+	}
+	for id := range rapid.IntRange(0, 5).Draw(t, "rows") {
+		var pairs []string
+		for _, field := range rapid.Permutation(ids).Draw(t, "order")[:rapid.IntRange(0, len(ids)).Draw(t, "answers")] {
+			pairs = append(pairs, field, anyText.Draw(t, "value"))
+		}
+		s := submission(int64(id+1), pairs...)
+		s.Username = anyText.Draw(t, "username")
+		s.Created = created.UTC().AddDate(0, 0, rapid.IntRange(-20_000, 400_000).Draw(t, "days")).Add(time.Duration(rapid.IntRange(0, 86_399_999).Draw(t, "millis")) * time.Millisecond)
+		tb.subs = append(tb.subs, s)
+	}
+	return tb
+}
+
+// An answer that has no column stops the table. It must not be left out.
+func TestFieldThatComesUpBetweenThePasses(t *testing.T) {
+	form := formOf("name")
+	columns := NewColumns(form)
+	if err := columns.Add(submission(1, "gone", "x")); err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewCSV(columns, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := []byte("before")
+	got, err := w.Row(before, submission(2, "name", "a", "new", "b"))
+	if !errors.Is(err, ErrNewColumn) || string(got) != "before" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestTooManyColumns(t *testing.T) {
+	many := make([]string, 0, MaxColumns)
+	for i := range MaxColumns - len(metadata) {
+		many = append(many, fmt.Sprint("f", i))
+	}
+	for _, tt := range []struct {
+		fields  []string
+		stored  []string
+		tooMany bool
+	}{
+		{many, nil, false},
+		{append(many, "one more"), nil, true},
+		{many, []string{"gone", "x"}, true},
+		{many[1:], []string{"gone", "x"}, false},
+		{many[1:], []string{"gone", "x", "gone too", "x"}, true},
+	} {
+		columns := NewColumns(formOf(tt.fields...))
+		err := columns.Add(submission(1, tt.stored...))
+		if err == nil {
+			_, err = NewXLSX(columns, Options{})
+		}
+		if errors.Is(err, ErrTooManyColumns) != tt.tooMany || err != nil && !tt.tooMany {
+			t.Errorf("%d fields and %v: %v", len(tt.fields), tt.stored, err)
+		}
+	}
+}
+
+func TestBrokenEntriesStopATable(t *testing.T) {
+	broken := forms.Submission{ID: 7, Entries: []byte(`{"a"`)}
+	columns := NewColumns(formOf("a"))
+	if err := columns.Add(broken); err == nil {
+		t.Error("the first pass did not notice")
+	}
+	w, err := NewCSV(columns, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Row(nil, broken); err == nil {
+		t.Error("the second pass did not notice")
+	}
+}

@@ -1,0 +1,346 @@
+package table
+
+import (
+	"archive/zip"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/klauspost/compress/flate"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+const (
+	// maxRows is how many rows a sheet can have.
+	maxRows = 1_048_576
+	// maxCell is how much text a cell can hold, in UTF-16 code units.
+	maxCell = 32_767
+	// maxNotes bounds the notes, which stay in memory until the sheets end.
+	maxNotes = 10_000
+	// sheetBytes is how much of a sheet is gathered before it is compressed.
+	sheetBytes = 32 << 10
+)
+
+// XLSX writes a table as an Office Open XML workbook. Its methods append to
+// dst. Texts are inline strings: a table of shared strings would have to be in
+// memory until the end.
+type XLSX struct {
+	columns *Columns
+	opts    Options
+	maxRows int
+
+	zip     *zip.Writer
+	zipped  appendWriter // what zip has written and was not taken yet
+	sheet   io.Writer    // within zip
+	xml     []byte       // of the sheet, not yet written to it
+	row     int          // of the sheet, from 1
+	results int          // sheets of results
+	notes   []note
+	more    int // values that would have had a note beyond maxNotes
+
+	names   []string // of the columns: ids, also where the header has labels
+	cells   []string // the beginning of a cell, by column: <c r="AB
+	numeric []bool   // by rank
+	text    []byte   // of a value that had to be decoded; reused
+}
+
+// noteColumns is how many columns the sheet of notes has.
+const noteColumns = 4
+
+// note tells of a value that its cell can't hold.
+type note struct {
+	submission string // its id; "" for the header
+	column     string
+	length     int
+}
+
+// appendWriter is a byte slice to write to.
+type appendWriter []byte
+
+func (w *appendWriter) Write(p []byte) (int, error) {
+	*w = append(*w, p...)
+	return len(p), nil
+}
+
+// NewXLSX ends the first pass and begins a workbook.
+func NewXLSX(columns *Columns, opts Options) (*XLSX, error) {
+	if err := columns.fix(); err != nil {
+		return nil, err
+	}
+	w := &XLSX{columns: columns, opts: opts, maxRows: maxRows}
+	w.names = columns.header(false)
+	for i := range max(len(w.names), noteColumns) {
+		w.cells = append(w.cells, `<c r="`+columnName(i))
+	}
+	for _, field := range columns.form.Fields {
+		w.numeric = append(w.numeric, field.Validation == forms.Numeric)
+	}
+	w.zip = zip.NewWriter(&w.zipped)
+	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(out, flate.BestSpeed)
+	})
+	return w, nil
+}
+
+// columnName returns A for 0, Z for 25, AA for 26.
+func columnName(i int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	last := letters[i%len(letters) : i%len(letters)+1]
+	if i < len(letters) {
+		return last
+	}
+	return columnName(i/len(letters)-1) + last
+}
+
+// Begin writes what comes before the rows.
+func (w *XLSX) Begin(dst []byte) ([]byte, error) {
+	for _, part := range partsBefore {
+		if err := w.part(part.name, part.text); err != nil {
+			return dst, err
+		}
+	}
+	if err := w.beginResults(); err != nil {
+		return dst, err
+	}
+	return w.take(dst), nil
+}
+
+// Row writes a submission.
+func (w *XLSX) Row(dst []byte, sub forms.Submission) ([]byte, error) {
+	if err := w.columns.read(sub); err != nil {
+		return dst, err
+	}
+	if w.row == w.maxRows {
+		if err := w.endSheet(); err != nil {
+			return dst, err
+		}
+		if err := w.beginResults(); err != nil {
+			return dst, err
+		}
+	}
+	if err := w.appendSubmission(sub); err != nil {
+		return dst, fmt.Errorf("write submission %d: %w", sub.ID, err)
+	}
+	if len(w.xml) >= sheetBytes {
+		if err := w.flushSheet(); err != nil {
+			return dst, err
+		}
+	}
+	return w.take(dst), nil
+}
+
+// End writes the notes and what names the sheets.
+func (w *XLSX) End(dst []byte) ([]byte, error) {
+	if err := w.endSheet(); err != nil {
+		return dst, err
+	}
+	if len(w.notes) > 0 {
+		if err := w.writeNotes(); err != nil {
+			return dst, err
+		}
+	}
+	workbook, relations := workbookParts(w.results, len(w.notes) > 0)
+	if err := w.part("xl/workbook.xml", workbook); err != nil {
+		return dst, err
+	}
+	if err := w.part("xl/_rels/workbook.xml.rels", relations); err != nil {
+		return dst, err
+	}
+	if err := w.zip.Close(); err != nil {
+		return dst, err
+	}
+	return w.take(dst), nil
+}
+
+// take moves what zip has written so far to dst.
+func (w *XLSX) take(dst []byte) []byte {
+	dst = append(dst, w.zipped...)
+	w.zipped = w.zipped[:0]
+	return dst
+}
+
+// part writes a small file. It is not worth a compressor.
+func (w *XLSX) part(name, text string) error {
+	f, err := w.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text)
+	return err
+}
+
+// beginResults begins a sheet with its header.
+func (w *XLSX) beginResults() error {
+	w.results++
+	if err := w.beginSheet(w.results); err != nil {
+		return err
+	}
+	w.beginRow()
+	for i, name := range w.columns.header(w.opts.Labels) {
+		if err := w.appendText(i, []byte(name), ""); err != nil {
+			return fmt.Errorf("write header: %w", err)
+		}
+	}
+	w.endRow()
+	return nil
+}
+
+func (w *XLSX) beginSheet(number int) (err error) {
+	w.sheet, err = w.zip.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("xl/worksheets/sheet%d.xml", number), Method: zip.Deflate})
+	w.row = 0
+	w.xml = append(w.xml[:0], sheetBegin...)
+	return err
+}
+
+func (w *XLSX) endSheet() error {
+	w.xml = append(w.xml, sheetEnd...)
+	return w.flushSheet()
+}
+
+func (w *XLSX) flushSheet() error {
+	_, err := w.sheet.Write(w.xml)
+	w.xml = w.xml[:0]
+	return err
+}
+
+func (w *XLSX) beginRow() {
+	w.row++
+	w.xml = append(w.xml, `<row r="`...)
+	w.xml = append(strconv.AppendInt(w.xml, int64(w.row), 10), `">`...)
+}
+
+func (w *XLSX) endRow() { w.xml = append(w.xml, "</row>"...) }
+
+func (w *XLSX) appendSubmission(sub forms.Submission) error {
+	id := strconv.FormatInt(sub.ID, 10)
+	w.beginRow()
+	if err := w.appendCell(0, []byte(id), true, id); err != nil {
+		return err
+	}
+	if err := w.appendTime(1, sub.Created, id); err != nil {
+		return err
+	}
+	w.text = append(w.text[:0], sub.Username...)
+	if err := w.appendText(2, w.text, id); err != nil {
+		return err
+	}
+	column := len(metadata)
+	for _, values := range [2][]forms.Value{w.columns.row.Fields, w.columns.values} {
+		for _, v := range values {
+			text, err := decode(v, &w.text)
+			if err != nil {
+				return err
+			}
+			rank := column - len(metadata)
+			if err := w.appendCell(column, text, rank < len(w.numeric) && w.numeric[rank], id); err != nil {
+				return err
+			}
+			column++
+		}
+	}
+	w.endRow()
+	return nil
+}
+
+// appendCell writes a number where the text is one that stays as it is.
+func (w *XLSX) appendCell(column int, text []byte, numeric bool, id string) error {
+	if !numeric || !isExact(text) {
+		return w.appendText(column, text, id)
+	}
+	w.beginCell(column)
+	w.xml = append(w.xml, `"><v>`...)
+	w.xml = append(append(w.xml, text...), "</v></c>"...)
+	return nil
+}
+
+func (w *XLSX) beginCell(column int) {
+	w.xml = strconv.AppendInt(append(w.xml, w.cells[column]...), int64(w.row), 10)
+}
+
+// appendText writes a text cell. A text that is too long for a cell becomes an
+// error cell (#N/A), and a row in the sheet of notes.
+func (w *XLSX) appendText(column int, text []byte, id string) error {
+	if len(text) == 0 {
+		return nil
+	}
+	start := len(w.xml)
+	w.beginCell(column)
+	begun := len(w.xml)
+	w.xml = append(w.xml, `" t="inlineStr"><is><t xml:space="preserve">`...)
+	var length int
+	var err error
+	if w.xml, length, err = appendXML(w.xml, text); err != nil {
+		w.xml = w.xml[:start]
+		return err
+	}
+	if length <= maxCell {
+		w.xml = append(w.xml, "</t></is></c>"...)
+		return nil
+	}
+	w.xml = append(w.xml[:begun], `" t="e"><v>#N/A</v></c>`...)
+	if len(w.notes) == maxNotes {
+		w.more++
+		return nil
+	}
+	w.notes = append(w.notes, note{submission: id, column: w.names[column], length: length})
+	return nil
+}
+
+// A serial number counts days from the end of 1899, and the times of a day as
+// fractions. Before March 1900 spreadsheets disagree.
+const (
+	dayMillis   = 24 * 60 * 60 * 1000
+	unixSerial  = 25_569
+	serialFirst = 61        // 1900-03-01
+	serialLast  = 2_958_465 // 9999-12-31
+)
+
+// appendTime writes a date cell, or text where a spreadsheet has no such date.
+func (w *XLSX) appendTime(column int, t time.Time, id string) error {
+	millis := t.UnixMilli()
+	day, rest := millis/dayMillis+unixSerial, millis%dayMillis
+	if rest < 0 {
+		day, rest = day-1, rest+dayMillis
+	}
+	if day < serialFirst || day > serialLast {
+		w.text = append(forms.AppendTime(w.text[:0], t), 'Z')
+		return w.appendText(column, w.text, id)
+	}
+	w.beginCell(column)
+	w.xml = append(w.xml, `" s="1"><v>`...)
+	w.xml = strconv.AppendInt(w.xml, day, 10)
+	if rest > 0 {
+		const scale = 10_000_000_000 // ten digits tell every millisecond
+		fraction := strconv.AppendInt(nil, scale+(rest*scale+dayMillis/2)/dayMillis, 10)
+		w.xml = append(append(w.xml, '.'), fraction[1:]...)
+	}
+	w.xml = append(w.xml, "</v></c>"...)
+	return nil
+}
+
+// writeNotes writes the sheet of values that their cells can't hold.
+func (w *XLSX) writeNotes() error {
+	if err := w.beginSheet(w.results + 1); err != nil {
+		return err
+	}
+	rows := [][noteColumns]string{{forms.ColumnID, "column", "characters", "problem"}}
+	problem := fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. CSV and JSON have it.", maxCell)
+	for _, n := range w.notes {
+		rows = append(rows, [noteColumns]string{n.submission, n.column, strconv.Itoa(n.length), problem})
+	}
+	if w.more > 0 {
+		rows = append(rows, [noteColumns]string{"", "", "", fmt.Sprintf("%d further values are too long, too. Their cells say #N/A.", w.more)})
+	}
+	for _, row := range rows {
+		w.beginRow()
+		for column, text := range row {
+			if err := w.appendCell(column, []byte(text), column != 1, ""); err != nil {
+				return err
+			}
+		}
+		w.endRow()
+	}
+	return w.endSheet()
+}

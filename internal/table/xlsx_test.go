@@ -1,0 +1,341 @@
+package table
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+func open(t testing.TB, file []byte) *excelize.File {
+	t.Helper()
+	book, err := excelize.OpenReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = book.Close() })
+	return book
+}
+
+// sheet reads a sheet cell by cell: shown has what a person sees.
+func sheet(t testing.TB, book *excelize.File, name string, width int) (shown [][]string, types [][]excelize.CellType) {
+	t.Helper()
+	rows, err := book.GetRows(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range rows {
+		line, kinds := make([]string, width), make([]excelize.CellType, width)
+		for c := range width {
+			cell, err := excelize.CoordinatesToCellName(c+1, r+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line[c], err = book.GetCellValue(name, cell); err != nil {
+				t.Fatal(err)
+			}
+			if kinds[c], err = book.GetCellType(name, cell); err != nil {
+				t.Fatal(err)
+			}
+			if r > 0 && c == 1 && kinds[c] == excelize.CellTypeUnset {
+				line[c] = timestamp(t, book, name, cell)
+			}
+			if formula, err := book.GetCellFormula(name, cell); err != nil || formula != "" {
+				t.Fatalf("%s is the formula %q (%v)", cell, formula, err)
+			}
+		}
+		shown, types = append(shown, line), append(types, kinds)
+	}
+	return shown, types
+}
+
+// timestamp reads a date cell. excelize shows no fractions of seconds.
+func timestamp(t testing.TB, book *excelize.File, name, cell string) string {
+	t.Helper()
+	raw, err := book.GetCellValue(name, cell, excelize.Options{RawCellValue: true})
+	if err != nil {
+		return ""
+	}
+	serial, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		return raw
+	}
+	millis := math.Round((serial - unixSerial) * dayMillis)
+	return time.UnixMilli(int64(millis)).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+func TestXLSXReadsBack(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tb := drawTable(rt)
+		want := tb.want(t)
+		got, _ := sheet(t, open(t, tb.xlsx(t, Options{})), "results", len(want[0]))
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestXLSXOfHostileValues(t *testing.T) {
+	tb := table{form: formOf("number", "text")}
+	tb.form.Fields[0].Validation = forms.Numeric
+	for i, value := range hostile {
+		tb.subs = append(tb.subs, submission(int64(i+1), "number", value, "text", value, "gone", value))
+	}
+	want := tb.want(t)
+	got, types := sheet(t, open(t, tb.xlsx(t, Options{})), "results", len(want[0]))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("(-want +got)\n%s", diff)
+	}
+	numbers := []string{"-1", "123456789012345", "0", "0.5"}
+	for i, value := range hostile {
+		kinds := types[i+1]
+		// A cell without a type is a number, and so is a date.
+		if got, want := kinds[3] == excelize.CellTypeUnset && value != "", slices.Contains(numbers, value); got != want {
+			t.Errorf("%q in a numeric field: a number is %t, want %t", value, got, want)
+		}
+		for _, kind := range []excelize.CellType{kinds[2], kinds[4], kinds[5]} {
+			if value != "" && kind != excelize.CellTypeInlineString {
+				t.Errorf("%q in a field of text is a cell of type %d", value, kind)
+			}
+		}
+		if kinds[0] != excelize.CellTypeUnset || kinds[1] != excelize.CellTypeUnset {
+			t.Errorf("id and timestamp are of the types %d and %d", kinds[0], kinds[1])
+		}
+	}
+}
+
+func TestTimestampsAreDates(t *testing.T) {
+	for _, tt := range []struct {
+		at   time.Time
+		date bool
+	}{
+		{time.Date(2026, 11, 15, 19, 0, 0, 0, time.UTC), true},
+		{time.Date(2026, 11, 15, 23, 59, 59, 999_000_000, time.UTC), true},
+		{time.Date(2026, 11, 15, 0, 0, 0, 1_000_000, time.UTC), true},
+		{time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC), true},
+		{time.Date(1969, 12, 31, 23, 59, 59, 1_000_000, time.UTC), true},
+		{time.Date(1900, 3, 1, 0, 0, 0, 0, time.UTC), true},
+		{time.Date(1900, 2, 28, 23, 59, 59, 0, time.UTC), false},
+		{time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), true},
+	} {
+		s := submission(1)
+		s.Created = tt.at.In(time.FixedZone("", 7200))
+		tb := table{formOf(), []forms.Submission{s}}
+		got, types := sheet(t, open(t, tb.xlsx(t, Options{})), "results", 3)
+		if want := tt.at.Format("2006-01-02T15:04:05.000Z"); got[1][1] != want || (types[1][1] == excelize.CellTypeUnset) != tt.date {
+			t.Errorf("%s: %s of type %d", want, got[1][1], types[1][1])
+		}
+	}
+}
+
+func TestValueThatNoCellCanHold(t *testing.T) {
+	long, emoji := strings.Repeat("x", maxCell+1), strings.Repeat("🙂", maxCell/2+1)
+	tb := table{formOf("a", "b"), []forms.Submission{
+		submission(1, "a", "short", "b", strings.Repeat("x", maxCell)),
+		submission(2, "a", long, "b", "kept"),
+		submission(30, "b", emoji, "gone", long),
+	}}
+	book := open(t, tb.xlsx(t, Options{Labels: true}))
+	if names := book.GetSheetList(); !slices.Equal(names, []string{"results", "notes"}) {
+		t.Fatalf("sheets: %q", names)
+	}
+	results, types := sheet(t, book, "results", 6)
+	if results[1][4] != strings.Repeat("x", maxCell) || results[2][4] != "kept" {
+		t.Error("a value that fits is not there")
+	}
+	for _, at := range [][2]int{{2, 3}, {3, 4}, {3, 5}} {
+		if r, c := at[0], at[1]; results[r][c] != "#N/A" || types[r][c] != excelize.CellTypeError {
+			t.Errorf("row %d, column %d: %q of type %d", r, c, results[r][c], types[r][c])
+		}
+	}
+	notes, _ := sheet(t, book, "notes", noteColumns)
+	for i := range notes[1:] {
+		if !strings.Contains(notes[i+1][3], "32767 characters") {
+			t.Errorf("note: %q", notes[i+1])
+		}
+		notes[i+1][3] = "problem"
+	}
+	want := [][]string{
+		{"_id", "column", "characters", "problem"},
+		{"2", "a", "32768", "problem"},
+		{"30", "b", "32768", "problem"},
+		{"30", "gone", "32768", "problem"},
+	}
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A form without fields has fewer columns than the notes.
+func TestNoteOfAFormWithoutFields(t *testing.T) {
+	s := submission(1)
+	s.Username = strings.Repeat("x", maxCell+1)
+	notes, _ := sheet(t, open(t, table{formOf(), []forms.Submission{s}}.xlsx(t, Options{})), "notes", noteColumns)
+	if len(notes) != 2 || notes[1][1] != "_username" {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
+func TestNotesAreBoundedAndCounted(t *testing.T) {
+	w, err := NewXLSX(NewColumns(formOf("a")), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := submission(1, "a", strings.Repeat("x", maxCell+1))
+	dst, err := w.Begin(nil)
+	for range maxNotes + 3 {
+		if err == nil {
+			dst, err = w.Row(dst, long)
+		}
+	}
+	if err == nil {
+		dst, err = w.End(dst)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := open(t, dst).GetRows("notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := rows[len(rows)-1]; len(rows) != maxNotes+2 || !strings.HasPrefix(last[3], "3 further values") {
+		t.Errorf("%d rows, the last is %q", len(rows), last)
+	}
+}
+
+func TestFurtherSheets(t *testing.T) {
+	tb := table{form: formOf("a")}
+	for i := range 7 {
+		tb.subs = append(tb.subs, submission(int64(i+1), "a", fmt.Sprint("v", i)))
+	}
+	book := open(t, tb.xlsx(t, Options{}, func(w *XLSX) { w.maxRows = 3 }))
+	want := tb.want(t)
+	if names := book.GetSheetList(); !slices.Equal(names, []string{"results", "results 2", "results 3", "results 4"}) {
+		t.Fatalf("sheets: %q", names)
+	}
+	var got [][]string
+	for _, name := range book.GetSheetList() {
+		rows, _ := sheet(t, book, name, len(want[0]))
+		if len(rows) > 3 || !slices.Equal(rows[0], want[0]) {
+			t.Errorf("%s has %d rows and the header %q", name, len(rows), rows[0])
+		}
+		got = append(got, rows[1:]...)
+	}
+	if diff := cmp.Diff(want[1:], got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// The sheet at its limit is one sheet, and one row more makes a second.
+func TestLargestSheet(t *testing.T) {
+	w, err := NewXLSX(NewColumns(formOf()), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Begin(nil); err != nil {
+		t.Fatal(err)
+	}
+	w.row = maxRows - 1 // as if so many had been written
+	for _, want := range []int{1, 2} {
+		if _, err := w.Row(nil, submission(1)); err != nil {
+			t.Fatal(err)
+		}
+		if w.results != want {
+			t.Fatalf("there are %d sheets, want %d", w.results, want)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	file := table{formOf("a"), []forms.Submission{submission(1, "a", "x")}}.xlsx(t, Options{})
+	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.File[0].Name != "[Content_Types].xml" {
+		t.Errorf("the first part is %s", r.File[0].Name)
+	}
+}
+
+func TestTextOfXML(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain": "plain", "<&>": "&lt;&amp;&gt;", "a\tb\nc": "a\tb\nc", "\r": "_x000D_", "\x01\x1f": "_x0001__x001F_",
+		"_x0041_": "_x005F_x0041_", "_x0041_x0042_": "_x005F_x0041_x005F_x0042_", "_x0041\x01": "_x005F_x0041_x0001_",
+		"_x004": "_x004", "_X0041_": "_X0041_", "_xyzzy_": "_xyzzy_", "\uffff🙂": "_xFFFF_🙂",
+	} {
+		if got, _, err := appendXML(nil, []byte(text)); string(got) != want || err != nil {
+			t.Errorf("%q: %q, want %q (%v)", text, got, want, err)
+		}
+	}
+	if _, _, err := appendXML(nil, []byte("a\xff")); err == nil {
+		t.Error("invalid UTF-8 was written")
+	}
+}
+
+func TestExactNumbers(t *testing.T) {
+	for text, want := range map[string]bool{
+		"0": true, "7": true, "-7": true, "0.5": true, "-0.5": true, "10": true, "123456789012345": true, "1234567890.12345": true, "100": true,
+		"": false, "-": false, "-0": false, "00": false, "007": false, "1.50": false, "0.0": false, "-0.0": false, "1234567890123456": false, "1.": false, ".5": false,
+		"+1": false, "1e5": false, "1,5": false, "1 2": false, "٣": false, "0.0000000000000001": false,
+	} {
+		if got := isExact([]byte(text)); got != want {
+			t.Errorf("%q: %t, want %t", text, got, want)
+		}
+	}
+}
+
+// TestMemoryStaysFlat writes far more than it may hold.
+func TestMemoryStaysFlat(t *testing.T) {
+	s := submission(1, "a", strings.Repeat("some words ", 20), "gone", "x\ny")
+	for name, begin := range map[string]func(*Columns) (tableWriter, error){
+		"CSV":  func(c *Columns) (tableWriter, error) { return NewCSV(c, Options{}) },
+		"XLSX": func(c *Columns) (tableWriter, error) { return NewXLSX(c, Options{}) },
+	} {
+		columns := NewColumns(formOf("a"))
+		if err := columns.Add(s); err != nil {
+			t.Fatal(err)
+		}
+		w, err := begin(columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst, err := w.Begin(nil)
+		row := func() {
+			if dst, err = w.Row(dst[:0], s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 5_000 {
+			row()
+		}
+		before := heap()
+		for range 30_000 { // about 7 MB of values
+			row()
+		}
+		if grown := int64(heap()) - int64(before); grown > 1<<20 {
+			t.Errorf("%s: the heap has grown by %d bytes", name, grown)
+		}
+		if _, err := w.End(dst[:0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
