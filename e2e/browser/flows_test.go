@@ -9,15 +9,13 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// browsers are the kinds of browsers that all flows work in.
+// browsers are the kinds of browsers that all flows work in. In the first, Check
+// looks at each page in other sizes and colours, too.
 var browsers = []struct {
 	name    string
 	options browsertest.Options
 }{
 	{"wide light", browsertest.Options{}},
-	{"wide dark", browsertest.Options{Dark: true}},
-	{"narrow light", browsertest.Options{Width: 360}},
-	{"narrow dark", browsertest.Options{Width: 360, Dark: true}},
 	{"narrow dark without JavaScript", browsertest.Options{Width: 360, Dark: true, NoScript: true}},
 }
 

@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,21 +17,54 @@ import (
 )
 
 // Check fails the test if the page, in the state that it is in, has violations
-// that axe-core finds, scrolls sideways, or has moved while it was loaded. The
-// document that the server sent is kept for html-validate, which reads all of
-// them after the tests.
+// that axe-core finds, scrolls sideways, or has moved while it was loaded. A page in
+// a window of the usual size, with JavaScript, is looked at in four ways: wide and
+// narrow, light and dark. Any other is looked at as it is. The document that the
+// server sent is kept for html-validate, which reads all of them after the tests.
 func (p *Page) Check() {
 	p.t.Helper()
 	if shift := p.LayoutShift(); shift > noticeable { // before axe-core, which turns JavaScript on
 		p.t.Errorf("%s: the layout has shifted by %.4f", p, shift)
 	}
+	p.checkLook()
+	if own := p.options; len(own.otherLooks()) > 0 {
+		for _, look := range own.otherLooks() {
+			p.emulate(look)
+			p.checkLook()
+		}
+		p.emulate(own)
+	}
+	documents.add(p.t.Name()+" "+p.Address(), p.Source())
+}
+
+// checkLook checks what depends on the width and the colours of the page.
+func (p *Page) checkLook() {
+	p.t.Helper()
 	for _, violation := range p.Axe() {
 		p.t.Errorf("%s: axe: %s", p, violation)
 	}
 	if wide := p.Overflow(); wide > 0 {
 		p.t.Errorf("%s: it is %d pixels wider than the window", p, wide)
 	}
-	documents.add(p.t.Name()+" "+p.Address(), p.Source())
+}
+
+// otherLooks are the ways in which Check looks at the page beside o itself.
+func (o Options) otherLooks() []Options {
+	if o.Width != 0 || o.Zoom != 0 || o.Print || o.NoScript {
+		return nil
+	}
+	otherScheme := o
+	otherScheme.Dark = !o.Dark
+	looks := []Options{otherScheme, o, otherScheme}
+	looks[1].Width, looks[2].Width = 360, 360
+	return looks
+}
+
+// emulate changes the window of a page that is open.
+func (p *Page) emulate(look Options) {
+	p.t.Helper()
+	p.options = look
+	p.must("change the window", errors.Join(look.apply(p.ctx), chromedp.Do(p.ctx, look.window())))
 }
 
 // noticeable is a hundredth of the shift that counts as good. On a busy machine
@@ -71,7 +105,9 @@ func (p *Page) Axe() []string {
 	var list []string
 	p.scripted(func() {
 		// The page's policy has no say in what the debugger evaluates.
-		do(p, "load axe-core", chromedp.Evaluate[any](script+"; 0"))
+		if !Eval[bool](p, `"axe" in window`) {
+			do(p, "load axe-core", chromedp.Evaluate[any](script+"; 0"))
+		}
 		for _, v := range do(p, "run axe-core", chromedp.Evaluate[[]violation](axeRun, chromedp.EvalAwaitPromise)) {
 			for _, node := range v.Nodes {
 				summary := strings.Join(strings.Fields(node.FailureSummary), " ")

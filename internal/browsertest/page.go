@@ -282,8 +282,7 @@ func (p *Page) Type(text string) {
 // Screenshot writes a picture of the whole page to a PNG file.
 func (p *Page) Screenshot(path string) {
 	p.t.Helper()
-	picture, err := shrink(do(p, "take a screenshot", chromedp.FullScreenshot(100)))
-	p.must("shrink a screenshot", err)
+	picture := do(p, "take a screenshot", chromedp.FullScreenshot(100))
 	p.must("make the directory of a screenshot", os.MkdirAll(filepath.Dir(path), 0o755))
 	p.must("write a screenshot", os.WriteFile(path, picture, 0o644))
 }

@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -34,22 +33,16 @@ const document = `<!DOCTYPE html>
 </html>
 `
 
-const form = `<form method="post" action="/form" enctype="multipart/form-data">
+const form = `<form method="post" action="/form">
   <p><label for="name">Name</label> <input id="name" name="name" type="text" autocomplete="name"></p>
-  <p><label for="day">Day</label> <input id="day" name="day" type="date"></p>
-  <p><label for="colour">Colour</label> <select id="colour" name="colour"><option value="r">Red</option><option value="g">Green</option></select></p>
-  <p><label for="file">File</label> <input id="file" name="file" type="file"></p>
-  <fieldset><legend>Tea</legend> <label><input type="radio" name="tea" value="yes"> Yes</label> <label><input type="radio" name="tea" value="no"> No</label></fieldset>
-  <fieldset><legend>Milk</legend> <label><input type="radio" name="milk" value="yes"> Yes</label> <label><input type="radio" name="milk" value="no"> No</label></fieldset>
-  <p hidden><button type="button">Secret</button></p>
   <button type="submit">Send</button> <a href="/clean">Elsewhere</a>
 </form>
 <p id="script">JavaScript is off</p>`
 
 const css = `body { font: 1rem/1.5 sans-serif; margin: 1rem; color: #111; background: #fff }
 .pale { color: #ddd }
-.wide { width: 1300px }
-@media (prefers-color-scheme: dark) { body { color: #eee; background: #111 } a { color: #8bf } }
+.half { width: 700px }
+@media (prefers-color-scheme: dark) { body { color: #eee; background: #111 } a { color: #8bf } .dim { color: #333 } }
 @media print { body { margin: 3rem } }
 `
 
@@ -68,7 +61,8 @@ var pages = map[string]string{
 	"csp":     `<script>document.title = "run"</script>`,
 	"missing": `<p><img src="/none.png" alt="nothing"></p>`,
 	"shift":   `<p>A line that moves.</p><script src="/shift.js"></script>`,
-	"wide":    `<p class="wide">A wide line.</p>`,
+	"dark":    `<p class="dim">A dim text.</p>`,
+	"narrow":  `<p class="half">A line for wide windows.</p>`,
 }
 
 var files = map[string]struct{ kind, text string }{
@@ -101,32 +95,6 @@ func newSite(t testing.TB) string {
 			return
 		}
 		send(w, http.StatusOK, name, body)
-	})
-	mux.HandleFunc("POST /form", func(w http.ResponseWriter, r *http.Request) {
-		name := r.FormValue("name")
-		if name == "" {
-			send(w, http.StatusUnprocessableEntity, "Error: form", `<p>Name: this is required</p>`)
-			return
-		}
-		http.SetCookie(w, &http.Cookie{Name: "name", Value: name, HttpOnly: true})
-		_, header, err := r.FormFile("file")
-		file := "no file"
-		if err == nil {
-			file = header.Filename
-		}
-		sent := fmt.Sprintf("%s, %s, %s, %s, %s, %s", name, r.FormValue("day"), r.FormValue("colour"), r.FormValue("tea"), r.FormValue("milk"), file)
-		send(w, http.StatusOK, "Sent", "<p>"+template.HTMLEscapeString(sent)+"</p>")
-	})
-	mux.HandleFunc("GET /frame", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><title>Wiki</title><link rel="icon" href="/icon.svg"><p>Before</p><iframe title="Form" width="900" height="900" src="%s"></iframe>`, template.HTMLEscapeString(r.URL.RawQuery))
-	})
-	mux.HandleFunc("GET /whoami", func(w http.ResponseWriter, r *http.Request) {
-		name := "nobody"
-		if cookie, err := r.Cookie("name"); err == nil {
-			name = cookie.Value
-		}
-		send(w, http.StatusOK, "Who", "<p>You are "+template.HTMLEscapeString(name)+".</p>")
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
