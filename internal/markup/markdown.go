@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -42,24 +43,37 @@ func (p *reader) findInMarkdown() []rawBlock {
 
 // fence returns the raw block of a fenced block that is a form.
 func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBlock, isForm bool) {
-	content, at := p.fenced(fence, source), p.body
+	content, at, lines := p.fenced(fence, source), 0, fence.Lines()
+	before := source[:0]
 	switch {
 	case fence.Info != nil:
-		at += fence.Info.Segment.Start
-	case fence.Lines().Len() > 0:
-		at += fence.Lines().At(0).Start
+		at = fence.Info.Segment.Start
+		before = source[:at]
+	case lines.Len() > 0:
+		at = lines.At(0).Start
+		before = source[:bytes.LastIndexByte(source[:at], '\n')+1]
 	}
+	marker := lastRun(bytes.TrimRight(before, " \t\n"))
 	if fence.Info == nil || !isFormInfo(string(fence.Info.Segment.Value(source))) {
 		if looksLikeForm(content.text) {
-			p.warnOfUnmarkedForm(at, "begin it with ```yaml form")
+			p.warnOfUnmarkedForm(p.body+at, "begin it with "+marker+"yaml form")
 		}
 		return rawBlock{}, false
 	}
-	block = rawBlock{at: at, text: content}
-	if n := fence.Lines().Len(); n > 0 && fence.Lines().At(n-1).Stop == len(source) {
-		block.open = "```"
+	block = rawBlock{at: p.body + at, text: content}
+	if n := lines.Len(); n > 0 && lines.At(n-1).Stop == len(source) {
+		block.open = marker
 	}
 	return block, true
+}
+
+// lastRun returns the run of one character at the end of s. At the end of what
+// stands before an info string, that is the fence.
+func lastRun(s []byte) string {
+	if len(s) == 0 {
+		return ""
+	}
+	return string(s[len(bytes.TrimRight(s, string(s[len(s)-1]))):])
 }
 
 // isFormInfo reports whether an info string begins with "form", "yaml form" or
