@@ -26,11 +26,11 @@ const (
 
 // HasColumn reports whether the id is that of a field of the form, or of
 // metadata.
-func (f *Form) HasColumn(id string) bool { return f.column(id).kind != retiredColumn }
+func (x Index) HasColumn(id string) bool { return x.column(id).kind != retiredColumn }
 
 // column returns the column with the given id. An id that the form does not
 // have is taken for that of a field that has left the page.
-func (f *Form) column(id string) column {
+func (x Index) column(id string) column {
 	switch id {
 	case ColumnID:
 		return column{kind: idColumn, field: &Field{ID: id, Validation: Numeric}}
@@ -39,8 +39,8 @@ func (f *Form) column(id string) column {
 	case ColumnUsername:
 		return column{kind: usernameColumn, field: &Field{ID: id}}
 	}
-	if rank := f.ranks().of(id); rank >= 0 {
-		return column{kind: fieldColumn, field: &f.Fields[rank], rank: rank}
+	if rank := x.Rank(id); rank >= 0 {
+		return column{kind: fieldColumn, field: &x.fields[rank], rank: rank}
 	}
 	return column{kind: retiredColumn, field: &Field{ID: id}, key: AppendJSONString(nil, id)}
 }
@@ -95,9 +95,9 @@ type Missing struct{ columns []missingColumn }
 
 // Missing returns the ids among the given ones that the form does not have.
 func (f *Form) Missing(ids ...string) *Missing {
-	m := &Missing{}
+	m, fields := &Missing{}, f.Index()
 	for _, id := range ids {
-		if !f.HasColumn(id) {
+		if !fields.HasColumn(id) {
 			m.columns = append(m.columns, missingColumn{id, AppendJSONString(nil, id)})
 		}
 	}

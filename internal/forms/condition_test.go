@@ -154,7 +154,7 @@ func TestVisible(t *testing.T) {
 				values[i] = tt.values[f.ID]
 			}
 			var got []string
-			for i, shown := range form.ranks().visible(values) {
+			for i, shown := range form.Index().visible(values) {
 				if shown {
 					got = append(got, form.Fields[i].ID)
 				}
@@ -176,7 +176,7 @@ func TestVisibleEndsOnBrokenConditions(t *testing.T) {
 		{ID: "dangling", Condition: shownIf(MatchAll, Rule{FieldID: "gone", Operator: Empty})},
 	}}
 	want := []bool{false, false, false, false}
-	if diff := cmp.Diff(want, form.ranks().visible([]string{"x", "x", "x", "x"})); diff != "" {
+	if diff := cmp.Diff(want, form.Index().visible([]string{"x", "x", "x", "x"})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

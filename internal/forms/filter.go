@@ -151,11 +151,12 @@ type test struct {
 func (f *Form) NewMatcher(filter Filter) *Matcher {
 	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, []byte(filter.Search))}
 	m.reads = len(m.search) > 0
+	fields := f.Index()
 	for _, r := range filter.Rules {
 		i := slices.IndexFunc(m.tests, func(t test) bool { return t.column.field.ID == r.FieldID })
 		if i < 0 {
 			i = len(m.tests)
-			m.tests = append(m.tests, test{column: f.column(r.FieldID)})
+			m.tests = append(m.tests, test{column: fields.column(r.FieldID)})
 		}
 		m.tests[i].rules = append(m.tests[i].rules, r)
 		m.reads = m.reads || m.tests[i].column.stored()

@@ -105,32 +105,34 @@ type Field struct {
 // MultiValue reports whether the field takes several values at once.
 func (f *Field) MultiValue() bool { return f.Type == Checkbox }
 
-// ranks finds the fields of a form by their ids, as often as a submission
-// needs it. For the few fields that most forms have, a walk beats a map.
-type ranks struct {
+// Index finds the fields of a form by their ids. Make it once for many
+// look-ups: a form with many fields needs a map. For the few fields that
+// most forms have, a walk beats a map.
+type Index struct {
 	fields []Field
 	byID   map[string]int // nil where there are few
 }
 
 const fewFields = 16
 
-func (f *Form) ranks() ranks {
-	r := ranks{fields: f.Fields}
+// Index returns an index of the form's fields.
+func (f *Form) Index() Index {
+	x := Index{fields: f.Fields}
 	if len(f.Fields) > fewFields {
-		r.byID = make(map[string]int, len(f.Fields))
+		x.byID = make(map[string]int, len(f.Fields))
 		for rank := range f.Fields {
-			r.byID[f.Fields[rank].ID] = rank
+			x.byID[f.Fields[rank].ID] = rank
 		}
 	}
-	return r
+	return x
 }
 
-// of returns the rank of the field with the given id, or -1.
-func (r ranks) of(id string) int {
-	if r.byID == nil {
-		return slices.IndexFunc(r.fields, func(f Field) bool { return f.ID == id })
+// Rank returns the rank of the field with the given id, or -1.
+func (x Index) Rank(id string) int {
+	if x.byID == nil {
+		return slices.IndexFunc(x.fields, func(f Field) bool { return f.ID == id })
 	}
-	if rank, ok := r.byID[id]; ok {
+	if rank, ok := x.byID[id]; ok {
 		return rank
 	}
 	return -1

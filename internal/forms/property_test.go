@@ -84,10 +84,10 @@ func TestAcceptedAnswersReadBackAndMergeUnchanged(t *testing.T) {
 		sent := map[string]string{}
 		values := make([]string, len(form.Fields))
 		for _, a := range answers {
-			sent[a.FieldID], values[form.ranks().of(a.FieldID)] = a.text(), a.text()
+			sent[a.FieldID], values[form.Index().Rank(a.FieldID)] = a.text(), a.text()
 		}
 		var want []Entry
-		for rank, shown := range form.ranks().visible(values) {
+		for rank, shown := range form.Index().visible(values) {
 			if value, ok := sent[form.Fields[rank].ID]; ok && shown {
 				want = append(want, Entry{FieldID: form.Fields[rank].ID, Value: value})
 			}
@@ -119,13 +119,13 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 			if a.broken() != "" {
 				return // refused, hidden or not
 			}
-			if rank := form.ranks().of(a.FieldID); a.misfit(&form.Fields[rank]) == "" {
+			if rank := form.Index().Rank(a.FieldID); a.misfit(&form.Fields[rank]) == "" {
 				values[rank] = a.text()
 			}
 		}
-		shown := form.ranks().visible(values)
+		shown := form.Index().visible(values)
 		visible := slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool {
-			return !shown[form.ranks().of(a.FieldID)]
+			return !shown[form.Index().Rank(a.FieldID)]
 		})
 		all, _, allErr := form.NewEntries(answers)
 		some, _, someErr := form.NewEntries(visible)

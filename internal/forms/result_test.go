@@ -57,9 +57,9 @@ func checkRow(t *rapid.T, form *Form, row *Result, stored []string, want map[str
 			t.Fatalf("the text of no value is %q", text)
 		}
 	}
-	ranks, retired := form.ranks(), 0
+	ranks, retired := form.Index(), 0
 	for _, id := range stored {
-		if ranks.of(id) >= 0 {
+		if ranks.Rank(id) >= 0 {
 			continue
 		}
 		fieldID, err := row.Retired[retired].FieldID.Text()

@@ -39,7 +39,7 @@ const (
 
 // SortKind returns how the values of a column are compared.
 func (f *Form) SortKind(id string) SortKind {
-	c := f.column(id)
+	c := f.Index().column(id)
 	return c.sortKind()
 }
 
@@ -71,7 +71,7 @@ type Sorter struct {
 // NewSorter makes a sorter that finds the first limit submissions beyond after,
 // or from the beginning if that is nil.
 func (f *Form) NewSorter(sort Sort, after *Position, limit int) *Sorter {
-	c := f.column(sort.ID)
+	c := f.Index().column(sort.ID)
 	s := &Sorter{column: c, kind: c.sortKind(), descending: sort.Descending, after: after, limit: limit, row: f.NewResult()}
 	s.first.compare = s.compare
 	return s

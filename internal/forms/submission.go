@@ -77,7 +77,7 @@ func (f *Field) CheckAnswer(a Answer) string {
 
 // draft collects a record's values by rank while it is checked.
 type draft struct {
-	ranks
+	Index
 	values  []string // merged: stored, overlaid with sent
 	sent    []bool
 	misfit  map[int]string // what keeps the sent answer from being a value; nil as nearly always
@@ -87,7 +87,7 @@ type draft struct {
 
 func (f *Form) newDraft() *draft {
 	n := len(f.Fields)
-	return &draft{ranks: f.ranks(), values: make([]string, n), sent: make([]bool, n)}
+	return &draft{Index: f.Index(), values: make([]string, n), sent: make([]bool, n)}
 }
 
 // take writes the answers into the draft. unknown returns the message for an
@@ -98,7 +98,7 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 			d.invalid.AddError(a.Problem)
 			continue
 		}
-		rank := d.of(a.FieldID)
+		rank := d.Rank(a.FieldID)
 		if rank < 0 {
 			if msg := unknown(a); msg != "" {
 				d.invalid.Add(a.FieldID, msg)
@@ -209,7 +209,7 @@ type entriesByRank struct {
 func (d *draft) byRank(stored []Entry) entriesByRank {
 	p := entriesByRank{current: make([]*Entry, len(d.fields))}
 	for i := range stored {
-		if rank := d.of(stored[i].FieldID); rank >= 0 {
+		if rank := d.Rank(stored[i].FieldID); rank >= 0 {
 			p.current[rank] = &stored[i]
 			continue
 		}
@@ -256,7 +256,7 @@ func (d *draft) takeFiles(rank int, files []StoredFile) {
 func (d *draft) mergedFiles(stored []StoredFile, shown []bool) []StoredFile {
 	var merged []StoredFile
 	for _, file := range stored {
-		rank := d.of(file.FieldID)
+		rank := d.Rank(file.FieldID)
 		written := rank >= 0 && d.sent[rank] && shown[rank]
 		replaced := written && d.files != nil && d.files[rank] != nil
 		if !written || (!replaced && namesFile(d.values[rank], file.Name)) {

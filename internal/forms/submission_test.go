@@ -296,11 +296,11 @@ func TestFieldIsFoundByItsExactID(t *testing.T) {
 	}
 	for _, form := range []*Form{few, many} {
 		for _, id := range []string{"", "Reason", "reason "} {
-			if got := form.ranks().of(id); got != -1 {
+			if got := form.Index().Rank(id); got != -1 {
 				t.Errorf("rank of %q among %d fields: %d, want none", id, len(form.Fields), got)
 			}
 		}
-		if got := form.ranks().of("reason"); got != 2 {
+		if got := form.Index().Rank("reason"); got != 2 {
 			t.Errorf("rank among %d fields: %d, want 2", len(form.Fields), got)
 		}
 	}

@@ -7,12 +7,12 @@ import "strings"
 // without an answer. A hidden field counts as empty for the conditions that
 // look at it, whatever its value is: otherwise an answer that the page does not
 // show could keep a later field open.
-func (f *Form) Visible(values []string) []bool { return f.ranks().visible(values) }
+func (f *Form) Visible(values []string) []bool { return f.Index().visible(values) }
 
 // visible is Form.Visible.
-func (r ranks) visible(values []string) []bool {
-	v := r.visibility(values)
-	for rank := range r.fields {
+func (x Index) visible(values []string) []bool {
+	v := x.visibility(values)
+	for rank := range x.fields {
 		v.shows(rank)
 	}
 	return v.shown
@@ -23,17 +23,17 @@ func (r ranks) visible(values []string) []bool {
 // each condition is evaluated once, however many fields of a section share it,
 // and the facts about a long value are computed once.
 type visibility struct {
-	ranks
+	Index
 	values []string
 	shown  []bool        // by rank
 	known  []bool        // by rank: whether shown is final
 	facts  map[int]facts // by rank: of the long values looked at so far
 }
 
-func (r ranks) visibility(values []string) visibility {
-	n := len(r.fields)
+func (x Index) visibility(values []string) visibility {
+	n := len(x.fields)
 	both := make([]bool, 2*n)
-	return visibility{ranks: r, values: values, shown: both[:n], known: both[n:]}
+	return visibility{Index: x, values: values, shown: both[:n], known: both[n:]}
 }
 
 func (v *visibility) shows(rank int) bool {
@@ -68,7 +68,7 @@ func (v *visibility) evaluate(c *Condition) bool {
 }
 
 func (v *visibility) ruleHolds(r Rule) bool {
-	rank := v.of(r.FieldID)
+	rank := v.Rank(r.FieldID)
 	if rank < 0 {
 		return false
 	}

@@ -15,7 +15,7 @@ import (
 func TestAConditionIsEvaluatedOnce(t *testing.T) {
 	section := shownIf(MatchAll, is("a", "1"))
 	form := Form{Fields: []Field{{ID: "a"}, {ID: "s1", Condition: section}, {ID: "s2", Condition: section}, {ID: "other", Condition: shownIf(MatchAll, is("a", "1"))}}}
-	v := form.ranks().visibility([]string{"1", "", "", ""})
+	v := form.Index().visibility([]string{"1", "", "", ""})
 	if !v.shows(1) {
 		t.Fatal("the first field of the section is hidden")
 	}
@@ -45,7 +45,7 @@ func TestTheFactsOfALongValueAreFoundOutOnce(t *testing.T) {
 	} {
 		tt.field.ID, tt.rule.FieldID = "x", "x"
 		form := Form{Fields: []Field{tt.field, {ID: "y", Condition: shownIf(MatchAll, tt.rule)}}}
-		v := form.ranks().visibility([]string{tt.before, ""})
+		v := form.Index().visibility([]string{tt.before, ""})
 		first := v.ruleHolds(tt.rule)
 		v.values[0] = tt.after
 		if second := v.ruleHolds(tt.rule); !first || !second {
@@ -66,7 +66,7 @@ func TestLongValuesMeetTheSameRules(t *testing.T) {
 			rapid.StringMatching(`[ab;01.-]{0,3}`).Draw(t, "value")
 		rule := Rule{FieldID: "x", Operator: rapid.SampledFrom(Operators).Draw(t, "operator"), Value: rapid.StringMatching(`[ab01]{0,2}|-?[01](\.[01])?`).Draw(t, "operand")}
 		form := Form{Fields: []Field{field, {ID: "y", Condition: shownIf(MatchAll, rule)}}}
-		v := form.ranks().visibility([]string{value, ""})
+		v := form.Index().visibility([]string{value, ""})
 		if got, want := v.shows(1), rule.Holds(&field, value); got != want {
 			t.Errorf("%s %.10q… %s %q: got %t", field.Type, value, rule.Operator, rule.Value, got)
 		}

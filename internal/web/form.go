@@ -259,10 +259,7 @@ func withoutEmpty(answers []forms.Answer) []forms.Answer {
 // fill is a form with what was sent for it.
 func fill(f *forms.Form, answers []forms.Answer, invalid *forms.Invalid) filling {
 	with := filling{values: make([]string, len(f.Fields)), errors: invalid}
-	byID := make(map[string]*forms.Answer, len(answers))
-	for i := range answers {
-		byID[answers[i].FieldID] = &answers[i]
-	}
+	byID := answersByID(answers)
 	for rank := range f.Fields {
 		a := byID[f.Fields[rank].ID]
 		if a == nil || f.Fields[rank].Type == forms.File {
@@ -274,6 +271,14 @@ func fill(f *forms.Form, answers []forms.Answer, invalid *forms.Invalid) filling
 		}
 	}
 	return with
+}
+
+func answersByID(answers []forms.Answer) map[string]*forms.Answer {
+	byID := make(map[string]*forms.Answer, len(answers))
+	for i := range answers {
+		byID[answers[i].FieldID] = &answers[i]
+	}
+	return byID
 }
 
 // refill shows the form again as it was sent, with what is wrong.

@@ -50,6 +50,7 @@ type stored struct {
 	access  *service.Access
 	sub     forms.Submission
 	entries []forms.Entry
+	values  map[string]string // of the entries, by field id
 	path    string
 }
 
@@ -66,7 +67,11 @@ func (c *call) stored() (stored, error) {
 		return stored{}, err
 	}
 	entries, err := sub.Entries.Decode()
-	return stored{access, sub, entries, c.submissionPath(access.Form, id)}, err
+	values := make(map[string]string, len(entries))
+	for _, e := range entries {
+		values[e.FieldID] = e.Value
+	}
+	return stored{access, sub, entries, values, c.submissionPath(access.Form, id)}, err
 }
 
 // changeable is a submission that the caller may change.
@@ -82,7 +87,7 @@ func (c *call) changeable() (stored, error) {
 func (st stored) filling() filling {
 	with := filling{values: make([]string, len(st.access.Form.Fields)), files: st.files(), change: true}
 	for rank := range st.access.Form.Fields {
-		with.values[rank] = st.value(st.access.Form.Fields[rank].ID)
+		with.values[rank] = st.values[st.access.Form.Fields[rank].ID]
 	}
 	return with
 }
@@ -99,14 +104,6 @@ func (st stored) refilled(sent received, invalid *forms.Invalid) filling {
 		}
 	}
 	return with
-}
-
-func (st stored) value(fieldID string) string {
-	i := slices.IndexFunc(st.entries, func(e forms.Entry) bool { return e.FieldID == fieldID })
-	if i < 0 {
-		return ""
-	}
-	return st.entries[i].Value
 }
 
 // files are the files of the submission by field.
@@ -132,8 +129,9 @@ func (st stored) answers() []answerView {
 			views = append(views, newAnswer(&f.Fields[rank], with.values[rank], with.files[f.Fields[rank].ID]))
 		}
 	}
+	fields := f.Index()
 	for _, e := range st.entries {
-		if !f.HasColumn(e.FieldID) {
+		if !fields.HasColumn(e.FieldID) {
 			views = append(views, answerView{Label: e.FieldID, Value: e.Value, Files: with.files[e.FieldID]})
 		}
 	}
@@ -267,27 +265,28 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 func (st stored) changes(sent received) []forms.Answer {
 	f := st.access.Form
 	with, answered, removed := fill(f, sent.answers, nil), sent.answered(), setOf(sent.extra[removeControl])
+	byID, fields := answersByID(sent.answers), f.Index()
 	var changes []forms.Answer
 	for rank := range f.Fields {
 		field := &f.Fields[rank]
-		i := slices.IndexFunc(sent.answers, func(a forms.Answer) bool { return a.FieldID == field.ID })
+		answer := byID[field.ID]
 		switch {
-		case field.Type == forms.File && i >= 0:
-			changes = append(changes, sent.answers[i])
+		case field.Type == forms.File && answer != nil:
+			changes = append(changes, *answer)
 		case field.Type == forms.File:
 			if removed[field.ID] {
 				changes = append(changes, forms.Answer{FieldID: field.ID})
 			}
 		case !answered[field.ID]: // its question was not shown
-		case with.values[rank] == lineFeeds(st.value(field.ID)):
-		case i < 0: // no box is ticked
+		case with.values[rank] == lineFeeds(st.values[field.ID]):
+		case answer == nil: // no box is ticked
 			changes = append(changes, forms.Answer{FieldID: field.ID})
 		default:
-			changes = append(changes, sent.answers[i])
+			changes = append(changes, *answer)
 		}
 	}
 	for _, a := range sent.answers {
-		if !f.HasColumn(a.FieldID) {
+		if !fields.HasColumn(a.FieldID) {
 			changes = append(changes, a)
 		}
 	}
@@ -323,19 +322,19 @@ func (s *Site) rechange(w http.ResponseWriter, c *call, sent received, invalid *
 // differences are the questions whose stored answer the next "Save" replaces.
 // Those that it does not show are left alone.
 func (st stored) differences(sent received, with filling) []difference {
-	f, changes, shown := st.access.Form, st.changes(sent), st.access.Form.Visible(with.values)
+	f, changes, shown := st.access.Form, answersByID(st.changes(sent)), st.access.Form.Visible(with.values)
 	var list []difference
 	for rank := range f.Fields {
 		field := &f.Fields[rank]
-		i := slices.IndexFunc(changes, func(a forms.Answer) bool { return a.FieldID == field.ID })
-		if i < 0 || !shown[rank] {
+		change := changes[field.ID]
+		if change == nil || !shown[rank] {
 			continue
 		}
 		yours := with.values[rank]
 		if field.Type == forms.File {
-			yours = changes[i].Value // the names of those that were sent
+			yours = change.Value // the names of those that were sent
 		}
-		list = append(list, difference{labelOf(field), st.value(field.ID), yours})
+		list = append(list, difference{labelOf(field), st.values[field.ID], yours})
 	}
 	return list
 }
