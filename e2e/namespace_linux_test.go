@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // mountNamespace is a command whose mounts no other process sees; they go away
@@ -17,10 +20,10 @@ func mountNamespace(t *testing.T, options []string, script string, args ...strin
 	}
 	// Without a mount of its own, a refusal would show as an error of the script.
 	if out, err := exec.Command("unshare", append(options, "mount", "-t", "tmpfs", "tmpfs", "/mnt")...).CombinedOutput(); err != nil {
-		t.Fatalf("This test needs a mount namespace, and is refused one: %v: %s"+
+		testkit.Missing(t, fmt.Errorf("no mount namespace: %w: %s"+
 			"In a container, run the tests as root with CAP_SYS_ADMIN (docker run --cap-add SYS_ADMIN --security-opt apparmor=unconfined). "+
 			"Without root, allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, "+
-			"on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0) and install uidmap.", err, out)
+			"on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0) and install uidmap.", err, out))
 	}
 	return exec.Command("unshare", append(append(options, "sh", "-euc", script, "sh"), args...)...)
 }

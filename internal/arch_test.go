@@ -53,11 +53,12 @@ var mayImport = map[string][]string{
 	"internal/store/sqlite":    {"internal/store", "internal/store/group", "internal/store/chunk", "internal/store/recent", "internal/store/content", "internal/forms", "internal/durable"},
 	"internal/store/postgres":  {"internal/store", "internal/store/group", "internal/store/chunk", "internal/store/recent", "internal/store/content", "internal/forms"},
 	"internal/store/storetest": {"internal/store", "internal/forms"},
-	"internal/store/pgtest":    nil,
+	"internal/store/pgtest":    {"internal/testkit"},
 	"internal/store/enginetest": {
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/pgtest",
 	},
 	"internal/browsertest":     {"internal/testkit"},
+	"scripts/gotest":           {"internal/store/pgtest"},
 	"internal/pages":           {"internal/markup", "internal/forms", "internal/watch"},
 	"internal/pages/pagestest": {"internal/pages"},
 	"internal/pagetext":        {"internal/markup"},

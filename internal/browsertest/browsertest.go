@@ -42,6 +42,9 @@ func report(list *sources, out io.Writer) int {
 // shared is the browser of this test binary.
 var shared browser
 
+// errMissing means that something is not installed.
+var errMissing = errors.New("tests in a browser are left out")
+
 // browser is a chromium process. The first test starts it. Each page belongs to
 // an incognito context of its own, so tests share no cookies, cache or storage.
 type browser struct {
@@ -59,7 +62,10 @@ func (b *browser) start() (context.Context, error) {
 func (b *browser) launch() error {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		return errors.New("there is no chromium: run 'make test-deps', or install it (Debian: apt-get install chromium)")
+		return fmt.Errorf("%w: there is no chromium: run 'make test-deps', or install it (Debian: apt-get install chromium)", errMissing)
+	}
+	if _, err := axeSource(); err != nil {
+		return fmt.Errorf("%w: there is no axe-core: run 'make test-deps', or 'npm ci' in internal/browsertest", errMissing)
 	}
 	// chromedp makes a profile directory for this process and removes it at the
 	// end. For root it turns the sandbox off. Shared memory is in the temporary

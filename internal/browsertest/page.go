@@ -3,6 +3,7 @@ package browsertest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -59,6 +60,9 @@ type tab struct {
 func Open(t testing.TB, address string, options Options) *Page {
 	t.Helper()
 	ctx, err := shared.start()
+	if errors.Is(err, errMissing) {
+		testkit.Missing(t, err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/store/pgtest"
 )
 
 // holds tells whether any file of the database holds the text.
@@ -44,7 +45,10 @@ func ignoreGone(err error) error {
 }
 
 func TestAnonymousSubmitterIsStoredNowhere(t *testing.T) {
-	enginetest.Each(t, testAnonymousSubmitterIsStoredNowhere)
+	t.Run("sqlite", func(t *testing.T) { testAnonymousSubmitterIsStoredNowhere(t, enginetest.SQLite) })
+	t.Run("postgres", func(t *testing.T) { // in files without those of other tests
+		testAnonymousSubmitterIsStoredNowhere(t, enginetest.PostgresOn(pgtest.New(t, pgtest.Options{})))
+	})
 }
 
 func testAnonymousSubmitterIsStoredNowhere(t *testing.T, on enginetest.Engine) {

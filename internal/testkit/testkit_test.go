@@ -1,63 +1,34 @@
 package testkit
 
 import (
-	"os"
-	"path/filepath"
+	"errors"
 	"runtime"
-	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
-// failure is a testing.TB that records a failure.
-type failure struct {
+// outcome is a testing.TB that records how the test ended.
+type outcome struct {
 	testing.TB
-	failed bool
+	skipped, failed bool
 }
 
-func (f *failure) Helper()      {}
-func (f *failure) Fatal(...any) { f.Fatalf("") }
+func (o *outcome) Helper()      {}
+func (o *outcome) Skip(...any)  { o.skipped = true; runtime.Goexit() }
+func (o *outcome) Fatal(...any) { o.failed = true; runtime.Goexit() }
 
-func (f *failure) Fatalf(string, ...any) {
-	f.failed = true
-	runtime.Goexit()
-}
-
-func TestEventually(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begin := time.Now()
-		Eventually(t, "a minute is nearly over", func() bool { return time.Since(begin) > WaitLimit-time.Second })
-
-		f := &failure{TB: t}
-		begin = time.Now()
+// A test that can't run is skipped, but not in CI.
+func TestMissing(t *testing.T) {
+	for ci, skipped := range map[string]bool{"": true, "true": false} {
+		t.Setenv("CI", ci)
+		var got outcome
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			Eventually(f, "never", func() bool { return false })
+			Missing(&got, errors.New("there is no such program"))
 		}()
 		<-done
-		if took := time.Since(begin); !f.failed || took < WaitLimit || took > WaitLimit+time.Second {
-			t.Errorf("failed %v after %s, want true after %s", f.failed, took, WaitLimit)
+		if got.skipped != skipped || got.failed == skipped {
+			t.Errorf("CI=%s: skipped %v, failed %v", ci, got.skipped, got.failed)
 		}
-	})
-}
-
-func TestWriteFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a", "b")
-	for _, want := range []string{"first", "second"} {
-		WriteFile(t, path, want)
-		if got, err := os.ReadFile(path); err != nil || string(got) != want {
-			t.Errorf("%q, %v, want %q", got, err, want)
-		}
-	}
-	f, done := &failure{TB: t}, make(chan struct{})
-	go func() {
-		defer close(done)
-		WriteFile(f, strings.Repeat("x", 300), "")
-	}()
-	<-done
-	if !f.failed {
-		t.Error("no failure for a file name that is too long")
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/formulary/formulary/internal/store/pgtest"
 )
 
 func main() {
@@ -23,8 +25,20 @@ func main() {
 	}
 }
 
+// run runs go test. Tests that share a PostgreSQL get one for all packages.
 func run(args []string, out io.Writer) error {
+	postgres, err := pgtest.Start(pgtest.Options{})
+	if errors.Is(err, pgtest.ErrNotInstalled) {
+		return test(args, nil, out) // the tests that need it will say so
+	} else if err != nil {
+		return err
+	}
+	return errors.Join(test(args, []string{pgtest.Variable + "=" + postgres.Dir()}, out), postgres.Close())
+}
+
+func test(args, env []string, out io.Writer) error {
 	cmd := exec.Command(cmp.Or(os.Getenv("GO"), "go"), append([]string{"test", "-json"}, args...)...) //nolint:gosec,noctx // the caller chooses both, and ends it by Ctrl-C
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
 	if err != nil {

@@ -53,7 +53,7 @@ func TestMain(*testing.M) { println("cannot begin"); os.Exit(1) }
 	t.Setenv("GOFLAGS", "-p=1") // one package after the other
 
 	var out strings.Builder
-	if err := run([]string{"./..."}, &out); err == nil {
+	if err := test([]string{"./..."}, nil, &out); err == nil {
 		t.Error("it succeeds")
 	}
 	got := regexp.MustCompile(`\d+\.\d+s`).ReplaceAllString(out.String(), "TIME")
@@ -88,12 +88,12 @@ func TestSkippedTestFails(t *testing.T) {
 	testkit.WriteFile(t, "go.mod", "module example\n")
 	testkit.WriteFile(t, "a_test.go", "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip() }\n")
 	var out strings.Builder
-	if err := run(nil, &out); err == nil || !strings.Contains(out.String(), "skip: example TestA\n") {
+	if err := test(nil, nil, &out); err == nil || !strings.Contains(out.String(), "skip: example TestA\n") {
 		t.Errorf("%v: %s", err, &out)
 	}
 	testkit.WriteFile(t, "a_test.go", "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Log(1) }\n")
 	out.Reset()
-	if err := run(nil, &out); err != nil || !regexp.MustCompile(`^ok  \texample\t\S+\n$`).MatchString(out.String()) {
+	if err := test(nil, nil, &out); err != nil || !regexp.MustCompile(`^ok  \texample\t\S+\n$`).MatchString(out.String()) {
 		t.Errorf("%v: %s", err, &out)
 	}
 }

@@ -38,8 +38,8 @@ func (e Engine) Open(t testing.TB) store.Engine {
 	return s
 }
 
-// OpenIn is Open, and returns the directory of the store's files. Other stores
-// may have files there, too.
+// OpenIn is Open, and returns the directory of the store's files. On a cluster
+// that tests share, it has those of others, too.
 func (e Engine) OpenIn(t testing.TB) (s store.Engine, dir string) {
 	t.Helper()
 	s, dir, err := e.open(t)

@@ -88,11 +88,11 @@ func findBinaries() (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w (initdb, pg_ctl, postgres), neither in the path nor in %q: "+
-		"run 'make test-deps', or install them (Debian: apt-get install postgresql)", errNotInstalled, candidates)
+		"run 'make test-deps', or install them (Debian: apt-get install postgresql)", ErrNotInstalled, candidates)
 }
 
-// errNotInstalled: this machine has no PostgreSQL.
-var errNotInstalled = errors.New("there are no PostgreSQL server programs")
+// ErrNotInstalled: this machine has no PostgreSQL.
+var ErrNotInstalled = errors.New("there are no PostgreSQL server programs")
 
 func isExecutable(dir, name string) bool {
 	_, err := exec.LookPath(filepath.Join(dir, name))

@@ -15,11 +15,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Options configure a cluster.
@@ -45,12 +46,13 @@ type Cluster struct {
 	watchdog *watchdog
 	icu      bool
 
-	count atomic.Int64 // of databases and schemas
-
 	schemasOnce sync.Once
 	schemas     string // the database that they are in
 	schemasErr  error
 }
+
+// socketPort is the port in the name of a socket. No server listens on it.
+const socketPort = 5432
 
 // role is the one of a cluster, which may do everything.
 const role = "formulary"
@@ -61,11 +63,23 @@ var (
 	startOnce sync.Once
 )
 
-// Shared is the cluster of the test process: started by the first call, and
-// not to be stopped. It is not durable.
+// Variable is the environment variable with the directory of a cluster that all
+// test processes of a run share. scripts/gotest starts it.
+const Variable = "FORMULARY_TEST_POSTGRES"
+
+// Shared is the cluster that many tests share, and that none may stop. It is not
+// durable. Without one in the environment, the first call in the test process
+// starts it.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
-	startOnce.Do(func() { shared, sharedErr = Start(Options{}) })
+	startOnce.Do(func() {
+		if dir := os.Getenv(Variable); dir != "" {
+			shared = &Cluster{dir: dir, port: socketPort}
+			sharedErr = shared.examine()
+			return
+		}
+		shared, sharedErr = Start(Options{})
+	})
 	if sharedErr != nil {
 		giveUp(t, sharedErr)
 	}
@@ -87,14 +101,11 @@ func New(t testing.TB, options Options) *Cluster {
 	return c
 }
 
-// giveUp ends a test that has no server. Where PostgreSQL is not installed, the
-// test is skipped, so that the tests of other packages can be run on any
-// machine; in CI, which sets the variable CI, it fails. So does "make test", for
-// which every skipped test is a failure.
+// giveUp ends a test that has no server.
 func giveUp(t testing.TB, err error) {
 	t.Helper()
-	if errors.Is(err, errNotInstalled) && os.Getenv("CI") == "" {
-		t.Skip(err)
+	if errors.Is(err, ErrNotInstalled) {
+		testkit.Missing(t, err)
 	}
 	t.Fatal(err)
 }
@@ -120,7 +131,7 @@ func create(options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	port := 5432 // of the socket's name only
+	port := socketPort
 	if options.TCP {
 		if port, err = freePort(); err != nil {
 			return nil, err
@@ -163,7 +174,7 @@ func (c *Cluster) initialise(options Options) error {
 	settings := append([]string{
 		"unix_socket_directories = '" + c.dir + "'",
 		"port = " + strconv.Itoa(c.port),
-		"max_connections = 200",
+		"max_connections = 400",
 		"shared_buffers = 32MB",
 		"jit = off",
 		"autovacuum_naptime = 1h", // it would change plans and timing at random
@@ -303,9 +314,8 @@ func (c *Cluster) schemaDatabase() (string, error) {
 	return c.schemas, c.schemasErr
 }
 
-func (c *Cluster) newName() string {
-	return fmt.Sprintf("test%d", c.count.Add(1))
-}
+// newName returns a name that no other process uses, either.
+func (c *Cluster) newName() string { return "test" + strings.ToLower(rand.Text()) }
 
 func (c *Cluster) exec(database, sql string) error {
 	return c.connect(database, func(ctx context.Context, conn *pgx.Conn) error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -95,45 +94,6 @@ func TestStopAndResume(t *testing.T) {
 	var memory string
 	if err := conn.QueryRow(context.Background(), `SHOW work_mem`).Scan(&memory); err != nil || memory != "5MB" {
 		t.Errorf("work_mem is %s: %v", memory, err)
-	}
-}
-
-// outcome is a testing.TB that records how the test ended.
-type outcome struct {
-	testing.TB
-	skipped, failed bool
-}
-
-func (o *outcome) Helper()      {}
-func (o *outcome) Skip(...any)  { o.skipped = true; runtime.Goexit() }
-func (o *outcome) Fatal(...any) { o.failed = true; runtime.Goexit() }
-
-// TestWithoutPostgreSQL: a test is skipped on a machine that has none. CI must
-// not pass without it, nor any machine where it does not start.
-func TestWithoutPostgreSQL(t *testing.T) {
-	missing := fmt.Errorf("start PostgreSQL: %w", errNotInstalled)
-	for _, c := range []struct {
-		name, ci string
-		err      error
-		skipped  bool
-	}{
-		{"not installed", "", missing, true},
-		{"not installed, in CI", "true", missing, false},
-		{"does not start", "", errors.New("no room"), false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Setenv("CI", c.ci)
-			var got outcome
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				giveUp(&got, c.err)
-			}()
-			<-done
-			if got.skipped != c.skipped || got.failed == c.skipped {
-				t.Errorf("skipped: %v, failed: %v", got.skipped, got.failed)
-			}
-		})
 	}
 }
 
