@@ -38,7 +38,9 @@ func NewBackend(opts Options) *Backend {
 // NewCall makes the call of a request whose sender is known. End must be called
 // when it is answered.
 func (b *Backend) NewCall(w http.ResponseWriter, r *http.Request, who auth.Identity) *Call {
-	return &Call{Request: r, Who: who, Backend: b, Log: ReporterOf(w)}
+	c := &Call{Request: r, Who: who, Backend: b, Log: ReporterOf(w)}
+	c.Refresh = func() (auth.Identity, error) { return b.Auth.Refresh(c.Who) }
+	return c
 }
 
 // LogError logs what went wrong with a request under the id that the access

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -33,6 +34,7 @@ func CheckEncoding(h http.Header) error {
 // a small one.
 func (c *Call) ReadBody(w http.ResponseWriter, buf *bytes.Buffer) error {
 	if c.ContentLength > c.Backend.MaxBody {
+		c.CloseUnread(w)
 		return c.tooLarge()
 	}
 	if err := c.readBody(w, buf); err != nil {
@@ -62,10 +64,38 @@ func (c *Call) readBody(w http.ResponseWriter, buf *bytes.Buffer) error {
 }
 
 // CloseUnread ends the connection after the answer to a request whose body was
-// not read. Otherwise net/http would wait for the rest of it.
+// not read. Otherwise net/http would wait for the rest of it. See End.
 func (c *Call) CloseUnread(w http.ResponseWriter) {
 	if c.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close")
+		c.unread = w
+	}
+}
+
+// How much of a refused body is read, and for how long.
+const (
+	drainBytes = 32 << 20
+	drainTime  = 5 * time.Second
+)
+
+// drain reads on after the answer to a request that was refused: many clients
+// read the answer only when they have sent the whole body. A client that waits for
+// "100 Continue" reads the answer first.
+func (c *Call) drain() {
+	control := http.NewResponseController(c.unread)
+	if c.Header.Get("Expect") != "" || control.Flush() != nil {
+		return
+	}
+	end := time.Now().Add(drainTime)
+	timer := time.AfterFunc(drainTime, func() { _ = control.SetReadDeadline(end) })
+	defer timer.Stop()
+	buf := make([]byte, 32<<10)
+	for left := drainBytes; left > 0 && time.Now().Before(end); {
+		n, err := c.Body.Read(buf)
+		if err != nil {
+			return
+		}
+		left -= n
 	}
 }
 

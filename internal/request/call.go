@@ -12,11 +12,15 @@ import (
 // Call is one authenticated request.
 type Call struct {
 	*http.Request
-	Who       auth.Identity
-	Backend   *Backend
-	Log       Reporter // notes for the access log
-	release   func()   // of the slot that it holds, or nil
-	anonymous bool     // the form was anonymous when it was opened, at least once
+	Who     auth.Identity
+	Backend *Backend
+	Log     Reporter // notes for the access log
+	// Refresh returns the caller as they are now, or an error if they are no longer
+	// signed in.
+	Refresh   func() (auth.Identity, error)
+	release   func()              // of the slot that it holds, or nil
+	unread    http.ResponseWriter // if the body was refused before its end, or nil
+	anonymous bool                // the form was anonymous when it was opened, at least once
 }
 
 // Form opens the form that the path names. Only now may the caller be named in
@@ -46,7 +50,7 @@ func (c *Call) Form() (*service.Access, error) {
 // body that came in, or a part of a list that was sent. The current users,
 // groups and page decide.
 func (c *Call) Reopen() (*service.Access, error) {
-	who, err := c.Backend.Auth.Refresh(c.Who)
+	who, err := c.Refresh()
 	if err != nil {
 		if !c.anonymous {
 			c.Log.SetUser("") // as with any failed login: the address, and no name

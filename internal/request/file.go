@@ -30,7 +30,7 @@ func (c *Call) SendFile(w http.ResponseWriter) error {
 	}
 	defer func() { _ = content.Close() }()
 	h := w.Header()
-	h.Set("Content-Type", file.Type)
+	h.Set("Content-Type", harmlessType(file.Type))
 	h.Set("Content-Disposition", Attachment(file.Name))
 	h.Set("Content-Security-Policy", "sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -39,7 +39,7 @@ func (c *Call) SendFile(w http.ResponseWriter) error {
 	if !takesRange(c.Header.Get("Range")) {
 		c.Header.Del("Range")
 	}
-	from := &contentReader{ReadSeeker: content}
+	from := &contentReader{ReadSeeker: content, check: func() error { return c.MayStillList(access) }}
 	http.ServeContent(&contentWriter{ResponseWriter: w}, c.Request, "", time.Time{}, from)
 	if from.err != nil && c.Context().Err() == nil {
 		// Breaking off the connection is the only way left to tell the client
@@ -61,6 +61,17 @@ func takesRange(spec string) bool {
 	return strings.HasPrefix(spec, "bytes=") && strings.Count(spec, ",") < MaxRanges
 }
 
+// harmlessType is text/plain for the types that a page could load as a script or
+// a stylesheet: neither an attachment nor a sandbox keeps it from that.
+func harmlessType(mediaType string) string {
+	base, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
+	if _, subtype, _ := strings.Cut(base, "/"); subtype == "css" || strings.HasSuffix(subtype, "javascript") ||
+		strings.Contains(subtype, "ecmascript") || strings.Contains(subtype, "jscript") || strings.Contains(subtype, "livescript") {
+		return "text/plain; charset=utf-8"
+	}
+	return mediaType
+}
+
 // Attachment is the Content-Disposition of RFC 6266 that has a file saved under a
 // name: a name in ASCII for old clients, and the name itself.
 func Attachment(name string) string {
@@ -73,14 +84,28 @@ func Attachment(name string) string {
 	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, ascii, strings.ReplaceAll(url.QueryEscape(name), "+", "%20"))
 }
 
-// contentReader remembers what went wrong while a file was read.
+// checkEvery is how much of a file is sent before the rights of its reader are
+// checked again.
+const checkEvery = 128 << 10
+
+// contentReader checks now and then whether the file may still be read, and
+// remembers what went wrong.
 type contentReader struct {
 	io.ReadSeeker
-	err error
+	check func() error
+	sent  int // since the last check
+	err   error
 }
 
 func (r *contentReader) Read(p []byte) (int, error) {
+	if r.sent >= checkEvery {
+		if r.err = r.check(); r.err != nil {
+			return 0, r.err
+		}
+		r.sent = 0
+	}
 	n, err := r.ReadSeeker.Read(p)
+	r.sent += n
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
 	}

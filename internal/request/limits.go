@@ -104,10 +104,14 @@ func (c *Call) hold(l *limiter) (err error) {
 	return err
 }
 
-// End frees the slot that the call holds, if any.
+// End is called after the answer. It frees the slot that the call holds, if any,
+// and reads on for a while where the body was refused.
 func (c *Call) End() {
 	if c.release != nil {
 		c.release()
+	}
+	if c.unread != nil {
+		c.drain()
 	}
 }
 

@@ -91,6 +91,7 @@ func TestDownloadsNeverRun(t *testing.T) {
 		"a.zip":  {zipped(t, "a.html", "<script>"), "application/zip"},
 		"a.bin":  {"\x00\x01\x02", "application/octet-stream"},
 		"empty":  {"", "text/plain"},
+		"a.js":   {"#!/usr/bin/env node\nalert(1)\n", "text/plain; charset=utf-8"},
 	} {
 		path := e.createFiles(t, textPart("title", "x"), filePart("doc", name, f.content))
 		a := e.expect(t, 200, testRequest{user: "alice", method: "GET", path: path + "/file/doc/" + name})

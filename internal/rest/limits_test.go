@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"bufio"
 	"context"
 	"fmt"
@@ -204,6 +205,37 @@ func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
 	_ = readAll(t, resp.Body)
 	if resp.StatusCode != http.StatusTooManyRequests || !resp.Close {
 		t.Errorf("answered with %d, close: %v", resp.StatusCode, resp.Close)
+	}
+}
+
+// A client that sends its whole body before it reads gets the refusal, too.
+func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser, o.Limits.UploadsPerUser = 1, 1 })
+	e.stalledBodies(t, "alice", 1)
+	for _, tt := range []struct {
+		name   string
+		status int
+		size   int
+	}{
+		{"no slot", http.StatusTooManyRequests, 1 << 20},
+		{"too large", http.StatusRequestEntityTooLarge, 20 << 20},
+	} {
+		head := fmt.Sprintf("Content-Length: %d\r\n\r\n", tt.size)
+		conn := e.begin(t, "alice", "POST", allPath+"/submission", head)
+		if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write(bytes.Repeat([]byte(" "), tt.size)); err != nil {
+			t.Fatalf("%s: the body can't be sent: %v", tt.name, err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		_ = readAll(t, resp.Body)
+		if resp.StatusCode != tt.status || !resp.Close {
+			t.Errorf("%s: answered with %d, close: %v", tt.name, resp.StatusCode, resp.Close)
+		}
 	}
 }
 

@@ -206,6 +206,30 @@ func testListIsBrokenOffWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) 
 	}
 }
 
+// Neither does a reader get the rest of a file.
+func TestDownloadIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
+	users := newChanging()
+	e := newFilesEnv(t, enginetest.SQLite, func(o *request.Options) { o.Auth = users })
+	content := strings.Repeat("x", 4*encode.FlushBytes)
+	path := e.createFiles(t, textPart("title", "x"), filePart("doc", "a", content)) + "/file/doc/a"
+	for _, tt := range []struct {
+		name   string
+		do     func()
+		broken bool
+	}{
+		{"nothing", func() {}, false},
+		{"the account goes", func() { users.set(people{"bob": nil}) }, true},
+		{"the page is closed", func() { e.write(t, "8-files.md", strings.Replace(filesPage, "view: [alice, ", "view: [", 1)) }, true},
+	} {
+		users.set(everybody)
+		e.write(t, "8-files.md", filesPage)
+		n, broken := e.listSlowly(t, "alice", path, tt.do)
+		if broken != tt.broken || broken == (n.Body.Len() == len(content)) || n.Body.Len() == 0 {
+			t.Errorf("%s: broken off: %t after %d bytes", tt.name, broken, n.Body.Len())
+		}
+	}
+}
+
 // As long as nothing was sent, there is a better answer than to break off.
 func TestAccessIsRevokedBeforeAListBegins(t *testing.T) {
 	enginetest.Each(t, testAccessIsRevokedBeforeAListBegins)

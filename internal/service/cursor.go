@@ -17,7 +17,9 @@ import (
 // A cursor is the position of the last submission of a sorted page. It is
 // encrypted, because it holds a value of that submission, and a link with a
 // cursor may be passed to a user who may not read it. It is bound to the list
-// that it was made for, and names no caller.
+// that it was made for. One reader's position could tell another, who sees fewer
+// submissions, about values of the rest: it counts for those who see all, or for
+// its own reader alone. It does not hold that reader's name.
 
 // newCursors derives a key of its own, so that the anonymous key has one use.
 func newCursors(onceKey []byte) cipher.AEAD {
@@ -44,6 +46,8 @@ type cursorList struct {
 	Rules      []forms.Rule
 	Sort       forms.Sort
 	Comparison forms.SortKind // an edit of the page may change it
+	SeesAll    bool
+	Reader     string // "" for those who see all submissions
 }
 
 // boundTo is the additional data of a cursor. Filters are the same in any order.
@@ -52,8 +56,13 @@ func (a *Access) boundTo(opts ListOptions) []byte {
 	slices.SortFunc(rules, func(x, y forms.Rule) int {
 		return cmp.Or(cmp.Compare(x.FieldID, y.FieldID), cmp.Compare(x.Operator, y.Operator), cmp.Compare(x.Value, y.Value))
 	})
+	reader := a.user
+	if a.seesAll {
+		reader = ""
+	}
 	data, err := json.Marshal(cursorList{
-		a.Form.PageID, a.Form.ID, opts.Username, opts.Filter.Search, rules, *opts.Sort, a.Form.SortKind(opts.Sort.ID),
+		PageID: a.Form.PageID, FormID: a.Form.ID, Username: opts.Username, Search: opts.Filter.Search, Rules: rules,
+		Sort: *opts.Sort, Comparison: a.Form.SortKind(opts.Sort.ID), SeesAll: a.seesAll, Reader: reader,
 	})
 	if err != nil {
 		panic(err) // texts and numbers only
@@ -85,7 +94,7 @@ func (a *Access) openCursor(opts ListOptions) (*forms.Position, error) {
 		return nil, nil //nolint:nilnil // a list begins without a position
 	}
 	refused := &forms.Invalid{Errors: []string{
-		"cursor is not of this list: it was altered, or filters, q, username or sort differ. Begin again without it",
+		"cursor is not of this list: it was altered, filters, q, username or sort differ, or somebody else has asked for it. Begin again without it",
 	}}
 	if len(opts.Cursor) > maxCursor || opts.Sort == nil {
 		return nil, refused

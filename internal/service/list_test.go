@@ -181,7 +181,24 @@ func testCursors(t *testing.T, on enginetest.Engine) {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
-	err := w.as(editor, "named-once").List(t.Context(), with(func(*ListOptions) {}), func(forms.Submission) error { return nil })
+	for _, who := range []auth.Identity{owner, viewer} { // they see fewer, and could compare theirs with the rest
+		err := w.as(who, "named").List(t.Context(), with(func(*ListOptions) {}), func(forms.Submission) error { return nil })
+		if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
+			t.Errorf("as %s: %s", who.Name, got)
+		}
+	}
+	own := opts
+	own.Limit = 1
+	_, page = w.listsPage(w.as(owner, "named"), own)
+	own.Cursor = page.Cursor
+	if ids, _ := w.listsPage(w.as(owner, "named"), own); !slices.Equal(ids, []int64{2}) {
+		t.Errorf("the second page of one's own: %v", ids)
+	}
+	err := w.as(viewer, "named").List(t.Context(), own, func(forms.Submission) error { return nil })
+	if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
+		t.Errorf("a cursor of somebody else's list: %s", got)
+	}
+	err = w.as(editor, "named-once").List(t.Context(), with(func(*ListOptions) {}), func(forms.Submission) error { return nil })
 	if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
 		t.Errorf("another form: %s", got)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -59,6 +60,70 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 				t.Error("the submission is changed")
 			}
 		})
+	}
+}
+
+// A sign-out while a body comes in has nothing stored.
+func TestSignOutEndsASendInFlight(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "carol")
+	const form = "/page/2/form/once"
+	body, contentType := encodeForm(t, with(b.get(form).values(), "text", "late"), true)
+	cookie := b.cookie()
+	r := httptest.NewRequest(http.MethodPost, form, &lateBody{strings.NewReader(body), func() { b.postForm("/logout", nil) }})
+	r.Header.Set("Content-Type", contentType)
+	r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
+	w := httptest.NewRecorder()
+	e.site.ServeHTTP(w, r)
+	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "not signed in any more") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if n := e.count(t, "carol", 2, "once"); n != 0 {
+		t.Errorf("%d submissions are stored", n)
+	}
+}
+
+// afterFirst calls do once the first part of an answer was written.
+type afterFirst struct {
+	*httptest.ResponseRecorder
+	do func()
+}
+
+func (w *afterFirst) Write(p []byte) (int, error) {
+	n, err := w.ResponseRecorder.Write(p)
+	if w.do != nil {
+		w.do()
+		w.do = nil
+	}
+	return n, err
+}
+
+// An export and a download end when their reader signs out.
+func TestSignOutEndsWhatIsBeingRead(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-large.md": "---\ntitle: Large\n---\n```form\nform: large\nfields:\n" +
+		"  - {id: text, type: textbox, label: Text}\n  - {id: doc, type: file, label: Document}\n```\n"})
+	b := e.signedIn(t, "alice")
+	const form = "/page/1/form/large"
+	var last string
+	for range 6 {
+		last = b.send(form, with(b.get(form).values(), "text", strings.Repeat("x", 50_000)), chosenFile{"doc", "a.txt", strings.Repeat("y", 600_000)}).path
+	}
+	for _, path := range []string{form + "/results.csv", form + "/results.ndjson", strings.TrimSuffix(last, "?sent") + "/file/doc/a.txt"} {
+		b := e.signedIn(t, "alice")
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
+		w := httptest.NewRecorder()
+		func() {
+			defer func() {
+				if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+					t.Errorf("%s goes on after the sign-out: status %d, %d bytes", path, w.Code, w.Body.Len())
+				}
+			}()
+			e.site.ServeHTTP(&afterFirst{w, func() { b.postForm("/logout", nil) }}, r)
+		}()
+		if n := w.Body.Len(); n == 0 || n > 350_000 {
+			t.Errorf("%s: %d bytes came", path, n)
+		}
 	}
 }
 

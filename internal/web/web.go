@@ -195,6 +195,7 @@ func (s *Site) signedIn(to route, f frame) http.Handler {
 		case err == nil:
 			c := &call{Call: s.Backend.NewCall(w, r, who), site: s, frame: f}
 			defer c.End()
+			c.Refresh = func() (auth.Identity, error) { return s.caller(r, f) } // a sign-out ends what still runs
 			if err = to.handler(s, w, c); err != nil {
 				c.NoteRefusal(err)
 			}
