@@ -3,7 +3,6 @@ package encode
 import (
 	"cmp"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,18 +67,19 @@ func (n *ndjson) End(dst []byte) ([]byte, error) { return dst, nil }
 
 // pickFormat decides between the formats that a list can be had in. The
 // parameter wins over the header.
-func pickFormat(query url.Values, header http.Header, offered []*Format, invalid *forms.Invalid) *Format {
-	if !query.Has("format") {
+func pickFormat(params *request.Params, header http.Header, offered []*Format) *Format {
+	name, given := params.One("format")
+	if !given {
 		return accepted(header["Accept"], offered)
 	}
-	i := slices.IndexFunc(offered, func(k *Format) bool { return k.Name == query.Get("format") })
+	i := slices.IndexFunc(offered, func(k *Format) bool { return k.Name == name })
 	if i < 0 {
 		names := make([]string, len(offered))
 		for i, kind := range offered {
 			names[i] = kind.Name
 		}
 		last := len(names) - 1
-		invalid.AddError("format must be " + strings.Join(names[:last], ", ") + " or " + names[last] + " for this list")
+		params.Invalid.AddError("format must be " + strings.Join(names[:last], ", ") + " or " + names[last] + " for this list")
 		return JSON
 	}
 	return offered[i]

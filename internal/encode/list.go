@@ -190,28 +190,17 @@ type listRequest struct {
 	table      table.Options
 }
 
-// formatParameters say how a list is written. See request.ListOptions for those
-// that say what is in it.
-var formatParameters = []string{"format", "labels", "bom", "guard"}
-
 // readListRequest reads the query and the headers of a request for a list that
 // can be had in the given formats, or as one only. It ignores unknown
 // parameters.
 func readListRequest(r *http.Request, formats []*Format, only *Format) (listRequest, error) {
-	var invalid forms.Invalid
-	query := request.ParseQuery(r.URL.RawQuery, &invalid)
-	if only != nil {
-		query.Del("format")
+	params := request.ReadParams(r.URL.RawQuery)
+	asked := listRequest{
+		ListOptions: params.ListOptions(), format: only, negotiated: only == nil,
+		table: table.Options{Labels: params.Flag("labels", false), BOM: params.Flag("bom", false), NoGuard: !params.Flag("guard", true)},
 	}
-	for _, name := range formatParameters {
-		if len(query[name]) > 1 {
-			invalid.AddError(name + " must not be given twice")
-		}
-	}
-	asked := listRequest{ListOptions: request.ListOptions(query, &invalid), format: only, negotiated: only == nil}
 	if asked.negotiated {
-		asked.format = pickFormat(query, r.Header, formats, &invalid)
+		asked.format = pickFormat(params, r.Header, formats)
 	}
-	asked.table = tableOptions(query, &invalid)
-	return asked, invalid.Err()
+	return asked, params.Err()
 }

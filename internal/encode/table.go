@@ -3,33 +3,11 @@ package encode
 import (
 	"errors"
 	"fmt"
-	"net/url"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/table"
 )
-
-// tableOptions reads the parameters of CSV and XLSX.
-func tableOptions(query url.Values, invalid *forms.Invalid) table.Options {
-	return table.Options{
-		Labels:  flagParameter(query, "labels", false, invalid),
-		BOM:     flagParameter(query, "bom", false, invalid),
-		NoGuard: !flagParameter(query, "guard", true, invalid),
-	}
-}
-
-func flagParameter(query url.Values, name string, usual bool, invalid *forms.Invalid) bool {
-	switch v := query.Get(name); {
-	case v == "true":
-		return true
-	case v == "false":
-		return false
-	case query.Has(name):
-		invalid.AddError(name + " must be true or false")
-	}
-	return usual
-}
 
 // scan calls visit for each row of a list.
 type scan func(visit func(forms.Submission) error) error

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/formulary/formulary/internal/encode"
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -14,9 +13,9 @@ func (a *API) getSummary(w http.ResponseWriter, c *request.Call) error {
 	if err != nil {
 		return err
 	}
-	var invalid forms.Invalid
-	opts := request.SummaryOptions(request.ParseQuery(c.URL.RawQuery, &invalid), &invalid)
-	if err := invalid.Err(); err != nil {
+	params := request.ReadParams(c.URL.RawQuery)
+	opts := params.SummaryOptions()
+	if err := params.Err(); err != nil {
 		return err
 	}
 	if err := c.HoldList(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/formulary/formulary/internal/encode"
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -15,12 +14,12 @@ func validateOnly(rawQuery string) (bool, error) {
 	if rawQuery == "" {
 		return false, nil
 	}
-	var invalid forms.Invalid
-	values, given := request.ParseQuery(rawQuery, &invalid)["validate"]
+	params := request.ReadParams(rawQuery)
+	values, given := params.Values["validate"]
 	if given && (len(values) > 1 || values[0] != "only") {
-		invalid.AddError(`validate must be "only", and be given once`)
+		params.Invalid.AddError(`validate must be "only", and be given once`)
 	}
-	return given, invalid.Err()
+	return given, params.Err()
 }
 
 // writeValid answers with a validation result that has no faults.

@@ -64,7 +64,9 @@ func readResults(c *call) *resultsView {
 	if c.URL.RawQuery == "" {
 		return v
 	}
-	given := request.ParseQuery(c.URL.RawQuery, &v.invalid)
+	params := request.ReadParams(c.URL.RawQuery)
+	given := params.Values
+	v.invalid = params.Invalid
 	v.query = url.Values{}
 	for name, values := range given {
 		if slices.Contains(listParameters, name) || isFilter(name) {
@@ -122,7 +124,9 @@ func (v *resultsView) readOptions() {
 	if !query.Has("limit") {
 		query.Set("limit", strconv.Itoa(defaultRows))
 	}
-	opts := request.ListOptions(query, &v.invalid)
+	params := &request.Params{Values: query, Invalid: v.invalid}
+	opts := params.ListOptions()
+	v.invalid = params.Invalid
 	if opts.Limit > maxRows {
 		v.invalid.AddError("limit must be at most " + strconv.Itoa(maxRows) + " on this page")
 	}

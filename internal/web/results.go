@@ -264,9 +264,9 @@ func (s *Site) export(w http.ResponseWriter, c *call, format *encode.Format) err
 	if err != nil {
 		return err
 	}
-	var invalid forms.Invalid
-	query := request.ParseQuery(c.URL.RawQuery, &invalid)
-	if err := invalid.Err(); err != nil {
+	params := request.ReadParams(c.URL.RawQuery)
+	query := params.Values
+	if err := params.Err(); err != nil {
 		return err
 	}
 	for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {

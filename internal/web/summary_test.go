@@ -206,8 +206,7 @@ func TestSummaryKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var invalid forms.Invalid
-		return newSummaryKey(access, user, request.SummaryOptions(request.ParseQuery(query, &invalid), &invalid))
+		return newSummaryKey(access, user, request.ReadParams(query).SummaryOptions())
 	}
 	if key("alice", "") != key("carol", "") {
 		t.Error("two who see all have summaries of their own")

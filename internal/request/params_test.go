@@ -13,8 +13,9 @@ import (
 
 func listOptions(t testing.TB, rawQuery string) (service.ListOptions, *forms.Invalid) {
 	t.Helper()
-	invalid := &forms.Invalid{}
-	return ListOptions(ParseQuery(rawQuery, invalid), invalid), invalid
+	params := ReadParams(rawQuery)
+	opts := params.ListOptions()
+	return opts, &params.Invalid
 }
 
 func rules(idOperatorValue ...string) (list []forms.Rule) {
@@ -115,12 +116,12 @@ func TestCursorWithoutSort(t *testing.T) {
 }
 
 func TestSummaryOptionsSelectOnly(t *testing.T) {
-	var invalid forms.Invalid
-	got := SummaryOptions(ParseQuery("limit=x&sort=&order=y&count=z&q=a&username=b&filter[c]=d", &invalid), &invalid)
+	params := ReadParams("limit=x&sort=&order=y&count=z&q=a&username=b&filter[c]=d")
+	got := params.SummaryOptions()
 	b := "b"
 	want := service.ListOptions{Username: &b, Filter: forms.Filter{Search: "a", Rules: rules("c", "equals", "d")}}
-	if diff := cmp.Diff(want, got); diff != "" || invalid.Err() != nil {
-		t.Errorf("%v (-want +got):\n%s", invalid.Errors, diff)
+	if diff := cmp.Diff(want, got); diff != "" || params.Err() != nil {
+		t.Errorf("%v (-want +got):\n%s", params.Invalid.Errors, diff)
 	}
 }
 

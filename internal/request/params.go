@@ -1,0 +1,236 @@
+package request
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// maxLimit bounds a page of a list. Without a limit all of it is sent.
+const maxLimit = 1_000_000
+
+// The names of the parameters that a page of a list begins with.
+const (
+	afterParameter  = "after"
+	cursorParameter = "cursor"
+)
+
+// Params are the query parameters of a request. The methods that read them note
+// all faults in Invalid, so that a caller is told of every one at once.
+type Params struct {
+	Values  url.Values
+	Invalid forms.Invalid
+}
+
+// ReadParams reads the query of an address. Of a query that can't be read, Values
+// has what could be.
+func ReadParams(rawQuery string) *Params {
+	values, err := parseQuery(rawQuery)
+	p := &Params{Values: values}
+	if err != nil {
+		p.Invalid.AddError("the query of the URL can't be read: use %-escapes for special characters")
+	}
+	return p
+}
+
+// Err returns the faults that were found so far, or nil.
+func (p *Params) Err() error { return p.Invalid.Err() }
+
+// parseQuery accepts ";" in filters, where it separates the values of a list.
+// Elsewhere it is refused, as by package url: it may be meant to separate
+// parameters, as it did in former times.
+func parseQuery(rawQuery string) (url.Values, error) {
+	pairs := strings.Split(rawQuery, "&")
+	for i, pair := range pairs {
+		if strings.HasPrefix(pair, "filter") {
+			pairs[i] = strings.ReplaceAll(pair, ";", "%3B")
+		}
+	}
+	return url.ParseQuery(strings.Join(pairs, "&"))
+}
+
+// ListOptions reads the opt-in query parameters of a list. It ignores unknown
+// parameters.
+func (p *Params) ListOptions() (opts service.ListOptions) {
+	if len(p.Values) > 0 {
+		p.filters(&opts)
+		p.page(&opts)
+		p.sort(&opts)
+	}
+	return opts
+}
+
+// SummaryOptions reads those parameters of a list that select submissions.
+func (p *Params) SummaryOptions() (opts service.ListOptions) {
+	p.filters(&opts)
+	return opts
+}
+
+// Flag returns the value of a parameter that is true or false.
+func (p *Params) Flag(name string, usual bool) bool {
+	switch value, given := p.One(name); {
+	case value == "true":
+		return true
+	case value == "false":
+		return false
+	case given:
+		p.Invalid.AddError(name + " must be true or false")
+	}
+	return usual
+}
+
+// One returns the value of a parameter that must not be given twice.
+func (p *Params) One(name string) (value string, given bool) {
+	values := p.Values[name]
+	if len(values) > 1 {
+		p.Invalid.AddError(name + " must not be given twice")
+	}
+	return p.Values.Get(name), len(values) > 0
+}
+
+// text is one for a value that is compared with what is stored. Not every engine
+// can be asked for what it could never hold.
+func (p *Params) text(name string) (value string, given bool) {
+	value, given = p.One(name)
+	if !utf8.ValidString(value) || strings.Contains(value, "\x00") {
+		p.Invalid.AddError(name + " must be text in UTF-8")
+		return "", given
+	}
+	return value, given
+}
+
+// filters reads what selects submissions.
+func (p *Params) filters(opts *service.ListOptions) {
+	if v, given := p.text("username"); given {
+		opts.Username = &v
+	}
+	opts.Filter.Search, _ = p.text("q")
+	count := 0
+	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
+		if name != "filter" && !strings.HasPrefix(name, "filter[") {
+			continue
+		}
+		values := p.Values[name]
+		if count += len(values); count > forms.MaxRules {
+			continue
+		}
+		p.filter(opts, name, values)
+	}
+	if count > forms.MaxRules {
+		p.Invalid.AddError(fmt.Sprintf("there must be at most %d filters", forms.MaxRules))
+	} else if problem := opts.Filter.Check(); problem != "" {
+		p.Invalid.AddError(problem)
+	}
+}
+
+func (p *Params) filter(opts *service.ListOptions, name string, values []string) {
+	id, operator, ok := ParseFilter(name)
+	if !ok {
+		p.Invalid.AddError(printable(name) + " is not a filter: write filter[ID]=VALUE or filter[ID][OPERATOR]=VALUE")
+		return
+	}
+	for _, v := range values {
+		rule, problem := forms.NewRule(id, operator, v)
+		if problem != "" {
+			p.Invalid.AddError(printable(name) + " " + problem)
+			return
+		}
+		opts.Filter.Rules = append(opts.Filter.Rules, rule)
+	}
+}
+
+// ParseFilter takes the name of a filter's parameter apart. An id may hold brackets: the
+// operator is what stands in the last ones, if there is more than one pair.
+func ParseFilter(name string) (id, operator string, ok bool) {
+	inner, found := strings.CutPrefix(name, "filter[")
+	if !found || !strings.HasSuffix(inner, "]") {
+		return "", "", false
+	}
+	inner = strings.TrimSuffix(inner, "]")
+	id, operator = inner, string(forms.Equals)
+	if i := strings.LastIndex(inner, "]["); i >= 0 {
+		id, operator = inner[:i], inner[i+len("]["):]
+	}
+	return id, operator, id != "" && utf8.ValidString(id)
+}
+
+// printable is a name as it is repeated in a message.
+func printable(name string) string { return forms.Clip(strings.ToValidUTF8(name, "\ufffd")) }
+
+// page reads which part of a list is wanted.
+func (p *Params) page(opts *service.ListOptions) {
+	if v, given := p.One("limit"); given {
+		n, ok := ParseID(v)
+		if !ok || n > maxLimit {
+			p.Invalid.AddError(fmt.Sprintf("limit must be a number from 1 to %d", maxLimit))
+		}
+		opts.Limit = int(n)
+	}
+	if v, given := p.One(afterParameter); given {
+		id, ok := ParseID(v)
+		if !ok && v != "0" {
+			p.Invalid.AddError("after must be the id of a submission")
+		}
+		opts.After = id
+	}
+	switch v, given := p.One("order"); {
+	case v == "desc":
+		opts.Descending = true
+	case v != "asc" && given:
+		p.Invalid.AddError("order must be asc or desc")
+	}
+	opts.Count = p.Flag("count", false)
+}
+
+// sort reads the order of a list by values. It leaves to the service what only
+// the form tells.
+func (p *Params) sort(opts *service.ListOptions) {
+	cursor, hasCursor := p.One(cursorParameter)
+	opts.Cursor = cursor
+	v, sorted := p.text("sort")
+	switch {
+	case !sorted && hasCursor:
+		p.Invalid.AddError("cursor is of a sorted list, and needs its sort")
+		return
+	case !sorted:
+		return
+	case hasCursor && cursor == "":
+		p.Invalid.AddError("cursor must be that of a page before")
+	}
+	if p.Values.Has(afterParameter) {
+		p.Invalid.AddError("after is of a list by id: a sorted one goes on with cursor")
+	}
+	if p.Values.Has("order") {
+		p.Invalid.AddError("order is of a list by id: write sort=-ID to sort in descending order")
+	}
+	if opts.Limit < 1 || opts.Limit > service.MaxPage {
+		p.Invalid.AddError(fmt.Sprintf("sort needs a limit of at most %d", service.MaxPage))
+	}
+	id, descending := strings.CutPrefix(v, "-")
+	if id == "" {
+		p.Invalid.AddError("sort must be the id of a field, or -ID to sort in descending order")
+	}
+	opts.Sort = &forms.Sort{ID: id, Descending: descending}
+}
+
+// NextPage returns a reference to the page after one at the given address, or ""
+// if none is known to follow.
+func NextPage(at *url.URL, page service.Page) string {
+	if page.After == 0 && page.Cursor == "" {
+		return ""
+	}
+	query, _ := parseQuery(at.RawQuery) // it was read before
+	if page.Cursor != "" {
+		query.Set(cursorParameter, page.Cursor)
+	} else {
+		query.Set(afterParameter, strconv.FormatInt(page.After, 10))
+	}
+	return at.EscapedPath() + "?" + query.Encode()
+}
