@@ -2,11 +2,13 @@ package embedtest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,13 +32,20 @@ type wikis struct{ one, two, forms string }
 // of embed.js.
 func newWikis(t *testing.T, html string, start func(http.Handler) *httptest.Server, ancestors ...string) wikis {
 	t.Helper()
+	return newWikiPages(t, []string{html}, start, ancestors...)
+}
+
+// newWikiPages is newWikis with several pages: at /, /1, /2 and so on.
+func newWikiPages(t *testing.T, pages []string, start func(http.Handler) *httptest.Server, ancestors ...string) wikis {
+	t.Helper()
 	var w wikis
 	wiki := start(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/favicon.ico" {
 			return
 		}
+		number, _ := strconv.Atoi(r.URL.Path[1:])
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = rw.Write([]byte(strings.ReplaceAll(html, "%s", w.forms+"/embed.js")))
+		_, _ = rw.Write([]byte(strings.ReplaceAll(pages[number], "%s", w.forms+"/embed.js")))
 	}))
 	t.Cleanup(wiki.Close)
 	w.one = strings.Replace(wiki.URL, "127.0.0.1", "wiki.test", 1)
@@ -71,10 +80,11 @@ func signIn(frame *browsertest.Page, user string) {
 	frame.Click("button", "Sign in")
 }
 
-// TestBlocks: which blocks become frames, and of which form.
+// TestBlocks: which blocks become frames, and of which form. All that have the
+// same head are on one page.
 func TestBlocks(t *testing.T) {
 	const other = "/embed/page/101/form/feedback"
-	for name, test := range map[string]struct {
+	tests := map[string]struct {
 		head, body string
 		want       []string // nil if the block stays
 	}{
@@ -106,17 +116,32 @@ func TestBlocks(t *testing.T) {
 		"editor":                {mediaWiki, `<div contenteditable="true"><div contenteditable="false">` + block + `</div></div>`, nil},
 		"other pre":             {mediaWiki, `<pre>form: feedback</pre>`, nil},
 		"yaml without the form": {mediaWiki, `<pre><code class="language-yaml">form: feedback</code></pre>`, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			// The last block comes after the others have been looked at.
-			const last = `<div data-formulary-page="9" data-formulary-form="last"></div>`
-			w := newWikis(t, wikiPage(test.head, test.body+last), httptest.NewTLSServer)
-			p := browsertest.Open(t, w.one, browsertest.Options{})
-			want := slices.Concat(test.want, []string{"/embed/page/9/form/last"})
-			if got := sources(p, len(want)); !slices.Equal(got, want) {
-				t.Errorf("frames of %q, want %q", got, want)
+	}
+	bodies := map[string]string{}
+	for name, test := range tests {
+		bodies[test.head] += fmt.Sprintf("<section title=%q>%s</section>", name, test.body)
+	}
+	heads := slices.Collect(maps.Keys(bodies))
+	var pages []string
+	for _, head := range heads {
+		// The last block comes after the others have been looked at.
+		pages = append(pages, wikiPage(head, bodies[head]+`<section title="last"><div data-formulary-page="9" data-formulary-form="last"></div></section>`))
+	}
+	w := newWikiPages(t, pages, httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{})
+	const frames = `[...document.querySelectorAll("section")].find(s => s.title === %q).querySelectorAll("iframe")`
+	for i, head := range heads {
+		p.Go(w.one + "/" + strconv.Itoa(i))
+		p.Wait("all blocks have been looked at", func() bool { return browsertest.Eval[int](p, fmt.Sprintf(frames+".length", "last")) == 1 })
+		for name, test := range tests {
+			if test.head != head {
+				continue
 			}
-		})
+			got := browsertest.Eval[[]string](p, fmt.Sprintf("Array.from("+frames+", f => new URL(f.src).pathname)", name))
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%s: frames of %q, want %q", name, got, test.want)
+			}
+		}
 	}
 }
 
@@ -236,10 +261,11 @@ func accessible(t *testing.T, frame *browsertest.Page) {
 	}
 }
 
-// TestFramedDocuments: the documents are valid, also outside of a frame.
+// TestFramedDocuments: the documents are valid, also outside of a frame. They have
+// no ground of their own, which axe-core takes for white: the window stays light.
 func TestFramedDocuments(t *testing.T) {
 	w := newWikis(t, "", httptest.NewTLSServer)
-	p := browsertest.Open(t, w.forms+"/embed"+formPath, browsertest.Options{})
+	p := browsertest.Open(t, w.forms+"/embed"+formPath, browsertest.Options{Width: 1280})
 	p.Check()
 	p.Fill("User name", "amy")
 	p.Fill("Password", "amy-secret")
@@ -313,17 +339,24 @@ func TestForgedHeights(t *testing.T) {
 // TestColours: the form is light on a light page and dark on a dark one,
 // whatever the browser prefers, and lets the page's own ground through.
 func TestColours(t *testing.T) {
-	for style, scheme := range map[string]string{
+	schemes := map[string]string{
 		"": "light", "body { background: #fffbe8 }": "light", "body { background: rgb(20 20 20) }": "dark",
 		"main { background: rgba(0, 0, 0, 0.9); color: #fff }": "dark", ":root { color-scheme: dark }": "dark",
-	} {
-		for _, dark := range []bool{false, true} {
-			w := newWikis(t, wikiPage(mediaWiki+"<style>"+style+"</style>", block), httptest.NewTLSServer)
-			p := browsertest.Open(t, w.one, browsertest.Options{Dark: dark})
+	}
+	styles := slices.Collect(maps.Keys(schemes))
+	var pages []string
+	for _, style := range styles {
+		pages = append(pages, wikiPage(mediaWiki+"<style>"+style+"</style>", block))
+	}
+	w := newWikiPages(t, pages, httptest.NewTLSServer)
+	for _, dark := range []bool{false, true} {
+		for i, style := range styles {
+			p := browsertest.Open(t, w.one+"/"+strconv.Itoa(i), browsertest.Options{Dark: dark})
 			frame := p.Frame(w.forms)
 			frame.WaitText("User name")
 			got := browsertest.Eval[string](frame, `getComputedStyle(document.documentElement).colorScheme + " " +
 				(getComputedStyle(document.body).color === "rgb(28, 33, 39)" ? "light" : "dark") + " " + getComputedStyle(document.documentElement).backgroundColor`)
+			scheme := schemes[style]
 			if want := scheme + " " + scheme + " rgba(0, 0, 0, 0)"; got != want {
 				t.Errorf("%q, dark %v: %s, want %s", style, dark, got, want)
 			}
