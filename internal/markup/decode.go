@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -41,13 +41,8 @@ type decoder struct {
 // decodeYAML reads a block's text. The form is nil when the text is not a
 // mapping. The id is returned even then, if it can be found.
 func (r *reporter) decodeYAML(text string) (form *rawForm, id string) {
-	if at, char, found := firstUnprintable(text); found {
-		r.errorf(at, "delete it", "the block contains %s", describeRune(char))
-		return nil, guessFormID(text)
-	}
-	root, err := parseYAML(text)
-	if err != nil {
-		r.reportYAML(text, err)
+	root, ok := r.parseYAML(text)
+	if !ok {
 		return nil, guessFormID(text)
 	}
 	if root == nil {

@@ -3,7 +3,7 @@ package markup
 import (
 	"slices"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/formulary/formulary/internal/forms"
 )

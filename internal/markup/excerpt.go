@@ -16,6 +16,7 @@ const (
 type excerpt struct {
 	text  string
 	marks []mark // sorted by at
+	lines []int  // offsets of the lines in the text; nil until one is asked for
 }
 
 // mark maps offset at of the text to offset src of the page. It holds up to the
@@ -45,7 +46,7 @@ func (b *excerptBuilder) add(text string, src int) {
 
 func (b *excerptBuilder) full() bool { return b.text.Len() > MaxBlockBytes }
 
-func (b *excerptBuilder) excerpt() *excerpt { return &excerpt{b.text.String(), b.marks} }
+func (b *excerptBuilder) excerpt() *excerpt { return &excerpt{text: b.text.String(), marks: b.marks} }
 
 // pageOffset returns the offset on the page of the byte at the given offset of the text.
 func (e *excerpt) pageOffset(at int) int {
@@ -59,14 +60,15 @@ func (e *excerpt) pageOffset(at int) int {
 // offsetOf returns the page offset of a line and column of the text; of the
 // line's end when the column is beyond it.
 func (e *excerpt) offsetOf(s spot) int {
-	at := 0
-	for range s.line - 1 {
-		next := strings.IndexByte(e.text[at:], '\n')
-		if next < 0 {
-			break
+	if e.lines == nil {
+		start := 0
+		for line := range strings.Lines(e.text) {
+			e.lines = append(e.lines, start)
+			start += len(line)
 		}
-		at += next + 1
+		e.lines = append(e.lines, start)
 	}
+	at := e.lines[min(max(s.line, 1), len(e.lines))-1]
 	for range s.col - 1 {
 		r, n := utf8.DecodeRuneInString(e.text[at:])
 		if n == 0 || r == '\n' {

@@ -132,6 +132,9 @@ func FuzzForm(f *testing.F) {
 	for _, a := range awkward {
 		f.Add([]byte(smallForm + "- {id: y, type: textbox, label: '" + a + "'}\n"))
 	}
+	for _, unit := range hostileTexts {
+		f.Add([]byte(smallForm + "  - " + strings.Repeat(unit, 2*maxYAMLNesting)))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before := slices.Clone(text)
 		var page Page

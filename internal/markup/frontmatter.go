@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 var metaKeys = []string{"id", "title", "view", "edit", "results"}
@@ -63,7 +63,7 @@ func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 	}
 	// No-break spaces stay: the names of users and groups are compared byte for byte.
 	text := string(p.src[from:to])
-	e := &excerpt{text, []mark{{0, from}}}
+	e := &excerpt{text: text, marks: []mark{{0, from}}}
 	m := &metaReader{decoder: decoder{reporter: &reporter{reader: p, offsetOf: e.offsetOf}, budget: nodeBudget}}
 	m.read(text)
 	if m.failed {
@@ -87,14 +87,9 @@ type metaReader struct {
 }
 
 func (m *metaReader) read(text string) {
-	if at, r, found := firstUnprintable(text); found {
-		m.errorf(at, "delete it", "the front matter contains %s", describeRune(r))
-		return
-	}
-	root, err := parseYAML(text)
+	root, ok := m.parseYAML(text)
 	switch {
-	case err != nil:
-		m.reportYAML(text, err)
+	case !ok:
 		return
 	case root == nil || isNull(root):
 		return

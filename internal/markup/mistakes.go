@@ -7,79 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// reportYAML explains why a text is not YAML. The parser stops at the first
-// error, so the fields are parsed again one by one, to report each.
-func (r *reporter) reportYAML(text string, err *yamlError) {
-	reported := false
-	for i, part := range splitFields(text) {
-		if i > MaxFields || r.full() {
-			break
-		}
-		_, err := parseYAML(part.text)
-		if err == nil || err.missingAnchor() != "" { // it may be in another field
-			continue
-		}
-		r.reportPart(part, err)
-		reported = true
-	}
-	if !reported {
-		r.reportPart(part{0, text}, err)
-	}
-}
-
-// part is some lines of a text.
-type part struct {
-	before int // the number of lines before it
-	text   string
-}
-
-// fieldStart matches the first line of a field or section in a list.
-var fieldStart = regexp.MustCompile(`^[ \t]*- *(?:\{|(?:id|type|label|required|options|validate|help|accept|maxSize|showIf|section|fields)[ \t]*:)`)
-
-// splitFields cuts a text before each line that begins a field or section.
-func splitFields(text string) []part {
-	var parts []part
-	start, before, at, number := 0, 0, 0, 0
-	for line := range strings.Lines(text) {
-		if at > start && fieldStart.MatchString(line) {
-			parts = append(parts, part{before, text[start:at]})
-			start, before = at, number
-		}
-		at += len(line)
-		number++
-	}
-	return append(parts, part{before, text[start:]})
-}
-
-func (r *reporter) reportPart(p part, e *yamlError) {
-	lines := strings.Split(p.text, "\n")
-	line := e.lineIn(lines)
-	// The parser may name a line after or before the wrong one.
-	near := []int{line, line - 1, line + 1}
-	for n := range lines {
-		near = append(near, n+1)
-	}
-	for _, n := range near {
-		if n < 1 || n > len(lines) {
-			continue
-		}
-		if column, message, hint := commonMistake(lines[n-1]); message != "" {
-			r.errorf(spot{p.before + n, column}, hint, "%s", message)
-			return
-		}
-	}
-	message, hint := e.explain()
-	if strings.TrimSpace(strings.Join(lines[line-1:], "")) == "" {
-		if e.message != unclosedQuote {
-			message, hint = "the text ends here, inside a list or mapping", "close all brackets"
-		}
-		for line > 1 && strings.TrimSpace(lines[line-1]) == "" {
-			line--
-		}
-	}
-	r.errorf(spot{p.before + line, indentOf(lines[line-1]) + 1}, hint, "%s", message)
-}
-
 const (
 	valueStart = `(?:: +|^[ \t]*- +|[\[,] *)`
 	quotedText = `("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')`
@@ -95,6 +22,10 @@ var (
 
 // commonMistake recognises frequent mistakes in a line that the parser refused.
 func commonMistake(line string) (column int, message, hint string) {
+	const longestLine = 1000 // the patterns take a microsecond for some bytes
+	if len(line) > longestLine {
+		return 0, "", ""
+	}
 	if tab := strings.IndexByte(line[:indentOf(line)], '\t'); tab >= 0 {
 		return tab + 1, "a tab in the indentation", "indent with spaces"
 	}

@@ -147,7 +147,6 @@ type reporter struct {
 	offsetOf func(spot) int // offset in the page
 	failed   bool
 	reported map[reportKey]bool
-	lines    map[spot]int // cache of lineOf
 }
 
 // reportKey identifies a problem. The target of an alias is read each time the
@@ -180,21 +179,12 @@ func (r *reporter) add(at spot, severity Severity, hint, message string) {
 	}
 }
 
-// lineOf returns the line of a spot that a message refers to. It is cached: if
-// a field is repeated a thousand times, as many messages refer to the first.
+// lineOf returns the line of a spot that a message refers to.
 func (r *reporter) lineOf(at spot) int {
 	if r.full() {
 		return 0 // the message will not be listed
 	}
-	line, known := r.lines[at]
-	if !known {
-		line = r.line(r.offsetOf(at))
-		if r.lines == nil {
-			r.lines = map[spot]int{}
-		}
-		r.lines[at] = line
-	}
-	return line
+	return r.line(r.offsetOf(at))
 }
 
 const quotedRunes = 60
