@@ -59,7 +59,7 @@ type authorPage struct {
 	Examples []example
 	Count    string // of problems, for people
 	Problems []markup.Problem
-	Preview  *formPage // nil if the text is broken, or TooLarge
+	Preview  *pageForm // nil if the text is broken, or TooLarge
 	TooLarge bool
 	JSON     string
 	PageID   int64
@@ -142,27 +142,28 @@ func (s *Site) showText(w http.ResponseWriter, c *call, text string, page author
 	page.Count, page.Problems = countProblems(len(problems)), problems
 	if form != nil {
 		page.Blocks = formBlocks(page.Text)
-		if err := s.preview(&page, form); err != nil {
+		if err := c.preview(&page, form); err != nil {
 			return err
 		}
 	}
-	return s.render(w, c.Request, http.StatusOK, "author", &page)
+	return c.render(w, http.StatusOK, "author", &page)
 }
 
 // preview adds the form and its JSON to the page.
-func (s *Site) preview(page *authorPage, form *forms.Form) error {
-	if page.TooLarge = form.DefinitionSize() > maxPreview || form.HTMLSize() > maxPreviewHTML; page.TooLarge {
+func (c *call) preview(page *authorPage, form *forms.Form) error {
+	page.TooLarge = form.DefinitionSize() > maxPreview
+	if page.TooLarge {
 		return nil
 	}
-	// With values, the form is not kept in memory: its text is about to change.
-	view, err := s.formView("preview", form, filling{values: make([]string, len(form.Fields))})
-	if err != nil {
-		return err
-	}
+	view := c.site.formView("preview", form, filling{})
 	view.Preview = true
-	page.Preview = &formPage{Form: view, Anonymous: form.Anonymous, Once: form.OneSubmission}
+	html, err := c.renderPart("form", view, 0, maxPreviewHTML)
+	if page.TooLarge = errors.Is(err, errPageTooLarge); page.TooLarge {
+		return nil
+	}
+	page.Preview = &pageForm{Form: html, Anonymous: form.Anonymous, Once: form.OneSubmission}
 	page.JSON = indentedJSON(form)
-	return nil
+	return err
 }
 
 func countProblems(n int) string {

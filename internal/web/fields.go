@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"html/template"
 	"maps"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
-	"github.com/formulary/formulary/internal/request"
 )
 
 // formView is a form as it is shown to be filled in.
@@ -28,15 +26,11 @@ type formView struct {
 	Key     string // what makes sending it twice harmless; "" if it changes a submission
 	Tag     string // of the state of the submission that it changes
 	For     string // keyed hash of the user that it was made for
-	Questions
-	Errors []problem
-}
+	Errors  []problem
 
-// Questions are those of a form as they are shown.
-type Questions struct {
-	Definition template.JS   // for the module that shows and hides them; "" without conditions
-	Required   bool          // some question needs an answer
-	HTML       template.HTML // all of them
+	Definition template.JS // for the module that shows and hides questions; "" without conditions
+	Required   bool        // some question needs an answer
+	Items      []item
 }
 
 // item is a question, or a section with its questions.
@@ -101,47 +95,35 @@ type filling struct {
 	maxFile int64                 // the largest file that the server takes
 }
 
-// largeHTML is the size of a form's HTML from which on it needs a slot.
-const largeHTML = 2 * request.LargeBody
+// manyControls is how many fields and options a form has whose page is surely
+// large.
+const manyControls = 500
 
-// formView shows a form to the caller. A large one takes a slot.
+// formView shows a form to the caller. A large form takes its slot before it is
+// laid out, which needs more memory than its HTML.
 func (c *call) formView(id string, f *forms.Form, with filling) (*formView, error) {
-	if f.HTMLSize() > largeHTML {
+	controls := len(f.Fields)
+	for rank := range f.Fields {
+		controls += len(f.Fields[rank].Options)
+	}
+	if controls > manyControls {
 		if err := c.HoldBody(); err != nil {
 			return nil, err
 		}
 	}
-	return c.site.formView(id, f, with)
+	return c.site.formView(id, f, with), nil
 }
 
-// formView shows a form. The questions of an empty one are rendered once.
-func (s *Site) formView(id string, f *forms.Form, with filling) (*formView, error) {
-	v := &formView{ID: id}
+func (s *Site) formView(id string, f *forms.Form, with filling) *formView {
 	with.maxFile = s.Backend.Service.MaxFile()
 	if with.values == nil {
-		questions, err := s.empty.get(emptyForm{f, id}, func() (Questions, error) {
-			return s.renderQuestions(f, layOut(id, f, filling{values: make([]string, len(f.Fields)), maxFile: with.maxFile}))
-		})
-		v.Questions = questions
-		return v, err
+		with.values = make([]string, len(f.Fields))
 	}
 	items := layOut(id, f, with)
-	v.Errors = summarize(items, with.errors)
-	var err error
-	v.Questions, err = s.renderQuestions(f, items)
-	return v, err
-}
-
-func (s *Site) renderQuestions(f *forms.Form, items []item) (Questions, error) {
-	var html strings.Builder
-	html.Grow(f.HTMLSize())
-	if err := s.templates.ExecuteTemplate(&html, "questions", items); err != nil {
-		return Questions{}, fmt.Errorf("render form %q: %w", f.ID, err)
-	}
-	return Questions{
-		Definition: conditionsOf(f), HTML: template.HTML(html.String()), //nolint:gosec // a template has made it
+	return &formView{
+		ID: id, Items: items, Errors: summarize(items, with.errors), Definition: conditionsOf(f),
 		Required: slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Required }),
-	}, nil
+	}
 }
 
 // layOut puts the questions of a form in order. Each stands after those that

@@ -80,7 +80,7 @@ func (s *Site) showForm(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.render(w, c.Request, http.StatusOK, "form", page)
+	return c.render(w, http.StatusOK, "form", page)
 }
 
 func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*formPage, error) {
@@ -295,7 +295,7 @@ func (s *Site) refill(w http.ResponseWriter, c *call, access *service.Access, se
 		status, page.Title = http.StatusUnprocessableEntity, "Error: "+page.Title
 		page.Submitted = false // it would hide what is wrong, and what was typed
 	}
-	return s.render(w, c.Request, status, "form", page)
+	return c.render(w, status, "form", page)
 }
 
 // resumeForm shows a form as it was before its user had to sign in again.
@@ -310,7 +310,7 @@ func (s *Site) resumeForm(w http.ResponseWriter, c *call, kept url.Values) error
 	}
 	page.Form.Key = kept.Get(keyControl)
 	page.Notice = resumedNotice(access.Form)
-	return s.render(w, c.Request, http.StatusOK, "form", page)
+	return c.render(w, http.StatusOK, "form", page)
 }
 
 func resumedNotice(f *forms.Form) string {
@@ -349,7 +349,7 @@ func (s *Site) sent(w http.ResponseWriter, c *call) error {
 		redirect(w, c.Request, c.path(c.formPath(access.Form)))
 		return nil
 	}
-	return s.render(w, c.Request, http.StatusOK, "sent", &sentPage{
+	return c.render(w, http.StatusOK, "sent", &sentPage{
 		Layout: c.formLayout("Sent", access), Crumbs: c.crumbs(access), Once: access.Form.OneSubmission,
 	})
 }

@@ -70,7 +70,7 @@ func (s *Site) home(w http.ResponseWriter, c *call) error {
 	for _, p := range found[:min(len(found), maxHomePages)] {
 		page.Pages = append(page.Pages, c.pageCard(p))
 	}
-	return s.render(w, c.Request, http.StatusOK, "home", page)
+	return c.render(w, http.StatusOK, "home", page)
 }
 
 func (c *call) pageCard(p service.PageInfo) pageCard {

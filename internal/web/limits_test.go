@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -124,24 +125,94 @@ func TestFormWithoutRoomTakesNone(t *testing.T) {
 	}
 }
 
-// A large form takes a slot: who holds too many has to wait.
-func TestLargeFormTakesASlot(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, map[string]string{"1-large.md": "---\ntitle: Large\n---\n" + numbered(largeForm("large")), "2-survey.md": wiki["1-survey.md"]})
-	b := e.signedIn(t, "alice")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+// holdBodies takes all slots for large bodies that a user has.
+func (e *env) holdBodies(t *testing.T, user string) (release func()) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	var calls []*request.Call
 	for range request.DefaultLimits.LargeBodiesPerUser {
-		c := e.site.Backend.NewCall(httptest.NewRecorder(), r, auth.NewIdentity("alice"))
-		defer c.End()
+		c := e.site.Backend.NewCall(httptest.NewRecorder(), r, auth.NewIdentity(user))
 		if err := c.HoldBody(); err != nil {
 			t.Fatal(err)
 		}
+		calls = append(calls, c)
 	}
-	b.get("/page/1/form/large").want(http.StatusTooManyRequests)
+	return func() {
+		for _, c := range calls {
+			c.End()
+		}
+	}
+}
+
+// Every page over 64 KiB takes a slot: a user who holds too many has to wait.
+func TestLargePagesTakeASlot(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, map[string]string{
+		"1-large.md":  "---\ntitle: Large\n---\n" + numbered(largeForm("large")),
+		"2-survey.md": wiki["1-survey.md"],
+		"3-text.md":   "---\ntitle: Text\n---\n" + strings.Repeat("a paragraph of text\n\n", 4000) + "```form\nform: f\nfields:\n  - {id: a, type: textfield}\n```\n",
+	})
+	b := e.signedIn(t, "alice")
+	small := b.get("/page/2/form/survey")
+	long := with(small.values(), "comment", strings.Repeat("<", 20_000)) // 80,000 bytes of HTML
+	sent := strings.TrimSuffix(b.send("/page/2/form/survey", long).path, "?sent")
+	release := e.holdBodies(t, "alice")
+	large := map[string]func() *answer{
+		"a form":                 func() *answer { return b.get("/page/1/form/large") },
+		"a page with a form":     func() *answer { return b.get("/page/1") },
+		"a page with a text":     func() *answer { return b.get("/page/3") },
+		"a submission":           func() *answer { return b.get(sent) },
+		"a change":               func() *answer { return b.get(sent + "/change") },
+		"a deletion":             func() *answer { return b.get(sent + "/delete") },
+		"a form that is refused": func() *answer { return b.send("/page/2/form/survey", with(long, "mail", "none")) },
+	}
+	for what, get := range large {
+		if p := get(); p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") == "" {
+			t.Errorf("%s: status %d, want 429 with Retry-After", what, p.status)
+		}
+	}
 	b.get("/page/2/form/survey").want(http.StatusOK)
+	b.get("/page/2").want(http.StatusOK)
 	e.signedIn(t, "bob").get("/page/1/form/large").want(http.StatusOK)
+	release()
+	for what, get := range large {
+		if p := get(); p.status == http.StatusTooManyRequests || len(p.body) <= request.LargeBody {
+			t.Errorf("%s: status %d, %d bytes", what, p.status, len(p.body))
+		}
+	}
+	if n := e.site.Backend.Slots().LargeBodies; n != 0 {
+		t.Errorf("%d slots are still held", n)
+	}
+}
+
+// A page that would be too large is an error, and says so.
+func TestPageThatIsTooLarge(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-huge.md": "```form\n" + quotedForm("huge", 10, 400) + "```\n"})
+	b := e.signedIn(t, "alice")
+	p := b.get("/page/1/form/huge")
+	p.want(http.StatusInternalServerError, "too large")
+	if len(p.body) > request.LargeBody || e.site.Backend.Slots().LargeBodies != 0 {
+		t.Errorf("%d bytes, %d slots", len(p.body), e.site.Backend.Slots().LargeBodies)
+	}
+	b.get("/page/1").want(http.StatusOK, "Fill in this form")
+}
+
+func TestPageBuffer(t *testing.T) {
+	held := 0
+	b := &pageBuffer{limit: 3 * pageChunk, hold: func(size int) error { held = size; return nil }}
+	var want strings.Builder
+	for i := range pageChunk {
+		if _, err := fmt.Fprintf(b, "%3d", i%1000); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&want, "%3d", i%1000)
+	}
+	if _, err := b.Write([]byte("x")); !errors.Is(err, errPageTooLarge) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+	var got strings.Builder
+	if err := b.send(&got); err != nil || got.String() != want.String() || held != want.Len() || b.size != want.Len() {
+		t.Errorf("%v: sent %d bytes of %d, held for %d", err, got.Len(), want.Len(), held)
+	}
 }
 
 // Each of several values has an element of its own, which is longer than itself.

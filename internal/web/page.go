@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"html/template"
 	"net/http"
 	"strconv"
@@ -28,7 +29,7 @@ type pieceView struct {
 type pageForm struct {
 	Crumbs
 	Heading   string // "" if it is the only form
-	Form      *formView
+	Form      template.HTML
 	Own       string // path of the caller's submission, where they can have one only
 	Anonymous bool
 	Once      bool
@@ -40,7 +41,7 @@ type pageForm struct {
 // each with hundreds of questions. Others have a page of their own.
 const (
 	maxPageForms = 20
-	maxPageHTML  = 1 << 20 // bytes of all of them, about
+	maxPageHTML  = 1 << 20 // bytes of all of them
 )
 
 func (s *Site) page(w http.ResponseWriter, c *call) error {
@@ -65,7 +66,7 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 		}
 		page.Pieces = append(page.Pieces, v)
 	}
-	return s.render(w, c.Request, http.StatusOK, "page", page)
+	return c.render(w, http.StatusOK, "page", page)
 }
 
 // pageForm is the n-th form of a page. Where the caller has sent the only
@@ -98,11 +99,14 @@ func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several boo
 			return v, err
 		}
 	}
-	size := form.HTMLSize()
-	if size > *room {
+	view, err := s.createForm(c, access, "f"+strconv.Itoa(n), filling{})
+	if err != nil {
+		return nil, err
+	}
+	v.Form, err = c.renderPart("form", view, maxPageHTML-*room, *room)
+	if errors.Is(err, errPageTooLarge) {
 		return v, nil
 	}
-	*room -= size
-	v.Form, err = s.createForm(c, access, "f"+strconv.Itoa(n), filling{})
+	*room -= len(v.Form)
 	return v, err
 }

@@ -1,17 +1,17 @@
 package web
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
@@ -73,39 +73,104 @@ func (c *call) formLayout(title string, access *service.Access) Layout {
 	return c.layout(title + ": " + access.PageTitle)
 }
 
-// buffers hold pages until they are complete, so that an error can still be
-// answered.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// maxKeptBuffer keeps the buffer of a huge page from staying in memory.
-const maxKeptBuffer = 1 << 20
-
 // render answers with a page.
-func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name string, page any) error {
-	buf := buffers.Get().(*bytes.Buffer)
-	defer func() {
-		if buf.Cap() <= maxKeptBuffer {
-			buf.Reset()
-			buffers.Put(buf)
-		}
-	}()
-	if err := s.templates.ExecuteTemplate(buf, name+".html", page); err != nil {
+func (c *call) render(w http.ResponseWriter, status int, name string, page any) error {
+	html := &pageBuffer{limit: c.site.maxPage(), hold: c.holdPage}
+	if err := c.site.templates.ExecuteTemplate(html, name+".html", page); err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)
 	}
-	sendPage(w, r, status, buf.Bytes())
+	setPageHeader(w.Header())
+	w.WriteHeader(status)
+	if c.Method != http.MethodHead {
+		_ = html.send(w) // a browser that is gone can't be told
+	}
 	return nil
 }
 
-// sendPage answers with a page, or with a part of one. Pages hold personal data,
-// so no cache may store them.
-func sendPage(w http.ResponseWriter, r *http.Request, status int, html []byte) {
-	h := w.Header()
+// render answers somebody who is not signed in. All of them share the slots of
+// one user.
+func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name string, page any) error {
+	c := &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), site: s}
+	defer c.End()
+	return c.render(w, status, name, page)
+}
+
+// renderPart renders a part of a page that is left out if it is too large: then it
+// returns errPageTooLarge. used is the size of the parts before it.
+func (c *call) renderPart(name string, data any, used, limit int) (template.HTML, error) {
+	html := &pageBuffer{limit: limit, hold: func(size int) error { return c.holdPage(used + size) }}
+	if err := c.site.templates.ExecuteTemplate(html, name, data); err != nil {
+		return "", fmt.Errorf("render part %s: %w", name, err)
+	}
+	var b strings.Builder
+	b.Grow(html.size)
+	err := html.send(&b)
+	return template.HTML(b.String()), err //nolint:gosec // a template has made it
+}
+
+// holdPage takes a slot for a page of this size if it is large.
+func (c *call) holdPage(size int) error {
+	if size <= request.LargeBody {
+		return nil
+	}
+	return c.HoldBody()
+}
+
+// maxPage bounds the HTML of a page, in bytes. A page has room for what somebody
+// may send, also where most characters have to be escaped.
+func (s *Site) maxPage() int { return int(4 * max(s.Backend.MaxBody, request.DefaultMaxBody)) }
+
+var errPageTooLarge = &request.StatusError{
+	Status: http.StatusInternalServerError, Detail: "This page can't be shown because it would be too large.",
+}
+
+// pageBuffer holds a page until it is complete, so that an error can still be
+// answered. It is a list of chunks, which needs no more memory than the page.
+type pageBuffer struct {
+	chunks [][]byte
+	size   int
+	limit  int
+	hold   func(size int) error // takes a slot if the page is large; called before it grows
+}
+
+const pageChunk = 16 << 10
+
+func (b *pageBuffer) Write(p []byte) (int, error) {
+	if b.size+len(p) > b.limit {
+		return 0, errPageTooLarge
+	}
+	if err := b.hold(b.size + len(p)); err != nil {
+		return 0, err
+	}
+	for rest := p; len(rest) > 0; {
+		last := len(b.chunks) - 1
+		if last < 0 || len(b.chunks[last]) == pageChunk {
+			b.chunks = append(b.chunks, make([]byte, 0, pageChunk))
+			continue
+		}
+		n := min(len(rest), pageChunk-len(b.chunks[last]))
+		b.chunks[last] = append(b.chunks[last], rest[:n]...)
+		rest = rest[n:]
+	}
+	b.size += len(p)
+	return len(p), nil
+}
+
+// send writes the page.
+func (b *pageBuffer) send(w io.Writer) error {
+	for _, chunk := range b.chunks {
+		if _, err := w.Write(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setPageHeader sets the headers of a page. Pages hold personal data, so no cache
+// may store them.
+func setPageHeader(h http.Header) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	request.SetNoStore(h)
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(html) // a browser that is gone can't be told
-	}
 }
 
 // setPolicy sets what a browser may do with any answer of this package. Pages

@@ -86,7 +86,8 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	sendPage(w, c.Request, http.StatusOK, html)
+	setPageHeader(w.Header())
+	_, _ = w.Write(html)
 	return nil
 }
 
@@ -222,7 +223,7 @@ func (s *Site) refuseResults(w http.ResponseWriter, c *call, page *resultsPage, 
 		page.Errors = append(page.Errors, problem{Href: page.Filter.elementOf(text), Text: text})
 	}
 	page.Exports, page.ShowAll = "", c.URL.EscapedPath()
-	return s.render(w, c.Request, http.StatusUnprocessableEntity, "results", page)
+	return c.render(w, http.StatusUnprocessableEntity, "results", page)
 }
 
 // sendSummary answers the script of the page, which puts the summary in its
@@ -244,7 +245,8 @@ func (s *Site) sendSummary(w http.ResponseWriter, c *call, access *service.Acces
 	if err != nil {
 		return err
 	}
-	sendPage(w, c.Request, http.StatusOK, html)
+	setPageHeader(w.Header())
+	_, _ = w.Write(html)
 	return nil
 }
 

@@ -6,47 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
-
-// The limit on a form's HTML is one on what a browser is sent.
-func TestHTMLSizeIsAboutThatOfThePage(t *testing.T) {
-	s := newEnv(t, enginetest.SQLite, nil).site
-	text := strings.Repeat(`+"text"<'&'> `, 20)
-	options := []string{"a", "b", text}
-	section := &forms.Condition{Match: forms.MatchAll, Rules: []forms.Rule{{FieldID: "0", Operator: forms.InList, Value: "a text"}}}
-	for name, field := range map[string]forms.Field{
-		"bare":       {Type: forms.Textfield},
-		"label":      {Type: forms.Textbox, Label: text, Help: text},
-		"dropdown":   {Type: forms.Dropdown, Options: options},
-		"radio":      {Type: forms.Radio, Options: options},
-		"checkbox":   {Type: forms.Checkbox, Options: options},
-		"many":       {Type: forms.Checkbox, Options: slices.Repeat([]string{"a"}, 100)},
-		"status":     {Type: forms.Status, Options: slices.Repeat([]string{"a"}, 100)},
-		"accept":     {Type: forms.File, Accept: []string{".pdf", "image/*", text}},
-		"conditions": {Type: forms.Textfield, Label: "Label", Condition: section},
-	} {
-		form := &forms.Form{ID: name, PageID: 1}
-		for i := range 100 {
-			field.ID = strings.Repeat(`"`, 50) + strconv.Itoa(i)
-			form.Fields = append(form.Fields, field)
-		}
-		view, err := s.formView("f0", form, filling{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		size, sent := form.HTMLSize(), len(view.HTML)+len(view.Definition)
-		if size < sent*8/10 || size > sent*14/10 {
-			t.Errorf("%s: the size is given as %d, and %d bytes are sent", name, size, sent)
-		}
-	}
-}
 
 // quotedForm is a form whose choices repeat long ids, which HTML makes longer.
 func quotedForm(id string, fields, options int) string {
@@ -78,37 +43,6 @@ func TestLongIDsOfManyChoices(t *testing.T) {
 		t.Errorf("the author's page has %d bytes", len(p.body))
 	}
 	b.write(quotedForm("huge", 48, 1000)).want(http.StatusOK, "1 problem", "bytes of HTML")
-}
-
-// A form is rendered once, however many ask for it at one time.
-func TestEmptyFormIsRenderedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var empty emptyForms
-		var rendered atomic.Int32
-		ready := make(chan struct{})
-		form := &forms.Form{ID: "f"}
-		for range 10 {
-			go func() {
-				q, err := empty.get(emptyForm{form, "f0"}, func() (Questions, error) {
-					rendered.Add(1)
-					<-ready
-					return Questions{HTML: "x"}, nil
-				})
-				if err != nil || q.HTML != "x" {
-					t.Errorf("got %q, %v", q.HTML, err)
-				}
-			}()
-		}
-		synctest.Wait()
-		if q, err := empty.get(emptyForm{&forms.Form{}, "f0"}, func() (Questions, error) { return Questions{HTML: "y"}, nil }); err != nil || q.HTML != "y" {
-			t.Errorf("another form, meanwhile: %q, %v", q.HTML, err)
-		}
-		close(ready)
-		synctest.Wait()
-		if n := rendered.Load(); n != 1 {
-			t.Errorf("rendered %d times", n)
-		}
-	})
 }
 
 // An answer may hold hundreds of thousands of values, each of which would be an

@@ -176,7 +176,7 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	if !st.access.Form.OneSubmission {
 		page.Again = c.path(c.formPath(st.access.Form))
 	}
-	return s.render(w, c.Request, http.StatusOK, "submission", page)
+	return c.render(w, http.StatusOK, "submission", page)
 }
 
 // changePage is a submission to change.
@@ -217,7 +217,7 @@ func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.render(w, c.Request, http.StatusOK, "change", page)
+	return c.render(w, http.StatusOK, "change", page)
 }
 
 // errChanged: the submission or its form is not in the state that the page shows.
@@ -316,7 +316,7 @@ func (s *Site) rechange(w http.ResponseWriter, c *call, sent received, invalid *
 	default:
 		page.Form.Tag = sent.extra.Get(tagControl)
 	}
-	return s.render(w, c.Request, status, "change", page)
+	return c.render(w, status, "change", page)
 }
 
 // differences are the questions whose stored answer the next "Save" replaces.
@@ -352,7 +352,7 @@ func (s *Site) resumeChange(w http.ResponseWriter, c *call, kept url.Values) err
 	}
 	page.Form.Tag = kept.Get(tagControl)
 	page.Notice = resumedNotice(st.access.Form)
-	return s.render(w, c.Request, http.StatusOK, "change", page)
+	return c.render(w, http.StatusOK, "change", page)
 }
 
 // deletePage asks whether a submission is really to go.
@@ -379,7 +379,7 @@ func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice str
 	if err != nil {
 		return err
 	}
-	return s.render(w, c.Request, status, "delete", &deletePage{
+	return c.render(w, status, "delete", &deletePage{
 		Layout: c.formLayout("Delete submission "+strconv.FormatInt(st.sub.ID, 10), st.access), Crumbs: c.crumbs(st.access), ID: st.sub.ID,
 		Answers: st.answers(), Action: st.path + "/delete", Cancel: st.path, Tag: st.access.Tag(st.sub), Notice: notice,
 	})

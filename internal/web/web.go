@@ -42,7 +42,6 @@ type Site struct {
 	routes    *http.ServeMux
 	static    *staticFiles
 	templates *template.Template
-	empty     emptyForms
 	summaries *summaryCache
 	shells    shellCache
 }
