@@ -9,8 +9,12 @@ import (
 	"math/rand/v2"
 	"mime/multipart"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Ten files of the largest size that are sent at one time take little memory,
@@ -62,29 +66,8 @@ func testUploadsTakeLittleMemory(t *testing.T, s site) {
 // submission and the SHA-256 of its content.
 func (p *process) uploadStream(t *testing.T, seed byte, size int64) (id int64, sum string, err error) {
 	t.Helper()
-	body, to := io.Pipe()
-	form := multipart.NewWriter(to)
 	hash := sha256.New()
-	go func() {
-		part, err := form.CreateFormFile("doc", "large.bin")
-		if err == nil {
-			_, err = io.CopyN(io.MultiWriter(part, hash), rand.NewChaCha8([32]byte{seed}), size)
-		}
-		if err == nil {
-			err = form.WriteField("text", "large")
-		}
-		if err == nil {
-			err = form.Close()
-		}
-		to.CloseWithError(err)
-	}()
-	req, err := request(t.Context(), p.url, "POST", "/paper/submission", "")
-	if err != nil {
-		return 0, "", err
-	}
-	req.Body, req.ContentLength, req.GetBody = body, -1, nil
-	req.Header.Set("Content-Type", form.FormDataContentType())
-	r, err := do(client, req)
+	r, err := p.sendStream(t, io.TeeReader(io.LimitReader(rand.NewChaCha8([32]byte{seed}), size), hash), "large")
 	if err != nil {
 		return 0, "", err
 	}
@@ -94,4 +77,90 @@ func (p *process) uploadStream(t *testing.T, seed byte, size int64) (id int64, s
 	var s submission
 	err = json.Unmarshal([]byte(r.body), &s)
 	return s.ID, hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// sendStream sends a file, then the text that the form requires.
+func (p *process) sendStream(t *testing.T, file io.Reader, text string) (response, error) {
+	t.Helper()
+	body, to := io.Pipe()
+	form := multipart.NewWriter(to)
+	go func() {
+		part, err := form.CreateFormFile("doc", "large.bin")
+		if err == nil {
+			_, err = io.Copy(part, file)
+		}
+		if err == nil {
+			err = form.WriteField("text", text)
+		}
+		if err == nil {
+			err = form.Close()
+		}
+		to.CloseWithError(err)
+	}()
+	req, err := request(t.Context(), p.url, "POST", "/paper/submission", "")
+	if err != nil {
+		return response{}, err
+	}
+	req.Body, req.ContentLength, req.GetBody = body, -1, nil
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	return do(client, req)
+}
+
+// Files of submissions that are refused do not pile up: uploads are slowed down while
+// more than 64 MiB wait to be removed.
+func TestRefusedUploadsDoNotFillTheDisk(t *testing.T) {
+	t.Parallel()
+	engines(t, testRefusedUploadsDoNotFillTheDisk)
+}
+
+func testRefusedUploadsDoNotFillTheDisk(t *testing.T, s site) {
+	p := start(t, s)
+	const senders, uploads, size = 8, 12, 4 << 20 // 384 MiB
+	var wg sync.WaitGroup
+	for i := range byte(senders) {
+		wg.Go(func() {
+			for range uploads {
+				r, err := p.sendStream(t, io.LimitReader(rand.NewChaCha8([32]byte{i}), size), "") // the text is required
+				if err != nil || r.status != http.StatusBadRequest {
+					t.Errorf("status %d, %v: %s", r.status, err, r.body)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	// The last term is for the write-ahead log, and for what tables need beside their rows.
+	const sent, most = senders * uploads * size, 64<<20 + senders*size + 32<<20
+	if used := s.storeBytes(t); used > most {
+		t.Errorf("%d MiB were refused, and the store has grown to %d MiB, want at most %d", sent>>20, used>>20, most>>20)
+	} else {
+		t.Logf("%d MiB were refused, the store has %d MiB", sent>>20, used>>20)
+	}
+	if _, _, err := p.uploadStream(t, 0, size); err != nil {
+		t.Errorf("an upload that is right: %v", err)
+	}
+}
+
+// storeBytes is the room that the store takes on the disk.
+func (s site) storeBytes(t *testing.T) (size int64) {
+	t.Helper()
+	if s.database == "" {
+		for _, name := range []string{"formulary.db", "formulary.db-wal"} {
+			info, err := os.Stat(filepath.Join(s.data, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += info.Size()
+		}
+		return size
+	}
+	conn, err := pgx.Connect(t.Context(), s.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	if err := conn.QueryRow(t.Context(), `SELECT pg_database_size(current_database())`).Scan(&size); err != nil {
+		t.Fatal(err)
+	}
+	return size
 }

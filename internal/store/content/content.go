@@ -35,6 +35,15 @@ const (
 
 	// maxPause bounds how long one chunk makes the next one wait.
 	maxPause = time.Second
+
+	// RemoveChunks is how many chunks RemoveSome removes. It is more than the
+	// one that is staged meanwhile: see maxMarked.
+	RemoveChunks = 4
+
+	// maxMarked is how many chunks (64 MiB) may be marked before uploads have
+	// to remove some of them: for each chunk that is staged, RemoveChunks are
+	// removed. So uploads that are refused can't fill the disk.
+	maxMarked = 64 << 20 / ChunkBytes
 )
 
 // Engine stores chunks. Each method is a short transaction of its own.
@@ -57,9 +66,9 @@ type Engine interface {
 	// MarkStale marks staged contents without a new chunk for that long.
 	MarkStale(ctx context.Context, age time.Duration) error
 
-	// RemoveSome removes a few chunks of a marked content. It returns false
-	// when no content is marked.
-	RemoveSome(ctx context.Context) (more bool, err error)
+	// RemoveSome removes RemoveChunks chunks of a marked content, if more than
+	// keep chunks are marked. It returns false when there is nothing to remove.
+	RemoveSome(ctx context.Context, keep int) (more bool, err error)
 
 	// Others counts the creates, updates and deletes since the engine was
 	// opened; those with files need not be counted. upkeep is how long writers
@@ -115,7 +124,12 @@ func (c *Contents) Stage(ctx context.Context, r io.Reader) (forms.StoredFile, er
 			return forms.StoredFile{}, readErr
 		}
 		if n > 0 || number == 0 {
-			err := c.inTurn(ctx, func() error { return c.engine.StageChunk(ctx, f.ID, number, buf[:n]) })
+			err := c.inTurn(ctx, func() error {
+				if _, err := c.engine.RemoveSome(ctx, maxMarked); err != nil {
+					return err
+				}
+				return c.engine.StageChunk(ctx, f.ID, number, buf[:n])
+			})
 			if err != nil {
 				c.abandon(ctx, f.ID, number+1)
 				return forms.StoredFile{}, fmt.Errorf("stage a file: %w", err)

@@ -54,7 +54,7 @@ func (c *Contents) sweep(ctx context.Context) error {
 	}
 	for more := true; more && !c.isClosing(); {
 		err := c.inTurn(ctx, func() (err error) {
-			more, err = c.engine.RemoveSome(ctx)
+			more, err = c.engine.RemoveSome(ctx, 0)
 			return err
 		})
 		if err != nil {

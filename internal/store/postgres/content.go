@@ -126,27 +126,34 @@ func (s chunks) exec(ctx context.Context, sql string, args ...any) error {
 
 // RemoveSome implements content.Engine. Several replicas may remove the same
 // content: its row stays until all of its chunks are gone.
-func (s chunks) RemoveSome(ctx context.Context) (more bool, err error) {
+func (s chunks) RemoveSome(ctx context.Context, keep int) (more bool, err error) {
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
 		var id int64
-		err := conn.QueryRow(ctx, sqlNextRemoved).Scan(&id)
+		err := conn.QueryRow(ctx, sqlNextRemoved, keep).Scan(&id)
 		if more = err == nil; errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		tag, err := conn.Exec(ctx, sqlRemoveChunks, id, removeAtOnce)
+		tag, err := conn.Exec(ctx, sqlRemoveChunks, id, content.RemoveChunks)
 		if err == nil && tag.RowsAffected() == 0 {
 			_, err = conn.Exec(ctx, sqlRemoveFile, id)
+		}
+		if err == nil && s.removed.Add(tag.RowsAffected()) >= vacuumChunks {
+			s.removed.Store(0)
+			// A timeout is no error: autovacuum comes later.
+			_, _ = conn.Exec(ctx, `VACUUM (TRUNCATE false) file_chunks`)
 		}
 		return err
 	})
 	return more, err
 }
 
-// removeAtOnce is how many chunks a statement removes.
-const removeAtOnce = 8
+// vacuumChunks is after how many removed chunks (16 MiB) their room is made free
+// for new ones. Autovacuum looks once a minute: until then refused uploads could
+// fill the disk.
+const vacuumChunks = 256
 
 // claimFiles makes staged contents a submission's.
 func claimFiles(ctx context.Context, conn *pgx.Conn, ids []int64) error {

@@ -89,6 +89,7 @@ type Store struct {
 	writer           *writer
 	contents         *content.Contents
 	others           atomic.Int64 // see content.Engine
+	removed          atomic.Int64 // chunks since the last VACUUM
 	statementTimeout time.Duration
 	closed           atomic.Bool
 	close            func()

@@ -92,7 +92,11 @@ const (
 
 	sqlLoosenFiles = `INSERT INTO loose_files (id, touched, removed) SELECT id, now(), true FROM unnest($1::bigint[]) AS n (id)`
 
-	sqlNextRemoved = `SELECT id FROM loose_files WHERE removed LIMIT 1`
+	// sqlNextRemoved returns a marked content, if more than $1 chunks are
+	// marked. It counts no more than these. $1 = 0 also finds a content without
+	// chunks.
+	sqlNextRemoved = `SELECT id FROM loose_files WHERE removed AND ($1::bigint = 0 OR $1 <
+		(SELECT count(*) FROM (SELECT 1 FROM loose_files l JOIN file_chunks ON file = l.id WHERE l.removed LIMIT $1 + 1) AS n)) LIMIT 1`
 
 	sqlRemoveChunks = `DELETE FROM file_chunks WHERE file = $1
 		AND number IN (SELECT number FROM file_chunks WHERE file = $1 ORDER BY number LIMIT $2)`

@@ -106,7 +106,7 @@ func (s chunks) MarkLoose(ctx context.Context, id int64) error {
 
 // MarkStale implements content.Engine.
 func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
-	if loose, err := s.anyLoose(ctx); err != nil || !loose {
+	if loose, err := s.find(ctx, `SELECT EXISTS (SELECT 1 FROM loose_files)`); err != nil || !loose {
 		return err
 	}
 	return s.writer.do(ctx, func(tx *tx) error {
@@ -116,38 +116,48 @@ func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
 	})
 }
 
-// anyLoose keeps the writer from being asked for nothing.
-func (s chunks) anyLoose(ctx context.Context) (loose bool, err error) {
+// find asks a question that has the answer 0 or 1. A writer that has nothing to
+// write would commit for nothing.
+func (s chunks) find(ctx context.Context, question string) (found bool, err error) {
 	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		n, err := queryInt(stmts.conn, `SELECT EXISTS (SELECT 1 FROM loose_files)`)
-		loose = n != 0
+		n, err := queryInt(stmts.conn, question)
+		found = n != 0
 		return err
 	})
-	return loose, err
+	return found, err
 }
 
-// RemoveSome implements content.Engine. It removes one chunk: to overwrite it
-// takes as long as to store it.
-func (s chunks) RemoveSome(ctx context.Context) (more bool, err error) {
-	if loose, err := s.anyLoose(ctx); err != nil || !loose {
+// sqlMoreMarked asks whether more than so many chunks are marked. It reads no more
+// than these.
+const sqlMoreMarked = `SELECT count(*) > %[1]d FROM
+	(SELECT 1 FROM loose_files CROSS JOIN file_chunks ON file = id WHERE removed = 1 LIMIT %[1]d + 1)`
+
+// RemoveSome implements content.Engine.
+func (s chunks) RemoveSome(ctx context.Context, keep int) (more bool, err error) {
+	question := `SELECT EXISTS (SELECT 1 FROM loose_files WHERE removed = 1)` // one without chunks must be removed, too
+	if keep > 0 {
+		question = fmt.Sprintf(sqlMoreMarked, keep)
+	}
+	if more, err = s.find(ctx, question); err != nil || !more {
 		return false, err
 	}
 	err = s.writer.do(ctx, func(tx *tx) error {
 		tx.forFiles = true
 		conn, id := tx.stmts.conn, int64(0)
 		err := queryRow(conn, `SELECT id FROM loose_files WHERE removed = 1 LIMIT 1`, func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
-		if more = err == nil; !more {
-			if errors.Is(err, store.ErrNotFound) {
-				return nil
-			}
-			return classify(err)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
 		}
-		const first = `DELETE FROM file_chunks WHERE file = ?1 AND number = (SELECT min(number) FROM file_chunks WHERE file = ?1)`
-		err = execInts(conn, first, id)
-		if err == nil && conn.Changes() == 0 {
+		const first = `DELETE FROM file_chunks WHERE file = ?1 AND number IN
+			(SELECT number FROM file_chunks WHERE file = ?1 ORDER BY number LIMIT ?2)`
+		if err == nil {
+			err = execInts(conn, first, id, content.RemoveChunks)
+		}
+		removed := conn.Changes()
+		if err == nil && removed < content.RemoveChunks {
 			err = execInts(conn, `DELETE FROM loose_files WHERE id = ?`, id)
 		}
-		tx.bytes += content.ChunkBytes
+		tx.bytes += int(removed) * content.ChunkBytes
 		return classify(err)
 	})
 	return more, err
