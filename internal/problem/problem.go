@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // Document is a problem document of RFC 9457.
@@ -37,4 +38,22 @@ func Write(w http.ResponseWriter, status int, detail string) {
 	h["Cache-Control"] = noStore
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone can't be told
+}
+
+// MethodNotAllowed answers 405 and names the methods that the path takes.
+func MethodNotAllowed(w http.ResponseWriter, methods ...string) {
+	list := strings.Join(methods, ", ")
+	w.Header().Set("Allow", list)
+	Write(w, http.StatusMethodNotAllowed, "This path takes "+list+".")
+}
+
+// ReadOnly lets GET and HEAD through to h.
+func ReadOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			MethodNotAllowed(w, http.MethodGet, http.MethodHead)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }

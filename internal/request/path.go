@@ -3,9 +3,7 @@ package request
 import (
 	"net/http"
 	"strconv"
-	"strings"
 
-	"github.com/formulary/formulary/internal/problem"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -25,25 +23,4 @@ func ParseID(s string) (int64, bool) {
 	}
 	id, err := strconv.ParseInt(s, 10, 64)
 	return id, err == nil
-}
-
-// MethodNotAllowed answers 405 and names the methods that the path supports.
-func MethodNotAllowed(methods ...string) http.Handler {
-	list := strings.Join(methods, ", ")
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Allow", list)
-		problem.Write(w, http.StatusMethodNotAllowed, "This path takes "+list+".")
-	})
-}
-
-// ReadOnly lets GET and HEAD through to h.
-func ReadOnly(h http.Handler) http.Handler {
-	refuse := MethodNotAllowed(http.MethodGet, http.MethodHead)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			refuse.ServeHTTP(w, r)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
 }

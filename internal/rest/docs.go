@@ -33,7 +33,7 @@ const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style
 
 // OpenAPI serves the document at OpenAPIPath.
 func OpenAPI() http.Handler {
-	return request.ReadOnly(request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return problem.ReadOnly(request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")
 		_, _ = w.Write(openAPI)
 	})))
@@ -41,7 +41,7 @@ func OpenAPI() http.Handler {
 
 // Docs serves DocsPath and what is below it.
 func Docs() http.Handler {
-	page := request.ReadOnly(v5emb.NewWithConfig(swgui.Config{
+	page := problem.ReadOnly(v5emb.NewWithConfig(swgui.Config{
 		ShowTopBar: false,
 		SettingsUI: map[string]string{"validatorUrl": "null", "tryItOutEnabled": "true"},
 	})("Formulary", OpenAPIPath, DocsPath))

@@ -1,8 +1,8 @@
 package rest
 
 import (
-	"bytes"
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net"

@@ -5,9 +5,8 @@ package rest
 
 import (
 	"net/http"
-	"path"
-	"strings"
 
+	"github.com/formulary/formulary/internal/problem"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -15,11 +14,10 @@ import (
 // Prefix is what the path of every endpoint of the interface begins with.
 const Prefix = "/rest/forms/1.0"
 
-// API serves the interface.
+// API serves the interface: requests whose path begins with Prefix.
 type API struct {
 	*request.Backend
-	endpoints *http.ServeMux
-	paths     *http.ServeMux // the same paths for any method, to tell 404 from 405
+	*request.Mux
 }
 
 // handler answers a call, or returns an error and has written nothing.
@@ -49,35 +47,14 @@ var endpoints = []endpoint{
 
 // New makes the API.
 func New(backend *request.Backend) *API {
-	a := &API{Backend: backend, endpoints: http.NewServeMux(), paths: http.NewServeMux()}
-	methods := map[string][]string{}
+	a := &API{Backend: backend}
+	a.Mux = request.NewMux(func(w http.ResponseWriter, r *http.Request, allowed []string) {
+		a.serve(func(_ *API, w http.ResponseWriter, _ *request.Call) error { return noEndpoint(w, allowed) }, false).ServeHTTP(w, r)
+	})
 	for _, e := range endpoints {
-		a.endpoints.Handle(e.method+" "+Prefix+e.path, a.serve(e.handler, e.compress))
-		methods[e.path] = append(methods[e.path], e.method)
-		if e.method == http.MethodGet {
-			methods[e.path] = append(methods[e.path], http.MethodHead)
-		}
-	}
-	a.endpoints.Handle("/", a.serve((*API).noEndpoint, false))
-	for p, allowed := range methods {
-		a.paths.Handle(Prefix+p, request.MethodNotAllowed(allowed...))
+		a.Handle(e.method, Prefix+e.path, a.serve(e.handler, e.compress))
 	}
 	return a
-}
-
-// ServeHTTP answers requests whose path begins with Prefix. A path that the
-// mux would redirect to its clean form is left to noEndpoint: clients of an API
-// don't expect redirects.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p := r.URL.Path
-	if r.URL.RawPath != "" { // with "/" or "." escaped, as within the id of a field
-		p = r.URL.RawPath
-	}
-	if strings.Contains(p, "//") || strings.Contains(p, "/.") && path.Clean(p) != p {
-		a.serve((*API).noEndpoint, false).ServeHTTP(w, r)
-		return
-	}
-	a.endpoints.ServeHTTP(w, r)
 }
 
 // serve turns a handler into an http.Handler: it authenticates before anything
@@ -114,10 +91,10 @@ func (a *API) answer(h handler, w http.ResponseWriter, c *request.Call) {
 }
 
 // noEndpoint answers requests that match no endpoint.
-func (a *API) noEndpoint(w http.ResponseWriter, c *request.Call) error {
-	if h, pattern := a.paths.Handler(c.Request); pattern != "" && c.URL.Path == path.Clean(c.URL.Path) {
-		h.ServeHTTP(w, c.Request)
-		return nil
+func noEndpoint(w http.ResponseWriter, allowed []string) error {
+	if len(allowed) == 0 {
+		return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
 	}
-	return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
+	problem.MethodNotAllowed(w, allowed...)
+	return nil
 }

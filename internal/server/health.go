@@ -48,15 +48,10 @@ func (own *ownEndpoints) find(r *http.Request) http.Handler {
 }
 
 func readOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			problem.Write(w, http.StatusMethodNotAllowed, "This address can only be read.")
-			return
-		}
+	return problem.ReadOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
-	})
+	}))
 }
 
 func serveHealthz(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") }

@@ -36,7 +36,7 @@ func outside(framed string) string { return strings.TrimPrefix(framed, embedPref
 // of the session. Whoever signs in next begins with the form, since they may not
 // see the submission that was there.
 func (l *Layout) lead(r *http.Request) {
-	if !l.Framed || !isClean(r) { // "/embed//host" without its prefix would be an address of another site
+	if !l.Framed || !request.IsClean(r) { // "/embed//host" without its prefix would be an address of another site
 		return
 	}
 	p := r.URL.EscapedPath()

@@ -39,7 +39,7 @@ type Options struct {
 // Site serves the pages.
 type Site struct {
 	Options
-	routes    *http.ServeMux
+	routes    *request.Mux
 	static    *staticFiles
 	templates *template.Template
 	summaries *summaryCache
@@ -90,43 +90,53 @@ var routes = []route{
 
 // New makes the pages.
 func New(opts Options) *Site {
-	s := &Site{Options: opts, routes: http.NewServeMux(), static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache()}
+	s := &Site{Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache()}
 	if s.BrandName == "" {
 		s.BrandName = "Formulary"
 	}
 	s.templates = parseTemplates(s.static)
+	s.routes = request.NewMux(s.noRoute)
 	for _, route := range routes {
-		s.routes.Handle(route.method+" "+route.path, s.signedIn(route, frame{}))
+		s.routes.Handle(route.method, route.path, s.signedIn(route, frame{}))
 		if route.framed {
-			s.routes.Handle(route.method+" "+embedPrefix+route.path, s.signedIn(route, frame{framed: true}))
+			s.routes.Handle(route.method, embedPrefix+route.path, s.overTLS(s.signedIn(route, frame{framed: true})))
 		}
 	}
-	for _, f := range []frame{{}, {framed: true}} {
-		s.routes.Handle("GET "+f.path("/login"), s.open(f, (*Site).showLogin))
-		s.routes.Handle("POST "+f.path("/login"), s.open(f, (*Site).login))
-		s.routes.Handle("POST "+f.path("/logout"), s.open(f, (*Site).logout))
+	for _, page := range []struct {
+		method, path string
+		handler      openHandler
+	}{
+		{"GET", "/login", (*Site).showLogin},
+		{"POST", "/login", (*Site).login},
+		{"POST", "/logout", (*Site).logout},
+	} {
+		s.routes.Handle(page.method, page.path, s.open(frame{}, page.handler))
+		s.routes.Handle(page.method, embedPrefix+page.path, s.overTLS(s.open(frame{framed: true}, page.handler)))
 	}
-	s.routes.Handle("GET /embed.js", s.static.embedScript())
-	s.routes.Handle("GET "+staticPrefix+"{name}", s.static)
+	s.routes.Handle("GET", "/embed.js", s.static.embedScript())
+	s.routes.Handle("GET", staticPrefix+"{name}", s.static)
 	return s
 }
 
 // ServeHTTP answers every path that no other surface has.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	framed := isFramed(r)
 	if aroundForms(r.URL.Path) {
 		request.ReporterOf(w).Anonymous() // until it is known what the request is for
 	}
-	s.setPolicy(w.Header(), framed)
-	if _, pattern := s.routes.Handler(r); pattern == "" || !isClean(r) {
-		s.noRoute(w, r)
-		return
-	}
-	if framed && !request.IsSecure(r) {
-		s.sendElsewhere(w, r)
-		return
-	}
+	s.setPolicy(w.Header(), isFramed(r))
 	s.routes.ServeHTTP(w, r)
+}
+
+// overTLS answers framed pages over a connection without TLS by itself: browsers
+// take cookies for frames over TLS only.
+func (s *Site) overTLS(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !request.IsSecure(r) {
+			s.sendElsewhere(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // aroundForms reports whether a browser may ask for a path on its way to or from
@@ -145,34 +155,15 @@ func aroundForms(p string) bool {
 	return false
 }
 
-// isClean is false of a path that the mux would redirect. Names of files and
-// ids of fields may hold an escaped "/" or "..".
-func isClean(r *http.Request) bool {
-	p := r.URL.EscapedPath()
-	return path.Clean(p) == p
-}
-
 // noRoute answers what matches no page: another method than the page takes, or
-// a path that there is no page at. The mux would answer in plain text, or
-// redirect.
-func (s *Site) noRoute(w http.ResponseWriter, r *http.Request) {
+// a path that there is no page at.
+func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string) {
 	f := frame{framed: isFramed(r)}
 	if f.sessionID(r) != "" { // they may have meant an anonymous form
 		request.ReporterOf(w).Anonymous()
 	}
 	err := &request.StatusError{Status: http.StatusNotFound, Detail: "There is no page at this address."}
-	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		other := r.Clone(r.Context())
-		other.Method = method
-		if _, pattern := s.routes.Handler(other); pattern != "" && method != r.Method {
-			allowed = append(allowed, method)
-			if method == http.MethodGet {
-				allowed = append(allowed, http.MethodHead)
-			}
-		}
-	}
-	if len(allowed) > 0 && isClean(r) {
+	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		err = &request.StatusError{Status: http.StatusMethodNotAllowed, Detail: "This address does not take " + r.Method + " requests."}
 	}
@@ -208,8 +199,11 @@ func (s *Site) signedIn(to route, f frame) http.Handler {
 	}))
 }
 
+// openHandler is a handler of a page that needs no session.
+type openHandler func(*Site, http.ResponseWriter, *http.Request, frame) error
+
 // open serves a page that needs no session.
-func (s *Site) open(f frame, h func(*Site, http.ResponseWriter, *http.Request, frame) error) http.Handler {
+func (s *Site) open(f frame, h openHandler) http.Handler {
 	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := request.CheckOrigin(r)
 		if err == nil {

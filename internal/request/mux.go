@@ -1,0 +1,66 @@
+package request
+
+import (
+	"net/http"
+	"path"
+	"slices"
+)
+
+// Mux routes requests by the patterns of http.ServeMux. It redirects none: a path
+// that is not clean matches nothing.
+type Mux struct {
+	mux     *http.ServeMux
+	methods []string
+	other   func(w http.ResponseWriter, r *http.Request, allowed []string)
+}
+
+// NewMux returns a Mux that has other called for requests that match nothing.
+// allowed are the methods that the path takes instead; there are none if there is
+// nothing at the path.
+func NewMux(other func(w http.ResponseWriter, r *http.Request, allowed []string)) *Mux {
+	m := &Mux{mux: http.NewServeMux(), other: other}
+	m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { other(w, r, m.allowed(r)) })
+	return m
+}
+
+// Handle has h called for a method and a path, which is a pattern. GET includes
+// HEAD.
+func (m *Mux) Handle(method, path string, h http.Handler) {
+	m.mux.Handle(method+" "+path, h)
+	if !slices.Contains(m.methods, method) {
+		m.methods = append(m.methods, method)
+	}
+}
+
+func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !IsClean(r) {
+		m.other(w, r, nil)
+		return
+	}
+	m.mux.ServeHTTP(w, r)
+}
+
+func (m *Mux) allowed(r *http.Request) (methods []string) {
+	if path.Clean(r.URL.Path) != r.URL.Path { // with an escaped "." or "/", it is none of the interface's paths
+		return nil
+	}
+	for _, method := range m.methods {
+		as := *r
+		as.Method = method
+		if _, pattern := m.mux.Handler(&as); pattern == "/" {
+			continue
+		}
+		methods = append(methods, method)
+		if method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	return methods
+}
+
+// IsClean is false of a path that http.ServeMux would redirect. Names of files and
+// ids of fields may hold an escaped "/" or "..".
+func IsClean(r *http.Request) bool {
+	p := r.URL.EscapedPath()
+	return path.Clean(p) == p
+}
