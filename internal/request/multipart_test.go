@@ -127,7 +127,7 @@ func bodyOf(parts ...part) []byte {
 
 // The answers hold all that was sent, in the order of the fields' first parts:
 // what a digest of the request is made of.
-func TestAnswers(t *testing.T) { enginetest.Each(t, testAnswers) }
+func TestAnswers(t *testing.T) { enginetest.One(t, testAnswers) }
 
 func testAnswers(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on)

@@ -72,7 +72,7 @@ var permissions = []permission{
 	},
 }
 
-func TestWhoMayDoWhat(t *testing.T) { enginetest.Each(t, testWhoMayDoWhat) }
+func TestWhoMayDoWhat(t *testing.T) { enginetest.One(t, testWhoMayDoWhat) }
 
 func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
 	for _, p := range permissions {
@@ -141,7 +141,7 @@ func insertBeforeQuery(path, text string) string {
 	return before + text + query
 }
 
-func TestAViewersListHoldsTheirOwn(t *testing.T) { enginetest.Each(t, testAViewersListHoldsTheirOwn) }
+func TestAViewersListHoldsTheirOwn(t *testing.T) { enginetest.One(t, testAViewersListHoldsTheirOwn) }
 
 func testAViewersListHoldsTheirOwn(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -179,7 +179,7 @@ func testAViewersListHoldsTheirOwn(t *testing.T, on enginetest.Engine) {
 }
 
 func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
-	enginetest.Each(t, testAnonymousSubmissionsCarryNoName)
+	enginetest.One(t, testAnonymousSubmissionsCarryNoName)
 }
 
 func testAnonymousSubmissionsCarryNoName(t *testing.T, on enginetest.Engine) {

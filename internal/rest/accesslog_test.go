@@ -45,7 +45,7 @@ func (e *env) note(t testing.TB, r testRequest) *notes {
 }
 
 // A user is named once a form that carries names is found, or a list of forms.
-func TestUserIsNotedForTheAccessLog(t *testing.T) { enginetest.Each(t, testUserIsNotedForTheAccessLog) }
+func TestUserIsNotedForTheAccessLog(t *testing.T) { enginetest.One(t, testUserIsNotedForTheAccessLog) }
 
 func testUserIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -71,7 +71,7 @@ func testUserIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
 // Somebody who is logged in but asks for something else may have meant an
 // anonymous form: one that is broken, or whose page is away, or mistyped.
 func TestNobodyIsNotedWhereNoFormIsFound(t *testing.T) {
-	enginetest.Each(t, testNobodyIsNotedWhereNoFormIsFound)
+	enginetest.One(t, testNobodyIsNotedWhereNoFormIsFound)
 }
 
 func testNobodyIsNotedWhereNoFormIsFound(t *testing.T, on enginetest.Engine) {
@@ -103,7 +103,7 @@ func testNobodyIsNotedWhereNoFormIsFound(t *testing.T, on enginetest.Engine) {
 // Those who guess passwords can be found by their address, whatever they ask
 // for. The name that they try is not theirs.
 func TestFailedLoginIsNotedWithItsAddress(t *testing.T) {
-	enginetest.Each(t, testFailedLoginIsNotedWithItsAddress)
+	enginetest.One(t, testFailedLoginIsNotedWithItsAddress)
 }
 
 func testFailedLoginIsNotedWithItsAddress(t *testing.T, on enginetest.Engine) {
@@ -135,7 +135,7 @@ func (a throttling) Authenticate(ctx context.Context, user, password, addr strin
 
 // Whatever is sent to an anonymous form, its sender leaves no trace.
 func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
-	enginetest.Each(t, testAnonymousFormIsNotedForTheAccessLog)
+	enginetest.One(t, testAnonymousFormIsNotedForTheAccessLog)
 }
 
 func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
@@ -191,7 +191,7 @@ func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine)
 }
 
 func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
-	enginetest.Each(t, testLogNeverNamesWhoSendsToAnAnonymousForm)
+	enginetest.One(t, testLogNeverNamesWhoSendsToAnAnonymousForm)
 }
 
 func testLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T, on enginetest.Engine) {

@@ -28,7 +28,7 @@ func basic(userAndPassword string) http.Header {
 
 // Whatever else is wrong with a request, without credentials that is all it is
 // told, and always in the same words.
-func TestCredentialsComeFirst(t *testing.T) { enginetest.Each(t, testCredentialsComeFirst) }
+func TestCredentialsComeFirst(t *testing.T) { enginetest.One(t, testCredentialsComeFirst) }
 
 func testCredentialsComeFirst(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -90,7 +90,7 @@ func testCredentialsComeFirst(t *testing.T, on enginetest.Engine) {
 
 // The real directory of users, throttle included.
 func TestRepeatedFailuresAreThrottled(t *testing.T) {
-	enginetest.Each(t, testRepeatedFailuresAreThrottled)
+	enginetest.One(t, testRepeatedFailuresAreThrottled)
 }
 
 func testRepeatedFailuresAreThrottled(t *testing.T, on enginetest.Engine) {
@@ -143,7 +143,7 @@ func (turnedAway) Authenticate(context.Context, string, string, string) (auth.Id
 func (turnedAway) Refresh(id auth.Identity) (auth.Identity, error) { return id, nil }
 
 func TestBusyLoginSaysWhenToTryAgain(t *testing.T) {
-	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
 		e := newEnv(t, on, house(), func(o *request.Options) { o.Auth = turnedAway{} })
 		a := e.expect(t, http.StatusTooManyRequests, testRequest{method: "GET", path: allPath, header: basic("alice:alice-secret")})
 		if got := a.header.Get("Retry-After"); got != "5" {

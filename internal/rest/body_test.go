@@ -160,7 +160,7 @@ var nestedFaults = []fault{
 
 var deep = strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 
-func TestBadBodiesOfTheNestedModel(t *testing.T) { enginetest.Each(t, testBadBodiesOfTheNestedModel) }
+func TestBadBodiesOfTheNestedModel(t *testing.T) { enginetest.One(t, testBadBodiesOfTheNestedModel) }
 
 func testBadBodiesOfTheNestedModel(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -206,7 +206,7 @@ var flatFaults = []fault{
 	{name: "all at once", body: `{"name":"","size":"XXL","day":"2023-02-29","count":"1,5","word":"a1","mail":"x","nope":""}`, fields: []string{"name", "size", "day", "count", "word", "mail", "nope"}},
 }
 
-func TestBadBodiesOfTheFlatModel(t *testing.T) { enginetest.Each(t, testBadBodiesOfTheFlatModel) }
+func TestBadBodiesOfTheFlatModel(t *testing.T) { enginetest.One(t, testBadBodiesOfTheFlatModel) }
 
 func testBadBodiesOfTheFlatModel(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -220,7 +220,7 @@ func testBadBodiesOfTheFlatModel(t *testing.T, on enginetest.Engine) {
 
 // A body that breaks off is a bad body, too, if somebody still listens.
 func TestBodyThatDoesNotArriveInFull(t *testing.T) {
-	enginetest.Each(t, testBodyThatDoesNotArriveInFull)
+	enginetest.One(t, testBodyThatDoesNotArriveInFull)
 }
 
 func testBodyThatDoesNotArriveInFull(t *testing.T, on enginetest.Engine) {
@@ -267,7 +267,7 @@ type tardy struct{ io.Reader }
 func (tardy) Close() error { return nil }
 
 func TestBodyThatDoesNotArriveInTime(t *testing.T) {
-	enginetest.Each(t, testBodyThatDoesNotArriveInTime)
+	enginetest.One(t, testBodyThatDoesNotArriveInTime)
 }
 
 func testBodyThatDoesNotArriveInTime(t *testing.T, on enginetest.Engine) {
@@ -302,7 +302,7 @@ func (d *doer) Read(p []byte) (int, error) {
 
 // A body may take a minute to come in: what counts is what the page says then.
 func TestPageChangesWhileTheBodyComesIn(t *testing.T) {
-	enginetest.Each(t, testPageChangesWhileTheBodyComesIn)
+	enginetest.One(t, testPageChangesWhileTheBodyComesIn)
 }
 
 func testPageChangesWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
@@ -349,7 +349,7 @@ func testPageChangesWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 
 // Where there is no such submission, that is what is wrong, whatever the body.
 func TestBadBodyForAMissingSubmission(t *testing.T) {
-	enginetest.Each(t, testBadBodyForAMissingSubmission)
+	enginetest.One(t, testBadBodyForAMissingSubmission)
 }
 
 func testBadBodyForAMissingSubmission(t *testing.T, on enginetest.Engine) {
@@ -365,7 +365,7 @@ func testBadBodyForAMissingSubmission(t *testing.T, on enginetest.Engine) {
 
 // Nor does it matter where the submission can be seen, but not changed.
 func TestBadBodyForSomebodyElsesSubmission(t *testing.T) {
-	enginetest.Each(t, testBadBodyForSomebodyElsesSubmission)
+	enginetest.One(t, testBadBodyForSomebodyElsesSubmission)
 }
 
 func testBadBodyForSomebodyElsesSubmission(t *testing.T, on enginetest.Engine) {

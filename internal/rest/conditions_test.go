@@ -26,7 +26,7 @@ func (e *env) tag(t testing.TB, user, path string) string {
 }
 
 func TestTagIsOnEveryAnswerWithOneSubmission(t *testing.T) {
-	enginetest.Each(t, testTagIsOnEveryAnswerWithOneSubmission)
+	enginetest.One(t, testTagIsOnEveryAnswerWithOneSubmission)
 }
 
 func testTagIsOnEveryAnswerWithOneSubmission(t *testing.T, on enginetest.Engine) {
@@ -64,7 +64,7 @@ func testTagIsOnEveryAnswerWithOneSubmission(t *testing.T, on enginetest.Engine)
 
 // TestTagFollowsThePage: the tag changes with each edit that changes the flat
 // answer, and with no other.
-func TestTagFollowsThePage(t *testing.T) { enginetest.Each(t, testTagFollowsThePage) }
+func TestTagFollowsThePage(t *testing.T) { enginetest.One(t, testTagFollowsThePage) }
 
 func testTagFollowsThePage(t *testing.T, on enginetest.Engine) {
 	page := func(fields string) string { return "```form\nform: f\nfields:\n" + fields + "```\n" }
@@ -95,7 +95,7 @@ func testTagFollowsThePage(t *testing.T, on enginetest.Engine) {
 }
 
 // TestReadsWithConditions: 304 where the client has it already.
-func TestReadsWithConditions(t *testing.T) { enginetest.Each(t, testReadsWithConditions) }
+func TestReadsWithConditions(t *testing.T) { enginetest.One(t, testReadsWithConditions) }
 
 func testReadsWithConditions(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -150,7 +150,7 @@ func testReadsWithConditions(t *testing.T, on enginetest.Engine) {
 }
 
 // TestWritesWithConditions: a write whose conditions don't hold changes nothing.
-func TestWritesWithConditions(t *testing.T) { enginetest.Each(t, testWritesWithConditions) }
+func TestWritesWithConditions(t *testing.T) { enginetest.One(t, testWritesWithConditions) }
 
 func testWritesWithConditions(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

@@ -9,7 +9,7 @@ import (
 
 // A browser adds Basic credentials to the requests of any site.
 func TestWritesOnBehalfOfOtherSitesAreRefused(t *testing.T) {
-	enginetest.Each(t, testWritesOnBehalfOfOtherSitesAreRefused)
+	enginetest.One(t, testWritesOnBehalfOfOtherSitesAreRefused)
 }
 
 func testWritesOnBehalfOfOtherSitesAreRefused(t *testing.T, on enginetest.Engine) {

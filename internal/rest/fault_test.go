@@ -32,7 +32,7 @@ func operations(path string) map[string]testRequest {
 	}
 }
 
-func TestFaultsOfTheStore(t *testing.T) { enginetest.Each(t, testFaultsOfTheStore) }
+func TestFaultsOfTheStore(t *testing.T) { enginetest.One(t, testFaultsOfTheStore) }
 
 func testFaultsOfTheStore(t *testing.T, on enginetest.Engine) {
 	all := []string{"create", "get", "update", "delete", "scan"}
@@ -79,7 +79,7 @@ func testFaultsOfTheStore(t *testing.T, on enginetest.Engine) {
 
 // Whoever reports a failed request finds out why by the id that they were told.
 func TestFaultsAreLoggedWithTheRequestID(t *testing.T) {
-	enginetest.Each(t, testFaultsAreLoggedWithTheRequestID)
+	enginetest.One(t, testFaultsAreLoggedWithTheRequestID)
 }
 
 func testFaultsAreLoggedWithTheRequestID(t *testing.T, on enginetest.Engine) {
@@ -113,7 +113,7 @@ func testFaultsAreLoggedWithTheRequestID(t *testing.T, on enginetest.Engine) {
 }
 
 // A caller who is gone is no fault of anybody, and nothing to log.
-func TestRequestThatIsGivenUp(t *testing.T) { enginetest.Each(t, testRequestThatIsGivenUp) }
+func TestRequestThatIsGivenUp(t *testing.T) { enginetest.One(t, testRequestThatIsGivenUp) }
 
 func testRequestThatIsGivenUp(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -144,7 +144,7 @@ func testRequestThatIsGivenUp(t *testing.T, on enginetest.Engine) {
 }
 
 func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
-	enginetest.Each(t, testListThatFailsBeforeAnythingWasSent)
+	enginetest.One(t, testListThatFailsBeforeAnythingWasSent)
 }
 
 func testListThatFailsBeforeAnythingWasSent(t *testing.T, on enginetest.Engine) {
@@ -169,7 +169,7 @@ func testListThatFailsBeforeAnythingWasSent(t *testing.T, on enginetest.Engine) 
 }
 
 // HEAD says what GET would, so it has to ask, too.
-func TestHeadOfAListThatFails(t *testing.T) { enginetest.Each(t, testHeadOfAListThatFails) }
+func TestHeadOfAListThatFails(t *testing.T) { enginetest.One(t, testHeadOfAListThatFails) }
 
 func testHeadOfAListThatFails(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -185,7 +185,7 @@ func testHeadOfAListThatFails(t *testing.T, on enginetest.Engine) {
 // Once a list has begun, all that is left is to break off so that nobody takes
 // what came for the whole.
 func TestListThatFailsOnItsWayBreaksOff(t *testing.T) {
-	enginetest.Each(t, testListThatFailsOnItsWayBreaksOff)
+	enginetest.One(t, testListThatFailsOnItsWayBreaksOff)
 }
 
 func testListThatFailsOnItsWayBreaksOff(t *testing.T, on enginetest.Engine) {
@@ -237,7 +237,7 @@ func unpacked(t *testing.T, packed []byte) []byte {
 
 // HTTP/1.0 has no chunks: there the missing bracket alone tells.
 func TestListThatFailsOnItsWayForAnOldClient(t *testing.T) {
-	enginetest.Each(t, testListThatFailsOnItsWayForAnOldClient)
+	enginetest.One(t, testListThatFailsOnItsWayForAnOldClient)
 }
 
 func testListThatFailsOnItsWayForAnOldClient(t *testing.T, on enginetest.Engine) {

@@ -143,7 +143,7 @@ func TestFilesOfOddFields(t *testing.T) {
 }
 
 // Only users who may read a submission may read its files.
-func TestWhoMayReadFiles(t *testing.T) { enginetest.Each(t, testWhoMayReadFiles) }
+func TestWhoMayReadFiles(t *testing.T) { enginetest.One(t, testWhoMayReadFiles) }
 
 func testWhoMayReadFiles(t *testing.T, on enginetest.Engine) {
 	e := newFilesEnv(t, on)

@@ -277,7 +277,7 @@ func compareRows(a, b map[string]string, id string, descending bool) int {
 	return c
 }
 
-func TestRefusedFilters(t *testing.T) { enginetest.Each(t, testRefusedFilters) }
+func TestRefusedFilters(t *testing.T) { enginetest.One(t, testRefusedFilters) }
 
 func testRefusedFilters(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -308,7 +308,7 @@ func testRefusedFilters(t *testing.T, on enginetest.Engine) {
 
 // A cursor is for one list. Others refuse it, and so does the same list if it was
 // altered.
-func TestCursorIsOfOneList(t *testing.T) { enginetest.Each(t, testCursorIsOfOneList) }
+func TestCursorIsOfOneList(t *testing.T) { enginetest.One(t, testCursorIsOfOneList) }
 
 func testCursorIsOfOneList(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -355,7 +355,7 @@ func testCursorIsOfOneList(t *testing.T, on enginetest.Engine) {
 
 // What somebody may not see is neither found nor counted.
 func TestFiltersCoverWhatTheCallerSees(t *testing.T) {
-	enginetest.Each(t, testFiltersCoverWhatTheCallerSees)
+	enginetest.One(t, testFiltersCoverWhatTheCallerSees)
 }
 
 func testFiltersCoverWhatTheCallerSees(t *testing.T, on enginetest.Engine) {
@@ -394,7 +394,7 @@ func testFiltersCoverWhatTheCallerSees(t *testing.T, on enginetest.Engine) {
 // A list of which nothing matches ends when the caller may no longer read it,
 // and a summary, too.
 func TestPassesEndWhenAccessIsRevoked(t *testing.T) {
-	enginetest.Each(t, testPassesEndWhenAccessIsRevoked)
+	enginetest.One(t, testPassesEndWhenAccessIsRevoked)
 }
 
 func testPassesEndWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
@@ -436,7 +436,7 @@ func TestPassesAtATimeAreBounded(t *testing.T) {
 
 // A page by after of the bare list has a link, too, and other parameters stay in
 // it.
-func TestLinkOfAPlainPage(t *testing.T) { enginetest.Each(t, testLinkOfAPlainPage) }
+func TestLinkOfAPlainPage(t *testing.T) { enginetest.One(t, testLinkOfAPlainPage) }
 
 func testLinkOfAPlainPage(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

@@ -23,7 +23,7 @@ func manyMembers(n int, value string) string {
 }
 
 // What is wrong with a body is told in short, however much is wrong with it.
-func TestManyFieldsAtFault(t *testing.T) { enginetest.Each(t, testManyFieldsAtFault) }
+func TestManyFieldsAtFault(t *testing.T) { enginetest.One(t, testManyFieldsAtFault) }
 
 func testManyFieldsAtFault(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -68,7 +68,7 @@ func testManyFieldsAtFault(t *testing.T, on enginetest.Engine) {
 }
 
 // A form of the largest size can be filled in, in both models.
-func TestAsManyFieldsAsAFormCanHave(t *testing.T) { enginetest.Each(t, testAsManyFieldsAsAFormCanHave) }
+func TestAsManyFieldsAsAFormCanHave(t *testing.T) { enginetest.One(t, testAsManyFieldsAsAFormCanHave) }
 
 func testAsManyFieldsAsAFormCanHave(t *testing.T, on enginetest.Engine) {
 	const most = 1000
@@ -86,7 +86,7 @@ func testAsManyFieldsAsAFormCanHave(t *testing.T, on enginetest.Engine) {
 }
 
 // The values of a list are counted: each costs more memory than it has bytes.
-func TestManyValues(t *testing.T) { enginetest.Each(t, testManyValues) }
+func TestManyValues(t *testing.T) { enginetest.One(t, testManyValues) }
 
 func testManyValues(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -104,7 +104,7 @@ func testManyValues(t *testing.T, on enginetest.Engine) {
 }
 
 // What a caller made up is not repeated at its whole length.
-func TestLongNamesAreNotRepeated(t *testing.T) { enginetest.Each(t, testLongNamesAreNotRepeated) }
+func TestLongNamesAreNotRepeated(t *testing.T) { enginetest.One(t, testLongNamesAreNotRepeated) }
 
 func testLongNamesAreNotRepeated(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

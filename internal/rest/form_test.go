@@ -76,7 +76,7 @@ func golden(t testing.TB, name string) string {
 	return line.String()
 }
 
-func TestFormIsExactlyTheGoldenOne(t *testing.T) { enginetest.Each(t, testFormIsExactlyTheGoldenOne) }
+func TestFormIsExactlyTheGoldenOne(t *testing.T) { enginetest.One(t, testFormIsExactlyTheGoldenOne) }
 
 func testFormIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -86,7 +86,7 @@ func testFormIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
 }
 
 func TestFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T) {
-	enginetest.Each(t, testFormsStandInPageOrderAndFieldsInRankOrder)
+	enginetest.One(t, testFormsStandInPageOrderAndFieldsInRankOrder)
 }
 
 func testFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T, on enginetest.Engine) {
@@ -104,7 +104,7 @@ func testFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T, on enginetest.E
 }
 
 func TestPageWithoutFormsIsAnEmptyArray(t *testing.T) {
-	enginetest.Each(t, testPageWithoutFormsIsAnEmptyArray)
+	enginetest.One(t, testPageWithoutFormsIsAnEmptyArray)
 }
 
 func testPageWithoutFormsIsAnEmptyArray(t *testing.T, on enginetest.Engine) {
@@ -114,7 +114,7 @@ func testPageWithoutFormsIsAnEmptyArray(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestFormsAreReadOnly(t *testing.T) { enginetest.Each(t, testFormsAreReadOnly) }
+func TestFormsAreReadOnly(t *testing.T) { enginetest.One(t, testFormsAreReadOnly) }
 
 func testFormsAreReadOnly(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -130,7 +130,7 @@ func testFormsAreReadOnly(t *testing.T, on enginetest.Engine) {
 
 // The file types that a field accepts are its validations. The interface has no
 // place for help texts and sizes.
-func TestFormListsAcceptedFileTypes(t *testing.T) { enginetest.Each(t, testFormListsAcceptedFileTypes) }
+func TestFormListsAcceptedFileTypes(t *testing.T) { enginetest.One(t, testFormListsAcceptedFileTypes) }
 
 func testFormListsAcceptedFileTypes(t *testing.T, on enginetest.Engine) {
 	e := newEnvOn(t, on, "../../examples/pages")
@@ -145,7 +145,7 @@ func testFormListsAcceptedFileTypes(t *testing.T, on enginetest.Engine) {
 }
 
 func TestFormKeepsTheMacroIDsOfItsHost(t *testing.T) {
-	enginetest.Each(t, testFormKeepsTheMacroIDsOfItsHost)
+	enginetest.One(t, testFormKeepsTheMacroIDsOfItsHost)
 }
 
 func testFormKeepsTheMacroIDsOfItsHost(t *testing.T, on enginetest.Engine) {

@@ -11,7 +11,7 @@ import (
 
 var lists = []string{"/submission", "/result"}
 
-func TestNDJSONHasTheRowsOfJSON(t *testing.T) { enginetest.Each(t, testNDJSONHasTheRowsOfJSON) }
+func TestNDJSONHasTheRowsOfJSON(t *testing.T) { enginetest.One(t, testNDJSONHasTheRowsOfJSON) }
 
 func testNDJSONHasTheRowsOfJSON(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -35,7 +35,7 @@ func testNDJSONHasTheRowsOfJSON(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestFormatAndAccept(t *testing.T) { enginetest.Each(t, testFormatAndAccept) }
+func TestFormatAndAccept(t *testing.T) { enginetest.One(t, testFormatAndAccept) }
 
 func testFormatAndAccept(t *testing.T, on enginetest.Engine) {
 	const json, ndjson = "application/json", "application/x-ndjson"
@@ -88,7 +88,7 @@ func testFormatAndAccept(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestUnknownFormats(t *testing.T) { enginetest.Each(t, testUnknownFormats) }
+func TestUnknownFormats(t *testing.T) { enginetest.One(t, testUnknownFormats) }
 
 func testUnknownFormats(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

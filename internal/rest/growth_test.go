@@ -12,7 +12,7 @@ import (
 
 // Merges do not make a submission grow beyond what one body may hold.
 func TestSubmissionDoesNotGrowWithoutLimit(t *testing.T) {
-	enginetest.Each(t, testSubmissionDoesNotGrowWithoutLimit)
+	enginetest.One(t, testSubmissionDoesNotGrowWithoutLimit)
 }
 
 func testSubmissionDoesNotGrowWithoutLimit(t *testing.T, on enginetest.Engine) {
@@ -42,7 +42,7 @@ func testSubmissionDoesNotGrowWithoutLimit(t *testing.T, on enginetest.Engine) {
 
 // Whatever fits into a body can be created: the limit of a submission never
 // refuses what the limit of a body takes.
-func TestLargestBodyCanBeCreated(t *testing.T) { enginetest.Each(t, testLargestBodyCanBeCreated) }
+func TestLargestBodyCanBeCreated(t *testing.T) { enginetest.One(t, testLargestBodyCanBeCreated) }
 
 func testLargestBodyCanBeCreated(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, map[string]string{"1.md": blockWith("a")})

@@ -24,7 +24,7 @@ func (e *env) stored(t testing.TB) int {
 }
 
 // TestRepeatedCreate: the same key and answers are one submission.
-func TestRepeatedCreate(t *testing.T) { enginetest.Each(t, testRepeatedCreate) }
+func TestRepeatedCreate(t *testing.T) { enginetest.One(t, testRepeatedCreate) }
 
 func testRepeatedCreate(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -81,7 +81,7 @@ func testRepeatedCreate(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestKeysThatAreRefused(t *testing.T) { enginetest.Each(t, testKeysThatAreRefused) }
+func TestKeysThatAreRefused(t *testing.T) { enginetest.One(t, testKeysThatAreRefused) }
 
 func testKeysThatAreRefused(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -139,7 +139,7 @@ func testRepeatsWhereOneIsAllowed(t *testing.T, on enginetest.Engine) {
 // TestRepeatAfterThePageChanged: what was stored is returned, whatever the page
 // asks for by now, but only to who may still submit.
 func TestRepeatAfterThePageChanged(t *testing.T) {
-	enginetest.Each(t, testRepeatAfterThePageChanged)
+	enginetest.One(t, testRepeatAfterThePageChanged)
 }
 
 func testRepeatAfterThePageChanged(t *testing.T, on enginetest.Engine) {
@@ -243,7 +243,7 @@ func testRepeatWhileTheFirstIsDeleted(t *testing.T, on enginetest.Engine) {
 }
 
 // TestDeletesWithConditions: a submission that was changed is not deleted.
-func TestDeletesWithConditions(t *testing.T) { enginetest.Each(t, testDeletesWithConditions) }
+func TestDeletesWithConditions(t *testing.T) { enginetest.One(t, testDeletesWithConditions) }
 
 func testDeletesWithConditions(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

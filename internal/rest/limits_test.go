@@ -92,7 +92,7 @@ func (e *env) refused(t *testing.T, status int, r testRequest) answer {
 	return a
 }
 
-func TestListsAtATimeAreBounded(t *testing.T) { enginetest.Each(t, testListsAtATimeAreBounded) }
+func TestListsAtATimeAreBounded(t *testing.T) { enginetest.One(t, testListsAtATimeAreBounded) }
 
 func testListsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house(), five)

@@ -49,7 +49,7 @@ func listedIDs(t testing.TB, body string) []int64 {
 	return ids
 }
 
-func TestListOptions(t *testing.T) { enginetest.Each(t, testListOptions) }
+func TestListOptions(t *testing.T) { enginetest.One(t, testListOptions) }
 
 func testListOptions(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -94,7 +94,7 @@ func testListOptions(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestBadListOptions(t *testing.T) { enginetest.Each(t, testBadListOptions) }
+func TestBadListOptions(t *testing.T) { enginetest.One(t, testBadListOptions) }
 
 func testBadListOptions(t *testing.T, on enginetest.Engine) {
 	cases := []struct{ query, general string }{
@@ -166,7 +166,7 @@ func testPagingThroughGivesExactlyAll(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestCompressionOfWhatCanBeLong(t *testing.T) { enginetest.Each(t, testCompressionOfWhatCanBeLong) }
+func TestCompressionOfWhatCanBeLong(t *testing.T) { enginetest.One(t, testCompressionOfWhatCanBeLong) }
 
 func testCompressionOfWhatCanBeLong(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -202,7 +202,7 @@ func testCompressionOfWhatCanBeLong(t *testing.T, on enginetest.Engine) {
 }
 
 // A list is sent as it is read. This one is larger than all the buffers.
-func TestLongListIsComplete(t *testing.T) { enginetest.Each(t, testLongListIsComplete) }
+func TestLongListIsComplete(t *testing.T) { enginetest.One(t, testLongListIsComplete) }
 
 func testLongListIsComplete(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

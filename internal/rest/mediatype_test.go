@@ -32,7 +32,7 @@ func writes(path string) []testRequest {
 	}
 }
 
-func TestContentType(t *testing.T) { enginetest.Each(t, testContentType) }
+func TestContentType(t *testing.T) { enginetest.One(t, testContentType) }
 
 func testContentType(t *testing.T, on enginetest.Engine) {
 	const taken, refused = true, false
@@ -95,7 +95,7 @@ func TestRefusedContentTypeNamesOthers(t *testing.T) {
 	}
 }
 
-func TestBodyOverTheLimit(t *testing.T) { enginetest.Each(t, testBodyOverTheLimit) }
+func TestBodyOverTheLimit(t *testing.T) { enginetest.One(t, testBodyOverTheLimit) }
 
 func testBodyOverTheLimit(t *testing.T, on enginetest.Engine) {
 	const limit = 1000
@@ -122,7 +122,7 @@ func testBodyOverTheLimit(t *testing.T, on enginetest.Engine) {
 }
 
 func TestBodyLimitIsAMebibyteByDefault(t *testing.T) {
-	enginetest.Each(t, testBodyLimitIsAMebibyteByDefault)
+	enginetest.One(t, testBodyLimitIsAMebibyteByDefault)
 }
 
 func testBodyLimitIsAMebibyteByDefault(t *testing.T, on enginetest.Engine) {
@@ -147,7 +147,7 @@ func testBodyLimitIsAMebibyteByDefault(t *testing.T, on enginetest.Engine) {
 
 // A body that says it is too large is refused before it is sent.
 func TestBodyOverTheLimitIsNotWaitedFor(t *testing.T) {
-	enginetest.Each(t, testBodyOverTheLimitIsNotWaitedFor)
+	enginetest.One(t, testBodyOverTheLimitIsNotWaitedFor)
 }
 
 func testBodyOverTheLimitIsNotWaitedFor(t *testing.T, on enginetest.Engine) {

@@ -265,7 +265,7 @@ func slicesRepeat(p part, n int) []part {
 
 // Whatever is wrong with a body is told with a status of the client's faults,
 // and leaves nothing behind.
-func TestMultipartFaults(t *testing.T) { enginetest.Each(t, testMultipartFaults) }
+func TestMultipartFaults(t *testing.T) { enginetest.One(t, testMultipartFaults) }
 
 func testMultipartFaults(t *testing.T, on enginetest.Engine) {
 	e := newFilesEnv(t, on)

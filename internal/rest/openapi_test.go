@@ -99,7 +99,7 @@ func documented(t *testing.T) []operation {
 }
 
 // Whoever copies an example from the document gets what it promises.
-func TestExamplesOfRequestsSucceed(t *testing.T) { enginetest.Each(t, testExamplesOfRequestsSucceed) }
+func TestExamplesOfRequestsSucceed(t *testing.T) { enginetest.One(t, testExamplesOfRequestsSucceed) }
 
 func testExamplesOfRequestsSucceed(t *testing.T, on enginetest.Engine) {
 	e := newEnvOn(t, on, "../../examples/pages")
@@ -169,7 +169,7 @@ func plain(t *testing.T, v any) any {
 // The examples of forms, submissions and results are the real ones of the page
 // that the examples of the path parameters name.
 func TestExamplesAreWhatTheExamplePagesAnswer(t *testing.T) {
-	enginetest.Each(t, testExamplesAreWhatTheExamplePagesAnswer)
+	enginetest.One(t, testExamplesAreWhatTheExamplePagesAnswer)
 }
 
 func testExamplesAreWhatTheExamplePagesAnswer(t *testing.T, on enginetest.Engine) {

@@ -14,7 +14,7 @@ var badIDs = []string{
 	"9223372036854775808", "18446744073709551617", strings.Repeat("9", 400), "1%2F", "1;v=2", "~1", "%FF",
 }
 
-func TestMalformedIDsAreNotFound(t *testing.T) { enginetest.Each(t, testMalformedIDsAreNotFound) }
+func TestMalformedIDsAreNotFound(t *testing.T) { enginetest.One(t, testMalformedIDsAreNotFound) }
 
 func testMalformedIDsAreNotFound(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -43,7 +43,7 @@ func testMalformedIDsAreNotFound(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestUnknownThingsAreNotFound(t *testing.T) { enginetest.Each(t, testUnknownThingsAreNotFound) }
+func TestUnknownThingsAreNotFound(t *testing.T) { enginetest.One(t, testUnknownThingsAreNotFound) }
 
 func testUnknownThingsAreNotFound(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -82,7 +82,7 @@ func testUnknownThingsAreNotFound(t *testing.T, on enginetest.Engine) {
 }
 
 // A path is taken as it stands: never cleaned, never redirected.
-func TestCrookedPathsAreNotFound(t *testing.T) { enginetest.Each(t, testCrookedPathsAreNotFound) }
+func TestCrookedPathsAreNotFound(t *testing.T) { enginetest.One(t, testCrookedPathsAreNotFound) }
 
 func testCrookedPathsAreNotFound(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -108,7 +108,7 @@ func testCrookedPathsAreNotFound(t *testing.T, on enginetest.Engine) {
 
 // Escapes of plain characters are the same path, by RFC 3986.
 func TestEscapedPathsAreTheSamePaths(t *testing.T) {
-	enginetest.Each(t, testEscapedPathsAreTheSamePaths)
+	enginetest.One(t, testEscapedPathsAreTheSamePaths)
 }
 
 func testEscapedPathsAreTheSamePaths(t *testing.T, on enginetest.Engine) {
@@ -123,7 +123,7 @@ func testEscapedPathsAreTheSamePaths(t *testing.T, on enginetest.Engine) {
 }
 
 func TestMethodsThatAPathDoesNotTake(t *testing.T) {
-	enginetest.Each(t, testMethodsThatAPathDoesNotTake)
+	enginetest.One(t, testMethodsThatAPathDoesNotTake)
 }
 
 func testMethodsThatAPathDoesNotTake(t *testing.T, on enginetest.Engine) {
@@ -156,7 +156,7 @@ func testMethodsThatAPathDoesNotTake(t *testing.T, on enginetest.Engine) {
 
 // HEAD is GET without the body. What only the body tells, its length and its
 // encoding, may be missing.
-func TestHeadWhereverGetIs(t *testing.T) { enginetest.Each(t, testHeadWhereverGetIs) }
+func TestHeadWhereverGetIs(t *testing.T) { enginetest.One(t, testHeadWhereverGetIs) }
 
 func testHeadWhereverGetIs(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

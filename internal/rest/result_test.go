@@ -11,7 +11,7 @@ import (
 )
 
 func TestResultIsExactlyTheGoldenOne(t *testing.T) {
-	enginetest.Each(t, testResultIsExactlyTheGoldenOne)
+	enginetest.One(t, testResultIsExactlyTheGoldenOne)
 }
 
 func testResultIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
@@ -34,7 +34,7 @@ func testResultIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
 }
 
 func TestListsOfBothModelsHoldTheSameSubmissions(t *testing.T) {
-	enginetest.Each(t, testListsOfBothModelsHoldTheSameSubmissions)
+	enginetest.One(t, testListsOfBothModelsHoldTheSameSubmissions)
 }
 
 func testListsOfBothModelsHoldTheSameSubmissions(t *testing.T, on enginetest.Engine) {
@@ -52,7 +52,7 @@ func testListsOfBothModelsHoldTheSameSubmissions(t *testing.T, on enginetest.Eng
 	}
 }
 
-func TestDeleteIsForGood(t *testing.T) { enginetest.Each(t, testDeleteIsForGood) }
+func TestDeleteIsForGood(t *testing.T) { enginetest.One(t, testDeleteIsForGood) }
 
 func testDeleteIsForGood(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -80,7 +80,7 @@ func testDeleteIsForGood(t *testing.T, on enginetest.Engine) {
 }
 
 // Fields leave a page, come back, and forms do; what was stored outlives it.
-func TestFieldsThatLeftThePage(t *testing.T) { enginetest.Each(t, testFieldsThatLeftThePage) }
+func TestFieldsThatLeftThePage(t *testing.T) { enginetest.One(t, testFieldsThatLeftThePage) }
 
 func testFieldsThatLeftThePage(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, map[string]string{"1.md": blockWith("a", "b", "c")})
@@ -123,7 +123,7 @@ func testFieldsThatLeftThePage(t *testing.T, on enginetest.Engine) {
 }
 
 func TestFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T) {
-	enginetest.Each(t, testFormsAndPagesThatLeaveComeBackWithTheirData)
+	enginetest.One(t, testFormsAndPagesThatLeaveComeBackWithTheirData)
 }
 
 func testFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T, on enginetest.Engine) {

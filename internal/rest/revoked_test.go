@@ -49,7 +49,7 @@ func (e *env) sendSlowly(t *testing.T, r testRequest, do func()) *notes {
 // A body may take a minute to come in: what counts is what its sender may do
 // then.
 func TestRightsChangeWhileTheBodyComesIn(t *testing.T) {
-	enginetest.Each(t, testRightsChangeWhileTheBodyComesIn)
+	enginetest.One(t, testRightsChangeWhileTheBodyComesIn)
 }
 
 func testRightsChangeWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
@@ -92,7 +92,7 @@ func testRightsChangeWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 // Somebody who begins to send to an anonymous form is not named, even if it is
 // no longer anonymous by the time that the body is there.
 func TestFormWasAnonymousWhenTheRequestBegan(t *testing.T) {
-	enginetest.Each(t, testFormWasAnonymousWhenTheRequestBegan)
+	enginetest.One(t, testFormWasAnonymousWhenTheRequestBegan)
 }
 
 func testFormWasAnonymousWhenTheRequestBegan(t *testing.T, on enginetest.Engine) {
@@ -176,7 +176,7 @@ fields:
 // A reader who stops in the middle of a list gets nothing more of it once they
 // may not see it any more.
 func TestListIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
-	enginetest.Each(t, testListIsBrokenOffWhenAccessIsRevoked)
+	enginetest.One(t, testListIsBrokenOffWhenAccessIsRevoked)
 }
 
 func testListIsBrokenOffWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
@@ -232,7 +232,7 @@ func TestDownloadIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
 
 // As long as nothing was sent, there is a better answer than to break off.
 func TestAccessIsRevokedBeforeAListBegins(t *testing.T) {
-	enginetest.Each(t, testAccessIsRevokedBeforeAListBegins)
+	enginetest.One(t, testAccessIsRevokedBeforeAListBegins)
 }
 
 func testAccessIsRevokedBeforeAListBegins(t *testing.T, on enginetest.Engine) {

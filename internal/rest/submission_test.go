@@ -13,7 +13,7 @@ import (
 )
 
 func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
-	enginetest.Each(t, testCreateAnswersWithTheWholeSubmission)
+	enginetest.One(t, testCreateAnswersWithTheWholeSubmission)
 }
 
 func testCreateAnswersWithTheWholeSubmission(t *testing.T, on enginetest.Engine) {
@@ -44,7 +44,7 @@ func testCreateAnswersWithTheWholeSubmission(t *testing.T, on enginetest.Engine)
 
 // The id of a field may be any text that can be seen.
 func TestFieldIDsOfAllKinds(t *testing.T) {
-	enginetest.Each(t, testFieldIDsOfAllKinds)
+	enginetest.One(t, testFieldIDsOfAllKinds)
 }
 
 func testFieldIDsOfAllKinds(t *testing.T, on enginetest.Engine) {
@@ -122,7 +122,7 @@ func (e *env) entryIDs(t testing.TB, path string) map[string]int64 {
 }
 
 func TestTimestampIsOfTheCreationInMilliseconds(t *testing.T) {
-	enginetest.Each(t, testTimestampIsOfTheCreationInMilliseconds)
+	enginetest.One(t, testTimestampIsOfTheCreationInMilliseconds)
 }
 
 func testTimestampIsOfTheCreationInMilliseconds(t *testing.T, on enginetest.Engine) {
@@ -142,7 +142,7 @@ func testTimestampIsOfTheCreationInMilliseconds(t *testing.T, on enginetest.Engi
 	}
 }
 
-func TestUpdateMerges(t *testing.T) { enginetest.Each(t, testUpdateMerges) }
+func TestUpdateMerges(t *testing.T) { enginetest.One(t, testUpdateMerges) }
 
 func testUpdateMerges(t *testing.T, on enginetest.Engine) {
 	models := []struct{ model, method, body string }{
@@ -177,7 +177,7 @@ func testUpdateMerges(t *testing.T, on enginetest.Engine) {
 }
 
 func TestUpdateOfNothingChangesNothing(t *testing.T) {
-	enginetest.Each(t, testUpdateOfNothingChangesNothing)
+	enginetest.One(t, testUpdateOfNothingChangesNothing)
 }
 
 func testUpdateOfNothingChangesNothing(t *testing.T, on enginetest.Engine) {
@@ -192,7 +192,7 @@ func testUpdateOfNothingChangesNothing(t *testing.T, on enginetest.Engine) {
 }
 
 // What was read can be sent back, and nothing changes by it.
-func TestWhatWasReadCanBeSentBack(t *testing.T) { enginetest.Each(t, testWhatWasReadCanBeSentBack) }
+func TestWhatWasReadCanBeSentBack(t *testing.T) { enginetest.One(t, testWhatWasReadCanBeSentBack) }
 
 func testWhatWasReadCanBeSentBack(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -213,7 +213,7 @@ func testWhatWasReadCanBeSentBack(t *testing.T, on enginetest.Engine) {
 
 // Members that are the service's own are ignored even when they lie.
 func TestMembersThatAClientMayNotSetAreIgnored(t *testing.T) {
-	enginetest.Each(t, testMembersThatAClientMayNotSetAreIgnored)
+	enginetest.One(t, testMembersThatAClientMayNotSetAreIgnored)
 }
 
 func testMembersThatAClientMayNotSetAreIgnored(t *testing.T, on enginetest.Engine) {
@@ -237,7 +237,7 @@ func testMembersThatAClientMayNotSetAreIgnored(t *testing.T, on enginetest.Engin
 	}
 }
 
-func TestMultiValueFields(t *testing.T) { enginetest.Each(t, testMultiValueFields) }
+func TestMultiValueFields(t *testing.T) { enginetest.One(t, testMultiValueFields) }
 
 func testMultiValueFields(t *testing.T, on enginetest.Engine) {
 	accepted := map[string]string{ // as sent, as stored
@@ -264,7 +264,7 @@ func testMultiValueFields(t *testing.T, on enginetest.Engine) {
 }
 
 func TestValuesAreNeverTrimmedOrNormalised(t *testing.T) {
-	enginetest.Each(t, testValuesAreNeverTrimmedOrNormalised)
+	enginetest.One(t, testValuesAreNeverTrimmedOrNormalised)
 }
 
 func testValuesAreNeverTrimmedOrNormalised(t *testing.T, on enginetest.Engine) {
@@ -286,7 +286,7 @@ func testValuesAreNeverTrimmedOrNormalised(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestHiddenFieldsAreDropped(t *testing.T) { enginetest.Each(t, testHiddenFieldsAreDropped) }
+func TestHiddenFieldsAreDropped(t *testing.T) { enginetest.One(t, testHiddenFieldsAreDropped) }
 
 func testHiddenFieldsAreDropped(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

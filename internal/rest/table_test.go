@@ -114,7 +114,7 @@ func (e *env) checkTables(t testing.TB, path, query string) {
 	}
 }
 
-func TestTablesHaveWhatJSONHas(t *testing.T) { enginetest.Each(t, testTablesHaveWhatJSONHas) }
+func TestTablesHaveWhatJSONHas(t *testing.T) { enginetest.One(t, testTablesHaveWhatJSONHas) }
 
 func testTablesHaveWhatJSONHas(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, nil)
@@ -136,7 +136,7 @@ var hostileAnswers = []string{
 	"\x01", "<b>&", "\ufffe",
 }
 
-func TestTablesOfHostileValues(t *testing.T) { enginetest.Each(t, testTablesOfHostileValues) }
+func TestTablesOfHostileValues(t *testing.T) { enginetest.One(t, testTablesOfHostileValues) }
 
 func testTablesOfHostileValues(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -160,7 +160,7 @@ func testTablesOfHostileValues(t *testing.T, on enginetest.Engine) {
 
 // Answers to fields that have left the page are in the table, after the others.
 func TestTablesHaveFieldsThatHaveLeftThePage(t *testing.T) {
-	enginetest.Each(t, testTablesHaveFieldsThatHaveLeftThePage)
+	enginetest.One(t, testTablesHaveFieldsThatHaveLeftThePage)
 }
 
 func testTablesHaveFieldsThatHaveLeftThePage(t *testing.T, on enginetest.Engine) {
@@ -184,7 +184,7 @@ func testTablesHaveFieldsThatHaveLeftThePage(t *testing.T, on enginetest.Engine)
 	}
 }
 
-func TestParametersOfTables(t *testing.T) { enginetest.Each(t, testParametersOfTables) }
+func TestParametersOfTables(t *testing.T) { enginetest.One(t, testParametersOfTables) }
 
 func testParametersOfTables(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -220,7 +220,7 @@ func testParametersOfTables(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestHeadersOfTables(t *testing.T) { enginetest.Each(t, testHeadersOfTables) }
+func TestHeadersOfTables(t *testing.T) { enginetest.One(t, testHeadersOfTables) }
 
 func testHeadersOfTables(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, map[string]string{"1.md": strings.ReplaceAll(blockWith("a"), "form: f", "form: Rück-meldung.2")})
@@ -246,7 +246,7 @@ func testHeadersOfTables(t *testing.T, on enginetest.Engine) {
 }
 
 // An XLSX is a zip already.
-func TestXLSXIsNotCompressedTwice(t *testing.T) { enginetest.Each(t, testXLSXIsNotCompressedTwice) }
+func TestXLSXIsNotCompressedTwice(t *testing.T) { enginetest.One(t, testXLSXIsNotCompressedTwice) }
 
 func testXLSXIsNotCompressedTwice(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -262,7 +262,7 @@ func testXLSXIsNotCompressedTwice(t *testing.T, on enginetest.Engine) {
 // A field comes to the page, and an answer to it is stored, between the two
 // passes of a table: the answer has no column, and must not be left out.
 func TestFieldComesUpBetweenThePassesOfATable(t *testing.T) {
-	enginetest.Each(t, testFieldComesUpBetweenThePassesOfATable)
+	enginetest.One(t, testFieldComesUpBetweenThePassesOfATable)
 }
 
 func testFieldComesUpBetweenThePassesOfATable(t *testing.T, on enginetest.Engine) {
@@ -291,7 +291,7 @@ func testFieldComesUpBetweenThePassesOfATable(t *testing.T, on enginetest.Engine
 
 // As long as nothing was sent, a fault in either pass is answered like any
 // other.
-func TestFaultsInThePassesOfATable(t *testing.T) { enginetest.Each(t, testFaultsInThePassesOfATable) }
+func TestFaultsInThePassesOfATable(t *testing.T) { enginetest.One(t, testFaultsInThePassesOfATable) }
 
 func testFaultsInThePassesOfATable(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -315,7 +315,7 @@ func testFaultsInThePassesOfATable(t *testing.T, on enginetest.Engine) {
 // Who may no longer read a list gets no table of it, neither during the first
 // pass nor during the second.
 func TestAccessIsRevokedDuringATable(t *testing.T) {
-	enginetest.Each(t, testAccessIsRevokedDuringATable)
+	enginetest.One(t, testAccessIsRevokedDuringATable)
 }
 
 func testAccessIsRevokedDuringATable(t *testing.T, on enginetest.Engine) {
@@ -360,7 +360,7 @@ func incompressible(n int, seed uint64) string {
 	return string(b)
 }
 
-func TestTableOfTooManyColumns(t *testing.T) { enginetest.Each(t, testTableOfTooManyColumns) }
+func TestTableOfTooManyColumns(t *testing.T) { enginetest.One(t, testTableOfTooManyColumns) }
 
 func testTableOfTooManyColumns(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, map[string]string{"1.md": blockWith("a")})

@@ -30,7 +30,7 @@ func (e *env) stalledUploads(t *testing.T, user string, count int) (conns []net.
 	return conns
 }
 
-func TestUploadsAtATimeAreBounded(t *testing.T) { enginetest.Each(t, testUploadsAtATimeAreBounded) }
+func TestUploadsAtATimeAreBounded(t *testing.T) { enginetest.One(t, testUploadsAtATimeAreBounded) }
 
 func testUploadsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 	everyone := strings.Replace(filesPage, "view: [alice, bob, carol]\n", "", 1)
@@ -61,7 +61,7 @@ func testUploadsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 
 // What the page and the rights are when an upload has come in counts, and
 // nothing is left of one that is no longer wanted.
-func TestFormChangesDuringAnUpload(t *testing.T) { enginetest.Each(t, testFormChangesDuringAnUpload) }
+func TestFormChangesDuringAnUpload(t *testing.T) { enginetest.One(t, testFormChangesDuringAnUpload) }
 
 func testFormChangesDuringAnUpload(t *testing.T, on enginetest.Engine) {
 	users := newChanging()

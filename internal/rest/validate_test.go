@@ -11,7 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
-func TestValidationMessages(t *testing.T) { enginetest.Each(t, testValidationMessages) }
+func TestValidationMessages(t *testing.T) { enginetest.One(t, testValidationMessages) }
 
 func testValidationMessages(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -43,7 +43,7 @@ func testValidationMessages(t *testing.T, on enginetest.Engine) {
 }
 
 // The wire neither adds to nor takes from what the domain accepts.
-func TestValuesThatPassAndFail(t *testing.T) { enginetest.Each(t, testValuesThatPassAndFail) }
+func TestValuesThatPassAndFail(t *testing.T) { enginetest.One(t, testValuesThatPassAndFail) }
 
 func testValuesThatPassAndFail(t *testing.T, on enginetest.Engine) {
 	pass := map[string][]string{
@@ -77,7 +77,7 @@ func testValuesThatPassAndFail(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestRequiredOnAMerge(t *testing.T) { enginetest.Each(t, testRequiredOnAMerge) }
+func TestRequiredOnAMerge(t *testing.T) { enginetest.One(t, testRequiredOnAMerge) }
 
 func testRequiredOnAMerge(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

@@ -12,7 +12,7 @@ const validResult = `{"valid":true,"fieldErrors":{},"errors":[]}`
 
 // TestValidateOnlyStoresNothing: the answer to ?validate=only is that of the
 // request without it, but for what is stored.
-func TestValidateOnlyStoresNothing(t *testing.T) { enginetest.Each(t, testValidateOnlyStoresNothing) }
+func TestValidateOnlyStoresNothing(t *testing.T) { enginetest.One(t, testValidateOnlyStoresNothing) }
 
 func testValidateOnlyStoresNothing(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())
@@ -62,7 +62,7 @@ func testValidateOnlyStoresNothing(t *testing.T, on enginetest.Engine) {
 }
 
 // TestValidateOnlyKeepsTheLimits: of media types, lengths and states.
-func TestValidateOnlyKeepsTheLimits(t *testing.T) { enginetest.Each(t, testValidateOnlyKeepsTheLimits) }
+func TestValidateOnlyKeepsTheLimits(t *testing.T) { enginetest.One(t, testValidateOnlyKeepsTheLimits) }
 
 func testValidateOnlyKeepsTheLimits(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, house())

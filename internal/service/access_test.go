@@ -19,7 +19,7 @@ import (
 
 // Every caller's rights on the submission that owner made; viewer has made one
 // of their own beside it.
-func TestWhoMayDoWhat(t *testing.T) { enginetest.Each(t, testWhoMayDoWhat) }
+func TestWhoMayDoWhat(t *testing.T) { enginetest.One(t, testWhoMayDoWhat) }
 
 func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
 	const (
@@ -107,7 +107,7 @@ func (w *world) keepsValue(before, merged forms.Submission, mergeErr error) {
 }
 
 func TestPageThatMayNotBeViewedIsLikeNone(t *testing.T) {
-	enginetest.Each(t, testPageThatMayNotBeViewedIsLikeNone)
+	enginetest.One(t, testPageThatMayNotBeViewedIsLikeNone)
 }
 
 func testPageThatMayNotBeViewedIsLikeNone(t *testing.T, on enginetest.Engine) {
@@ -130,7 +130,7 @@ func testPageThatMayNotBeViewedIsLikeNone(t *testing.T, on enginetest.Engine) {
 }
 
 func TestAnothersSubmissionIsLikeNone(t *testing.T) {
-	enginetest.Each(t, testAnothersSubmissionIsLikeNone)
+	enginetest.One(t, testAnothersSubmissionIsLikeNone)
 }
 
 func testAnothersSubmissionIsLikeNone(t *testing.T, on enginetest.Engine) {
@@ -154,7 +154,7 @@ func testAnothersSubmissionIsLikeNone(t *testing.T, on enginetest.Engine) {
 
 // Nobody owns an anonymous submission, somebody without a name included.
 func TestNobodyOwnsAnAnonymousSubmission(t *testing.T) {
-	enginetest.Each(t, testNobodyOwnsAnAnonymousSubmission)
+	enginetest.One(t, testNobodyOwnsAnAnonymousSubmission)
 }
 
 func testNobodyOwnsAnAnonymousSubmission(t *testing.T, on enginetest.Engine) {
@@ -167,7 +167,7 @@ func testNobodyOwnsAnAnonymousSubmission(t *testing.T, on enginetest.Engine) {
 	w.wants("merge", err, "not found")
 }
 
-func TestUnknownForm(t *testing.T) { enginetest.Each(t, testUnknownForm) }
+func TestUnknownForm(t *testing.T) { enginetest.One(t, testUnknownForm) }
 
 func testUnknownForm(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -186,7 +186,7 @@ func testUnknownForm(t *testing.T, on enginetest.Engine) {
 }
 
 func TestSubmissionUnderAnotherFormOrPage(t *testing.T) {
-	enginetest.Each(t, testSubmissionUnderAnotherFormOrPage)
+	enginetest.One(t, testSubmissionUnderAnotherFormOrPage)
 }
 
 func testSubmissionUnderAnotherFormOrPage(t *testing.T, on enginetest.Engine) {
@@ -214,7 +214,7 @@ func testSubmissionUnderAnotherFormOrPage(t *testing.T, on enginetest.Engine) {
 	w.wants("get under its own", err, "ok")
 }
 
-func TestCreateRecordsWhoAndWhen(t *testing.T) { enginetest.Each(t, testCreateRecordsWhoAndWhen) }
+func TestCreateRecordsWhoAndWhen(t *testing.T) { enginetest.One(t, testCreateRecordsWhoAndWhen) }
 
 func testCreateRecordsWhoAndWhen(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -241,7 +241,7 @@ func testCreateRecordsWhoAndWhen(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestInvalidAnswersStoreNothing(t *testing.T) { enginetest.Each(t, testInvalidAnswersStoreNothing) }
+func TestInvalidAnswersStoreNothing(t *testing.T) { enginetest.One(t, testInvalidAnswersStoreNothing) }
 
 func testInvalidAnswersStoreNothing(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -260,7 +260,7 @@ func testInvalidAnswersStoreNothing(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestListOptions(t *testing.T) { enginetest.Each(t, testListOptions) }
+func TestListOptions(t *testing.T) { enginetest.One(t, testListOptions) }
 
 func testListOptions(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -299,7 +299,7 @@ func testListOptions(t *testing.T, on enginetest.Engine) {
 }
 
 // A list that can't be looked up is no empty list, also where it would be empty.
-func TestListWithoutStore(t *testing.T) { enginetest.Each(t, testListWithoutStore) }
+func TestListWithoutStore(t *testing.T) { enginetest.One(t, testListWithoutStore) }
 
 func testListWithoutStore(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)

@@ -116,7 +116,7 @@ func TestRepeatablesDiffer(t *testing.T) {
 	}
 }
 
-func TestValidateNewLooksForOne(t *testing.T) { enginetest.Each(t, testValidateNewLooksForOne) }
+func TestValidateNewLooksForOne(t *testing.T) { enginetest.One(t, testValidateNewLooksForOne) }
 
 func testValidateNewLooksForOne(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)

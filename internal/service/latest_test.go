@@ -115,7 +115,7 @@ func TestLatestAmongTooManyForms(t *testing.T) {
 	}
 }
 
-func TestMine(t *testing.T) { enginetest.Each(t, testMine) }
+func TestMine(t *testing.T) { enginetest.One(t, testMine) }
 
 func testMine(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -162,7 +162,7 @@ func (unreadable) Get(context.Context, store.Key) (forms.Submission, error) {
 	return forms.Submission{}, store.ErrUnavailable
 }
 
-func TestSubmitted(t *testing.T) { enginetest.Each(t, testSubmitted) }
+func TestSubmitted(t *testing.T) { enginetest.One(t, testSubmitted) }
 
 func testSubmitted(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)

@@ -57,7 +57,7 @@ func equals(id, value string) forms.Filter {
 	return forms.Filter{Rules: []forms.Rule{{FieldID: id, Operator: forms.Equals, Value: value}}}
 }
 
-func TestFilteredLists(t *testing.T) { enginetest.Each(t, testFilteredLists) }
+func TestFilteredLists(t *testing.T) { enginetest.One(t, testFilteredLists) }
 
 func testFilteredLists(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -102,7 +102,7 @@ func testFilteredLists(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestRefusedLists(t *testing.T) { enginetest.Each(t, testRefusedLists) }
+func TestRefusedLists(t *testing.T) { enginetest.One(t, testRefusedLists) }
 
 func testRefusedLists(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -129,7 +129,7 @@ func testRefusedLists(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestCursors(t *testing.T) { enginetest.Each(t, testCursors) }
+func TestCursors(t *testing.T) { enginetest.One(t, testCursors) }
 
 func testCursors(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -385,7 +385,7 @@ func TestSortedPageIsReadAgain(t *testing.T) {
 
 // However few submissions match, a long pass asks now and then whether it may
 // go on.
-func TestLongPassesAreChecked(t *testing.T) { enginetest.Each(t, testLongPassesAreChecked) }
+func TestLongPassesAreChecked(t *testing.T) { enginetest.One(t, testLongPassesAreChecked) }
 
 func testLongPassesAreChecked(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -424,7 +424,7 @@ func testLongPassesAreChecked(t *testing.T, on enginetest.Engine) {
 }
 
 func TestSummaryIsOfWhatTheCallerSees(t *testing.T) {
-	enginetest.Each(t, testSummaryIsOfWhatTheCallerSees)
+	enginetest.One(t, testSummaryIsOfWhatTheCallerSees)
 }
 
 func testSummaryIsOfWhatTheCallerSees(t *testing.T, on enginetest.Engine) {

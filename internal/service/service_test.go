@@ -50,7 +50,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestSourceThatCannotTell(t *testing.T) { enginetest.Each(t, testSourceThatCannotTell) }
+func TestSourceThatCannotTell(t *testing.T) { enginetest.One(t, testSourceThatCannotTell) }
 
 func testSourceThatCannotTell(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)

@@ -14,7 +14,7 @@ import (
 
 // A submission holds at most so many bytes of field ids and values, however
 // often it is merged.
-func TestSubmissionHasALimit(t *testing.T) { enginetest.Each(t, testSubmissionHasALimit) }
+func TestSubmissionHasALimit(t *testing.T) { enginetest.One(t, testSubmissionHasALimit) }
 
 func testSubmissionHasALimit(t *testing.T, on enginetest.Engine) {
 	w := newWorld(t, on)
@@ -47,7 +47,7 @@ func testSubmissionHasALimit(t *testing.T, on enginetest.Engine) {
 // What was stored before there was a limit, or under a higher one, can be read
 // and deleted, and may shrink or keep its size.
 func TestSubmissionThatIsLargerAlready(t *testing.T) {
-	enginetest.Each(t, testSubmissionThatIsLargerAlready)
+	enginetest.One(t, testSubmissionThatIsLargerAlready)
 }
 
 func testSubmissionThatIsLargerAlready(t *testing.T, on enginetest.Engine) {

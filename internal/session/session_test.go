@@ -57,7 +57,7 @@ func (f *fixture) pass(d time.Duration) {
 // each runs a test on both engines, with amy and bob as users.
 func each(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
-	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
 		f := &fixture{
 			t: t, store: on.Open(t), file: filepath.Join(t.TempDir(), "users"), logs: new(bytes.Buffer),
 			time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),

@@ -47,7 +47,7 @@ After the form.
 
 const survey = "/page/1/form/survey"
 
-func TestFillIn(t *testing.T) { enginetest.Each(t, testFillIn) }
+func TestFillIn(t *testing.T) { enginetest.One(t, testFillIn) }
 
 func testFillIn(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, wiki)
@@ -227,7 +227,7 @@ func TestPageOfSomebodyElse(t *testing.T) {
 	}
 }
 
-func TestOneSubmission(t *testing.T) { enginetest.Each(t, testOneSubmission) }
+func TestOneSubmission(t *testing.T) { enginetest.One(t, testOneSubmission) }
 
 func testOneSubmission(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, wiki)
@@ -262,7 +262,7 @@ func testOneSubmission(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestChangeAndDelete(t *testing.T) { enginetest.Each(t, testChangeAndDelete) }
+func TestChangeAndDelete(t *testing.T) { enginetest.One(t, testChangeAndDelete) }
 
 func testChangeAndDelete(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, wiki)

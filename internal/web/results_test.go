@@ -52,7 +52,7 @@ func rowIDs(page string) []string {
 }
 
 func TestResultsTable(t *testing.T) {
-	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
 		e := newFeedback(t, on, "")
 		a := e.expect(t, http.StatusOK, "alice", feedbackResults)
 		if got := a.header.Get("Cache-Control"); got != "no-store" {
@@ -84,7 +84,7 @@ func TestResultsTable(t *testing.T) {
 }
 
 func TestResultsParameters(t *testing.T) {
-	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
 		e := newFeedback(t, on, "")
 		for query, want := range map[string][]string{
 			"":                                    {"4", "3", "2", "1"},
@@ -200,7 +200,7 @@ func TestFilterForm(t *testing.T) {
 }
 
 func TestResultsRights(t *testing.T) {
-	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
 		e := newFeedback(t, on, "view: [alice, bob, carol]\nedit: [carol]\n")
 		check := func(user, heading string, want ...string) {
 			t.Helper()
@@ -327,7 +327,7 @@ var nextPattern = regexp.MustCompile(`rel="next" href="([^"]+)">Next</a>`)
 
 // TestResultsPaging walks every row exactly once, by id and sorted.
 func TestResultsPaging(t *testing.T) {
-	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
 		e := newSite(t, on, page1("", smallForm))
 		for i := range 25 {
 			e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
@@ -369,7 +369,7 @@ var exportPattern = regexp.MustCompile(`<a download href="([^"]+)">(CSV|XLSX|NDJ
 // TestResultsExport follows the links of a page, and finds what the API has for
 // the same filters.
 func TestResultsExport(t *testing.T) {
-	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
 		e := newFeedback(t, on, "")
 		for query, list := range map[string]string{
 			"":                                    "order=desc",

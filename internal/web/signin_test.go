@@ -11,7 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
-func TestSignInAndOut(t *testing.T) { enginetest.Each(t, testSignInAndOut) }
+func TestSignInAndOut(t *testing.T) { enginetest.One(t, testSignInAndOut) }
 
 func testSignInAndOut(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on, wiki)

@@ -287,7 +287,7 @@ func TestSummaryWithoutSlot(t *testing.T) {
 
 // TestSummaryFreesSlot has a pass hold a slot, and no longer than it runs.
 func TestSummaryFreesSlot(t *testing.T) {
-	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
 		e := newFeedback(t, on, "")
 		for i := range 10 {
 			e.get(t, "alice", fmt.Sprintf("%s?part=summary&q=%d", feedbackResults, i))

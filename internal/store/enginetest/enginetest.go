@@ -1,8 +1,9 @@
-// Package enginetest runs the tests of the layers above the store on every
-// engine, so that no layer comes to rely on one of them.
+// Package enginetest runs the tests of the layers above the store on real engines,
+// so that no layer comes to rely on one of them.
 package enginetest
 
 import (
+	"os"
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
@@ -23,12 +24,32 @@ var (
 	Postgres = Engine{"postgres", openPostgres}
 )
 
-// Each runs a test once on each engine, as a subtest with the engine's name.
+// Each runs a test once on each engine, as a subtest with the engine's name. It is
+// for what an engine could get wrong.
 func Each(t *testing.T, test func(t *testing.T, on Engine)) {
 	t.Helper()
 	for _, on := range []Engine{SQLite, Postgres} {
 		t.Run(on.Name, func(t *testing.T) { test(t, on) })
 	}
+}
+
+// One runs a test on one engine, for rules that no engine knows.
+func One(t *testing.T, test func(t *testing.T, on Engine)) {
+	t.Helper()
+	test(t, Default())
+}
+
+// Variable is the environment variable with the name of the default engine. The
+// race detector makes SQLite, which is translated code, many times slower, so
+// scripts/gotest runs tests with it on PostgreSQL.
+const Variable = "FORMULARY_TEST_ENGINE"
+
+// Default is SQLite, unless the environment names the other.
+func Default() Engine {
+	if os.Getenv(Variable) == Postgres.Name {
+		return Postgres
+	}
+	return SQLite
 }
 
 // Open opens an empty store, which is closed when the test is over.
