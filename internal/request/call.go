@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -59,6 +60,21 @@ func (c *Call) Reopen() (*service.Access, error) {
 	}
 	c.Who = who
 	return c.Form()
+}
+
+// Receive reads the answers in the body with read, and opens the form again,
+// because a body may take long to arrive. It returns nil for the form only if
+// that can't be opened any more. With an error, no file of the answers is staged.
+func (c *Call) Receive(
+	before *service.Access, read func(*service.Access) ([]forms.Answer, error),
+) (access *service.Access, answers []forms.Answer, err error) {
+	answers, bad := read(before)
+	access, err = c.Reopen()
+	if err != nil {
+		before.DropFiles(c.Context(), service.StagedFiles(answers))
+		return nil, nil, err
+	}
+	return access, answers, bad
 }
 
 // Submission opens the form that the path names, and reads the id of the

@@ -36,31 +36,18 @@ func (a *API) createSubmission(w http.ResponseWriter, c *request.Call) error {
 	if err != nil {
 		return err
 	}
-	only, err := validateOnly(c.URL.RawQuery)
-	if err != nil {
-		return err
-	}
 	key, err := idempotencyKey(c.Header)
 	if err != nil {
 		return err
 	}
-	answers, err := receive(w, c, before, nested)
+	in, err := readWrite(w, c, before, nested)
 	if err != nil {
 		return err
 	}
-	access, err := c.Reopen()
-	if err != nil {
-		before.DropFiles(c.Context(), service.StagedFiles(answers))
-		return err
+	if in.validateOnly {
+		return answerValid(w, in.access.ValidateNew(c.Context(), in.answers))
 	}
-	if only {
-		if err := access.ValidateNew(c.Context(), answers); err != nil {
-			return err
-		}
-		writeValid(w)
-		return nil
-	}
-	sub, replayed, err := access.Create(c.Context(), answers, key)
+	sub, replayed, err := in.access.Create(c.Context(), in.answers, key)
 	if err != nil {
 		return err
 	}
@@ -72,16 +59,29 @@ func (a *API) createSubmission(w http.ResponseWriter, c *request.Call) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	w.Header().Set("Location", c.URL.EscapedPath()+"/"+strconv.FormatInt(sub.ID, 10))
-	return encode.WriteOne(w, http.StatusCreated, access.Tag(sub), oneSubmission, access.Form, sub)
+	return encode.WriteOne(w, http.StatusCreated, in.access.Tag(sub), oneSubmission, in.access.Form, sub)
 }
 
-// receive reads the answers out of the body of a request, which may hold files
-// in the nested model.
-func receive(w http.ResponseWriter, c *request.Call, access *service.Access, d decoder) ([]forms.Answer, error) {
-	if d.multipart && request.IsMultipart(c.Header) {
-		return request.DecodeMultipart(w, c, access, nil)
-	}
-	return decode(w, c, access.Form, d)
+// write is what a request to create or to change a submission says.
+type write struct {
+	access       *service.Access // of the form, opened when the body was there
+	answers      []forms.Answer
+	validateOnly bool
+}
+
+// readWrite reads the query and the body of a write. In the nested model a body
+// may hold files. The access is nil only if the form can't be opened any more.
+func readWrite(w http.ResponseWriter, c *request.Call, before *service.Access, d decoder) (in write, err error) {
+	in.access, in.answers, err = c.Receive(before, func(access *service.Access) (answers []forms.Answer, err error) {
+		if in.validateOnly, err = validateOnly(c.URL.RawQuery); err != nil {
+			return nil, err
+		}
+		if d.multipart && request.IsMultipart(c.Header) {
+			return request.DecodeMultipart(w, c, access, nil)
+		}
+		return decode(w, c, access.Form, d)
+	})
+	return in, err
 }
 
 // getFile answers with the content of a file.
@@ -121,7 +121,6 @@ func (a *API) updateOne(w http.ResponseWriter, c *request.Call, d decoder, model
 	if err != nil {
 		return err
 	}
-	only, bad := validateOnly(c.URL.RawQuery)
 	pre := conditionsOf(c.Request).precondition()
 	if d.multipart && request.IsMultipart(c.Header) { // don't take files that nobody may change
 		if err := before.MayMerge(c.Context(), id, pre); err != nil {
@@ -129,32 +128,22 @@ func (a *API) updateOne(w http.ResponseWriter, c *request.Call, d decoder, model
 			return err
 		}
 	}
-	var answers []forms.Answer
-	if bad == nil {
-		answers, bad = receive(w, c, before, d)
-	}
-	access, err := c.Reopen()
-	if err != nil {
-		before.DropFiles(c.Context(), service.StagedFiles(answers))
-		return err
-	}
+	in, err := readWrite(w, c, before, d)
 	switch {
-	case bad != nil:
-		return refuseMerge(c, access, id, pre, bad)
-	case only:
-		if err := access.ValidateMerge(c.Context(), id, answers, pre); err != nil {
-			return err
-		}
-		writeValid(w)
-		return nil
+	case in.access == nil:
+		return err
+	case err != nil:
+		return refuseMerge(c, in.access, id, pre, err)
+	case in.validateOnly:
+		return answerValid(w, in.access.ValidateMerge(c.Context(), id, in.answers, pre))
 	}
 	// The answer holds all of the submission, which may be large where the body
 	// is not: without a slot for it nothing is changed.
-	sub, err := access.Merge(c.Context(), id, answers, pre, func(size int) error { return c.HoldAnswer(size) })
+	sub, err := in.access.Merge(c.Context(), id, in.answers, pre, c.HoldAnswer)
 	if err != nil {
 		return err
 	}
-	return encode.WriteOne(w, http.StatusOK, access.Tag(sub), model, access.Form, sub)
+	return encode.WriteOne(w, http.StatusOK, in.access.Tag(sub), model, in.access.Form, sub)
 }
 
 // refuseMerge returns what a caller is told whose body can't be read. First,

@@ -22,7 +22,11 @@ func validateOnly(rawQuery string) (bool, error) {
 	return given, params.Err()
 }
 
-// writeValid answers with a validation result that has no faults.
-func writeValid(w http.ResponseWriter) {
-	encode.WriteJSON(w, http.StatusOK, []byte(`{"valid":true,"fieldErrors":{},"errors":[]}`))
+// answerValid answers with a validation result that has no faults, unless there
+// are some.
+func answerValid(w http.ResponseWriter, err error) error {
+	if err == nil {
+		encode.WriteJSON(w, http.StatusOK, []byte(`{"valid":true,"fieldErrors":{},"errors":[]}`))
+	}
+	return err
 }

@@ -31,6 +31,22 @@ func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
 	stored := h.sum()
 
 	h.write("body", stored)
+	h.writeAnswers(answers)
+	return repeatable{stored, h.sum()}
+}
+
+// KeyOfAnswers returns a key for Create that is another one for other answers.
+// Repeats of the same answers from one page are stored once. Other answers from
+// that page, after the back button, are a new submission.
+func (a *Access) KeyOfAnswers(page string, answers []forms.Answer) string {
+	h := a.service.newTextHash()
+	h.write("page", page)
+	h.writeAnswers(answers)
+	return h.sum()
+}
+
+// writeAnswers hashes answers, in whatever order they are.
+func (h *textHash) writeAnswers(answers []forms.Answer) {
 	sorted := make([]*forms.Answer, len(answers))
 	for i := range answers {
 		sorted[i] = &answers[i]
@@ -50,7 +66,6 @@ func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
 			h.write("problem", answer.Problem)
 		}
 	}
-	return repeatable{stored, h.sum()}
 }
 
 // newIdempotencyMAC returns what the hashes begin with: their secret. It comes

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"net/http"
 	"net/url"
@@ -132,7 +131,7 @@ func (s *Site) sendForm(w http.ResponseWriter, c *call) error {
 	if sent.extra.Has(updateControl) {
 		return s.refill(w, c, access, sent, nil)
 	}
-	sub, _, err := access.Create(c.Context(), withoutEmpty(sent.answers), sent.createKey())
+	sub, _, err := access.Create(c.Context(), withoutEmpty(sent.answers), sent.createKey(access))
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
 		return s.refill(w, c, access, sent, invalid)
@@ -188,19 +187,17 @@ func setOf(ids []string) map[string]bool {
 // only to be shown again.
 func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (received, *service.Access, error) {
 	sent := received{extra: url.Values{}}
-	answers, err := request.DecodeMultipart(w, c.Call, before, sent.extra)
+	access, answers, err := c.Receive(before, func(access *service.Access) ([]forms.Answer, error) {
+		return request.DecodeMultipart(w, c.Call, access, sent.extra)
+	})
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) { // not what browsers send
 		err = errUnreadable
-	}
-	if err != nil {
-		return received{}, nil, err
 	}
 	for i := range answers {
 		normalize(&answers[i])
 	}
 	sent.answers = answers
-	access, err := c.Reopen()
 	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
 		err = errOtherUser
 	}
@@ -221,31 +218,13 @@ func normalize(a *forms.Answer) {
 
 func lineFeeds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// createKey is the idempotency key of what was sent. It holds a hash of the
-// answers: the same answers sent again are stored once, others from the same
-// page, after the back button, are a new submission.
-func (r received) createKey() string {
+// createKey is the idempotency key of what was sent, "" without one.
+func (r received) createKey(access *service.Access) string {
 	key := r.extra.Get(keyControl)
 	if key == "" || len(key) > 64 {
 		return ""
 	}
-	hash := sha256.New()
-	write := func(text string) {
-		hash.Write(binary.AppendUvarint(nil, uint64(len(text))))
-		hash.Write([]byte(text))
-	}
-	for _, a := range r.answers {
-		write(a.FieldID)
-		write(a.Value)
-		for _, text := range a.List {
-			write(text)
-		}
-		for _, file := range a.Files {
-			write(file.SHA256)
-		}
-		write("")
-	}
-	return key + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:18])
+	return access.KeyOfAnswers(key, r.answers)
 }
 
 // withoutEmpty leaves out questions without an answer, which browsers send as
