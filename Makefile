@@ -8,7 +8,7 @@ BINARY ?= bin/formulary
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # what is missing is told first; the tools use all cores by themselves
-.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-failover check-deploy check-openapi screenshots clean
+.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-deps-release check-release check-deploy check-openapi screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,8 +19,8 @@ build: ## build bin/formulary: one static binary
 run: build ## serve examples/ and say what to try; ADDR=127.0.0.1:8090 for another port
 	@ADDR=$(ADDR) scripts/run-examples
 
-test: test-deps build ## run every test, with the race detector
-	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) run ./scripts/gotest -race -timeout 60m ./...
+test: test-deps build ## run every test; with the race detector where goroutines share something
+	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) run ./scripts/gotest -timeout 20m
 
 check: test-deps tidy lint test ## what CI runs: modules tidy, lint clean, static build, all tests
 
@@ -48,13 +48,13 @@ vuln: ## look for known vulnerabilities in what is linked in (asks vuln.go.dev)
 test-deps: ## install what the tests need beside Go (Debian, as root), or say what is missing
 	@scripts/test-deps
 
-# Not for CI: it takes minutes, and installs servers. What it measures stands
-# in docs/operations.md.
-test-failover: test-deps build ## kill a Patroni primary five times under load, and count what is lost
-	@command -v patroni >/dev/null && command -v etcd >/dev/null \
-		|| { command -v apt-get >/dev/null && scripts/apt-install patroni python3-etcd etcd-server; } \
-		|| { echo "The test runs Patroni and etcd: install both." >&2; exit 1; }
-	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) test -tags failover -count 1 -timeout 20m -v ./e2e/failover/
+# Before a release, not in CI: it takes long, and needs LibreOffice, nginx, systemd, Patroni and etcd.
+# What it measures of a failover is in docs/operations.md.
+check-release: test-deps-release tidy lint build ## all of check, and the tests that take minutes or install servers
+	FORMULARY_BINARY=$(abspath $(BINARY)) GOFLAGS="$(GOFLAGS) -tags=release" $(GO) run ./scripts/gotest -timeout 60m
+
+test-deps-release:
+	@scripts/test-deps release
 
 check-deploy: build ## have systemd, nginx, Caddy and Prometheus read deploy/
 	@for tool in systemd-analyze:systemd nginx:nginx caddy:caddy promtool:prometheus openssl:openssl; do \

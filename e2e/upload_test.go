@@ -68,7 +68,7 @@ func TestKillLosesNoFile(t *testing.T) {
 func testKillLosesNoFile(t *testing.T, s site) {
 	l, p := newLedger(), newReplica(t, s, "--access-log=false")
 	read := map[int64]bool{}
-	for range 20 {
+	for range testkit.Rounds(5, 20) {
 		p.start(t)
 		people := startSending(t, l, 4, true, func(ctx context.Context, _ int, text string) (response, error) {
 			req, err := uploadRequest(ctx, p.url, text)

@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/pgtest",
 	},
 	"internal/browsertest":     {"internal/testkit"},
-	"scripts/gotest":           {"internal/store/pgtest"},
+	"scripts/gotest":           {"internal/store/enginetest", "internal/store/pgtest"},
 	"internal/pages":           {"internal/markup", "internal/forms", "internal/watch"},
 	"internal/pages/pagestest": {"internal/pages"},
 	"internal/pagetext":        {"internal/markup"},

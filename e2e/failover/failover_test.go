@@ -1,9 +1,10 @@
-//go:build failover
+//go:build release
 
 // Package failover kills the primary of a PostgreSQL cluster under load, again
 // and again, and counts what became of the submissions. It takes minutes and
 // needs Patroni and etcd, so it is not among the tests that CI runs:
-// 'make test-failover' installs them and runs it.
+// 'make check-release' installs them and runs it. Alone it is
+// 'go test -tags release -v ./e2e/failover'.
 package failover
 
 import (

@@ -1,4 +1,4 @@
-//go:build failover
+//go:build release
 
 package failover
 

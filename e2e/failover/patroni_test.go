@@ -1,4 +1,4 @@
-//go:build failover
+//go:build release
 
 package failover
 
@@ -154,7 +154,7 @@ func binaries(t *testing.T) string {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {
-		t.Fatal("there is no PostgreSQL in /usr/lib/postgresql: run 'make test-failover', which installs it")
+		t.Fatal("there is no PostgreSQL in /usr/lib/postgresql: run 'make check-release', which installs it")
 	}
 	return filepath.Dir(found[len(found)-1])
 }
@@ -223,7 +223,7 @@ func (c *cluster) run(t *testing.T, name, program string, args ...string) *exec.
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+c.dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: c.as}
 	if err := cmd.Start(); err != nil {
-		t.Fatalf("%s: %v (run 'make test-failover', which installs it)", program, err)
+		t.Fatalf("%s: %v (run 'make check-release', which installs it)", program, err)
 	}
 	if err := os.WriteFile(filepath.Join(c.dir, name+".pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
 		t.Fatal(err)

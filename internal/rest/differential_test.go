@@ -23,6 +23,7 @@ import (
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // differentialSeed has TestBothEnginesAnswerAlike send what it sent before.
@@ -33,7 +34,6 @@ var differentialSeed = flag.Uint64("differential.seed", 0, "send the requests of
 // differ: an engine may leave some out, but must give them in the same order.
 func TestBothEnginesAnswerAlike(t *testing.T) {
 	t.Parallel() // one server waits while the other works
-	const requests = 10_000
 	seed := *differentialSeed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -41,7 +41,7 @@ func TestBothEnginesAnswerAlike(t *testing.T) {
 	w := newEnginePair(t)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))}
 	statuses := map[int]int{}
-	for n := range requests {
+	for n := range testkit.Rounds(2_000, 10_000) {
 		w.advance(time.Duration(g.IntN(3)) * 777 * time.Microsecond)
 		r := g.next()
 		status, err := w.send(t, g, r)

@@ -47,3 +47,12 @@ func WriteFile(t testing.TB, path, content string) {
 		t.Fatal(err)
 	}
 }
+
+// Rounds is how often a test tries something: few times for each commit, and many
+// before a release.
+func Rounds(commit, release int) int {
+	if Release {
+		return release
+	}
+	return commit
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // conditionsModule makes a global function of the module. It takes many forms
@@ -87,13 +88,12 @@ func conditionsScript(t *testing.T) func(json string) string {
 
 func TestScriptsShowTheSameFieldsAsTheServer(t *testing.T) {
 	const (
-		batches       = 200
 		formsInBatch  = 50
 		answersToForm = 10
 	)
 	script := conditionsScript(t)
 	results, hidden := 0, 0
-	for seed := range uint64(batches) {
+	for seed := range uint64(testkit.Rounds(40, 200)) {
 		g := newGenerator(seed)
 		cases, made := make([]wireCase, formsInBatch), make([]*forms.Form, formsInBatch)
 		for i := range cases {

@@ -1,6 +1,7 @@
-// Command gotest is go test with one line per package. Of tests that failed it
-// prints what they said, and nothing of the others. A skipped test is a failure:
-// what is not run is not tested.
+// Command gotest runs all tests of the module, with the flags of go test that it is
+// given. It prints one line per package; of tests that failed it prints what they
+// said, and nothing of the others. A skipped test is a failure: what is not run is
+// not tested.
 package main
 
 import (
@@ -15,8 +16,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/store/pgtest"
 )
+
+// raced are the packages whose goroutines share something. They run with the race
+// detector, which makes tests several times slower.
+var raced = []string{
+	"internal/auth", "internal/cli", "internal/pages", "internal/request", "internal/rest", "internal/server", "internal/service", "internal/session",
+	"internal/store", "internal/watch", "internal/web",
+}
+
+// twice are the packages that run without the race detector, too: with it, their
+// tests are on PostgreSQL, because it makes SQLite, which is translated code, much
+// slower than others.
+var twice = []string{"internal/rest", "internal/web"}
 
 func main() {
 	if err := run(os.Args[1:], os.Stdout); err != nil {
@@ -25,19 +39,53 @@ func main() {
 	}
 }
 
-// run runs go test. Tests that share a PostgreSQL get one for all packages.
-func run(args []string, out io.Writer) error {
+// run runs all tests. Those that share a PostgreSQL get one for all packages.
+func run(flags []string, out io.Writer) error {
+	var env []string
 	postgres, err := pgtest.Start(pgtest.Options{})
-	if errors.Is(err, pgtest.ErrNotInstalled) {
-		return test(args, nil, out) // the tests that need it will say so
-	} else if err != nil {
+	switch {
+	case err == nil:
+		defer func() { _ = postgres.Close() }()
+		env = append(env, pgtest.Variable+"="+postgres.Dir())
+	case !errors.Is(err, pgtest.ErrNotInstalled): // otherwise the tests that need it say so
 		return err
 	}
-	return errors.Join(test(args, []string{pgtest.Variable + "=" + postgres.Dir()}, out), postgres.Close())
+	plain, race, err := packages()
+	if err != nil {
+		return err
+	}
+	flags = append([]string{"-trimpath"}, flags...) // so that every clone has the same build cache
+	return errors.Join(
+		test(slices.Concat(flags, plain), append(env, "CGO_ENABLED=0"), out), // as make build does
+		test(slices.Concat(flags, []string{"-race"}, race), append(env, enginetest.Variable+"="+enginetest.Postgres.Name), out),
+	)
 }
 
+// packages are those to test without the race detector, and those to test with it.
+func packages() (plain, race []string, err error) {
+	out, err := exec.Command(goCommand(), "list", "-f", "{{.ImportPath}} {{.Module.Path}}", "./...").Output() //nolint:noctx // it does not wait for anything
+	if err != nil {
+		return nil, nil, fmt.Errorf("go list: %w", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		path, module, _ := strings.Cut(strings.TrimSpace(line), " ")
+		within := func(dir string) bool { return strings.HasPrefix(path+"/", module+"/"+dir+"/") }
+		isRaced := slices.ContainsFunc(raced, within)
+		if isRaced {
+			race = append(race, path)
+		}
+		if !isRaced || slices.ContainsFunc(twice, within) {
+			plain = append(plain, path)
+		}
+	}
+	return plain, race, nil
+}
+
+func goCommand() string { return cmp.Or(os.Getenv("GO"), "go") }
+
+// test runs go test.
 func test(args, env []string, out io.Writer) error {
-	cmd := exec.Command(cmp.Or(os.Getenv("GO"), "go"), append([]string{"test", "-json"}, args...)...) //nolint:gosec,noctx // the caller chooses both, and ends it by Ctrl-C
+	cmd := exec.Command(goCommand(), append([]string{"test", "-json"}, args...)...) //nolint:gosec,noctx // the caller chooses both, and ends it by Ctrl-C
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()

@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,5 +96,27 @@ func TestSkippedTestFails(t *testing.T) {
 	out.Reset()
 	if err := test(nil, nil, &out); err != nil || !regexp.MustCompile(`^ok  \texample\t\S+\n$`).MatchString(out.String()) {
 		t.Errorf("%v: %s", err, &out)
+	}
+}
+
+// Every package is tested, and what shares something with the race detector.
+func TestPackages(t *testing.T) {
+	t.Chdir("../..")
+	plain, race, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const module = "github.com/formulary/formulary/"
+	for name, want := range map[string][2]bool{
+		"internal/forms": {true, false}, "e2e": {true, false}, "internal/store/sqlite": {false, true}, "internal/auth": {false, true}, "internal/rest": {true, true},
+	} {
+		if got := [2]bool{slices.Contains(plain, module+name), slices.Contains(race, module+name)}; got != want {
+			t.Errorf("%s: plain %v, with the race detector %v", name, got[0], got[1])
+		}
+	}
+	for _, dir := range raced {
+		if !slices.ContainsFunc(race, func(path string) bool { return strings.HasPrefix(path, module+dir) }) {
+			t.Errorf("there is no package in %s", dir)
+		}
 	}
 }
