@@ -28,6 +28,7 @@ var kindStatus = map[service.Kind]int{
 	service.TooLarge:    http.StatusRequestEntityTooLarge,
 	service.Full:        http.StatusInsufficientStorage,
 	service.Unavailable: http.StatusServiceUnavailable,
+	service.InDoubt:     http.StatusServiceUnavailable,
 	service.KeyReused:   http.StatusUnprocessableEntity,
 }
 
@@ -74,7 +75,7 @@ func FailureOf(ctx context.Context, err error) Failure {
 		}
 	case errors.As(err, &known), errors.As(service.Explain(err), &known): // sessions ask the store without the service
 		f := Failure{Status: kindStatus[known.Kind], Detail: known.Detail}
-		if known.Kind == service.Full || known.Kind == service.Unavailable {
+		if f.Status >= http.StatusInternalServerError {
 			f.RetryAfter, f.Log = retryDelay, true
 		}
 		return f

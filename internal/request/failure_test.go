@@ -33,6 +33,7 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		{"unavailable", t.Context(), kind(service.Unavailable), 503, "2", true},
 		{"full store", t.Context(), store.ErrFull, 507, "2", true},
 		{"unavailable store", t.Context(), store.ErrUnavailable, 503, "2", true},
+		{"in doubt", t.Context(), kind(service.InDoubt), 503, "2", true},
 		{"key reused", t.Context(), kind(service.KeyReused), 422, "", false},
 		{"credentials", t.Context(), auth.ErrBadCredentials, 401, "", false},
 		{"throttled", t.Context(), &auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}, 429, "2", false},

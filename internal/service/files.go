@@ -137,7 +137,8 @@ func (a *Access) DropFiles(ctx context.Context, files []forms.StoredFile) {
 // is not known whether they did, it leaves them to the store.
 func (a *Access) settle(ctx context.Context, staged []forms.StoredFile, stored forms.Submission, err error) {
 	var known *Error
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &known) && known.Kind == Unavailable) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		(errors.As(err, &known) && (known.Kind == Unavailable || known.Kind == InDoubt)) {
 		return
 	}
 	unused := slices.DeleteFunc(staged, func(file forms.StoredFile) bool {

@@ -80,6 +80,7 @@ const (
 	TooLarge                    // more than a submission may hold
 	Full                        // no room to store it
 	Unavailable                 // temporary; try again
+	InDoubt                     // it may be stored or not
 	KeyReused                   // the idempotency key was used with another body
 )
 
@@ -116,6 +117,9 @@ func Explain(err error) error {
 		return &Error{Kind: Unavailable, Detail: "The files took too long to arrive. Send them again.", cause: err}
 	case errors.Is(err, store.ErrFull):
 		return &Error{Kind: Full, Detail: "There is no room to store this. Nothing was changed; tell whoever runs this service.", cause: err}
+	case errors.Is(err, store.ErrInDoubt):
+		return &Error{Kind: InDoubt, Detail: "The connection to the database was lost, so this may be stored or not. " +
+			"A submission that was sent with an Idempotency-Key can safely be sent again with the same key.", cause: err}
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, pages.ErrUnavailable):
 		return &Error{Kind: Unavailable, Detail: "This can't be done right now. Try again in a moment.", cause: err}
 	default:

@@ -24,6 +24,7 @@ func TestExplain(t *testing.T) {
 		{store.ErrOnce, `invalid map[] ["this form takes one submission from each person, and yours is already there"]`},
 		{store.ErrFull, "full"},
 		{store.ErrUnavailable, "unavailable"},
+		{store.ErrInDoubt, "in doubt"},
 		{pages.ErrUnavailable, "unavailable"},
 		{context.Canceled, "fault: context canceled"},
 		{errors.New("odd"), "fault: odd"},

@@ -102,7 +102,7 @@ func outcome(err error) string {
 	case err == nil:
 		return "ok"
 	case errors.As(err, &known):
-		return map[Kind]string{NotFound: "not found", Forbidden: "forbidden", TooLarge: "too large", Full: "full", Unavailable: "unavailable"}[known.Kind]
+		return map[Kind]string{NotFound: "not found", Forbidden: "forbidden", TooLarge: "too large", Full: "full", Unavailable: "unavailable", InDoubt: "in doubt"}[known.Kind]
 	case errors.As(err, &invalid):
 		return fmt.Sprintf("invalid %v %q", invalid.Fields, invalid.Errors)
 	default:

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -31,6 +32,10 @@ var (
 	// ErrUnavailable: the engine can't do it now; nothing was changed, or it
 	// is not known whether it was. It may be tried again.
 	ErrUnavailable = errors.New("storage is unavailable")
+	// ErrInDoubt is an ErrUnavailable of a write: the connection to the
+	// database was lost during the commit, so that it may be stored or not.
+	// Create with the same Key tells.
+	ErrInDoubt = fmt.Errorf("%w: the connection to the database was lost during the commit", ErrUnavailable)
 )
 
 // Store keeps submissions. All methods are safe for concurrent use.

@@ -217,6 +217,11 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string
 	if errors.As(err, &invalid) {
 		failure = request.Failure{Status: http.StatusBadRequest, Detail: strings.Join(invalid.Errors, "; ")}
 	}
+	var known *service.Error
+	if errors.As(err, &known) && known.Kind == service.InDoubt {
+		failure.Detail = "The connection to the database was lost, so this may be stored or not. " +
+			"Reload this page to send it again: a form is stored only once."
+	}
 	page := &errorPage{Layout: s.layout(f, user, http.StatusText(failure.Status)), Detail: failure.Detail}
 	page.lead(r)
 	if title := errorTitles[failure.Status]; title != "" {

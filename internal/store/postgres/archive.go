@@ -164,7 +164,7 @@ func duplicateError(err error) error {
 
 // Last implements store.Archive.
 func (s *Store) Last(ctx context.Context) (key store.Key, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, sqlLast).Scan(&key.PageID, &key.FormID, &key.ID)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {

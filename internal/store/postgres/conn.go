@@ -31,11 +31,9 @@ const (
 	acquireTimeout = 5 * time.Second
 )
 
-// attempt is one try of an operation, on a connection of its own.
-//
-// inDoubt is true when an earlier try may have been committed: its connection
-// was lost before the server's answer arrived.
-type attempt func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error
+// attempt is one try of an operation, on a connection of its own. One that must
+// not be committed twice passes the error of its last statement to commitError.
+type attempt func(ctx context.Context, conn *pgx.Conn) error
 
 // do runs an attempt, and runs it again after errors that are retryable.
 //
@@ -43,13 +41,12 @@ type attempt func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error
 // begun must be completed, and to cancel a read would cost the connection. The
 // statement timeout ends both.
 func (s *Store) do(ctx context.Context, try attempt) error {
-	inDoubt, began := false, time.Now()
+	began := time.Now()
 	for n := 1; ; n++ {
-		err := s.tryOnce(ctx, try, inDoubt)
+		err := s.tryOnce(ctx, try)
 		if err == nil || !isRetryable(err) || n == maxTries || time.Since(began) > maxRetryTime {
 			return classify(err)
 		}
-		inDoubt = inDoubt || mayBeCommitted(err)
 		backoff(n)
 	}
 }
@@ -60,7 +57,7 @@ func backoff(try int) {
 	time.Sleep(rand.N(firstBackoff << (try - 1))) //nolint:gosec // the jitter is no secret
 }
 
-func (s *Store) tryOnce(ctx context.Context, try attempt, inDoubt bool) error {
+func (s *Store) tryOnce(ctx context.Context, try attempt) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
@@ -68,14 +65,9 @@ func (s *Store) tryOnce(ctx context.Context, try attempt, inDoubt bool) error {
 	// The deadline is set on the socket, not on the context: for a context
 	// that can be cancelled, the driver starts a goroutine per statement.
 	socket := conn.Conn().PgConn().Conn()
-	deadline := time.Now().Add(s.statementTimeout + acquireTimeout)
-	_ = socket.SetDeadline(deadline) // if this fails, so does the attempt
+	_ = socket.SetDeadline(time.Now().Add(s.statementTimeout + acquireTimeout)) // if this fails, so does the attempt
 	defer release(context.WithoutCancel(ctx), conn)
-	err = try(context.WithoutCancel(ctx), conn.Conn(), inDoubt)
-	if err != nil && time.Now().After(deadline) { // another try would take as long
-		return fmt.Errorf("%w: %w", errInDoubt, err)
-	}
-	return s.checkConn(conn, err)
+	return s.checkConn(conn, try(context.WithoutCancel(ctx), conn.Conn()))
 }
 
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
@@ -106,11 +98,11 @@ func (s *Store) acquireError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("wait for a connection: %w", ctx.Err())
 	default:
-		return notExecutedError{connLostError{fmt.Errorf("connect: %w", err)}}
+		return fmt.Errorf("%w: connect: %w", errLost, err)
 	}
 }
 
-// checkConn wraps the error of an attempt in connLostError if the connection is
+// checkConn wraps the error of an attempt in errLost if the connection is
 // closed. The state of the connection is checked, because a lost connection can
 // surface as many kinds of error.
 func (s *Store) checkConn(conn *pgxpool.Conn, err error) error {
@@ -123,7 +115,7 @@ func (s *Store) checkConn(conn *pgxpool.Conn, err error) error {
 		s.pool.Reset()
 	}
 	if conn.Conn().IsClosed() {
-		return connLostError{err}
+		return fmt.Errorf("%w: %w", errLost, err)
 	}
 	return err
 }

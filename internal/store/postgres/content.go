@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +43,7 @@ type chunks struct{ *Store }
 // Others implements content.Engine.
 func (s chunks) Others() (count int64, upkeep time.Duration) { return s.others.Load(), 0 }
 
-// StageChunk implements content.Engine. The primary key keeps a retry from
-// storing the chunk twice.
+// StageChunk implements content.Engine.
 func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) error {
 	sql, args := sqlStageChunk, []any{id, number, data}
 	switch {
@@ -52,16 +52,16 @@ func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) e
 	case number == 0:
 		sql = sqlStageFirst
 	}
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
-		return storeChunk(ctx, conn, inDoubt, sql, args)
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return storeChunk(ctx, conn, sql, args)
 	})
 }
 
-func storeChunk(ctx context.Context, conn *pgx.Conn, inDoubt bool, sql string, args []any) error {
+func storeChunk(ctx context.Context, conn *pgx.Conn, sql string, args []any) error {
 	tag, err := conn.Exec(ctx, sql, args...)
 	switch {
-	case inDoubt && serverCode(err) == codeUniqueViolation:
-		return nil // an earlier try has stored it
+	case serverCode(err) == codeUniqueViolation:
+		return nil // an earlier try has stored it: ids are random
 	case err != nil:
 		return fmt.Errorf("store a chunk: %w", err)
 	case tag.RowsAffected() == 0:
@@ -72,7 +72,7 @@ func storeChunk(ctx context.Context, conn *pgx.Conn, inDoubt bool, sql string, a
 
 // ReadChunk implements content.Engine.
 func (s chunks) ReadChunk(ctx context.Context, id, number int64, buf []byte) (n int, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		n, err = copyChunk(ctx, conn, id, number, buf)
 		return err
 	})
@@ -118,7 +118,7 @@ func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
 }
 
 func (s chunks) exec(ctx context.Context, sql string, args ...any) error {
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, sql, args...)
 		return err
 	})
@@ -127,7 +127,7 @@ func (s chunks) exec(ctx context.Context, sql string, args ...any) error {
 // RemoveSome implements content.Engine. Several replicas may remove the same
 // content: its row stays until all of its chunks are gone.
 func (s chunks) RemoveSome(ctx context.Context, keep int) (more bool, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var id int64
 		err := conn.QueryRow(ctx, sqlNextRemoved, keep).Scan(&id)
 		if more = err == nil; errors.Is(err, pgx.ErrNoRows) {
@@ -170,44 +170,37 @@ func claimFiles(ctx context.Context, conn *pgx.Conn, ids []int64) error {
 // createWithFiles stores a submission and makes the contents of its files its
 // own, in one transaction. Uploads are rare, so they share none.
 func (s *Store) createWithFiles(ctx context.Context, n store.New) (forms.Submission, error) {
-	c := creationWithFiles{op: &operation{Value: &creation{new: n}}}
-	if err := s.do(ctx, c.try); err != nil {
+	op := &operation{Value: &creation{new: n}}
+	var b *batch
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		if b, err = prepareBatch(ctx, conn, []*operation{op}); err != nil {
+			return err
+		}
+		return b.insertWithFiles(ctx, conn, n.Files)
+	})
+	if err = cmp.Or(err, op.Err); err != nil {
 		return forms.Submission{}, err
 	}
-	if c.inDoubt { // see insert
-		_ = s.Advance(context.WithoutCancel(ctx), c.batch.last)
-	}
-	if c.op.Err != nil {
-		return forms.Submission{}, c.op.Err
-	}
-	return c.batch.submission(0), nil
+	return b.submission(0), nil
 }
 
-type creationWithFiles struct {
-	op      *operation
-	batch   *batch // of this one, nil until ids are allocated
-	inDoubt bool
-}
-
-// try runs the transaction. Where an earlier try is in doubt, insertEach finds
-// out whether that has stored the submission, and then its files are claimed, too.
-func (c *creationWithFiles) try(ctx context.Context, conn *pgx.Conn, inDoubt bool) (err error) {
-	c.inDoubt = inDoubt
-	if c.batch == nil {
-		if c.batch, err = prepareBatch(ctx, conn, []*operation{c.op}); err != nil {
-			return notExecutedError{err}
-		}
-	}
+// insertWithFiles runs the transaction. A refused row leaves it to be rolled back.
+func (b *batch) insertWithFiles(ctx context.Context, conn *pgx.Conn, files []forms.StoredFile) error {
 	if _, err := conn.Exec(ctx, `BEGIN`); err != nil {
-		return notExecutedError{err}
+		return err
 	}
-	stored, err := c.batch.insertEach(ctx, conn, inDoubt)
-	if err == nil && stored > 0 {
-		added, _ := content.Diff(nil, c.op.Value.new.Files)
-		err = claimFiles(ctx, conn, added)
+	refused, err := b.insertEach(ctx, conn)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = conn.Exec(ctx, `COMMIT`)
+	if len(refused) > 0 {
+		b.findUsedKeys(ctx, conn, refused)
+		return nil
 	}
-	return err
+	added, _ := content.Diff(nil, files)
+	if err := claimFiles(ctx, conn, added); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, `COMMIT`)
+	return commitError(conn, err)
 }

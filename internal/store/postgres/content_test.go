@@ -131,17 +131,17 @@ func TestUploadsWhileConnectionsAreCut(t *testing.T) {
 	contentsLeft(t, url, "1 0")
 }
 
-// TestChunkInDoubt: the connection is lost after a chunk was stored. The retry
-// finds it.
-func TestChunkInDoubt(t *testing.T) {
+// TestChunkIsStoredOnce: the connection is lost after a chunk was stored. The
+// retry finds it.
+func TestChunkIsStoredOnce(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	tries := 0
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		tries++
-		err := storeChunk(ctx, conn, inDoubt, sqlStageFirst, []any{int64(7), int64(0), []byte("x")})
+		err := storeChunk(ctx, conn, sqlStageFirst, []any{int64(7), int64(0), []byte("x")})
 		if tries == 1 {
-			return errors.Join(err, connLostError{errors.New("after the commit")}, conn.Close(ctx))
+			return errors.Join(err, errLost, conn.Close(ctx))
 		}
 		return err
 	})
@@ -149,28 +149,6 @@ func TestChunkInDoubt(t *testing.T) {
 		t.Errorf("%d tries: %v", tries, err)
 	}
 	contentsLeft(t, url, "1 1")
-}
-
-// TestCreateWithFilesInDoubt: the connection is lost after the commit. The
-// retry finds the submission, and does not ask for its files to be staged.
-func TestCreateWithFilesInDoubt(t *testing.T) {
-	url := database(t)
-	s := openStore(t, url)
-	c := creationWithFiles{op: operations(withFile(keyed(once(sample("x"), "once"), "key"), mustStage(t, s, 10)))[0]}
-	tries := 0
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
-		tries++
-		err := c.try(ctx, conn, inDoubt)
-		if tries == 1 {
-			return errors.Join(err, connLostError{errors.New("after the commit")}, conn.Close(ctx))
-		}
-		return err
-	})
-	if err != nil || c.op.Err != nil || tries != 2 {
-		t.Errorf("%d tries: %v, %v", tries, err, c.op.Err)
-	}
-	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1)
-	contentsLeft(t, url, "1 0")
 }
 
 // TestCommandsThatReadRemoveNothing: verify and backup open a store with

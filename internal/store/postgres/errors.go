@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/formulary/formulary/internal/store"
@@ -15,7 +16,6 @@ const (
 	codeUniqueViolation      = "23505"
 	codeReadOnly             = "25006" // the server is a standby, or was demoted to one
 	codeSerializationFailure = "40001"
-	codeCompletionUnknown    = "40003"
 	codeDeadlock             = "40P01"
 	codeUndefinedTable       = "42P01"
 	codeDiskFull             = "53100"
@@ -31,58 +31,41 @@ func serverCode(err error) string {
 	return ""
 }
 
-// connLostError wraps an error after which the connection is closed. The
-// statement in flight may have been executed, unless a notExecutedError is
-// wrapped around it or within it.
-type connLostError struct{ error }
+// errLost wraps the error of an attempt whose connection was closed, or that
+// got none. Nothing is known to be wrong with the statement: it is tried again,
+// unless it may be committed.
+var errLost = fmt.Errorf("%w: the connection to the database was lost", store.ErrUnavailable)
 
-func (e connLostError) Unwrap() error { return e.error }
-
-// notExecutedError wraps an error after which nothing can have been written.
-type notExecutedError struct{ error }
-
-func (e notExecutedError) Unwrap() error { return e.error }
-
-// SafeToRetry implements the interface that pgconn.SafeToRetry looks for.
-func (notExecutedError) SafeToRetry() bool { return true }
-
-// errInDoubt is the outcome of a write that may have been committed and must
-// not be tried again.
-var errInDoubt = fmt.Errorf("%w: the connection was lost before the database answered, so a write may have been committed", store.ErrUnavailable)
+// commitError is for the error of a statement that commits. Without an answer of
+// the server, the error becomes ErrInDoubt, which is not tried again. That the
+// driver calls an error safe to retry does not count: it does so for some errors
+// that occur after the statement was sent.
+func commitError(conn *pgx.Conn, err error) error {
+	if err != nil && conn.IsClosed() {
+		return fmt.Errorf("%w: %w", store.ErrInDoubt, err)
+	}
+	return err
+}
 
 // isRetryable reports whether another try may succeed at once.
 func isRetryable(err error) bool {
-	var lost connLostError
-	if errors.Is(err, errInDoubt) {
+	if errors.Is(err, store.ErrInDoubt) {
 		return false
 	}
 	switch serverCode(err) {
-	case codeSerializationFailure, codeDeadlock, codeCompletionUnknown, codeReadOnly:
+	case codeSerializationFailure, codeDeadlock, codeReadOnly:
 		return true
 	}
-	return errors.As(err, &lost)
-}
-
-// mayBeCommitted reports whether the statement that failed may have been
-// committed all the same.
-func mayBeCommitted(err error) bool {
-	var lost connLostError
-	if serverCode(err) == codeCompletionUnknown {
-		return true
-	}
-	return errors.As(err, &lost) && !pgconn.SafeToRetry(err)
+	return errors.Is(err, errLost)
 }
 
 // classify wraps an error in the matching error of the store's contract.
 // Unknown errors are returned as they are.
 func classify(err error) error {
-	var lost connLostError
 	code := serverCode(err)
 	switch {
-	case err == nil, errors.Is(err, store.ErrUnavailable): // such as errInDoubt
+	case err == nil, errors.Is(err, store.ErrUnavailable): // such as errLost
 		return err
-	case errors.As(err, &lost):
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	case code == codeDiskFull:
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	case isUnavailable(code):

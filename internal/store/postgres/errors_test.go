@@ -3,7 +3,6 @@ package postgres
 import (
 	"errors"
 	"fmt"
-	"io"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,7 +26,8 @@ func TestClassify(t *testing.T) {
 		{answer("25006"), store.ErrUnavailable},
 		{answer("58030"), store.ErrUnavailable},
 		{answer("40001"), store.ErrUnavailable},
-		{connLostError{io.EOF}, store.ErrUnavailable},
+		{errLost, store.ErrUnavailable},
+		{store.ErrInDoubt, store.ErrUnavailable},
 		{plain, plain},
 		{store.ErrNotFound, store.ErrNotFound},
 	} {

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/store"
 )
 
 // entryBlock is the increment of the sequence of entry ids: each nextval
@@ -60,17 +59,6 @@ func readIDs(rows pgx.Rows) (taken ids, err error) {
 		return ids{}, fmt.Errorf("take ids: %w", err)
 	}
 	return taken, nil
-}
-
-// last returns the highest ids.
-func (i *ids) last() (last store.Sequences) {
-	if len(i.submissions) > 0 {
-		last.Submission = slices.Max(i.submissions)
-	}
-	if len(i.blocks) > 0 {
-		last.Entry = slices.Max(i.blocks) + entryBlock - 1
-	}
-	return last
 }
 
 // submission returns the id of the next submission.

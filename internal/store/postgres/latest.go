@@ -23,7 +23,7 @@ func (s *Store) readLatest(ctx context.Context, username string, among []store.F
 	for i, key := range among {
 		pageIDs[i], formIDs[i] = key.PageID, key.FormID
 	}
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, sqlLatest, pageIDs, formIDs, username, each)
 		if err != nil {
 			return err

@@ -298,7 +298,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 }
 
-func ping(ctx context.Context, conn *pgx.Conn, _ bool) error {
+func ping(ctx context.Context, conn *pgx.Conn) error {
 	var readOnly string
 	if err := conn.QueryRow(ctx, `SHOW transaction_read_only`).Scan(&readOnly); err != nil {
 		return fmt.Errorf("ping: %w", err)

@@ -46,7 +46,7 @@ func (l *list) read(ctx context.Context, c *chunk.Chunk, q store.Query) error {
 	if q.Limit > 0 {
 		limit = min(limit, q.Limit)
 	}
-	err := l.store.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err := l.store.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		c.Reset()
 		return readChunk(ctx, conn, c, q, limit)
 	})

@@ -30,7 +30,7 @@ const (
 
 // Sequences implements store.Archive.
 func (s *Store) Sequences(ctx context.Context) (last store.Sequences, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		last, err = readSequences(ctx, conn)
 		return err
 	})
@@ -56,7 +56,7 @@ func readSequences(ctx context.Context, conn *pgx.Conn) (last store.Sequences, e
 // Advance implements store.Archive. Sequences never go back, so there is nothing
 // to do if they are far enough.
 func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		last, err := readSequences(ctx, conn)
 		if err != nil || (last.Submission >= to.Submission && last.Entry >= to.Entry) {
 			return err

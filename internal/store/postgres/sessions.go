@@ -13,8 +13,11 @@ import (
 
 // CreateSession implements store.Sessions.
 func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
-		return createSession(ctx, conn, inDoubt, n)
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		batch := &pgx.Batch{} // which is one transaction
+		batch.Queue(sqlTrimSessions, n.Owner[:], store.MaxSessions-1)
+		batch.Queue(sqlInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed)
+		return commitError(conn, conn.SendBatch(ctx, batch).Close())
 	})
 	if err != nil {
 		return fmt.Errorf("create session: %w", err)
@@ -22,21 +25,10 @@ func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
 	return nil
 }
 
-func createSession(ctx context.Context, conn *pgx.Conn, inDoubt bool, n store.Session) error {
-	batch := &pgx.Batch{} // which is one transaction
-	batch.Queue(sqlTrimSessions, n.Owner[:], store.MaxSessions-1)
-	batch.Queue(sqlInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed)
-	err := conn.SendBatch(ctx, batch).Close()
-	if inDoubt && serverCode(err) == codeUniqueViolation {
-		return nil // an earlier try has stored it
-	}
-	return err
-}
-
 // Session implements store.Sessions.
 func (s *Store) Session(ctx context.Context, hash [32]byte) (store.Session, error) {
 	found := store.Session{Hash: hash}
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var owner []byte
 		var expires int64
 		err := conn.QueryRow(ctx, sqlSession, hash[:]).Scan(&owner, &expires, &found.Sealed)
@@ -84,7 +76,7 @@ func (s *Store) DeleteExpiredSessions(ctx context.Context, until time.Time, limi
 
 // execSessions returns how many rows were changed.
 func (s *Store) execSessions(ctx context.Context, sql string, args ...any) (changed int, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		tag, err := conn.Exec(ctx, sql, args...)
 		changed = int(tag.RowsAffected())
 		return err

@@ -1,12 +1,9 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
@@ -34,30 +31,6 @@ func TestReplicasShareSessions(t *testing.T) {
 	if _, err := r[0].Session(ctx, session.Hash); !errors.Is(err, store.ErrNoSession) {
 		t.Errorf("session: %v, want %v", err, store.ErrNoSession)
 	}
-}
-
-// TestSessionInDoubt: the connection is lost after a session was stored. The
-// retry finds it.
-func TestSessionInDoubt(t *testing.T) {
-	s, session := openStore(t, database(t)), aSession()
-	tries := 0
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
-		tries++
-		err := createSession(ctx, conn, inDoubt, session)
-		if tries == 1 && err == nil {
-			return connLostError{errors.New("lost")}
-		}
-		return err
-	})
-	storetest.Same(t, "tries", tries, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := s.Session(ctx, session.Hash)
-	if err != nil {
-		t.Fatal(err)
-	}
-	storetest.Same(t, "session", found, session)
 }
 
 // TestMigrateFromBeforeSessions: a store of schema 4 is kept, and takes sessions.

@@ -13,7 +13,7 @@ import (
 // Claim implements store.Settings.
 func (s *Store) Claim(ctx context.Context, name, value string) (held string, err error) {
 	for range maxTries { // it may be released between the insert and the select
-		err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			batch := &pgx.Batch{}
 			batch.Queue(sqlClaim, name, value)
 			batch.Queue(sqlSetting, name)
@@ -39,7 +39,7 @@ func (s *Store) Claim(ctx context.Context, name, value string) (held string, err
 
 // Setting implements store.Settings.
 func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		err := conn.QueryRow(ctx, sqlSetting, name).Scan(&value)
 		if errors.Is(err, pgx.ErrNoRows) {
 			value = ""
@@ -55,7 +55,7 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, err err
 
 // Release implements store.Settings.
 func (s *Store) Release(ctx context.Context, name string) error {
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, sqlRelease, name)
 		return err
 	})

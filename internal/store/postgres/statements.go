@@ -1,7 +1,6 @@
 package postgres
 
-// The SQL statements. They use only what PostgreSQL, CockroachDB and YugabyteDB
-// all support. Each finds its rows by an index, which TestPlans checks.
+// The SQL statements. Each finds its rows by an index, which TestPlans checks.
 const (
 	sqlGet = `SELECT created, username, fields, files FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
@@ -58,13 +57,6 @@ const (
 
 	sqlKeyOwner = `SELECT s.id FROM submissions s
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.key = n.key AND s.key IS NOT NULL LIMIT 1`
-
-	// sqlStored compares each row of a batch with the one stored under its id:
-	// true if they are equal, false if not, null if none is stored. FOR UPDATE
-	// makes it a write. So its commit waits for synchronous standbys, which the
-	// commit that stored the rows may not have done.
-	sqlStored = `SELECT n.id, (SELECT s.username = n.username AND s.created = n.created AND s.fields = n.fields FROM submissions s
-		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.id = n.id FOR UPDATE) FROM ` + sqlRows
 
 	sqlDump = `SELECT page_id, form_id, id, username, created, COALESCE(once, ''), fields,
 			COALESCE(key, ''), COALESCE(body, ''), files FROM submissions

@@ -63,7 +63,7 @@ func testPlans(t *testing.T, form string) {
 	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
 	want := map[string]string{
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey, sqlDump: byKey,
-		sqlStored: "submissions_pkey", sqlLast: "submissions_pkey", sqlCreate: byUser,
+		sqlLast: "submissions_pkey", sqlCreate: byUser,
 		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_once",
 		sqlLatest:  "Index Scan Backward using submissions_by_user",
 		sqlSetting: byName, sqlRelease: byName,
@@ -118,7 +118,7 @@ func TestPlansAreKept(t *testing.T) {
 		"list": listStatements[listKind{descending: true}], "list by user": listStatements[listKind{byUser: true, descending: true}],
 	} {
 		var planned, kept int
-		err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+		err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			const uses = `SELECT custom_plans, generic_plans FROM pg_prepared_statements WHERE statement = $1`
 			return conn.QueryRow(ctx, uses, sql).Scan(&planned, &kept)
 		})

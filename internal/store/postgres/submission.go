@@ -29,7 +29,7 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key store.Key) (sub forms.Submission, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		sub, err = readSubmission(conn.QueryRow(ctx, sqlGet, key.PageID, key.FormID, key.ID), key)
 		return err
 	})
@@ -58,7 +58,7 @@ func readSubmission(row pgx.Row, key store.Key, before ...any) (forms.Submission
 
 // ByKey implements store.Store.
 func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var id int64
 		row := conn.QueryRow(ctx, sqlByKey, pageID, formID, key)
 		sub, err = readSubmission(row, store.Key{PageID: pageID, FormID: formID}, &id, &body)
@@ -76,7 +76,7 @@ func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err err
 	if n.Once == "" {
 		return false, nil
 	}
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, sqlSubmitted, n.PageID, n.FormID, n.Once, n.Username).Scan(&found)
 	})
 	return found, err
@@ -105,10 +105,10 @@ type update struct {
 	removes bool // contents of files
 }
 
-func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
+func (u *update) try(ctx context.Context, conn *pgx.Conn) error {
 	found, taken, err := lockSubmission(ctx, conn, u.key, 1)
 	if err != nil {
-		return notExecutedError{err}
+		return err
 	}
 	var change store.Change
 	err = group.Protect(func() (err error) { // after a panic, the transaction must be rolled back and the connection released
@@ -121,7 +121,7 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 	if missing := countWithoutID(change.Entries) - entryBlock; missing > 0 {
 		more, err := takeIDs(ctx, conn, 0, missing)
 		if err != nil {
-			return notExecutedError{err}
+			return err
 		}
 		taken.blocks = append(taken.blocks, more.blocks...)
 	}
@@ -131,15 +131,9 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn, _ bool) error {
 	added, removed := content.Diff(found.Files, u.after.Files)
 	u.removes = len(removed) > 0
 	if err := claimFiles(ctx, conn, added); err != nil {
-		return notExecutedError{err}
+		return err
 	}
-	err = replaceSubmission(ctx, conn, u.key, u.after, removed)
-	if err != nil && conn.IsClosed() {
-		// It can't be found out whether the update was committed: another
-		// update may have stored the same text.
-		return fmt.Errorf("%w: %w", errInDoubt, err)
-	}
-	return err
+	return replaceSubmission(ctx, conn, u.key, u.after, removed)
 }
 
 // lockSubmission begins a transaction, locks a submission and reads it. It also
@@ -184,7 +178,7 @@ func replaceSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, after
 	}
 	batch.Queue(`COMMIT`)
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("update submission %d: %w", key.ID, err)
+		return commitError(conn, fmt.Errorf("update submission %d: %w", key.ID, err))
 	}
 	return nil
 }
@@ -208,13 +202,10 @@ type deletion struct {
 	removes bool // contents of files
 }
 
-func (d *deletion) try(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
+func (d *deletion) try(ctx context.Context, conn *pgx.Conn) error {
 	found, _, err := lockSubmission(ctx, conn, d.key, 0)
-	if errors.Is(err, store.ErrNotFound) && inDoubt {
-		return errInDoubt // an earlier try may have deleted it
-	}
 	if err != nil {
-		return notExecutedError{err}
+		return err
 	}
 	if d.check != nil {
 		if err := group.Protect(func() error { return d.check(found) }); err != nil {
@@ -229,7 +220,7 @@ func (d *deletion) try(ctx context.Context, conn *pgx.Conn, inDoubt bool) error 
 	}
 	batch.Queue(`COMMIT`)
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("delete submission %d: %w", d.key.ID, err)
+		return commitError(conn, fmt.Errorf("delete submission %d: %w", d.key.ID, err))
 	}
 	return nil
 }

@@ -134,32 +134,17 @@ func (s *Store) create(ops []*operation) {
 	}
 }
 
-// insert allocates ids and stores the submissions under them. Both steps can be
-// retried. A retry of an insert in doubt uses the same ids: the primary key
-// keeps it from storing a row twice, and makes it wait for the first try if
-// that is still running.
+// insert allocates ids and stores the submissions under them.
 func (s *Store) insert(ops []*operation) error {
 	var b *batch
-	var retryInDoubt bool
-	err := s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn, inDoubt bool) (err error) {
-		retryInDoubt = inDoubt
-		if b == nil {
-			if b, err = prepareBatch(ctx, conn, ops); err != nil {
-				return notExecutedError{err}
-			}
+	err := s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn) (err error) {
+		if b, err = prepareBatch(ctx, conn, ops); err != nil {
+			return err
 		}
-		return b.insert(ctx, conn, inDoubt)
+		return b.insert(ctx, conn)
 	})
-	switch {
-	case err != nil && retryInDoubt && !errors.Is(err, store.ErrUnavailable):
-		// An earlier try may have stored them, whatever the error of the last one.
-		return fmt.Errorf("%w: %s", errInDoubt, err.Error())
-	case err != nil:
+	if err != nil {
 		return err
-	case retryInDoubt:
-		// After a crash, the sequences may be behind these ids. The error is
-		// ignored: the submissions are stored in any case.
-		_ = s.Advance(context.Background(), b.last)
 	}
 	s.others.Add(int64(len(b.ops)))
 	for i, op := range b.ops {
@@ -195,7 +180,6 @@ func conflictError(n store.New, id int64) error {
 // batch holds the rows of one statement, column by column.
 type batch struct {
 	ops       []*operation
-	last      store.Sequences // the highest ids that were allocated for it
 	pages     []int64
 	forms     []string
 	ids       []int64
@@ -214,7 +198,6 @@ func newBatch(ops []*operation, taken ids) (*batch, error) {
 		id     int64
 		fields forms.Entries
 	}
-	last := taken.last()
 	rows := make([]numbered, len(ops))
 	for i, op := range ops {
 		entries := slices.Clone(op.Value.new.Entries)
@@ -229,7 +212,7 @@ func newBatch(ops []*operation, taken ids) (*batch, error) {
 		a, b := &x.op.Value.new, &y.op.Value.new
 		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.Once, b.Once), cmp.Compare(a.Key, b.Key))
 	})
-	b := &batch{last: last}
+	b := &batch{}
 	for _, row := range rows {
 		if err := b.add(row.op, row.id, row.fields); err != nil {
 			return nil, err
@@ -285,30 +268,33 @@ func (b *batch) isPlain() bool {
 }
 
 // insert stores the batch and sets the outcome of each operation.
-func (b *batch) insert(ctx context.Context, conn *pgx.Conn, inDoubt bool) error {
-	if !inDoubt && b.isPlain() {
+func (b *batch) insert(ctx context.Context, conn *pgx.Conn) error {
+	if b.isPlain() {
 		_, err := conn.Exec(ctx, sqlInsertPlain, b.pages, b.forms, b.ids, b.usernames, b.created, b.fields)
 		switch {
 		case err == nil:
 			return nil
 		case serverCode(err) != codeUniqueViolation:
-			return fmt.Errorf("create: %w", err)
+			return commitError(conn, fmt.Errorf("create: %w", err))
 		}
 		// One of the ids is taken. The other rows must be stored all the same.
 	}
-	_, err := b.insertEach(ctx, conn, inDoubt)
-	return err
+	refused, err := b.insertEach(ctx, conn)
+	if err != nil {
+		return commitError(conn, err)
+	}
+	b.findUsedKeys(ctx, conn, refused)
+	return nil
 }
 
 // insertEach stores the rows that violate nothing, sets the outcome of each
-// operation, and returns how many rows it has stored. In doubt, an earlier try
-// may have stored further ones.
-func (b *batch) insertEach(ctx context.Context, conn *pgx.Conn, inDoubt bool) (count int, err error) {
+// operation, and returns the operations whose rows were refused.
+func (b *batch) insertEach(ctx context.Context, conn *pgx.Conn) (refused map[int64]*operation, err error) {
 	stored, err := queryIDs(ctx, conn, sqlCreate, b.columns()...)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	refused := make(map[int64]*operation, len(b.ids))
+	refused = make(map[int64]*operation, len(b.ids))
 	for i, op := range b.ops {
 		op.Err = conflictError(op.Value.new, b.ids[i])
 		refused[b.ids[i]] = op
@@ -317,58 +303,27 @@ func (b *batch) insertEach(ctx context.Context, conn *pgx.Conn, inDoubt bool) (c
 		refused[id].Err = nil
 		delete(refused, id)
 	}
-	if len(refused) == 0 {
-		return len(stored), nil
-	}
-	if err := b.findUsedKeys(ctx, conn, refused); err != nil || !inDoubt {
-		return len(stored), err
-	}
-	return len(stored), b.resolveInDoubt(ctx, conn, refused)
+	return refused, nil
 }
 
-// findUsedKeys sets the outcome of the refused rows whose key is stored. In
-// doubt it may be their own row that holds the key: resolveInDoubt finds out.
-func (b *batch) findUsedKeys(ctx context.Context, conn *pgx.Conn, refused map[int64]*operation) error {
-	if b.keys == nil {
-		return nil
+// findUsedKeys sets the outcome of the refused rows whose key is stored. If that
+// can't be found out, they fail alone: the other rows are stored.
+func (b *batch) findUsedKeys(ctx context.Context, conn *pgx.Conn, refused map[int64]*operation) {
+	if b.keys == nil || len(refused) == 0 {
+		return
 	}
 	used, err := queryIDs(ctx, conn, sqlKeysUsed, b.columns()...)
 	if err != nil {
-		return err
+		for _, op := range refused {
+			op.Err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		}
+		return
 	}
 	for _, id := range used {
 		if op := refused[id]; op != nil {
 			op.Err = store.ErrKeyUsed
 		}
 	}
-	return nil
-}
-
-// resolveInDoubt finds the refused rows that an earlier try has stored. A row
-// under the same id is compared first: a database that crashed may have given
-// the id to another submission.
-func (b *batch) resolveInDoubt(ctx context.Context, conn *pgx.Conn, refused map[int64]*operation) error {
-	rows, err := conn.Query(ctx, sqlStored, b.columns()...)
-	if err != nil {
-		return fmt.Errorf("create: %w", err)
-	}
-	var id int64
-	var same *bool
-	_, err = pgx.ForEachRow(rows, []any{&id, &same}, func() error {
-		op := refused[id]
-		switch {
-		case op == nil || same == nil:
-		case *same:
-			op.Err = nil
-		default:
-			op.Err = errInDoubt
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("create: %w", err)
-	}
-	return nil
 }
 
 func queryIDs(ctx context.Context, conn *pgx.Conn, sql string, args ...any) ([]int64, error) {

@@ -308,37 +308,30 @@ func TestSerializationFailureIsRetried(t *testing.T) {
 	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{sub.ID: "y"})
 }
 
-// TestInDoubtIsResolved: the retry of an insert in doubt finds the rows that are
-// stored. It neither stores them twice nor refuses them with ErrOnce or ErrKeyUsed.
-func TestInDoubtIsResolved(t *testing.T) {
-	url := database(t)
-	s := openStore(t, url)
-	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"), sample("c"), keyed(sample("d"), "request"))
-	var b *batch
-	tries := 0
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, inDoubt bool) (err error) {
-		if tries++; tries == 1 {
-			if b, err = prepareBatch(ctx, conn, ops); err != nil {
-				return err
-			}
-		}
-		if err := b.insert(ctx, conn, inDoubt); err != nil {
+// TestUsedKeysCantBeFound: the refused rows fail, and those that are stored don't.
+func TestUsedKeysCantBeFound(t *testing.T) {
+	s := openStore(t, database(t))
+	mustCreate(t, s, keyed(sample("first"), "used"))
+	ops := operations(keyed(sample("again"), "used"), sample("new"))
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		b, err := prepareBatch(ctx, conn, ops)
+		if err != nil {
 			return err
 		}
-		if tries == 1 {
-			return errors.Join(connLostError{errors.New("after the commit")}, conn.Close(ctx))
+		refused, err := b.insertEach(ctx, conn)
+		if err = errors.Join(err, conn.Close(ctx)); err != nil {
+			return err
 		}
-		for _, op := range ops {
-			if op.Err != nil {
-				t.Errorf("outcome %v", op.Err)
-			}
-		}
+		b.findUsedKeys(ctx, conn, refused)
 		return nil
 	})
-	if err != nil || tries != 2 {
-		t.Errorf("%d tries: %v", tries, err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	storetest.Same(t, "stored", len(storetest.Values(t, s)), 4)
+	if !errors.Is(ops[0].Err, store.ErrUnavailable) || ops[1].Err != nil {
+		t.Errorf("outcomes %v and %v", ops[0].Err, ops[1].Err)
+	}
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 2)
 }
 
 // TestLostWhileTakingIDs: nothing is stored yet, so the create is retried.
@@ -362,32 +355,6 @@ func TestLostWhileTakingIDs(t *testing.T) {
 		t.Error(err)
 	}
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1)
-}
-
-// TestInDoubtWithAnotherRow: an id may be given again after a crash. A different
-// row under the same id leaves the create in doubt.
-func TestInDoubtWithAnotherRow(t *testing.T) {
-	url := database(t)
-	s := openStore(t, url)
-	ops := operations(sample("mine"), once(sample("mine, too"), "key"))
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn, _ bool) error {
-		b, err := prepareBatch(ctx, conn, ops)
-		if err != nil {
-			return err
-		}
-		for _, id := range b.ids {
-			exec(t, url, `INSERT INTO submissions VALUES (1, 'form', $1, 'bob', 0, NULL, '{}')`, id)
-		}
-		return b.insert(ctx, conn, true)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, op := range ops {
-		if !errors.Is(op.Err, store.ErrUnavailable) {
-			t.Errorf("operation %d: %v, want %v", i, op.Err, store.ErrUnavailable)
-		}
-	}
 }
 
 // TestRowsAreInTheOrderOfTheirKeys: rows are sorted by key, which prevents
