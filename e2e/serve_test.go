@@ -15,8 +15,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestHealthAndReadiness(t *testing.T) { engines(t, testHealthAndReadiness) }
@@ -33,34 +31,6 @@ func testHealthAndReadiness(t *testing.T, s site) {
 			t.Errorf("%s without credentials: status %d", path, resp.StatusCode)
 		}
 	}
-}
-
-// An edit of a page, and of the users file, shows without a restart.
-func TestEditsShow(t *testing.T) { engines(t, testEditsShow) }
-
-func testEditsShow(t *testing.T, s site) {
-	p := start(t, s)
-	p.must(t, 404, "GET", "/late", "")
-	page := strings.Replace(pageSource, "form: note", "form: late", 1)
-	tmp := filepath.Join(s.pages, ".tmp")
-	testkit.WriteFile(t, tmp, page)
-	if err := os.Rename(tmp, filepath.Join(s.pages, "1.md")); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Eventually(t, "the new form shows", func() bool {
-		r, err := p.call(t.Context(), "GET", "/late", "")
-		return err == nil && r.status == 200
-	})
-
-	users, err := os.ReadFile(s.users)
-	if err != nil {
-		t.Fatal(err)
-	}
-	testkit.WriteFile(t, s.users, string(users[bytes.IndexByte(users, '\n')+1:])) // without ann
-	testkit.Eventually(t, "ann is refused", func() bool {
-		r, err := p.call(t.Context(), "GET", "/late", "")
-		return err == nil && r.status == 401
-	})
 }
 
 // A second server on the same data directory ends with an error that says why.

@@ -28,7 +28,7 @@ func TestLeasedUsersFile(t *testing.T) {
 	if _, err := users.WriteString("# changed\n"); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "it is logged", func() bool { return strings.Contains(p.output(), "cannot read file") })
+	testkit.Eventually(t, "it is logged", func() bool { return strings.Contains(p.output(), "the users and groups can't be read") })
 	p.must(t, http.StatusOK, "GET", "/note", "")
 	if status := ready(t, p); status != http.StatusOK {
 		t.Errorf("/readyz: %d", status)

@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
 	},
-	"internal/server":          {"internal/problem", "internal/watch"},
+	"internal/server":          {"internal/problem", "internal/reload"},
 	"internal/rest":            {"internal/encode", "internal/request", "internal/service", "internal/forms", "internal/problem"},
 	"internal/web":             {"internal/encode", "internal/request", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
 	"internal/encode":          {"internal/table", "internal/request", "internal/service", "internal/forms"},
@@ -59,18 +59,18 @@ var mayImport = map[string][]string{
 	},
 	"internal/browsertest":     {"internal/testkit"},
 	"scripts/gotest":           {"internal/store/enginetest", "internal/store/pgtest"},
-	"internal/pages":           {"internal/markup", "internal/forms", "internal/watch"},
+	"internal/pages":           {"internal/markup", "internal/forms", "internal/reload"},
 	"internal/pages/pagestest": {"internal/pages"},
 	"internal/pagetext":        {"internal/markup"},
 	"internal/markup":          {"internal/forms"},
-	"internal/auth":            {"internal/durable", "internal/watch"},
+	"internal/auth":            {"internal/durable", "internal/reload"},
 	"internal/session":         {"internal/store", "internal/auth"},
 	"internal/forms":           nil,
 	// Packages that several others need. They import no package of ours.
 	"internal/durable": nil,
 	"internal/problem": nil,
 	"internal/testkit": nil,
-	"internal/watch":   nil,
+	"internal/reload":  nil,
 }
 
 // forTests reports whether only tests may import a package of ours.

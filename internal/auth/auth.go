@@ -11,12 +11,13 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/formulary/formulary/internal/reload"
 )
 
 // maxPasswordLen is where bcrypt stops reading. A longer password is refused,
@@ -75,14 +76,12 @@ type Directory struct {
 	log *slog.Logger
 	now func() time.Time
 
-	reloading sync.Mutex // guards the files and their content
-	users     *watchedFile
-	groups    *watchedFile // nil without a groups file
-	hashes    map[string]userHash
-	groupsOf  map[string][]string
-
-	polling atomic.Pointer[watchedFile] // the file that the last poll reads
-	stuck   atomic.Bool                 // that poll does not end
+	watcher reload.Watcher
+	// The watcher calls load once at a time. It alone uses what follows.
+	users    textFile
+	groups   *textFile // nil without a groups file
+	hashes   map[string]userHash
+	groupsOf map[string][]string
 
 	current  atomic.Pointer[snapshot]
 	verified *verifiedCache
@@ -127,18 +126,17 @@ func Open(opts Options) (*Directory, error) {
 	}
 	d.throttle = newThrottle(d.now)
 
-	var err error
-	if d.users, err = openWatched(opts.UsersFile, d.now()); err != nil {
-		return nil, &UsersFileError{File: opts.UsersFile, Err: err}
-	}
+	d.users.path = opts.UsersFile
 	if opts.GroupsFile != "" {
-		if d.groups, err = openWatched(opts.GroupsFile, d.now()); err != nil {
-			return nil, fmt.Errorf("read groups file: %w (create it, or start without one)", err)
-		}
+		d.groups = &textFile{path: opts.GroupsFile}
 	}
-	d.parseUsers()
-	d.parseGroups()
-	d.publish()
+	d.watcher = reload.Watcher{Name: "users and groups", Log: d.log, Look: d.look, Load: d.load}
+	var noUsers *UsersFileError
+	if err := d.load(nil, true); errors.As(err, &noUsers) {
+		return nil, noUsers
+	} else if err != nil {
+		return nil, fmt.Errorf("%w (create it, or start without one)", err)
+	}
 	return d, nil
 }
 

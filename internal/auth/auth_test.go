@@ -133,15 +133,14 @@ func (f *fixture) wantThrottled(user, password, addr string, retryAfter time.Dur
 	}
 }
 
-// replace changes a file, and polls until the change is noticed.
+// replace changes a file, and has it read.
 func (f *fixture) replace(file, content string) {
 	f.t.Helper()
 	testkit.WriteFile(f.t, file+".new", content)
 	if err := os.Rename(file+".new", file); err != nil {
 		f.t.Fatal(err)
 	}
-	f.reload(false)
-	f.reload(false)
+	f.Reload(f.t.Context())
 }
 
 // fakeHash looks like a bcrypt hash. The fake bcrypt of the fixture accepts it.

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/formulary/formulary/internal/durable"
+	"github.com/formulary/formulary/internal/reload"
 )
 
 const newHashCost = 10
@@ -75,7 +76,7 @@ func withoutUser(content []byte, user string) []byte {
 // Users returns the names of the users of an htpasswd file who can sign in, sorted,
 // and what is wrong with the lines that are refused.
 func Users(file string) (names, refused []string, err error) {
-	content, _, err := readRegular(file)
+	content, err := reload.ReadFile(file, maxFileSize)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read users: %w", err)
 	}
@@ -117,7 +118,7 @@ func updateUsersFile(file string, change func(content []byte) ([]byte, error)) e
 		return fmt.Errorf("lock folder: %w", err)
 	}
 
-	content, info, err := readRegular(target)
+	content, err := reload.ReadFile(target, maxFileSize)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -125,7 +126,7 @@ func updateUsersFile(file string, change func(content []byte) ([]byte, error)) e
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(target, changed, info); err != nil {
+	if err := replaceFile(target, changed, reload.Stat(target).Info); err != nil {
 		return err
 	}
 	if err := durable.Sync(filepath.Dir(target)); err != nil {

@@ -41,6 +41,10 @@ func serveCommand(streams Streams) *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "address to listen on", Sources: env("listen")},
 			&cli.StringFlag{Name: "pages", Required: true, Usage: "directory of wiki pages (" + markup.Extensions + ")", Sources: env("pages")},
+			&cli.BoolFlag{
+				Name: "poll", Usage: "look at all pages twice a second: for network file systems, which send no events when another machine edits a page",
+				Sources: env("poll"),
+			},
 			&cli.StringFlag{Name: "users", Required: true, Usage: "htpasswd file of users (see 'formulary passwd')", Sources: env("users")},
 			&cli.StringFlag{Name: "groups", Usage: "Apache-style group file", Sources: env("groups")},
 			&cli.StringFlag{
@@ -260,14 +264,19 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 	log.Info("serving", "url", srv.URL(), "version", Version(), "store", at.String(),
 		"pages", counts.Pages, "forms", counts.Forms, "broken", counts.Broken)
 	reload := func(ctx context.Context) {
-		reloadOn(ctx, hangUps, log, users.Reload, func() { source.Reload(ctx) }, srv.Reload)
+		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload)
 	}
 	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, reload)
 }
 
 // openPages opens the source of pages that the flags name.
 func openPages(cmd *cli.Command, log *slog.Logger) (pages.Source, error) {
-	return pages.OpenDirectory(cmd.String("pages"), log)
+	source, err := pages.OpenDirectory(cmd.String("pages"), log)
+	if err != nil {
+		return nil, err
+	}
+	source.Poll = cmd.Bool("poll")
+	return source, nil
 }
 
 // openServed opens the store with the key that belongs to it.

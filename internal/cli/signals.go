@@ -38,28 +38,20 @@ func catchHangUps() (hangUps <-chan os.Signal, stop func()) {
 }
 
 // reloadOn calls all reloads beside each other when a signal comes, until ctx
-// ends. It does not wait longer for a reload that reads from a disk which does
-// not answer.
-func reloadOn(ctx context.Context, signals <-chan os.Signal, log *slog.Logger, reloads ...func()) {
+// ends. Reloads end with their context.
+func reloadOn(ctx context.Context, signals <-chan os.Signal, log *slog.Logger, reloads ...func(context.Context)) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-signals:
 		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			var wg sync.WaitGroup
-			for _, reload := range reloads {
-				wg.Go(reload)
-			}
-			wg.Wait()
-		}()
-		select {
-		case <-ctx.Done():
-			return
-		case <-done:
+		var wg sync.WaitGroup
+		for _, reload := range reloads {
+			wg.Go(func() { reload(ctx) })
+		}
+		wg.Wait()
+		if ctx.Err() == nil {
 			log.Info("reloaded on SIGHUP")
 		}
 	}

@@ -28,11 +28,11 @@ func TestHangUpEndsOtherCommands(t *testing.T) {
 	}
 }
 
-// A disk that does not answer holds up neither the other reloads nor the end.
+// Reloads run beside each other, and end with their context.
 func TestReloadThatDoesNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		release, other := make(chan struct{}), make(chan struct{})
+		other := make(chan struct{})
 		signals := make(chan os.Signal, 1)
 		signals <- syscall.SIGHUP
 		go func() {
@@ -40,7 +40,6 @@ func TestReloadThatDoesNotEnd(t *testing.T) {
 			cancel()
 		}()
 		reloadOn(ctx, signals, slog.New(slog.DiscardHandler),
-			func() { <-release }, func() { close(other) }) // returns, or the test is a deadlock
-		close(release)
+			func(ctx context.Context) { <-ctx.Done() }, func(context.Context) { close(other) }) // returns, or the test is a deadlock
 	})
 }

@@ -8,41 +8,32 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/formulary/formulary/internal/markup"
-	"github.com/formulary/formulary/internal/watch"
+	"github.com/formulary/formulary/internal/reload"
 )
 
 // Directory is a Source over a directory of page files.
 type Directory struct {
-	root string
-	log  *slog.Logger
-	now  func() time.Time
-	find func(root string, enter func(dir string)) (listing, error)
-	load func(path string) ([]byte, readVersion, error)
+	// Poll is for file systems that send no events, such as network file systems.
+	// It is set before Run.
+	Poll bool
 
-	newEvents func() (*watch.Events, error)
+	root    string
+	log     *slog.Logger
+	watcher reload.Watcher
 
-	looking    sync.Mutex        // guards what follows: one look at a time
+	// The watcher calls look and load one at a time. They alone use what follows.
 	files      map[string]*file  // by path
 	owners     map[int64]string  // the file that each page is read from
 	ignored    map[string]string // files whose page is read from another: that one
-	unreadable map[string]bool   // folders, as of the last look
-	irregular  map[string]bool   // what has a page's name and is no regular file, as of the last look
-	errorCount map[string]int    // by message: how many errors this look met
-
-	events    *watch.Events            // nil while pages are polled
-	unwatched map[string]watch.Version // what changes without an event, as of the last look
-	unsettled bool                     // the last look left something for the next one
-	lookedAt  time.Time                // the last look
+	unreadable map[string]bool   // folders, as of the last load
+	irregular  map[string]bool   // what has a page's name and is no regular file, as of the last load
+	errorCount map[string]int    // by message: how many errors this load met
 
 	current atomic.Pointer[snapshot]
-	failure atomic.Pointer[error]     // of the last look at the directory; nil when it went well
-	began   atomic.Pointer[time.Time] // the last look
-	stuck   atomic.Bool               // it does not end
+	failure atomic.Pointer[error] // the directory can't be listed
 }
 
 var _ Source = (*Directory)(nil)
@@ -56,10 +47,6 @@ type snapshot struct {
 // OpenDirectory reads all pages below root. What is wrong with them is logged;
 // only a directory that can't be read is an error.
 func OpenDirectory(root string, log *slog.Logger) (*Directory, error) {
-	return openDirectory(root, log, time.Now)
-}
-
-func openDirectory(root string, log *slog.Logger, now func() time.Time) (*Directory, error) {
 	info, err := os.Stat(root)
 	if err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
@@ -67,12 +54,10 @@ func openDirectory(root string, log *slog.Logger, now func() time.Time) (*Direct
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open pages: %s is not a directory", root)
 	}
-	d := &Directory{
-		root: root, log: log, now: now, find: list, load: readLimited, newEvents: watch.NewEvents,
-		files: map[string]*file{}, errorCount: map[string]int{},
-	}
+	d := &Directory{root: root, log: log, files: map[string]*file{}, errorCount: map[string]int{}}
+	d.watcher = reload.Watcher{Name: "pages", Log: log, Look: d.look, Load: d.load}
 	d.current.Store(&snapshot{})
-	if err := d.look(true); err != nil {
+	if err := d.load(d.look(func(string) {}), true); d.failure.Load() != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
 	}
 	if len(d.files)+len(d.unreadable)+len(d.irregular) == 0 {
@@ -108,11 +93,12 @@ func (d *Directory) Rights(_ context.Context, user User, pages ...*Page) ([]Righ
 
 // Ready implements Source.
 func (d *Directory) Ready(context.Context) error {
-	if d.stuck.Load() {
-		return fmt.Errorf("%w: looking at %s has been stuck for %.0f seconds", ErrUnavailable, d.root, d.now().Sub(*d.began.Load()).Seconds())
+	err := d.watcher.Ready()
+	if failure := d.failure.Load(); failure != nil {
+		err = *failure
 	}
-	if err := d.failure.Load(); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, *err)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return nil
 }
@@ -120,41 +106,13 @@ func (d *Directory) Ready(context.Context) error {
 // Counts implements Source.
 func (d *Directory) Counts() Counts { return d.current.Load().counts }
 
-// Poll looks at the directory once. When it can't be read the pages stay as
-// they are: a volume that does not answer is no reason to forget every form.
-func (d *Directory) Poll() {
-	d.looking.Lock()
-	defer d.looking.Unlock()
-	d.lookOnce(false)
-}
+// Reload implements Source.
+func (d *Directory) Reload(ctx context.Context) { d.watcher.Reload(ctx) }
 
-// Reload implements Source. It does not run while Poll does.
-func (d *Directory) Reload(ctx context.Context) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		d.looking.Lock()
-		defer d.looking.Unlock()
-		d.lookOnce(true)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
+// Run implements Source.
+func (d *Directory) Run(ctx context.Context) {
+	if !d.Poll {
+		d.watcher.Root = d.root
 	}
-}
-
-func (d *Directory) lookOnce(atOnce bool) {
-	err := d.look(atOnce)
-	before := d.failure.Load()
-	if err != nil {
-		d.failure.Store(&err)
-		if before == nil {
-			d.log.Error("pages can't be read; the last known ones stay in force", "directory", d.root, "error", err)
-		}
-		return
-	}
-	d.failure.Store(nil)
-	if before != nil {
-		d.log.Info("pages can be read again", "directory", d.root)
-	}
+	d.watcher.Run(ctx)
 }

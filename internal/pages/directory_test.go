@@ -2,6 +2,7 @@ package pages
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -17,173 +18,47 @@ func TestPagesComeAndGo(t *testing.T) {
 	s.wants(1, "a=one", "at the start")
 
 	s.save("2-team.md", form("b", "two"))
-	s.Poll()
-	s.wants(2, "-", "seen for the first time, may be half-written")
-	s.Poll()
-	s.wants(2, "b=two", "seen for the second time")
+	s.update().wants(2, "b=two", "new")
 	if got, want := s.Counts(), (Counts{Pages: 2, Forms: 2}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 
 	s.remove("1.md")
-	s.Poll()
-	s.wants(1, "a=one", "missing for one poll")
-	s.Poll()
-	s.wants(1, "-", "missing for two polls")
+	s.update().wants(1, "-", "removed")
 	s.wants(2, "b=two", "after the other one went")
 
 	s.save("1.md", form("a", "again"))
-	s.polls(2)
-	s.wants(1, "a=again", "back")
+	s.update().wants(1, "a=again", "back")
 }
 
 func TestRenamedPageNeverGoesAway(t *testing.T) {
 	s := newSite(t).save("1-old.md", form("a", "one")).open()
 	s.rename("1-old.md", "1-new.md")
-	for range 4 {
-		s.Poll()
-		s.wants(1, "a=one", "renamed")
-	}
+	s.update().wants(1, "a=one", "renamed")
 	s.rename("1-new.md", "3-new.md")
-	s.polls(2)
-	s.wants(1, "-", "renamed to another id")
+	s.update().wants(1, "-", "renamed to another id")
 	s.wants(3, "a=one", "renamed to another id")
 }
 
 func TestWrittenInPlace(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).open()
 	s.save("1.md", form("a", "one more"))
-	s.Poll()
-	s.wants(1, "a=one", "changed since the last poll")
-	s.Poll()
-	s.wants(1, "a=one more", "kept still for a poll")
-	s.save("1.md", form("a", "one less")) // of the same size
-	s.polls(2)
-	s.wants(1, "a=one less", "same size, another time stamp")
+	s.update().wants(1, "a=one more", "another size")
+	s.save("1.md", form("a", "one less"))
+	s.update().wants(1, "a=one less", "same size, another time stamp")
 	info, err := os.Stat(s.path("1.md"))
 	s.must(err)
 	s.saveAt("1.md", form("a", "one"), info.ModTime())
-	s.polls(2)
-	s.wants(1, "a=one", "another size, same time stamp")
-}
-
-// On a file system that counts in seconds, two saves may have one time stamp.
-func TestSameSizeAndTimeStamp(t *testing.T) {
-	s := newSite(t)
-	justNow := s.clock.Add(-time.Second)
-	s.saveAt("1.md", form("a", "one"), justNow).open()
-	s.saveAt("1.md", form("a", "two"), justNow)
-	s.Poll()
-	s.wants(1, "a=two", "within the slack of the time stamp")
-
-	s.clock = justNow.Add(timestampSlack)
-	s.Poll() // the last look that the slack asks for
-	s.saveAt("1.md", form("a", "six"), justNow)
-	s.polls(5)
-	s.wants(1, "a=two", "settled: a page is not read again at every poll")
-	s.saveAt("1.md", form("a", "six"), s.clock)
-	s.polls(2)
-	s.wants(1, "a=six", "with a new time stamp")
-}
-
-// A clock that runs ahead of the server's must not hide a change either.
-func TestTimeStampFromTheFuture(t *testing.T) {
-	s := newSite(t)
-	soon := s.clock.Add(time.Second)
-	s.saveAt("1.md", form("a", "one"), soon).open()
-	s.saveAt("1.md", form("a", "two"), soon)
-	s.Poll()
-	s.wants(1, "a=two", "time stamp a second ahead")
-
-	far := s.clock.Add(time.Hour)
-	s.saveAt("1.md", form("a", "six"), far)
-	s.polls(2)
-	s.wants(1, "a=six", "time stamp an hour ahead")
-	s.saveAt("1.md", form("a", "ten"), far)
-	s.polls(5)
-	s.wants(1, "a=six", "a wrong clock is no reason to read the page at every poll")
+	s.update().wants(1, "a=one", "another size, same time stamp")
 }
 
 func TestRenamedIntoPlace(t *testing.T) {
 	s := newSite(t)
-	longAgo := s.clock.Add(-24 * time.Hour)
+	longAgo := time.Unix(1_600_000_000, 0)
 	s.saveAt("1.md", form("a", "one"), longAgo).open()
 	s.saveAt(".1.md.swp", form("a", "two"), longAgo) // same size, same time stamp: only the file is another
 	s.rename(".1.md.swp", "1.md")
-	s.Poll()
-	s.wants(1, "a=one", "replaced since the last poll")
-	s.Poll()
-	s.wants(1, "a=two", "seen twice")
-}
-
-// Two looks in a row means that none between them saw something else.
-func TestPageThatChangesBackAndForth(t *testing.T) {
-	s := newSite(t).save("1.md", form("a", "one")).save(".other", form("a", "two")).open()
-	swap := func() {
-		t.Helper()
-		s.rename("1.md", ".kept")
-		s.rename(".other", "1.md")
-		s.rename(".kept", ".other")
-	}
-	for range 3 {
-		swap()
-		s.Poll()
-		s.wants(1, "a=one", "the other file, seen once")
-		swap()
-		s.Poll()
-		s.wants(1, "a=one", "the known file again")
-	}
-}
-
-func TestHalfWrittenPageIsWaitedFor(t *testing.T) {
-	s := newSite(t).save("1.md", form("a", "one")+form("b", "two")).open()
-	whole := form("a", "new") + form("b", "new")
-	for _, size := range []int{0, len(whole) / 2} {
-		s.save("1.md", whole[:size])
-		s.Poll()
-		s.wants(1, "a=one b=two", "half-written")
-	}
-	s.save("1.md", whole)
-	s.Poll()
-	s.wants(1, "a=one b=two", "whole, but only just")
-	s.Poll()
-	s.wants(1, "a=new b=new", "whole and still")
-}
-
-// Some page may be written to all the time. It is not waited for for ever.
-func TestUnsteadyPageIsTakenInTheEnd(t *testing.T) {
-	for _, first := range []string{form("a", "0"), ""} { // a known page, and a new one
-		s := newSite(t)
-		if first != "" {
-			s.save("1.md", first)
-		}
-		s.open()
-		before := s.shows(1)
-		var taken []int
-		for poll := 1; poll <= 2*(unsteadyPolls+1); poll++ {
-			s.save("1.md", form("a", strings.Repeat("x", poll)))
-			s.Poll()
-			if now := s.shows(1); now != before {
-				taken, before = append(taken, poll), now
-				s.wants(1, "a="+strings.Repeat("x", poll), "taken")
-			}
-		}
-		if want := []int{unsteadyPolls + 1, 2 * (unsteadyPolls + 1)}; len(taken) != 2 || taken[0] != want[0] || taken[1] != want[1] {
-			t.Errorf("first %q: taken at polls %v, want %v", first, taken, want)
-		}
-	}
-}
-
-func TestMissingForOnePoll(t *testing.T) {
-	s := newSite(t).save("1.md", form("a", "one")).open()
-	for range 3 {
-		s.rename("1.md", "away")
-		s.Poll()
-		s.wants(1, "a=one", "away for a poll")
-		s.rename("away", "1.md")
-		s.Poll()
-		s.wants(1, "a=one", "back")
-	}
+	s.update().wants(1, "a=two", "replaced")
 }
 
 func TestDirectoryThatCannotBeRead(t *testing.T) {
@@ -199,7 +74,7 @@ func TestDirectoryThatCannotBeRead(t *testing.T) {
 			s.must(s.Ready(t.Context()))
 			s.must(os.Rename(s.dir, s.dir+".away"))
 			tt.after(s)
-			s.polls(5)
+			s.Reload(t.Context())
 			s.wants(1, "a=one", "directory away")
 			if err := s.Ready(t.Context()); !errors.Is(err, ErrUnavailable) {
 				t.Errorf("Ready is %v, want %v", err, ErrUnavailable)
@@ -211,7 +86,7 @@ func TestDirectoryThatCannotBeRead(t *testing.T) {
 			s.must(os.RemoveAll(s.dir))
 			s.must(os.Rename(s.dir+".away", s.dir))
 			s.save("1.md", form("a", "two"))
-			s.polls(2)
+			s.Reload(t.Context())
 			s.must(s.Ready(t.Context()))
 			s.wants(1, "a=two", "directory back")
 			if n := s.logged("level=INFO", "pages can be read again"); n != 1 {
@@ -221,31 +96,11 @@ func TestDirectoryThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestPageThatCannotBeReadIsLoggedOnce(t *testing.T) {
-	s := newSite(t).save("1.md", form("a", "one")).open()
-	s.mkdir("2.md") // opens, but does not read
-	f := &file{}
-	for range 3 {
-		if s.read(s.path("2.md"), f) {
-			t.Error("a directory was read as a page")
-		}
-	}
-	if n := s.logged("level=ERROR", "page can't be read", "2.md"); n != 1 {
-		t.Errorf("logged %d times, want once", n)
-	}
-	s.remove("2.md")
-	s.read(s.path("2.md"), f)
-	if n := s.logged("page can't be read"); n != 1 {
-		t.Errorf("another reason: logged %d times, want once", n)
-	}
-	s.save("2.md", form("b", "two"))
-	if !s.read(s.path("2.md"), f) {
-		t.Error("not read although it can be")
-	}
-	s.remove("2.md")
-	s.read(s.path("2.md"), f)
-	if n := s.logged("page can't be read"); n != 1 {
-		t.Errorf("the same reason after it went well: logged %d times, want once", n)
+// loadsWithError looks and loads, where some file can't be read.
+func (s *site) loadsWithError() {
+	s.t.Helper()
+	if err := s.load(s.look(func(string) {}), false); err == nil {
+		s.t.Error("the load went well, so it is not repeated")
 	}
 }
 
@@ -256,7 +111,7 @@ func TestIrregularFilesAreLoggedOnce(t *testing.T) {
 	s.link("nowhere", "3.md")
 	s.link("1.md", "5-linked.md") // another page with the same form
 	s.open()
-	s.polls(3)
+	s.update().update()
 	s.wants(1, "a=one", "beside a pipe")
 	s.wants(5, "a=one", "a link to a file")
 	for _, name := range []string{"2.md", "3.md"} {
@@ -271,11 +126,30 @@ func TestIrregularFilesAreLoggedOnce(t *testing.T) {
 	s.remove("2.md")
 	s.save("2.md", form("b", "two"))
 	s.remove("4.md")
-	s.polls(3)
+	s.update()
 	s.wants(2, "b=two", "a file in place of the pipe")
 	s.wants(4, "-", "gone")
 	if n := s.logged("regular"); n != 0 {
 		t.Errorf("what is gone was logged %d times", n)
+	}
+}
+
+// An open that waits for a writer would hang here, and fail by the time limit of the
+// tests.
+func TestPipeInPlaceOfAFileThatWasLookedAt(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one")).save("2.md", form("b", "two")).open()
+	s.save("1.md", form("a", "new"))
+	s.save("2.md", form("b", "new"))
+	state := s.look(func(string) {})
+	s.remove("1.md")
+	s.must(syscall.Mkfifo(s.path("1.md"), 0o600))
+	if err := s.load(state, false); err == nil {
+		t.Error("the load went well, so it is not repeated")
+	}
+	s.wants(1, "a=one", "a pipe now")
+	s.wants(2, "b=new", "beside the pipe")
+	if n := s.logged("level=ERROR", "page can't be read", "not a regular file"); n != 1 {
+		t.Errorf("logged %d times, want once", n)
 	}
 }
 
@@ -284,14 +158,15 @@ func TestPageThatCannotBeLookedAtStays(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).open()
 	s.remove("1.md")
 	s.link("1.md", "1.md") // for ever
-	s.polls(5)
+	for range 3 {
+		s.loadsWithError()
+	}
 	s.wants(1, "a=one", "behind a link that can't be followed")
 	if n := s.logged("level=ERROR", "page can't be read", "1.md"); n != 1 {
 		t.Errorf("logged %d times, want once", n)
 	}
 	s.remove("1.md")
-	s.polls(2)
-	s.wants(1, "-", "gone")
+	s.update().wants(1, "-", "gone")
 }
 
 func TestEachOutageOfAPageIsLogged(t *testing.T) {
@@ -299,14 +174,64 @@ func TestEachOutageOfAPageIsLogged(t *testing.T) {
 	for range 2 {
 		s.rename("1.md", "away")
 		s.link("1.md", "1.md")
-		s.polls(3)
+		s.loadsWithError()
+		s.loadsWithError()
 		if n := s.logged("level=ERROR", "page can't be read"); n != 1 {
 			t.Errorf("logged %d times, want once", n)
 		}
 		s.remove("1.md")
 		s.rename("away", "1.md")
-		s.polls(3)
-		s.wants(1, "a=one", "back as it was")
+		s.update().wants(1, "a=one", "back as it was")
+	}
+}
+
+// However many files are odd, a load logs few lines, and says how many it left out.
+func TestLinesOfALoadAreBounded(t *testing.T) {
+	const many = 500
+	for _, tt := range []struct {
+		name, message string
+		file          func(s *site, i int)
+	}{
+		{"links to nowhere", "not a regular file", func(s *site, i int) { s.link("nowhere", fmt.Sprintf("%d.md", i)) }},
+		{"links to themselves", "page can't be read", func(s *site, i int) { s.link(fmt.Sprintf("%d.md", i), fmt.Sprintf("%d.md", i)) }},
+		{"copies", "two files have one page id", func(s *site, i int) { s.save(fmt.Sprintf("7-copy-%d.md", i), form("a", "copy")) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t).save("7.md", form("a", "one")).save("8.md", form("b", "one")).open()
+			load := func() { _ = s.load(s.look(func(string) {}), false) }
+			for i := range many {
+				tt.file(s, 1000+i)
+			}
+			load()
+			if n := strings.Count(s.log.String(), "\n"); n != maxLogged+1 {
+				t.Errorf("%d lines, want %d", n, maxLogged+1)
+			}
+			if n := s.logged("level=ERROR", tt.message, fmt.Sprintf("more=%d", many-maxLogged)); n != 1 {
+				t.Errorf("what was left out was logged %d times, want once", n)
+			}
+			s.save("8.md", form("b", "new"))
+			load()
+			s.wants(8, "b=new", "among many odd files")
+			if n := s.logged(); n != 0 {
+				t.Errorf("%d lines, though nothing is new", n)
+			}
+			tt.file(s, 3000)
+			load()
+			if n := s.logged("level=ERROR", tt.message, "3000"); n != 1 {
+				t.Errorf("another one was logged %d times, want once", n)
+			}
+		})
+	}
+}
+
+func TestFilesInUnreadableFolders(t *testing.T) {
+	d := &Directory{unreadable: map[string]bool{"pages/a": true, "/b": true}}
+	for path, want := range map[string]bool{
+		"pages/a/1.md": true, "pages/a/x/y/1.md": true, "pages/ab/1.md": false, "pages/1.md": false, "1.md": false, "/b/1.md": true, "/1.md": false,
+	} {
+		if got := d.inUnreadable(path); got != want {
+			t.Errorf("%s: got %t", path, got)
+		}
 	}
 }
 
@@ -323,24 +248,7 @@ func TestOpenDirectoryRefuses(t *testing.T) {
 	}
 }
 
-// A file that is written while it is read is left for the next poll, though
-// not for ever.
-func TestFileWrittenWhileReadIsNotTaken(t *testing.T) {
-	s := newSite(t).save("1.md", form("a", "one")).open()
-	steadily := s.load
-	s.load = func(path string) ([]byte, readVersion, error) {
-		source, v, err := steadily(path)
-		v.steady = false
-		return source, v, err
-	}
-	s.save("1.md", form("a", "two"))
-	s.polls(unsteadyPolls)
-	s.wants(1, "a=one", "written while it was read")
-	s.polls(1)
-	s.wants(1, "a=two", "never at rest")
-}
-
-// Reload takes a change that polls would look at twice, or not see at all.
+// Reload reads files that seem unchanged, too.
 func TestReloadTakesPagesAtOnce(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "A")).save("2.md", form("b", "B")).save("4.md", form("d", "D")).open()
 	s.save("1.md", form("a", "X")).save("3.md", form("c", "C"))
@@ -355,17 +263,18 @@ func TestReloadTakesPagesAtOnce(t *testing.T) {
 	s.wants(4, "d=Y", "edited, with the old time stamp and size")
 }
 
-// A reload and a poll never look at the same time; the race detector says so.
-func TestReloadWhilePolling(t *testing.T) {
+// Reloads and looks never run at the same time; the race detector says so.
+func TestReloadWhileRunning(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "A")).open()
+	s.run()
 	var wg sync.WaitGroup
-	for range 4 {
+	for i := range 4 {
 		wg.Go(func() {
 			for range 20 {
 				s.Reload(t.Context())
-				s.Poll()
 			}
 		})
+		s.save(fmt.Sprintf("%d.md", 2+i), form("b", "B"))
 	}
 	wg.Wait()
 	s.wants(1, "a=A", "after all")

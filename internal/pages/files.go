@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/markup"
-	"github.com/formulary/formulary/internal/watch"
+	"github.com/formulary/formulary/internal/reload"
 )
 
 // Find lists the page files below root in lexical order: regular files, or
@@ -19,36 +19,29 @@ import (
 // things there. So is lost+found, which only root may look into. Folders that
 // can't be read are listed apart; only for the root that is an error.
 func Find(root string) (files, unreadable []string, err error) {
-	l, err := list(root, func(string) {})
-	for _, f := range l.files {
-		files = append(files, f.path)
-	}
-	return files, l.unreadable, err
+	err = walk(root, func(string) {}, func(path string, _ fs.DirEntry, err error) {
+		if err != nil {
+			unreadable = append(unreadable, path)
+		} else {
+			files = append(files, path)
+		}
+	})
+	return files, unreadable, err
 }
 
-// listing is what Find finds.
-type listing struct {
-	files      []found
-	unreadable []string
-}
-
-type found struct {
-	path string
-	link bool // a symbolic link
-}
-
-// list is Find. It calls enter for each folder before it is read.
-func list(root string, enter func(dir string)) (l listing, err error) {
+// walk is Find. It calls enter for each folder before it is read, and visit for each
+// page file, and for each folder that can't be read with the error.
+func walk(root string, enter func(dir string), visit func(path string, entry fs.DirEntry, err error)) error {
 	// Without the separator, a link to the directory would be a file in itself.
-	root = strings.TrimRight(root, string(filepath.Separator)) + string(filepath.Separator)
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	root = strings.TrimRight(root, separator) + separator
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == root:
 			return err
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // went away between listing and looking
 		case err != nil:
-			l.unreadable = append(l.unreadable, path)
+			visit(path, d, err)
 			return fs.SkipDir
 		}
 		if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "lost+found") {
@@ -60,21 +53,23 @@ func list(root string, enter func(dir string)) (l listing, err error) {
 		if d.IsDir() {
 			enter(path)
 		} else if _, ok := markup.FormatOf(path); ok {
-			l.files = append(l.files, found{path, d.Type()&fs.ModeSymlink != 0})
+			visit(path, d, nil)
 		}
 		return nil
 	})
 	if err != nil {
-		return listing{}, fmt.Errorf("list pages: %w", err)
+		return fmt.Errorf("list pages: %w", err)
 	}
-	return l, nil
+	return nil
 }
+
+const separator = string(filepath.Separator)
 
 // Read reads and parses one page file. What is no regular file is refused and
 // not waited for. Source is what was read of it, which is
 // not all when the file is over the limit; the page says so then.
 func Read(path string) (page markup.Page, source []byte, err error) {
-	source, _, err = readLimited(path)
+	source, err = readLimited(path)
 	if err != nil {
 		return markup.Page{}, nil, fmt.Errorf("read page: %w", err)
 	}
@@ -90,37 +85,14 @@ func parse(path string, source []byte) (markup.Page, error) {
 	return markup.Parse(format, nameID(path), source), nil
 }
 
-// readVersion is the version of a file that was read. It is not steady when the
-// file was written meanwhile: what was read is not quite one version then.
-type readVersion struct {
-	version watch.Version
-	steady  bool
-}
-
-func readLimited(path string) ([]byte, readVersion, error) {
-	f, _, err := watch.Open(path)
+// readLimited reads a byte more than a page may have, at most.
+func readLimited(path string) ([]byte, error) {
+	f, err := reload.Open(path)
 	if err != nil {
-		return nil, readVersion{}, err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return readSteadily(f)
-}
-
-func readSteadily(f fs.File) ([]byte, readVersion, error) {
-	before, err := f.Stat()
-	if err != nil {
-		return nil, readVersion{}, err
-	}
-	source, err := io.ReadAll(io.LimitReader(f, markup.MaxPageBytes+1))
-	if err != nil {
-		return nil, readVersion{}, err
-	}
-	after, err := f.Stat()
-	if err != nil {
-		return nil, readVersion{}, err
-	}
-	version := watch.VersionOf(after)
-	return source, readVersion{version, version.Same(watch.VersionOf(before))}, nil
+	return io.ReadAll(io.LimitReader(f, markup.MaxPageBytes+1))
 }
 
 // nameID is the page id that a file's name begins with, 0 for none.

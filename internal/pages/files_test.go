@@ -64,9 +64,7 @@ func TestSwapOfAMountedVolume(t *testing.T) {
 	s.save("..v2/1.md", form("a", "two"))
 	s.link("..v2", "..data_tmp")
 	s.rename("..data_tmp", "..data")
-	s.Poll()
-	s.wants(1, "a=one", "swapped since the last poll")
-	s.Poll()
+	s.update()
 	s.wants(1, "a=two", "swapped")
 	s.wants(2, "-", "not in the new volume: its link leads nowhere")
 	s.must(s.Ready(t.Context()))
@@ -88,7 +86,7 @@ func TestRootThatIsALink(t *testing.T) {
 	s.open()
 	s.wants(1, "a=one", "at the start")
 	checkout("rev2", "two")
-	s.polls(2)
+	s.update()
 	s.wants(1, "a=two", "link moved")
 }
 
@@ -120,36 +118,6 @@ func TestRead(t *testing.T) {
 	if err != nil || !page.Unreadable || len(source) != markup.MaxPageBytes+1 {
 		t.Errorf("a huge file: unreadable %t, %d bytes read, %v; want the page to say so after one byte over the limit",
 			page.Unreadable, len(source), err)
-	}
-}
-
-// growing is a file that is longer after it was read.
-type growing struct {
-	*os.File
-	read bool
-}
-
-func (g *growing) Read(p []byte) (int, error) {
-	if !g.read {
-		g.read = true
-		if _, err := g.WriteAt([]byte("more than there was"), 0); err != nil {
-			return 0, err
-		}
-	}
-	return g.File.Read(p)
-}
-
-func TestVersionTellsWhetherTheFileWasWrittenMeanwhile(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "1.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, v, err := readSteadily(f); err != nil || !v.steady {
-		t.Errorf("at rest: steady %v, %v", v.steady, err)
-	}
-	if _, v, err := readSteadily(&growing{File: f}); err != nil || v.steady {
-		t.Errorf("written while it was read: steady %v, %v", v.steady, err)
 	}
 }
 
@@ -185,7 +153,7 @@ func TestTitles(t *testing.T) {
 		}
 	}
 	s.save("3-x.md", "---\ntitle: [\n---\n")
-	s.polls(2)
+	s.update()
 	if page, err := s.Page(t.Context(), 3); err != nil || page.Title != "Lunch" {
 		t.Errorf("front matter broken: %+v, %v; want the last good title", page, err)
 	}
@@ -199,7 +167,7 @@ func TestBrokenFormsAreCounted(t *testing.T) {
 	}
 	s.save("1.md", broken("a"))
 	s.save("2.md", "")
-	s.polls(2)
+	s.update()
 	if got, want := s.Counts(), (Counts{Pages: 3, Forms: 2, Broken: 1}); got != want {
 		t.Errorf("the last good form is served, and broken: got %+v, want %+v", got, want)
 	}

@@ -16,11 +16,11 @@ func (d *Directory) logNew(before map[string]bool, now []string, message, key st
 	return seen
 }
 
-// maxLogged is how many errors of a kind a look logs one by one. A directory
+// maxLogged is how many errors of a kind a load logs one by one. A directory
 // can hold any number of them.
 const maxLogged = 20
 
-// logError logs an error, unless this look has logged the same message for many
+// logError logs an error, unless this load has logged the same message for many
 // paths.
 func (d *Directory) logError(message string, args ...any) {
 	if d.errorCount[message]++; d.errorCount[message] <= maxLogged {
@@ -28,7 +28,7 @@ func (d *Directory) logError(message string, args ...any) {
 	}
 }
 
-// logRest logs at the end of a look how many errors were left out.
+// logRest logs at the end of a load how many errors were left out.
 func (d *Directory) logRest() {
 	for message, times := range d.errorCount {
 		if times > maxLogged {
@@ -36,15 +36,6 @@ func (d *Directory) logRest() {
 		}
 	}
 	clear(d.errorCount)
-}
-
-// logUnreadable logs that a file can't be read, once for each reason: reading it
-// is tried again at every look.
-func (d *Directory) logUnreadable(path string, f *file, err error) {
-	if f.failure != err.Error() {
-		f.failure = err.Error()
-		d.logError("page can't be read", "file", path, "error", err)
-	}
 }
 
 // logProblems logs what is wrong on a page that was read.

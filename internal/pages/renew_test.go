@@ -2,12 +2,13 @@ package pages
 
 import (
 	"fmt"
-	"slices"
+	"io/fs"
 	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/reload"
 )
 
 func TestBrokenBlockKeepsItsLastGoodForm(t *testing.T) {
@@ -26,13 +27,13 @@ func TestBrokenBlockKeepsItsLastGoodForm(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t).save("1.md", old).open()
 			s.save("1.md", tt.now)
-			s.polls(2)
+			s.update()
 			s.wants(1, tt.want, "after the edit")
 			s.save("2.md", form("x", "y")) // another page's edit changes nothing here
-			s.polls(2)
+			s.update()
 			s.wants(1, tt.want, "after another page's edit")
 			s.save("1.md", form("c", "good"))
-			s.polls(2)
+			s.update()
 			s.wants(1, "c=good", "after the repair")
 		})
 	}
@@ -53,10 +54,10 @@ func TestNamelessBlockDoesNotKeepWhatIsRemoved(t *testing.T) {
 		{"broken anew", nameless, ""},
 	} {
 		s.save("1.md", step.now)
-		s.polls(2)
+		s.update()
 		s.wants(1, step.want, step.name)
 		s.save("2.md", form("x", step.name)) // another page's edit changes nothing here
-		s.polls(2)
+		s.update()
 		s.wants(1, step.want, step.name+", after another page's edit")
 	}
 }
@@ -80,7 +81,7 @@ func TestNamelessBlocksAreToldApart(t *testing.T) {
 			s := newSite(t).save("1.md", tt.edits[0]).open()
 			for _, edit := range tt.edits[1:] {
 				s.save("1.md", edit)
-				s.polls(2)
+				s.update()
 			}
 			s.wants(1, tt.want, "after the last edit")
 		})
@@ -97,7 +98,7 @@ func TestFormsBeyondTheLimitStay(t *testing.T) {
 	for i := range 3 {
 		page = form(fmt.Sprint("new", i), "1") + page
 		s.save("1.md", page)
-		s.polls(2)
+		s.update()
 	}
 	p, err := s.Page(t.Context(), 1)
 	s.must(err)
@@ -114,12 +115,12 @@ func TestBrokenFromTheStart(t *testing.T) {
 		t.Errorf("the problem was logged %d times with file and line, want once", n)
 	}
 	s.save("1.md", broken("a")+form("b", "one")) // a new time stamp, the same text
-	s.polls(3)
+	s.update()
 	if n := s.logged("page problem"); n != 0 {
 		t.Errorf("the same problem was logged %d times again", n)
 	}
 	s.save("1.md", form("a", "whole")+form("b", "one"))
-	s.polls(2)
+	s.update()
 	s.wants(1, "a=whole b=one", "after the repair")
 }
 
@@ -164,13 +165,13 @@ func TestBrokenFrontMatterKeepsTheOldPage(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t).save("1.md", closed+form("a", "old")).open()
 			s.save("1.md", tt.front+form("a", "new"))
-			s.polls(2)
+			s.update()
 			s.wants(1, "a=old", "front matter broken")
 			if view, edit := s.allowed(); view != "ann bob" || edit != "ann" {
 				t.Errorf("view: %s; edit: %s; the permissions must not change", view, edit)
 			}
 			s.save("1.md", "---\nedit: [bob]\n---\n"+form("a", "new"))
-			s.polls(2)
+			s.update()
 			s.wants(1, "a=new", "after the repair")
 			if view, edit := s.allowed(); view != "ann bob eve" || edit != "bob" {
 				t.Errorf("view: %s; edit: %s; after the repair everybody views and bob edits", view, edit)
@@ -188,7 +189,7 @@ func TestBrokenFrontMatterKeepsTheIDThatStoodInIt(t *testing.T) {
 	for range 2 { // broken twice in different ways
 		s.save("notes.md", "---\nid: 42\nview: [\n---\n"+strings.Repeat("\n", s.saves))
 		s.save("7.md", "---\nid: [\n---\n"+strings.Repeat("\n", s.saves))
-		s.polls(2)
+		s.update()
 		s.wants(42, "a=old", "front matter broken")
 		s.wants(43, "b=old", "front matter broken")
 		s.wants(7, "-", "the id of the name does not take over")
@@ -199,19 +200,19 @@ func TestPageIDClash(t *testing.T) {
 	s := newSite(t).save("1-a.md", form("a", "first")).save("1-b.md", form("b", "second")).open()
 	s.wants(1, "a=first", "the first stands")
 	s.save("3.md", form("c", "elsewhere"))
-	s.polls(2)
+	s.update()
 	s.wants(3, "c=elsewhere", "another page was made")
 	if n := s.logged("level=ERROR", "two files have one page id", "1-a.md", "1-b.md"); n != 1 {
 		t.Errorf("logged %d times, want once", n)
 	}
 	s.save("1-b.md", "---\nid: 2\n---\n"+form("b", "second"))
-	s.polls(2)
+	s.update()
 	s.wants(1, "a=first", "the second has another id")
 	s.wants(2, "b=second", "the second has another id")
 	s.save("1-b.md", form("b", "second"))
-	s.polls(2)
+	s.update()
 	s.remove("1-a.md")
-	s.polls(2)
+	s.update()
 	s.wants(1, "b=second", "the first is gone")
 }
 
@@ -268,10 +269,10 @@ func TestWhoMayViewAndEdit(t *testing.T) {
 func TestPageStaysWithTheFileThatHasIt(t *testing.T) {
 	s := newSite(t).save("5-b.md", form("a", "original")).open()
 	s.save("5-a.md", form("a", "copy"))
-	s.polls(2)
+	s.update()
 	s.wants(5, "a=original", "a copy that sorts first")
 	s.remove("5-b.md")
-	s.polls(2)
+	s.update()
 	s.wants(5, "a=copy", "the original is gone")
 }
 
@@ -282,24 +283,21 @@ func TestAtStartTheNameThatCarriesTheIDCounts(t *testing.T) {
 
 func TestUnreadableFolderKeepsItsPagesAndTheOthersGoOn(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).save("sub/2.md", form("b", "two")).open()
-	s.find = func(root string, enter func(string)) (listing, error) {
-		l, err := list(root, enter)
-		sub := s.path("sub")
-		l.files = slices.DeleteFunc(l.files, func(f found) bool { return strings.HasPrefix(f.path, sub) })
-		l.unreadable = []string{sub}
-		return l, err
-	}
 	s.save("1.md", form("a", "changed"))
-	s.polls(5)
+	state := s.look(func(string) {})
+	delete(state, s.path("sub/2.md"))
+	state[s.path("sub/")+separator] = reload.File{Err: fs.ErrPermission}
+	for range 2 {
+		s.must(s.load(state, false))
+	}
 	s.wants(1, "a=changed", "beside an unreadable folder")
 	s.wants(2, "b=two", "in an unreadable folder")
 	s.must(s.Ready(t.Context()))
 	if n := s.logged("level=ERROR", "can't be read", "sub"); n != 1 {
 		t.Errorf("logged %d times, want once", n)
 	}
-	s.find = list
 	s.remove("sub/2.md")
-	s.polls(3)
+	s.update()
 	s.wants(2, "-", "readable again, and gone")
 }
 
@@ -312,7 +310,7 @@ fields: [{id: x, type: textfield, label: old}]]]></ac:plain-text-body></ac:struc
 		t.Fatal("an open page is closed")
 	}
 	s.save("1.xml", "---\nview: [carol]\n---\n<p>"+native)
-	s.polls(2)
+	s.update()
 	page, err := s.Page(t.Context(), 1)
 	s.must(err)
 	alice, carol := s.rights(user("alice")).View, s.rights(user("carol")).View
@@ -332,7 +330,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		}
 		fmt.Fprintf(&page, "```form\nform: no id %d\n```\n", edit)
 		s.save("1.md", page.String())
-		s.polls(2)
+		s.update()
 	}
 	if forms := s.Counts().Forms; forms != 2*markup.MaxForms {
 		t.Errorf("%d forms, want %d", forms, 2*markup.MaxForms)
@@ -369,7 +367,7 @@ func TestTheLogSaysWhetherABrokenFormIsServed(t *testing.T) {
 		{"---\nid: [\n---\n" + form("a", "B"), [][]string{{`msg="page is broken"`, good}}},
 	} {
 		s.log.Reset()
-		s.save("1.md", tt.text).polls(4)
+		s.save("1.md", tt.text).update()
 		log := s.log.String()
 		if n := strings.Count(log, "served="); n != len(tt.want) {
 			t.Errorf("%q: %d lines:\n%s", tt.text, n, log)

@@ -13,25 +13,24 @@ import (
 	"time"
 )
 
-// site is a directory of pages whose clock and polls are in the test's hands.
+// site is a directory of pages that is looked at when the test says so.
 type site struct {
 	t     *testing.T
 	dir   string
-	clock time.Time
 	saves int
 	log   bytes.Buffer
 	*Directory
 }
 
 func newSite(t *testing.T) *site {
-	return &site{t: t, dir: filepath.Join(t.TempDir(), "pages"), clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	return &site{t: t, dir: filepath.Join(t.TempDir(), "pages")}
 }
 
 // open starts serving what was saved so far.
 func (s *site) open() *site {
 	s.t.Helper()
 	s.mkdir("")
-	d, err := openDirectory(s.dir, slog.New(slog.NewTextHandler(&s.log, nil)), func() time.Time { return s.clock })
+	d, err := OpenDirectory(s.dir, slog.New(slog.NewTextHandler(&s.log, nil)))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -50,12 +49,11 @@ func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *site) mkdir(name string) { s.t.Helper(); s.must(os.MkdirAll(s.path(name), 0o755)) }
 
-// save writes a file in place. Each save has a time stamp of its own, an hour
-// ago: old enough to be trusted.
+// save writes a file in place. Each save has a time stamp of its own.
 func (s *site) save(name, text string) *site {
 	s.t.Helper()
 	s.saves++
-	return s.saveAt(name, text, s.clock.Add(-time.Hour).Add(time.Duration(s.saves)*time.Second))
+	return s.saveAt(name, text, time.Unix(1_700_000_000+int64(s.saves), 0))
 }
 
 func (s *site) saveAt(name, text string, modified time.Time) *site {
@@ -72,15 +70,11 @@ func (s *site) remove(name string) { s.t.Helper(); s.must(os.Remove(s.path(name)
 
 func (s *site) link(target, name string) { s.t.Helper(); s.must(os.Symlink(target, s.path(name))) }
 
-// unsteadyPolls is how many looks see a file that keeps changing before it is
-// read as it is.
-const unsteadyPolls = 3
-
-// polls looks so many times.
-func (s *site) polls(n int) {
-	for range n {
-		s.Poll()
-	}
+// update looks at the files, and loads what has changed.
+func (s *site) update() *site {
+	s.t.Helper()
+	s.must(s.load(s.look(func(string) {}), false))
+	return s
 }
 
 // shows is what is served of a page: its forms, each with the label of its

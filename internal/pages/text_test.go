@@ -31,7 +31,7 @@ func TestTextOfAPage(t *testing.T) {
 		{"no form", "fifth\n", "none"},
 	} {
 		s.save("1.md", step.now)
-		s.polls(2)
+		s.update()
 		if got := text(1); got != step.want {
 			t.Errorf("%s: text is %q, want %q", step.name, got, step.want)
 		}

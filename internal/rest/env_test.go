@@ -138,15 +138,13 @@ func mount(a *API) http.Handler {
 	})
 }
 
-// write changes a page file and has it read. The directory takes a change once
-// it has seen it twice.
+// write changes a page file and has it read.
 func (e *env) write(t testing.TB, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(e.dir, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e.source.Poll()
-	e.source.Poll()
+	e.source.Reload(t.Context())
 }
 
 func (e *env) remove(t testing.TB, name string) {
@@ -154,8 +152,7 @@ func (e *env) remove(t testing.TB, name string) {
 	if err := os.Remove(filepath.Join(e.dir, name)); err != nil {
 		t.Fatal(err)
 	}
-	e.source.Poll()
-	e.source.Poll()
+	e.source.Reload(t.Context())
 }
 
 // testRequest is what a test sends. Without a user it goes out without

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -19,6 +20,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/formulary/formulary/internal/testkit"
@@ -105,136 +107,77 @@ func loadFirst(t *testing.T, dir string) (*certificate, *logBuffer) {
 	return c, log
 }
 
+// The time is that of the bubble.
 func TestCertificateFollowsItsFiles(t *testing.T) {
-	dir := t.TempDir()
-	c, log := loadFirst(t, dir)
-	clock := time.Now()
-	c.now = func() time.Time { return clock }
-	later := func() { clock = clock.Add(certificateInterval) }
-	want := func(when string, serial int64, reloads, warnings int) {
-		t.Helper()
-		if got := serialOf(t, c); got != serial {
-			t.Errorf("%s: certificate %d, want %d", when, got, serial)
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		c, log := loadFirst(t, dir)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { c.watcher.Run(ctx); close(ended) }()
+		want := func(when string, serial int64, reloads, failures int) {
+			t.Helper()
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if got := serialOf(t, c); got != serial {
+				t.Errorf("%s: certificate %d, want %d", when, got, serial)
+			}
+			if n := len(log.lines(t, "TLS certificate reloaded")); n != reloads {
+				t.Errorf("%s: %d reloads, want %d", when, n, reloads)
+			}
+			if n := strings.Count(log.String(), "what was read last stays in force"); n != failures {
+				t.Errorf("%s: %d failures in the log, want %d", when, n, failures)
+			}
 		}
-		if n := len(log.lines(t, "TLS certificate reloaded")); n != reloads {
-			t.Errorf("%s: %d reloads, want %d", when, n, reloads)
+		want("at first", 1, 0, 0)
+		newPair(t, 2).write(t, dir)
+		want("changed", 2, 1, 0)
+
+		third := newPair(t, 3)
+		writeChanged(t, c.certFile, third.cert)
+		want("half of a pair", 2, 1, 1)
+		want("half of a pair, again", 2, 1, 1)
+		writeChanged(t, c.keyFile, third.key)
+		want("the other half", 3, 2, 1)
+
+		must(t, os.Remove(c.keyFile))
+		want("gone", 3, 2, 2)
+		must(t, syscall.Mkfifo(c.keyFile, 0o600)) // a read would wait for its writer
+		want("a pipe", 3, 2, 3)
+		must(t, os.Remove(c.keyFile))
+		writeChanged(t, c.keyFile, []byte("nonsense"))
+		want("broken in another way", 3, 2, 4)
+		newPair(t, 4).write(t, dir)
+		want("mended", 4, 3, 4)
+		if strings.Contains(log.String(), "nonsense") || strings.Contains(log.String(), "PRIVATE") {
+			t.Errorf("a key is in the log: %s", log)
 		}
-		if n := strings.Count(log.String(), "the old one stays"); n != warnings {
-			t.Errorf("%s: %d warnings, want %d", when, n, warnings)
-		}
-	}
-	want("at first", 1, 0, 0)
-	later()
-	want("unchanged", 1, 0, 0)
+		stop()
+		<-ended
+	})
+}
 
-	second := newPair(t, 2)
-	second.write(t, dir)
-	want("changed within the second", 1, 0, 0)
-	later()
-	want("changed", 2, 1, 0)
-
-	third := newPair(t, 3)
-	writeChanged(t, c.certFile, third.cert)
-	later()
-	want("half of a pair", 2, 1, 1)
-	later()
-	want("half of a pair, again", 2, 1, 1)
-	writeChanged(t, c.keyFile, third.key)
-	later()
-	want("the other half", 3, 2, 1)
-
-	if err := os.Remove(c.keyFile); err != nil {
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
-	}
-	later()
-	want("gone", 3, 2, 2)
-	later()
-	want("gone, again", 3, 2, 2)
-	writeChanged(t, c.keyFile, []byte("nonsense"))
-	later()
-	want("broken in another way", 3, 2, 3)
-	newPair(t, 4).write(t, dir)
-	later()
-	want("mended", 4, 3, 3)
-	if strings.Contains(log.String(), "nonsense") || strings.Contains(log.String(), "PRIVATE") {
-		t.Errorf("a key is in the log: %s", log)
 	}
 }
 
-// Reload does not wait for the interval, reads files that seem unchanged, and logs
-// the outcome each time.
+// Reload reads files that seem unchanged.
 func TestCertificateReload(t *testing.T) {
 	dir := t.TempDir()
-	c, log := loadFirst(t, dir)
+	c, _ := loadFirst(t, dir)
 	stamp := time.Unix(1_600_000_000, 0)
 	for serial := int64(2); serial <= 4; serial++ {
 		certFile, keyFile := newPair(t, serial).write(t, dir)
 		for _, file := range []string{certFile, keyFile} {
-			if err := os.Chtimes(file, stamp, stamp); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chtimes(file, stamp, stamp))
 		}
-		c.reload()
+		c.watcher.Reload(t.Context())
 		if got := serialOf(t, c); got != serial {
 			t.Errorf("certificate %d, want %d", got, serial)
 		}
-	}
-	writeChanged(t, c.keyFile, []byte("nonsense"))
-	c.reload()
-	c.reload()
-	if got := serialOf(t, c); got != 4 {
-		t.Errorf("certificate %d, want the last good one", got)
-	}
-	if n := strings.Count(log.String(), "the old one stays"); n != 2 {
-		t.Errorf("told %d times, want 2", n)
-	}
-}
-
-// The reason why a pair can't be loaded may pass without a change of its files.
-func TestCertificateIsTriedAgain(t *testing.T) {
-	dir := t.TempDir()
-	c, log := loadFirst(t, dir)
-	clock := time.Now()
-	c.now = func() time.Time {
-		clock = clock.Add(certificateInterval)
-		return clock
-	}
-	newPair(t, 2).write(t, dir)
-	load := c.read
-	c.read = func(string, string) (tls.Certificate, error) {
-		return tls.Certificate{}, errors.New("too many open files")
-	}
-	for range 3 {
-		if got := serialOf(t, c); got != 1 {
-			t.Errorf("certificate %d while none can be loaded", got)
-		}
-	}
-	if n := strings.Count(log.String(), "too many open files"); n != 1 {
-		t.Errorf("told %d times", n)
-	}
-	c.read = load
-	if got := serialOf(t, c); got != 2 {
-		t.Errorf("certificate %d once it can be loaded, want 2", got)
-	}
-}
-
-// A pipe in place of the key would block the handshake that reads it.
-func TestCertificateDoesNotWaitForAPipe(t *testing.T) {
-	dir := t.TempDir()
-	c, log := loadFirst(t, dir)
-	clock := time.Now()
-	c.now = func() time.Time {
-		clock = clock.Add(certificateInterval)
-		return clock
-	}
-	if err := errors.Join(os.Remove(c.keyFile), syscall.Mkfifo(c.keyFile, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if got := serialOf(t, c); got != 1 {
-		t.Errorf("certificate %d, want the old one", got)
-	}
-	if !strings.Contains(log.String(), "not a regular file") {
-		t.Errorf("the log does not say why: %s", log)
 	}
 }
 
@@ -315,38 +258,5 @@ func TestHTTP2(t *testing.T) {
 	defer resp.Body.Close()
 	if body, _ := io.ReadAll(resp.Body); string(body) != "HTTP/2.0" {
 		t.Errorf("protocol %s", body)
-	}
-}
-
-// A copy that keeps time stamps may put another file in place that differs in
-// nothing but its identity.
-func TestCertificateOfTheSameSizeAndTime(t *testing.T) {
-	dir, stamp := t.TempDir(), time.Unix(1_700_000_000, 0)
-	put := func(serial int64) (certFile, keyFile string) {
-		t.Helper()
-		p := newPair(t, serial)
-		certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-		for file, content := range map[string][]byte{certFile: p.cert, keyFile: p.key} {
-			testkit.WriteFile(t, file+".new", string(content)+strings.Repeat("\n", 4096-len(content)))
-			if err := os.Chtimes(file+".new", stamp, stamp); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(file+".new", file); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return certFile, keyFile
-	}
-	certFile, keyFile := put(1)
-	logger, _ := newLog()
-	c, err := loadCertificate(certFile, keyFile, logger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(2)
-	clock := time.Now().Add(certificateInterval)
-	c.now = func() time.Time { return clock }
-	if got := serialOf(t, c); got != 2 {
-		t.Errorf("certificate %d is served, want 2", got)
 	}
 }

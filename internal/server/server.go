@@ -106,11 +106,10 @@ func http2Config(t Timeouts) *http.HTTP2Config {
 	}
 }
 
-// Reload reads the certificate and its key now, and not within a second.
-// Without TLS there is nothing to do.
-func (s *Server) Reload() {
+// Reload reads the certificate and its key now. Without TLS there is nothing to do.
+func (s *Server) Reload(ctx context.Context) {
 	if s.certificate != nil {
-		s.certificate.reload()
+		s.certificate.watcher.Reload(ctx)
 	}
 }
 
@@ -138,6 +137,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.cancelRequests()
 	failed := make(chan error, 1)
 	go func() { failed <- s.serve() }()
+	if s.certificate != nil {
+		go s.certificate.watcher.Run(ctx)
+	}
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", s.Addr(), err)

@@ -99,7 +99,7 @@ func (f *fixture) setUsers(lines ...string) {
 	if err := os.Rename(f.file+".new", f.file); err != nil {
 		f.t.Fatal(err)
 	}
-	f.dir.Reload()
+	f.dir.Reload(f.t.Context())
 }
 
 func (f *fixture) signIn(user, password string) (id string) {

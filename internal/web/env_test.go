@@ -140,9 +140,8 @@ func (e *env) put(t testing.TB, name, text string) {
 	if err := os.WriteFile(filepath.Join(e.dir, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if e.source != nil { // the directory takes a change once it has seen it twice
-		e.source.Poll()
-		e.source.Poll()
+	if e.source != nil {
+		e.source.Reload(t.Context())
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // detector, which makes tests several times slower.
 var raced = []string{
 	"internal/auth", "internal/cli", "internal/pages", "internal/request", "internal/rest", "internal/server", "internal/service", "internal/session",
-	"internal/store", "internal/watch", "internal/web",
+	"internal/store", "internal/reload", "internal/web",
 }
 
 // twice are the packages that run without the race detector, too: with it, their

@@ -1,0 +1,154 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/formulary/formulary/internal/reload"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// run calls Run until the test ends. It returns when the files have been looked at
+// twice, so that only an event, or the rescan after ten seconds, shows an edit.
+func (s *site) run() {
+	s.t.Helper()
+	var looks atomic.Int64
+	s.watcher.Look = func(enter func(string)) reload.State {
+		defer looks.Add(1)
+		return s.look(enter)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { s.Run(ctx); close(ended) }()
+	s.t.Cleanup(func() { stop(); <-ended })
+	testkit.Eventually(s.t, "the files are watched", func() bool { return looks.Load() >= 2 })
+}
+
+// beforeRescan is time enough on a busy machine, and less than the rescan takes.
+const beforeRescan = 6 * time.Second
+
+func TestEventsShowEdits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		setUp, edit func(s *site)
+		want        string // of page 1
+		dir         string // where there are events afterwards
+	}{
+		"written in place":              {nil, func(s *site) { s.save("1.md", form("a", "new")) }, "a=new", ""},
+		"written in place, in a folder": {func(s *site) { s.rename("1.md", "sub/1.md") }, func(s *site) { s.save("sub/1.md", form("a", "new")) }, "a=new", "sub/"},
+		"replaced by an editor":         {nil, func(s *site) { s.save(".1.md.swp", form("a", "new")); s.rename(".1.md.swp", "1.md") }, "a=new", ""},
+		"replaced from elsewhere":       {nil, func(s *site) { s.save("../9.md", form("a", "new")); s.rename("../9.md", "1.md") }, "a=new", ""},
+		"removed":                       {nil, func(s *site) { s.remove("1.md") }, "-", ""},
+		"renamed":                       {func(s *site) { s.rename("1.md", "2.md") }, func(s *site) { s.rename("2.md", "1.md") }, "a=old", ""},
+		"in a new folder":               {func(s *site) { s.remove("1.md") }, func(s *site) { s.save("made/later/1.md", form("a", "new")) }, "a=new", "made/later/"},
+		"folder removed":                {func(s *site) { s.rename("1.md", "sub/1.md") }, func(s *site) { s.must(os.RemoveAll(s.path("sub"))) }, "-", ""},
+		"link to a file elsewhere": {
+			func(s *site) { s.rename("1.md", "../linked.md"); s.link("../linked.md", "1.md") },
+			func(s *site) { s.save("../linked.md", form("a", "new")) }, "a=new", "",
+		},
+		"swap of a mounted ConfigMap": {
+			func(s *site) {
+				s.save("..v1/1.md", form("a", "old"))
+				s.link("..v1", "..data")
+				s.remove("1.md")
+				s.link("..data/1.md", "1.md")
+			},
+			func(s *site) {
+				s.save("..v2/1.md", form("a", "new"))
+				s.link("..v2", "..tmp")
+				s.rename("..tmp", "..data")
+			}, "a=new", "",
+		},
+		"the directory is replaced": {
+			nil, func(s *site) { s.must(os.Rename(s.dir, s.dir+".old")); s.save("1.md", form("a", "new")) }, "a=new", "",
+		},
+		"a link to the directory is moved": {
+			func(s *site) { s.must(errors.Join(os.Rename(s.dir, s.dir+"-v1"), os.Symlink(s.dir+"-v1", s.dir))) },
+			func(s *site) {
+				s.save("../v2/1.md", form("a", "new"))
+				s.must(errors.Join(os.Symlink("v2", s.dir+".tmp"), os.Rename(s.dir+".tmp", s.dir)))
+			}, "a=new", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t).save("1.md", form("a", "old")).save("sub/5.md", form("b", "b"))
+			if tt.setUp != nil {
+				tt.setUp(s)
+			}
+			s.open().run()
+			tt.edit(s)
+			testkit.EventuallyWithin(t, beforeRescan, "page 1 shows "+tt.want, func() bool { return s.shows(1) == tt.want })
+			// Directories that are new, or in place of others, send events, too.
+			s.save(tt.dir+"7.md", form("c", "c"))
+			testkit.EventuallyWithin(t, beforeRescan, "page 7 is there", func() bool { return s.shows(7) == "c=c" })
+		})
+	}
+}
+
+// With polling the time is that of the bubble.
+func TestPolledEditsShowWithinTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page := filepath.Join(t.TempDir(), "1.md")
+		testkit.WriteFile(t, page, form("a", "zero"))
+		d, err := OpenDirectory(filepath.Dir(page), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Poll = true
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { d.Run(ctx); close(ended) }()
+		for _, label := range []string{"first", "second", "third"} {
+			time.Sleep(3 * time.Second)
+			testkit.WriteFile(t, page, form("a", label))
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if p, err := d.Page(ctx, 1); err != nil || p.Forms[0].Fields[0].Label != label {
+				t.Errorf("the %s edit does not show after two seconds: %v", label, err)
+			}
+		}
+		stop()
+		<-ended
+	})
+}
+
+// A disk that does not answer makes the source unready, and the last known pages
+// are served.
+func TestStuckLook(t *testing.T) {
+	s := newSite(t).save("1.md", form("a", "one"))
+	s.mkdir("")
+	synctest.Test(t, func(t *testing.T) {
+		log := &strings.Builder{}
+		d, err := OpenDirectory(s.dir, slog.New(slog.NewTextHandler(log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Poll = true
+		release := make(chan struct{})
+		d.watcher.Look = func(enter func(string)) reload.State {
+			<-release
+			return d.look(enter)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { d.Run(ctx); close(ended) }()
+		time.Sleep(7 * time.Second) // of the bubble
+		if err := d.Ready(ctx); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "stuck for 7 seconds") {
+			t.Errorf("a look that takes seven seconds: %v", err)
+		}
+		if _, err := d.Page(ctx, 1); err != nil {
+			t.Errorf("the last known page: %v", err)
+		}
+		stop()
+		<-ended // or the test is a deadlock
+		close(release)
+	})
+}
