@@ -4,8 +4,6 @@ package encode
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -13,8 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// The shapes are appended to byte slices by hand: lists are the hot path,
-// and the order of members is part of how readable an answer is.
+// Submissions are appended to byte slices by hand: lists are the hot path.
 
 // Model is how submissions look: Nested or Flat. The Appender is for the rows
 // of one list.
@@ -132,116 +129,4 @@ func Flat(form *forms.Form) Appender {
 		}
 		return append(dst, '}'), nil
 	}
-}
-
-// AppendForm writes the definition of a form.
-func AppendForm(dst []byte, f *forms.Form) []byte {
-	dst = append(dst, `{"formId":`...)
-	dst = appendString(dst, f.ID)
-	dst = append(dst, `,"pageId":`...)
-	dst = strconv.AppendInt(dst, f.PageID, 10)
-	dst = append(dst, `,"macroId":`...)
-	dst = appendString(dst, f.MacroID)
-	dst = append(dst, `,"anonymous":`...)
-	dst = strconv.AppendBool(dst, f.Anonymous)
-	dst = append(dst, `,"oneSubmission":`...)
-	dst = strconv.AppendBool(dst, f.OneSubmission)
-	dst = append(dst, `,"fields":{`...)
-	for rank := range f.Fields {
-		if rank > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendField(dst, &f.Fields[rank], rank)
-	}
-	dst = append(dst, `},"conditions":{`...)
-	first := true
-	for macroID, condition := range f.Conditions() {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = appendString(dst, macroID)
-		dst = append(dst, ':')
-		dst = appendCondition(dst, condition)
-	}
-	return append(dst, "}}"...)
-}
-
-func appendField(dst []byte, f *forms.Field, rank int) []byte {
-	dst = appendString(dst, f.ID)
-	dst = append(dst, `:{"type":`...)
-	dst = appendString(dst, string(f.Type))
-	dst = append(dst, `,"fieldId":`...)
-	dst = appendString(dst, f.ID)
-	dst = append(dst, `,"label":`...)
-	dst = appendString(dst, f.Label)
-	dst = append(dst, `,"macroId":`...)
-	dst = appendString(dst, f.MacroID)
-	dst = append(dst, `,"required":`...)
-	dst = strconv.AppendBool(dst, f.Required)
-	dst = append(dst, `,"validationType":`...)
-	if f.Validation == forms.NoValidation {
-		dst = append(dst, "null"...)
-	} else {
-		dst = appendString(dst, string(f.Validation))
-	}
-	dst = append(dst, `,"validations":[`...)
-	values := f.Options
-	if f.Type == forms.File {
-		values = f.Accept
-	}
-	for i, v := range values {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, `{"value":`...)
-		dst = append(appendString(dst, v), '}')
-	}
-	dst = append(dst, `],"condition":`...)
-	if f.Condition == nil {
-		dst = append(dst, "null"...)
-	} else {
-		dst = appendCondition(dst, f.Condition)
-	}
-	dst = append(dst, `,"rank":`...)
-	dst = strconv.AppendInt(dst, int64(rank), 10)
-	return append(dst, '}')
-}
-
-func appendCondition(dst []byte, c *forms.Condition) []byte {
-	dst = append(dst, `{"action":"show","match":`...)
-	dst = appendString(dst, string(c.Match))
-	dst = append(dst, `,"rules":[`...)
-	for i, r := range c.Rules {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, `{"fieldId":`...)
-		dst = appendString(dst, r.FieldID)
-		dst = append(dst, `,"operator":`...)
-		dst = appendString(dst, string(r.Operator))
-		dst = append(dst, `,"value":`...)
-		dst = append(appendString(dst, r.Value), '}')
-	}
-	return append(dst, "]}"...)
-}
-
-// AppendInvalid writes a validation result.
-func AppendInvalid(dst []byte, invalid *forms.Invalid) []byte {
-	dst = append(dst, `{"valid":false,"fieldErrors":{`...)
-	for i, id := range slices.Sorted(maps.Keys(invalid.Fields)) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, id)
-		dst = appendString(append(dst, ':'), invalid.Fields[id])
-	}
-	dst = append(dst, `},"errors":[`...)
-	for i, e := range invalid.Errors {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, e)
-	}
-	return append(dst, "]}"...)
 }

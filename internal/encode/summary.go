@@ -1,96 +1,87 @@
 package encode
 
 import (
-	"encoding/json"
-	"strconv"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// AppendSummary writes the summary of a form's submissions.
-func AppendSummary(dst []byte, s forms.Summary) []byte {
-	dst = append(dst, `{"count":`...)
-	dst = strconv.AppendInt(dst, s.Count, 10)
-	dst = append(dst, `,"first":`...)
-	dst = appendTimeOrNull(dst, s.First)
-	dst = append(dst, `,"last":`...)
-	dst = appendTimeOrNull(dst, s.Last)
-	dst = append(dst, `,"days":[`...)
-	for i, d := range s.Days {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, `{"day":"`...)
-		dst = d.Day.AppendFormat(dst, time.DateOnly)
-		dst = append(dst, `","count":`...)
-		dst = append(strconv.AppendInt(dst, d.Count, 10), '}')
+type (
+	summaryJSON struct {
+		Count  int64                     `json:"count"`
+		First  *string                   `json:"first"`
+		Last   *string                   `json:"last"`
+		Days   []dayJSON                 `json:"days"`
+		Fields members[fieldSummaryJSON] `json:"fields"`
 	}
-	dst = append(dst, `],"fields":{`...)
-	for rank, f := range s.Fields {
-		if rank > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendFieldSummary(dst, f)
+	dayJSON struct {
+		Day   string `json:"day"`
+		Count int64  `json:"count"`
 	}
-	return append(dst, "}}"...)
-}
+	fieldSummaryJSON struct {
+		Answered int64        `json:"answered"`
+		Options  []optionJSON `json:"options,omitzero"`
+		*numbersJSON
+	}
+	optionJSON struct {
+		Value string `json:"value"`
+		Count int64  `json:"count"`
+	}
+	numbersJSON struct {
+		Min  *float64  `json:"min"`
+		Max  *float64  `json:"max"`
+		Mean *float64  `json:"mean"`
+		Bins []binJSON `json:"bins"`
+	}
+	binJSON struct {
+		From  float64 `json:"from"`
+		To    float64 `json:"to"`
+		Count int64   `json:"count"`
+	}
+)
 
-func appendFieldSummary(dst []byte, f forms.FieldSummary) []byte {
-	dst = appendString(dst, f.ID)
-	dst = append(dst, `:{"answered":`...)
-	dst = strconv.AppendInt(dst, f.Answered, 10)
-	if f.Options != nil {
-		dst = append(dst, `,"options":[`...)
-		for i, o := range f.Options {
-			if i > 0 {
-				dst = append(dst, ',')
+// Summary is the summary of a form's submissions.
+func Summary(s forms.Summary) []byte {
+	summary := summaryJSON{
+		Count: s.Count, First: timeOrNull(s.First), Last: timeOrNull(s.Last),
+		Fields: func(yield func(string, fieldSummaryJSON) bool) {
+			for _, f := range s.Fields {
+				if !yield(f.ID, newFieldSummary(f)) {
+					return
+				}
 			}
-			dst = append(dst, `{"value":`...)
-			dst = appendString(dst, o.Value)
-			dst = append(dst, `,"count":`...)
-			dst = append(strconv.AppendInt(dst, o.Count, 10), '}')
+		},
+	}
+	for _, d := range s.Days {
+		summary.Days = append(summary.Days, dayJSON{d.Day.Format(time.DateOnly), d.Count})
+	}
+	return marshal(summary)
+}
+
+func newFieldSummary(f forms.FieldSummary) fieldSummaryJSON {
+	summary := fieldSummaryJSON{Answered: f.Answered}
+	if f.Options != nil {
+		summary.Options = make([]optionJSON, len(f.Options))
+		for i, o := range f.Options {
+			summary.Options[i] = optionJSON(o)
 		}
-		dst = append(dst, ']')
 	}
-	if f.Numbers != nil {
-		dst = appendNumbers(dst, f.Numbers)
-	}
-	return append(dst, '}')
-}
-
-func appendNumbers(dst []byte, n *forms.Numbers) []byte {
-	if n.Count == 0 {
-		return append(dst, `,"min":null,"max":null,"mean":null,"bins":[]`...)
-	}
-	dst = appendNumber(append(dst, `,"min":`...), n.Min)
-	dst = appendNumber(append(dst, `,"max":`...), n.Max)
-	dst = appendNumber(append(dst, `,"mean":`...), n.Mean)
-	dst = append(dst, `,"bins":[`...)
-	for i, b := range n.Bins {
-		if i > 0 {
-			dst = append(dst, ',')
+	if n := f.Numbers; n != nil {
+		summary.numbersJSON = &numbersJSON{}
+		if n.Count > 0 {
+			summary.Min, summary.Max, summary.Mean = &n.Min, &n.Max, &n.Mean
+			for _, b := range n.Bins {
+				summary.Bins = append(summary.Bins, binJSON{b.From, b.To, b.Count})
+			}
 		}
-		dst = appendNumber(append(dst, `{"from":`...), b.From)
-		dst = appendNumber(append(dst, `,"to":`...), b.To)
-		dst = append(dst, `,"count":`...)
-		dst = append(strconv.AppendInt(dst, b.Count, 10), '}')
 	}
-	return append(dst, ']')
+	return summary
 }
 
-// appendNumber writes a finite number.
-func appendNumber(dst []byte, x float64) []byte {
-	text, err := json.Marshal(x)
-	if err != nil {
-		panic(err) // see forms.Numbers
-	}
-	return append(dst, text...)
-}
-
-func appendTimeOrNull(dst []byte, t time.Time) []byte {
+func timeOrNull(t time.Time) *string {
 	if t.IsZero() {
-		return append(dst, "null"...)
+		return nil
 	}
-	return append(appendTimestamp(append(dst, '"'), t), '"')
+	text := string(appendTimestamp(nil, t))
+	return &text
 }

@@ -17,17 +17,11 @@ func (a *API) listForms(w http.ResponseWriter, c *request.Call) error {
 		return err
 	}
 	c.Log.SetUser(c.Who.Name)
-	body := []byte{'['}
-	for i, f := range list {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = encode.AppendForm(body, f)
-	}
+	body := encode.Forms(list)
 	if err := c.HoldAnswer(len(body)); err != nil {
 		return err
 	}
-	encode.WriteJSON(w, http.StatusOK, append(body, ']'))
+	encode.WriteJSON(w, http.StatusOK, body)
 	return nil
 }
 
@@ -36,7 +30,7 @@ func (a *API) getForm(w http.ResponseWriter, c *request.Call) error {
 	if err != nil {
 		return err
 	}
-	body := encode.AppendForm(nil, access.Form)
+	body := encode.Form(access.Form)
 	if err := c.HoldAnswer(len(body)); err != nil {
 		return err
 	}

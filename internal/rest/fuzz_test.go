@@ -66,7 +66,7 @@ func checkRefusal(t *testing.T, err error) {
 	if !errors.As(err, &invalid) || invalid.Err() == nil {
 		t.Fatalf("refused with %T %v, which is no validation result", err, err)
 	}
-	if text := string(encode.AppendInvalid(nil, invalid)); strictJSON(text) != nil {
+	if text := string(encode.Invalid(invalid)); strictJSON(text) != nil {
 		t.Fatalf("refused with %q: %v", text, strictJSON(text))
 	}
 }

@@ -14,7 +14,7 @@ import (
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
-		encode.WriteJSON(w, http.StatusBadRequest, encode.AppendInvalid(nil, invalid)) // the interface's validation result
+		encode.WriteJSON(w, http.StatusBadRequest, encode.Invalid(invalid)) // the interface's validation result
 		return
 	}
 	failure := request.FailureOf(r.Context(), err)

@@ -29,6 +29,6 @@ func (a *API) getSummary(w http.ResponseWriter, c *request.Call) error {
 	if err := opts.Check(); err != nil {
 		return err
 	}
-	encode.WriteJSON(w, http.StatusOK, encode.AppendSummary(nil, summary))
+	encode.WriteJSON(w, http.StatusOK, encode.Summary(summary))
 	return nil
 }

@@ -180,7 +180,7 @@ func countProblems(n int) string {
 // indentedJSON is the form as the API describes it, for people.
 func indentedJSON(f *forms.Form) string {
 	var b bytes.Buffer
-	if err := json.Indent(&b, encode.AppendForm(nil, f), "", "  "); err != nil {
+	if err := json.Indent(&b, encode.Form(f), "", "  "); err != nil {
 		panic(err) // it is JSON of our own
 	}
 	return b.String()

@@ -189,7 +189,7 @@ func TestAuthorJSON(t *testing.T) {
 	if err := json.Compact(&got, []byte(shown)); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Compact(&want, encode.AppendForm(nil, form)); err != nil {
+	if err := json.Compact(&want, encode.Form(form)); err != nil {
 		t.Fatal(err)
 	}
 	if got.String() != want.String() || !strings.Contains(shown, "\n  \"formId\": \"registration\"") {

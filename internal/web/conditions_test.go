@@ -45,7 +45,7 @@ type wireCase struct {
 	Answers [][]string      `json:"answers"`
 }
 
-func toWire(f *forms.Form) json.RawMessage { return encode.AppendForm(nil, f) }
+func toWire(f *forms.Form) json.RawMessage { return encode.Form(f) }
 
 // line is what visibleOf returns for one set of answers.
 func line(shown []bool) string {

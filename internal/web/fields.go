@@ -153,7 +153,7 @@ func conditionsOf(f *forms.Form) template.JS {
 	if !slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Condition != nil }) {
 		return ""
 	}
-	text := bytes.ReplaceAll(encode.AppendForm(nil, f), []byte("<"), []byte(`\u003c`))
+	text := bytes.ReplaceAll(encode.Form(f), []byte("<"), []byte(`\u003c`))
 	return template.JS(text) //nolint:gosec // JSON of our own, which can't end its element
 }
 
