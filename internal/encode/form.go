@@ -74,7 +74,7 @@ func (m members[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 
 // marshal is for values that always have a form in JSON.
 func marshal(value any) []byte {
-	text, err := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	text, err := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		panic(fmt.Sprintf("encode %T: %v", value, err))
 	}
