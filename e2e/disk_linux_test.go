@@ -3,9 +3,14 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,11 +52,110 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// Uploads that fill the disk get 507, and leave room for submissions without files,
+// for deletes and for a new start. A delete makes room for another upload.
+func TestUploadsLeaveRoom(t *testing.T) {
+	s := newSite(t)
+	if err := os.Mkdir(s.data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	restart := onDiskThatStays(t, s, 64<<20)
+	p := launch(t, restart())
+	const size = 3 << 20
+	upload := func(i int) response {
+		t.Helper()
+		r, err := p.sendStream(t, io.LimitReader(rand.NewChaCha8([32]byte{byte(i)}), size), fmt.Sprint(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	works := func(what string) {
+		t.Helper()
+		for range 20 {
+			p.must(t, 201, "POST", "/note/submission", note(what+strings.Repeat(" and more", 1000)))
+		}
+		p.must(t, 204, "DELETE", fmt.Sprintf("/note/result/%d", slices.Max(slices.Collect(maps.Keys(p.submissions(t, "note"))))), "")
+	}
+	stored := 0
+	for r := upload(0); r.status == 201; r = upload(stored) {
+		stored++
+	}
+	for i := range 10 {
+		r := upload(i)
+		if r.status != 507 || r.header.Get("Retry-After") == "" {
+			t.Errorf("upload to a full disk: status %d, %v", r.status, r.header)
+		}
+		assertPlainProblem(t, r)
+		works("on a full disk")
+	}
+	for range 2 {
+		p.kill()
+		p = launch(t, restart())
+		works("after a start")
+	}
+	if stored < 5 {
+		t.Fatalf("only %d uploads found room", stored)
+	}
+	for id := range p.submissions(t, "paper") {
+		p.must(t, 204, "DELETE", fmt.Sprintf("/paper/result/%d", id), "")
+	}
+	testkit.Eventually(t, "an upload finds room again", func() bool { return upload(stored).status == 201 })
+	if err := p.terminate(t); err != nil {
+		t.Fatal(err)
+	}
+	p = launch(t, restart())
+	works("in the end")
+	for id, text := range p.submissions(t, "paper") {
+		want := make([]byte, size)
+		_, _ = rand.NewChaCha8([32]byte{byte(stored)}).Read(want)
+		if r := p.must(t, 200, "GET", fmt.Sprintf("/paper/submission/%d/file/doc/large.bin", id), ""); r.body != string(want) {
+			t.Errorf("the file of submission %d (%s) has come back with %d bytes", id, text, len(r.body))
+		}
+	}
+}
+
 // onSmallDisk serves with the data directory on a file system of its own.
 func onSmallDisk(t *testing.T, s site, bytes int) *exec.Cmd {
 	t.Helper()
-	script := fmt.Sprintf(`mount -t tmpfs -o size=%d tmpfs %q && exec "$@"`, bytes, s.data)
-	return mountNamespace(t, nil, script, append([]string{binary}, s.serve()...)...)
+	return mountNamespace(t, nil, mountDisk(s, bytes)+` && exec "$@"`, append([]string{binary}, s.serve()...)...)
+}
+
+func mountDisk(s site, bytes int) string {
+	return fmt.Sprintf(`mount -t tmpfs -o size=%d tmpfs %q`, bytes, s.data)
+}
+
+// onDiskThatStays is onSmallDisk for a server that is started more than once.
+func onDiskThatStays(t *testing.T, s site, bytes int) (serve func() *exec.Cmd) {
+	t.Helper()
+	holder := mountNamespace(t, nil, mountDisk(s, bytes)+` && echo mounted && exec cat`)
+	holder.Stderr = os.Stderr
+	in, err := holder.StdinPipe() // cat ends with it
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(in.Close(), holder.Wait()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := io.ReadFull(out, make([]byte, len("mounted\n"))); err != nil {
+		t.Fatal(err)
+	}
+	enter := []string{"--mount", "--target", strconv.Itoa(holder.Process.Pid)}
+	if os.Geteuid() != 0 {
+		enter = append(enter, "--user", "--preserve-credentials")
+	}
+	return func() *exec.Cmd {
+		return exec.Command("nsenter", append(append(enter, "--", binary), s.serve()...)...)
+	}
 }
 
 func fillUp(t *testing.T, path string) {

@@ -102,10 +102,15 @@ func (w *writer) checkpoint() {
 		w.noteCheckpoint(err)
 		return
 	}
+	w.restartWAL()
+}
+
+// restartWAL makes a checkpoint after which the WAL is written from its start.
+// Reads are paused meanwhile. The checkpoint does not wait for reads of another
+// process, such as a backup: all reads here would wait with it.
+func (w *writer) restartWAL() {
 	release := w.pool.pause()
 	defer release()
-	// The own reads are paused. The checkpoint does not wait for reads of
-	// another process, such as a backup: all reads here would wait with it.
 	_ = w.conn.BusyTimeout(0)
 	defer func() { _ = w.conn.BusyTimeout(busyTimeout) }()
 	_, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_RESTART)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+	"golang.org/x/sys/unix"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -51,6 +53,9 @@ func (s chunks) Others() (count int64, upkeep time.Duration) {
 func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		tx.forFiles = true
+		if err := s.writer.checkRoom(); err != nil {
+			return err
+		}
 		stmt := tx.stmts.touchFile
 		if number == 0 {
 			stmt = tx.stmts.stageFile
@@ -67,6 +72,29 @@ func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) e
 		err = errors.Join(put.BindInt64(1, id), put.BindInt64(2, number), put.BindBlob(3, data), put.Exec())
 		return classify(errors.Join(err, put.ClearBindings())) // the copy of the data
 	})
+}
+
+// minRoom is the room that uploads leave for other writes.
+const minRoom = 16 << 20
+
+// checkRoom returns ErrFull while there is less than minRoom for the database to
+// grow: on the disk, and in its free pages. Else uploads could fill the disk such
+// that even a delete finds no room. What is in the WAL will need room in the
+// database, too.
+func (w *writer) checkRoom() error {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(w.files[0].name), &disk); err != nil {
+		return fmt.Errorf("%w: look for free space: %w", store.ErrUnavailable, err)
+	}
+	room := int64(disk.Bavail)*int64(disk.Bsize) - w.wal.bytes() //nolint:gosec,unconvert // no disk is larger; types differ between systems
+	if room >= minRoom {
+		return nil
+	}
+	free, err := queryInt(w.conn, `PRAGMA freelist_count`)
+	if err == nil && room+int64(free)*pageBytes < minRoom {
+		err = fmt.Errorf("%w: the last %d MiB are left to submissions without files", store.ErrFull, minRoom>>20)
+	}
+	return classify(err)
 }
 
 // ReadChunk implements content.Engine.

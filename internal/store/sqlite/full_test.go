@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -104,5 +105,20 @@ func TestFullForOne(t *testing.T) {
 		}
 	}
 	storetest.Same(t, "stored", storetest.Values(t, s), maps.Clone(stored))
+	checkIntegrity(t, s)
+}
+
+// TestFullWALStartsOver: a WAL that finds no more room is copied into the
+// database, and written from its start.
+func TestFullWALStartsOver(t *testing.T) {
+	dir := t.TempDir()
+	s, disk := openOnDisk(t, dir)
+	disk.fault.Store(&fault{err: syscall.ENOSPC, suffix: "-wal", size: 1 << 20})
+	const count = 40
+	for range count {
+		mustCreate(t, s, sample(strings.Repeat("x", 100<<10)))
+	}
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), count)
+	mustBeFull(t, "create of what the WAL can't hold", creating(s, sample(strings.Repeat("x", 2<<20)))())
 	checkIntegrity(t, s)
 }

@@ -182,21 +182,30 @@ func (w *writer) commitAll(batch []*operation) {
 // batch that is not stored after all.
 func (w *writer) commit(batch []*operation) (done int) {
 	done, err := w.transact(batch)
-	if err == nil {
+	switch {
+	case err == nil:
 		return done
-	}
-	if len(batch) > 1 && errors.Is(err, store.ErrFull) {
-		// One operation may be too large for the free space. The others, one
-		// by one, may fit.
-		for i := range batch {
-			w.commit(batch[i : i+1])
+	case errors.Is(err, store.ErrFull):
+		w.commitEach(batch)
+	default:
+		for _, op := range batch {
+			op.Err = err
 		}
-		return len(batch)
-	}
-	for _, op := range batch {
-		op.Err = err
 	}
 	return len(batch)
+}
+
+// commitEach commits operations one by one after a transaction has found no
+// room. One of them may have been too large for it, and the others fit. And the
+// WAL may have taken the last of the room: after a checkpoint it is written
+// again from its start.
+func (w *writer) commitEach(batch []*operation) {
+	w.restartWAL()
+	for i, op := range batch {
+		if _, err := w.transact(batch[i : i+1]); err != nil {
+			op.Err = err
+		}
+	}
 }
 
 // transact runs operations in one transaction, up to maxBatchBytes. An
