@@ -3,6 +3,8 @@ package markup
 import (
 	"crypto/sha256"
 
+	"github.com/yuin/goldmark/ast"
+
 	"github.com/formulary/formulary/internal/forms"
 )
 
@@ -12,14 +14,16 @@ type collector struct {
 	pageID int64
 	blocks []Block
 	built  []*built
-	lines  map[string]int // by form id: the line of the first form with it
-	count  int            // of raw blocks
-	places []Place        // of all raw blocks
+	lines  map[string]int      // by form id: the line of the first form with it
+	count  int                 // of raw blocks
+	fences map[ast.Node]string // by fence: the ids of the forms in all raw blocks of a Markdown page
 }
 
 // add reads one raw block.
 func (c *collector) add(block rawBlock) {
-	c.places = append(c.places, Place{At: block.at - c.body})
+	if block.fence != nil {
+		c.fences[block.fence] = ""
+	}
 	switch c.count++; {
 	case c.count == 1 && c.pageID == 0 && !c.unreadable:
 		c.report(block.at, Error, `let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
@@ -32,7 +36,9 @@ func (c *collector) add(block rawBlock) {
 		return
 	}
 	id, made := c.read(block)
-	c.places[len(c.places)-1].FormID = id
+	if block.fence != nil {
+		c.fences[block.fence] = id
+	}
 	c.built = append(c.built, made)
 	if c.repeats(id, block.at) {
 		made.failed = true

@@ -16,7 +16,7 @@ const (
 )
 
 var (
-	extension = regexp.MustCompile(`^(?:\.[\p{L}\p{M}\p{N}_+~-]+)+$`)
+	fileExtension = regexp.MustCompile(`^(?:\.[\p{L}\p{M}\p{N}_+~-]+)+$`)
 	// mediaType matches names that RFC 6838 allows, without parameters.
 	mediaType = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)$`)
 	fileSize  = regexp.MustCompile(`^([0-9]+) ?(\pL*)$`)
@@ -80,7 +80,7 @@ func (w *builder) accept(list *rawList, f *forms.Field) {
 			w.errorf(v.at, acceptHint, "accept %s is longer than %d bytes", quote(v.text), MaxAcceptLen)
 		case strings.Contains(pattern, forms.Separator):
 			w.errorf(v.at, "separate file types by commas", "accept %s contains %q", quote(v.text), forms.Separator)
-		case !extension.MatchString(pattern) && !mediaType.MatchString(pattern):
+		case !fileExtension.MatchString(pattern) && !mediaType.MatchString(pattern):
 			w.errorf(v.at, acceptHint, "accept %s is neither an extension nor a media type", quote(v.text))
 		case slices.Contains(f.Accept, pattern):
 			w.warnf(v.at, "", "accept %s appears twice", quote(v.text))

@@ -2,35 +2,28 @@ package markup
 
 import (
 	"bytes"
-	"slices"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 )
 
-// Limits of the work for a Markdown page. The parser looks at each line once for
-// every list and quote that is open there.
-const (
-	maxMarkdownNesting = 100
-	maxMarkdownWork    = 2_000_000 // calls of PeekLine
-)
+// formFence matches at least the lines that begin a form.
+var formFence = regexp.MustCompile("(?i)(?:```|~~~)[\\s\\p{Z}\\x{85}]*(?:ya?ml[\\s\\p{Z}\\x{85}]+)?form")
 
 // findInMarkdown finds fenced blocks whose info string is that of a form. It
-// parses only the block structure: inlines can't hold a form, and are hard to
-// parse in bounded time.
+// keeps the page's tree, from which its text is made.
 func (p *reader) findInMarkdown() []rawBlock {
-	source := slices.Clip(p.src[p.body:])
-	lines := &lineReader{Reader: text.NewReader(source)}
-	root := newMarkdownParser(lines).Parse(lines)
-	if lines.refusal != "" {
-		p.refuse(p.body+lines.at, "", "%s", lines.refusal)
+	source := bytes.Clone(p.src[p.body:]) // the tree refers to it
+	shown := len(source) <= MaxShownBytes && formFence.Match(source)
+	tree, refusal, at := parseMarkdown(source, shown)
+	if refusal != "" {
+		p.refuse(p.body+at, "", "%s", refusal)
 		return nil
 	}
+	p.tree = tree
 	var blocks []rawBlock
-	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	_ = ast.Walk(tree.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if fence, ok := n.(*ast.FencedCodeBlock); ok && entering {
 			if block, isForm := p.fence(fence, source); isForm {
 				blocks = append(blocks, block)
@@ -60,7 +53,7 @@ func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBloc
 		}
 		return rawBlock{}, false
 	}
-	block = rawBlock{at: p.body + at, text: content}
+	block = rawBlock{at: p.body + at, text: content, fence: fence}
 	if n := lines.Len(); n > 0 && lines.At(n-1).Stop == len(source) {
 		block.open = marker
 	}
@@ -99,84 +92,4 @@ func (p *reader) fenced(fence *ast.FencedCodeBlock, source []byte) *excerpt {
 		b.add(string(source[line.Start:line.Stop]), p.body+line.Start)
 	}
 	return b.excerpt()
-}
-
-// newMarkdownParser knows all blocks of CommonMark, so that a text inside
-// another block that looks like a fence is not taken for one.
-func newMarkdownParser(lines *lineReader) parser.Parser {
-	blocks := parser.DefaultBlockParsers()
-	for i, b := range blocks {
-		blocks[i].Value = &depthLimit{b.Value.(parser.BlockParser), lines}
-	}
-	return parser.NewParser(
-		parser.WithBlockParsers(blocks...),
-		parser.WithParagraphTransformers(util.Prioritized(keepFirstLine{}, 1)),
-	)
-}
-
-// depthLimit is a block parser that refuses to nest too deeply.
-type depthLimit struct {
-	parser.BlockParser
-	lines *lineReader
-}
-
-func (d *depthLimit) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
-	depth := 0
-	for n := parent; n != nil; n = n.Parent() {
-		depth++
-	}
-	if depth > maxMarkdownNesting {
-		d.lines.stop("lists and quotes are nested too deeply")
-		return nil, parser.NoChildren
-	}
-	return d.BlockParser.Open(parent, reader, pc)
-}
-
-// keepFirstLine cuts paragraphs to their first line. The inline nodes of the other
-// lines are not needed. A paragraph without a line would be removed, which would
-// change the list that contains it.
-type keepFirstLine struct{}
-
-func (keepFirstLine) Transform(n *ast.Paragraph, _ text.Reader, _ parser.Context) {
-	n.Lines().SetSliced(0, min(1, n.Lines().Len()))
-}
-
-// lineReader ends the page early when parsing takes too much work. It does so
-// between lines: parsers don't expect a line to vanish while they read it.
-type lineReader struct {
-	text.Reader
-	work    int
-	refusal string // why the page is refused; "" if it is not
-	at      int
-	ended   bool
-}
-
-func (r *lineReader) stop(refusal string) {
-	if r.refusal == "" {
-		_, line := r.Position()
-		r.refusal, r.at = refusal, line.Start
-	}
-}
-
-func (r *lineReader) PeekLine() ([]byte, text.Segment) {
-	if r.ended {
-		return nil, text.Segment{}
-	}
-	r.work++
-	return r.Reader.PeekLine()
-}
-
-func (r *lineReader) AdvanceLine() {
-	if r.work > maxMarkdownWork {
-		r.stop("the page has too many lines, or too many inside lists and quotes")
-	}
-	r.ended = r.refusal != ""
-	r.Reader.AdvanceLine()
-}
-
-func (r *lineReader) SkipBlankLines() (text.Segment, int, bool) {
-	if r.ended {
-		return text.Segment{}, 0, false
-	}
-	return r.Reader.SkipBlankLines()
 }

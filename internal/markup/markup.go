@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/yuin/goldmark/ast"
+
 	"github.com/formulary/formulary/internal/forms"
 )
 
@@ -133,13 +135,13 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 		if !p.unreadable {
 			page.Meta, page.MetaRead = meta, true
 		}
-		c := collector{reader: p, pageID: page.ID}
+		c := collector{reader: p, pageID: page.ID, fences: map[ast.Node]string{}}
 		for _, block := range p.find(format) {
 			c.add(block)
 		}
 		page.Blocks = c.finish()
 		if format == Markdown && !p.unreadable {
-			page.Text = p.text(c.places)
+			page.Text = p.text(c.fences)
 		}
 	}
 	if p.unreadable {
@@ -155,7 +157,8 @@ func noAccess() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 // rawBlock is a block of a page that holds a form: a text of YAML, or the macros
 // of Confluence.
 type rawBlock struct {
-	at     int // offset of the block in the page
+	at     int      // offset of the block in the page
+	fence  ast.Node // of a Markdown page
 	text   *excerpt
 	macros *rawForm
 	hostID string // the macro id that the host gives the form, or ""

@@ -53,7 +53,8 @@ type reader struct {
 	problems   []offsetProblem
 	unlisted   Severity // the highest of the problems beyond MaxProblems, 0 for none
 	unreadable bool
-	defined    int // bytes of the forms' definitions
+	tree       *tree // of a Markdown page
+	defined    int   // bytes of the forms' definitions
 }
 
 func newReader(src []byte) *reader {

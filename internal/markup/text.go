@@ -1,38 +1,87 @@
 package markup
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+)
 
 // MaxShownBytes is how much text of a page is kept to be shown.
 const MaxShownBytes = 128 << 10
 
-// Text is what people read of a Markdown page. Its lists and quotes are nested
-// no deeper than Parse allows.
+// Text is what people read of a Markdown page. It is not changed after Parse, so
+// that it can be read concurrently.
 type Text struct {
-	Source string  // without the front matter; line ends are \n
-	Cut    bool    // Source is the beginning of a text of more than MaxShownBytes
-	Places []Place // of all blocks that are marked as forms, in page order
+	Source []byte // without the front matter; line ends are \n
+	// Parts are the page's outermost blocks, with the forms in their places. They
+	// are nil if the text is to be shown as it is written, because it takes too
+	// much work to lay it out, or because it is Cut.
+	Parts []TextPart
+	Cut   bool // Source is the beginning of a text of more than MaxShownBytes
 }
 
-// Place is where a form stands in a text.
-type Place struct {
-	At     int    // offset of the info string of its block
-	FormID string // "" when it can't be read. Two blocks may have the same, and the first one is used
+// TextPart is a block of a text, whose nodes refer to Text.Source, or a form. A
+// form inside a list, a quote or the like comes after the outermost one.
+type TextPart struct {
+	Block ast.Node // nil for a form
+	// FormID is "" when it can't be read. Two parts may have the same, and the
+	// first one is used.
+	FormID string
 }
 
-// text returns the text of a page with these forms. A page without forms is
-// not shown, so its text is not kept.
-func (p *reader) text(places []Place) *Text {
-	if len(places) == 0 {
+// text returns the text of a page. ids has the form id of each fence that is
+// marked as a form. A page without forms is not shown, so its text is not kept.
+func (p *reader) text(ids map[ast.Node]string) *Text {
+	if len(ids) == 0 {
 		return nil
 	}
 	body := p.src[p.body:]
-	if len(body) <= MaxShownBytes {
-		return &Text{Source: string(body), Places: places}
+	if len(body) > MaxShownBytes {
+		// It is cut after a line. If a line is that long, the cut may split a character.
+		body = body[:MaxShownBytes]
+		if end := bytes.LastIndexByte(body, '\n'); end >= 0 {
+			body = body[:end+1]
+		}
+		return &Text{Source: bytes.ToValidUTF8(body, nil), Cut: true}
 	}
-	// It is cut after a line. If a line is that long, the cut may split a character.
-	body = body[:MaxShownBytes]
-	if end := bytes.LastIndexByte(body, '\n'); end >= 0 {
-		body = body[:end+1]
+	t := &Text{Source: p.tree.source}
+	if p.tree.complete {
+		t.Parts = parts(p.tree.root, ids)
 	}
-	return &Text{Source: string(bytes.ToValidUTF8(body, nil)), Cut: true, Places: places}
+	return t
+}
+
+// parts takes the forms out of the blocks that they are in.
+func parts(root ast.Node, ids map[ast.Node]string) []TextPart {
+	var parts []TextPart
+	for block := root.FirstChild(); block != nil; {
+		next := block.NextSibling() // the block may be removed
+		var found []ast.Node
+		_ = ast.Walk(block, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+			if _, isForm := ids[n]; isForm && entering {
+				found = append(found, n)
+			}
+			return ast.WalkContinue, nil
+		})
+		for _, fence := range found {
+			remove(fence)
+		}
+		if block.Parent() != nil {
+			parts = append(parts, TextPart{Block: block})
+		}
+		for _, fence := range found {
+			parts = append(parts, TextPart{FormID: ids[fence]})
+		}
+		block = next
+	}
+	return parts
+}
+
+// remove removes a block, and the lists and quotes that have nothing else in them.
+func remove(block ast.Node) {
+	for parent := block.Parent(); parent != nil; block, parent = parent, parent.Parent() {
+		if parent.RemoveChild(parent, block); parent.HasChildren() {
+			return
+		}
+	}
 }

@@ -15,7 +15,7 @@ func TestTextOfAPage(t *testing.T) {
 		if page.Text == nil {
 			return "none"
 		}
-		return page.Text.Source
+		return string(page.Text.Source)
 	}
 	for id, want := range map[int64]string{1: "first\n\n" + form("a", "1"), 2: "none", 3: "none"} {
 		if got := text(id); got != want {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/microcosm-cc/bluemonday"
@@ -58,31 +59,92 @@ func visible(s string) string {
 	}, s)
 }
 
-// htmlRenderer writes no raw HTML and no address that could run script.
-var htmlRenderer = renderer.NewRenderer(renderer.WithNodeRenderers(
-	util.Prioritized(html.NewRenderer(), 1000),
-	util.Prioritized(extension.NewTableHTMLRenderer(), 500),
-	util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
-	util.Prioritized(nodes{}, 100), // later than, and instead of, those of the others
-))
-
-// appendHTML appends the HTML of a block, which is to be sanitized.
-func appendHTML(dst []byte, block ast.Node, source []byte) []byte {
-	w := bytes.NewBuffer(dst)
-	_ = htmlRenderer.Render(w, source, block) // a buffer takes all
-	return w.Bytes()
+// newRenderer returns a renderer for one page. It writes no raw HTML and no
+// address that could run script, and it does not change the nodes.
+func newRenderer() renderer.Renderer {
+	return renderer.NewRenderer(renderer.WithNodeRenderers(
+		util.Prioritized(html.NewRenderer(), 1000),
+		util.Prioritized(extension.NewTableHTMLRenderer(), 500),
+		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
+		util.Prioritized(nodes{headingIDs{}}, 100), // later than, and instead of, those of the others
+	))
 }
 
 // nodes renders what the page shows otherwise than Markdown usually does.
-type nodes struct{}
+type nodes struct{ ids headingIDs }
 
-func (nodes) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindLink, renderLink)
-	r.Register(ast.KindAutoLink, renderAutoLink)
-	r.Register(ast.KindImage, renderImage)
-	r.Register(ast.KindRawHTML, renderRawHTML)
-	r.Register(ast.KindHTMLBlock, renderHTMLBlock)
-	r.Register(extast.KindTaskCheckBox, renderTask)
+func (r nodes) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
+	register.Register(ast.KindHeading, r.renderHeading)
+	register.Register(ast.KindParagraph, renderParagraph)
+	register.Register(ast.KindListItem, renderListItem)
+	register.Register(extast.KindTable, renderTable)
+	register.Register(extast.KindTableCell, renderTableCell)
+	register.Register(ast.KindLink, renderLink)
+	register.Register(ast.KindAutoLink, renderAutoLink)
+	register.Register(ast.KindImage, renderImage)
+	register.Register(ast.KindRawHTML, renderRawHTML)
+	register.Register(ast.KindHTMLBlock, renderHTMLBlock)
+	register.Register(extast.KindTaskCheckBox, renderTask)
+}
+
+// autoDir has browsers find out whether a block is written right to left.
+const autoDir = ` dir="auto"`
+
+func (r nodes) renderHeading(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	tag := "h" + strconv.Itoa(min(node.(*ast.Heading).Level+1, 6)) // h1 is the title's alone
+	if entering {
+		_, _ = w.WriteString("<" + tag + ` id="` + r.ids.next(plainText(node, source)) + `"` + autoDir + ">")
+	} else {
+		_, _ = w.WriteString("</" + tag + ">\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+func renderParagraph(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		_, _ = w.WriteString("<p" + autoDir + ">")
+	} else {
+		_, _ = w.WriteString("</p>\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+func renderListItem(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		_, _ = w.WriteString("</li>\n")
+		return ast.WalkContinue, nil
+	}
+	_, _ = w.WriteString("<li" + autoDir + ">")
+	if first := node.FirstChild(); first != nil && first.Kind() != ast.KindTextBlock {
+		_ = w.WriteByte('\n')
+	}
+	return ast.WalkContinue, nil
+}
+
+func renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		_, _ = w.WriteString("<table tabindex=\"0\">\n") // a wide one scrolls, by the keyboard, too
+	} else {
+		_, _ = w.WriteString("</table>\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+// renderTableCell aligns by a class: the usual style attribute is not allowed.
+func renderTableCell(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	tag, class := "td", ""
+	if node.Parent().Kind() == extast.KindTableHeader {
+		tag = "th"
+	}
+	if !entering {
+		_, _ = w.WriteString("</" + tag + ">\n")
+		return ast.WalkContinue, nil
+	}
+	if alignment := node.(*extast.TableCell).Alignment; alignment != extast.AlignNone {
+		class = ` class="align-` + alignment.String() + `"`
+	}
+	_, _ = w.WriteString("<" + tag + class + autoDir + ">")
+	return ast.WalkContinue, nil
 }
 
 var schemes = []string{"http", "https", "mailto"}

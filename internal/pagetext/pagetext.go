@@ -5,11 +5,12 @@
 package pagetext
 
 import (
+	"bytes"
 	"fmt"
 	"html/template"
 	"slices"
 
-	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/renderer"
 
 	"github.com/formulary/formulary/internal/markup"
 )
@@ -29,96 +30,50 @@ type Piece struct {
 // left out. The text is of markup.Parse, or nil. Each of the forms that the page
 // has gets exactly one piece. Those without a place in the text come last.
 //
-// A form inside a list, a quote or the like stands after the outermost one, so
-// that each piece is complete. A text that is too long, or would take too much
-// work, is shown as it is written, after the forms.
+// A text that is too long, or would take too much work, is shown as it is
+// written, after the forms.
 func Render(title string, t *markup.Text, formIDs []string) (pieces []Piece) {
 	defer recovered(&pieces, t, formIDs)
 	return render(title, t, formIDs)
 }
 
-// recovered is deferred. A panic of a third-party parser costs the layout of this
-// page, and nothing else. The fuzz test calls render, where panics are not
+// recovered is deferred. A panic of a third-party renderer costs the layout of
+// this page, and nothing else. The fuzz test calls render, where panics are not
 // recovered.
 func recovered(pieces *[]Piece, t *markup.Text, formIDs []string) {
 	if r := recover(); r != nil {
-		*pieces = newPage(nil, formIDs).plain(t.Source, tooMuchWork)
+		*pieces = (&page{formIDs: slices.Clone(formIDs)}).plain(t.Source, tooMuchWork)
 	}
 }
 
 func render(title string, t *markup.Text, formIDs []string) []Piece {
-	if t == nil {
-		return newPage(nil, formIDs).finish()
-	}
-	p := newPage(t.Places, formIDs)
-	if t.Cut {
+	p := &page{formIDs: slices.Clone(formIDs), renderer: newRenderer()}
+	switch {
+	case t == nil:
+		return p.finish()
+	case t.Cut:
 		return p.plain(t.Source, tooLong)
-	}
-	source := []byte(t.Source)
-	root, ok := parse(source)
-	if !ok {
+	case t.Parts == nil:
 		return p.plain(t.Source, tooMuchWork)
 	}
-	prepare(root, source, title)
-	for block := root.FirstChild(); block != nil; {
-		next := block.NextSibling() // add may remove the block
-		p.add(block, source)
-		block = next
+	repeated := repeatedTitle(t, title)
+	for i, part := range t.Parts {
+		switch {
+		case part.Block == nil:
+			p.addForm(part.FormID)
+		case i != repeated:
+			_ = p.renderer.Render(&p.html, t.Source, part.Block) // a buffer takes all
+		}
 	}
 	return p.finish()
 }
 
 // page collects pieces.
 type page struct {
-	places  map[int]string // the form ids by offset
-	formIDs []string       // of the forms that have no piece yet
-	pieces  []Piece
-	html    []byte // what follows the last piece, not sanitized yet
-}
-
-func newPage(places []markup.Place, formIDs []string) *page {
-	p := &page{places: make(map[int]string, len(places)), formIDs: slices.Clone(formIDs)}
-	for _, place := range places {
-		p.places[place.At] = place.FormID
-	}
-	return p
-}
-
-// add adds a block that is in no other block.
-func (p *page) add(block ast.Node, source []byte) {
-	var found []*ast.FencedCodeBlock
-	_ = ast.Walk(block, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if fence, ok := n.(*ast.FencedCodeBlock); ok && entering && p.isForm(fence) {
-			found = append(found, fence)
-		}
-		return ast.WalkContinue, nil
-	})
-	for _, fence := range found {
-		remove(fence)
-	}
-	if block.Parent() != nil {
-		p.html = appendHTML(p.html, block, source)
-	}
-	for _, fence := range found {
-		p.addForm(p.places[fence.Info.Segment.Start])
-	}
-}
-
-// remove removes a block, and the lists and quotes that have nothing else in them.
-func remove(block ast.Node) {
-	for parent := block.Parent(); parent != nil; block, parent = parent, parent.Parent() {
-		if parent.RemoveChild(parent, block); parent.HasChildren() {
-			return
-		}
-	}
-}
-
-func (p *page) isForm(fence *ast.FencedCodeBlock) bool {
-	if fence.Info == nil {
-		return false
-	}
-	_, ok := p.places[fence.Info.Segment.Start]
-	return ok
+	formIDs  []string // of the forms that have no piece yet
+	renderer renderer.Renderer
+	pieces   []Piece
+	html     bytes.Buffer // what follows the last piece, not sanitized yet
 }
 
 func (p *page) addForm(id string) {
@@ -134,10 +89,10 @@ func (p *page) addForm(id string) {
 
 // flush makes a piece of the HTML since the last one.
 func (p *page) flush() {
-	if clean := sanitize(p.html); clean != "" {
+	if clean := sanitize(p.html.Bytes()); clean != "" {
 		p.pieces = append(p.pieces, Piece{HTML: clean})
 	}
-	p.html = nil
+	p.html.Reset()
 }
 
 // finish adds the forms that have no piece yet, and returns all pieces.
@@ -157,11 +112,11 @@ var (
 
 // plain returns the forms, and the text as it is written. People come for the
 // forms, so they stand above a text that is long or strange.
-func (p *page) plain(source, why string) []Piece {
+func (p *page) plain(source []byte, why string) []Piece {
 	p.finish()
 	//nolint:gosec // G203: both are escaped
 	return append(p.pieces, Piece{HTML: template.HTML(
-		"<p>" + template.HTMLEscapeString(why) + "</p>\n<pre dir=\"auto\">" + escapePre(source) + "</pre>\n",
+		"<p>" + template.HTMLEscapeString(why) + "</p>\n<pre dir=\"auto\">" + escapePre(string(source)) + "</pre>\n",
 	)})
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,7 +108,7 @@ func textOf(t testing.TB, rest string) *markup.Text {
 }
 
 func TestEachFormHasOnePiece(t *testing.T) {
-	broken := &markup.Text{Source: "```form\n```\n\ntext\n", Places: []markup.Place{{At: 3, FormID: "a"}}}
+	broken := markup.Parse(markup.Markdown, 1, []byte("```form\nform: a\n```\n\ntext\n")).Text
 	for _, tt := range []struct {
 		name    string
 		text    *markup.Text
@@ -180,8 +182,23 @@ func TestLongHonestText(t *testing.T) {
 	}
 }
 
+// Requests render a text concurrently, which must not change it. The race
+// detector sees writes.
+func TestTextIsRenderedConcurrently(t *testing.T) {
+	text := textOf(t, "# Title\n\n- [ ] *a*\n- ```\n  ```\n\n# Title\n\n|a|b|\n|:-|-:|\n|1|2|\n\n<!-- x -->\n\n    code\n\n[x]: /y\n")
+	results := make([]string, 8)
+	var wg sync.WaitGroup
+	for i := range results {
+		wg.Go(func() { results[i] = dump(render("Title", text, []string{"a"})) })
+	}
+	wg.Wait()
+	if unique := slices.Compact(results); len(unique) != 1 {
+		t.Errorf("%d different results: %q", len(unique), unique)
+	}
+}
+
 func TestPanicCostsTheLayoutOnly(t *testing.T) {
-	text := &markup.Text{Source: "<b>", Places: []markup.Place{{}}}
+	text := &markup.Text{Source: []byte("<b>")}
 	pieces := func() (pieces []Piece) {
 		defer recovered(&pieces, text, []string{"a"})
 		panic("parser")

@@ -56,7 +56,7 @@ func TestEditedTextIsRenderedAnew(t *testing.T) {
 	first, second := pageWith(1, "first"), pageWith(1, "second")
 	for _, p := range []*pages.Page{first, second, first} {
 		pieces := c.of(p)
-		if text, _, _ := strings.Cut(p.Text.Source, "\n"); !strings.Contains(string(pieces[0].HTML), text) {
+		if text, _, _ := strings.Cut(string(p.Text.Source), "\n"); !strings.Contains(string(pieces[0].HTML), text) {
 			t.Errorf("%s became %s", text, pieces[0].HTML)
 		}
 		if again := c.of(p); &again[0] != &pieces[0] {

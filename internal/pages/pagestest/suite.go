@@ -111,10 +111,9 @@ func checkText(s *suite, page *pages.Page) {
 		return
 	}
 	var ids []string
-	for _, place := range page.Text.Places {
-		ids = append(ids, place.FormID)
-		if place.At < 0 || place.At >= len(page.Text.Source) {
-			s.Errorf("page %d: form %q stands at %d of %d bytes", page.ID, place.FormID, place.At, len(page.Text.Source))
+	for _, part := range page.Text.Parts {
+		if part.Block == nil {
+			ids = append(ids, part.FormID)
 		}
 	}
 	if len(ids) == 0 || !slices.Equal(ids, formIDs(page)) {

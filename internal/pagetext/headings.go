@@ -7,53 +7,24 @@ import (
 	"unicode"
 
 	"github.com/yuin/goldmark/ast"
-	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/formulary/formulary/internal/markup"
 )
 
-// prepare changes the tree of a text to what is shown.
-func prepare(root ast.Node, source []byte, title string) {
-	dropTitle(root, source, title)
-	ids := headingIDs{}
-	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			return ast.WalkContinue, nil
-		}
-		switch n := n.(type) {
-		case *ast.Heading:
-			n.Level = min(n.Level+1, 6) // h1 is the title's alone
-			n.SetAttributeString("id", []byte(ids.next(plainText(n, source))))
-			setDirection(n)
-		case *extast.Table:
-			n.SetAttributeString("tabindex", []byte("0")) // a wide one scrolls, by the keyboard, too
-		case *extast.TableCell:
-			if n.Alignment != extast.AlignNone { // a style attribute otherwise
-				n.SetAttributeString("class", []byte("align-"+n.Alignment.String()))
-				n.Alignment = extast.AlignNone
-			}
-			setDirection(n)
-		case *ast.Paragraph, *ast.ListItem:
-			setDirection(n)
-		}
-		return ast.WalkContinue, nil
-	})
-}
-
-// setDirection has browsers find out whether a block is written right to left.
-func setDirection(n ast.Node) { n.SetAttributeString("dir", []byte("auto")) }
-
-// dropTitle removes the first heading if it repeats the title.
-func dropTitle(root ast.Node, source []byte, title string) {
-	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
-		heading, ok := n.(*ast.Heading)
-		if !ok {
+// repeatedTitle returns the index of the part that repeats the title: the first
+// heading that is in no other block. It returns -1 if there is none.
+func repeatedTitle(t *markup.Text, title string) int {
+	for i, part := range t.Parts {
+		if part.Block == nil || part.Block.Kind() != ast.KindHeading {
 			continue
 		}
-		if strings.EqualFold(oneSpace(plainText(heading, source)), oneSpace(title)) {
-			root.RemoveChild(root, heading)
+		if strings.EqualFold(oneSpace(plainText(part.Block, t.Source)), oneSpace(title)) {
+			return i
 		}
-		return
+		break
 	}
+	return -1
 }
 
 func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
