@@ -1,8 +1,7 @@
-// Command pocketbase is the peer that Formulary is held against: PocketBase as
-// its documentation builds it, with a collection that holds what a submission
-// holds. The benchmark builds and runs it.
+// Command pocketbase is what Formulary is compared with: PocketBase as its documentation builds it, with
+// a collection that holds what a submission holds. The benchmark builds and runs it.
 //
-//	pocketbase make --data DIR
+//	pocketbase make --data DIR --rows N --comment TEXT
 //	pocketbase serve --data DIR --listen ADDRESS [--durable]
 package main
 
@@ -35,6 +34,8 @@ func run(args []string) error {
 	data := flags.String("data", "", "data directory")
 	listen := flags.String("listen", "127.0.0.1:0", "address")
 	durable := flags.Bool("durable", false, "sync every commit before it is answered")
+	rows := flags.Int("rows", 0, "submissions to store")
+	comment := flags.String("comment", "", "their comment")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -43,13 +44,10 @@ func run(args []string) error {
 		config.DBConnect = connectDurably
 	}
 	app := pocketbase.NewWithConfig(config)
-	switch args[0] {
-	case "make":
-		return makeData(app)
-	case "serve":
-		return serve(app, *listen)
+	if args[0] == "make" {
+		return makeData(app, *rows, *comment)
 	}
-	return fmt.Errorf("no command %q", args[0])
+	return serve(app, *listen)
 }
 
 // connectDurably is core.DefaultDBConnect but for the one setting.
@@ -58,8 +56,7 @@ func connectDurably(path string) (*dbx.DB, error) {
 		"&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-32000)")
 }
 
-// serve runs PocketBase's own command, which ends on SIGTERM. The one route
-// that is added is where the benchmark waits for the first answer.
+// serve runs PocketBase's own command, which ends on SIGTERM. The benchmark waits for the one route that is added.
 func serve(app *pocketbase.PocketBase, listen string) error {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		e.Router.GET("/healthz", func(e *core.RequestEvent) error { return e.String(http.StatusOK, "ok\n") })
@@ -69,9 +66,9 @@ func serve(app *pocketbase.PocketBase, listen string) error {
 	return app.Start()
 }
 
-// makeData makes a data directory with an empty collection and one user, and
-// prints who that is.
-func makeData(app core.App) error {
+// makeData makes a data directory with a collection of so many rows and one user, and prints who
+// that is.
+func makeData(app core.App, rows int, comment string) error {
 	if err := app.Bootstrap(); err != nil {
 		return err
 	}
@@ -79,11 +76,16 @@ func makeData(app core.App) error {
 		return err
 	}
 	app.Settings().Logs.MaxDays = 0 // no log of requests
-	if err := errors.Join(app.Save(app.Settings()), makeSuperuser(app), app.Save(submissions())); err != nil {
+	// Without a superuser the server would open a browser for the first one.
+	_, err := makeAccount(app, core.CollectionNameSuperusers, "admin@formulary.example")
+	if err := errors.Join(err, app.Save(app.Settings()), app.Save(submissions())); err != nil {
 		return err
 	}
 	user, err := makeAccount(app, "users", "ann@formulary.example")
 	if err != nil {
+		return err
+	}
+	if _, err := app.DB().NewQuery(fillRows).Bind(dbx.Params{"rows": rows, "comment": comment, "owner": user.Id}).Execute(); err != nil {
 		return err
 	}
 	token, err := user.NewAuthToken()
@@ -96,11 +98,11 @@ func makeData(app core.App) error {
 	return app.ResetBootstrapState()
 }
 
-// makeSuperuser keeps the server from opening a browser for the first one.
-func makeSuperuser(app core.App) error {
-	_, err := makeAccount(app, core.CollectionNameSuperusers, "admin@formulary.example")
-	return err
-}
+// fillRows stores rows with ascending ids of 15 digits.
+const fillRows = `WITH RECURSIVE n(i) AS (SELECT 1 WHERE {:rows} > 0 UNION ALL SELECT i + 1 FROM n WHERE i < {:rows})
+	INSERT INTO submissions (id, comment, rating, mail, day, topics, hours, owner, created)
+	SELECT CAST(100000000000000 + i AS TEXT), {:comment}, '4', 'ann.example@formulary.example', '2026-01-31 00:00:00.000Z',
+		'["food","rooms","talks"]', 37.5, {:owner}, '2026-01-31 12:00:00.000Z' FROM n`
 
 func makeAccount(app core.App, collection, mail string) (*core.Record, error) {
 	in, err := app.FindCollectionByNameOrId(collection)
@@ -113,10 +115,8 @@ func makeAccount(app core.App, collection, mail string) (*core.Record, error) {
 	return account, app.Save(account)
 }
 
-// submissions has the fields of the benchmark's form, of the types that check
-// the same, and who has sent it when. Two things make it cheaper than it might
-// be: the owner is a text and no relation, which would be looked up on every
-// write, and there is no index but that of the id.
+// submissions has the fields of the benchmark's form, with types that check the same, and who has sent
+// it when. The owner is a text and no relation, which would be looked up on every write. The only index is that of the id.
 func submissions() *core.Collection {
 	c := core.NewBaseCollection("submissions")
 	c.Fields.Add(
@@ -129,8 +129,7 @@ func submissions() *core.Collection {
 		&core.TextField{Name: "owner", Required: true},
 		&core.AutodateField{Name: "created", OnCreate: true},
 	)
-	// Nobody creates in another's name; whoever has logged in may read all, as
-	// on the benchmark's page.
+	// Users create in their own name only, and may read all submissions, as on the benchmark's page.
 	c.CreateRule = types.Pointer(`@request.auth.id != "" && @request.body.owner = @request.auth.id`)
 	c.ListRule = types.Pointer(`@request.auth.id != ""`)
 	c.ViewRule = types.Pointer(`@request.auth.id != ""`)

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	manyConns = 64
+	readRows  = 10_000
+	listRows  = 100_000
+
+	millionStore = "SQLite-million"
+
+	// What of its speed a change must leave, and what it may make of time and memory.
+	unchanged = 0.95
+	noMore    = 1.05
+)
+
+// measurements in the order they run. The last ones share a store that takes a while to fill, and
+// the creates beside a slow reader change it.
+var measurements = []struct {
+	name string
+	run  func(*bench, context.Context) error
+}{
+	{"sqlite-create-64", func(b *bench, ctx context.Context) error {
+		return b.creates(ctx, sqlite, manyConns, other{b.bare("bare POST", sqlite), 0.4},
+			other{b.pocketBase("PocketBase"), 7}, other{b.pocketBase("durable PocketBase", "--durable"), 10})
+	}},
+	{"sqlite-create-1", func(b *bench, ctx context.Context) error {
+		return b.creates(ctx, sqlite, 1, other{b.pocketBase("PocketBase"), 2}, other{b.pocketBase("durable PocketBase", "--durable"), 3})
+	}},
+	{"postgres-create-64", func(b *bench, ctx context.Context) error {
+		return b.creates(ctx, postgres, manyConns, other{b.bare("raw pgx", postgres), 1.2})
+	}},
+	{"postgres-create-1", func(b *bench, ctx context.Context) error {
+		return b.creates(ctx, postgres, 1, other{b.bare("raw pgx", postgres), 0.4})
+	}},
+	{"sqlite-read-64", func(b *bench, ctx context.Context) error {
+		return b.reads(ctx, sqlite, other{b.bare("bare GET", sqlite), 0.5}, other{b.pocketBase("PocketBase"), 6})
+	}},
+	{"postgres-read-64", func(b *bench, ctx context.Context) error { return b.reads(ctx, postgres) }},
+	{"sqlite-list", func(b *bench, ctx context.Context) error {
+		return b.list(ctx, sqlite, other{b.pocketBase("PocketBase"), 12})
+	}},
+	{"postgres-list", func(b *bench, ctx context.Context) error { return b.list(ctx, postgres) }},
+	{"sqlite-uploads", func(b *bench, ctx context.Context) error {
+		return b.beside(ctx, sqlite, "while ten files of 25 MiB are sent", "SQLite-uploads", 0, 0.5, startUploads)
+	}},
+	{"postgres-uploads", func(b *bench, ctx context.Context) error {
+		return b.beside(ctx, postgres, "while ten files of 25 MiB are sent", "PostgreSQL-uploads", 0, 0.5, startUploads)
+	}},
+	{"start", (*bench).startAndList},
+	{"results-page", (*bench).resultsPage},
+	{"slow-reader", func(b *bench, ctx context.Context) error {
+		return b.beside(ctx, sqlite, "beside a slow reader of "+grouped(float64(b.rows)), millionStore, b.rows, 0.75, startSlowReader)
+	}},
+}
+
+// sides are Formulary and, with -before, the older binary.
+func (b *bench) sides(e engine) []side {
+	sides := []side{b.formulary("Formulary", b.binary, e)}
+	if b.before != "" {
+		sides = append(sides, b.formulary("before", b.before, e))
+	}
+	return sides
+}
+
+// other is a program that Formulary must reach a part of, or be so many times as fast as.
+type other struct {
+	side
+	atLeast float64
+}
+
+// lanes are Formulary and the others; with -before, Formulary and the older binary.
+func (b *bench) lanes(e engine, t task, others ...other) []lane {
+	var all []lane
+	for _, s := range b.sides(e) {
+		all = append(all, lane{s.name, s, t, unchanged})
+	}
+	if b.before == "" {
+		for _, o := range others {
+			all = append(all, lane{o.name, o.side, t, o.atLeast})
+		}
+	}
+	return all
+}
+
+func (b *bench) creates(ctx context.Context, e engine, conns int, others ...other) error {
+	return b.compare(ctx, comparison{
+		title: "creates on " + e.name + ", " + onConns(conns), store: fmt.Sprintf("%s-create-%d", e.name, conns), durability: e.durability,
+		lanes: b.lanes(e, sendCreates(conns), others...),
+	})
+}
+
+func sendCreates(conns int) task {
+	return func(ctx context.Context, server *process) (runner, func(), error) {
+		return openRunner(ctx, server.create, conns, server)
+	}
+}
+
+func openRunner(ctx context.Context, m message, conns int, server *process) (runner, func(), error) {
+	l, err := openLoad(ctx, m, conns, server)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.run, l.close, nil
+}
+
+func (b *bench) reads(ctx context.Context, e engine, others ...other) error {
+	t := func(ctx context.Context, server *process) (runner, func(), error) {
+		return openRunner(ctx, server.read, manyConns, server)
+	}
+	return b.compare(ctx, comparison{
+		title: "reads of one among 10,000 on " + e.name + ", 64 connections", store: e.name + "-read", rows: readRows, durability: noWrites,
+		lanes: b.lanes(e, t, others...),
+	})
+}
+
+func (b *bench) list(ctx context.Context, e engine, others ...other) error {
+	return b.compare(ctx, comparison{
+		title: "nested list of 100,000 on " + e.name, store: e.name + "-list", rows: listRows, durability: noWrites,
+		lanes: b.lanes(e, readLists, others...),
+	})
+}
+
+// readLists counts the rows of a list once, and then reads lists of the same length.
+func readLists(ctx context.Context, server *process) (runner, func(), error) {
+	var body bytes.Buffer
+	size, err := readList(ctx, server, &body)
+	if rows := bytes.Count(body.Bytes(), []byte("Number 0")); err == nil && rows != listRows {
+		err = fmt.Errorf("the list has %d rows instead of %d", rows, listRows)
+	}
+	return repeatedly(server, listRows, func() error {
+		got, err := readList(ctx, server, io.Discard)
+		if err == nil && got != size {
+			err = fmt.Errorf("the list has %d bytes instead of %d", got, size)
+		}
+		return err
+	}), func() {}, err
+}
+
+// readList reads a list with all its pages, and returns its length.
+func readList(ctx context.Context, server *process, w io.Writer) (size int64, err error) {
+	for _, path := range server.lists(listRows) {
+		n, err := getPage(ctx, server, path, "Authorization", server.authorization, w)
+		if err != nil {
+			return 0, err
+		}
+		size += n
+	}
+	return size, nil
+}
+
+// disturbance is what goes on beside the creates of a turn. The returned function ends it.
+type disturbance func(ctx context.Context, server *process) (finish func() error, err error)
+
+// beside measures creates beside something else. They are compared with creates by themselves on
+// the same server, or with creates of the older binary beside the same.
+func (b *bench) beside(ctx context.Context, e engine, what, store string, rows int64, atLeast float64, disturb disturbance) error {
+	disturbed := func(ctx context.Context, server *process) (runner, func(), error) {
+		creates, end, err := openRunner(ctx, server.create, manyConns, server)
+		return func(ctx context.Context, start, length time.Duration, t *tally) error {
+			finish, err := disturb(ctx, server)
+			if err != nil {
+				return err
+			}
+			return errors.Join(creates(ctx, start, length, t), finish())
+		}, end, err
+	}
+	lanes := b.lanes(e, disturbed)
+	if b.before == "" {
+		lanes = append(lanes, lane{"creates alone", lanes[0].side, sendCreates(manyConns), atLeast})
+	}
+	return b.compare(ctx, comparison{
+		title: "creates on " + e.name + ", 64 connections, " + what, store: store, rows: rows, turn: longTurn, durability: e.durability, lanes: lanes,
+	})
+}
+
+// startAndList measures what needs no load: start, memory of an idle server, and memory while it lists everything.
+func (b *bench) startAndList(ctx context.Context) error {
+	var starts, idles, growths [2][]float64 // by side, then by round
+	for round := range 3 * b.rounds {       // a start is short, and varies
+		for i, s := range b.sides(sqlite) {
+			if err := b.make(ctx, s, millionStore, b.rows); err != nil {
+				return err
+			}
+			start, idle, growth, err := startOnce(ctx, s)
+			if err != nil {
+				return err
+			}
+			progress(round, "%s: start %.1f ms, idle %.1f MiB, grew by %.1f MiB", s.name, start, idle, growth)
+			starts[i], idles[i], growths[i] = append(starts[i], start), append(idles[i], idle), append(growths[i], growth)
+		}
+	}
+	many := grouped(float64(b.rows))
+	b.addSizes("start of the process to the first 200 of `/healthz`, "+many+" stored", " ms", 50, starts)
+	b.addSizes("memory (RSS) of an idle server, "+many+" stored", " MiB", 0, idles)
+	b.addSizes("peak memory while "+many+" are listed, above idle", " MiB", 64, growths)
+	return nil
+}
+
+// startOnce returns milliseconds to the first answer, MiB when idle, and how many MiB a list adds.
+func startOnce(ctx context.Context, s side) (start, idle, growth float64, err error) {
+	server, err := s.start(ctx, millionStore)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	err = once(ctx, server.addr, server.hello)
+	idle, errIdle := server.memory("VmRSS")
+	server.resetPeak()
+	_, errList := getPage(ctx, server, submissionPath, "Authorization", server.authorization, io.Discard)
+	peak, errPeak := server.memory("VmHWM")
+	return server.started.Seconds() * 1000, idle, peak - idle, errors.Join(err, errIdle, errList, errPeak)
+}
+
+// addSizes adds sizes of Formulary by themselves, or beside those of the older binary.
+func (b *bench) addSizes(name, unit string, limit float64, values [2][]float64) {
+	f := figure{name: name, durability: noWrites, measured: fmt.Sprintf("%.1f%s", median(values[0]), unit)}
+	if b.before != "" {
+		f.name, f.target, f.values = name+", of before", target{"≤", noMore}, ratios(values[0], values[1])
+		f.measured = fmt.Sprintf("Formulary %s, before %.1f%s", f.measured, median(values[1]), unit)
+	} else if limit > 0 {
+		f.target, f.values, f.unit = target{"≤", limit}, values[0], unit
+	}
+	b.figures = append(b.figures, f)
+}
+
+// resultsPage measures how long the page with the newest submissions takes at one connection.
+func (b *bench) resultsPage(ctx context.Context) error {
+	task := func(ctx context.Context, server *process) (runner, func(), error) {
+		cookie, err := signIn(ctx, server)
+		return repeatedly(server, 1, func() error {
+			var page bytes.Buffer
+			_, err := getPage(ctx, server, resultsPage, "Cookie", cookie, &page)
+			if rows := bytes.Count(page.Bytes(), []byte("Number 0")); err == nil && rows != 50 {
+				err = fmt.Errorf("the results page has %d rows instead of 50", rows)
+			}
+			return err
+		}), func() {}, err
+	}
+	return b.compare(ctx, comparison{
+		title: "results page of 50 among " + grouped(float64(b.rows)) + ", 1 connection", store: millionStore, rows: b.rows, durability: noWrites,
+		budget: 20, lanes: b.lanes(sqlite, task)[:1],
+	})
+}
+
+func signIn(ctx context.Context, server *process) (cookie string, err error) {
+	form := url.Values{"username": {user}, "password": {password}, "next": {resultsPage}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+server.addr+"/login", strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := plain.Do(req)
+	if err != nil {
+		return "", err
+	}
+	cookie, _, _ = strings.Cut(resp.Header.Get("Set-Cookie"), ";")
+	if cookie == "" {
+		err = fmt.Errorf("sign in: %s", resp.Status)
+	}
+	return cookie, errors.Join(err, resp.Body.Close())
+}
