@@ -28,6 +28,13 @@ func (e *Invalid) Error() string {
 	return fmt.Sprintf("invalid submission: %d fields at fault, %d general errors", len(e.Fields), len(e.Errors))
 }
 
+// InvalidField is the error of one field.
+func InvalidField(fieldID, message string) error {
+	var invalid Invalid
+	invalid.Add(fieldID, message)
+	return invalid.Err()
+}
+
 // Add records the first message for a field; later ones would only repeat it.
 // A name that is too long for a field id becomes a general error.
 func (e *Invalid) Add(fieldID, message string) {

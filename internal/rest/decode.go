@@ -151,20 +151,14 @@ func (d decoder) explain(err error) error {
 	field, below, ok := d.fieldAt(slices.Collect(syntax.JSONPointer.Tokens()))
 	switch {
 	case ok && duplicate && !below:
-		return fieldFault(field, "is there twice")
+		return forms.InvalidField(field, "is there twice")
 	case ok && !errors.Is(syntax.Err, io.ErrUnexpectedEOF):
-		return fieldFault(field, "is not valid JSON: "+reason)
+		return forms.InvalidField(field, "is not valid JSON: "+reason)
 	default:
 		return &forms.Invalid{Errors: []string{
 			fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset),
 		}}
 	}
-}
-
-func fieldFault(id, message string) error {
-	var invalid forms.Invalid
-	invalid.Add(id, message)
-	return invalid.Err()
 }
 
 // fieldAt returns the field that a JSON pointer leads to, and whether it leads

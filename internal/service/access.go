@@ -55,11 +55,11 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 	if staged := StagedFiles(answers); len(staged) > 0 {
 		defer func() { a.settle(ctx, staged, sub, err) }()
 	}
-	leave, err := a.service.large.enter(ctx, sizeOf(answers))
+	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
 	if err != nil {
 		return forms.Submission{}, false, err
 	}
-	defer leave()
+	defer release()
 	n, invalid := a.newSubmission(answers)
 	if key != "" {
 		return a.createOnce(ctx, n, invalid, a.repeatable(key, answers))
@@ -155,11 +155,11 @@ func (a *Access) Merge(
 	if err := admit(size); err != nil {
 		return forms.Submission{}, err
 	}
-	leave, err := a.service.large.enter(ctx, size)
+	release, err := a.service.largeWrites.acquire(ctx, size)
 	if err != nil {
 		return forms.Submission{}, err
 	}
-	defer leave()
+	defer release()
 	merged, err = a.service.store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
 		return a.merge(old, answers, pre)
 	})

@@ -46,7 +46,7 @@ func (a *Access) StageFile(ctx context.Context, field *forms.Field, name, declar
 	}
 	mediaType, content := sniff(head)
 	if msg := field.CheckFile(name, declaredType, content); msg != "" {
-		return forms.StoredFile{}, fieldFault(field.ID, msg)
+		return forms.StoredFile{}, forms.InvalidField(field.ID, msg)
 	}
 	file, err := a.service.files.StageFile(ctx, buffered)
 	if err != nil {
@@ -59,7 +59,7 @@ func (a *Access) StageFile(ctx context.Context, field *forms.Field, name, declar
 func (a *Access) stageError(field *forms.Field, from *fileReader, err error) error {
 	switch {
 	case from.tooLarge && field.CheckFileSize(from.read) != "":
-		return fieldFault(field.ID, field.CheckFileSize(from.read))
+		return forms.InvalidField(field.ID, field.CheckFileSize(from.read))
 	case from.tooLarge:
 		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("A file is larger than %d bytes. Nothing was changed.", a.service.maxFile)}
 	case from.err != nil:
@@ -67,12 +67,6 @@ func (a *Access) stageError(field *forms.Field, from *fileReader, err error) err
 	default:
 		return Explain(err)
 	}
-}
-
-func fieldFault(id, message string) error {
-	var invalid forms.Invalid
-	invalid.Add(id, message)
-	return invalid.Err()
 }
 
 // sniff tells the type of a file by how it begins, and the more general types

@@ -22,10 +22,10 @@ func newLargeWrites() largeWrites {
 	return largeWrites{make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
-// enter waits for a slot if the size is large. The slot stays taken for
-// twice as long after leave as the work took: the disk, of which there is only
-// one, is busy with large submissions for a third of the time at most.
-func (l largeWrites) enter(ctx context.Context, size int) (leave func(), err error) {
+// acquire waits for a slot if the size is large. After release the slot stays
+// closed for twice the time that the write took, so large writes use at most a
+// third of the disk's time.
+func (l largeWrites) acquire(ctx context.Context, size int) (release func(), err error) {
 	if size < largeSubmission {
 		return func() {}, nil
 	}

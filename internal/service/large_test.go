@@ -11,19 +11,19 @@ import (
 func TestLargeWritesTakeAThirdOfTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := largeWrites{make(chan struct{}, 1)}
-		leave, err := l.enter(t.Context(), largeSubmission)
+		release, err := l.acquire(t.Context(), largeSubmission)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if small, err := l.enter(t.Context(), largeSubmission-1); err != nil {
+		if small, err := l.acquire(t.Context(), largeSubmission-1); err != nil {
 			t.Errorf("a small one beside it: %v", err)
 		} else {
 			small()
 		}
 		time.Sleep(time.Second) // of work, on the test's own clock
-		leave()
+		release()
 		left := time.Now()
-		second, err := l.enter(t.Context(), largeSubmission)
+		second, err := l.acquire(t.Context(), largeSubmission)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestLargeWritesTakeAThirdOfTheTime(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := l.enter(ctx, largeSubmission); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := l.acquire(ctx, largeSubmission); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a caller who gives up: %v", err)
 		}
 		second()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -282,81 +281,33 @@ func (l *lister) revisit(ctx context.Context, id int64, visit func(forms.Submiss
 	return visit(sub)
 }
 
-// maxAhead is how many bytes of a page are held until it is known whether
-// another page follows.
-const maxAhead = 256 << 10
-
-// pageAhead is the submissions of a page, whose entries are in text.
-type pageAhead struct {
-	rows []forms.Submission
-	text []byte
-}
-
-// pagesAhead are reused: pages are asked for often, and visit keeps nothing of
-// them.
-var pagesAhead = sync.Pool{New: func() any { return new(pageAhead) }}
-
-// free gives the memory back, without what it points to.
-func (p *pageAhead) free() {
-	clear(p.rows)
-	p.rows, p.text = p.rows[:0], p.text[:0]
-	pagesAhead.Put(p)
-}
-
-// page lists a page by id of which Begin is told where the next one begins. If
-// the page is small, it is held in memory until that is known. If not, the ids
-// of the rest are read first, and then exactly these submissions are visited:
-// the next page begins where this one ends, whatever is written meanwhile.
+// page lists a page by id of which Begin is told where the next one begins. It
+// reads the ids first, and then visits exactly these submissions: the next page
+// begins where this one ends, whatever is written meanwhile.
 func (l *lister) page(ctx context.Context, page Page, visit func(forms.Submission) error) error {
-	held := pagesAhead.Get().(*pageAhead)
-	defer held.free()
-	ahead, text := held.rows, held.text
-	var ids []int64 // of the rest
-	size, total := 0, 0
+	var ids []int64
 	err := l.scan(ctx, l.opts.After, l.opts.Limit+1, func(sub forms.Submission) error {
-		if total++; total > l.opts.Limit {
-			return nil
-		}
-		if size += len(sub.Entries) + rowBytes; size > maxAhead {
-			ids = append(ids, sub.ID)
-			return nil
-		}
-		start := len(text)
-		text = append(text, sub.Entries...) // what was appended before stays where it is
-		sub.Entries = text[start:len(text):len(text)]
-		ahead = append(ahead, sub)
+		ids = append(ids, sub.ID)
 		return nil
 	})
-	held.rows, held.text = ahead, text
 	if err != nil {
 		return err
 	}
-	after := l.opts.After
-	if len(ahead) > 0 {
-		after = ahead[len(ahead)-1].ID
-	}
-	if total > l.opts.Limit {
-		page.After = after
-		if len(ids) > 0 {
-			page.After = ids[len(ids)-1]
-		}
+	if len(ids) > l.opts.Limit {
+		ids = ids[:l.opts.Limit]
+		page.After = ids[len(ids)-1]
 	}
 	if err := l.begin(page); err != nil {
 		return err
 	}
-	for _, sub := range ahead {
-		if err := visit(sub); err != nil {
-			return err
-		}
-	}
-	return l.rest(ctx, after, ids, visit)
+	return l.visitEach(ctx, ids, visit)
 }
 
-// rest visits the submissions beyond after that have the given ids. Others may
-// have been written between them: these are passed over, and count for the limit
-// of a scan.
-func (l *lister) rest(ctx context.Context, after int64, ids []int64, visit func(forms.Submission) error) error {
-	for len(ids) > 0 {
+// visitEach visits the submissions that have the given ids. It skips submissions
+// that were written between them. These count for the limit of a scan, so that
+// one scan may not be enough.
+func (l *lister) visitEach(ctx context.Context, ids []int64, visit func(forms.Submission) error) error {
+	for after := l.opts.After; len(ids) > 0; {
 		seen := 0
 		err := l.scan(ctx, after, len(ids), func(sub forms.Submission) error {
 			seen++

@@ -43,7 +43,7 @@ type Service struct {
 	now           func() time.Time
 	maxSubmission int64
 	maxFile       int64
-	large         largeWrites
+	largeWrites   largeWrites
 	texts         textCache
 
 	idempotencyMAC hash.Cloner // see repeatable
@@ -53,7 +53,7 @@ type Service struct {
 func New(opts Options) *Service {
 	return &Service{
 		pages: opts.Pages, store: opts.Store, files: opts.Files, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
-		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), large: newLargeWrites(),
+		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), largeWrites: newLargeWrites(),
 		cursors: newCursors(opts.OnceKey), idempotencyMAC: newIdempotencyMAC(opts.OnceKey),
 	}
 }

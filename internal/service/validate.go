@@ -11,11 +11,11 @@ import (
 // The files of the answers are dropped.
 func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer) error {
 	defer a.DropFiles(ctx, StagedFiles(answers))
-	leave, err := a.service.large.enter(ctx, sizeOf(answers))
+	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	n, err := a.newSubmission(answers)
 	if err != nil || n.Once == "" {
 		return err
@@ -35,11 +35,11 @@ func (a *Access) ValidateMerge(ctx context.Context, id int64, answers []forms.An
 	if err != nil {
 		return err
 	}
-	leave, err := a.service.large.enter(ctx, len(stored.Entries)+sizeOf(answers))
+	release, err := a.service.largeWrites.acquire(ctx, len(stored.Entries)+sizeOf(answers))
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	_, err = a.merge(stored, answers, pre)
 	return Explain(err)
 }
