@@ -2,7 +2,6 @@ package encode
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,28 +68,5 @@ func TestBrokenEntriesLeaveTheFlatModelUnwritten(t *testing.T) {
 	got, err := Flat(&forms.Form{})([]byte("before"), forms.Submission{ID: 7, Entries: []byte(`{"a"`)})
 	if err == nil || !strings.Contains(err.Error(), "read submission 7: ") || !bytes.Equal(got, []byte("before")) {
 		t.Errorf("got %s, %v", got, err)
-	}
-}
-
-func BenchmarkFlatRow(b *testing.B) {
-	for _, fields := range []int{5, 1000} {
-		form, entries := &forms.Form{}, []forms.Entry{}
-		for i := range fields {
-			id := fmt.Sprint("field", i)
-			form.Fields = append(form.Fields, forms.Field{ID: id})
-			entries = append(entries, forms.Entry{ID: int64(i), FieldID: id, Value: "some words"})
-		}
-		s := forms.Submission{ID: 1, Username: "alice", Entries: forms.EncodeEntries(nil, entries)}
-		appendFlat := Flat(form)
-		b.Run(strconv.Itoa(fields), func(b *testing.B) {
-			b.ReportAllocs()
-			var dst []byte
-			for b.Loop() {
-				var err error
-				if dst, err = appendFlat(dst[:0], s); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -234,19 +234,3 @@ func TestAppendJSONStringAppends(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkCheck(b *testing.B) {
-	entries := EncodeEntries(nil, []Entry{
-		{1000001, "name", "Ann Example"},
-		{1000002, "team", "platform"},
-		{1000003, "date", "2026-05-04"},
-		{1000004, "days", "tue;thu"},
-		{1000005, "note", "a few words that go on for about a line of text, as people write them"},
-	})
-	b.SetBytes(int64(len(entries)))
-	for b.Loop() {
-		if err := entries.Check(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

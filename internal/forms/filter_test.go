@@ -292,20 +292,3 @@ func FuzzNewRule(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkMatch(b *testing.B) {
-	s := survey(7, "ann", "name", "Ann Example", "size", "M", "extras", "a;b", "count", "12", "day", "2026-01-31", "note", strings.Repeat("some words ", 15))
-	for name, filter := range map[string]Filter{
-		"rule": {Rules: []Rule{{"size", Equals, "L"}}}, "search": {Search: "nothing"}, "order": {Rules: []Rule{{"day", GreaterThan, "2026-02-01"}}},
-	} {
-		b.Run(name, func(b *testing.B) {
-			m := surveyForm.NewMatcher(filter)
-			b.SetBytes(int64(len(s.Entries)))
-			for b.Loop() {
-				if ok, err := m.Match(s); ok || err != nil {
-					b.Fatal(ok, err)
-				}
-			}
-		})
-	}
-}

@@ -124,18 +124,3 @@ func manyRetired(n int) (*Form, Submission) {
 	}
 	return form, Submission{Entries: EncodeEntries(nil, entries)}
 }
-
-func BenchmarkResult(b *testing.B) {
-	for _, fields := range []int{10, 1000} {
-		form, submission := manyRetired(fields)
-		row := form.NewResult()
-		b.Run(strconv.Itoa(fields), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := row.Read(submission); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"testing"
 )
@@ -54,11 +53,3 @@ var errBroken = errors.New("broken")
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
-
-func BenchmarkEscapeLog(b *testing.B) {
-	line := bytes.Repeat([]byte(`{"time":"2026-01-02T03:04:05.007Z"}`), 8)
-	w := EscapeLog(io.Discard)
-	for b.Loop() {
-		_, _ = w.Write(line)
-	}
-}

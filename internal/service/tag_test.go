@@ -81,15 +81,3 @@ func TestTagLeavesLabelsOut(t *testing.T) {
 		t.Errorf("%s, then %s", before, after)
 	}
 }
-
-func BenchmarkTag(b *testing.B) {
-	for _, fields := range []int{4, 12, 1000} {
-		a, sub := tagged(fields)
-		b.Run(fmt.Sprint(fields), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				a.Tag(sub)
-			}
-		})
-	}
-}
