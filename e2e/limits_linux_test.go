@@ -169,7 +169,7 @@ func TestMemoryLimitOfTheProcess(t *testing.T) {
 		want int64 // MiB
 	}{
 		{"", nil, 942},
-		{"", []string{"--max-connections", "160", "--max-lists", "10", "--max-large-bodies", "4", "--max-uploads", "5", "--max-body", "2097152"}, 128 + 1 + 30 + 32 + 15},
+		{"", []string{"--max-connections", "160", "--max-body", "2097152"}, 128 + 1 + 600 + 512 + 120},
 		{"GOMEMLIMIT=300MiB", nil, 300},
 	} {
 		cmd := exec.Command(binary, append(append(newSite(t).serve(), "--metrics"), tt.args...)...)

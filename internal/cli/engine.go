@@ -19,7 +19,7 @@ import (
 // storeFlags say where submissions are.
 func storeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "data", Usage: "directory that holds the embedded database; made if it is not there", Sources: env("data")},
+		&cli.StringFlag{Name: "data", Usage: "directory of the embedded database and of " + anonymousKeyFile + "; made if it is missing", Sources: env("data")},
 		&cli.StringFlag{
 			Name: "database", Usage: "PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME " +
 				"(best given by the environment: other users of the machine see the command line)", Sources: env("database"),
@@ -32,11 +32,11 @@ func poolFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{
 			Name: "database-connections", Value: postgres.DefaultMaxConns,
-			Usage: "with --database: connections that this process uses at most", Sources: env("database-connections"),
+			Usage: "with --database: most connections that this process opens", Sources: env("database-connections"),
 		},
 		&cli.DurationFlag{
 			Name: "database-timeout", Value: postgres.DefaultStatementTimeout,
-			Usage: "with --database: time that a statement may take", Sources: env("database-timeout"),
+			Usage: "with --database: longest time that a statement may take", Sources: env("database-timeout"),
 		},
 	}
 }

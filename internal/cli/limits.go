@@ -9,43 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/server"
 )
-
-// limitFlags are those of serve that bound what callers may use at one time.
-func limitFlags() []cli.Flag {
-	flag := func(name string, value int, usage string) cli.Flag {
-		return &cli.IntFlag{Name: name, Value: value, Usage: usage, Sources: env(name)}
-	}
-	d := request.DefaultLimits
-	return []cli.Flag{
-		flag("max-connections", server.DefaultMaxConnections, "open connections at most; further ones wait"),
-		flag("max-lists", d.Lists, "lists that are read at one time; more get 503"),
-		flag("max-lists-per-user", d.ListsPerUser, "lists that one user reads at one time; more get 429"),
-		flag("max-large-bodies", d.LargeBodies, "bodies and answers over 64 KiB under way at one time; more get 503"),
-		flag("max-large-bodies-per-user", d.LargeBodiesPerUser, "bodies and answers over 64 KiB of one user under way at one time; more get 429"),
-		flag("max-uploads", d.Uploads, "bodies with files that are sent at one time; more get 503"),
-		flag("max-uploads-per-user", d.UploadsPerUser, "bodies with files that one user sends at one time; more get 429"),
-	}
-}
-
-// notPositive returns the name of the first of these flags that is below 1, or "".
-func notPositive(cmd *cli.Command) string {
-	for _, flag := range limitFlags() {
-		if name := flag.Names()[0]; cmd.Int(name) < 1 {
-			return name
-		}
-	}
-	return ""
-}
-
-func limits(cmd *cli.Command) request.Limits {
-	return request.Limits{
-		Lists: cmd.Int("max-lists"), ListsPerUser: cmd.Int("max-lists-per-user"),
-		LargeBodies: cmd.Int("max-large-bodies"), LargeBodiesPerUser: cmd.Int("max-large-bodies-per-user"),
-		Uploads: cmd.Int("max-uploads"), UploadsPerUser: cmd.Int("max-uploads-per-user"),
-	}
-}
 
 // limitMemory sets the soft limit of the Go heap, unless the environment does:
 // the closer to it, the more often garbage is collected. Otherwise the heap may
@@ -54,7 +18,7 @@ func limitMemory(cmd *cli.Command, log *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	limit := memoryLimit(cmd.Int("max-connections"), limits(cmd), cmd.Int64("max-body"))
+	limit := memoryLimit(cmd.Int("max-connections"), request.DefaultLimits, cmd.Int64("max-body"))
 	debug.SetMemoryLimit(limit)
 	log.Debug("soft limit of memory set; GOMEMLIMIT sets another", "bytes", limit)
 }

@@ -42,32 +42,34 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "address to listen on", Sources: env("listen")},
 			&cli.StringFlag{Name: "pages", Required: true, Usage: "directory of wiki pages (" + markup.Extensions + ")", Sources: env("pages")},
 			&cli.BoolFlag{
-				Name: "poll", Usage: "look at all pages twice a second: for network file systems, which send no events when another machine edits a page",
+				Name: "poll", Usage: "look at all pages twice a second, for network file systems: they send no event when another machine edits a page",
 				Sources: env("poll"),
 			},
-			&cli.StringFlag{Name: "users", Required: true, Usage: "htpasswd file of users (see 'formulary passwd')", Sources: env("users")},
+			&cli.StringFlag{Name: "users", Required: true, Usage: "htpasswd file of users, bcrypt only; 'formulary passwd' writes it", Sources: env("users")},
 			&cli.StringFlag{Name: "groups", Usage: "Apache-style group file", Sources: env("groups")},
+		}, storeFlags(), poolFlags(), []cli.Flag{
 			&cli.StringFlag{
-				Name: "anonymous-key", Usage: "file with the key that anonymous submitters are recognised by, the same for all servers on one database; " +
-					"made if it is not there (default: " + anonymousKeyFile + " in --data)", Sources: env("anonymous-key"),
+				Name: "anonymous-key", Usage: "file with the key that anonymous submitters are recognised by, the same for all servers on one database; made if it is missing",
+				DefaultText: anonymousKeyFile + " in --data", Sources: env("anonymous-key"),
 			},
 			&cli.BoolFlag{
-				Name: "new-anonymous-key", Usage: "go on with another key where the old one is lost: everybody may submit once more to anonymous forms",
+				Name: "new-anonymous-key", Usage: "accept a new key because the old one is lost: everybody may submit once more to anonymous forms",
 				Sources: env("new-anonymous-key"),
 			},
 			&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain (PEM); read again when it changes", Sources: env("tls-cert")},
 			&cli.StringFlag{Name: "tls-key", Usage: "private key of the certificate (PEM)", Sources: env("tls-key")},
 			&cli.StringSliceFlag{
-				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For is believed",
+				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For is trusted",
 				Sources: env("trusted-proxies"),
 			},
 			&cli.Int64Flag{Name: "max-body", Value: request.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},
 			&cli.Int64Flag{Name: "max-file", Value: service.DefaultMaxFile, Usage: "largest file of a submission, in bytes", Sources: env("max-file")},
+			&cli.IntFlag{Name: "max-connections", Value: server.DefaultMaxConnections, Usage: "most open connections; further ones wait", Sources: env("max-connections")},
 			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request; on by default, --access-log=false switches it off", Sources: env("access-log")},
-			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json", Sources: env("log-format")},
+			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json, on standard error; durations in JSON are in seconds", Sources: env("log-format")},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
 			&cli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics, without credentials", Sources: env("metrics")},
-		}, webFlags(), limitFlags(), storeFlags(), poolFlags()),
+		}, webFlags()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := refuseArguments(cmd); err != nil {
 				return err
@@ -120,8 +122,8 @@ func checkServeFlags(cmd *cli.Command) error {
 		err = fmt.Errorf("--max-body %d: use 1 or more", cmd.Int64("max-body"))
 	case cmd.Int64("max-file") < 1:
 		err = fmt.Errorf("--max-file %d: use 1 or more", cmd.Int64("max-file"))
-	case notPositive(cmd) != "":
-		err = fmt.Errorf("--%s %d: use 1 or more", notPositive(cmd), cmd.Int(notPositive(cmd)))
+	case cmd.Int("max-connections") < 1:
+		err = fmt.Errorf("--max-connections %d: use 1 or more", cmd.Int("max-connections"))
 	case (cmd.String("tls-cert") == "") != (cmd.String("tls-key") == ""):
 		err = errors.New("--tls-cert and --tls-key go together: give both or neither")
 	case cmd.Int("database-connections") < 2:
@@ -225,7 +227,7 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"),
 	})
 	backend := request.NewBackend(request.Options{
-		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), Limits: limits(cmd),
+		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"),
 	})
 	sessions, err := session.New(session.Options{Store: store, Users: users, OwnerKey: key, Logger: log})
 	if err != nil {

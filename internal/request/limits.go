@@ -7,14 +7,14 @@ import (
 )
 
 // Limits bound how much of the server's memory callers can hold at one time,
-// by reading slowly or sending slowly. Zero fields get their default.
+// by reading slowly or sending slowly. Tests set smaller ones; zero fields get their default.
 type Limits struct {
-	Lists, ListsPerUser             int // lists being sent; default 200 and 50
-	LargeBodies, LargeBodiesPerUser int // bodies over 64 KiB in memory; default 64 and 16
-	Uploads, UploadsPerUser         int // bodies with files being sent; default 40 and 16
+	Lists, ListsPerUser             int // lists being sent
+	LargeBodies, LargeBodiesPerUser int // bodies over 64 KiB in memory
+	Uploads, UploadsPerUser         int // bodies with files being sent
 }
 
-// DefaultLimits are for installations that configure none.
+// DefaultLimits are those of every server. docs/configuration.md tells them.
 var DefaultLimits = Limits{Lists: 200, ListsPerUser: 50, LargeBodies: 64, LargeBodiesPerUser: 16, Uploads: 40, UploadsPerUser: 16}
 
 // LargeBody is the size from which on a body needs a slot. The number of
