@@ -3,6 +3,7 @@ package markup
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
 	p.body = start
 	first, next := p.lineAt(start)
 	if !isDashes(first) {
-		p.refuseMisplacedMeta(start)
+		p.refuseMisplacedMeta()
 		return nameID, Meta{}
 	}
 	for at := next; at < len(p.src); {
@@ -43,6 +44,26 @@ func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
 		p.refuse(start, `close it with a line "---"`, "the front matter is never closed")
 	}
 	return nameID, Meta{} // the dashes are a horizontal rule
+}
+
+// invisible matches characters that editors don't show.
+const invisible = `[\s\x{85}\p{Z}\x{200b}\x{feff}]`
+
+var (
+	// permissionLine matches a permission in a text that is not read as YAML.
+	permissionLine = regexp.MustCompile(`(?im)^[ \t\x{a0}]*["']?(?:view|edit|results)["']?[ \t\x{a0}]*:`)
+	// misplacedMeta matches a front matter after white space, comments and an XML declaration.
+	misplacedMeta = regexp.MustCompile(`(?s)^(?:` + invisible + `|<!--.*?-->|<\?xml.*?\?>)*(---` + invisible + `*?\n.*?(?:\n` + invisible + `*---` + invisible + `*?\n|$))`)
+)
+
+// refuseMisplacedMeta refuses a page with permissions in a front matter that does
+// not begin on the first line, or whose dashes have invisible characters beside
+// them. It is not read as front matter here, but its author believes that the
+// permissions are in force, so the page must not be open to everyone.
+func (p *reader) refuseMisplacedMeta() {
+	if m := misplacedMeta.FindSubmatchIndex(p.src[:min(len(p.src), 2*MaxMetaBytes)]); m != nil && permissionLine.Match(p.src[m[2]:m[3]]) {
+		p.refuse(m[2], `let the page begin with the line "---"`, "the front matter must begin on the first line")
+	}
 }
 
 // lineAt returns the line that begins at the offset, and where the next one begins.
@@ -140,24 +161,20 @@ func (m *metaReader) unknownKey(key, val *yaml.Node) {
 var permissionParents = []string{"access", "formulary", "permissions"}
 
 // nestedPermission reports a permission that is one level too deep, where it has
-// no effect. It is an error below permissionParents, and if it is a list.
-// Otherwise it may belong to another program.
+// no effect: below permissionParents, or if it is a list. Otherwise it belongs to
+// another program.
 func (m *metaReader) nestedPermission(key, val *yaml.Node) bool {
 	if val.Kind != yaml.MappingNode {
 		return false
 	}
 	for i := 0; i+1 < len(val.Content) && !m.spent(); i += 2 {
 		inner, names := m.resolve(val.Content[i]), m.resolve(val.Content[i+1])
-		if inner.Value != "view" && inner.Value != "edit" {
-			continue
+		isPermission := inner.Value == "view" || inner.Value == "edit"
+		if isPermission && (names.Kind == yaml.SequenceNode || slices.Contains(permissionParents, key.Value)) {
+			m.errorf(spotOf(inner), fmt.Sprintf("write %q at the top level of the front matter", inner.Value),
+				"%q has no effect within %s", inner.Value, quote(key.Value))
+			return true
 		}
-		report := m.warnf
-		if names.Kind == yaml.SequenceNode || slices.Contains(permissionParents, key.Value) {
-			report = m.errorf
-		}
-		report(spotOf(inner), fmt.Sprintf("write %q at the top level of the front matter", inner.Value),
-			"%q has no effect within %s", inner.Value, quote(key.Value))
-		return true
 	}
 	return false
 }

@@ -3,6 +3,7 @@ package markup
 import (
 	"bytes"
 	"html"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,6 +13,9 @@ import (
 var literalTags = []string{"pre", "syntaxhighlight", nowikiTag, "source"}
 
 const nowikiTag = "nowiki"
+
+// formClass matches the attributes of a form's tag in which quotes don't match.
+var formClass = regexp.MustCompile(`(?is)\bclass\s*=.*\bform\b`)
 
 // findInWikitext reads the page once. As in MediaWiki, a tag ends at the next
 // ">", even within quotes. The closing tag of a name is searched for once when
@@ -55,9 +59,10 @@ func (w *wikiScanner) markup(at int) (next int) {
 	content := attributes + end + 1
 	tag := string(w.src[attributes : content-1])
 	values := parseAttributes(strings.TrimSuffix(tag, "/"))
-	badQuotes := !isFormTag(name, values) && isFormWithBadQuotes(name, tag, values)
-	isForm := badQuotes || isFormTag(name, values)
+	isForm := isFormTag(name, values)
+	badQuotes := !isForm && name != nowikiTag && (strings.Count(tag, `"`)%2 != 0 || strings.Count(tag, "'")%2 != 0) && formClass.MatchString(tag)
 	if badQuotes {
+		isForm = true
 		w.report(at, Error, `write class="form"`, "the quotes in <%s> do not match", name)
 	}
 	if strings.HasSuffix(tag, "/") {
@@ -162,25 +167,6 @@ func parseAttributes(s string) map[string]string {
 	}
 	return attributes
 }
-
-// isFormWithBadQuotes reports whether a tag would be that of a form if its quotes
-// matched: it has the words class and form, but also an unmatched quote.
-func isFormWithBadQuotes(name, tag string, attributes map[string]string) bool {
-	class, there := attributes["class"]
-	if there && !strings.ContainsAny(class+attributes["lang"], quotes) {
-		return false
-	}
-	if !there && strings.Count(tag, `"`)%2 == 0 && strings.Count(tag, "'")%2 == 0 {
-		return false
-	}
-	words := strings.FieldsFunc(tag, func(r rune) bool { return strings.ContainsRune(" \t\n=/"+quotes, r) })
-	has := func(word string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, word) })
-	}
-	return has("class") && has("form") && name != nowikiTag
-}
-
-const quotes = `"'`
 
 func cutValue(s, space string) (val, rest string) {
 	if s != "" && (s[0] == '"' || s[0] == '\'') {
