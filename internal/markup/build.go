@@ -1,29 +1,33 @@
 package markup
 
 import (
-	"slices"
-	"strings"
+	"cmp"
+
+	"go.yaml.in/yaml/v4"
 
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// built is a form that is complete except for its macro ids, which depend on
-// the other forms of the page.
-type built struct {
-	form         *forms.Form
-	hostID       string   // the host's macro id for the form, or ""
-	fieldHostIDs []string // and for its fields, by rank
-	owners       []owner
-	strayHostIDs []string // host ids of form-field macros that could not become fields
-	failed       bool     // it has an error: it is not served, but other forms can't have its macro ids
-}
+// The known keys, in the order of the documentation.
+var (
+	formKeys    = []string{"form", "anonymous", "oneSubmission", "fields"}
+	fieldKeys   = []string{"id", "type", "label", "required", "options", "validate", "help", "accept", "maxSize", "showIf"}
+	sectionKeys = []string{"section", "showIf", "fields"}
+)
+
+const (
+	formHint   = `begin with "form: " and an id, then "fields:"`
+	fieldsHint = `list the fields, each with "- id: …" and "type: …"`
+)
 
 // owner is the field or section that a condition belongs to. The condition
 // applies to count fields, beginning with rank first.
 type owner struct {
-	raw          *rawCondition
+	at           spot
+	showIf       *yaml.Node
 	condition    *forms.Condition
-	section      string // "" for a field
+	rules        []ruleSource // of the condition's rules
+	section      string       // "" for a field
 	first, count int
 }
 
@@ -38,39 +42,56 @@ func (o *owner) name(f *forms.Form) string {
 
 // builder checks what an author wrote, and makes a form of it.
 type builder struct {
-	*reporter
-	built
-	ranks      map[string]int // by field id
-	fieldSpots []spot         // of the fields, by rank
+	decoder
+	form       *forms.Form
+	at         spot
+	hostIDs    map[*yaml.Node]string // macro ids that the host gives fields
+	ranks      map[string]int        // by field id
+	fieldSpots []spot                // of the fields, by rank
 	sections   map[string]spot
+	owners     []owner
 	rules      int
 	searches   map[int]int // by rank: rules that search the field's text
 }
 
-// build checks a form and makes it.
-func (r *reporter) build(raw *rawForm, hostID string, pageID int64) *built {
+// build checks a form and makes it of its mapping. It returns nil if root is no
+// mapping. The form can be used unless the reporter has failed.
+func (r *reporter) build(root *yaml.Node, block rawBlock, pageID int64) *forms.Form {
 	w := &builder{
-		reporter: r,
-		built:    built{form: &forms.Form{PageID: pageID}, hostID: hostID, strayHostIDs: raw.strayHostIDs},
+		decoder:  newDecoder(r),
+		form:     &forms.Form{PageID: pageID},
+		hostIDs:  block.hostIDs,
 		ranks:    map[string]int{},
 		sections: map[string]spot{},
 		searches: map[int]int{},
 	}
-	w.form.ID = w.name(raw.id, raw.at, raw.what, raw.idKey)
-	w.form.Anonymous = w.boolean(raw.anonymous, "anonymous")
-	w.form.OneSubmission = w.boolean(raw.oneSubmission, "oneSubmission")
-	w.items(raw)
+	m := w.readMap(root, "the form", formHint, formKeys)
+	if m == nil {
+		return nil
+	}
+	noun, idKey := "the block", "form"
+	if block.macros != nil {
+		noun, idKey = "the form macro", "formId"
+	}
+	w.at = m.at
+	w.form.ID = w.name(w.text(m, "form"), m.at, noun, idKey)
+	w.form.MacroID = cmp.Or(block.hostID, forms.FormMacroID(pageID, w.form.ID))
+	w.form.Anonymous = w.boolean(w.text(m, "anonymous"), "anonymous")
+	w.form.OneSubmission = w.boolean(w.text(m, "oneSubmission"), "oneSubmission")
+	if block.macros == nil || m.values["fields"] != nil { // a form macro without fields was reported
+		w.fields(m, "form")
+	}
 	for i := range w.owners {
 		w.condition(&w.owners[i])
 	}
 	w.findCycles()
-	if !w.reporter.failed {
-		w.measure(raw.at)
+	if !w.failed {
+		w.measure(m.at)
 	}
-	if w.built.failed = w.reporter.failed; !w.built.failed {
+	if !w.failed {
 		w.lint()
 	}
-	return &w.built
+	return w.form
 }
 
 // measure refuses a form whose definition is too large for an answer of the API,
@@ -93,28 +114,51 @@ func (w *builder) measure(at spot) {
 	}
 }
 
-func (w *builder) items(raw *rawForm) {
-	for _, item := range raw.items {
-		first := len(w.form.Fields)
-		if first >= MaxFields {
-			w.errorf(raw.at, "split the form", "the form has more than %d fields", MaxFields)
+// fields reads the fields of the form or of a section. Sections don't nest.
+func (w *builder) fields(m *yamlMap, noun string) {
+	list := m.values["fields"]
+	if list == nil {
+		w.errorf(m.at, fieldsHint, `the %s has no "fields"`, noun)
+		return
+	}
+	for _, n := range w.items(list, "fields", fieldsHint) {
+		isSection := hasKey(n, "section")
+		switch {
+		case w.spent():
 			return
+		case len(w.form.Fields) >= MaxFields:
+			w.errorf(w.at, "split the form", "the form has more than %d fields", MaxFields)
+			return
+		case isSection && noun == "section":
+			w.misplaced(n, "put it after this section", "a section inside a section")
+		case isSection:
+			w.section(n)
+		default:
+			w.field(n, noun == "section")
 		}
-		if item.section == nil {
-			w.field(&item.field)
-			w.addOwner(item.field.showIf, "", first)
-			continue
-		}
-		name := w.section(item.section)
-		for i := range min(len(item.section.fields), MaxFields+1-first) { // one too many is reported below
-			w.field(&item.section.fields[i])
-		}
-		w.addOwner(item.section.showIf, name, first)
-		w.addSection(name, first)
 	}
-	if len(w.form.Fields) > MaxFields {
-		w.errorf(raw.at, "split the form", "the form has more than %d fields", MaxFields)
+}
+
+// misplaced reports a mapping that is not allowed where it is. It counts towards
+// the budget, because hasKey has read its keys.
+func (w *builder) misplaced(n *yaml.Node, hint, message string) {
+	w.errorf(spotOf(n), hint, "%s", message)
+	w.budget -= len(resolveAlias(n).Content)
+}
+
+func (w *builder) section(n *yaml.Node) {
+	m := w.readMap(n, "a section", oneOf(sectionKeys), sectionKeys)
+	name := w.text(m, "section")
+	id := w.name(name, m.at, "the section", "section")
+	if earlier, dup := w.sections[id]; dup && id != "" {
+		w.errorf(name.at, "", "section %s appears twice, first on line %d", quote(id), w.lineOf(earlier))
+	} else {
+		w.sections[id] = name.at
 	}
+	first := len(w.form.Fields)
+	w.fields(m, "section")
+	w.addOwner(m, id, first)
+	w.addSection(id, first)
 }
 
 // addSection adds the section of the fields from rank first on. An empty one
@@ -130,12 +174,14 @@ func (w *builder) addSection(name string, first int) {
 	})
 }
 
-// addOwner gives a condition to the fields from rank first on.
-func (w *builder) addOwner(raw *rawCondition, section string, first int) {
-	if raw == nil {
+// addOwner gives a condition to the fields from rank first on. Its rules are
+// read when all fields are known.
+func (w *builder) addOwner(m *yamlMap, section string, first int) {
+	showIf := m.values["showIf"]
+	if showIf == nil {
 		return
 	}
-	o := owner{raw, &forms.Condition{}, section, first, len(w.form.Fields) - first}
+	o := owner{at: spotOf(m.keys["showIf"]), showIf: showIf, condition: &forms.Condition{}, section: section, first: first, count: len(w.form.Fields) - first}
 	for rank := first; rank < len(w.form.Fields); rank++ {
 		w.form.Fields[rank].Condition = o.condition
 	}
@@ -143,28 +189,18 @@ func (w *builder) addOwner(raw *rawCondition, section string, first int) {
 }
 
 // name checks the id of a form or the name of a section.
-func (w *builder) name(v value, at spot, what, key string) string {
+func (w *builder) name(v value, at spot, noun, key string) string {
 	if v.invalid {
 		return ""
 	}
 	if !v.present() {
-		w.errorf(at, idHint, "%s has no %q", what, key)
+		w.errorf(at, idHint, "%s has no %q", noun, key)
 		return ""
 	}
 	if reason := checkID(v.text); reason != "" {
 		w.errorf(v.at, idHint, "%s %s %s", key, quote(v.text), reason)
 	}
 	return v.text
-}
-
-func (w *builder) section(s *rawSection) string {
-	name := w.name(s.name, s.at, "the section", "section")
-	if first, dup := w.sections[name]; dup && name != "" {
-		w.errorf(s.name.at, "", "section %s appears twice, first on line %d", quote(name), w.lineOf(first))
-	} else {
-		w.sections[name] = s.name.at
-	}
-	return name
 }
 
 func (w *builder) boolean(v value, key string) bool {
@@ -179,140 +215,4 @@ func (w *builder) boolean(v value, key string) bool {
 		w.errorf(v.at, "use true or false", "%s must be true or false, not %s", key, quote(v.text))
 	}
 	return false
-}
-
-func (w *builder) field(raw *rawField) {
-	f := forms.Field{ID: w.fieldID(raw), Type: w.fieldType(raw), Required: w.boolean(raw.required, "required")}
-	f.Label = w.label(raw, f.ID)
-	f.Help = w.help(raw)
-	w.validation(raw, &f)
-	w.fileLimits(raw, &f)
-	w.form.Fields = append(w.form.Fields, f)
-	w.fieldSpots = append(w.fieldSpots, raw.at)
-	w.fieldHostIDs = append(w.fieldHostIDs, raw.hostID)
-}
-
-func (w *builder) fieldID(raw *rawField) string {
-	if raw.id.invalid {
-		return ""
-	}
-	if !raw.id.present() {
-		w.errorf(raw.at, "", `the field has no "id"`)
-		return ""
-	}
-	id := raw.id.text
-	if first, dup := w.ranks[id]; dup {
-		w.errorf(raw.id.at, "", "field %s appears twice, first on line %d", quote(id), w.lineOf(w.fieldSpots[first]))
-		return id
-	}
-	// An invalid id is recorded, too, so that it is reported once, here, and not
-	// as unknown wherever it is used.
-	w.ranks[id] = len(w.form.Fields)
-	if reason := checkFieldID(id); reason != "" {
-		w.errorf(raw.id.at, fieldIDHint, "id %s %s", quote(id), reason)
-	}
-	return id
-}
-
-func (w *builder) fieldType(raw *rawField) forms.FieldType {
-	t := forms.FieldType(raw.typ.text)
-	switch {
-	case raw.typ.invalid:
-	case !raw.typ.present():
-		w.errorf(raw.at, oneOf(forms.FieldTypes), `the field has no "type"`)
-	case !slices.Contains(forms.FieldTypes, t):
-		w.errorf(raw.typ.at, wordHint(raw.typ.text, forms.FieldTypes), "unknown type %s", quote(raw.typ.text))
-	}
-	return t
-}
-
-func (w *builder) label(raw *rawField, id string) string {
-	label := strings.TrimSpace(raw.label.text)
-	if !raw.label.present() || label == "" {
-		return id
-	}
-	if reason := checkText(label); reason != "" {
-		w.errorf(raw.label.at, "", "label %s %s", quote(label), reason)
-	}
-	return label
-}
-
-// help may have several lines, unlike a label.
-func (w *builder) help(raw *rawField) string {
-	help := strings.TrimSpace(raw.help.text)
-	if reason := checkText(strings.ReplaceAll(help, "\n", " ")); reason != "" {
-		w.errorf(raw.help.at, "", "help %s %s", quote(help), reason)
-	}
-	return help
-}
-
-func (w *builder) validation(raw *rawField, f *forms.Field) {
-	switch {
-	case raw.options != nil:
-		w.options(raw, f)
-	case raw.validate.written():
-		f.Validation = w.chosenValidation(raw, f)
-	case f.Type == forms.Date:
-		f.Validation = forms.DateOnly
-	case f.Type == forms.File:
-		f.Validation = forms.FileName
-	case f.Type == forms.Dropdown, f.Type == forms.Radio:
-		w.warnf(raw.at, "add options", "%s %s without options: any text will be accepted", f.Type, quote(f.ID))
-	}
-}
-
-func (w *builder) chosenValidation(raw *rawField, f *forms.Field) forms.Validation {
-	v := forms.Validation(raw.validate.text)
-	switch {
-	case raw.validate.invalid:
-	case raw.validate.null:
-		w.errorf(raw.validate.at, oneOf(forms.Validations), "validate has no value")
-	case !slices.Contains(forms.Validations, v):
-		w.errorf(raw.validate.at, wordHint(raw.validate.text, forms.Validations), "unknown validation %s", quote(raw.validate.text))
-	case f.Type == forms.Date && v != forms.DateOnly, f.Type == forms.File && v != forms.FileName:
-		w.warnf(raw.validate.at, "leave validate out", "a %s never passes the validation %s: nobody can fill in this field", f.Type, v)
-	}
-	return v
-}
-
-func (w *builder) options(raw *rawField, f *forms.Field) {
-	list := raw.options
-	switch {
-	case f.Type == forms.Date || f.Type == forms.File:
-		w.errorf(list.at, "", "a field of type %s can't have options", f.Type)
-	case raw.validate.written():
-		w.errorf(raw.validate.at, "leave validate out", "a field with options can't have validate: its options are its validation")
-	case len(list.values) > MaxOptions:
-		w.errorf(list.at, "", "the field has more than %d options", MaxOptions)
-		return
-	}
-	seen := map[string]bool{}
-	for _, v := range list.values {
-		w.checkListValue(v, "option")
-		if seen[v.text] {
-			w.warnf(v.at, "", "option %s appears twice", quote(v.text))
-		}
-		seen[v.text] = true
-		f.Options = append(f.Options, v.text)
-	}
-	f.Validation = forms.OneOf
-	if f.MultiValue() {
-		f.Validation = forms.AnyOf
-	}
-}
-
-// checkListValue checks an option, or a value in the list of a rule. Both are
-// joined with forms.Separator.
-func (w *builder) checkListValue(v value, what string) {
-	reason, hint := checkText(v.text), ""
-	switch {
-	case v.null, strings.TrimSpace(v.text) == "":
-		w.errorf(v.at, "put it into quotes if it is a text", "the %s is empty", what)
-		return
-	case strings.Contains(v.text, forms.Separator):
-		reason, hint = `contains ";", which separates values`, "use another character"
-	}
-	if reason != "" {
-		w.errorf(v.at, hint, "%s %s %s", what, quote(v.text), reason)
-	}
 }

@@ -13,7 +13,6 @@ type collector struct {
 	*reader
 	pageID int64
 	blocks []Block
-	built  []*built
 	lines  map[string]int      // by form id: the line of the first form with it
 	count  int                 // of raw blocks
 	fences map[ast.Node]string // by fence: the ids of the forms in all raw blocks of a Markdown page
@@ -35,62 +34,64 @@ func (c *collector) add(block rawBlock) {
 	case c.count > MaxForms:
 		return
 	}
-	id, made := c.read(block)
+	id, form := c.read(block)
 	if block.fence != nil {
 		c.fences[block.fence] = id
 	}
-	c.built = append(c.built, made)
 	if c.repeats(id, block.at) {
-		made.failed = true
 		return
 	}
-	b := Block{FormID: id}
-	if !made.failed {
-		b.Form = made.form
-	}
+	b := Block{FormID: id, Form: form}
 	if id == "" && block.text != nil {
 		b.Sum = sha256.Sum256([]byte(block.text.text))
 	}
 	c.blocks = append(c.blocks, b)
 }
 
-func (c *collector) read(block rawBlock) (id string, made *built) {
+// read returns the form of a block, or nil if the block is broken, and its id, or
+// "" if that can't be read.
+func (c *collector) read(block rawBlock) (id string, form *forms.Form) {
+	r := &reporter{reader: c.reader, offsetOf: func(s spot) int { return s.col }, failed: block.failed}
 	if block.macros != nil {
-		r := &reporter{reader: c.reader, offsetOf: func(s spot) int { return s.col }, failed: block.failed}
-		if v := block.macros.id; v.present() && checkID(v.text) == "" {
-			id = v.text
-		}
-		return id, r.build(block.macros, block.hostID, c.pageID)
+		form = r.build(block.macros, block, c.pageID)
+		return r.result(form)
 	}
 	e, text := blockText(block.text)
-	r := &reporter{reader: c.reader, offsetOf: e.offsetOf}
-	if block.failed {
-		id = guessFormID(text) // where the block ends is not known
-		return id, c.broken(block, id)
-	}
-	if len(text) > MaxBlockBytes {
-		c.report(block.at, Error, "split the form", "the form has more than %d bytes", MaxBlockBytes)
-		id = guessFormID(text)
-		return id, c.broken(block, id)
-	}
+	r.offsetOf = e.offsetOf
 	if len(e.marks) == 0 {
 		r.offsetOf = func(spot) int { return block.at } // there is no text to point at
 	}
-	raw, id := r.decodeYAML(text)
-	if raw == nil {
-		made = c.broken(block, id)
-	} else {
-		made = r.build(raw, block.hostID, c.pageID)
+	switch {
+	case block.failed: // where the block ends is not known
+		return guessFormID(text), nil
+	case len(text) > MaxBlockBytes:
+		c.report(block.at, Error, "split the form", "the form has more than %d bytes", MaxBlockBytes)
+		return guessFormID(text), nil
 	}
-	if made.failed && block.open != "" {
+	root, ok := r.parseYAML(text)
+	if ok && root == nil {
+		r.errorf(spot{1, 1}, `begin with "form: " and an id`, "the form block is empty")
+	} else if ok {
+		form = r.build(root, block, c.pageID)
+	}
+	if r.failed && block.open != "" {
 		c.report(block.at, Error, "close it with "+block.open, "this block is never closed, so it extends to the end of the page")
 	}
-	return id, made
+	if form == nil {
+		return guessFormID(text), nil
+	}
+	return r.result(form)
 }
 
-// broken returns a failed form for a block whose YAML has not the structure of a form.
-func (c *collector) broken(block rawBlock, id string) *built {
-	return &built{form: &forms.Form{PageID: c.pageID, ID: id}, hostID: block.hostID, failed: true}
+// result returns what can be used of a form that was built.
+func (r *reporter) result(form *forms.Form) (id string, usable *forms.Form) {
+	if checkID(form.ID) == "" {
+		id = form.ID
+	}
+	if r.failed {
+		return id, nil
+	}
+	return id, form
 }
 
 // repeats reports a second form with an id.
@@ -107,54 +108,4 @@ func (c *collector) repeats(id string, at int) bool {
 	}
 	c.lines[id] = c.line(at)
 	return false
-}
-
-// finish gives the forms their macro ids, which are unique on the page. A form
-// or field gets its host's id, unless an earlier one has it, as happens when a
-// macro is copied, or unless it equals an id that is derived for another. Then
-// it gets a derived id. Broken blocks take part: the caller keeps serving their
-// last good forms with the ids that they had, and a copy must not get these.
-func (c *collector) finish() []Block {
-	taken := map[string]bool{}
-	for _, b := range c.built {
-		for id := range b.derived() {
-			taken[id] = true
-		}
-	}
-	choose := func(hostID, derived string) string {
-		if hostID == "" || taken[hostID] || len(hostID) > MaxIDBytes || checkText(hostID) != "" {
-			return derived
-		}
-		taken[hostID] = true
-		return hostID
-	}
-	for _, b := range c.built {
-		b.assign(choose)
-	}
-	return c.blocks
-}
-
-// derived returns the macro ids that Formulary derives for the form, its
-// fields and its sections.
-func (b *built) derived() map[string]bool {
-	f := b.form
-	ids := map[string]bool{forms.FormMacroID(f.PageID, f.ID): true}
-	for i := range f.Fields {
-		ids[forms.FieldMacroID(f.PageID, f.ID, f.Fields[i].ID)] = true
-	}
-	for i := range f.Sections {
-		ids[f.Sections[i].MacroID] = true
-	}
-	return ids
-}
-
-func (b *built) assign(choose func(hostID, derived string) string) {
-	f := b.form
-	f.MacroID = choose(b.hostID, forms.FormMacroID(f.PageID, f.ID))
-	for i := range f.Fields {
-		f.Fields[i].MacroID = choose(b.fieldHostIDs[i], forms.FieldMacroID(f.PageID, f.ID, f.Fields[i].ID))
-	}
-	for _, id := range b.strayHostIDs {
-		choose(id, "")
-	}
 }

@@ -4,70 +4,135 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// condition checks the rules of an owner and makes its condition.
+const (
+	ruleHint   = "write {field: …, equals: …}"
+	showIfHint = ruleHint + ", or all: or any: with a list of such rules"
+)
+
+var ruleKeys = append([]string{"field"}, operatorNames()...)
+
+func operatorNames() []string {
+	names := make([]string, len(forms.Operators))
+	for i, o := range forms.Operators {
+		names[i] = string(o)
+	}
+	return names
+}
+
+// ruleSource is where a rule is written.
+type ruleSource struct {
+	at              spot
+	field, operator value
+}
+
+// condition reads the rules of an owner and makes its condition.
 func (w *builder) condition(o *owner) {
 	o.condition.Match = forms.MatchAll
-	if o.raw.any {
-		o.condition.Match = forms.MatchAny
+	if !hasKey(o.showIf, "all", "any") {
+		w.rule(o.showIf, o, "showIf", showIfHint)
+		return
 	}
-	for i := range o.raw.rules {
-		if w.rules++; w.rules > MaxRules {
-			w.errorf(o.raw.at, "", "the form has more than %d rules", MaxRules)
-			return
+	group := w.readMap(o.showIf, "showIf", showIfHint, []string{"all", "any"})
+	if len(group.values) > 1 {
+		w.errorf(group.at, "", `"all" and "any" exclude each other`)
+		return
+	}
+	for key, list := range group.values {
+		o.condition.Match = forms.Match(key)
+		for _, n := range w.items(list, key, "write a list of rules: - "+ruleHint[len("write "):]) {
+			switch {
+			case w.spent():
+				return
+			case w.rules == MaxRules:
+				w.errorf(o.at, "", "the form has more than %d rules", MaxRules)
+				return
+			case hasKey(n, "all", "any"):
+				w.misplaced(n, "", `"all" and "any" don't nest`)
+			default:
+				w.rule(n, o, "a rule", ruleHint)
+			}
 		}
-		o.condition.Rules = append(o.condition.Rules, w.rule(&o.raw.rules[i], o))
 	}
 }
 
-func (w *builder) rule(raw *rawRule, o *owner) forms.Rule {
-	rule := forms.Rule{FieldID: raw.field.text, Operator: forms.Operator(raw.operator.text)}
+// rule reads one comparison: a field, and exactly one operator.
+func (w *builder) rule(n *yaml.Node, o *owner, noun, hint string) {
+	w.rules++
+	m := w.readMap(n, noun, hint, ruleKeys)
+	if m == nil {
+		return
+	}
+	field, operator := w.text(m, "field"), w.operator(m)
+	if !field.written() {
+		w.errorf(m.at, hint, `the rule names no "field"`)
+	}
+	if !field.written() || field.invalid || !operator.written() {
+		return
+	}
+	rule := forms.Rule{FieldID: field.text, Operator: forms.Operator(operator.text)}
 	rank, known := w.ranks[rule.FieldID]
 	switch {
-	case raw.field.null:
-		w.errorf(raw.field.at, "", "the rule names no field")
+	case field.null:
+		w.errorf(field.at, "", "the rule names no field")
 	case !known:
-		w.errorf(raw.field.at, w.nearestField(rule.FieldID), "unknown field %s", quote(rule.FieldID))
+		w.errorf(field.at, w.nearestField(rule.FieldID), "unknown field %s", quote(rule.FieldID))
 	case o.appliesTo(rank) && o.section == "":
-		w.errorf(raw.field.at, "", "field %s depends on itself", quote(rule.FieldID))
+		w.errorf(field.at, "", "field %s depends on itself", quote(rule.FieldID))
 	case o.appliesTo(rank):
-		w.errorf(raw.field.at, "", "section %s depends on its own field %s", quote(o.section), quote(rule.FieldID))
+		w.errorf(field.at, "", "section %s depends on its own field %s", quote(o.section), quote(rule.FieldID))
 	case rank >= o.first+o.count:
-		w.warnf(raw.field.at, "put that field first", "%s depends on field %s, which comes later on the page", o.name(w.form), quote(rule.FieldID))
+		w.warnf(field.at, "put that field first", "%s depends on field %s, which comes later on the page", o.name(w.form), quote(rule.FieldID))
 	}
-	if raw.list != nil {
-		rule.Operator, rule.Value = forms.InList, w.joinValues(raw)
-	} else {
-		w.operand(raw, &rule)
-	}
+	w.operand(m.values[operator.text], &rule)
 	if known {
-		w.warnOfSelection(raw, rule.Operator, &w.form.Fields[rank])
-		w.countSearch(raw, rule, rank)
+		w.warnOfSelection(operator, rule.Operator, &w.form.Fields[rank])
+		w.countSearch(m.at, rule, rank)
 	}
-	return rule
+	o.condition.Rules = append(o.condition.Rules, rule)
+	o.rules = append(o.rules, ruleSource{m.at, field, operator})
+}
+
+// operator returns the key of the rule's operator.
+func (w *builder) operator(m *yamlMap) (operator value) {
+	for _, o := range forms.Operators {
+		switch key := m.keys[string(o)]; {
+		case key == nil:
+		case operator.written():
+			w.errorf(spotOf(key), "put the second one into a rule of its own", "a rule has one operator, but this one has %s and %s", operator.text, o)
+		default:
+			operator = value{text: string(o), at: spotOf(key)}
+		}
+	}
+	if !operator.written() {
+		w.errorf(m.at, oneOf(forms.Operators), "the rule has no operator")
+	}
+	return operator
 }
 
 // countSearch bounds the work that one submission causes: a long value is
 // searched once for each rule with contains about its field.
-func (w *builder) countSearch(raw *rawRule, rule forms.Rule, rank int) {
+func (w *builder) countSearch(at spot, rule forms.Rule, rank int) {
 	field := &w.form.Fields[rank]
 	if !rule.Searches(field) {
 		return
 	}
 	if w.searches[rank]++; w.searches[rank] == MaxSearches+1 {
-		w.errorf(raw.at, "put fields that show together into a section with one showIf",
+		w.errorf(at, "put fields that show together into a section with one showIf",
 			"the form has more than %d rules that search field %s with contains", MaxSearches, quote(field.ID))
 	}
 }
 
 // warnOfSelection warns of operators that compare all ticked options of a
 // checkbox as one text. With one option there is no difference.
-func (w *builder) warnOfSelection(raw *rawRule, o forms.Operator, f *forms.Field) {
+func (w *builder) warnOfSelection(operator value, o forms.Operator, f *forms.Field) {
 	compares := o == forms.Equals || o == forms.NotEquals || o == forms.InList
 	if compares && f.MultiValue() && len(f.Options) > 1 {
-		w.warnf(raw.operator.at, "use contains", "%s compares all ticked options of checkbox %s as one text, not each option", raw.operator.text, quote(f.ID))
+		w.warnf(operator.at, "use contains", "%s compares all ticked options of checkbox %s as one text, not each option", operator.text, quote(f.ID))
 	}
 }
 
@@ -88,24 +153,17 @@ func (w *builder) nearestField(id string) string {
 	return ""
 }
 
-func (w *builder) joinValues(raw *rawRule) string {
-	if len(raw.list.values) > MaxOptions {
-		w.errorf(raw.list.at, "", "the rule has more than %d values", MaxOptions)
-		return ""
+// operand reads the value of a rule.
+func (w *builder) operand(n *yaml.Node, rule *forms.Rule) {
+	takesList := rule.Operator == forms.Equals || rule.Operator == forms.InList
+	if takesList && resolveAlias(n).Kind == yaml.SequenceNode {
+		list := w.list(n, string(rule.Operator))
+		rule.Operator, rule.Value = forms.InList, w.joinValues(list)
+		return
 	}
-	var texts []string
-	for _, v := range raw.list.values {
-		w.checkListValue(v, "value")
-		texts = append(texts, v.text)
-	}
-	return strings.Join(texts, forms.Separator)
-}
-
-// operand checks the single value of a rule.
-func (w *builder) operand(raw *rawRule, rule *forms.Rule) {
-	v := raw.one
-	if !v.written() || v.invalid {
-		return // it is missing, or the decoder has reported it
+	v := w.scalar(n, string(rule.Operator))
+	if v.invalid {
+		return
 	}
 	rule.Value = v.text
 	if rule.Operator == forms.Empty || rule.Operator == forms.NotEmpty {
@@ -132,6 +190,19 @@ func (w *builder) operand(raw *rawRule, rule *forms.Rule) {
 			w.errorf(v.at, "use a number such as 12 or -3.5, or a day such as 2026-01-31", "%s needs a number or a day, not %s", rule.Operator, quote(v.text))
 		}
 	}
+}
+
+func (w *builder) joinValues(list valueList) string {
+	if len(list.values) > MaxOptions {
+		w.errorf(list.at, "", "the rule has more than %d values", MaxOptions)
+		return ""
+	}
+	var texts []string
+	for _, v := range list.values {
+		w.checkListValue(v, "value")
+		texts = append(texts, v.text)
+	}
+	return strings.Join(texts, forms.Separator)
 }
 
 func (w *builder) emptiness(v value, rule *forms.Rule) {
@@ -195,14 +266,13 @@ func (s *cycleSearch) visit(rank int) {
 	}
 	s.state[o] = onPath
 	s.path = append(s.path, rank)
-	for i := range o.raw.rules {
-		raw := &o.raw.rules[i]
-		next, known := s.ranks[raw.field.text]
+	for _, rule := range o.rules {
+		next, known := s.ranks[rule.field.text]
 		if !known || o.appliesTo(next) {
 			continue // rule has reported it
 		}
 		if to := s.ownerOf[next]; to != nil && s.state[to] == onPath {
-			s.errorf(raw.field.at, "", "conditions form a cycle: %s", s.nameCycle(next))
+			s.errorf(rule.field.at, "", "conditions form a cycle: %s", s.nameCycle(next))
 		}
 		s.visit(next)
 	}

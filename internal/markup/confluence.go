@@ -6,6 +6,7 @@ import (
 	"errors"
 	"html"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,7 +25,7 @@ const (
 // macros. Storage format is a fragment: it has no root, and its prefixes are
 // not declared.
 func (p *reader) findInConfluence() []rawBlock {
-	s := &storageReader{reader: p, decoder: xml.NewDecoder(bytes.NewReader(p.src[p.body:]))}
+	s := &storageReader{reader: p, decoder: xml.NewDecoder(bytes.NewReader(p.src[p.body:])), hostIDs: map[string]bool{}}
 	s.decoder.Entity = xml.HTMLEntity
 	s.decoder.CharsetReader = func(string, io.Reader) (io.Reader, error) { return nil, errors.New("pages are UTF-8") }
 	for {
@@ -50,6 +51,7 @@ type storageReader struct {
 	decoder *xml.Decoder
 	stack   []element
 	macros  []*macro // code and form macros, in page order
+	hostIDs map[string]bool
 	bound   []string // URIs that the page declares the prefix "ac" for
 }
 
@@ -71,7 +73,6 @@ type macro struct {
 	body   excerptBuilder
 	form   *macro   // of a form or code macro: the form macro that it is in, which is an error
 	fields []*macro // of a form
-	strays []string // host ids of its form-field macros that can't become fields
 	failed bool
 }
 
@@ -142,7 +143,7 @@ func (s *storageReader) open(t xml.StartElement, at int) element {
 }
 
 func (s *storageReader) openMacro(t xml.StartElement, at int, e element) element {
-	m := &macro{name: s.attribute(t, "name"), at: at, hostID: s.attribute(t, "macro-id")}
+	m := &macro{name: s.attribute(t, "name"), at: at, hostID: s.hostID(t)}
 	switch m.name {
 	case codeMacro:
 		m.form = e.form
@@ -169,7 +170,6 @@ func (s *storageReader) openField(m *macro, e element) {
 	case e.form == nil:
 		s.report(m.at, Error, "put it into the body of a form macro", "a form-field outside a form")
 	case e.field != nil:
-		e.form.strays = append(e.form.strays, m.hostID)
 		s.wrong(e.form, m.at, "put it after the other one", "a form-field inside a form-field")
 	default:
 		e.form.fields = append(e.form.fields, m)
@@ -200,6 +200,20 @@ func (s *storageReader) attribute(t xml.StartElement, name string) string {
 		}
 	}
 	return ""
+}
+
+// derivedID matches the macro ids that Formulary derives: UUIDs of version 5.
+var derivedID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-5`)
+
+// hostID returns the id that Confluence gives a macro, or "" if it can't be used:
+// macro ids are unique on a page, and a copied macro has the id of its original.
+func (s *storageReader) hostID(t xml.StartElement) string {
+	id := s.attribute(t, "macro-id")
+	if id == "" || s.hostIDs[id] || len(id) > MaxIDBytes || checkText(id) != "" || derivedID.MatchString(id) {
+		return ""
+	}
+	s.hostIDs[id] = true
+	return id
 }
 
 // trimmed drops white space at the ends; a no-break space counts as a space.

@@ -6,68 +6,39 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/formulary/formulary/internal/forms"
 )
 
 // nodeBudget bounds the YAML nodes that are read in a block. The target of an
 // alias counts each time. A form of a thousand fields stays well below it.
 const nodeBudget = 50_000
 
-// The known keys, in the order of the documentation.
-var (
-	formKeys    = []string{"form", "anonymous", "oneSubmission", "fields"}
-	fieldKeys   = []string{"id", "type", "label", "required", "options", "validate", "help", "accept", "maxSize", "showIf"}
-	sectionKeys = []string{"section", "showIf", "fields"}
-	ruleKeys    = append([]string{"field"}, operatorNames()...)
-)
-
-func operatorNames() []string {
-	names := make([]string, len(forms.Operators))
-	for i, o := range forms.Operators {
-		names[i] = string(o)
-	}
-	return names
-}
-
-// decoder turns YAML nodes into a rawForm. It reads only as deep as a form
-// nests, so an alias that contains itself does not make it run forever.
+// decoder reads YAML nodes. It reads only as deep as a form nests, so an alias
+// that contains itself does not make it run forever.
 type decoder struct {
 	*reporter
 	budget    int // of nodes
 	textBytes int // of the texts that were read
 }
 
-// decodeYAML reads a block's text. The form is nil when the text is not a
-// mapping. The id is returned even then, if it can be found.
-func (r *reporter) decodeYAML(text string) (form *rawForm, id string) {
-	root, ok := r.parseYAML(text)
-	if !ok {
-		return nil, guessFormID(text)
-	}
-	if root == nil {
-		r.errorf(spot{1, 1}, `begin with "form: " and an id`, "the form block is empty")
-		return nil, ""
-	}
-	d := &decoder{reporter: r, budget: nodeBudget}
-	form = d.form(root)
-	switch {
-	case form == nil:
-		id = guessFormID(text)
-	case form.id.present() && checkID(form.id.text) == "":
-		id = form.id.text
-	}
-	return form, id
+func newDecoder(r *reporter) decoder { return decoder{reporter: r, budget: nodeBudget} }
+
+// value is a text and its spot. A value that is not written has the zero spot.
+type value struct {
+	text    string
+	at      spot
+	null    bool // written, but without a value
+	invalid bool // written, but not as a text: the decoder has reported it
 }
 
-func firstUnprintable(text string) (at spot, r rune, found bool) {
-	i := strings.IndexFunc(text, func(r rune) bool { return !isPrintable(r) })
-	if i < 0 {
-		return spot{}, 0, false
-	}
-	start := strings.LastIndexByte(text[:i], '\n') + 1
-	r, _ = utf8.DecodeRuneInString(text[i:])
-	return spot{strings.Count(text[:i], "\n") + 1, utf8.RuneCountInString(text[start:i]) + 1}, r, true
+func (v value) written() bool { return v.at != spot{} }
+
+// present reports whether there is a text.
+func (v value) present() bool { return v.written() && !v.null && !v.invalid }
+
+// valueList is a list of texts.
+type valueList struct {
+	at     spot
+	values []value
 }
 
 // resolveAlias returns the target of an alias, and any other node itself.
@@ -118,32 +89,46 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&quotedStyles == 0
 }
 
-// mapping holds the entries of a YAML mapping that have known keys.
-type mapping struct {
+// hasKey reports whether n is a mapping with one of the keys.
+func hasKey(n *yaml.Node, keys ...string) bool {
+	n = resolveAlias(n)
+	if n.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if slices.Contains(keys, n.Content[i].Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// yamlMap holds the entries of a YAML mapping that have known keys.
+type yamlMap struct {
 	at     spot
 	keys   map[string]*yaml.Node
 	values map[string]*yaml.Node
 }
 
-// mapping reads n, and reports keys that are not known. what names n in
+// readMap reads a mapping, and reports keys that are not known. noun names it in
 // messages. It returns nil when n is not a mapping.
-func (d *decoder) mapping(n *yaml.Node, what, hint string, known []string) *mapping {
+func (d *decoder) readMap(n *yaml.Node, noun, hint string, known []string) *yamlMap {
 	n = d.resolve(n)
 	if n.Kind != yaml.MappingNode {
 		if key, _, cut := strings.Cut(n.Value, ":"); cut && slices.Contains(known, key) {
 			hint = wordHint(n.Value, known)
 		}
-		d.errorf(spotOf(n), hint, "%s must be a mapping, not %s", what, kindOf(n))
+		d.errorf(spotOf(n), hint, "%s must be a mapping, not %s", noun, kindOf(n))
 		return nil
 	}
-	m := &mapping{spotOf(n), map[string]*yaml.Node{}, map[string]*yaml.Node{}}
+	m := &yamlMap{spotOf(n), map[string]*yaml.Node{}, map[string]*yaml.Node{}}
 	for i := 0; i+1 < len(n.Content) && !d.spent(); i += 2 {
 		key, val := d.resolve(n.Content[i]), n.Content[i+1]
 		switch first := m.keys[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
 			d.errorf(spotOf(key), oneOf(known), "%s can't be a key", kindOf(key))
 		case !slices.Contains(known, key.Value):
-			d.unknownKey(key, what, known)
+			d.unknownKey(key, noun, known)
 		case first != nil:
 			d.errorf(spotOf(key), "", "key %s appears twice, first on line %d", quote(key.Value), d.lineOf(spotOf(first)))
 		default:
@@ -153,17 +138,17 @@ func (d *decoder) mapping(n *yaml.Node, what, hint string, known []string) *mapp
 	return m
 }
 
-func (d *decoder) unknownKey(key *yaml.Node, what string, known []string) {
+func (d *decoder) unknownKey(key *yaml.Node, noun string, known []string) {
 	hint := ""
 	if !d.full() { // the search takes time
 		hint = wordHint(key.Value, known)
 	}
-	d.errorf(spotOf(key), hint, "unknown key %s in %s", quote(key.Value), what)
+	d.errorf(spotOf(key), hint, "unknown key %s in %s", quote(key.Value), noun)
 }
 
 // text reads the value of a key that holds one text. Numbers, dates, yes and no
 // are read as the text that the author wrote.
-func (d *decoder) text(m *mapping, key string) value {
+func (d *decoder) text(m *yamlMap, key string) value {
 	n := m.values[key]
 	if n == nil {
 		return value{}
@@ -171,50 +156,76 @@ func (d *decoder) text(m *mapping, key string) value {
 	return d.scalar(n, key)
 }
 
-func (d *decoder) scalar(n *yaml.Node, what string) value {
-	v := d.exactScalar(n, what)
+func (d *decoder) scalar(n *yaml.Node, noun string) value {
+	v := d.exactScalar(n, noun)
 	v.text = strings.ReplaceAll(v.text, noBreakSpace, " ")
 	return v
 }
 
 // exactScalar is scalar for texts that are compared byte for byte.
-func (d *decoder) exactScalar(n *yaml.Node, what string) value {
+func (d *decoder) exactScalar(n *yaml.Node, noun string) value {
 	n = d.resolve(n)
 	if n.Kind != yaml.ScalarNode {
-		d.errorf(spotOf(n), "", "%s must be a text, not %s", what, kindOf(n))
+		d.errorf(spotOf(n), "", "%s must be a text, not %s", noun, kindOf(n))
 		return value{at: spotOf(n), invalid: true}
 	}
 	return value{text: n.Value, at: spotOf(n), null: isNull(n)}
 }
 
 // items returns the elements of a list. It reports anything else, and returns nil.
-func (d *decoder) items(n *yaml.Node, what, hint string) []*yaml.Node {
+func (d *decoder) items(n *yaml.Node, noun, hint string) []*yaml.Node {
 	n = d.resolve(n)
 	if n.Kind != yaml.SequenceNode {
-		d.errorf(spotOf(n), hint, "%s must be a list, not %s", what, kindOf(n))
+		d.errorf(spotOf(n), hint, "%s must be a list, not %s", noun, kindOf(n))
 		return nil
 	}
 	if len(n.Content) == 0 {
-		d.errorf(spotOf(n), hint, "%s is an empty list", what)
+		d.errorf(spotOf(n), hint, "%s is an empty list", noun)
 	}
 	return n.Content
 }
 
 // list reads a list of texts.
-func (d *decoder) list(n *yaml.Node, what string) *rawList {
-	list := &rawList{at: spotOf(n)}
-	for _, item := range d.items(n, what, "write [a, b, c]") {
+func (d *decoder) list(n *yaml.Node, noun string) valueList {
+	list := valueList{at: spotOf(n)}
+	for _, item := range d.items(n, noun, "write [a, b, c]") {
 		if d.spent() {
 			break
 		}
-		if mapping := resolveAlias(item); mapping.Kind == yaml.MappingNode && mapping.Style&yaml.FlowStyle == 0 {
-			d.errorf(spotOf(item), "put it into quotes", "a value of %s contains a colon and a space", what)
+		if target := resolveAlias(item); target.Kind == yaml.MappingNode && target.Style&yaml.FlowStyle == 0 {
+			d.errorf(spotOf(item), "put it into quotes", "a value of %s contains a colon and a space", noun)
 			continue
 		}
-		d.warnOfAltered(item, "value")
-		if v := d.scalar(item, "a value of "+what); !v.invalid {
+		d.warnIfMisread(item, "value")
+		if v := d.scalar(item, "a value of "+noun); !v.invalid {
 			list.values = append(list.values, v)
 		}
 	}
 	return list
+}
+
+// warnIfMisread warns when YAML reads a text differently from how it looks: part
+// of it becomes a comment, an anchor or a tag, or curly quotes are kept as
+// ordinary characters.
+func (d *decoder) warnIfMisread(n *yaml.Node, noun string) {
+	n = resolveAlias(n)
+	const hint = "put it into straight quotes"
+	switch {
+	case n.Kind != yaml.ScalarNode:
+	case n.Anchor != "":
+		d.warnf(spotOf(n), hint, "%s is not part of the %s: YAML takes it for an anchor", quote("&"+n.Anchor), noun)
+	case n.Style&yaml.TaggedStyle != 0:
+		d.warnf(spotOf(n), hint, "%s is not part of the %s: YAML takes it for a tag", quote(n.Tag), noun)
+	case n.Style&quotedStyles == 0 && n.LineComment != "":
+		d.warnf(spotOf(n), hint+", or the comment on a line of its own", "%s is not part of the %s: YAML takes it for a comment", quote(n.LineComment), noun)
+	case n.Style&quotedStyles == 0 && inCurlyQuotes(n.Value):
+		d.warnf(spotOf(n), `use straight quotes (" or ')`, "the curly quotes are part of the %s %s", noun, quote(n.Value))
+	}
+}
+
+func inCurlyQuotes(s string) bool {
+	const curly = "“”„‟‘’‚‛«»"
+	first, _ := utf8.DecodeRuneInString(s)
+	last, _ := utf8.DecodeLastRuneInString(s)
+	return s != "" && strings.ContainsRune(curly, first) && strings.ContainsRune(curly, last)
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/formulary/formulary/internal/forms"
 )
 
@@ -28,12 +30,15 @@ var (
 	sizeUnitNames = []string{"kB", "MB", "KiB", "MiB"}
 )
 
-// splitAccept reads file types that are separated by commas, as in HTML.
-func splitAccept(v value) *rawList {
-	list := &rawList{at: v.at}
-	if v.invalid {
-		return list // it was reported
+// accept reads a list of file types, or one text with commas between them, as in
+// HTML.
+func (w *builder) accept(n *yaml.Node) valueList {
+	if resolveAlias(n).Kind != yaml.ScalarNode {
+		return w.list(n, "accept")
 	}
+	w.warnIfMisread(n, "value")
+	v := w.scalar(n, "accept")
+	list := valueList{at: v.at}
 	for _, part := range strings.SplitN(v.text, ",", MaxAccept+1) { // one too many is reported
 		list.values = append(list.values, value{text: strings.TrimSpace(part), at: v.at, null: v.null})
 	}
@@ -41,32 +46,24 @@ func splitAccept(v value) *rawList {
 }
 
 // fileLimits checks which files a field accepts, and of what size.
-func (w *builder) fileLimits(raw *rawField, f *forms.Field) {
-	if f.Type != forms.File {
-		w.refuseFileLimits(raw, f)
+func (w *builder) fileLimits(m *yamlMap, f *forms.Field) {
+	if f.Type == forms.File {
+		if n := m.values["accept"]; n != nil {
+			w.checkAccept(w.accept(n), f)
+		}
+		if v := w.text(m, "maxSize"); v.written() && !v.invalid {
+			f.MaxSize = w.maxSize(v)
+		}
 		return
 	}
-	if raw.accept != nil {
-		w.accept(raw.accept, f)
-	}
-	if raw.maxSize.written() && !raw.maxSize.invalid {
-		f.MaxSize = w.maxSize(raw.maxSize)
-	}
-}
-
-func (w *builder) refuseFileLimits(raw *rawField, f *forms.Field) {
-	if !slices.Contains(forms.FieldTypes, f.Type) {
-		return // the type itself was reported
-	}
-	if raw.accept != nil {
-		w.errorf(raw.accept.at, "", "a field of type %s can't have accept: it is for fields of type file", f.Type)
-	}
-	if raw.maxSize.written() {
-		w.errorf(raw.maxSize.at, "", "a field of type %s can't have maxSize: it is for fields of type file", f.Type)
+	for _, key := range []string{"accept", "maxSize"} {
+		if n := m.values[key]; n != nil && slices.Contains(forms.FieldTypes, f.Type) { // another type was reported
+			w.errorf(spotOf(n), "", "a field of type %s can't have %s: it is for fields of type file", f.Type, key)
+		}
 	}
 }
 
-func (w *builder) accept(list *rawList, f *forms.Field) {
+func (w *builder) checkAccept(list valueList, f *forms.Field) {
 	if len(list.values) > MaxAccept {
 		w.errorf(list.at, "", "the field accepts more than %d types of files", MaxAccept)
 		return

@@ -38,7 +38,7 @@ func (page *Page) readForm(pageID int64, text []byte) {
 		b.add(endLine(string(p.src[p.body:])), p.body)
 		c := collector{reader: p, pageID: pageID}
 		c.add(rawBlock{at: p.body, text: b.excerpt()})
-		page.Blocks = c.finish()
+		page.Blocks = c.blocks
 	}
 	page.Unreadable = p.unreadable
 	page.Problems = p.sorted()

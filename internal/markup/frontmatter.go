@@ -85,7 +85,7 @@ func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 	// No-break spaces stay: the names of users and groups are compared byte for byte.
 	text := string(p.src[from:to])
 	e := &excerpt{text: text, marks: []mark{{0, from}}}
-	m := &metaReader{decoder: decoder{reporter: &reporter{reader: p, offsetOf: e.offsetOf}, budget: nodeBudget}}
+	m := &metaReader{decoder: newDecoder(&reporter{reader: p, offsetOf: e.offsetOf})}
 	m.read(text)
 	if m.failed {
 		p.unreadable = true

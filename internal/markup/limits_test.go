@@ -248,7 +248,8 @@ func TestUnlimitedRules(t *testing.T) {
 
 // TestAliasBomb: the target of an alias counts each time.
 func TestAliasBomb(t *testing.T) {
-	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+bomb()+"```\n"))
+	list := "  - {id: x, type: radio, options: &o [" + numbers(1000, "%d,") + "]}\n"
+	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+list+"  - {id: y, type: date, showIf: {all: ["+strings.Repeat("{field: x, equals: *o},", 60)+"]}}\n```\n"))
 	found := false
 	for _, q := range p.Problems {
 		found = found || strings.Contains(q.Message, "counting what aliases repeat")

@@ -18,7 +18,7 @@ func (w *builder) lint() {
 				options[rank] = setOf(f.Options)
 			}
 			if value, found := noOption(rule, f, options[rank]); found {
-				w.warnf(o.raw.rules[i].at, "the options of "+quote(f.ID)+" are "+list(f.Options),
+				w.warnf(o.rules[i].at, "the options of "+quote(f.ID)+" are "+list(f.Options),
 					"%s depends on the value %s, which is not an option of field %s", o.name(w.form), quote(value), quote(f.ID))
 			}
 		}

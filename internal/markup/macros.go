@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/formulary/formulary/internal/forms"
 )
 
@@ -28,12 +30,14 @@ func (s *storageReader) rawBlocks() []rawBlock {
 	}
 	var blocks []rawBlock
 	for _, m := range s.macros {
+		block := rawBlock{at: m.at, hostID: m.hostID}
 		if m.name == formMacro {
-			raw := s.rawForm(m)
-			blocks = append(blocks, rawBlock{at: m.at, macros: raw, hostID: m.hostID, failed: m.failed})
+			block.macros, block.hostIDs = s.formNode(m)
 		} else {
-			blocks = append(blocks, rawBlock{at: m.at, text: m.body.excerpt(), hostID: m.hostID, failed: m.failed})
+			block.text = m.body.excerpt()
 		}
+		block.failed = m.failed
+		blocks = append(blocks, block)
 	}
 	return blocks
 }
@@ -50,62 +54,39 @@ func isFormText(text string) bool {
 	return false
 }
 
-func (s *storageReader) rawForm(m *macro) *rawForm {
-	p := s.parameters(m, formParameters)
-	f := &rawForm{at: at(m.at), id: p["formId"], anonymous: p["anonymous"], oneSubmission: p["oneSubmission"], what: "the form macro", idKey: "formId", strayHostIDs: m.strays}
-	if len(m.fields) == 0 {
-		m.failed = true
-		s.report(m.at, Error, "put form-field macros into its body", "the form has no fields")
-	}
-	read := min(len(m.fields), MaxFields+1) // builder reports one too many
-	for _, fm := range m.fields[read:] {
-		f.strayHostIDs = append(f.strayHostIDs, fm.hostID)
-	}
-	for _, fm := range m.fields[:read] {
-		f.items = append(f.items, rawItem{field: s.rawField(fm)})
-		m.failed = m.failed || fm.failed
-	}
-	return f
-}
-
-func (s *storageReader) rawField(m *macro) rawField {
-	p := s.parameters(m, fieldParameters)
-	f := rawField{
-		at: at(m.at), hostID: m.hostID,
-		id: p["id"], typ: p["type"], label: p["label"], required: p["required"], validate: p["validate"],
-		help: p["help"], maxSize: p["maxSize"],
-	}
-	if accept := p["accept"]; accept.present() {
-		f.accept = splitAccept(accept)
-	}
-	f.options = splitOptions(p["options"])
-	if o := p["options"]; strings.Contains(o.text, ",") && !strings.Contains(o.text, forms.Separator) {
-		s.report(o.at.col, Warning, `separate options by ";"`, "options %s is one option", quote(o.text))
-	}
-	return f
-}
-
-func splitOptions(v value) *rawList {
-	list := &rawList{at: v.at}
-	for part := range strings.SplitSeq(v.text, forms.Separator) {
-		if part = strings.TrimSpace(part); part != "" {
-			list.values = append(list.values, value{text: part, at: v.at})
+// formNode returns the mapping that a form macro stands for, and the macro ids of
+// its fields. The columns of its nodes are offsets on the page.
+func (s *storageReader) formNode(m *macro) (form *yaml.Node, hostIDs map[*yaml.Node]string) {
+	form = s.parameters(m, formParameters)
+	for i := 0; i < len(form.Content); i += 2 {
+		if form.Content[i].Value == "formId" {
+			form.Content[i].Value = "form"
 		}
 	}
-	if len(list.values) == 0 {
-		return nil
+	if len(m.fields) == 0 {
+		s.wrong(m, m.at, "put form-field macros into its body", "the form has no fields")
+		return form, nil
 	}
-	return list
+	list := newNode(yaml.SequenceNode, "", m.at)
+	form.Content = append(form.Content, newNode(yaml.ScalarNode, "fields", m.at), list)
+	hostIDs = map[*yaml.Node]string{}
+	for _, fm := range m.fields[:min(len(m.fields), MaxFields+1)] { // builder reports one too many
+		field := s.parameters(fm, fieldParameters)
+		hostIDs[field] = fm.hostID
+		list.Content = append(list.Content, field)
+		m.failed = m.failed || fm.failed
+	}
+	return form, hostIDs
 }
 
-// at returns the spot of an offset on the page. Its line is 1, since the zero
-// spot means "not written".
-func at(offset int) spot { return spot{1, offset} }
+func newNode(kind yaml.Kind, text string, at int) *yaml.Node {
+	return &yaml.Node{Kind: kind, Value: text, Style: yaml.DoubleQuotedStyle, Line: 1, Column: at}
+}
 
-// parameters reads a macro's parameters by name. An empty one counts as not
-// written.
-func (s *storageReader) parameters(m *macro, known []string) map[string]value {
-	values := map[string]value{}
+// parameters reads a macro's parameters into a mapping. An empty one counts as
+// not written.
+func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
+	node := newNode(yaml.MappingNode, "", m.at)
 	seen := map[string]bool{}
 	for _, p := range m.params {
 		e := p.text.excerpt()
@@ -118,18 +99,40 @@ func (s *storageReader) parameters(m *macro, known []string) map[string]value {
 		case dup:
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" appears twice")
 		case p.nested:
-			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" must be a plain text")
-			values[p.name] = value{at: at(p.at), invalid: true}
+			node.Content = append(node.Content, newNode(yaml.ScalarNode, p.name, p.at), newNode(yaml.MappingNode, "", p.at)) // builder refuses it
 		case p.text.full():
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" is too long")
-			values[p.name] = value{at: at(p.at), invalid: true}
 		case text != "":
 			lead := len(e.text) - len(strings.TrimLeft(e.text, " \t\n"+noBreakSpace))
-			values[p.name] = value{text: text, at: at(e.pageOffset(lead))}
+			val := newNode(yaml.ScalarNode, text, e.pageOffset(lead))
+			if p.name == "options" {
+				val = s.optionsNode(val)
+			}
+			if val != nil {
+				node.Content = append(node.Content, newNode(yaml.ScalarNode, p.name, p.at), val)
+			}
 		}
 		seen[p.name] = true
 	}
-	return values
+	return node
+}
+
+// optionsNode returns the list that a text with separators stands for, or nil if
+// there is nothing else in it.
+func (s *storageReader) optionsNode(joined *yaml.Node) *yaml.Node {
+	list := newNode(yaml.SequenceNode, "", joined.Column)
+	for part := range strings.SplitSeq(joined.Value, forms.Separator) {
+		if part = strings.TrimSpace(part); part != "" {
+			list.Content = append(list.Content, newNode(yaml.ScalarNode, part, joined.Column))
+		}
+	}
+	if len(list.Content) == 0 {
+		return nil
+	}
+	if strings.Contains(joined.Value, ",") && !strings.Contains(joined.Value, forms.Separator) {
+		s.report(joined.Column, Warning, `separate options by ";"`, "options %s is one option", quote(joined.Value))
+	}
+	return list
 }
 
 func (s *storageReader) wrong(m *macro, at int, hint, message string) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -139,7 +140,7 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 		for _, block := range p.find(format) {
 			c.add(block)
 		}
-		page.Blocks = c.finish()
+		page.Blocks = c.blocks
 		if format == Markdown && !p.unreadable {
 			page.Text = p.text(c.fences)
 		}
@@ -157,13 +158,14 @@ func noAccess() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 // rawBlock is a block of a page that holds a form: a text of YAML, or the macros
 // of Confluence.
 type rawBlock struct {
-	at     int      // offset of the block in the page
-	fence  ast.Node // of a Markdown page
-	text   *excerpt
-	macros *rawForm
-	hostID string // the macro id that the host gives the form, or ""
-	failed bool   // an error in it was reported
-	open   string // set when the block is never closed: what would close it
+	at      int      // offset of the block in the page
+	fence   ast.Node // of a Markdown page
+	text    *excerpt
+	macros  *yaml.Node            // the mapping of a form that macros describe
+	hostID  string                // the macro id that the host gives the form, or ""
+	hostIDs map[*yaml.Node]string // and its fields
+	failed  bool                  // an error in it was reported
+	open    string                // set when the block is never closed: what would close it
 }
 
 var (

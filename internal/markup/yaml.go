@@ -112,3 +112,13 @@ func characterAt(lines []string, at spot) string {
 	}
 	return ""
 }
+
+func firstUnprintable(text string) (at spot, r rune, found bool) {
+	i := strings.IndexFunc(text, func(r rune) bool { return !isPrintable(r) })
+	if i < 0 {
+		return spot{}, 0, false
+	}
+	start := strings.LastIndexByte(text[:i], '\n') + 1
+	r, _ = utf8.DecodeRuneInString(text[i:])
+	return spot{strings.Count(text[:i], "\n") + 1, utf8.RuneCountInString(text[start:i]) + 1}, r, true
+}

@@ -1,0 +1,157 @@
+package markup
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+func (w *builder) field(n *yaml.Node, inSection bool) {
+	m := w.readMap(n, "a field", `write "- id: …" and "type: …"`, fieldKeys)
+	if m == nil {
+		return
+	}
+	rank := len(w.form.Fields)
+	id := w.fieldID(m)
+	f := forms.Field{ID: id, Type: w.fieldType(m), Required: w.boolean(w.text(m, "required"), "required")}
+	f.MacroID = cmp.Or(w.hostIDs[n], forms.FieldMacroID(w.form.PageID, w.form.ID, id))
+	f.Label = cmp.Or(w.shownText(m, "label"), id)
+	f.Help = w.shownText(m, "help")
+	w.validation(m, &f)
+	w.fileLimits(m, &f)
+	w.form.Fields = append(w.form.Fields, f)
+	w.fieldSpots = append(w.fieldSpots, m.at)
+	if key := m.keys["showIf"]; inSection && key != nil {
+		w.errorf(spotOf(key), "give the section a showIf, or take the field out of it", "a field in a section can't have a showIf of its own")
+	} else {
+		w.addOwner(m, "", rank)
+	}
+}
+
+func (w *builder) fieldID(m *yamlMap) string {
+	v := w.text(m, "id")
+	switch first, dup := w.ranks[v.text]; {
+	case v.invalid:
+		return ""
+	case !v.present():
+		w.errorf(m.at, "", `the field has no "id"`)
+		return ""
+	case dup:
+		w.errorf(v.at, "", "field %s appears twice, first on line %d", quote(v.text), w.lineOf(w.fieldSpots[first]))
+		return v.text
+	}
+	// An invalid id is recorded, too, so that it is reported once, here, and not
+	// as unknown wherever it is used.
+	w.ranks[v.text] = len(w.form.Fields)
+	if reason := checkFieldID(v.text); reason != "" {
+		w.errorf(v.at, fieldIDHint, "id %s %s", quote(v.text), reason)
+	}
+	return v.text
+}
+
+func (w *builder) fieldType(m *yamlMap) forms.FieldType {
+	v := w.text(m, "type")
+	t := forms.FieldType(v.text)
+	switch {
+	case v.invalid:
+	case !v.present():
+		w.errorf(m.at, oneOf(forms.FieldTypes), `the field has no "type"`)
+	case !slices.Contains(forms.FieldTypes, t):
+		w.errorf(v.at, wordHint(v.text, forms.FieldTypes), "unknown type %s", quote(v.text))
+	}
+	return t
+}
+
+// shownText reads a label or a help text, which may have several lines.
+func (w *builder) shownText(m *yamlMap, key string) string {
+	v := w.text(m, key)
+	if !v.present() {
+		return ""
+	}
+	w.warnIfMisread(m.values[key], key)
+	text := strings.TrimSpace(v.text)
+	checked := text
+	if key == "help" {
+		checked = strings.ReplaceAll(text, "\n", " ")
+	}
+	if reason := checkText(checked); reason != "" {
+		w.errorf(v.at, "", "%s %s %s", key, quote(text), reason)
+	}
+	return text
+}
+
+func (w *builder) validation(m *yamlMap, f *forms.Field) {
+	validate := w.text(m, "validate")
+	switch {
+	case m.values["options"] != nil:
+		w.options(m, f, validate)
+	case validate.written():
+		f.Validation = w.chosenValidation(validate, f)
+	case f.Type == forms.Date:
+		f.Validation = forms.DateOnly
+	case f.Type == forms.File:
+		f.Validation = forms.FileName
+	case f.Type == forms.Dropdown, f.Type == forms.Radio:
+		w.warnf(m.at, "add options", "%s %s without options: any text will be accepted", f.Type, quote(f.ID))
+	}
+}
+
+func (w *builder) chosenValidation(validate value, f *forms.Field) forms.Validation {
+	v := forms.Validation(validate.text)
+	switch {
+	case validate.invalid:
+	case validate.null:
+		w.errorf(validate.at, oneOf(forms.Validations), "validate has no value")
+	case !slices.Contains(forms.Validations, v):
+		w.errorf(validate.at, wordHint(validate.text, forms.Validations), "unknown validation %s", quote(validate.text))
+	case f.Type == forms.Date && v != forms.DateOnly, f.Type == forms.File && v != forms.FileName:
+		w.warnf(validate.at, "leave validate out", "a %s never passes the validation %s: nobody can fill in this field", f.Type, v)
+	}
+	return v
+}
+
+func (w *builder) options(m *yamlMap, f *forms.Field, validate value) {
+	list := w.list(m.values["options"], "options")
+	switch {
+	case f.Type == forms.Date || f.Type == forms.File:
+		w.errorf(list.at, "", "a field of type %s can't have options", f.Type)
+	case validate.written():
+		w.errorf(validate.at, "leave validate out", "a field with options can't have validate: its options are its validation")
+	case len(list.values) > MaxOptions:
+		w.errorf(list.at, "", "the field has more than %d options", MaxOptions)
+		return
+	}
+	seen := map[string]bool{}
+	for _, v := range list.values {
+		w.checkListValue(v, "option")
+		if seen[v.text] {
+			w.warnf(v.at, "", "option %s appears twice", quote(v.text))
+		}
+		seen[v.text] = true
+		f.Options = append(f.Options, v.text)
+	}
+	f.Validation = forms.OneOf
+	if f.MultiValue() {
+		f.Validation = forms.AnyOf
+	}
+}
+
+// checkListValue checks an option, or a value in the list of a rule. Both are
+// joined with forms.Separator.
+func (w *builder) checkListValue(v value, noun string) {
+	reason, hint := checkText(v.text), ""
+	switch {
+	case v.null, strings.TrimSpace(v.text) == "":
+		w.errorf(v.at, "put it into quotes if it is a text", "the %s is empty", noun)
+		return
+	case strings.Contains(v.text, forms.Separator):
+		reason, hint = `contains ";", which separates values`, "use another character"
+	}
+	if reason != "" {
+		w.errorf(v.at, hint, "%s %s %s", noun, quote(v.text), reason)
+	}
+}
