@@ -19,7 +19,8 @@ type Call struct {
 	// Refresh returns the caller as they are now, or an error if they are no longer
 	// signed in.
 	Refresh   func() (auth.Identity, error)
-	release   func()              // of the slot that it holds, or nil
+	slot      *limiter            // that it holds a slot of, or nil
+	release   func()              // of that slot, or nil
 	unread    http.ResponseWriter // if the body was refused before its end, or nil
 	anonymous bool                // the form was anonymous when it was opened, at least once
 }

@@ -27,6 +27,37 @@ func TestNamesAreNotKept(t *testing.T) {
 	}
 }
 
+// An answer counts as what it is: a list that becomes a large answer holds no slot
+// of lists any more.
+func TestSlotOfAnAnswer(t *testing.T) {
+	b := NewBackend(Options{Limits: Limits{LargeBodiesPerUser: 1}})
+	newCall := func() *Call {
+		return b.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.NewIdentity("alice"))
+	}
+	list, next, upload := newCall(), newCall(), newCall()
+	upload.ContentLength = -1
+	for _, err := range []error{list.HoldList(), next.HoldList(), upload.HoldUpload(), list.HoldBody(), list.HoldList(), upload.HoldBody()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if held := b.Slots(); held != (Slots{Lists: 1, LargeBodies: 1, Uploads: 1}) {
+		t.Errorf("%+v are held", held)
+	}
+	if err := next.HoldBody(); err == nil {
+		t.Error("a second large answer of one user")
+	}
+	if held := b.Slots(); held != (Slots{Lists: 1, LargeBodies: 1, Uploads: 1}) {
+		t.Errorf("%+v are held after the refusal", held)
+	}
+	for _, c := range []*Call{list, next, upload} {
+		c.End()
+	}
+	if held := b.Slots(); held != (Slots{}) {
+		t.Errorf("%+v are held at the end", held)
+	}
+}
+
 // A body of a known length is read into a buffer that never grows.
 func TestBodyIsReadIntoABufferOfItsSize(t *testing.T) {
 	b := NewBackend(Options{})

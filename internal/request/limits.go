@@ -96,12 +96,22 @@ func (b *Backend) Slots() Slots {
 	return Slots{Lists: b.limiters.lists.inUse(), LargeBodies: b.limiters.bodies.inUse(), Uploads: b.limiters.uploads.inUse()}
 }
 
-// hold takes a slot for the rest of the call. No call needs more than one.
-func (c *Call) hold(l *limiter) (err error) {
-	if c.release == nil {
-		c.release, err = l.acquire(c.Who.Name)
+// hold takes a slot for the rest of the call. No call needs more than one: an
+// answer counts under the slot of the body or upload before it. A list that becomes
+// a large answer gives up its slot for that of one, of which there are fewer.
+func (c *Call) hold(l *limiter) error {
+	if c.release != nil && (c.slot != c.Backend.limiters.lists || l != c.Backend.limiters.bodies) {
+		return nil
 	}
-	return err
+	release, err := l.acquire(c.Who.Name)
+	if err != nil {
+		return err
+	}
+	if c.release != nil {
+		c.release()
+	}
+	c.release, c.slot = release, l
+	return nil
 }
 
 // End is called after the answer. It frees the slot that the call holds, if any,
@@ -117,12 +127,6 @@ func (c *Call) End() {
 
 // HoldList takes a slot for a list, or for anything that reads as much.
 func (c *Call) HoldList() error { return c.hold(c.Backend.limiters.lists) }
-
-// HoldListFor takes a slot for something that reads as much as a list and goes
-// on after the call, until release is called. It counts for the caller.
-func (c *Call) HoldListFor() (release func(), err error) {
-	return c.Backend.limiters.lists.acquire(c.Who.Name)
-}
 
 // HoldBody takes a slot for a large body or a large answer.
 func (c *Call) HoldBody() error { return c.hold(c.Backend.limiters.bodies) }

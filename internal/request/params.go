@@ -3,6 +3,7 @@ package request
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -27,11 +28,23 @@ const (
 type Params struct {
 	Values  url.Values
 	Invalid forms.Invalid
+	tooLong bool
+}
+
+// maxQuery is the length of the longest query, in bytes: links repeat it.
+const maxQuery = 8 << 10
+
+var errQueryTooLong = &StatusError{
+	Status: http.StatusRequestURITooLong,
+	Detail: fmt.Sprintf("The query of the URL is longer than %d bytes.", maxQuery),
 }
 
 // ReadParams reads the query of an address. Of a query that can't be read, Values
-// has what could be.
+// has what could be; of one that is too long, nothing.
 func ReadParams(rawQuery string) *Params {
+	if len(rawQuery) > maxQuery {
+		return &Params{Values: url.Values{}, tooLong: true}
+	}
 	values, err := parseQuery(rawQuery)
 	p := &Params{Values: values}
 	if err != nil {
@@ -40,8 +53,14 @@ func ReadParams(rawQuery string) *Params {
 	return p
 }
 
-// Err returns the faults that were found so far, or nil.
-func (p *Params) Err() error { return p.Invalid.Err() }
+// Err returns the faults that were found so far, or nil: a *forms.Invalid, or a
+// *StatusError for a query that is too long.
+func (p *Params) Err() error {
+	if p.tooLong {
+		return errQueryTooLong
+	}
+	return p.Invalid.Err()
+}
 
 // parseQuery accepts ";" in filters, where it separates the values of a list.
 // Elsewhere it is refused, as by package url: it may be meant to separate

@@ -139,6 +139,20 @@ func testBadListOptions(t *testing.T, on enginetest.Engine) {
 	}
 }
 
+// A query is bounded, whatever it is for.
+func TestQueryThatIsTooLong(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, house())
+	const limit = 8 << 10
+	query := "?username=" + strings.Repeat("a", limit-len("username="))
+	for _, list := range []string{"/submission", "/result", "/summary"} {
+		for _, method := range []string{"GET", "HEAD"} {
+			e.expect(t, 200, testRequest{user: "alice", method: method, path: allPath + list + query})
+			e.expect(t, 414, testRequest{user: "alice", method: method, path: allPath + list + query + "a"})
+		}
+	}
+	e.expect(t, 414, testRequest{user: "alice", method: "POST", path: allPath + "/submission" + query + "a", body: "{}"})
+}
+
 func TestPagingThroughGivesExactlyAll(t *testing.T) {
 	enginetest.Each(t, testPagingThroughGivesExactlyAll)
 }

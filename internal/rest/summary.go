@@ -29,6 +29,10 @@ func (a *API) getSummary(w http.ResponseWriter, c *request.Call) error {
 	if err := opts.Check(); err != nil {
 		return err
 	}
-	encode.WriteJSON(w, http.StatusOK, encode.Summary(summary))
+	body := encode.Summary(summary)
+	if err := c.HoldAnswer(len(body)); err != nil {
+		return err
+	}
+	encode.WriteJSON(w, http.StatusOK, body)
 	return nil
 }

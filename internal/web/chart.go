@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -144,14 +145,6 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 	return v
 }
 
-func clipLabel(label string) string {
-	short, all := cut(label, maxHeader)
-	if !all {
-		return short + "…"
-	}
-	return label
-}
-
 // newBars makes the bars of a field with options. The longest stands for the
 // value that most have chosen.
 func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bars []bar, left int) {
@@ -163,7 +156,7 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 	if left = len(shown) - maxFieldBars; left > 0 {
 		// Those that most have chosen tell most.
 		shown = slices.Clone(shown)
-		slices.SortStableFunc(shown, func(a, b forms.OptionCount) int { return int(min(max(b.Count-a.Count, -1), 1)) })
+		slices.SortStableFunc(shown, func(a, b forms.OptionCount) int { return cmp.Compare(b.Count, a.Count) })
 		shown = shown[:maxFieldBars]
 	}
 	operator := forms.Equals

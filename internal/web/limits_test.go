@@ -40,14 +40,47 @@ func TestForeignChoicesAreBounded(t *testing.T) {
 	}
 }
 
-// The list of filters has links that hold all filters.
-func TestTooManyFiltersAreBounded(t *testing.T) {
+// A page that is refused repeats no long query in links.
+func TestRefusedResultsAreSmall(t *testing.T) {
 	e := newFeedback(t, enginetest.SQLite, "")
-	for _, one := range []string{"filter=&", "filter[rating]=1&", "sort=&", "q=a&"} {
-		path := "/page/1/form/feedback/results?" + strings.Repeat(one, 1000)
-		if a := e.expect(t, http.StatusUnprocessableEntity, "alice", path); len(a.body) > 1<<20 {
-			t.Errorf("1000 times %s: the page has %d bytes", one, len(a.body))
+	for _, one := range []string{"filter=&", "filter[rating]=1&", "filter[a][b]=%22&", "sort=&", "q=a&", "limit=x&", "after=1&cursor=2&"} {
+		path := feedbackResults + "?" + strings.Repeat(one, 8000/len(one))
+		a := e.do(t, webRequest{user: "alice", method: http.MethodGet, path: path})
+		links := strings.Count(a.body, "href=")
+		if a.status != http.StatusUnprocessableEntity || len(a.body) > 20_000 || links > 15 {
+			t.Errorf("%s many times: status %d, %d bytes, %d links", one, a.status, len(a.body), links)
 		}
+	}
+	path := feedbackResults + "?q=" + strings.Repeat("a", 8<<10)
+	a := e.expect(t, http.StatusRequestURITooLong, "alice", path)
+	if !strings.Contains(a.body, "longer than 8192 bytes") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+		t.Errorf("a query that is too long: %v\n%s", a.header, a.body)
+	}
+	for _, format := range []string{".csv", ".xlsx", ".ndjson"} {
+		e.expect(t, http.StatusRequestURITooLong, "alice", feedbackResults+format+"?filter[name]="+strings.Repeat("a", 8<<10))
+	}
+}
+
+// A results page takes its slot before its query is read.
+func TestRefusedResultsTakeASlot(t *testing.T) {
+	e := newFeedback(t, enginetest.SQLite, "", func(o *request.Options) { o.Limits.ListsPerUser = 1 })
+	c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody), auth.NewIdentity("alice"))
+	if err := c.HoldList(); err != nil {
+		t.Fatal(err)
+	}
+	queries := map[string]int{
+		"": http.StatusOK, "?limit=x": http.StatusUnprocessableEntity, "?sort=nope": http.StatusUnprocessableEntity,
+		"?_field=&_value=": http.StatusSeeOther, "?q=" + strings.Repeat("a", 8<<10): http.StatusRequestURITooLong,
+	}
+	for query := range queries {
+		e.expect(t, http.StatusTooManyRequests, "alice", feedbackResults+query)
+	}
+	c.End()
+	for query, status := range queries {
+		e.expect(t, status, "alice", feedbackResults+query)
+	}
+	if got := e.site.Backend.Slots(); got != (request.Slots{}) {
+		t.Errorf("slots are held: %+v", got)
 	}
 }
 
@@ -157,12 +190,15 @@ func TestLargePagesTakeASlot(t *testing.T) {
 	sent := strings.TrimSuffix(b.send("/page/2/form/survey", long).path, "?sent")
 	release := e.holdBodies(t, "alice")
 	large := map[string]func() *answer{
-		"a form":                 func() *answer { return b.get("/page/1/form/large") },
-		"a page with a form":     func() *answer { return b.get("/page/1") },
-		"a page with a text":     func() *answer { return b.get("/page/3") },
-		"a submission":           func() *answer { return b.get(sent) },
-		"a change":               func() *answer { return b.get(sent + "/change") },
-		"a deletion":             func() *answer { return b.get(sent + "/delete") },
+		"a form":             func() *answer { return b.get("/page/1/form/large") },
+		"a page with a form": func() *answer { return b.get("/page/1") },
+		"a page with a text": func() *answer { return b.get("/page/3") },
+		"a submission":       func() *answer { return b.get(sent) },
+		"a change":           func() *answer { return b.get(sent + "/change") },
+		"a deletion":         func() *answer { return b.get(sent + "/delete") },
+		"results": func() *answer {
+			return b.get("/page/2/form/survey/results?q=" + strings.Repeat("%3C", 1000) + "&" + strings.Repeat("filter[comment][contains]=%3C&", 10))
+		},
 		"a form that is refused": func() *answer { return b.send("/page/2/form/survey", with(long, "mail", "none")) },
 	}
 	for what, get := range large {
@@ -209,6 +245,12 @@ func TestPageBuffer(t *testing.T) {
 	if _, err := b.Write([]byte("x")); !errors.Is(err, errPageTooLarge) {
 		t.Errorf("beyond the limit: %v", err)
 	}
+	for _, size := range []int{3*pageChunk - 1, 2 * pageChunk, 2*pageChunk - 7} {
+		b.truncate(size)
+		if _, err := b.Write([]byte(want.String()[size:])); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var got strings.Builder
 	if err := b.send(&got); err != nil || got.String() != want.String() || held != want.Len() || b.size != want.Len() {
 		t.Errorf("%v: sent %d bytes of %d, held for %d", err, got.Len(), want.Len(), held)
@@ -230,11 +272,17 @@ func TestTableOfManyValuesIsBounded(t *testing.T) {
 		e.submit(t, "alice", 1, "wide", answers...)
 	}
 	page := e.get(t, "alice", "/page/1/form/wide/results?limit=200")
-	if len(page) > 10<<20 {
-		t.Errorf("the page has %d bytes", len(page))
+	_, table, _ := strings.Cut(page, `<table class="results">`)
+	_, body, _ := strings.Cut(table, "</thead>")
+	body, after, _ := strings.Cut(body, "</table>")
+	if len(body) > maxTableHTML+100 || len(body) < maxTableHTML/2 || !strings.HasSuffix(body, "</tr>\n</tbody>") {
+		t.Errorf("the table has %d bytes, and ends with %.200s", len(body), body[len(body)-200:])
 	}
-	if rows := len(rowIDs(page)); rows != 20 {
-		t.Errorf("the page has %d rows", rows)
+	if rows := len(rowIDs(page)); rows == 0 || rows == 20 || !strings.Contains(after, "The table is cut here") {
+		t.Errorf("the page has %d rows, or does not say that they are cut", rows)
+	}
+	if page := e.get(t, "alice", "/page/1/form/wide/results?limit=1"); strings.Contains(page, "The table is cut here") {
+		t.Error("one row is cut")
 	}
 }
 

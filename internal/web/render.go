@@ -26,6 +26,7 @@ func parseTemplates(static *staticFiles) *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"static": static.path,
 		"date":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" },
+		"minute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"number": groupDigits,
 	}).ParseFS(templateFiles, "templates/*.html"))
@@ -75,11 +76,21 @@ func (c *call) formLayout(title string, access *service.Access) Layout {
 
 // render answers with a page.
 func (c *call) render(w http.ResponseWriter, status int, name string, page any) error {
-	html := &pageBuffer{limit: c.site.maxPage(), hold: c.holdPage}
+	return c.renderTo(w, c.newPageBuffer(), status, name, page)
+}
+
+func (c *call) newPageBuffer() *pageBuffer {
+	return &pageBuffer{limit: c.site.maxPage(), hold: c.holdPage}
+}
+
+// renderTo renders a page into the buffer, and answers with it.
+func (c *call) renderTo(w http.ResponseWriter, html *pageBuffer, status int, name string, page any) error {
 	if err := c.site.templates.ExecuteTemplate(html, name+".html", page); err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)
 	}
-	setPageHeader(w.Header())
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	request.SetNoStore(h) // pages hold personal data
 	w.WriteHeader(status)
 	if c.Method != http.MethodHead {
 		_ = html.send(w) // a browser that is gone can't be told
@@ -156,6 +167,15 @@ func (b *pageBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// truncate takes out of the page what comes after its first bytes.
+func (b *pageBuffer) truncate(size int) {
+	b.size = size
+	b.chunks = b.chunks[:(size+pageChunk-1)/pageChunk]
+	if last := len(b.chunks) - 1; last >= 0 {
+		b.chunks[last] = b.chunks[last][:size-last*pageChunk]
+	}
+}
+
 // send writes the page.
 func (b *pageBuffer) send(w io.Writer) error {
 	for _, chunk := range b.chunks {
@@ -164,13 +184,6 @@ func (b *pageBuffer) send(w io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// setPageHeader sets the headers of a page. Pages hold personal data, so no cache
-// may store them.
-func setPageHeader(h http.Header) {
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	request.SetNoStore(h)
 }
 
 // setPolicy sets what a browser may do with any answer of this package. Pages

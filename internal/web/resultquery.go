@@ -1,7 +1,6 @@
 package web
 
 import (
-	"html/template"
 	"maps"
 	"net/url"
 	"slices"
@@ -27,26 +26,17 @@ const (
 	valueControl    = "_value"
 )
 
-// summaryPartName is the value of the parameter "part" that asks for the
-// summary alone.
-const summaryPartName = "summary"
-
 // resultsView is which submissions a page shows, and in which order, as its
 // address says.
 type resultsView struct {
-	path    string     // of the page, escaped
-	query   url.Values // the parameters of the list; nil without any
-	opts    service.ListOptions
-	invalid forms.Invalid
+	path   string     // of the page, escaped
+	query  url.Values // the parameters of the list
+	opts   service.ListOptions
+	params *request.Params // all that the address has, with their faults
 
 	added   addedFilter // by the form
 	changed bool        // the address is not yet what the form asks for
 	deleted int64
-	part    string
-
-	// sortBase is that of links that sort, escaped. It is nil where the table
-	// has none: with many columns and long filters they would outweigh the rows.
-	sortBase []byte
 }
 
 // addedFilter is the filter that somebody adds with the form.
@@ -59,21 +49,13 @@ func isFilter(name string) bool { return name == "filter" || strings.HasPrefix(n
 
 // readResults reads the address of a page.
 func readResults(c *call) *resultsView {
-	v := &resultsView{path: c.URL.EscapedPath()}
-	v.opts.Limit, v.opts.Descending = defaultRows, true
-	if c.URL.RawQuery == "" {
-		return v
-	}
-	params := request.ReadParams(c.URL.RawQuery)
-	given := params.Values
-	v.invalid = params.Invalid
-	v.query = url.Values{}
+	v := &resultsView{path: c.URL.EscapedPath(), params: request.ReadParams(c.URL.RawQuery), query: url.Values{}}
+	given := v.params.Values
 	for name, values := range given {
 		if slices.Contains(listParameters, name) || isFilter(name) {
 			v.query[name] = values
 		}
 	}
-	v.part = given.Get("part")
 	v.deleted, _ = request.ParseID(given.Get("deleted"))
 	v.takeForm(given)
 	v.readOptions()
@@ -99,13 +81,13 @@ func (v *resultsView) takeForm(given url.Values) {
 	case v.added.Field == "" && v.added.Value == "":
 		return
 	case v.added.Field == "":
-		v.invalid.AddError(noFieldMessage)
+		v.params.Invalid.AddError(noFieldMessage)
 		return
 	case unary:
 		v.added.Value = ""
 	}
 	if _, problem := forms.NewRule(v.added.Field, v.added.Operator, v.added.Value); problem != "" {
-		v.invalid.AddError(valueMessage + problem)
+		v.params.Invalid.AddError(valueMessage + problem)
 		return
 	}
 	v.query.Add("filter["+v.added.Field+"]["+v.added.Operator+"]", v.added.Value)
@@ -124,11 +106,10 @@ func (v *resultsView) readOptions() {
 	if !query.Has("limit") {
 		query.Set("limit", strconv.Itoa(defaultRows))
 	}
-	params := &request.Params{Values: query, Invalid: v.invalid}
-	opts := params.ListOptions()
-	v.invalid = params.Invalid
+	v.params.Values = query
+	opts := v.params.ListOptions()
 	if opts.Limit > maxRows {
-		v.invalid.AddError("limit must be at most " + strconv.Itoa(maxRows) + " on this page")
+		v.params.Invalid.AddError("limit must be at most " + strconv.Itoa(maxRows) + " on this page")
 	}
 	if !query.Has("order") && opts.Sort == nil {
 		opts.Descending = true
@@ -196,16 +177,16 @@ func (v *resultsView) exportQuery() string {
 	return query.Encode()
 }
 
-// exports are the links to files with all submissions that the filters select.
-func (v *resultsView) exports() template.HTML {
+// exportLink leads to a file with all submissions that the filters select.
+type exportLink struct{ Name, Path string }
+
+func (v *resultsView) exports() []exportLink {
 	query := v.exportQuery()
-	var b []byte
+	var links []exportLink
 	for _, name := range []string{"csv", "xlsx", "ndjson"} {
-		b = append(b, ` <a download href="`...)
-		b = appendEscaped(b, v.path+"."+name+"?"+query)
-		b = append(b, `">`+strings.ToUpper(name)+"</a>"...)
+		links = append(links, exportLink{strings.ToUpper(name), v.path + "." + name + "?" + query})
 	}
-	return template.HTML(b) //nolint:gosec // it is escaped
+	return links
 }
 
 // sortPrefix is the path and the query of the first page up to the value of a
@@ -220,76 +201,57 @@ func (v *resultsView) sortPrefix() string {
 	return v.path + "?" + query.Encode() + "&"
 }
 
-// appendHeader writes the header of a column, which is a link that sorts by it:
-// ascending at first, then descending.
-func (v *resultsView) appendHeader(b []byte, id, label, class string) []byte {
-	ascending := v.opts.Sort != nil && v.opts.Sort.ID == id && !v.opts.Sort.Descending
-	descending := v.opts.Sort != nil && v.opts.Sort.ID == id && v.opts.Sort.Descending
+// header is the header of a column. Its link sorts by the column: ascending at
+// first, then descending. prefix is sortPrefix, or "" for no link.
+func (v *resultsView) header(prefix, id, label string) tableHeader {
+	h := tableHeader{Label: clipLabel(label)}
 	parameter := "sort=" + url.QueryEscape(id)
-	if ascending {
-		parameter = "sort=-" + url.QueryEscape(id)
+	if sort := v.opts.Sort; sort != nil && sort.ID == id {
+		if h.Order = orderName(sort.Descending); !sort.Descending {
+			parameter = "sort=-" + url.QueryEscape(id)
+		}
 	}
-	return v.appendSortLink(b, parameter, label, class, ascending, descending)
+	if prefix != "" {
+		h.Sort = prefix + parameter
+	}
+	return h
 }
 
-// appendIDHeader writes the header of the ids. The order by id needs no sorting.
-func (v *resultsView) appendIDHeader(b []byte) []byte {
-	byID := v.opts.Sort == nil
+// idHeader is the header of the ids. The order by id needs no sorting.
+func (v *resultsView) idHeader(prefix string) tableHeader {
+	h := tableHeader{Label: "Submission"}
 	parameter := "order=asc"
-	if byID && !v.opts.Descending {
-		parameter = "order=desc"
+	if v.opts.Sort == nil {
+		if h.Order = orderName(v.opts.Descending); !v.opts.Descending {
+			parameter = "order=desc"
+		}
 	}
-	return v.appendSortLink(b, parameter, "Submission", "", byID && !v.opts.Descending, byID && v.opts.Descending)
+	if prefix != "" {
+		h.Sort = prefix + parameter
+	}
+	return h
 }
 
-func (v *resultsView) appendSortLink(b []byte, parameter, label, class string, ascending, descending bool) []byte {
-	b = append(b, `<th scope="col"`...)
-	if class != "" {
-		b = append(b, ` class="`+class+`"`...)
+func orderName(descending bool) string {
+	if descending {
+		return "descending"
 	}
-	switch {
-	case ascending:
-		b = append(b, ` aria-sort="ascending"`...)
-	case descending:
-		b = append(b, ` aria-sort="descending"`...)
-	}
-	label = clipLabel(label)
-	if v.sortBase == nil {
-		b = append(b, ` dir="auto">`...)
-		return append(appendEscaped(b, label), "</th>"...)
-	}
-	b = append(b, `><a dir="auto" href="`...)
-	b = append(b, v.sortBase...)
-	b = appendEscaped(b, parameter)
-	b = append(b, `">`...)
-	b = appendEscaped(b, label)
-	return append(b, "</a></th>"...)
+	return "ascending"
 }
-
-// maxHeader is how many bytes of a label a header shows.
-const maxHeader = 120
 
 // filterForm is the form above the results that narrows them.
 type filterForm struct {
 	Action    string
 	Search    string
-	Fields    template.HTML // options of its selects
-	Operators template.HTML
+	Fields    []filterOption
+	Operators []filterOption
 	Value     string // of a filter that can't be added
 }
 
-// appendOption writes an option of a select. Every page has one for each field,
-// which is much for a template.
-func appendOption(b []byte, value, label string, chosen bool) []byte {
-	b = append(b, `<option value="`...)
-	b = appendEscaped(b, value)
-	b = append(b, '"')
-	if chosen {
-		b = append(b, " selected"...)
-	}
-	b = append(b, '>')
-	b = appendEscaped(b, clipLabel(label))
-	return append(b, "</option>\n"...)
+// filterOption is an option of a select.
+type filterOption struct {
+	Value, Label string
+	Chosen       bool
 }
 
 // activeFilter is a filter that holds, with the path that lifts it.
@@ -303,69 +265,59 @@ var operatorWords = map[forms.Operator]string{
 
 func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	form := filterForm{Action: v.path, Search: v.query.Get("q"), Value: v.added.Value}
-	var b []byte
+	add := func(id, label string) {
+		form.Fields = append(form.Fields, filterOption{id, clipLabel(label), id == v.added.Field})
+	}
 	for rank := range f.Fields {
-		b = appendOption(b, f.Fields[rank].ID, labelOf(&f.Fields[rank]), f.Fields[rank].ID == v.added.Field)
+		add(f.Fields[rank].ID, labelOf(&f.Fields[rank]))
 	}
 	for _, id := range []string{forms.ColumnUsername, forms.ColumnTimestamp, forms.ColumnID} {
 		if id != forms.ColumnUsername || !f.Anonymous {
-			b = appendOption(b, id, columnLabel(f, id), id == v.added.Field)
+			add(id, columnLabel(f, id))
 		}
 	}
-	form.Fields = template.HTML(b) //nolint:gosec // it is escaped
-	form.Operators = operatorOptions
-	if v.added.Operator != "" {
-		form.Operators = newOperatorOptions(v.added.Operator)
+	for _, o := range forms.Operators {
+		form.Operators = append(form.Operators, filterOption{string(o), operatorWords[o], string(o) == v.added.Operator})
 	}
 	return form
 }
 
-var operatorOptions = newOperatorOptions("")
-
-func newOperatorOptions(chosen string) template.HTML {
-	var b []byte
-	for _, o := range forms.Operators {
-		b = appendOption(b, string(o), operatorWords[o], string(o) == chosen)
-	}
-	return template.HTML(b) //nolint:gosec // it is escaped
-}
-
-// maxActive bounds the filters that are listed: each of them has a link that
-// holds all others. It is more than a list takes.
-const maxActive = forms.MaxRules + 5
-
-// active lists the filters of the address, also those that are wrong, so that
-// each can be removed, and the parameters that the filter form keeps. Of too
-// many it lists the first.
-func (v *resultsView) active(f *forms.Form) (active []activeFilter, kept []keptValue) {
-	listed := 0
-	for _, name := range slices.Sorted(maps.Keys(v.query)) {
-		if name == "after" || name == "cursor" {
-			continue
-		}
-		for _, value := range v.query[name] {
-			if listed++; listed > maxActive {
-				return active, kept
-			}
+// active lists the filters of the address.
+func (v *resultsView) active(f *forms.Form) []activeFilter {
+	var active []activeFilter
+	base := v.base()
+	for _, name := range slices.Sorted(maps.Keys(base)) {
+		for _, value := range base[name] {
 			filter := activeFilter{Value: value, Remove: v.without(name, value)}
 			switch {
 			case isFilter(name):
 				filter.describe(f, name)
 			case name == "username":
 				filter.Label, filter.Operator = "User name", operatorWords[forms.Equals]
-			case name == "q": // its control keeps it
+			case name == "q":
 				filter.Label = "Search"
-				active = append(active, filter)
-				continue
 			default:
-				kept = append(kept, keptValue{name, value})
 				continue
 			}
 			active = append(active, filter)
-			kept = append(kept, keptValue{name, value})
 		}
 	}
-	return active, kept
+	return active
+}
+
+// kept are the parameters that the filter form sends again, besides those that it
+// has controls for.
+func (v *resultsView) kept() []keptValue {
+	var kept []keptValue
+	base := v.base()
+	for _, name := range slices.Sorted(maps.Keys(base)) {
+		for _, value := range base[name] {
+			if name != "q" {
+				kept = append(kept, keptValue{name, value})
+			}
+		}
+	}
+	return kept
 }
 
 // describe says what a parameter filters by.

@@ -1,278 +1,254 @@
 package web
 
 import (
-	"bytes"
+	"errors"
+	"iter"
 	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/forms"
 )
 
 // Bounds of the table. A form may have a thousand fields, and an answer may be
-// long: the more cells there are, the less of each is shown. All of it is on
-// the page of the submission.
+// long: the more cells there are, the less of each is shown. The page of the
+// submission shows all of it.
 const (
-	maxTable      = 2 << 20 // bytes of answers, about
-	maxTableHTML  = 8 << 20 // bytes of the cells; those after that show no answer
-	maxCell       = 1000
+	maxTableHTML  = 2 << 20 // bytes; the table is cut there
+	maxCell       = 1000    // bytes of an answer
 	minCell       = 40
+	shortCell     = 40 // bytes of an answer that fits on one line
+	maxCellValues = 50 // of an answer with several
 	maxRetired    = 50 // columns of fields that have left the page
-	shortCell     = 40 // bytes of an answer that stands on one line
-	maxCellValues = 50 // of several
+	maxHeader     = 120
+	maxSortLinks  = 256 << 10 // bytes of the links that sort, of all columns
 )
 
-// resultTable writes the rows of the results. Templates would take ten times
-// as long for hundreds of cells.
+// Sizes of the HTML around what is shown, for an estimate that is never too high.
+const (
+	rowHTML       = len(`<tr><th scope="row"><a href=""></a></th></tr>`)
+	cellHTML      = len(`<td dir="auto"></td>`)
+	emptyCellHTML = len(`<td></td>`)
+)
+
+// resultTable is the table of submissions on a results page.
 type resultTable struct {
+	Caption string
+	Head    []tableHeader
+	More    int  // answers to fields that have left the page, beyond maxRetired
+	Cut     bool // rows are missing at the end; known once it is rendered
+
 	form     *forms.Form
-	named    bool   // there is a column for the user name
-	prefix   []byte // of the path of a submission, escaped
-	row      *forms.Result
+	path     string // of a submission, without its id
 	cellSize int
-	text     []byte // of a value; reused
+	retired  []string // ids of fields that have left the page, as far as rows have them
+	rows     []tableRow
+	size     int             // of its HTML, at least
+	hold     func(int) error // takes a slot if the table is large
+	page     *pageBuffer     // that it is rendered to
 
-	buffers *tableBuffers
-	body    []byte
-	rows    []tableRow
-	retired []string // ids of fields that have left the page, as far as rows have them
-	more    int      // answers to such fields beyond maxRetired
-	order   []int    // retired columns of the current row; reused
+	result *forms.Result // of the row that is read; reused
+	text   []byte        // of the answer that is read; reused
 }
 
-// tables keep their memory from page to page.
-var tables = sync.Pool{New: func() any { return new(tableBuffers) }}
-
-// tableBuffers are what a table is written to.
-type tableBuffers struct {
-	body, text []byte
-	page       []byte // the page as a whole
-	rows       []tableRow
+// tableHeader is the header of a column. Its link sorts by that column.
+type tableHeader struct {
+	Label  string
+	Number bool
+	Order  string // "ascending" or "descending" if the table is sorted by the column
+	Sort   string // path; "" where links would take too much room
 }
 
-// maxKeptTable keeps the memory of a huge table from staying.
-const maxKeptTable = 256 << 10
-
-// free gives the memory of the table back, and that of the page.
-func (t *resultTable) free() {
-	if cap(t.body)+cap(t.buffers.page)+cap(t.text) > maxKeptTable {
-		return
-	}
-	t.buffers.body, t.buffers.text, t.buffers.rows = t.body[:0], t.text[:0], t.rows[:0]
-	tables.Put(t.buffers)
+// tableRow is a submission. It holds the answers that are not empty, each cut to
+// the size of a cell.
+type tableRow struct {
+	ID       int64
+	Created  time.Time
+	Username string
+	answers  []tableAnswer
+	table    *resultTable
 }
 
-// tableRow is where a row of the body ends, without its end tag, and how many
-// cells of retired fields it has.
-type tableRow struct{ end, retired int }
+type tableAnswer struct {
+	column int // rank of the field, or beyond these the index in retired
+	text   string
+	cut    bool
+}
 
-func newResultTable(form *forms.Form, formPath string, limit int) *resultTable {
-	t := &resultTable{form: form, named: !form.Anonymous, row: form.NewResult()}
-	t.prefix = appendEscaped(nil, formPath+"/submission/")
-	t.buffers = tables.Get().(*tableBuffers)
-	t.body, t.text, t.rows = t.buffers.body, t.buffers.text, t.buffers.rows
+// tableCell is an answer as it is shown.
+type tableCell struct {
+	Text   string
+	Values []string // of a field with several
+	Number bool
+	Long   bool // it takes more than one line
+	Status bool
+	Tone   int
+	Cut    bool
+}
+
+func newResultTable(form *forms.Form, formPath string, limit int, hold func(size int) error) *resultTable {
 	cells := limit * (len(form.Fields) + 1)
-	t.cellSize = min(max(maxTable/cells, minCell), maxCell)
-	return t
+	return &resultTable{
+		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
+		cellSize: min(max(maxTableHTML/cells, minCell), maxCell),
+	}
 }
 
-// add writes a row.
+// errTableFull: no more rows fit into the table.
+var errTableFull = errors.New("the table is full")
+
+// add adds a submission.
 func (t *resultTable) add(sub forms.Submission) error {
-	if err := t.row.Read(sub); err != nil {
+	if t.size > maxTableHTML {
+		t.Cut = true
+		return errTableFull
+	}
+	if err := t.result.Read(sub); err != nil {
 		return err
 	}
-	b := t.body
-	b = append(b, `<tr><th scope="row"><a href="`...)
-	b = append(b, t.prefix...)
-	b = strconv.AppendInt(b, sub.ID, 10)
-	b = append(b, `">`...)
-	b = strconv.AppendInt(b, sub.ID, 10)
-	b = append(b, "</a></th><td>"...)
-	b = appendTime(b, sub.Created)
-	b = append(b, "</td>"...)
-	if t.named {
-		b = append(b, `<td dir="auto">`...)
-		b = appendEscaped(b, sub.Username)
-		b = append(b, "</td>"...)
-	}
-	var err error
-	for rank := range t.form.Fields {
-		if b, err = t.appendCell(b, &t.form.Fields[rank], t.row.Fields[rank]); err != nil {
+	row := tableRow{ID: sub.ID, Created: sub.Created, Username: sub.Username, table: t}
+	for rank, value := range t.result.Fields {
+		if err := row.add(rank, value); err != nil {
 			return err
 		}
 	}
-	t.body = b
-	return t.addRetired()
-}
-
-// addRetired writes the cells of fields that have left the page.
-func (t *resultTable) addRetired() error {
-	if len(t.row.Retired) > 0 {
-		if err := t.findRetired(); err != nil {
-			return err
-		}
-		for column, id := range t.retired {
-			i := slices.Index(t.order, column)
-			if i < 0 {
-				t.body = append(t.body, "<td></td>"...)
-				continue
-			}
-			var err error
-			if t.body, err = t.appendCell(t.body, &forms.Field{ID: id}, t.row.Retired[i].Value); err != nil {
-				return err
-			}
-		}
-		t.rows = append(t.rows, tableRow{len(t.body), len(t.retired)})
-		return nil
-	}
-	t.rows = append(t.rows, tableRow{len(t.body), 0})
-	return nil
-}
-
-// findRetired sets the columns of the row's answers to fields that have left
-// the page; -1 for those that have none.
-func (t *resultTable) findRetired() error {
-	t.order = t.order[:0]
-	for _, v := range t.row.Retired {
-		id, err := v.FieldID.Text()
+	for _, retired := range t.result.Retired {
+		id, err := retired.FieldID.Text()
 		if err != nil {
 			return err
 		}
 		column := slices.Index(t.retired, id)
-		switch {
-		case column >= 0:
-		case len(t.retired) < maxRetired:
+		if column < 0 {
+			if len(t.retired) == maxRetired {
+				t.More++
+				continue
+			}
 			column = len(t.retired)
 			t.retired = append(t.retired, id)
-		default:
-			t.more++
 		}
-		t.order = append(t.order, column)
+		if err := row.add(len(t.form.Fields)+column, retired.Value); err != nil {
+			return err
+		}
 	}
+	t.rows = append(t.rows, row)
+	t.size += rowHTML + len(t.path) + emptyCellHTML*max(len(t.form.Fields)-len(row.answers), 0)
+	return t.hold(t.size)
+}
+
+// add adds an answer unless it is empty.
+func (r *tableRow) add(column int, value forms.Value) error {
+	text, err := value.AppendText(r.table.text[:0])
+	if r.table.text = text; err != nil || len(text) == 0 {
+		return err
+	}
+	short, whole := cut(text, r.table.cellSize)
+	r.answers = append(r.answers, tableAnswer{column, string(short), !whole})
+	r.table.size += cellHTML + len(short)
 	return nil
 }
 
-// appendTime writes a time to the second for programs, to the minute for people.
-func appendTime(b []byte, at time.Time) []byte {
-	b = append(b, `<time datetime="`...)
-	start := len(b)
-	b = forms.AppendTime(b, at)[:start+len("2006-01-02T15:04:05")]
-	b = append(b, `Z">`...)
-	b = append(b, b[start:start+len("2006-01-02")]...)
-	b = append(b, ' ')
-	b = append(b, b[start+len("2006-01-02T"):start+len("2006-01-02T15:04")]...)
-	return append(b, "</time>"...)
+// Rows are the rows that fit into the table. A row that does not is taken out of
+// the page again.
+func (t *resultTable) Rows() iter.Seq[*tableRow] {
+	return func(yield func(*tableRow) bool) {
+		begin := t.page.size
+		for i := range t.rows {
+			end := t.page.size
+			if !yield(&t.rows[i]) {
+				return
+			}
+			if t.page.size-begin > maxTableHTML {
+				t.page.truncate(end)
+				t.Cut = true
+				return
+			}
+		}
+	}
 }
 
-// appendCell writes an answer.
-func (t *resultTable) appendCell(b []byte, field *forms.Field, value forms.Value) ([]byte, error) {
-	if len(value) <= len(`""`) {
-		return append(b, "<td></td>"...), nil
-	}
-	if len(b) > maxTableHTML { // the HTML of an answer may be twenty times as long
-		return append(b, "<td>…</td>"...), nil
-	}
-	text := []byte(value[1 : len(value)-1])
-	if bytes.IndexByte(text, '\\') >= 0 {
-		var err error
-		if t.text, err = value.AppendText(t.text[:0]); err != nil {
-			return b, err
+// Named reports whether there is a column for the user name.
+func (t *resultTable) Named() bool { return !t.form.Anonymous }
+
+// Path is that of the submission.
+func (r *tableRow) Path() string { return r.table.path + strconv.FormatInt(r.ID, 10) }
+
+// Cells are those of all columns but the first ones, which every table has.
+func (r *tableRow) Cells() []tableCell {
+	fields := r.table.form.Fields
+	cells := make([]tableCell, len(fields)+len(r.table.retired))
+	for _, a := range r.answers {
+		field := &forms.Field{}
+		if a.column < len(fields) {
+			field = &fields[a.column]
 		}
-		text = t.text
+		cells[a.column] = newCell(field, a)
 	}
+	return cells
+}
+
+func newCell(field *forms.Field, a tableAnswer) tableCell {
+	cell := tableCell{Text: a.text, Cut: a.cut}
 	switch {
 	case field.MultiValue(), field.Type == forms.File: // names of files; the submission has the links
-		return t.appendValues(b, text), nil
+		cell.Values = strings.SplitN(a.text, forms.Separator, maxCellValues+1)
+		if len(cell.Values) > maxCellValues {
+			cell.Values, cell.Cut = cell.Values[:maxCellValues], true
+		}
 	case field.Type == forms.Status:
-		b = append(b, `<td dir="auto"><span class="lozenge tone-`...)
-		b = append(b, byte('0'+max(indexOf(field.Options, text), 0)%tones))
-		b = append(b, `">`...)
-		return append(t.appendCut(b, text), "</span></td>"...), nil
+		cell.Status, cell.Tone = true, toneOf(field, a.text)
 	case field.Validation == forms.Numeric:
-		b = append(b, `<td class="number">`...)
-		return append(t.appendCut(b, text), "</td>"...), nil
-	case len(text) > shortCell || bytes.IndexByte(text, '\n') >= 0:
-		b = append(b, `<td dir="auto"><div class="long">`...)
-		return append(t.appendCut(b, text), "</div></td>"...), nil
+		cell.Number = true
 	default:
-		b = append(b, `<td dir="auto">`...)
-		return append(t.appendCut(b, text), "</td>"...), nil
+		cell.Long = len(a.text) > shortCell || strings.Contains(a.text, "\n")
 	}
+	return cell
 }
 
-func indexOf(options []string, text []byte) int {
-	for i, o := range options {
-		if o == string(text) {
-			return i
-		}
-	}
-	return -1
+// toneOf is the colour of a status.
+func toneOf(field *forms.Field, value string) int {
+	return max(slices.Index(field.Options, value), 0) % tones
 }
 
-func (t *resultTable) appendCut(b, text []byte) []byte {
-	text, all := cut(text, t.cellSize)
-	b = appendEscaped(b, text)
-	if !all {
-		b = append(b, "…"...)
+// setHead sets the headers. It is called when all rows are there: only they tell
+// which fields have left the page.
+func (t *resultTable) setHead(v *resultsView) {
+	t.Caption = v.caption(t.form)
+	prefix := v.sortPrefix()
+	if len(prefix)*(len(t.form.Fields)+len(t.retired)) > maxSortLinks {
+		prefix = ""
 	}
-	return b
-}
-
-func (t *resultTable) appendValues(b, text []byte) []byte {
-	b = append(b, `<td><div class="long">`...)
-	text, all := cut(text, t.cellSize)
-	count := 0
-	for part := range bytes.SplitSeq(text, []byte(forms.Separator)) {
-		if count++; count > maxCellValues {
-			all = false
-			break
-		}
-		b = append(b, `<span class="tag" dir="auto">`...)
-		b = appendEscaped(b, part)
-		b = append(b, "</span> "...)
-	}
-	if !all {
-		b = append(b, "…"...)
-	}
-	return append(b, "</div></td>"...)
-}
-
-// appendTo appends the table as a whole. It can be made once the rows are there,
-// since only they tell which fields have left the page.
-func (t *resultTable) appendTo(b []byte, caption string, v *resultsView) []byte {
-	b = append(b, `<table class="results"><caption>`...)
-	b = appendEscaped(b, caption)
-	b = append(b, "</caption><thead><tr>"...)
-	v.sortBase = appendEscaped(nil, v.sortPrefix())
-	if len(v.sortBase)*(len(t.form.Fields)+len(t.retired)) > maxTable {
-		v.sortBase = nil
-	}
-	b = v.appendIDHeader(b)
-	b = v.appendHeader(b, forms.ColumnTimestamp, "Time (UTC)", "")
-	if t.named {
-		b = v.appendHeader(b, forms.ColumnUsername, "User name", "")
+	t.Head = append(t.Head, v.idHeader(prefix), v.header(prefix, forms.ColumnTimestamp, "Time (UTC)"))
+	if t.Named() {
+		t.Head = append(t.Head, v.header(prefix, forms.ColumnUsername, "User name"))
 	}
 	for rank := range t.form.Fields {
 		field := &t.form.Fields[rank]
-		class := ""
-		if field.Validation == forms.Numeric {
-			class = "number"
-		}
-		b = v.appendHeader(b, field.ID, labelOf(field), class)
+		header := v.header(prefix, field.ID, labelOf(field))
+		header.Number = field.Validation == forms.Numeric
+		t.Head = append(t.Head, header)
 	}
 	for _, id := range t.retired {
-		b = v.appendHeader(b, id, id, "")
+		t.Head = append(t.Head, v.header(prefix, id, id))
 	}
-	b = append(b, "</tr></thead><tbody>\n"...)
-	start := 0
-	for _, row := range t.rows {
-		b = append(b, t.body[start:row.end]...)
-		for range len(t.retired) - row.retired {
-			b = append(b, "<td></td>"...)
-		}
-		b = append(b, "</tr>\n"...)
-		start = row.end
+}
+
+func clipLabel(label string) string {
+	if short, whole := cut(label, maxHeader); !whole {
+		return short + "…"
 	}
-	return append(b, "</tbody></table>"...)
+	return label
+}
+
+// cut returns at most so many bytes of a text, no part of a character, and
+// whether that is all of it.
+func cut[T string | []byte](text T, limit int) (short T, whole bool) {
+	if len(text) <= limit {
+		return text, true
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit], false
 }

@@ -35,7 +35,7 @@ func newStaticFiles(brandCSS []byte) *staticFiles {
 	if brandCSS != nil {
 		s.add("brand.css", brandCSS)
 	}
-	for _, name := range []string{"form.js", "results.js", "author.js", "session.js"} {
+	for _, name := range []string{"form.js", "author.js", "session.js"} {
 		s.addModule(name)
 	}
 	return s

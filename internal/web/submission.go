@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,7 +146,7 @@ func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
 	case f.MultiValue() && strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues): // more of them are one text
 		v.List = strings.Split(value, forms.Separator)
 	case f.Type == forms.Status:
-		v.Lozenge, v.Tone = true, max(slices.Index(f.Options, value), 0)%tones
+		v.Lozenge, v.Tone = true, toneOf(f, value)
 	}
 	return v
 }

@@ -43,7 +43,6 @@ type Site struct {
 	static    *staticFiles
 	templates *template.Template
 	summaries *summaryCache
-	shells    shellCache
 }
 
 // call is one request of somebody who is signed in.
