@@ -51,17 +51,24 @@ func TestKilledReplicaLosesNothing(t *testing.T) {
 	}
 }
 
-func integrityCheck(t *testing.T, path string) {
+// openDatabase opens the database of a server, which may be running, through
+// Formulary's own VFS: it knows the checksums of pages. The WAL stays as it is.
+func openDatabase(t *testing.T, path string) *sqlite3.Conn {
 	t.Helper()
-	db, err := sqlite3.Open(path)
+	db, err := sqlite3.Open("file:" + path + "?vfs=formulary")
+	if err == nil {
+		_, err = db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return db
+}
+
+func integrityCheck(t *testing.T, path string) {
+	t.Helper()
+	db := openDatabase(t, path)
 	defer func() { _ = db.Close() }()
-	// The driver's own files can't checkpoint a database that has checksums.
-	if _, err := db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
-		t.Fatal(err)
-	}
 	stmt, _, err := db.Prepare(`PRAGMA integrity_check`)
 	if err != nil {
 		t.Fatal(err)

@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -120,4 +123,84 @@ func listsAsBefore(t *testing.T, s site, want map[string]string) bool {
 		}
 	}
 	return same
+}
+
+// A file whose content is damaged outside of its first chunk is never delivered with
+// other bytes, neither as a whole nor in part. What is not damaged can be read.
+func TestDamagedFile(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		p := start(t, s)
+		const size, chunk = 300 << 10, 64 << 10
+		content := make([]byte, size)
+		_, _ = rand.NewChaCha8([32]byte{1}).Read(content)
+		r, err := p.sendStream(t, bytes.NewReader(content), "damaged")
+		if err != nil || r.status != 201 {
+			t.Fatal(r.status, err)
+		}
+		if err := p.terminate(t); err != nil {
+			t.Fatal(err)
+		}
+		s.damageChunk(t, content[3*chunk-100:])
+		p = start(t, s)
+		for _, c := range []struct {
+			from, to int
+			intact   bool
+		}{
+			{0, size, false},
+			{2 * chunk, 3 * chunk, false},
+			{3*chunk - 10, 3 * chunk, false},
+			{0, 2 * chunk, true},
+			{3 * chunk, size, true},
+		} {
+			req, err := request(t.Context(), p.url, "GET", "/paper/submission/1/file/doc/large.bin", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", c.from, c.to-1))
+			r, err := do(client, req)
+			complete := err == nil && r.status == 206
+			if complete != c.intact || complete && r.body != string(content[c.from:c.to]) {
+				t.Errorf("bytes %d to %d: status %d, %d bytes, %v", c.from, c.to, r.status, len(r.body), err)
+			}
+		}
+		if !strings.Contains(p.output(), "file broken off") {
+			t.Errorf("the log does not tell of it:\n%s", p.output())
+		}
+	})
+}
+
+// damageChunk zeroes the page of the embedded database that holds these bytes, or
+// flips a bit in PostgreSQL.
+func (s site) damageChunk(t *testing.T, held []byte) {
+	t.Helper()
+	if s.database != "" {
+		conn, err := pgx.Connect(t.Context(), s.database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close(t.Context()) }()
+		tag, err := conn.Exec(t.Context(), `UPDATE file_chunks SET data = set_bit(data, 300000, 1 - get_bit(data, 300000)) WHERE number = 2`)
+		if err != nil || tag.RowsAffected() != 1 {
+			t.Fatal(tag, err)
+		}
+		return
+	}
+	path := filepath.Join(s.data, "formulary.db")
+	database, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(database, held[:50])
+	if at < 0 {
+		at = bytes.Index(database, held[50:100]) // the first ones lie in two pages
+	}
+	if at < 0 {
+		t.Fatal("the content is not in the file")
+	}
+	const page = 4096
+	clear(database[at/page*page:][:page])
+	if err := os.WriteFile(path, database, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

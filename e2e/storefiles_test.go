@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -138,10 +137,7 @@ func TestLongReadOfAnotherProcess(t *testing.T) {
 	s := newSite(t)
 	p := start(t, s, "--metrics")
 	p.must(t, 201, "POST", "/note/submission", note("before"))
-	reader, err := sqlite3.Open(filepath.Join(s.data, "formulary.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := openDatabase(t, filepath.Join(s.data, "formulary.db"))
 	defer func() { _ = reader.Close() }()
 	if err := reader.Exec(`BEGIN; SELECT count(*) FROM submissions`); err != nil {
 		t.Fatal(err)
@@ -210,10 +206,7 @@ func TestUnreadableSubmission(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else {
-			conn, err := sqlite3.Open("file:" + filepath.Join(s.data, storeFiles[0]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := openDatabase(t, filepath.Join(s.data, storeFiles[0]))
 			if err := errors.Join(conn.Exec(damage), conn.Close()); err != nil {
 				t.Fatal(err)
 			}

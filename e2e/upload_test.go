@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -115,10 +113,7 @@ func testKillLosesNoFile(t *testing.T, s site) {
 // countRows asks the database of a server that runs.
 func countRows(t *testing.T, path, query string) int {
 	t.Helper()
-	db, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READONLY)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openDatabase(t, path)
 	defer func() { _ = db.Close() }()
 	stmt, _, err := db.Prepare(query)
 	if err != nil {

@@ -135,9 +135,8 @@ type Files interface {
 
 	// OpenFile opens the content of a file that a submission has. It is read
 	// chunk by chunk with ctx, and nothing is held between two reads. When the
-	// content is removed meanwhile, a read returns ErrNotFound. When a content
-	// that is read from its beginning to its end is not what was stored, the
-	// read of its last chunk fails.
+	// content is removed meanwhile, a read returns ErrNotFound. A read of a
+	// chunk that is not what was stored fails.
 	// Errors: ErrNotFound, ErrUnavailable.
 	OpenFile(ctx context.Context, key Key, fileID int64) (io.ReadSeekCloser, error)
 }

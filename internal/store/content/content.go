@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"sync"
@@ -46,7 +47,8 @@ const (
 	maxMarked = 64 << 20 / ChunkBytes
 )
 
-// Engine stores chunks. Each method is a short transaction of its own.
+// Engine stores chunks. Each method is a short transaction of its own. The data of
+// a chunk ends with its checksum, of which an engine knows nothing.
 //
 // A content that belongs to no submission is loose: it is staged, or it is
 // marked to be removed. What is marked can't be staged again or named.
@@ -56,8 +58,7 @@ type Engine interface {
 	// no bytes has one call with number 0 and no data.
 	StageChunk(ctx context.Context, id, number int64, data []byte) error
 
-	// ReadChunk copies a chunk to buf and returns its length. The error is
-	// ErrNotFound if it is not there.
+	// ReadChunk is a ReadChunk.
 	ReadChunk(ctx context.Context, id, number int64, buf []byte) (int, error)
 
 	// MarkLoose marks a content if it is staged.
@@ -100,7 +101,24 @@ func New(engine Engine, log *slog.Logger) *Contents {
 }
 
 // buffers are for chunks that are written or read.
-var buffers = sync.Pool{New: func() any { return new([ChunkBytes]byte) }}
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+type buffer [ChunkBytes + sumBytes]byte
+
+// sumBytes is the length of the checksum that follows the data of a chunk.
+const sumBytes = crc32.Size
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendSum appends the checksum of a chunk. It covers the chunk's key, so that a
+// chunk that is found in the place of another is noticed, too.
+func appendSum(data []byte, id, number int64) []byte {
+	var key [16]byte
+	binary.BigEndian.PutUint64(key[:], uint64(id))
+	binary.BigEndian.PutUint64(key[8:], uint64(number))
+	sum := crc32.Update(crc32.Checksum(key[:], castagnoli), castagnoli, data)
+	return binary.BigEndian.AppendUint32(data, sum)
+}
 
 // newID returns a random id. With 63 bits none comes twice, on whatever replica
 // or in whatever copy of a store.
@@ -113,22 +131,26 @@ func newID() int64 {
 // Stage implements store.Files.
 func (c *Contents) Stage(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
 	f := forms.StoredFile{ID: newID()}
-	buf := buffers.Get().(*[ChunkBytes]byte)
+	buf := buffers.Get().(*buffer)
 	defer buffers.Put(buf)
 	hash := sha256.New()
 	for number := int64(0); ; number++ {
-		n, readErr := io.ReadFull(r, buf[:])
+		n, readErr := io.ReadFull(r, buf[:ChunkBytes])
 		ended := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF)
 		if readErr != nil && !ended {
 			c.abandon(ctx, f.ID, number)
 			return forms.StoredFile{}, readErr
 		}
 		if n > 0 || number == 0 {
+			var data []byte // a content of no bytes has no checksum
+			if n > 0 {
+				data = appendSum(buf[:n], f.ID, number)
+			}
 			err := c.inTurn(ctx, func() error {
 				if _, err := c.engine.RemoveSome(ctx, maxMarked); err != nil {
 					return err
 				}
-				return c.engine.StageChunk(ctx, f.ID, number, buf[:n])
+				return c.engine.StageChunk(ctx, f.ID, number, data)
 			})
 			if err != nil {
 				c.abandon(ctx, f.ID, number+1)

@@ -2,17 +2,15 @@ package content
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// ReadChunk copies a chunk of a content to buf and returns its length.
+// ReadChunk copies the data of a chunk to buf and returns its length. The error
+// is ErrNotFound if the chunk is not there.
 type ReadChunk func(ctx context.Context, id, number int64, buf []byte) (int, error)
 
 // reader reads a content chunk by chunk. It holds one chunk in memory, and
@@ -22,10 +20,8 @@ type reader struct {
 	read   ReadChunk
 	file   forms.StoredFile
 	offset int64
-	buf    *[ChunkBytes]byte // nil until the first read, and after Close
-	number int64             // of the chunk in buf
-	hash   hash.Hash         // of the chunks before hashed; nil until the first was read
-	hashed int64
+	buf    *buffer // nil until the first read, and after Close
+	number int64   // of the chunk in buf
 	closed bool
 }
 
@@ -63,15 +59,12 @@ func (r *reader) chunk(number int64) ([]byte, error) {
 	}
 	buf := r.buf
 	if buf == nil {
-		buf = buffers.Get().(*[ChunkBytes]byte)
+		buf = buffers.Get().(*buffer)
 	}
 	r.buf = nil // until it holds a whole chunk
 	n, err := r.read(r.ctx, r.file.ID, number, buf[:])
-	if err == nil && n != length {
-		err = fmt.Errorf("it has %d bytes, want %d: the database is damaged", n, length)
-	}
 	if err == nil {
-		err = r.check(number, buf[:length])
+		err = r.check(number, buf[:n], length)
 	}
 	if err != nil {
 		buffers.Put(buf)
@@ -81,19 +74,15 @@ func (r *reader) chunk(number int64) ([]byte, error) {
 	return buf[:length], nil
 }
 
-// check compares a content that is read from its first chunk to its last with
-// its checksum. Not every engine notices by itself what a disk has damaged.
-func (r *reader) check(number int64, chunk []byte) error {
-	if number == 0 {
-		r.hash, r.hashed = sha256.New(), 0
+// check verifies a chunk: PostgreSQL does not notice by itself what a disk has
+// changed, unless its own checksums are enabled.
+func (r *reader) check(number int64, chunk []byte, length int) error {
+	if len(chunk) != length+sumBytes {
+		return fmt.Errorf("it has %d bytes, want %d: the database is damaged", len(chunk), length+sumBytes)
 	}
-	if r.hash == nil || number != r.hashed {
-		return nil
-	}
-	r.hash.Write(chunk) // never fails
-	r.hashed++
-	if r.hashed*ChunkBytes >= r.file.Size && hex.EncodeToString(r.hash.Sum(nil)) != r.file.SHA256 {
-		return errors.New("the content is not what was stored: the database is damaged")
+	stored := [sumBytes]byte(chunk[length:])
+	if sum := appendSum(chunk[:length], r.file.ID, number)[length:]; [sumBytes]byte(sum) != stored {
+		return errors.New("it does not match its checksum: the database is damaged")
 	}
 	return nil
 }

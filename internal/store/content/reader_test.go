@@ -3,8 +3,6 @@ package content
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
 	"strings"
 	"testing"
@@ -12,55 +10,64 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// openBytes opens data, of which sum is the checksum that it was stored with.
-func openBytes(data []byte, sum [sha256.Size]byte) io.ReadSeekCloser {
-	f := forms.StoredFile{ID: 1, Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
-	return Open(context.Background(), f, func(_ context.Context, _, number int64, buf []byte) (int, error) {
-		return copy(buf, data[number*ChunkBytes:]), nil
+// storeChunks returns the chunks of a content as Stage makes them.
+func storeChunks(id int64, data []byte) (chunks [][]byte) {
+	for number := int64(0); len(data) > 0; number++ {
+		n := min(ChunkBytes, len(data))
+		chunks = append(chunks, appendSum(bytes.Clone(data[:n]), id, number))
+		data = data[n:]
+	}
+	return chunks
+}
+
+func openChunks(id int64, size int, chunks [][]byte) io.ReadSeekCloser {
+	return Open(context.Background(), forms.StoredFile{ID: id, Size: int64(size)}, func(_ context.Context, _, number int64, buf []byte) (int, error) {
+		return copy(buf, chunks[number]), nil
 	})
 }
 
-// TestDamagedContent: a read to the end of a content reports damage of any of
-// its chunks.
-func TestDamagedContent(t *testing.T) {
-	for _, size := range []int{1, ChunkBytes - 1, ChunkBytes, ChunkBytes + 1, 3 * ChunkBytes} {
-		data := bytes.Repeat([]byte("0123456789abcdef_"), size/17+1)[:size]
-		sum := sha256.Sum256(data)
-		for _, at := range []int{-1, 0, size / 2, size - 1} {
-			stored := bytes.Clone(data)
-			if at >= 0 {
-				stored[at] ^= 1
-			}
-			r := openBytes(stored, sum)
+// readPart reads the bytes from one offset to another.
+func readPart(t *testing.T, r io.ReadSeeker, from, to int) ([]byte, error) {
+	t.Helper()
+	if _, err := r.Seek(int64(from), io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	return io.ReadAll(io.LimitReader(r, int64(to-from)))
+}
+
+// TestDamagedChunk: no byte of a damaged chunk is read, wherever a read begins, and
+// other chunks are.
+func TestDamagedChunk(t *testing.T) {
+	const id, damaged = 7, 1
+	for name, damage := range map[string]func(chunks [][]byte){
+		"first bit":    func(chunks [][]byte) { chunks[damaged][0] ^= 1 },
+		"last bit":     func(chunks [][]byte) { chunks[damaged][ChunkBytes-1] ^= 0x80 },
+		"checksum":     func(chunks [][]byte) { chunks[damaged][ChunkBytes] ^= 1 },
+		"zeros":        func(chunks [][]byte) { clear(chunks[damaged]) },
+		"too short":    func(chunks [][]byte) { chunks[damaged] = chunks[damaged][1:] },
+		"another one":  func(chunks [][]byte) { chunks[damaged] = chunks[2] },
+		"another file": func(chunks [][]byte) { chunks[damaged] = storeChunks(id+1, make([]byte, 2*ChunkBytes))[damaged] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			const size = 3*ChunkBytes + 5
+			data := bytes.Repeat([]byte("0123456789abcdef_"), size/17+1)[:size]
+			chunks := storeChunks(id, data)
+			damage(chunks)
+			r := openChunks(id, size, chunks)
 			for range 2 { // also after it was read once
-				if _, err := r.Seek(0, io.SeekStart); err != nil {
-					t.Fatal(err)
+				for _, part := range [][2]int{{0, size}, {ChunkBytes, ChunkBytes + 1}, {ChunkBytes + 100, size}, {2*ChunkBytes - 1, 2 * ChunkBytes}} {
+					got, err := readPart(t, r, part[0], part[1])
+					if err == nil || !strings.Contains(err.Error(), "damaged") || len(got) != max(0, ChunkBytes-part[0]) {
+						t.Errorf("bytes %v: read %d, %v", part, len(got), err)
+					}
 				}
-				got, err := io.ReadAll(r)
-				if at < 0 && (err != nil || !bytes.Equal(got, data)) {
-					t.Errorf("%d bytes: read %d, %v", size, len(got), err)
-				}
-				if at >= 0 && (err == nil || !strings.Contains(err.Error(), "not what was stored")) {
-					t.Errorf("%d bytes, damaged at %d: read %d, %v", size, at, len(got), err)
+				for _, part := range [][2]int{{0, ChunkBytes}, {2 * ChunkBytes, size}} {
+					if got, err := readPart(t, r, part[0], part[1]); err != nil || !bytes.Equal(got, data[part[0]:part[1]]) {
+						t.Errorf("bytes %v: read %d, %v", part, len(got), err)
+					}
 				}
 			}
 			_ = r.Close()
-		}
-	}
-}
-
-// TestPartOfContent: a part can't be compared, and comes as it is.
-func TestPartOfContent(t *testing.T) {
-	data := bytes.Repeat([]byte{'x'}, 3*ChunkBytes)
-	r := openBytes(data, [sha256.Size]byte{})
-	defer func() { _ = r.Close() }()
-	for _, part := range [][2]int64{{ChunkBytes, 2*ChunkBytes + 5}, {2 * ChunkBytes, 3 * ChunkBytes}, {0, 10}} {
-		if _, err := r.Seek(part[0], io.SeekStart); err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(io.LimitReader(r, part[1]-part[0]))
-		if err != nil || !bytes.Equal(got, data[part[0]:part[1]]) {
-			t.Errorf("bytes %v: read %d, %v", part, len(got), err)
-		}
+		})
 	}
 }

@@ -40,7 +40,7 @@ func Backup(ctx context.Context, dir, file string, progress Progress) error {
 			err = dropSessions(target)
 		}
 		if err != nil {
-			return fmt.Errorf("copy %s: %w", source, err)
+			return fmt.Errorf("copy %s: %w", source, classify(err))
 		}
 		progress("writing", "bytes", total, total)
 		return nil
@@ -73,7 +73,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return err
 	}
-	if err := execOnce(conn, `VACUUM INTO ?`, fileURI(file, filesName)+"&checksums=on"); err != nil {
+	if err := execOnce(conn, `VACUUM INTO ?`, fileURI(file, filesName)+"&vacuum=on"); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/store/content"
 )
 
 // databaseBytes is the database file of a store that is closed.
@@ -27,15 +27,6 @@ func databaseBytes(t *testing.T, dir string) []byte {
 		t.Fatal(err)
 	}
 	return data
-}
-
-func hasChecksums(t *testing.T, file string) bool {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data[reservedOffset] == checksumBytes
 }
 
 // readAll returns all submissions of form "form"; an error if anything can't be read.
@@ -128,35 +119,66 @@ func TestDamageIsReported(t *testing.T) {
 	}
 }
 
-// A store that was created before there were checksums works without them. A
-// backup of it has them.
-func TestStoreWithoutChecksums(t *testing.T) {
+// TestZeroedPages: a page of zeros is damage, whatever it held. Pages that are
+// empty because what they held was deleted, or that hold zeros, are none.
+func TestZeroedPages(t *testing.T) {
 	dir := t.TempDir()
-	old, err := sqlite3.Open(filepath.Join(dir, FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(migrate(old), old.Close()); err != nil {
-		t.Fatal(err)
-	}
 	s := openStore(t, dir)
-	mustCreate(t, s, sample(strings.Repeat("x", 100<<10)))
-	want := storetest.Values(t, s)
+	file := mustCreate(t, s, withFile(sample("x"), mustStageBytes(t, s, make([]byte, 3*content.ChunkBytes))))
+	for i := range 10 {
+		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint("answer ", i, " "), 1000)))
+	}
+	for id := int64(3); id < 8; id++ { // leaves free pages
+		if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: id}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Same(t, "checksums of the old store", hasChecksums(t, filepath.Join(dir, FileName)), false)
+	if _, err := Verify(ctx, dir, noProgress); err != nil {
+		t.Fatalf("before anything is damaged: %v", err)
+	}
+	want, err := readAll(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := databaseBytes(t, dir)
+	noticed := 0
+	for page := 0; page < len(data); page += pageBytes {
+		damaged := bytes.Clone(data)
+		clear(damaged[page : page+pageBytes])
+		other := t.TempDir()
+		if err := os.WriteFile(filepath.Join(other, FileName), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := readAll(other)
+		if err == nil {
+			err = readFile(other, file)
+		}
+		if err != nil {
+			noticed++
+		} else if !maps.Equal(found, want) {
+			t.Errorf("page %d: what is read is not what was stored, and there is no error", page/pageBytes)
+		}
+	}
+	if pages := len(data) / pageBytes; noticed < pages/2 {
+		t.Errorf("%d of %d zeroed pages were noticed: most hold something", noticed, pages)
+	}
+}
 
-	backup := filepath.Join(t.TempDir(), "backup")
-	if err := Backup(ctx, dir, backup, noProgress); err != nil {
-		t.Fatal(err)
+// readFile compares the file of a submission with its SHA-256.
+func readFile(dir string, sub forms.Submission) (err error) {
+	s, err := Open(ctx, dir, Options{})
+	if err != nil {
+		return err
 	}
-	restored := filepath.Join(t.TempDir(), "restored")
-	if err := restore(ctx, backup, restored); err != nil {
-		t.Fatal(err)
+	defer func() { err = errors.Join(err, s.Close()) }()
+	file, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, sub.Files[0].ID)
+	if err != nil {
+		return err
 	}
-	storetest.Same(t, "checksums of its backup, restored", hasChecksums(t, filepath.Join(restored, FileName)), true)
-	storetest.Same(t, "restored", storetest.Values(t, openStore(t, restored)), want)
+	return errors.Join(content.Check(sub.Files[0], file), file.Close())
 }
 
 // What is deleted is not left in the file.

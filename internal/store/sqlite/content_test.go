@@ -21,7 +21,12 @@ import (
 
 func mustStage(t *testing.T, s *Store, size int) forms.StoredFile {
 	t.Helper()
-	f, err := s.StageFile(ctx, bytes.NewReader(bytes.Repeat([]byte{'x'}, size)))
+	return mustStageBytes(t, s, bytes.Repeat([]byte{'x'}, size))
+}
+
+func mustStageBytes(t *testing.T, s *Store, data []byte) forms.StoredFile {
+	t.Helper()
+	f, err := s.StageFile(ctx, bytes.NewReader(data))
 	if err != nil {
 		t.Fatalf("stage: %v", err)
 	}
@@ -173,8 +178,8 @@ func (f writerFunc) Write(p []byte) (int, error) { f(); return len(p), nil }
 func TestVerifyFiles(t *testing.T) {
 	for edit, because := range map[string]string{
 		"": "",
-		`UPDATE file_chunks SET data = zeroblob(length(data))`:                 "is not what was stored",
-		`UPDATE file_chunks SET data = substr(data, 2) WHERE number = 1`:       "it has 9 bytes",
+		`UPDATE file_chunks SET data = zeroblob(length(data))`:                 "does not match its checksum",
+		`UPDATE file_chunks SET data = substr(data, 2) WHERE number = 1`:       "it has 13 bytes",
 		`DELETE FROM file_chunks WHERE number = 1`:                             "is not there",
 		`INSERT INTO file_chunks VALUES (1, 0, x'00')`:                         "belongs to no submission",
 		`UPDATE submissions SET files = '['`:                                   "files",

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -15,10 +16,11 @@ import (
 // filesName is the name that files is registered under.
 const filesName = "formulary"
 
-// files are the operating system's, with two differences. A write that finds no
+// files are the operating system's, with three differences. A write that finds no
 // space fails with FULL, as in SQLite's own Unix layer; from the one in use it
-// is an I/O error. And each file remembers the last error of the system, because
-// SQLite loses it while it rolls the transaction back.
+// is an I/O error. Each file remembers the last error of the system, because
+// SQLite loses it while it rolls the transaction back. And a page of a database
+// that is all zero is damaged.
 type files struct{ vfs.VFSFilename }
 
 func init() { vfs.Register(filesName, osFiles()) }
@@ -31,7 +33,8 @@ func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, v
 	if err != nil {
 		return nil, flags, diskFull(err)
 	}
-	f := &file{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, checksums: name.URIParameter("checksums") != ""}
+	f := &file{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, vacuum: name.URIParameter("vacuum") != ""}
+	f.checksums = f.vacuum
 	if flags&vfs.OPEN_WAL != 0 {
 		return &walFile{file: f}, flags, nil
 	}
@@ -55,7 +58,8 @@ type file struct {
 	vfs.File
 	name      string
 	database  bool
-	checksums bool  // of a file that VACUUM writes, where pages may come before the header that tells the driver of them
+	vacuum    bool  // VACUUM writes it: pages may come before the header that tells the driver of their checksums
+	checksums bool  // its pages have them
 	lastErr   error // of the system; used by one connection, and so by one goroutine at a time
 }
 
@@ -80,18 +84,39 @@ func (f *file) takeLastError() error {
 
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(p, off)
-	if off == 0 && f.database && lostChecksums(p[:n]) {
+	if f.database && off == 0 && n >= headerBytes {
+		var ok bool
+		if f.checksums, ok = hasChecksums(p); !ok {
+			return 0, sqlite3.IOERR_DATA
+		}
+	}
+	if f.database && f.checksums && n == pageBytes && !checkZeros(p) {
 		return 0, sqlite3.IOERR_DATA
 	}
 	return n, f.record("read", err)
 }
 
 func (f *file) WriteAt(p []byte, off int64) (int, error) {
-	if f.database && f.checksums && len(p) == pageBytes {
-		copy(p[pageBytes-checksumBytes:], checksum(p[:pageBytes-checksumBytes]))
+	if f.database && len(p) == pageBytes {
+		p = f.withChecksum(p, off)
 	}
 	n, err := f.File.WriteAt(p, off)
 	return n, diskFull(f.record("write", err))
+}
+
+// withChecksum returns a page as it is on the disk.
+func (f *file) withChecksum(page []byte, off int64) []byte {
+	if off == 0 {
+		f.checksums, _ = hasChecksums(page)
+	}
+	switch {
+	case f.checksums && bytes.Equal(page[:pageBytes-checksumBytes], zeroPage[:pageBytes-checksumBytes]):
+		page = bytes.Clone(page)
+		copy(page[pageBytes-checksumBytes:], zeroSum)
+	case f.vacuum:
+		copy(page[pageBytes-checksumBytes:], checksum(page[:pageBytes-checksumBytes]))
+	}
+	return page
 }
 
 func (f *file) Truncate(size int64) error {

@@ -71,7 +71,7 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 	path := filepath.Join(dir, FileName)
 	s, leftovers, err := openFile(ctx, path, fileURI(path, vfsName), options.Log)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, classify(err)), lock.Close())
 	}
 	// The writer stops before the pool closes, because its checkpoint pauses the
 	// pool. Its connection is the last to close. A second caller waits for the

@@ -78,7 +78,7 @@ func editFile(t *testing.T, dir, sql string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(conn.Exec(sql), conn.Close()); err != nil {
+	if err := errors.Join(requestChecksums(conn), conn.Exec(sql), conn.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -34,7 +34,7 @@ func Verify(ctx context.Context, dir string, progress Progress) (Report, error) 
 	file := filepath.Join(dir, FileName)
 	conn, err := openShared(ctx, file)
 	if err != nil {
-		return Report{}, fmt.Errorf("open %s: %w", file, err)
+		return Report{}, fmt.Errorf("open %s: %w", file, classify(err))
 	}
 	defer func() { _ = conn.Close() }()
 	return checkConn(ctx, conn, file, progress)
@@ -70,7 +70,7 @@ func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
 func checkFile(ctx context.Context, file, name string, progress Progress) (Report, error) {
 	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=ro&immutable=1")
 	if err != nil {
-		return Report{}, fmt.Errorf("open %s: %w", name, err)
+		return Report{}, fmt.Errorf("open %s: %w", name, classify(err))
 	}
 	defer func() { _ = conn.Close() }()
 	return checkConn(ctx, conn, name, progress)
@@ -90,7 +90,7 @@ func checkConn(ctx context.Context, conn *sqlite3.Conn, name string, progress Pr
 		err = ctx.Err()
 	}
 	if err != nil {
-		return Report{}, fmt.Errorf("check %s: %w", name, err)
+		return Report{}, fmt.Errorf("check %s: %w", name, classify(err))
 	}
 	return c.report, nil
 }

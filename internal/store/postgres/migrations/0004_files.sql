@@ -1,6 +1,7 @@
 -- +goose Up
 
--- The contents of files, in chunks of 64 KiB; the last of a file may have less.
+-- The contents of files, in chunks of 64 KiB; the last of a file may have less. The
+-- last four bytes of data are a checksum, see internal/store/content.
 CREATE TABLE file_chunks (
 	file   bigint NOT NULL, -- the id that a submission's files tell
 	number bigint NOT NULL, -- from 0
