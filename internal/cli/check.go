@@ -24,7 +24,7 @@ func checkCommand(streams Streams) *cli.Command {
 		Name:      "check",
 		Usage:     "say what is wrong on the pages",
 		ArgsUsage: "DIR|FILE…",
-		Description: "Reads page files, and directories of them, and prints each problem with its place. The names of page files\n" +
+		Description: "Reads page files, and directories of them, and prints each problem with file, line and column. The names of page files\n" +
 			"end in " + markup.Extensions + ".\n" +
 			"The exit status is 1 if there is any error; warnings alone leave it 0.\n\n" +
 			"--format json prints one JSON object per line: file, line, column, severity (error or warning), message and hint.\n" +
@@ -48,7 +48,7 @@ func checkCommand(streams Streams) *cli.Command {
 			for _, arg := range cmd.Args().Slice() {
 				c.path(arg)
 			}
-			c.twins()
+			c.duplicateIDs()
 			c.print(format.summary(c.summary))
 			if err := out.Flush(); err != nil {
 				return err
@@ -135,25 +135,25 @@ func (c *checker) file(path string) {
 	}
 }
 
-// twins tells of files that have one page id: a server serves one of them.
-func (c *checker) twins() {
+// duplicateIDs reports files that share a page id: a server serves only one of them.
+func (c *checker) duplicateIDs() {
 	for _, id := range slices.Sorted(maps.Keys(c.files)) {
-		paths := slices.Sorted(slices.Values(c.files[id]))
-		stands := paths[0]
+		paths := c.files[id]
+		served := paths[0]
 		for _, path := range paths {
-			if pages.Precedes(path, stands, id) {
-				stands = path
+			if pages.Precedes(path, served, id) {
+				served = path
 			}
 		}
-		for _, path := range paths {
-			if path != stands {
-				c.twin(path, stands, id)
+		for _, path := range slices.Sorted(slices.Values(paths)) {
+			if path != served {
+				c.duplicateID(path, served, id)
 			}
 		}
 	}
 }
 
-func (c *checker) twin(path, stands string, id int64) {
+func (c *checker) duplicateID(path, served string, id int64) {
 	_, source, err := pages.Read(path)
 	if err != nil {
 		c.cannotRead(path, err)
@@ -161,7 +161,7 @@ func (c *checker) twin(path, stands string, id int64) {
 	}
 	c.problem(path, sourceLines(source), markup.Problem{
 		Line: 1, Column: 1, Severity: markup.Error,
-		Message: fmt.Sprintf("page id %d is already taken by %s, which stands", id, stands),
+		Message: fmt.Sprintf("page id %d is already taken by %s, which is served", id, served),
 		Hint:    "give one of them another id",
 	})
 }
@@ -187,8 +187,8 @@ func (c *checker) report(f finding) {
 	}
 }
 
-// print prints one line. Names of files and what stands on pages is shown, and
-// never acted upon by a terminal. The escapes mean the same in a JSON string.
+// print prints one line. It escapes what would make a terminal act, because file names and
+// text of pages may contain it. The escapes mean the same in a JSON string.
 func (c *checker) print(line string) {
 	var safe strings.Builder
 	for _, r := range line { // a byte that is not UTF-8 becomes a replacement character
@@ -201,8 +201,8 @@ func (c *checker) print(line string) {
 	_, _ = fmt.Fprintln(c.out, safe.String())
 }
 
-// actsOnTerminals tells control characters, and those that reverse the order of
-// the text that follows, from what is shown. A tab is harmless.
+// actsOnTerminals reports control characters, and those that reverse the order of
+// the text that follows. A tab is harmless.
 func actsOnTerminals(r rune) bool {
 	return r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }

@@ -71,7 +71,7 @@ func TestCheckEscapesWhatTerminalsActUpon(t *testing.T) {
 			c := newChecker(&out, format)
 			c.path(dir)
 			c.path(filepath.Join(dir, hostile))
-			c.twins()
+			c.duplicateIDs()
 			c.print(format.summary(c.summary))
 			if c.summary.Errors < 6 || !utf8.Valid(out.Bytes()) {
 				t.Errorf("%d errors in %q", c.summary.Errors, out.String())

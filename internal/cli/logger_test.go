@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A name of a page or a user can't do anything to the terminal of whoever
-// reads the log.
+// The name of a page or a user has no effect on a terminal that shows the log.
 func TestLogLinesHoldNoControlCharacters(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		for _, value := range []string{"\x7f", "\u009b31m", "\u061c", "\u202etxt.exe", "\u2066", "\x1b[31m"} {

@@ -7,7 +7,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-	"time"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 )
@@ -16,7 +16,7 @@ import (
 var version = ""
 
 // revision is filled in by git archive, and so in the tarball of a release: the
-// commit, its time, and the tag unless there is none. See .gitattributes.
+// tag, if there is one, and the commit. See .gitattributes.
 //
 //go:embed revision.txt
 var revision string
@@ -35,18 +35,14 @@ func Version() string {
 	return "(devel)"
 }
 
-// archivedVersion is the tag, or the version that Go gives a commit without one.
-// It is empty where git archive did not make the files.
+// archivedVersion is the tag, or the commit where there is none. It is empty
+// where git archive did not make the files.
 func archivedVersion(revision string) string {
-	var commit, tag string
-	var seconds int64
-	if n, _ := fmt.Sscan(revision, &commit, &seconds, &tag); n < 2 || len(commit) < 12 {
+	words := strings.Fields(revision)
+	if len(words) == 0 || strings.HasPrefix(revision, "$Format") {
 		return ""
 	}
-	if tag != "" {
-		return tag
-	}
-	return "v0.0.0-" + time.Unix(seconds, 0).UTC().Format("20060102150405") + "-" + commit[:12]
+	return words[0]
 }
 
 // The library's own --version prints another line; there is one printer for
