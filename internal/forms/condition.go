@@ -2,6 +2,7 @@ package forms
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 )
 
@@ -88,65 +89,52 @@ func hasPart(joined, part string) bool {
 	return false
 }
 
-// order is a value as greater-than and less-than compare it: a decimal or a
-// day. Any other value is unordered. Decimals are compared by digits instead of by
-// parsed number: a value may be as long as a request body, and must neither lose
-// precision nor take quadratic time.
+// order is a value as greater-than and less-than compare it: a number or a day.
+// Any other value is unordered.
 type order struct {
-	kind        orderKind
-	negative    bool   // false for -0 in all its spellings
-	whole, frac string // of a decimal, without the zeros that do not count
-	day         string
+	kind   orderKind
+	number float64
+	day    string
 }
 
 type orderKind byte
 
 const (
 	unordered orderKind = iota
-	decimalOrder
+	numberOrder
 	dayOrder
 )
 
 func orderOf(value string) order {
-	switch {
-	case isDecimal(value):
-		whole, frac, _ := strings.Cut(strings.TrimPrefix(value, "-"), ".")
-		whole, frac = strings.TrimLeft(whole, "0"), strings.TrimRight(frac, "0")
-		return order{kind: decimalOrder, negative: value[0] == '-' && (whole != "" || frac != ""), whole: whole, frac: frac}
-	case isDay(value):
-		return order{kind: dayOrder, day: value}
-	default:
-		return order{}
+	if number, ok := parseNumber(value); ok {
+		return order{kind: numberOrder, number: number}
 	}
+	if isDay(value) {
+		return order{kind: dayOrder, day: value}
+	}
+	return order{}
+}
+
+// parseNumber parses a decimal as validation allows it. One that is too large
+// for a float64 is infinite.
+func parseNumber(value string) (number float64, ok bool) {
+	if !isDecimal(value) {
+		return 0, false
+	}
+	number, _ = strconv.ParseFloat(value, 64) // the only error is that it is infinite
+	if number == 0 {
+		return 0, true // not -0
+	}
+	return number, true
 }
 
 // compare returns ok as false where there is no order between the two.
 func (o order) compare(other order) (c int, ok bool) {
-	switch {
-	case o.kind != other.kind || o.kind == unordered:
+	if o.kind != other.kind || o.kind == unordered {
 		return 0, false
-	case o.kind == dayOrder:
-		return cmp.Compare(o.day, other.day), true // yyyy-MM-dd sorts as text
-	case o.negative != other.negative:
-		if o.negative {
-			return -1, true
-		}
-		return 1, true
 	}
-	c = o.compareMagnitude(other)
-	if o.negative {
-		c = -c
-	}
-	return c, true
-}
-
-// compareMagnitude does without strings.Compare, which keeps texts on the heap.
-func (o order) compareMagnitude(other order) int {
-	return cmp.Or(
-		cmp.Compare(len(o.whole), len(other.whole)),
-		cmp.Compare(o.whole, other.whole),
-		cmp.Compare(o.frac, other.frac),
-	)
+	// Without strings.Compare, which keeps texts on the heap. yyyy-MM-dd sorts as text.
+	return cmp.Or(cmp.Compare(o.number, other.number), cmp.Compare(o.day, other.day)), true
 }
 
 // meets reports whether a value of this order meets a rule of greater-than or

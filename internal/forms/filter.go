@@ -89,27 +89,22 @@ var timeLayouts = []string{
 	"2006-01-02T15:04Z07:00", "2006-01-02T15:04-0700", "2006-01-02T15:04", time.DateOnly,
 }
 
-// parseTime returns the milliseconds since 1970 as a decimal: a time may be
-// more exact than that.
+// parseTime returns the milliseconds since 1970 as a decimal. A time between two
+// milliseconds becomes the half between them.
 func parseTime(text string) (millis string, ok bool) {
 	if isDigits(strings.TrimPrefix(text, "-")) {
 		return text, true
 	}
 	for _, layout := range timeLayouts {
 		if t, err := time.Parse(layout, text); err == nil {
-			return decimalMillis(t), true
+			millis = strconv.FormatInt(t.UnixMilli(), 10)
+			if t.Nanosecond()%int(time.Millisecond) != 0 && t.Unix() >= 0 { // nothing is stored from before 1970
+				millis += ".5"
+			}
+			return millis, true
 		}
 	}
 	return "", false
-}
-
-func decimalMillis(t time.Time) string {
-	whole := t.UnixMilli()
-	rest := t.Nanosecond() % int(time.Millisecond)
-	if rest == 0 || whole < 0 { // nothing is stored from before 1970
-		return strconv.FormatInt(whole, 10)
-	}
-	return fmt.Sprintf("%d.%06d", whole, rest)
 }
 
 // Check returns what is wrong with the filter as a whole, or "".

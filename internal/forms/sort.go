@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"container/heap"
 	"encoding/binary"
+	"math"
 	"slices"
 )
 
@@ -142,11 +143,9 @@ func (h *positionHeap) Swap(i, j int) {
 func (h *positionHeap) Push(x any) { h.positions = append(h.positions, x.(Position)) }
 func (h *positionHeap) Pop() any   { panic("positions are never removed") }
 
-// The first byte of a key. What a numeric field or a date field holds from the
-// time before it was one comes after all numbers and days.
+// The first byte of a key. Old values that are not numbers or days sort last.
 const (
-	negativeKey = iota
-	orderedKey
+	orderedKey = iota
 	otherKey
 )
 
@@ -158,32 +157,19 @@ func appendSortKey(dst []byte, kind SortKind, value string) []byte {
 		o = orderOf(value)
 	}
 	switch {
-	case kind == ByNumber && o.kind == decimalOrder:
-		dst = appendNumberKey(dst, o)
+	case kind == ByNumber && o.kind == numberOrder:
+		// The bits of floats that are not negative sort as the floats do, and those
+		// of negative ones the other way round.
+		bits := math.Float64bits(o.number)
+		if o.number < 0 {
+			bits = ^bits
+		} else {
+			bits |= 1 << 63
+		}
+		return binary.BigEndian.AppendUint64(append(dst, orderedKey), bits)
 	case kind == ByDay && o.kind == dayOrder:
-		dst = append(append(dst, orderedKey), value...)
+		return append(append(dst, orderedKey), value...)
 	default: // the order of UTF-8 is that of code points
-		dst = append(append(dst, otherKey), value[:min(len(value), MaxSortKey)]...)
+		return append(append(dst, otherKey), value[:min(len(value), MaxSortKey-1)]...)
 	}
-	return dst[:min(len(dst), MaxSortKey)]
-}
-
-// appendNumberKey appends the number of digits before the point, and then the
-// digits. The key of a negative number is that of its magnitude with all bits
-// flipped, and ends with a byte that is above all flipped digits, so that fewer
-// digits come later.
-func appendNumberKey(dst []byte, o order) []byte {
-	start := len(dst)
-	dst = append(dst, orderedKey)
-	dst = binary.BigEndian.AppendUint64(dst, uint64(len(o.whole)))
-	dst = append(dst, o.whole[:min(len(o.whole), MaxSortKey)]...)
-	dst = append(dst, o.frac[:min(len(o.frac), MaxSortKey)]...)
-	if !o.negative {
-		return dst
-	}
-	for i := start + 1; i < len(dst); i++ {
-		dst[i] = ^dst[i]
-	}
-	dst[start] = negativeKey
-	return append(dst, 0xff)
 }

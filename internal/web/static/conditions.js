@@ -133,35 +133,12 @@ function isBlank(answer) {
   return answer.blank;
 }
 
-/** A value as it is compared: a day, a decimal as digits (a number would lose some), or neither. */
+/** A value as it is compared: a day, a number, or neither. */
 function orderOf(value) {
   if (isDay(value)) {
-    return { kind: "day", day: value };
+    return { kind: "day", value };
   }
-  const unsigned = value.startsWith("-") ? value.slice(1) : value;
-  const dot = unsigned.indexOf(".");
-  const digits = dot < 0 ? unsigned : unsigned.slice(0, dot);
-  const decimals = dot < 0 ? "0" : unsigned.slice(dot + 1);
-  if (!isDigits(digits) || !isDigits(decimals)) {
-    return { kind: "none" };
-  }
-  const whole = digits.replace(/^0+/, "");
-  const fraction = trimZeros(decimals);
-  const zero = whole === "" && fraction === "";
-  return { kind: "decimal", negative: value !== unsigned && !zero, whole, fraction };
-}
-
-function isDigits(text) {
-  return text !== "" && !/[^0-9]/.test(text);
-}
-
-/** Without the zeros at the end. The regular expression 0+$ would take quadratic time. */
-function trimZeros(text) {
-  let end = text.length;
-  while (end > 0 && text[end - 1] === "0") {
-    end--;
-  }
-  return text.slice(0, end);
+  return /^-?[0-9]+(\.[0-9]+)?$/.test(value) ? { kind: "number", value: Number(value) } : { kind: "none" };
 }
 
 /** A real calendar day, yyyy-MM-dd. There is no year 0. */
@@ -173,23 +150,10 @@ function isDay(value) {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value);
 }
 
-/** Negative, zero or positive; NaN where there is no order between the two. */
+/** Negative, zero or positive; NaN where there is no order between the two. Days sort as text. */
 function compare(a, b) {
   if (a.kind !== b.kind || a.kind === "none") {
     return NaN;
   }
-  if (a.kind === "day") {
-    return compareText(a.day, b.day);
-  }
-  if (a.negative !== b.negative) {
-    return a.negative ? -1 : 1;
-  }
-  const magnitude =
-    a.whole.length - b.whole.length || compareText(a.whole, b.whole) || compareText(a.fraction, b.fraction);
-  return a.negative ? -magnitude : magnitude;
-}
-
-/** ASCII only: UTF-16 orders other characters unlike UTF-8. */
-function compareText(a, b) {
-  return Number(a > b) - Number(a < b);
+  return Number(a.value > b.value) - Number(a.value < b.value);
 }
