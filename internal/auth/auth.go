@@ -112,11 +112,10 @@ type account struct {
 // the users file.
 func Open(opts Options) (*Directory, error) {
 	d := &Directory{
-		log:      opts.Logger,
-		now:      opts.Now,
-		verified: newVerifiedCache(),
-		slots:    newHashSlots(hashingCores()),
-		compare:  bcrypt.CompareHashAndPassword,
+		log:     opts.Logger,
+		now:     opts.Now,
+		slots:   newHashSlots(hashingCores()),
+		compare: bcrypt.CompareHashAndPassword,
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -124,7 +123,7 @@ func Open(opts Options) (*Directory, error) {
 	if d.now == nil {
 		d.now = time.Now
 	}
-	d.throttle = newThrottle(d.now)
+	d.verified, d.throttle = newVerifiedCache(d.now), newThrottle(d.now)
 
 	d.users.path = opts.UsersFile
 	if opts.GroupsFile != "" {
@@ -157,7 +156,7 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 	}
 	mac := d.verified.mac(user, password, acct.hash)
 	from := clientHost(addr)
-	if known && d.verified.hasFrom(mac, from, d.now()) {
+	if known && d.verified.hasFrom(mac, from) {
 		return acct.identity, nil
 	}
 
@@ -256,12 +255,12 @@ func isContextError(err error) bool {
 // first. A credential that only another host has verified is not trusted: the
 // shorter wait would reveal that the password is right.
 func (d *Directory) lead(ctx context.Context, a *attempt) (bool, error) {
-	if d.verified.hasFrom(a.mac, a.from, d.now()) {
+	if d.verified.hasFrom(a.mac, a.from) {
 		return true, nil // verified by another attempt in the meantime
 	}
 	// The throttle does not hold up a host that has sent this very credential
 	// before and only has to be verified anew: others may guess there.
-	returning := d.verified.usedFrom(a.mac, a.from, d.now())
+	returning := d.verified.usedFrom(a.mac, a.from)
 	trusted, err := d.throttle.allow(a.from, a.user)
 	if err != nil && !returning {
 		return false, err
@@ -271,20 +270,20 @@ func (d *Directory) lead(ctx context.Context, a *attempt) (bool, error) {
 		return false, err
 	}
 	defer release()
-	reserved, err := d.throttle.reserve(a.from, a.user)
+	refund, err := d.throttle.reserve(a.from, a.user)
 	if err != nil && !returning {
 		return false, err
 	}
-	if !d.verified.has(a.mac, d.now()) {
+	if !d.verified.has(a.mac) {
 		if !d.matches(a) {
 			return false, nil
 		}
-		d.verified.add(a.mac, d.now())
+		d.verified.add(a.mac)
 	}
 	if err == nil {
-		reserved.refund()
+		refund()
 	}
-	d.verified.addUse(a.mac, a.from, d.now())
+	d.verified.addUse(a.mac, a.from)
 	return true, nil
 }
 

@@ -26,7 +26,7 @@ import (
 const (
 	home = "192.0.2.1:4711"
 	away = "198.51.100.7:1"
-	// fixtureSlots makes two slots for strangers, on any machine.
+	// fixtureSlots is the same on any machine. Half of the slots are for strangers.
 	fixtureSlots = 4
 )
 
@@ -37,9 +37,9 @@ type fixture struct {
 	t             *testing.T
 	users, groups string
 	logs          *bytes.Buffer
-	time          time.Time
 
 	mu    sync.Mutex
+	time  time.Time
 	costs []int         // of the computations so far
 	block chan struct{} // when not nil, computations wait here
 }
@@ -60,7 +60,7 @@ func newFixture(t *testing.T, users, groups string) *fixture {
 		UsersFile:  f.users,
 		GroupsFile: f.groups,
 		Logger:     slog.New(slog.NewTextHandler(f.logs, nil)),
-		Now:        func() time.Time { return f.time },
+		Now:        f.now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +69,19 @@ func newFixture(t *testing.T, users, groups string) *fixture {
 	d.slots = newHashSlots(fixtureSlots)
 	f.Directory = d
 	return f
+}
+
+// now is the clock. The tables of the Directory read it in goroutines of their own.
+func (f *fixture) now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.time
+}
+
+func (f *fixture) advance(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.time = f.time.Add(d)
 }
 
 func (f *fixture) compare(hash, password []byte) error {
@@ -235,13 +248,13 @@ func rounds(costs []int) (sum int) {
 func TestVerifiedCredentialIsRemembered(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", home)
-	f.time = f.time.Add(verifiedTTL - time.Nanosecond)
+	f.advance(verifiedTTL - time.Nanosecond)
 	f.wantLogin("alice", "sesame", away)
 	if got := f.computations(); got != 1 {
 		t.Errorf("within the TTL: %d computations, want 1", got)
 	}
 	f.wantBad("alice", "wrong", home)
-	f.time = f.time.Add(time.Nanosecond)
+	f.advance(time.Nanosecond)
 	f.wantLogin("alice", "sesame", home)
 	if got := f.computations(); got != 3 {
 		t.Errorf("after the TTL: %d computations, want 3", got)
@@ -383,7 +396,7 @@ func TestComputationsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "", "")
 		f.block = make(chan struct{})
-		limit := f.slots.forStrangers
+		const limit = fixtureSlots / 2
 		var done sync.WaitGroup
 		for i := range 3 * limit {
 			done.Go(func() { f.wantBad(fmt.Sprint("user", i), "sesame", home) })
@@ -404,7 +417,7 @@ func TestComputationsAreLimited(t *testing.T) {
 // closed.
 func (f *fixture) fillSlots(done *sync.WaitGroup) {
 	f.block = make(chan struct{})
-	for i := range f.slots.forStrangers {
+	for i := range fixtureSlots / 2 {
 		done.Go(func() { f.wantBad(fmt.Sprint("busy", i), "sesame", "203.0.113.1:1") })
 	}
 	synctest.Wait()

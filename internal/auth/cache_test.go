@@ -10,7 +10,7 @@ import (
 )
 
 func TestMacDiffersBetweenCredentials(t *testing.T) {
-	c := newVerifiedCache()
+	c := newVerifiedCache(time.Now)
 	seen := make(map[mac][3]string)
 	for _, parts := range [][3]string{
 		{"ab", "c", "h"},
@@ -18,7 +18,7 @@ func TestMacDiffersBetweenCredentials(t *testing.T) {
 		{"ab", "ch", ""},
 		{"", "abc", "h"},
 		{"ab", "c", "i"},
-		{"ab", strings.Repeat("c", 2*maxPooledBuffer), "h"},
+		{"ab", strings.Repeat("c", 10_000), "h"},
 	} {
 		m := c.mac(parts[0], parts[1], parts[2])
 		if m != c.mac(parts[0], parts[1], parts[2]) {
@@ -29,69 +29,51 @@ func TestMacDiffersBetweenCredentials(t *testing.T) {
 		}
 		seen[m] = parts
 	}
-	if newVerifiedCache().mac("ab", "c", "h") == c.mac("ab", "c", "h") {
+	if newVerifiedCache(time.Now).mac("ab", "c", "h") == c.mac("ab", "c", "h") {
 		t.Error("two caches have the same key")
 	}
 }
 
 func TestCacheIsBounded(t *testing.T) {
-	c := newVerifiedCache()
-	now := time.Now()
-	numbered := func(i int) (m mac) {
+	c := newVerifiedCache(time.Now)
+	if c.credentials.GetMaximum() != maxEntries || c.uses.GetMaximum() != maxEntries {
+		t.Error("a table of the cache has no limit")
+	}
+	c.credentials.SetMaximum(100)
+	c.uses.SetMaximum(100)
+	for i := range 1000 {
+		var m mac
 		binary.BigEndian.PutUint64(m[:], uint64(i))
-		return m
+		c.add(m)
+		c.addUse(m, clientHost(home))
 	}
-	from := clientHost(home)
-	const n = 5 * generationSize
-	for i := range n {
-		c.add(numbered(i), now)
-		c.addUse(numbered(i), from, now)
-		if held := len(c.credentials.young) + len(c.credentials.old); held > 2*generationSize {
-			t.Fatalf("%d credentials", held)
-		}
-		if held := len(c.uses.young) + len(c.uses.old); held > 2*generationSize {
-			t.Fatalf("%d uses", held)
-		}
-	}
-	for i := n - generationSize; i < n; i++ {
-		if !c.has(numbered(i), now) || !c.hasFrom(numbered(i), from, now) {
-			t.Fatalf("entry %d of %d is gone", i, n)
-		}
+	c.credentials.CleanUp()
+	c.uses.CleanUp()
+	if credentials, uses := c.credentials.EstimatedSize(), c.uses.EstimatedSize(); credentials > 100 || uses > 100 {
+		t.Errorf("%d credentials and %d uses, want 100 at most", credentials, uses)
 	}
 }
 
 func TestManyHostsEvictNoCredential(t *testing.T) {
-	c := newVerifiedCache()
-	now := time.Now()
-	c.add(mac{1}, now)
-	c.add(mac{2}, now)
-	for i := range 5 * generationSize {
-		c.addUse(mac{2}, host{text: strconv.Itoa(i)}, now)
+	c := newVerifiedCache(time.Now)
+	c.uses.SetMaximum(100)
+	c.add(mac{1})
+	c.add(mac{2})
+	for i := range 1000 {
+		c.addUse(mac{2}, host{text: strconv.Itoa(i)})
 	}
-	if !c.has(mac{1}, now) {
+	if !c.has(mac{1}) {
 		t.Error("the credential is gone")
-	}
-}
-
-// A hit must not wait for other hits.
-func TestHitSharesTheLock(t *testing.T) {
-	c := newVerifiedCache()
-	c.add(mac{1}, time.Now())
-	c.addUse(mac{1}, clientHost(home), time.Now())
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if !c.hasFrom(mac{1}, clientHost(home), time.Now()) { // would deadlock with an exclusive lock
-		t.Error("the entry is gone")
 	}
 }
 
 // This runs on every request.
 func TestHitAllocatesNothing(t *testing.T) {
-	c, now := newVerifiedCache(), time.Now()
-	c.add(mac{1}, now)
+	c := newVerifiedCache(time.Now)
+	c.add(mac{1})
 	for _, addr := range []string{home, "[2001:db8:1:2:3:4:5:6]:80"} {
-		c.addUse(mac{1}, clientHost(addr), now)
-		if got := testing.AllocsPerRun(100, func() { c.hasFrom(mac{1}, clientHost(addr), now) }); got != 0 {
+		c.addUse(mac{1}, clientHost(addr))
+		if got := testing.AllocsPerRun(100, func() { c.hasFrom(mac{1}, clientHost(addr)) }); got != 0 {
 			t.Errorf("from %s: %v allocations", addr, got)
 		}
 	}

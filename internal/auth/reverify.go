@@ -16,7 +16,7 @@ func (d *Directory) Reverify(ctx context.Context, user, password string) (Identi
 		return Identity{}, ErrBadCredentials
 	}
 	mac := d.verified.mac(user, password, acct.hash)
-	if d.verified.has(mac, d.now()) {
+	if d.verified.has(mac) {
 		return acct.identity, nil
 	}
 	ok, err := coalesce(ctx, &d.again, string(mac[:]), func() (bool, error) {
@@ -26,13 +26,13 @@ func (d *Directory) Reverify(ctx context.Context, user, password string) (Identi
 		}
 		defer release()
 		// Another attempt may have verified it in the meantime.
-		if d.verified.has(mac, d.now()) {
+		if d.verified.has(mac) {
 			return true, nil
 		}
 		if d.compare([]byte(acct.hash), []byte(password)) != nil {
 			return false, nil
 		}
-		d.verified.add(mac, d.now())
+		d.verified.add(mac)
 		return true, nil
 	})
 	if err != nil {

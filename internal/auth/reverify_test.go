@@ -33,7 +33,7 @@ func TestReverify(t *testing.T) {
 	if got := f.computations(); got != 1 {
 		t.Errorf("%d computations, want 1", got)
 	}
-	f.time = f.time.Add(verifiedTTL)
+	f.advance(verifiedTTL)
 	f.wantReverified("alice", "sesame")
 	if got := f.computations(); got != 2 {
 		t.Errorf("%d computations after the credential has expired in the cache, want 2", got)
@@ -79,7 +79,7 @@ func TestReverifyAndTheThrottle(t *testing.T) {
 	f.wantReverified("alice", "sesame")
 	// It has vouched for no host: a login is throttled as before.
 	f.wantThrottled("alice", "sesame", home, 2*time.Second)
-	f.time = f.time.Add(time.Hour)
+	f.advance(time.Hour)
 	for range 200 {
 		f.wantRefused("alice", "wrong")
 	}
@@ -121,8 +121,10 @@ func TestReverifyIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
 		f.slots = newHashSlots(1)
+		f.block = make(chan struct{})
 		var taken, waiting sync.WaitGroup
-		f.fillSlots(&taken)
+		taken.Go(func() { f.wantBad("busy", "sesame", home) })
+		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		waiting.Go(func() {
 			if _, err := f.Reverify(ctx, "alice", "sesame"); !errors.Is(err, context.Canceled) {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -27,28 +28,17 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("too many logins at the same time, try again in %s", e.RetryAfter)
 }
 
-// hashSlots is a semaphore around the hashing of passwords. Trusted attempts
-// are always served before strangers, and strangers hold at most half of the
-// slots, so that a flood of guesses does not delay the people who logged in
-// before. Both queues are bounded in length and in time.
+// hashSlots limits how many passwords are hashed at the same time. Strangers need
+// two slots, one of them from the half that is for strangers: those who wait for it
+// are not in the queue of the users who logged in before. Both queues are bounded in
+// length and in time.
 type hashSlots struct {
-	total        int
-	forStrangers int
-
-	mu               sync.Mutex
-	running          int
-	strangersRunning int
-	trusted          []*slotWaiter // first come, first served
-	strangers        []*slotWaiter
-}
-
-type slotWaiter struct {
-	trusted bool
-	granted chan struct{} // closed under the lock of hashSlots
+	all, strangers               *semaphore.Weighted
+	knownWaiting, strangeWaiting atomic.Int64
 }
 
 func newHashSlots(total int) *hashSlots {
-	return &hashSlots{total: total, forStrangers: max(1, total/2)}
+	return &hashSlots{all: semaphore.NewWeighted(int64(total)), strangers: semaphore.NewWeighted(int64(max(1, total/2)))}
 }
 
 // hashingCores leaves half of the cores for everything else.
@@ -56,88 +46,28 @@ func hashingCores() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // acquire waits for a slot. The caller must call release once. The error is a
 // *BusyError or that of ctx.
-func (s *hashSlots) acquire(ctx context.Context, trusted bool) (release func(), err error) {
-	w := &slotWaiter{trusted: trusted, granted: make(chan struct{})}
-	if !s.enqueue(w) {
+func (s *hashSlots) acquire(ctx context.Context, known bool) (release func(), err error) {
+	waiting, needed := &s.strangeWaiting, []*semaphore.Weighted{s.strangers, s.all}
+	if known {
+		waiting, needed = &s.knownWaiting, needed[1:]
+	}
+	defer waiting.Add(-1)
+	if waiting.Add(1) > maxWaiting {
 		return nil, &BusyError{RetryAfter: maxWait}
 	}
-	timeout := time.NewTimer(maxWait)
-	defer timeout.Stop()
-	select {
-	case <-w.granted:
-	case <-ctx.Done():
-	case <-timeout.C:
-		if s.dequeue(w) {
-			return nil, &BusyError{RetryAfter: maxWait}
+	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, &BusyError{RetryAfter: maxWait})
+	defer cancel()
+	for i, slots := range needed {
+		if slots.Acquire(ctx, 1) != nil {
+			releaseAll(needed[:i])
+			return nil, context.Cause(ctx)
 		}
 	}
-	// The slot may have been granted in the same moment as ctx ended.
-	if err := ctx.Err(); err != nil {
-		if !s.dequeue(w) {
-			s.release(w)
-		}
-		return nil, err
-	}
-	return func() { s.release(w) }, nil
+	return func() { releaseAll(needed) }, nil
 }
 
-// enqueue reports whether there was room in the queue.
-func (s *hashSlots) enqueue(w *slotWaiter) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	queue := s.queueOf(w)
-	if len(*queue) >= maxWaiting {
-		return false
+func releaseAll(held []*semaphore.Weighted) {
+	for _, slots := range held {
+		slots.Release(1)
 	}
-	*queue = append(*queue, w)
-	s.grant()
-	return true
-}
-
-// dequeue takes a waiter out of its queue. It reports false if the waiter was
-// granted a slot already.
-func (s *hashSlots) dequeue(w *slotWaiter) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	queue := s.queueOf(w)
-	i := slices.Index(*queue, w)
-	if i < 0 {
-		return false
-	}
-	*queue = slices.Delete(*queue, i, i+1)
-	return true
-}
-
-func (s *hashSlots) release(w *slotWaiter) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running--
-	if !w.trusted {
-		s.strangersRunning--
-	}
-	s.grant()
-}
-
-// grant hands out the free slots. s.mu is held.
-func (s *hashSlots) grant() {
-	for s.running < s.total {
-		queue := &s.trusted
-		if len(s.trusted) == 0 {
-			if len(s.strangers) == 0 || s.strangersRunning >= s.forStrangers {
-				return
-			}
-			queue = &s.strangers
-			s.strangersRunning++
-		}
-		s.running++
-		close((*queue)[0].granted)
-		*queue = slices.Delete(*queue, 0, 1)
-	}
-}
-
-func (s *hashSlots) queueOf(w *slotWaiter) *[]*slotWaiter {
-	if w.trusted {
-		return &s.trusted
-	}
-	return &s.strangers
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 func (f *fixture) wantBusy(user, password, addr string) {
@@ -168,9 +170,10 @@ func TestCancelledWaiterLeavesNothingBehind(t *testing.T) {
 			cancel()
 			release()
 			waiter.Wait()
-			if slots.running != 0 || slots.strangersRunning != 0 || len(slots.strangers) != 0 {
+			if slots.knownWaiting.Load() != 0 || slots.strangeWaiting.Load() != 0 || !slots.strangers.TryAcquire(1) || !slots.all.TryAcquire(1) {
 				t.Fatalf("left behind: %+v", slots)
 			}
+			releaseAll([]*semaphore.Weighted{slots.strangers, slots.all})
 		}
 	})
 }
@@ -192,7 +195,7 @@ func TestKnownUserGoesBeforeAFlood(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame")+userLine("bob", "sesame"), "")
 		f.slots = newHashSlots(1)
 		f.wantLogin("alice", "sesame", home)
-		f.time = f.time.Add(verifiedTTL)
+		f.advance(verifiedTTL)
 		f.block = make(chan struct{})
 
 		var flood, known sync.WaitGroup

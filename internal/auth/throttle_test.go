@@ -24,17 +24,17 @@ func TestPairIsThrottled(t *testing.T) {
 	f.fail(10, "alice", home)
 	f.wantThrottled("alice", "sesame", home, 5*time.Second)
 	f.wantThrottled("alice", "wrong", "192.0.2.1:9999", 5*time.Second) // the port does not matter
-	f.time = f.time.Add(3500 * time.Millisecond)
+	f.advance(3500 * time.Millisecond)
 	f.wantThrottled("alice", "sesame", home, 2*time.Second) // 1.5 s, rounded up; refusals cost nothing
-	f.time = f.time.Add(1499 * time.Millisecond)
+	f.advance(1499 * time.Millisecond)
 	f.wantThrottled("alice", "sesame", home, time.Second)
-	f.time = f.time.Add(time.Millisecond)
+	f.advance(time.Millisecond)
 	f.fail(1, "alice", home)
 	f.wantThrottled("alice", "sesame", home, 5*time.Second)
 
 	f.wantBad("bob", "wrong", home)
 	f.wantLogin("alice", "sesame", "192.0.2.2:1")
-	f.time = f.time.Add(time.Hour)
+	f.advance(time.Hour)
 	f.fail(10, "alice", home) // no more than the burst has gathered
 	f.wantThrottled("alice", "sesame", home, 5*time.Second)
 }
@@ -52,7 +52,7 @@ func TestAddressIsThrottled(t *testing.T) {
 	}
 	f.wantThrottled("alice", "sesame", home, time.Second)
 	f.wantLogin("alice", "sesame", "192.0.2.2:1")
-	f.time = f.time.Add(time.Second)
+	f.advance(time.Second)
 	f.wantBad("bob", "wrong", home)
 	f.wantThrottled("carol", "wrong", home, time.Second)
 }
@@ -64,7 +64,7 @@ func TestUserIsThrottledOverAllAddresses(t *testing.T) {
 	}
 	f.wantThrottled("alice", "sesame", home, 2*time.Second)
 	f.wantLogin("bob", "sesame", home)
-	f.time = f.time.Add(2 * time.Second)
+	f.advance(2 * time.Second)
 	f.wantLogin("alice", "sesame", home)
 }
 
@@ -112,7 +112,7 @@ func TestThrottledHostLearnsNothingFromTheCache(t *testing.T) {
 			f.wantThrottled("alice", "sesame", away, test.retryAfter)
 			f.wantLogin("alice", "sesame", home)
 
-			f.time = f.time.Add(test.retryAfter)
+			f.advance(test.retryAfter)
 			before := f.computations()
 			f.wantLogin("alice", "sesame", away)
 			if f.computations() != before {
@@ -182,7 +182,7 @@ func TestCachedCredentialFromANewHostWaitsLikeAGuess(t *testing.T) {
 func TestTrustedPairIsLimitedByItsOwnMeterOnly(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", home)
-	f.time = f.time.Add(trustFor - time.Second) // long after the entry of the cache has expired
+	f.advance(trustFor - time.Second) // long after the entry of the cache has expired
 	for i := range 100 {
 		f.fail(1, fmt.Sprint("user", i), home)
 		f.fail(1, "alice", fmt.Sprintf("198.51.100.%d:1", i))
@@ -191,15 +191,15 @@ func TestTrustedPairIsLimitedByItsOwnMeterOnly(t *testing.T) {
 	f.wantThrottled("alice", "wrong", home, 5*time.Second)
 	f.wantThrottled("bob", "wrong", home, time.Second) // 100 failures, not 110
 
-	f.throttle.byPair = newMeter(10, 5*time.Second)
-	f.time = f.time.Add(time.Second)
+	f.throttle.limiters.Invalidate(f.throttle.pair(clientHost(home), "alice").key)
+	f.advance(time.Second)
 	f.wantThrottled("alice", "sesame", home, time.Second) // not trusted any more: waits for the user's meter
 }
 
 func TestTrustedPairIsNotLockedOutByAnAttack(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", home)
-	f.time = f.time.Add(verifiedTTL)
+	f.advance(verifiedTTL)
 	for i := range 100 {
 		f.fail(1, fmt.Sprint("user", i), home)
 		f.fail(1, "alice", fmt.Sprintf("198.51.100.%d:1", i))
@@ -226,7 +226,7 @@ func TestSuccessCostsNoTokens(t *testing.T) {
 	}
 	for i := range 150 {
 		f.wantLogin("user0", "sesame", fmt.Sprintf("198.51.100.%d:1", i))
-		f.verified = newVerifiedCache()
+		f.verified = newVerifiedCache(f.now)
 	}
 }
 
@@ -320,7 +320,7 @@ func TestCancelledWhileWaitingCostsNoToken(t *testing.T) {
 		}
 		close(f.block)
 		busy.Wait()
-		if got, want := f.computations(), f.slots.forStrangers; got != want {
+		if got, want := f.computations(), fixtureSlots/2; got != want {
 			t.Errorf("%d computations, want %d", got, want)
 		}
 		f.fail(10, "alice", home)
@@ -371,42 +371,57 @@ func TestThrottleDropsFullBuckets(t *testing.T) {
 		f.fail(1, fmt.Sprint("user", i), home)
 	}
 	f.wantLogin("alice", "sesame", home)
-	f.time = f.time.Add(2 * trustFor)
+	f.advance(2 * trustFor)
 	f.wantBad("somebody", "wrong", "198.51.100.1:1")
-	th := f.throttle
-	for name, got := range map[string]int{"pairs": len(th.byPair.fullAt.at), "addresses": len(th.byAddr.fullAt.at), "users": len(th.byUser.fullAt.at)} {
-		if got != 1 {
-			t.Errorf("%s: %d buckets, want 1", name, got)
-		}
-	}
 	f.wantLogin("alice", "sesame", "198.51.100.1:1")
-	if got := len(th.trusted.at); got != 1 {
+	f.throttle.limiters.CleanUp()
+	f.throttle.trusted.CleanUp()
+	if got := f.throttle.limiters.EstimatedSize(); got > 4 { // somebody's pair and name, the address, and alice's name
+		t.Errorf("%d buckets, want 4", got)
+	}
+	if got := f.throttle.trusted.EstimatedSize(); got != 1 {
 		t.Errorf("%d trusted pairs, want 1", got)
 	}
 }
 
-func TestThrottleIsBoundedAndEvictsTheFullestFirst(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	m := newMeter(10, 5*time.Second)
-	m.fullAt.limit = 64
-	for key := range uint64(40) { // 40 empty buckets
-		for range 10 {
-			m.take(key, now)
+// Many addresses that fail once do not have others forgotten who go on guessing.
+func TestThrottleIsBounded(t *testing.T) {
+	f := newFixture(t, "", "")
+	f.throttle.limiters.SetMaximum(300)
+	for range 10 {
+		for i := range 10 {
+			f.fail(1, fmt.Sprint("guessed", i), home)
 		}
 	}
-	for key := range uint64(10_000) {
-		m.take(1000+key, now)
-		if got := len(m.fullAt.at); got > 64 {
-			t.Fatalf("%d buckets, want 64 at most", got)
+	for i := range 3000 {
+		f.wantBad(fmt.Sprint("user", i), "wrong", fmt.Sprintf("198.51.%d.%d:1", i/250, i%250))
+		if i%10 == 0 {
+			f.wantThrottled("guessed1", "wrong", home, 5*time.Second)
 		}
 	}
-	for key := range uint64(40) {
-		if m.wait(key, now) == 0 {
-			t.Errorf("the empty bucket %d was evicted before fuller ones", key)
-		}
+	f.throttle.limiters.CleanUp()
+	if got := f.throttle.limiters.EstimatedSize(); got > 300 {
+		t.Errorf("%d buckets, want 300 at most", got)
 	}
-	if f := newThrottle(time.Now); f.byPair.fullAt.limit != maxTimers || f.trusted.limit != maxTimers {
+	throttle := newThrottle(time.Now)
+	if throttle.limiters.GetMaximum() != maxEntries || throttle.trusted.GetMaximum() != maxEntries {
 		t.Error("a table of the throttle has no limit")
+	}
+}
+
+// What is refused makes no entry: it costs its sender nothing, and could evict
+// others' entries.
+func TestRefusedAttemptsMakeNoEntries(t *testing.T) {
+	f := newFixture(t, "", "")
+	for i := range 100 {
+		f.fail(1, fmt.Sprint("user", i), home)
+	}
+	before := f.throttle.limiters.EstimatedSize()
+	for i := range 100 {
+		f.wantThrottled(fmt.Sprint("other", i), "wrong", home, time.Second)
+	}
+	if got := f.throttle.limiters.EstimatedSize(); got != before {
+		t.Errorf("%d buckets, and %d before", got, before)
 	}
 }
 
@@ -416,7 +431,7 @@ func TestGuessesDoNotLockOutAReturningHost(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "")
 	f.wantLogin("alice", "sesame", home)
 	f.fail(10, "alice", home)
-	f.time = f.time.Add(verifiedTTL + time.Second)
+	f.advance(verifiedTTL + time.Second)
 	f.fail(10, "alice", home)
 	if err := f.login("alice", "wrong", home); err == nil || errors.Is(err, ErrBadCredentials) {
 		t.Fatalf("the guesser is not throttled: %v", err)

@@ -178,7 +178,7 @@ func (f *fixture) idle(when string) {
 	f.t.Helper()
 	before := f.looks
 	for range 3 {
-		f.Watcher.look(false)
+		f.look(false)
 	}
 	if f.looks != before {
 		f.t.Errorf("%s: %d looks without a change", when, f.looks-before)

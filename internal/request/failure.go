@@ -66,12 +66,12 @@ func FailureOf(ctx context.Context, err error) Failure {
 	case errors.As(err, &throttled):
 		return Failure{
 			Status: http.StatusTooManyRequests, RetryAfter: throttled.RetryAfter,
-			Detail: "Too many failed attempts to log in. Wait before the next one.",
+			Detail: "Too many failed attempts to log in. Try again in " + inSeconds(throttled.RetryAfter) + ".",
 		}
 	case errors.As(err, &busy):
 		return Failure{
 			Status: http.StatusTooManyRequests, RetryAfter: busy.RetryAfter,
-			Detail: "Too many logins at the same time. Wait before the next attempt.",
+			Detail: "Too many logins at the same time. Try again in " + inSeconds(busy.RetryAfter) + ".",
 		}
 	case errors.As(err, &known), errors.As(service.Explain(err), &known): // sessions ask the store without the service
 		f := Failure{Status: kindStatus[known.Kind], Detail: known.Detail}
@@ -92,12 +92,22 @@ func FailureOf(ctx context.Context, err error) Failure {
 	}
 }
 
+// inSeconds returns whole seconds in words, rounded up like Retry-After.
+func inSeconds(d time.Duration) string {
+	if n := wholeSeconds(d); n != 1 {
+		return strconv.Itoa(n) + " seconds"
+	}
+	return "1 second"
+}
+
+func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
 // SetHeader sets the headers that go with the failure.
 func (f Failure) SetHeader(h http.Header) {
 	if f.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Basic realm="formulary", charset="UTF-8"`)
 	}
 	if f.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+		h.Set("Retry-After", strconv.Itoa(wholeSeconds(f.RetryAfter)))
 	}
 }

@@ -59,6 +59,18 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 	}
 }
 
+func TestRefusedLoginsSayHowLongToWait(t *testing.T) {
+	for err, want := range map[error]string{
+		&auth.ThrottledError{RetryAfter: time.Second}:             "Too many failed attempts to log in. Try again in 1 second.",
+		&auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}: "Too many failed attempts to log in. Try again in 2 seconds.",
+		&auth.BusyError{RetryAfter: 5 * time.Second}:              "Too many logins at the same time. Try again in 5 seconds.",
+	} {
+		if got := FailureOf(t.Context(), err).Detail; got != want {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+	}
+}
+
 func TestParseID(t *testing.T) {
 	for s, want := range map[string]int64{
 		"1": 1, "9223372036854775807": 1<<63 - 1,

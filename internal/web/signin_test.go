@@ -25,6 +25,9 @@ func testSignInAndOut(t *testing.T, on enginetest.Engine) {
 	for user, want := range map[string]int{"alice": 422, "nobody": 422, "throttled": 429} {
 		p = b.postForm("/login", url.Values{"username": {user}, "password": {"wrong"}, "next": {survey}})
 		p.want(want, "There is a problem")
+		if want == 429 {
+			p.want(want, "Too many failed attempts to log in. Try again in 7 seconds.")
+		}
 		if !strings.HasPrefix(p.title(), "Error: ") || p.values().Get("username") != user || p.values().Get("next") != survey {
 			t.Errorf("%s: title %q, values %v", user, p.title(), p.values())
 		}
