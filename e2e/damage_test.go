@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -203,4 +204,45 @@ func (s site) damageChunk(t *testing.T, held []byte) {
 	if err := os.WriteFile(path, database, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// The server is killed, and a bit of its write-ahead log is flipped. The server and
+// verify refuse the store rather than lose what was acknowledged.
+func TestFlippedBitInTheLog(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := start(t, s)
+	for i := range 20 {
+		p.must(t, 201, "POST", "/note/submission", note(fmt.Sprint("note ", i)))
+	}
+	want := p.submissions(t, "note")
+	p.kill()
+	log, err := os.ReadFile(filepath.Join(s.data, "formulary.db-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := start(t, s.copyData(t, log)).submissions(t, "note"); !maps.Equal(got, want) {
+		t.Errorf("after a kill: %v, want %v", got, want)
+	}
+	const header, frame = 32, 24 + 4096
+	for _, position := range []int{0, 20, header + 5, header + 3*frame + 100, len(log) / 2, len(log) - 10} {
+		damaged := bytes.Clone(log)
+		damaged[position] ^= 4
+		copied := s.copyData(t, damaged)
+		for _, args := range [][]string{append([]string{"verify"}, copied.store()...), copied.serve()} {
+			mustRefuse(t, "-wal is damaged", args...)
+		}
+	}
+}
+
+// copyData returns the same site with a copy of its data and another write-ahead log.
+func (s site) copyData(t *testing.T, log []byte) site {
+	t.Helper()
+	from := s.data
+	s.data = t.TempDir()
+	if err := os.CopyFS(s.data, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	testkit.WriteFile(t, filepath.Join(s.data, "formulary.db-wal"), string(log))
+	return s
 }

@@ -150,7 +150,7 @@ func fixWALFiles(path string) error {
 }
 
 func openWriter(ctx context.Context, path, uri string, log *slog.Logger) (*sqlite3.Conn, error) {
-	if err := refuseMissing(path); err != nil {
+	if err := errors.Join(refuseMissing(path), checkWAL(path)); err != nil {
 		return nil, err
 	}
 	// SQLite would create the file with mode 0644.

@@ -50,6 +50,9 @@ func VerifyBackup(ctx context.Context, file string, progress Progress) (Report, 
 
 // openShared opens the database of a store that a server may have open, too.
 func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
+	if err := checkWAL(file); err != nil {
+		return nil, err
+	}
 	unclosed := size(file+"-wal") > 0 // a server has it open, or was killed
 	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=rw")
 	if err != nil {

@@ -1,0 +1,162 @@
+package sqlite
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// SQLite ignores all of the WAL from the first frame on that does not match its
+// checksum: that is how it finds the end of the log after a crash. So a bit that
+// the disk has changed would make SQLite drop every transaction after it, without
+// a word. checkWAL tells such damage from the end of the log.
+
+// The format of a WAL (https://sqlite.org/fileformat2.html#walformat).
+const (
+	walHeaderBytes   = 32
+	frameHeaderBytes = 24
+	walMagic         = 0x377f0682 // the last bit tells the byte order of checksums
+	saltOffset       = 16         // of 8 bytes in the WAL's header
+	frameSaltOffset  = 8          // of 8 bytes in a frame's header
+)
+
+// checkWAL returns an error if the WAL of a database is damaged such that SQLite
+// would drop transactions that were committed. A server may write to the WAL
+// meanwhile: damage is what is found at the same frame twice.
+func checkWAL(path string) error {
+	for last := -1; ; {
+		found, err := readWAL(path)
+		switch {
+		case err != nil:
+			return fmt.Errorf("check the write-ahead log: %w", err)
+		case !found.damaged:
+			return nil
+		case found.valid == last:
+			return fmt.Errorf("the write-ahead log %s-wal is damaged in frame %d: submissions that were stored after that can't be read, "+
+				"and SQLite would drop them without a word. Nothing was changed. Keep a copy of the directory, and restore the last backup into another one. "+
+				"The sqlite3 shell reads what was stored before the damage", path, found.valid+1)
+		}
+		last = found.valid
+	}
+}
+
+func readWAL(path string) (found frames, err error) {
+	index := readIndex(path + "-shm") // before the WAL, which may grow
+	log, err := os.Open(path + "-wal")
+	if errors.Is(err, fs.ErrNotExist) {
+		return frames{}, nil
+	}
+	if err != nil {
+		return frames{}, err
+	}
+	defer func() { _ = log.Close() }()
+	header := make([]byte, walHeaderBytes)
+	if _, err := io.ReadFull(log, header); err != nil {
+		return frames{}, nil //nolint:nilerr // it holds nothing
+	}
+	found, err = readFrames(bufio.NewReaderSize(log, 1<<20), header)
+	if index.salt == [8]byte(header[saltOffset:]) && index.frames > found.committed {
+		found.damaged = true
+	}
+	return found, err
+}
+
+// frames is what was found in a WAL.
+type frames struct {
+	valid     int  // frames that SQLite takes
+	committed int  // of these, up to the end of the last transaction
+	damaged   bool // there are transactions after those
+}
+
+// readFrames reads the frames after the header. The checksum of a frame begins
+// with that of the frame before, so frames after a bad one can be verified by
+// themselves. They may be what is left of a transaction that was not finished: a
+// crash may leave any part of it, and a full disk its beginning. But a frame
+// that goes on from the end of a transaction proves that the transaction was
+// committed, since each is on the disk before the next one begins.
+func readFrames(r io.Reader, header []byte) (found frames, err error) {
+	order, pageSize, sum, ok := readWALHeader(header)
+	frame := make([]byte, frameHeaderBytes+pageSize)
+	for passed, ended := false, false; ; sum = readWALSum(frame[16:]) { // ended: the frame before is the last of a transaction
+		if _, err := io.ReadFull(r, frame); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return found, nil
+		} else if err != nil {
+			return found, err
+		}
+		ours := bytes.Equal(frame[frameSaltOffset:16], header[saltOffset:24])
+		valid := ours && sum.add(order, frame[:8]).add(order, frame[frameHeaderBytes:]) == readWALSum(frame[16:])
+		commits := ours && binary.BigEndian.Uint32(frame[4:]) != 0
+		passed = passed || !valid
+		switch {
+		case !ok, passed && valid && ended: // the header is on the disk before the first frame
+			found.damaged = true
+			return found, nil
+		case !passed:
+			found.valid++
+			if commits {
+				found.committed = found.valid
+			}
+		}
+		ended = commits
+	}
+}
+
+// readWALHeader returns the byte order of the checksums, the size of a page, and
+// the checksum that the first frame begins with.
+func readWALHeader(header []byte) (order binary.ByteOrder, pageSize int, sum walSum, ok bool) {
+	order = binary.LittleEndian
+	magic := binary.BigEndian.Uint32(header)
+	if magic&1 != 0 {
+		order = binary.BigEndian
+	}
+	sum = walSum{}.add(order, header[:24])
+	pageSize = int(binary.BigEndian.Uint32(header[8:]))
+	if magic&^1 != walMagic || pageSize < 512 || pageSize > 1<<16 || sum != readWALSum(header[24:]) {
+		return order, pageBytes, sum, false
+	}
+	return order, pageSize, sum, true
+}
+
+// walSum is a checksum of SQLite's WAL.
+type walSum [2]uint32
+
+func readWALSum(b []byte) walSum {
+	return walSum{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
+}
+
+// add returns the checksum with further data in it.
+func (s walSum) add(order binary.ByteOrder, data []byte) walSum {
+	for ; len(data) >= 8; data = data[8:] {
+		s[0] += order.Uint32(data) + s[1]
+		s[1] += order.Uint32(data[4:]) + s[0]
+	}
+	return s
+}
+
+// indexed is what the index of a WAL knows of it.
+type indexed struct {
+	frames int // that are committed, and on the disk
+	salt   [8]byte
+}
+
+// readIndex reads the index of the WAL. SQLite writes it after each commit,
+// and twice, so that one that is written half is noticed. After a crash of the
+// system it may be older than the WAL, but never newer.
+func readIndex(path string) indexed {
+	const size, maxFrame, salt = 48, 16, 32
+	f, err := os.Open(path)
+	if err != nil {
+		return indexed{}
+	}
+	defer func() { _ = f.Close() }()
+	header := make([]byte, 2*size)
+	if _, err := io.ReadFull(f, header); err != nil || !bytes.Equal(header[:size], header[size:]) {
+		return indexed{}
+	}
+	return indexed{int(binary.NativeEndian.Uint32(header[maxFrame:])), [8]byte(header[salt:])}
+}
