@@ -35,6 +35,10 @@ func clientHost(addr string) host {
 	return host{ip: network.Addr()}
 }
 
+// ClientHost is what the address of a client counts as: without its port, and of
+// IPv6 the /64.
+func ClientHost(addr string) string { return clientHost(addr).String() }
+
 func (h host) String() string {
 	switch {
 	case !h.ip.IsValid():

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"net/http"
 	"sync"
+	"time"
+
+	"github.com/formulary/formulary/internal/auth"
 )
 
 // Limits bound how much of the server's memory callers can hold at one time,
@@ -72,7 +75,10 @@ func (l *limiter) release(user string) {
 }
 
 // limiters are those of a Backend.
-type limiters struct{ lists, bodies, uploads *limiter }
+type limiters struct {
+	lists, bodies, uploads *limiter
+	authors, signedOut     *gate
+}
 
 func newLimiters(l Limits) limiters {
 	return limiters{
@@ -85,6 +91,12 @@ func newLimiters(l Limits) limiters {
 		uploads: newLimiter(cmp.Or(l.Uploads, DefaultLimits.Uploads), cmp.Or(l.UploadsPerUser, DefaultLimits.UploadsPerUser),
 			"You are sending too many files at one time. Wait until some of your requests are answered.",
 			"Too many files are being sent at one time. Try again in a moment."),
+		authors: newGate(64, 2, 50*time.Millisecond,
+			"You are sending too many texts at one time. Wait until some of them are answered.",
+			"Too many texts are being read at one time. Try again in a moment."),
+		signedOut: newGate(64, 4, 200*time.Millisecond,
+			"You are not signed in any more, and too many forms are being sent from your address. Sign in in another tab, and send the form again.",
+			"You are not signed in any more, and too many forms are being sent. Sign in in another tab, and send the form again."),
 	}
 }
 
@@ -130,6 +142,19 @@ func (c *Call) HoldList() error { return c.hold(c.Backend.limiters.lists) }
 
 // HoldBody takes a slot for a large body or a large answer.
 func (c *Call) HoldBody() error { return c.hold(c.Backend.limiters.bodies) }
+
+// HoldAuthor waits for a slot for the text of a form that the caller writes.
+func (c *Call) HoldAuthor() (err error) {
+	c.release, err = c.Backend.limiters.authors.acquire(c.Context(), c.Who.Name)
+	return err
+}
+
+// HoldSignedOut waits for a slot for a form that comes without a session. It
+// counts for the address of the client.
+func (c *Call) HoldSignedOut() (err error) {
+	c.release, err = c.Backend.limiters.signedOut.acquire(c.Context(), auth.ClientHost(c.RemoteAddr))
+	return err
+}
 
 // HoldUpload takes a slot for a body with files, unless it is known to be small.
 func (c *Call) HoldUpload() error {

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -177,13 +178,13 @@ func TestExtraTexts(t *testing.T) {
 // A file is never extra: it is refused as one of a field that is not known.
 func TestExtraFileIsRefused(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite)
-	for _, file := range []part{{"_x", "a", "content"}, {"_x", "", ""}} {
+	for file, name := range map[part]string{{"_x", "a", "content"}: "a", {"_x", "", ""}: "file"} {
 		extra := url.Values{}
 		answers, err := e.decode(t, bodyOf(text("title", "x"), file), extra)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []forms.Answer{{FieldID: "title", Value: "x"}, {FieldID: "_x", Value: "file", Problem: forms.MsgUnknownField}}
+		want := []forms.Answer{{FieldID: "title", Value: "x"}, {FieldID: "_x", Value: name, Problem: forms.MsgUnknownField}}
 		if diff := cmp.Diff(want, answers); diff != "" || len(extra) != 0 {
 			t.Errorf("%+v: extra %v, answers (-want +got):\n%s", file, extra, diff)
 		}
@@ -296,4 +297,79 @@ func (e *env) check(t *testing.T, body []byte, answers []forms.Answer, err error
 		t.Fatalf("%q: %d contents are staged for %d files", body, staged, len(files))
 	}
 	e.access.DropFiles(t.Context(), files)
+}
+
+func (e *env) readForm(t *testing.T, contentType string, body io.Reader, length int64) (url.Values, error) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/", body).WithContext(t.Context())
+	r.Header.Set("Content-Type", contentType)
+	r.ContentLength = length
+	c := e.backend.NewCall(httptest.NewRecorder(), r, auth.Identity{})
+	return c.ReadForm(httptest.NewRecorder(), 1000)
+}
+
+const partsType = MultipartType + "; boundary=a-boundary"
+
+// The header of a part is bounded, wherever a body is read.
+func TestPartHeaders(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite)
+	disposition := func(n int) string {
+		return `Content-Disposition: form-data; name="title"; x="` + strings.Repeat("x", n-len(`form-data; name="title"; x=""`)) + `"`
+	}
+	for header, want := range map[string]int{
+		disposition(maxPartField):     0,
+		disposition(maxPartField + 1): http.StatusRequestEntityTooLarge,
+		disposition(100) + "\r\nContent-Type: " + strings.Repeat("x", maxPartField+1): http.StatusRequestEntityTooLarge,
+		disposition(100) + "\r\nX: " + strings.Repeat("x", maxPartHeader-1000):        0,
+		disposition(100) + "\r\nX: " + strings.Repeat("x", maxPartHeader):             http.StatusRequestEntityTooLarge,
+	} {
+		body := []byte("--a-boundary\r\n" + header + "\r\n\r\nx\r\n--a-boundary--\r\n")
+		_, decodeErr := e.decode(t, body, nil)
+		_, readErr := e.readForm(t, partsType, bytes.NewReader(body), int64(len(body)))
+		for _, err := range []error{decodeErr, readErr} {
+			var status *StatusError
+			if errors.As(err, &status); (want == 0) != (err == nil) || want != 0 && status.Status != want {
+				t.Errorf("%.60s…, %d bytes: %v, want %d", header, len(header), err, want)
+			}
+		}
+	}
+}
+
+// A form has texts, and names of its files. What is too large is refused by its
+// length, or when it has been read so far.
+func TestReadForm(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite)
+	body := bodyOf(text("a", "1"), text("a", "2"), part{"doc", "b.txt", "content"}, part{"none", "", ""}, text("_key", "k"))
+	got, err := e.readForm(t, partsType, bytes.NewReader(body), int64(len(body)))
+	want := url.Values{"a": {"1", "2"}, "doc": {"b.txt"}, "_key": {"k"}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, values (-want +got):\n%s", err, diff)
+	}
+	long := bodyOf(text("a", strings.Repeat("x", 1000)))
+	many := bodyOf(slices.Repeat([]part{text("a", "")}, MaxFormValues+1)...)
+	for name, c := range map[string]struct {
+		contentType string
+		body        io.Reader
+		length      int64
+	}{
+		"length":        {partsType, nil, 1 << 40},
+		"text":          {partsType, bytes.NewReader(long), int64(len(long))},
+		"values":        {partsType, bytes.NewReader(many), int64(len(many))},
+		"no length":     {partsType, io.MultiReader(bytes.NewReader(long[:100]), zeros{}), -1},
+		"file":          {partsType, bytes.NewReader(bodyOf(part{"a", "b", strings.Repeat("x", 100_000)})), -1},
+		"query":         {"application/x-www-form-urlencoded", zeros{}, -1},
+		"query, text":   {"application/x-www-form-urlencoded", strings.NewReader("a=" + strings.Repeat("x", 1000)), -1},
+		"query, values": {"application/x-www-form-urlencoded", strings.NewReader(strings.Repeat("&", MaxFormValues)), -1},
+	} {
+		if _, err := e.readForm(t, c.contentType, c.body, c.length); !errors.Is(err, ErrFormTooLarge) {
+			t.Errorf("%s: %v, want %v", name, err, ErrFormTooLarge)
+		}
+	}
+	var invalid *forms.Invalid
+	if _, err := e.readForm(t, "application/x-www-form-urlencoded", strings.NewReader("%zz"), 3); !errors.As(err, &invalid) {
+		t.Errorf("a malformed query: %v", err)
+	}
+	if _, err := e.readForm(t, partsType, bytes.NewReader(body[:50]), 50); !errors.As(err, &invalid) {
+		t.Errorf("a body that is cut off: %v", err)
+	}
 }

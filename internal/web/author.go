@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 
 	"github.com/formulary/formulary/internal/encode"
@@ -19,10 +20,10 @@ import (
 // textControl is the name of the control with the text of a form.
 const textControl = "text"
 
-// maxAuthorBody has room for a text of markup.MaxBlockBytes, whose line ends
+// maxAuthorText has room for a form of markup.MaxBlockBytes, whose line ends
 // browsers send as CR LF. A longer text that still fits is shown again, with
 // the problem that it is too long.
-const maxAuthorBody = 4 * markup.MaxBlockBytes
+const maxAuthorText = 4 * markup.MaxBlockBytes
 
 // Bounds of a form that is shown while it is written.
 const (
@@ -100,18 +101,19 @@ func exampleText(name string) string {
 	return string(text)
 }
 
-// showWritten shows the form of a text. It takes a slot, since a text can be
-// made to take long to read.
+// showWritten shows the form of a text.
 func (s *Site) showWritten(w http.ResponseWriter, c *call) error {
-	if err := c.HoldList(); err != nil {
+	if err := c.HoldAuthor(); err != nil {
+		c.CloseUnread(w)
 		return err
 	}
-	c.Body = http.MaxBytesReader(w, c.Body, maxAuthorBody)
-	sent, err := readTexts(c.Request, maxAuthorBody)
-	var tooLarge *http.MaxBytesError
+	sent, err := c.ReadForm(w, maxAuthorText)
+	var status *request.StatusError
 	switch {
-	case errors.As(err, &tooLarge), errors.Is(err, errTooMuchKept):
+	case errors.Is(err, request.ErrFormTooLarge):
 		return errFormTooLong
+	case errors.As(err, &status):
+		return err
 	case err != nil:
 		return &request.StatusError{Status: http.StatusBadRequest, Detail: "The text can't be read. Go back, and try once more."}
 	}
@@ -125,28 +127,41 @@ var errFormTooLong = &request.StatusError{
 
 // resumeAuthor shows the text that was there before its author had to sign in
 // again.
-func (s *Site) resumeAuthor(w http.ResponseWriter, c *call, kept url.Values) error {
-	if err := c.HoldList(); err != nil {
-		return err
-	}
-	return s.showText(w, c, kept.Get(textControl), authorPage{Notice: "You are signed in again, and the text is as you left it."})
+func (s *Site) resumeAuthor(w http.ResponseWriter, c *call, typed url.Values) error {
+	return s.showText(w, c, typed.Get(textControl), authorPage{Notice: "You are signed in again, and the text is as you left it."})
 }
 
 // showText shows a text and its form. page holds what else the page says.
 func (s *Site) showText(w http.ResponseWriter, c *call, text string, page authorPage) error {
+	page.Text = strings.ToValidUTF8(lineFeeds(text), "\uFFFD")
+	if err := c.readText(&page); err != nil {
+		return err
+	}
 	page.Layout = c.layout("Write a form")
 	page.Script, page.Wide = "author.js", true
 	page.For, page.Examples, page.PageID = s.hashUser(c.Who.Name), examples, authorPageID
-	page.Text = strings.ToValidUTF8(lineFeeds(text), "\uFFFD")
+	return c.render(w, http.StatusOK, "author", &page)
+}
+
+// parsers leaves half of the cores to everything else: a text can be made to take
+// a core for a while.
+var parsers = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+
+// readText adds the problems of the text and the form that it makes.
+func (c *call) readText(page *authorPage) error {
+	select {
+	case parsers <- struct{}{}:
+		defer func() { <-parsers }()
+	case <-c.Context().Done():
+		return c.Context().Err()
+	}
 	form, problems := markup.ParseForm(authorPageID, []byte(page.Text))
 	page.Count, page.Problems = countProblems(len(problems)), problems
-	if form != nil {
-		page.Blocks = formBlocks(page.Text)
-		if err := c.preview(&page, form); err != nil {
-			return err
-		}
+	if form == nil {
+		return nil
 	}
-	return c.render(w, http.StatusOK, "author", &page)
+	page.Blocks = formBlocks(page.Text)
+	return c.preview(page, form)
 }
 
 // preview adds the form and its JSON to the page.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,7 +20,6 @@ import (
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
-	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
@@ -274,7 +274,7 @@ func TestAuthorTooLarge(t *testing.T) {
 	full := shortForm + strings.Repeat("#\n", (markup.MaxBlockBytes-len(shortForm))/2)
 	b.write(full).want(http.StatusOK, "No problems", "Name") // CR LF make it larger than it is
 	b.write(full+"##\n").want(http.StatusOK, "1 problem", "more than 262144 bytes")
-	huge := strings.Repeat("#", maxAuthorBody+1)
+	huge := strings.Repeat("#", maxAuthorText+1)
 	b.write(huge).want(http.StatusRequestEntityTooLarge, "at most 256 KiB")
 	b.postForm("/author", url.Values{"text": {huge}}).want(http.StatusRequestEntityTooLarge, "at most 256 KiB")
 	many := "form: a\nfields:\n  - {id: x, type: radio, options: &o [" + strings.Repeat("a, ", 900) + "a]}\n"
@@ -307,22 +307,27 @@ func TestAuthorMalformed(t *testing.T) {
 	}
 }
 
-// Reading a text takes a slot: who holds too many has to wait.
-func TestAuthorTakesASlot(t *testing.T) {
+// Two texts of one user are read at a time. Further ones wait, and those of others
+// do not.
+func TestAuthorWaitsForASlot(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite, nil)
-	b := e.signedIn(t, "alice")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/author", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range request.DefaultLimits.ListsPerUser {
-		c := e.site.Backend.NewCall(httptest.NewRecorder(), r, auth.NewIdentity("alice"))
+	cookie := &http.Cookie{Name: cookieName, Value: e.signedIn(t, "alice").cookie()}
+	for range 2 {
+		c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/author", nil), auth.NewIdentity("alice"))
 		defer c.End()
-		if err := c.HoldList(); err != nil {
+		if err := c.HoldAuthor(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.write(shortForm).want(http.StatusTooManyRequests)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // less than a request waits
+	defer cancel()
+	r := httptest.NewRequest(http.MethodPost, "/author", strings.NewReader("text=")).WithContext(ctx)
+	r.AddCookie(cookie)
+	w := httptest.NewRecorder()
+	e.site.ServeHTTP(w, r)
+	if w.Code != http.StatusTooManyRequests || ctx.Err() == nil {
+		t.Errorf("status %d, %v: %s", w.Code, ctx.Err(), w.Body)
+	}
 	e.signedIn(t, "bob").write(shortForm).want(http.StatusOK)
 }
 

@@ -70,6 +70,7 @@ type question struct {
 	Stored      []fileLink
 	StoredNames string // joined as in the API
 	Removed     bool   // the stored files are to go
+	NotStored   string // names of files that were sent and have to be chosen again
 	Named       bool   // a hidden control says that it was shown; see received.answered
 }
 
@@ -92,6 +93,7 @@ type filling struct {
 	change  bool                  // it is of a submission that is changed
 	files   map[string][]fileLink // by field id
 	removed map[string]bool       // ids of fields whose files are to go
+	lost    map[string]string     // by field id: names of files that were sent and are not stored
 	maxFile int64                 // the largest file that the server takes
 }
 
@@ -233,6 +235,9 @@ func newQuestion(id string, f *forms.Field, with filling, value string, hidden b
 			q.Error = message(f, text)
 		}
 	}
+	if q.Error == "" { // which says what to do with the file
+		q.NotStored = strings.ReplaceAll(with.lost[f.ID], forms.Separator, ", ")
+	}
 	q.control(with.maxFile, others)
 	q.Named = with.change && q.Kind == "checkboxes"
 	var described []string
@@ -244,6 +249,9 @@ func newQuestion(id string, f *forms.Field, with filling, value string, hidden b
 	}
 	if q.Error != "" {
 		described = append(described, id+"-error")
+	}
+	if q.NotStored != "" {
+		described = append(described, id+"-again")
 	}
 	q.DescribedBy = strings.Join(described, " ")
 	return q

@@ -173,19 +173,48 @@ func TestExpiredSession(t *testing.T) {
 	}
 }
 
-// Somebody whose session has ended may send as many files as others. They can't be
-// kept, but the texts can.
-func TestExpiredSessionWithManyFiles(t *testing.T) {
+// The form of an expired session comes without credentials. Its texts come back up
+// to 64 KiB and 500 values; what is larger is refused before it is read.
+func TestExpiredSessionIsBounded(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite, wiki)
-	file := chosenFile{"paper", "a.txt", strings.Repeat("x", int(e.site.Backend.Service.MaxFile())*9/10)}
-	p := e.browser(t).send(survey, url.Values{"comment": {"long work"}}, file, file, file, file)
-	p.want(http.StatusForbidden, "Sign in", "not signed in any more")
-	if got := p.values().Get("comment"); got != "long work" {
-		t.Errorf("the comment is %q", got)
+	b := e.browser(t)
+	text := strings.Repeat("x", maxExpiredText-len("comment"))
+	file := chosenFile{"paper", "a.txt", strings.Repeat("x", 20_000)}
+	p := b.send(survey, url.Values{"comment": {text}})
+	if p.want(http.StatusForbidden, "Sign in"); p.values().Get("comment") != text {
+		t.Errorf("%d bytes are left of %d", len(p.values().Get("comment")), len(text))
 	}
-	long := strings.Repeat("x", request.DefaultMaxBody+1)
-	p = e.browser(t).send(survey, url.Values{"comment": {long}}, file) // the answer arrives although the file is not read
-	p.want(http.StatusRequestEntityTooLarge, "too much to keep")
+	p = b.send(survey, url.Values{"comment": {"long work"}}, file)
+	if p.want(http.StatusForbidden, "Files are not kept"); p.values().Get("comment") != "long work" {
+		t.Errorf("values %v", p.values())
+	}
+	many := url.Values{"days": make([]string, request.MaxFormValues)}
+	b.send(survey, many).want(http.StatusForbidden)
+	many.Add("days", "")
+	file.content = strings.Repeat("x", 200_000)
+	for name, p := range map[string]*answer{
+		"long text":          b.send(survey, url.Values{"comment": {text + "x"}}),
+		"long text, query":   b.postForm(survey, url.Values{"comment": {text + "x"}}),
+		"many values":        b.send(survey, many),
+		"many values, query": b.postForm(survey, many),
+		"file":               b.send(survey, url.Values{"comment": {"x"}}, file),
+	} {
+		if p.status != http.StatusRequestEntityTooLarge || !strings.Contains(p.text(), "Sign in in another tab") {
+			t.Errorf("%s: status %d: %s", name, p.status, p.text())
+		}
+	}
+}
+
+// After the sign-in, a question whose file was sent says that it is not there.
+func TestExpiredSessionKeepsNoFiles(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	typed := with(b.get(survey).values(), "comment", "long work")
+	e.clock.advance(13 * time.Hour)
+	p := b.send(survey, typed, chosenFile{"paper", "a.txt", "x"})
+	p.want(http.StatusForbidden, "Files are not kept")
+	p = b.send(survey, with(p.values(), "_username", "alice", "_password", "alice-secret"))
+	p.want(http.StatusOK, "Choose the file again: a.txt was not stored.")
 }
 
 // What is not the form of a browser is told as such, and stores nothing.

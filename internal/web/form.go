@@ -237,16 +237,22 @@ func withoutEmpty(answers []forms.Answer) []forms.Answer {
 
 // fill is a form with what was sent for it.
 func fill(f *forms.Form, answers []forms.Answer, invalid *forms.Invalid) filling {
-	with := filling{values: make([]string, len(f.Fields)), errors: invalid}
+	with := filling{values: make([]string, len(f.Fields)), errors: invalid, lost: map[string]string{}}
 	byID := answersByID(answers)
 	for rank := range f.Fields {
-		a := byID[f.Fields[rank].ID]
-		if a == nil || f.Fields[rank].Type == forms.File {
+		id := f.Fields[rank].ID
+		a := byID[id]
+		if a == nil {
 			continue
 		}
-		with.values[rank] = a.Value
+		value := a.Value
 		if a.IsList {
-			with.values[rank] = strings.Join(a.List, forms.Separator)
+			value = strings.Join(a.List, forms.Separator)
+		}
+		if f.Fields[rank].Type == forms.File {
+			with.lost[id] = value
+		} else {
+			with.values[rank] = value
 		}
 	}
 	return with
@@ -278,32 +284,26 @@ func (s *Site) refill(w http.ResponseWriter, c *call, access *service.Access, se
 }
 
 // resumeForm shows a form as it was before its user had to sign in again.
-func (s *Site) resumeForm(w http.ResponseWriter, c *call, kept url.Values) error {
+func (s *Site) resumeForm(w http.ResponseWriter, c *call, typed url.Values) error {
 	access, err := c.Form()
 	if err != nil {
 		return err
 	}
-	page, err := s.newFormPage(c, access, fill(access.Form, keptAnswers(access.Form, kept), nil))
+	page, err := s.newFormPage(c, access, fill(access.Form, typedAnswers(access.Form, typed), nil))
 	if err != nil {
 		return err
 	}
-	page.Form.Key = kept.Get(keyControl)
-	page.Notice = resumedNotice(access.Form)
+	page.Form.Key = typed.Get(keyControl)
+	page.Notice = resumedNotice
 	return c.render(w, http.StatusOK, "form", page)
 }
 
-func resumedNotice(f *forms.Form) string {
-	notice := "You are signed in again, and the form is as you left it. Nothing was sent yet."
-	if slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Type == forms.File }) {
-		notice += " Choose files once more: browsers don't keep them."
-	}
-	return notice
-}
+const resumedNotice = "You are signed in again, and the form is as you left it. Nothing was sent yet."
 
-func keptAnswers(f *forms.Form, kept url.Values) []forms.Answer {
+func typedAnswers(f *forms.Form, typed url.Values) []forms.Answer {
 	var answers []forms.Answer
 	for rank := range f.Fields {
-		if values, sent := kept[f.Fields[rank].ID]; sent {
+		if values, sent := typed[f.Fields[rank].ID]; sent {
 			a := forms.Answer{FieldID: f.Fields[rank].ID, List: values, IsList: true}
 			normalize(&a)
 			answers = append(answers, a)

@@ -228,7 +228,11 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string
 	failure := request.FailureOf(r.Context(), err)
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
-		failure = request.Failure{Status: http.StatusBadRequest, Detail: strings.Join(invalid.Errors, "; ")}
+		var texts []string
+		for _, p := range summarize(nil, invalid) {
+			texts = append(texts, p.Text)
+		}
+		failure = request.Failure{Status: http.StatusBadRequest, Detail: strings.Join(texts, "; ")}
 	}
 	var known *service.Error
 	if errors.As(err, &known) && known.Kind == service.InDoubt {

@@ -68,7 +68,7 @@ type signInPage struct {
 	Next   string
 	Name   string // user name, as typed
 	Error  string
-	Kept   []keptValue // of a form that was sent without a session
+	Typed  []keptValue // of the form of an expired session; nil without one
 	Notice string
 }
 
@@ -88,23 +88,23 @@ func localPath(next string, f frame) string {
 
 // redirect has the browser go on with a GET. The path is one of this server.
 func redirect(w http.ResponseWriter, r *http.Request, path string) {
-	http.Redirect(w, r, path, http.StatusSeeOther) //nolint:gosec // see localPath; other paths are made here, or were asked for and found
+	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-func (s *Site) showLogin(w http.ResponseWriter, r *http.Request, f frame) error {
-	query := r.URL.Query()
-	next := localPath(query.Get("next"), f)
-	_, err := s.caller(r, f)
+func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
+	query := c.URL.Query()
+	next := localPath(query.Get("next"), c.frame)
+	_, err := s.caller(c.Request, c.frame)
 	switch {
 	case err == nil:
-		redirect(w, r, next)
+		redirect(w, c.Request, next)
 		return nil
 	case !isNoSession(err):
 		return err
-	case f.framed && query.Has(signedInMark):
-		return s.elsewhere(w, r, next)
+	case c.framed && query.Has(signedInMark):
+		return s.elsewhere(w, c.Request, next)
 	}
-	return s.render(w, r, http.StatusOK, "login", s.newSignInPage(f, next))
+	return c.render(w, http.StatusOK, "login", s.newSignInPage(c.frame, next))
 }
 
 // newSignInPage is the page to sign in and to go on to next.
@@ -116,24 +116,24 @@ func (s *Site) newSignInPage(f frame, next string) *signInPage {
 	return page
 }
 
-func (s *Site) login(w http.ResponseWriter, r *http.Request, f frame) error {
-	request.ReporterOf(w).SetUser("") // the address, for password guessing to be traced
-	r.Body = http.MaxBytesReader(w, r.Body, maxControlsBody)
-	if err := r.ParseForm(); err != nil {
+func (s *Site) login(w http.ResponseWriter, c *call) error {
+	c.Log.SetUser("") // the address, for password guessing to be traced
+	c.Body = http.MaxBytesReader(w, c.Body, maxControlsBody)
+	if err := c.ParseForm(); err != nil {
 		return errUnreadable
 	}
-	page := s.newSignInPage(f, localPath(r.PostForm.Get("next"), f))
-	page.Name = r.PostForm.Get("username")
-	who, err := s.signIn(w, r, f, page.Name, r.PostForm.Get("password"))
+	page := s.newSignInPage(c.frame, localPath(c.PostForm.Get("next"), c.frame))
+	page.Name = c.PostForm.Get("username")
+	who, err := s.signIn(w, c, page.Name, c.PostForm.Get("password"))
 	if err != nil {
-		return s.refuseSignIn(w, r, page, err)
+		return s.refuseSignIn(w, c, page, err)
 	}
 	noteSignIn(w, who, page.Next)
 	to := page.Next
-	if f.framed {
-		to = f.path("/login") + "?" + signedInMark + "&next=" + url.QueryEscape(page.Next)
+	if c.framed {
+		to = c.path("/login") + "?" + signedInMark + "&next=" + url.QueryEscape(page.Next)
 	}
-	redirect(w, r, to)
+	redirect(w, c.Request, to)
 	return nil
 }
 
@@ -147,28 +147,29 @@ func noteSignIn(w http.ResponseWriter, who auth.Identity, next string) {
 	request.ReporterOf(w).SetUser(who.Name)
 }
 
-// signIn begins a session and ends the one that the browser had.
-func (s *Site) signIn(w http.ResponseWriter, r *http.Request, f frame, name, password string) (auth.Identity, error) {
-	id, who, err := s.Sessions.SignIn(r.Context(), name, password, r.RemoteAddr)
+// signIn begins a session and ends the one that the browser had. If that fails, it
+// has begun none: a session without a cookie would stay until it expires.
+func (s *Site) signIn(w http.ResponseWriter, c *call, name, password string) (auth.Identity, error) {
+	id, who, err := s.Sessions.SignIn(c.Context(), name, password, c.RemoteAddr)
 	if err != nil {
 		return auth.Identity{}, err
 	}
-	if old := f.sessionID(r); old != "" {
-		if err := s.Sessions.SignOut(r.Context(), old); err != nil {
-			return auth.Identity{}, err
+	if old := c.sessionID(c.Request); old != "" {
+		if err := s.Sessions.SignOut(c.Context(), old); err != nil {
+			return auth.Identity{}, errors.Join(err, s.Sessions.SignOut(c.Context(), id))
 		}
 	}
-	http.SetCookie(w, f.cookie(r, id))
+	http.SetCookie(w, c.cookie(c.Request, id))
 	return who, nil
 }
 
 // refuseSignIn shows the page again with what is wrong. A fault that is not the
 // caller's is returned.
-func (s *Site) refuseSignIn(w http.ResponseWriter, r *http.Request, page *signInPage, err error) error {
+func (s *Site) refuseSignIn(w http.ResponseWriter, c *call, page *signInPage, err error) error {
 	status := http.StatusUnprocessableEntity
 	page.Error = "The user name or the password is not right."
 	if !errors.Is(err, auth.ErrBadCredentials) {
-		failure := request.FailureOf(r.Context(), err)
+		failure := request.FailureOf(c.Context(), err)
 		if failure.Status != http.StatusTooManyRequests {
 			return err
 		}
@@ -176,20 +177,20 @@ func (s *Site) refuseSignIn(w http.ResponseWriter, r *http.Request, page *signIn
 		status, page.Error = failure.Status, failure.Detail
 	}
 	page.Title = "Error: " + page.Title
-	return s.render(w, r, status, "login", page)
+	return c.render(w, status, "login", page)
 }
 
-func (s *Site) logout(w http.ResponseWriter, r *http.Request, f frame) error {
-	if id := f.sessionID(r); id != "" {
-		if err := s.Sessions.SignOut(r.Context(), id); err != nil {
+func (s *Site) logout(w http.ResponseWriter, c *call) error {
+	if id := c.sessionID(c.Request); id != "" {
+		if err := s.Sessions.SignOut(c.Context(), id); err != nil {
 			return err
 		}
 	}
-	http.SetCookie(w, f.cookie(r, ""))
-	to := f.path("/login")
-	if f.framed { // back to the form, for somebody else
-		to += "?next=" + url.QueryEscape(localPath(r.URL.Query().Get("next"), f))
+	http.SetCookie(w, c.cookie(c.Request, ""))
+	to := c.path("/login")
+	if c.framed { // back to the form, for somebody else
+		to += "?next=" + url.QueryEscape(localPath(c.URL.Query().Get("next"), c.frame))
 	}
-	redirect(w, r, to)
+	redirect(w, c.Request, to)
 	return nil
 }

@@ -1,12 +1,16 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
@@ -123,5 +127,42 @@ func TestNextIsLocal(t *testing.T) {
 	}
 	if at := postLoginNext(e, survey).Header().Get("Location"); at != survey {
 		t.Errorf("next=%s leads to %s", survey, at)
+	}
+}
+
+// stuckSessions can't end the session with one id, and counts those that it ends.
+type stuckSessions struct {
+	Sessions
+	id    string
+	ended int
+}
+
+func (s *stuckSessions) SignOut(ctx context.Context, id string) error {
+	if id == s.id {
+		return errors.New("the database is away")
+	}
+	s.ended++
+	return s.Sessions.SignOut(ctx, id)
+}
+
+// A sign-in that can't end the session before it leaves no new one behind.
+func TestSignInLeavesNoSession(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	stuck := &stuckSessions{Sessions: e.site.Sessions, id: b.cookie()}
+	e.site.Sessions = stuck
+	p := b.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
+	if p.want(http.StatusInternalServerError); stuck.ended != 1 || b.cookie() != stuck.id {
+		t.Errorf("%d sessions are ended, and the cookie is new: %t", stuck.ended, b.cookie() != stuck.id)
+	}
+}
+
+// An error page says what is wrong, also if only fields are at fault.
+func TestErrorPageNamesFields(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	w := httptest.NewRecorder()
+	e.site.fail(w, httptest.NewRequest(http.MethodGet, "/", nil), frame{}, "", &forms.Invalid{Fields: map[string]string{"a": "is wrong"}})
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "“a” is wrong") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }

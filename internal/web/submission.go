@@ -97,6 +97,7 @@ func (st stored) refilled(sent received, invalid *forms.Invalid) filling {
 	with, answered := st.filling(), sent.answered()
 	with.errors, with.removed = invalid, setOf(sent.extra[removeControl])
 	typed := fill(st.access.Form, sent.answers, nil)
+	with.lost = typed.lost
 	for rank := range st.access.Form.Fields {
 		if field := &st.access.Form.Fields[rank]; field.Type != forms.File && answered[field.ID] {
 			with.values[rank] = typed.values[rank]
@@ -339,18 +340,18 @@ func (st stored) differences(sent received, with filling) []difference {
 }
 
 // resumeChange shows a change as it was before its user had to sign in again.
-func (s *Site) resumeChange(w http.ResponseWriter, c *call, kept url.Values) error {
+func (s *Site) resumeChange(w http.ResponseWriter, c *call, typed url.Values) error {
 	st, err := c.changeable()
 	if err != nil {
 		return err
 	}
-	with := st.refilled(received{answers: keptAnswers(st.access.Form, kept), extra: kept}, nil)
+	with := st.refilled(received{answers: typedAnswers(st.access.Form, typed), extra: typed}, nil)
 	page, err := s.newChangePage(c, st, with)
 	if err != nil {
 		return err
 	}
-	page.Form.Tag = kept.Get(tagControl)
-	page.Notice = resumedNotice(st.access.Form)
+	page.Form.Tag = typed.Get(tagControl)
+	page.Notice = resumedNotice
 	return c.render(w, http.StatusOK, "change", page)
 }
 

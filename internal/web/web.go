@@ -57,14 +57,14 @@ type handler func(s *Site, w http.ResponseWriter, c *call) error
 
 // resumer shows what somebody had typed into a form before they had to sign in
 // again. It stores nothing.
-type resumer func(s *Site, w http.ResponseWriter, c *call, kept url.Values) error
+type resumer func(s *Site, w http.ResponseWriter, c *call, typed url.Values) error
 
 // route is a row of the table of pages that need a session.
 type route struct {
 	method, path string
 	handler      handler
 	framed       bool    // there is a second one below /embed
-	resume       resumer // nil if nothing is kept over a sign-in
+	resume       resumer // nil if nothing is shown again after a sign-in
 }
 
 var routes = []route{
@@ -103,7 +103,7 @@ func New(opts Options) *Site {
 	}
 	for _, page := range []struct {
 		method, path string
-		handler      openHandler
+		handler      handler
 	}{
 		{"GET", "/login", (*Site).showLogin},
 		{"POST", "/login", (*Site).login},
@@ -170,43 +170,42 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string)
 }
 
 // signedIn has a handler called for those who are signed in. Others are sent to
-// the sign-in; what they have typed is kept.
+// the sign-in.
 func (s *Site) signedIn(to route, f frame) http.Handler {
 	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.caller(r, f)
+		c := &call{Call: s.Backend.NewCall(w, r, who), site: s, frame: f}
+		defer c.End()
 		if err == nil {
-			request.ReporterOf(w).Anonymous() // until it is known what the request is for
+			c.Log.Anonymous() // until it is known what the request is for
 			err = request.CheckOrigin(r)
 		}
 		switch {
 		case isNoSession(err):
-			err = s.askToSignIn(w, r, f, to.resume)
+			err = s.askToSignIn(w, c, to.resume) //nolint:contextcheck // the call has the request
 		case err == nil:
-			c := &call{Call: s.Backend.NewCall(w, r, who), site: s, frame: f}
-			defer c.End()
 			c.Refresh = func() (auth.Identity, error) { return s.caller(r, f) } // a sign-out ends what still runs
 			if err = to.handler(s, w, c); err != nil {
 				c.NoteRefusal(err)
 			}
 			if isNoSession(err) { // no more, though it was when the request began
-				who, err = auth.Identity{}, errSignedOut
+				c.Who, err = auth.Identity{}, errSignedOut
 			}
 		}
 		if err != nil {
-			s.fail(w, r, f, who.Name, err)
+			s.fail(w, r, f, c.Who.Name, err)
 		}
 	}))
 }
 
-// openHandler is a handler of a page that needs no session.
-type openHandler func(*Site, http.ResponseWriter, *http.Request, frame) error
-
 // open serves a page that needs no session.
-func (s *Site) open(f frame, h openHandler) http.Handler {
+func (s *Site) open(f frame, h handler) http.Handler {
 	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), site: s, frame: f}
+		defer c.End()
 		err := request.CheckOrigin(r)
 		if err == nil {
-			err = h(s, w, r, f)
+			err = h(s, w, c)
 		}
 		if err != nil {
 			s.fail(w, r, f, "", err)

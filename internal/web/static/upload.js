@@ -94,13 +94,14 @@ function showPage(page, oldForm) {
   main.focus(); // until the error summary takes it, if there is one
 }
 
-/** No script can choose files. So the old inputs take the places of the new ones. */
+/** No script can choose files. So the old inputs replace the new ones, and nobody has to choose again. */
 function keepFiles(oldInputs, newInputs) {
   for (const input of oldInputs) {
     const successor = newInputs.find(({ name }) => name === input.name);
     if (!successor || input.files.length === 0) {
       continue;
     }
+    successor.closest("[data-field]").querySelector("[data-again]")?.remove();
     for (const { name } of [...input.attributes]) {
       if (!successor.hasAttribute(name)) {
         input.removeAttribute(name); // never type: an input of another type has no files

@@ -1,0 +1,105 @@
+package request
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// MaxFormValues is how many values the forms have that ReadForm reads.
+const MaxFormValues = 500
+
+// formOverhead is what the body of a form may have beside its texts: the syntax
+// of MaxFormValues values, and contents of small files.
+const formOverhead = 64 << 10
+
+// ErrFormTooLarge is what ReadForm returns for more than it reads.
+var ErrFormTooLarge = &StatusError{Status: http.StatusRequestEntityTooLarge, Detail: "The form is too large."}
+
+// ReadForm reads the texts of a form as browsers send them, up to maxText bytes.
+// The value of a file is its name; its content is discarded. What is too large is
+// refused by its Content-Length if it has one, before anything is read.
+func (c *Call) ReadForm(w http.ResponseWriter, maxText int64) (url.Values, error) {
+	limit := maxText + formOverhead
+	if c.ContentLength > limit {
+		c.CloseUnread(w)
+		return nil, ErrFormTooLarge
+	}
+	body := &meteredReader{r: c.Body, left: limit, over: ErrFormTooLarge}
+	read := c.readQuery
+	if IsMultipart(c.Header) {
+		read = c.readParts
+	}
+	values, err := read(body, maxText)
+	if err != nil {
+		c.CloseUnread(w)
+	}
+	return values, err
+}
+
+// readQuery reads a body of application/x-www-form-urlencoded.
+func (c *Call) readQuery(body io.Reader, maxText int64) (url.Values, error) {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return nil, c.ReadError(err)
+	}
+	if strings.Count(string(text), "&") >= MaxFormValues {
+		return nil, ErrFormTooLarge
+	}
+	values, err := url.ParseQuery(string(text))
+	if err != nil {
+		return nil, wholeFault("the body is not valid application/x-www-form-urlencoded")
+	}
+	for name, list := range values {
+		for _, value := range list {
+			maxText -= int64(len(name) + len(value))
+		}
+	}
+	if maxText < 0 {
+		return nil, ErrFormTooLarge
+	}
+	return values, nil
+}
+
+// readParts reads a body of multipart/form-data.
+func (c *Call) readParts(body io.Reader, maxText int64) (url.Values, error) {
+	parts, err := newPartReader(c.Header, body)
+	if err != nil {
+		return nil, err
+	}
+	values := url.Values{}
+	for {
+		part, err := parts.next()
+		switch {
+		case errors.Is(err, errLastPart):
+			return values, nil
+		case err != nil:
+			return nil, parts.explain(c, err)
+		case parts.count > MaxFormValues:
+			return nil, ErrFormTooLarge
+		}
+		parts.allow(maxText+formOverhead, ErrFormTooLarge)
+		value, err := readPart(part)
+		if err != nil {
+			return nil, parts.explain(c, err)
+		}
+		if maxText -= int64(len(part.name) + len(value)); maxText < 0 {
+			return nil, ErrFormTooLarge
+		}
+		if !part.isFile || value != "" { // a browser sends a question without a file as a file without a name
+			values.Add(part.name, value)
+		}
+	}
+}
+
+// readPart returns a text, or the name of a file.
+func readPart(p formPart) (string, error) {
+	if p.isFile {
+		_, err := io.Copy(io.Discard, p)
+		return p.fileName, err
+	}
+	text, err := io.ReadAll(p)
+	return string(text), err
+}

@@ -1,0 +1,134 @@
+package web
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/formulary/formulary/internal/request"
+)
+
+// Names of the controls that are no answers. Ids of fields never begin with "_".
+const (
+	keyControl      = "_key"      // of the create
+	tagControl      = "_tag"      // of the submission that is changed
+	forControl      = "_for"      // who the page was made for
+	updateControl   = "_update"   // the button "Update questions"
+	removeControl   = "_remove"   // ids of fields whose files are to go
+	shownControl    = "_shown"    // ids of fields with checkboxes that were shown
+	nameControl     = "_username" // of a sign-in with the form of an expired session
+	passwordControl = "_password"
+)
+
+// Bounds of the form of an expired session. It comes without credentials, so it
+// gets little memory and little time.
+const (
+	maxExpiredText  = 64 << 10
+	expiredReadTime = 30 * time.Second
+)
+
+// keptValue is the name and value of a hidden control.
+type keptValue struct{ Name, Value string }
+
+// NameControl and PasswordControl are the names of the controls of the page. With
+// the form of an expired session, they differ from the ids of its fields.
+func (p *signInPage) NameControl() string {
+	if p.Typed != nil {
+		return nameControl
+	}
+	return "username"
+}
+
+// PasswordControl is like NameControl.
+func (p *signInPage) PasswordControl() string {
+	if p.Typed != nil {
+		return passwordControl
+	}
+	return "password"
+}
+
+// askToSignIn answers a request without a session. The form of an expired session
+// comes back with the sign-in page, and is shown again after the sign-in.
+func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error {
+	if c.Method != http.MethodPost {
+		redirect(w, c.Request, c.path("/login")+"?next="+url.QueryEscape(c.URL.RequestURI()))
+		return nil
+	}
+	if err := request.CheckOrigin(c.Request); err != nil {
+		return err
+	}
+	typed, err := c.readExpiredForm(w)
+	if err != nil {
+		return err
+	}
+	name, password, tried := typed.Get(nameControl), typed.Get(passwordControl), typed.Has(passwordControl)
+	for _, control := range []string{nameControl, passwordControl, updateControl} {
+		typed.Del(control)
+	}
+	if !tried {
+		return c.render(w, http.StatusForbidden, "login", s.expiredPage(c, typed, name))
+	}
+	who, err := s.signIn(w, c, name, password)
+	if err != nil {
+		c.Log.SetUser("") // as with any failed login: the address, and no name
+		return s.refuseSignIn(w, c, s.expiredPage(c, typed, name), err)
+	}
+	c.Who = who
+	if resume == nil || typed.Get(forControl) != s.hashUser(who.Name) {
+		redirect(w, c.Request, c.URL.EscapedPath())
+		return nil
+	}
+	return resume(s, w, c, typed)
+}
+
+// expiredPage is the sign-in page with the form of an expired session in it.
+func (s *Site) expiredPage(c *call, typed url.Values, name string) *signInPage {
+	page := &signInPage{
+		Layout: c.layout("Sign in"), Action: c.URL.EscapedPath(), Name: name, Typed: []keptValue{},
+		Notice: "You are not signed in any more. Sign in, and what you have typed is there again. Nothing was sent yet. " +
+			"Files are not kept: choose them again after the sign-in.",
+	}
+	for _, name := range slices.Sorted(maps.Keys(typed)) {
+		for _, value := range typed[name] {
+			page.Typed = append(page.Typed, keptValue{name, value})
+		}
+	}
+	return page
+}
+
+var errUnreadable = &request.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}
+
+var errExpiredTooLarge = &request.StatusError{
+	Status: http.StatusRequestEntityTooLarge,
+	Detail: "You are not signed in any more, and what was sent is more than can be kept while you sign in: 64 KiB of text, without files. " +
+		"Nothing was stored. Sign in in another tab, then go back to the form and send it again. If your browser shows an empty form, fill it in once more.",
+}
+
+var errSignedOut = &request.StatusError{
+	Status: http.StatusForbidden,
+	Detail: "You are not signed in any more, and nothing was changed. Go back, copy what you have typed, and sign in again.",
+}
+
+// readExpiredForm reads the texts of a form that comes without a session, and the
+// names of its files.
+func (c *call) readExpiredForm(w http.ResponseWriter) (url.Values, error) {
+	if err := c.HoldSignedOut(); err != nil {
+		c.CloseUnread(w)
+		return nil, err
+	}
+	control := http.NewResponseController(w)
+	end := time.AfterFunc(expiredReadTime, func() { _ = control.SetReadDeadline(time.Now()) })
+	defer end.Stop()
+	typed, err := c.ReadForm(w, maxExpiredText)
+	var status *request.StatusError
+	switch {
+	case errors.Is(err, request.ErrFormTooLarge):
+		return nil, errExpiredTooLarge
+	case err != nil && !errors.As(err, &status):
+		return nil, errUnreadable
+	}
+	return typed, err
+}
