@@ -20,8 +20,7 @@ type Model func(*forms.Form) Appender
 // Appender appends one submission in one of the two models.
 type Appender func(dst []byte, sub forms.Submission) ([]byte, error)
 
-// buffers are reused for what is written at once. They are kept small: one
-// that has grown beyond a list's flush size is let go.
+// buffers are reused. One that has grown beyond a list's flush size is dropped.
 var buffers = sync.Pool{New: func() any {
 	b := make([]byte, 0, 4<<10)
 	return &b

@@ -10,7 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// The types below are the shapes of the interface. Their members stand in an order
+// The types below are the shapes of the interface. Their members are in an order
 // that people can read.
 type (
 	formJSON struct {

@@ -86,7 +86,7 @@ func pickFormat(params *request.Params, header http.Header, offered []*Format) *
 }
 
 // accepted is the format that Accept prefers: of those that it names the one
-// with the highest quality, the first of several. A wildcard stands for JSON,
+// with the highest quality, the first of several. A wildcard means JSON,
 // and so does a header that names none of the formats: clients that know
 // nothing of formats get what they always got.
 func accepted(accept []string, offered []*Format) *Format {

@@ -39,8 +39,8 @@ func SendListAs(w http.ResponseWriter, c *request.Call, access *service.Access, 
 // send writes a list of submissions as it is read, so that neither side ever
 // holds all of it.
 func send(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, asked listRequest) error {
-	var page service.Page
-	asked.Begin = func(p service.Page) error { page = p; return nil }
+	var page service.ListPage
+	asked.Begin = func(p service.ListPage) error { page = p; return nil }
 	asked.Check = func() error { return c.MayStillList(access) }
 	begin := func() { beginList(w, c, access.Form, asked, page) }
 	if c.Method == http.MethodHead {
@@ -100,7 +100,7 @@ const totalHeader = "X-Total-Count"
 
 // beginList sets the headers of a list. It is called when nothing but the list
 // can be answered any more.
-func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked listRequest, page service.Page) {
+func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked listRequest, page service.ListPage) {
 	h := w.Header()
 	if asked.negotiated {
 		h.Add("Vary", "Accept")
@@ -132,7 +132,7 @@ func tryList(c *request.Call, access *service.Access, opts service.ListOptions) 
 	}
 	errBegun := errors.New("the list has begun")
 	begin := opts.Begin
-	opts.Begin = func(p service.Page) error { return cmp.Or(begin(p), errBegun) }
+	opts.Begin = func(p service.ListPage) error { return cmp.Or(begin(p), errBegun) }
 	if err := access.List(c.Context(), opts, nil); !errors.Is(err, errBegun) {
 		return err
 	}

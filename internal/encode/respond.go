@@ -11,7 +11,7 @@ import (
 // JSONType is the media type of JSON.
 const JSONType = "application/json"
 
-// jsonTypes is never written to, which saves the allocation that Set makes.
+// jsonTypes is shared by all responses. Do not modify it.
 var jsonTypes = []string{JSONType}
 
 // countedBody is the size up to which net/http finds out the length by itself.

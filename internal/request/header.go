@@ -2,7 +2,8 @@ package request
 
 import "net/http"
 
-// noStore is never written to, which saves the allocation that Set makes.
+// noStore is shared by all responses to save the slice that Header.Set allocates.
+// Do not modify it.
 var noStore = []string{"no-store"}
 
 // SetNoStore keeps caches from storing an answer.

@@ -166,7 +166,7 @@ func (p *Params) filter(opts *service.ListOptions, name string, values []string)
 }
 
 // ParseFilter takes the name of a filter's parameter apart. An id may hold brackets: the
-// operator is what stands in the last ones, if there is more than one pair.
+// operator is in the last ones, if there is more than one pair.
 func ParseFilter(name string) (id, operator string, ok bool) {
 	inner, found := strings.CutPrefix(name, "filter[")
 	if !found || !strings.HasSuffix(inner, "]") {
@@ -241,7 +241,7 @@ func (p *Params) sort(opts *service.ListOptions) {
 
 // NextPage returns a reference to the page after one at the given address, or ""
 // if none is known to follow.
-func NextPage(at *url.URL, page service.Page) string {
+func NextPage(at *url.URL, page service.ListPage) string {
 	if page.After == 0 && page.Cursor == "" {
 		return ""
 	}

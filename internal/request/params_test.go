@@ -128,14 +128,14 @@ func TestSummaryOptionsSelectOnly(t *testing.T) {
 func TestNextPage(t *testing.T) {
 	for _, tt := range []struct {
 		at   string
-		page service.Page
+		page service.ListPage
 		want string
 	}{
-		{"/a/b?limit=1", service.Page{Total: 5}, ""},
-		{"/a%2Fb?limit=1", service.Page{After: 7}, "/a%2Fb?after=7&limit=1"},
-		{"/a?limit=1&after=3&other=x&other=y", service.Page{After: 7}, "/a?after=7&limit=1&other=x&other=y"},
-		{"/a?limit=1&filter[a][one-of]=1;2", service.Page{After: 7}, "/a?after=7&filter%5Ba%5D%5Bone-of%5D=1%3B2&limit=1"},
-		{"/a?sort=b&cursor=old&filter[a]=>\"ä", service.Page{Cursor: "new"}, "/a?cursor=new&filter%5Ba%5D=%3E%22%C3%A4&sort=b"},
+		{"/a/b?limit=1", service.ListPage{Total: 5}, ""},
+		{"/a%2Fb?limit=1", service.ListPage{After: 7}, "/a%2Fb?after=7&limit=1"},
+		{"/a?limit=1&after=3&other=x&other=y", service.ListPage{After: 7}, "/a?after=7&limit=1&other=x&other=y"},
+		{"/a?limit=1&filter[a][one-of]=1;2", service.ListPage{After: 7}, "/a?after=7&filter%5Ba%5D%5Bone-of%5D=1%3B2&limit=1"},
+		{"/a?sort=b&cursor=old&filter[a]=>\"ä", service.ListPage{Cursor: "new"}, "/a?cursor=new&filter%5Ba%5D=%3E%22%C3%A4&sort=b"},
 	} {
 		at, err := url.Parse(tt.at)
 		if err != nil {
@@ -170,10 +170,10 @@ func FuzzListOptions(f *testing.F) {
 		if problem := opts.Filter.Check(); problem != "" || opts.Limit > maxLimit || opts.Sort != nil && opts.Limit > service.MaxPage {
 			t.Fatalf("%q is accepted: %s %+v", query, problem, opts)
 		}
-		page := service.Page{After: 9}
+		page := service.ListPage{After: 9}
 		opts.After = 9
 		if opts.Sort != nil {
-			page, opts.After, opts.Cursor = service.Page{Cursor: "next"}, 0, "next"
+			page, opts.After, opts.Cursor = service.ListPage{Cursor: "next"}, 0, "next"
 		}
 		next, err := url.Parse(NextPage(&url.URL{Path: "/a", RawQuery: query}, page))
 		if err != nil {

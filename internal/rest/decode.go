@@ -23,8 +23,8 @@ import (
 // reported at once. The error is for faults of the body as a whole.
 type decoder struct {
 	read   func(d *body, answers []forms.Answer) ([]forms.Answer, error) // appends to answers
-	within []string                                                      // where in the body the field ids stand
-	ignore func(name string) bool                                        // what stands there and is no field id
+	within []string                                                      // the path of the object whose names are field ids
+	ignore func(name string) bool                                        // names in it that are no field ids
 	// multipart: the body may be multipart/form-data instead of JSON
 	multipart bool
 }
@@ -67,8 +67,8 @@ var bodies = sync.Pool{New: func() any { return new(body) }}
 // usualFields is room for the answers to most forms.
 const usualFields = 8
 
-// keepBody is the size from which on a body's buffer is not kept for reuse.
-const keepBody = 64 << 10
+// maxPooled is the size up to which a body's buffer is reused.
+const maxPooled = 64 << 10
 
 // decode reads the body of a request to a form.
 func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder) ([]forms.Answer, error) {
@@ -77,7 +77,7 @@ func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder)
 	}
 	b := bodies.Get().(*body)
 	defer func() {
-		if b.buf.Cap() <= keepBody {
+		if b.buf.Cap() <= maxPooled {
 			bodies.Put(b)
 		}
 	}()

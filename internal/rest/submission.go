@@ -122,7 +122,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *request.Call, d decoder, model
 		return err
 	}
 	pre := conditionsOf(c.Request).precondition()
-	if d.multipart && request.IsMultipart(c.Header) { // don't take files that nobody may change
+	if d.multipart && request.IsMultipart(c.Header) { // refuse files before they are sent
 		if err := before.MayMerge(c.Context(), id, pre); err != nil {
 			c.CloseUnread(w)
 			return err

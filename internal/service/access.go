@@ -12,7 +12,7 @@ import (
 // Access is one form as one caller may use it.
 type Access struct {
 	Form      *forms.Form
-	PageTitle string // of the page that the form stands on
+	PageTitle string // of the form's page
 
 	service   *Service
 	user      string // the name of the caller
@@ -48,7 +48,7 @@ func (a *Access) owns(s forms.Submission) bool {
 
 // Create stores a submission of the caller. With the key of a submission that
 // the caller has sent before, and the same answers, it stores nothing and
-// returns that one as it stands now: replayed is true then. An empty key is
+// returns that one as it is now: replayed is true then. An empty key is
 // none. The files of the answers belong to the new submission from then on;
 // those that don't are dropped, whatever it returns.
 func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string) (sub forms.Submission, replayed bool, err error) {

@@ -24,7 +24,7 @@ type OwnSubmission struct {
 // Pages has returned for the same caller, or a part of it.
 func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, limit int) ([]OwnSubmission, error) {
 	among := make([]store.FormKey, 0, len(list))
-	places := make(map[store.FormKey]OwnSubmission, len(list))
+	byForm := make(map[store.FormKey]OwnSubmission, len(list))
 	for _, page := range list {
 		for _, form := range page.Forms {
 			if form.Anonymous || len(among) == maxLatestForms {
@@ -32,7 +32,7 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 			}
 			key := store.FormKey{PageID: page.ID, FormID: form.ID}
 			among = append(among, key)
-			places[key] = OwnSubmission{PageTitle: page.Title, Form: form}
+			byForm[key] = OwnSubmission{PageTitle: page.Title, Form: form}
 		}
 	}
 	found, err := s.store.Latest(ctx, who.Name, among, limit)
@@ -41,7 +41,7 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 	}
 	own := make([]OwnSubmission, len(found))
 	for i, sub := range found {
-		own[i] = places[store.FormKey{PageID: sub.PageID, FormID: sub.FormID}]
+		own[i] = byForm[store.FormKey{PageID: sub.PageID, FormID: sub.FormID}]
 		own[i].Submission = sub
 	}
 	return own, nil

@@ -24,19 +24,19 @@ type ListOptions struct {
 	Limit      int
 
 	Sort   *forms.Sort // by values instead of by id, with a Limit of at most MaxPage
-	Cursor string      // Page.Cursor of the page before, of a sorted list
+	Cursor string      // ListPage.Cursor of the page before, of a sorted list
 
-	Count bool // Page.Total is wanted
+	Count bool // ListPage.Total is wanted
 
 	// Begin, if not nil, is called once, before the first submission is visited.
-	Begin func(Page) error
+	Begin func(ListPage) error
 	// Check, if not nil, is called now and then while submissions are read,
 	// also if none of them is visited. An error of it ends the list.
 	Check func() error
 }
 
-// Page is what is known of a list before its first submission.
-type Page struct {
+// ListPage is what is known of a list before its first submission.
+type ListPage struct {
 	Total  int64  // how many there are, whatever After, Limit and Cursor are; with Count only
 	After  int64  // what the next page comes after; 0 if there is none, or Limit is above MaxPage
 	Cursor string // the same of a sorted list; "" if there is none
@@ -54,7 +54,7 @@ func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Su
 	if opts.Sort != nil {
 		return l.sorted(ctx, visit)
 	}
-	var page Page
+	var page ListPage
 	if opts.Count {
 		err := l.scan(ctx, 0, 0, func(forms.Submission) error { page.Total++; return nil })
 		if err != nil {
@@ -161,7 +161,7 @@ func (l *lister) unknown(ids []string) *forms.Invalid {
 	return invalid
 }
 
-func (l *lister) begin(p Page) error {
+func (l *lister) begin(p ListPage) error {
 	if l.opts.Begin == nil {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (l *lister) sorted(ctx context.Context, visit func(forms.Submission) error)
 	if err != nil {
 		return err
 	}
-	var page Page
+	var page ListPage
 	sorter := l.Form.NewSorter(*l.opts.Sort, after, l.opts.Limit+1)
 	err = l.scan(ctx, 0, 0, func(sub forms.Submission) error {
 		page.Total++
@@ -284,7 +284,7 @@ func (l *lister) revisit(ctx context.Context, id int64, visit func(forms.Submiss
 // page lists a page by id of which Begin is told where the next one begins. It
 // reads the ids first, and then visits exactly these submissions: the next page
 // begins where this one ends, whatever is written meanwhile.
-func (l *lister) page(ctx context.Context, page Page, visit func(forms.Submission) error) error {
+func (l *lister) page(ctx context.Context, page ListPage, visit func(forms.Submission) error) error {
 	var ids []int64
 	err := l.scan(ctx, l.opts.After, l.opts.Limit+1, func(sub forms.Submission) error {
 		ids = append(ids, sub.ID)

@@ -34,10 +34,10 @@ func (w *world) stores(username string, idsAndValues ...string) int64 {
 }
 
 // listsPage returns the ids of a page, and what was known before it.
-func (w *world) listsPage(a *Access, opts ListOptions) (ids []int64, page Page) {
+func (w *world) listsPage(a *Access, opts ListOptions) (ids []int64, page ListPage) {
 	w.t.Helper()
 	begun := 0
-	opts.Begin = func(p Page) error {
+	opts.Begin = func(p ListPage) error {
 		page, begun = p, begun+1
 		return nil
 	}
@@ -72,25 +72,25 @@ func testFilteredLists(t *testing.T, on enginetest.Engine) {
 		who  auth.Identity
 		opts ListOptions
 		want []int64
-		page Page
+		page ListPage
 	}{
-		{"a filter", editor, ListOptions{Filter: equals("text", "a"), Count: true}, []int64{1, 3, 5}, Page{Total: 3}},
-		{"a page of it", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, Count: true}, []int64{1, 3}, Page{Total: 3, After: 3}},
-		{"the last page of it", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, After: 3}, []int64{5}, Page{}},
-		{"a full last page", editor, ListOptions{Filter: equals("text", "a"), Limit: 3}, []int64{1, 3, 5}, Page{}},
-		{"from the highest", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, Descending: true}, []int64{5, 3}, Page{After: 3}},
-		{"of one user", editor, ListOptions{Filter: equals("n", "10"), Username: &owners}, []int64{5}, Page{}},
-		{"a field that has left the page", editor, ListOptions{Filter: equals("gone", "x")}, []int64{3}, Page{}},
-		{"a search", editor, ListOptions{Filter: forms.Filter{Search: "a"}, Count: true}, []int64{1, 3, 4, 5}, Page{Total: 4}},
-		{"no filter", editor, ListOptions{Limit: 4, Count: true}, []int64{1, 2, 3, 4}, Page{Total: 5, After: 4}},
-		{"a long limit", editor, ListOptions{Limit: MaxPage + 1, Count: true}, []int64{1, 2, 3, 4, 5}, Page{Total: 5}},
-		{"a viewer's", viewer, ListOptions{Filter: forms.Filter{Search: "a"}, Count: true}, []int64{4}, Page{Total: 1}},
-		{"a viewer's own", viewer, ListOptions{Count: true, Limit: 1}, []int64{2}, Page{Total: 2, After: 2}},
-		{"a viewer asks for others", viewer, ListOptions{Filter: equals("_username", "owner"), Count: true}, nil, Page{}},
-		{"sorted", editor, ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 10, Count: true}, []int64{4, 1, 2, 5, 3}, Page{Total: 5}},
-		{"sorted and filtered", editor, ListOptions{Sort: &forms.Sort{ID: "n", Descending: true}, Filter: equals("text", "a"), Limit: 3}, []int64{5, 1, 3}, Page{}},
-		{"sorted by a field that has left the page", editor, ListOptions{Sort: &forms.Sort{ID: "gone"}, Limit: 5}, []int64{3, 1, 2, 4, 5}, Page{}},
-		{"sorted by a viewer", viewer, ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 10, Count: true}, []int64{4, 2}, Page{Total: 2}},
+		{"a filter", editor, ListOptions{Filter: equals("text", "a"), Count: true}, []int64{1, 3, 5}, ListPage{Total: 3}},
+		{"a page of it", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, Count: true}, []int64{1, 3}, ListPage{Total: 3, After: 3}},
+		{"the last page of it", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, After: 3}, []int64{5}, ListPage{}},
+		{"a full last page", editor, ListOptions{Filter: equals("text", "a"), Limit: 3}, []int64{1, 3, 5}, ListPage{}},
+		{"from the highest", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, Descending: true}, []int64{5, 3}, ListPage{After: 3}},
+		{"of one user", editor, ListOptions{Filter: equals("n", "10"), Username: &owners}, []int64{5}, ListPage{}},
+		{"a field that has left the page", editor, ListOptions{Filter: equals("gone", "x")}, []int64{3}, ListPage{}},
+		{"a search", editor, ListOptions{Filter: forms.Filter{Search: "a"}, Count: true}, []int64{1, 3, 4, 5}, ListPage{Total: 4}},
+		{"no filter", editor, ListOptions{Limit: 4, Count: true}, []int64{1, 2, 3, 4}, ListPage{Total: 5, After: 4}},
+		{"a long limit", editor, ListOptions{Limit: MaxPage + 1, Count: true}, []int64{1, 2, 3, 4, 5}, ListPage{Total: 5}},
+		{"a viewer's", viewer, ListOptions{Filter: forms.Filter{Search: "a"}, Count: true}, []int64{4}, ListPage{Total: 1}},
+		{"a viewer's own", viewer, ListOptions{Count: true, Limit: 1}, []int64{2}, ListPage{Total: 2, After: 2}},
+		{"a viewer asks for others", viewer, ListOptions{Filter: equals("_username", "owner"), Count: true}, nil, ListPage{}},
+		{"sorted", editor, ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 10, Count: true}, []int64{4, 1, 2, 5, 3}, ListPage{Total: 5}},
+		{"sorted and filtered", editor, ListOptions{Sort: &forms.Sort{ID: "n", Descending: true}, Filter: equals("text", "a"), Limit: 3}, []int64{5, 1, 3}, ListPage{}},
+		{"sorted by a field that has left the page", editor, ListOptions{Sort: &forms.Sort{ID: "gone"}, Limit: 5}, []int64{3, 1, 2, 4, 5}, ListPage{}},
+		{"sorted by a viewer", viewer, ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 10, Count: true}, []int64{4, 2}, ListPage{Total: 2}},
 	} {
 		got, page := w.listsPage(w.as(tt.who, "named"), tt.opts)
 		if !tt.opts.Count {
@@ -402,7 +402,7 @@ func testLongPassesAreChecked(t *testing.T, on enginetest.Engine) {
 	} {
 		asked := 0
 		opts.Check = func() error { asked++; return nil }
-		opts.Begin = func(Page) error { return nil }
+		opts.Begin = func(ListPage) error { return nil }
 		err := a.List(t.Context(), opts, func(forms.Submission) error { return nil })
 		if asked < 3 || what != "ids" && err != nil {
 			t.Errorf("%s: asked %d times, %v", what, asked, err)

@@ -62,7 +62,7 @@ var ErrOtherKey = errors.New("the key of anonymous submissions is not the one th
 	"copy the file from another server or from a backup")
 
 // loadOnceKey reads the key of the hashes from a file, and makes it at the
-// first start. It is kept apart from the database, so that a copy of the
+// first start. It is not in the database, so that a copy of the
 // database alone gives no name away.
 func loadOnceKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)

@@ -28,7 +28,7 @@ func (a *Access) Tag(sub forms.Submission) string {
 	}
 	hash.Write(append(b, 0)) // no id is empty: this ends the list
 	hash.Write(sub.Entries)
-	for i := range sub.Files { // their names stand in the entries, their contents don't
+	for i := range sub.Files { // the entries have their names, but not their contents
 		f := &sub.Files[i]
 		hash.Write([]byte(f.FieldID + "\x00" + f.Name + "\x00" + f.SHA256 + "\x00")) // none holds a NUL
 	}

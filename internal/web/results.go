@@ -76,7 +76,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 // readTable reads the submissions of the page.
 func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsView) error {
 	opts := v.opts
-	opts.Begin = func(p service.Page) error {
+	opts.Begin = func(p service.ListPage) error {
 		page.Next = request.NextPage(&url.URL{Path: c.URL.Path, RawPath: c.URL.RawPath, RawQuery: v.base().Encode()}, p)
 		return nil
 	}
