@@ -11,6 +11,7 @@ import (
 // narrow one.
 func TestFaultsAreFound(t *testing.T) {
 	site := newSite(t)
+	Open(t, site+"/clean", Options{}) // ends the test if there is no browser
 	for name, want := range map[string]string{
 		"axe":     "axe: color-contrast: Elements must meet minimum color contrast ratio thresholds",
 		"dark":    "(1280 px, dark true, JavaScript true): axe: color-contrast",

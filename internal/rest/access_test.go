@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // permission is what callers are answered on one form; every cell is a request
@@ -72,11 +71,9 @@ var permissions = []permission{
 	},
 }
 
-func TestWhoMayDoWhat(t *testing.T) { enginetest.One(t, testWhoMayDoWhat) }
-
-func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
+func TestWhoMayDoWhat(t *testing.T) {
 	for _, p := range permissions {
-		e := newEnv(t, on, house())
+		e := newEnv(t, house())
 		for what, statuses := range p.want {
 			for i, caller := range p.callers {
 				path, _ := e.create(t, p.owner, p.form, p.body)
@@ -126,7 +123,7 @@ func (e *env) sweep(t testing.TB, form string) {
 			t.Fatal(err)
 		}
 		if row[0] == parts[2] && row[1] == parts[4] {
-			if err := e.store.Store.Delete(context.Background(), store.Key{PageID: page, FormID: parts[4], ID: id}, nil); err != nil {
+			if err := e.Store.Store.Delete(context.Background(), store.Key{PageID: page, FormID: parts[4], ID: id}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -141,10 +138,8 @@ func insertBeforeQuery(path, text string) string {
 	return before + text + query
 }
 
-func TestAViewersListHoldsTheirOwn(t *testing.T) { enginetest.One(t, testAViewersListHoldsTheirOwn) }
-
-func testAViewersListHoldsTheirOwn(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestAViewersListHoldsTheirOwn(t *testing.T) {
+	e := newEnv(t, house())
 	for _, form := range []string{staffPath, openPath} {
 		for _, who := range []string{"alice", "bob", "carol", "bob"} {
 			e.create(t, who, form, `{"fields":{}}`)
@@ -179,11 +174,7 @@ func testAViewersListHoldsTheirOwn(t *testing.T, on enginetest.Engine) {
 }
 
 func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
-	enginetest.One(t, testAnonymousSubmissionsCarryNoName)
-}
-
-func testAnonymousSubmissionsCarryNoName(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
 	want := `{"formId":"ballot","pageId":4,"id":1,"fields":{"vote":{"id":1,"fieldId":"vote","value":"yes"}},"timestamp":"` + beganISO + `","username":""}`
 	if got := e.get(t, "carol", path); got != want {

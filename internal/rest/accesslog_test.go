@@ -7,11 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // notes is a ResponseWriter that takes the notes of the access log, as the
@@ -45,10 +42,8 @@ func (e *env) note(t testing.TB, r testRequest) *notes {
 }
 
 // A user is named once a form that carries names is found, or a list of forms.
-func TestUserIsNotedForTheAccessLog(t *testing.T) { enginetest.One(t, testUserIsNotedForTheAccessLog) }
-
-func testUserIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestUserIsNotedForTheAccessLog(t *testing.T) {
+	e := newEnv(t, house())
 	for _, r := range []testRequest{
 		{method: "GET", path: Prefix + "/page/1/form"},
 		{method: "GET", path: Prefix + "/page/4/form"}, // the ballot is on it, but was not asked for
@@ -71,13 +66,9 @@ func testUserIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
 // Somebody who is logged in but asks for something else may have meant an
 // anonymous form: one that is broken, or whose page is away, or mistyped.
 func TestNobodyIsNotedWhereNoFormIsFound(t *testing.T) {
-	enginetest.One(t, testNobodyIsNotedWhereNoFormIsFound)
-}
-
-func testNobodyIsNotedWhereNoFormIsFound(t *testing.T, on enginetest.Engine) {
 	pages := house()
 	pages["9.md"] = strings.Replace(ballotPage, "type: radio", "type: rodeo", 1)
-	e := newEnv(t, on, pages)
+	e := newEnv(t, pages)
 	for _, r := range []testRequest{
 		{method: "GET", path: "/rest/nothing"},
 		{method: "PATCH", path: allPath},
@@ -103,11 +94,7 @@ func testNobodyIsNotedWhereNoFormIsFound(t *testing.T, on enginetest.Engine) {
 // Those who guess passwords can be found by their address, whatever they ask
 // for. The name that they try is not theirs.
 func TestFailedLoginIsNotedWithItsAddress(t *testing.T) {
-	enginetest.One(t, testFailedLoginIsNotedWithItsAddress)
-}
-
-func testFailedLoginIsNotedWithItsAddress(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house(), func(o *request.Options) { o.Auth = throttling{everybody} })
+	e := newEnv(t, house())
 	for _, path := range []string{allPath, ballotPath, ballotPath + "/submission", form(99, "x"), "/rest/nothing", "//rest"} {
 		for status, header := range map[int]http.Header{http.StatusUnauthorized: basic("alice:wrong"), http.StatusTooManyRequests: basic("throttled:x")} {
 			for _, method := range []string{"GET", "POST"} {
@@ -123,23 +110,9 @@ func testFailedLoginIsNotedWithItsAddress(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-// throttling refuses to look at the password of one name.
-type throttling struct{ people }
-
-func (a throttling) Authenticate(ctx context.Context, user, password, addr string) (auth.Identity, error) {
-	if user == "throttled" {
-		return auth.Identity{}, &auth.ThrottledError{RetryAfter: time.Second}
-	}
-	return a.people.Authenticate(ctx, user, password, addr)
-}
-
 // Whatever is sent to an anonymous form, its sender leaves no trace.
 func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
-	enginetest.One(t, testAnonymousFormIsNotedForTheAccessLog)
-}
-
-func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house(), func(o *request.Options) { o.MaxBody = 500 })
+	e := newEnv(t, house(), func(o *request.Options) { o.MaxBody = 500 })
 	path, _ := e.create(t, "bob", ballotPath, nestedBody("vote", "yes"))
 	post := func(body string) testRequest {
 		return testRequest{method: "POST", path: ballotPath + "/submission", body: body}
@@ -191,14 +164,10 @@ func testAnonymousFormIsNotedForTheAccessLog(t *testing.T, on enginetest.Engine)
 }
 
 func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
-	enginetest.One(t, testLogNeverNamesWhoSendsToAnAnonymousForm)
-}
-
-func testLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
 	for _, fault := range []error{errors.New("unforeseen"), nil} {
-		e.store.failWith(func(context.Context, string) error { return fault })
+		e.Store.FailWith(func(context.Context, string) error { return fault })
 		for _, r := range []testRequest{
 			{method: "GET", path: ballotPath + "/submission"},
 			{method: "GET", path: path},
@@ -212,7 +181,7 @@ func testLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T, on enginetest.Engi
 			e.do(t, r)
 		}
 	}
-	log := e.logs.String()
+	log := e.Logs.String()
 	if !strings.Contains(log, "unforeseen") {
 		t.Error("the faults were not logged at all")
 	}
@@ -224,7 +193,7 @@ func testLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T, on enginetest.Engi
 // A caller who is beyond a limit leaves an address and no name, and on an
 // anonymous form neither.
 func TestRefusalByALimitIsNotedWithoutAName(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
+	e := newEnv(t, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
 	release := e.holdList(t, "alice")
 	defer release()
 	for path, anonymous := range map[string]bool{allPath: false, pollPath: true} {

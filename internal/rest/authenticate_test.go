@@ -15,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
 const challenge = `Basic realm="formulary", charset="UTF-8"`
@@ -28,10 +29,8 @@ func basic(userAndPassword string) http.Header {
 
 // Whatever else is wrong with a request, without credentials that is all it is
 // told, and always in the same words.
-func TestCredentialsComeFirst(t *testing.T) { enginetest.One(t, testCredentialsComeFirst) }
-
-func testCredentialsComeFirst(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestCredentialsComeFirst(t *testing.T) {
+	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	alice := basic("alice:alice-secret").Get("Authorization")
 	credentials := map[string]http.Header{
@@ -90,10 +89,6 @@ func testCredentialsComeFirst(t *testing.T, on enginetest.Engine) {
 
 // The real directory of users, throttle included.
 func TestRepeatedFailuresAreThrottled(t *testing.T) {
-	enginetest.One(t, testRepeatedFailuresAreThrottled)
-}
-
-func testRepeatedFailuresAreThrottled(t *testing.T, on enginetest.Engine) {
 	hash, err := bcrypt.GenerateFromPassword([]byte("wonderland"), bcrypt.MinCost)
 	if err != nil {
 		t.Fatal(err)
@@ -102,12 +97,12 @@ func testRepeatedFailuresAreThrottled(t *testing.T, on enginetest.Engine) {
 	if err := os.WriteFile(file, []byte("alice:"+string(hash)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	now := &clock{now: time.Date(2025, 11, 15, 0, 0, 0, 0, time.UTC)}
+	now := testsite.NewClock(testsite.Began)
 	users, err := auth.Open(auth.Options{UsersFile: file, Now: now.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEnv(t, on, house(), func(o *request.Options) { o.Auth = users })
+	e := newEnv(t, house(), func(o *request.Options) { o.Auth = users })
 	good := testRequest{method: "GET", path: allPath, header: basic("alice:wonderland")}
 	e.expect(t, http.StatusOK, good)
 	for range 150 { // clients ask without credentials first; that is no attempt
@@ -129,7 +124,7 @@ func testRepeatedFailuresAreThrottled(t *testing.T, on enginetest.Engine) {
 		t.Errorf("Retry-After %q, want whole seconds", a.header.Get("Retry-After"))
 	}
 	e.expect(t, http.StatusOK, good) // who has logged in before is not held up
-	now.advance(time.Duration(seconds) * time.Second)
+	now.Advance(time.Duration(seconds) * time.Second)
 	e.expect(t, http.StatusUnauthorized, guess)
 }
 
@@ -144,7 +139,7 @@ func (turnedAway) Refresh(id auth.Identity) (auth.Identity, error) { return id, 
 
 func TestBusyLoginSaysWhenToTryAgain(t *testing.T) {
 	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
-		e := newEnv(t, on, house(), func(o *request.Options) { o.Auth = turnedAway{} })
+		e := newEnvOn(t, on, house(), func(o *request.Options) { o.Auth = turnedAway{} })
 		a := e.expect(t, http.StatusTooManyRequests, testRequest{method: "GET", path: allPath, header: basic("alice:alice-secret")})
 		if got := a.header.Get("Retry-After"); got != "5" {
 			t.Errorf("Retry-After %q, want 5", got)

@@ -15,8 +15,6 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // fault says what a bad body must be answered with: faults of the named
@@ -160,10 +158,8 @@ var nestedFaults = []fault{
 
 var deep = strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 
-func TestBadBodiesOfTheNestedModel(t *testing.T) { enginetest.One(t, testBadBodiesOfTheNestedModel) }
-
-func testBadBodiesOfTheNestedModel(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestBadBodiesOfTheNestedModel(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
 	for _, f := range slices.Concat(notJSON, nestedFaults) {
 		t.Run(f.name, func(t *testing.T) {
@@ -206,10 +202,8 @@ var flatFaults = []fault{
 	{name: "all at once", body: `{"name":"","size":"XXL","day":"2023-02-29","count":"1,5","word":"a1","mail":"x","nope":""}`, fields: []string{"name", "size", "day", "count", "word", "mail", "nope"}},
 }
 
-func TestBadBodiesOfTheFlatModel(t *testing.T) { enginetest.One(t, testBadBodiesOfTheFlatModel) }
-
-func testBadBodiesOfTheFlatModel(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestBadBodiesOfTheFlatModel(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
 	for _, f := range slices.Concat(notJSON, flatFaults) {
 		t.Run(f.name, func(t *testing.T) {
@@ -220,11 +214,7 @@ func testBadBodiesOfTheFlatModel(t *testing.T, on enginetest.Engine) {
 
 // A body that breaks off is a bad body, too, if somebody still listens.
 func TestBodyThatDoesNotArriveInFull(t *testing.T) {
-	enginetest.One(t, testBodyThatDoesNotArriveInFull)
-}
-
-func testBodyThatDoesNotArriveInFull(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	before := e.dump(t)
 	bodies := map[string]string{
 		"short":       "Content-Length: 1000\r\n\r\n{\"fields\":{",
@@ -267,11 +257,7 @@ type tardy struct{ io.Reader }
 func (tardy) Close() error { return nil }
 
 func TestBodyThatDoesNotArriveInTime(t *testing.T) {
-	enginetest.One(t, testBodyThatDoesNotArriveInTime)
-}
-
-func testBodyThatDoesNotArriveInTime(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	req := e.newRequest(t, testRequest{user: "alice", method: "POST", path: allPath + "/submission"})
 	req.Body = tardy{io.MultiReader(strings.NewReader(`{"fields":`), iotest.ErrReader(os.ErrDeadlineExceeded))}
 	req.ContentLength = -1
@@ -302,10 +288,6 @@ func (d *doer) Read(p []byte) (int, error) {
 
 // A body may take a minute to come in: what counts is what the page says then.
 func TestPageChangesWhileTheBodyComesIn(t *testing.T) {
-	enginetest.One(t, testPageChangesWhileTheBodyComesIn)
-}
-
-func testPageChangesWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 	named := blockWith("a")
 	anonymous := strings.Replace(named, "form: f\n", "form: f\nanonymous: true\n", 1)
 	for what, c := range map[string]struct {
@@ -316,7 +298,7 @@ func testPageChangesWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 		"gone":      {nonePage, http.StatusNotFound, http.StatusNotFound},
 		"anonymous": {anonymous, http.StatusCreated, http.StatusOK},
 	} {
-		e := newEnv(t, on, map[string]string{"1.md": named})
+		e := newEnv(t, map[string]string{"1.md": named})
 		path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A"))
 		before := e.dump(t)
 		for _, r := range []testRequest{
@@ -326,10 +308,10 @@ func testPageChangesWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 		} {
 			r.user = "alice"
 			req := e.newRequest(t, r)
-			req.Body = io.NopCloser(meanwhile(r.body, func() { e.write(t, "1.md", c.page) }))
+			req.Body = io.NopCloser(meanwhile(r.body, func() { e.Write(t, "1.md", c.page) }))
 			n := &notes{ResponseRecorder: httptest.NewRecorder()}
 			mount(e.api).ServeHTTP(n, req)
-			e.write(t, "1.md", named)
+			e.Write(t, "1.md", named)
 			want := c.update
 			if r.path == form(1, "f")+"/submission" {
 				want = c.create
@@ -349,11 +331,7 @@ func testPageChangesWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 
 // Where there is no such submission, that is what is wrong, whatever the body.
 func TestBadBodyForAMissingSubmission(t *testing.T) {
-	enginetest.One(t, testBadBodyForAMissingSubmission)
-}
-
-func testBadBodyForAMissingSubmission(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	for _, body := range []string{"", "{", "[]", `{"fields":1}`, `{"nope":"x"}`} {
 		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "POST", path: allPath + "/submission/99", body: body})
 		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "PUT", path: allPath + "/result/99", body: body})
@@ -365,11 +343,7 @@ func testBadBodyForAMissingSubmission(t *testing.T, on enginetest.Engine) {
 
 // Nor does it matter where the submission can be seen, but not changed.
 func TestBadBodyForSomebodyElsesSubmission(t *testing.T) {
-	enginetest.One(t, testBadBodyForSomebodyElsesSubmission)
-}
-
-func testBadBodyForSomebodyElsesSubmission(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", openPath, nestedBody("text", "mine"))
 	before := e.dump(t)
 	for _, body := range []string{"{", `{"fields":1}`, `{"nope":"x"}`, `{"text":"theirs"}`, nestedBody("text", "theirs")} {

@@ -26,11 +26,7 @@ func (e *env) tag(t testing.TB, user, path string) string {
 }
 
 func TestTagIsOnEveryAnswerWithOneSubmission(t *testing.T) {
-	enginetest.One(t, testTagIsOnEveryAnswerWithOneSubmission)
-}
-
-func testTagIsOnEveryAnswerWithOneSubmission(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	created := e.expect(t, 201, testRequest{user: "alice", method: "POST", path: allPath + "/submission", body: nestedBody("name", "Ann")})
 	path, tag := created.header.Get("Location"), created.header.Get("Etag")
 	if len(tag) != 26 || tag[0] != '"' || tag[25] != '"' {
@@ -64,12 +60,10 @@ func testTagIsOnEveryAnswerWithOneSubmission(t *testing.T, on enginetest.Engine)
 
 // TestTagFollowsThePage: the tag changes with each edit that changes the flat
 // answer, and with no other.
-func TestTagFollowsThePage(t *testing.T) { enginetest.One(t, testTagFollowsThePage) }
-
-func testTagFollowsThePage(t *testing.T, on enginetest.Engine) {
+func TestTagFollowsThePage(t *testing.T) {
 	page := func(fields string) string { return "```form\nform: f\nfields:\n" + fields + "```\n" }
 	const a, b = "  - {id: a, type: textfield, label: A}\n", "  - {id: b, type: textfield, label: B}\n"
-	e := newEnv(t, on, map[string]string{"8.md": page(a + b)})
+	e := newEnv(t, map[string]string{"8.md": page(a + b)})
 	path, _ := e.create(t, "alice", form(8, "f"), nestedBody("a", "1"))
 	seen := map[string]string{}
 	for _, tt := range []struct{ name, fields string }{
@@ -79,7 +73,7 @@ func testTagFollowsThePage(t *testing.T, on enginetest.Engine) {
 		{"one field less", a},
 		{"none that is answered", b},
 	} {
-		e.write(t, "8.md", page(tt.fields))
+		e.Write(t, "8.md", page(tt.fields))
 		flat, tag := e.get(t, "alice", result(path)), e.tag(t, "alice", result(path))
 		if other := e.tag(t, "alice", path); other != tag {
 			t.Errorf("%s: nested %s, flat %s", tt.name, other, tag)
@@ -95,10 +89,8 @@ func testTagFollowsThePage(t *testing.T, on enginetest.Engine) {
 }
 
 // TestReadsWithConditions: 304 where the client has it already.
-func TestReadsWithConditions(t *testing.T) { enginetest.One(t, testReadsWithConditions) }
-
-func testReadsWithConditions(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestReadsWithConditions(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	tag := e.tag(t, "alice", path)
 	for _, tt := range []struct {
@@ -150,10 +142,8 @@ func testReadsWithConditions(t *testing.T, on enginetest.Engine) {
 }
 
 // TestWritesWithConditions: a write whose conditions don't hold changes nothing.
-func TestWritesWithConditions(t *testing.T) { enginetest.One(t, testWritesWithConditions) }
-
-func testWritesWithConditions(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestWritesWithConditions(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "bob", openPath, nestedBody("text", "old"))
 	tag := e.tag(t, "bob", path)
 	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: `{"text":"new"}`})
@@ -212,7 +202,7 @@ func TestOfMergesWithOneTagOneSucceeds(t *testing.T) {
 }
 
 func testOfMergesWithOneTagOneSucceeds(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	const callers = 8
 	for range 5 {
@@ -238,7 +228,7 @@ func testOfMergesWithOneTagOneSucceeds(t *testing.T, on enginetest.Engine) {
 
 // TestTaggedAnswersAreNeverCompressed: a strong tag is of one representation.
 func TestTaggedAnswersAreNeverCompressed(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", strings.Repeat("long ", 10_000)))
 	tag := e.tag(t, "alice", path)
 	for _, p := range []string{path, result(path)} {

@@ -3,17 +3,11 @@ package rest
 import (
 	"net/http"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // A browser adds Basic credentials to the requests of any site.
 func TestWritesOnBehalfOfOtherSitesAreRefused(t *testing.T) {
-	enginetest.One(t, testWritesOnBehalfOfOtherSitesAreRefused)
-}
-
-func testWritesOnBehalfOfOtherSitesAreRefused(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	body := nestedBody("name", "Ann")
 	for _, test := range []struct {
 		name, user, method, header, value string

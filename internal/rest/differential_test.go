@@ -72,13 +72,13 @@ type enginePair struct {
 
 func newEnginePair(t *testing.T) *enginePair {
 	t.Helper()
-	a, b := newEnv(t, enginetest.SQLite, house()), newEnv(t, enginetest.Postgres, house())
+	a, b := newEnv(t, house()), newEnvOn(t, enginetest.Postgres, house())
 	return &enginePair{a: a, b: b, handlerA: mount(a.api), handlerB: mount(b.api), tags: tagPairs{map[string]string{}, map[string]string{}}}
 }
 
 func (w *enginePair) advance(d time.Duration) {
-	w.a.clock.advance(d)
-	w.b.clock.advance(d)
+	w.a.Clock.Advance(d)
+	w.b.Clock.Advance(d)
 }
 
 // send sends a request to both and compares what comes back. What was created
@@ -282,7 +282,7 @@ func (w *enginePair) compareStores(ctx context.Context) error {
 }
 
 func dumpAll(ctx context.Context, e *env) (records []string, err error) {
-	err = e.store.Store.(store.Archive).Dump(ctx, store.Key{}, func(r store.Record) error {
+	err = e.Store.Store.(store.Archive).Dump(ctx, store.Key{}, func(r store.Record) error {
 		records = append(records, fmt.Sprintf(`%d %s,"id":%d %q %q %s %s`,
 			r.PageID, r.FormID, r.ID, r.Username, r.Once, r.Created, r.Entries))
 		return nil

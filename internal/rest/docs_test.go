@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // fetch is a request without credentials for what is not part of the interface.
@@ -21,7 +19,7 @@ func (e *env) fetch(t testing.TB, method, path string) answer {
 }
 
 func TestDocumentIsServedToEverybody(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house())
+	e := newEnv(t, house())
 	a := e.fetch(t, "GET", "/rest/forms/1.0/openapi.yaml")
 	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/yaml" || a.body != string(openAPI) {
 		t.Errorf("%d %v, %d bytes", a.status, a.header, len(a.body))
@@ -41,7 +39,7 @@ func TestDocumentIsServedToEverybody(t *testing.T) {
 }
 
 func TestDocsHaveNothingBesidesTheirFiles(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house())
+	e := newEnv(t, house())
 	for _, path := range []string{"/docs/nope", "/docs/../etc"} {
 		a := e.fetch(t, "GET", path)
 		if a.status != http.StatusNotFound {
@@ -60,7 +58,7 @@ var (
 // The documentation works in a network without a way out: everything it loads
 // comes from here, and the policy lets nothing else in.
 func TestDocsLoadFromHereAlone(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house())
+	e := newEnv(t, house())
 	for _, path := range []string{"/docs", "/docs/"} {
 		page := e.fetch(t, "GET", path)
 		if page.status != http.StatusOK || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {

@@ -1,70 +1,24 @@
 package rest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
-// people is an Authenticator of made-up users with their groups. Everybody's
-// password is their name with "-secret" after it.
-type people map[string][]string
-
-func (p people) Authenticate(_ context.Context, user, password, _ string) (auth.Identity, error) {
-	groups, known := p[user]
-	if !known || password != user+"-secret" {
-		return auth.Identity{}, auth.ErrBadCredentials
-	}
-	return auth.NewIdentity(user, groups...), nil
-}
-
-// Refresh is for the groups that people have by now.
-func (p people) Refresh(id auth.Identity) (auth.Identity, error) {
-	return p.Authenticate(context.Background(), id.Name, id.Name+"-secret", "")
-}
-
-var everybody = people{"alice": nil, "bob": nil, "carol": {"hr"}, "dave": nil}
-
-// clock is the time of the service, moved by hand.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-// began has more digits than the wire does, and lies in another zone than the wire.
-var began = time.Date(2025, 11, 15, 2, 0, 0, 123_999_999, time.FixedZone("CEST", 2*60*60))
-
+// The time of testsite.Began on the wire.
 const (
 	beganISO    = "2025-11-15T00:00:00.123+0000"
 	beganMillis = "1763164800123"
@@ -72,49 +26,43 @@ const (
 
 // env is the whole API on a real listener, a real database and real pages.
 type env struct {
+	*testsite.Site
 	api    *API
 	url    string
-	dir    string // of the pages
-	source *pages.Directory
-	store  *tap
-	clock  *clock
-	logs   *logBuffer
 	client *http.Client
 }
 
 // newEnv serves pages, by file name.
-func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*request.Options)) *env {
+func newEnv(t testing.TB, files map[string]string, change ...func(*request.Options)) *env {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return newEnvOn(t, on, dir, change...)
+	return serve(t, testsite.New(t, files), change...)
 }
 
-func newEnvOn(t testing.TB, on enginetest.Engine, dir string, change ...func(*request.Options)) *env {
+// newEnvOn is newEnv on an engine.
+func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*request.Options)) *env {
 	t.Helper()
-	e := &env{dir: dir, clock: &clock{now: began}, logs: &logBuffer{}}
-	log := slog.New(slog.NewJSONHandler(e.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	var err error
-	if e.source, err = pages.OpenDirectory(dir, log); err != nil {
-		t.Fatal(err)
-	}
-	engine := on.Open(t)
-	e.store = &tap{Store: engine, Files: engine, stagedIDs: map[int64]bool{}}
+	return serve(t, testsite.On(t, on, files), change...)
+}
+
+// newExamplesEnv serves the pages of examples/.
+func newExamplesEnv(t testing.TB) *env {
+	t.Helper()
+	return serve(t, testsite.In(t, enginetest.Default(), "../../examples/pages"))
+}
+
+func serve(t testing.TB, site *testsite.Site, change ...func(*request.Options)) *env {
+	t.Helper()
 	opts := request.Options{
 		Service: service.New(service.Options{
-			Pages: e.source, Store: e.store, Files: e.store, OnceKey: []byte("a key of thirty-two bytes, or so"),
-			Now: e.clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: testMaxFile,
+			Pages: site.Pages, Store: site.Store, Files: site.Store, OnceKey: testsite.Key,
+			Now: site.Clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: testMaxFile,
 		}),
-		Auth: everybody, Logger: log,
+		Auth: site.Users, Logger: site.Logger,
 	}
 	for _, c := range change {
 		c(&opts)
 	}
-	e.api = New(request.NewBackend(opts))
+	e := &env{Site: site, api: New(request.NewBackend(opts))}
 	server := httptest.NewServer(mount(e.api))
 	e.url, e.client = server.URL, server.Client()
 	e.client.Transport.(*http.Transport).DisableCompression = true
@@ -136,23 +84,6 @@ func mount(a *API) http.Handler {
 			a.ServeHTTP(w, r)
 		}
 	})
-}
-
-// write changes a page file and has it read.
-func (e *env) write(t testing.TB, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(e.dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e.source.Reload(t.Context())
-}
-
-func (e *env) remove(t testing.TB, name string) {
-	t.Helper()
-	if err := os.Remove(filepath.Join(e.dir, name)); err != nil {
-		t.Fatal(err)
-	}
-	e.source.Reload(t.Context())
 }
 
 // testRequest is what a test sends. Without a user it goes out without
@@ -246,12 +177,12 @@ func (e *env) dump(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
 	for id := range int64(10) {
-		page, err := e.source.Page(context.Background(), id)
+		page, err := e.Pages.Page(context.Background(), id)
 		if err != nil {
 			continue
 		}
 		for _, f := range page.Forms {
-			err := e.store.Store.Scan(context.Background(), store.Query{PageID: id, FormID: f.ID}, func(s forms.Submission) error {
+			err := e.Store.Store.Scan(context.Background(), store.Query{PageID: id, FormID: f.ID}, func(s forms.Submission) error {
 				_, err := fmt.Fprintf(&b, "%d %s %d %s %q %s\n", s.PageID, s.FormID, s.ID, s.Created, s.Username, s.Entries)
 				return err
 			})
@@ -295,22 +226,4 @@ func clip(s string) string {
 		return s[:most] + "…"
 	}
 	return s
-}
-
-// logBuffer collects log lines, from any goroutine.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const internals = "disk /var/secret: SELECT password FROM users"
@@ -32,9 +31,7 @@ func operations(path string) map[string]testRequest {
 	}
 }
 
-func TestFaultsOfTheStore(t *testing.T) { enginetest.One(t, testFaultsOfTheStore) }
-
-func testFaultsOfTheStore(t *testing.T, on enginetest.Engine) {
+func TestFaultsOfTheStore(t *testing.T) {
 	all := []string{"create", "get", "update", "delete", "scan"}
 	cases := []struct {
 		err        error
@@ -49,17 +46,17 @@ func testFaultsOfTheStore(t *testing.T, on enginetest.Engine) {
 		{fmt.Errorf("%s: %w", internals, context.DeadlineExceeded), all, http.StatusInternalServerError, false},
 	}
 	for _, c := range cases {
-		e := newEnv(t, on, house())
+		e := newEnv(t, house())
 		path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 		before := e.dump(t)
 		for _, op := range c.operations {
-			e.store.failWith(func(_ context.Context, now string) error {
+			e.Store.FailWith(func(_ context.Context, now string) error {
 				if now != op {
 					return nil
 				}
 				return c.err
 			})
-			logged := len(e.logs.String())
+			logged := len(e.Logs.String())
 			a := e.expect(t, c.status, operations(path)[op])
 			if strings.Contains(a.body, "secret") || strings.Contains(a.body, "SELECT") {
 				t.Errorf("%s tells internals: %s", op, a.body)
@@ -67,7 +64,7 @@ func testFaultsOfTheStore(t *testing.T, on enginetest.Engine) {
 			if retry := a.header.Get("Retry-After"); (retry != "") != c.retry {
 				t.Errorf("%s, %d: Retry-After %q", op, a.status, retry)
 			}
-			if log := e.logs.String()[logged:]; strings.Count(log, internals) != 1 || strings.Count(log, "\n") != 1 {
+			if log := e.Logs.String()[logged:]; strings.Count(log, internals) != 1 || strings.Count(log, "\n") != 1 {
 				t.Errorf("%s: logged %q, want the cause, once", op, log)
 			}
 		}
@@ -79,48 +76,42 @@ func testFaultsOfTheStore(t *testing.T, on enginetest.Engine) {
 
 // Whoever reports a failed request finds out why by the id that they were told.
 func TestFaultsAreLoggedWithTheRequestID(t *testing.T) {
-	enginetest.One(t, testFaultsAreLoggedWithTheRequestID)
-}
-
-func testFaultsAreLoggedWithTheRequestID(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for _, fault := range []error{store.ErrUnavailable, store.ErrFull, errors.New(internals)} {
-		e.store.failWith(func(context.Context, string) error { return fault })
+		e.Store.FailWith(func(context.Context, string) error { return fault })
 		for op, r := range operations(path) {
-			logged := len(e.logs.String())
+			logged := len(e.Logs.String())
 			e.note(t, r)
-			if log := e.logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
+			if log := e.Logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
 				t.Errorf("%s, %v: logged %s", op, fault, log)
 			}
 		}
 	}
-	e.store.failWith(func(context.Context, string) error { return nil })
+	e.Store.FailWith(func(context.Context, string) error { return nil })
 	e.fill(t, 20, 10_000)
-	e.store.failAtRow(func(n int) error {
+	e.Store.FailAtRow(func(n int) error {
 		if n == 15 {
 			return errors.New(internals)
 		}
 		return nil
 	})
-	logged := len(e.logs.String())
+	logged := len(e.Logs.String())
 	if _, broken := e.listSlowly(t, "alice", allPath+"/result", func() {}); !broken {
 		t.Error("the list was not broken off")
 	}
-	if log := e.logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
+	if log := e.Logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
 		t.Errorf("a list that was broken off: logged %s", log)
 	}
 }
 
 // A caller who is gone is no fault of anybody, and nothing to log.
-func TestRequestThatIsGivenUp(t *testing.T) { enginetest.One(t, testRequestThatIsGivenUp) }
-
-func testRequestThatIsGivenUp(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestRequestThatIsGivenUp(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for op, r := range operations(path) {
 		entered := make(chan struct{})
-		e.store.failWith(func(ctx context.Context, _ string) error {
+		e.Store.FailWith(func(ctx context.Context, _ string) error {
 			close(entered)
 			<-ctx.Done()
 			return ctx.Err()
@@ -138,19 +129,15 @@ func testRequestThatIsGivenUp(t *testing.T, on enginetest.Engine) {
 			t.Errorf("%s: status %d, want 503; Retry-After %q", op, rec.Code, retry)
 		}
 	}
-	if got := e.logs.String(); got != "" {
+	if got := e.Logs.String(); got != "" {
 		t.Errorf("logged: %s", got)
 	}
 }
 
 func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
-	enginetest.One(t, testListThatFailsBeforeAnythingWasSent)
-}
-
-func testListThatFailsBeforeAnythingWasSent(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	e.fill(t, 3, 0)
-	e.store.failAtRow(func(n int) error {
+	e.Store.FailAtRow(func(n int) error {
 		if n == 2 {
 			return store.ErrUnavailable
 		}
@@ -169,11 +156,9 @@ func testListThatFailsBeforeAnythingWasSent(t *testing.T, on enginetest.Engine) 
 }
 
 // HEAD says what GET would, so it has to ask, too.
-func TestHeadOfAListThatFails(t *testing.T) { enginetest.One(t, testHeadOfAListThatFails) }
-
-func testHeadOfAListThatFails(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
-	e.store.failWith(func(context.Context, string) error { return store.ErrUnavailable })
+func TestHeadOfAListThatFails(t *testing.T) {
+	e := newEnv(t, house())
+	e.Store.FailWith(func(context.Context, string) error { return store.ErrUnavailable })
 	for _, list := range []string{"/submission", "/result"} {
 		a := e.expect(t, http.StatusServiceUnavailable, testRequest{user: "alice", method: "HEAD", path: allPath + list})
 		if a.header.Get("Retry-After") == "" {
@@ -185,13 +170,9 @@ func testHeadOfAListThatFails(t *testing.T, on enginetest.Engine) {
 // Once a list has begun, all that is left is to break off so that nobody takes
 // what came for the whole.
 func TestListThatFailsOnItsWayBreaksOff(t *testing.T) {
-	enginetest.One(t, testListThatFailsOnItsWayBreaksOff)
-}
-
-func testListThatFailsOnItsWayBreaksOff(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	e.fill(t, 20, 10_000)
-	e.store.failAtRow(func(n int) error {
+	e.Store.FailAtRow(func(n int) error {
 		if n == 15 {
 			return errors.New(internals)
 		}
@@ -219,8 +200,8 @@ func testListThatFailsOnItsWayBreaksOff(t *testing.T, on enginetest.Engine) {
 			}
 		}
 	}
-	if got := strings.Count(e.logs.String(), "list broken off"); got != 4 {
-		t.Errorf("logged %d times, want 4:\n%s", got, e.logs)
+	if got := strings.Count(e.Logs.String(), "list broken off"); got != 4 {
+		t.Errorf("logged %d times, want 4:\n%s", got, e.Logs)
 	}
 }
 
@@ -237,13 +218,9 @@ func unpacked(t *testing.T, packed []byte) []byte {
 
 // HTTP/1.0 has no chunks: there the missing bracket alone tells.
 func TestListThatFailsOnItsWayForAnOldClient(t *testing.T) {
-	enginetest.One(t, testListThatFailsOnItsWayForAnOldClient)
-}
-
-func testListThatFailsOnItsWayForAnOldClient(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	e.fill(t, 20, 10_000)
-	e.store.failAtRow(func(n int) error {
+	e.Store.FailAtRow(func(n int) error {
 		if n == 15 {
 			return store.ErrUnavailable
 		}

@@ -18,7 +18,7 @@ func pathEscape(name string) string { return url.PathEscape(name) }
 func TestDownload(t *testing.T) { enginetest.Each(t, testDownload) }
 
 func testDownload(t *testing.T, on enginetest.Engine) {
-	e := newFilesEnv(t, on)
+	e := newFilesEnvOn(t, on)
 	content := strings.Repeat("<!DOCTYPE html><script>alert(1)</script>\n", 20_000) // several chunks
 	path := e.createFiles(t, textPart("title", "x"), filePart("doc", "Über %2250%%22.html", content)) + "/file/doc/" + pathEscape(`Über "50%".html`)
 	get := func(method string, status int, header ...string) answer {
@@ -83,7 +83,7 @@ func testDownload(t *testing.T, on enginetest.Engine) {
 // What scripts could hide in comes back with its own type, and yet only as
 // something to save.
 func TestDownloadsNeverRun(t *testing.T) {
-	e := newFilesEnv(t, enginetest.SQLite)
+	e := newFilesEnv(t)
 	for name, f := range map[string]struct{ content, mediaType string }{
 		"a.svg":  {`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`, "image/svg+xml"},
 		"a.html": {`<html><script>alert(1)</script></html>`, "text/html; charset=utf-8"},
@@ -125,7 +125,7 @@ func TestFilesOfOddFields(t *testing.T) {
 	for _, id := range ids {
 		page += "  - {id: '" + id + "', type: file, label: x}\n"
 	}
-	e := newEnv(t, enginetest.SQLite, map[string]string{"8-odd.md": page + "```\n"})
+	e := newEnv(t, map[string]string{"8-odd.md": page + "```\n"})
 	for _, id := range ids {
 		a := e.expect(t, http.StatusCreated, uploadOf(form(8, "odd")+"/submission", filePart(id, "a", "content of "+id)))
 		path := a.header.Get("Location") + "/file/" + strings.ReplaceAll(pathEscape(id), ".", "%2E") + "/a"
@@ -143,10 +143,8 @@ func TestFilesOfOddFields(t *testing.T) {
 }
 
 // Only users who may read a submission may read its files.
-func TestWhoMayReadFiles(t *testing.T) { enginetest.One(t, testWhoMayReadFiles) }
-
-func testWhoMayReadFiles(t *testing.T, on enginetest.Engine) {
-	e := newFilesEnv(t, on)
+func TestWhoMayReadFiles(t *testing.T) {
+	e := newFilesEnv(t)
 	path := e.createFiles(t, textPart("title", "x"), filePart("doc", "a", "content"))
 	other := e.createFiles(t, textPart("title", "x"))
 	for user, status := range map[string]int{"alice": 200, "bob": 404, "carol": 200, "dave": 404, "": 401} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
 // survey stores answers to the form "all" that filters, sorting and summaries
@@ -23,10 +24,10 @@ func (e *env) survey(t testing.TB, n int) []map[string]string {
 	r := rand.New(rand.NewPCG(7, 7))
 	pick := func(values ...string) string { return values[r.IntN(len(values))] }
 	old := strings.Replace(house()["1-all.md"], "{id: note,", "{id: gone, type: textfield, label: Gone}\n  - {id: note,", 1)
-	e.write(t, "1-all.md", old)
+	e.Write(t, "1-all.md", old)
 	for i := range n {
 		if i == n/2 { // the field leaves the page
-			e.write(t, "1-all.md", house()["1-all.md"])
+			e.Write(t, "1-all.md", house()["1-all.md"])
 		}
 		pairs := []string{
 			"name", pick("Ann", "ann", "Zoë", "ZOË", "Ben", `"quoted" \ text`), "note", pick("", " ", "some words", "SOME WORDS", "a\tb"),
@@ -36,7 +37,7 @@ func (e *env) survey(t testing.TB, n int) []map[string]string {
 		if i < n/2 {
 			pairs = append(pairs, "gone", pick("x", "y", ""))
 		}
-		e.clock.advance(7 * 60 * 60 * 1e9)
+		e.Clock.Advance(7 * 60 * 60 * 1e9)
 		e.create(t, pick("alice", "bob", "carol"), allPath, nestedBody(pairs...))
 	}
 	return results(t, e.get(t, "alice", allPath+"/result"))
@@ -140,7 +141,7 @@ func TestFilteredListIsTheListFiltered(t *testing.T) {
 }
 
 func testFilteredListIsTheListFiltered(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	all := e.survey(t, 60)
 	r := rand.New(rand.NewPCG(1, 1))
 	found := 0
@@ -237,7 +238,7 @@ func TestSortedListIsTheListSorted(t *testing.T) {
 }
 
 func testSortedListIsTheListSorted(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	all := e.survey(t, 60)
 	for _, id := range []string{"name", "note", "size", "extras", "day", "count", "gone", "_id", "_username", "_timestamp"} {
 		for _, descending := range []bool{false, true} {
@@ -277,10 +278,8 @@ func compareRows(a, b map[string]string, id string, descending bool) int {
 	return c
 }
 
-func TestRefusedFilters(t *testing.T) { enginetest.One(t, testRefusedFilters) }
-
-func testRefusedFilters(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestRefusedFilters(t *testing.T) {
+	e := newEnv(t, house())
 	e.survey(t, 4)
 	for query, names := range map[string]string{
 		"filter[nope]=1":                       "filter[nope]",
@@ -308,10 +307,8 @@ func testRefusedFilters(t *testing.T, on enginetest.Engine) {
 
 // A cursor is for one list. Others refuse it, and so does the same list if it was
 // altered.
-func TestCursorIsOfOneList(t *testing.T) { enginetest.One(t, testCursorIsOfOneList) }
-
-func testCursorIsOfOneList(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestCursorIsOfOneList(t *testing.T) {
+	e := newEnv(t, house())
 	e.survey(t, 10)
 	first := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: allPath + "/result?sort=name&limit=2&q=n"})
 	query := queryOf(t, nextPage(t, first.header))
@@ -355,11 +352,7 @@ func testCursorIsOfOneList(t *testing.T, on enginetest.Engine) {
 
 // What somebody may not see is neither found nor counted.
 func TestFiltersCoverWhatTheCallerSees(t *testing.T) {
-	enginetest.One(t, testFiltersCoverWhatTheCallerSees)
-}
-
-func testFiltersCoverWhatTheCallerSees(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	for _, user := range []string{"alice", "bob", "alice"} {
 		e.create(t, user, staffPath, nestedBody("text", "by "+user))
 		e.create(t, user, pollPath, nestedBody("text", "by somebody"))
@@ -394,20 +387,15 @@ func testFiltersCoverWhatTheCallerSees(t *testing.T, on enginetest.Engine) {
 // A list of which nothing matches ends when the caller may no longer read it,
 // and a summary, too.
 func TestPassesEndWhenAccessIsRevoked(t *testing.T) {
-	enginetest.One(t, testPassesEndWhenAccessIsRevoked)
-}
-
-func testPassesEndWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
-	users := newChanging()
-	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *request.Options) { o.Auth = users })
+	e := newEnv(t, map[string]string{"3.md": seen})
 	for range 8 {
 		e.create(t, "alice", staffPath, nestedBody("text", strings.Repeat("x", 100_000)))
 	}
 	for _, path := range []string{"/result?q=none", "/submission?filter[text]=none", "/result?sort=text&limit=1", "/submission?count=true", "/summary"} {
-		users.set(everybody)
-		e.store.failAtRow(func(n int) error {
+		e.Users.Set(testsite.Everybody)
+		e.Store.FailAtRow(func(n int) error {
 			if n == 2 {
-				users.set(people{})
+				e.Users.Set(testsite.People{})
 			}
 			return nil
 		})
@@ -421,7 +409,7 @@ func testPassesEndWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
 
 // Summaries and filtered lists count as lists, also those of HEAD.
 func TestPassesAtATimeAreBounded(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
+	e := newEnv(t, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	release := e.holdList(t, "alice")
 	for _, path := range []string{"/summary", "/result?q=x", "/result?sort=name&limit=1", "/submission?count=true", "/submission?filter[name]=x"} {
@@ -436,10 +424,8 @@ func TestPassesAtATimeAreBounded(t *testing.T) {
 
 // A page by after of the bare list has a link, too, and other parameters stay in
 // it.
-func TestLinkOfAPlainPage(t *testing.T) { enginetest.One(t, testLinkOfAPlainPage) }
-
-func testLinkOfAPlainPage(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestLinkOfAPlainPage(t *testing.T) {
+	e := newEnv(t, house())
 	e.fill(t, 5, 0)
 	for path, want := range map[string]string{
 		"/submission":                          "",
@@ -470,7 +456,7 @@ func testLinkOfAPlainPage(t *testing.T, on enginetest.Engine) {
 // TestLongReadsAreWork: as long as rows are read, the server is told, also if
 // none of them is sent. Otherwise it would cut off the client.
 func TestLongReadsAreWork(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house())
+	e := newEnv(t, house())
 	e.fill(t, 50, 20_000)
 	const atLeast = 3 // checks of 256 KiB, and one at the end
 	for _, r := range []testRequest{

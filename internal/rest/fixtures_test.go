@@ -47,7 +47,7 @@ fields:
   - {id: text, type: textfield, label: Text, required: true}
 ` + "```\n"
 
-	// openPage shows its results to everybody, but only carol's group edits.
+	// openPage shows its results to testsite.Everybody, but only carol's group edits.
 	openPage = "---\nedit: ['@hr']\nresults: viewers\n---\n```form\n" + `form: open
 fields:
   - {id: text, type: textfield, label: Text}

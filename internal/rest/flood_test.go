@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // manyMembers writes so many members of an object, each with the given value.
@@ -23,10 +21,8 @@ func manyMembers(n int, value string) string {
 }
 
 // What is wrong with a body is told in short, however much is wrong with it.
-func TestManyFieldsAtFault(t *testing.T) { enginetest.One(t, testManyFieldsAtFault) }
-
-func testManyFieldsAtFault(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestManyFieldsAtFault(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
 	before := e.dump(t)
 	post, put := testRequest{method: "POST", path: allPath + "/submission"}, testRequest{method: "PUT", path: result(path)}
@@ -68,9 +64,7 @@ func testManyFieldsAtFault(t *testing.T, on enginetest.Engine) {
 }
 
 // A form of the largest size can be filled in, in both models.
-func TestAsManyFieldsAsAFormCanHave(t *testing.T) { enginetest.One(t, testAsManyFieldsAsAFormCanHave) }
-
-func testAsManyFieldsAsAFormCanHave(t *testing.T, on enginetest.Engine) {
+func TestAsManyFieldsAsAFormCanHave(t *testing.T) {
 	const most = 1000
 	var page, nested, flat strings.Builder
 	page.WriteString("```form\nform: f\nfields:\n")
@@ -80,16 +74,14 @@ func testAsManyFieldsAsAFormCanHave(t *testing.T, on enginetest.Engine) {
 		fmt.Fprintf(&flat, `,"f%d":"a;b"`, i)
 	}
 	page.WriteString("```\n")
-	e := newEnv(t, on, map[string]string{"1.md": page.String()})
+	e := newEnv(t, map[string]string{"1.md": page.String()})
 	path, _ := e.create(t, "alice", form(1, "f"), `{"fields":{`+nested.String()[1:]+`}}`)
 	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: "{" + flat.String()[1:] + "}"})
 }
 
 // The values of a list are counted: each costs more memory than it has bytes.
-func TestManyValues(t *testing.T) { enginetest.One(t, testManyValues) }
-
-func testManyValues(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestManyValues(t *testing.T) {
+	e := newEnv(t, house())
 	list := func(n int) string { return `["a"` + strings.Repeat(`,"a"`, n-1) + `]` }
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	put := testRequest{method: "PUT", path: result(path)}
@@ -104,10 +96,8 @@ func testManyValues(t *testing.T, on enginetest.Engine) {
 }
 
 // What a caller made up is not repeated at its whole length.
-func TestLongNamesAreNotRepeated(t *testing.T) { enginetest.One(t, testLongNamesAreNotRepeated) }
-
-func testLongNamesAreNotRepeated(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestLongNamesAreNotRepeated(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	long := strings.Repeat(`\u0001`, 30_000)
 	for name, body := range map[string]string{

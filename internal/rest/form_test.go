@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // members returns the names of a JSON object in the order they are written.
@@ -76,21 +74,15 @@ func golden(t testing.TB, name string) string {
 	return line.String()
 }
 
-func TestFormIsExactlyTheGoldenOne(t *testing.T) { enginetest.One(t, testFormIsExactlyTheGoldenOne) }
-
-func testFormIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestFormIsExactlyTheGoldenOne(t *testing.T) {
+	e := newEnv(t, house())
 	if got, want := e.get(t, "alice", allPath), golden(t, "form.json"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T) {
-	enginetest.One(t, testFormsStandInPageOrderAndFieldsInRankOrder)
-}
-
-func testFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	list := e.get(t, "alice", Prefix+"/page/1/form")
 	one := e.get(t, "alice", form(1, "zeta"))
 	all := e.get(t, "alice", allPath)
@@ -104,20 +96,14 @@ func testFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T, on enginetest.E
 }
 
 func TestPageWithoutFormsIsAnEmptyArray(t *testing.T) {
-	enginetest.One(t, testPageWithoutFormsIsAnEmptyArray)
-}
-
-func testPageWithoutFormsIsAnEmptyArray(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	if got := e.get(t, "alice", Prefix+"/page/2/form"); got != "[]" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestFormsAreReadOnly(t *testing.T) { enginetest.One(t, testFormsAreReadOnly) }
-
-func testFormsAreReadOnly(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestFormsAreReadOnly(t *testing.T) {
+	e := newEnv(t, house())
 	for _, path := range []string{Prefix + "/page/1/form", allPath} {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 			a := e.expect(t, http.StatusMethodNotAllowed, testRequest{user: "alice", method: method, path: path, body: "{}"})
@@ -130,10 +116,8 @@ func testFormsAreReadOnly(t *testing.T, on enginetest.Engine) {
 
 // The file types that a field accepts are its validations. The interface has no
 // place for help texts and sizes.
-func TestFormListsAcceptedFileTypes(t *testing.T) { enginetest.One(t, testFormListsAcceptedFileTypes) }
-
-func testFormListsAcceptedFileTypes(t *testing.T, on enginetest.Engine) {
-	e := newEnvOn(t, on, "../../examples/pages")
+func TestFormListsAcceptedFileTypes(t *testing.T) {
+	e := newExamplesEnv(t)
 	field := pick(t, e.get(t, "alice", form(102, "leave")), "fields", "certificate")
 	if got, want := pick(t, field, "validations"), `[{"value":".pdf"},{"value":"image/*"}]`; got != want {
 		t.Errorf("validations are %s, want %s", got, want)
@@ -145,11 +129,7 @@ func testFormListsAcceptedFileTypes(t *testing.T, on enginetest.Engine) {
 }
 
 func TestFormKeepsTheMacroIDsOfItsHost(t *testing.T) {
-	enginetest.One(t, testFormKeepsTheMacroIDsOfItsHost)
-}
-
-func testFormKeepsTheMacroIDsOfItsHost(t *testing.T, on enginetest.Engine) {
-	e := newEnvOn(t, on, "../../examples/pages")
+	e := newExamplesEnv(t)
 	body := e.get(t, "alice", form(104, "registration"))
 	if got := pick(t, body, "macroId"); got != `"5f0b2c1e-74a7-4d7c-9f3e-2f3f1f6f0a11"` {
 		t.Errorf("macroId of the form is %s", got)

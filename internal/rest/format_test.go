@@ -5,16 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 var lists = []string{"/submission", "/result"}
 
-func TestNDJSONHasTheRowsOfJSON(t *testing.T) { enginetest.One(t, testNDJSONHasTheRowsOfJSON) }
-
-func testNDJSONHasTheRowsOfJSON(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestNDJSONHasTheRowsOfJSON(t *testing.T) {
+	e := newEnv(t, house())
 	for _, list := range lists {
 		if got := e.get(t, "alice", allPath+list+"?format=ndjson"); got != "" {
 			t.Errorf("%s: an empty list is %q", list, got)
@@ -35,11 +31,9 @@ func testNDJSONHasTheRowsOfJSON(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestFormatAndAccept(t *testing.T) { enginetest.One(t, testFormatAndAccept) }
-
-func testFormatAndAccept(t *testing.T, on enginetest.Engine) {
+func TestFormatAndAccept(t *testing.T) {
 	const json, ndjson = "application/json", "application/x-ndjson"
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	for _, tt := range []struct {
 		query, want string
 		accept      []string
@@ -88,10 +82,8 @@ func testFormatAndAccept(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestUnknownFormats(t *testing.T) { enginetest.One(t, testUnknownFormats) }
-
-func testUnknownFormats(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestUnknownFormats(t *testing.T) {
+	e := newEnv(t, house())
 	for _, query := range []string{"format=", "format", "format=xml", "format=CSV", "format=NDJSON", "format=json&format=json", "limit=0&format=x"} {
 		for _, list := range lists {
 			e.reject(t, testRequest{method: "GET", path: allPath + list + "?" + query}, fault{general: "format"})

@@ -7,20 +7,15 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // Merges do not make a submission grow beyond what one body may hold.
 func TestSubmissionDoesNotGrowWithoutLimit(t *testing.T) {
-	enginetest.One(t, testSubmissionDoesNotGrowWithoutLimit)
-}
-
-func testSubmissionDoesNotGrowWithoutLimit(t *testing.T, on enginetest.Engine) {
 	ids := make([]string, 20)
 	for i := range ids {
 		ids[i] = fmt.Sprint("f", i)
 	}
-	e := newEnv(t, on, map[string]string{"1.md": blockWith(ids...)})
+	e := newEnv(t, map[string]string{"1.md": blockWith(ids...)})
 	const room = request.DefaultMaxBody - len(`{"f0":""}`) // of the flat model
 	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("f0", strings.Repeat("x", request.DefaultMaxBody-100)))
 	before := e.dump(t)
@@ -42,10 +37,8 @@ func testSubmissionDoesNotGrowWithoutLimit(t *testing.T, on enginetest.Engine) {
 
 // Whatever fits into a body can be created: the limit of a submission never
 // refuses what the limit of a body takes.
-func TestLargestBodyCanBeCreated(t *testing.T) { enginetest.One(t, testLargestBodyCanBeCreated) }
-
-func testLargestBodyCanBeCreated(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, map[string]string{"1.md": blockWith("a")})
+func TestLargestBodyCanBeCreated(t *testing.T) {
+	e := newEnv(t, map[string]string{"1.md": blockWith("a")})
 	empty := len(nestedBody("a", ""))
 	e.create(t, "alice", form(1, "f"), nestedBody("a", strings.Repeat("x", request.DefaultMaxBody-empty)))
 	e.expect(t, http.StatusRequestEntityTooLarge, testRequest{

@@ -24,10 +24,8 @@ func (e *env) stored(t testing.TB) int {
 }
 
 // TestRepeatedCreate: the same key and answers are one submission.
-func TestRepeatedCreate(t *testing.T) { enginetest.One(t, testRepeatedCreate) }
-
-func testRepeatedCreate(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestRepeatedCreate(t *testing.T) {
+	e := newEnv(t, house())
 	const key = "8e03978e-40d5-43dd-bc93-6894a57f9324"
 	body := nestedBody("name", "Ann", "extras", "a;b")
 	first := e.expect(t, 201, createWith("alice", allPath, key, body))
@@ -76,15 +74,13 @@ func testRepeatedCreate(t *testing.T, on enginetest.Engine) {
 	if again := e.expect(t, 201, createWith("alice", allPath, key, nestedBody("name", "new"))); replayed(again) {
 		t.Error("a delete did not free the key")
 	}
-	if logs := e.logs.String(); strings.Contains(logs, key) {
+	if logs := e.Logs.String(); strings.Contains(logs, key) {
 		t.Errorf("the log holds the key:\n%s", logs)
 	}
 }
 
-func TestKeysThatAreRefused(t *testing.T) { enginetest.One(t, testKeysThatAreRefused) }
-
-func testKeysThatAreRefused(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestKeysThatAreRefused(t *testing.T) {
+	e := newEnv(t, house())
 	body := nestedBody("name", "Ann")
 	for _, key := range []string{"", "two words", "ä", "tab\there", strings.Repeat("k", 256)} {
 		e.expect(t, 400, createWith("alice", allPath, key, body))
@@ -113,7 +109,7 @@ func testKeysThatAreRefused(t *testing.T, on enginetest.Engine) {
 func TestRepeatsWhereOneIsAllowed(t *testing.T) { enginetest.Each(t, testRepeatsWhereOneIsAllowed) }
 
 func testRepeatsWhereOneIsAllowed(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	for form, body := range map[string]string{
 		oncePath: nestedBody("text", "x"), ballotPath: nestedBody("vote", "yes"), pollPath: nestedBody("text", "x"),
 	} {
@@ -139,27 +135,23 @@ func testRepeatsWhereOneIsAllowed(t *testing.T, on enginetest.Engine) {
 // TestRepeatAfterThePageChanged: what was stored is returned, whatever the page
 // asks for by now, but only to who may still submit.
 func TestRepeatAfterThePageChanged(t *testing.T) {
-	enginetest.One(t, testRepeatAfterThePageChanged)
-}
-
-func testRepeatAfterThePageChanged(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	body := nestedBody("text", "x")
 	first := e.expect(t, 201, createWith("bob", staffPath, "key", body))
-	e.write(t, "3-staff.md", strings.Replace(staffPage, "{id: text, type", "{id: more, type: textfield, label: More, required: true}\n  - {id: text, type", 1))
+	e.Write(t, "3-staff.md", strings.Replace(staffPage, "{id: text, type", "{id: more, type: textfield, label: More, required: true}\n  - {id: text, type", 1))
 	e.expect(t, 400, createWith("bob", staffPath, "another", body))
 	if a := e.expect(t, 201, createWith("bob", staffPath, "key", body)); !replayed(a) || a.body != first.body {
 		t.Errorf("%v %s, want %s", a.header, a.body, first.body)
 	}
 	e.expect(t, 422, createWith("bob", staffPath, "key", nestedBody("text", "y")))
-	e.write(t, "3-staff.md", strings.Replace(staffPage, "{id: text,", "{id: text, validate: numeric,", 1))
+	e.Write(t, "3-staff.md", strings.Replace(staffPage, "{id: text,", "{id: text, validate: numeric,", 1))
 	parts := testRequest{user: "bob", method: "POST", path: staffPath + "/submission", body: multipartOf(textPart("text", "x")), header: multipartHeader.Clone()}
 	e.expect(t, 400, parts)
 	parts.header.Set("Idempotency-Key", "key")
 	if a := e.expect(t, 201, parts); !replayed(a) || a.body != first.body {
 		t.Errorf("as multipart: %v %s, want %s", a.header, a.body, first.body)
 	}
-	e.write(t, "3-staff.md", strings.Replace(staffPage, "bob, ", "", 1))
+	e.Write(t, "3-staff.md", strings.Replace(staffPage, "bob, ", "", 1))
 	e.expect(t, 404, createWith("bob", staffPath, "key", body))
 }
 
@@ -170,7 +162,7 @@ func TestOfConcurrentRepeatsOneIsStored(t *testing.T) {
 
 func testOfConcurrentRepeatsOneIsStored(t *testing.T, on enginetest.Engine) {
 	const rounds, callers = 5, 8
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	for round := range rounds {
 		answers := make([]answer, callers)
 		var wg sync.WaitGroup
@@ -205,12 +197,12 @@ func TestRepeatWhileTheFirstIsDeleted(t *testing.T) {
 }
 
 func testRepeatWhileTheFirstIsDeleted(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	body := nestedBody("name", "Ann")
 	first := e.expect(t, 201, createWith("alice", allPath, "key", body)).header.Get("Location")
-	e.store.failWith(func(_ context.Context, operation string) error {
+	e.Store.FailWith(func(_ context.Context, operation string) error {
 		if operation == "by key" {
-			e.store.failWith(func(context.Context, string) error { return nil })
+			e.Store.FailWith(func(context.Context, string) error { return nil })
 			e.expect(t, 204, testRequest{user: "alice", method: "DELETE", path: result(first)})
 		}
 		return nil
@@ -219,7 +211,7 @@ func testRepeatWhileTheFirstIsDeleted(t *testing.T, on enginetest.Engine) {
 		t.Errorf("%v", a.header)
 	}
 	looks := 0
-	e.store.failWith(func(_ context.Context, operation string) error {
+	e.Store.FailWith(func(_ context.Context, operation string) error {
 		if operation == "by key" {
 			looks++
 			return store.ErrNotFound
@@ -229,7 +221,7 @@ func testRepeatWhileTheFirstIsDeleted(t *testing.T, on enginetest.Engine) {
 	if a := e.expect(t, 503, createWith("alice", allPath, "key", body)); a.header.Get("Retry-After") == "" || looks > 10 {
 		t.Errorf("%v after %d looks", a.header, looks)
 	}
-	e.store.failWith(func(_ context.Context, operation string) error {
+	e.Store.FailWith(func(_ context.Context, operation string) error {
 		if operation == "by key" || operation == "submitted" {
 			return store.ErrUnavailable
 		}
@@ -243,10 +235,8 @@ func testRepeatWhileTheFirstIsDeleted(t *testing.T, on enginetest.Engine) {
 }
 
 // TestDeletesWithConditions: a submission that was changed is not deleted.
-func TestDeletesWithConditions(t *testing.T) { enginetest.One(t, testDeletesWithConditions) }
-
-func testDeletesWithConditions(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestDeletesWithConditions(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "bob", openPath, nestedBody("text", "old"))
 	former := e.tag(t, "bob", path)
 	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: `{"text":"new"}`})

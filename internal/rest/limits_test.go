@@ -15,13 +15,11 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
 // five are as many users as it takes to use up a total by shares of a quarter.
-func five(o *request.Options) {
-	o.Auth = people{"alice": nil, "bob": nil, "carol": nil, "dave": nil, "erin": nil}
-}
+var five = testsite.People{"alice": nil, "bob": nil, "carol": nil, "dave": nil, "erin": nil}
 
 // Which slots a test is about.
 func heldLists(s request.Slots) int   { return s.Lists }
@@ -92,15 +90,14 @@ func (e *env) refused(t *testing.T, status int, r testRequest) answer {
 	return a
 }
 
-func TestListsAtATimeAreBounded(t *testing.T) { enginetest.One(t, testListsAtATimeAreBounded) }
-
-func testListsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house(), five)
+func TestListsAtATimeAreBounded(t *testing.T) {
+	e := newEnv(t, house())
+	e.Users.Set(five)
 	path := allPath + "/submission"
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	var stall atomic.Bool
 	stalled := make(chan struct{})
-	e.store.failWith(func(ctx context.Context, operation string) error {
+	e.Store.FailWith(func(ctx context.Context, operation string) error {
 		if operation == "scan" && stall.Load() {
 			select {
 			case stalled <- struct{}{}:
@@ -169,7 +166,8 @@ func padded(size int) string {
 }
 
 func TestLargeBodiesAtATimeAreBounded(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), five)
+	e := newEnv(t, house())
+	e.Users.Set(five)
 	path := allPath + "/submission"
 	conns := e.stalledBodies(t, "alice", 16)
 	for _, chunked := range []bool{false, true} {
@@ -192,7 +190,7 @@ func TestLargeBodiesAtATimeAreBounded(t *testing.T) {
 // A client that stalls is answered at once when its body is refused, and its
 // connection is closed.
 func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	e := newEnv(t, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	e.stalledBodies(t, "alice", 1)
 	conn := e.begin(t, "alice", "POST", allPath+"/submission", "Content-Length: 65537\r\n\r\n{")
 	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
@@ -210,7 +208,7 @@ func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
 
 // A client that sends its whole body before it reads gets the refusal, too.
 func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser, o.Limits.UploadsPerUser = 1, 1 })
+	e := newEnv(t, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser, o.Limits.UploadsPerUser = 1, 1 })
 	e.stalledBodies(t, "alice", 1)
 	for _, tt := range []struct {
 		name   string
@@ -241,9 +239,9 @@ func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
 
 // What was read of a body is in memory until the request is answered.
 func TestLargeBodyCountsUntilItIsAnswered(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	e := newEnv(t, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	storing, store := make(chan struct{}), make(chan struct{})
-	e.store.failWith(func(_ context.Context, operation string) error {
+	e.Store.FailWith(func(_ context.Context, operation string) error {
 		if operation == "create" {
 			storing <- struct{}{}
 			<-store
@@ -269,7 +267,7 @@ func TestLargeAnswersAtATimeAreBounded(t *testing.T) {
 		fields += fmt.Sprintf("  - {id: f%d, type: textfield, label: A field among many}\n", i)
 	}
 	pages["8-large.md"] = "```form\nform: large\nfields:\n" + fields + "```\n"
-	e := newEnv(t, enginetest.SQLite, pages, func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	e := newEnv(t, pages, func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	large, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", strings.Repeat("x", request.LargeBody)))
 	small, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	conn := e.stalledBodies(t, "alice", 1)[0]
@@ -292,11 +290,11 @@ func TestLargeAnswersAtATimeAreBounded(t *testing.T) {
 
 // Who is refused on an anonymous form is named nowhere.
 func TestRefusalsOnAnonymousFormsNameNobody(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
+	e := newEnv(t, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
 	release := e.holdList(t, "alice")
 	a := e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "GET", path: pollPath + "/result"})
 	release()
-	if strings.Contains(e.logs.String()+a.body, "alice") {
-		t.Errorf("named in the log or the answer: %s%s", e.logs, a.body)
+	if strings.Contains(e.Logs.String()+a.body, "alice") {
+		t.Errorf("named in the log or the answer: %s%s", e.Logs, a.body)
 	}
 }

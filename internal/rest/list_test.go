@@ -49,10 +49,8 @@ func listedIDs(t testing.TB, body string) []int64 {
 	return ids
 }
 
-func TestListOptions(t *testing.T) { enginetest.One(t, testListOptions) }
-
-func testListOptions(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestListOptions(t *testing.T) {
+	e := newEnv(t, house())
 	e.fill(t, 9, 0) // bob has 1, 4 and 7
 	cases := []struct {
 		query string
@@ -94,9 +92,7 @@ func testListOptions(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestBadListOptions(t *testing.T) { enginetest.One(t, testBadListOptions) }
-
-func testBadListOptions(t *testing.T, on enginetest.Engine) {
+func TestBadListOptions(t *testing.T) {
 	cases := []struct{ query, general string }{
 		{"limit=0", "limit"},
 		{"limit=-1", "limit"},
@@ -131,7 +127,7 @@ func testBadListOptions(t *testing.T, on enginetest.Engine) {
 		{"limit=0&after=x&order=y", "after"},
 		{"limit=0&after=x&order=y", "order"},
 	}
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	for _, c := range cases {
 		for _, list := range []string{"/submission", "/result"} {
 			e.reject(t, testRequest{method: "GET", path: allPath + list + "?" + c.query}, fault{general: c.general})
@@ -141,7 +137,7 @@ func testBadListOptions(t *testing.T, on enginetest.Engine) {
 
 // A query is bounded, whatever it is for.
 func TestQueryThatIsTooLong(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house())
+	e := newEnv(t, house())
 	const limit = 8 << 10
 	query := "?username=" + strings.Repeat("a", limit-len("username="))
 	for _, list := range []string{"/submission", "/result", "/summary"} {
@@ -158,7 +154,7 @@ func TestPagingThroughGivesExactlyAll(t *testing.T) {
 }
 
 func testPagingThroughGivesExactlyAll(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	want := e.fill(t, 50, 0)
 	for _, order := range []string{"asc", "desc"} {
 		var got []int64
@@ -180,10 +176,8 @@ func testPagingThroughGivesExactlyAll(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestCompressionOfWhatCanBeLong(t *testing.T) { enginetest.One(t, testCompressionOfWhatCanBeLong) }
-
-func testCompressionOfWhatCanBeLong(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestCompressionOfWhatCanBeLong(t *testing.T) {
+	e := newEnv(t, house())
 	e.fill(t, 100, 2000) // more than one flush
 	for _, path := range []string{Prefix + "/page/1/form", allPath, allPath + "/submission", allPath + "/result"} {
 		plain := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: path})
@@ -216,10 +210,8 @@ func testCompressionOfWhatCanBeLong(t *testing.T, on enginetest.Engine) {
 }
 
 // A list is sent as it is read. This one is larger than all the buffers.
-func TestLongListIsComplete(t *testing.T) { enginetest.One(t, testLongListIsComplete) }
-
-func testLongListIsComplete(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestLongListIsComplete(t *testing.T) {
+	e := newEnv(t, house())
 	want := e.fill(t, 60, 20_000)
 	if got := listedIDs(t, e.get(t, "alice", allPath+"/submission")); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

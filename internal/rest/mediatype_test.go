@@ -10,7 +10,6 @@ import (
 	"testing/iotest"
 
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 func readAll(t testing.TB, r io.ReadCloser) string {
@@ -32,9 +31,7 @@ func writes(path string) []testRequest {
 	}
 }
 
-func TestContentType(t *testing.T) { enginetest.One(t, testContentType) }
-
-func testContentType(t *testing.T, on enginetest.Engine) {
+func TestContentType(t *testing.T) {
 	const taken, refused = true, false
 	cases := []struct {
 		header http.Header
@@ -63,7 +60,7 @@ func testContentType(t *testing.T, on enginetest.Engine) {
 		{http.Header{"Content-Type": {"application/json", "text/plain"}}, refused},
 		{http.Header{"Content-Type": {"application/json", "application/json"}}, refused},
 	}
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for _, c := range cases {
 		for _, r := range writes(path) {
@@ -84,7 +81,7 @@ func testContentType(t *testing.T, on enginetest.Engine) {
 
 // The refusal names what the endpoint takes: files come with the nested model only.
 func TestRefusedContentTypeNamesOthers(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for _, r := range writes(path) {
 		r.header = http.Header{"Content-Type": {"text/plain"}}
@@ -95,11 +92,9 @@ func TestRefusedContentTypeNamesOthers(t *testing.T) {
 	}
 }
 
-func TestBodyOverTheLimit(t *testing.T) { enginetest.One(t, testBodyOverTheLimit) }
-
-func testBodyOverTheLimit(t *testing.T, on enginetest.Engine) {
+func TestBodyOverTheLimit(t *testing.T) {
 	const limit = 1000
-	e := newEnv(t, on, house(), func(o *request.Options) { o.MaxBody = limit })
+	e := newEnv(t, house(), func(o *request.Options) { o.MaxBody = limit })
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for _, r := range writes(path) {
 		fits := r
@@ -122,11 +117,7 @@ func testBodyOverTheLimit(t *testing.T, on enginetest.Engine) {
 }
 
 func TestBodyLimitIsAMebibyteByDefault(t *testing.T) {
-	enginetest.One(t, testBodyLimitIsAMebibyteByDefault)
-}
-
-func testBodyLimitIsAMebibyteByDefault(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	fits := nestedBody("name", "Ann", "note", strings.Repeat("x", 1<<20-len(nestedBody("name", "Ann", "note", ""))))
 	path, _ := e.create(t, "alice", allPath, fits)
 	if got := len(pick(t, e.get(t, "alice", path), "fields", "note", "value")); got < 1<<20-200 {
@@ -147,11 +138,7 @@ func testBodyLimitIsAMebibyteByDefault(t *testing.T, on enginetest.Engine) {
 
 // A body that says it is too large is refused before it is sent.
 func TestBodyOverTheLimitIsNotWaitedFor(t *testing.T) {
-	enginetest.One(t, testBodyOverTheLimitIsNotWaitedFor)
-}
-
-func testBodyOverTheLimitIsNotWaitedFor(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	req := e.newRequest(t, testRequest{user: "alice", method: "POST", path: allPath + "/submission"})
 	req.Body, req.ContentLength = io.NopCloser(iotest.ErrReader(errors.New("the body was read"))), request.DefaultMaxBody+1
 	w := httptest.NewRecorder()

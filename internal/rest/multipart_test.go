@@ -28,9 +28,11 @@ fields:
 var filesPath = form(8, "files")
 
 // newFilesEnv serves a form with file fields, and takes files of 4,000 bytes.
-func newFilesEnv(t testing.TB, on enginetest.Engine, change ...func(*request.Options)) *env {
+func newFilesEnv(t testing.TB) *env { return newFilesEnvOn(t, enginetest.Default()) }
+
+func newFilesEnvOn(t testing.TB, on enginetest.Engine) *env {
 	t.Helper()
-	return newEnv(t, on, map[string]string{"8-files.md": filesPage}, change...)
+	return newEnvOn(t, on, map[string]string{"8-files.md": filesPage})
 }
 
 const testBoundary = "a-boundary"
@@ -87,7 +89,7 @@ func (e *env) expectNothingStaged(t testing.TB) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for tick := time.NewTicker(2 * time.Millisecond); ; <-tick.C {
-		left := e.store.staged()
+		left := e.Store.Staged()
 		if len(left) == 0 {
 			tick.Stop()
 			return
@@ -101,7 +103,7 @@ func (e *env) expectNothingStaged(t testing.TB) {
 func TestUpload(t *testing.T) { enginetest.Each(t, testUpload) }
 
 func testUpload(t *testing.T, on enginetest.Engine) {
-	e := newFilesEnv(t, on)
+	e := newFilesEnvOn(t, on)
 	content := strings.Repeat("0123456789", 30_000) + "\x00\xff"
 	path := e.createFiles(t,
 		textPart("_charset_", "UTF-8"),
@@ -141,7 +143,7 @@ func TestUploadReplacesAndMergeKeeps(t *testing.T) {
 }
 
 func testUploadReplacesAndMergeKeeps(t *testing.T, on enginetest.Engine) {
-	e := newFilesEnv(t, on)
+	e := newFilesEnvOn(t, on)
 	path := e.createFiles(t, textPart("title", "x"), filePart("doc", "a", "one"), filePart("doc", "b", "two"), filePart("pic", "p.pdf", "%PDF-1.7"))
 	files := func(want map[string]string) {
 		t.Helper()
@@ -266,10 +268,8 @@ func slicesRepeat(p part, n int) []part {
 
 // Whatever is wrong with a body is told with a status of the client's faults,
 // and leaves nothing behind.
-func TestMultipartFaults(t *testing.T) { enginetest.One(t, testMultipartFaults) }
-
-func testMultipartFaults(t *testing.T, on enginetest.Engine) {
-	e := newFilesEnv(t, on)
+func TestMultipartFaults(t *testing.T) {
+	e := newFilesEnv(t)
 	path := e.createFiles(t, textPart("title", "old"), filePart("doc", "old", "old"))
 	before := e.dump(t)
 	for _, tt := range multipartFaults() {
@@ -297,7 +297,7 @@ func testMultipartFaults(t *testing.T, on enginetest.Engine) {
 }
 
 func TestMultipartContentTypes(t *testing.T) {
-	e := newFilesEnv(t, enginetest.SQLite)
+	e := newFilesEnv(t)
 	body := multipartOf(textPart("title", "x"))
 	path := e.createFiles(t, textPart("title", "old"))
 	for _, tt := range []struct {
@@ -324,7 +324,7 @@ func TestMultipartContentTypes(t *testing.T) {
 // A file for a field that does not show is dropped like any other answer, even
 // one that the field would not take.
 func TestFilesOfHiddenFieldsAreDropped(t *testing.T) {
-	e := newFilesEnv(t, enginetest.SQLite)
+	e := newFilesEnv(t)
 	path := e.createFiles(t, filePart("proof", "a.pdf", "%PDF-1.7"), filePart("doc", "kept", "x"), textPart("title", "x"))
 	e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "GET", path: path + "/file/proof/a.pdf"})
 	e.get(t, "alice", path+"/file/doc/kept")
@@ -336,7 +336,7 @@ func TestFilesOfHiddenFieldsAreDropped(t *testing.T) {
 
 // An empty file is one, and names that are hostile become harmless ones.
 func TestHostileFileNames(t *testing.T) {
-	e := newFilesEnv(t, enginetest.SQLite)
+	e := newFilesEnv(t)
 	for sent, want := range map[string]string{
 		"../../x":                     "x",
 		"CON":                         "CON",

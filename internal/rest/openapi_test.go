@@ -8,11 +8,12 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
 func TestDocumentIsValid(t *testing.T) {
@@ -99,10 +100,8 @@ func documented(t *testing.T) []operation {
 }
 
 // Whoever copies an example from the document gets what it promises.
-func TestExamplesOfRequestsSucceed(t *testing.T) { enginetest.One(t, testExamplesOfRequestsSucceed) }
-
-func testExamplesOfRequestsSucceed(t *testing.T, on enginetest.Engine) {
-	e := newEnvOn(t, on, "../../examples/pages")
+func TestExamplesOfRequestsSucceed(t *testing.T) {
+	e := newExamplesEnv(t)
 	sent := 0
 	for _, op := range documented(t) {
 		if op.OperationID == "getFile" { // the submission of the examples has no file; see TestDownload
@@ -169,12 +168,8 @@ func plain(t *testing.T, v any) any {
 // The examples of forms, submissions and results are the real ones of the page
 // that the examples of the path parameters name.
 func TestExamplesAreWhatTheExamplePagesAnswer(t *testing.T) {
-	enginetest.One(t, testExamplesAreWhatTheExamplePagesAnswer)
-}
-
-func testExamplesAreWhatTheExamplePagesAnswer(t *testing.T, on enginetest.Engine) {
-	e := newEnvOn(t, on, "../../examples/pages")
-	e.clock.advance(began.Truncate(1e9).Sub(began)) // the example shows a full second
+	e := newExamplesEnv(t)
+	e.Clock.Set(testsite.Began.Truncate(time.Second)) // the example shows a full second
 	examples := loadDocument(t).Components.Examples
 	path, _ := e.create(t, "alice", form(101, "feedback"), nestedBody("comment", "Nice!", "rating", "5"))
 	for name, path := range map[string]string{

@@ -18,7 +18,7 @@ import (
 func newOutageEnv(t *testing.T) (*env, *pgtest.Cluster) {
 	t.Helper()
 	cluster := pgtest.New(t, pgtest.Options{})
-	e := newEnv(t, enginetest.PostgresOn(cluster), house())
+	e := newEnvOn(t, enginetest.PostgresOn(cluster), house())
 	srv, err := server.New(server.Options{
 		Listen: "127.0.0.1:0", Handler: mount(e.api), Ready: e.api.Service.Ready, Logger: e.api.Logger,
 	})
@@ -120,7 +120,7 @@ func TestOutageInTheMiddleOfAList(t *testing.T) {
 	e, cluster := newOutageEnv(t)
 	want := e.fill(t, 60, 20_000)
 	for _, list := range []string{"/submission", "/result"} {
-		e.store.failAtRow(func(n int) error {
+		e.Store.FailAtRow(func(n int) error {
 			if n == len(want)/2 {
 				return cluster.Stop()
 			}
@@ -135,7 +135,7 @@ func TestOutageInTheMiddleOfAList(t *testing.T) {
 		if !errors.Is(err, io.ErrUnexpectedEOF) || json.Valid(body) {
 			t.Errorf("%s: %v after %d bytes, valid: %t; want an unexpected EOF", list, err, len(body), json.Valid(body))
 		}
-		e.store.failAtRow(func(int) error { return nil })
+		e.Store.FailAtRow(func(int) error { return nil })
 		if err := cluster.Resume(); err != nil {
 			t.Fatal(err)
 		}

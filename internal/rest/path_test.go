@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // badIDs can't be ids: decimal digits without sign or leading zero, within 2^63.
@@ -14,10 +12,8 @@ var badIDs = []string{
 	"9223372036854775808", "18446744073709551617", strings.Repeat("9", 400), "1%2F", "1;v=2", "~1", "%FF",
 }
 
-func TestMalformedIDsAreNotFound(t *testing.T) { enginetest.One(t, testMalformedIDsAreNotFound) }
-
-func testMalformedIDsAreNotFound(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestMalformedIDsAreNotFound(t *testing.T) {
+	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	before := e.dump(t)
 	for _, id := range badIDs {
@@ -43,10 +39,8 @@ func testMalformedIDsAreNotFound(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestUnknownThingsAreNotFound(t *testing.T) { enginetest.One(t, testUnknownThingsAreNotFound) }
-
-func testUnknownThingsAreNotFound(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestUnknownThingsAreNotFound(t *testing.T) {
+	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	paths := []string{
 		Prefix + "/page/99/form", Prefix + "/page/9223372036854775807/form", form(99, "all"),
@@ -82,10 +76,8 @@ func testUnknownThingsAreNotFound(t *testing.T, on enginetest.Engine) {
 }
 
 // A path is taken as it stands: never cleaned, never redirected.
-func TestCrookedPathsAreNotFound(t *testing.T) { enginetest.One(t, testCrookedPathsAreNotFound) }
-
-func testCrookedPathsAreNotFound(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestCrookedPathsAreNotFound(t *testing.T) {
+	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	paths := []string{
 		"/rest", "/rest/", "/rest/forms", "/rest/forms/1.0", "/rest/forms/1.0/", "/rest/forms/2.0/page/1/form", "/rest/forms/1/page/1/form",
@@ -108,11 +100,7 @@ func testCrookedPathsAreNotFound(t *testing.T, on enginetest.Engine) {
 
 // Escapes of plain characters are the same path, by RFC 3986.
 func TestEscapedPathsAreTheSamePaths(t *testing.T) {
-	enginetest.One(t, testEscapedPathsAreTheSamePaths)
-}
-
-func testEscapedPathsAreTheSamePaths(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	want := e.get(t, "alice", allPath+"/submission/1")
 	for _, path := range []string{Prefix + "/page/%31/form/all/submission/1", Prefix + "/page/1/form/%61ll/submission/%31"} {
@@ -123,11 +111,7 @@ func testEscapedPathsAreTheSamePaths(t *testing.T, on enginetest.Engine) {
 }
 
 func TestMethodsThatAPathDoesNotTake(t *testing.T) {
-	enginetest.One(t, testMethodsThatAPathDoesNotTake)
-}
-
-func testMethodsThatAPathDoesNotTake(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	allowed := map[string]string{
 		Prefix + "/page/1/form":   "GET, HEAD",
@@ -156,10 +140,8 @@ func testMethodsThatAPathDoesNotTake(t *testing.T, on enginetest.Engine) {
 
 // HEAD is GET without the body. What only the body tells, its length and its
 // encoding, may be missing.
-func TestHeadWhereverGetIs(t *testing.T) { enginetest.One(t, testHeadWhereverGetIs) }
-
-func testHeadWhereverGetIs(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestHeadWhereverGetIs(t *testing.T) {
+	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	paths := []string{
 		Prefix + "/page/1/form", allPath, allPath + "/submission", allPath + "/submission/1", allPath + "/result", allPath + "/result/1",

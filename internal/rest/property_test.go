@@ -130,10 +130,10 @@ func TestAnyAcceptedSubmissionReadsBackTheSame(t *testing.T) {
 }
 
 func testAnyAcceptedSubmissionReadsBackTheSame(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, nil)
+	e := newEnvOn(t, on, nil)
 	rapid.Check(t, func(rt *rapid.T) {
 		all := drawFields(rt)
-		e.write(t, "1.md", pageWith(all))
+		e.Write(t, "1.md", pageWith(all))
 		a := e.do(t, testRequest{user: "alice", method: "POST", path: form(1, "f") + "/submission", body: sending(all)})
 		if a.status != http.StatusCreated {
 			rt.Fatalf("status %d: %s\n%s\n%s", a.status, a.body, pageWith(all), sending(all))

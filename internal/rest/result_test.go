@@ -6,16 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 func TestResultIsExactlyTheGoldenOne(t *testing.T) {
-	enginetest.One(t, testResultIsExactlyTheGoldenOne)
-}
-
-func testResultIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, `{"fields":{"name":{"fieldId":"name","value":"Ann"},`+
 		`"extras":{"fieldId":"extras","value":["a","c"]},"note":{"fieldId":"note","value":"<&>\n\"\\"}}}`)
 	want := `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"alice","name":"Ann","note":"<&>\n\"\\","size":"",` +
@@ -34,11 +28,7 @@ func testResultIsExactlyTheGoldenOne(t *testing.T, on enginetest.Engine) {
 }
 
 func TestListsOfBothModelsHoldTheSameSubmissions(t *testing.T) {
-	enginetest.One(t, testListsOfBothModelsHoldTheSameSubmissions)
-}
-
-func testListsOfBothModelsHoldTheSameSubmissions(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	var nested, flat []string
 	for _, name := range []string{"a", "b", "c"} {
 		path, _ := e.create(t, "alice", allPath, nestedBody("name", name))
@@ -52,10 +42,8 @@ func testListsOfBothModelsHoldTheSameSubmissions(t *testing.T, on enginetest.Eng
 	}
 }
 
-func TestDeleteIsForGood(t *testing.T) { enginetest.One(t, testDeleteIsForGood) }
-
-func testDeleteIsForGood(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestDeleteIsForGood(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	a := e.expect(t, http.StatusNoContent, testRequest{user: "alice", method: "DELETE", path: result(path)})
 	if a.header.Get("Content-Type") != "" || a.header.Get("Content-Length") != "" {
@@ -80,12 +68,10 @@ func testDeleteIsForGood(t *testing.T, on enginetest.Engine) {
 }
 
 // Fields leave a page, come back, and forms do; what was stored outlives it.
-func TestFieldsThatLeftThePage(t *testing.T) { enginetest.One(t, testFieldsThatLeftThePage) }
-
-func testFieldsThatLeftThePage(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, map[string]string{"1.md": blockWith("a", "b", "c")})
+func TestFieldsThatLeftThePage(t *testing.T) {
+	e := newEnv(t, map[string]string{"1.md": blockWith("a", "b", "c")})
 	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A", "b", "B", "c", "C"))
-	e.write(t, "1.md", blockWith("d", "c"))
+	e.Write(t, "1.md", blockWith("d", "c"))
 
 	want := `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"alice","d":"","c":"C","a":"A","b":"B"}`
 	if got := e.get(t, "alice", result(path)); got != want {
@@ -114,7 +100,7 @@ func testFieldsThatLeftThePage(t *testing.T, on enginetest.Engine) {
 			t.Errorf("%s of what was read (-) answered (+):\n%s", target.method, diff)
 		}
 	}
-	e.write(t, "1.md", blockWith("a", "b", "c"))
+	e.Write(t, "1.md", blockWith("a", "b", "c"))
 	for id, want := range map[string]string{"a": `"A"`, "b": `"B"`, "c": `"C"`} {
 		if got := pick(t, e.get(t, "alice", path), "fields", id, "value"); got != want {
 			t.Errorf("%s is %s when it is back, want %s", id, got, want)
@@ -123,11 +109,7 @@ func testFieldsThatLeftThePage(t *testing.T, on enginetest.Engine) {
 }
 
 func TestFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T) {
-	enginetest.One(t, testFormsAndPagesThatLeaveComeBackWithTheirData)
-}
-
-func testFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, map[string]string{"1.md": blockWith("a")})
+	e := newEnv(t, map[string]string{"1.md": blockWith("a")})
 	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A"))
 	want := e.get(t, "alice", path)
 	everything := []testRequest{
@@ -142,8 +124,8 @@ func testFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T, on enginetest
 		{method: "DELETE", path: result(path)},
 	}
 	leave := map[string]func(){
-		"form": func() { e.write(t, "1.md", nonePage) },
-		"page": func() { e.remove(t, "1.md") },
+		"form": func() { e.Write(t, "1.md", nonePage) },
+		"page": func() { e.Remove(t, "1.md") },
 	}
 	for what, withdraw := range leave {
 		withdraw()
@@ -151,7 +133,7 @@ func testFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T, on enginetest
 			r.user = "alice"
 			e.expect(t, http.StatusNotFound, r)
 		}
-		e.write(t, "1.md", blockWith("a"))
+		e.Write(t, "1.md", blockWith("a"))
 		if got := e.get(t, "alice", path); got != want {
 			t.Errorf("after its %s came back\n%s\nwant\n%s", what, got, want)
 		}

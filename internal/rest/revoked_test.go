@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,31 +8,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/encode"
-	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
-
-// changing is people whose accounts and groups change while the server runs.
-type changing struct{ now atomic.Pointer[people] }
-
-func newChanging() *changing {
-	c := &changing{}
-	c.set(everybody)
-	return c
-}
-
-func (c *changing) set(p people) { c.now.Store(&p) }
-
-func (c *changing) Authenticate(ctx context.Context, user, password, addr string) (auth.Identity, error) {
-	return c.now.Load().Authenticate(ctx, user, password, addr)
-}
-
-func (c *changing) Refresh(id auth.Identity) (auth.Identity, error) { return c.now.Load().Refresh(id) }
 
 // sendSlowly sends a body during which something else happens.
 func (e *env) sendSlowly(t *testing.T, r testRequest, do func()) *notes {
@@ -49,14 +28,10 @@ func (e *env) sendSlowly(t *testing.T, r testRequest, do func()) *notes {
 // A body may take a minute to come in: what counts is what its sender may do
 // then.
 func TestRightsChangeWhileTheBodyComesIn(t *testing.T) {
-	enginetest.One(t, testRightsChangeWhileTheBodyComesIn)
-}
-
-func testRightsChangeWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
-	noCarol, noGroup := people{"alice": nil, "bob": nil}, people{"alice": nil, "bob": nil, "carol": nil}
+	noCarol, noGroup := testsite.People{"alice": nil, "bob": nil}, testsite.People{"alice": nil, "bob": nil, "carol": nil}
 	for _, tt := range []struct {
 		name, form string
-		then       people
+		then       testsite.People
 		status     int
 		user       string // named in the log
 		anonymous  bool
@@ -65,8 +40,7 @@ func testRightsChangeWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 		{"the group is removed", staffPath, noGroup, http.StatusNotFound, "carol", false},
 		{"the account is removed, at an anonymous form", ballotPath, noCarol, http.StatusUnauthorized, "", true},
 	} {
-		users := newChanging()
-		e := newEnv(t, on, house(), func(o *request.Options) { o.Auth = users })
+		e := newEnv(t, house())
 		id := map[string]string{staffPath: "text", ballotPath: "vote"}[tt.form]
 		path, _ := e.create(t, "carol", tt.form, nestedBody(id, "yes"))
 		before := e.dump(t)
@@ -76,9 +50,9 @@ func testRightsChangeWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 			{method: "POST", path: path, body: "{bad"},
 			{method: "PUT", path: result(path), body: `{"` + id + `":"no"}`},
 		} {
-			users.set(everybody)
+			e.Users.Set(testsite.Everybody)
 			r.user = "carol"
-			n := e.sendSlowly(t, r, func() { users.set(tt.then) })
+			n := e.sendSlowly(t, r, func() { e.Users.Set(tt.then) })
 			if n.Code != tt.status || n.user != tt.user || n.anonymous != tt.anonymous {
 				t.Errorf("%s during %s %s: status %d, want %d; logged as %q, anonymous %t", tt.name, r.method, r.path, n.Code, tt.status, n.user, n.anonymous)
 			}
@@ -92,26 +66,22 @@ func testRightsChangeWhileTheBodyComesIn(t *testing.T, on enginetest.Engine) {
 // Somebody who begins to send to an anonymous form is not named, even if it is
 // no longer anonymous by the time that the body is there.
 func TestFormWasAnonymousWhenTheRequestBegan(t *testing.T) {
-	enginetest.One(t, testFormWasAnonymousWhenTheRequestBegan)
-}
-
-func testFormWasAnonymousWhenTheRequestBegan(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	named := strings.Replace(ballotPage, "anonymous: true\n", "", 1)
 	vote := testRequest{user: "alice", method: "POST", path: ballotPath + "/submission", body: nestedBody("vote", "yes")}
 
-	n := e.sendSlowly(t, vote, func() { e.write(t, "4-ballot.md", named) })
+	n := e.sendSlowly(t, vote, func() { e.Write(t, "4-ballot.md", named) })
 	if n.Code != http.StatusCreated || !n.anonymous || strings.Contains(n.Body.String(), "alice") {
 		t.Errorf("status %d, anonymous %t in the log, answered with %s", n.Code, n.anonymous, n.Body)
 	}
 	if stored := e.dump(t); strings.Contains(stored, "alice") || !strings.Contains(stored, "ballot") {
 		t.Errorf("stored: %s", stored)
 	}
-	e.write(t, "4-ballot.md", ballotPage)
+	e.Write(t, "4-ballot.md", ballotPage)
 	e.expect(t, http.StatusBadRequest, vote) // it was her one anonymous submission
 
 	path := n.Header().Get("Location")
-	n = e.sendSlowly(t, testRequest{user: "carol", method: "PUT", path: result(path), body: `{"vote":"no"}`}, func() { e.write(t, "4-ballot.md", named) })
+	n = e.sendSlowly(t, testRequest{user: "carol", method: "PUT", path: result(path), body: `{"vote":"no"}`}, func() { e.Write(t, "4-ballot.md", named) })
 	if n.Code != http.StatusOK || !n.anonymous {
 		t.Errorf("an editor's change: status %d, anonymous %t in the log", n.Code, n.anonymous)
 	}
@@ -150,7 +120,7 @@ func (e *env) listSlowly(t *testing.T, user, path string, do func()) (n *notes, 
 type revocation struct {
 	name   string
 	page   string // of staff, from then on
-	people people
+	people testsite.People
 	broken bool
 	user   string // named in the log
 }
@@ -161,37 +131,32 @@ fields:
   - {id: text, type: textbox, label: Text}
 ` + "```\n"
 	revocations = []revocation{
-		{"nothing", seen, everybody, false, "carol"},
-		{"another label", strings.Replace(seen, "label: Text", "label: Words", 1), everybody, false, "carol"},
-		{"seen by viewers, too", strings.Replace(seen, "edit:", "results: viewers\nedit:", 1), everybody, false, "carol"},
-		{"the page is closed", strings.Replace(strings.Replace(seen, ", carol", "", 1), "'@hr'", "alice", 1), everybody, true, "carol"},
-		{"the page is only viewed", strings.Replace(seen, "'@hr'", "alice", 1), everybody, true, "carol"},
-		{"the form is gone", nonePage, everybody, true, "carol"},
-		{"the group is removed", seen, people{"carol": nil}, true, "carol"},
-		{"the account is removed", seen, people{}, true, ""},
-		{"the form is anonymous by now", strings.Replace(seen, "form: staff", "form: staff\nanonymous: true", 1), everybody, false, ""},
+		{"nothing", seen, testsite.Everybody, false, "carol"},
+		{"another label", strings.Replace(seen, "label: Text", "label: Words", 1), testsite.Everybody, false, "carol"},
+		{"seen by viewers, too", strings.Replace(seen, "edit:", "results: viewers\nedit:", 1), testsite.Everybody, false, "carol"},
+		{"the page is closed", strings.Replace(strings.Replace(seen, ", carol", "", 1), "'@hr'", "alice", 1), testsite.Everybody, true, "carol"},
+		{"the page is only viewed", strings.Replace(seen, "'@hr'", "alice", 1), testsite.Everybody, true, "carol"},
+		{"the form is gone", nonePage, testsite.Everybody, true, "carol"},
+		{"the group is removed", seen, testsite.People{"carol": nil}, true, "carol"},
+		{"the account is removed", seen, testsite.People{}, true, ""},
+		{"the form is anonymous by now", strings.Replace(seen, "form: staff", "form: staff\nanonymous: true", 1), testsite.Everybody, false, ""},
 	}
 )
 
 // A reader who stops in the middle of a list gets nothing more of it once they
 // may not see it any more.
 func TestListIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
-	enginetest.One(t, testListIsBrokenOffWhenAccessIsRevoked)
-}
-
-func testListIsBrokenOffWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) {
-	users := newChanging()
-	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *request.Options) { o.Auth = users })
+	e := newEnv(t, map[string]string{"3.md": seen})
 	for range 6 {
 		e.create(t, "alice", staffPath, nestedBody("text", strings.Repeat("x", 50_000)))
 	}
 	for _, r := range revocations {
 		for _, list := range []string{"/submission", "/result"} {
-			users.set(everybody)
-			e.write(t, "3.md", seen)
+			e.Users.Set(testsite.Everybody)
+			e.Write(t, "3.md", seen)
 			n, broken := e.listSlowly(t, "carol", staffPath+list, func() {
-				users.set(r.people)
-				e.write(t, "3.md", r.page)
+				e.Users.Set(r.people)
+				e.Write(t, "3.md", r.page)
 			})
 			if broken != r.broken || json.Valid(n.Body.Bytes()) == r.broken || n.Body.Len() < encode.FlushBytes {
 				t.Errorf("%s: broken off %t, want %t; got %d bytes of %s", r.name, broken, r.broken, n.Body.Len(), list)
@@ -208,8 +173,7 @@ func testListIsBrokenOffWhenAccessIsRevoked(t *testing.T, on enginetest.Engine) 
 
 // Neither does a reader get the rest of a file.
 func TestDownloadIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
-	users := newChanging()
-	e := newFilesEnv(t, enginetest.SQLite, func(o *request.Options) { o.Auth = users })
+	e := newFilesEnv(t)
 	content := strings.Repeat("x", 4*encode.FlushBytes)
 	path := e.createFiles(t, textPart("title", "x"), filePart("doc", "a", content)) + "/file/doc/a"
 	for _, tt := range []struct {
@@ -218,11 +182,11 @@ func TestDownloadIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
 		broken bool
 	}{
 		{"nothing", func() {}, false},
-		{"the account goes", func() { users.set(people{"bob": nil}) }, true},
-		{"the page is closed", func() { e.write(t, "8-files.md", strings.Replace(filesPage, "view: [alice, ", "view: [", 1)) }, true},
+		{"the account goes", func() { e.Users.Set(testsite.People{"bob": nil}) }, true},
+		{"the page is closed", func() { e.Write(t, "8-files.md", strings.Replace(filesPage, "view: [alice, ", "view: [", 1)) }, true},
 	} {
-		users.set(everybody)
-		e.write(t, "8-files.md", filesPage)
+		e.Users.Set(testsite.Everybody)
+		e.Write(t, "8-files.md", filesPage)
 		n, broken := e.listSlowly(t, "alice", path, tt.do)
 		if broken != tt.broken || broken == (n.Body.Len() == len(content)) || n.Body.Len() == 0 {
 			t.Errorf("%s: broken off: %t after %d bytes", tt.name, broken, n.Body.Len())
@@ -232,24 +196,19 @@ func TestDownloadIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
 
 // As long as nothing was sent, there is a better answer than to break off.
 func TestAccessIsRevokedBeforeAListBegins(t *testing.T) {
-	enginetest.One(t, testAccessIsRevokedBeforeAListBegins)
-}
-
-func testAccessIsRevokedBeforeAListBegins(t *testing.T, on enginetest.Engine) {
 	want := map[string]int{
 		"the page is closed": http.StatusNotFound, "the page is only viewed": http.StatusServiceUnavailable,
 		"the group is removed": http.StatusServiceUnavailable, "the account is removed": http.StatusUnauthorized,
 		"the form is gone": http.StatusNotFound,
 	}
-	users := newChanging()
-	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *request.Options) { o.Auth = users })
+	e := newEnv(t, map[string]string{"3.md": seen})
 	e.create(t, "alice", staffPath, nestedBody("text", "x"))
 	for _, r := range revocations {
-		users.set(everybody)
-		e.write(t, "3.md", seen)
-		e.store.failAtRow(func(int) error {
-			users.set(r.people)
-			e.write(t, "3.md", r.page)
+		e.Users.Set(testsite.Everybody)
+		e.Write(t, "3.md", seen)
+		e.Store.FailAtRow(func(int) error {
+			e.Users.Set(r.people)
+			e.Write(t, "3.md", r.page)
 			return nil
 		})
 		status := http.StatusOK

@@ -13,11 +13,7 @@ import (
 )
 
 func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
-	enginetest.One(t, testCreateAnswersWithTheWholeSubmission)
-}
-
-func testCreateAnswersWithTheWholeSubmission(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	a := e.expect(t, http.StatusCreated, testRequest{
 		user: "alice", method: "POST", path: allPath + "/submission",
 		// Out of rank order, to be answered in it.
@@ -44,10 +40,6 @@ func testCreateAnswersWithTheWholeSubmission(t *testing.T, on enginetest.Engine)
 
 // The id of a field may be any text that can be seen.
 func TestFieldIDsOfAllKinds(t *testing.T) {
-	enginetest.One(t, testFieldIDsOfAllKinds)
-}
-
-func testFieldIDsOfAllKinds(t *testing.T, on enginetest.Engine) {
 	ids := []string{"नाम", `half ½ "x/y"`, `<b>&\'`, "e-mail?", "a;b,c:d#{}[]", "null", "0", "🦀"}
 	page := "```form\nform: odd\nfields:\n"
 	var pairs []string
@@ -59,7 +51,7 @@ func testFieldIDsOfAllKinds(t *testing.T, on enginetest.Engine) {
 		page += "  - {type: textfield, id: " + string(quoted) + "}\n"
 		pairs = append(pairs, id, fmt.Sprint("value ", i))
 	}
-	e := newEnv(t, on, map[string]string{"9.md": page + "```\n"})
+	e := newEnv(t, map[string]string{"9.md": page + "```\n"})
 	created := e.expect(t, http.StatusCreated, testRequest{
 		user: "alice", method: "POST", path: form(9, "odd") + "/submission", body: nestedBody(pairs...),
 	})
@@ -84,7 +76,7 @@ func TestIDsAscendOverTheWholeStoreAndAreNeverReused(t *testing.T) {
 }
 
 func testIDsAscendOverTheWholeStoreAndAreNeverReused(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	first, id := e.create(t, "alice", allPath, nestedBody("name", "a", "note", "b"))
 	if id != 1 {
 		t.Errorf("first id is %d, want 1", id)
@@ -122,14 +114,10 @@ func (e *env) entryIDs(t testing.TB, path string) map[string]int64 {
 }
 
 func TestTimestampIsOfTheCreationInMilliseconds(t *testing.T) {
-	enginetest.One(t, testTimestampIsOfTheCreationInMilliseconds)
-}
-
-func testTimestampIsOfTheCreationInMilliseconds(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
-	e.clock.advance(-123 * time.Millisecond) // .000 must keep its digits
+	e := newEnv(t, house())
+	e.Clock.Advance(-123 * time.Millisecond) // .000 must keep its digits
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "a"))
-	e.clock.advance(time.Hour)
+	e.Clock.Advance(time.Hour)
 	e.expect(t, http.StatusOK, testRequest{user: "bob", method: "POST", path: path, body: nestedBody("note", "b")})
 	if got := pick(t, e.get(t, "alice", path), "timestamp"); got != `"2025-11-15T00:00:00.000+0000"` {
 		t.Errorf("timestamp %s", got)
@@ -142,16 +130,14 @@ func testTimestampIsOfTheCreationInMilliseconds(t *testing.T, on enginetest.Engi
 	}
 }
 
-func TestUpdateMerges(t *testing.T) { enginetest.One(t, testUpdateMerges) }
-
-func testUpdateMerges(t *testing.T, on enginetest.Engine) {
+func TestUpdateMerges(t *testing.T) {
 	models := []struct{ model, method, body string }{
 		{"nested", "POST", nestedBody("note", "new note", "size", "S")},
 		{"flat", "PUT", `{"note":"new note","size":"S"}`},
 	}
 	for _, m := range models {
 		t.Run(m.model, func(t *testing.T) {
-			e := newEnv(t, on, house())
+			e := newEnv(t, house())
 			path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", "old note", "mail", "a@b.c"))
 			other, _ := e.create(t, "alice", allPath, nestedBody("name", "somebody else"))
 			last := e.entryIDs(t, other)["name"]
@@ -177,11 +163,7 @@ func testUpdateMerges(t *testing.T, on enginetest.Engine) {
 }
 
 func TestUpdateOfNothingChangesNothing(t *testing.T) {
-	enginetest.One(t, testUpdateOfNothingChangesNothing)
-}
-
-func testUpdateOfNothingChangesNothing(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	before := e.dump(t)
 	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "POST", path: path, body: `{"fields":{}}`})
@@ -192,10 +174,8 @@ func testUpdateOfNothingChangesNothing(t *testing.T, on enginetest.Engine) {
 }
 
 // What was read can be sent back, and nothing changes by it.
-func TestWhatWasReadCanBeSentBack(t *testing.T) { enginetest.One(t, testWhatWasReadCanBeSentBack) }
-
-func testWhatWasReadCanBeSentBack(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestWhatWasReadCanBeSentBack(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody(
 		"name", "Ann", "note", "", "size", "L", "colour", "red", "extras", "a;c", "day", "2024-02-29", "state", "open",
 		"doc", "x.pdf", "count", "-1.5", "word", "Añ", "mail", "a@b.c", "why", "because"))
@@ -213,11 +193,7 @@ func testWhatWasReadCanBeSentBack(t *testing.T, on enginetest.Engine) {
 
 // Members that are the service's own are ignored even when they lie.
 func TestMembersThatAClientMayNotSetAreIgnored(t *testing.T) {
-	enginetest.One(t, testMembersThatAClientMayNotSetAreIgnored)
-}
-
-func testMembersThatAClientMayNotSetAreIgnored(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	path, id := e.create(t, "alice", allPath, `{"id":77,"username":"mallory","timestamp":"1999","pageId":9,"formId":"x",`+
 		`"fields":{"name":{"id":66,"fieldId":"name","value":"Ann"}}}`)
 	want := fmt.Sprintf(`{"formId":"all","pageId":1,"id":%d,"fields":{"name":{"id":1,"fieldId":"name","value":"Ann"}},`+
@@ -237,13 +213,11 @@ func testMembersThatAClientMayNotSetAreIgnored(t *testing.T, on enginetest.Engin
 	}
 }
 
-func TestMultiValueFields(t *testing.T) { enginetest.One(t, testMultiValueFields) }
-
-func testMultiValueFields(t *testing.T, on enginetest.Engine) {
+func TestMultiValueFields(t *testing.T) {
 	accepted := map[string]string{ // as sent, as stored
 		`["a","c"]`: `"a;c"`, `"a;c"`: `"a;c"`, `["b"]`: `"b"`, `"b"`: `"b"`, `[]`: `""`, `""`: `""`, `["c","a"]`: `"c;a"`,
 	}
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "extras", "a;b;c"))
 	for sent, want := range accepted {
 		writes := []testRequest{
@@ -264,15 +238,11 @@ func testMultiValueFields(t *testing.T, on enginetest.Engine) {
 }
 
 func TestValuesAreNeverTrimmedOrNormalised(t *testing.T) {
-	enginetest.One(t, testValuesAreNeverTrimmedOrNormalised)
-}
-
-func testValuesAreNeverTrimmedOrNormalised(t *testing.T, on enginetest.Engine) {
 	values := []string{
 		"  both ends  ", "\t\r\n", "e\u0301", "\u00e9", "\u200f\u202e", "\ufeff", "\ufffd", "\U0010ffff",
 		`\ud83d\ude00`, `{"json":"inside"}`, "\x01\x1f\x7f", strings.Repeat("ä", 5000),
 	}
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	for _, value := range values {
 		path, _ := e.create(t, "alice", allPath, nestedBody("name", "x", "note", value))
 		var got string
@@ -286,10 +256,8 @@ func testValuesAreNeverTrimmedOrNormalised(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestHiddenFieldsAreDropped(t *testing.T) { enginetest.One(t, testHiddenFieldsAreDropped) }
-
-func testHiddenFieldsAreDropped(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestHiddenFieldsAreDropped(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "size", "S", "why", "dropped"))
 	if got := members(t, pick(t, e.get(t, "alice", path), "fields")); !slices.Equal(got, []string{"name", "size"}) {
 		t.Errorf("stored %v, want no hidden field", got)

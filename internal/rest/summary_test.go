@@ -15,7 +15,7 @@ import (
 func TestSummary(t *testing.T) { enginetest.Each(t, testSummary) }
 
 func testSummary(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	all := e.survey(t, 60)
 	for _, query := range []string{"", "?filter[size]=M", "?q=zo%C3%AB&username=bob", "?filter[gone]=x", "?filter[_id][greater-than]=1000"} {
 		values := queryOf(t, query)

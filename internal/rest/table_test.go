@@ -19,9 +19,8 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
 func readCSV(t testing.TB, text string) [][]string {
@@ -114,17 +113,15 @@ func (e *env) checkTables(t testing.TB, path, query string) {
 	}
 }
 
-func TestTablesHaveWhatJSONHas(t *testing.T) { enginetest.One(t, testTablesHaveWhatJSONHas) }
-
-func testTablesHaveWhatJSONHas(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, nil)
+func TestTablesHaveWhatJSONHas(t *testing.T) {
+	e := newEnv(t, nil)
 	path := form(1, "f")
 	rapid.Check(t, func(rt *rapid.T) {
 		// Fields of earlier rounds have left the page by now, so there are more
 		// and more of them.
 		all := drawFields(rt)
-		e.write(t, "1.md", pageWith(all))
-		e.clock.advance(time.Duration(rapid.IntRange(0, 1e12).Draw(rt, "later")))
+		e.Write(t, "1.md", pageWith(all))
+		e.Clock.Advance(time.Duration(rapid.IntRange(0, 1e12).Draw(rt, "later")))
 		_, id := e.create(t, "alice", path, sending(all))
 		e.checkTables(t, path, fmt.Sprintf("order=desc&limit=10&after=%d", id+1))
 	})
@@ -136,10 +133,8 @@ var hostileAnswers = []string{
 	"\x01", "<b>&", "\ufffe",
 }
 
-func TestTablesOfHostileValues(t *testing.T) { enginetest.One(t, testTablesOfHostileValues) }
-
-func testTablesOfHostileValues(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestTablesOfHostileValues(t *testing.T) {
+	e := newEnv(t, house())
 	for _, value := range append(hostileAnswers, texts...) {
 		e.create(t, "alice", allPath, nestedBody("name", value+"!", "note", value))
 	}
@@ -160,15 +155,11 @@ func testTablesOfHostileValues(t *testing.T, on enginetest.Engine) {
 
 // Answers to fields that have left the page are in the table, after the others.
 func TestTablesHaveFieldsThatHaveLeftThePage(t *testing.T) {
-	enginetest.One(t, testTablesHaveFieldsThatHaveLeftThePage)
-}
-
-func testTablesHaveFieldsThatHaveLeftThePage(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, map[string]string{"1.md": blockWith("z", "a", "b", "kept")})
+	e := newEnv(t, map[string]string{"1.md": blockWith("z", "a", "b", "kept")})
 	path := form(1, "f")
 	e.create(t, "alice", path, nestedBody("z", "1", "a", "2", "kept", "3"))
 	e.create(t, "bob", path, nestedBody("b", "4"))
-	e.write(t, "1.md", blockWith("new", "kept"))
+	e.Write(t, "1.md", blockWith("new", "kept"))
 	e.create(t, "alice", path, nestedBody("new", "5"))
 	for query, want := range map[string]string{
 		"":             "_id,_timestamp,_username,new,kept,a,b,z",
@@ -184,10 +175,8 @@ func testTablesHaveFieldsThatHaveLeftThePage(t *testing.T, on enginetest.Engine)
 	}
 }
 
-func TestParametersOfTables(t *testing.T) { enginetest.One(t, testParametersOfTables) }
-
-func testParametersOfTables(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestParametersOfTables(t *testing.T) {
+	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "=1"))
 	for query, want := range map[string]string{
 		"":                       "_id,_timestamp,_username,name,",
@@ -220,10 +209,8 @@ func testParametersOfTables(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestHeadersOfTables(t *testing.T) { enginetest.One(t, testHeadersOfTables) }
-
-func testHeadersOfTables(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, map[string]string{"1.md": strings.ReplaceAll(blockWith("a"), "form: f", "form: Rück-meldung.2")})
+func TestHeadersOfTables(t *testing.T) {
+	e := newEnv(t, map[string]string{"1.md": strings.ReplaceAll(blockWith("a"), "form: f", "form: Rück-meldung.2")})
 	path := form(1, "R%C3%BCck-meldung.2")
 	for _, tt := range []struct{ name, query, accept, contentType string }{
 		{"csv", "?format=csv", "", "text/csv; charset=utf-8"},
@@ -246,10 +233,8 @@ func testHeadersOfTables(t *testing.T, on enginetest.Engine) {
 }
 
 // An XLSX is a zip already.
-func TestXLSXIsNotCompressedTwice(t *testing.T) { enginetest.One(t, testXLSXIsNotCompressedTwice) }
-
-func testXLSXIsNotCompressedTwice(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestXLSXIsNotCompressedTwice(t *testing.T) {
+	e := newEnv(t, house())
 	e.fill(t, 20, 2000)
 	for format, want := range map[string]string{"ndjson": "gzip", "csv": "gzip", "xlsx": ""} {
 		r := testRequest{user: "alice", method: "GET", path: allPath + "/result?format=" + format, header: http.Header{"Accept-Encoding": {"gzip"}}}
@@ -262,21 +247,17 @@ func testXLSXIsNotCompressedTwice(t *testing.T, on enginetest.Engine) {
 // A field comes to the page, and an answer to it is stored, between the two
 // passes of a table: the answer has no column, and must not be left out.
 func TestFieldComesUpBetweenThePassesOfATable(t *testing.T) {
-	enginetest.One(t, testFieldComesUpBetweenThePassesOfATable)
-}
-
-func testFieldComesUpBetweenThePassesOfATable(t *testing.T, on enginetest.Engine) {
 	path := form(1, "f")
 	for _, format := range []string{"csv", "xlsx"} {
-		e := newEnv(t, on, map[string]string{"1.md": blockWith("a")})
+		e := newEnv(t, map[string]string{"1.md": blockWith("a")})
 		e.create(t, "alice", path, nestedBody("a", "x"))
 		scans := 0
-		e.store.failWith(func(_ context.Context, operation string) error {
+		e.Store.FailWith(func(_ context.Context, operation string) error {
 			if operation != "scan" {
 				return nil
 			}
 			if scans++; scans == 2 {
-				e.write(t, "1.md", blockWith("a", "b"))
+				e.Write(t, "1.md", blockWith("a", "b"))
 				e.create(t, "bob", path, nestedBody("b", "y"))
 			}
 			return nil
@@ -291,14 +272,12 @@ func testFieldComesUpBetweenThePassesOfATable(t *testing.T, on enginetest.Engine
 
 // As long as nothing was sent, a fault in either pass is answered like any
 // other.
-func TestFaultsInThePassesOfATable(t *testing.T) { enginetest.One(t, testFaultsInThePassesOfATable) }
-
-func testFaultsInThePassesOfATable(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestFaultsInThePassesOfATable(t *testing.T) {
+	e := newEnv(t, house())
 	for _, format := range []string{"csv", "xlsx"} {
 		for pass := 1; pass <= 2; pass++ {
 			scans := 0
-			e.store.failWith(func(context.Context, string) error {
+			e.Store.FailWith(func(context.Context, string) error {
 				if scans++; scans == pass {
 					return store.ErrUnavailable
 				}
@@ -315,37 +294,32 @@ func testFaultsInThePassesOfATable(t *testing.T, on enginetest.Engine) {
 // Who may no longer read a list gets no table of it, neither during the first
 // pass nor during the second.
 func TestAccessIsRevokedDuringATable(t *testing.T) {
-	enginetest.One(t, testAccessIsRevokedDuringATable)
-}
-
-func testAccessIsRevokedDuringATable(t *testing.T, on enginetest.Engine) {
-	users := newChanging()
-	e := newEnv(t, on, map[string]string{"3.md": seen}, func(o *request.Options) { o.Auth = users })
+	e := newEnv(t, map[string]string{"3.md": seen})
 	for i := range 20 {
 		e.create(t, "alice", staffPath, nestedBody("text", incompressible(30_000, uint64(i))))
 	}
 	for _, format := range []string{"ndjson", "csv", "xlsx"} {
-		users.set(everybody)
-		n, broken := e.listSlowly(t, "carol", staffPath+"/result?format="+format, func() { users.set(people{"carol": nil}) })
+		e.Users.Set(testsite.Everybody)
+		n, broken := e.listSlowly(t, "carol", staffPath+"/result?format="+format, func() { e.Users.Set(testsite.People{"carol": nil}) })
 		if !broken || n.Body.Len() < encode.FlushBytes {
 			t.Errorf("%s: broken off %t, after %d bytes", format, broken, n.Body.Len())
 		}
 		if format == "ndjson" {
 			continue
 		}
-		users.set(everybody)
+		e.Users.Set(testsite.Everybody)
 		scans, rows := 0, 0
-		e.store.failWith(func(context.Context, string) error { scans++; return nil })
-		e.store.failAtRow(func(n int) error {
+		e.Store.FailWith(func(context.Context, string) error { scans++; return nil })
+		e.Store.FailAtRow(func(n int) error {
 			rows = n
-			users.set(people{})
+			e.Users.Set(testsite.People{})
 			return nil
 		})
 		a := e.expect(t, http.StatusUnauthorized, testRequest{user: "carol", method: "GET", path: staffPath + "/result?format=" + format})
 		if scans != 1 || rows > 6 || a.header.Get("Content-Disposition") != "" {
 			t.Errorf("%s: given up after %d passes and %d rows, %v", format, scans, rows, a.header)
 		}
-		e.store.failAtRow(func(int) error { return nil })
+		e.Store.FailAtRow(func(int) error { return nil })
 	}
 }
 
@@ -360,18 +334,16 @@ func incompressible(n int, seed uint64) string {
 	return string(b)
 }
 
-func TestTableOfTooManyColumns(t *testing.T) { enginetest.One(t, testTableOfTooManyColumns) }
-
-func testTableOfTooManyColumns(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, map[string]string{"1.md": blockWith("a")})
+func TestTableOfTooManyColumns(t *testing.T) {
+	e := newEnv(t, map[string]string{"1.md": blockWith("a")})
 	path := form(1, "f")
 	// Fields of many years, one thousand at a time.
 	for year := range 17 {
-		n := store.New{PageID: 1, FormID: "f", Username: "alice", Created: began}
+		n := store.New{PageID: 1, FormID: "f", Username: "alice", Created: testsite.Began}
 		for i := range 1000 {
 			n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprintf("f%d-%d", year, i), Value: "x"})
 		}
-		if _, err := e.store.Create(t.Context(), n); err != nil {
+		if _, err := e.Store.Create(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
 // stalledUploads are bodies of which a part of a file has been sent.
@@ -30,11 +30,10 @@ func (e *env) stalledUploads(t *testing.T, user string, count int) (conns []net.
 	return conns
 }
 
-func TestUploadsAtATimeAreBounded(t *testing.T) { enginetest.One(t, testUploadsAtATimeAreBounded) }
-
-func testUploadsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
+func TestUploadsAtATimeAreBounded(t *testing.T) {
 	everyone := strings.Replace(filesPage, "view: [alice, bob, carol]\n", "", 1)
-	e := newEnv(t, on, map[string]string{"8-files.md": everyone}, five)
+	e := newEnv(t, map[string]string{"8-files.md": everyone})
+	e.Users.Set(five)
 	large := uploadOf(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", request.LargeBody)))
 	small := uploadOf(filesPath+"/submission", textPart("title", "x"), filePart("doc", "a", "small"))
 	as := func(user string, r testRequest) testRequest { r.user = user; return r }
@@ -61,11 +60,8 @@ func testUploadsAtATimeAreBounded(t *testing.T, on enginetest.Engine) {
 
 // What the page and the rights are when an upload has come in counts, and
 // nothing is left of one that is no longer wanted.
-func TestFormChangesDuringAnUpload(t *testing.T) { enginetest.One(t, testFormChangesDuringAnUpload) }
-
-func testFormChangesDuringAnUpload(t *testing.T, on enginetest.Engine) {
-	users := newChanging()
-	e := newFilesEnv(t, on, func(o *request.Options) { o.Auth = users })
+func TestFormChangesDuringAnUpload(t *testing.T) {
+	e := newFilesEnv(t)
 	own := e.createFiles(t, textPart("title", "old"), filePart("doc", "old", "old"))
 	before := e.dump(t)
 	parts := []part{textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", 600_000)), filePart("doc", "b", strings.Repeat("y", 600_000))}
@@ -74,27 +70,27 @@ func testFormChangesDuringAnUpload(t *testing.T, on enginetest.Engine) {
 		do     func()
 		status int
 	}{
-		{"the form goes", func() { e.write(t, "8-files.md", nonePage) }, http.StatusNotFound},
-		{"the page goes", func() { e.remove(t, "8-files.md") }, http.StatusNotFound},
+		{"the form goes", func() { e.Write(t, "8-files.md", nonePage) }, http.StatusNotFound},
+		{"the page goes", func() { e.Remove(t, "8-files.md") }, http.StatusNotFound},
 		{"the field goes", func() {
-			e.write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: other, type: file", 1))
+			e.Write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: other, type: file", 1))
 		}, http.StatusBadRequest},
 		{"the field becomes a text", func() {
-			e.write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: doc, type: textfield", 1))
+			e.Write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: doc, type: textfield", 1))
 		}, http.StatusBadRequest},
-		{"the account goes", func() { users.set(people{"bob": nil}) }, http.StatusUnauthorized},
-		{"the page is closed", func() { e.write(t, "8-files.md", strings.Replace(filesPage, "view: [alice, ", "view: [", 1)) }, http.StatusNotFound},
+		{"the account goes", func() { e.Users.Set(testsite.People{"bob": nil}) }, http.StatusUnauthorized},
+		{"the page is closed", func() { e.Write(t, "8-files.md", strings.Replace(filesPage, "view: [alice, ", "view: [", 1)) }, http.StatusNotFound},
 	} {
 		for _, path := range []string{filesPath + "/submission", own} {
-			users.set(everybody)
-			e.write(t, "8-files.md", filesPage)
+			e.Users.Set(testsite.Everybody)
+			e.Write(t, "8-files.md", filesPage)
 			if n := e.sendSlowly(t, uploadOf(path, parts...), tt.do); n.Code != tt.status {
 				t.Errorf("%s during POST %s: status %d, want %d: %s", tt.name, path, n.Code, tt.status, n.Body)
 			}
 			e.expectNothingStaged(t)
 		}
 	}
-	e.write(t, "8-files.md", filesPage)
+	e.Write(t, "8-files.md", filesPage)
 	if after := e.dump(t); after != before {
 		t.Errorf("before\n%safter\n%s", before, after)
 	}
@@ -102,7 +98,7 @@ func testFormChangesDuringAnUpload(t *testing.T, on enginetest.Engine) {
 
 // A length that promises more than arrives is a body that did not arrive.
 func TestUploadWithAWrongLength(t *testing.T) {
-	e := newFilesEnv(t, enginetest.SQLite)
+	e := newFilesEnv(t)
 	before := e.dump(t)
 	body := multipartOf(textPart("title", "x"), filePart("doc", "a", "content"))
 	for _, sent := range []string{body, body[:len(body)-30]} {
@@ -124,11 +120,11 @@ func TestUploadWithAWrongLength(t *testing.T) {
 
 // Faults of the store on the way leave nothing acknowledged and nothing staged.
 func TestUploadWhenTheStoreFails(t *testing.T) {
-	e := newFilesEnv(t, enginetest.SQLite)
+	e := newFilesEnv(t)
 	parts := []part{textPart("title", "x"), filePart("doc", "a", "one"), filePart("doc", "b", "two")}
 	before := e.dump(t)
 	for _, operation := range []string{"stage", "create"} {
-		e.store.failWith(func(_ context.Context, op string) error {
+		e.Store.FailWith(func(_ context.Context, op string) error {
 			if op == operation {
 				return store.ErrFull
 			}
@@ -137,12 +133,12 @@ func TestUploadWhenTheStoreFails(t *testing.T) {
 		e.expect(t, http.StatusInsufficientStorage, uploadOf(filesPath+"/submission", parts...))
 		e.expectNothingStaged(t)
 	}
-	e.store.failWith(func(context.Context, string) error { return nil })
+	e.Store.FailWith(func(context.Context, string) error { return nil })
 	if after := e.dump(t); after != before {
 		t.Errorf("before\n%safter\n%s", before, after)
 	}
 	path := e.createFiles(t, parts...)
-	e.store.failWith(func(_ context.Context, op string) error {
+	e.Store.FailWith(func(_ context.Context, op string) error {
 		if op == "open" {
 			return store.ErrUnavailable
 		}
@@ -153,14 +149,14 @@ func TestUploadWhenTheStoreFails(t *testing.T) {
 
 // Neither the name nor the content of a file is logged, whatever happens to it.
 func TestFilesAreNotLogged(t *testing.T) {
-	e := newFilesEnv(t, enginetest.SQLite)
+	e := newFilesEnv(t)
 	secret := filePart("doc", "SecretName.txt", "SecretContent")
 	e.createFiles(t, textPart("title", "x"), secret)
 	e.expect(t, http.StatusBadRequest, uploadOf(filesPath+"/submission", secret))
-	e.store.failWith(func(_ context.Context, op string) error { return fmt.Errorf("broken at %s", op) })
+	e.Store.FailWith(func(_ context.Context, op string) error { return fmt.Errorf("broken at %s", op) })
 	e.expect(t, http.StatusInternalServerError, uploadOf(filesPath+"/submission", textPart("title", "x"), secret))
 	e.expect(t, http.StatusInternalServerError, testRequest{user: "alice", method: "GET", path: filesPath + "/submission/1/file/doc/SecretName.txt"})
-	if logs := e.logs.String(); strings.Contains(logs, "Secret") || !strings.Contains(logs, "broken at") {
+	if logs := e.Logs.String(); strings.Contains(logs, "Secret") || !strings.Contains(logs, "broken at") {
 		t.Errorf("logged: %s", logs)
 	}
 }

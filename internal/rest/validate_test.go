@@ -11,10 +11,8 @@ import (
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
-func TestValidationMessages(t *testing.T) { enginetest.One(t, testValidationMessages) }
-
-func testValidationMessages(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestValidationMessages(t *testing.T) {
+	e := newEnv(t, house())
 	cases := []struct{ name, body, want string }{
 		{"required, absent", `{"fields":{}}`, `"name":"is required"`},
 		{"required, empty", nestedBody("name", ""), `"name":"is required"`},
@@ -43,9 +41,7 @@ func testValidationMessages(t *testing.T, on enginetest.Engine) {
 }
 
 // The wire neither adds to nor takes from what the domain accepts.
-func TestValuesThatPassAndFail(t *testing.T) { enginetest.One(t, testValuesThatPassAndFail) }
-
-func testValuesThatPassAndFail(t *testing.T, on enginetest.Engine) {
+func TestValuesThatPassAndFail(t *testing.T) {
 	pass := map[string][]string{
 		"count": {"", "0", "-0", "007", "12.50", "-3.5", strings.Repeat("9", 500)},
 		"word":  {"", "a", "Straße", "e\u0301", "名前"},
@@ -61,7 +57,7 @@ func testValuesThatPassAndFail(t *testing.T, on enginetest.Engine) {
 		"day":   {" ", "2023-02-29", "2024-1-1", "01.02.2024", "2024-01-01T00:00:00", "0000-01-01", "2024-13-01"},
 		"size":  {" ", "s", "S ", "S;M"}, "extras": {" ", "a;", ";a", "a;a b", "d"}, "state": {"Open"}, "colour": {"blue"},
 	}
-	e := newEnv(t, on, house())
+	e := newEnv(t, house())
 	for _, c := range []struct {
 		values map[string][]string
 		status int
@@ -77,10 +73,8 @@ func testValuesThatPassAndFail(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestRequiredOnAMerge(t *testing.T) { enginetest.One(t, testRequiredOnAMerge) }
-
-func testRequiredOnAMerge(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestRequiredOnAMerge(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", "x"))
 	for _, empty := range []string{"", "  "} {
 		e.reject(t, testRequest{method: "POST", path: path}, fault{body: nestedBody("name", empty, "note", "y"), fields: []string{"name"}})
@@ -98,7 +92,7 @@ func testOneSubmissionEach(t *testing.T, on enginetest.Engine) {
 		{oncePath, nestedBody("text", "x"), "bob"},
 		{ballotPath, nestedBody("vote", "yes"), "carol"}, // told apart although nobody is named
 	} {
-		e := newEnv(t, on, house())
+		e := newEnvOn(t, on, house())
 		post := testRequest{user: "alice", method: "POST", path: c.path + "/submission", body: c.body}
 		first, _ := e.create(t, "alice", c.path, c.body)
 		before := e.dump(t)
@@ -122,7 +116,7 @@ func TestOneSubmissionEachUnderARush(t *testing.T) {
 }
 
 func testOneSubmissionEachUnderARush(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+	e := newEnvOn(t, on, house())
 	for _, c := range []struct{ path, body string }{{oncePath, nestedBody("text", "x")}, {ballotPath, nestedBody("vote", "no")}} {
 		var created, refused atomic.Int32
 		var wg sync.WaitGroup

@@ -4,18 +4,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const validResult = `{"valid":true,"fieldErrors":{},"errors":[]}`
 
 // TestValidateOnlyStoresNothing: the answer to ?validate=only is that of the
 // request without it, but for what is stored.
-func TestValidateOnlyStoresNothing(t *testing.T) { enginetest.One(t, testValidateOnlyStoresNothing) }
-
-func testValidateOnlyStoresNothing(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestValidateOnlyStoresNothing(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann"))
 	staff, _ := e.create(t, "bob", staffPath, nestedBody("text", "x"))
 	open, _ := e.create(t, "bob", openPath, nestedBody("text", "x"))
@@ -62,10 +58,8 @@ func testValidateOnlyStoresNothing(t *testing.T, on enginetest.Engine) {
 }
 
 // TestValidateOnlyKeepsTheLimits: of media types, lengths and states.
-func TestValidateOnlyKeepsTheLimits(t *testing.T) { enginetest.One(t, testValidateOnlyKeepsTheLimits) }
-
-func testValidateOnlyKeepsTheLimits(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, house())
+func TestValidateOnlyKeepsTheLimits(t *testing.T) {
+	e := newEnv(t, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann", "note", strings.Repeat("x", 600<<10)))
 	former := e.tag(t, "bob", path)
 	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: `{"size":"M"}`})
@@ -92,7 +86,7 @@ func testValidateOnlyKeepsTheLimits(t *testing.T, on enginetest.Engine) {
 
 // TestOtherValuesOfValidateAreRefused: a misspelt value must not store anything.
 func TestOtherValuesOfValidateAreRefused(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann"))
 	before := e.dump(t)
 	for _, query := range []string{
