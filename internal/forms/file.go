@@ -3,6 +3,7 @@ package forms
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 // StoredFile is a file of a submission. Its content is kept by the store.
@@ -37,4 +38,12 @@ func DecodeFiles(text []byte) ([]StoredFile, error) {
 		return nil, fmt.Errorf("decode stored files: %w", err)
 	}
 	return files, nil
+}
+
+// CheckFileSize returns what is wrong with the size of a file, or "".
+func (f *Field) CheckFileSize(size int64) string {
+	if f.MaxSize == 0 || size <= f.MaxSize {
+		return ""
+	}
+	return "must not be larger than " + strconv.FormatInt(f.MaxSize, 10) + " bytes"
 }

@@ -33,3 +33,15 @@ func TestDamagedFilesAreAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestMaxSize(t *testing.T) {
+	f := Field{Type: File, MaxSize: 5_000_000}
+	for size, want := range map[int64]string{0: "", 5_000_000: "", 5_000_001: "must not be larger than 5000000 bytes"} {
+		if got := f.CheckFileSize(size); got != want {
+			t.Errorf("%d bytes: %q, want %q", size, got, want)
+		}
+	}
+	if got := (&Field{Type: File}).CheckFileSize(1 << 40); got != "" {
+		t.Errorf("without a limit: %q", got)
+	}
+}

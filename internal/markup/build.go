@@ -94,19 +94,14 @@ func (r *reporter) build(root *yaml.Node, block rawBlock, pageID int64) *forms.F
 	return w.form
 }
 
-// measure refuses a form whose definition is too large for an answer of the API,
-// or whose HTML is too large for a page.
+// measure refuses a form whose definition is too large for an answer of the API.
 func (w *builder) measure(at spot) {
-	size, html := w.form.DefinitionSize(), w.form.HTMLSize()
+	size := DefinitionSize(w.form)
 	switch {
 	case size > MaxDefinitionBytes:
 		w.errorf(at, "split the form, or shorten its conditions and options",
 			"the form's definition has %d bytes, more than the %d allowed: a section's condition counts once for each of its fields, and a list as often as aliases repeat it",
 			size, MaxDefinitionBytes)
-	case html > MaxHTMLBytes:
-		w.errorf(at, "split the form, or shorten the ids of fields with many options",
-			"the form takes about %d bytes of HTML, more than the %d allowed: each choice repeats the id of its field, and a quote takes five bytes",
-			html, MaxHTMLBytes)
 	case w.defined+size > MaxPageDefinitionBytes:
 		w.errorf(at, "move forms to other pages", "the definitions of the page's forms have more than %d bytes up to this one", MaxPageDefinitionBytes)
 	default:

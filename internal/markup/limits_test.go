@@ -282,35 +282,11 @@ func TestDefinitionSize(t *testing.T) {
 	}
 }
 
-// TestHTMLSize: every choice repeats the id of its field, so that the HTML of a
-// form can be much larger than its definition.
-func TestHTMLSize(t *testing.T) {
-	form := func(fields, options int, id, option string) string {
-		var src strings.Builder
-		list := "&o [" + numbers(options, option+"%d,") + "]"
-		for i := range fields {
-			fmt.Fprintf(&src, "  - {id: '%s%03d', type: radio, label: A question of usual length, options: %s}\n", id, i, list)
-			list = "*o"
-		}
-		return "```form\nform: a\nfields:\n" + src.String() + "```\n"
-	}
-	p := Parse(Markdown, 1, []byte(form(48, 1000, strings.Repeat(`"`, MaxIDBytes-3), "")))
-	if len(p.Problems) != 1 || p.Blocks[0].Form != nil || !strings.Contains(p.Problems[0].Message, "of HTML, more than the 8388608 allowed") {
-		t.Errorf("long ids of many choices: %v", p.Problems)
-	}
-	if p := Parse(Markdown, 1, []byte(form(200, 100, "seventeen-letters", "an option of 25 letters "))); len(p.Problems) != 0 {
-		t.Errorf("a large form is refused: %v", p.Problems)
-	}
-	if p := Parse(Markdown, 1, []byte(form(45, 1000, "seventeen-letters", "option "))); len(p.Problems) != 0 {
-		t.Errorf("a form with the most choices is refused: %v", p.Problems)
-	}
-}
-
 // TestPageDefinitionSize: only the form that exceeds the limit is refused.
 func TestPageDefinitionSize(t *testing.T) {
 	section := "fields:\n  - {id: x, type: textbox}\n  - section: s\n    showIf: {field: x, equals: " + strings.Repeat("v", 4000) + "}\n" +
 		"    fields: [" + numbers(200, "{id: f%d, type: date},") + "]\n"
-	one := Parse(Markdown, 1, []byte("```form\nform: a\n"+section+"```\n")).Blocks[0].Form.DefinitionSize()
+	one := DefinitionSize(Parse(Markdown, 1, []byte("```form\nform: a\n"+section+"```\n")).Blocks[0].Form)
 	fit := MaxPageDefinitionBytes / one
 	var src strings.Builder
 	for i := range fit + 1 {

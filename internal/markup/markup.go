@@ -35,10 +35,9 @@ const (
 	MaxFileBytes  = 1 << 40   // that maxSize can allow
 	MaxProblems   = 500       // listed for a page
 
-	// A definition may be much larger than the page: see forms.Form.DefinitionSize.
+	// A definition may be much larger than the page: see DefinitionSize.
 	MaxDefinitionBytes     = 1 << 20 // of a form
 	MaxPageDefinitionBytes = 8 << 20 // of all forms on a page
-	MaxHTMLBytes           = 8 << 20 // of a form: see forms.Form.HTMLSize
 )
 
 // Format is the language that a page is written in.

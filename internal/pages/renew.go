@@ -69,7 +69,7 @@ func (p *Page) keep(f *forms.Form) bool {
 	if f == nil || p.Form(f.ID) != nil {
 		return false
 	}
-	size := f.DefinitionSize()
+	size := markup.DefinitionSize(f)
 	if len(p.Forms) >= 2*markup.MaxForms || p.keptBytes+size > markup.MaxPageDefinitionBytes {
 		return false
 	}

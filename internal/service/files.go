@@ -44,15 +44,16 @@ func (a *Access) StageFile(ctx context.Context, field *forms.Field, name, declar
 	if err != nil && !errors.Is(err, io.EOF) {
 		return forms.StoredFile{}, a.stageError(field, from, err)
 	}
-	mediaType, content := sniff(head)
-	if msg := field.CheckFile(name, declaredType, content); msg != "" {
-		return forms.StoredFile{}, forms.InvalidField(field.ID, msg)
+	content := mimetype.Detect(head)
+	if !accepts(field, name, declaredType, content) {
+		return forms.StoredFile{}, forms.InvalidField(field.ID,
+			"takes "+strings.Join(field.Accept, ", ")+": the name, the type and the content of a file must agree with it")
 	}
 	file, err := a.service.files.StageFile(ctx, buffered)
 	if err != nil {
 		return forms.StoredFile{}, a.stageError(field, from, err)
 	}
-	file.FieldID, file.Name, file.Type = field.ID, name, mediaType
+	file.FieldID, file.Name, file.Type = field.ID, name, content.String()
 	return file, nil
 }
 
@@ -67,18 +68,6 @@ func (a *Access) stageError(field *forms.Field, from *fileReader, err error) err
 	default:
 		return Explain(err)
 	}
-}
-
-// sniff tells the type of a file by how it begins, and the more general types
-// that this type belongs to.
-func sniff(head []byte) (mediaType string, content []forms.Sniffed) {
-	found := mimetype.Detect(head)
-	mediaType = found.String()
-	for ; found != nil; found = found.Parent() {
-		withoutParameters, _, _ := strings.Cut(found.String(), ";")
-		content = append(content, forms.Sniffed{Type: withoutParameters, Ext: found.Extension()})
-	}
-	return mediaType, content
 }
 
 // fileReader ends with an error when a file is larger than allowed, and

@@ -166,7 +166,7 @@ func (c *call) readText(page *authorPage) error {
 
 // preview adds the form and its JSON to the page.
 func (c *call) preview(page *authorPage, form *forms.Form) error {
-	page.TooLarge = form.DefinitionSize() > maxPreview
+	page.TooLarge = markup.DefinitionSize(form) > maxPreview
 	if page.TooLarge {
 		return nil
 	}

@@ -1,0 +1,47 @@
+package markup
+
+import "github.com/formulary/formulary/internal/forms"
+
+// What a field, an option and a rule take in an answer beside their texts, about:
+// the names of members, and macro ids.
+const (
+	fieldBytes  = 200
+	optionBytes = 13
+	ruleBytes   = 45
+)
+
+// DefinitionSize is about the number of bytes that a form's definition takes in
+// an answer. It is not bounded by the size of the page: the condition of a
+// section is repeated for each of its fields, and so is what a page's author
+// wrote once and referred to with an alias. Help texts count, too: the pages in
+// the browser show them.
+func DefinitionSize(f *forms.Form) int {
+	size := fieldBytes + len(f.ID)
+	var last *forms.Condition
+	condition := 0
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		if field.Condition != last { // the fields of a section follow one another
+			last, condition = field.Condition, conditionSize(field.Condition)
+			size += condition // once more in the list of conditions
+		}
+		size += condition + fieldBytes + 2*len(field.ID) + len(field.Label) + len(field.Help)
+		for _, texts := range [][]string{field.Options, field.Accept} {
+			for _, text := range texts {
+				size += optionBytes + len(text)
+			}
+		}
+	}
+	return size
+}
+
+func conditionSize(c *forms.Condition) int {
+	if c == nil {
+		return 0
+	}
+	size := ruleBytes
+	for _, r := range c.Rules {
+		size += ruleBytes + len(r.FieldID) + len(r.Operator) + len(r.Value)
+	}
+	return size
+}
