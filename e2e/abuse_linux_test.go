@@ -92,29 +92,28 @@ func TestCostlyConditionsDoNotSlowOthers(t *testing.T) {
 	})
 }
 
+// medianCreate is how long a create of another user takes, by the median of many.
+func (p *process) medianCreate(t *testing.T) time.Duration {
+	t.Helper()
+	const creates = 200
+	times := make([]time.Duration, creates)
+	for i := range times {
+		begun := time.Now()
+		r, err := p.callAs(t.Context(), "ben", "secret", "POST", "/kept/submission", note("x"))
+		if times[i] = time.Since(begun); err != nil || r.status != 201 {
+			t.Fatalf("create: status %d, %v", r.status, err)
+		}
+	}
+	slices.Sort(times)
+	return times[creates/2]
+}
+
 // mustNotSlowOthers fails the test if creates of another user take more than five
 // times as long, by the median, while an attack runs on some connections.
 func (p *process) mustNotSlowOthers(t *testing.T, connections int, attack func(ctx context.Context, n int)) {
 	t.Helper()
-	const creates = 200
-	medianCreate := func() time.Duration {
-		times := make([]time.Duration, creates)
-		for i := range times {
-			begun := time.Now()
-			r, err := p.callAs(t.Context(), "ben", "secret", "POST", "/kept/submission", note("x"))
-			if times[i] = time.Since(begun); err != nil || r.status != 201 {
-				t.Fatalf("create: status %d, %v", r.status, err)
-			}
-		}
-		slices.Sort(times)
-		return times[creates/2]
-	}
-	medianCreate() // warm up
-	// Other programs on the machine can spoil a round, but not five of them.
-	var alone, beside time.Duration
-	for range 5 {
-		alone = medianCreate()
-		ctx, stop := context.WithCancel(t.Context())
+	p.mustCreateBeside(t, func() (stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for i := range connections {
 			wg.Go(func() {
@@ -123,9 +122,24 @@ func (p *process) mustNotSlowOthers(t *testing.T, connections int, attack func(c
 				}
 			})
 		}
-		beside = medianCreate()
+		return func() {
+			cancel()
+			wg.Wait()
+		}
+	})
+}
+
+// mustCreateBeside compares creates before and after begin.
+func (p *process) mustCreateBeside(t *testing.T, begin func() (stop func())) {
+	t.Helper()
+	p.medianCreate(t) // warm up
+	// Other programs on the machine can spoil a round, but not five of them.
+	var alone, beside time.Duration
+	for range 5 {
+		alone = p.medianCreate(t)
+		stop := begin()
+		beside = p.medianCreate(t)
 		stop()
-		wg.Wait()
 		t.Logf("a create takes %s, and %s beside the attack", alone, beside)
 		if beside <= 5*alone {
 			return

@@ -88,10 +88,16 @@ func (p *process) siege(t *testing.T, count, answered int, method, path, rest st
 		t.Fatal(err)
 	}
 	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n%s", method, req.URL.Path, req.Header.Get("Authorization"), rest)
+	return flood(t, req.URL.Host, text, count, answered)
+}
+
+// flood is siege with the text of a request.
+func flood(t *testing.T, host, text string, count, answered int) (statuses map[int]int, conns []net.Conn) {
+	t.Helper()
 	got := make(chan int, count)
 	turns := make(chan struct{}, 20) // requests are sent so many at a time
 	for range count {
-		conn := dialSmall(t, req.URL.Host)
+		conn := dialSmall(t, host)
 		conns = append(conns, conn)
 		turns <- struct{}{}
 		go func() {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // A page of an unknown address within a frame must not lead to another site.
@@ -220,14 +222,49 @@ func TestLargePagesTakeASlot(t *testing.T) {
 	}
 }
 
+// Large pages are rendered on half of the cores. Others do not wait for them.
+func TestLargePagesWaitForTheirTurn(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, map[string]string{
+		"1-large.md":  "---\ntitle: Large\n---\n" + numbered(largeForm("large")),
+		"2-survey.md": wiki["1-survey.md"],
+	})
+	b := e.signedIn(t, "alice")
+	for range cap(e.site.largePages) {
+		e.site.largePages <- struct{}{}
+	}
+	done := make(chan *answer)
+	go func() { done <- b.get("/page/1/form/large") }()
+	testkit.Eventually(t, "the page waits", func() bool { return e.site.Backend.Slots().LargeBodies == 1 })
+	b.get("/page/2/form/survey").want(http.StatusOK)
+	select {
+	case p := <-done:
+		t.Errorf("status %d although others are rendered", p.status)
+	default:
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := &call{Call: e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil), auth.NewIdentity("bob")), site: e.site}
+	if err := c.holdPage(request.LargeBody + 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("a request that was given up: %v", err)
+	}
+	c.End()
+	for range cap(e.site.largePages) {
+		<-e.site.largePages
+	}
+	(<-done).want(http.StatusOK)
+	if n := len(e.site.largePages); n != 0 {
+		t.Errorf("%d turns are not ended", n)
+	}
+}
+
 // A page that would be too large is an error, and says so.
 func TestPageThatIsTooLarge(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite, map[string]string{"1-huge.md": "```form\n" + quotedForm("huge", 10, 400) + "```\n"})
 	b := e.signedIn(t, "alice")
 	p := b.get("/page/1/form/huge")
 	p.want(http.StatusInternalServerError, "too large")
-	if len(p.body) > request.LargeBody || e.site.Backend.Slots().LargeBodies != 0 {
-		t.Errorf("%d bytes, %d slots", len(p.body), e.site.Backend.Slots().LargeBodies)
+	if len(p.body) > request.LargeBody || e.site.Backend.Slots().LargeBodies != 0 || len(e.site.largePages) != 0 {
+		t.Errorf("%d bytes, %d slots, %d turns", len(p.body), e.site.Backend.Slots().LargeBodies, len(e.site.largePages))
 	}
 	b.get("/page/1").want(http.StatusOK, "Fill in this form")
 }

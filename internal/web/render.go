@@ -85,7 +85,9 @@ func (c *call) newPageBuffer() *pageBuffer {
 
 // renderTo renders a page into the buffer, and answers with it.
 func (c *call) renderTo(w http.ResponseWriter, html *pageBuffer, status int, name string, page any) error {
-	if err := c.site.templates.ExecuteTemplate(html, name+".html", page); err != nil {
+	err := c.site.templates.ExecuteTemplate(html, name+".html", page)
+	c.endTurn()
+	if err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)
 	}
 	h := w.Header()
@@ -110,21 +112,49 @@ func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name s
 // returns errPageTooLarge. used is the size of the parts before it.
 func (c *call) renderPart(name string, data any, used, limit int) (template.HTML, error) {
 	html := &pageBuffer{limit: limit, hold: func(size int) error { return c.holdPage(used + size) }}
-	if err := c.site.templates.ExecuteTemplate(html, name, data); err != nil {
+	err := c.site.templates.ExecuteTemplate(html, name, data)
+	c.endTurn()
+	if err != nil {
 		return "", fmt.Errorf("render part %s: %w", name, err)
 	}
 	var b strings.Builder
 	b.Grow(html.size)
-	err := html.send(&b)
+	err = html.send(&b)
 	return template.HTML(b.String()), err //nolint:gosec // a template has made it
 }
 
-// holdPage takes a slot for a page of this size if it is large.
-func (c *call) holdPage(size int) error {
+// holdAnswer takes a slot for an answer of this size if it is large.
+func (c *call) holdAnswer(size int) error {
 	if size <= request.LargeBody {
 		return nil
 	}
 	return c.HoldBody()
+}
+
+// holdPage is holdAnswer for a page that is being rendered. Large pages are rendered
+// on half of the cores, so that they do not delay everything else.
+func (c *call) holdPage(size int) error {
+	if size <= request.LargeBody || c.rendering {
+		return nil
+	}
+	if err := c.HoldBody(); err != nil {
+		return err
+	}
+	select {
+	case c.site.largePages <- struct{}{}:
+		c.rendering = true
+		return nil
+	case <-c.Context().Done():
+		return c.Context().Err()
+	}
+}
+
+// endTurn lets the next large page be rendered.
+func (c *call) endTurn() {
+	if c.rendering {
+		<-c.site.largePages
+		c.rendering = false
+	}
 }
 
 // maxPage bounds the HTML of a page, in bytes. A page has room for what somebody

@@ -81,7 +81,7 @@ func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsVi
 		return nil
 	}
 	opts.Check = func() error { return c.MayStillList(access) }
-	table := newResultTable(access.Form, c.formPath(access.Form), opts.Limit, c.holdPage)
+	table := newResultTable(access.Form, c.formPath(access.Form), opts.Limit, c.holdAnswer)
 	err := access.List(c.Context(), opts, table.add)
 	if err != nil && !errors.Is(err, errTableFull) {
 		return err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"runtime"
 	"strings"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -43,6 +44,8 @@ type Site struct {
 	static    *staticFiles
 	templates *template.Template
 	summaries *summaryCache
+	// largePages has room for each large page that is being rendered.
+	largePages chan struct{}
 }
 
 // call is one request of somebody who is signed in.
@@ -50,6 +53,7 @@ type call struct {
 	*request.Call
 	site *Site
 	frame
+	rendering bool // a large page
 }
 
 // handler answers a call, or returns an error and has written nothing.
@@ -89,7 +93,7 @@ var routes = []route{
 
 // New makes the pages.
 func New(opts Options) *Site {
-	s := &Site{Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache()}
+	s := &Site{Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache(), largePages: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	if s.BrandName == "" {
 		s.BrandName = "Formulary"
 	}

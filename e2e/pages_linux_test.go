@@ -1,0 +1,211 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// signIn returns the cookie of a session.
+func (p *process) signIn(t *testing.T, user string) string {
+	t.Helper()
+	form := url.Values{"username": {user}, "password": {"secret"}, "next": {"/"}}.Encode()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/login", strings.NewReader(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := http.DefaultTransport.RoundTrip(req) // without following the redirect
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if len(resp.Cookies()) == 0 {
+		t.Fatalf("sign-in: status %d", resp.StatusCode)
+	}
+	return resp.Cookies()[0].String()
+}
+
+// page reads a page.
+func (p *process) page(ctx context.Context, cookie, path string) (response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, http.NoBody)
+	if err != nil {
+		return response{}, err
+	}
+	req.Header.Set("Cookie", cookie)
+	return do(client, req)
+}
+
+// leaveUnread asks for a page on many connections, and reads only the statuses.
+func (p *process) leaveUnread(t *testing.T, count int, cookie, path string) (statuses map[int]int, hangUp func()) {
+	t.Helper()
+	text := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nCookie: %s\r\n\r\n", path, cookie)
+	statuses, conns := flood(t, strings.TrimPrefix(p.url, "http://"), text, count, count)
+	t.Logf("%.50s: %d unread pages by status: %v", path, count, statuses)
+	return statuses, func() {
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	}
+}
+
+// cpu is the processor time that the server has used, in ticks of a clock.
+func (p *process) cpu(t *testing.T) (ticks int) {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	for _, text := range fields[11:13] { // utime and stime
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks += n
+	}
+	return ticks
+}
+
+// mustHoldLittle fails the test if the server has ever held more than 256 MiB
+// beyond what it held when it was idle.
+func (p *process) mustHoldLittle(t *testing.T, idle int64) {
+	t.Helper()
+	peak := p.memory(t, "VmHWM")
+	t.Logf("%d MiB idle, %d MiB at the most", idle>>20, peak>>20)
+	if peak-idle > 256<<20 {
+		t.Errorf("%d MiB more than idle, want at most 256", (peak-idle)>>20)
+	}
+}
+
+// Refused results pages are small, cost no more than others, and delay nobody.
+func TestRefusedResultsHoldLittle(t *testing.T) {
+	p := start(t, newSite(t))
+	p.must(t, 201, "POST", "/note/submission", note("first"))
+	ann := p.signIn(t, "ann")
+	const results = "/page/1/form/note/results"
+	filters := results + "?" + strings.Repeat("filter[text][near]=%22%3C&", 310) // as much as a query may have
+	long := results + "?" + strings.Repeat("filter[text][near]=%22%3C&", 1200)
+	cost := func(path string, status int) int {
+		t.Helper()
+		begun := p.cpu(t)
+		for range 200 {
+			r, err := p.page(t.Context(), ann, path)
+			if err != nil || r.status != status || len(r.body) > 32<<10 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
+				t.Fatalf("a path of %d bytes: status %d, %d bytes, %v", len(path), r.status, len(r.body), err)
+			}
+		}
+		return p.cpu(t) - begun
+	}
+	cost(results, http.StatusOK) // warm up
+	usual := cost(results, http.StatusOK)
+	for path, status := range map[string]int{filters: http.StatusUnprocessableEntity, long: http.StatusRequestURITooLong} {
+		refused := cost(path, status)
+		t.Logf("a query of %d bytes: %d ticks of CPU, and %d without a query", len(path)-len(results), refused, usual)
+		if refused > 5*usual {
+			t.Errorf("refused with %d after %d ticks of CPU, more than 5 times of the %d that a page takes", status, refused, usual)
+		}
+	}
+	idle := p.memory(t, "VmRSS")
+	for _, path := range []string{filters, long} {
+		p.mustCreateBeside(t, func() func() {
+			statuses, hangUp := p.leaveUnread(t, 400, ann, path)
+			if statuses[http.StatusUnprocessableEntity]+statuses[http.StatusRequestURITooLong]+statuses[http.StatusTooManyRequests] != 400 {
+				t.Errorf("statuses %v", statuses)
+			}
+			return hangUp
+		})
+	}
+	p.mustHoldLittle(t, idle)
+}
+
+// largePages has pages that are as large as they can be: one with many forms, a
+// form whose choices repeat long ids, and a wide table.
+func largePages(t *testing.T, s site) {
+	t.Helper()
+	var many, huge, wide strings.Builder
+	for f := range 10 {
+		fmt.Fprintf(&many, "```form\nform: many%d\nfields:\n", f)
+		for i := range 8 {
+			fmt.Fprintf(&many, "  - {id: f%d, type: radio, options: [", i)
+			for o := range 70 {
+				fmt.Fprintf(&many, "option %d, ", o)
+			}
+			many.WriteString("other]}\n")
+		}
+		many.WriteString("```\n")
+	}
+	huge.WriteString("```form\nform: huge\nfields:\n")
+	options := "&o [x"
+	for i := range 300 {
+		options += fmt.Sprintf(", %d", i)
+	}
+	options += "]"
+	for i := range 10 {
+		fmt.Fprintf(&huge, "  - {id: '%s%d', type: radio, options: %s}\n", strings.Repeat(`"`, 190), i, options)
+		options = "*o"
+	}
+	huge.WriteString("```\n")
+	wide.WriteString("```form\nform: wide\nfields:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&wide, "  - {id: c%d, type: checkbox}\n", i)
+	}
+	wide.WriteString("```\n")
+	testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), pageSource+wide.String())
+	testkit.WriteFile(t, filepath.Join(s.pages, "2.md"), many.String())
+	testkit.WriteFile(t, filepath.Join(s.pages, "3.md"), huge.String())
+}
+
+// Large pages that nobody reads hold a bounded amount of memory, and rendering
+// them does not slow down others.
+func TestLargePagesHoldLittle(t *testing.T) {
+	s := newSite(t)
+	largePages(t, s)
+	p := start(t, s)
+	var answers []string
+	for i := range 1000 {
+		answers = append(answers, fmt.Sprintf(`"c%d":{"fieldId":"c%d","value":"a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a"}`, i, i))
+	}
+	for range 20 {
+		p.must(t, 201, "POST", "/wide/submission", `{"fields":{`+strings.Join(answers, ",")+`}}`)
+	}
+	ann, ben := p.signIn(t, "ann"), p.signIn(t, "ben")
+	paths := []string{"/page/2", "/page/3/form/huge", "/page/1/form/wide/results?limit=200"}
+	for _, path := range paths {
+		r, err := p.page(t.Context(), ann, path)
+		if err != nil || r.status != http.StatusOK || len(r.body) < 700<<10 || len(r.body) > 4<<20 {
+			t.Fatalf("%s: status %d, %d bytes, %v", path, r.status, len(r.body), err)
+		}
+		t.Logf("%s has %d KiB", path, len(r.body)>>10)
+	}
+	idle := p.memory(t, "VmRSS")
+	p.mustNotSlowOthers(t, func(ctx context.Context, n int) { _, _ = p.page(ctx, ann, paths[n%len(paths)]) })
+	for _, path := range paths {
+		p.mustCreateBeside(t, func() func() {
+			statuses, hangUp := p.leaveUnread(t, 400, ann, path)
+			if statuses[http.StatusOK] == 0 || statuses[http.StatusOK] > 16 || statuses[http.StatusOK]+statuses[http.StatusTooManyRequests] != 400 {
+				t.Errorf("%s: statuses %v, want 1 to 16 of 200", path, statuses)
+			}
+			if r, err := p.page(t.Context(), ben, path); err != nil || r.status != http.StatusOK {
+				t.Errorf("%s for somebody else: %d, %v", path, r.status, err)
+			}
+			return func() {
+				hangUp()
+				testkit.Eventually(t, "the slots are free again", func() bool {
+					r, err := p.page(t.Context(), ann, path)
+					return err == nil && r.status == http.StatusOK
+				})
+			}
+		})
+	}
+	p.mustHoldLittle(t, idle)
+}
