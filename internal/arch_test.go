@@ -50,8 +50,9 @@ var mayImport = map[string][]string{
 	"internal/store/recent":    {"internal/store", "internal/forms"},
 	"internal/store/content":   {"internal/store", "internal/forms"},
 	"internal/store/transfer":  {"internal/store", "internal/store/content", "internal/forms"},
-	"internal/store/sqlite":    {"internal/store", "internal/store/group", "internal/store/chunk", "internal/store/recent", "internal/store/content", "internal/forms", "internal/durable"},
-	"internal/store/postgres":  {"internal/store", "internal/store/group", "internal/store/chunk", "internal/store/recent", "internal/store/content", "internal/forms"},
+	"internal/store/engine":    nil,
+	"internal/store/sqlite":    {"internal/store", "internal/store/engine", "internal/store/group", "internal/store/chunk", "internal/store/recent", "internal/store/content", "internal/forms", "internal/durable"},
+	"internal/store/postgres":  {"internal/store", "internal/store/engine", "internal/store/group", "internal/store/chunk", "internal/store/recent", "internal/store/content", "internal/forms"},
 	"internal/store/storetest": {"internal/store", "internal/forms"},
 	"internal/store/pgtest":    {"internal/testkit"},
 	"internal/store/enginetest": {
@@ -98,7 +99,6 @@ const sqliteEngine = "internal/store/sqlite"
 var drivers = map[string][]string{
 	"github.com/ncruces/go-sqlite3": {sqliteEngine},
 	"github.com/jackc/pgx":          {"internal/store/postgres", "internal/store/pgtest"},
-	"github.com/pressly/goose":      {"internal/store/postgres"},
 }
 
 // goPackage is what one directory's Go files import, whatever system they are for.

@@ -138,7 +138,7 @@ func readBackup(ctx context.Context, streams Streams, file, dir string) error {
 		return errors.New("interrupted; nothing was restored")
 	}
 	if err == nil && !report.Sealed {
-		_, err = fmt.Fprintf(streams.Err, "formulary: warning: %s carries no digest, since it was made by an older formulary: whether its content has changed can't be told\n", file)
+		_, err = fmt.Fprintf(streams.Err, "formulary: warning: %s carries no digest, since it was not made by 'formulary backup': whether its content has changed can't be told\n", file)
 	}
 	return err
 }

@@ -92,17 +92,12 @@ func (l location) open(ctx context.Context, options postgres.Options) (store.Eng
 		options.URL = l.url
 		return postgres.Open(ctx, options)
 	}
-	return sqlite.Open(ctx, l.dir, sqlite.Options{Log: options.Log})
+	return sqlite.Open(ctx, l.dir, sqlite.Options{Log: options.Log, MustExist: options.MustExist})
 }
 
 // openExisting is open for a store that is read from: none is made, since a
 // slip in its name would look like an empty one.
 func (l location) openExisting(ctx context.Context, log *slog.Logger) (store.Engine, error) {
-	if l.url == "" {
-		if err := sqlite.Exists(l.dir); err != nil {
-			return nil, err
-		}
-	}
 	return l.open(ctx, postgres.Options{Log: log, MustExist: true})
 }
 

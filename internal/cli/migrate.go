@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/postgres"
 	"github.com/formulary/formulary/internal/store/transfer"
 )
@@ -59,26 +55,12 @@ func migrate(ctx context.Context, streams Streams, from, to location) (err error
 	if err := refuseUnfinished(ctx, source); err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	if err := claimOwnKey(ctx, source, from); err != nil {
-		return err
-	}
 	target, err := to.open(ctx, postgres.Options{Log: log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	return copyStore(ctx, streams, source, target, to.String())
-}
-
-// claimOwnKey has a store know the key beside it, if no server has told it yet,
-// so that its copy knows it, too.
-func claimOwnKey(ctx context.Context, source store.Engine, from location) error {
-	file := filepath.Join(from.dir, anonymousKeyFile)
-	if _, err := os.Stat(file); from.dir == "" || err != nil {
-		return nil //nolint:nilerr // there is none to tell
-	}
-	_, err := service.OnceKey(ctx, source, file, false)
-	return err
 }
 
 // copyStore copies and tells how it goes.

@@ -69,7 +69,7 @@ func verifyBackup(ctx context.Context, streams Streams, file string) error {
 	if err != nil {
 		return err
 	}
-	digest := "It carries no digest, since it was made by an older formulary: whether its content has changed can't be told."
+	digest := "It carries no digest, since it was not made by 'formulary backup': whether its content has changed can't be told."
 	if report.Sealed {
 		digest = "Its content is what was backed up."
 	}
@@ -88,11 +88,9 @@ func verifyStore(ctx context.Context, streams Streams, at location) error {
 
 // tellReport says what was checked of a SQLite file.
 func tellReport(streams Streams, name string, report sqlite.Report, digest string) error {
-	lines := []string{fmt.Sprintf("%s: schema version %d, pages and indexes are whole.", name, report.Schema)}
-	if report.Checksum == "" {
-		lines = append(lines, "Submissions were not looked at, since the schema is that of an older formulary.")
-	} else {
-		lines = append(lines, submissionsAreWell(report.Submissions, report.Files, report.Checksum))
+	lines := []string{
+		fmt.Sprintf("%s: pages and indexes are whole.", name),
+		submissionsAreWell(report.Submissions, report.Files, report.Checksum),
 	}
 	if digest != "" {
 		lines = append(lines, digest)

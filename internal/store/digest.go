@@ -31,25 +31,14 @@ func (d *Digest) Add(r Record) {
 	b = appendTexts(b, r.FormID, r.Username, r.Once)
 	b = binary.AppendUvarint(b, uint64(len(r.Entries)))
 	b = append(b, r.Entries...)
-	if r.Key != "" || len(r.Files) > 0 {
-		b = appendRest(b, r)
-	}
-	d.buf = b
-	d.hash.Write(d.buf) // never fails
-}
-
-// appendRest appends what most submissions don't have, and what backups of
-// older versions did not know: their digests stay the same. It begins with a
-// page id that no submission has, so that it can't be taken for the next one.
-func appendRest(b []byte, r Record) []byte {
-	b = binary.AppendVarint(b, -1)
 	b = appendTexts(b, r.Key, r.Body)
 	b = binary.AppendUvarint(b, uint64(len(r.Files)))
 	for _, f := range r.Files {
 		b = appendTexts(b, f.FieldID, f.Name, f.SHA256, f.Type)
 		b = binary.AppendVarint(b, f.Size)
 	}
-	return b
+	d.buf = b
+	d.hash.Write(d.buf) // never fails
 }
 
 func appendTexts(b []byte, texts ...string) []byte {

@@ -17,7 +17,6 @@ const (
 	codeReadOnly             = "25006" // the server is a standby, or was demoted to one
 	codeSerializationFailure = "40001"
 	codeDeadlock             = "40P01"
-	codeUndefinedTable       = "42P01"
 	codeDiskFull             = "53100"
 	codeLockTimeout          = "55P03"
 )

@@ -142,13 +142,12 @@ func describe(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("%s at %s port %d", strconv.Quote(c.Database), c.Host, c.Port)
 }
 
-// prepare waits for the database and brings its schema up to date.
+// prepare waits for the database, and checks or creates its schema.
 func (s *Store) prepare(ctx context.Context, options Options) error {
 	if err := s.waitForDatabase(ctx, options); err != nil {
 		return err
 	}
-	config := s.pool.Config().ConnConfig
-	return migrate(ctx, config, options)
+	return prepareSchema(ctx, s.pool.Config().ConnConfig, options)
 }
 
 // waitForDatabase returns when the database can be reached, or with an error

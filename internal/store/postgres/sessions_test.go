@@ -32,19 +32,3 @@ func TestReplicasShareSessions(t *testing.T) {
 		t.Errorf("session: %v, want %v", err, store.ErrNoSession)
 	}
 }
-
-// TestMigrateFromBeforeSessions: a store of schema 4 is kept, and takes sessions.
-func TestMigrateFromBeforeSessions(t *testing.T) {
-	url := database(t)
-	before := openStore(t, url)
-	mustCreate(t, before, sample("kept"))
-	before.Close()
-	exec(t, url, `DROP TABLE sessions`)
-	exec(t, url, `DELETE FROM `+versionTable+` WHERE version_id = 5`)
-	mustRefuse(t, Options{URL: url, MustExist: true}, "schema version 4")
-	s, session := openStore(t, url), aSession()
-	storetest.Same(t, "submissions", len(storetest.Values(t, s)), 1)
-	if err := s.CreateSession(ctx, session); err != nil {
-		t.Fatal(err)
-	}
-}

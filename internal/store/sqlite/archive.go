@@ -23,10 +23,7 @@ var (
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
 // the order of their unique index, and within each its submissions by row id.
 const (
-	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields, ifnull(key, ''), ifnull(body, ''), files` + sqlDumpRows
-	// sqlDumpSchema2 is sqlDump for backups from before there were keys and files.
-	sqlDumpSchema2 = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields, '', '', NULL` + sqlDumpRows
-	sqlDumpRows    = `
+	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields, ifnull(key, ''), ifnull(body, ''), files
 		FROM forms CROSS JOIN submissions
 			ON place > number << 40 | iif(page_id = ?1 AND form_id = ?2, ?3, 0) AND place < (number + 1) << 40
 		WHERE (page_id, form_id) >= (?1, ?2)
@@ -49,7 +46,7 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 		return classify(err)
 	}
 	defer func() { _ = conn.Close() }()
-	stmt, err := prepareDump(conn, after, sqlDump)
+	stmt, err := prepareDump(conn, after)
 	if err != nil {
 		return classify(err)
 	}
@@ -57,8 +54,8 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 	return dumpRows(ctx, conn, stmt, visit)
 }
 
-func prepareDump(conn *sqlite3.Conn, after store.Key, sql string) (*sqlite3.Stmt, error) {
-	stmt, _, err := conn.Prepare(sql)
+func prepareDump(conn *sqlite3.Conn, after store.Key) (*sqlite3.Stmt, error) {
+	stmt, _, err := conn.Prepare(sqlDump)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	_, err = checkSchema(conn)
+	err = requireSchema(conn)
 	if err == nil {
 		err = requestChecksums(conn)
 	}

@@ -18,9 +18,8 @@ const (
 	// partialName is a restore that is not finished. It gets FileName when it is.
 	partialName = FileName + ".partial"
 
-	// pidName is a file with the id of the process that uses the directory. It is
-	// locked, too, for older versions, which do not look at the lock of the
-	// directory. It may be removed at any time.
+	// pidName is a file with the id of the process that uses the directory, for
+	// people. It may be removed at any time.
 	pidName = "lock"
 )
 
@@ -47,9 +46,6 @@ func Exists(dir string) error {
 	return nil
 }
 
-// dirLock keeps other processes from using a data directory.
-type dirLock struct{ dir, pid *os.File }
-
 // lockDir creates the data directory where needed, and locks it for this
 // process. The kernel releases the lock when the process ends, however it
 // ends. SQLite's own locks would let two servers write in turns, each with its
@@ -72,34 +68,19 @@ func flockDir(dir string, flock func(fd, how int) error) (*dirLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock data directory: %w", err)
 	}
-	lock, err := lockBoth(f, flock)
-	switch {
+	pid := filepath.Join(dir, pidName)
+	switch err = flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		err = fmt.Errorf("data directory %s %w (process %s)", dir, ErrInUse, readPid(filepath.Join(dir, pidName)))
+		err = fmt.Errorf("data directory %s %w (process %s)", dir, ErrInUse, readPid(pid))
 	case err != nil:
 		err = fmt.Errorf("data directory %s can't be locked (%w): it must be on a local disk, not on a network file system", dir, err)
+	default:
+		_ = os.WriteFile(pid, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600) // for people only
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	_ = lock.pid.Truncate(0) // errors are ignored: the content is for people only
-	_, _ = lock.pid.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return lock, nil
-}
-
-// lockBoth locks the directory, then the file in it.
-func lockBoth(dir *os.File, flock func(fd, how int) error) (*dirLock, error) {
-	if err := flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, err
-	}
-	pid, err := os.OpenFile(filepath.Join(dir.Name(), pidName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := flock(int(pid.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(err, pid.Close())
-	}
-	return &dirLock{dir, pid}, nil
+	return &dirLock{f}, nil
 }
 
 func readPid(file string) string {
@@ -110,10 +91,13 @@ func readPid(file string) string {
 	return strings.TrimSpace(string(content))
 }
 
-// Close releases the directory, and removes the file.
+// dirLock is the open, locked directory.
+type dirLock struct{ *os.File }
+
+// Close releases the directory, and removes the file with the process id.
 func (l *dirLock) Close() error {
-	_ = os.Remove(l.pid.Name())
-	return errors.Join(l.pid.Close(), l.dir.Close())
+	_ = os.Remove(filepath.Join(l.Name(), pidName))
+	return l.File.Close()
 }
 
 // refuseReadOnly gives a clear error where SQLite would say "unable to open

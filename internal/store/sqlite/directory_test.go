@@ -221,21 +221,6 @@ func TestLockDoesNotDependOnAFile(t *testing.T) {
 	wantFiles(t, dir, FileName)
 }
 
-// Versions before the lock of the directory hold a lock on the file.
-func TestOlderServerIsNoticed(t *testing.T) {
-	dir := t.TempDir()
-	older, err := os.Create(filepath.Join(dir, pidName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = older.Close() }()
-	if err := syscall.Flock(int(older.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	mustRefuse(t, dir, "in use by another formulary")
-	wantFiles(t, dir, pidName)
-}
-
 func TestDirectoryThatCannotBeLocked(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EBADF, syscall.ENOTSUP, syscall.EINVAL, syscall.ENOLCK} {
 		dir := t.TempDir()

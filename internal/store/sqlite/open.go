@@ -49,7 +49,11 @@ var _ store.Store = (*Store)(nil)
 
 // Options say how to treat the store.
 type Options struct {
-	Log *slog.Logger // nil discards
+	// MustExist makes Open fail if the directory holds no store, or one that
+	// needs a migration, and leaves the store as it is. It is for commands that
+	// only read.
+	MustExist bool
+	Log       *slog.Logger // nil discards
 }
 
 // Open opens the store in directory dir, which it creates and migrates where
@@ -61,6 +65,11 @@ func Open(ctx context.Context, dir string, options Options) (*Store, error) {
 // open is Open through the VFS of that name.
 func open(ctx context.Context, dir, vfsName string, options Options) (*Store, error) {
 	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
+	if options.MustExist {
+		if err := Exists(dir); err != nil {
+			return nil, err
+		}
+	}
 	lock, err := lockDir(dir)
 	if err != nil {
 		return nil, err
@@ -69,7 +78,7 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 		return nil, errors.Join(err, lock.Close())
 	}
 	path := filepath.Join(dir, FileName)
-	s, leftovers, err := openFile(ctx, path, fileURI(path, vfsName), options.Log)
+	s, leftovers, err := openFile(ctx, path, fileURI(path, vfsName), options)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, classify(err)), lock.Close())
 	}
@@ -77,14 +86,18 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 	// pool. Its connection is the last to close. A second caller waits for the
 	// first.
 	s.close = sync.OnceValue(func() error {
-		s.contents.Close()
+		if !options.MustExist {
+			s.contents.Close()
+		}
 		err := errors.Join(s.writer.stop(), s.pool.close())
 		s.dumps.Lock()
 		defer s.dumps.Unlock()
 		return errors.Join(err, s.writer.close(), lock.Close())
 	})
 	go s.writer.run()
-	s.contents.Start() //nolint:contextcheck // it outlives the call of Open
+	if !options.MustExist { // commands that only read remove nothing
+		s.contents.Start() //nolint:contextcheck // it outlives the call of Open
+	}
 	if leftovers {
 		s.contents.Wake()
 	}
@@ -93,14 +106,15 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 
 // openFile opens the store in a file. leftovers tells whether contents of files
 // are to be removed.
-func openFile(ctx context.Context, path, uri string, log *slog.Logger) (_ *Store, leftovers bool, _ error) {
-	conn, err := openWriter(ctx, path, uri, log)
+func openFile(ctx context.Context, path, uri string, options Options) (_ *Store, leftovers bool, _ error) {
+	unclosed := size(path+"-wal") > 0
+	conn, err := openWriter(ctx, path, uri, options)
 	if err != nil {
 		return nil, false, err
 	}
 	pool := newReadPool(uri, runtime.GOMAXPROCS(0)+2)
 	forms := &formNumbers{}
-	w, err := newWriter(conn, pool, forms, log)
+	w, err := newWriter(conn, pool, forms, options.Log)
 	if err != nil {
 		return nil, false, errors.Join(err, conn.Close())
 	}
@@ -108,15 +122,19 @@ func openFile(ctx context.Context, path, uri string, log *slog.Logger) (_ *Store
 	if err == nil {
 		w.files, err = identify(path)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case !options.MustExist:
 		leftovers, err = markLeftovers(conn)
+	case unclosed:
+		err = keepWAL(conn)
 	}
 	if err != nil {
 		return nil, false, errors.Join(err, w.stmts.close(), conn.Close())
 	}
 	pool.files = w.files
 	s := &Store{writer: w, pool: pool, forms: forms}
-	s.contents = content.New(chunks{s}, log)
+	s.contents = content.New(chunks{s}, options.Log)
 	return s, leftovers, nil
 }
 
@@ -149,7 +167,7 @@ func fixWALFiles(path string) error {
 	return durable.Sync(filepath.Dir(path))
 }
 
-func openWriter(ctx context.Context, path, uri string, log *slog.Logger) (*sqlite3.Conn, error) {
+func openWriter(ctx context.Context, path, uri string, options Options) (*sqlite3.Conn, error) {
 	if err := errors.Join(refuseMissing(path), checkWAL(path)); err != nil {
 		return nil, err
 	}
@@ -167,7 +185,14 @@ func openWriter(ctx context.Context, path, uri string, log *slog.Logger) (*sqlit
 	}
 	version, err := 0, requestChecksums(conn)
 	if err == nil {
-		version, err = checkSchema(conn) // before the journal mode, which is a write
+		version, err = readVersion(conn) // before the journal mode, which is a write
+	}
+	switch {
+	case err != nil:
+	case options.MustExist:
+		err = migrations.Require(version)
+	default:
+		err = migrations.Accept(version)
 	}
 	if err == nil && version == 0 {
 		err = refuseLostStore(path)
@@ -181,13 +206,16 @@ func openWriter(ctx context.Context, path, uri string, log *slog.Logger) (*sqlit
 			PRAGMA cache_size = -8192`)
 	}
 	if err == nil {
-		err = migrate(conn)
+		err = migrate(conn, version)
+	}
+	if err == nil && !options.MustExist { // a backup that becomes a store loses its digest, which the first write would make wrong
+		err = execOnce(conn, `DELETE FROM settings WHERE name = ?`, store.SettingDigest)
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	if version == 0 {
-		log.Info("made a new store", "directory", filepath.Dir(path))
+		options.Log.Info("made a new store", "directory", filepath.Dir(path))
 	}
 	return conn, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -143,8 +144,8 @@ func TestWALWithoutItsDatabaseIsRefused(t *testing.T) {
 func TestRefusedStaysUntouched(t *testing.T) {
 	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
 	for name, c := range map[string]struct{ sql, because string }{
-		"a newer schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
-		"a newer schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "newer formulary"},
+		"another schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
+		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 1"},
 		"another program's id":  {"PRAGMA application_id = 1234; PRAGMA user_version = 1; CREATE TABLE t (x)", "another program"},
 		"another's, no version": {"PRAGMA application_id = 1234", "another program"},
 		"another's, no id":      {"PRAGMA user_version = 1", "another program"},
@@ -192,7 +193,7 @@ func TestSettings(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for pragma, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "temp_store": "2",
-		"application_id": fmt.Sprint(applicationID), "user_version": fmt.Sprint(latestSchema(t)),
+		"application_id": fmt.Sprint(applicationID), "user_version": fmt.Sprint(len(migrations)),
 	} {
 		storetest.Same(t, "writer's "+pragma, writerQuery(t, s, "PRAGMA "+pragma), want)
 	}
@@ -297,44 +298,6 @@ func TestCloseReleasesEverything(t *testing.T) {
 	}
 }
 
-// TestMigrateFromPlainIDs: a store of the first schema keeps every submission
-// with its id, its user and its key for oneSubmission.
-func TestMigrateFromPlainIDs(t *testing.T) {
-	dir := t.TempDir()
-	sql, err := migrations.ReadFile("migrations/0001_submissions.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	editFile(t, dir, string(sql)+`
-		INSERT INTO submissions (id, page_id, form_id, username, created, once, fields) VALUES
-			(1, 1, 'form', 'amy', 5, 'user:amy', '{"f":{"id":1,"fieldId":"f","value":"a"}}'),
-			(2, 1, 'Form', 'bob', 6, NULL,       '{}'),
-			(4, 2, 'form', '',    7, 'hash:x',   '{}'),
-			(7, 1, 'form', 'bob', 8, NULL,       '{"f":{"id":9,"fieldId":"f","value":"b"}}');
-		UPDATE sequences SET submission = 8, entry = 9;`+
-		fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1", applicationID))
-	s := openStore(t, dir)
-	storetest.Same(t, "form of page 1", storetest.Values(t, s), map[int64]string{1: "a", 7: "b"})
-	got, err := s.Get(ctx, store.Key{PageID: 2, FormID: "form", ID: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	storetest.Same(t, "form of page 2", got.Created.UnixMilli(), int64(7))
-	for _, n := range []store.New{
-		{PageID: 1, FormID: "form", Username: "amy", Once: "user:amy"},
-		{PageID: 2, FormID: "form", Once: "hash:x"},
-		{PageID: 1, FormID: "Form", Username: "bob", Once: "user:bob"},
-	} {
-		if _, err := s.Create(ctx, n); !errors.Is(err, store.ErrOnce) {
-			t.Errorf("%+v: %v, want %v", n, err, store.ErrOnce)
-		}
-	}
-	storetest.Same(t, "the next id", mustCreate(t, s, sample("c")).ID, int64(9))
-	storetest.Same(t, "a person's view", writerQuery(t, s, `SELECT id || page_id || form_id || username || created FROM readable WHERE id = 1`),
-		"11formamy1970-01-01T00:00:00.005Z")
-	checkIntegrity(t, s)
-}
-
 // TestRowIDs: an id that is too large would be a row id of the next form.
 func TestRowIDs(t *testing.T) {
 	s := openStore(t, t.TempDir())
@@ -363,32 +326,49 @@ func TestRowIDs(t *testing.T) {
 	}
 }
 
-// TestMigrationSortsNothing: sorting all rows of a large store would take too much
-// memory.
-func TestMigrationSortsNothing(t *testing.T) {
-	first, err := migrations.ReadFile("migrations/0001_submissions.sql")
+// TestMustExist: a store that is only read stays as it is, also with a WAL that
+// a killed server has left, and with uploads that were not finished.
+func TestMustExist(t *testing.T) {
+	dir := t.TempDir()
+	mustRefuseReading := func(because string) {
+		t.Helper()
+		_, err := Open(ctx, dir, Options{MustExist: true})
+		wantError(t, err, because)
+	}
+	mustRefuseReading("no store in")
+	wantFiles(t, dir)
+	killed := openStore(t, t.TempDir())
+	sub := mustCreate(t, killed, sample("x"))
+	if _, err := killed.StageFile(ctx, strings.NewReader("unfinished")); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{FileName, FileName + "-wal"}
+	read := func(dir string) (content []string) {
+		for _, name := range names {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			content = append(content, string(text))
+		}
+		return content
+	}
+	before := read(filepath.Dir(killed.writer.files[0].name))
+	for i, name := range names {
+		testkit.WriteFile(t, filepath.Join(dir, name), before[i])
+	}
+	s, err := Open(ctx, dir, Options{MustExist: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := migrations.ReadFile("migrations/0002_places.sql")
-	if err != nil {
+	s.contents.Wake()
+	storetest.Same(t, "read", storetest.Values(t, s), map[int64]string{sub.ID: "x"})
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(second), "INSERT INTO submissions\n")
-	copying, _, ended := strings.Cut(rest, ";")
-	if !found || !ended {
-		t.Fatal("the statement that copies the rows is not where it was")
+	if after := read(dir); !slices.Equal(before, after) {
+		t.Error("the files were changed")
 	}
-	conn, err := sqlite3.Open(":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.Exec(string(first) + before); err != nil {
-		t.Fatal(err)
-	}
-	plan, err := queryText(conn, "EXPLAIN QUERY PLAN "+copying)
-	if err != nil || !strings.Contains(plan, "submissions_by_form") || strings.Contains(plan, "TEMP B-TREE") {
-		t.Errorf("plan %s: %v", plan, err)
-	}
+	editFile(t, dir, "PRAGMA user_version = 99")
+	mustRefuseReading("it has schema version 99 and this formulary needs version 1")
 }

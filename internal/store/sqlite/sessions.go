@@ -122,9 +122,6 @@ func execBound(conn *sqlite3.Conn, sql string, args ...any) (changed int, err er
 	return int(conn.Changes()), nil
 }
 
-// sessionsSchema is the first schema version with sessions.
-const sessionsSchema = 5
-
 // dropSessions removes all sessions from the file of a backup. A file without any is not written to.
 func dropSessions(file string) error {
 	conn, err := sqlite3.Open(fileURI(file, filesName) + "&mode=rw")
@@ -135,10 +132,6 @@ func dropSessions(file string) error {
 }
 
 func dropSessionsOn(conn *sqlite3.Conn) error {
-	version, err := queryInt(conn, `PRAGMA user_version`)
-	if err != nil || version < sessionsSchema {
-		return err
-	}
 	some, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM sessions)`)
 	if err != nil || some == 0 {
 		return err

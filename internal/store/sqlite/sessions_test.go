@@ -124,22 +124,3 @@ func TestEndedSessionIsOverwritten(t *testing.T) {
 		t.Error("the credential is still in the file")
 	}
 }
-
-// TestMigrateFromBeforeSessions: a store of schema 4 is kept, can be backed up,
-// and takes sessions.
-func TestMigrateFromBeforeSessions(t *testing.T) {
-	dir := t.TempDir()
-	before := openStore(t, dir)
-	mustCreate(t, before, sample("kept"))
-	if err := before.Close(); err != nil {
-		t.Fatal(err)
-	}
-	editFile(t, dir, `DROP TABLE sessions; PRAGMA user_version = 4`)
-	if err := Backup(ctx, dir, filepath.Join(t.TempDir(), "backup.db"), noProgress); err != nil {
-		t.Errorf("backup: %v", err)
-	}
-	s := openStore(t, dir)
-	storetest.Same(t, "submissions", len(storetest.Values(t, s)), 1)
-	signIn(t, s)
-	checkIntegrity(t, s)
-}

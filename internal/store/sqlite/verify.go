@@ -16,9 +16,8 @@ import (
 
 // Report describes a store or a backup without faults.
 type Report struct {
-	Schema      int    // the version
-	Files       int64  // of these submissions, with the contents that were stored
-	Submissions int64  // 0 for the first schema, whose content is not checked
+	Files       int64 // of these submissions, with the contents that were stored
+	Submissions int64
 	Checksum    string // of all submissions, see store.Digest
 	Sealed      bool   // it carries a digest of its content, which is still right
 
@@ -110,27 +109,18 @@ type checker struct {
 }
 
 // run returns an error for a file that is no store or can't be read at all.
-func (c *checker) run(ctx context.Context) (err error) {
-	if c.report.Schema, err = checkSchema(c.conn); err != nil {
+func (c *checker) run(ctx context.Context) error {
+	if err := requireSchema(c.conn); err != nil {
 		return err
 	}
-	if c.report.Schema == 0 {
-		return errors.New("it is empty")
-	}
-	hasContent := c.report.Schema > 1
-	if hasContent {
-		if copyOf, err := setting(c.conn, store.SettingCopyOf); err != nil || copyOf != "" {
-			return errors.Join(err, errors.New("it is a copy that was not finished: finish it first"))
-		}
+	if copyOf, err := setting(c.conn, store.SettingCopyOf); err != nil || copyOf != "" {
+		return errors.Join(err, errors.New("it is a copy that was not finished: finish it first"))
 	}
 	c.checkPages()
-	if !hasContent || len(c.faults) > 0 {
+	if len(c.faults) > 0 {
 		return nil
 	}
 	c.checkContent()
-	if c.report.Schema > 3 {
-		c.checkRules(fileRules)
-	}
 	return c.checkSubmissions(ctx)
 }
 
@@ -150,7 +140,8 @@ func (c *checker) checkPages() {
 // damage or an edit by hand can break them; submissions would be lost, or ids
 // assigned twice.
 func (c *checker) checkContent() {
-	c.checkRules([]rule{
+	// The result of each query is 0 when all is well.
+	for _, rule := range []struct{ query, fault string }{
 		{`SELECT count(*) <> 1 FROM sequences`, "it does not tell the last ids"},
 		{`SELECT ifnull(max(place & 0xffffffffff), 0) > (SELECT submission FROM sequences) FROM submissions`, "a submission has an id that was not given yet"},
 		{`SELECT count(*) FROM forms WHERE page_id < 1`, "a form is on no page"},
@@ -161,23 +152,11 @@ func (c *checker) checkContent() {
 		{`SELECT count(*) <> 1 FROM settings WHERE name = '` + store.SettingStoreID + `'`, "the id of the store is missing"},
 		{`SELECT count(*) FROM settings WHERE name NOT IN ('` + store.SettingStoreID + `', '` + store.SettingCopyOf + `', '` +
 			store.SettingOnceKey + `', '` + store.SettingDigest + `')`, "it has a setting that this formulary does not know"},
-	})
-}
-
-// rule is a query whose result is 0 when all is well.
-type rule struct{ query, fault string }
-
-var fileRules = []rule{
-	{`SELECT count(*) FROM submissions WHERE files IS NOT NULL AND NOT json_valid(files)`, "the files of a submission can't be read"},
-	{
-		`WITH named AS (SELECT file.value ->> 'id' AS id FROM submissions, json_each(files) AS file WHERE files IS NOT NULL AND json_valid(files))
-		SELECT count(*) FROM (SELECT DISTINCT file FROM file_chunks) WHERE file NOT IN (SELECT id FROM named) AND file NOT IN (SELECT id FROM loose_files)`,
-		"the content of a file belongs to no submission",
-	},
-}
-
-func (c *checker) checkRules(rules []rule) {
-	for _, rule := range rules {
+		{`SELECT count(*) FROM submissions WHERE files IS NOT NULL AND NOT json_valid(files)`, "the files of a submission can't be read"},
+		{`WITH named AS (SELECT file.value ->> 'id' AS id FROM submissions, json_each(files) AS file WHERE files IS NOT NULL AND json_valid(files))
+			SELECT count(*) FROM (SELECT DISTINCT file FROM file_chunks) WHERE file NOT IN (SELECT id FROM named) AND file NOT IN (SELECT id FROM loose_files)`,
+			"the content of a file belongs to no submission"},
+	} {
 		switch found, err := queryInt(c.conn, rule.query); {
 		case err != nil:
 			c.faults = append(c.faults, err)
@@ -194,11 +173,7 @@ func (c *checker) checkSubmissions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sql := sqlDump
-	if c.report.Schema == 2 {
-		sql = sqlDumpSchema2
-	}
-	stmt, err := prepareDump(c.conn, store.Key{}, sql)
+	stmt, err := prepareDump(c.conn, store.Key{})
 	if err != nil {
 		return err
 	}
@@ -258,7 +233,7 @@ func (c *checker) checkDigest() (err error) {
 // their checksum, and everything else row by row.
 func (c *checker) computeDigest() (string, error) {
 	all := sha256.New()
-	_, _ = fmt.Fprintln(all, c.report.Schema, c.report.Checksum)
+	_, _ = fmt.Fprintln(all, c.report.Checksum)
 	for _, query := range []string{
 		`SELECT json_array(type, name, tbl_name, sql) FROM sqlite_schema ORDER BY type, name`,
 		`SELECT json_array(number, page_id, form_id) FROM forms ORDER BY number`,

@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/store/engine"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+var migrations = engine.ReadMigrations(migrationFiles)
+
+// migrationLock is the key of an advisory lock: processes that start at the same
+// time migrate one after the other.
+const migrationLock = 0x466f726d756c61
+
+// prepareSchema brings the schema up to date. If it is, nothing is written or
+// locked.
+func prepareSchema(ctx context.Context, config *pgx.ConnConfig, options Options) (err error) {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	version, err := readVersion(ctx, conn)
+	switch {
+	case err != nil:
+		return err
+	case version == 0 && options.MustExist:
+		return errors.New("there is no store of Formulary in it")
+	case version < len(migrations) && !options.MustExist:
+		return migrate(ctx, conn, options.Log)
+	}
+	return migrations.Require(version)
+}
+
+// readVersion returns the version of the schema, 0 if there is none.
+func readVersion(ctx context.Context, conn *pgx.Conn) (version int, err error) {
+	var exists bool
+	// to_regclass could answer from a cache of before another process has migrated.
+	const find = `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'formulary_schema' AND pg_table_is_visible(oid))`
+	err = conn.QueryRow(ctx, find).Scan(&exists)
+	if err == nil && exists {
+		err = conn.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM formulary_schema`).Scan(&version)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the schema's version: %w", err)
+	}
+	return version, nil
+}
+
+// migrate applies all migrations in one transaction, unless another process has
+// done so meanwhile.
+func migrate(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		const noTimeouts = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`
+		if _, err := tx.Exec(ctx, noTimeouts); err != nil { // the role may have some
+			return err
+		}
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, migrationLock); err != nil {
+			return err
+		}
+		version, err := readVersion(ctx, conn)
+		if err != nil || version >= len(migrations) {
+			return errors.Join(err, migrations.Accept(version))
+		}
+		log.Info("migrating the database", "from", version, "to", len(migrations))
+		for _, sql := range migrations[version:] {
+			// The extended protocol takes one statement at a time.
+			if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO formulary_schema VALUES ($1)`, len(migrations))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("migrate the schema: %w", err)
+	}
+	return nil
+}
