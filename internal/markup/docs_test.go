@@ -1,0 +1,50 @@
+package markup
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// TestFormsPage holds docs/forms.md against the parser: the page is one that has
+// forms itself, and it has a row for every key, type, validation and operator.
+func TestFormsPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/forms.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := Parse(Markdown, 1, text)
+	for _, p := range page.Problems {
+		t.Errorf("line %d: %s; %s", p.Line, p.Message, p.Hint)
+	}
+	if len(page.Blocks) != 4 {
+		t.Errorf("%d forms, want 4", len(page.Blocks))
+	}
+	var rows []string
+	for line := range strings.Lines(string(text)) {
+		if name, _, row := strings.Cut(strings.TrimPrefix(line, "| "), " |"); row {
+			for _, word := range strings.Split(name, ", ") {
+				rows = append(rows, strings.TrimSuffix(strings.Trim(word, "`"), ": true"))
+			}
+		}
+	}
+	for _, word := range words() {
+		if !slices.Contains(rows, word) {
+			t.Errorf("no row for %q", word)
+		}
+	}
+}
+
+func words() []string {
+	words := slices.Concat(formKeys, fieldKeys, sectionKeys, operatorNames())
+	for _, v := range forms.FieldTypes {
+		words = append(words, string(v))
+	}
+	for _, v := range forms.Validations {
+		words = append(words, string(v))
+	}
+	return words
+}
