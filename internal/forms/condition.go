@@ -77,12 +77,10 @@ func (r Rule) Holds(f *Field, value string) bool {
 // value. There is no way to do that once for all rules about a field.
 func (r Rule) Searches(f *Field) bool { return r.Operator == Contains && !f.MultiValue() }
 
-// hasPart keeps neither text, unlike a loop over strings.SplitSeq: a filter
-// calls it for each row of a list, with a text that is on the stack.
+// hasPart reports whether part is one of the values that are joined.
 func hasPart(joined, part string) bool {
-	for more := true; more; {
-		var p string
-		if p, joined, more = strings.Cut(joined, Separator); p == part {
+	for p := range strings.SplitSeq(joined, Separator) {
+		if p == part {
 			return true
 		}
 	}
@@ -133,8 +131,7 @@ func (o order) compare(other order) (c int, ok bool) {
 	if o.kind != other.kind || o.kind == unordered {
 		return 0, false
 	}
-	// Without strings.Compare, which keeps texts on the heap. yyyy-MM-dd sorts as text.
-	return cmp.Or(cmp.Compare(o.number, other.number), cmp.Compare(o.day, other.day)), true
+	return cmp.Or(cmp.Compare(o.number, other.number), cmp.Compare(o.day, other.day)), true // yyyy-MM-dd sorts as text
 }
 
 // meets reports whether a value of this order meets a rule of greater-than or

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 )
 
@@ -142,14 +141,8 @@ func (s *EntryScanner) Next() bool {
 		return false
 	}
 	s.FieldID = fieldID
-	return s.endAt(i + len(beforeValue))
-}
-
-// endAt reads the rest of an entry whose value begins at an index.
-func (s *EntryScanner) endAt(value int) bool {
-	text := s.text
-	i := endOfString(text, value)
-	if i < 0 || len(text)-i < len("}}") || text[i] != '}' {
+	value := i + len(beforeValue)
+	if i = endOfString(text, value); i < 0 || len(text)-i < len("}}") || text[i] != '}' {
 		return false
 	}
 	s.Value = text[value:i]
@@ -160,45 +153,6 @@ func (s *EntryScanner) endAt(value int) bool {
 		s.at = len(text)
 	}
 	return s.at > 0
-}
-
-// fieldText is what the entries of one field have in common.
-type fieldText struct {
-	fieldID     []byte // its JSON token
-	beforeID    []byte // such as "name":{"id":
-	beforeValue []byte // such as ,"fieldId":"name","value":
-}
-
-// newFieldTexts makes the texts for field ids, which are JSON tokens.
-func newFieldTexts(fieldIDs [][]byte) []fieldText {
-	texts := make([]fieldText, len(fieldIDs))
-	for i, token := range fieldIDs {
-		texts[i] = fieldText{
-			fieldID:     token,
-			beforeID:    slices.Concat(token, []byte(beforeID)),
-			beforeValue: slices.Concat([]byte(beforeFieldID), token, []byte(beforeValue)),
-		}
-	}
-	return texts
-}
-
-// nextOf moves to the next entry if that is one of the field. If not, it stays
-// where it is. Comparing with what is expected takes half as long as Next.
-func (s *EntryScanner) nextOf(field *fieldText) bool {
-	if s.at < 0 || !bytes.HasPrefix(s.text[s.at:], field.beforeID) {
-		return false
-	}
-	text, id := s.text, s.at+len(field.beforeID)
-	i := id
-	for i < len(text) && text[i]-'0' <= 9 {
-		i++
-	}
-	if i == id || !bytes.HasPrefix(text[i:], field.beforeValue) {
-		return false
-	}
-	s.ID, s.FieldID = text[id:i], field.fieldID
-	s.at = -1 // unless the entry turns out to be whole
-	return s.endAt(i + len(field.beforeValue))
 }
 
 // Err tells whether the walk ended early because the text is not what

@@ -144,7 +144,7 @@ type test struct {
 
 // NewMatcher makes a Matcher for submissions of the form.
 func (f *Form) NewMatcher(filter Filter) *Matcher {
-	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, []byte(filter.Search))}
+	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, filter.Search)}
 	m.reads = len(m.search) > 0
 	fields := f.Index()
 	for _, r := range filter.Rules {
@@ -176,30 +176,16 @@ func (m *Matcher) Match(s Submission) (bool, error) {
 }
 
 func (t *test) holds(s Submission, row *Result) (bool, error) {
-	if !t.column.stored() {
-		return t.holdFor(t.column.metadata(s)), nil
+	value, err := t.column.text(s, row)
+	if err != nil {
+		return false, err
 	}
-	raw := t.column.value(row)
-	if raw == nil {
-		return t.holdFor(""), nil
-	}
-	if bytes.IndexByte(raw, '\\') < 0 {
-		// The compiler keeps a short string on the stack here, as it would not
-		// if Value.Text returned it.
-		return t.holdFor(string(raw[1 : len(raw)-1])), nil
-	}
-	text, err := raw.Text()
-	return t.holdFor(text), err
-}
-
-// holdFor reports whether all rules hold for a value.
-func (t *test) holdFor(value string) bool {
 	for _, r := range t.rules {
 		if !r.Holds(t.column.field, value) {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 // found reports whether some value of the row has the text that is searched.
@@ -224,13 +210,9 @@ func (m *Matcher) contains(v Value) (bool, error) {
 	if v == nil {
 		return false, nil
 	}
-	text := []byte(v[1 : len(v)-1])
-	if bytes.IndexByte(text, '\\') >= 0 {
-		decoded, err := v.Text()
-		if err != nil {
-			return false, err
-		}
-		text = []byte(decoded)
+	text, err := v.Text()
+	if err != nil {
+		return false, err
 	}
 	m.folded = appendFolded(m.folded[:0], text)
 	return bytes.Contains(m.folded, m.search), nil

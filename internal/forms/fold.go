@@ -1,7 +1,6 @@
 package forms
 
 import (
-	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -9,16 +8,6 @@ import (
 // Upper and lower case are alike by Unicode's simple case folding, the rule of
 // strings.EqualFold: ä is Ä and σ is ς and Σ, but ß is not ss, and é as one
 // character is not e with an accent.
-
-// foldTable is the folded form of the characters up to U+FFFF. To look one up
-// in the tables of package unicode takes a hundred times as long.
-var foldTable = sync.OnceValue(func() *[1 << 16]uint16 {
-	var table [1 << 16]uint16
-	for r := range table {
-		table[r] = uint16(foldRune(rune(r))) // the lowest is not above r
-	}
-	return &table
-})
 
 // foldRune returns the lowest of the characters that are r in another case.
 func foldRune(r rune) rune {
@@ -30,26 +19,20 @@ func foldRune(r rune) rune {
 }
 
 // Fold returns text so that two texts that differ in case alone become the same.
-func Fold(text string) string { return string(appendFolded(nil, []byte(text))) }
+func Fold(text string) string { return string(appendFolded(nil, text)) }
 
-// appendFolded appends text so that two texts that differ in case alone become
-// the same.
-func appendFolded(dst, text []byte) []byte {
-	table := foldTable()
-	for i := 0; i < len(text); {
-		if b := text[i]; b < utf8.RuneSelf {
-			dst = append(dst, byte(table[b])) //nolint:gosec // the lowest of its kind is not above b
-			i++
+// appendFolded is Fold for texts that are searched one after the other.
+func appendFolded(dst []byte, text string) []byte {
+	for len(text) > 0 {
+		if b := text[0]; b < utf8.RuneSelf {
+			if 'a' <= b && b <= 'z' {
+				b -= 'a' - 'A'
+			}
+			dst, text = append(dst, b), text[1:]
 			continue
 		}
-		r, size := utf8.DecodeRune(text[i:])
-		if r < 1<<16 {
-			r = rune(table[r])
-		} else {
-			r = foldRune(r)
-		}
-		dst = utf8.AppendRune(dst, r)
-		i += size
+		r, size := utf8.DecodeRuneInString(text)
+		dst, text = utf8.AppendRune(dst, foldRune(r)), text[size:]
 	}
 	return dst
 }

@@ -52,8 +52,6 @@ type Result struct {
 
 	keys  [][]byte       // by rank: the field id as Entries hold it
 	ranks map[string]int // by key; nil if the form has few fields
-	texts []fieldText    // by rank; nil until the second row, which makes them worth their memory
-	read  bool           // a row
 }
 
 // RetiredValue is the stored value of a field that has left the page.
@@ -62,17 +60,11 @@ type RetiredValue struct {
 	Value   Value
 }
 
-// usualKey is room for most keys, in bytes.
-const usualKey = 12
-
 // NewResult makes a Result for submissions of the form.
 func (f *Form) NewResult() *Result {
 	r := &Result{Fields: make([]Value, len(f.Fields)), keys: make([][]byte, len(f.Fields))}
-	all := make([]byte, 0, usualKey*len(f.Fields)) // one buffer for all keys saves an allocation for each
 	for rank := range f.Fields {
-		start := len(all)
-		all = AppendJSONString(all, f.Fields[rank].ID)
-		r.keys[rank] = all[start:]
+		r.keys[rank] = AppendJSONString(nil, f.Fields[rank].ID)
 	}
 	if len(r.keys) > fewFields {
 		r.ranks = make(map[string]int, len(r.keys))
@@ -88,21 +80,9 @@ func (f *Form) NewResult() *Result {
 func (r *Result) Read(s Submission) error {
 	clear(r.Fields)
 	r.Retired = r.Retired[:0]
-	if r.read && r.texts == nil {
-		r.texts = newFieldTexts(r.keys)
-	}
-	r.read = true
 	next := 0
 	scan := s.Entries.Scan()
-	for {
-		if next < len(r.texts) && scan.nextOf(&r.texts[next]) {
-			r.Fields[next] = scan.Value
-			next++
-			continue
-		}
-		if !scan.Next() {
-			break
-		}
+	for scan.Next() {
 		rank := r.rank(scan.FieldID, next)
 		if rank < 0 {
 			r.Retired = append(r.Retired, RetiredValue{scan.FieldID, scan.Value})

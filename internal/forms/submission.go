@@ -259,7 +259,7 @@ func (d *draft) mergedFiles(stored []StoredFile, shown []bool) []StoredFile {
 		rank := d.Rank(file.FieldID)
 		written := rank >= 0 && d.sent[rank] && shown[rank]
 		replaced := written && d.files != nil && d.files[rank] != nil
-		if !written || (!replaced && namesFile(d.values[rank], file.Name)) {
+		if !written || (!replaced && hasPart(d.values[rank], file.Name)) {
 			merged = append(merged, file)
 		}
 	}
@@ -269,14 +269,4 @@ func (d *draft) mergedFiles(stored []StoredFile, shown []bool) []StoredFile {
 		}
 	}
 	return merged
-}
-
-// namesFile reports whether the name is one of those that value joins.
-func namesFile(value, name string) bool {
-	for part := range strings.SplitSeq(value, Separator) {
-		if part == name {
-			return true
-		}
-	}
-	return false
 }

@@ -134,6 +134,7 @@ func decode(v forms.Value, buf *[]byte) (text []byte, err error) {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return v[1 : len(v)-1], nil
 	}
-	*buf, err = v.AppendText((*buf)[:0])
+	decoded, err := v.Text()
+	*buf = append((*buf)[:0], decoded...)
 	return *buf, err
 }

@@ -50,7 +50,6 @@ type resultTable struct {
 	page     *pageBuffer     // that it is rendered to
 
 	result *forms.Result // of the row that is read; reused
-	text   []byte        // of the answer that is read; reused
 }
 
 // tableHeader is the header of a column. Its link sorts by that column.
@@ -139,12 +138,12 @@ func (t *resultTable) add(sub forms.Submission) error {
 
 // add adds an answer unless it is empty.
 func (r *tableRow) add(column int, value forms.Value) error {
-	text, err := value.AppendText(r.table.text[:0])
-	if r.table.text = text; err != nil || len(text) == 0 {
+	text, err := value.Text()
+	if err != nil || text == "" {
 		return err
 	}
 	short, whole := cut(text, r.table.cellSize)
-	r.answers = append(r.answers, tableAnswer{column, string(short), !whole})
+	r.answers = append(r.answers, tableAnswer{column, short, !whole})
 	r.table.size += cellHTML + len(short)
 	return nil
 }
@@ -243,7 +242,7 @@ func clipLabel(label string) string {
 
 // cut returns at most so many bytes of a text, no part of a character, and
 // whether that is all of it.
-func cut[T string | []byte](text T, limit int) (short T, whole bool) {
+func cut(text string, limit int) (short string, whole bool) {
 	if len(text) <= limit {
 		return text, true
 	}
