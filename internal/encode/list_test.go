@@ -1,53 +1,27 @@
 package encode
 
 import (
-	"context"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
-// anybody lets everybody in.
-type anybody struct{}
-
-func (anybody) Authenticate(_ context.Context, user, _, _ string) (auth.Identity, error) {
-	return auth.NewIdentity(user), nil
-}
-
-func (anybody) Refresh(id auth.Identity) (auth.Identity, error) { return id, nil }
-
 // newBackend has the form "f" on page 1, with a submission of Ann and one of Bob.
-func newBackend(t *testing.T, on enginetest.Engine) *request.Backend {
+func newBackend(t *testing.T) *request.Backend {
 	t.Helper()
-	dir := t.TempDir()
-	text := "```form\nform: f\nfields:\n  - {id: name, type: textfield, label: Name}\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, "1.md"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(slog.DiscardHandler)
-	source, err := pages.OpenDirectory(dir, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := on.Open(t)
+	site := testsite.New(t, map[string]string{"1.md": "```form\nform: f\nfields:\n  - {id: name, type: textfield, label: Name}\n```\n"})
 	svc := service.New(service.Options{
-		Pages: source, Store: engine, Files: engine, OnceKey: []byte("a key of thirty-two bytes, or so"), MaxSubmission: request.DefaultMaxBody,
-		Now: func() time.Time { return time.Date(2025, 11, 15, 0, 0, 0, 0, time.UTC) },
+		Pages: site.Pages, Store: site.Store, Files: site.Store, OnceKey: testsite.Key, MaxSubmission: request.DefaultMaxBody, Now: site.Clock.Now,
 	})
 	for _, name := range []string{"Ann", "Bob"} {
-		access, err := svc.Form(t.Context(), auth.NewIdentity("alice"), 1, "f")
+		access, err := svc.Form(t.Context(), site.Users.Identity("alice"), 1, "f")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +29,7 @@ func newBackend(t *testing.T, on enginetest.Engine) *request.Backend {
 			t.Fatal(err)
 		}
 	}
-	return request.NewBackend(request.Options{Service: svc, Auth: anybody{}, Logger: log})
+	return request.NewBackend(request.Options{Service: svc, Auth: site.Users, Logger: site.Logger})
 }
 
 // sendAs asks for a list in a given format.
@@ -77,10 +51,8 @@ func sendAs(t *testing.T, b *request.Backend, model Model, format *Format, query
 
 // A list that is sent in a given format does not heed what the request says
 // about formats, and heeds all else.
-func TestListInAGivenFormat(t *testing.T) { enginetest.One(t, testListInAGivenFormat) }
-
-func testListInAGivenFormat(t *testing.T, on enginetest.Engine) {
-	b := newBackend(t, on)
+func TestListInAGivenFormat(t *testing.T) {
+	b := newBackend(t)
 	for _, tt := range []struct {
 		model                    Model
 		format                   *Format

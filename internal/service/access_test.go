@@ -19,9 +19,7 @@ import (
 
 // Every caller's rights on the submission that owner made; viewer has made one
 // of their own beside it.
-func TestWhoMayDoWhat(t *testing.T) { enginetest.One(t, testWhoMayDoWhat) }
-
-func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
+func TestWhoMayDoWhat(t *testing.T) {
 	const (
 		own  = "own only"
 		all  = "all"
@@ -49,7 +47,7 @@ func testWhoMayDoWhat(t *testing.T, on enginetest.Engine) {
 		{"anonymous", true, editor, everything},
 	} {
 		t.Run(fmt.Sprintf("%s, results for viewers %t, %s", tt.form, tt.resultsViewers, tt.who.Name), func(t *testing.T) {
-			w := newWorld(t, on)
+			w := newWorld(t)
 			w.resultsForViewers = tt.resultsViewers
 			first, second := w.submits(owner, tt.form, "old"), w.submits(viewer, tt.form, "other")
 			mine := map[string][]int64{"owner": {first.ID}, "viewer": {second.ID}}[tt.who.Name]
@@ -107,11 +105,7 @@ func (w *world) keepsValue(before, merged forms.Submission, mergeErr error) {
 }
 
 func TestPageThatMayNotBeViewedIsLikeNone(t *testing.T) {
-	enginetest.One(t, testPageThatMayNotBeViewedIsLikeNone)
-}
-
-func testPageThatMayNotBeViewedIsLikeNone(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorld(t)
 	_, hiddenForms := w.Forms(t.Context(), outsider, 1)
 	_, hiddenForm := w.Form(t.Context(), outsider, 1, "named")
 	_, hiddenNoForm := w.Form(t.Context(), outsider, 1, "nope")
@@ -130,11 +124,7 @@ func testPageThatMayNotBeViewedIsLikeNone(t *testing.T, on enginetest.Engine) {
 }
 
 func TestAnothersSubmissionIsLikeNone(t *testing.T) {
-	enginetest.One(t, testAnothersSubmissionIsLikeNone)
-}
-
-func testAnothersSubmissionIsLikeNone(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorld(t)
 	sub := w.submits(owner, "named", "x")
 	a := w.as(viewer, "named")
 	const missing = 999
@@ -154,11 +144,7 @@ func testAnothersSubmissionIsLikeNone(t *testing.T, on enginetest.Engine) {
 
 // Nobody owns an anonymous submission, somebody without a name included.
 func TestNobodyOwnsAnAnonymousSubmission(t *testing.T) {
-	enginetest.One(t, testNobodyOwnsAnAnonymousSubmission)
-}
-
-func testNobodyOwnsAnAnonymousSubmission(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorld(t)
 	sub := w.submits(owner, "anonymous", "x")
 	a := w.as(auth.NewIdentity("", "readers"), "anonymous")
 	_, err := a.Get(t.Context(), sub.ID)
@@ -167,10 +153,8 @@ func testNobodyOwnsAnAnonymousSubmission(t *testing.T, on enginetest.Engine) {
 	w.wants("merge", err, "not found")
 }
 
-func TestUnknownForm(t *testing.T) { enginetest.One(t, testUnknownForm) }
-
-func testUnknownForm(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestUnknownForm(t *testing.T) {
+	w := newWorld(t)
 	for _, id := range []string{"", "Named", "named ", "nope"} {
 		_, err := w.Form(t.Context(), viewer, 1, id)
 		w.wants(fmt.Sprintf("form %q", id), err, "not found")
@@ -186,11 +170,7 @@ func testUnknownForm(t *testing.T, on enginetest.Engine) {
 }
 
 func TestSubmissionUnderAnotherFormOrPage(t *testing.T) {
-	enginetest.One(t, testSubmissionUnderAnotherFormOrPage)
-}
-
-func testSubmissionUnderAnotherFormOrPage(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorld(t)
 	second := *w.page
 	second.ID = 2
 	form := *w.page.Forms[0]
@@ -214,10 +194,8 @@ func testSubmissionUnderAnotherFormOrPage(t *testing.T, on enginetest.Engine) {
 	w.wants("get under its own", err, "ok")
 }
 
-func TestCreateRecordsWhoAndWhen(t *testing.T) { enginetest.One(t, testCreateRecordsWhoAndWhen) }
-
-func testCreateRecordsWhoAndWhen(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestCreateRecordsWhoAndWhen(t *testing.T) {
+	w := newWorld(t)
 	sub := w.submits(owner, "named", "x")
 	want := forms.Submission{
 		ID: 1, PageID: 1, FormID: "named", Created: w.clock, Username: "owner",
@@ -241,10 +219,8 @@ func testCreateRecordsWhoAndWhen(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestInvalidAnswersStoreNothing(t *testing.T) { enginetest.One(t, testInvalidAnswersStoreNothing) }
-
-func testInvalidAnswersStoreNothing(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestInvalidAnswersStoreNothing(t *testing.T) {
+	w := newWorld(t)
 	a := w.as(owner, "named-once")
 	bad := []forms.Answer{{FieldID: "n", Value: "many"}}
 	_, _, err := a.Create(t.Context(), bad, "")
@@ -260,10 +236,8 @@ func testInvalidAnswersStoreNothing(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestListOptions(t *testing.T) { enginetest.One(t, testListOptions) }
-
-func testListOptions(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestListOptions(t *testing.T) {
+	w := newWorld(t)
 	for _, who := range []auth.Identity{owner, viewer, owner, viewer, owner} {
 		w.submits(who, "named", "x")
 	}
@@ -299,10 +273,8 @@ func testListOptions(t *testing.T, on enginetest.Engine) {
 }
 
 // A list that can't be looked up is no empty list, also where it would be empty.
-func TestListWithoutStore(t *testing.T) { enginetest.One(t, testListWithoutStore) }
-
-func testListWithoutStore(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestListWithoutStore(t *testing.T) {
+	w := newWorld(t)
 	if err := w.store.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +292,7 @@ func testOneSubmission(t *testing.T, on enginetest.Engine) {
 	const taken = `invalid map[] ["this form takes one submission from each person, and yours is already there"]`
 	for _, id := range []string{"named-once", "anonymous-once"} {
 		t.Run(id, func(t *testing.T) {
-			w := newWorld(t, on)
+			w := newWorldOn(t, on)
 			first := w.submits(owner, id, "x")
 			_, _, err := w.as(owner, id).Create(t.Context(), answer("again"), "")
 			w.wants("a second one", err, taken)
@@ -344,7 +316,7 @@ func TestOneSubmissionAtATime(t *testing.T) { enginetest.Each(t, testOneSubmissi
 
 func testOneSubmissionAtATime(t *testing.T, on enginetest.Engine) {
 	for _, id := range []string{"named-once", "anonymous-once"} {
-		w := newWorld(t, on)
+		w := newWorldOn(t, on)
 		a := w.as(owner, id)
 		var wg sync.WaitGroup
 		errs := make([]error, 16)
@@ -374,7 +346,7 @@ func TestLimitSetLaterCountsWhatIsThere(t *testing.T) {
 }
 
 func testLimitSetLaterCountsWhatIsThere(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorldOn(t, on)
 	w.submits(owner, "named", "x")
 	w.page.Forms[0].OneSubmission = true
 	_, _, err := w.as(owner, "named").Create(t.Context(), answer("again"), "")
@@ -390,7 +362,7 @@ func admitAll(int) error { return nil }
 
 // What is not admitted changes nothing.
 func TestMergeAsksBeforeItChangesAnything(t *testing.T) {
-	w := newWorld(t, enginetest.SQLite)
+	w := newWorld(t)
 	a := w.as(editor, "named")
 	sub, _, err := a.Create(t.Context(), answer("old"), "")
 	if err != nil {

@@ -22,7 +22,7 @@ const maxFile = 1000
 // newPapers is a world whose form "named" takes files, too.
 func newPapers(t *testing.T, on enginetest.Engine) *world {
 	t.Helper()
-	w := newWorld(t, on)
+	w := newWorldOn(t, on)
 	for _, f := range w.page.Forms {
 		f.Fields = append(f.Fields,
 			forms.Field{ID: "doc", Type: forms.File},

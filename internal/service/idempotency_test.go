@@ -14,7 +14,7 @@ import (
 func TestKeysAreSharedByReplicas(t *testing.T) { enginetest.Each(t, testKeysAreSharedByReplicas) }
 
 func testKeysAreSharedByReplicas(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorldOn(t, on)
 	replica := func(key string) *Service {
 		return New(Options{Pages: w.source, Store: w.store, OnceKey: []byte(key), Now: w.now, MaxSubmission: maxSubmission})
 	}
@@ -40,7 +40,7 @@ func testKeysAreSharedByReplicas(t *testing.T, on enginetest.Engine) {
 // TestKeysTellNothing: neither who sent a submission, nor the key, nor the
 // answers can be read off what is stored, nor guessed without the secret.
 func TestKeysTellNothing(t *testing.T) {
-	w := newWorld(t, enginetest.SQLite)
+	w := newWorld(t)
 	if _, _, err := w.as(owner, "anonymous").Create(t.Context(), answer("words"), "the-key"); err != nil {
 		t.Fatal(err)
 	}
@@ -116,10 +116,8 @@ func TestRepeatablesDiffer(t *testing.T) {
 	}
 }
 
-func TestValidateNewLooksForOne(t *testing.T) { enginetest.One(t, testValidateNewLooksForOne) }
-
-func testValidateNewLooksForOne(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestValidateNewLooksForOne(t *testing.T) {
+	w := newWorld(t)
 	for _, id := range []string{"named-once", "anonymous-once"} {
 		a := w.as(owner, id)
 		if err := a.ValidateNew(t.Context(), answer("x")); err != nil {

@@ -38,7 +38,7 @@ func (w *world) latest(who auth.Identity, limit int) (words []string) {
 func TestLatest(t *testing.T) { enginetest.Each(t, testLatest) }
 
 func testLatest(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorldOn(t, on)
 	second := &pages.Page{ID: 2, Title: "Page 2", Forms: []*forms.Form{{ID: "named", PageID: 2, Fields: w.page.Forms[0].Fields}}}
 	mayView := true
 	w.source.Put(second, func(pages.User) pages.Rights { return pages.Rights{View: mayView} })
@@ -115,10 +115,8 @@ func TestLatestAmongTooManyForms(t *testing.T) {
 	}
 }
 
-func TestMine(t *testing.T) { enginetest.One(t, testMine) }
-
-func testMine(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestMine(t *testing.T) {
+	w := newWorld(t)
 	wants := func(what string, who auth.Identity, formID string, want int64) {
 		t.Helper()
 		id, found, err := w.as(who, formID).Mine(t.Context())
@@ -162,10 +160,8 @@ func (unreadable) Get(context.Context, store.Key) (forms.Submission, error) {
 	return forms.Submission{}, store.ErrUnavailable
 }
 
-func TestSubmitted(t *testing.T) { enginetest.One(t, testSubmitted) }
-
-func testSubmitted(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestSubmitted(t *testing.T) {
+	w := newWorld(t)
 	wants := func(what string, who auth.Identity, formID string, want bool) {
 		t.Helper()
 		if got, err := w.as(who, formID).Submitted(t.Context()); got != want || err != nil {

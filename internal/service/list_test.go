@@ -57,10 +57,8 @@ func equals(id, value string) forms.Filter {
 	return forms.Filter{Rules: []forms.Rule{{FieldID: id, Operator: forms.Equals, Value: value}}}
 }
 
-func TestFilteredLists(t *testing.T) { enginetest.One(t, testFilteredLists) }
-
-func testFilteredLists(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestFilteredLists(t *testing.T) {
+	w := newWorld(t)
 	w.stores("owner", "text", "a", "n", "3")
 	w.stores("viewer", "text", "b", "n", "10")
 	w.stores("owner", "text", "a", "gone", "x")
@@ -102,10 +100,8 @@ func testFilteredLists(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestRefusedLists(t *testing.T) { enginetest.One(t, testRefusedLists) }
-
-func testRefusedLists(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestRefusedLists(t *testing.T) {
+	w := newWorld(t)
 	w.stores("owner", "text", "a", "gone", "x")
 	for _, tt := range []struct {
 		who  auth.Identity
@@ -129,10 +125,8 @@ func testRefusedLists(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestCursors(t *testing.T) { enginetest.One(t, testCursors) }
-
-func testCursors(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestCursors(t *testing.T) {
+	w := newWorld(t)
 	for i := range 4 {
 		w.stores("owner", "text", fmt.Sprintf("secret %d", i))
 	}
@@ -207,7 +201,7 @@ func testCursors(t *testing.T, on enginetest.Engine) {
 // A replica with the same key goes on where another one stopped, and one with
 // another key does not.
 func TestCursorsAreSharedByReplicas(t *testing.T) {
-	w := newWorld(t, enginetest.SQLite)
+	w := newWorld(t)
 	a := w.as(editor, "named")
 	opts := ListOptions{Sort: &forms.Sort{ID: "text"}}
 	position := forms.Position{Key: []byte("x\x00\xff"), ID: 7}
@@ -266,7 +260,7 @@ func (w *world) walk(a *Access, opts ListOptions, between func()) (ids []int64) 
 func TestWalksWhileOthersWrite(t *testing.T) { enginetest.Each(t, testWalksWhileOthersWrite) }
 
 func testWalksWhileOthersWrite(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorldOn(t, on)
 	large := strings.Repeat("x", 25_000)
 	var standing []int64
 	var passing []int64
@@ -352,7 +346,7 @@ func (s *between) Scan(ctx context.Context, q store.Query, visit func(forms.Subm
 // What is deleted after the ids of a page were read is left out, and the page
 // ends where the next one begins.
 func TestPageEndsWhereTheNextBegins(t *testing.T) {
-	w := newWorld(t, enginetest.SQLite)
+	w := newWorld(t)
 	for range 8 {
 		w.stores("owner", "text", "x")
 	}
@@ -367,7 +361,7 @@ func TestPageEndsWhereTheNextBegins(t *testing.T) {
 
 // A sorted page leaves out what no longer belongs there when it is sent.
 func TestSortedPageIsReadAgain(t *testing.T) {
-	w := newWorld(t, enginetest.SQLite)
+	w := newWorld(t)
 	for _, n := range []string{"3", "2", "1"} {
 		w.stores("owner", "text", "a", "n", n)
 	}
@@ -384,10 +378,8 @@ func TestSortedPageIsReadAgain(t *testing.T) {
 
 // However few submissions match, a long pass asks now and then whether it may
 // go on.
-func TestLongPassesAreChecked(t *testing.T) { enginetest.One(t, testLongPassesAreChecked) }
-
-func testLongPassesAreChecked(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestLongPassesAreChecked(t *testing.T) {
+	w := newWorld(t)
 	for range 8 {
 		w.stores("owner", "text", strings.Repeat("x", checkBytes/2))
 	}
@@ -423,11 +415,7 @@ func testLongPassesAreChecked(t *testing.T, on enginetest.Engine) {
 }
 
 func TestSummaryIsOfWhatTheCallerSees(t *testing.T) {
-	enginetest.One(t, testSummaryIsOfWhatTheCallerSees)
-}
-
-func testSummaryIsOfWhatTheCallerSees(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorld(t)
 	w.stores("owner", "text", "a", "n", "3")
 	w.stores("viewer", "text", "b", "n", "10")
 	w.stores("owner", "text", "a")

@@ -52,7 +52,7 @@ func TestAnonymousSubmitterIsStoredNowhere(t *testing.T) {
 }
 
 func testAnonymousSubmitterIsStoredNowhere(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorldOn(t, on)
 	w.allView = true
 	secret, known, corrector := auth.NewIdentity("zaphod.beeblebrox"), auth.NewIdentity("trillian.mcmillan"), auth.NewIdentity("marvin.android", "writers")
 	w.submits(known, "named", "a control: this name is stored")

@@ -51,10 +51,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestSourceThatCannotTell(t *testing.T) { enginetest.One(t, testSourceThatCannotTell) }
-
-func testSourceThatCannotTell(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestSourceThatCannotTell(t *testing.T) {
+	w := newWorld(t)
 	if err := w.Ready(t.Context()); err != nil {
 		t.Errorf("not ready: %v", err)
 	}
@@ -73,7 +71,7 @@ func testSourceThatCannotTell(t *testing.T, on enginetest.Engine) {
 func TestNotReadyWithoutTheStore(t *testing.T) { enginetest.Each(t, testNotReadyWithoutTheStore) }
 
 func testNotReadyWithoutTheStore(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorldOn(t, on)
 	if err := w.store.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,12 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // A submission holds at most so many bytes of field ids and values, however
 // often it is merged.
-func TestSubmissionHasALimit(t *testing.T) { enginetest.One(t, testSubmissionHasALimit) }
-
-func testSubmissionHasALimit(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+func TestSubmissionHasALimit(t *testing.T) {
+	w := newWorld(t)
 	a := w.as(owner, "named")
 	text := func(n int) []forms.Answer { return answer(strings.Repeat("x", n)) }
 	number := func(n int) []forms.Answer {
@@ -47,11 +44,7 @@ func testSubmissionHasALimit(t *testing.T, on enginetest.Engine) {
 // What was stored before there was a limit, or under a higher one, can be read
 // and deleted, and may shrink or keep its size.
 func TestSubmissionThatIsLargerAlready(t *testing.T) {
-	enginetest.One(t, testSubmissionThatIsLargerAlready)
-}
-
-func testSubmissionThatIsLargerAlready(t *testing.T, on enginetest.Engine) {
-	w := newWorld(t, on)
+	w := newWorld(t)
 	w.maxSubmission = 1000
 	a := w.as(editor, "named")
 	sub := w.submits(owner, "named", strings.Repeat("x", 500))

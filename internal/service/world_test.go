@@ -39,7 +39,9 @@ type world struct {
 	clock                      time.Time
 }
 
-func newWorld(t *testing.T, on enginetest.Engine) *world {
+func newWorld(t *testing.T) *world { return newWorldOn(t, enginetest.Default()) }
+
+func newWorldOn(t *testing.T, on enginetest.Engine) *world {
 	t.Helper()
 	w := &world{t: t, clock: time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC)}
 	w.page = &pages.Page{ID: 1, Title: "Page 1"}
