@@ -8,26 +8,10 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 )
-
-// signIn returns the cookie of a new session.
-func (p *process) signIn(t *testing.T, user string) string {
-	t.Helper()
-	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := c.PostForm(p.url+"/login", url.Values{"username": {user}, "password": {"secret"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if len(resp.Cookies()) != 1 {
-		t.Fatalf("sign in as %s: status %d", user, resp.StatusCode)
-	}
-	return resp.Cookies()[0].String()
-}
 
 // postPage sends a form of a page. Without a length, the body is sent in chunks.
 // An error means that there was no complete answer.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -213,6 +214,21 @@ func (p *process) must(t *testing.T, status int, method, path, body string) resp
 		t.Fatalf("%s %s: status %d, want %d: %s\n%s", method, path, r.status, status, r.body, p.output())
 	}
 	return r
+}
+
+// signIn signs somebody in on the pages, and returns the cookie of the session.
+func (p *process) signIn(t *testing.T, user string) string {
+	t.Helper()
+	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := c.PostForm(p.url+"/login", url.Values{"username": {user}, "password": {"secret"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if len(resp.Cookies()) != 1 {
+		t.Fatalf("sign in as %s: status %d", user, resp.StatusCode)
+	}
+	return resp.Cookies()[0].String()
 }
 
 func note(text string) string {

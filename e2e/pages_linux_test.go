@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,26 +13,6 @@ import (
 
 	"github.com/formulary/formulary/internal/testkit"
 )
-
-// signIn returns the cookie of a session.
-func (p *process) signIn(t *testing.T, user string) string {
-	t.Helper()
-	form := url.Values{"username": {user}, "password": {"secret"}, "next": {"/"}}.Encode()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/login", strings.NewReader(form))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := http.DefaultTransport.RoundTrip(req) // without following the redirect
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if len(resp.Cookies()) == 0 {
-		t.Fatalf("sign-in: status %d", resp.StatusCode)
-	}
-	return resp.Cookies()[0].String()
-}
 
 // page reads a page.
 func (p *process) page(ctx context.Context, cookie, path string) (response, error) {
@@ -188,7 +167,7 @@ func TestLargePagesHoldLittle(t *testing.T) {
 		t.Logf("%s has %d KiB", path, len(r.body)>>10)
 	}
 	idle := p.memory(t, "VmRSS")
-	p.mustNotSlowOthers(t, func(ctx context.Context, n int) { _, _ = p.page(ctx, ann, paths[n%len(paths)]) })
+	p.mustNotSlowOthers(t, 4, func(ctx context.Context, n int) { _, _ = p.page(ctx, ann, paths[n%len(paths)]) })
 	for _, path := range paths {
 		p.mustCreateBeside(t, func() func() {
 			statuses, hangUp := p.leaveUnread(t, 400, ann, path)
