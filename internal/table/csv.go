@@ -1,7 +1,9 @@
 package table
 
 import (
+	"bytes"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -11,6 +13,7 @@ type CSV struct {
 	columns *Columns
 	opts    Options
 	text    []byte // of a value that had to be decoded; reused
+	guarded []byte // a value with its apostrophes; reused
 }
 
 // NewCSV ends the first pass and begins a table.
@@ -59,17 +62,13 @@ func (w *CSV) End(dst []byte) ([]byte, error) { return dst, nil }
 // appendText appends a value, in quotes where it needs them. An apostrophe
 // goes before what a spreadsheet would run as a formula.
 func (w *CSV) appendText(dst, text []byte) []byte {
-	guard := !w.opts.NoGuard && runnable(text)
+	if !w.opts.NoGuard {
+		text = w.guard(text)
+	}
 	if !needsQuotes(text) {
-		if guard {
-			dst = append(dst, '\'')
-		}
 		return append(dst, text...)
 	}
 	dst = append(dst, '"')
-	if guard {
-		dst = append(dst, '\'')
-	}
 	start := 0
 	for i, b := range text {
 		if b == '"' {
@@ -78,6 +77,35 @@ func (w *CSV) appendText(dst, text []byte) []byte {
 		}
 	}
 	return append(append(dst, text[start:]...), '"')
+}
+
+// cellBreaks begin another cell in some spreadsheets: ";" where it separates
+// columns, as in many European regions, the others when text is pasted.
+const cellBreaks = ";\t\r\n"
+
+// guard puts an apostrophe before each formula: at the beginning of the text, and
+// after a cell break. The result is valid until the next call.
+func (w *CSV) guard(text []byte) []byte {
+	w.guarded = w.guarded[:0]
+	start := 0
+	if len(text) > 0 && (text[0] == '\t' || text[0] == '\r') {
+		w.guarded = append(w.guarded, '\'')
+	}
+	for at := 0; at < len(text); {
+		end := bytes.IndexAny(text[at:], cellBreaks)
+		if end < 0 {
+			end = len(text) - at
+		}
+		if runnable(text[at : at+end]) {
+			w.guarded = append(append(w.guarded, text[start:at]...), '\'')
+			start = at
+		}
+		at += end + 1
+	}
+	if len(w.guarded) == 0 {
+		return text
+	}
+	return append(w.guarded, text[start:]...)
 }
 
 // quotedBytes is a table because every byte of every value is looked up.
@@ -102,11 +130,8 @@ func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 // runnable reports whether a spreadsheet may take the text for a formula. A
 // plain decimal is none.
 func runnable(text []byte) bool {
-	if len(text) == 0 {
-		return false
-	}
-	switch text[0] {
-	case '=', '+', '@', '\t', '\r':
+	switch sign, _ := utf8.DecodeRune(text); sign {
+	case '=', '+', '@', '＝', '＋', '－', '＠':
 		return true
 	case '-':
 		return !isDecimal(text)
