@@ -1,15 +1,17 @@
 package request
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/formulary/formulary/internal/problem"
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // SendFile answers with the content of a file. Browsers save it and never show
@@ -29,25 +31,35 @@ func (c *Call) SendFile(w http.ResponseWriter) error {
 		return err
 	}
 	defer func() { _ = content.Close() }()
-	h := w.Header()
-	h.Set("Content-Type", harmlessType(file.Type))
-	h.Set("Content-Disposition", Attachment(file.Name))
-	h.Set("Content-Security-Policy", "sandbox")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("ETag", `"`+file.SHA256+`"`)
-	SetNoStore(h)
 	if !takesRange(c.Header.Get("Range")) {
 		c.Header.Del("Range")
 	}
 	from := &contentReader{ReadSeeker: content, check: func() error { return c.MayStillList(access) }}
-	http.ServeContent(&contentWriter{ResponseWriter: w}, c.Request, "", time.Time{}, from)
-	if from.err != nil && c.Context().Err() == nil {
+	to := &contentWriter{ResponseWriter: w, header: fileHeader(file)}
+	http.ServeContent(to, c.Request, "", time.Time{}, from)
+	switch {
+	case to.failed == http.StatusInternalServerError:
+		return fmt.Errorf("read file %q: %w", file.Name, cmp.Or(from.err, errors.New("can't seek")))
+	case to.failed != 0:
+		return &StatusError{Status: to.failed, Detail: contentErrors[to.failed]}
+	case from.err != nil && c.Context().Err() == nil:
 		// Breaking off the connection is the only way left to tell the client
 		// that the file is not complete.
 		c.LogError("file broken off", from.err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
+}
+
+func fileHeader(file forms.StoredFile) http.Header {
+	h := http.Header{}
+	h.Set("Content-Type", harmlessType(file.Type))
+	h.Set("Content-Disposition", Attachment(file.Name))
+	h.Set("Content-Security-Policy", "sandbox")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("ETag", `"`+file.SHA256+`"`)
+	SetNoStore(h)
+	return h
 }
 
 // MaxRanges bounds how many ranges a request may ask for. A chunk is read for
@@ -112,10 +124,12 @@ func (r *contentReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// contentWriter replaces the bodies of http.ServeContent's errors by problems.
+// contentWriter keeps the errors of http.ServeContent from being sent: whoever
+// has asked for the file decides how they look.
 type contentWriter struct {
 	http.ResponseWriter
-	failed bool
+	header http.Header // of the file; it is sent only with its content
+	failed int         // the status of an error, or 0
 }
 
 // Unwrap is for http.ResponseController.
@@ -126,24 +140,23 @@ var contentErrors = map[int]string{
 	http.StatusPreconditionFailed:           "The file is not the one that If-Match names.",
 }
 
+func (w *contentWriter) Header() http.Header { return w.header }
+
 func (w *contentWriter) WriteHeader(status int) {
-	if status < http.StatusBadRequest {
-		w.ResponseWriter.WriteHeader(status)
+	h := w.ResponseWriter.Header()
+	if status >= http.StatusBadRequest {
+		w.failed = status
+		if size := w.header.Get("Content-Range"); size != "" {
+			h.Set("Content-Range", size)
+		}
 		return
 	}
-	w.failed = true
-	for _, name := range []string{"Content-Disposition", "Content-Length", "ETag"} {
-		w.Header().Del(name)
-	}
-	detail, known := contentErrors[status]
-	if !known {
-		detail = "The file can't be read right now."
-	}
-	problem.Write(w.ResponseWriter, status, detail)
+	maps.Copy(h, w.header)
+	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *contentWriter) Write(p []byte) (int, error) {
-	if w.failed {
+	if w.failed != 0 {
 		return len(p), nil
 	}
 	return w.ResponseWriter.Write(p)

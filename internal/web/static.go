@@ -88,11 +88,12 @@ var staticTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-func (s *staticFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// serveStatic answers with a file.
+func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	content, known := s.content[name]
+	content, known := s.static.content[name]
 	if !known {
-		http.NotFound(w, r)
+		s.noRoute(w, r, nil)
 		return
 	}
 	request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -117,7 +117,7 @@ func New(opts Options) *Site {
 		s.routes.Handle(page.method, embedPrefix+page.path, s.overTLS(s.open(frame{framed: true}, page.handler)))
 	}
 	s.routes.Handle("GET", "/embed.js", s.static.embedScript())
-	s.routes.Handle("GET", staticPrefix+"{name}", s.static)
+	s.routes.Handle("GET", staticPrefix+"{name}", http.HandlerFunc(s.serveStatic))
 	return s
 }
 

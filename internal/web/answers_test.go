@@ -1,0 +1,60 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const fileWiki = "---\ntitle: Files\n---\n```form\nform: files\nfields:\n  - {id: doc, type: file, label: Document}\n```\n"
+
+// What goes wrong with a download is told on a page, with the policy of pages.
+func TestErrorsOfDownloadsArePages(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-files.md": fileWiki})
+	b := e.signedIn(t, "alice")
+	const form = "/page/1/form/files"
+	sent := b.send(form, b.get(form).values(), chosenFile{"doc", "a.txt", "content"})
+	file := strings.TrimSuffix(sent.path, "?sent") + "/file/doc/"
+	for _, tt := range []struct {
+		name, header, value string
+		status              int
+	}{
+		{"a.txt", "Range", "bytes=100-200", http.StatusRequestedRangeNotSatisfiable},
+		{"a.txt", "If-Match", `"other"`, http.StatusPreconditionFailed},
+		{"b.txt", "Accept", "*/*", http.StatusNotFound},
+	} {
+		r := httptest.NewRequest(http.MethodGet, file+tt.name, nil)
+		r.Header.Set(tt.header, tt.value)
+		r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
+		w := httptest.NewRecorder()
+		e.site.ServeHTTP(w, r)
+		h := w.Header()
+		if w.Code != tt.status || h.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(w.Body.String(), "<h1") ||
+			h.Get("Content-Disposition") != "" || h.Get("Content-Security-Policy") == "sandbox" {
+			t.Errorf("%s with %s: status %d, %v", tt.name, tt.header, w.Code, h)
+		}
+	}
+}
+
+func TestUnknownStaticFileIsAPage(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, nil)
+	e.browser(t).get(staticPrefix+"nothing.js").want(http.StatusNotFound, "There is no page at this address.")
+}
+
+// A redirect may set a cookie, and where it leads to depends on the user.
+func TestRedirectsAreNotStored(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1-files.md": fileWiki})
+	for _, path := range []string{"/", "/page/1/form/files"} {
+		w := httptest.NewRecorder()
+		e.site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != http.StatusSeeOther || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: status %d, %v", path, w.Code, w.Header())
+		}
+	}
+	if w := postLogin(e, "http", "/login"); w.Header().Get("Set-Cookie") == "" || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("sign-in: %v", w.Header())
+	}
+}
