@@ -74,6 +74,9 @@ func TestSizeOfDocuments(t *testing.T) {
 		if file == "../README.md" && strings.Count(text, "\n") > 150 {
 			t.Errorf("README has more than 150 lines: move details to docs/")
 		}
+		if words := len(strings.Fields(text)); strings.HasPrefix(file, "../docs/adr/0") && words > 300 {
+			t.Errorf("%s has %d words, more than 300: move behaviour to docs/", file, words)
+		}
 	}
 }
 
