@@ -26,8 +26,8 @@ type owner struct {
 	at           spot
 	showIf       *yaml.Node
 	condition    *forms.Condition
-	rules        []ruleSource // of the condition's rules
-	section      string       // "" for a field
+	fields       []value // that its rules look at
+	section      string  // "" for a field
 	first, count int
 }
 
@@ -51,19 +51,21 @@ type builder struct {
 	sections   map[string]spot
 	owners     []owner
 	rules      int
-	searches   map[int]int // by rank: rules that search the field's text
+	searches   map[int]int             // by rank: rules that search the field's text
+	optionSets map[int]map[string]bool // by rank, of fields that rules look at
 }
 
 // build checks a form and makes it of its mapping. It returns nil if root is no
 // mapping. The form can be used unless the reporter has failed.
 func (r *reporter) build(root *yaml.Node, block rawBlock, pageID int64) *forms.Form {
 	w := &builder{
-		decoder:  newDecoder(r),
-		form:     &forms.Form{PageID: pageID},
-		hostIDs:  block.hostIDs,
-		ranks:    map[string]int{},
-		sections: map[string]spot{},
-		searches: map[int]int{},
+		decoder:    newDecoder(r),
+		form:       &forms.Form{PageID: pageID},
+		hostIDs:    block.hostIDs,
+		ranks:      map[string]int{},
+		sections:   map[string]spot{},
+		searches:   map[int]int{},
+		optionSets: map[int]map[string]bool{},
 	}
 	m := w.readMap(root, "the form", formHint, formKeys)
 	if m == nil {
@@ -87,9 +89,6 @@ func (r *reporter) build(root *yaml.Node, block rawBlock, pageID int64) *forms.F
 	w.findCycles()
 	if !w.failed {
 		w.measure(m.at)
-	}
-	if !w.failed {
-		w.lint()
 	}
 	return w.form
 }

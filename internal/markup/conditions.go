@@ -24,12 +24,6 @@ func operatorNames() []string {
 	return names
 }
 
-// ruleSource is where a rule is written.
-type ruleSource struct {
-	at              spot
-	field, operator value
-}
-
 // condition reads the rules of an owner and makes its condition.
 func (w *builder) condition(o *owner) {
 	o.condition.Match = forms.MatchAll
@@ -92,9 +86,10 @@ func (w *builder) rule(n *yaml.Node, o *owner, noun, hint string) {
 	if known {
 		w.warnOfSelection(operator, rule.Operator, &w.form.Fields[rank])
 		w.countSearch(m.at, rule, rank)
+		w.warnOfNoOption(m.at, o, rule, rank)
 	}
 	o.condition.Rules = append(o.condition.Rules, rule)
-	o.rules = append(o.rules, ruleSource{m.at, field, operator})
+	o.fields = append(o.fields, field)
 }
 
 // operator returns the key of the rule's operator.
@@ -221,78 +216,90 @@ func (w *builder) emptiness(v value, rule *forms.Rule) {
 	}
 }
 
-// findCycles reports conditions that depend on each other. The fields of a
-// section share one condition, so the nodes of the search are owners, not fields.
+// findCycles reports conditions that depend on each other. It walks depth first
+// over owners, since the fields of a section share one condition.
 func (w *builder) findCycles() {
-	s := cycleSearch{builder: w, ownerOf: w.ownersByRank(), state: map[*owner]visit{}}
-	for rank := range w.form.Fields {
-		s.visit(rank)
-	}
-}
-
-// ownersByRank returns the owner of each field's condition; nil for fields that
-// always show.
-func (w *builder) ownersByRank() []*owner {
-	byRank := make([]*owner, len(w.form.Fields))
+	ownerOf := map[int]*owner{} // by rank
 	for i := range w.owners {
-		o := &w.owners[i]
-		for rank := o.first; rank < o.first+o.count; rank++ {
-			byRank[rank] = o
+		for rank := range w.owners[i].count {
+			ownerOf[w.owners[i].first+rank] = &w.owners[i]
 		}
 	}
-	return byRank
+	visited := map[*owner]bool{}
+	var path []*owner
+	var names []string // of the fields by which the owners on the path were reached
+	var visit func(o *owner, name string)
+	visit = func(o *owner, name string) {
+		visited[o] = true
+		path, names = append(path, o), append(names, quote(name))
+		for _, field := range o.fields {
+			rank, known := w.ranks[field.text]
+			next := ownerOf[rank]
+			if !known || next == nil || next == o { // rule has reported the first and the last
+				continue
+			}
+			if i := slices.Index(path, next); i >= 0 {
+				w.errorf(field.at, "", "conditions form a cycle: %s", nameCycle(quote(field.text), names[i+1:]))
+			} else if !visited[next] {
+				visit(next, field.text)
+			}
+		}
+		path, names = path[:len(path)-1], names[:len(names)-1]
+	}
+	for i := range w.owners {
+		if o := &w.owners[i]; !visited[o] && o.count > 0 {
+			visit(o, w.form.Fields[o.first].ID)
+		}
+	}
 }
 
-type visit byte
-
-const (
-	unvisited visit = iota
-	onPath
-	visited
-)
-
-type cycleSearch struct {
-	*builder
-	ownerOf []*owner
-	state   map[*owner]visit
-	path    []int // ranks of the fields by which the owners were reached
+// nameCycle describes a cycle, as in "a needs b needs a".
+func nameCycle(closing string, between []string) string {
+	const namedFields = 7
+	if len(between) > namedFields {
+		between = append(slices.Clip(between[:namedFields]), "…")
+	}
+	return strings.Join(slices.Concat([]string{closing}, between, []string{closing}), " needs ")
 }
 
-// visit walks depth first; the path is never longer than MaxFields.
-func (s *cycleSearch) visit(rank int) {
-	o := s.ownerOf[rank]
-	if o == nil || s.state[o] != unvisited {
+// warnOfNoOption warns of a rule that compares a field with a value that is not
+// one of its options.
+func (w *builder) warnOfNoOption(at spot, o *owner, rule forms.Rule, rank int) {
+	f := &w.form.Fields[rank]
+	values := []string{rule.Value}
+	switch {
+	case len(f.Options) == 0:
+		return
+	case rule.Operator == forms.InList, rule.Operator == forms.Equals && f.MultiValue():
+		values = strings.Split(rule.Value, forms.Separator)
+	case rule.Operator == forms.Equals && rule.Value != "", rule.Operator == forms.Contains && f.MultiValue():
+	default:
 		return
 	}
-	s.state[o] = onPath
-	s.path = append(s.path, rank)
-	for _, rule := range o.rules {
-		next, known := s.ranks[rule.field.text]
-		if !known || o.appliesTo(next) {
-			continue // rule has reported it
+	if w.optionSets[rank] == nil { // a rule and a field may have a thousand values each
+		w.optionSets[rank] = map[string]bool{}
+		for _, option := range f.Options {
+			w.optionSets[rank][option] = true
 		}
-		if to := s.ownerOf[next]; to != nil && s.state[to] == onPath {
-			s.errorf(rule.field.at, "", "conditions form a cycle: %s", s.nameCycle(next))
-		}
-		s.visit(next)
 	}
-	s.path = s.path[:len(s.path)-1]
-	s.state[o] = visited
+	for _, v := range values {
+		if !w.optionSets[rank][v] {
+			w.warnf(at, "the options of "+quote(f.ID)+" are "+quoteList(f.Options),
+				"%s depends on the value %s, which is not an option of field %s", o.name(w.form), quote(v), quote(f.ID))
+			return
+		}
+	}
 }
 
-// nameCycle describes the cycle that the path and the given field form, as in
-// "a needs b needs a".
-func (s *cycleSearch) nameCycle(closing int) string {
-	const namedFields = 8
-	start := slices.IndexFunc(s.path, func(rank int) bool { return s.ownerOf[rank] == s.ownerOf[closing] })
-	first := quote(s.form.Fields[closing].ID)
-	names := []string{first}
-	for _, rank := range s.path[start+1:] {
-		if len(names) == namedFields {
-			names = append(names, "…")
-			break
-		}
-		names = append(names, quote(s.form.Fields[rank].ID))
+// quoteList quotes the first options.
+func quoteList(options []string) string {
+	const listed = 10
+	quoted := make([]string, 0, listed+1)
+	for _, o := range options[:min(len(options), listed)] {
+		quoted = append(quoted, quote(o))
 	}
-	return strings.Join(append(names, first), " needs ")
+	if len(options) > listed {
+		quoted = append(quoted, "…")
+	}
+	return strings.Join(quoted, ", ")
 }

@@ -57,7 +57,8 @@ func (w *wikiScanner) markup(at int) (next int) {
 		return len(w.src) // no further tag ends
 	}
 	content := attributes + end + 1
-	tag := string(w.src[attributes : content-1])
+	const longestTag = 1000
+	tag := string(w.src[attributes:min(content-1, attributes+longestTag)])
 	values := parseAttributes(strings.TrimSuffix(tag, "/"))
 	isForm := isFormTag(name, values)
 	badQuotes := !isForm && name != nowikiTag && (strings.Count(tag, `"`)%2 != 0 || strings.Count(tag, "'")%2 != 0) && formClass.MatchString(tag)
@@ -65,7 +66,7 @@ func (w *wikiScanner) markup(at int) (next int) {
 		isForm = true
 		w.report(at, Error, `write class="form"`, "the quotes in <%s> do not match", name)
 	}
-	if strings.HasSuffix(tag, "/") {
+	if w.src[content-2] == '/' {
 		if isForm {
 			w.blocks = append(w.blocks, rawBlock{at: at, text: &excerpt{}, failed: badQuotes})
 		}
@@ -143,42 +144,22 @@ func isYAML(lang string) bool {
 	return lang == "" || lang == "yaml" || lang == "yml"
 }
 
-// parseAttributes reads class and lang from name=value pairs: names in any
-// case, values in single, double or no quotes. The first of two with one name
-// is used.
+var attribute = regexp.MustCompile(`([^\s=]+)(?:\s*=\s*("[^"]*"|'[^']*'|\S*))?`)
+
+// parseAttributes reads name=value pairs: names in any case, values in single,
+// double or no quotes. The first of two with one name is used.
 func parseAttributes(s string) map[string]string {
-	const space = " \t\n"
 	attributes := map[string]string{}
-	for s = strings.TrimLeft(s, space); s != ""; s = strings.TrimLeft(s, space) {
-		end := strings.IndexAny(s, space+"=")
-		if end < 0 {
-			end = len(s)
+	for _, m := range attribute.FindAllStringSubmatch(s, -1) {
+		name, val := strings.ToLower(m[1]), m[2]
+		if n := len(val); n > 1 && (val[0] == '"' || val[0] == '\'') && val[n-1] == val[0] {
+			val = val[1 : n-1]
 		}
-		name, rest := strings.ToLower(s[:end]), strings.TrimLeft(s[end:], space)
-		s = rest
-		if !strings.HasPrefix(rest, "=") {
-			continue // without a value
-		}
-		var val string
-		val, s = cutValue(strings.TrimLeft(rest[1:], space), space)
-		if _, dup := attributes[name]; !dup && (name == "class" || name == "lang") {
+		if _, dup := attributes[name]; !dup {
 			attributes[name] = html.UnescapeString(val)
 		}
 	}
 	return attributes
-}
-
-func cutValue(s, space string) (val, rest string) {
-	if s != "" && (s[0] == '"' || s[0] == '\'') {
-		if val, rest, closed := strings.Cut(s[1:], s[:1]); closed {
-			return val, rest
-		}
-	}
-	end := strings.IndexAny(s, space)
-	if end < 0 {
-		return s, ""
-	}
-	return s[:end], s[end:]
 }
 
 // unescaped cuts out a text and replaces its entities, once.
