@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -77,33 +76,6 @@ func (p *process) uploadStream(t *testing.T, seed byte, size int64) (id int64, s
 	var s submission
 	err = json.Unmarshal([]byte(r.body), &s)
 	return s.ID, hex.EncodeToString(hash.Sum(nil)), err
-}
-
-// sendStream sends a file, then the text that the form requires.
-func (p *process) sendStream(t *testing.T, file io.Reader, text string) (response, error) {
-	t.Helper()
-	body, to := io.Pipe()
-	form := multipart.NewWriter(to)
-	go func() {
-		part, err := form.CreateFormFile("doc", "large.bin")
-		if err == nil {
-			_, err = io.Copy(part, file)
-		}
-		if err == nil {
-			err = form.WriteField("text", text)
-		}
-		if err == nil {
-			err = form.Close()
-		}
-		to.CloseWithError(err)
-	}()
-	req, err := request(t.Context(), p.url, "POST", "/paper/submission", "")
-	if err != nil {
-		return response{}, err
-	}
-	req.Body, req.ContentLength, req.GetBody = body, -1, nil
-	req.Header.Set("Content-Type", form.FormDataContentType())
-	return do(client, req)
 }
 
 // Files of submissions that are refused do not pile up: uploads are slowed down while

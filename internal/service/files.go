@@ -13,6 +13,7 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 )
 
 // DefaultMaxFile is the largest file taken unless configured otherwise.
@@ -150,15 +151,23 @@ func checkFiles(files, stored []forms.StoredFile) error {
 
 // OpenFile opens a file of a submission that the caller may read.
 func (a *Access) OpenFile(ctx context.Context, id int64, fieldID, name string) (forms.StoredFile, io.ReadSeekCloser, error) {
-	sub, err := a.Get(ctx, id)
-	if err != nil {
-		return forms.StoredFile{}, nil, err
-	}
-	for _, file := range sub.Files {
-		if file.FieldID == fieldID && file.Name == name {
-			content, err := a.service.files.OpenFile(ctx, a.key(id), file.ID)
-			return file, content, Explain(err)
+	for range maxOpenTries {
+		sub, err := a.Get(ctx, id)
+		if err != nil {
+			return forms.StoredFile{}, nil, err
+		}
+		i := slices.IndexFunc(sub.Files, func(f forms.StoredFile) bool { return f.FieldID == fieldID && f.Name == name })
+		if i < 0 {
+			return forms.StoredFile{}, nil, notFound("There is no such file.")
+		}
+		content, err := a.service.files.OpenFile(ctx, a.key(id), sub.Files[i].ID)
+		if !errors.Is(err, store.ErrNotFound) {
+			return sub.Files[i], content, Explain(err)
 		}
 	}
-	return forms.StoredFile{}, nil, notFound("There is no such file.")
+	return forms.StoredFile{}, nil, &Error{Kind: Unavailable, Detail: "The file is being replaced again and again. Try again in a moment."}
 }
+
+// maxOpenTries is how often OpenFile looks for a file that is replaced by another
+// of the same name before it is open.
+const maxOpenTries = 10

@@ -124,7 +124,7 @@ type Files interface {
 	// StageFile stores what r delivers under a new id. The content belongs to
 	// no submission until Create or Update names its id, and can't be opened
 	// before. When it is not named, it is removed at the next start, or an hour
-	// after its last chunk was stored. When StageFile fails, nothing stays.
+	// after ctx has ended. When StageFile fails, nothing stays.
 	// Of StoredFile it returns ID, Size and SHA256; an id is never given
 	// twice. Errors: r's as they are, ErrFull, ErrUnavailable.
 	StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error)
@@ -134,9 +134,11 @@ type Files interface {
 	DropFile(ctx context.Context, id int64) error
 
 	// OpenFile opens the content of a file that a submission has. It is read
-	// chunk by chunk with ctx, and nothing is held between two reads. When the
-	// content is removed meanwhile, a read returns ErrNotFound. A read of a
-	// chunk that is not what was stored fails.
+	// chunk by chunk with ctx, and no connection is held between two reads. When
+	// the submission loses the file meanwhile, it can be read to its end all the
+	// same, and is removed when it is closed; but where another process shares
+	// the store, a read may return ErrNotFound. A read of a chunk that is not what
+	// was stored fails.
 	// Errors: ErrNotFound, ErrUnavailable.
 	OpenFile(ctx context.Context, key Key, fileID int64) (io.ReadSeekCloser, error)
 }

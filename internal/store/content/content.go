@@ -64,12 +64,17 @@ type Engine interface {
 	// MarkLoose marks a content if it is staged.
 	MarkLoose(ctx context.Context, id int64) error
 
-	// MarkStale marks staged contents without a new chunk for that long.
+	// Touch tells that the uploads of staged contents go on.
+	Touch(ctx context.Context, ids []int64) error
+
+	// MarkStale marks staged contents without a new chunk or a Touch for that
+	// long.
 	MarkStale(ctx context.Context, age time.Duration) error
 
-	// RemoveSome removes RemoveChunks chunks of a marked content, if more than
-	// keep chunks are marked. It returns false when there is nothing to remove.
-	RemoveSome(ctx context.Context, keep int) (more bool, err error)
+	// RemoveSome removes RemoveChunks chunks of a marked content that is not
+	// among those being read, if more than keep chunks are marked. It returns
+	// false when there is nothing to remove.
+	RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error)
 
 	// Others counts the creates, updates and deletes since the engine was
 	// opened; those with files need not be counted. upkeep is how long writers
@@ -89,14 +94,18 @@ type Contents struct {
 	stopped chan struct{}
 
 	mu       sync.Mutex
-	unmarked map[int64]bool // staged contents to be marked, which has failed so far
+	unmarked map[int64]bool            // staged contents to be marked, which has failed so far
+	staged   map[int64]context.Context // contents whose upload may go on, with the context of that
+	readers  map[int64]int             // how many readers a content has
+	skipped  bool                      // a sweep may have left out contents with readers
 }
 
 // New returns the contents of an engine. Start begins to remove contents.
 func New(engine Engine, log *slog.Logger) *Contents {
 	return &Contents{
 		engine: engine, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		closing: make(chan struct{}), stopped: make(chan struct{}), unmarked: map[int64]bool{},
+		closing: make(chan struct{}), stopped: make(chan struct{}),
+		unmarked: map[int64]bool{}, staged: map[int64]context.Context{}, readers: map[int64]int{},
 	}
 }
 
@@ -147,7 +156,7 @@ func (c *Contents) Stage(ctx context.Context, r io.Reader) (forms.StoredFile, er
 				data = appendSum(buf[:n], f.ID, number)
 			}
 			err := c.inTurn(ctx, func() error {
-				if _, err := c.engine.RemoveSome(ctx, maxMarked); err != nil {
+				if _, err := c.engine.RemoveSome(ctx, maxMarked, c.beingRead()); err != nil {
 					return err
 				}
 				return c.engine.StageChunk(ctx, f.ID, number, data)
@@ -161,6 +170,9 @@ func (c *Contents) Stage(ctx context.Context, r io.Reader) (forms.StoredFile, er
 		}
 		if ended {
 			f.SHA256 = hex.EncodeToString(hash.Sum(nil))
+			c.mu.Lock()
+			c.staged[f.ID] = ctx
+			c.mu.Unlock()
 			return f, nil
 		}
 	}

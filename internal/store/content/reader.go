@@ -1,12 +1,15 @@
 package content
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 )
 
 // ReadChunk copies the data of a chunk to buf and returns its length. The error
@@ -23,9 +26,39 @@ type reader struct {
 	buf    *buffer // nil until the first read, and after Close
 	number int64   // of the chunk in buf
 	closed bool
+	done   func() // called by Close; may be nil
 }
 
-// Open returns a reader of a content.
+// OpenFile implements store.Files. get returns the submission that has the file.
+// The content counts as being read before get is called: if the submission still
+// has the file then, its content stays until the reader is closed.
+func (c *Contents) OpenFile(ctx context.Context, id int64, get func() (forms.Submission, error)) (io.ReadSeekCloser, error) {
+	c.mu.Lock()
+	c.readers[id]++
+	c.mu.Unlock()
+	sub, err := get()
+	i := slices.IndexFunc(sub.Files, func(f forms.StoredFile) bool { return f.ID == id })
+	if err == nil && i >= 0 {
+		return &reader{ctx: ctx, read: c.engine.ReadChunk, file: sub.Files[i], done: func() { c.endRead(id) }}, nil
+	}
+	c.endRead(id)
+	return nil, cmp.Or(err, store.ErrNotFound)
+}
+
+func (c *Contents) endRead(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.readers[id]--; c.readers[id] > 0 {
+		return
+	}
+	delete(c.readers, id)
+	if c.skipped {
+		c.skipped = false
+		c.Wake()
+	}
+}
+
+// Open returns a reader of a content that can't be removed meanwhile.
 func Open(ctx context.Context, f forms.StoredFile, read ReadChunk) io.ReadSeekCloser {
 	return &reader{ctx: ctx, read: read, file: f}
 }
@@ -110,6 +143,9 @@ func (r *reader) Seek(offset int64, whence int) (int64, error) {
 
 // Close implements io.Closer. It may be called again.
 func (r *reader) Close() error {
+	if !r.closed && r.done != nil {
+		r.done()
+	}
 	r.closed = true
 	if r.buf != nil {
 		buffers.Put(r.buf)

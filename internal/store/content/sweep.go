@@ -49,12 +49,17 @@ func (c *Contents) sweep(ctx context.Context) error {
 	if err := c.markAbandoned(ctx); err != nil {
 		return err
 	}
+	if ids := c.running(); len(ids) > 0 {
+		if err := c.engine.Touch(ctx, ids); err != nil {
+			return err
+		}
+	}
 	if err := c.engine.MarkStale(ctx, stagedFor); err != nil {
 		return err
 	}
 	for more := true; more && !c.isClosing(); {
 		err := c.inTurn(ctx, func() (err error) {
-			more, err = c.engine.RemoveSome(ctx, 0)
+			more, err = c.engine.RemoveSome(ctx, 0, c.beingRead())
 			return err
 		})
 		if err != nil {
@@ -62,6 +67,23 @@ func (c *Contents) sweep(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// running returns the staged contents whose upload has not ended: a request may
+// send further files for longer than a content may stay without a chunk.
+func (c *Contents) running() []int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.staged, func(_ int64, upload context.Context) bool { return upload.Err() != nil })
+	return slices.Collect(maps.Keys(c.staged))
+}
+
+// beingRead returns the contents that must not be removed yet.
+func (c *Contents) beingRead() []int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.skipped = c.skipped || len(c.readers) > 0
+	return slices.Collect(maps.Keys(c.readers))
 }
 
 func (c *Contents) isClosing() bool {

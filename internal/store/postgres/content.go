@@ -25,16 +25,7 @@ func (s *Store) DropFile(ctx context.Context, id int64) error { return s.content
 
 // OpenFile implements store.Files.
 func (s *Store) OpenFile(ctx context.Context, key store.Key, fileID int64) (io.ReadSeekCloser, error) {
-	sub, err := s.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range sub.Files {
-		if f.ID == fileID {
-			return content.Open(ctx, f, chunks{s}.ReadChunk), nil
-		}
-	}
-	return nil, store.ErrNotFound
+	return s.contents.OpenFile(ctx, fileID, func() (forms.Submission, error) { return s.Get(ctx, key) })
 }
 
 // chunks implements content.Engine.
@@ -111,6 +102,9 @@ func (s chunks) MarkLoose(ctx context.Context, id int64) error {
 	return s.exec(ctx, sqlMarkLoose, id)
 }
 
+// Touch implements content.Engine.
+func (s chunks) Touch(ctx context.Context, ids []int64) error { return s.exec(ctx, sqlTouch, ids) }
+
 // MarkStale implements content.Engine. The database's clock decides, since
 // those of the replicas may differ.
 func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
@@ -126,10 +120,10 @@ func (s chunks) exec(ctx context.Context, sql string, args ...any) error {
 
 // RemoveSome implements content.Engine. Several replicas may remove the same
 // content: its row stays until all of its chunks are gone.
-func (s chunks) RemoveSome(ctx context.Context, keep int) (more bool, err error) {
+func (s chunks) RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error) {
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var id int64
-		err := conn.QueryRow(ctx, sqlNextRemoved, keep).Scan(&id)
+		err := conn.QueryRow(ctx, sqlNextRemoved, keep, reading).Scan(&id)
 		if more = err == nil; errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -18,7 +18,9 @@ import (
 
 func mustStage(t *testing.T, s *Store, size int) forms.StoredFile {
 	t.Helper()
-	f, err := s.StageFile(ctx, bytes.NewReader(bytes.Repeat([]byte{'x'}, size)))
+	upload, end := context.WithCancel(ctx)
+	defer end()
+	f, err := s.StageFile(upload, bytes.NewReader(bytes.Repeat([]byte{'x'}, size)))
 	if err != nil {
 		t.Fatalf("stage: %v", err)
 	}
@@ -190,4 +192,66 @@ func TestUploadsAreNoOtherWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Same(t, "other writes after a delete", others()-before, int64(2))
+}
+
+// TestLongUpload: a file stays staged for as long as the request that has sent it
+// goes on, and sends other files.
+func TestLongUpload(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	upload, end := context.WithCancel(ctx)
+	defer end()
+	first, err := s.StageFile(upload, bytes.NewReader(make([]byte, 2*content.ChunkBytes)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		mustStage(t, s, content.ChunkBytes) // its request has ended: when it is gone, a sweep has been there
+		exec(t, url, `UPDATE loose_files SET touched = touched - interval '2 hours'`)
+		s.contents.Wake()
+		contentsLeft(t, url, "1 1")
+	}
+	first.FieldID, first.Name = "field", "file"
+	mustCreate(t, s, withFile(sample("x"), first))
+
+	if _, err := s.StageFile(upload, bytes.NewReader(make([]byte, 10))); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	exec(t, url, `UPDATE loose_files SET touched = touched - interval '2 hours'`)
+	s.contents.Wake()
+	contentsLeft(t, url, "1 0")
+}
+
+// TestFilesStayWhileTheyAreRead: the content of a file is removed when the last that
+// reads it is done.
+func TestFilesStayWhileTheyAreRead(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	sub := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, 2*content.ChunkBytes)))
+	var readers []io.Closer
+	for range 2 {
+		file, err := s.OpenFile(ctx, keyOf(sub), sub.Files[0].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers = append(readers, file)
+	}
+	if err := s.Delete(ctx, keyOf(sub), nil); err != nil {
+		t.Fatal(err)
+	}
+	other := mustStage(t, s, content.ChunkBytes) // when it is gone, a sweep has been there
+	if err := s.DropFile(ctx, other.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		contentsLeft(t, url, "1 1")
+		if err := errors.Join(readers[0].Close(), readers[0].Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := readers[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	contentsLeft(t, url, "0 0")
 }

@@ -78,16 +78,20 @@ const (
 
 	sqlMarkLoose = `UPDATE loose_files SET removed = true WHERE id = $1`
 
+	// sqlTouch changes nothing within a minute: each change leaves a dead row.
+	sqlTouch = `UPDATE loose_files SET touched = now()
+		WHERE id = ANY($1::bigint[]) AND NOT removed AND touched < now() - interval '1 minute'`
+
 	sqlMarkStale = `UPDATE loose_files SET removed = true WHERE NOT removed AND touched < now() - $1::bigint * interval '1 second'`
 
 	sqlClaimFiles = `DELETE FROM loose_files WHERE id = ANY($1::bigint[]) AND NOT removed`
 
 	sqlLoosenFiles = `INSERT INTO loose_files (id, touched, removed) SELECT id, now(), true FROM unnest($1::bigint[]) AS n (id)`
 
-	// sqlNextRemoved returns a marked content, if more than $1 chunks are
-	// marked. It counts no more than these. $1 = 0 also finds a content without
-	// chunks.
-	sqlNextRemoved = `SELECT id FROM loose_files WHERE removed AND ($1::bigint = 0 OR $1 <
+	// sqlNextRemoved returns a marked content that is not among $2, if more than $1
+	// chunks are marked. It counts no more than these. $1 = 0 also finds a content
+	// without chunks.
+	sqlNextRemoved = `SELECT id FROM loose_files WHERE removed AND id <> ALL(COALESCE($2::bigint[], '{}')) AND ($1::bigint = 0 OR $1 <
 		(SELECT count(*) FROM (SELECT 1 FROM loose_files l JOIN file_chunks ON file = l.id WHERE l.removed LIMIT $1 + 1) AS n)) LIMIT 1`
 
 	sqlRemoveChunks = `DELETE FROM file_chunks WHERE file = $1

@@ -37,7 +37,7 @@ func Backup(ctx context.Context, dir, file string, progress Progress) error {
 		err := vacuumInto(ctx, source, target)
 		stop()
 		if err == nil {
-			err = dropSessions(target)
+			err = dropTransient(target)
 		}
 		if err != nil {
 			return fmt.Errorf("copy %s: %w", source, classify(err))
@@ -80,6 +80,26 @@ func vacuumInto(ctx context.Context, source, file string) error {
 		return err
 	}
 	return nil
+}
+
+// dropTransient removes what does not belong into a backup: sessions, unfinished
+// uploads, and files that were deleted a moment ago. A file without any is not
+// written to.
+func dropTransient(file string) error {
+	conn, err := sqlite3.Open(fileURI(file, filesName) + "&mode=rw")
+	if err != nil {
+		return err
+	}
+	some, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM loose_files)`)
+	if err == nil && some != 0 {
+		err = conn.Exec(`
+			PRAGMA journal_mode = DELETE;
+			DELETE FROM sessions;
+			DELETE FROM file_chunks WHERE file IN (SELECT id FROM loose_files);
+			DELETE FROM loose_files;
+			VACUUM`)
+	}
+	return errors.Join(err, conn.Close())
 }
 
 // WriteBackup creates a new store, lets fill load it, and keeps it as a backup in a new file.
@@ -188,9 +208,9 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (_ Report
 	if err != nil {
 		return Report{}, err
 	}
-	// A copy of a database that was made without 'formulary backup' has them.
-	if err := dropSessions(partial); err != nil {
-		return Report{}, fmt.Errorf("remove the sessions: %w", err)
+	// A copy of a database that was made without 'formulary backup' may have them.
+	if err := dropTransient(partial); err != nil {
+		return Report{}, fmt.Errorf("remove sessions and unfinished uploads: %w", err)
 	}
 	if err := durable.Sync(partial); err != nil {
 		return Report{}, err

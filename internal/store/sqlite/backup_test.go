@@ -12,7 +12,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/content"
 	"github.com/formulary/formulary/internal/store/storetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -377,4 +380,50 @@ func TestWriteBackup(t *testing.T) {
 		t.Errorf("setting %q, %v", key, err)
 	}
 	storetest.Same(t, "restored", len(storetest.Values(t, s)), 1)
+}
+
+// TestBackupHasNoUnfinishedUploads: files that belong to no submission, or no more, are
+// not in a backup, nor in what is restored from a copy of the database.
+func TestBackupHasNoUnfinishedUploads(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	kept := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, content.ChunkBytes+1)))
+	deleted := mustCreate(t, s, withFile(sample("y"), mustStage(t, s, 10*content.ChunkBytes)))
+	reader, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: deleted.ID}, deleted.Files[0].ID) // keeps its content
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: deleted.ID}, nil); err != nil {
+		t.Fatal(err)
+	}
+	mustStage(t, s, 100*content.ChunkBytes)
+	backup, restored := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
+	if err := Backup(ctx, dir, backup, noProgress); err != nil {
+		t.Fatal(err)
+	}
+	copied := leftover(t, dir)
+	copied.index = nil
+	copyDir := copied.write(t)
+	editFile(t, copyDir, `SELECT 1`) // its WAL becomes part of it
+	if err := restore(ctx, filepath.Join(copyDir, FileName), restored); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{backup, filepath.Join(restored, FileName)} {
+		if n := size(file); n > 1<<20 {
+			t.Errorf("%s has %d bytes", file, n)
+		}
+		conn, err := sqlite3.Open(fileURI(file, filesName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := queryText(conn, `SELECT (SELECT group_concat(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM loose_files)`)
+		if err := errors.Join(err, conn.Close()); err != nil {
+			t.Fatal(err)
+		}
+		storetest.Same(t, "contents, and how many belong to no submission", found, fmt.Sprint(kept.Files[0].ID, " 0"))
+	}
+	if err := readFile(restored, kept); err != nil {
+		t.Error(err)
+	}
 }

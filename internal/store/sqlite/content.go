@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -28,16 +29,7 @@ func (s *Store) DropFile(ctx context.Context, id int64) error { return s.content
 
 // OpenFile implements store.Files.
 func (s *Store) OpenFile(ctx context.Context, key store.Key, fileID int64) (io.ReadSeekCloser, error) {
-	sub, err := s.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range sub.Files {
-		if f.ID == fileID {
-			return content.Open(ctx, f, chunks{s}.ReadChunk), nil
-		}
-	}
-	return nil, store.ErrNotFound
+	return s.contents.OpenFile(ctx, fileID, func() (forms.Submission, error) { return s.Get(ctx, key) })
 }
 
 // chunks implements content.Engine.
@@ -132,6 +124,29 @@ func (s chunks) MarkLoose(ctx context.Context, id int64) error {
 	})
 }
 
+// Touch implements content.Engine. To be asked again within a minute changes
+// nothing.
+func (s chunks) Touch(ctx context.Context, ids []int64) error {
+	now := time.Now()
+	return s.writer.do(ctx, func(tx *tx) error {
+		tx.forFiles = true
+		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
+			now.UnixMilli(), now.Add(-time.Minute).UnixMilli()))
+	})
+}
+
+// idList is a list of ids in SQL.
+func idList(ids []int64) string {
+	list := []byte{'('}
+	for i, id := range ids {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendInt(list, id, 10)
+	}
+	return string(append(list, ')'))
+}
+
 // MarkStale implements content.Engine.
 func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
 	if loose, err := s.find(ctx, `SELECT EXISTS (SELECT 1 FROM loose_files)`); err != nil || !loose {
@@ -161,7 +176,7 @@ const sqlMoreMarked = `SELECT count(*) > %[1]d FROM
 	(SELECT 1 FROM loose_files CROSS JOIN file_chunks ON file = id WHERE removed = 1 LIMIT %[1]d + 1)`
 
 // RemoveSome implements content.Engine.
-func (s chunks) RemoveSome(ctx context.Context, keep int) (more bool, err error) {
+func (s chunks) RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error) {
 	question := `SELECT EXISTS (SELECT 1 FROM loose_files WHERE removed = 1)` // one without chunks must be removed, too
 	if keep > 0 {
 		question = fmt.Sprintf(sqlMoreMarked, keep)
@@ -172,8 +187,10 @@ func (s chunks) RemoveSome(ctx context.Context, keep int) (more bool, err error)
 	err = s.writer.do(ctx, func(tx *tx) error {
 		tx.forFiles = true
 		conn, id := tx.stmts.conn, int64(0)
-		err := queryRow(conn, `SELECT id FROM loose_files WHERE removed = 1 LIMIT 1`, func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
+		err := queryRow(conn, `SELECT id FROM loose_files WHERE removed = 1 AND id NOT IN `+idList(reading)+` LIMIT 1`,
+			func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
 		if errors.Is(err, store.ErrNotFound) {
+			more = false
 			return nil
 		}
 		const first = `DELETE FROM file_chunks WHERE file = ?1 AND number IN

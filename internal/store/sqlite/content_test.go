@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,9 @@ func mustStage(t *testing.T, s *Store, size int) forms.StoredFile {
 
 func mustStageBytes(t *testing.T, s *Store, data []byte) forms.StoredFile {
 	t.Helper()
-	f, err := s.StageFile(ctx, bytes.NewReader(data))
+	upload, end := context.WithCancel(ctx)
+	defer end()
+	f, err := s.StageFile(upload, bytes.NewReader(data))
 	if err != nil {
 		t.Fatalf("stage: %v", err)
 	}
@@ -240,4 +243,64 @@ func TestUploadsAreNoOtherWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Same(t, "other writes after a delete", others()-before, int64(2))
+}
+
+// TestLongUpload: a file stays staged for as long as the request that has sent it
+// goes on, and sends other files.
+func TestLongUpload(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	upload, end := context.WithCancel(ctx)
+	defer end()
+	first, err := s.StageFile(upload, bytes.NewReader(make([]byte, 2*content.ChunkBytes)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		mustStage(t, s, content.ChunkBytes) // its request has ended: when it is gone, a sweep has been there
+		onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = touched - 7200000`) })
+		s.contents.Wake()
+		contentsLeft(t, s, 1, 1)
+	}
+	first.FieldID, first.Name = "field", "file"
+	mustCreate(t, s, withFile(sample("x"), first))
+
+	if _, err := s.StageFile(upload, bytes.NewReader(make([]byte, 10))); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = touched - 7200000`) })
+	s.contents.Wake()
+	contentsLeft(t, s, 1, 0)
+}
+
+// TestFilesStayWhileTheyAreRead: the content of a file is removed when the last that
+// reads it is done.
+func TestFilesStayWhileTheyAreRead(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	sub := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, 2*content.ChunkBytes)))
+	var readers []io.Closer
+	for range 2 {
+		file, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, sub.Files[0].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers = append(readers, file)
+	}
+	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, nil); err != nil {
+		t.Fatal(err)
+	}
+	other := mustStage(t, s, content.ChunkBytes) // when it is gone, a sweep has been there
+	if err := s.DropFile(ctx, other.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		contentsLeft(t, s, 1, 1)
+		if err := errors.Join(readers[0].Close(), readers[0].Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := readers[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	contentsLeft(t, s, 0, 0)
 }

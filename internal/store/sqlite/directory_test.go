@@ -78,6 +78,9 @@ func TestLostStoreIsRefused(t *testing.T) {
 // What an interrupted first start leaves behind does not keep the next start
 // from creating the store.
 func TestInterruptedFirstStartGoesOn(t *testing.T) {
+	other := t.TempDir()
+	openStore(t, other)
+	log := leftover(t, other).wal
 	for name, files := range map[string]map[string]string{
 		"nothing":                   {},
 		"a new file system":         {"lost+found": ""},
@@ -86,7 +89,7 @@ func TestInterruptedFirstStartGoesOn(t *testing.T) {
 		"a journal":                 {pidName: "1\n", FileName: "", FileName + "-journal": strings.Repeat("\x00", 512)},
 		"a database without schema": {pidName: "1\n", FileName: emptyDatabase(t)},
 		"an empty log":              {pidName: "1\n", FileName: emptyDatabase(t), FileName + "-wal": "", FileName + "-shm": ""},
-		"half a log":                {pidName: "1\n", FileName: emptyDatabase(t), FileName + "-wal": strings.Repeat("x", 5000)},
+		"half a log":                {pidName: "1\n", FileName: emptyDatabase(t), FileName + "-wal": string(log[:5000])},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

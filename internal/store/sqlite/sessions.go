@@ -121,20 +121,3 @@ func execBound(conn *sqlite3.Conn, sql string, args ...any) (changed int, err er
 	}
 	return int(conn.Changes()), nil
 }
-
-// dropSessions removes all sessions from the file of a backup. A file without any is not written to.
-func dropSessions(file string) error {
-	conn, err := sqlite3.Open(fileURI(file, filesName) + "&mode=rw")
-	if err != nil {
-		return err
-	}
-	return errors.Join(dropSessionsOn(conn), conn.Close())
-}
-
-func dropSessionsOn(conn *sqlite3.Conn) error {
-	some, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM sessions)`)
-	if err != nil || some == 0 {
-		return err
-	}
-	return conn.Exec(`PRAGMA journal_mode = DELETE; PRAGMA secure_delete = ON; DELETE FROM sessions`)
-}

@@ -174,7 +174,9 @@ func (c *copier) stageFiles(ctx context.Context, r store.Record) ([]forms.Stored
 	files := slices.Clone(r.Files)
 	for i, f := range files {
 		file := r.Open(f)
-		staged, err := c.to.StageFile(ctx, file)
+		staging, cancel := context.WithCancel(ctx)
+		staged, err := c.to.StageFile(staging, file)
+		cancel() // it is named soon: a long copy must not remember all files
 		if err = errors.Join(err, file.Close()); err != nil {
 			return nil, fmt.Errorf("copy file %q: %w", f.Name, err)
 		}
