@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -166,34 +166,18 @@ func (p *process) memory(t *testing.T, name string) int64 {
 	return kib << 10
 }
 
-// The soft limit of memory follows the other limits, unless the environment
-// sets it.
-func TestMemoryLimitOfTheProcess(t *testing.T) {
-	for _, tt := range []struct {
-		env  string
-		args []string
-		want int64 // MiB
-	}{
-		{"", nil, 942},
-		{"", []string{"--max-connections", "160", "--max-body", "2097152"}, 128 + 1 + 600 + 512 + 120},
-		{"GOMEMLIMIT=300MiB", nil, 300},
-	} {
-		cmd := exec.Command(binary, append(append(newSite(t).serve(), "--metrics"), tt.args...)...)
-		cmd.Env = append(os.Environ(), tt.env)
-		p := launch(t, cmd)
-		resp, err := http.Get(p.url + "/metrics")
+// The unit and the image bring the soft limit of memory, and the process takes it.
+func TestMemoryLimitOfDeployments(t *testing.T) {
+	for _, file := range []string{"systemd/formulary.service", "systemd/formulary@.service", "docker/Dockerfile"} {
+		text, err := os.ReadFile(filepath.Join("../deploy", file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var limit float64
-		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-			if value, ok := strings.CutPrefix(lines.Text(), "go_gc_gomemlimit_bytes "); ok {
-				limit, _ = strconv.ParseFloat(value, 64)
-			}
-		}
-		_ = resp.Body.Close()
-		if int64(limit)>>20 != tt.want {
-			t.Errorf("%s %v: %.0f bytes, want %d MiB", tt.env, tt.args, limit, tt.want)
+		env := regexp.MustCompile(`\bGOMEMLIMIT=\S+\n`).FindString(string(text))
+		cmd := exec.Command(binary, append(newSite(t).serve(), "--metrics")...)
+		cmd.Env = append(os.Environ(), strings.TrimSpace(env))
+		if metrics := fetch(t, launch(t, cmd), "/metrics").body; !strings.Contains(metrics, "\ngo_gc_gomemlimit_bytes 1.073741824e+09\n") {
+			t.Errorf("%s: no limit of 1 GiB in the metrics", file)
 		}
 	}
 }

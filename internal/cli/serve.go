@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -82,7 +81,7 @@ func serveCommand(streams Streams) *cli.Command {
 				log.Warn("lines of the log were lost: its reader was too slow", "lines", lines)
 			})
 			defer out.Close()
-			log, err := newLogger(out.Direct(), cmd.String("log-format"), cmd.String("log-level"))
+			log, err := newLogger(out, cmd.String("log-format"), cmd.String("log-level"))
 			if err != nil {
 				return err
 			}
@@ -95,12 +94,12 @@ func serveCommand(streams Streams) *cli.Command {
 			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := untilSignal(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			if err := advise(serve(ctx, cmd, out, log, proxies)); err != nil {
+			if err := advise(serve(ctx, cmd, log, proxies)); err != nil {
 				// Not by Run, which would block on a log that is not read.
 				if cmd.String("log-format") == "json" {
 					log.Error("the server failed", "error", err)
 				} else {
-					complain(out.Direct(), err)
+					complain(out, err)
 				}
 				var config *configError
 				if errors.As(err, &config) {
@@ -148,22 +147,20 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 		return nil, &usageError{fmt.Errorf("--log-level %q: use debug, info, warn or error", level), "serve --help"}
 	}
 	opts.Level = l
-	opts.ReplaceAttr = server.LogTime
 	w = server.EscapeLog(w)
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, &opts)), nil
 	case "json":
-		opts.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr { return inSeconds(server.LogTime(groups, a)) }
+		opts.ReplaceAttr = inSeconds
 		return slog.New(slog.NewJSONHandler(w, &opts)), nil
 	default:
 		return nil, &usageError{fmt.Errorf("--log-format %q: use text or json", format), "serve --help"}
 	}
 }
 
-// inSeconds has durations in JSON told in seconds, as the access log does. Slog
-// would write nanoseconds.
-func inSeconds(a slog.Attr) slog.Attr {
+// inSeconds writes durations in JSON as seconds. Slog would write nanoseconds.
+func inSeconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
 	}
@@ -191,18 +188,8 @@ func parsePrefixes(list []string) ([]netip.Prefix, error) {
 // holds anonymous submitters to one submission each.
 const anonymousKeyFile = "anonymous.key"
 
-// gcPercent lets the heap grow further between two collections than Go's
-// default does. What lives on it is a few megabytes, so that the difference is
-// small in memory, and one in twenty of all cycles under load.
-const gcPercent = 300
-
-// serve puts the parts together and runs until ctx ends. Requests are logged to
-// accessLog, everything else to log.
-func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog.Logger, proxies []netip.Prefix) (err error) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	limitMemory(cmd, log)
+// serve puts the parts together and runs until ctx ends.
+func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []netip.Prefix) (err error) {
 	hangUps, stopHangUps := catchHangUps()
 	defer stopHangUps()
 	users, err := auth.Open(auth.Options{UsersFile: cmd.String("users"), GroupsFile: cmd.String("groups"), Logger: log})
@@ -244,7 +231,7 @@ func serve(ctx context.Context, cmd *cli.Command, accessLog io.Writer, log *slog
 		Handler: routes(rest.New(backend), site),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
-		opts.AccessLog = server.NewAccessLog(accessLog, cmd.String("log-format") == "json")
+		opts.AccessLog = log
 	}
 	if cmd.Bool("metrics") {
 		opts.Metrics = server.NewMetrics()

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	_ "embed" // for revision.txt
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 )
@@ -15,34 +13,15 @@ import (
 // version is set where the build has no repository to tell it, as in the Docker image.
 var version = ""
 
-// revision is filled in by git archive, and so in the tarball of a release: the
-// tag, if there is one, and the commit. See .gitattributes.
-//
-//go:embed revision.txt
-var revision string
-
 // Version is the release, or what the build knows of itself.
 func Version() string {
 	if version != "" {
 		return version
 	}
-	if v := archivedVersion(revision); v != "" {
-		return v
-	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
 	return "(devel)"
-}
-
-// archivedVersion is the tag, or the commit where there is none. It is empty
-// where git archive did not make the files.
-func archivedVersion(revision string) string {
-	words := strings.Fields(revision)
-	if len(words) == 0 || strings.HasPrefix(revision, "$Format") {
-		return ""
-	}
-	return words[0]
 }
 
 // The library's own --version prints another line; there is one printer for

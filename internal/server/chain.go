@@ -20,8 +20,8 @@ import (
 type chain struct {
 	proxies  trustedProxies
 	logger   *slog.Logger
-	log      *AccessLog // nil when off
-	metrics  *Metrics   // nil when off
+	log      *slog.Logger // the access log; nil when off
+	metrics  *Metrics     // nil when off
 	own      ownEndpoints
 	handler  http.Handler
 	timeouts Timeouts
@@ -92,7 +92,7 @@ func (c *chain) finish(rec *recorder, r *http.Request) {
 		c.metrics.observe(r, rec, now)
 	}
 	if c.log != nil {
-		c.log.write(r, rec, now)
+		logRequest(c.log, r, rec, now)
 	}
 }
 
@@ -123,8 +123,8 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 		"The server failed to handle this request. Its log says why, under the id in X-Request-Id.")
 }
 
-// The values are shared by all requests, which saves two allocations each:
-// Set replaces them and Add copies them, so they never change.
+// The values are shared by all requests, which saves the allocations of Set. Do not
+// modify them.
 var (
 	nosniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}

@@ -65,14 +65,14 @@ type testChain struct {
 	log   *logBuffer
 }
 
-// logged makes newTestChain create an access log.
-var logged = &AccessLog{}
+// logged makes newTestChain log requests.
+var logged = slog.New(slog.DiscardHandler)
 
 func newTestChain(opts Options) testChain {
 	logger, buf := newLog()
 	opts.Logger = logger
 	if opts.AccessLog != nil {
-		opts.AccessLog = NewAccessLog(buf, true)
+		opts.AccessLog = logger
 	}
 	if opts.Handler == nil {
 		opts.Handler = http.NotFoundHandler()

@@ -33,6 +33,10 @@ func listen(address string, maxConnections int) (*boundedListener, error) {
 // boundedListener limits the number of open connections, and sets the size of
 // their send buffers. While all slots are in use, new connections wait in the
 // kernel's backlog.
+//
+// netutil.LimitListener is no replacement: its connections have no CloseWrite.
+// Without that, net/http resets the connection of a request that was refused
+// before it was read to its end, and the client does not get the response.
 type boundedListener struct {
 	net.Listener
 	slots  chan struct{} // one element per open connection

@@ -2,11 +2,8 @@ package server
 
 import (
 	"log/slog"
-	"maps"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,23 +19,6 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	bytes    *prometheus.CounterVec
 	inFlight prometheus.Gauge
-
-	// series caches the label combinations seen so far. Their number is bounded by
-	// the route table. A lookup here is much faster than in the vectors. The map is
-	// never changed, only replaced.
-	series atomic.Pointer[map[seriesKey]*series]
-	mu     sync.Mutex // held while replacing
-}
-
-type seriesKey struct {
-	method, pattern string
-	class           int
-}
-
-type series struct {
-	requests prometheus.Counter
-	duration prometheus.Observer
-	bytes    prometheus.Counter
 }
 
 // NewMetrics returns metrics of the process, the Go runtime and HTTP requests.
@@ -66,7 +46,6 @@ func NewMetrics() *Metrics {
 			Help: "Requests being handled.",
 		}),
 	}
-	m.series.Store(&map[seriesKey]*series{})
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -88,28 +67,10 @@ func (m *Metrics) handler(logger *slog.Logger) http.Handler {
 }
 
 func (m *Metrics) observe(r *http.Request, rec *recorder, now time.Time) {
-	s := m.find(seriesKey{knownMethod(r.Method), r.Pattern, rec.finalStatus() / 100})
-	s.requests.Inc()
-	s.duration.Observe(now.Sub(rec.start).Seconds())
-	s.bytes.Add(float64(rec.bytes))
-}
-
-func (m *Metrics) find(key seriesKey) *series {
-	if s, ok := (*m.series.Load())[key]; ok {
-		return s
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	labels := []string{key.method, routeLabel(key.pattern), statusLabel(key.class)}
-	s := &series{
-		requests: m.requests.WithLabelValues(labels...),
-		duration: m.duration.WithLabelValues(labels...),
-		bytes:    m.bytes.WithLabelValues(labels...),
-	}
-	grown := maps.Clone(*m.series.Load())
-	grown[key] = s
-	m.series.Store(&grown)
-	return s
+	method, route, status := knownMethod(r.Method), routeLabel(r.Pattern), statusLabel(rec.finalStatus()/100)
+	m.requests.WithLabelValues(method, route, status).Inc()
+	m.duration.WithLabelValues(method, route, status).Observe(now.Sub(rec.start).Seconds())
+	m.bytes.WithLabelValues(method, route, status).Add(float64(rec.bytes))
 }
 
 // knownMethod maps unknown methods to one label value, so that clients cannot

@@ -38,7 +38,7 @@ type Options struct {
 	Logger *slog.Logger
 
 	// AccessLog gets a line for every request; nil for none.
-	AccessLog *AccessLog
+	AccessLog *slog.Logger
 
 	// Metrics are counted and served at /metrics; nil means neither.
 	Metrics *Metrics
