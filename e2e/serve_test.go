@@ -33,6 +33,43 @@ func testHealthAndReadiness(t *testing.T, s site) {
 	}
 }
 
+// Every response has the headers that protect it from other sites. Over TLS of the
+// server itself, browsers are told to use nothing else.
+func TestSecurityHeaders(t *testing.T) {
+	s := newSite(t)
+	cert := newCertificate(t, t.TempDir())
+	for _, args := range [][]string{nil, {"--tls-cert", cert.cert, "--tls-key", cert.key}} {
+		p := start(t, s, args...)
+		c, transport := client, ""
+		if args != nil {
+			c, transport = cert.client(strings.TrimPrefix(p.url, "https://"), ""), "max-age=31536000"
+			p.url = "https://forms.example.com"
+		}
+		for path, policy := range map[string]string{
+			"/login": "same-origin", "/healthz": "same-origin", "/none": "same-origin", "/embed/page/1/form/note": "same-origin",
+			"/rest/forms/1.0/page/1/form": "same-origin", "/embed.js": "cross-origin",
+		} {
+			req, err := http.NewRequestWithContext(t.Context(), "GET", p.url+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := do(c, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.header.Get("Cross-Origin-Resource-Policy"); got != policy {
+				t.Errorf("%s: Cross-Origin-Resource-Policy %q, want %q", path, got, policy)
+			}
+			if got := r.header.Get("Strict-Transport-Security"); got != transport {
+				t.Errorf("%s: Strict-Transport-Security %q, want %q", path, got, transport)
+			}
+		}
+		if err := p.terminate(t); err != nil {
+			t.Errorf("exit: %v", err)
+		}
+	}
+}
+
 // A second server on the same data directory ends with an error that says why.
 func TestOneProcessPerDataDirectory(t *testing.T) {
 	s := newSite(t)

@@ -126,8 +126,10 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 // The values are shared by all requests, which saves the allocations of Set. Do not
 // modify them.
 var (
-	nosniff    = []string{"nosniff"}
-	noReferrer = []string{"no-referrer"}
+	nosniff         = []string{"nosniff"}
+	noReferrer      = []string{"no-referrer"}
+	sameOrigin      = []string{"same-origin"}
+	strictTransport = []string{"max-age=31536000"}
 )
 
 // setHeaders runs before the handler, which may override the headers.
@@ -136,6 +138,10 @@ func (c *chain) setHeaders(rec *recorder, r *http.Request) {
 	h["X-Request-Id"] = rec.id[:]
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = noReferrer
+	h["Cross-Origin-Resource-Policy"] = sameOrigin
+	if r.TLS != nil {
+		h["Strict-Transport-Security"] = strictTransport
+	}
 	if c.closing.Load() || ambiguousEnd(r) {
 		h.Set("Connection", "close")
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 )
@@ -14,26 +15,50 @@ func TestSecurityHeadersAreOnEveryResponseAndMayBeOverridden(t *testing.T) {
 		switch r.URL.Path {
 		case "/own":
 			w.Header().Set("Referrer-Policy", "same-origin")
+			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 		case "/panic":
 			panic("oh")
 		}
 	})})
-	for path, referrer := range map[string]string{
-		"/": "no-referrer", "/healthz": "no-referrer", "/panic": "no-referrer", "/own": "same-origin",
-	} {
+	for _, path := range []string{"/", "/healthz", "/panic", "/own"} {
+		want := map[string]string{
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+			"Server": "", "Strict-Transport-Security": "",
+		}
+		if path == "/own" {
+			want["Referrer-Policy"], want["Cross-Origin-Resource-Policy"] = "same-origin", "cross-origin"
+		}
 		h := c.get(path).Header()
-		if got := h.Get("X-Content-Type-Options"); got != "nosniff" {
-			t.Errorf("%s: X-Content-Type-Options %q", path, got)
-		}
-		if got := h.Get("Referrer-Policy"); got != referrer {
-			t.Errorf("%s: Referrer-Policy %q, want %q", path, got, referrer)
-		}
-		if h.Get("Server") != "" || h.Get("Strict-Transport-Security") != "" {
-			t.Errorf("%s: unwanted headers in %v", path, h)
+		for name, value := range want {
+			if got := h.Get(name); got != value {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, value)
+			}
 		}
 	}
-	if nosniff[0] != "nosniff" || noReferrer[0] != "no-referrer" {
+	if nosniff[0] != "nosniff" || noReferrer[0] != "no-referrer" || sameOrigin[0] != "same-origin" {
 		t.Error("a handler has changed the shared header values")
+	}
+}
+
+// Only TLS of the server itself tells browsers to use nothing else. Behind a proxy,
+// that is the proxy's to say.
+func TestStrictTransportSecurity(t *testing.T) {
+	proxied := newTestChain(Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("X-Forwarded-Proto", "https")
+	if got := proxied.serve(r).Header().Get("Strict-Transport-Security"); got != "" {
+		t.Errorf("TLS of a proxy: %q", got)
+	}
+	s, client := startTLS(t, Options{Handler: http.NotFoundHandler()})
+	for _, path := range []string{"/", "/healthz"} {
+		resp, err := client.Get(s.URL() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if got := resp.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
+			t.Errorf("%s: %q", path, got)
+		}
 	}
 }
 
