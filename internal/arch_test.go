@@ -24,8 +24,8 @@ const module = "github.com/formulary/formulary/"
 //	encode → table → forms
 //	web → session → store, auth
 //	store, pages → forms
-//	service → pagetext → markup
-//	web → markup
+//	web → pagehtml → markup
+//	service, web → markup
 //	pages → markup → forms
 //
 // Whatever is not here is not allowed. cli puts the parts together and is the
@@ -39,11 +39,11 @@ var mayImport = map[string][]string{
 	},
 	"internal/server":          {"internal/problem", "internal/reload"},
 	"internal/rest":            {"internal/encode", "internal/request", "internal/service", "internal/forms", "internal/problem"},
-	"internal/web":             {"internal/encode", "internal/request", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
+	"internal/web":             {"internal/web/pagehtml", "internal/encode", "internal/request", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
 	"internal/encode":          {"internal/table", "internal/request", "internal/service", "internal/forms"},
 	"internal/table":           {"internal/forms"},
 	"internal/request":         {"internal/service", "internal/auth", "internal/forms", "internal/problem"},
-	"internal/service":         {"internal/store", "internal/pages", "internal/pagetext", "internal/auth", "internal/forms", "internal/durable"},
+	"internal/service":         {"internal/store", "internal/pages", "internal/markup", "internal/auth", "internal/forms", "internal/durable"},
 	"internal/store":           {"internal/forms"},
 	"internal/store/group":     {"internal/store"},
 	"internal/store/chunk":     {"internal/store", "internal/forms"},
@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"scripts/gotest":           {"internal/store/enginetest", "internal/store/pgtest"},
 	"internal/pages":           {"internal/markup", "internal/forms", "internal/reload"},
 	"internal/pages/pagestest": {"internal/pages"},
-	"internal/pagetext":        {"internal/markup"},
+	"internal/web/pagehtml":    {"internal/markup"},
 	"internal/markup":          {"internal/forms"},
 	"internal/auth":            {"internal/durable", "internal/reload"},
 	"internal/session":         {"internal/store", "internal/auth"},

@@ -10,8 +10,8 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
-	"github.com/formulary/formulary/internal/pagetext"
 )
 
 // PageList is the list of the pages with forms that a caller may view: by title,
@@ -99,21 +99,25 @@ func (p PageInfo) hasAll(words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(folded, word) })
 }
 
-// PageView is a page as people read it.
+// PageView is one version of a page as the caller may use it.
 type PageView struct {
-	ID     int64
-	Title  string
-	Forms  []*forms.Form    // in page order
-	Pieces []pagetext.Piece // the text, with a piece for each of the forms. Not to be changed
+	ID    int64
+	Title string
+	Text  *markup.Text // nil if the page has none to show. Each version has another one
+	Forms []*Access    // in page order
 }
 
-// Page returns a page that the caller may view, with its text.
+// Page returns a page that the caller may view, and opens all its forms.
 func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (PageView, error) {
-	page, _, err := s.page(ctx, who, pageID)
+	page, rights, err := s.page(ctx, who, pageID)
 	if err != nil {
 		return PageView{}, err
 	}
-	return PageView{ID: page.ID, Title: page.Title, Forms: page.Forms, Pieces: s.texts.of(page)}, nil
+	view := PageView{ID: page.ID, Title: page.Title, Text: page.Text}
+	for _, form := range page.Forms {
+		view.Forms = append(view.Forms, s.access(page, form, who, rights))
+	}
+	return view, nil
 }
 
 func userOf(who auth.Identity) pages.User { return pages.User{Name: who.Name, Groups: who.Groups()} }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/pages/pagestest"
 )
@@ -141,4 +142,36 @@ type withoutRights struct{ pages.Source }
 
 func (withoutRights) Rights(context.Context, pages.User, ...*pages.Page) ([]pages.Rights, error) {
 	return nil, fmt.Errorf("%w: no answer", pages.ErrUnavailable)
+}
+
+// A page and its forms are of one version, with the rights of the caller.
+func TestPageWithItsForms(t *testing.T) {
+	source := &pagestest.Memory{}
+	s, w := New(Options{Pages: source}), &world{t: t}
+	text := &markup.Text{Source: []byte("text")}
+	source.Put(&pages.Page{ID: 1, Title: "Title", Text: text, Forms: []*forms.Form{{ID: "x"}, {ID: "y", Anonymous: true}}}, func(u pages.User) pages.Rights {
+		return pages.Rights{View: u.Name != outsider.Name, SeeAll: u.Name == owner.Name}
+	})
+	for who, seesAll := range map[*auth.Identity]bool{&owner: true, &viewer: false} {
+		got, err := s.Page(t.Context(), *who, 1)
+		w.wants(who.Name, err, "ok")
+		if got.ID != 1 || got.Title != "Title" || got.Text != text || len(got.Forms) != 2 {
+			t.Fatalf("%s: got %+v", who.Name, got)
+		}
+		for i, id := range []string{"x", "y"} {
+			if a := got.Forms[i]; a.Form.ID != id || a.PageTitle != "Title" || a.MaySeeAll() != seesAll || a.MayEdit() || a.anonymous != a.Form.Anonymous {
+				t.Errorf("%s: form %s is %+v", who.Name, id, a)
+			}
+		}
+	}
+	for what, id := range map[string]int64{"a page that the caller may not view": 1, "no page": 2} {
+		got, err := s.Page(t.Context(), outsider, id)
+		w.wants(what, err, "not found")
+		if got.Title != "" || got.Text != nil || got.Forms != nil {
+			t.Errorf("%s: got %+v", what, got)
+		}
+	}
+	source.Fail(pages.ErrUnavailable)
+	_, err := s.Page(t.Context(), owner, 1)
+	w.wants("the source is away", err, "unavailable")
 }

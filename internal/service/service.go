@@ -44,7 +44,6 @@ type Service struct {
 	maxSubmission int64
 	maxFile       int64
 	largeWrites   largeWrites
-	texts         textCache
 
 	idempotencyMAC hash.Cloner // see repeatable
 }
@@ -146,8 +145,12 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 	if form == nil {
 		return nil, notFound("There is no such form on page %d.", pageID)
 	}
+	return s.access(page, form, who, rights), nil
+}
+
+func (s *Service) access(page *pages.Page, form *forms.Form, who auth.Identity, rights pages.Rights) *Access {
 	return &Access{
 		Form: form, PageTitle: page.Title, service: s, user: who.Name, anonymous: form.Anonymous,
 		editor: rights.Edit, seesAll: rights.SeeAll,
-	}, nil
+	}
 }

@@ -229,8 +229,8 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 		"2-survey.md": wiki["1-survey.md"],
 	})
 	b := e.signedIn(t, "alice")
-	for range cap(e.site.largePages) {
-		e.site.largePages <- struct{}{}
+	for range cap(e.site.turns) {
+		e.site.turns <- struct{}{}
 	}
 	done := make(chan *answer)
 	go func() { done <- b.get("/page/1/form/large") }()
@@ -248,11 +248,11 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 		t.Errorf("a request that was given up: %v", err)
 	}
 	c.End()
-	for range cap(e.site.largePages) {
-		<-e.site.largePages
+	for range cap(e.site.turns) {
+		<-e.site.turns
 	}
 	(<-done).want(http.StatusOK)
-	if n := len(e.site.largePages); n != 0 {
+	if n := len(e.site.turns); n != 0 {
 		t.Errorf("%d turns are not ended", n)
 	}
 }
@@ -263,8 +263,8 @@ func TestPageThatIsTooLarge(t *testing.T) {
 	b := e.signedIn(t, "alice")
 	p := b.get("/page/1/form/huge")
 	p.want(http.StatusInternalServerError, "too large")
-	if len(p.body) > request.LargeBody || e.site.Backend.Slots().LargeBodies != 0 || len(e.site.largePages) != 0 {
-		t.Errorf("%d bytes, %d slots, %d turns", len(p.body), e.site.Backend.Slots().LargeBodies, len(e.site.largePages))
+	if len(p.body) > request.LargeBody || e.site.Backend.Slots().LargeBodies != 0 || len(e.site.turns) != 0 {
+		t.Errorf("%d bytes, %d slots, %d turns", len(p.body), e.site.Backend.Slots().LargeBodies, len(e.site.turns))
 	}
 	b.get("/page/1").want(http.StatusOK, "Fill in this form")
 }

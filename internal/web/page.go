@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
 )
 
 // wikiPage is a page with its text and its forms.
@@ -53,14 +54,22 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	pieces, err := c.pageText(view)
+	if err != nil {
+		return err
+	}
+	forms := map[string]*service.Access{}
+	for _, access := range view.Forms {
+		forms[access.Form.ID] = access
+	}
 	page := &wikiPage{Layout: c.layout(view.Title), Heading: view.Title}
 	page.Script = "form.js"
 	shown, room := 0, maxPageHTML
-	for _, piece := range view.Pieces {
+	for _, piece := range pieces {
 		v := pieceView{Text: piece.HTML, Missing: piece.Missing, FormID: piece.FormID}
 		if piece.FormID != "" && !piece.Missing {
 			shown++
-			if v.Form, err = s.pageForm(c, id, piece.FormID, shown, len(view.Forms) > 1, &room); err != nil {
+			if v.Form, err = s.pageForm(c, forms[piece.FormID], shown, len(forms) > 1, &room); err != nil {
 				return err
 			}
 		}
@@ -72,11 +81,7 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 // pageForm is the n-th form of a page. Where the caller has sent the only
 // submission that they can, or the page has too many forms or no room for this
 // one, there is a link instead of questions.
-func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several bool, room *int) (*pageForm, error) {
-	access, err := s.Backend.Service.Form(c.Context(), c.Who, pageID, formID)
-	if err != nil {
-		return nil, err
-	}
+func (s *Site) pageForm(c *call, access *service.Access, n int, several bool, room *int) (*pageForm, error) {
 	form := access.Form
 	v := &pageForm{Crumbs: c.crumbs(access), Anonymous: form.Anonymous, Once: form.OneSubmission}
 	if several {
@@ -95,6 +100,7 @@ func (s *Site) pageForm(c *call, pageID int64, formID string, n int, several boo
 			return v, nil
 		}
 	case form.OneSubmission:
+		var err error
 		if v.Submitted, err = access.Submitted(c.Context()); err != nil || v.Submitted {
 			return v, err
 		}

@@ -131,17 +131,25 @@ func (c *call) holdAnswer(size int) error {
 	return c.HoldBody()
 }
 
-// holdPage is holdAnswer for a page that is being rendered. Large pages are rendered
-// on half of the cores, so that they do not delay everything else.
+// holdPage is holdAnswer for a page that is being rendered.
 func (c *call) holdPage(size int) error {
-	if size <= request.LargeBody || c.rendering {
+	if size <= request.LargeBody {
 		return nil
 	}
 	if err := c.HoldBody(); err != nil {
 		return err
 	}
+	return c.takeTurn()
+}
+
+// takeTurn waits until it may render something large. That is done on half of the
+// cores, so that it does not delay everything else.
+func (c *call) takeTurn() error {
+	if c.rendering {
+		return nil
+	}
 	select {
-	case c.site.largePages <- struct{}{}:
+	case c.site.turns <- struct{}{}:
 		c.rendering = true
 		return nil
 	case <-c.Context().Done():
@@ -149,10 +157,10 @@ func (c *call) holdPage(size int) error {
 	}
 }
 
-// endTurn lets the next large page be rendered.
+// endTurn lets the next one render.
 func (c *call) endTurn() {
 	if c.rendering {
-		<-c.site.largePages
+		<-c.site.turns
 		c.rendering = false
 	}
 }

@@ -44,8 +44,8 @@ type Site struct {
 	static    *staticFiles
 	templates *template.Template
 	summaries *summaryCache
-	// largePages has room for each large page that is being rendered.
-	largePages chan struct{}
+	texts     textCache
+	turns     chan struct{} // one for each request that renders something large
 }
 
 // call is one request of somebody who is signed in.
@@ -53,7 +53,7 @@ type call struct {
 	*request.Call
 	site *Site
 	frame
-	rendering bool // a large page
+	rendering bool // something large
 }
 
 // handler answers a call, or returns an error and has written nothing.
@@ -93,7 +93,7 @@ var routes = []route{
 
 // New makes the pages.
 func New(opts Options) *Site {
-	s := &Site{Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache(), largePages: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	s := &Site{Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache(), turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	if s.BrandName == "" {
 		s.BrandName = "Formulary"
 	}

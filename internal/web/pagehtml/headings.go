@@ -1,4 +1,4 @@
-package pagetext
+package pagehtml
 
 import (
 	"bytes"

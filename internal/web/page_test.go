@@ -1,0 +1,120 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/web/pagehtml"
+)
+
+// editedSource is a source whose pages are edited right after each look at one.
+type editedSource struct {
+	pages.Source
+	looks atomic.Int64
+	edit  func()
+}
+
+func (s *editedSource) Page(ctx context.Context, id int64) (*pages.Page, error) {
+	page, err := s.Source.Page(ctx, id)
+	if s.looks.Add(1); s.edit != nil {
+		s.edit()
+	}
+	return page, err
+}
+
+// A page is shown in one version with all its forms, also while it is edited.
+func TestPageIsOneVersion(t *testing.T) {
+	text := func(forms ...string) string {
+		var b strings.Builder
+		b.WriteString("---\ntitle: Many\n---\nText.\n\n")
+		for _, id := range forms {
+			fmt.Fprintf(&b, "```form\nform: %s\nfields:\n  - {id: a, type: textfield, label: Label of %s}\n```\n", id, id)
+		}
+		return b.String()
+	}
+	e, opts := openEnv(t, enginetest.SQLite, map[string]string{"1.md": text("first", "second", "third")})
+	source := &editedSource{Source: e.source}
+	opts.Backend = request.NewBackend(request.Options{
+		Service: service.New(service.Options{Pages: source, Store: e.store, Files: e.store, OnceKey: secret, MaxSubmission: request.DefaultMaxBody}),
+		Auth:    e.users, Logger: slog.New(slog.DiscardHandler),
+	})
+	e.site = New(opts)
+	e.serve(t, e.site)
+	b := e.signedIn(t, "alice")
+	source.looks.Store(0)
+	source.edit = func() { e.put(t, "1.md", text("first")) }
+	b.get("/page/1").want(http.StatusOK, "Label of first", "Label of second", "Label of third")
+	if n := source.looks.Load(); n != 1 {
+		t.Errorf("the page was looked up %d times", n)
+	}
+	source.edit = nil
+	p := b.get("/page/1")
+	if p.want(http.StatusOK, "Label of first"); strings.Contains(p.body, "Label of second") {
+		t.Error("a form that has left the page is shown")
+	}
+}
+
+// Each version of a text is rendered once.
+func TestEditedTextIsRenderedAnew(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, map[string]string{"1.md": "first\n\n```form\nform: f\nfields: [{id: f, type: textfield}]\n```\n"})
+	b := e.signedIn(t, "alice")
+	cached := func() *pagehtml.Piece {
+		t.Helper()
+		if len(e.site.texts.texts) != 1 {
+			t.Fatalf("%d texts of one page are cached", len(e.site.texts.texts))
+		}
+		return &e.site.texts.texts[1].pieces[0]
+	}
+	b.get("/page/1").want(http.StatusOK, "first")
+	before := cached()
+	b.get("/page/1").want(http.StatusOK, "first")
+	if cached() != before {
+		t.Error("rendered twice")
+	}
+	e.put(t, "1.md", "second\n\n```form\nform: f\nfields: [{id: f, type: textfield}]\n```\n")
+	b.get("/page/1").want(http.StatusOK, "second")
+	if cached() == before {
+		t.Error("not rendered anew")
+	}
+	// It waits for its turn, unless its request is given up.
+	for range cap(e.site.turns) {
+		e.site.turns <- struct{}{}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := &call{Call: e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil), auth.NewIdentity("bob")), site: e.site}
+	if _, err := c.pageText(service.PageView{ID: 2, Text: &markup.Text{}}); err == nil {
+		t.Error("a text is rendered although others are")
+	}
+	b.get("/page/1").want(http.StatusOK, "second")
+}
+
+func TestTextCacheIsBounded(t *testing.T) {
+	var c textCache
+	html := template.HTML(strings.Repeat("x", 200_000))
+	for i := range 1000 {
+		c.put(service.PageView{ID: int64(1 + i*7%300)}, []pagehtml.Piece{{FormID: "f"}, {HTML: html[:i*100]}, {HTML: html}})
+		size := 0
+		for _, cached := range c.texts {
+			for _, p := range cached.pieces {
+				size += len(p.HTML)
+			}
+		}
+		if c.size != size || size > maxCachedText {
+			t.Fatalf("%d texts of %d bytes, counted as %d", len(c.texts), size, c.size)
+		}
+	}
+}
