@@ -152,7 +152,7 @@ func TestScreenshots(t *testing.T) {
 		dir = t.TempDir()
 	}
 	for suffix, options := range map[string]browsertest.Options{"": {}, "-dark-phone": {Width: 360, Dark: true}} {
-		s := &site{serve(t), options}
+		s := &site{url: serve(t), options: options}
 		var list []browsertest.Shot
 		for _, shot := range shots {
 			if *screenshots == "" && !shot.readme {

@@ -1,8 +1,11 @@
 package browser
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,12 +32,14 @@ const (
 	vote        = "/page/3/form/vote"
 	suggestions = "/page/3/form/suggestions"
 	words       = "/page/4/form/words"
+	idea        = "/page/7/form/idea"
 )
 
 // site is a server with the pages of testdata/pages, as people with one kind of
 // browser see it.
 type site struct {
 	url     string
+	pages   string // directory
 	options browsertest.Options
 }
 
@@ -50,7 +55,11 @@ func newSite(t *testing.T, options browsertest.Options, args ...string) *site {
 	}
 	file := filepath.Join(t.TempDir(), "users.htpasswd")
 	testkit.WriteFile(t, file, users.String())
-	return &site{start(t, append([]string{"--pages", "testdata/pages", "--users", file}, args...)...), options}
+	pages := filepath.Join(t.TempDir(), "pages")
+	if err := os.CopyFS(pages, os.DirFS("testdata/pages")); err != nil {
+		t.Fatal(err)
+	}
+	return &site{url: start(t, append([]string{"--pages", pages, "--users", file}, args...)...), pages: pages, options: options}
 }
 
 // page is a tab with a few words for what people do there.
@@ -186,10 +195,28 @@ func (p *page) wantProblems(problems ...string) {
 	}
 }
 
-// count returns how many submissions a form has.
-func (s *site) count(t testing.TB, form string) int {
+// edit replaces a text in the file of a form's page, and waits until the server has
+// read it. The end of the test brings the page back.
+func (s *site) edit(t testing.TB, form, file, before, after string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/rest/forms/1.0"+form+"/result", nil)
+	path := filepath.Join(s.pages, file)
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(text string) {
+		served := s.get(t, form)
+		testkit.WriteFile(t, path, text)
+		testkit.Eventually(t, "the edit is served", func() bool { return s.get(t, form) != served })
+	}
+	put(strings.Replace(string(old), before, after, 1))
+	t.Cleanup(func() { put(string(old)) })
+}
+
+// get returns what the API answers to eve.
+func (s *site) get(t testing.TB, path string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, s.url+"/rest/forms/1.0"+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,9 +226,19 @@ func (s *site) count(t testing.TB, form string) int {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("read %s: status %d, %v", path, response.StatusCode, err)
+	}
+	return string(body)
+}
+
+// count returns how many submissions a form has.
+func (s *site) count(t testing.TB, form string) int {
+	t.Helper()
 	var list []json.RawMessage
-	if err := json.NewDecoder(response.Body).Decode(&list); err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("read %s: status %d, %v", form, response.StatusCode, err)
+	if err := json.Unmarshal([]byte(s.get(t, form+"/result")), &list); err != nil {
+		t.Fatal(err)
 	}
 	return len(list)
 }

@@ -19,6 +19,8 @@ const (
 	updateControl   = "_update"   // the button "Update questions"
 	removeControl   = "_remove"   // ids of fields whose files are to go
 	shownControl    = "_shown"    // ids of fields with checkboxes that were shown
+	promiseControl  = "_promise"  // what the page says about the sender's name
+	labelsControl   = "_labels"   // see labelsOf
 	nameControl     = "_username" // of a sign-in with the form of an expired session
 	passwordControl = "_password"
 )

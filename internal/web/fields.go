@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"html/template"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,7 +27,10 @@ type formView struct {
 	Key     string // what makes sending it twice harmless; "" if it changes a submission
 	Tag     string // of the state of the submission that it changes
 	For     string // keyed hash of the user that it was made for
+	Promise string // what it says about the sender's name; "" if it changes a submission
+	Labels  string // of its questions; see labelsOf
 	Errors  []problem
+	Retired []retiredAnswer
 
 	Definition template.JS // for the module that shows and hides questions; "" without conditions
 	Required   bool        // some question needs an answer
@@ -88,13 +92,14 @@ type fileLink struct {
 
 // filling is what a form is filled in with.
 type filling struct {
-	values  []string // by rank, joined as they are stored; nil if nothing is
-	errors  *forms.Invalid
-	change  bool                  // it is of a submission that is changed
-	files   map[string][]fileLink // by field id
-	removed map[string]bool       // ids of fields whose files are to go
-	lost    map[string]string     // by field id: names of files that were sent and are not stored
-	maxFile int64                 // the largest file that the server takes
+	values    []string // by rank, joined as they are stored; nil if nothing is
+	why       refusal
+	retired   []retiredAnswer
+	change    bool                  // it is of a submission that is changed
+	files     map[string][]fileLink // by field id
+	removed   map[string]bool       // ids of fields whose files are to go
+	notStored map[string]string     // by field id: names of files that were sent
+	maxFile   int64                 // the largest file that the server takes
 }
 
 // manyControls is how many fields and options a form has whose page is surely
@@ -123,7 +128,7 @@ func (s *Site) formView(id string, f *forms.Form, with filling) *formView {
 	}
 	items := layOut(id, f, with)
 	return &formView{
-		ID: id, Items: items, Errors: summarize(items, with.errors), Definition: conditionsOf(f),
+		ID: id, Items: items, Errors: summarize(items, with), Retired: with.retired, Definition: conditionsOf(f),
 		Required: slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Required }),
 	}
 }
@@ -230,13 +235,13 @@ func message(f *forms.Field, text string) string { return "“" + labelOf(f) + "
 
 func newQuestion(id string, f *forms.Field, with filling, value string, hidden bool, others *int) *question {
 	q := &question{Field: f, ElementID: id, Label: labelOf(f), Value: value, Hidden: hidden, Stored: with.files[f.ID], Removed: with.removed[f.ID]}
-	if with.errors != nil {
-		if text, faulty := with.errors.Fields[f.ID]; faulty {
+	if with.why.invalid != nil {
+		if text, faulty := with.why.invalid.Fields[f.ID]; faulty {
 			q.Error = message(f, text)
 		}
 	}
 	if q.Error == "" { // which says what to do with the file
-		q.NotStored = strings.ReplaceAll(with.lost[f.ID], forms.Separator, ", ")
+		q.NotStored = strings.ReplaceAll(with.notStored[f.ID], forms.Separator, ", ")
 	}
 	q.control(with.maxFile, others)
 	q.Named = with.change && q.Kind == "checkboxes"
@@ -353,28 +358,47 @@ func (q *question) choices(others *int) {
 	}
 }
 
-// summarize lists what is wrong in the order of the questions, and then what
-// is wrong with the form as a whole.
-func summarize(items []item, invalid *forms.Invalid) []problem {
-	if invalid == nil {
-		return nil
+// summarize lists what is wrong with the form as a whole, then in the order of the
+// questions, and then all else.
+func summarize(items []item, with filling) (problems []problem) {
+	if with.why.reason != "" {
+		problems = append(problems, problem{Text: with.why.reason})
 	}
-	var problems []problem
 	seen := map[string]bool{}
-	add := func(q *question) {
+	for _, r := range with.retired {
+		problems = append(problems, problem{Href: "#" + r.ElementID, Text: "“" + r.Label + "” is no longer part of the form"})
+		seen[r.FieldID] = true
+	}
+	for q := range questionsOf(items) {
 		if q.Error != "" {
 			problems = append(problems, problem{Href: "#" + q.ElementID, Text: q.Error})
 		}
 		seen[q.ID] = true
 	}
-	for _, it := range items {
-		if it.Section == nil {
-			add(it.question)
-			continue
+	return append(problems, otherProblems(with.why.invalid, seen)...)
+}
+
+// questionsOf yields the questions, those in sections too.
+func questionsOf(items []item) iter.Seq[*question] {
+	return func(yield func(*question) bool) {
+		for _, it := range items {
+			questions := []*question{it.question}
+			if it.Section != nil {
+				questions = it.Section.Questions
+			}
+			for _, q := range questions {
+				if !yield(q) {
+					return
+				}
+			}
 		}
-		for _, q := range it.Section.Questions {
-			add(q)
-		}
+	}
+}
+
+// otherProblems are those of fields that were not seen, and general ones.
+func otherProblems(invalid *forms.Invalid, seen map[string]bool) (problems []problem) {
+	if invalid == nil {
+		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(invalid.Fields)) {
 		if !seen[id] {

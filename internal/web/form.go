@@ -8,9 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
@@ -106,6 +104,7 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 	}
 	v.Action, v.Submit, v.Framed = c.path(c.formPath(access.Form)), "Send", c.framed
 	v.Key, v.For = rand.Text(), s.hashUser(c.Who.Name)
+	v.Promise, v.Labels = promiseOf(access.Form), labelsOf(access.Form)
 	return v, nil
 }
 
@@ -129,12 +128,17 @@ func (s *Site) sendForm(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if sent.extra.Has(updateControl) {
-		return s.refill(w, c, access, sent, nil)
+		return s.showAgain(w, c, access, sent, refusal{status: http.StatusOK})
+	}
+	if reason := sent.brokenPromise(access.Form); reason != "" {
+		c.Log.Anonymous() // as the sender may expect
+		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+		return s.showAgain(w, c, access, sent, refusal{status: http.StatusConflict, reason: reason})
 	}
 	sub, _, err := access.Create(c.Context(), withoutEmpty(sent.answers), sent.createKey(access))
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
-		return s.refill(w, c, access, sent, invalid)
+		return s.showAgain(w, c, access, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
 	}
 	if err != nil {
 		return err
@@ -157,130 +161,27 @@ func (c *call) sentPath(access *service.Access, id int64) string {
 	return c.submissionPath(access.Form, id) + "?sent"
 }
 
-// received is a form as it came in.
-type received struct {
-	answers []forms.Answer
-	extra   url.Values // own controls
+// refusal is why a form is shown again.
+type refusal struct {
+	status  int
+	invalid *forms.Invalid
+	reason  string // about the form as a whole
 }
 
-// answered are the ids of the fields that the page has sent an answer to. If no
-// box of a question is ticked, a browser sends nothing for it: a page that
-// changes a submission names those questions that it showed.
-func (r received) answered() map[string]bool {
-	ids := setOf(r.extra[shownControl])
-	for i := range r.answers {
-		ids[r.answers[i].FieldID] = true
-	}
-	return ids
-}
-
-func setOf(ids []string) map[string]bool {
-	set := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		set[id] = true
-	}
-	return set
-}
-
-// receive reads a form that the caller has filled in, and opens it again: it may
-// have taken long to arrive. The files of its answers are staged, unless it is
-// only to be shown again.
-func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (received, *service.Access, error) {
-	sent := received{extra: url.Values{}}
-	access, answers, err := c.Receive(before, func(access *service.Access) ([]forms.Answer, error) {
-		return request.DecodeMultipart(w, c.Call, access, sent.extra)
-	})
-	var invalid *forms.Invalid
-	if errors.As(err, &invalid) { // not what browsers send
-		err = errUnreadable
-	}
-	for i := range answers {
-		normalize(&answers[i])
-	}
-	sent.answers = answers
-	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
-		err = errOtherUser
-	}
-	if err != nil || sent.extra.Has(updateControl) {
-		before.DropFiles(c.Context(), service.StagedFiles(sent.answers))
-	}
-	return sent, access, err
-}
-
-// normalize has line ends stored as LF: browsers send those of a textarea as
-// CR LF.
-func normalize(a *forms.Answer) {
-	a.Value = lineFeeds(a.Value)
-	for i := range a.List {
-		a.List[i] = lineFeeds(a.List[i])
-	}
-}
-
-func lineFeeds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
-
-// createKey is the idempotency key of what was sent, "" without one.
-func (r received) createKey(access *service.Access) string {
-	key := r.extra.Get(keyControl)
-	if key == "" || len(key) > 64 {
-		return ""
-	}
-	return access.KeyOfAnswers(key, r.answers)
-}
-
-// withoutEmpty leaves out questions without an answer, which browsers send as
-// empty texts.
-func withoutEmpty(answers []forms.Answer) []forms.Answer {
-	return slices.DeleteFunc(slices.Clone(answers), func(a forms.Answer) bool {
-		return a.Value == "" && !a.IsList && a.Problem == "" && a.Misfit == ""
-	})
-}
-
-// fill is a form with what was sent for it.
-func fill(f *forms.Form, answers []forms.Answer, invalid *forms.Invalid) filling {
-	with := filling{values: make([]string, len(f.Fields)), errors: invalid, lost: map[string]string{}}
-	byID := answersByID(answers)
-	for rank := range f.Fields {
-		id := f.Fields[rank].ID
-		a := byID[id]
-		if a == nil {
-			continue
-		}
-		value := a.Value
-		if a.IsList {
-			value = strings.Join(a.List, forms.Separator)
-		}
-		if f.Fields[rank].Type == forms.File {
-			with.lost[id] = value
-		} else {
-			with.values[rank] = value
-		}
-	}
-	return with
-}
-
-func answersByID(answers []forms.Answer) map[string]*forms.Answer {
-	byID := make(map[string]*forms.Answer, len(answers))
-	for i := range answers {
-		byID[answers[i].FieldID] = &answers[i]
-	}
-	return byID
-}
-
-// refill shows the form again as it was sent, with what is wrong.
-func (s *Site) refill(w http.ResponseWriter, c *call, access *service.Access, sent received, invalid *forms.Invalid) error {
-	page, err := s.newFormPage(c, access, fill(access.Form, sent.answers, invalid))
+// showAgain shows the form as it was sent, and why it was not stored.
+func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access, sent received, why refusal) error {
+	page, err := s.newFormPage(c, access, sent.filling(access.Form, why))
 	if err != nil {
 		return err
 	}
 	if key := sent.extra.Get(keyControl); key != "" {
 		page.Form.Key = key
 	}
-	status := http.StatusOK
-	if invalid != nil {
-		status, page.Title = http.StatusUnprocessableEntity, "Error: "+page.Title
+	if why.status != http.StatusOK {
+		page.Title = "Error: " + page.Title
 		page.Submitted = false // it would hide what is wrong, and what was typed
 	}
-	return c.render(w, status, "form", page)
+	return c.render(w, why.status, "form", page)
 }
 
 // resumeForm shows a form as it was before its user had to sign in again.
@@ -289,7 +190,8 @@ func (s *Site) resumeForm(w http.ResponseWriter, c *call, typed url.Values) erro
 	if err != nil {
 		return err
 	}
-	page, err := s.newFormPage(c, access, fill(access.Form, typedAnswers(access.Form, typed), nil))
+	sent := newReceived(typed)
+	page, err := s.newFormPage(c, access, sent.filling(access.Form, refusal{reason: sent.brokenPromise(access.Form)}))
 	if err != nil {
 		return err
 	}
@@ -299,18 +201,6 @@ func (s *Site) resumeForm(w http.ResponseWriter, c *call, typed url.Values) erro
 }
 
 const resumedNotice = "You are signed in again, and the form is as you left it. Nothing was sent yet."
-
-func typedAnswers(f *forms.Form, typed url.Values) []forms.Answer {
-	var answers []forms.Answer
-	for rank := range f.Fields {
-		if values, sent := typed[f.Fields[rank].ID]; sent {
-			a := forms.Answer{FieldID: f.Fields[rank].ID, List: values, IsList: true}
-			normalize(&a)
-			answers = append(answers, a)
-		}
-	}
-	return answers
-}
 
 // sentPage says that an anonymous submission is stored.
 type sentPage struct {

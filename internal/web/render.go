@@ -267,7 +267,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
 		var texts []string
-		for _, p := range summarize(nil, invalid) {
+		for _, p := range otherProblems(invalid, nil) {
 			texts = append(texts, p.Text)
 		}
 		failure = request.Failure{Status: http.StatusBadRequest, Detail: strings.Join(texts, "; ")}

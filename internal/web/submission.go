@@ -91,15 +91,15 @@ func (st stored) filling() filling {
 	return with
 }
 
-// refilled is what the submission holds, with the answers that were sent in the
-// place of the stored ones. Questions that are hidden are not sent.
-func (st stored) refilled(sent received, invalid *forms.Invalid) filling {
-	with, answered := st.filling(), sent.answered()
-	with.errors, with.removed = invalid, setOf(sent.extra[removeControl])
-	typed := fill(st.access.Form, sent.answers, nil)
-	with.lost = typed.lost
-	for rank := range st.access.Form.Fields {
-		if field := &st.access.Form.Fields[rank]; field.Type != forms.File && answered[field.ID] {
+// changedBy is what the submission holds, with the answers that were sent instead of
+// the stored ones. Questions that are hidden are not sent.
+func (st stored) changedBy(sent received, why refusal) filling {
+	f, answered := st.access.Form, sent.answered()
+	with, typed := st.filling(), sent.filling(f, why)
+	with.why, with.notStored, with.retired = why, typed.notStored, sent.retired(f, st.values)
+	with.removed = setOf(sent.extra[removeControl])
+	for rank := range f.Fields {
+		if field := &f.Fields[rank]; field.Type != forms.File && answered[field.ID] {
 			with.values[rank] = typed.values[rank]
 		}
 	}
@@ -204,7 +204,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.path+"/change", "Save", st.path
 	page.Form.Framed = c.framed
-	page.Form.Tag, page.Form.For = st.access.Tag(st.sub), s.hashUser(c.Who.Name)
+	page.Form.Tag, page.Form.For, page.Form.Labels = st.access.Tag(st.sub), s.hashUser(c.Who.Name), labelsOf(st.access.Form)
 	return page, nil
 }
 
@@ -225,17 +225,38 @@ var errChanged = errors.New("changed meanwhile")
 
 func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
 	before, err := c.changeable() // don't take files that nobody may change
+	access := before.access
+	if isNotFound(err) {
+		access, err = c.Form()
+	}
 	if err != nil {
 		return err
 	}
-	sent, access, err := s.receive(w, c, before.access)
+	sent, access, err := s.receive(w, c, access)
 	switch {
 	case err != nil:
 		return err
+	case before.access == nil:
+		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+		return s.showDeleted(w, c, access, sent)
 	case sent.extra.Has(updateControl):
-		return s.rechange(w, c, sent, nil, http.StatusOK)
+		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusOK})
 	}
 	return s.merge(w, c, access, before, sent)
+}
+
+func isNotFound(err error) bool {
+	var known *service.Error
+	return errors.As(err, &known) && known.Kind == service.NotFound
+}
+
+// showDeleted shows a change of a submission that is not there any more as a form
+// to send, so that what was typed is not lost.
+func (s *Site) showDeleted(w http.ResponseWriter, c *call, access *service.Access, sent received) error {
+	return s.showAgain(w, c, access, sent, refusal{
+		status: http.StatusNotFound,
+		reason: "The submission was deleted since you opened it. Nothing was saved. “Send” makes a new submission, in your name, of what you see here.",
+	})
 }
 
 func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, before stored, sent received) error {
@@ -245,14 +266,15 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 		}
 		return nil
 	}
-	changes := before.changes(sent)
-	_, err := access.Merge(c.Context(), before.sub.ID, changes, pre, c.HoldAnswer)
+	_, err := access.Merge(c.Context(), before.sub.ID, before.changes(sent), pre, c.HoldAnswer)
 	var invalid *forms.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return s.rechange(w, c, sent, invalid, http.StatusUnprocessableEntity)
+		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
 	case errors.Is(err, errChanged):
-		return s.rechange(w, c, sent, nil, http.StatusConflict)
+		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusConflict})
+	case isNotFound(err):
+		return s.showDeleted(w, c, access, sent)
 	case err != nil:
 		return err
 	}
@@ -264,7 +286,7 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 // not touch is not checked again: the form may have become stricter since.
 func (st stored) changes(sent received) []forms.Answer {
 	f := st.access.Form
-	with, answered, removed := fill(f, sent.answers, nil), sent.answered(), setOf(sent.extra[removeControl])
+	with, answered, removed := sent.filling(f, refusal{}), sent.answered(), setOf(sent.extra[removeControl])
 	byID, fields := answersByID(sent.answers), f.Index()
 	var changes []forms.Answer
 	for rank := range f.Fields {
@@ -293,30 +315,35 @@ func (st stored) changes(sent received) []forms.Answer {
 	return changes
 }
 
-// rechange shows a submission as somebody wants to change it, with what is
-// wrong. After a conflict it shows both versions, and the next "Save" replaces
+// showChangeAgain shows a submission as somebody wants to change it, and why it was
+// not stored. After a conflict it shows both versions, and the next "Save" replaces
 // the one that is stored now.
-func (s *Site) rechange(w http.ResponseWriter, c *call, sent received, invalid *forms.Invalid, status int) error {
+func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, why refusal) error {
 	st, err := c.stored()
+	if isNotFound(err) {
+		access, err := c.Form()
+		if err != nil {
+			return err
+		}
+		return s.showDeleted(w, c, access, sent)
+	}
 	if err != nil {
 		return err
 	}
-	with := st.refilled(sent, invalid)
+	with := st.changedBy(sent, why)
 	page, err := s.newChangePage(c, st, with)
 	if err != nil {
 		return err
 	}
-	switch status {
-	case http.StatusUnprocessableEntity:
+	if why.status != http.StatusOK {
 		page.Title = "Error: " + page.Title
-		page.Form.Tag = sent.extra.Get(tagControl)
-	case http.StatusConflict:
-		page.Title, page.Conflict = "Error: "+page.Title, true
-		page.Theirs = st.differences(sent, with)
-	default:
+	}
+	if page.Conflict = why.status == http.StatusConflict; page.Conflict {
+		page.Theirs, page.Form.Errors = st.differences(sent, with), nil
+	} else {
 		page.Form.Tag = sent.extra.Get(tagControl)
 	}
-	return c.render(w, status, "change", page)
+	return c.render(w, why.status, "change", page)
 }
 
 // differences are the questions whose stored answer the next "Save" replaces.
@@ -341,12 +368,15 @@ func (st stored) differences(sent received, with filling) []difference {
 
 // resumeChange shows a change as it was before its user had to sign in again.
 func (s *Site) resumeChange(w http.ResponseWriter, c *call, typed url.Values) error {
+	sent := newReceived(typed)
 	st, err := c.changeable()
+	if isNotFound(err) {
+		return s.showChangeAgain(w, c, sent, refusal{})
+	}
 	if err != nil {
 		return err
 	}
-	with := st.refilled(received{answers: typedAnswers(st.access.Form, typed), extra: typed}, nil)
-	page, err := s.newChangePage(c, st, with)
+	page, err := s.newChangePage(c, st, st.changedBy(sent, refusal{}))
 	if err != nil {
 		return err
 	}

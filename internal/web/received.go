@@ -1,0 +1,223 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// received is a form as it came in.
+type received struct {
+	answers []forms.Answer
+	extra   url.Values // own controls
+}
+
+// newReceived is the form of an expired session.
+func newReceived(typed url.Values) received {
+	r := received{extra: typed}
+	for _, id := range slices.Sorted(maps.Keys(typed)) {
+		if !strings.HasPrefix(id, "_") {
+			a := forms.Answer{FieldID: id, List: typed[id], IsList: true}
+			normalize(&a)
+			r.answers = append(r.answers, a)
+		}
+	}
+	return r
+}
+
+// answered are the ids of the fields that the page has sent an answer to. If no
+// box of a question is ticked, a browser sends nothing for it: a page that
+// changes a submission names those questions that it showed.
+func (r received) answered() map[string]bool {
+	ids := setOf(r.extra[shownControl])
+	for i := range r.answers {
+		ids[r.answers[i].FieldID] = true
+	}
+	return ids
+}
+
+func setOf(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+// receive reads a form that the caller has filled in, and opens it again: it may
+// have taken long to arrive. The files of its answers are staged, unless it is
+// only to be shown again.
+func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (received, *service.Access, error) {
+	sent := received{extra: url.Values{}}
+	access, answers, err := c.Receive(before, func(access *service.Access) ([]forms.Answer, error) {
+		return request.DecodeMultipart(w, c.Call, access, sent.extra)
+	})
+	var invalid *forms.Invalid
+	if errors.As(err, &invalid) { // not what browsers send
+		err = errUnreadable
+	}
+	for i := range answers {
+		normalize(&answers[i])
+	}
+	sent.answers = answers
+	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
+		err = errOtherUser
+	}
+	if err != nil || sent.extra.Has(updateControl) {
+		before.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+	}
+	return sent, access, err
+}
+
+// normalize has line ends stored as LF: browsers send those of a textarea as
+// CR LF.
+func normalize(a *forms.Answer) {
+	a.Value = lineFeeds(a.Value)
+	for i := range a.List {
+		a.List[i] = lineFeeds(a.List[i])
+	}
+}
+
+func lineFeeds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// createKey is the idempotency key of what was sent, "" without one.
+func (r received) createKey(access *service.Access) string {
+	key := r.extra.Get(keyControl)
+	if key == "" || len(key) > 64 {
+		return ""
+	}
+	return access.KeyOfAnswers(key, r.answers)
+}
+
+// withoutEmpty leaves out questions without an answer, which browsers send as
+// empty texts.
+func withoutEmpty(answers []forms.Answer) []forms.Answer {
+	return slices.DeleteFunc(slices.Clone(answers), func(a forms.Answer) bool {
+		return a.Value == "" && !a.IsList && a.Problem == "" && a.Misfit == ""
+	})
+}
+
+// filling is what was sent for a form, with the reason why it was not stored.
+func (r received) filling(f *forms.Form, why refusal) filling {
+	with := filling{values: make([]string, len(f.Fields)), notStored: map[string]string{}, why: why, retired: r.retired(f, nil)}
+	byID := answersByID(r.answers)
+	for rank := range f.Fields {
+		id := f.Fields[rank].ID
+		a := byID[id]
+		switch {
+		case a == nil:
+		case f.Fields[rank].Type == forms.File:
+			with.notStored[id] = answerText(a)
+		default:
+			with.values[rank] = answerText(a)
+		}
+	}
+	return with
+}
+
+// answerText is an answer as it would be stored.
+func answerText(a *forms.Answer) string {
+	if a.IsList {
+		return strings.Join(a.List, forms.Separator)
+	}
+	return a.Value
+}
+
+// retiredAnswer was typed for a question that has left the form meanwhile.
+type retiredAnswer struct {
+	FieldID   string
+	ElementID string
+	Label     string
+	Value     string
+}
+
+// retired are the answers to questions that the form no longer has, unless they are
+// stored already.
+func (r received) retired(f *forms.Form, stored map[string]string) []retiredAnswer {
+	fields, labels := f.Index(), parseLabels(r.extra.Get(labelsControl))
+	var list []retiredAnswer
+	for i := range r.answers {
+		a := &r.answers[i]
+		text := answerText(a)
+		if text == "" || fields.HasColumn(a.FieldID) || text == lineFeeds(stored[a.FieldID]) {
+			continue
+		}
+		list = append(list, retiredAnswer{
+			FieldID: a.FieldID, ElementID: "retired-" + strconv.Itoa(len(list)), Label: cmp.Or(labels[a.FieldID], a.FieldID), Value: text,
+		})
+	}
+	return list
+}
+
+// maxLabels bounds what a page sends along to name its questions later, in bytes.
+const maxLabels = 8 << 10
+
+// labelsOf names the questions of a form in a hidden control, so that an answer can
+// be shown under its label when the question has left the form.
+func labelsOf(f *forms.Form) string {
+	var b strings.Builder
+	for rank := range f.Fields {
+		id, label := f.Fields[rank].ID, strings.Join(strings.Fields(f.Fields[rank].Label), " ")
+		if label != "" && label != id && b.Len()+len(id)+len(label) < maxLabels {
+			b.WriteString(id + "\t" + label + "\n")
+		}
+	}
+	return b.String()
+}
+
+// parseLabels returns the labels by field id.
+func parseLabels(text string) map[string]string {
+	labels := map[string]string{}
+	for line := range strings.Lines(lineFeeds(text)) {
+		if id, label, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+			labels[id] = label
+		}
+	}
+	return labels
+}
+
+// What a page says about the name of its sender.
+const (
+	promisedAnonymous = "anonymous"
+	promisedNamed     = "named"
+)
+
+func promiseOf(f *forms.Form) string {
+	if f.Anonymous {
+		return promisedAnonymous
+	}
+	return promisedNamed
+}
+
+// brokenPromise says what has changed if the form is not what its page told the
+// sender, and is "" otherwise.
+func (r received) brokenPromise(f *forms.Form) string {
+	switch r.extra.Get(promiseControl) {
+	case promisedAnonymous:
+		if !f.Anonymous {
+			return "This form was anonymous when you opened it, and is not any more. Nothing was sent. If you send it now, it is stored with your name."
+		}
+	case promisedNamed:
+		if f.Anonymous {
+			return "This form has become anonymous since you opened it. Nothing was sent. If you send it now, you can't see or change it later."
+		}
+	}
+	return ""
+}
+
+func answersByID(answers []forms.Answer) map[string]*forms.Answer {
+	byID := make(map[string]*forms.Answer, len(answers))
+	for i := range answers {
+		byID[answers[i].FieldID] = &answers[i]
+	}
+	return byID
+}

@@ -1,0 +1,227 @@
+package web
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+// readOnly are the texts that a page shows to be copied, by label.
+func (a *answer) readOnly() map[string]string {
+	texts := map[string]string{}
+	for _, n := range a.all(func(n *html.Node) bool { return n.Data == "textarea" && hasAttribute(n, "readonly") }) {
+		for _, label := range a.all(func(l *html.Node) bool { return l.Data == "label" && attribute(l, "for") == attribute(n, "id") }) {
+			texts[textOf(label)] = rawText(n)
+		}
+		if hasAttribute(n, "name") {
+			a.t.Errorf("%s: the text of %s would be sent", a.path, attribute(n, "id"))
+		}
+	}
+	return texts
+}
+
+// A form that is anonymous when it is opened, and is not when it is sent, stores
+// no name without asking. The other way round it asks as well.
+func TestPromiseOfAnonymity(t *testing.T) {
+	anonymous := "---\ntitle: Idea\n---\n```form\nform: idea\nanonymous: true\nfields:\n  - {id: text, type: textbox, label: Text}\n  - {id: doc, type: file, label: Document}\n```\n"
+	named := strings.Replace(anonymous, "anonymous: true", "anonymous: false", 1)
+	const form = "/page/1/form/idea"
+	for _, tt := range []struct{ name, before, after, notice string }{
+		{"becomes named", anonymous, named, "was anonymous when you opened it, and is not any more"},
+		{"becomes anonymous", named, anonymous, "has become anonymous since you opened it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := newEnv(t, enginetest.SQLite, map[string]string{"1-idea.md": tt.before})
+			stored := func() (n int) {
+				err := e.store.Scan(t.Context(), store.Query{PageID: 1, FormID: "idea"}, func(forms.Submission) error { n++; return nil })
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			b := e.signedIn(t, "alice")
+			typed := with(b.get(form).values(), "text", "long work")
+			e.put(t, "1-idea.md", tt.after)
+			body, contentType := encodeForm(t, typed, true)
+			r := httptest.NewRequest(http.MethodPost, form, strings.NewReader(body))
+			r.Header.Set("Content-Type", contentType)
+			r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
+			log := &noted{ResponseRecorder: httptest.NewRecorder()}
+			if e.site.ServeHTTP(log, r); log.Code != http.StatusConflict || !log.anonymous {
+				t.Errorf("status %d, anonymous in the log: %t", log.Code, log.anonymous)
+			}
+			p := b.send(form, typed, chosenFile{"doc", "a.txt", "x"})
+			p.want(http.StatusConflict, "There is a problem", tt.notice, "Nothing was sent", "Choose the file again: a.txt was not stored.")
+			if n := stored(); n != 0 || p.values().Get("text") != "long work" {
+				t.Errorf("%d are stored, and %q is left", n, p.values().Get("text"))
+			}
+			e.clock.advance(13 * time.Hour)
+			p = b.send(form, typed)
+			p = b.send(form, with(p.values(), "_username", "alice", "_password", "alice-secret"))
+			p.want(http.StatusOK, tt.notice, "You are signed in again")
+			b.send(form, p.values()).want(http.StatusOK)
+			if n := stored(); n != 1 {
+				t.Errorf("%d are stored after the second time", n)
+			}
+			typed = with(typed, "text", "other work")
+			delete(typed, promiseControl) // a page that has promised nothing
+			if b.send(form, typed).want(http.StatusOK); stored() != 2 {
+				t.Error("a page without a promise is refused")
+			}
+		})
+	}
+}
+
+// withoutMail is the survey after its question "E-mail" was removed.
+var withoutMail = strings.Replace(wiki["1-survey.md"], "  - {id: mail, type: textfield, label: E-mail, validate: email}\n", "", 1)
+
+// A question leaves the form while somebody fills it in: what they have typed is
+// shown under its label, and all else is there to be sent.
+func TestQuestionLeavesTheForm(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	typed := with(b.get(survey).values(), "comment", "c", "mail", "a long\r\naddress", "day", "never")
+	withoutAnswer := with(typed, "mail", "", "day", "")
+	e.put(t, "1-survey.md", strings.Replace(withoutMail, "id: paper,", "id: sheet,", 1))
+	file := chosenFile{"paper", "a.txt", "x"}
+	want := map[string]string{"E-mail": "a long\naddress", "Paper": "a.txt"}
+	check := func(p *answer, status int) {
+		t.Helper()
+		p.want(status, "This question is no longer part of the form")
+		if got := p.readOnly(); len(got) != len(want) || got["E-mail"] != want["E-mail"] || got["Paper"] != want["Paper"] {
+			t.Errorf("texts to copy: %q, want %q", got, want)
+		}
+		if got := p.values(); got.Get("comment") != "c" || got.Has("mail") {
+			t.Errorf("values %v", got)
+		}
+	}
+	p := b.send(survey, typed, file)
+	check(p, http.StatusUnprocessableEntity)
+	summary, _ := p.errors()
+	wantSummary := []string{
+		"“E-mail” is no longer part of the form", "“Paper” is no longer part of the form",
+		"“Day” must be a date such as 2026-01-31 (yyyy-MM-dd)",
+	}
+	slices.Sort(summary[:2])
+	if !slices.Equal(summary, wantSummary) {
+		t.Errorf("summary %q", summary)
+	}
+	again := with(p.values(), "day", "2026-01-31")
+	check(b.send(survey, with(typed, "_update", "1"), file), http.StatusOK)
+	e.clock.advance(13 * time.Hour)
+	p = b.send(survey, typed, file)
+	p = b.send(survey, with(p.values(), "_username", "alice", "_password", "alice-secret"))
+	check(p, http.StatusOK)
+	if n := e.count(t, "alice", 1, "survey"); n != 0 {
+		t.Fatalf("%d submissions are stored", n)
+	}
+	b.send(survey, again).want(http.StatusOK, "Sent", "2026-01-31")
+	b.send(survey, withoutAnswer).want(http.StatusOK, "Sent")
+}
+
+// The same while a submission is changed. A stored answer that was not touched is
+// not lost.
+func TestQuestionLeavesTheChange(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	p := b.send(survey, with(b.get(survey).values(), "comment", "c", "mail", "a@example.org", "kind", "a"))
+	path := strings.TrimSuffix(p.path, "?sent") + "/change"
+	typed := with(b.get(path).values(), "comment", "new")
+	e.put(t, "1-survey.md", withoutMail)
+	p = b.send(path, typed)
+	if p.want(http.StatusConflict); len(p.readOnly()) != 0 {
+		t.Errorf("texts to copy: %q", p.readOnly())
+	}
+	p = b.send(path, with(typed, "mail", "b@example.org"))
+	p.want(http.StatusConflict, "This question is no longer part of the form")
+	if got := p.readOnly()["E-mail"]; got != "b@example.org" || p.values().Get("comment") != "new" {
+		t.Errorf("texts to copy: %q, values %v", p.readOnly(), p.values())
+	}
+	b.send(path, p.values()).want(http.StatusOK, "The changes are saved", "new", "a@example.org")
+}
+
+// A submission is deleted while somebody changes it: what they have typed is shown
+// as a form that can be sent.
+func TestDeletedWhileItIsChanged(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	const form = "/page/2/form/once"
+	deleted := func(do func(path string, typed map[string][]string) *answer) {
+		t.Helper()
+		p := alice.send(form, with(alice.get(form).values(), "text", "first"))
+		path := strings.TrimSuffix(p.path, "?sent")
+		p = do(path, with(alice.get(path+"/change").values(), "text", "long work"))
+		p.want(http.StatusNotFound, "There is a problem", "was deleted since you opened it")
+		if n := e.count(t, "alice", 2, "once"); n != 0 || p.values().Get("text") != "long work" {
+			t.Errorf("%d are stored, values %v", n, p.values())
+		}
+		p = alice.send(form, p.values())
+		p.want(http.StatusOK, "Sent", "long work")
+		path = strings.TrimSuffix(p.path, "?sent")
+		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(http.StatusOK)
+	}
+	remove := func(path string) {
+		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(http.StatusOK)
+	}
+	deleted(func(path string, typed map[string][]string) *answer {
+		remove(path)
+		return alice.send(path+"/change", typed)
+	})
+	for _, button := range []string{"", updateControl} { // while the body comes in
+		deleted(func(path string, typed map[string][]string) *answer {
+			if button != "" {
+				typed[button] = []string{"1"}
+			}
+			body, contentType := encodeForm(t, typed, true)
+			r := httptest.NewRequest(http.MethodPost, path+"/change", &lateBody{strings.NewReader(body), func() { remove(path) }})
+			r.Header.Set("Content-Type", contentType)
+			r.AddCookie(&http.Cookie{Name: cookieName, Value: alice.cookie()})
+			w := httptest.NewRecorder()
+			e.site.ServeHTTP(w, r)
+			root, err := html.Parse(bytes.NewReader(w.Body.Bytes()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &answer{t, w.Code, path, w.Header(), w.Body.String(), root}
+		})
+	}
+	deleted(func(path string, typed map[string][]string) *answer { // and the session expires
+		remove(path)
+		alice.postForm("/logout", nil)
+		p := alice.send(path+"/change", typed)
+		return alice.send(path+"/change", with(p.values(), "_username", "alice", "_password", "alice-secret"))
+	})
+	if p := e.signedIn(t, "bob").send(form+"/submission/999/change", nil); p.status != http.StatusConflict { // not a page of bob's
+		t.Errorf("status %d", p.status)
+	}
+}
+
+// A browser does not get back a file that was chosen. Its question says so when
+// another answer is refused.
+func TestFileIsToBeChosenAgain(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite, wiki)
+	b := e.signedIn(t, "alice")
+	const again = "Choose the file again: a.txt was not stored."
+	good := with(b.get(survey).values(), "comment", "c")
+	file := chosenFile{"paper", "a.txt", "x"}
+	b.send(survey, with(good, "mail", "no mail"), file).want(http.StatusUnprocessableEntity, again)
+	b.send(survey, with(good, "_update", "1"), file).want(http.StatusOK, again)
+	p := b.send(survey, good, chosenFile{"paper", "a.exe", "x"})
+	if p.want(http.StatusUnprocessableEntity, "“Paper” takes .txt"); strings.Contains(p.text(), "Choose the file again") {
+		t.Error("a file that is refused is to be chosen again")
+	}
+	p = b.send(survey, good, file)
+	p.want(http.StatusOK, "Sent", "a.txt")
+	path := strings.TrimSuffix(p.path, "?sent") + "/change"
+	b.send(path, with(b.get(path).values(), "comment", ""), file).want(http.StatusUnprocessableEntity, again)
+}
