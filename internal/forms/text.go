@@ -8,6 +8,7 @@ func AppendTime(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	dst = t.AppendFormat(dst, time.RFC3339)
 	dst[len(dst)-1] = '.' // in place of Z
+	const digits = "0123456789"
 	milli := t.Nanosecond() / int(time.Millisecond)
-	return append(dst, byte('0'+milli/100), byte('0'+milli/10%10), byte('0'+milli%10))
+	return append(dst, digits[milli/100], digits[milli/10%10], digits[milli%10])
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -84,7 +85,7 @@ func (r *reporter) reportYAML(text string, err error) {
 	case e.Stage == yaml.ComposerStage:
 		r.errorf(at, `put a text that begins with "*" into quotes`, "%s", message)
 		return
-	case opening != "" && strings.Contains("\"'[{", opening) && start.line != at.line:
+	case slices.Contains([]string{`"`, "'", "[", "{"}, opening) && start.line != at.line:
 		r.errorf(start, "close it, and put commas between values in brackets", "this %s is never closed", opening)
 		return
 	case at.line >= len(lines) && start.line >= at.line:

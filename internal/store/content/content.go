@@ -123,8 +123,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // chunk that is found in the place of another is noticed, too.
 func appendSum(data []byte, id, number int64) []byte {
 	var key [16]byte
-	binary.BigEndian.PutUint64(key[:], uint64(id))
-	binary.BigEndian.PutUint64(key[8:], uint64(number))
+	binary.BigEndian.PutUint64(key[:], uint64(id))      //nolint:gosec // a bijection is all that is needed
+	binary.BigEndian.PutUint64(key[8:], uint64(number)) //nolint:gosec // the same
 	sum := crc32.Update(crc32.Checksum(key[:], castagnoli), castagnoli, data)
 	return binary.BigEndian.AppendUint32(data, sum)
 }

@@ -91,7 +91,7 @@ func findBinaries() (string, error) {
 		"run 'make test-deps', or install them (Debian: apt-get install postgresql)", ErrNotInstalled, candidates)
 }
 
-// ErrNotInstalled: this machine has no PostgreSQL.
+// ErrNotInstalled says that this machine has no PostgreSQL.
 var ErrNotInstalled = errors.New("there are no PostgreSQL server programs")
 
 func isExecutable(dir, name string) bool {

@@ -153,9 +153,11 @@ func (c *checker) checkContent() {
 		{`SELECT count(*) FROM settings WHERE name NOT IN ('` + store.SettingStoreID + `', '` + store.SettingCopyOf + `', '` +
 			store.SettingOnceKey + `', '` + store.SettingDigest + `')`, "it has a setting that this formulary does not know"},
 		{`SELECT count(*) FROM submissions WHERE files IS NOT NULL AND NOT json_valid(files)`, "the files of a submission can't be read"},
-		{`WITH named AS (SELECT file.value ->> 'id' AS id FROM submissions, json_each(files) AS file WHERE files IS NOT NULL AND json_valid(files))
+		{
+			`WITH named AS (SELECT file.value ->> 'id' AS id FROM submissions, json_each(files) AS file WHERE files IS NOT NULL AND json_valid(files))
 			SELECT count(*) FROM (SELECT DISTINCT file FROM file_chunks) WHERE file NOT IN (SELECT id FROM named) AND file NOT IN (SELECT id FROM loose_files)`,
-			"the content of a file belongs to no submission"},
+			"the content of a file belongs to no submission",
+		},
 	} {
 		switch found, err := queryInt(c.conn, rule.query); {
 		case err != nil:

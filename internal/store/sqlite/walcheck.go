@@ -56,8 +56,11 @@ func readWAL(path string) (found frames, err error) {
 	}
 	defer func() { _ = log.Close() }()
 	header := make([]byte, walHeaderBytes)
-	if _, err := io.ReadFull(log, header); err != nil {
-		return frames{}, nil //nolint:nilerr // it holds nothing
+	switch _, err := io.ReadFull(log, header); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return frames{}, nil // it holds nothing
+	case err != nil:
+		return frames{}, err
 	}
 	found, err = readFrames(bufio.NewReaderSize(log, 1<<20), header)
 	if index.salt == [8]byte(header[saltOffset:]) && index.frames > found.committed {
