@@ -165,9 +165,7 @@ func TestDamagedFile(t *testing.T) {
 				t.Errorf("bytes %d to %d: status %d, %d bytes, %v", c.from, c.to, r.status, len(r.body), err)
 			}
 		}
-		if !strings.Contains(p.output(), "file broken off") {
-			t.Errorf("the log does not tell of it:\n%s", p.output())
-		}
+		testkit.Eventually(t, "the log tells of it", func() bool { return strings.Contains(p.output(), "file broken off") })
 	})
 }
 

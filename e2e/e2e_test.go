@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -122,6 +123,25 @@ func (p *process) output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.String()
+}
+
+// mustLog waits until the log has n lines that hold all texts, and fails if it has
+// more: lines are written some milliseconds after they were logged.
+func (p *process) mustLog(t *testing.T, n int, texts ...string) {
+	t.Helper()
+	found := 0
+	testkit.Eventually(t, fmt.Sprintf("the log tells %d times: %q", n, texts), func() bool {
+		found = 0
+		for line := range strings.Lines(p.output()) {
+			if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
+				found++
+			}
+		}
+		return found >= n
+	})
+	if found > n {
+		t.Errorf("the log tells %d times, want %d: %q\n%s", found, n, texts, p.output())
+	}
 }
 
 // kill ends the process as a power cut would, and waits until it is gone.
