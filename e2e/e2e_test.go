@@ -45,6 +45,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// TestBinary looks at the binary and its variable within a test, so that go test takes
+// no results from its cache after either has changed. What TestMain looks at does
+// not count for the cache.
+func TestBinary(t *testing.T) {
+	if path := os.Getenv(testkit.BinaryVariable); path != "" && path != binary {
+		t.Errorf("the tests run %s, want %s", binary, path)
+	}
+	if info, err := os.Stat(binary); err != nil || info.Mode()&0o111 == 0 {
+		t.Errorf("%s can't be run: %v", binary, err)
+	}
+}
+
 // process is a running server.
 type process struct {
 	cmd  *exec.Cmd

@@ -17,7 +17,6 @@ const BinaryVariable = "FORMULARY_BINARY"
 // variable it is built as `make build` does it.
 func Binary() (path string, remove func(), err error) {
 	if path = os.Getenv(BinaryVariable); path != "" {
-		// Stat makes go test run the tests again when the binary has changed.
 		if _, err := os.Stat(path); err != nil {
 			return "", nil, fmt.Errorf("%s: %w", BinaryVariable, err)
 		}
