@@ -112,7 +112,7 @@ func (d *Directory) Reload(ctx context.Context) { d.watcher.Reload(ctx) }
 // Run implements Source.
 func (d *Directory) Run(ctx context.Context) {
 	if !d.Poll {
-		d.watcher.Root = d.root
+		d.watcher.SetRoot(d.root)
 	}
 	d.watcher.Run(ctx)
 }
