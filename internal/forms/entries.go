@@ -76,17 +76,16 @@ func (e Entries) Check() error {
 	return s.Err()
 }
 
-// HighestID is the highest id of an entry; 0 if there is none.
-func (e Entries) HighestID() (highest int64, err error) {
+// CheckIDs is Check, and refuses entries with an id of another submission.
+func (e Entries) CheckIDs(submission int64) error {
 	s := e.Scan()
 	for s.Next() {
 		id, err := strconv.ParseInt(string(s.ID), 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("decode stored entries: id %q: %w", s.ID, err)
+		if err != nil || id>>entryBits != submission || id&MaxEntries == 0 {
+			return fmt.Errorf("an entry has the id %s, which is not one of submission %d", s.ID, submission)
 		}
-		highest = max(highest, id)
 	}
-	return highest, s.Err()
+	return s.Err()
 }
 
 // EntryScanner walks Entries without allocating. ID, FieldID and Value are the

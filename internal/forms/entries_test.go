@@ -3,6 +3,7 @@ package forms
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -112,22 +113,61 @@ func TestScanningDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestHighestID(t *testing.T) {
+func TestNumberEntries(t *testing.T) {
+	const last = MaxSubmissionID<<13 | MaxEntries
+	if last != 1<<53-1 {
+		t.Errorf("the highest id is %d", int64(last))
+	}
 	for _, tt := range []struct {
-		entries []Entry
-		want    int64
+		submission int64
+		had, want  []int64
 	}{
-		{nil, 0},
-		{[]Entry{{ID: 7, FieldID: "a"}}, 7},
-		{[]Entry{{ID: 3, FieldID: "a"}, {ID: 1<<53 - 1, FieldID: "b"}, {ID: 5, FieldID: "c"}}, 1<<53 - 1},
+		{1, nil, nil},
+		{1, []int64{0, 0, 0}, []int64{8193, 8194, 8195}},
+		{2, []int64{16386, 0, 16387, 0}, []int64{16386, 16388, 16387, 16389}},
+		{2, []int64{0, 16390}, []int64{16391, 16390}},
+		{MaxSubmissionID, []int64{last - 1, 0}, []int64{last - 1, last}},
 	} {
-		if got, err := EncodeEntries(nil, tt.entries).HighestID(); got != tt.want || err != nil {
-			t.Errorf("%v: %d, %v, want %d", tt.entries, got, err, tt.want)
+		var had []Entry
+		for _, id := range tt.had {
+			had = append(had, Entry{ID: id, FieldID: "f", Value: "x"})
+		}
+		before := slices.Clone(had)
+		got, err := NumberEntries(tt.submission, had)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int64
+		for _, e := range got {
+			ids = append(ids, e.ID)
+		}
+		if !slices.Equal(ids, tt.want) {
+			t.Errorf("submission %d, entries %v: %v, want %v", tt.submission, tt.had, ids, tt.want)
+		}
+		if !slices.Equal(before, had) {
+			t.Error("the argument was changed")
+		}
+		if err := EncodeEntries(nil, got).CheckIDs(tt.submission); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := NumberEntries(1, make([]Entry, MaxEntries)); err != nil {
+		t.Error(err)
+	}
+	if _, err := NumberEntries(1, make([]Entry, MaxEntries+1)); err == nil {
+		t.Error("too many entries were numbered")
+	}
+}
+
+func TestCheckIDs(t *testing.T) {
+	for _, id := range []int64{0, 1, 2*8192 - 1, 2 * 8192, 3*8192 + 1, -1} {
+		if err := EncodeEntries(nil, []Entry{{ID: id, FieldID: "a"}}).CheckIDs(2); err == nil {
+			t.Errorf("%d counts as an id of submission 2", id)
 		}
 	}
 	for _, bad := range []string{"", "{", `{"a":{"id":9223372036854775808,"fieldId":"a","value":""}}`} {
-		if got, err := Entries(bad).HighestID(); err == nil {
-			t.Errorf("%q: %d, want an error", bad, got)
+		if err := Entries(bad).CheckIDs(2); err == nil {
+			t.Errorf("%q: want an error", bad)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,11 +19,43 @@ type Submission struct {
 	Files    []StoredFile // nil without files, as nearly always
 }
 
-// Entry is the stored value of one field. ID is 0 until the store assigns it.
+// Entry is the stored value of one field. ID is 0 until NumberEntries assigns it.
 type Entry struct {
 	ID      int64
 	FieldID string
 	Value   string
+}
+
+// The id of an entry is the id of its submission, and the number of the entry in
+// it in the lower bits. It is unique, and no number in JSON is too large for
+// JavaScript.
+const (
+	entryBits = 13
+	// MaxEntries is how many entries a submission can have.
+	MaxEntries = 1<<entryBits - 1
+	// MaxSubmissionID is the highest id of a submission.
+	MaxSubmissionID = 1<<(53-entryBits) - 1
+)
+
+// NumberEntries returns a copy of a submission's entries in which those without
+// an id have one. Numbers begin with 1, and go on after the highest that an
+// entry has.
+func NumberEntries(submission int64, entries []Entry) ([]Entry, error) {
+	number := int64(0)
+	for _, e := range entries {
+		number = max(number, e.ID&MaxEntries)
+	}
+	entries = slices.Clone(entries)
+	for i := range entries {
+		if entries[i].ID == 0 {
+			number++
+			entries[i].ID = submission<<entryBits | number
+		}
+	}
+	if number > MaxEntries {
+		return nil, fmt.Errorf("submission %d would have more than %d entries", submission, MaxEntries)
+	}
+	return entries, nil
 }
 
 // Answer is what a caller sends for one field: a text, or a list of texts.

@@ -176,7 +176,7 @@ func TestAViewersListHoldsTheirOwn(t *testing.T) {
 func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
 	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
-	want := `{"formId":"ballot","pageId":4,"id":1,"fields":{"vote":{"id":1,"fieldId":"vote","value":"yes"}},"timestamp":"` + beganISO + `","username":""}`
+	want := `{"formId":"ballot","pageId":4,"id":1,"fields":{"vote":{"id":8193,"fieldId":"vote","value":"yes"}},"timestamp":"` + beganISO + `","username":""}`
 	if got := e.get(t, "carol", path); got != want {
 		t.Errorf("nested\n%s\nwant\n%s", got, want)
 	}

@@ -190,6 +190,9 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 // do not make it grow for ever. One that was larger before may stay so, and
 // shrink.
 func (s *Service) checkSize(entries, stored []forms.Entry) error {
+	if len(entries) > forms.MaxEntries { // fields that have left the page count, too
+		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission would have answers to more than %d fields. Nothing was changed.", forms.MaxEntries)}
+	}
 	if n := size(entries); n <= s.maxSubmission || n <= size(stored) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 )
 
 // A submission holds at most so many bytes of field ids and values, however
@@ -39,6 +40,33 @@ func TestSubmissionHasALimit(t *testing.T) {
 	}
 	_, err = a.Merge(t.Context(), sub.ID, append(number(20), text(10)...), nil, admitAll)
 	w.wants("one field grows, and another shrinks by more", err, "ok")
+}
+
+// A submission has answers to at most 8191 fields, with those of fields that have
+// left the page.
+func TestSubmissionHasALimitOfFields(t *testing.T) {
+	w := newWorld(t)
+	w.maxSubmission = 1 << 20
+	n := store.New{PageID: 1, FormID: "named", Username: "owner", Created: w.clock}
+	for i := range forms.MaxEntries - 1 {
+		n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprint("gone", i)})
+	}
+	sub, err := w.store.Create(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := w.as(owner, "named")
+	sub, err = a.Merge(t.Context(), sub.ID, answer("the last that fits"), nil, admitAll)
+	w.wants("up to the limit", err, "ok")
+	one := []forms.Answer{{FieldID: "n", Value: "1"}}
+	w.wants("beyond it, only checked", a.ValidateMerge(t.Context(), sub.ID, one, nil), "too large")
+	_, err = a.Merge(t.Context(), sub.ID, one, nil, admitAll)
+	w.wants("beyond it", err, "too large")
+	if now, err := a.Get(t.Context(), sub.ID); err != nil || !cmp.Equal(now, sub) {
+		t.Errorf("the refused merge has changed the submission: %v", err)
+	}
+	_, err = a.Merge(t.Context(), sub.ID, answer("changed"), nil, admitAll)
+	w.wants("a field that it has", err, "ok")
 }
 
 // What was stored before there was a limit, or under a higher one, can be read

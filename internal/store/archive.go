@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -27,7 +28,7 @@ type Archive interface {
 	Dump(ctx context.Context, after Key, visit func(Record) error) error
 
 	// Load stores submissions as they are, ids included: all of them, or, when
-	// it returns an error, none. Ids that Create gives from then on are higher
+	// it returns an error, none. The ids of entries must be those of their submission. Ids that Create gives from then on are higher
 	// than those. Errors: ErrExists, ErrKeyUsed, ErrOnce, ErrFull, ErrUnavailable.
 	Load(ctx context.Context, records []Record) error
 
@@ -37,12 +38,13 @@ type Archive interface {
 	// Count is the number of submissions.
 	Count(ctx context.Context) (int64, error)
 
-	// Sequences are the last ids assigned, or higher ones that are never assigned.
-	Sequences(ctx context.Context) (Sequences, error)
+	// LastID is the last submission id that was assigned, or a higher one that
+	// is never assigned; 0 in a new store.
+	LastID(ctx context.Context) (int64, error)
 
-	// Advance makes Create and Update assign higher ids than these from now
-	// on. Sequences that are higher already stay as they are.
-	Advance(ctx context.Context, to Sequences) error
+	// Advance makes Create assign higher ids than this one from now on. It
+	// changes nothing if they are higher already.
+	Advance(ctx context.Context, to int64) error
 }
 
 // Settings are a few facts about the store as a whole that all servers on it
@@ -84,5 +86,13 @@ type Record struct {
 	Open func(f forms.StoredFile) io.ReadCloser
 }
 
-// Sequences is a submission id and an entry id.
-type Sequences struct{ Submission, Entry int64 }
+// CheckIDs refuses ids that no store assigns.
+func (r Record) CheckIDs() error {
+	if r.ID < 1 || r.ID > forms.MaxSubmissionID {
+		return fmt.Errorf("submission %d: ids are 1 to %d", r.ID, int64(forms.MaxSubmissionID))
+	}
+	if err := r.Entries.CheckIDs(r.ID); err != nil {
+		return fmt.Errorf("submission %d: %w", r.ID, err)
+	}
+	return nil
+}

@@ -48,9 +48,9 @@ var (
 // A context that has ended makes a method return its error, which may be
 // wrapped; a write that is under way by then is carried through all the same.
 //
-// Submission ids and entry ids are two sequences over the whole store, each
-// from 1, ascending, below 2^53. An id is never given twice, not even after a
-// delete or a restart.
+// Submission ids are one sequence over the whole store, from 1 to
+// forms.MaxSubmissionID, ascending. An id is never given twice, not even after a
+// delete or a restart. forms.NumberEntries makes the ids of entries.
 type Store interface {
 	// Create stores a new submission and returns it with all ids assigned.
 	// The files that it names must be staged, and belong to it from then on.
@@ -83,7 +83,8 @@ type Store interface {
 
 	// Update replaces the entries and files of a submission by what merge
 	// returns for it; no other call changes the submission in between. Entries
-	// that come back with id 0 are given new ids. Files that the submission
+	// that come back with id 0 are given new ids; those of entries that do not
+	// come back may be among them. Files that the submission
 	// did not have before must be staged. The contents of files that do not
 	// come back are removed. merge must not call the store, and
 	// may be called more than once; while it runs, other submissions can be
@@ -165,7 +166,7 @@ type New struct {
 	FormID   string
 	Username string // "" on an anonymous form
 	Created  time.Time
-	Entries  []forms.Entry // ids are ignored
+	Entries  []forms.Entry // without ids
 
 	// Once, when not "", limits the submitter to one submission: Create fails
 	// with ErrOnce when one with the same Once is stored for the form, or,

@@ -109,25 +109,23 @@ func readRecord(rows pgx.Rows) (r store.Record, err error) {
 	return r, err
 }
 
-// Load implements store.Archive. It advances the sequences first: if the insert
+// Load implements store.Archive. It advances the sequence first: if the insert
 // fails, that leaves only a gap in the ids.
 func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	b, last, files := &batch{}, store.Sequences{}, []int64(nil)
+	b, last, files := &batch{}, int64(0), []int64(nil)
 	for _, r := range records {
+		if err := r.CheckIDs(); err != nil {
+			return err
+		}
 		if err := b.addRow(r); err != nil {
 			return fmt.Errorf("load submission %d: %w", r.ID, err)
 		}
 		added, _ := content.Diff(nil, r.Files)
 		files = append(files, added...)
-		last.Submission = max(last.Submission, r.ID)
-		entry, err := r.Entries.HighestID()
-		if err != nil {
-			return fmt.Errorf("load submission %d: %w", r.ID, err)
-		}
-		last.Entry = max(last.Entry, entry)
+		last = max(last, r.ID)
 	}
 	if err := s.Advance(ctx, last); err != nil {
 		return err

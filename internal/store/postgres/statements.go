@@ -120,10 +120,15 @@ const (
 	sqlDeleteExpired = `DELETE FROM sessions
 		WHERE hash = ANY (ARRAY(SELECT hash FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $2))`
 
-	// sqlTakeIDs allocates a block of entry ids for each true, and a submission
-	// id for each false.
-	sqlTakeIDs = `SELECT n.block, CASE WHEN n.block THEN nextval('entry_ids') ELSE nextval('submission_ids') END
-		FROM unnest($1::boolean[]) AS n (block)`
+	// sqlTakeIDs allocates so many submission ids.
+	sqlTakeIDs = `SELECT nextval('submission_ids') FROM generate_series(1, $1)`
+
+	// sqlLastID waits for sqlLockSequence, unlike a SELECT from the sequence.
+	sqlLastID = `SELECT COALESCE(pg_sequence_last_value('submission_ids'), 0)`
+
+	// ALTER SEQUENCE is the only way to lock a sequence. This changes nothing.
+	sqlLockSequence = `ALTER SEQUENCE submission_ids CACHE 1`
+	sqlAdvance      = `SELECT setval('submission_ids', $1) FROM submission_ids WHERE last_value <= $1`
 )
 
 // listKind selects one of the list statements.

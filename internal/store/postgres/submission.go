@@ -106,7 +106,7 @@ type update struct {
 }
 
 func (u *update) try(ctx context.Context, conn *pgx.Conn) error {
-	found, taken, err := lockSubmission(ctx, conn, u.key, 1)
+	found, err := lockSubmission(ctx, conn, u.key)
 	if err != nil {
 		return err
 	}
@@ -118,15 +118,12 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	if missing := countWithoutID(change.Entries) - entryBlock; missing > 0 {
-		more, err := takeIDs(ctx, conn, 0, missing)
-		if err != nil {
-			return err
-		}
-		taken.blocks = append(taken.blocks, more.blocks...)
+	entries, err := forms.NumberEntries(u.key.ID, change.Entries)
+	if err != nil {
+		return err
 	}
 	u.after = found
-	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), taken.assign(change.Entries))
+	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), entries)
 	u.after.Files = slices.Clone(change.Files)
 	added, removed := content.Diff(found.Files, u.after.Files)
 	u.removes = len(removed) > 0
@@ -136,33 +133,19 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn) error {
 	return replaceSubmission(ctx, conn, u.key, u.after, removed)
 }
 
-// lockSubmission begins a transaction, locks a submission and reads it. It also
-// allocates entry ids, which saves an update a round trip: most need no more
-// than one block.
-func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, entryIDs int) (forms.Submission, ids, error) {
+// lockSubmission begins a transaction, locks a submission and reads it.
+func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (sub forms.Submission, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
 	batch.Queue(sqlLock, key.PageID, key.FormID, key.ID)
-	if entryIDs > 0 {
-		batch.Queue(sqlTakeIDs, idRequest(0, entryIDs))
-	}
 	results := conn.SendBatch(ctx, batch)
-	var taken ids
-	var sub forms.Submission
-	_, err := results.Exec()
-	if err == nil {
+	if _, err = results.Exec(); err == nil {
 		sub, err = readSubmission(results.QueryRow(), key)
-	}
-	if err == nil && entryIDs > 0 {
-		var rows pgx.Rows
-		if rows, err = results.Query(); err == nil {
-			taken, err = readIDs(rows)
-		}
 	}
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
 	}
-	return sub, taken, err
+	return sub, err
 }
 
 // replaceSubmission writes the entries and files, and commits.
@@ -203,7 +186,7 @@ type deletion struct {
 }
 
 func (d *deletion) try(ctx context.Context, conn *pgx.Conn) error {
-	found, _, err := lockSubmission(ctx, conn, d.key, 0)
+	found, err := lockSubmission(ctx, conn, d.key)
 	if err != nil {
 		return err
 	}

@@ -3,59 +3,13 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
-
-// TestManyEntries: a submission with more entries than a block has ids.
-func TestManyEntries(t *testing.T) {
-	s := openStore(t, database(t))
-	n := sample("x")
-	for i := range 3 * entryBlock {
-		n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprint("f", i)})
-	}
-	sub := mustCreate(t, s, n)
-	updated, err := s.Update(ctx, keyOf(sub), func(sub forms.Submission) (store.Change, error) {
-		entries, err := sub.Entries.Decode()
-		for i := range 2*entryBlock + 1 {
-			entries = append(entries, forms.Entry{FieldID: fmt.Sprint("g", i)})
-		}
-		return store.Change{Entries: entries}, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := updated.Entries.Decode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	storetest.Same(t, "entries", len(entries), 1+3*entryBlock+2*entryBlock+1)
-	for i := 1; i < len(entries); i++ {
-		if entries[i].ID <= entries[i-1].ID {
-			t.Errorf("entry id %d after %d", entries[i].ID, entries[i-1].ID)
-		}
-	}
-}
-
-// TestEntryIDsComeInBlocks: the increment in the schema is entryBlock.
-func TestEntryIDsComeInBlocks(t *testing.T) {
-	url := database(t)
-	openStore(t, url)
-	var step, most int64
-	query(t, url, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `SELECT increment_by, max_value FROM pg_sequences WHERE sequencename = 'entry_ids'`).Scan(&step, &most)
-	})
-	storetest.Same(t, "step", step, int64(entryBlock))
-	storetest.Same(t, "last id of the last block", most+entryBlock-1, int64(1<<53-1))
-}
 
 // TestBlockedWritesEnd: a write that waits for a lock ends with the timeout.
 func TestBlockedWritesEnd(t *testing.T) {

@@ -153,16 +153,14 @@ func (s *Store) insert(ops []*operation) error {
 	return nil
 }
 
+// prepareBatch allocates ids right before they are used. So ids are in the order
+// of time across all processes.
 func prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (*batch, error) {
-	entries := 0
-	for _, op := range ops {
-		entries += len(op.Value.new.Entries)
-	}
-	taken, err := takeIDs(ctx, conn, len(ops), entries)
+	ids, err := queryIDs(ctx, conn, sqlTakeIDs, len(ops))
 	if err != nil {
 		return nil, err
 	}
-	return newBatch(ops, taken)
+	return newBatch(ops, ids)
 }
 
 // conflictError is the error of a row that sqlCreate did not store, and whose
@@ -192,7 +190,7 @@ type batch struct {
 	files        pgtype.FlatArray[[]byte]
 }
 
-func newBatch(ops []*operation, taken ids) (*batch, error) {
+func newBatch(ops []*operation, ids []int64) (*batch, error) {
 	type numbered struct {
 		op     *operation
 		id     int64
@@ -200,11 +198,11 @@ func newBatch(ops []*operation, taken ids) (*batch, error) {
 	}
 	rows := make([]numbered, len(ops))
 	for i, op := range ops {
-		entries := slices.Clone(op.Value.new.Entries)
-		for i := range entries {
-			entries[i].ID = taken.entry()
+		entries, err := forms.NumberEntries(ids[i], op.Value.new.Entries)
+		if err != nil {
+			return nil, err
 		}
-		rows[i] = numbered{op, taken.submission(), forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries)}
+		rows[i] = numbered{op, ids[i], forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries)}
 	}
 	// All statements insert their keys in the same order, so that two
 	// statements with the same keys can't deadlock.

@@ -363,7 +363,7 @@ func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	elsewhere := once(sample("x"), "a")
 	elsewhere.FormID = "another"
 	b, err := newBatch(operations(once(sample("x"), "c"), sample("x"), once(sample("x"), "a"), elsewhere, once(sample("x"), "b"), once(sample("x"), "a")),
-		ids{submissions: []int64{1, 2, 3, 4, 5, 6}, blocks: []int64{1}})
+		[]int64{1, 2, 3, 4, 5, 6})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,13 +141,8 @@ func (t *tx) load(records []store.Record) error {
 		if err != nil {
 			return classify(err)
 		}
-		entry, err := r.Entries.HighestID()
-		if err != nil {
-			return fmt.Errorf("submission %d: %w", r.ID, err)
-		}
-		last := store.Sequences{Submission: r.ID, Entry: entry}
-		if err := checkIDs(last); err != nil || r.ID < 1 {
-			return fmt.Errorf("submission %d: %w", r.ID, cmp.Or(err, errors.New("ids begin with 1")))
+		if err := r.CheckIDs(); err != nil {
+			return err
 		}
 		if used, err := t.stmts.hasKey(form, r.Key); err != nil || used {
 			return fmt.Errorf("submission %d: %w", r.ID, cmp.Or(classify(err), store.ErrKeyUsed))
@@ -165,14 +160,9 @@ func (t *tx) load(records []store.Record) error {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
 		t.bytes += len(r.Entries)
-		t.advance(last)
+		t.lastID = max(t.lastID, r.ID)
 	}
 	return nil
-}
-
-func (t *tx) advance(to store.Sequences) {
-	t.seq.Submission = max(t.seq.Submission, to.Submission)
-	t.seq.Entry = max(t.seq.Entry, to.Entry)
 }
 
 // Last implements store.Archive.
@@ -212,23 +202,22 @@ func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt)) erro
 	return nil
 }
 
-// Sequences implements store.Archive.
-func (s *Store) Sequences(ctx context.Context) (store.Sequences, error) {
-	var seq store.Sequences
-	err := s.writer.do(ctx, func(tx *tx) error {
-		seq = tx.seq
+// LastID implements store.Archive.
+func (s *Store) LastID(ctx context.Context) (last int64, err error) {
+	err = s.writer.do(ctx, func(tx *tx) error {
+		last = tx.lastID
 		return nil
 	})
-	return seq, err
+	return last, err
 }
 
 // Advance implements store.Archive.
-func (s *Store) Advance(ctx context.Context, to store.Sequences) error {
-	if err := checkIDs(to); err != nil {
-		return fmt.Errorf("advance: %w", err)
+func (s *Store) Advance(ctx context.Context, to int64) error {
+	if to > forms.MaxSubmissionID {
+		return fmt.Errorf("advance to %d: ids end with %d", to, int64(forms.MaxSubmissionID))
 	}
 	return s.writer.do(ctx, func(tx *tx) error {
-		tx.advance(to)
+		tx.lastID = max(tx.lastID, to)
 		return nil
 	})
 }

@@ -253,14 +253,14 @@ func TestRestoreRefusesEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for because, sql := range map[string]string{
-		"it does not tell the last ids":                   `DELETE FROM sequences`,
-		"a submission has an id that was not given yet":   `UPDATE sequences SET submission = 1`,
-		"an answer has an id that was not given yet":      `UPDATE sequences SET entry = 7`,
+		"it does not tell the last id":                    `DELETE FROM sequence`,
+		"a submission has an id that was not given yet":   `UPDATE sequence SET last = 1`,
+		"the id 24576, which is not one of submission 3":  `UPDATE submissions SET fields = replace(fields, '"id":24577', '"id":24576')`,
 		"a form is on no page":                            `UPDATE forms SET page_id = -1`,
 		"a submission belongs to no form":                 `DELETE FROM forms`,
 		"the answers of a submission can't be read":       `UPDATE submissions SET fields = '{' WHERE place = (SELECT max(place) FROM submissions)`,
 		"damaged: a submission belongs to no form":        `UPDATE submissions SET form = 7`,
-		"damaged: a submission has an id that was not gi": `UPDATE sequences SET submission = -1`,
+		"damaged: a submission has an id that was not gi": `UPDATE sequence SET last = -1`,
 	} {
 		edited, dir := t.TempDir(), t.TempDir()
 		testkit.WriteFile(t, filepath.Join(edited, FileName), string(content))

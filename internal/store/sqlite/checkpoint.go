@@ -76,7 +76,7 @@ func (s *Store) WAL() (bytes, failedCheckpoints int64) {
 // ping is an operation that fails when the store can't be written to, or the
 // WAL is beyond its limit.
 func (w *writer) ping(tx *tx) error {
-	if _, err := tx.stmts.readSequences(); err != nil {
+	if _, err := tx.stmts.readLastID(); err != nil {
 		return classify(err)
 	}
 	if bytes := w.wal.bytes(); bytes > w.wal.limit {

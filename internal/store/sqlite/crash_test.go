@@ -78,7 +78,7 @@ func TestKilled(t *testing.T) {
 		}
 		// The crash costs the ids that were reserved, no more.
 		next := mustCreate(t, s, sample("after"))
-		if next.ID <= last || next.ID > last+1+reserve.Submission {
+		if next.ID <= last || next.ID > last+1+reserveIDs {
 			t.Fatalf("round %d: id %d after %d", round, next.ID, last)
 		}
 		acknowledged[next.ID] = "after"

@@ -125,7 +125,7 @@ func TestCommitFailsForAll(t *testing.T) {
 	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "before"})
 	sub := mustCreate(t, s, once(sample("after"), "key"))
 	storetest.Same(t, "id", sub.ID, int64(2))
-	storetest.Same(t, "entries", string(sub.Entries), `{"field":{"id":2,"fieldId":"field","value":"after"}}`)
+	storetest.Same(t, "entries", string(sub.Entries), `{"field":{"id":16385,"fieldId":"field","value":"after"}}`)
 }
 
 // TestDiskFullForOne is TestFullForOne where the disk is full only once the

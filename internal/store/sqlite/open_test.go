@@ -84,11 +84,11 @@ func editFile(t *testing.T, dir, sql string) {
 	}
 }
 
-func TestDamagedSequencesAreRefused(t *testing.T) {
+func TestDamagedSequenceIsRefused(t *testing.T) {
 	for sql, because := range map[string]string{
-		`DELETE FROM sequences`:                                 "there are none: the database is damaged",
-		`UPDATE sequences SET submission = 9223372036854775807`: "are no ids",
-		`UPDATE sequences SET entry = -5`:                       "are no ids",
+		`DELETE FROM sequence`:                           "there is none: the database is damaged",
+		`UPDATE sequence SET last = 9223372036854775807`: "it is 9223372036854775807: the database is damaged",
+		`UPDATE sequence SET last = -5`:                  "it is -5: the database is damaged",
 	} {
 		dir := t.TempDir()
 		if err := openStore(t, dir).Close(); err != nil {
@@ -104,13 +104,8 @@ func TestDamagedSequencesAreRefused(t *testing.T) {
 func TestIDsOutOfReachAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	for _, to := range []store.Sequences{{Submission: maxID + 1}, {Entry: maxEntry + 1}, {Submission: -1}, {Entry: -1}} {
-		wantError(t, s.Advance(ctx, to), "ids of this store are")
-	}
-	record := store.Record{Submission: forms.Submission{ID: 1, PageID: 1, FormID: "form"}}
-	record.Entries = forms.EncodeEntries(nil, []forms.Entry{{ID: maxEntry + 1, FieldID: "field"}})
-	wantError(t, s.Load(ctx, []store.Record{record}), "ids of this store are")
-	if err := s.Advance(ctx, store.Sequences{Submission: maxID, Entry: maxEntry}); err != nil {
+	wantError(t, s.Advance(ctx, maxID+1), "ids end with 1099511627775")
+	if err := s.Advance(ctx, maxID); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -15,22 +16,11 @@ import (
 // form are stored next to each other in the order of their ids, and the table
 // itself is the only index that lists need.
 const (
-	idBits = 40 // a million submissions a day for 3,000 years
-	maxID  = 1<<idBits - 1
-	// maxEntry is the largest integer up to which a JavaScript number is exact.
-	maxEntry = 1<<53 - 1
+	idBits = 40
+	maxID  = forms.MaxSubmissionID // 1<<idBits - 1
 	// maxForm leaves one number free: the range of the last form ends where the next would begin.
 	maxForm = 1<<(63-idBits) - 2
 )
-
-// checkIDs refuses ids that this store could never assign.
-func checkIDs(ids store.Sequences) error {
-	if ids.Submission < 0 || ids.Submission > maxID || ids.Entry < 0 || ids.Entry > maxEntry {
-		return fmt.Errorf("ids of this store are 1 to %d for submissions, and to %d for entries; %d and %d are not",
-			int64(maxID), int64(maxEntry), ids.Submission, ids.Entry)
-	}
-	return nil
-}
 
 func makeRowID(form, id int64) int64 { return form<<idBits | id }
 

@@ -56,7 +56,7 @@ func (p *prepared) close() error {
 type writeStmts struct {
 	prepared
 	begin, commit, rollback        *sqlite3.Stmt
-	sequences, setSequences        *sqlite3.Stmt
+	lastID, setLastID              *sqlite3.Stmt
 	form, newForm                  *sqlite3.Stmt
 	get, byUser, byKey             *sqlite3.Stmt
 	insert, insertAll, update, del *sqlite3.Stmt
@@ -68,8 +68,8 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.begin = w.add(`BEGIN IMMEDIATE`)
 	w.commit = w.add(`COMMIT`)
 	w.rollback = w.add(`ROLLBACK`)
-	w.sequences = w.add(`SELECT submission, entry FROM sequences`)
-	w.setSequences = w.add(`UPDATE sequences SET submission = ?, entry = ?`)
+	w.lastID = w.add(`SELECT last FROM sequence`)
+	w.setLastID = w.add(`UPDATE sequence SET last = ?`)
 	w.form = w.add(sqlForm)
 	w.newForm = w.add(`INSERT INTO forms (page_id, form_id) VALUES (?, ?)`)
 	w.get = w.add(sqlGet)
@@ -88,23 +88,21 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	return w, nil
 }
 
-func (w *writeStmts) readSequences() (store.Sequences, error) {
-	defer func() { _ = w.sequences.Reset() }()
-	if !w.sequences.Step() {
-		return store.Sequences{}, fmt.Errorf("read sequences: %w", cmp.Or(w.sequences.Err(), errNoSequences))
+// readLastID returns the last id that is reserved. It may lie beyond what can be given.
+func (w *writeStmts) readLastID() (int64, error) {
+	defer func() { _ = w.lastID.Reset() }()
+	if !w.lastID.Step() {
+		return 0, fmt.Errorf("read the last id: %w", cmp.Or(w.lastID.Err(), errors.New("there is none: the database is damaged")))
 	}
-	last := store.Sequences{Submission: w.sequences.ColumnInt64(0), Entry: w.sequences.ColumnInt64(1)}
-	// What is reserved may lie beyond what can be given.
-	if min(last.Submission, last.Entry) < 0 || last.Submission > maxID+reserve.Submission || last.Entry > maxEntry+reserve.Entry {
-		return store.Sequences{}, fmt.Errorf("read sequences: %d and %d are no ids: the database is damaged", last.Submission, last.Entry)
+	last := w.lastID.ColumnInt64(0)
+	if last < 0 || last > forms.MaxSubmissionID+reserveIDs {
+		return 0, fmt.Errorf("read the last id: it is %d: the database is damaged", last)
 	}
 	return last, nil
 }
 
-var errNoSequences = errors.New("there are none: the database is damaged")
-
-func (w *writeStmts) writeSequences(s store.Sequences) error {
-	return errors.Join(w.setSequences.BindInt64(1, s.Submission), w.setSequences.BindInt64(2, s.Entry), w.setSequences.Exec())
+func (w *writeStmts) writeLastID(last int64) error {
+	return errors.Join(w.setLastID.BindInt64(1, last), w.setLastID.Exec())
 }
 
 func (w *writeStmts) hasByUser(form int64, username string) (bool, error) {

@@ -56,22 +56,21 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrOnce))
 		}
 	}
-	if t.seq.Submission++; t.seq.Submission > maxID {
-		return forms.Submission{}, fmt.Errorf("submission ids are used up: the last is %d", int64(maxID))
+	if t.lastID++; t.lastID > forms.MaxSubmissionID {
+		return forms.Submission{}, fmt.Errorf("submission ids are used up: the last is %d", int64(forms.MaxSubmissionID))
 	}
-	entries := slices.Clone(n.Entries)
-	for i := range entries {
-		t.seq.Entry++
-		entries[i].ID = t.seq.Entry
+	entries, err := forms.NumberEntries(t.lastID, n.Entries)
+	if err != nil {
+		return forms.Submission{}, err
 	}
 	sub := forms.Submission{
-		ID: t.seq.Submission, PageID: n.PageID, FormID: n.FormID, Username: n.Username,
+		ID: t.lastID, PageID: n.PageID, FormID: n.FormID, Username: n.Username,
 		Created: n.Created.Truncate(time.Millisecond).UTC(),
 		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
 		Files:   slices.Clone(n.Files),
 	}
 	t.bytes += len(sub.Entries)
-	err := t.stmts.insertSubmission(form, store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body})
+	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body})
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return forms.Submission{}, store.ErrOnce
 	}
@@ -83,19 +82,6 @@ func errorIf(found bool, err error) error {
 		return err
 	}
 	return nil
-}
-
-// assignIDs returns the entries with ids given to those that have none yet. The
-// caller's stay without: ids of a transaction that fails are given again.
-func (t *tx) assignIDs(entries []forms.Entry) []forms.Entry {
-	entries = slices.Clone(entries)
-	for i := range entries {
-		if entries[i].ID == 0 {
-			t.seq.Entry++
-			entries[i].ID = t.seq.Entry
-		}
-	}
-	return entries
 }
 
 // Get implements store.Store.
@@ -166,8 +152,12 @@ func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Sub
 		if err != nil {
 			return err
 		}
+		entries, err := forms.NumberEntries(key.ID, change.Entries)
+		if err != nil {
+			return err
+		}
 		before := sub.Files
-		sub.Entries = forms.EncodeEntries(make([]byte, 0, len(sub.Entries)+256), tx.assignIDs(change.Entries))
+		sub.Entries = forms.EncodeEntries(make([]byte, 0, len(sub.Entries)+256), entries)
 		sub.Files = slices.Clone(change.Files)
 		updated = sub
 		tx.bytes += len(sub.Entries)

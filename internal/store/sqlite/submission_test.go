@@ -126,7 +126,7 @@ func TestLostRaces(t *testing.T) {
 	var got []string
 	for i, e := range entries {
 		got = append(got, e.FieldID)
-		storetest.Same(t, "entry id", e.ID, int64(i+1)) // lost races use up no ids
+		storetest.Same(t, "entry id", e.ID, sub.ID<<13+int64(i+1)) // lost races use up no ids
 	}
 	storetest.Same(t, "fields", got, []string{"field", "other1", "other2", "other3", "other4", "mine"})
 	found, err := s.Get(ctx, key)

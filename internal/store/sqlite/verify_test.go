@@ -14,7 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// dumped is the checksum of all that a store in a directory holds, sequences
+// dumped is the checksum of all that a store in a directory holds, the last id
 // and settings included.
 func dumped(t *testing.T, dir string) string {
 	t.Helper()
@@ -27,11 +27,11 @@ func dumped(t *testing.T, dir string) string {
 	if err := s.Dump(ctx, store.Key{}, func(r store.Record) error { d.Add(r); return nil }); err != nil {
 		return err.Error()
 	}
-	seq, err := s.Sequences(ctx)
+	last, err := s.LastID(ctx)
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprint(d.Count, d.Sum(), seq, writerQuery(t, s, `SELECT name || '=' || value FROM settings ORDER BY name`))
+	return fmt.Sprint(d.Count, d.Sum(), last, writerQuery(t, s, `SELECT name || '=' || value FROM settings ORDER BY name`))
 }
 
 // TestFlippedBitsInABackup: a backup with one flipped bit is refused, or the
@@ -78,8 +78,7 @@ func TestDigestCoversEverything(t *testing.T) {
 		`UPDATE submissions SET created = created + 1 WHERE place = (SELECT min(place) FROM submissions)`,
 		`UPDATE submissions SET once = 'hash:x' WHERE place = (SELECT min(place) FROM submissions)`,
 		`DELETE FROM submissions WHERE place = (SELECT min(place) FROM submissions)`,
-		`UPDATE sequences SET submission = submission + 1`,
-		`UPDATE sequences SET entry = entry + 1`,
+		`UPDATE sequence SET last = last + 1`,
 		`UPDATE forms SET form_id = 'norm'`,
 		`INSERT INTO forms VALUES (1000, 1000, 'form')`,
 		`UPDATE settings SET value = 'x' WHERE name = 'store-id'`,
@@ -213,8 +212,8 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 	if err := openStore(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
-	editFile(t, dir, `DELETE FROM sequences`)
-	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), noProgress), "it does not tell the last ids")
+	editFile(t, dir, `DELETE FROM sequence`)
+	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), noProgress), "it does not tell the last id")
 	wantFiles(t, target)
 	errFill := errors.New("the source is gone")
 	if err := WriteBackup(ctx, filepath.Join(target, "b.db"), noProgress, func(*Store) error { return errFill }); !errors.Is(err, errFill) {

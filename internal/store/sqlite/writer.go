@@ -39,9 +39,9 @@ type writer struct {
 	lastSingle atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
 	commitMu   sync.Mutex  // held during a commit; guards what follows
 	closed     bool
-	others     atomic.Int64    // operations so far that were not for files
-	seq        store.Sequences // the last ids given, as of the last commit
-	reserved   store.Sequences // the last ids that may be given, as they are stored
+	others     atomic.Int64 // operations so far that were not for files
+	lastID     int64        // the last id given, as of the last commit
+	reserved   int64        // the last id that may be given, as it is stored
 	files      identity
 	filesErr   error // why the files are not those that were opened; nil while they are
 	// databaseSize is the largest that the file has had.
@@ -50,14 +50,10 @@ type writer struct {
 	log          *slog.Logger
 }
 
-// reserve is how many ids are reserved at a time. The reservation is stored
+// reserveIDs is how many ids are reserved at a time. The reservation is stored
 // before any of them is assigned, so that a crash leaves a gap and never assigns
 // an id twice. Close returns the rest of the reservation.
-var reserve = store.Sequences{Submission: 1 << 10, Entry: 1 << 14}
-
-func within(s, limit store.Sequences) bool {
-	return s.Submission <= limit.Submission && s.Entry <= limit.Entry
-}
+const reserveIDs = 1 << 10
 
 // errRolledBack: SQLite has rolled the transaction back without an error of its own.
 var errRolledBack = fmt.Errorf("%w: the transaction was given up", store.ErrUnavailable)
@@ -78,10 +74,10 @@ func newWriter(conn *sqlite3.Conn, pool *readPool, forms *formNumbers, log *slog
 		queue: group.NewQueue[write](maxBatch), stopped: make(chan struct{}),
 		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes},
 	}
-	if w.reserved, err = stmts.readSequences(); err != nil {
+	if w.reserved, err = stmts.readLastID(); err != nil {
 		return nil, errors.Join(err, stmts.close())
 	}
-	w.seq = w.reserved
+	w.lastID = w.reserved
 	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		w.wal.grown(int64(pages))
 		return nil
@@ -123,8 +119,8 @@ func (w *writer) stop() error {
 	w.commitMu.Unlock()
 	w.queue.Close()
 	<-w.stopped
-	if w.checkFiles() == nil && w.reserved != w.seq {
-		return classify(w.stmts.writeSequences(w.seq))
+	if w.checkFiles() == nil && w.reserved != w.lastID {
+		return classify(w.stmts.writeLastID(w.lastID))
 	}
 	return nil
 }
@@ -223,7 +219,7 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 	if err := w.stmts.begin.Exec(); err != nil {
 		return 0, w.classify(err)
 	}
-	t := &tx{stmts: w.stmts, forms: w.forms, seq: w.seq}
+	t := &tx{stmts: w.stmts, forms: w.forms, lastID: w.lastID}
 	for done < len(batch) && t.bytes < maxBatchBytes {
 		op := batch[done]
 		t.forFiles = false
@@ -265,16 +261,16 @@ func (w *writer) classify(err error) error { return withCause(w.conn, classify(e
 // last reservation.
 func (w *writer) finish(t *tx) error {
 	reserved := w.reserved
-	if !within(t.seq, reserved) {
-		reserved = store.Sequences{Submission: t.seq.Submission + reserve.Submission, Entry: t.seq.Entry + reserve.Entry}
-		if err := w.stmts.writeSequences(reserved); err != nil {
+	if t.lastID > reserved {
+		reserved = t.lastID + reserveIDs
+		if err := w.stmts.writeLastID(reserved); err != nil {
 			return err
 		}
 	}
 	if err := w.stmts.commit.Exec(); err != nil {
 		return err
 	}
-	w.seq, w.reserved = t.seq, reserved
+	w.lastID, w.reserved = t.lastID, reserved
 	for _, f := range t.seen {
 		w.forms.put(f.name, f.number)
 	}
@@ -283,22 +279,22 @@ func (w *writer) finish(t *tx) error {
 
 // tx is what an operation sees of the transaction it runs in.
 type tx struct {
-	stmts *writeStmts
-	forms *formNumbers
-	seen  []seenForm // to be cached after the commit
-	seq   store.Sequences
-	bytes int // written so far, roughly
+	stmts  *writeStmts
+	forms  *formNumbers
+	seen   []seenForm // to be cached after the commit
+	lastID int64      // the last id given
+	bytes  int        // written so far, roughly
 	// forFiles is set by an operation that stores or removes files.
 	forFiles bool
 }
 
 // protect runs an operation. It turns a panic into an error, and returns the ids
-// that a failed operation has used to the sequences.
+// that a failed operation has used.
 func (t *tx) protect(run write) error {
-	before := t.seq
+	before := t.lastID
 	err := group.Protect(func() error { return run(t) })
 	if err != nil {
-		t.seq = before
+		t.lastID = before
 	}
 	return withCause(t.stmts.conn, err)
 }

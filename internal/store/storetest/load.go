@@ -17,9 +17,10 @@ var loadTests = []test{
 	{"ids after a load are higher", testLoadIDs},
 	{"a load stores all or none", testLoadExists},
 	{"a load is found again after a restart", testLoadReopen},
-	{"sequences tell the last ids given", testSequences},
-	{"sequences advance, and never go back", testAdvance},
-	{"ids stay unique while sequences advance", testAdvanceConcurrently},
+	{"ids that no store assigns are not loaded", testLoadWrongIDs},
+	{"the last id is known", testLastID},
+	{"ids advance, and never go back", testAdvance},
+	{"ids stay unique while they advance", testAdvanceConcurrently},
 }
 
 // archived is all that is stored, as Load takes it.
@@ -44,11 +45,12 @@ func (b *bench) load(t *testing.T, records ...store.Record) {
 	}
 }
 
-// loadable is a submission as another store may have kept it.
-func loadable(formID string, id int64, entryIDs ...int64) store.Record {
+// loadable is a submission as another store may have kept it, with entries of
+// these numbers.
+func loadable(formID string, id int64, numbers ...int64) store.Record {
 	var entries []forms.Entry
-	for i, entryID := range entryIDs {
-		entries = append(entries, forms.Entry{ID: entryID, FieldID: fmt.Sprint("f", i), Value: "loaded"})
+	for i, number := range numbers {
+		entries = append(entries, forms.Entry{ID: 8192*id + number, FieldID: fmt.Sprint("f", i), Value: "loaded"})
 	}
 	return store.Record{Submission: forms.Submission{
 		ID: id, PageID: 1, FormID: formID, Username: "amy", Created: created, Entries: forms.EncodeEntries(nil, entries),
@@ -93,21 +95,19 @@ func testLoadOnce(t *testing.T, b *bench) {
 
 func testLoadIDs(t *testing.T, b *bench) {
 	b.create(t, sample("form", "amy", "x")) // an engine that reserves ids has reserved some now
-	b.load(t, loadable("form", 50, 2, 700, 3), loadable("form", 40))
+	loaded := loadable("form", 50, 2, 700, 3)
+	b.load(t, loaded, loadable("form", 40))
 	for range 2 {
-		next := b.create(t, sample("form", "amy", "x"))
-		if next.ID <= 50 || next.Entries[0].ID <= 700 {
-			t.Errorf("id %d, entry id %d, after 50 and 700 were loaded", next.ID, next.Entries[0].ID)
-		}
-		sub, err := b.Update(ctx, next.key(), set(t, "added", "y"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if added := decode(t, sub).Entries[1].ID; added <= next.Entries[0].ID {
-			t.Errorf("entry id %d, after %d", added, next.Entries[0].ID)
+		if next := b.create(t, sample("form", "amy", "x")); next.ID <= 50 {
+			t.Errorf("id %d, after 50 was loaded", next.ID)
 		}
 		b.reopen(t)
 	}
+	sub, err := b.Update(ctx, store.Key{PageID: 1, FormID: "form", ID: 50}, set(t, "added", "y"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	Same(t, "the next number", decode(t, sub).Entries[3].ID, int64(50*8192+701))
 	last := b.all(t, "form")
 	b.load(t, loadable("form", 7, 30)) // far below the last id
 	if next := b.create(t, sample("form", "amy", "x")); next.ID <= last[len(last)-1].ID {
@@ -152,65 +152,88 @@ func testLoadReopen(t *testing.T, b *bench) {
 	Same(t, "found again", b.dump(t, store.Key{}), want)
 }
 
-func (b *bench) sequences(t *testing.T) store.Sequences {
+func testLoadWrongIDs(t *testing.T, b *bench) {
+	other := loadable("form", 3, 1)
+	other.ID = 4
+	broken := loadable("form", 5)
+	broken.Entries = broken.Entries[:1]
+	for what, r := range map[string]store.Record{
+		"0": loadable("form", 0), "-1": loadable("form", -1), "too high": loadable("form", forms.MaxSubmissionID+1),
+		"entries of another submission": other, "no entries": broken, "entry 0": loadable("form", 6, 0),
+	} {
+		if err := b.Load(ctx, []store.Record{loadable("form", 2), r}); err == nil {
+			t.Errorf("%s was loaded", what)
+		}
+	}
+	b.checkCount(t, 0)
+	b.load(t, loadable("form", forms.MaxSubmissionID, forms.MaxEntries))
+	if _, err := b.Create(ctx, sample("form", "amy", "x")); err == nil {
+		t.Error("created beyond the last id")
+	}
+}
+
+func (b *bench) lastID(t *testing.T) int64 {
 	t.Helper()
-	last, err := b.Sequences(ctx)
+	last, err := b.LastID(ctx)
 	if err != nil {
-		t.Fatalf("sequences: %v", err)
+		t.Fatalf("last id: %v", err)
 	}
 	return last
 }
 
-// checkNext creates a submission and checks that its ids are higher.
-func (b *bench) checkNext(t *testing.T, what string, last store.Sequences) record {
+// checkNext creates a submission and checks that its id is higher.
+func (b *bench) checkNext(t *testing.T, what string, last int64) record {
 	t.Helper()
 	r := b.create(t, sample("form", "amy", "x"))
-	if r.ID <= last.Submission || r.Entries[0].ID <= last.Entry {
-		t.Errorf("%s: id %d, entry id %d, which are not beyond %+v", what, r.ID, r.Entries[0].ID, last)
+	if r.ID <= last {
+		t.Errorf("%s: id %d, which is not beyond %d", what, r.ID, last)
 	}
 	return r
 }
 
-func testSequences(t *testing.T, b *bench) {
-	Same(t, "of an empty store", b.sequences(t), store.Sequences{})
+func testLastID(t *testing.T, b *bench) {
+	Same(t, "of an empty store", b.lastID(t), int64(0))
 	for range 3 {
 		r := b.create(t, sample("form", "amy", "x", "y"))
-		last := b.sequences(t)
-		if last.Submission < r.ID || last.Entry < r.Entries[1].ID {
-			t.Errorf("sequences %+v, after id %d and entry id %d", last, r.ID, r.Entries[1].ID)
+		last := b.lastID(t)
+		if last < r.ID {
+			t.Errorf("last id %d, after id %d", last, r.ID)
 		}
 		b.delete(t, r.key())
 		b.checkNext(t, "after a delete", last)
-		last = b.sequences(t)
+		last = b.lastID(t)
 		b.reopen(t)
 		b.checkNext(t, "after a restart", last)
 	}
 }
 
-func (b *bench) advance(t *testing.T, to store.Sequences) {
+func (b *bench) advance(t *testing.T, to int64) {
 	t.Helper()
 	if err := b.Advance(ctx, to); err != nil {
-		t.Fatalf("advance to %+v: %v", to, err)
+		t.Fatalf("advance to %d: %v", to, err)
 	}
 }
 
 func testAdvance(t *testing.T, b *bench) {
-	b.advance(t, store.Sequences{})
+	b.advance(t, 0)
 	Same(t, "first id", b.create(t, sample("form", "amy", "x")).ID, int64(1))
-	for _, to := range []store.Sequences{{Submission: 5, Entry: 4}, {Submission: 6, Entry: 3000}, {Submission: 100_000, Entry: 3001}} {
+	for _, to := range []int64{5, 6, 100_000} {
 		b.advance(t, to)
-		if last := b.sequences(t); last.Submission < to.Submission || last.Entry < to.Entry {
-			t.Errorf("sequences %+v, after an advance to %+v", last, to)
+		if last := b.lastID(t); last < to {
+			t.Errorf("last id %d, after an advance to %d", last, to)
 		}
 		b.checkNext(t, "after an advance", to)
 	}
-	far := b.sequences(t)
-	for _, back := range []store.Sequences{{}, {Submission: 1, Entry: 1}, {Submission: 50_000, Entry: 2}} {
+	far := b.lastID(t)
+	for _, back := range []int64{0, 1, 50_000} {
 		b.advance(t, back)
-		b.checkNext(t, "after an advance to what was passed", store.Sequences{Submission: 100_001, Entry: 3001})
+		b.checkNext(t, "after an advance to what was passed", 100_001)
 		b.reopen(t)
 	}
-	b.checkNext(t, "at last", store.Sequences{Submission: 100_001, Entry: 3001})
+	if err := b.Advance(ctx, forms.MaxSubmissionID+1); err == nil {
+		t.Error("advanced beyond the last id")
+	}
+	b.checkNext(t, "at last", 100_001)
 
 	other := newBench(t, b.open)
 	other.advance(t, far)
@@ -233,20 +256,16 @@ func testAdvanceConcurrently(t *testing.T, b *bench) {
 			highest.Store(sub.ID)
 			if i < 2 {
 				last := highest.Load() + 3
-				if err := b.Advance(ctx, store.Sequences{Submission: last, Entry: 2 * last}); err != nil {
+				if err := b.Advance(ctx, last); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	}))
-	subs, entries := map[int64]bool{}, map[int64]bool{}
+	subs := map[int64]bool{}
 	for _, r := range slices.Concat(made...) {
 		subs[r.ID] = true
-		for _, e := range r.Entries {
-			entries[e.ID] = true
-		}
 	}
 	Same(t, "different submission ids", len(subs), clients*rounds)
-	Same(t, "different entry ids", len(entries), 2*clients*rounds)
 }

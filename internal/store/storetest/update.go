@@ -13,7 +13,8 @@ import (
 
 var updateTests = []test{
 	{"merge sees what is stored", testMergeSees},
-	{"entries keep their ids, new ones get new ids", testMergeIDs},
+	{"entries keep their ids, new ones get the next numbers", testMergeIDs},
+	{"a submission has at most 8191 entries", testMaxEntries},
 	{"merge may take everything away", testMergeToNothing},
 	{"what merge returns stays the caller's", testMergeResultKept},
 	{"an error of merge changes nothing", testMergeError},
@@ -70,25 +71,33 @@ func testMergeIDs(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	got := decode(t, sub)
-	a, z := got.Entries[0].ID, got.Entries[3].ID
-	if last := other.Entries[0].ID; a <= last || z <= a {
-		t.Errorf("new entries have ids %d and %d, after %d", a, z, last)
-	}
 	want := r // page, form, user and time stay those of the creation
 	want.Entries = []forms.Entry{
-		{ID: a, FieldID: "new", Value: "1"},
+		{ID: 8192*r.ID + 4, FieldID: "new", Value: "1"},
 		{ID: r.Entries[2].ID, FieldID: "f2", Value: "Z"},
 		r.Entries[0],
-		{ID: z, FieldID: "newer", Value: "2"},
+		{ID: 8192*r.ID + 5, FieldID: "newer", Value: "2"},
 	}
 	Same(t, "updated", got, want)
 	Same(t, "found", b.get(t, r.key()), want)
 	Same(t, "listed", b.all(t, "form"), []record{want, other})
 	b.reopen(t)
 	Same(t, "found again", b.get(t, r.key()), want)
-	if next := b.create(t, sample("form", "amy", "x")); next.Entries[0].ID <= z {
-		t.Errorf("entry id %d after %d", next.Entries[0].ID, z)
+}
+
+func testMaxEntries(t *testing.T, b *bench) {
+	n := sample("form", "amy", make([]string, forms.MaxEntries)...)
+	r := b.create(t, n)
+	Same(t, "the last id", r.Entries[forms.MaxEntries-1].ID, 8192*r.ID+forms.MaxEntries)
+	if _, err := b.Update(ctx, r.key(), set(t, "one more", "x")); err == nil {
+		t.Error("there was room for one more")
 	}
+	Same(t, "found", b.get(t, r.key()), r)
+	n.Entries = append(n.Entries, forms.Entry{FieldID: "one more"})
+	if _, err := b.Create(ctx, n); err == nil {
+		t.Error("one more was created")
+	}
+	Same(t, "listed", len(b.all(t, "form")), 1)
 }
 
 func testMergeToNothing(t *testing.T, b *bench) {
@@ -139,7 +148,7 @@ func testMergePanic(t *testing.T, b *bench) {
 			t.Errorf("next update: %v", err)
 		}
 	})
-	Same(t, "found", b.get(t, r.key()).Entries, []forms.Entry{{ID: 1, FieldID: "f0", Value: "y"}})
+	Same(t, "found", b.get(t, r.key()).Entries, []forms.Entry{{ID: 8192*r.ID + 1, FieldID: "f0", Value: "y"}})
 }
 
 func testSlowMerge(t *testing.T, b *bench) {

@@ -45,10 +45,10 @@ func testValues(t *testing.T, b *bench) {
 		n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprintf("%d %s", i, v), Value: v})
 	}
 	want := append([]forms.Entry(nil), n.Entries...)
-	for i := range want {
-		want[i].ID = int64(i + 1)
-	}
 	r := b.create(t, n)
+	for i := range want {
+		want[i].ID = 8192*r.ID + int64(i+1)
+	}
 	Same(t, "created", r.Entries, want)
 	Same(t, "found", b.get(t, r.key()).Entries, want)
 	Same(t, "listed", b.all(t, "form")[0].Entries, want)

@@ -69,8 +69,8 @@ func Copy(ctx context.Context, from, to Store, progress Progress) (Result, error
 	}
 	c := &copier{to: to, after: begun, digest: store.NewDigest(), progress: func(done int64) { progress(Copying, done, total) }}
 	// Before the first batch: some engines do extra work for each batch that
-	// brings higher ids than their sequences have.
-	if err := copySequences(ctx, from, to); err != nil {
+	// brings higher ids than their sequence has.
+	if err := copyLastID(ctx, from, to); err != nil {
 		return Result{}, err
 	}
 	if err := c.run(ctx, from); err != nil {
@@ -212,8 +212,8 @@ func isAfter(r store.Record, key store.Key) bool {
 	return r.ID > key.ID
 }
 
-func copySequences(ctx context.Context, from, to Store) error {
-	last, err := from.Sequences(ctx)
+func copyLastID(ctx context.Context, from, to Store) error {
+	last, err := from.LastID(ctx)
 	if err == nil {
 		err = to.Advance(ctx, last)
 	}
@@ -226,7 +226,7 @@ func copySequences(ctx context.Context, from, to Store) error {
 // copyRest copies what is not a submission. Ids that were given during the
 // copy count as given, too.
 func copyRest(ctx context.Context, from, to Store) error {
-	if err := copySequences(ctx, from, to); err != nil {
+	if err := copyLastID(ctx, from, to); err != nil {
 		return err
 	}
 	key, err := from.Setting(ctx, store.SettingOnceKey)

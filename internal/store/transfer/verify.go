@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,13 +57,13 @@ func Verify(ctx context.Context, s Store, progress Progress) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("count submissions: %w", err)
 	}
-	d, faults, highest, files := store.NewDigest(), []error(nil), store.Sequences{}, int64(0)
+	d, faults, highest, files := store.NewDigest(), []error(nil), int64(0), int64(0)
 	err = s.Dump(ctx, store.Key{}, func(r store.Record) error {
 		if d.Add(r); d.Count%batchRows == 0 {
 			progress(Verifying, d.Count, total)
 		}
-		entries, err := r.Entries.Decode()
-		if err != nil && len(faults) < maxFaults {
+		_, err := r.Entries.Decode()
+		if err = cmp.Or(err, r.Entries.CheckIDs(r.ID)); err != nil && len(faults) < maxFaults {
 			faults = append(faults, fmt.Errorf("submission %d: %w", r.ID, err))
 		}
 		files += int64(len(r.Files))
@@ -71,25 +72,19 @@ func Verify(ctx context.Context, s Store, progress Progress) (Result, error) {
 				faults = append(faults, fmt.Errorf("submission %d: %w", r.ID, err))
 			}
 		}
-		highest.Submission = max(highest.Submission, r.ID)
-		for _, e := range entries {
-			highest.Entry = max(highest.Entry, e.ID)
-		}
+		highest = max(highest, r.ID)
 		return nil
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("read submissions: %w", err)
 	}
 	progress(Verifying, d.Count, total)
-	last, err := s.Sequences(ctx) // last: ids that were assigned meanwhile count, too
+	last, err := s.LastID(ctx) // at the end: ids that were assigned meanwhile count, too
 	if err != nil {
-		return Result{}, fmt.Errorf("read the last ids: %w", err)
+		return Result{}, fmt.Errorf("read the last id: %w", err)
 	}
-	if highest.Submission > last.Submission {
-		faults = append(faults, fmt.Errorf("submission %d has an id that was not given yet", highest.Submission))
-	}
-	if highest.Entry > last.Entry {
-		faults = append(faults, fmt.Errorf("answer %d has an id that was not given yet", highest.Entry))
+	if highest > last {
+		faults = append(faults, fmt.Errorf("submission %d has an id that was not given yet", highest))
 	}
 	return Result{Submissions: d.Count, Files: files, Checksum: d.Sum()}, errors.Join(faults...)
 }

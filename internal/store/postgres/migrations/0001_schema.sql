@@ -22,10 +22,7 @@ CREATE INDEX submissions_by_user ON submissions (page_id, form_id, username, id)
 CREATE UNIQUE INDEX submissions_once ON submissions (page_id, form_id, once) WHERE once IS NOT NULL;
 CREATE UNIQUE INDEX submissions_key ON submissions (page_id, form_id, key) WHERE key IS NOT NULL;
 
--- Ids stay below 2^53, because JavaScript reads them. Entry ids are taken
--- sixteen at a time: entryBlock in ids.go must be the same.
-CREATE SEQUENCE submission_ids MAXVALUE 9007199254740991;
-CREATE SEQUENCE entry_ids INCREMENT BY 16 MAXVALUE 9007199254740976;
+CREATE SEQUENCE submission_ids MAXVALUE 1099511627775; -- forms.MaxSubmissionID
 
 -- Settings of the store as a whole, see store.Settings.
 CREATE TABLE settings (

@@ -32,14 +32,13 @@ CREATE VIEW readable AS
 		strftime('%Y-%m-%dT%H:%M:%fZ', created / 1000.0, 'unixepoch') AS created, fields
 	FROM submissions JOIN forms ON number = form;
 
--- The last ids given, or reserved to be given. They are not taken from the rows,
+-- The last id given, or reserved to be given. It is not taken from the rows,
 -- because a deleted row's id must not come back.
-CREATE TABLE sequences (
-	only_row   INTEGER PRIMARY KEY CHECK (only_row = 1),
-	submission INTEGER NOT NULL,
-	entry      INTEGER NOT NULL
+CREATE TABLE sequence (
+	only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+	last     INTEGER NOT NULL
 ) STRICT;
-INSERT INTO sequences VALUES (1, 0, 0);
+INSERT INTO sequence VALUES (1, 0);
 
 -- Settings of the store as a whole, see store.Settings.
 CREATE TABLE settings (

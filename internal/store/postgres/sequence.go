@@ -1,0 +1,43 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// LastID implements store.Archive.
+func (s *Store) LastID(ctx context.Context) (last int64, err error) {
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, sqlLastID).Scan(&last)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read the last id: %w", err)
+	}
+	return last, nil
+}
+
+// Advance implements store.Archive. The sequence never goes back, so there is
+// nothing to do if it is far enough.
+func (s *Store) Advance(ctx context.Context, to int64) error {
+	last, err := s.LastID(ctx)
+	if err != nil || last >= to {
+		return err
+	}
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			// Without the lock, another process could allocate ids between the
+			// read and the write, and setval would move the sequence back.
+			if _, err := tx.Exec(ctx, sqlLockSequence); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, sqlAdvance, to)
+			return err
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("advance the sequence: %w", err)
+	}
+	return nil
+}
