@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/server"
 )
 
 func checkCommand(streams Streams) *cli.Command {
@@ -187,24 +187,11 @@ func (c *checker) report(f finding) {
 	}
 }
 
-// print prints one line. It escapes what would make a terminal act, because file names and
-// text of pages may contain it. The escapes mean the same in a JSON string.
+// print prints one line. File names and text of pages may contain what would make a
+// terminal act.
 func (c *checker) print(line string) {
-	var safe strings.Builder
-	for _, r := range line { // a byte that is not UTF-8 becomes a replacement character
-		if actsOnTerminals(r) {
-			fmt.Fprintf(&safe, `\u%04x`, r)
-		} else {
-			safe.WriteRune(r)
-		}
-	}
-	_, _ = fmt.Fprintln(c.out, safe.String())
-}
-
-// actsOnTerminals reports control characters, and those that reverse the order of
-// the text that follows. A tab is harmless.
-func actsOnTerminals(r rune) bool {
-	return r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
+	line = strings.ReplaceAll(strings.ToValidUTF8(line, "\ufffd"), "\n", `\u000a`)
+	_, _ = fmt.Fprintln(server.EscapeLines(c.out), line)
 }
 
 func sourceLines(source []byte) []string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // finding is something wrong with a page file or a directory of them.
@@ -126,7 +127,7 @@ func excerpt(line string, column int) (text, caret string) {
 		runes, column = runes[start:end], column-start
 	}
 	for i, r := range runes {
-		if actsOnTerminals(r) {
+		if r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			runes[i] = '\uFFFD'
 		}
 	}

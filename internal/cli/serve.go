@@ -147,7 +147,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 		return nil, &usageError{fmt.Errorf("--log-level %q: use debug, info, warn or error", level), "serve --help"}
 	}
 	opts.Level = l
-	w = server.EscapeLog(w)
+	w = server.EscapeLines(w)
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, &opts)), nil

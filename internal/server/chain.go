@@ -20,9 +20,9 @@ import (
 type chain struct {
 	proxies  trustedProxies
 	logger   *slog.Logger
-	log      *slog.Logger // the access log; nil when off
-	metrics  *Metrics     // nil when off
-	own      ownEndpoints
+	log      *slog.Logger            // the access log; nil when off
+	metrics  *Metrics                // nil when off
+	own      map[string]http.Handler // by path
 	handler  http.Handler
 	timeouts Timeouts
 	inFlight atomic.Int64
@@ -35,7 +35,7 @@ func newChain(opts Options, ready *readiness) *chain {
 		proxies:  newTrustedProxies(opts.TrustedProxies),
 		logger:   opts.Logger,
 		metrics:  opts.Metrics,
-		own:      newOwnEndpoints(opts, ready),
+		own:      ownEndpoints(opts, ready),
 		handler:  opts.Handler,
 		timeouts: opts.Timeouts,
 		log:      opts.AccessLog,
@@ -69,7 +69,7 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.recoverPanic(rec, r)
 
 	c.setHeaders(rec, r)
-	if own := c.own.find(r); own != nil {
+	if own := c.own[r.URL.Path]; own != nil {
 		rec.own = true
 		r.Pattern = r.URL.Path
 		own.ServeHTTP(rec, r)

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -22,18 +23,13 @@ func newTrustedProxies(prefixes []netip.Prefix) trustedProxies {
 }
 
 func (t trustedProxies) contains(addr netip.Addr) bool {
-	for _, p := range t {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // resolve replaces r.RemoteAddr by the client's address if the peer is a
-// trusted proxy that sent it. The form stays "IP:port", as net/http documents
-// it. It sets r.URL.Scheme to "https" if the client uses TLS, with this server
-// or with a trusted proxy, and to "http" if not.
+// trusted proxy that sent it. The form stays "IP:port". It sets r.URL.Scheme to
+// "https" if the client uses TLS, with this server or with a trusted proxy, and to
+// "http" if not.
 func (t trustedProxies) resolve(r *http.Request) {
 	r.URL.Scheme = "http" // a client may have sent any
 	if r.TLS != nil {
@@ -49,35 +45,19 @@ func (t trustedProxies) resolve(r *http.Request) {
 	if proto := r.Header["X-Forwarded-Proto"]; len(proto) > 0 && strings.EqualFold(proto[len(proto)-1], "https") {
 		r.URL.Scheme = "https"
 	}
-	if client, ok := t.forwarded(r.Header["X-Forwarded-For"]); ok {
+	// Trusted proxies append at the right. Entries to the left of the first address
+	// that is not trusted, or that is malformed, may be forged.
+	entries := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for _, entry := range slices.Backward(entries) {
+		client, ok := parseForwarded(strings.TrimSpace(entry))
+		if !ok {
+			return
+		}
 		r.RemoteAddr = client.String()
-	}
-}
-
-// forwarded walks the list from its right end, where trusted proxies append, and
-// stops at the first address that is not trusted: entries further left were
-// written by that host and may be forged. A malformed entry stops the walk as
-// well, with the last address before it.
-func (t trustedProxies) forwarded(lines []string) (client netip.AddrPort, ok bool) {
-	for i := len(lines) - 1; i >= 0; i-- {
-		for rest, more := lines[i], true; more; {
-			entry := rest
-			if comma := strings.LastIndexByte(rest, ','); comma >= 0 {
-				rest, entry = rest[:comma], rest[comma+1:]
-			} else {
-				more = false
-			}
-			addr, valid := parseForwarded(strings.TrimSpace(entry))
-			if !valid {
-				return client, ok
-			}
-			client, ok = addr, true
-			if !t.contains(addr.Addr()) {
-				return client, ok
-			}
+		if !t.contains(client.Addr()) {
+			return
 		}
 	}
-	return client, ok
 }
 
 // parseForwarded takes an address with or without a port: some proxies add it.
@@ -85,10 +65,8 @@ func parseForwarded(entry string) (netip.AddrPort, bool) {
 	if addr, err := netip.ParseAddr(entry); err == nil {
 		return netip.AddrPortFrom(plain(addr), 0), true
 	}
-	if ap, err := netip.ParseAddrPort(entry); err == nil {
-		return netip.AddrPortFrom(plain(ap.Addr()), ap.Port()), true
-	}
-	return netip.AddrPort{}, false
+	ap, err := netip.ParseAddrPort(entry)
+	return netip.AddrPortFrom(plain(ap.Addr()), ap.Port()), err == nil
 }
 
 // plain normalises addr for comparisons: IPv4 instead of IPv4-mapped IPv6, and no

@@ -19,32 +19,15 @@ import (
 const readyTimeout = 2 * time.Second
 
 // ownEndpoints are the paths that the server answers itself.
-type ownEndpoints struct {
-	healthz, readyz, metrics http.Handler // metrics may be nil
-}
-
-func newOwnEndpoints(opts Options, ready *readiness) ownEndpoints {
-	own := ownEndpoints{
-		healthz: readOnly(http.HandlerFunc(serveHealthz)),
-		readyz:  readOnly(serveReadyz(ready, opts.Logger)),
+func ownEndpoints(opts Options, ready *readiness) map[string]http.Handler {
+	own := map[string]http.Handler{
+		"/healthz": readOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })),
+		"/readyz":  readOnly(serveReadyz(ready, opts.Logger)),
 	}
 	if opts.Metrics != nil {
-		own.metrics = readOnly(opts.Metrics.handler(opts.Logger))
+		own["/metrics"] = readOnly(opts.Metrics.handler(opts.Logger))
 	}
 	return own
-}
-
-// find returns the endpoint of a path, or nil if the path is the handler's.
-func (own *ownEndpoints) find(r *http.Request) http.Handler {
-	switch r.URL.Path {
-	case "/healthz":
-		return own.healthz
-	case "/readyz":
-		return own.readyz
-	case "/metrics":
-		return own.metrics
-	}
-	return nil
 }
 
 func readOnly(next http.Handler) http.Handler {
@@ -54,8 +37,6 @@ func readOnly(next http.Handler) http.Handler {
 	}))
 }
 
-func serveHealthz(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") }
-
 func serveReadyz(ready *readiness, logger *slog.Logger) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := ready.ask(r.Context())
@@ -64,8 +45,7 @@ func serveReadyz(ready *readiness, logger *slog.Logger) http.HandlerFunc {
 			return
 		}
 		// Probes need no credentials, so the reason goes to the log only.
-		logger.LogAttrs(r.Context(), slog.LevelWarn, "not ready",
-			slog.Any("error", err), slog.String("request_id", w.Header().Get("X-Request-Id")))
+		logger.Warn("not ready", "error", err, "request_id", w.Header().Get("X-Request-Id"))
 		problem.Write(w, http.StatusServiceUnavailable, "The server is not ready to take requests.")
 	}
 }
@@ -81,12 +61,9 @@ var errDraining = errors.New("shutting down")
 // probes need no credentials, and checks that hang must not pile up.
 type readiness struct {
 	check    func(context.Context) error
-	draining atomic.Bool
+	draining atomic.Bool // every answer is negative, also those of probes that are waiting
 	flight   singleflight.Group
 }
-
-// drain makes every answer negative, also those of probes that are waiting.
-func (rd *readiness) drain() { rd.draining.Store(true) }
 
 func (rd *readiness) ask(ctx context.Context) error {
 	if rd.draining.Load() {

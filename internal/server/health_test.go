@@ -67,7 +67,7 @@ func TestReadyz(t *testing.T) {
 	if w := c.get("/readyz"); w.Code != 200 {
 		t.Errorf("recovered: %d", w.Code)
 	}
-	c.ready.drain()
+	c.ready.draining.Store(true)
 	wantProblem(t, c.get("/readyz"), http.StatusServiceUnavailable)
 }
 
@@ -128,7 +128,7 @@ func TestReadyzTurnsFalseDuringACheck(t *testing.T) {
 		answer := make(chan *httptest.ResponseRecorder, 1)
 		go func() { answer <- c.get("/readyz") }()
 		synctest.Wait()
-		c.ready.drain()
+		c.ready.draining.Store(true)
 		close(release)
 		wantProblem(t, <-answer, http.StatusServiceUnavailable)
 	})

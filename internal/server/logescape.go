@@ -1,67 +1,44 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"unicode"
 	"unicode/utf8"
 )
 
-// EscapeLog returns a writer of whole log lines, in which it replaces
-// characters that a terminal acts on instead of showing them: DEL, the C1
-// controls, and those that change the direction of text. They become \uXXXX,
-// which a JSON string decodes to the same character. slog leaves them as they
-// are in JSON, and DEL in text.
-func EscapeLog(w io.Writer) io.Writer { return logEscaper{w} }
+// EscapeLines returns a writer of whole lines, in which it replaces characters that a
+// terminal acts on instead of showing them: control characters but tab and line feed,
+// and those that change the direction of text. They become \uXXXX, which a JSON string
+// decodes to the same character. slog leaves some of them as they are.
+func EscapeLines(w io.Writer) io.Writer { return lineEscaper{w} }
 
-type logEscaper struct{ w io.Writer }
+type lineEscaper struct{ w io.Writer }
 
-// Write passes on lines of plain ASCII, which nearly all are, without a copy.
-func (e logEscaper) Write(line []byte) (int, error) {
-	if indexUnsafe(line) < 0 {
+func (e lineEscaper) Write(line []byte) (int, error) {
+	if bytes.IndexFunc(line, actsOnTerminals) < 0 { // nearly all lines
 		return e.w.Write(line)
 	}
-	if _, err := e.w.Write(appendEscaped(nil, line)); err != nil {
+	var safe []byte
+	for rest := line; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if actsOnTerminals(r) {
+			safe = fmt.Appendf(safe, `\u%04x`, r)
+		} else {
+			safe = append(safe, rest[:size]...)
+		}
+		rest = rest[size:]
+	}
+	if _, err := e.w.Write(safe); err != nil {
 		return 0, err
 	}
 	return len(line), nil
 }
 
-func appendEscaped(dst, text []byte) []byte {
-	for len(text) > 0 {
-		i := indexUnsafe(text)
-		if i < 0 {
-			return append(dst, text...)
-		}
-		r, size := utf8.DecodeRune(text[i:])
-		dst = fmt.Appendf(append(dst, text[:i]...), `\u%04x`, r)
-		text = text[i+size:]
-	}
-	return dst
-}
-
-// indexUnsafe returns the position of the first such character, or -1.
-func indexUnsafe(line []byte) int {
-	for i := 0; i < len(line); {
-		if line[i] < 0x7f {
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(line[i:])
-		if unsafeInLog(r) {
-			return i
-		}
-		i += size
-	}
-	return -1
-}
-
-func unsafeInLog(r rune) bool {
-	switch {
-	case r < 0x7f:
+func actsOnTerminals(r rune) bool {
+	if ' ' <= r && r < unicode.MaxASCII { // nearly all characters
 		return false
-	case r <= 0x9f: // DEL and C1
-		return true
 	}
-	return r == 0x061c || r == 0x200e || r == 0x200f || // marks of direction
-		0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 // embeddings, overrides, isolates
+	return r != '\t' && r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }

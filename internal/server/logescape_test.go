@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestEscapeLog(t *testing.T) {
+func TestEscapeLines(t *testing.T) {
 	const unsafe = "\x7f\u0080\u009b\u009f\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
 	for in, want := range map[string]string{
 		"":                      "",
@@ -21,7 +21,7 @@ func TestEscapeLog(t *testing.T) {
 		"not \xff UTF-8 \x7f\n": "not \xff UTF-8 \\u007f\n",
 	} {
 		var buf bytes.Buffer
-		n, err := EscapeLog(&buf).Write([]byte(in))
+		n, err := EscapeLines(&buf).Write([]byte(in))
 		if buf.String() != want || n != len(in) || err != nil {
 			t.Errorf("%q became %q, want %q (%d, %v)", in, buf.String(), want, n, err)
 		}
@@ -32,7 +32,7 @@ func TestEscapeLog(t *testing.T) {
 func TestEscapedLogLinesDecodeToTheSame(t *testing.T) {
 	const value = "\x7f\u009b31m\u202etxt.exe\u2069 \\ \" é"
 	var buf bytes.Buffer
-	slog.New(slog.NewJSONHandler(EscapeLog(&buf), nil)).Info("x", "key", value)
+	slog.New(slog.NewJSONHandler(EscapeLines(&buf), nil)).Info("x", "key", value)
 	var line struct{ Key string }
 	if err := json.Unmarshal(buf.Bytes(), &line); err != nil || line.Key != value {
 		t.Errorf("%v: %q became %q", err, value, line.Key)
@@ -42,8 +42,8 @@ func TestEscapedLogLinesDecodeToTheSame(t *testing.T) {
 	}
 }
 
-func TestEscapeLogReportsFailures(t *testing.T) {
-	if _, err := EscapeLog(brokenWriter{}).Write([]byte("\x7f")); !errors.Is(err, errBroken) {
+func TestEscapeLinesReportsFailures(t *testing.T) {
+	if _, err := EscapeLines(brokenWriter{}).Write([]byte("\x7f")); !errors.Is(err, errBroken) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"io"
 	"net/http"
 	"time"
 )
@@ -78,21 +77,6 @@ func (rec *recorder) Write(p []byte) (int, error) {
 		written += n
 		rec.took(n)
 		if err != nil || written >= len(p) {
-			return written, err
-		}
-	}
-}
-
-// WriteString saves the copy that io.WriteString would make.
-func (rec *recorder) WriteString(s string) (int, error) {
-	rec.sent(http.StatusOK)
-	written := 0
-	for {
-		piece := s[written:min(len(s), written+progressStep)]
-		n, err := io.WriteString(rec.w, piece)
-		written += n
-		rec.took(n)
-		if err != nil || written >= len(s) {
 			return written, err
 		}
 	}

@@ -32,13 +32,13 @@ func upload() (http.Handler, <-chan outcome) {
 // A body that arrives slowly but steadily may take longer than both timeouts.
 func TestSlowButSteadyBodyArrives(t *testing.T) {
 	for _, protocol := range []int{1, 2} {
-		const size = 600 * pace                    // 12 s
+		const size = 120 * readStep                // 2.4 s
 		for _, length := range []int64{size, -1} { // -1 is chunked
 			t.Run(fmt.Sprintf("HTTP/%d, length %d", protocol, length), func(t *testing.T) {
 				t.Parallel()
 				h, outcomes := upload()
 				s, client := startUpload(t, protocol, Options{Handler: h, Timeouts: Timeouts{Read: lively, Write: lively}})
-				req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(), newPaced(t, io.LimitReader(zeros{}, size)))
+				req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(), newPaced(t, io.LimitReader(zeros{}, size), readStep))
 				if err != nil {
 					t.Fatal(err)
 				}

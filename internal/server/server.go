@@ -156,7 +156,7 @@ func (s *Server) serve() error {
 }
 
 func (s *Server) shutdown() error {
-	s.ready.drain()
+	s.ready.draining.Store(true)
 	s.logger.Info("shutting down", "in_flight", s.chain.inFlight.Load())
 
 	ctx, cancel := context.WithTimeout(context.Background(), s.shutdownTimeout)
