@@ -130,8 +130,8 @@ func (c *checker) file(path string) {
 		c.files[page.ID] = append(c.files[page.ID], path)
 	}
 	lines := sourceLines(source)
-	for _, p := range page.Problems {
-		c.problem(path, lines, p)
+	for _, p := range page.Diagnostics {
+		c.diagnostic(path, lines, p)
 	}
 }
 
@@ -159,14 +159,14 @@ func (c *checker) duplicateID(path, served string, id int64) {
 		c.cannotRead(path, err)
 		return
 	}
-	c.problem(path, sourceLines(source), markup.Problem{
+	c.diagnostic(path, sourceLines(source), markup.Diagnostic{
 		Line: 1, Column: 1, Severity: markup.Error,
 		Message: fmt.Sprintf("page id %d is already taken by %s, which is served", id, served),
 		Hint:    "give one of them another id",
 	})
 }
 
-func (c *checker) problem(path string, lines []string, p markup.Problem) {
+func (c *checker) diagnostic(path string, lines []string, p markup.Diagnostic) {
 	f := finding{
 		File: path, Line: p.Line, Column: p.Column, Severity: p.Severity.String(), Message: p.Message, Hint: p.Hint,
 	}

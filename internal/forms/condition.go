@@ -141,5 +141,5 @@ func (o order) meets(r Rule) bool {
 	return ok && (r.Operator == GreaterThan && c > 0 || r.Operator == LessThan && c < 0)
 }
 
-// Ordered reports whether a value can stand on either side of greater-than and less-than.
+// Ordered reports whether greater-than and less-than can compare a value.
 func Ordered(value string) bool { return orderOf(value).kind != unordered }

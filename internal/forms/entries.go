@@ -9,9 +9,9 @@ import (
 )
 
 // Entries is the field entries of a submission as they are stored: the text of
-// the nested model's "fields" member, written by EncodeEntries alone. Lists
-// copy it out as it stands, which is what makes them fast, and a person can
-// read it in the database's own shell.
+// the nested model's "fields" member, which EncodeEntries writes. Lists copy it
+// unchanged, which makes them fast, and people can read it in the database's own
+// shell.
 type Entries []byte
 
 // EncodeEntries appends the encoding of entries to dst.
@@ -66,9 +66,9 @@ func unquote(raw []byte) (string, error) {
 	return s, nil
 }
 
-// Check tells whether the entries can be told apart: what the disk or an edit
-// by hand has changed must not be sent as if it were an answer. It does not
-// look into values.
+// Check returns an error if the entries are damaged, by the disk or by an edit by
+// hand: they must not be sent as if they were answers. It does not look into
+// values.
 func (e Entries) Check() error {
 	s := e.Scan()
 	for s.Next() {
@@ -105,7 +105,7 @@ func (e Entries) Scan() EntryScanner {
 	return EntryScanner{text: e, at: 1}
 }
 
-// What stands between the tokens of an entry.
+// The texts between the tokens of an entry.
 const (
 	beforeID      = `:{"id":`
 	beforeFieldID = `,"fieldId":`

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// StoredFile is a file of a submission. Its content is kept by the store.
+// StoredFile is a file of a submission. Its content is in the store.
 type StoredFile struct {
 	ID      int64  `json:"id"` // of its content in the store
 	FieldID string `json:"fieldId"`

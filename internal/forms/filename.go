@@ -17,7 +17,7 @@ const namelessFile = "file"
 
 // CleanFileName turns the name that a client sent with a file into one that can
 // be a part of the field's value and a segment of a path. Only the last part of
-// a path is kept, whichever system it comes from.
+// a path counts, whichever system it comes from.
 func CleanFileName(name string) string {
 	name = strings.ToValidUTF8(name, "_")
 	name = strings.TrimRight(name, `/\`)

@@ -36,7 +36,7 @@ func (f Filter) IDs() []string {
 
 // NewRule makes a rule of a filter from what a caller wrote. What is wrong with
 // it is returned as a message.
-func NewRule(id, operator, value string) (rule Rule, problem string) {
+func NewRule(id, operator, value string) (rule Rule, message string) {
 	rule = Rule{FieldID: id, Operator: Operator(operator), Value: value}
 	switch {
 	case !slices.Contains(Operators, rule.Operator):
@@ -65,7 +65,7 @@ func operatorNames() string {
 }
 
 // withTimes writes the times of a rule as the flat model has them.
-func (r Rule) withTimes() (rule Rule, problem string) {
+func (r Rule) withTimes() (rule Rule, message string) {
 	times := []string{r.Value}
 	if r.Operator == InList {
 		times = strings.Split(r.Value, Separator)

@@ -92,9 +92,9 @@ func TestFilters(t *testing.T) {
 		{"_timestamp", "contains", "6640", true},
 		{"_timestamp", "not-empty", "", true},
 	} {
-		rule, problem := NewRule(tt.id, tt.operator, tt.value)
-		if problem != "" {
-			t.Errorf("%s %s %q: %s", tt.id, tt.operator, tt.value, problem)
+		rule, message := NewRule(tt.id, tt.operator, tt.value)
+		if message != "" {
+			t.Errorf("%s %s %q: %s", tt.id, tt.operator, tt.value, message)
 			continue
 		}
 		if got := matches(t, Filter{Rules: []Rule{rule}}, s); got != tt.want {
@@ -119,8 +119,8 @@ func TestRefusedRules(t *testing.T) {
 		{"_timestamp", "one-of", "5;x", "must be a time"},
 		{"_timestamp", "greater-than", "2026-02-30", "must be a time"},
 	} {
-		if _, problem := NewRule(tt.id, tt.operator, tt.value); !strings.Contains(problem, tt.want) {
-			t.Errorf("%s %s %q: %q", tt.id, tt.operator, tt.value, problem)
+		if _, message := NewRule(tt.id, tt.operator, tt.value); !strings.Contains(message, tt.want) {
+			t.Errorf("%s %s %q: %q", tt.id, tt.operator, tt.value, message)
 		}
 	}
 }
@@ -260,8 +260,8 @@ func FuzzNewRule(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, id, operator, value string) {
-		rule, problem := NewRule(id, operator, value)
-		if problem != "" {
+		rule, message := NewRule(id, operator, value)
+		if message != "" {
 			return
 		}
 		if _, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}).Match(survey(1, "x", "name", "y")); err != nil {

@@ -67,8 +67,7 @@ func (e *Invalid) AddError(message string) {
 	e.Errors = append(e.Errors, message)
 }
 
-// Err returns e when it holds anything, else nil. What is not listed is told
-// as a number by then.
+// Err returns e if it has any errors, else nil. It adds how many are not listed.
 func (e *Invalid) Err() error {
 	if len(e.Fields) == 0 && len(e.Errors) == 0 {
 		return nil

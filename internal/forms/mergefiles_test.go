@@ -49,7 +49,7 @@ func TestFilesOfANewSubmission(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, files, err := papers().NewEntries(tt.answers)
-			if diff := cmp.Diff(tt.faults, faultsOf(err)); diff != "" {
+			if diff := cmp.Diff(tt.faults, faultsIn(err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.want, files); diff != "" {
@@ -57,13 +57,6 @@ func TestFilesOfANewSubmission(t *testing.T) {
 			}
 		})
 	}
-}
-
-func faultsOf(err error) map[string]string {
-	if invalid, ok := err.(*Invalid); ok { //nolint:errorlint // as the functions under test return it
-		return invalid.Fields
-	}
-	return nil
 }
 
 func TestFilesOfAMerge(t *testing.T) {

@@ -100,7 +100,7 @@ func TestAcceptedAnswersReadBackAndMergeUnchanged(t *testing.T) {
 		}
 		merged, _, err := form.Merge(entries, nil, answers)
 		if err != nil {
-			t.Fatalf("merge of the same answers: %v", problemsIn(err))
+			t.Fatalf("merge of the same answers: %v", faultsIn(err))
 		}
 		if diff := cmp.Diff(entries, merged); diff != "" {
 			t.Fatalf("merge of the same answers changed something (-want +got):\n%s", diff)
@@ -129,7 +129,7 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 		})
 		all, _, allErr := form.NewEntries(answers)
 		some, _, someErr := form.NewEntries(visible)
-		if diff := cmp.Diff(problemsIn(someErr), problemsIn(allErr)); diff != "" {
+		if diff := cmp.Diff(faultsIn(someErr), faultsIn(allErr)); diff != "" {
 			t.Fatalf("faults (-visible +all):\n%s", diff)
 		}
 		if diff := cmp.Diff(some, all); diff != "" {
@@ -175,7 +175,7 @@ var cmpEmptyAsNil = cmp.Transformer("emptyAsNil", func(entries []Entry) []Entry 
 	return entries
 })
 
-func problemsIn(err error) map[string]string {
+func faultsIn(err error) map[string]string {
 	var invalid *Invalid
 	if errors.As(err, &invalid) {
 		return invalid.Fields

@@ -20,7 +20,7 @@ type Sort struct {
 // the same so many bytes are a tie.
 const MaxSortKey = 1000
 
-// Position is the place of a submission in a sorted list. Positions are
+// Position says where a submission comes in a sorted list. Positions are
 // comparable for one sort order only.
 type Position struct {
 	Empty bool   // it has no value: such submissions come last

@@ -60,14 +60,14 @@ func NumberEntries(submission int64, entries []Entry) ([]Entry, error) {
 
 // Answer is what a caller sends for one field: a text, or a list of texts.
 type Answer struct {
-	FieldID string
-	Value   string
-	List    []string     // what was sent as a list; Value is unused then
-	Files   []StoredFile // sent for the field, their contents staged; Value is their names
-	Misfit  string       // why it can't be a value of its field; a field that does not show ignores it
-	Problem string       // what was wrong with the way it was sent; "" when nothing was
-	IsList  bool
-	Whole   bool // the problem concerns the request as a whole, not one field
+	FieldID   string
+	Value     string
+	List      []string     // what was sent as a list; Value is unused then
+	Files     []StoredFile // sent for the field, their contents staged; Value is their names
+	Misfit    string       // why it can't be a value of its field; a field that does not show ignores it
+	Malformed string       // what was wrong with the way it was sent; "" when nothing was
+	IsList    bool
+	Whole     bool // Malformed is about the request as a whole, not one field
 }
 
 // text is the value as it is stored.
@@ -80,10 +80,10 @@ func (a Answer) text() string {
 
 // broken returns what is wrong with the answer whatever field it is for, or "".
 func (a Answer) broken() string {
-	if a.Problem == "" && !storable(a.text()) {
+	if a.Malformed == "" && !storable(a.text()) {
 		return "must be valid text without NUL characters"
 	}
-	return a.Problem
+	return a.Malformed
 }
 
 // misfit returns why the answer can't be a value of field f, or "".
@@ -128,7 +128,7 @@ func (f *Form) newDraft() *draft {
 func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 	for _, a := range answers {
 		if a.Whole {
-			d.invalid.AddError(a.Problem)
+			d.invalid.AddError(a.Malformed)
 			continue
 		}
 		rank := d.Rank(a.FieldID)
@@ -213,7 +213,7 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]En
 	d.take(answers, func(a Answer) string {
 		// What was read may be sent back: an unchanged value of a field that
 		// has left the page is no write.
-		if value, ok := old.retiredValues[a.FieldID]; ok && a.Problem == "" && value == a.text() {
+		if value, ok := old.retiredValues[a.FieldID]; ok && a.Malformed == "" && value == a.text() {
 			return ""
 		}
 		return MsgUnknownField

@@ -131,22 +131,22 @@ func TestNewEntries(t *testing.T) {
 			faults:  map[string]string{"reason": msgText},
 		},
 		{
-			name: "a problem of the wire comes before every other",
+			name: "what is malformed comes before every other",
 			answers: []Answer{
-				{FieldID: "comment", Problem: "came broken"},
-				{FieldID: "rating", IsList: true, List: []string{"\x00;"}, Problem: "came broken, too"},
+				{FieldID: "comment", Malformed: "came broken"},
+				{FieldID: "rating", IsList: true, List: []string{"\x00;"}, Malformed: "came broken, too"},
 			},
 			faults: map[string]string{"comment": "came broken", "rating": "came broken, too"},
 		},
 		{
 			name:    "but an unknown field is unknown however it came",
-			answers: []Answer{text("comment", "a"), {FieldID: "nope", Problem: "came broken"}},
+			answers: []Answer{text("comment", "a"), {FieldID: "nope", Malformed: "came broken"}},
 			faults:  map[string]string{"nope": MsgUnknownField},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, _, err := feedback().NewEntries(tt.answers)
-			if diff := cmp.Diff(tt.faults, problemsOf(t, err)); diff != "" {
+			if diff := cmp.Diff(tt.faults, faultsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -231,7 +231,7 @@ func TestMerge(t *testing.T) {
 		},
 		{
 			name: "every fault at once", stored: stored,
-			answers: []Answer{text("rating", "4"), text("topics", ";"), text("nope", "1"), {FieldID: "comment", Problem: "came broken"}},
+			answers: []Answer{text("rating", "4"), text("topics", ";"), text("nope", "1"), {FieldID: "comment", Malformed: "came broken"}},
 			faults:  map[string]string{"rating": msgRating, "topics": msgTopics, "nope": MsgUnknownField, "comment": "came broken"},
 		},
 		{
@@ -243,7 +243,7 @@ func TestMerge(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			before := append([]Entry(nil), tt.stored...)
 			got, _, err := feedback().Merge(tt.stored, nil, tt.answers)
-			if diff := cmp.Diff(tt.faults, problemsOf(t, err)); diff != "" {
+			if diff := cmp.Diff(tt.faults, faultsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -271,11 +271,11 @@ func TestMergeAndRetiredFields(t *testing.T) {
 		{"sent back unchanged as a list", []Answer{text("comment", "new"), list("left;too", "a", "b")}, kept, nil},
 		{"changed", []Answer{text("comment", "new"), text("gone", "written")}, nil, map[string]string{"gone": MsgUnknownField}},
 		{"emptied", []Answer{text("gone", "")}, nil, map[string]string{"gone": MsgUnknownField}},
-		{"unchanged, but broken on the wire", []Answer{{FieldID: "gone", Value: "kept", Problem: "came broken"}}, nil, map[string]string{"gone": MsgUnknownField}},
+		{"unchanged, but broken on the wire", []Answer{{FieldID: "gone", Value: "kept", Malformed: "came broken"}}, nil, map[string]string{"gone": MsgUnknownField}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, _, err := feedback().Merge(stored, nil, tt.answers)
-			if diff := cmp.Diff(tt.faults, problemsOf(t, err)); diff != "" {
+			if diff := cmp.Diff(tt.faults, faultsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -284,7 +284,7 @@ func TestMergeAndRetiredFields(t *testing.T) {
 		})
 	}
 	_, _, err := feedback().NewEntries([]Answer{text("comment", "a"), text("gone", "kept")})
-	if diff := cmp.Diff(map[string]string{"gone": MsgUnknownField}, problemsOf(t, err)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"gone": MsgUnknownField}, faultsOf(t, err)); diff != "" {
 		t.Errorf("a retired field on create (-want +got):\n%s", diff)
 	}
 }

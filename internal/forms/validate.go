@@ -99,8 +99,8 @@ func (f *Field) allOptions(joined string) bool {
 	return true
 }
 
-// isBlank is true of a list of nothing but blanks, too: it answers no more
-// than an empty one.
+// isBlank is also true for a list of blanks, which says no more than an empty
+// one.
 func (f *Field) isBlank(value string) bool {
 	if !f.MultiValue() {
 		return isBlank(value)
@@ -141,9 +141,8 @@ func isAlpha(s string) bool {
 	return s != ""
 }
 
-// isDay accepts a real calendar day. The length keeps out what time.Parse is
-// lenient about; the calendar has no year 0, and a browser's date field
-// refuses it.
+// isDay accepts a real calendar day. time.Parse alone would accept other lengths.
+// The calendar has no year 0, and a browser's date field refuses it.
 func isDay(s string) bool {
 	if len(s) != len(time.DateOnly) {
 		return false
@@ -188,8 +187,8 @@ func isAlnum(b byte) bool {
 	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
-// storable reports whether a value is text that can be kept and given back
-// exactly: valid UTF-8 without NUL, which PostgreSQL cannot hold.
+// storable reports whether a value can be stored and returned exactly: valid
+// UTF-8 without NUL, which PostgreSQL does not store.
 func storable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsRune(s, 0)
 }

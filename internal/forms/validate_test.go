@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// problemsOf are the field errors of a refused submission, nil when it was taken.
-func problemsOf(t *testing.T, err error) map[string]string {
+// faultsOf are the field errors of a refused submission, nil when it was taken.
+func faultsOf(t *testing.T, err error) map[string]string {
 	t.Helper()
 	if err == nil {
 		return nil
@@ -36,7 +36,7 @@ func faultOf(t *testing.T, f Field, value string) string {
 	form := Form{Fields: []Field{f}}
 	entries, _, err := form.NewEntries([]Answer{{FieldID: "f", Value: value}})
 	if err != nil {
-		return problemsOf(t, err)["f"]
+		return faultsOf(t, err)["f"]
 	}
 	if diff := cmp.Diff([]Entry{{FieldID: "f", Value: value}}, entries); diff != "" {
 		t.Errorf("an accepted value is not stored as sent (-want +got):\n%s", diff)
@@ -182,7 +182,7 @@ func TestRequired(t *testing.T) {
 		}
 		form := Form{Fields: []Field{required}}
 		_, _, err := form.NewEntries(nil)
-		if diff := cmp.Diff(map[string]string{"f": msgRequired}, problemsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(map[string]string{"f": msgRequired}, faultsOf(t, err)); diff != "" {
 			t.Errorf("required %q field, absent (-want +got):\n%s", v, diff)
 		}
 	}
@@ -198,7 +198,7 @@ func TestRequiredMultiValueFieldNeedsAValue(t *testing.T) {
 	form := Form{Fields: []Field{{ID: "f", Type: Checkbox, Required: true}}}
 	for _, list := range [][]string{nil, {}, {""}, {"", ""}, {" ", "\u00a0"}} {
 		_, _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: list}})
-		if diff := cmp.Diff(map[string]string{"f": msgRequired}, problemsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(map[string]string{"f": msgRequired}, faultsOf(t, err)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", list, diff)
 		}
 	}

@@ -17,7 +17,7 @@ func TestFormsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := Parse(Markdown, 1, text)
-	for _, p := range page.Problems {
+	for _, p := range page.Diagnostics {
 		t.Errorf("line %d: %s; %s", p.Line, p.Message, p.Hint)
 	}
 	if len(page.Blocks) != 4 {

@@ -29,7 +29,7 @@ func dump(p Page) string {
 	for _, block := range p.Blocks {
 		dumpBlock(&b, block)
 	}
-	for _, q := range p.Problems {
+	for _, q := range p.Diagnostics {
 		fmt.Fprintf(&b, "%d:%d: %s: %s\n", q.Line, q.Column, q.Severity, q.Message)
 		if q.Hint != "" {
 			fmt.Fprintf(&b, "\t(%s)\n", q.Hint)

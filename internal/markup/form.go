@@ -9,15 +9,15 @@ import (
 )
 
 // ParseForm reads the text of one form: its YAML alone, without a page around
-// it. The same code reads the text of a block on a page, so that problems are
+// it. The same code reads the text of a block on a page, so that diagnostics are
 // the same, but their lines and columns count within text. The form is nil if
 // the text is broken. Its macro ids are those that it would have on the page.
-func ParseForm(pageID int64, text []byte) (*forms.Form, []Problem) {
+func ParseForm(pageID int64, text []byte) (*forms.Form, []Diagnostic) {
 	page := parseForm(pageID, text)
 	if len(page.Blocks) == 0 {
-		return nil, page.Problems
+		return nil, page.Diagnostics
 	}
-	return page.Blocks[0].Form, page.Problems
+	return page.Blocks[0].Form, page.Diagnostics
 }
 
 func parseForm(pageID int64, text []byte) (page Page) {
@@ -41,7 +41,7 @@ func (page *Page) readForm(pageID int64, text []byte) {
 		page.Blocks = c.blocks
 	}
 	page.Unreadable = p.unreadable
-	page.Problems = p.sorted()
+	page.Diagnostics = p.sorted()
 }
 
 // endLine ends the last line of a text. In a block on a page, it always ends.

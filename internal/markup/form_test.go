@@ -13,19 +13,19 @@ import (
 const smallForm = "form: a\nfields:\n  - {id: x, type: date}\n"
 
 // Lines and columns count within the text, whatever its line ends.
-func TestParseFormProblems(t *testing.T) {
+func TestParseFormDiagnostics(t *testing.T) {
 	const broken = "form: a\nfields:\n  - id: x\n    type: dat\n  - id: x\n    type: date\n"
 	want := []string{`4:11: error: unknown type "dat"`, `5:9: error: field "x" appears twice, first on line 3`}
 	for name, text := range map[string]string{
 		"LF": broken, "CR LF": strings.ReplaceAll(broken, "\n", "\r\n"), "mark": byteOrderMark + broken, "no end": strings.TrimSpace(broken),
 	} {
-		form, problems := ParseForm(1, []byte(text))
+		form, diagnostics := ParseForm(1, []byte(text))
 		var got []string
-		for _, q := range problems {
+		for _, q := range diagnostics {
 			got = append(got, fmt.Sprintf("%d:%d: %s: %s", q.Line, q.Column, q.Severity, q.Message))
 		}
 		if diff := cmp.Diff(want, got); form != nil || diff != "" {
-			t.Errorf("%s: form %v, problems (-want +got):\n%s", name, form, diff)
+			t.Errorf("%s: form %v, diagnostics (-want +got):\n%s", name, form, diff)
 		}
 	}
 }
@@ -43,9 +43,9 @@ func TestParseFormRefuses(t *testing.T) {
 		strings.Repeat("#", MaxPageBytes+1):  "more than the",
 		smallForm + "---\n" + smallForm:      "a second YAML document",
 	} {
-		form, problems := ParseForm(1, []byte(text))
-		if form != nil || len(problems) == 0 || !strings.Contains(problems[0].Message, want) {
-			t.Errorf("%.20q: form %v, problems %.1v; want %q", text, form, problems, want)
+		form, diagnostics := ParseForm(1, []byte(text))
+		if form != nil || len(diagnostics) == 0 || !strings.Contains(diagnostics[0].Message, want) {
+			t.Errorf("%.20q: form %v, diagnostics %.1v; want %q", text, form, diagnostics, want)
 		}
 	}
 }
@@ -76,9 +76,9 @@ func checkCarried(t interface {
 		for _, page := range []string{block, "\n\n" + block + "\n\n", strings.TrimSpace(block)} {
 			got := read(format, 1, []byte(page))
 			if len(got.Blocks) != 1 {
-				t.Errorf("format %d: %d blocks, problems %v in %q", format, len(got.Blocks), got.Problems, page)
+				t.Errorf("format %d: %d blocks, diagnostics %v in %q", format, len(got.Blocks), got.Diagnostics, page)
 			} else if diff := cmp.Diff(want, got.Blocks[0].Form); diff != "" {
-				t.Errorf("format %d (-alone +in a block): %s\n%q\n%v", format, diff, page, got.Problems)
+				t.Errorf("format %d (-alone +in a block): %s\n%q\n%v", format, diff, page, got.Diagnostics)
 			}
 		}
 	}
@@ -151,8 +151,8 @@ func FuzzForm(f *testing.F) {
 func TestFormBlockAtTheLimit(t *testing.T) {
 	for room := range 4 {
 		text := smallForm + "#" + strings.Repeat("x", MaxBlockBytes-len(smallForm)-2-room) + "\n"
-		if form, problems := ParseForm(1, []byte(text)); form == nil {
-			t.Errorf("%d bytes of room: %v", room, problems)
+		if form, diagnostics := ParseForm(1, []byte(text)); form == nil {
+			t.Errorf("%d bytes of room: %v", room, diagnostics)
 		}
 		_, err := FormBlock(Wikitext, []byte(text))
 		if (err != nil) != (room == 0) {

@@ -17,7 +17,7 @@ var metaKeys = []string{"id", "title", "view", "edit", "results"}
 // instead of them.
 var permissionWords = []string{"view", "views", "viewer", "viewers", "edit", "edits", "editor", "editors", "results"}
 
-// frontMatter reads what stands between two lines of three dashes at the
+// frontMatter reads the text between two lines of three dashes at the
 // page's very start. It holds permissions, so an error in it makes the page
 // unreadable: it must not open the page to everyone.
 func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {

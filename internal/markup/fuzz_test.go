@@ -55,10 +55,10 @@ func fuzz(f *testing.F, format Format) {
 // checkPage checks what callers rely on.
 func checkPage(t *testing.T, p Page) {
 	t.Helper()
-	checkProblems(t, p.Problems)
-	hasError := slices.ContainsFunc(p.Problems, func(q Problem) bool { return q.Severity == Error })
+	checkDiagnostics(t, p.Diagnostics)
+	hasError := slices.ContainsFunc(p.Diagnostics, func(q Diagnostic) bool { return q.Severity == Error })
 	if p.Unreadable && (len(p.Blocks) > 0 || !hasError) {
-		t.Errorf("unreadable with %d blocks and %d problems", len(p.Blocks), len(p.Problems))
+		t.Errorf("unreadable with %d blocks and %d diagnostics", len(p.Blocks), len(p.Diagnostics))
 	}
 	if !p.MetaRead && (!p.Unreadable || !reflect.DeepEqual(p.Meta, noAccess())) {
 		t.Errorf("front matter not read, but unreadable is %t and meta %+v", p.Unreadable, p.Meta)
@@ -82,17 +82,17 @@ func checkPage(t *testing.T, p Page) {
 	}
 }
 
-func checkProblems(t *testing.T, problems []Problem) {
+func checkDiagnostics(t *testing.T, diagnostics []Diagnostic) {
 	t.Helper()
-	sorted := slices.IsSortedFunc(problems, func(a, b Problem) int {
+	sorted := slices.IsSortedFunc(diagnostics, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	if !sorted {
-		t.Errorf("problems are not sorted: %v", problems)
+		t.Errorf("diagnostics are not sorted: %v", diagnostics)
 	}
-	for _, q := range problems {
+	for _, q := range diagnostics {
 		if q.Line < 1 || q.Column < 1 || q.Message == "" || q.Severity != Error && q.Severity != Warning || strings.ContainsAny(q.Message+q.Hint, "\n\x00") {
-			t.Errorf("bad problem %+v", q)
+			t.Errorf("bad diagnostic %+v", q)
 		}
 	}
 }

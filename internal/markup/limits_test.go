@@ -38,10 +38,10 @@ func TestPathological(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
 			p := Parse(c.format, 1, []byte(c.src))
-			t.Logf("%v, %d problems", time.Since(start), len(p.Problems))
+			t.Logf("%v, %d diagnostics", time.Since(start), len(p.Diagnostics))
 			checkPage(t, p)
-			if c.want != "" && (len(p.Problems) == 0 || !strings.Contains(p.Problems[0].Message, c.want)) {
-				t.Errorf("%.3v, want %q first", p.Problems[:min(3, len(p.Problems))], c.want)
+			if c.want != "" && (len(p.Diagnostics) == 0 || !strings.Contains(p.Diagnostics[0].Message, c.want)) {
+				t.Errorf("%.3v, want %q first", p.Diagnostics[:min(3, len(p.Diagnostics))], c.want)
 			}
 		})
 	}
@@ -164,7 +164,7 @@ func manyLists() string {
 
 func TestTooLarge(t *testing.T) {
 	p := Parse(Markdown, 7, make([]byte, MaxPageBytes+1))
-	if !p.Unreadable || p.ID != 7 || len(p.Problems) != 1 {
+	if !p.Unreadable || p.ID != 7 || len(p.Diagnostics) != 1 {
 		t.Errorf("got %+v", p)
 	}
 	if p := Parse(Markdown, 7, []byte(strings.Repeat("a\n", 10))); p.Unreadable {
@@ -204,12 +204,12 @@ func TestLimits(t *testing.T) {
 		"bytes":    {comment, MaxBlockBytes, "more than 262144 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit)+"```\n")); len(p.Problems) != 0 || p.Blocks[0].Form == nil {
-				t.Errorf("at the limit: %v", p.Problems)
+			if p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit)+"```\n")); len(p.Diagnostics) != 0 || p.Blocks[0].Form == nil {
+				t.Errorf("at the limit: %v", p.Diagnostics)
 			}
 			p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit+1)+"```\n"))
-			if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Message, c.want) || p.Blocks[0].FormID != "a" || p.Blocks[0].Form != nil {
-				t.Errorf("beyond the limit: %v %v", p.Blocks, p.Problems)
+			if len(p.Diagnostics) != 1 || !strings.Contains(p.Diagnostics[0].Message, c.want) || p.Blocks[0].FormID != "a" || p.Blocks[0].Form != nil {
+				t.Errorf("beyond the limit: %v %v", p.Blocks, p.Diagnostics)
 			}
 		})
 	}
@@ -221,16 +221,16 @@ func TestTooManyForms(t *testing.T) {
 	if len(p.Blocks) != MaxForms+1 || p.Blocks[MaxForms-1].Form == nil || p.Blocks[MaxForms] != (Block{}) {
 		t.Errorf("%d blocks, the last %+v", len(p.Blocks), p.Blocks[len(p.Blocks)-1])
 	}
-	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Message, "more than 200 forms") {
-		t.Errorf("got %v", p.Problems)
+	if len(p.Diagnostics) != 1 || !strings.Contains(p.Diagnostics[0].Message, "more than 200 forms") {
+		t.Errorf("got %v", p.Diagnostics)
 	}
 }
 
-func TestTooManyProblems(t *testing.T) {
-	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields: ["+strings.Repeat("x, ", 2*MaxProblems)+"]\n```\n"))
-	last := p.Problems[len(p.Problems)-1]
-	if len(p.Problems) != MaxProblems+1 || last.Severity != Error || !strings.Contains(last.Message, "not listed") {
-		t.Errorf("%d problems, the last %v", len(p.Problems), last)
+func TestTooManyDiagnostics(t *testing.T) {
+	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields: ["+strings.Repeat("x, ", 2*MaxDiagnostics)+"]\n```\n"))
+	last := p.Diagnostics[len(p.Diagnostics)-1]
+	if len(p.Diagnostics) != MaxDiagnostics+1 || last.Severity != Error || !strings.Contains(last.Message, "not listed") {
+		t.Errorf("%d diagnostics, the last %v", len(p.Diagnostics), last)
 	}
 }
 
@@ -240,8 +240,8 @@ func TestUnlimitedRules(t *testing.T) {
 		p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+
 			"  - {id: box, type: checkbox, options: ["+numbers(10*MaxSearches, "o%d,")+"]}\n  - {id: number, type: textfield}\n"+
 			numbers(10*MaxSearches, "  - {id: f%[1]d, type: date, showIf: {"+rule+"}}\n")+"```\n"))
-		if len(p.Problems) != 0 || p.Blocks[0].Form == nil {
-			t.Errorf("%s: %v", rule, p.Problems)
+		if len(p.Diagnostics) != 0 || p.Blocks[0].Form == nil {
+			t.Errorf("%s: %v", rule, p.Diagnostics)
 		}
 	}
 }
@@ -251,11 +251,11 @@ func TestAliasBomb(t *testing.T) {
 	list := "  - {id: x, type: radio, options: &o [" + numbers(1000, "%d,") + "]}\n"
 	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+list+"  - {id: y, type: date, showIf: {all: ["+strings.Repeat("{field: x, equals: *o},", 60)+"]}}\n```\n"))
 	found := false
-	for _, q := range p.Problems {
+	for _, q := range p.Diagnostics {
 		found = found || strings.Contains(q.Message, "counting what aliases repeat")
 	}
 	if !found || p.Blocks[0].Form != nil {
-		t.Errorf("got %v", p.Problems)
+		t.Errorf("got %v", p.Diagnostics)
 	}
 }
 
@@ -273,12 +273,12 @@ func smallPage() string {
 func TestDefinitionSize(t *testing.T) {
 	src := smallPage()
 	p := Parse(Markdown, 1, []byte(src))
-	if len(src) > 14<<10 || len(p.Problems) != 1 || p.Blocks[0].FormID != "a" || p.Blocks[0].Form != nil {
-		t.Fatalf("a page of %d bytes: %v %v", len(src), p.Blocks, p.Problems)
+	if len(src) > 14<<10 || len(p.Diagnostics) != 1 || p.Blocks[0].FormID != "a" || p.Blocks[0].Form != nil {
+		t.Fatalf("a page of %d bytes: %v %v", len(src), p.Blocks, p.Diagnostics)
 	}
-	problem := p.Problems[0]
-	if problem.Line != 2 || problem.Severity != Error || !strings.Contains(problem.Message, "more than the 1048576 allowed") || !strings.Contains(problem.Hint, "split the form") {
-		t.Errorf("got %+v", problem)
+	diagnostic := p.Diagnostics[0]
+	if diagnostic.Line != 2 || diagnostic.Severity != Error || !strings.Contains(diagnostic.Message, "more than the 1048576 allowed") || !strings.Contains(diagnostic.Hint, "split the form") {
+		t.Errorf("got %+v", diagnostic)
 	}
 }
 
@@ -294,8 +294,8 @@ func TestPageDefinitionSize(t *testing.T) {
 	}
 	src.WriteString("```form\nform: small\nfields: [{id: x, type: date}]\n```\n")
 	p := Parse(Markdown, 1, []byte(src.String()))
-	if fit < 5 || len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Message, "more than 8388608 bytes") || p.Problems[0].Hint == "" {
-		t.Errorf("%d forms fit: %v", fit, p.Problems)
+	if fit < 5 || len(p.Diagnostics) != 1 || !strings.Contains(p.Diagnostics[0].Message, "more than 8388608 bytes") || p.Diagnostics[0].Hint == "" {
+		t.Errorf("%d forms fit: %v", fit, p.Diagnostics)
 	}
 	for i, b := range p.Blocks {
 		if (b.Form == nil) != (i == fit) {
@@ -313,22 +313,22 @@ func TestHelpCounts(t *testing.T) {
 		fmt.Fprintf(&src, "```form\nform: f%d\n%s```\n", i, fields)
 	}
 	p := Parse(Markdown, 1, []byte(src.String()))
-	refused := slices.ContainsFunc(p.Problems, func(q Problem) bool { return strings.Contains(q.Message, "more than 8388608 bytes") })
+	refused := slices.ContainsFunc(p.Diagnostics, func(q Diagnostic) bool { return strings.Contains(q.Message, "more than 8388608 bytes") })
 	if !refused || p.Blocks[0].Form == nil || p.Blocks[9].Form != nil {
-		t.Errorf("got %v", p.Problems)
+		t.Errorf("got %v", p.Diagnostics)
 	}
 }
 
 // TestAliasesOfLongTexts: a text that aliases repeat counts each time.
 func TestAliasesOfLongTexts(t *testing.T) {
 	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+longTexts()+"```\n"))
-	if len(p.Problems) == 0 || p.Blocks[0].Form != nil {
-		t.Fatalf("got %v", p.Problems)
+	if len(p.Diagnostics) == 0 || p.Blocks[0].Form != nil {
+		t.Fatalf("got %v", p.Diagnostics)
 	}
-	if last := p.Problems[len(p.Problems)-1]; !slices.ContainsFunc(p.Problems, func(q Problem) bool {
+	if last := p.Diagnostics[len(p.Diagnostics)-1]; !slices.ContainsFunc(p.Diagnostics, func(q Diagnostic) bool {
 		return strings.Contains(q.Message, "more than 1048576 bytes of text, counting what aliases repeat")
 	}) {
-		t.Errorf("%d problems, the last %v", len(p.Problems), last)
+		t.Errorf("%d diagnostics, the last %v", len(p.Diagnostics), last)
 	}
 }
 

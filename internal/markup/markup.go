@@ -20,20 +20,20 @@ import (
 // Limits of a page. They are far above what people write, and low enough that
 // the worst page takes a few seconds to read.
 const (
-	MaxPageBytes  = 4 << 20
-	MaxBlockBytes = 256 << 10 // of one form's text
-	MaxMetaBytes  = 64 << 10  // of the front matter
-	MaxForms      = 200       // on a page
-	MaxFields     = 1000      // in a form
-	MaxOptions    = 1000      // of a field, and values in a rule's list
-	MaxRules      = 1000      // in a form
-	MaxSearches   = 50        // rules with "contains" about one field that holds a single text
-	MaxIDBytes    = 200       // of form, field, section and macro ids
-	MaxTextBytes  = 4096      // of a label, a help text, an option, a rule's value
-	MaxAccept     = 50        // file types that a field accepts
-	MaxAcceptLen  = 100       // bytes of each
-	MaxFileBytes  = 1 << 40   // that maxSize can allow
-	MaxProblems   = 500       // listed for a page
+	MaxPageBytes   = 4 << 20
+	MaxBlockBytes  = 256 << 10 // of one form's text
+	MaxMetaBytes   = 64 << 10  // of the front matter
+	MaxForms       = 200       // on a page
+	MaxFields      = 1000      // in a form
+	MaxOptions     = 1000      // of a field, and values in a rule's list
+	MaxRules       = 1000      // in a form
+	MaxSearches    = 50        // rules with "contains" about one field that holds a single text
+	MaxIDBytes     = 200       // of form, field, section and macro ids
+	MaxTextBytes   = 4096      // of a label, a help text, an option, a rule's value
+	MaxAccept      = 50        // file types that a field accepts
+	MaxAcceptLen   = 100       // bytes of each
+	MaxFileBytes   = 1 << 40   // that maxSize can allow
+	MaxDiagnostics = 500       // listed for a page
 
 	// A definition may be much larger than the page: see DefinitionSize.
 	MaxDefinitionBytes     = 1 << 20 // of a form
@@ -67,12 +67,12 @@ const Extensions = ".md, .markdown, .xml, .xhtml, .wiki, .wikitext or .mediawiki
 
 // Page is a parsed page.
 type Page struct {
-	ID         int64 // from the front matter or the file's name; 0 when there is none, and forms can't be served
-	Meta       Meta
-	Blocks     []Block   // in page order, broken ones included
-	Problems   []Problem // by line and column
-	Unreadable bool      // the forms are not known: keep the last good ones. Blocks is empty
-	Text       *Text     // of a Markdown page that has forms; nil for others, and when Unreadable
+	ID          int64 // from the front matter or the file's name; 0 when there is none, and forms can't be served
+	Meta        Meta
+	Blocks      []Block      // in page order, broken ones included
+	Diagnostics []Diagnostic // by line and column
+	Unreadable  bool         // the forms are not known: keep the last good ones. Blocks is empty
+	Text        *Text        // of a Markdown page that has forms; nil for others, and when Unreadable
 	// MetaRead is true if the front matter was understood, or if there is none.
 	// Then Meta and ID are valid even when the page is Unreadable, so that users
 	// without permission stay locked out. If it is false, the page is Unreadable,
@@ -94,7 +94,7 @@ type Principals struct {
 }
 
 // Block is a block of a page that holds a form. A second block with the id of an
-// earlier one is not listed: the first one is used, and a Problem reports the
+// earlier one is not listed: the first one is used, and a Diagnostic reports the
 // second.
 type Block struct {
 	FormID string      // "" when the block is too broken to find it
@@ -119,7 +119,7 @@ func Parse(format Format, nameID int64, src []byte) (page Page) {
 func (page *Page) recoverPanic() {
 	if r := recover(); r != nil {
 		page.Unreadable, page.Blocks = true, nil
-		page.Problems = []Problem{{
+		page.Diagnostics = []Diagnostic{{
 			Line: 1, Column: 1, Severity: Error, Message: fmt.Sprintf("this page can't be read: internal error: %v", r),
 		}}
 	}
@@ -147,7 +147,7 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 	if p.unreadable {
 		page.Unreadable, page.Blocks = true, nil
 	}
-	page.Problems = p.sorted()
+	page.Diagnostics = p.sorted()
 }
 
 // noAccess is the Meta of a page whose front matter can't be read. It permits no

@@ -93,7 +93,7 @@ func nearest[T ~string](s string, words []T) string {
 	}
 	best, bestDistance := "", 3
 	for _, w := range words {
-		limit := min(2, len(w)/2) // any two letters are at a distance of at most 2 from "id"
+		limit := min(2, len(w)/2) // a two-letter word such as "id" is within two edits of every other: allow one
 		if d := distance(strings.ToLower(s), strings.ToLower(string(w))); d <= limit && d < bestDistance {
 			best, bestDistance = string(w), d
 		}

@@ -6,14 +6,14 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// MaxShownBytes is how much text of a page is kept to be shown.
+// MaxShownBytes is how much text of a page is shown.
 const MaxShownBytes = 128 << 10
 
 // Text is what people read of a Markdown page. It is not changed after Parse, so
 // that it can be read concurrently.
 type Text struct {
 	Source []byte // without the front matter; line ends are \n
-	// Parts are the page's outermost blocks, with the forms in their places. They
+	// Parts are the page's outermost blocks, with the forms between them. They
 	// are nil if the text is to be shown as it is written, because it takes too
 	// much work to lay it out, or because it is Cut.
 	Parts []TextPart

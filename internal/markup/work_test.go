@@ -51,17 +51,17 @@ func TestDeepNestingIsRefusedWhileScanning(t *testing.T) {
 	ordinary := min(timeOf(ordinaryText()), timeOf(ordinaryText()))
 	for _, unit := range []string{"[", "{", "{a: ", "- ", "? ", "&a [", "!a ["} {
 		text := repeated(unit)
-		_, problems := ParseForm(1, []byte(text))
-		if len(problems) != 1 || !strings.Contains(problems[0].Message, "nested more than 20 deep") && !strings.Contains(problems[0].Message, "commas and brackets") {
-			t.Errorf("%q: %v", unit, problems)
+		_, diagnostics := ParseForm(1, []byte(text))
+		if len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Message, "nested more than 20 deep") && !strings.Contains(diagnostics[0].Message, "commas and brackets") {
+			t.Errorf("%q: %v", unit, diagnostics)
 		}
 		if took := min(timeOf(text), timeOf(text), timeOf(text)); 5*took > ordinary {
 			t.Errorf("%q: %v, an ordinary form takes %v", unit, took, ordinary)
 		}
 	}
 	deepest := "form: a\nfields: " + strings.Repeat("[", maxYAMLNesting) + strings.Repeat("]", maxYAMLNesting)
-	if _, problems := ParseForm(1, []byte(deepest)); len(problems) != 1 || strings.Contains(problems[0].Message, "nested") {
-		t.Errorf("at the limit: %v", problems)
+	if _, diagnostics := ParseForm(1, []byte(deepest)); len(diagnostics) != 1 || strings.Contains(diagnostics[0].Message, "nested") {
+		t.Errorf("at the limit: %v", diagnostics)
 	}
 }
 

@@ -3,15 +3,15 @@ package pages
 import "testing"
 
 // The examples are what newcomers copy: nothing may be wrong with them.
-func TestExamplesHaveNoProblems(t *testing.T) {
+func TestExamplesHaveNoDiagnostics(t *testing.T) {
 	files, unreadable, err := Find("../../examples/pages")
 	if err != nil || len(unreadable) > 0 || len(files) < 4 {
 		t.Fatalf("%d files, %v unreadable: %v", len(files), unreadable, err)
 	}
 	for _, f := range files {
 		page, _, err := Read(f)
-		if err != nil || len(page.Problems) > 0 {
-			t.Errorf("%s: %v %+v", f, err, page.Problems)
+		if err != nil || len(page.Diagnostics) > 0 {
+			t.Errorf("%s: %v %+v", f, err, page.Diagnostics)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (d *Directory) loadFile(path string, found reload.File, all bool) (isNew bo
 		page.ID = f.page.ID // it may have stood in the part that can't be read now
 	}
 	f.sum, f.page, f.isNew = sum, page, true
-	d.logProblems(path, page.Problems)
+	d.logDiagnostics(path, page.Diagnostics)
 	return true, nil
 }
 

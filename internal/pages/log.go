@@ -38,9 +38,9 @@ func (d *Directory) logRest() {
 	clear(d.errorCount)
 }
 
-// logProblems logs what is wrong on a page that was read.
-func (d *Directory) logProblems(path string, problems []markup.Problem) {
-	for _, p := range problems {
+// logDiagnostics logs what is wrong on a page that was read.
+func (d *Directory) logDiagnostics(path string, diagnostics []markup.Diagnostic) {
+	for _, p := range diagnostics {
 		write := d.log.Warn
 		if p.Severity == markup.Error {
 			write = d.log.Error

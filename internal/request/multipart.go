@@ -119,7 +119,7 @@ func (m *multipartBody) answer(name string) (a *forms.Answer, isNew bool) {
 // note records what is wrong with the way in which a field was sent.
 func (m *multipartBody) note(name, problem string) {
 	a, _ := m.answer(name)
-	a.Problem = cmp.Or(a.Problem, problem)
+	a.Malformed = cmp.Or(a.Malformed, problem)
 	m.refused = true
 }
 
@@ -219,7 +219,7 @@ func (m *multipartBody) filePart(p formPart) error {
 	case field.Type != forms.File:
 		m.misfit(field, forms.MsgNoFileField)
 	default:
-		if a, isNew := m.answer(name); !isNew && m.sent[name] == 1 && a.Problem == "" && a.Misfit == "" { // it was sent as a text
+		if a, isNew := m.answer(name); !isNew && m.sent[name] == 1 && a.Malformed == "" && a.Misfit == "" { // it was sent as a text
 			m.note(name, "must be sent as files only")
 		}
 	}

@@ -184,7 +184,7 @@ func TestExtraFileIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []forms.Answer{{FieldID: "title", Value: "x"}, {FieldID: "_x", Value: name, Problem: forms.MsgUnknownField}}
+		want := []forms.Answer{{FieldID: "title", Value: "x"}, {FieldID: "_x", Value: name, Malformed: forms.MsgUnknownField}}
 		if diff := cmp.Diff(want, answers); diff != "" || len(extra) != 0 {
 			t.Errorf("%+v: extra %v, answers (-want +got):\n%s", file, extra, diff)
 		}

@@ -293,7 +293,7 @@ func (d *body) value(a *forms.Answer) error {
 		var ok bool
 		var err error
 		if a.Value, ok, err = d.text(); !ok {
-			a.Problem = wrongType
+			a.Malformed = wrongType
 		}
 		return err
 	}
@@ -307,10 +307,10 @@ func (d *body) value(a *forms.Answer) error {
 			return err
 		}
 		if !ok {
-			a.Problem = wrongType
+			a.Malformed = wrongType
 		}
 		if d.values++; d.values > maxValues {
-			a.Problem = tooManyValues
+			a.Malformed = tooManyValues
 			continue
 		}
 		a.List = append(a.List, s)
@@ -367,7 +367,7 @@ func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 		return nil, invalid.Err()
 	}
 	for _, fault := range faults {
-		answers = append(answers, forms.Answer{Whole: true, Problem: fault})
+		answers = append(answers, forms.Answer{Whole: true, Malformed: fault})
 	}
 	return answers, nil
 }
@@ -382,7 +382,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 			hasID = true
 			same, err := d.equals(id)
 			if !same {
-				answer.Problem = fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id))
+				answer.Malformed = fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id))
 			}
 			return err
 		case "value":
@@ -391,7 +391,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 		case "id":
 			return d.skip()
 		default:
-			answer.Problem = unknownMember(string(name), "fieldId", "value")
+			answer.Malformed = unknownMember(string(name), "fieldId", "value")
 			if err := d.count(len(name)); err != nil {
 				return err
 			}
@@ -399,13 +399,13 @@ func (d *body) entry(id string) (forms.Answer, error) {
 		}
 	})
 	switch {
-	case err != nil || answer.Problem != "":
+	case err != nil || answer.Malformed != "":
 	case !ok:
-		answer.Problem = `must be an object with "fieldId" and "value"`
+		answer.Malformed = `must be an object with "fieldId" and "value"`
 	case !hasID:
-		answer.Problem = `the member "fieldId" is missing`
+		answer.Malformed = `the member "fieldId" is missing`
 	case !hasValue:
-		answer.Problem = `the member "value" is missing`
+		answer.Malformed = `the member "value" is missing`
 	}
 	return answer, err
 }

@@ -62,8 +62,8 @@ func (h *textHash) writeAnswers(answers []forms.Answer) {
 		for _, file := range answer.Files {
 			h.write(file.Name, file.SHA256)
 		}
-		if answer.Problem != "" { // what could not be read is not known to be the same
-			h.write("problem", answer.Problem)
+		if answer.Malformed != "" { // what could not be read is not known to be the same
+			h.write("problem", answer.Malformed)
 		}
 	}
 }

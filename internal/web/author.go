@@ -53,18 +53,18 @@ var examples = []example{
 // authorPage is the text of a form with the form that it makes.
 type authorPage struct {
 	Layout
-	For      string
-	Notice   string
-	Text     string
-	Chosen   string // name of the example that is shown, if it is one
-	Examples []example
-	Count    string // of problems, for people
-	Problems []markup.Problem
-	Preview  *pageForm // nil if the text is broken, or TooLarge
-	TooLarge bool
-	JSON     string
-	PageID   int64
-	Blocks   []formBlock
+	For         string
+	Notice      string
+	Text        string
+	Chosen      string // name of the example that is shown, if it is one
+	Examples    []example
+	Count       string // of problems, for people
+	Diagnostics []markup.Diagnostic
+	Preview     *pageForm // nil if the text is broken, or TooLarge
+	TooLarge    bool
+	JSON        string
+	PageID      int64
+	Blocks      []formBlock
 }
 
 // formBlock is the form as part of a page in one format.
@@ -155,8 +155,8 @@ func (c *call) readText(page *authorPage) error {
 	case <-c.Context().Done():
 		return c.Context().Err()
 	}
-	form, problems := markup.ParseForm(authorPageID, []byte(page.Text))
-	page.Count, page.Problems = countProblems(len(problems)), problems
+	form, diagnostics := markup.ParseForm(authorPageID, []byte(page.Text))
+	page.Count, page.Diagnostics = countProblems(len(diagnostics)), diagnostics
 	if form == nil {
 		return nil
 	}

@@ -218,7 +218,7 @@ func TestAuthorBlocks(t *testing.T) {
 		for id, format := range blockFormats {
 			page := markup.Parse(format, 1, []byte(a.textarea(id)))
 			if len(page.Blocks) != 1 {
-				t.Errorf("%s of %q: %d blocks, %v", id, text, len(page.Blocks), page.Problems)
+				t.Errorf("%s of %q: %d blocks, %v", id, text, len(page.Blocks), page.Diagnostics)
 			} else if diff := cmp.Diff(want, page.Blocks[0].Form); diff != "" {
 				t.Errorf("%s of %q (-text +block): %s", id, text, diff)
 			}

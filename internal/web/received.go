@@ -102,7 +102,7 @@ func (r received) createKey(access *service.Access) string {
 // empty texts.
 func withoutEmpty(answers []forms.Answer) []forms.Answer {
 	return slices.DeleteFunc(slices.Clone(answers), func(a forms.Answer) bool {
-		return a.Value == "" && !a.IsList && a.Problem == "" && a.Misfit == ""
+		return a.Value == "" && !a.IsList && a.Malformed == "" && a.Misfit == ""
 	})
 }
 

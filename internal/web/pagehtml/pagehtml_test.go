@@ -102,7 +102,7 @@ func textOf(t testing.TB, rest string) *markup.Text {
 	t.Helper()
 	page := markup.Parse(markup.Markdown, 1, []byte(form+"\n"+rest))
 	if page.Text == nil {
-		t.Fatalf("no text: %+v", page.Problems)
+		t.Fatalf("no text: %+v", page.Diagnostics)
 	}
 	return page.Text
 }

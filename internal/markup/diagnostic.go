@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Severity is what a problem means for the form that has it.
+// Severity is what a diagnostic means for the form that has it.
 type Severity int
 
 // An Error keeps the form, or the page, from being used. With a Warning
@@ -31,30 +31,30 @@ func (s Severity) String() string {
 	}
 }
 
-// Problem is an error or a warning at a position on the page.
-type Problem struct {
+// Diagnostic is an error or a warning at a position on the page.
+type Diagnostic struct {
 	Line, Column int // from 1; columns count characters
 	Severity     Severity
 	Message      string
 	Hint         string // how to solve it; may be ""
 }
 
-// offsetProblem is a Problem whose Line and Column are not set yet. They are
-// computed from the offset in the end, for the problems that are listed only.
-type offsetProblem struct {
+// offsetDiagnostic is a Diagnostic whose Line and Column are not set yet. They are
+// computed from the offset in the end, for the diagnostics that are listed only.
+type offsetDiagnostic struct {
 	at int
-	Problem
+	Diagnostic
 }
 
-// reader holds a page's text and the problems that were found in it.
+// reader holds a page's text and the diagnostics that were found in it.
 type reader struct {
-	src        []byte // line ends are \n, whatever the file has
-	body       int    // offset of what follows the front matter
-	problems   []offsetProblem
-	unlisted   Severity // the highest of the problems beyond MaxProblems, 0 for none
-	unreadable bool
-	tree       *tree // of a Markdown page
-	defined    int   // bytes of the forms' definitions
+	src         []byte // line ends are \n, whatever the file has
+	body        int    // offset of what follows the front matter
+	diagnostics []offsetDiagnostic
+	unlisted    Severity // the highest of the diagnostics beyond MaxDiagnostics, 0 for none
+	unreadable  bool
+	tree        *tree // of a Markdown page
+	defined     int   // bytes of the forms' definitions
 }
 
 func newReader(src []byte) *reader {
@@ -100,29 +100,29 @@ func (p *reader) report(at int, severity Severity, hint, format string, args ...
 		}
 		return
 	}
-	p.problems = append(p.problems, offsetProblem{at, Problem{Severity: severity, Message: fmt.Sprintf(format, args...), Hint: hint}})
+	p.diagnostics = append(p.diagnostics, offsetDiagnostic{at, Diagnostic{Severity: severity, Message: fmt.Sprintf(format, args...), Hint: hint}})
 }
 
-func (p *reader) full() bool { return len(p.problems) >= MaxProblems }
+func (p *reader) full() bool { return len(p.diagnostics) >= MaxDiagnostics }
 
-// sorted returns the problems by line and column.
-func (p *reader) sorted() []Problem {
+// sorted returns the diagnostics by line and column.
+func (p *reader) sorted() []Diagnostic {
 	if p.unlisted != 0 {
-		p.problems = append(p.problems, offsetProblem{len(p.src), Problem{Severity: p.unlisted, Message: "too many problems: the others are not listed"}})
+		p.diagnostics = append(p.diagnostics, offsetDiagnostic{len(p.src), Diagnostic{Severity: p.unlisted, Message: "too many problems: the others are not listed"}})
 	}
-	slices.SortStableFunc(p.problems, func(a, b offsetProblem) int {
+	slices.SortStableFunc(p.diagnostics, func(a, b offsetDiagnostic) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Severity, b.Severity))
 	})
-	var problems []Problem
-	for _, q := range p.problems {
+	var diagnostics []Diagnostic
+	for _, q := range p.diagnostics {
 		q.Line, q.Column = p.position(q.at)
-		problems = append(problems, q.Problem)
+		diagnostics = append(diagnostics, q.Diagnostic)
 	}
-	return problems
+	return diagnostics
 }
 
 // position turns an offset into line and column. It counts lines for each
-// problem, since most pages have none and need no index of lines.
+// diagnostic, since most pages have none and need no index of lines.
 func (p *reader) position(at int) (line, column int) {
 	before := p.src[:min(at, len(p.src))]
 	start := bytes.LastIndexByte(before, '\n') + 1
@@ -139,10 +139,10 @@ func (p *reader) line(at int) int {
 
 // spot is a position in the text of a block: line and column from 1 for YAML,
 // an offset into the page in col for macros. It is converted to an offset only
-// when a problem is reported, since the conversion reads the text again.
+// when a diagnostic is reported, since the conversion reads the text again.
 type spot struct{ line, col int }
 
-// reporter reports the problems of one block, whose positions are spots.
+// reporter reports the diagnostics of one block, whose positions are spots.
 type reporter struct {
 	*reader
 	offsetOf func(spot) int // offset in the page
@@ -150,8 +150,8 @@ type reporter struct {
 	reported map[reportKey]bool
 }
 
-// reportKey identifies a problem. The target of an alias is read each time the
-// alias is used, but its problems are reported once.
+// reportKey identifies a diagnostic. The target of an alias is read each time the
+// alias is used, but its diagnostics are reported once.
 type reportKey struct {
 	at      spot
 	message string
