@@ -20,7 +20,7 @@ const MaxParts = MaxNames
 // charsetPart is a text in which a browser names the encoding of the others.
 const charsetPart = "_charset_"
 
-// multipartBody is a body of multipart/form-data under decoding. Texts are kept
+// multipartBody is a body of multipart/form-data under decoding. Texts stay
 // in memory, files are stored as they arrive. What is wrong with a single field
 // is noted in its answer, as the decoders of JSON do. Once something is wrong
 // that will have the submission refused, further files are not stored, but
@@ -49,7 +49,7 @@ type multipartBody struct {
 // does are added to it as they were sent, and are no answers. They count for the
 // same limits. If extra is nil, they are answers to fields that are not known.
 // With extra, a value that its field does not take is not noted here: a page
-// sends every question, also those whose stored answer nobody has touched.
+// sends every question, also those whose stored answer was not changed.
 func DecodeMultipart(w http.ResponseWriter, c *Call, access *service.Access, extra url.Values) ([]forms.Answer, error) {
 	parts, err := newPartReader(c.Header, c.Body)
 	if err != nil {

@@ -19,7 +19,7 @@ const MultipartType = "multipart/form-data"
 
 // What a multipart body may hold beside its texts and files.
 const (
-	maxPartHeader = 16 << 10 // also of what stands before the first part
+	maxPartHeader = 16 << 10 // also of what precedes the first part
 	maxPartField  = 1 << 10  // of a header field that is parsed, which takes 50 times its size
 	maxBoundary   = 70       // RFC 2046
 	readAhead     = 8 << 10  // more than mime/multipart reads ahead

@@ -31,8 +31,8 @@ const (
 	maxPreviewHTML = 512 << 10
 )
 
-// authorPageID is the id of the page that the form is shown for: the one that
-// it will stand on is not known.
+// authorPageID is the id of the page that the form is shown for: its own page is not
+// known.
 const authorPageID = 1
 
 //go:embed examples/*.yaml

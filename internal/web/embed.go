@@ -8,7 +8,7 @@ import (
 	"github.com/formulary/formulary/internal/request"
 )
 
-// frame tells whether a page stands by itself or within a wiki's page.
+// frame tells whether a page is shown by itself or within a wiki's page.
 type frame struct{ framed bool }
 
 // embedPrefix begins the paths of the pages that others may embed.
@@ -29,52 +29,52 @@ func (f frame) path(p string) string {
 	return p
 }
 
-// outside is the path of a framed page by itself.
-func outside(framed string) string { return strings.TrimPrefix(framed, embedPrefix) }
+// unframedPath is the path of a framed page by itself.
+func unframedPath(framed string) string { return strings.TrimPrefix(framed, embedPrefix) }
 
-// lead sets the links below a framed page: to the same page by itself, and out
-// of the session. Whoever signs in next begins with the form, since they may not
-// see the submission that was there.
-func (l *Layout) lead(r *http.Request) {
+// addFrameLinks sets the links below a framed page: to the same page by itself, and
+// to the sign-out. After the sign-out comes the form, because the next person may
+// not see the submission that was shown.
+func (l *Layout) addFrameLinks(r *http.Request) {
 	if !l.Framed || !request.IsClean(r) { // "/embed//host" without its prefix would be an address of another site
 		return
 	}
 	p := r.URL.EscapedPath()
-	l.Outside = outside(p)
+	l.NewTab = unframedPath(p)
 	form, _, _ := strings.Cut(p, "/submission/")
 	l.Logout += "?next=" + url.QueryEscape(form)
 }
 
-// elsewherePage leads somebody out of a frame in which they can't sign in.
-type elsewherePage struct {
+// newTabPage has a link to a form that can't be filled in within a frame.
+type newTabPage struct {
 	Layout
 	Reason  string
 	Address string // path
 }
 
-// elsewhere answers in a frame whose cookie the browser has refused. Another
-// sign-in would only lead here again.
-func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request, next string) error {
-	return s.render(w, r, http.StatusOK, "elsewhere", &elsewherePage{
+// offerNewTab answers in a frame whose cookie the browser has refused. Another
+// sign-in would fail in the same way.
+func (s *Site) offerNewTab(w http.ResponseWriter, r *http.Request, next string) error {
+	return s.render(w, r, http.StatusOK, "newtab", &newTabPage{
 		Layout:  s.layout(frame{framed: true}, "", "This form opens in a new tab"),
 		Reason:  "Your browser does not keep you signed in to a form within another site's page.",
-		Address: outside(next),
+		Address: unframedPath(next),
 	})
 }
 
-// sendElsewhere answers all framed pages over a connection without TLS: browsers
+// requireTLS answers all framed pages over a connection without TLS: browsers
 // take cookies for frames over TLS only.
-func (s *Site) sendElsewhere(w http.ResponseWriter, r *http.Request) {
+func (s *Site) requireTLS(w http.ResponseWriter, r *http.Request) {
 	f := frame{framed: true}
 	next := r.URL.EscapedPath()
 	if next == f.path("/login") || next == f.path("/logout") {
 		next = localPath(r.URL.Query().Get("next"), f)
 	}
 	request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := s.render(w, r, http.StatusOK, "elsewhere", &elsewherePage{
+		err := s.render(w, r, http.StatusOK, "newtab", &newTabPage{
 			Layout:  s.layout(f, "", "This form opens in a new tab"),
 			Reason:  "Nobody can sign in within another site's page here: the connection to this service is not encrypted.",
-			Address: outside(next),
+			Address: unframedPath(next),
 		})
 		if err != nil {
 			s.fail(w, r, f, "", err)

@@ -32,9 +32,6 @@ const (
 	expiredReadTime = 30 * time.Second
 )
 
-// keptValue is the name and value of a hidden control.
-type keptValue struct{ Name, Value string }
-
 // NameControl and PasswordControl are the names of the controls of the page. With
 // the form of an expired session, they differ from the ids of its fields.
 func (p *signInPage) NameControl() string {
@@ -89,13 +86,13 @@ func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error
 // expiredPage is the sign-in page with the form of an expired session in it.
 func (s *Site) expiredPage(c *call, typed url.Values, name string) *signInPage {
 	page := &signInPage{
-		Layout: c.layout("Sign in"), Action: c.URL.EscapedPath(), Name: name, Typed: []keptValue{},
+		Layout: c.layout("Sign in"), Action: c.URL.EscapedPath(), Name: name, Typed: []hiddenValue{},
 		Notice: "You are not signed in any more. Sign in, and what you have typed is there again. Nothing was sent yet. " +
 			"Files are not kept: choose them again after the sign-in.",
 	}
 	for _, name := range slices.Sorted(maps.Keys(typed)) {
 		for _, value := range typed[name] {
-			page.Typed = append(page.Typed, keptValue{name, value})
+			page.Typed = append(page.Typed, hiddenValue{name, value})
 		}
 	}
 	return page

@@ -23,7 +23,6 @@ type formView struct {
 	Submit  string // the word on its button
 	Cancel  string // where its link "Cancel" leads; "" without one
 	Preview bool   // it can't be sent
-	Framed  bool   // browsers let no page within that of another site take the focus by itself
 	Key     string // what makes sending it twice harmless; "" if it changes a submission
 	Tag     string // of the state of the submission that it changes
 	For     string // keyed hash of the user that it was made for
@@ -37,6 +36,21 @@ type formView struct {
 	Items      []item
 }
 
+// Hidden are the controls that are no questions.
+func (v *formView) Hidden() (list []hiddenValue) {
+	for _, h := range []hiddenValue{
+		{keyControl, v.Key}, {tagControl, v.Tag}, {forControl, v.For}, {promiseControl, v.Promise}, {labelsControl, v.Labels},
+	} {
+		if h.Value != "" {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// hiddenValue is the name and value of a hidden control.
+type hiddenValue struct{ Name, Value string }
+
 // item is a question, or a section with its questions.
 type item struct {
 	*question
@@ -47,6 +61,13 @@ type sectionView struct {
 	Name      string
 	Hidden    bool
 	Questions []*question
+}
+
+// errorSummary is the box above a form that was refused. Browsers let no page within
+// that of another site take the focus by itself.
+type errorSummary struct {
+	Errors []problem
+	Framed bool
 }
 
 // problem is one line of the error summary.
@@ -75,7 +96,7 @@ type question struct {
 	StoredNames string // joined as in the API
 	Removed     bool   // the stored files are to go
 	NotStored   string // names of files that were sent and have to be chosen again
-	Named       bool   // a hidden control says that it was shown; see received.answered
+	MarkShown   bool   // a hidden control says that it was shown; see received.answered
 }
 
 // choice is an option of a question.
@@ -133,13 +154,14 @@ func (s *Site) formView(id string, f *forms.Form, with filling) *formView {
 	}
 }
 
-// layOut puts the questions of a form in order. Each stands after those that
-// its condition names, so that nothing appears above where somebody is typing.
+// layOut puts the questions of a form in order. Each follows those that its
+// condition names, so that nothing appears above where somebody is typing.
 func layOut(id string, f *forms.Form, with filling) []item {
 	shown := f.Visible(with.values)
-	all, others := make([]*question, len(f.Fields)), markup.MaxOptions
+	all := make([]*question, len(f.Fields))
+	b := questionBuilder{form: f, with: with, extra: markup.MaxOptions}
 	for rank := range f.Fields {
-		all[rank] = newQuestion(id+"-"+strconv.Itoa(rank), &f.Fields[rank], with, with.values[rank], !shown[rank], &others)
+		all[rank] = b.question(rank, id+"-"+strconv.Itoa(rank), !shown[rank])
 	}
 	var items []item
 	for _, u := range displayOrder(f) {
@@ -155,7 +177,7 @@ func layOut(id string, f *forms.Form, with filling) []item {
 }
 
 // conditionsOf is the definition of a form with conditions for the module that
-// shows and hides questions. No "<" must end the element that it stands in.
+// shows and hides questions. No "<" in it may end its element.
 func conditionsOf(f *forms.Form) template.JS {
 	if !slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Condition != nil }) {
 		return ""
@@ -191,9 +213,9 @@ func displayOrder(f *forms.Form) []unit {
 	}
 	ordered := make([]unit, 0, len(units))
 	visited := make([]bool, len(units))
-	var place func(i int)
+	var visit func(i int)
 	waiting := map[int][]int{} // by the unit that others wait for
-	place = func(i int) {
+	visit = func(i int) {
 		if visited[i] {
 			return
 		}
@@ -206,11 +228,11 @@ func displayOrder(f *forms.Form) []unit {
 		visited[i] = true
 		ordered = append(ordered, units[i])
 		for _, next := range waiting[i] {
-			place(next)
+			visit(next)
 		}
 	}
 	for i := range units {
-		place(i)
+		visit(i)
 	}
 	return ordered
 }
@@ -233,8 +255,19 @@ func labelOf(f *forms.Field) string {
 // message is what is wrong with a field, as the API says it, about its label.
 func message(f *forms.Field, text string) string { return "“" + labelOf(f) + "” " + text }
 
-func newQuestion(id string, f *forms.Field, with filling, value string, hidden bool, others *int) *question {
-	q := &question{Field: f, ElementID: id, Label: labelOf(f), Value: value, Hidden: hidden, Stored: with.files[f.ID], Removed: with.removed[f.ID]}
+// questionBuilder makes the questions of a form.
+type questionBuilder struct {
+	form  *forms.Form
+	with  filling
+	extra int // how many more values are shown that are no options
+}
+
+func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
+	f, with := &b.form.Fields[rank], b.with
+	q := &question{
+		Field: f, ElementID: id, Label: labelOf(f), Value: with.values[rank], Hidden: hidden,
+		Stored: with.files[f.ID], Removed: with.removed[f.ID],
+	}
 	if with.why.invalid != nil {
 		if text, faulty := with.why.invalid.Fields[f.ID]; faulty {
 			q.Error = message(f, text)
@@ -243,8 +276,8 @@ func newQuestion(id string, f *forms.Field, with filling, value string, hidden b
 	if q.Error == "" { // which says what to do with the file
 		q.NotStored = strings.ReplaceAll(with.notStored[f.ID], forms.Separator, ", ")
 	}
-	q.control(with.maxFile, others)
-	q.Named = with.change && q.Kind == "checkboxes"
+	b.setControl(q)
+	q.MarkShown = with.change && q.Kind == "checkboxes"
 	var described []string
 	if f.Help != "" || q.Limit != "" || q.AcceptList != "" {
 		described = append(described, id+"-help")
@@ -262,17 +295,23 @@ func newQuestion(id string, f *forms.Field, with filling, value string, hidden b
 	return q
 }
 
+// HasChoices reports whether the question is answered by radio buttons or
+// checkboxes, which share a fieldset.
+func (q *question) HasChoices() bool {
+	return q.Kind == "radios" || q.Kind == "checkboxes" || q.Kind == "status"
+}
+
 // Needed reports whether a text has to say that the question needs an answer.
 // HTML has no way to require one of several checkboxes.
 func (q *question) Needed() bool { return q.Required && q.Kind == "checkboxes" }
 
-// control decides what a question is answered with.
-func (q *question) control(maxFile int64, others *int) {
+// setControl decides what a question is answered with.
+func (b *questionBuilder) setControl(q *question) {
 	switch q.Type {
 	case forms.Textbox:
 		q.Kind = "textarea"
 	case forms.File:
-		q.fileControl(maxFile)
+		q.fileControl(b.with.maxFile)
 	case forms.Dropdown, forms.Radio, forms.Checkbox, forms.Status:
 		if len(q.Options) == 0 { // any text is taken
 			q.textControl()
@@ -281,7 +320,7 @@ func (q *question) control(maxFile int64, others *int) {
 		q.Kind = map[forms.FieldType]string{
 			forms.Dropdown: "select", forms.Radio: "radios", forms.Checkbox: "checkboxes", forms.Status: "status",
 		}[q.Type]
-		q.choices(others)
+		q.Choices = b.choices(q)
 	default:
 		q.textControl()
 	}
@@ -315,12 +354,10 @@ func (q *question) fileControl(maxFile int64) {
 // tones is the number of colours of statuses.
 const tones = 6
 
-// choices are the options. What is stored may be none of them any more. It
-// stays a choice, so that nothing is lost when something else is changed. No
-// page sends more of such values than a field can have options, but an answer of
-// a megabyte may hold hundreds of thousands: others is how many more the form
-// shows.
-func (q *question) choices(others *int) {
+// choices are the options. A stored value that is no longer an option is still
+// offered, so that saving does not lose it. An answer may hold hundreds of
+// thousands of such values, so the form shows a limited number.
+func (b *questionBuilder) choices(q *question) (choices []choice) {
 	isOption := make(map[string]bool, len(q.Options))
 	for _, o := range q.Options {
 		isOption[o] = true
@@ -331,8 +368,8 @@ func (q *question) choices(others *int) {
 		switch {
 		case isOption[value]:
 			chosen[value] = true
-		case value != "" && *others > 0:
-			*others--
+		case value != "" && b.extra > 0:
+			b.extra--
 			chosen[value] = true
 			values = append(values, value)
 		}
@@ -348,14 +385,15 @@ func (q *question) choices(others *int) {
 		values = append(values, "")
 	}
 	for i, value := range values {
-		q.Choices = append(q.Choices, choice{
+		choices = append(choices, choice{
 			ElementID: q.ElementID + "-" + strconv.Itoa(i), Value: value, Label: cmp.Or(value, "No answer"),
 			Chosen: chosen[value], Tone: i % tones,
 		})
 	}
-	if len(q.Choices) > 0 { // a link to the question leads to its first choice
-		q.Choices[0].ElementID = q.ElementID
+	if len(choices) > 0 { // a link to the question leads to its first choice
+		choices[0].ElementID = q.ElementID
 	}
+	return choices
 }
 
 // summarize lists what is wrong with the form as a whole, then in the order of the

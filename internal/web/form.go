@@ -102,7 +102,7 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 	if err != nil {
 		return nil, err
 	}
-	v.Action, v.Submit, v.Framed = c.path(c.formPath(access.Form)), "Send", c.framed
+	v.Action, v.Submit = c.path(c.formPath(access.Form)), "Send"
 	v.Key, v.For = rand.Text(), s.hashUser(c.Who.Name)
 	v.Promise, v.Labels = promiseOf(access.Form), labelsOf(access.Form)
 	return v, nil

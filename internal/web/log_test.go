@@ -77,7 +77,11 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 				t.Fatalf("%s%s: no form:\n%s", c.at, form, page)
 			}
 		}
-		for _, path := range e.site.static.paths {
+		for name := range e.site.static.content {
+			path, err := e.site.static.path(name)
+			if err != nil {
+				t.Fatal(err)
+			}
 			v.ask(http.MethodGet, path, nil)
 		}
 		for _, path := range []string{"/embed.js", "/favicon.ico", staticPrefix + "none.js", c.below + "/pages/3", form + "/results", form + "/results?part=summary"} {

@@ -17,19 +17,25 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
-//go:embed templates/*.html
+//go:embed templates
 var templateFiles embed.FS
 
 // parseTemplates reads all templates into one set. A page is executed by the
 // name of its file.
 func parseTemplates(static *staticFiles) *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{
-		"static": static.path,
-		"date":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" },
-		"minute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
-		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"number": groupDigits,
-	}).ParseFS(templateFiles, "templates/*.html"))
+	files := []string{"templates/*.html", "templates/partials/*.html"}
+	return template.Must(template.New("").Funcs(templateFuncs(static)).ParseFS(templateFiles, files...))
+}
+
+func templateFuncs(static *staticFiles) template.FuncMap {
+	return template.FuncMap{
+		"static":       static.path,
+		"date":         func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" },
+		"minute":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
+		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"number":       groupDigits,
+		"errorSummary": func(errors []problem, framed bool) errorSummary { return errorSummary{errors, framed} },
+	}
 }
 
 // groupDigits writes a number with commas, as in 12,345.
@@ -53,7 +59,7 @@ type Layout struct {
 	Wide     bool // the page uses the width of the window
 	Script   string
 	Logout   string // path
-	Outside  string // path of the same page by itself; "" unless framed
+	NewTab   string // path of the same page by itself; "" unless framed
 }
 
 func (s *Site) layout(f frame, user, title string) Layout {
@@ -65,7 +71,7 @@ func (s *Site) layout(f frame, user, title string) Layout {
 // layout is that of a page for the caller.
 func (c *call) layout(title string) Layout {
 	l := c.site.layout(c.frame, c.Who.Name, title)
-	l.lead(c.Request)
+	l.addFrameLinks(c.Request)
 	return l
 }
 
@@ -225,7 +231,7 @@ func (b *pageBuffer) send(w io.Writer) error {
 }
 
 // setPolicy sets what a browser may do with any answer of this package. Pages
-// load from here alone, run no script that stands in them, and only the pages
+// load from here alone, run no inline script, and only the pages
 // below embedPrefix can be embedded, by the sites that the operator names.
 func (s *Site) setPolicy(h http.Header, framed bool) {
 	ancestors := "'none'"
@@ -278,7 +284,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string
 			"Reload this page to send it again: a form is stored only once."
 	}
 	page := &errorPage{Layout: s.layout(f, user, http.StatusText(failure.Status)), Detail: failure.Detail}
-	page.lead(r)
+	page.addFrameLinks(r)
 	if title := errorTitles[failure.Status]; title != "" {
 		page.Title = title
 	}

@@ -307,13 +307,13 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 
 // kept are the parameters that the filter form sends again, besides those that it
 // has controls for.
-func (v *resultsView) kept() []keptValue {
-	var kept []keptValue
+func (v *resultsView) kept() []hiddenValue {
+	var kept []hiddenValue
 	base := v.base()
 	for _, name := range slices.Sorted(maps.Keys(base)) {
 		for _, value := range base[name] {
 			if name != "q" {
-				kept = append(kept, keptValue{name, value})
+				kept = append(kept, hiddenValue{name, value})
 			}
 		}
 	}

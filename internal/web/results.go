@@ -21,8 +21,8 @@ type resultsPage struct {
 	Errors  []problem
 	Filter  filterForm
 	Active  []activeFilter
-	Kept    []keptValue // parameters of the address that the filter form sends again
-	ShowAll string      // path of the results without filters; "" if there are none
+	Kept    []hiddenValue // parameters of the address that the filter form sends again
+	ShowAll string        // path of the results without filters; "" if there are none
 
 	Summary *summaryView // nil if there is no submission
 	Table   *resultTable // nil if there is no submission

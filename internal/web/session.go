@@ -67,8 +67,8 @@ type signInPage struct {
 	Action string
 	Next   string
 	Name   string // user name, as typed
-	Error  string
-	Typed  []keptValue // of the form of an expired session; nil without one
+	Errors []problem
+	Typed  []hiddenValue // of the form of an expired session; nil without one
 	Notice string
 }
 
@@ -103,7 +103,7 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 	case !isNoSession(err):
 		return err
 	case c.framed && query.Has(signedInMark):
-		return s.elsewhere(w, c.Request, next)
+		return s.offerNewTab(w, c.Request, next)
 	}
 	return c.render(w, http.StatusOK, "login", s.newSignInPage(c.frame, next))
 }
@@ -112,7 +112,7 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 func (s *Site) newSignInPage(f frame, next string) *signInPage {
 	page := &signInPage{Layout: s.layout(f, "", "Sign in"), Action: f.path("/login"), Next: next}
 	if f.framed {
-		page.Outside = outside(next)
+		page.NewTab = unframedPath(next)
 	}
 	return page
 }
@@ -167,16 +167,16 @@ func (s *Site) signIn(w http.ResponseWriter, c *call, name, password string) (au
 // refuseSignIn shows the page again with what is wrong. A fault that is not the
 // caller's is returned.
 func (s *Site) refuseSignIn(w http.ResponseWriter, c *call, page *signInPage, err error) error {
-	status := http.StatusUnprocessableEntity
-	page.Error = "The user name or the password is not right."
+	status, text := http.StatusUnprocessableEntity, "The user name or the password is not right."
 	if !errors.Is(err, auth.ErrBadCredentials) {
 		failure := request.FailureOf(c.Context(), err)
 		if failure.Status != http.StatusTooManyRequests {
 			return err
 		}
 		failure.SetHeader(w.Header())
-		status, page.Error = failure.Status, failure.Detail
+		status, text = failure.Status, failure.Detail
 	}
+	page.Errors = []problem{{Href: "#username", Text: text}}
 	page.Title = "Error: " + page.Title
 	return c.render(w, status, "login", page)
 }

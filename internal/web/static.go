@@ -5,10 +5,10 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"path"
-	"regexp"
-	"strings"
+	"slices"
 
 	"github.com/formulary/formulary/internal/request"
 )
@@ -19,41 +19,38 @@ var staticFS embed.FS
 // staticPrefix begins the paths of static files.
 const staticPrefix = "/static/"
 
-// staticFiles serves the stylesheets and modules under names that hold a
-// fingerprint of their content, so that browsers can keep them for a year.
+// stylesheets are put together in this order.
+var stylesheets = []string{"tokens.css", "base.css", "form.css", "results.css", "author.css", "print.css"}
+
+// scripts are the modules that pages load, and those that modules import.
+var scripts = []string{"author.js", "conditions.js", "dom.js", "form.js", "frame.js", "session.js", "upload.js"}
+
+// staticFiles serves the stylesheets and scripts below a path with a fingerprint of
+// all of them. Browsers can keep them for a year, and modules can import each other
+// by their names.
 type staticFiles struct {
-	paths   map[string]string // by name: the path with the fingerprint
-	content map[string][]byte // by name with the fingerprint
-	script  []byte            // embed.js, whose address never changes
+	fingerprint string
+	content     map[string][]byte // by name
 }
 
 func newStaticFiles(brandCSS []byte) *staticFiles {
-	s := &staticFiles{paths: map[string]string{}, content: map[string][]byte{}, script: readStatic("embed.js")}
-	s.add("style.css", readStatic("style.css"))
-	s.add("icon.svg", readStatic("icon.svg"))
-	s.add("frame.js", readStatic("frame.js"))
+	var style []byte
+	for _, name := range stylesheets {
+		style = append(style, readStatic(name)...)
+	}
+	s := &staticFiles{content: map[string][]byte{"style.css": style, "icon.svg": readStatic("icon.svg")}}
+	for _, name := range scripts {
+		s.content[name] = readStatic(name)
+	}
 	if brandCSS != nil {
-		s.add("brand.css", brandCSS)
+		s.content["brand.css"] = brandCSS
 	}
-	for _, name := range []string{"form.js", "author.js", "session.js"} {
-		s.addModule(name)
+	hash := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(s.content)) {
+		fmt.Fprintf(hash, "%s %d\n%s", name, len(s.content[name]), s.content[name])
 	}
+	s.fingerprint = hex.EncodeToString(hash.Sum(nil)[:8])
 	return s
-}
-
-var moduleImport = regexp.MustCompile(`"\./([a-z-]+\.js)"`)
-
-// addModule adds a script after those that it imports, whose names get their
-// fingerprints in it.
-func (s *staticFiles) addModule(name string) {
-	if _, known := s.paths[name]; known {
-		return
-	}
-	s.add(name, moduleImport.ReplaceAllFunc(readStatic(name), func(imported []byte) []byte {
-		other := string(moduleImport.FindSubmatch(imported)[1])
-		s.addModule(other)
-		return []byte(`"./` + path.Base(s.paths[other]) + `"`)
-	}))
 }
 
 func readStatic(name string) []byte {
@@ -64,24 +61,12 @@ func readStatic(name string) []byte {
 	return content
 }
 
-// fingerprintBytes is how much of the hash a name holds.
-const fingerprintBytes = 8
-
-func (s *staticFiles) add(name string, content []byte) {
-	sum := sha256.Sum256(content)
-	ext := path.Ext(name)
-	full := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:fingerprintBytes]) + ext
-	s.paths[name] = staticPrefix + full
-	s.content[full] = content
-}
-
 // path is the address of a static file.
 func (s *staticFiles) path(name string) (string, error) {
-	p, known := s.paths[name]
-	if !known {
+	if s.content[name] == nil {
 		return "", fmt.Errorf("no static file %s", name)
 	}
-	return p, nil
+	return staticPrefix + s.fingerprint + "/" + name, nil
 }
 
 var staticTypes = map[string]string{
@@ -91,8 +76,8 @@ var staticTypes = map[string]string{
 // serveStatic answers with a file.
 func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	content, known := s.static.content[name]
-	if !known {
+	content := s.static.content[name]
+	if content == nil || r.PathValue("fingerprint") != s.static.fingerprint {
 		s.noRoute(w, r, nil)
 		return
 	}
@@ -103,14 +88,12 @@ func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	}))(w, r)
 }
 
-// embedScript serves the script that wikis include. Its address never changes,
-// so browsers ask again after an hour.
-func (s *staticFiles) embedScript() http.Handler {
-	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		h.Set("Content-Type", staticTypes[".js"])
-		h.Set("Cache-Control", "public, max-age=3600")
-		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-		_, _ = w.Write(s.script)
-	}))
+// serveEmbedScript answers with the script that wikis include. Its address never
+// changes, so browsers ask again after an hour.
+func serveEmbedScript(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", staticTypes[".js"])
+	h.Set("Cache-Control", "public, max-age=3600")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	_, _ = w.Write(readStatic("embed.js"))
 }

@@ -52,7 +52,7 @@ func (b *browser) loads(page *answer) map[string]string {
 		}
 		files[path] = file.body
 		for _, imported := range regexp.MustCompile(`from "\./([^"]+)"`).FindAllStringSubmatch(file.body, -1) {
-			load(staticPrefix + imported[1])
+			load(path[:strings.LastIndex(path, "/")+1] + imported[1])
 		}
 	}
 	for _, n := range page.all(func(n *html.Node) bool {
@@ -66,7 +66,7 @@ func (b *browser) loads(page *answer) map[string]string {
 	return files
 }
 
-var fingerprinted = regexp.MustCompile(`^/static/[a-z-]+\.[0-9a-f]{16}\.(css|js|svg)$`)
+var fingerprinted = regexp.MustCompile(`^/static/[0-9a-f]{16}/[a-z-]+\.(css|js|svg)$`)
 
 func compressed(text string) int {
 	var b bytes.Buffer
@@ -79,7 +79,7 @@ func compressed(text string) int {
 func TestStaticFiles(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite, wiki)
 	b := e.browser(t)
-	for _, path := range []string{"/static/style.css", "/static/", "/static/style.0000000000000000.css", "/static/..%2fweb.go", "/static/brand.css"} {
+	for _, path := range []string{"/static/style.css", "/static/", "/static/0000000000000000/style.css", "/static/..%2fweb.go", "/static/brand.css"} {
 		b.get(path).want(http.StatusNotFound)
 	}
 	if page := b.get("/login"); strings.Contains(page.body, "brand.") {

@@ -183,11 +183,10 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 type changePage struct {
 	Layout
 	Crumbs
-	ID       int64
-	Form     *formView
-	Notice   string
-	Theirs   []difference // what is stored now, after a conflict
-	Conflict bool
+	ID     int64
+	Form   *formView
+	Notice string
+	Theirs []difference // what is stored now, after a conflict
 }
 
 // difference is a question whose stored answer is not that in the form.
@@ -203,7 +202,6 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 	}
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.path+"/change", "Save", st.path
-	page.Form.Framed = c.framed
 	page.Form.Tag, page.Form.For, page.Form.Labels = st.access.Tag(st.sub), s.hashUser(c.Who.Name), labelsOf(st.access.Form)
 	return page, nil
 }
@@ -224,7 +222,7 @@ func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
 var errChanged = errors.New("changed meanwhile")
 
 func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
-	before, err := c.changeable() // don't take files that nobody may change
+	before, err := c.changeable() // don't take files for a change that is not allowed
 	access := before.access
 	if isNotFound(err) {
 		access, err = c.Form()
@@ -331,19 +329,31 @@ func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, wh
 		return err
 	}
 	with := st.changedBy(sent, why)
+	var theirs []difference
+	if why.status == http.StatusConflict {
+		theirs = st.differences(sent, with)
+		with.why.reason = conflictReason(len(theirs) > 0)
+	}
 	page, err := s.newChangePage(c, st, with)
 	if err != nil {
 		return err
 	}
+	page.Theirs = theirs
 	if why.status != http.StatusOK {
 		page.Title = "Error: " + page.Title
 	}
-	if page.Conflict = why.status == http.StatusConflict; page.Conflict {
-		page.Theirs, page.Form.Errors = st.differences(sent, with), nil
-	} else {
+	if why.status != http.StatusConflict {
 		page.Form.Tag = sent.extra.Get(tagControl)
 	}
 	return c.render(w, why.status, "change", page)
+}
+
+func conflictReason(differ bool) string {
+	reason := "The submission or its form has changed since you opened it. Nothing of yours is saved yet. "
+	if differ {
+		return reason + "Compare both versions: “Save” replaces what is stored by what is in the form below."
+	}
+	return reason + "The form below shows what is stored now."
 }
 
 // differences are the questions whose stored answer the next "Save" replaces.

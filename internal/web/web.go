@@ -116,8 +116,8 @@ func New(opts Options) *Site {
 		s.routes.Handle(page.method, page.path, s.open(frame{}, page.handler))
 		s.routes.Handle(page.method, embedPrefix+page.path, s.overTLS(s.open(frame{framed: true}, page.handler)))
 	}
-	s.routes.Handle("GET", "/embed.js", s.static.embedScript())
-	s.routes.Handle("GET", staticPrefix+"{name}", http.HandlerFunc(s.serveStatic))
+	s.routes.Handle("GET", "/embed.js", request.Compress(http.HandlerFunc(serveEmbedScript)))
+	s.routes.Handle("GET", staticPrefix+"{fingerprint}/{name}", http.HandlerFunc(s.serveStatic))
 	return s
 }
 
@@ -135,7 +135,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Site) overTLS(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !request.IsSecure(r) {
-			s.sendElsewhere(w, r)
+			s.requireTLS(w, r)
 			return
 		}
 		h.ServeHTTP(w, r)
@@ -144,7 +144,7 @@ func (s *Site) overTLS(h http.Handler) http.Handler {
 
 // aroundForms reports whether a browser may ask for a path on its way to or from
 // an anonymous form. The log must not tell where such a request comes from: it
-// would stand beside the line of the form.
+// would be next to the line of the form.
 func aroundForms(p string) bool {
 	switch p = path.Clean(p); p {
 	case "/login", "/logout", "/embed.js", "/favicon.ico":

@@ -1,4 +1,4 @@
-// Runs in forms that stand within a wiki's page, before anything is shown. It
+// Runs in forms within a wiki's page, before anything is shown. It
 // tells the wiki's page how high the form is, and has the form use light or
 // dark colours as that page does. Whoever signs in to one form on a page is signed
 // in to the others.

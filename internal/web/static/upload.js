@@ -94,7 +94,7 @@ function showPage(page, oldForm) {
   main.focus(); // until the error summary takes it, if there is one
 }
 
-/** No script can choose files. So the old inputs replace the new ones, and nobody has to choose again. */
+/** No script can choose files. So the old inputs replace the new ones, and the files stay chosen. */
 function keepFiles(oldInputs, newInputs) {
   for (const input of oldInputs) {
     const successor = newInputs.find(({ name }) => name === input.name);
