@@ -5,6 +5,8 @@ export GO
 TOOL  := $(GO) tool -modfile=tools/go.mod
 ADDR  ?= 127.0.0.1:8080
 BINARY ?= bin/formulary
+# With the flags of build, so that both have one build cache.
+GOTEST = FORMULARY_BINARY=$(abspath $(BINARY)) CGO_ENABLED=0 $(GO) run -trimpath ./scripts/gotest
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # what is missing is told first; the tools use all cores by themselves
@@ -19,10 +21,12 @@ build: ## build bin/formulary: one static binary
 run: build ## serve examples/ and say what to try; ADDR=127.0.0.1:8090 for another port
 	@ADDR=$(ADDR) scripts/run-examples
 
-test: test-deps build ## run every test; with the race detector where goroutines share something
-	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) run ./scripts/gotest -timeout 20m
+test: build ## run every test; those that need what is missing here are left out, and listed
+	$(GOTEST)
 
-check: test-deps tidy lint test ## what CI runs: modules tidy, lint clean, static build, all tests
+check: export CI = true
+check: test-deps tidy build ## what CI runs: modules tidy, lint clean, static build, all tests; none is left out
+	$(GOTEST) -beside "make lint"
 
 fmt: ## format the code
 	$(TOOL) golangci-lint fmt
@@ -50,8 +54,9 @@ test-deps: ## install what the tests need beside Go (Debian, as root), or say wh
 
 # Before a release, not in CI: it takes long, and needs LibreOffice, nginx, systemd, Patroni and etcd.
 # What it measures of a failover is in docs/operations.md.
+check-release: export CI = true
 check-release: test-deps-release tidy lint build ## all of check, and the tests that take minutes or install servers
-	FORMULARY_BINARY=$(abspath $(BINARY)) GOFLAGS="$(GOFLAGS) -tags=release" $(GO) run ./scripts/gotest -timeout 60m
+	GOFLAGS="$(GOFLAGS) -tags=release" $(GOTEST) -timeout 60m
 
 test-deps-release:
 	@scripts/test-deps release

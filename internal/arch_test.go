@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/testsite":        {"internal/pages", "internal/auth", "internal/store", "internal/store/enginetest", "internal/forms", "internal/testkit"},
 	"internal/browsertest":     {"internal/testkit"},
-	"scripts/gotest":           {"internal/store/enginetest", "internal/store/pgtest"},
+	"scripts/gotest":           {"internal/store/pgtest"},
 	"internal/pages":           {"internal/markup", "internal/forms", "internal/reload"},
 	"internal/pages/pagestest": {"internal/pages"},
 	"internal/web/pagehtml":    {"internal/markup"},

@@ -1,46 +1,65 @@
-// Command gotest runs all tests of the module, with the flags of go test that it is
-// given. It prints one line per package; of tests that failed it prints what they
-// said, and nothing of the others. A skipped test is a failure: what is not run is
-// not tested.
+// Command gotest runs all tests of the module, as many packages at a time as there
+// are cores. It prints one line per package; of tests that failed it prints what
+// they said, and nothing of the others. In the end it lists the tests that failed
+// and those that were left out. With the variable CI set, leaving out is failing:
+// what is not run is not tested.
 package main
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"path"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
-	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/store/pgtest"
 )
 
-// raced are the packages whose goroutines share something. They run with the race
-// detector, which makes tests several times slower.
-var raced = []string{
-	"internal/auth", "internal/cli", "internal/pages", "internal/request", "internal/rest", "internal/server", "internal/service", "internal/session",
-	"internal/store", "internal/reload", "internal/web",
+// raced are the directories of packages whose goroutines share something. They run
+// with the race detector, which makes tests several times slower. sequential are
+// packages within them that do one thing after the other.
+var (
+	raced = []string{
+		"internal/auth", "internal/cli", "internal/pages", "internal/request", "internal/rest", "internal/server", "internal/service",
+		"internal/session", "internal/store", "internal/reload", "internal/web",
+	}
+	sequential = []string{"internal/store/transfer", "internal/store/pgtest", "internal/web/embedtest", "internal/web/pagehtml"}
+)
+
+// unraced are the packages that the race detector leaves alone: C libraries,
+// translated to Go. With it they are many times slower, and all that they share is
+// guarded by the Go packages around them.
+var unraced = []string{"github.com/ncruces/go-sqlite3-wasm/...", "modernc.org/..."}
+
+// slow are the packages that take longest, and begin first.
+var slow = []string{
+	"e2e", "e2e/browser", "internal/store/sqlite", "internal/web", "internal/server", "internal/rest", "internal/cli", "internal/store/postgres",
+	"internal/web/embedtest", "internal/store/transfer", "internal/web/pagehtml",
 }
 
-// twice are the packages that run without the race detector, too: with it, their
-// tests are on PostgreSQL, because it makes SQLite, which is translated code, much
-// slower than others.
-var twice = []string{"internal/rest", "internal/web"}
+// together is how many of the other packages one call of go test has. Each call
+// costs a second.
+const together = 6
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
+	timeout := flag.Duration("timeout", 20*time.Minute, "time limit of a package")
+	beside := flag.String("beside", "", "a shell command to run beside the tests")
+	flag.Parse()
+	if err := run(*timeout, *beside); err != nil {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		os.Exit(1)
 	}
 }
 
 // run runs all tests. Those that share a PostgreSQL get one for all packages.
-func run(flags []string, out io.Writer) error {
+func run(timeout time.Duration, beside string) error {
 	var env []string
 	postgres, err := pgtest.Start(pgtest.Options{})
 	switch {
@@ -50,42 +69,101 @@ func run(flags []string, out io.Writer) error {
 	case !errors.Is(err, pgtest.ErrNotInstalled): // otherwise the tests that need it say so
 		return err
 	}
-	plain, race, err := packages()
+	packages, err := list()
 	if err != nil {
 		return err
 	}
-	flags = append([]string{"-trimpath"}, flags...) // so that every clone has the same build cache
-	return errors.Join(
-		test(slices.Concat(flags, plain), append(env, "CGO_ENABLED=0"), out), // as make build does
-		test(slices.Concat(flags, []string{"-race"}, race), append(env, enginetest.Variable+"="+enginetest.Postgres.Name), out),
-	)
+	r := newReporter(os.Stdout)
+	var jobs []func() error
+	if beside != "" {
+		jobs = append(jobs, func() error { return shell(beside, r) })
+	}
+	for _, c := range calls(packages) {
+		jobs = append(jobs, func() error { return c.run(timeout, env, r) })
+	}
+	err = atOnce(runtime.NumCPU(), jobs)
+	if r.finish() && os.Getenv("CI") != "" {
+		err = errors.Join(err, errors.New("tests were left out"))
+	}
+	return err
 }
 
-// packages are those to test without the race detector, and those to test with it.
-func packages() (plain, race []string, err error) {
+// atOnce runs jobs in their order, n at a time.
+func atOnce(n int, jobs []func() error) error {
+	errs := make([]error, len(jobs))
+	var running sync.WaitGroup
+	free := make(chan struct{}, n)
+	for i, job := range jobs {
+		free <- struct{}{}
+		running.Go(func() {
+			errs[i] = job()
+			<-free
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// list returns the packages of the module, without its name.
+func list() ([]string, error) {
 	out, err := exec.Command(goCommand(), "list", "-f", "{{.ImportPath}} {{.Module.Path}}", "./...").Output() //nolint:noctx,gosec // it does not wait for anything; the command is GO or go
 	if err != nil {
-		return nil, nil, fmt.Errorf("go list: %w", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
+	var packages []string
 	for line := range strings.Lines(string(out)) {
-		path, module, _ := strings.Cut(strings.TrimSpace(line), " ")
-		within := func(dir string) bool { return strings.HasPrefix(path+"/", module+"/"+dir+"/") }
-		isRaced := slices.ContainsFunc(raced, within)
-		if isRaced {
-			race = append(race, path)
-		}
-		if !isRaced || slices.ContainsFunc(twice, within) {
-			plain = append(plain, path)
+		name, module, _ := strings.Cut(strings.TrimSpace(line), " ")
+		packages = append(packages, strings.TrimPrefix(strings.TrimPrefix(name, module), "/"))
+	}
+	return packages, nil
+}
+
+// call is one call of go test.
+type call struct {
+	packages []string
+	race     bool
+}
+
+// calls are those that test all packages, the slow ones first.
+func calls(packages []string) []call {
+	var calls []call
+	for _, name := range slow {
+		if slices.Contains(packages, name) {
+			calls = append(calls, call{[]string{name}, isRaced(name)})
 		}
 	}
-	return plain, race, nil
+	for _, race := range []bool{true, false} {
+		rest := slices.DeleteFunc(slices.Clone(packages), func(name string) bool { return isRaced(name) != race || slices.Contains(slow, name) })
+		for part := range slices.Chunk(rest, together) {
+			calls = append(calls, call{part, race})
+		}
+	}
+	return calls
+}
+
+func isRaced(name string) bool {
+	within := func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+	return slices.ContainsFunc(raced, within) && !slices.ContainsFunc(sequential, within)
 }
 
 func goCommand() string { return cmp.Or(os.Getenv("GO"), "go") }
 
-// test runs go test.
-func test(args, env []string, out io.Writer) error {
-	cmd := exec.Command(goCommand(), append([]string{"test", "-json"}, args...)...) //nolint:gosec,noctx // the caller chooses both, and ends it by Ctrl-C
+// run runs go test. The linter runs vet, so that go test need not.
+func (c call) run(timeout time.Duration, env []string, r *reporter) error {
+	args := []string{"test", "-json", "-trimpath", "-vet=off", "-p=1", "-timeout", timeout.String()} // with -trimpath every clone has the same build cache
+	if c.race {
+		args = append(args, "-race")
+		for _, pattern := range unraced {
+			args = append(args, "-gcflags="+pattern+"=-race=false")
+		}
+		env = append(env[:len(env):len(env)], "CGO_ENABLED=1")
+	} else {
+		env = append(env[:len(env):len(env)], "CGO_ENABLED=0") // as make build does
+	}
+	for _, name := range c.packages {
+		args = append(args, "./"+path.Clean(name))
+	}
+	cmd := exec.Command(goCommand(), args...) //nolint:gosec,noctx // the caller chooses both, and ends it by Ctrl-C
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
@@ -95,117 +173,23 @@ func test(args, env []string, out io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	failed, err := report(events, out)
-	if err != nil {
+	if err := r.read(events); err != nil {
 		return err
 	}
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("go test: %w", err)
-	}
-	if failed {
-		return errors.New("tests were skipped")
+		return fmt.Errorf("go test %s: %w", strings.Join(c.packages, " "), err)
 	}
 	return nil
 }
 
-// event is one of go test -json; 'go doc cmd/test2json' and 'go help buildjson'
-// describe them.
-type event struct {
-	Action, Package, Test, Output string
-	ImportPath, FailedBuild       string // of what does not compile
-}
-
-// result is a test that has not passed, or with an empty name what a package
-// says outside of its tests.
-type result struct {
-	name, status string
-	output       []string
-}
-
-// reporter collects what tests say until their package ends.
-type reporter struct {
-	out      io.Writer
-	packages map[string][]*result
-	builds   map[string]string // what the compiler said
-	bad      []string          // a line for each test that failed or was skipped
-}
-
-// report prints the packages as they end, and in the end the names of all tests
-// that failed or were skipped. It returns whether there are any.
-func report(events io.Reader, out io.Writer) (bool, error) {
-	r := reporter{out: out, packages: map[string][]*result{}, builds: map[string]string{}}
-	for lines := bufio.NewReader(events); ; {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			break
-		} else if err != nil {
-			return false, err
-		}
-		var e event
-		if json.Unmarshal(line, &e) == nil {
-			r.take(e)
-		} else {
-			_, _ = out.Write(line)
-		}
+// shell runs a command, and prints what it says when it fails.
+func shell(command string, r *reporter) error {
+	began := time.Now()
+	out, err := exec.Command("sh", "-c", command).CombinedOutput() //nolint:gosec,noctx // the caller chooses it, and ends it by Ctrl-C
+	if err != nil {
+		r.print(string(out))
+		return fmt.Errorf("%s: %w", command, err)
 	}
-	for _, name := range r.bad {
-		_, _ = fmt.Fprintln(out, name)
-	}
-	return len(r.bad) > 0, nil
-}
-
-func (r *reporter) take(e event) {
-	switch {
-	case e.Action == "build-output":
-		r.builds[e.ImportPath] += e.Output
-	case e.Action == "output":
-		test := r.result(e)
-		test.output = append(test.output, e.Output)
-	case e.Action != "pass" && e.Action != "fail" && e.Action != "skip":
-	case e.Test == "":
-		r.printPackage(e)
-		delete(r.packages, e.Package)
-	case e.Action == "pass":
-		r.packages[e.Package] = slices.DeleteFunc(r.packages[e.Package], func(t *result) bool { return t.name == e.Test })
-	default:
-		r.result(e).status = e.Action
-	}
-}
-
-func (r *reporter) result(e event) *result {
-	tests := r.packages[e.Package]
-	if i := slices.IndexFunc(tests, func(t *result) bool { return t.name == e.Test }); i >= 0 {
-		return tests[i]
-	}
-	test := &result{name: e.Test, status: "did not end"}
-	r.packages[e.Package] = append(tests, test)
-	return test
-}
-
-// printPackage prints the line of a package, and before it what its tests said
-// that did not pass, and what it said itself if it failed.
-func (r *reporter) printPackage(e event) {
-	_, _ = io.WriteString(r.out, r.builds[e.FailedBuild])
-	var own []string
-	for _, test := range r.packages[e.Package] {
-		if test.name == "" {
-			own = test.output
-			continue
-		}
-		r.bad = append(r.bad, fmt.Sprintf("%s: %s %s", test.status, e.Package, test.name))
-		for _, line := range test.output {
-			if !strings.HasPrefix(line, "=== ") {
-				_, _ = io.WriteString(r.out, line)
-			}
-		}
-	}
-	for _, line := range own {
-		if isSummary(line) || e.Action == "fail" && line != "FAIL\n" {
-			_, _ = io.WriteString(r.out, line)
-		}
-	}
-}
-
-func isSummary(line string) bool {
-	return strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "?  ")
+	r.print(fmt.Sprintf("ok  \t%s\t%.3fs\n", command, time.Since(began).Seconds()))
+	return nil
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,7 +24,8 @@ func TestFailedTestsAlonePrintTheirLines(t *testing.T) {
 		"good/good_test.go": `package good
 import "testing"
 func TestLoud(t *testing.T)    { t.Log("noise"); println("noise") }
-func TestSkipped(t *testing.T) { t.Skip("no reason") }
+func TestSkipped(t *testing.T) { t.Skip("no such program") }
+func TestPartly(t *testing.T)  { t.Run("a", TestSkipped); t.Run("b", TestLoud) }
 `,
 		"bad/bad_test.go": `package bad
 import "testing"
@@ -51,13 +55,15 @@ func TestMain(*testing.M) { println("cannot begin"); os.Exit(1) }
 		testkit.WriteFile(t, filepath.Join(dir, name), text)
 	}
 	t.Chdir(dir)
-	t.Setenv("GOFLAGS", "-p=1") // one package after the other
-
 	var out strings.Builder
-	if err := test([]string{"./..."}, nil, &out); err == nil {
+	r := newReporter(&out)
+	if err := (call{packages: []string{"..."}}).run(time.Minute, nil, r); err == nil {
 		t.Error("it succeeds")
 	}
-	got := regexp.MustCompile(`\d+\.\d+s`).ReplaceAllString(out.String(), "TIME")
+	if !r.finish() {
+		t.Error("nothing was left out")
+	}
+	got := regexp.MustCompile(`\d+\.\d+s|\(cached\)`).ReplaceAllString(out.String(), "TIME")
 	want := `--- FAIL: TestSub (TIME)
     bad_test.go:6: the reason
 --- FAIL: TestSub/wrong (TIME)
@@ -67,8 +73,6 @@ broken/broken_test.go:2:12: undefined: missing
 FAIL	example/broken [build failed]
 last words
 FAIL	example/dies	TIME
-    good_test.go:4: no reason
---- SKIP: TestSkipped (TIME)
 ok  	example/good	TIME
 ?   	example/none	[no test files]
 cannot begin
@@ -76,47 +80,60 @@ FAIL	example/unready	TIME
 fail: example/bad TestSub
 fail: example/bad TestSub/wrong
 did not end: example/dies TestExits
-skip: example/good TestSkipped
+left out 2: no such program
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A skipped test is a failure also where go test succeeds.
-func TestSkippedTestFails(t *testing.T) {
-	t.Chdir(t.TempDir())
-	testkit.WriteFile(t, "go.mod", "module example\n")
-	testkit.WriteFile(t, "a_test.go", "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip() }\n")
-	var out strings.Builder
-	if err := test(nil, nil, &out); err == nil || !strings.Contains(out.String(), "skip: example TestA\n") {
-		t.Errorf("%v: %s", err, &out)
-	}
-	testkit.WriteFile(t, "a_test.go", "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Log(1) }\n")
-	out.Reset()
-	if err := test(nil, nil, &out); err != nil || !regexp.MustCompile(`^ok  \texample\t\S+\n$`).MatchString(out.String()) {
-		t.Errorf("%v: %s", err, &out)
-	}
-}
-
-// Every package is tested, and what shares something with the race detector.
-func TestPackages(t *testing.T) {
+// Every package is tested once, and what shares something with the race detector.
+func TestCalls(t *testing.T) {
 	t.Chdir("../..")
-	plain, race, err := packages()
+	packages, err := list()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const module = "github.com/formulary/formulary/"
-	for name, want := range map[string][2]bool{
-		"internal/forms": {true, false}, "e2e": {true, false}, "internal/store/sqlite": {false, true}, "internal/auth": {false, true}, "internal/rest": {true, true},
-	} {
-		if got := [2]bool{slices.Contains(plain, module+name), slices.Contains(race, module+name)}; got != want {
-			t.Errorf("%s: plain %v, with the race detector %v", name, got[0], got[1])
+	race := map[string]bool{}
+	for _, c := range calls(packages) {
+		for _, name := range c.packages {
+			if _, again := race[name]; again {
+				t.Errorf("%s is tested twice", name)
+			}
+			race[name] = c.race
 		}
 	}
-	for _, dir := range raced {
-		if !slices.ContainsFunc(race, func(path string) bool { return strings.HasPrefix(path, module+dir) }) {
-			t.Errorf("there is no package in %s", dir)
+	if len(race) != len(packages) {
+		t.Errorf("%d packages of %d are tested", len(race), len(packages))
+	}
+	for name, want := range map[string]bool{"e2e": false, "internal/forms": false, "internal/rest": true, "internal/store/sqlite": true, "internal/web/pagehtml": false} {
+		if race[name] != want {
+			t.Errorf("%s: the race detector is on: %v", name, race[name])
 		}
+	}
+	for _, name := range slices.Concat(raced, sequential, slow) {
+		if !slices.Contains(packages, name) {
+			t.Errorf("there is no package %s", name)
+		}
+	}
+}
+
+// Two jobs run at a time, and one that fails stops no other.
+func TestAtOnce(t *testing.T) {
+	meet := make(chan struct{})
+	var running atomic.Int32
+	job := func(f func()) func() error {
+		return func() error {
+			if running.Add(1) > 2 {
+				t.Error("three run at a time")
+			}
+			defer running.Add(-1)
+			f()
+			return errors.New("failed")
+		}
+	}
+	jobs := []func() error{job(func() { meet <- struct{}{} }), job(func() { <-meet }), job(func() {}), job(func() {})}
+	if err := atOnce(2, jobs); err == nil || err.Error() != "failed\nfailed\nfailed\nfailed" {
+		t.Error(err)
 	}
 }
