@@ -17,28 +17,13 @@ import (
 const FlushBytes = 128 << 10
 
 // SendList answers with a list in the one of the given formats that the request
-// asks for.
+// asks for. If there is one only, the list is in that, whatever the request asks
+// for. The list is written as it is read, so that neither side ever holds all of it.
 func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, formats ...*Format) error {
-	asked, err := readListRequest(c.Request, formats, nil)
+	asked, err := readListRequest(c.Request, formats)
 	if err != nil {
 		return err
 	}
-	return send(w, c, access, model, asked)
-}
-
-// SendListAs answers with a list in the given format, whatever format the
-// request asks for.
-func SendListAs(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, format *Format) error {
-	asked, err := readListRequest(c.Request, nil, format)
-	if err != nil {
-		return err
-	}
-	return send(w, c, access, model, asked)
-}
-
-// send writes a list of submissions as it is read, so that neither side ever
-// holds all of it.
-func send(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, asked listRequest) error {
 	var page service.ListPage
 	asked.Begin = func(p service.ListPage) error { page = p; return nil }
 	asked.Check = func() error { return c.MayStillList(access) }
@@ -190,13 +175,12 @@ type listRequest struct {
 	table      table.Options
 }
 
-// readListRequest reads the query and the headers of a request for a list that
-// can be had in the given formats, or as one only. It ignores unknown
-// parameters.
-func readListRequest(r *http.Request, formats []*Format, only *Format) (listRequest, error) {
+// readListRequest reads the query and the headers of a request for a list. It ignores
+// unknown parameters.
+func readListRequest(r *http.Request, formats []*Format) (listRequest, error) {
 	params := request.ReadParams(r.URL.RawQuery)
 	asked := listRequest{
-		ListOptions: params.ListOptions(), format: only, negotiated: only == nil,
+		ListOptions: params.ListOptions(), format: formats[0], negotiated: len(formats) > 1,
 		table: table.Options{Labels: params.Flag("labels", false), BOM: params.Flag("bom", false), NoGuard: !params.Flag("guard", true)},
 	}
 	if asked.negotiated {

@@ -22,7 +22,7 @@ func TestNamesAreNotKept(t *testing.T) {
 		t.Errorf("%+v are held, want one list", held)
 	}
 	c.End()
-	if n, held := len(b.limiters.lists.byUser), b.Slots(); n != 0 || held != (Slots{}) {
+	if n, held := len(b.limiters.lists.shares), b.Slots(); n != 0 || held != (Slots{}) {
 		t.Errorf("%d names are kept, %+v are held", n, held)
 	}
 }

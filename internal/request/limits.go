@@ -2,6 +2,7 @@ package request
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -24,77 +25,125 @@ var DefaultLimits = Limits{Lists: 200, ListsPerUser: 50, LargeBodies: 64, LargeB
 // smaller ones is bounded by the number of connections.
 const LargeBody = 64 << 10
 
-// limiter is a semaphore with a share for each user. Names of users are kept
-// in memory only, and only while they hold a slot.
+// limiter is a semaphore with a share for each key, which is a user or an address.
+// Keys are in memory only while their callers hold a slot or wait for one. A slot
+// stays taken for pace at least, so that a client that sends one request after
+// another takes a small part of the processor's time.
 type limiter struct {
-	total, perUser   int
-	busy, overloaded error // what a caller is told when the share, or the total, is used up
+	total            chan struct{}
+	perKey           int
+	wait, pace       time.Duration // wait is how long a caller waits for a slot
+	busy, overloaded error         // when the share, or the total, is used up
 
 	mu     sync.Mutex
-	held   int
-	byUser map[string]int
+	shares map[string]*share
 }
 
-func newLimiter(total, perUser int, busy, overloaded string) *limiter {
+// share is what one key has of a limiter.
+type share struct {
+	slots   chan struct{}
+	callers int // that wait for a slot or have one
+}
+
+func newLimiter(total, perKey int, wait, pace time.Duration, busy, overloaded string) *limiter {
 	return &limiter{
-		total: total, perUser: perUser, byUser: map[string]int{},
+		total: make(chan struct{}, total), perKey: perKey, wait: wait, pace: pace, shares: map[string]*share{},
 		busy:       &StatusError{Status: http.StatusTooManyRequests, Detail: busy},
 		overloaded: &StatusError{Status: http.StatusServiceUnavailable, Detail: overloaded},
 	}
 }
 
 // acquire takes a slot until release is called.
-func (l *limiter) acquire(user string) (release func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.byUser[user] >= l.perUser:
+func (l *limiter) acquire(ctx context.Context, key string) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.wait)
+	defer cancel()
+	slots := l.join(key)
+	if !take(ctx, slots) {
+		l.leave(key)
 		return nil, l.busy
-	case l.held >= l.total:
+	}
+	free := func() {
+		<-slots
+		l.leave(key)
+	}
+	if !take(ctx, l.total) {
+		free()
 		return nil, l.overloaded
 	}
-	l.held++
-	l.byUser[user]++
-	return func() { l.release(user) }, nil
+	begun := time.Now()
+	freeAll := func() {
+		<-l.total
+		free()
+	}
+	return func() {
+		if rest := l.pace - time.Since(begun); rest > 0 {
+			time.AfterFunc(rest, freeAll)
+		} else {
+			freeAll()
+		}
+	}, nil
 }
 
-// inUse is how many slots are taken.
-func (l *limiter) inUse() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.held
+// take reports whether it could send before the context ended.
+func take(ctx context.Context, slots chan<- struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
-func (l *limiter) release(user string) {
+func (l *limiter) join(key string) chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held--
-	if l.byUser[user]--; l.byUser[user] == 0 {
-		delete(l.byUser, user)
+	s := l.shares[key]
+	if s == nil {
+		s = &share{slots: make(chan struct{}, l.perKey)}
+		l.shares[key] = s
+	}
+	s.callers++
+	return s.slots
+}
+
+func (l *limiter) leave(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.shares[key]; s.callers > 1 {
+		s.callers--
+	} else {
+		delete(l.shares, key)
 	}
 }
 
 // limiters are those of a Backend.
 type limiters struct {
 	lists, bodies, uploads *limiter
-	authors, signedOut     *gate
+	authors, signedOut     *limiter // their callers wait
 }
+
+const maxWait = 5 * time.Second
 
 func newLimiters(l Limits) limiters {
 	return limiters{
-		lists: newLimiter(cmp.Or(l.Lists, DefaultLimits.Lists), cmp.Or(l.ListsPerUser, DefaultLimits.ListsPerUser),
+		lists: newLimiter(cmp.Or(l.Lists, DefaultLimits.Lists), cmp.Or(l.ListsPerUser, DefaultLimits.ListsPerUser), 0, 0,
 			"You are reading too many lists at one time. Finish or close some of them first.",
 			"Too many lists are being read at one time. Try again in a moment."),
-		bodies: newLimiter(cmp.Or(l.LargeBodies, DefaultLimits.LargeBodies), cmp.Or(l.LargeBodiesPerUser, DefaultLimits.LargeBodiesPerUser),
+		bodies: newLimiter(cmp.Or(l.LargeBodies, DefaultLimits.LargeBodies), cmp.Or(l.LargeBodiesPerUser, DefaultLimits.LargeBodiesPerUser), 0, 0,
 			"You are sending or reading too much at one time. Wait until some of your requests are answered.",
 			"Too much is being sent and read at one time. Try again in a moment."),
-		uploads: newLimiter(cmp.Or(l.Uploads, DefaultLimits.Uploads), cmp.Or(l.UploadsPerUser, DefaultLimits.UploadsPerUser),
+		uploads: newLimiter(cmp.Or(l.Uploads, DefaultLimits.Uploads), cmp.Or(l.UploadsPerUser, DefaultLimits.UploadsPerUser), 0, 0,
 			"You are sending too many files at one time. Wait until some of your requests are answered.",
 			"Too many files are being sent at one time. Try again in a moment."),
-		authors: newGate(64, 2, 50*time.Millisecond,
+		authors: newLimiter(64, 2, maxWait, 50*time.Millisecond,
 			"You are sending too many texts at one time. Wait until some of them are answered.",
 			"Too many texts are being read at one time. Try again in a moment."),
-		signedOut: newGate(64, 4, 200*time.Millisecond,
+		signedOut: newLimiter(64, 4, maxWait, 200*time.Millisecond,
 			"You are not signed in any more, and too many forms are being sent from your address. Sign in in another tab, and send the form again.",
 			"You are not signed in any more, and too many forms are being sent. Sign in in another tab, and send the form again."),
 	}
@@ -105,7 +154,8 @@ type Slots struct{ Lists, LargeBodies, Uploads int }
 
 // Slots returns how much of the limits is used.
 func (b *Backend) Slots() Slots {
-	return Slots{Lists: b.limiters.lists.inUse(), LargeBodies: b.limiters.bodies.inUse(), Uploads: b.limiters.uploads.inUse()}
+	l := b.limiters
+	return Slots{Lists: len(l.lists.total), LargeBodies: len(l.bodies.total), Uploads: len(l.uploads.total)}
 }
 
 // hold takes a slot for the rest of the call. No call needs more than one: an
@@ -115,7 +165,7 @@ func (c *Call) hold(l *limiter) error {
 	if c.release != nil && (c.slot != c.Backend.limiters.lists || l != c.Backend.limiters.bodies) {
 		return nil
 	}
-	release, err := l.acquire(c.Who.Name)
+	release, err := l.acquire(c.Context(), c.Who.Name)
 	if err != nil {
 		return err
 	}

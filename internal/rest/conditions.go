@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -58,12 +59,12 @@ func (c conditions) precondition() service.Precondition {
 // RFC 9110, section 13.2.2.
 func (c conditions) check(tag string) error {
 	if c.ifMatch != nil {
-		list, err := parseTags("If-Match", c.ifMatch)
+		tags, err := parseTags("If-Match", c.ifMatch)
 		switch {
 		case err != nil:
 			return err
-		case list.matchesStrong(tag):
-		case list.allWeak():
+		case slices.Contains(tags, anyTag), slices.Contains(tags, entityTag{tag, false}):
+		case !slices.ContainsFunc(tags, func(t entityTag) bool { return !t.weak }):
 			return errWeak
 		default:
 			return errChanged
@@ -72,11 +73,11 @@ func (c conditions) check(tag string) error {
 	if c.ifNoneMatch == nil {
 		return nil
 	}
-	list, err := parseTags("If-None-Match", c.ifNoneMatch)
+	tags, err := parseTags("If-None-Match", c.ifNoneMatch)
 	switch {
 	case err != nil:
 		return err
-	case !list.matchesWeak(tag):
+	case !slices.ContainsFunc(tags, func(t entityTag) bool { return t == anyTag || t.opaque == tag }):
 		return nil
 	case c.read:
 		return errNotModified
@@ -85,73 +86,34 @@ func (c conditions) check(tag string) error {
 	}
 }
 
-// tagList is the value of If-Match or If-None-Match.
-type tagList struct {
-	any  bool // "*"
-	tags []entityTag
-}
-
 type entityTag struct {
 	opaque string // without quotes
 	weak   bool
 }
 
-// matchesStrong is the strong comparison: a weak tag matches nothing.
-func (l tagList) matchesStrong(tag string) bool {
-	for _, t := range l.tags {
-		if !t.weak && t.opaque == tag {
-			return true
-		}
-	}
-	return l.any
-}
-
-// matchesWeak is the weak comparison.
-func (l tagList) matchesWeak(tag string) bool {
-	for _, t := range l.tags {
-		if t.opaque == tag {
-			return true
-		}
-	}
-	return l.any
-}
-
-func (l tagList) allWeak() bool {
-	for _, t := range l.tags {
-		if !t.weak {
-			return false
-		}
-	}
-	return true
-}
+// anyTag is "*". No tag between quotes holds a space.
+var anyTag = entityTag{opaque: " any "}
 
 // parseTags reads the lines of a header, which count as one list.
-func parseTags(name string, lines []string) (tagList, error) {
+func parseTags(name string, lines []string) (tags []entityTag, err error) {
 	malformed := &forms.Invalid{Errors: []string{name + ` must be "*", or entity tags in double quotes, separated by commas`}}
 	text := strings.Trim(strings.Join(lines, ","), " \t")
 	if text == "*" {
-		return tagList{any: true}, nil
+		return []entityTag{anyTag}, nil
 	}
-	var list tagList
-	for text != "" {
-		if text[0] == ',' || text[0] == ' ' || text[0] == '\t' { // a list may have empty elements
-			text = text[1:]
-			continue
-		}
+	for text = strings.TrimLeft(text, ", \t"); text != ""; { // a list may have empty elements
 		tag, rest, ok := cutTag(text)
-		if !ok {
-			return tagList{}, malformed
-		}
-		list.tags = append(list.tags, tag)
 		text = strings.TrimLeft(rest, " \t")
-		if text != "" && text[0] != ',' {
-			return tagList{}, malformed
+		if !ok || text != "" && text[0] != ',' {
+			return nil, malformed
 		}
+		tags = append(tags, tag)
+		text = strings.TrimLeft(text, ", \t")
 	}
-	if len(list.tags) == 0 {
-		return tagList{}, malformed
+	if len(tags) == 0 {
+		return nil, malformed
 	}
-	return list, nil
+	return tags, nil
 }
 
 // cutTag takes the first tag off a text: RFC 9110, section 8.8.3.

@@ -42,10 +42,9 @@ func isMetadata(name string) bool { return strings.HasPrefix(name, "_") || name 
 type body struct {
 	buf    bytes.Buffer
 	json   jsontext.Decoder
-	name   []byte // room for a name with escapes in it
-	names  int    // counted so far; see maxNames
-	bytes  int    // of these names; see maxNameBytes
-	values int    // of all lists, counted so far; see maxValues
+	names  int // counted so far; see maxNames
+	bytes  int // of these names; see maxNameBytes
+	values int // of all lists, counted so far; see maxValues
 }
 
 // What a body may hold: the JSON decoder remembers every name, and a value of a
@@ -171,10 +170,9 @@ func (d decoder) fieldAt(path []string) (field string, below, ok bool) {
 	return path[n], len(path) > n+1, true
 }
 
-// object reads an object, calling member for each name, which holds until the
-// next read; member must consume the value. ok is false, and the value
-// consumed, when it is no object.
-func (d *body) object(member func(name []byte) error) (ok bool, err error) {
+// object reads an object, calling member for each name; member must consume the
+// value. ok is false, and the value consumed, when it is no object.
+func (d *body) object(member func(name string) error) (ok bool, err error) {
 	if d.json.PeekKind() != '{' {
 		return false, d.skip()
 	}
@@ -182,29 +180,16 @@ func (d *body) object(member func(name []byte) error) (ok bool, err error) {
 		return false, err
 	}
 	for d.json.PeekKind() != '}' {
-		raw, err := d.json.ReadValue()
+		name, err := d.json.ReadToken()
 		if err != nil {
 			return false, err
 		}
-		name, err := d.unquote(raw)
-		if err != nil {
-			return false, err
-		}
-		if err := member(name); err != nil {
+		if err := member(name.String()); err != nil {
 			return false, err
 		}
 	}
 	_, err = d.json.ReadToken()
 	return true, err
-}
-
-// unquote decodes a JSON string. Most have no escapes: those are not copied.
-func (d *body) unquote(raw jsontext.Value) (text []byte, err error) {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw[1 : len(raw)-1], nil
-	}
-	d.name, err = jsontext.AppendUnquote(d.name[:0], raw)
-	return d.name, err
 }
 
 // count is called for every name in a body but those that each entry has.
@@ -248,11 +233,11 @@ func (d *body) skip() error {
 
 // mustObject is object where anything else is a fault of the body as a whole.
 // Any other value is not read: no field is in it.
-func (d *body) mustObject(message string, member func(name []byte) error) error {
+func (d *body) mustObject(message string, member func(name string) error) error {
 	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		return &forms.Invalid{Errors: []string{message}}
 	}
-	_, err := d.object(func(name []byte) error {
+	_, err := d.object(func(name string) error {
 		if err := d.count(len(name)); err != nil {
 			return err
 		}
@@ -271,19 +256,6 @@ func (d *body) text() (s string, ok bool, err error) {
 		return "", false, err
 	}
 	return tok.String(), true, nil
-}
-
-// equals reads a value and reports whether it is the string s.
-func (d *body) equals(s string) (bool, error) {
-	if d.json.PeekKind() != '"' {
-		return false, d.skip()
-	}
-	raw, err := d.json.ReadValue()
-	if err != nil {
-		return false, err
-	}
-	text, err := d.unquote(raw)
-	return string(text) == s, err
 }
 
 // value reads a field's value into the answer: a string or a list of strings.
@@ -322,8 +294,7 @@ func (d *body) value(a *forms.Answer) error {
 // decodeFlat reads {<fieldId>: string or array of strings}. Metadata is passed
 // over, so that what was read can be sent back.
 func decodeFlat(d *body, answers []forms.Answer) ([]forms.Answer, error) {
-	err := d.mustObject("the body must be a JSON object of field ids and values", func(name []byte) error {
-		id := string(name)
+	err := d.mustObject("the body must be a JSON object of field ids and values", func(id string) error {
 		if isMetadata(id) {
 			return d.skip()
 		}
@@ -340,19 +311,19 @@ func decodeFlat(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 	var faults []string
 	found := false
-	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name []byte) error {
-		switch string(name) {
+	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name string) error {
+		switch name {
 		case "fields":
 			found = true
-			return d.mustObject(`"fields" must be a JSON object`, func(id []byte) error {
-				answer, err := d.entry(string(id))
+			return d.mustObject(`"fields" must be a JSON object`, func(id string) error {
+				answer, err := d.entry(id)
 				answers = append(answers, answer)
 				return err
 			})
 		case "id", "username", "timestamp", "pageId", "formId":
 			return d.skip()
 		default:
-			faults = append(faults, unknownMember(string(name), "fields"))
+			faults = append(faults, unknownMember(name, "fields"))
 			return d.skip()
 		}
 	})
@@ -376,12 +347,12 @@ func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 func (d *body) entry(id string) (forms.Answer, error) {
 	answer := forms.Answer{FieldID: id}
 	hasID, hasValue := false, false
-	ok, err := d.object(func(name []byte) error {
-		switch string(name) {
+	ok, err := d.object(func(name string) error {
+		switch name {
 		case "fieldId":
 			hasID = true
-			same, err := d.equals(id)
-			if !same {
+			same, _, err := d.text()
+			if same != id {
 				answer.Malformed = fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id))
 			}
 			return err
@@ -391,7 +362,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 		case "id":
 			return d.skip()
 		default:
-			answer.Malformed = unknownMember(string(name), "fieldId", "value")
+			answer.Malformed = unknownMember(name, "fieldId", "value")
 			if err := d.count(len(name)); err != nil {
 				return err
 			}

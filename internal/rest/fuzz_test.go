@@ -110,21 +110,16 @@ func FuzzParseTags(f *testing.F) {
 			checkRefusal(t, err)
 			return
 		}
-		if list.any != (len(list.tags) == 0) {
-			t.Fatalf("%q: %+v", lines, list)
-		}
 		var again []string
-		for _, tag := range list.tags {
+		for _, tag := range list {
+			if tag == anyTag {
+				again = append(again, "*")
+				continue
+			}
 			if strings.ContainsAny(tag.opaque, "\" \t\x7f") {
 				t.Fatalf("%q: tag %q", lines, tag.opaque)
 			}
-			if !list.matchesWeak(tag.opaque) || !tag.weak && !list.matchesStrong(tag.opaque) {
-				t.Fatalf("%q does not match its own tag %q", lines, tag.opaque)
-			}
 			again = append(again, map[bool]string{true: "W/"}[tag.weak]+`"`+tag.opaque+`"`)
-		}
-		if list.any {
-			again = []string{"*"}
 		}
 		reread, err := parseTags("If-Match", again)
 		if err != nil || !reflect.DeepEqual(reread, list) {

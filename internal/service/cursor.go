@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -21,11 +19,8 @@ import (
 // submissions, about values of the rest: it counts for those who see all, or for
 // its own reader alone. It does not hold that reader's name.
 
-// newCursors derives a key of its own, so that the anonymous key has one use.
-func newCursors(onceKey []byte) cipher.AEAD {
-	mac := hmac.New(sha256.New, onceKey)
-	mac.Write([]byte("cursor"))
-	block, err := aes.NewCipher(mac.Sum(nil))
+func newCursors(key []byte) cipher.AEAD {
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		panic(err) // the length of the key is right
 	}

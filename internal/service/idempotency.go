@@ -8,8 +8,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"slices"
+	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -21,102 +21,43 @@ import (
 type repeatable struct{ key, body string }
 
 // repeatable makes the hashes for a key of the caller's choice. The key counts
-// for the caller and the form only. Answers are the same in whatever order and
-// encoding they are sent; files are the same by name and content.
+// for the caller and the form only.
 func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
-	var page [8]byte
-	binary.BigEndian.PutUint64(page[:], uint64(a.Form.PageID)) //nolint:gosec // a bijection is all that is needed
-	h := a.service.newTextHash()
-	h.write("key", string(page[:]), a.Form.ID, a.user, key)
-	stored := h.sum()
-
-	h.write("body", stored)
-	h.writeAnswers(answers)
-	return repeatable{stored, h.sum()}
+	stored := a.service.hash("key", strconv.FormatInt(a.Form.PageID, 10), a.Form.ID, a.user, key)
+	return repeatable{stored, a.service.hashAnswers("body", stored, answers)}
 }
 
 // KeyOfAnswers returns a key for Create that is another one for other answers.
 // Repeats of the same answers from one page are stored once. Other answers from
 // that page, after the back button, are a new submission.
 func (a *Access) KeyOfAnswers(page string, answers []forms.Answer) string {
-	h := a.service.newTextHash()
-	h.write("page", page)
-	h.writeAnswers(answers)
-	return h.sum()
+	return a.service.hashAnswers("page", page, answers)
 }
 
-// writeAnswers hashes answers, in whatever order they are.
-func (h *textHash) writeAnswers(answers []forms.Answer) {
-	sorted := make([]*forms.Answer, len(answers))
-	for i := range answers {
-		sorted[i] = &answers[i]
-	}
-	slices.SortFunc(sorted, func(a, b *forms.Answer) int { return cmp.Compare(a.FieldID, b.FieldID) })
+// hashAnswers hashes answers together with a prefix. They are the same in whatever
+// order and encoding they are sent; files are the same by name and content.
+func (s *Service) hashAnswers(kind, prefix string, answers []forms.Answer) string {
+	texts := []string{kind, prefix}
+	sorted := slices.SortedFunc(slices.Values(answers), func(a, b forms.Answer) int { return cmp.Compare(a.FieldID, b.FieldID) })
 	for _, answer := range sorted {
-		kind := "text"
-		if answer.IsList {
-			kind = "list"
-		}
-		h.write(answer.FieldID, kind, answer.Value)
-		h.write(answer.List...)
+		texts = append(texts, answer.FieldID, strconv.FormatBool(answer.IsList), answer.Value, answer.Malformed)
+		texts = append(append(texts, strconv.Itoa(len(answer.List))), answer.List...)
+		texts = append(texts, strconv.Itoa(len(answer.Files)))
 		for _, file := range answer.Files {
-			h.write(file.Name, file.SHA256)
-		}
-		if answer.Malformed != "" { // what could not be read is not known to be the same
-			h.write("problem", answer.Malformed)
+			texts = append(texts, file.Name, file.SHA256)
 		}
 	}
+	return s.hash(texts...)
 }
 
-// newIdempotencyMAC returns what the hashes begin with: their secret. It comes
-// from the secret of anonymous submissions, which all replicas share, and is
-// another one, so that these hashes have nothing to do with those of
-// Service.once.
-func newIdempotencyMAC(onceKey []byte) hash.Cloner {
-	derive := hmac.New(sha256.New, onceKey)
-	derive.Write([]byte("idempotency"))
-	mac := hmac.New(sha256.New, derive.Sum(nil))
-	mac.Reset() // computes what all clones share
-	return mac.(hash.Cloner)
-}
-
-// textHash hashes texts.
-type textHash struct {
-	mac hash.Hash
-	buf []byte // what is not yet hashed: hashing short texts one by one is slow
-}
-
-// textHashBuffer is the size from which on the buffer of a textHash is hashed.
-const textHashBuffer = 512
-
-func (s *Service) newTextHash() *textHash {
-	mac, _ := s.idempotencyMAC.Clone() // never fails for SHA-256
-	return &textHash{mac: mac, buf: make([]byte, 0, textHashBuffer)}
-}
-
-// write hashes texts so that no other list of texts gives the same bytes.
-func (h *textHash) write(texts ...string) {
-	h.buf = binary.BigEndian.AppendUint64(h.buf, uint64(len(texts)))
+// hash returns a keyed hash of texts, which no other list of texts has.
+func (s *Service) hash(texts ...string) string {
+	mac := hmac.New(sha256.New, s.idempotencyKey)
 	for _, text := range texts {
-		h.buf = binary.BigEndian.AppendUint64(h.buf, uint64(len(text)))
-		h.buf = append(h.buf, text...)
-		if len(h.buf) >= textHashBuffer {
-			h.flush()
-		}
+		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
+		mac.Write([]byte(text))
 	}
-}
-
-func (h *textHash) flush() {
-	h.mac.Write(h.buf)
-	h.buf = h.buf[:0]
-}
-
-// sum returns the hash of what was written since the last sum.
-func (h *textHash) sum() string {
-	h.flush()
-	sum := base64.RawStdEncoding.EncodeToString(h.mac.Sum(h.buf))
-	h.mac.Reset()
-	return sum
+	return base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // maxReplays bounds how often a submission may be deleted by others between the

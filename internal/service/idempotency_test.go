@@ -69,7 +69,7 @@ func TestRepeatableIsStable(t *testing.T) {
 		{FieldID: "extras", IsList: true, List: []string{"a", "b"}},
 		{FieldID: "doc", Value: "x.pdf", Files: []forms.StoredFile{{Name: "x.pdf", SHA256: "00ff"}}},
 	})
-	want := repeatable{key: "+ZSXKVyLcyC2SfXLa2Ig2WqfiiQ8/NYIzMziMrh0oJU", body: "bpIqbQnPGlXa5sHK4/NyRAgSRMHqI1JdEyhf/wwQ0TI"}
+	want := repeatable{key: "xggta8QXIIw1+6UYR55ihNBpsgqcGRpkY7bQ3Ff3280", body: "qpjXqTk3tQBQQrvaBpa+11mblQ/BGQZ93KdFAIO9nLk"}
 	if got != want {
 		t.Errorf("hashes %+v, want %+v", got, want)
 	}

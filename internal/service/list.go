@@ -96,8 +96,8 @@ type lister struct {
 // field that has left the page: a pass over what is stored finds out.
 func (l *lister) prepare(ctx context.Context) error {
 	var invalid forms.Invalid
-	if problem := l.opts.Filter.Check(); problem != "" {
-		invalid.AddError(problem)
+	if fault := l.opts.Filter.Check(); fault != "" {
+		invalid.AddError(fault)
 	}
 	if l.opts.Sort != nil && (l.opts.Limit < 1 || l.opts.Limit > MaxPage) {
 		invalid.AddError(fmt.Sprintf("sort needs a limit of at most %d", MaxPage))
@@ -193,10 +193,8 @@ func (l *lister) scan(ctx context.Context, after int64, limit int, visit func(fo
 		if err := l.check(sub); err != nil {
 			return err
 		}
-		if l.match != nil {
-			if selected, err := l.match.Match(sub); err != nil || !selected {
-				return err
-			}
+		if selected, err := l.selects(sub); err != nil || !selected {
+			return err
 		}
 		if err := visit(sub); err != nil {
 			return err
@@ -273,12 +271,17 @@ func (l *lister) revisit(ctx context.Context, id int64, visit func(forms.Submiss
 	if err := l.check(sub); err != nil {
 		return err
 	}
-	if l.match != nil {
-		if selected, err := l.match.Match(sub); err != nil || !selected {
-			return err
-		}
+	if selected, err := l.selects(sub); err != nil || !selected {
+		return err
 	}
 	return visit(sub)
+}
+
+func (l *lister) selects(sub forms.Submission) (bool, error) {
+	if l.match == nil {
+		return true, nil
+	}
+	return l.match.Match(sub)
 }
 
 // page lists a page by id of which Begin is told where the next one begins. It
@@ -300,38 +303,19 @@ func (l *lister) page(ctx context.Context, page ListPage, visit func(forms.Submi
 	if err := l.begin(page); err != nil {
 		return err
 	}
-	return l.visitEach(ctx, ids, visit)
-}
-
-// visitEach visits the submissions that have the given ids. It skips submissions
-// that were written between them. These count for the limit of a scan, so that
-// one scan may not be enough.
-func (l *lister) visitEach(ctx context.Context, ids []int64, visit func(forms.Submission) error) error {
-	for after := l.opts.After; len(ids) > 0; {
-		seen := 0
-		err := l.scan(ctx, after, len(ids), func(sub forms.Submission) error {
-			seen++
-			after = sub.ID
-			for len(ids) > 0 && l.before(ids[0], sub.ID) { // deleted, or no longer selected
-				ids = ids[1:]
-			}
-			if len(ids) == 0 {
-				return errEnough
-			}
-			if ids[0] != sub.ID {
-				return nil
-			}
-			ids = ids[1:]
-			return visit(sub)
-		})
-		if err != nil || seen == 0 {
-			return err
-		}
+	if len(ids) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// before reports whether an id comes before another in the order of the list.
-func (l *lister) before(id, other int64) bool {
-	return id != other && (id < other) != l.opts.Descending
+	last := ids[len(ids)-1]
+	return l.scan(ctx, l.opts.After, 0, func(sub forms.Submission) error {
+		if slices.Contains(ids, sub.ID) {
+			if err := visit(sub); err != nil {
+				return err
+			}
+		}
+		if sub.ID == last || (sub.ID > last) != l.opts.Descending {
+			return errEnough
+		}
+		return nil
+	})
 }

@@ -220,7 +220,7 @@ func TestCursorsAreSharedByReplicas(t *testing.T) {
 }
 
 func FuzzCursor(f *testing.F) {
-	w := &Service{cursors: newCursors([]byte("key"))}
+	w := &Service{cursors: newCursors(derive([]byte("key"), "cursor"))}
 	a := &Access{Form: &forms.Form{ID: "f", PageID: 1}, service: w}
 	opts := ListOptions{Sort: &forms.Sort{ID: "x"}}
 	f.Add("")

@@ -6,9 +6,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -45,7 +46,7 @@ type Service struct {
 	maxFile       int64
 	largeWrites   largeWrites
 
-	idempotencyMAC hash.Cloner // see repeatable
+	idempotencyKey []byte
 }
 
 // New makes a service.
@@ -53,8 +54,15 @@ func New(opts Options) *Service {
 	return &Service{
 		pages: opts.Pages, store: opts.Store, files: opts.Files, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
 		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), largeWrites: newLargeWrites(),
-		cursors: newCursors(opts.OnceKey), idempotencyMAC: newIdempotencyMAC(opts.OnceKey),
+		cursors: newCursors(derive(opts.OnceKey, "cursor")), idempotencyKey: derive(opts.OnceKey, "idempotency"),
 	}
+}
+
+// derive returns the key for one purpose from the secret that all replicas share.
+func derive(secret []byte, purpose string) []byte {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
 }
 
 // Now is the time of the service.

@@ -16,23 +16,18 @@ const tagBytes = 18
 // and when the page gets other fields or another order of them, which shows in
 // the flat model. It is the same on every replica and after a restart.
 func (a *Access) Tag(sub forms.Submission) string {
-	hash := sha256.New()
-	var room [512]byte                                           // hashing ids one by one is slow, and a buffer on the heap is, too
-	b := binary.BigEndian.AppendUint64(room[:0], uint64(sub.ID)) //nolint:gosec // a bijection is all that is needed
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 512), uint64(sub.ID)) //nolint:gosec // a bijection is all that is needed
 	for rank := range a.Form.Fields {
 		b = append(append(b, a.Form.Fields[rank].ID...), 0) // no id holds a NUL
-		if len(b) > len(room)/2 {
-			hash.Write(b)
-			b = b[:0]
-		}
 	}
+	hash := sha256.New()
 	hash.Write(append(b, 0)) // no id is empty: this ends the list
 	hash.Write(sub.Entries)
 	for i := range sub.Files { // the entries have their names, but not their contents
 		f := &sub.Files[i]
 		hash.Write([]byte(f.FieldID + "\x00" + f.Name + "\x00" + f.SHA256 + "\x00")) // none holds a NUL
 	}
-	return base64.RawURLEncoding.EncodeToString(hash.Sum(room[:0])[:tagBytes])
+	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:tagBytes])
 }
 
 // Precondition decides by the tag of a submission whether a caller's request

@@ -161,7 +161,7 @@ func (s *Site) export(w http.ResponseWriter, c *call, format *encode.Format) err
 	request := *c.Request
 	request.URL = &at
 	c.Request = &request
-	return encode.SendListAs(w, c.Call, access, encode.Flat, format)
+	return encode.SendList(w, c.Call, access, encode.Flat, format)
 }
 
 // caption says in which order rows are.

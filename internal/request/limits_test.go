@@ -9,12 +9,12 @@ import (
 )
 
 // A caller waits for a slot of its key, and no key waits for another.
-func TestGate(t *testing.T) {
+func TestLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(3, 2, time.Second, "busy", "overloaded")
+		l := newLimiter(3, 2, maxWait, time.Second, "busy", "overloaded")
 		acquire := func(key string, want error) func() {
 			t.Helper()
-			release, err := g.acquire(t.Context(), key)
+			release, err := l.acquire(t.Context(), key)
 			if !errors.Is(err, want) {
 				t.Fatalf("%s: %v, want %v", key, err, want)
 			}
@@ -23,13 +23,13 @@ func TestGate(t *testing.T) {
 		first := acquire("a", nil)
 		second := acquire("a", nil)
 		begun := time.Now()
-		acquire("a", g.busy)
+		acquire("a", l.busy)
 		if waited := time.Since(begun); waited != maxWait {
 			t.Errorf("it waits %s for its share", waited)
 		}
 		third := acquire("b", nil)
 		begun = time.Now()
-		acquire("c", g.overloaded)
+		acquire("c", l.overloaded)
 		if waited := time.Since(begun); waited != maxWait {
 			t.Errorf("it waits %s for the total", waited)
 		}
@@ -44,19 +44,19 @@ func TestGate(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(g.byKey) != 0 || len(g.total) != 0 {
-			t.Errorf("%d keys and %d slots are left", len(g.byKey), len(g.total))
+		if len(l.shares) != 0 || len(l.total) != 0 {
+			t.Errorf("%d keys and %d slots are left", len(l.shares), len(l.total))
 		}
 	})
 }
 
 // A slot that is released at once stays taken for a while.
-func TestGatePace(t *testing.T) {
+func TestLimiterPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(10, 2, 100*time.Millisecond, "busy", "overloaded")
+		l := newLimiter(10, 2, maxWait, 100*time.Millisecond, "busy", "overloaded")
 		begun := time.Now()
 		for range 10 {
-			release, err := g.acquire(t.Context(), "a")
+			release, err := l.acquire(t.Context(), "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,16 +70,16 @@ func TestGatePace(t *testing.T) {
 }
 
 // A caller who is gone does not wait.
-func TestGateCancelled(t *testing.T) {
-	g := newGate(1, 1, 0, "busy", "overloaded")
-	release, err := g.acquire(t.Context(), "a")
+func TestLimiterCancelled(t *testing.T) {
+	l := newLimiter(1, 1, maxWait, 0, "busy", "overloaded")
+	release, err := l.acquire(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.acquire(ctx, "a"); !errors.Is(err, g.busy) {
+	if _, err := l.acquire(ctx, "a"); !errors.Is(err, l.busy) {
 		t.Errorf("it gets %v", err)
 	}
 }
