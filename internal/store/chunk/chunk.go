@@ -4,8 +4,6 @@ package chunk
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -36,12 +34,6 @@ type row struct {
 }
 
 var pool = sync.Pool{New: func() any { return &Chunk{text: make([]byte, 0, MaxBytes+8<<10)} }}
-
-func getChunk() *Chunk {
-	c := pool.Get().(*Chunk)
-	c.Reset()
-	return c
-}
 
 func (c *Chunk) recycle() {
 	if cap(c.text) <= 2*MaxBytes { // the buffer of a huge row is left to the garbage collector
@@ -80,86 +72,20 @@ func (c *Chunk) Bytes() int { return len(c.text) }
 type Reader func(ctx context.Context, c *Chunk, q store.Query) error
 
 // Scan visits all rows of a query, in the order in which read delivers them.
-// The next chunk is read while one is visited, so that reading and sending a
-// list run in parallel.
 func (read Reader) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	current := getChunk()
-	defer func() { current.recycle() }()
-	if err := read(ctx, current, q); err != nil || current.Len() == 0 {
-		return err
-	}
-	rest, more := current.nextQuery(q)
-	if !more { // most lists are one chunk: no goroutine is needed
-		return current.visit(q, visit)
-	}
-	ahead := read.start(ctx, rest)
-	defer ahead.stop()
-	for {
-		if err := current.visit(q, visit); err != nil {
+	c := pool.Get().(*Chunk)
+	defer c.recycle()
+	for more := true; more; {
+		c.Reset()
+		if err := read(ctx, c, q); err != nil || c.Len() == 0 {
 			return err
 		}
-		next, more := <-ahead.chunks
-		if !more {
-			return nil
+		if err := c.visit(q, visit); err != nil {
+			return err
 		}
-		current.recycle()
-		if current = next.Chunk; next.err != nil {
-			return next.err
-		}
+		q, more = c.nextQuery(q)
 	}
-}
-
-// prefetch reads a list on its own goroutine, one chunk ahead of the visits.
-type prefetch struct {
-	chunks  chan outcome
-	stopped chan struct{}
-}
-
-// outcome is a chunk, or the error of the read.
-type outcome struct {
-	*Chunk
-	err error
-}
-
-// start reads a list until it ends, or fails, or is stopped.
-func (read Reader) start(ctx context.Context, q store.Query) prefetch {
-	r := prefetch{make(chan outcome), make(chan struct{})}
-	go func() {
-		defer close(r.chunks)
-		for more := true; more; {
-			c := getChunk()
-			err := read.protected(ctx, c, q)
-			if more = err == nil && c.Len() > 0; more {
-				q, more = c.nextQuery(q)
-			}
-			select {
-			case r.chunks <- outcome{c, err}:
-			case <-r.stopped:
-				c.recycle()
-				return
-			}
-		}
-	}()
-	return r
-}
-
-// protected turns a panic into an error: on a goroutine of its own it would end
-// the process.
-func (read Reader) protected(ctx context.Context, c *Chunk, q store.Query) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a read: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return read(ctx, c, q)
-}
-
-// stop waits for the last read: the caller of Scan may close the store then.
-func (r prefetch) stop() {
-	close(r.stopped)
-	for c := range r.chunks {
-		c.recycle()
-	}
+	return nil
 }
 
 // nextQuery returns the query for the rows after the chunk that q has read, and

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -88,29 +87,6 @@ func TestScanStopsAtAFailedRead(t *testing.T) {
 	}
 }
 
-// TestScanLeavesNoReadBehind: the caller may close the store when Scan has returned.
-func TestScanLeavesNoReadBehind(t *testing.T) {
-	var asked []store.Query
-	whole := table(10, 4, &asked)
-	under, visited := 0, make(chan struct{})
-	read := Reader(func(ctx context.Context, c *Chunk, q store.Query) error {
-		under++
-		if q.After > 0 {
-			<-visited
-		}
-		err := whole(ctx, c, q)
-		under--
-		return err
-	})
-	err := read.Scan(t.Context(), store.Query{}, func(forms.Submission) error {
-		close(visited)
-		return errBroken
-	})
-	if !errors.Is(err, errBroken) || under != 0 || len(asked) < 2 {
-		t.Errorf("%v, %d reads under way of %d", err, under, len(asked))
-	}
-}
-
 func TestFull(t *testing.T) {
 	var c Chunk
 	fill := func(rows int, fields []byte) {
@@ -138,22 +114,5 @@ func TestFull(t *testing.T) {
 		if got := c.Full(store.Query{Limit: tt.limit}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.what, got, tt.want)
 		}
-	}
-}
-
-// A panic on the goroutine that reads ahead would end the process.
-func TestPanicWhileReadingAhead(t *testing.T) {
-	var asked []store.Query
-	rows := table(10, 4, &asked)
-	read := Reader(func(ctx context.Context, c *Chunk, q store.Query) error {
-		if len(asked) == 1 {
-			panic("out of memory, say")
-		}
-		return rows(ctx, c, q)
-	})
-	var seen []forms.Submission
-	err := read.Scan(t.Context(), store.Query{}, collect(&seen))
-	if err == nil || !strings.Contains(err.Error(), "out of memory, say") || len(seen) != 4 {
-		t.Errorf("%d rows, then %v", len(seen), err)
 	}
 }

@@ -1,7 +1,7 @@
 // Package content stages, reads and removes the contents of files, for every
 // engine in the same way. An engine stores chunks; this package splits contents
-// into them, limits how much of an engine's time they take, and removes what
-// belongs to no submission any more.
+// into them, writes one at a time, and removes what belongs to no submission any
+// more.
 package content
 
 import (
@@ -33,9 +33,6 @@ const (
 
 	// sweepEvery is how often to look for such contents.
 	sweepEvery = time.Minute
-
-	// maxPause bounds how long one chunk makes the next one wait.
-	maxPause = time.Second
 
 	// RemoveChunks is how many chunks RemoveSome removes. It is more than the
 	// one that is staged meanwhile: see maxMarked.
@@ -75,12 +72,6 @@ type Engine interface {
 	// among those being read, if more than keep chunks are marked. It returns
 	// false when there is nothing to remove.
 	RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error)
-
-	// Others counts the creates, updates and deletes since the engine was
-	// opened; those with files need not be counted. upkeep is how long writers
-	// have waited in all for work that earlier writes caused, such as
-	// checkpoints.
-	Others() (count int64, upkeep time.Duration)
 }
 
 // Contents are the contents in one engine.
@@ -88,7 +79,6 @@ type Contents struct {
 	engine  Engine
 	log     *slog.Logger
 	turn    chan struct{} // holds one element while a chunk is written or removed
-	upkeep  time.Duration // of the engine, as of the last chunk; guarded by turn
 	wake    chan struct{}
 	closing chan struct{}
 	stopped chan struct{}
@@ -200,10 +190,8 @@ func (c *Contents) Drop(ctx context.Context, id int64) error {
 	return nil
 }
 
-// inTurn writes or removes chunks. Only one caller does so at a time. If the
-// engine has written other things than files meanwhile, the next caller waits
-// twice as long as this one has taken, with the upkeep since the last: chunks
-// take at most a third of the time while others write.
+// inTurn writes or removes chunks. Only one caller does so at a time, so that
+// other writers wait for one chunk at most.
 func (c *Contents) inTurn(ctx context.Context, write func() error) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -211,20 +199,7 @@ func (c *Contents) inTurn(ctx context.Context, write func() error) error {
 		return ctx.Err()
 	}
 	defer func() { <-c.turn }()
-	began := time.Now()
-	before, _ := c.engine.Others()
-	err := write()
-	others, upkeep := c.engine.Others()
-	took := time.Since(began) + upkeep - c.upkeep
-	c.upkeep = upkeep
-	if others > before {
-		select {
-		case <-time.After(min(2*took, maxPause)):
-		case <-ctx.Done():
-		case <-c.closing:
-		}
-	}
-	return err
+	return write()
 }
 
 // Diff compares the files of a submission before and after a change. It

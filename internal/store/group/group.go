@@ -5,7 +5,6 @@ package group
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -19,7 +18,6 @@ import (
 type Queue[T any] struct {
 	ops     chan *Op[T]
 	max     int
-	pool    sync.Pool
 	waiting atomic.Int64
 	mu      sync.RWMutex // guards closed, and sends to ops against its close
 	closed  bool
@@ -44,9 +42,7 @@ const (
 // NewQueue returns a queue whose batches hold at most so many operations: the
 // first one must not wait for too many others.
 func NewQueue[T any](maxBatch int) *Queue[T] {
-	q := &Queue[T]{ops: make(chan *Op[T], maxBatch), max: maxBatch}
-	q.pool.New = func() any { return &Op[T]{done: make(chan struct{}, 1)} }
-	return q
+	return &Queue[T]{ops: make(chan *Op[T], maxBatch), max: maxBatch}
 }
 
 // Do queues an operation and returns its outcome. When ctx ends before the
@@ -57,9 +53,7 @@ func (q *Queue[T]) Do(ctx context.Context, value T) error {
 	if err := ctx.Err(); err != nil { // select would choose at random
 		return err
 	}
-	op := q.pool.Get().(*Op[T])
-	op.Value, op.Err = value, nil
-	op.state.Store(queued)
+	op := &Op[T]{Value: value, done: make(chan struct{}, 1)}
 	if err := q.send(ctx, op); err != nil {
 		return err
 	}
@@ -72,11 +66,7 @@ func (q *Queue[T]) Do(ctx context.Context, value T) error {
 		}
 		<-op.done
 	}
-	err := op.Err
-	var none T
-	op.Value = none
-	q.pool.Put(op)
-	return err
+	return op.Err
 }
 
 // send waits until the queue has room.
@@ -101,24 +91,12 @@ func (q *Queue[T]) send(ctx context.Context, op *Op[T]) error {
 
 // Next waits for an operation and returns it with all others that are queued by
 // then. It reuses batch. The result is empty when the queue is closed and empty.
-//
-// Next yields to the scheduler for as long as that brings more operations: a
-// worker that never yields gets small batches, and pays for a transaction each
-// time. Without other callers it returns at once.
 func (q *Queue[T]) Next(batch []*Op[T]) []*Op[T] {
 	op, ok := <-q.ops
 	if !ok {
 		return nil
 	}
-	batch = append(batch[:0], op)
-	for {
-		before := len(batch)
-		runtime.Gosched()
-		batch = q.More(batch)
-		if len(batch) == before || len(batch) == q.max {
-			return batch
-		}
-	}
+	return q.More(append(batch[:0], op))
 }
 
 // More adds the operations that are queued now to the batch.

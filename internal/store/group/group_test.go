@@ -242,21 +242,6 @@ func TestCancelRace(t *testing.T) {
 	q.Close()
 }
 
-func TestDoDoesNotAllocate(t *testing.T) {
-	q := NewQueue[int](8)
-	go func() {
-		for batch := q.Next(nil); len(batch) > 0; batch = q.Next(batch) {
-			answer(batch, func(int) error { return nil })
-		}
-	}()
-	defer q.Close()
-	leaving, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if allocs := testing.AllocsPerRun(1000, func() { _ = q.Do(leaving, 1) }); allocs >= 1 {
-		t.Errorf("%v allocations for each operation", allocs)
-	}
-}
-
 func TestProtect(t *testing.T) {
 	refused := errors.New("refused")
 	if err := Protect(func() error { return refused }); !errors.Is(err, refused) {

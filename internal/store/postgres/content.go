@@ -31,9 +31,6 @@ func (s *Store) OpenFile(ctx context.Context, key store.Key, fileID int64) (io.R
 // chunks implements content.Engine.
 type chunks struct{ *Store }
 
-// Others implements content.Engine.
-func (s chunks) Others() (count int64, upkeep time.Duration) { return s.others.Load(), 0 }
-
 // StageChunk implements content.Engine.
 func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) error {
 	sql, args := sqlStageChunk, []any{id, number, data}

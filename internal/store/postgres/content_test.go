@@ -172,28 +172,6 @@ func TestCommandsThatReadRemoveNothing(t *testing.T) {
 	contentsLeft(t, url, "0 1")
 }
 
-// TestUploadsAreNoOtherWrites: uploads pause for other writes, but not for what
-// other uploads store.
-func TestUploadsAreNoOtherWrites(t *testing.T) {
-	s := openStore(t, database(t))
-	others := func() int64 {
-		count, _ := chunks{s}.Others()
-		return count
-	}
-	before := others()
-	mustCreate(t, s, withFile(sample("x"), mustStage(t, s, 2*content.ChunkBytes)))
-	if err := s.DropFile(ctx, mustStage(t, s, 100).ID); err != nil {
-		t.Fatal(err)
-	}
-	storetest.Same(t, "other writes after uploads", others()-before, int64(0))
-	sub := mustCreate(t, s, sample("x"))
-	storetest.Same(t, "other writes after a create", others()-before, int64(1))
-	if err := s.Delete(ctx, keyOf(sub), nil); err != nil {
-		t.Fatal(err)
-	}
-	storetest.Same(t, "other writes after a delete", others()-before, int64(2))
-}
-
 // TestLongUpload: a file stays staged for as long as the request that has sent it
 // goes on, and sends other files.
 func TestLongUpload(t *testing.T) {

@@ -88,7 +88,6 @@ type Store struct {
 	pool             *pgxpool.Pool
 	writer           *writer
 	contents         *content.Contents
-	others           atomic.Int64 // see content.Engine
 	removed          atomic.Int64 // chunks since the last VACUUM
 	statementTimeout time.Duration
 	closed           atomic.Bool

@@ -89,7 +89,6 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 	if err != nil {
 		return forms.Submission{}, err
 	}
-	s.others.Add(1)
 	if u.removes {
 		s.contents.Wake()
 	}
@@ -172,7 +171,6 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 	if err := s.do(ctx, d.try); err != nil {
 		return err
 	}
-	s.others.Add(1)
 	if d.removes {
 		s.contents.Wake()
 	}

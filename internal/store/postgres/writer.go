@@ -146,7 +146,6 @@ func (s *Store) insert(ops []*operation) error {
 	if err != nil {
 		return err
 	}
-	s.others.Add(int64(len(b.ops)))
 	for i, op := range b.ops {
 		op.Value.stored = b.submission(i)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -37,9 +36,7 @@ type wal struct {
 	pages    atomic.Int64 // that are in use; the file may be longer
 	failures atomic.Int64 // of checkpoints
 	failing  bool         // and logged
-	// checkpointing is how many nanoseconds checkpoints have taken.
-	checkpointing atomic.Int64
-	limit         int64 // in bytes; maxWALBytes but in tests
+	limit    int64        // in bytes; maxWALBytes but in tests
 	// checkpointAt is the length of the WAL at which to try next. It moves on
 	// with each try: while another process keeps the WAL from being reused, a
 	// try after every commit would cost each commit two more syncs.
@@ -94,8 +91,6 @@ func (w *writer) checkpoint() {
 	if !w.wal.due() {
 		return
 	}
-	began := time.Now()
-	defer func() { w.wal.checkpointing.Add(int64(time.Since(began))) }()
 	w.wal.checkpointAt = w.wal.pages.Load() + checkpointPages
 	if w.wal.pages.Load() < restartPages {
 		_, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)

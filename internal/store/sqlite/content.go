@@ -35,16 +35,10 @@ func (s *Store) OpenFile(ctx context.Context, key store.Key, fileID int64) (io.R
 // chunks implements content.Engine.
 type chunks struct{ *Store }
 
-// Others implements content.Engine.
-func (s chunks) Others() (count int64, upkeep time.Duration) {
-	return s.writer.others.Load(), time.Duration(s.writer.wal.checkpointing.Load())
-}
-
 // StageChunk implements content.Engine. Chunks go through the writer like all
 // other writes, and share its commits.
 func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		tx.forFiles = true
 		if err := s.writer.checkRoom(); err != nil {
 			return err
 		}
@@ -119,7 +113,6 @@ func readChunk(stmt *sqlite3.Stmt, id, number int64, buf []byte) (int, error) {
 // MarkLoose implements content.Engine.
 func (s chunks) MarkLoose(ctx context.Context, id int64) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		tx.forFiles = true
 		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE id = ?`, id))
 	})
 }
@@ -129,7 +122,6 @@ func (s chunks) MarkLoose(ctx context.Context, id int64) error {
 func (s chunks) Touch(ctx context.Context, ids []int64) error {
 	now := time.Now()
 	return s.writer.do(ctx, func(tx *tx) error {
-		tx.forFiles = true
 		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
 			now.UnixMilli(), now.Add(-time.Minute).UnixMilli()))
 	})
@@ -153,7 +145,6 @@ func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
 		return err
 	}
 	return s.writer.do(ctx, func(tx *tx) error {
-		tx.forFiles = true
 		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
 			time.Now().Add(-age).UnixMilli()))
 	})
@@ -185,7 +176,6 @@ func (s chunks) RemoveSome(ctx context.Context, keep int, reading []int64) (more
 		return false, err
 	}
 	err = s.writer.do(ctx, func(tx *tx) error {
-		tx.forFiles = true
 		conn, id := tx.stmts.conn, int64(0)
 		err := queryRow(conn, `SELECT id FROM loose_files WHERE removed = 1 AND id NOT IN `+idList(reading)+` LIMIT 1`,
 			func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
@@ -229,7 +219,6 @@ func execInts(conn *sqlite3.Conn, sql string, args ...int64) error {
 // called within atomically.
 func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 	added, removed := content.Diff(before, after)
-	t.forFiles = len(added)+len(removed) > 0
 	for _, id := range added {
 		if err := execInts(t.stmts.conn, `DELETE FROM loose_files WHERE id = ? AND removed = 0`, id); err != nil {
 			return classify(err)

@@ -35,9 +35,6 @@ func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, v
 	}
 	f := &file{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, vacuum: name.URIParameter("vacuum") != ""}
 	f.checksums = f.vacuum
-	if flags&vfs.OPEN_WAL != 0 {
-		return &walFile{file: f}, flags, nil
-	}
 	return f, flags, nil
 }
 
@@ -145,16 +142,10 @@ func systemError(conn *sqlite3.Conn) error {
 	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_FILE_POINTER, sqlite3.FCNTL_JOURNAL_POINTER} {
 		opened, _ := conn.FileControl("main", op)
 		if f, ok := opened.(vfs.File); ok {
-			if f, ok := vfsutil.UnwrapFile[errorRecorder](f); ok {
+			if f, ok := vfsutil.UnwrapFile[*file](f); ok {
 				failed = append(failed, f.takeLastError())
 			}
 		}
 	}
 	return cmp.Or(failed...)
-}
-
-// errorRecorder is a file or a walFile.
-type errorRecorder interface {
-	vfs.File
-	takeLastError() error
 }

@@ -39,9 +39,8 @@ type writer struct {
 	lastSingle atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
 	commitMu   sync.Mutex  // held during a commit; guards what follows
 	closed     bool
-	others     atomic.Int64 // operations so far that were not for files
-	lastID     int64        // the last id given, as of the last commit
-	reserved   int64        // the last id that may be given, as it is stored
+	lastID     int64 // the last id given, as of the last commit
+	reserved   int64 // the last id that may be given, as it is stored
 	files      identity
 	filesErr   error // why the files are not those that were opened; nil while they are
 	// databaseSize is the largest that the file has had.
@@ -222,11 +221,7 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 	t := &tx{stmts: w.stmts, forms: w.forms, lastID: w.lastID}
 	for done < len(batch) && t.bytes < maxBatchBytes {
 		op := batch[done]
-		t.forFiles = false
 		op.Err = t.protect(op.Value)
-		if !t.forFiles {
-			w.others.Add(1)
-		}
 		if w.conn.GetAutocommit() {
 			return 0, cmp.Or(op.Err, errRolledBack)
 		}
@@ -284,8 +279,6 @@ type tx struct {
 	seen   []seenForm // to be cached after the commit
 	lastID int64      // the last id given
 	bytes  int        // written so far, roughly
-	// forFiles is set by an operation that stores or removes files.
-	forFiles bool
 }
 
 // protect runs an operation. It turns a panic into an error, and returns the ids
