@@ -2,14 +2,12 @@ package service
 
 import (
 	"context"
+	"slices"
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
-
-// maxLatestForms bounds the forms that Latest looks at: a page may have hundreds.
-const maxLatestForms = 10_000
 
 // OwnSubmission is a submission of the caller, and where it belongs.
 type OwnSubmission struct {
@@ -19,30 +17,25 @@ type OwnSubmission struct {
 }
 
 // Latest returns the caller's latest submissions to the forms of the listed
-// pages, the latest first: at most limit and at most store.MaxLatest. It leaves
-// out anonymous forms, and looks at no more than 10,000 forms. The list is what
-// Pages has returned for the same caller, or a part of it.
+// pages, the latest first, at most limit. It looks at the caller's last
+// store.MaxLatest submissions, and leaves out forms that have become anonymous.
+// The list is what Pages has returned for the same caller, or a part of it.
 func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, limit int) ([]OwnSubmission, error) {
-	among := make([]store.FormKey, 0, len(list))
-	byForm := make(map[store.FormKey]OwnSubmission, len(list))
-	for _, page := range list {
-		for _, form := range page.Forms {
-			if form.Anonymous || len(among) == maxLatestForms {
-				continue
-			}
-			key := store.FormKey{PageID: page.ID, FormID: form.ID}
-			among = append(among, key)
-			byForm[key] = OwnSubmission{PageTitle: page.Title, Form: form}
-		}
-	}
-	found, err := s.store.Latest(ctx, who.Name, among, limit)
+	found, err := s.store.Latest(ctx, who.Name, store.MaxLatest)
 	if err != nil {
 		return nil, Explain(err)
 	}
-	own := make([]OwnSubmission, len(found))
-	for i, sub := range found {
-		own[i] = byForm[store.FormKey{PageID: sub.PageID, FormID: sub.FormID}]
-		own[i].Submission = sub
+	byID := make(map[int64]PageInfo, len(list))
+	for _, page := range list {
+		byID[page.ID] = page
+	}
+	var own []OwnSubmission
+	for _, sub := range found {
+		page := byID[sub.PageID]
+		i := slices.IndexFunc(page.Forms, func(f *forms.Form) bool { return f.ID == sub.FormID })
+		if len(own) < limit && i >= 0 && !page.Forms[i].Anonymous {
+			own = append(own, OwnSubmission{Submission: sub, PageTitle: page.Title, Form: page.Forms[i]})
+		}
 	}
 	return own, nil
 }
@@ -53,11 +46,12 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 	if a.anonymous {
 		return 0, false, nil
 	}
-	latest, err := a.service.store.Latest(ctx, a.user, []store.FormKey{{PageID: a.Form.PageID, FormID: a.Form.ID}}, 1)
-	if err != nil || len(latest) == 0 {
-		return 0, false, Explain(err)
-	}
-	return latest[0].ID, true, nil
+	last := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Username: &a.user, Descending: true, Limit: 1}
+	err = a.service.store.Scan(ctx, last, func(sub forms.Submission) error {
+		id, found = sub.ID, true
+		return nil
+	})
+	return id, found, Explain(err)
 }
 
 // Submitted reports whether the form takes one submission from each person, and

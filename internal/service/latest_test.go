@@ -10,7 +10,6 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
-	"github.com/formulary/formulary/internal/pages/pagestest"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
@@ -83,36 +82,6 @@ func testLatest(t *testing.T, on enginetest.Engine) {
 	}
 	_, err = w.Latest(t.Context(), owner, list, 10)
 	w.wants("a closed store", err, "unavailable")
-}
-
-// asked is a store that counts the forms that Latest is asked about.
-type asked struct {
-	store.Store
-	forms int
-}
-
-func (a *asked) Latest(_ context.Context, _ string, among []store.FormKey, _ int) ([]forms.Submission, error) {
-	a.forms = len(among)
-	return nil, nil
-}
-
-func TestLatestAmongTooManyForms(t *testing.T) {
-	source, counted := &pagestest.Memory{}, &asked{}
-	for id := range int64(maxLatestForms/100 + 1) {
-		page := &pages.Page{ID: id}
-		for n := range 100 {
-			page.Forms = append(page.Forms, &forms.Form{ID: fmt.Sprint("f", n), PageID: id})
-		}
-		source.Put(page, pagestest.Everything)
-	}
-	s := New(Options{Pages: source, Store: counted})
-	list, err := s.Pages(t.Context(), owner)
-	if err == nil {
-		_, err = s.Latest(t.Context(), owner, list, 10)
-	}
-	if err != nil || counted.forms != maxLatestForms {
-		t.Errorf("looked at %d forms, %v", counted.forms, err)
-	}
 }
 
 func TestMine(t *testing.T) {

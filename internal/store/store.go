@@ -72,14 +72,11 @@ type Store interface {
 	// Once. Errors: ErrUnavailable.
 	Submitted(ctx context.Context, n New) (bool, error)
 
-	// Latest returns a user's latest submissions among the given forms: those
-	// with the highest ids, the highest first, at most limit and at most
-	// MaxLatest. There are none of a user named "". They come without Entries
-	// and Files, so that an answer is small. A form may be named twice. The
-	// cost grows with the number of forms, not with that of submissions. It is
-	// not one snapshot: when others delete meanwhile, fewer may come than there
-	// are. Errors: ErrUnavailable.
-	Latest(ctx context.Context, username string, among []FormKey, limit int) ([]forms.Submission, error)
+	// Latest returns a user's latest submissions to all forms: those with the
+	// highest ids, the highest first, at most limit and at most MaxLatest. There
+	// are none of a user named "". They come without Entries and Files.
+	// Errors: ErrUnavailable.
+	Latest(ctx context.Context, username string, limit int) ([]forms.Submission, error)
 
 	// Update replaces the entries and files of a submission by what merge
 	// returns for it; no other call changes the submission in between. Entries
@@ -151,14 +148,8 @@ type Key struct {
 	ID     int64
 }
 
-// FormKey addresses one form.
-type FormKey struct {
-	PageID int64
-	FormID string
-}
-
 // MaxLatest bounds the answer of Latest.
-const MaxLatest = 50
+const MaxLatest = 200
 
 // New is a submission to be stored.
 type New struct {

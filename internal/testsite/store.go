@@ -77,11 +77,11 @@ func (s *Store) Submitted(ctx context.Context, n store.New) (bool, error) {
 }
 
 // Latest implements store.Store.
-func (s *Store) Latest(ctx context.Context, username string, among []store.FormKey, limit int) ([]forms.Submission, error) {
+func (s *Store) Latest(ctx context.Context, username string, limit int) ([]forms.Submission, error) {
 	if err := s.ask(ctx, "latest"); err != nil {
 		return nil, err
 	}
-	return s.Store.Latest(ctx, username, among, limit)
+	return s.Store.Latest(ctx, username, limit)
 }
 
 // Update implements store.Store.

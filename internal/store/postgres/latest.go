@@ -9,22 +9,13 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/recent"
 )
 
 // Latest implements store.Store.
-func (s *Store) Latest(ctx context.Context, username string, among []store.FormKey, limit int) ([]forms.Submission, error) {
-	return recent.Reader(s.readLatest).Find(ctx, username, among, limit)
-}
-
-// readLatest is a recent.Reader.
-func (s *Store) readLatest(ctx context.Context, username string, among []store.FormKey, each int) (found []forms.Submission, err error) {
-	pageIDs, formIDs := make([]int64, len(among)), make([]string, len(among))
-	for i, key := range among {
-		pageIDs[i], formIDs[i] = key.PageID, key.FormID
-	}
+func (s *Store) Latest(ctx context.Context, username string, limit int) (found []forms.Submission, err error) {
+	limit = max(0, min(limit, store.MaxLatest))
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, sqlLatest, pageIDs, formIDs, username, each)
+		rows, err := conn.Query(ctx, sqlLatest, username, limit)
 		if err != nil {
 			return err
 		}

@@ -13,12 +13,8 @@ const (
 			WHERE page_id = $1 AND form_id = $2 AND once = $3 AND once IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 AND username = $4 AND username <> '')`
 
-	// sqlLatest looks up each form by itself: with one condition for all forms,
-	// the planner could read all of a user's rows and sort them.
-	sqlLatest = `SELECT n.page_id, n.form_id, l.id, l.created FROM unnest($1::bigint[], $2::text[]) AS n (page_id, form_id),
-		LATERAL (SELECT s.id, s.created FROM submissions s
-			WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.username = $3 AND s.username <> ''
-			ORDER BY s.id DESC LIMIT $4) AS l`
+	sqlLatest = `SELECT page_id, form_id, id, created FROM submissions
+		WHERE username = $1 AND username <> '' ORDER BY id DESC LIMIT $2`
 
 	sqlUpdate = `UPDATE submissions SET fields = $4, files = $5 WHERE page_id = $1 AND form_id = $2 AND id = $3`
 

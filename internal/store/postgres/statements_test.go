@@ -65,7 +65,7 @@ func testPlans(t *testing.T, form string) {
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey, sqlDump: byKey,
 		sqlLast: "submissions_pkey", sqlCreate: byUser,
 		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_once",
-		sqlLatest:  "Index Scan Backward using submissions_by_user",
+		sqlLatest:  "Index Scan Backward using submissions_latest",
 		sqlSetting: byName, sqlRelease: byName,
 		sqlSession: "sessions_pkey", sqlRenewSession: "sessions_pkey", sqlDeleteSession: "sessions_pkey",
 		listStatements[listKind{}]:                               byKey,

@@ -16,11 +16,12 @@ const (
 	sqlGet   = `SELECT created, username, fields, files FROM submissions WHERE place = ?`
 	sqlChunk = `SELECT data FROM file_chunks WHERE file = ? AND number = ?`
 	sqlKey   = `SELECT created, username, fields, files, place, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
-	// sqlLatest names no text column: large texts would be read for nothing. It
-	// has no LIMIT, and callers stop reading instead: SQLite compiles a
-	// statement anew whenever a parameter of LIMIT is bound.
-	sqlLatest = `SELECT place, created FROM submissions WHERE form = ? AND username = ? AND username <> '' ORDER BY place DESC`
-	sqlOnce   = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND once = ?2 AND once IS NOT NULL)
+	// sqlLatest reads no large texts. It has no LIMIT, and callers stop reading
+	// instead: SQLite compiles a statement anew whenever a parameter of LIMIT is
+	// bound.
+	sqlLatest = `SELECT place, created, page_id, form_id FROM submissions CROSS JOIN forms ON number = form
+		WHERE username = ? AND username <> '' ORDER BY place & 0xffffffffff DESC`
+	sqlOnce = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND once = ?2 AND once IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
 )
 

@@ -25,7 +25,7 @@ func (b *bench) calls(ctx context.Context, r record, merge func(forms.Submission
 	_, get := b.Get(ctx, r.key())
 	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")
 	_, submitted := b.Submitted(ctx, once(sample("form", "amy", "x"), "amy"))
-	_, latest := b.Latest(ctx, "amy", []store.FormKey{{PageID: 1, FormID: "form"}}, 1)
+	_, latest := b.Latest(ctx, "amy", 1)
 	_, update := b.Update(ctx, r.key(), merge)
 	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })
 	return map[string]error{

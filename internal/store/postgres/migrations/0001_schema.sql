@@ -19,6 +19,7 @@ CREATE TABLE submissions (
 );
 
 CREATE INDEX submissions_by_user ON submissions (page_id, form_id, username, id) WHERE username <> '';
+CREATE INDEX submissions_latest ON submissions (username, id) WHERE username <> '';
 CREATE UNIQUE INDEX submissions_once ON submissions (page_id, form_id, once) WHERE once IS NOT NULL;
 CREATE UNIQUE INDEX submissions_key ON submissions (page_id, form_id, key) WHERE key IS NOT NULL;
 

@@ -23,6 +23,8 @@ CREATE TABLE submissions (
 
 -- The row id ends every index entry, so this serves lists in id order.
 CREATE INDEX submissions_by_user ON submissions (form, username) WHERE username <> '';
+-- For the latest submissions of a user, whatever their form.
+CREATE INDEX submissions_latest ON submissions (username, place & 0xffffffffff) WHERE username <> '';
 CREATE UNIQUE INDEX submissions_once ON submissions (form, once) WHERE once IS NOT NULL;
 CREATE UNIQUE INDEX submissions_key ON submissions (form, key) WHERE key IS NOT NULL;
 
