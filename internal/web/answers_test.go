@@ -5,15 +5,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const fileWiki = "---\ntitle: Files\n---\n```form\nform: files\nfields:\n  - {id: doc, type: file, label: Document}\n```\n"
 
 // What goes wrong with a download is told on a page, with the policy of pages.
 func TestErrorsOfDownloadsArePages(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, map[string]string{"1-files.md": fileWiki})
+	e := newEnv(t, map[string]string{"1-files.md": fileWiki})
 	b := e.signedIn(t, "alice")
 	const form = "/page/1/form/files"
 	sent := b.send(form, b.get(form).values(), chosenFile{"doc", "a.txt", "content"})
@@ -40,13 +38,13 @@ func TestErrorsOfDownloadsArePages(t *testing.T) {
 }
 
 func TestUnknownStaticFileIsAPage(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, nil)
+	e := newEnv(t, nil)
 	e.browser(t).get(staticPrefix+"nothing.js").want(http.StatusNotFound, "There is no page at this address.")
 }
 
 // A redirect may set a cookie, and where it leads to depends on the user.
 func TestRedirectsAreNotStored(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, map[string]string{"1-files.md": fileWiki})
+	e := newEnv(t, map[string]string{"1-files.md": fileWiki})
 	for _, path := range []string{"/", "/page/1/form/files"} {
 		w := httptest.NewRecorder()
 		e.site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"runtime"
 	"strings"
 
 	"github.com/formulary/formulary/internal/encode"
@@ -143,18 +142,13 @@ func (s *Site) showText(w http.ResponseWriter, c *call, text string, page author
 	return c.render(w, http.StatusOK, "author", &page)
 }
 
-// parsers leaves half of the cores to everything else: a text can be made to take
-// a core for a while.
-var parsers = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-
-// readText adds the problems of the text and the form that it makes.
+// readText adds the problems of the text and the form that it makes. A text can be
+// made to take a core for a while.
 func (c *call) readText(page *authorPage) error {
-	select {
-	case parsers <- struct{}{}:
-		defer func() { <-parsers }()
-	case <-c.Context().Done():
-		return c.Context().Err()
+	if err := c.takeTurn(); err != nil {
+		return err
 	}
+	defer c.endTurn()
 	form, diagnostics := markup.ParseForm(authorPageID, []byte(page.Text))
 	page.Count, page.Diagnostics = countProblems(len(diagnostics)), diagnostics
 	if form == nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/session"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const shortForm = "form: a\nfields:\n  - {id: x, type: textfield, label: Name}\n"
@@ -86,7 +85,7 @@ func TestExamples(t *testing.T) {
 }
 
 func TestAuthor(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, nil)
+	e := newEnv(t, nil)
 	b := e.signedIn(t, "alice")
 	b.get("/author").want(http.StatusOK, "Write a form", "No problems", "What do you think?")
 	for _, x := range examples {
@@ -112,7 +111,7 @@ func TestAuthor(t *testing.T) {
 
 // The problems are those of "formulary check", with the lines of the text.
 func TestAuthorProblems(t *testing.T) {
-	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn(t, "alice")
 	a := b.write("form: a\nfields:\n  - id: x\n    type: dat\n  - id: y\n    type: radio\n  - {id: z, type: date, xlabel: Day}\n")
 	a.want(http.StatusOK, "3 problems", "The form is shown when its errors are solved.")
 	var got []string
@@ -141,7 +140,7 @@ func TestAuthorProblems(t *testing.T) {
 
 // The form can be tried, but not sent, and no id clashes with those of the page.
 func TestAuthorPreview(t *testing.T) {
-	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn(t, "alice")
 	a := b.get("/author?template=survey")
 	a.want(http.StatusOK, "This form is anonymous.", "For how many years")
 	previews := a.all(func(n *html.Node) bool { return n.Data == "form" && hasAttribute(n, "data-conditions") })
@@ -174,7 +173,7 @@ func TestAuthorPreview(t *testing.T) {
 }
 
 func TestAuthorJSON(t *testing.T) {
-	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn(t, "alice")
 	text := exampleText("registration")
 	a := b.write(text)
 	a.want(http.StatusOK, "As on page 1.")
@@ -204,7 +203,7 @@ var blockFormats = map[string]markup.Format{
 
 // A page that consists of a copied block has the form of the text.
 func TestAuthorBlocks(t *testing.T) {
-	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn(t, "alice")
 	texts := []string{
 		shortForm + "# ```` ]]> </pre> &lt; </textarea><script>alert(1)</script>\n",
 		"\n\n" + shortForm, strings.TrimSpace(shortForm), "  form: a\nfields: [{id: x, type: date, label: '&amp;]]>'}]",
@@ -233,7 +232,7 @@ func TestAuthorBlocks(t *testing.T) {
 
 // Whatever is written is text on the page, and comes back as it was written.
 func TestAuthorHostileText(t *testing.T) {
-	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn(t, "alice")
 	plain := tags(b.write("form: a\nfields:\n  - {id: x, type: radio, label: plain, help: plain, options: [plain]}\n"))
 	for _, hostile := range []string{
 		"<script>alert(1)</script>", "</textarea><script>alert(1)</script>", "</pre><img src=x onerror=alert(1)>", `"><svg onload=alert(1)>`,
@@ -269,7 +268,7 @@ func tags(a *answer) []string {
 }
 
 func TestAuthorTooLarge(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, nil)
+	e := newEnv(t, nil)
 	b := e.signedIn(t, "alice")
 	full := shortForm + strings.Repeat("#\n", (markup.MaxBlockBytes-len(shortForm))/2)
 	b.write(full).want(http.StatusOK, "No problems", "Name") // CR LF make it larger than it is
@@ -292,7 +291,7 @@ func TestAuthorTooLarge(t *testing.T) {
 }
 
 func TestAuthorMalformed(t *testing.T) {
-	b := newEnv(t, enginetest.SQLite, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn(t, "alice")
 	for contentType, body := range map[string]string{
 		"multipart/form-data":               "",
 		"multipart/form-data; boundary=x":   "--x\r\nContent-Disposition: form-data; name=text\r\n\r\nform: a",
@@ -310,7 +309,7 @@ func TestAuthorMalformed(t *testing.T) {
 // Two texts of one user are read at a time. Further ones wait, and those of others
 // do not.
 func TestAuthorWaitsForASlot(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, nil)
+	e := newEnv(t, nil)
 	cookie := &http.Cookie{Name: cookieName, Value: e.signedIn(t, "alice").cookie()}
 	for range 2 {
 		c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/author", nil), auth.NewIdentity("alice"))
@@ -332,7 +331,7 @@ func TestAuthorWaitsForASlot(t *testing.T) {
 }
 
 func TestAuthorNotSignedIn(t *testing.T) {
-	b := newEnv(t, enginetest.SQLite, nil).browser(t)
+	b := newEnv(t, nil).browser(t)
 	if a := b.get("/author?template=survey"); a.status != http.StatusOK || a.path != "/login?next=%2Fauthor%3Ftemplate%3Dsurvey" {
 		t.Errorf("status %d at %s", a.status, a.path)
 	}
@@ -344,10 +343,10 @@ func TestAuthorNotSignedIn(t *testing.T) {
 // After a new sign-in the text is there again, for the same user only.
 func TestAuthorExpiredSession(t *testing.T) {
 	for _, user := range []string{"alice", "bob"} {
-		e := newEnv(t, enginetest.SQLite, nil)
+		e := newEnv(t, nil)
 		b := e.signedIn(t, "alice")
 		values := with(url.Values{"_for": b.get("/author").values()["_for"]}, "text", "\n\n"+shortForm+"# mine\n")
-		e.clock.advance(session.Lifetime + time.Minute)
+		e.Clock.Advance(session.Lifetime + time.Minute)
 		a := b.send("/author", values)
 		a.want(http.StatusForbidden, "what you have typed is there again")
 		a = b.send("/author", with(a.values(), "_username", user, "_password", user+"-secret"))

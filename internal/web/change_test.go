@@ -13,7 +13,6 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const visit = "/page/1/form/visit"
@@ -63,7 +62,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 			return b.send(path, with(p.values(), "rating", "1", "_update", "1"))
 		},
 		"sign-in": func(e *env, b *browser, path string, values url.Values) *answer {
-			e.clock.advance(13 * time.Hour)
+			e.Clock.Advance(13 * time.Hour)
 			p := b.send(path, values)
 			p.want(http.StatusForbidden, "not signed in any more")
 			return b.send(path, with(p.values(), "_username", "alice", "_password", "alice-secret"))
@@ -71,7 +70,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 		"save": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEnv(t, enginetest.SQLite, visitPage)
+			e := newEnv(t, visitPage)
 			b := e.signedIn(t, "alice")
 			path := newVisit(t, b) + "/change"
 			stored := maps.Clone(all)
@@ -122,12 +121,12 @@ func TestRemovedFileStaysTicked(t *testing.T) {
 			return p
 		},
 		"sign-in": func(e *env, b *browser, path string, values url.Values) *answer {
-			e.clock.advance(13 * time.Hour)
+			e.Clock.Advance(13 * time.Hour)
 			return b.send(path, with(b.send(path, values).values(), "_username", "alice", "_password", "alice-secret"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEnv(t, enginetest.SQLite, visitPage)
+			e := newEnv(t, visitPage)
 			b := e.signedIn(t, "alice")
 			path := newVisit(t, b) + "/change"
 			values := b.get(path).values()
@@ -200,11 +199,11 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 			}
 		}, []string{"note", "two\r\nlines"}, "", nil},
 		{"another page", func(t *testing.T, e *env, _ *browser, _ string) {
-			e.put(t, "1-visit.md", strings.Replace(visitPage["1-visit.md"], "fields:", "fields:\n  - {id: new, type: textfield, label: New}", 1))
+			e.Write(t, "1-visit.md", strings.Replace(visitPage["1-visit.md"], "fields:", "fields:\n  - {id: new, type: textfield, label: New}", 1))
 		}, nil, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := newEnv(t, enginetest.SQLite, visitPage)
+			e := newEnv(t, visitPage)
 			b := e.signedIn(t, "alice")
 			path := newVisit(t, b) + "/change"
 			values := with(b.get(path).values(), tt.yours...)

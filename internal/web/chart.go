@@ -96,8 +96,8 @@ func (c *columnChart) ViewWidth() int { return columnStep*len(c.Columns) - (colu
 // Pixels is how wide the chart is on a large screen.
 func (c *columnChart) Pixels() int { return min(columnPixels*len(c.Columns), maxPixels) }
 
-// place gives the columns their heights.
-func (c *columnChart) place() {
+// setHeights draws the columns.
+func (c *columnChart) setHeights() {
 	most := int64(1)
 	for _, column := range c.Columns {
 		most = max(most, column.Count)
@@ -145,7 +145,7 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 	return v
 }
 
-// newBars makes the bars of a field with options. The longest stands for the
+// newBars makes the bars of a field with options. The longest is that of the
 // value that most have chosen.
 func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bars []bar, left int) {
 	most := int64(1)
@@ -187,7 +187,7 @@ func newNumberChart(id, label string, n *forms.Numbers) *numberChart {
 		c.Columns = append(c.Columns, chartColumn{Label: text, Count: b.Count})
 	}
 	c.From, c.To = number(n.Bins[0].From), number(n.Bins[len(n.Bins)-1].To)
-	c.place()
+	c.setHeights()
 	return c
 }
 
@@ -207,7 +207,7 @@ func newTimeChart(s forms.Summary) *columnChart {
 	}
 	c.From, c.To = c.Columns[0].Label, c.Columns[len(c.Columns)-1].Label
 	c.Desc = "From " + c.From + " to " + c.To + "."
-	c.place()
+	c.setHeights()
 	return c
 }
 
@@ -285,7 +285,7 @@ func number(x float64) string {
 	return trimFloat(x, digits)
 }
 
-// mean is number, but nobody wants to know a mean exactly.
+// mean is number with fewer digits.
 func mean(x float64) string {
 	if a := math.Abs(x); a >= 1 && a < 1e12 {
 		return trimFloat(x, 2)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 func day(text string) time.Time {
@@ -88,7 +87,7 @@ func TestNumbersForPeople(t *testing.T) {
 }
 
 func TestSummaryView(t *testing.T) {
-	e := newFeedback(t, enginetest.SQLite, "")
+	e := newFeedback(t, "")
 	page := e.get(t, "alice", feedbackResults)
 	for _, want := range []string{
 		`aria-labelledby="time-title time-desc"><title id="time-title">Submissions over time, by day</title>`,
@@ -158,15 +157,15 @@ func TestHostileResults(t *testing.T) {
 	for i, text := range hostile {
 		form := fmt.Sprintf("form: feedback\nfields:\n  - {id: plain, type: textfield, label: %[1]q}\n  - {id: pick, type: status, label: Pick, options: [%[2]q, other]}\n"+
 			"  - {id: many, type: checkbox, label: Many, options: [x, y]}\n  - {id: number, type: textfield, label: %[1]q, validate: numeric}\n", text, strings.ReplaceAll(text, ";", ","))
-		e := newSite(t, enginetest.SQLite, map[string]string{"1.md": fmt.Sprintf("---\ntitle: %q\n---\n```form\n%s```\n", text, form)})
+		e := newEnv(t, map[string]string{"1.md": fmt.Sprintf("---\ntitle: %q\n---\n```form\n%s```\n", text, form)})
 		entries := []forms.Entry{{FieldID: "plain", Value: text}, {FieldID: "pick", Value: text}, {FieldID: "many", Value: text}, {FieldID: "number", Value: text}, {FieldID: text, Value: text}}
-		_, err := e.store.Create(t.Context(), store.New{PageID: 1, FormID: "feedback", Username: text, Created: began, Entries: entries})
+		_, err := e.Store.Create(t.Context(), store.New{PageID: 1, FormID: "feedback", Username: text, Created: began, Entries: entries})
 		if err != nil {
 			t.Fatal(err)
 		}
 		q := strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", ";", "%3B", "#", "%23", " ", "+").Replace(text)
 		for _, query := range []string{"", "?q=" + q, "?filter[plain]=" + q, "?filter[" + q + "]=" + q, "?sort=" + q, "?username=" + q, "?limit=" + q, "?_field=" + q + "&_operator=" + q + "&_value=" + q} {
-			a := e.do(t, webRequest{user: "alice", method: "GET", path: feedbackResults + strings.ReplaceAll(strings.ReplaceAll(query, "\"", "%22"), "<", "%3C")})
+			a := e.ask(t, "alice", feedbackResults+strings.ReplaceAll(strings.ReplaceAll(query, "\"", "%22"), "<", "%3C"))
 			if query == "" && (a.status != http.StatusOK || len(rowIDs(a.body)) != 1) {
 				t.Fatalf("%q: status %d\n%s", text, a.status, a.body)
 			}

@@ -52,13 +52,16 @@ type newTabPage struct {
 	Address string // path
 }
 
-// offerNewTab answers in a frame whose cookie the browser has refused. Another
-// sign-in would fail in the same way.
-func (s *Site) offerNewTab(w http.ResponseWriter, r *http.Request, next string) error {
+// Reasons of a newTabPage.
+const (
+	cookieRefused = "Your browser does not keep you signed in to a form within another site's page."
+	notEncrypted  = "Nobody can sign in within another site's page here: the connection to this service is not encrypted."
+)
+
+// offerNewTab answers in a frame in which a sign-in would fail.
+func (s *Site) offerNewTab(w http.ResponseWriter, r *http.Request, next, reason string) error {
 	return s.render(w, r, http.StatusOK, "newtab", &newTabPage{
-		Layout:  s.layout(frame{framed: true}, "", "This form opens in a new tab"),
-		Reason:  "Your browser does not keep you signed in to a form within another site's page.",
-		Address: unframedPath(next),
+		Layout: s.layout(frame{framed: true}, "", "This form opens in a new tab"), Reason: reason, Address: unframedPath(next),
 	})
 }
 
@@ -71,12 +74,7 @@ func (s *Site) requireTLS(w http.ResponseWriter, r *http.Request) {
 		next = localPath(r.URL.Query().Get("next"), f)
 	}
 	request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := s.render(w, r, http.StatusOK, "newtab", &newTabPage{
-			Layout:  s.layout(f, "", "This form opens in a new tab"),
-			Reason:  "Nobody can sign in within another site's page here: the connection to this service is not encrypted.",
-			Address: unframedPath(next),
-		})
-		if err != nil {
+		if err := s.offerNewTab(w, r, next, notEncrypted); err != nil {
 			s.fail(w, r, f, "", err)
 		}
 	}))(w, r)

@@ -2,147 +2,79 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"io"
-	"log/slog"
 	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/net/html"
 
-	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
-	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
-// people are made-up users with their groups. Everybody's password is their
-// name with "-secret" after it.
-type people map[string][]string
-
-func (p people) Authenticate(_ context.Context, user, password, _ string) (auth.Identity, error) {
-	groups, known := p[user]
-	switch {
-	case user == "throttled":
-		return auth.Identity{}, &auth.ThrottledError{RetryAfter: 7 * time.Second}
-	case !known || password != user+"-secret":
-		return auth.Identity{}, auth.ErrBadCredentials
-	}
-	return auth.NewIdentity(user, groups...), nil
-}
-
-func (p people) Reverify(ctx context.Context, user, password string) (auth.Identity, error) {
-	return p.Authenticate(ctx, user, password, "")
-}
-
-func (p people) Refresh(id auth.Identity) (auth.Identity, error) {
-	return p.Authenticate(context.Background(), id.Name, id.Name+"-secret", "")
-}
-
-// env is the pages on a real listener, a real database and real wiki pages.
+// env is the pages on a real listener.
 type env struct {
-	site   *Site
-	url    string
-	dir    string // of the pages
-	source *pages.Directory
-	store  store.Engine
-	users  people
-	clock  *testClock
+	*testsite.Site
+	site     *Site
+	url      string
+	sessions map[string]string // ids by user; see ask
 }
 
-// testClock is the time of the service, moved by hand.
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *testClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *testClock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+// envOptions are what tests change about an env.
+type envOptions struct {
+	Options
+	service  service.Options
+	request  request.Options
+	sessions session.Options
 }
 
 // began is when the tests take place.
 var began = time.Date(2025, 11, 15, 12, 3, 5, 0, time.UTC)
 
-var secret = []byte("a key of thirty-two bytes, or so")
-
 // newEnv serves pages, by file name.
-func newEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*Options)) *env {
+func newEnv(t testing.TB, files map[string]string, change ...func(*envOptions)) *env {
 	t.Helper()
-	e, opts := openEnv(t, on, files)
-	for _, c := range change {
-		c(&opts)
-	}
-	e.site = New(opts)
-	e.serve(t, e.site)
-	return e
+	return newEnvOn(t, enginetest.Default(), files, change...)
 }
 
-// openEnv opens what the pages work with.
-func openEnv(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*request.Options)) (*env, Options) {
+func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*envOptions)) *env {
 	t.Helper()
-	e := &env{dir: t.TempDir(), clock: &testClock{now: began}, store: on.Open(t)}
-	e.users = people{"alice": nil, "bob": nil, "carol": {"hr"}, "dave": nil}
-	for name, text := range files {
-		e.put(t, name, text)
+	e := &env{Site: testsite.On(t, on, files), sessions: map[string]string{}}
+	e.Clock.Set(began)
+	o := envOptions{
+		Options: Options{Key: testsite.Key},
+		service: service.Options{
+			Pages: e.Pages, Store: e.Store, Files: e.Store, OnceKey: testsite.Key,
+			Now: e.Clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: 1 << 20,
+		},
+		request:  request.Options{Auth: e.Users, Logger: e.Logger},
+		sessions: session.Options{Store: e.Engine, Users: e.Users, OwnerKey: testsite.Key, Now: e.Clock.Now},
 	}
-	log := slog.New(slog.DiscardHandler)
+	for _, c := range change {
+		c(&o)
+	}
+	o.request.Service = service.New(o.service)
+	o.Backend = request.NewBackend(o.request)
 	var err error
-	if e.source, err = pages.OpenDirectory(e.dir, log); err != nil {
+	if o.Sessions, err = session.New(o.sessions); err != nil {
 		t.Fatal(err)
 	}
-	opts := request.Options{
-		Service: service.New(service.Options{
-			Pages: e.source, Store: e.store, Files: e.store, OnceKey: secret,
-			Now: e.clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: 1 << 20,
-		}),
-		Auth: e.users, Logger: log,
-	}
-	for _, c := range change {
-		c(&opts)
-	}
-	sessions, err := session.New(session.Options{Store: e.store, Users: e.users, OwnerKey: secret, Now: e.clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e, Options{Backend: request.NewBackend(opts), Sessions: sessions, Key: secret}
-}
-
-func (e *env) serve(t testing.TB, h http.Handler) {
-	server := httptest.NewServer(h)
+	e.site = New(o.Options)
+	server := httptest.NewServer(e.site)
 	e.url = server.URL
 	t.Cleanup(server.Close) // before the store, which was opened earlier
-}
-
-func (e *env) put(t testing.TB, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(e.dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if e.source != nil {
-		e.source.Reload(t.Context())
-	}
+	return e
 }
 
 // browser is a client with cookies of its own. It follows redirects.
@@ -182,6 +114,23 @@ type answer struct {
 	root   *html.Node
 }
 
+func newAnswerOf(t testing.TB, status int, path string, header http.Header, body string) *answer {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &answer{t, status, path, header, body, root}
+}
+
+// serve answers a request without the network.
+func (e *env) serve(t testing.TB, r *http.Request) *answer {
+	t.Helper()
+	w := httptest.NewRecorder()
+	e.site.ServeHTTP(w, r)
+	return newAnswerOf(t, w.Code, r.URL.RequestURI(), w.Header(), w.Body.String())
+}
+
 func (b *browser) do(r *http.Request) *answer {
 	b.t.Helper()
 	resp, err := b.client.Do(r)
@@ -193,11 +142,7 @@ func (b *browser) do(r *http.Request) *answer {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	root, err := html.Parse(bytes.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return &answer{b.t, resp.StatusCode, resp.Request.URL.RequestURI(), resp.Header, string(body), root}
+	return newAnswerOf(b.t, resp.StatusCode, resp.Request.URL.RequestURI(), resp.Header, string(body))
 }
 
 func (b *browser) get(path string) *answer {
@@ -225,29 +170,35 @@ type chosenFile struct{ field, name, content string }
 // send posts a form as browsers do: multipart/form-data.
 func (b *browser) send(path string, values url.Values, files ...chosenFile) *answer {
 	b.t.Helper()
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
+	body, contentType := multipartForm(b.t, values, files...)
+	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.env.url+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	return b.do(r)
+}
+
+func multipartForm(t testing.TB, values url.Values, files ...chosenFile) (body, contentType string) {
+	t.Helper()
+	var text bytes.Buffer
+	w := multipart.NewWriter(&text)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, v := range values[name] {
 			if err := w.WriteField(name, v); err != nil {
-				b.t.Fatal(err)
+				t.Fatal(err)
 			}
 		}
 	}
 	for _, f := range files {
 		part, err := w.CreateFormFile(f.field, f.name)
 		if err != nil {
-			b.t.Fatal(err)
+			t.Fatal(err)
 		}
 		_, _ = io.WriteString(part, f.content)
 	}
 	_ = w.Close()
-	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.env.url+path, &body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", w.FormDataContentType())
-	return b.do(r)
+	return text.String(), w.FormDataContentType()
 }
 
 // all returns the elements for which keep is true, in document order.

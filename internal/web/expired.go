@@ -32,23 +32,6 @@ const (
 	expiredReadTime = 30 * time.Second
 )
 
-// NameControl and PasswordControl are the names of the controls of the page. With
-// the form of an expired session, they differ from the ids of its fields.
-func (p *signInPage) NameControl() string {
-	if p.Typed != nil {
-		return nameControl
-	}
-	return "username"
-}
-
-// PasswordControl is like NameControl.
-func (p *signInPage) PasswordControl() string {
-	if p.Typed != nil {
-		return passwordControl
-	}
-	return "password"
-}
-
 // askToSignIn answers a request without a session. The form of an expired session
 // comes back with the sign-in page, and is shown again after the sign-in.
 func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error {
@@ -86,7 +69,7 @@ func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error
 // expiredPage is the sign-in page with the form of an expired session in it.
 func (s *Site) expiredPage(c *call, typed url.Values, name string) *signInPage {
 	page := &signInPage{
-		Layout: c.layout("Sign in"), Action: c.URL.EscapedPath(), Name: name, Typed: []hiddenValue{},
+		Layout: c.layout("Sign in"), Action: c.URL.EscapedPath(), Name: name, Expired: true,
 		Notice: "You are not signed in any more. Sign in, and what you have typed is there again. Nothing was sent yet. " +
 			"Files are not kept: choose them again after the sign-in.",
 	}

@@ -28,7 +28,7 @@ type formView struct {
 	For     string // keyed hash of the user that it was made for
 	Promise string // what it says about the sender's name; "" if it changes a submission
 	Labels  string // of its questions; see labelsOf
-	Errors  []problem
+	Errors  []errorLine
 	Retired []retiredAnswer
 
 	Definition template.JS // for the module that shows and hides questions; "" without conditions
@@ -66,12 +66,12 @@ type sectionView struct {
 // errorSummary is the box above a form that was refused. Browsers let no page within
 // that of another site take the focus by itself.
 type errorSummary struct {
-	Errors []problem
+	Errors []errorLine
 	Framed bool
 }
 
-// problem is one line of the error summary.
-type problem struct {
+// errorLine is one line of the error summary.
+type errorLine struct {
 	Href string // the element at fault; "" if it is the form as a whole
 	Text string
 }
@@ -398,22 +398,22 @@ func (b *questionBuilder) choices(q *question) (choices []choice) {
 
 // summarize lists what is wrong with the form as a whole, then in the order of the
 // questions, and then all else.
-func summarize(items []item, with filling) (problems []problem) {
+func summarize(items []item, with filling) (lines []errorLine) {
 	if with.why.reason != "" {
-		problems = append(problems, problem{Text: with.why.reason})
+		lines = append(lines, errorLine{Text: with.why.reason})
 	}
 	seen := map[string]bool{}
 	for _, r := range with.retired {
-		problems = append(problems, problem{Href: "#" + r.ElementID, Text: "“" + r.Label + "” is no longer part of the form"})
+		lines = append(lines, errorLine{Href: "#" + r.ElementID, Text: "“" + r.Label + "” is no longer part of the form"})
 		seen[r.FieldID] = true
 	}
 	for q := range questionsOf(items) {
 		if q.Error != "" {
-			problems = append(problems, problem{Href: "#" + q.ElementID, Text: q.Error})
+			lines = append(lines, errorLine{Href: "#" + q.ElementID, Text: q.Error})
 		}
 		seen[q.ID] = true
 	}
-	return append(problems, otherProblems(with.why.invalid, seen)...)
+	return append(lines, otherErrors(with.why.invalid, seen)...)
 }
 
 // questionsOf yields the questions, those in sections too.
@@ -433,20 +433,20 @@ func questionsOf(items []item) iter.Seq[*question] {
 	}
 }
 
-// otherProblems are those of fields that were not seen, and general ones.
-func otherProblems(invalid *forms.Invalid, seen map[string]bool) (problems []problem) {
+// otherErrors are those of fields that were not seen, and general ones.
+func otherErrors(invalid *forms.Invalid, seen map[string]bool) (lines []errorLine) {
 	if invalid == nil {
 		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(invalid.Fields)) {
 		if !seen[id] {
-			problems = append(problems, problem{Text: "“" + id + "” " + invalid.Fields[id]})
+			lines = append(lines, errorLine{Text: "“" + id + "” " + invalid.Fields[id]})
 		}
 	}
 	for _, text := range invalid.Errors {
-		problems = append(problems, problem{Text: upperFirst(text)})
+		lines = append(lines, errorLine{Text: upperFirst(text)})
 	}
-	return problems
+	return lines
 }
 
 // exactSize is a limit without rounding. What is a multiple of both units, like

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 var wiki = map[string]string{
@@ -47,10 +46,8 @@ After the form.
 
 const survey = "/page/1/form/survey"
 
-func TestFillIn(t *testing.T) { enginetest.One(t, testFillIn) }
-
-func testFillIn(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, wiki)
+func TestFillIn(t *testing.T) {
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	p := b.get(survey)
 	p.want(http.StatusOK, "Survey", "A few words.", "Comment")
@@ -106,7 +103,7 @@ func testFillIn(t *testing.T, on enginetest.Engine) {
 }
 
 func TestUpdateQuestions(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	p := b.get(survey)
 	if hidden(p, "reason") != true {
@@ -136,7 +133,7 @@ func hidden(p *answer, field string) bool {
 // What was typed survives a session that has ended: after the sign-in the form
 // is there, and is not sent. Somebody else gets an empty one.
 func TestExpiredSession(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	for _, tt := range []struct {
 		user string
 		kept bool
@@ -144,7 +141,7 @@ func TestExpiredSession(t *testing.T) {
 		b := e.signedIn(t, "alice")
 		typed := with(b.get(survey).values(), "comment", "long\r\nwork", "rating", "1", "reason", "r")
 		typed["days"] = []string{"Mon", "Tue"}
-		e.clock.advance(13 * time.Hour)
+		e.Clock.Advance(13 * time.Hour)
 		p := b.send(survey, typed, chosenFile{"paper", "a.txt", "x"})
 		p.want(http.StatusForbidden, "Sign in", "not signed in any more")
 		p = b.send(survey, with(p.values(), "_username", tt.user, "_password", "wrong"))
@@ -176,7 +173,7 @@ func TestExpiredSession(t *testing.T) {
 // The form of an expired session comes without credentials. Its texts come back up
 // to 64 KiB and 500 values; what is larger is refused before it is read.
 func TestExpiredSessionIsBounded(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.browser(t)
 	text := strings.Repeat("x", maxExpiredText-len("comment"))
 	file := chosenFile{"paper", "a.txt", strings.Repeat("x", 20_000)}
@@ -207,10 +204,10 @@ func TestExpiredSessionIsBounded(t *testing.T) {
 
 // After the sign-in, a question whose file was sent says that it is not there.
 func TestExpiredSessionKeepsNoFiles(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	typed := with(b.get(survey).values(), "comment", "long work")
-	e.clock.advance(13 * time.Hour)
+	e.Clock.Advance(13 * time.Hour)
 	p := b.send(survey, typed, chosenFile{"paper", "a.txt", "x"})
 	p.want(http.StatusForbidden, "Files are not kept")
 	p = b.send(survey, with(p.values(), "_username", "alice", "_password", "alice-secret"))
@@ -219,7 +216,7 @@ func TestExpiredSessionKeepsNoFiles(t *testing.T) {
 
 // What is not the form of a browser is told as such, and stores nothing.
 func TestUnreadableForm(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	b.postForm(survey, with(b.get(survey).values(), "comment", "c")).want(http.StatusBadRequest, "The form can't be read")
 	if e.count(t, "alice", 1, "survey") != 0 {
@@ -229,7 +226,7 @@ func TestUnreadableForm(t *testing.T) {
 
 // A file has one representation, which its ETag names.
 func TestFileIsNotCompressed(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	content := strings.Repeat("the same ", 100)
 	p := b.send(survey, with(b.get(survey).values(), "comment", "c"), chosenFile{"paper", "a.txt", content})
@@ -246,7 +243,7 @@ func TestFileIsNotCompressed(t *testing.T) {
 // A page that alice has filled in is not sent in the name of bob, who has
 // signed in with the same browser meanwhile.
 func TestPageOfSomebodyElse(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	typed := with(b.get(survey).values(), "comment", "by alice")
 	b.postForm("/login", url.Values{"username": {"bob"}, "password": {"bob-secret"}})
@@ -256,10 +253,8 @@ func TestPageOfSomebodyElse(t *testing.T) {
 	}
 }
 
-func TestOneSubmission(t *testing.T) { enginetest.One(t, testOneSubmission) }
-
-func testOneSubmission(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, wiki)
+func TestOneSubmission(t *testing.T) {
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	const form = "/page/2/form/once"
 	first := b.get(form).values()
@@ -291,10 +286,8 @@ func testOneSubmission(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-func TestChangeAndDelete(t *testing.T) { enginetest.One(t, testChangeAndDelete) }
-
-func testChangeAndDelete(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, wiki)
+func TestChangeAndDelete(t *testing.T) {
+	e := newEnv(t, wiki)
 	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
 	const form = "/page/2/form/once"
 	p := alice.send(form, with(alice.get(form).values(), "text", "first"))
@@ -327,11 +320,11 @@ func testChangeAndDelete(t *testing.T, on enginetest.Engine) {
 // A change touches what was changed and nothing else: not the files, not values
 // that the form would no longer take.
 func TestChangeKeepsTheRest(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	p := b.send(survey, with(b.get(survey).values(), "comment", "c", "kind", "a", "rating", "3"), chosenFile{"paper", "a.txt", "x"})
 	path := strings.TrimSuffix(p.path, "?sent")
-	e.put(t, "1-survey.md", strings.ReplaceAll(wiki["1-survey.md"], "options: [1, 2, 3]", "options: [1, 2]"))
+	e.Write(t, "1-survey.md", strings.ReplaceAll(wiki["1-survey.md"], "options: [1, 2, 3]", "options: [1, 2]"))
 	p = b.get(path + "/change")
 	if p.values().Get("rating") != "3" {
 		t.Errorf("what is stored is not shown: %v", p.values())
@@ -354,7 +347,7 @@ func TestChangeKeepsTheRest(t *testing.T) {
 }
 
 func TestRights(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
 	p := carol.send("/page/4/form/private", with(carol.get("/page/4/form/private").values(), "text", "x"))
 	p.want(http.StatusOK, "Sent")
@@ -373,7 +366,7 @@ func TestRights(t *testing.T) {
 }
 
 func TestPageWithText(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	text := e.signedIn(t, "alice").get("/page/1").text()
 	before, form, after := strings.Index(text, "Before the form."), strings.Index(text, "Comment"), strings.Index(text, "After the form.")
 	if before < 0 || form < before || after < form || strings.Count(text, "Survey") != 1 {
@@ -382,7 +375,7 @@ func TestPageWithText(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	for _, path := range []string{"/", "/page/1", survey, "/login", "/nothing", "/author", survey + "/results", "/page/1/form/nope"} {
 		p := b.get(path)
@@ -412,7 +405,7 @@ func TestHeaders(t *testing.T) {
 
 // The pages take no Basic credentials, and nothing from another site.
 func TestForeignRequests(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.url+"/", http.NoBody)
 	if err != nil {
 		t.Fatal(err)

@@ -166,6 +166,7 @@ type refusal struct {
 	status  int
 	invalid *forms.Invalid
 	reason  string // about the form as a whole
+	notice  string // above the form
 }
 
 // showAgain shows the form as it was sent, and why it was not stored.
@@ -181,6 +182,7 @@ func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access,
 		page.Title = "Error: " + page.Title
 		page.Submitted = false // it would hide what is wrong, and what was typed
 	}
+	page.Notice = why.notice
 	return c.render(w, why.status, "form", page)
 }
 
@@ -191,13 +193,7 @@ func (s *Site) resumeForm(w http.ResponseWriter, c *call, typed url.Values) erro
 		return err
 	}
 	sent := newReceived(typed)
-	page, err := s.newFormPage(c, access, sent.filling(access.Form, refusal{reason: sent.brokenPromise(access.Form)}))
-	if err != nil {
-		return err
-	}
-	page.Form.Key = typed.Get(keyControl)
-	page.Notice = resumedNotice
-	return c.render(w, http.StatusOK, "form", page)
+	return s.showAgain(w, c, access, sent, refusal{status: http.StatusOK, reason: sent.brokenPromise(access.Form), notice: resumedNotice})
 }
 
 const resumedNotice = "You are signed in again, and the form is as you left it. Nothing was sent yet."

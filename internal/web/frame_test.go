@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // The script of a frame leaves a sign-in when somebody has signed in elsewhere.
 // It must not take a form with a question called "next" for a sign-in: what was
 // typed there would be lost.
 func TestFrameTellsSignInFromQuestions(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, map[string]string{
+	e := newEnv(t, map[string]string{
 		"1-steps.md": "---\ntitle: Steps\n---\n```yaml form\nform: steps\nfields:\n  - {id: next, type: textfield, label: Next}\n```\n",
 	})
 	const selector, mark = `document.querySelector("input[data-next]")`, "data-next"

@@ -50,7 +50,7 @@ func (b *browser) setCookie(id string) {
 func (e *env) own(t testing.TB, user string, pageID int64, formID string) []forms.Submission {
 	t.Helper()
 	var list []forms.Submission
-	err := e.store.Scan(t.Context(), store.Query{PageID: pageID, FormID: formID, Username: &user}, func(s forms.Submission) error {
+	err := e.Store.Scan(t.Context(), store.Query{PageID: pageID, FormID: formID, Username: &user}, func(s forms.Submission) error {
 		s.Entries = append(forms.Entries(nil), s.Entries...)
 		list = append(list, s)
 		return nil

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // hostileTexts try to become markup, script, an address or a style.
@@ -71,10 +69,10 @@ func TestHostileTexts(t *testing.T) {
 	for i, text := range texts {
 		files[fmt.Sprintf("%d.md", i+1)] = hostilePage(fmt.Sprint("readers", i+1), text)
 	}
-	e := newEnv(t, enginetest.SQLite, files)
+	e := newEnv(t, files)
 	views := map[string]map[string]*answer{}
 	for i, text := range texts {
-		e.users[text] = []string{fmt.Sprint("readers", i+1)}
+		e.Users.Add(text, fmt.Sprint("readers", i+1))
 		views[text] = e.viewsOf(t, i+1, text)
 	}
 	for _, text := range hostileTexts {
@@ -107,8 +105,8 @@ func (e *env) viewsOf(t *testing.T, id int, text string) map[string]*answer {
 	b.send(path+"/change", with(change.values(), "text", text+" 2"))
 	views["conflict"] = b.send(path+"/change", with(change.values(), "text", text+" 3"))
 	views["delete"] = b.get(path + "/delete")
-	views["results"] = b.getSummarized(form + "/results")
-	views["found"] = b.getSummarized(form + "/results?q=" + url.QueryEscape(text) + "&filter[line]=" + url.QueryEscape(text))
+	views["results"] = b.get(form + "/results")
+	views["found"] = b.get(form + "/results?q=" + url.QueryEscape(text) + "&filter[line]=" + url.QueryEscape(text))
 	views["searched"] = b.get("/?q=" + url.QueryEscape(text))
 	views["sign-in"] = e.browser(t).postForm("/login", url.Values{"username": {text}, "password": {"x"}, "next": {text}})
 	views["expired"] = e.browser(t).send(form, typed)
@@ -122,20 +120,6 @@ func (e *env) viewsOf(t *testing.T, id int, text string) map[string]*answer {
 	return views
 }
 
-// getSummarized asks for a page of results until it comes with its summary, of
-// right now. On a busy machine it may take longer than the page waits.
-func (b *browser) getSummarized(path string) *answer {
-	b.t.Helper()
-	for range 1000 {
-		p := b.get(path)
-		if !strings.Contains(p.body, "data-summary-pending") && !strings.Contains(p.body, `class="as-of"`) {
-			return p
-		}
-	}
-	b.t.Fatalf("%s: there is no summary", path)
-	return nil
-}
-
 // framed is a page within a wiki's page, over TLS, for somebody who has signed in
 // there.
 func (e *env) framed(t *testing.T, user, path string) *answer {
@@ -146,13 +130,7 @@ func (e *env) framed(t *testing.T, user, path string) *answer {
 	for _, c := range signedIn.Result().Cookies() {
 		r.AddCookie(c)
 	}
-	w := httptest.NewRecorder()
-	e.site.ServeHTTP(w, r)
-	root, err := html.Parse(strings.NewReader(w.Body.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := &answer{t: t, status: w.Code, path: path, header: w.Header(), body: w.Body.String(), root: root}
+	page := e.serve(t, r)
 	page.want(http.StatusOK)
 	return page
 }

@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // noted is what the access log would say about a request.
@@ -26,7 +24,7 @@ func (n *noted) Working()            {}
 // Who has to sign in before they fill in an anonymous form must not be found by
 // their address in the log.
 func TestSignInForAFormIsLoggedWithoutAddress(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	const ballot = "/page/3/form/ballot"
 	ask := func(method, path string, form url.Values) *noted {
 		r := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
@@ -65,7 +63,7 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 		at    string // where the pages are served
 		below string // prefix of the paths
 	}{{"http://forms.example", ""}, {"https://forms.example", ""}, {"https://forms.example", embedPrefix}, {"http://forms.example", embedPrefix}} {
-		e := newEnv(t, enginetest.SQLite, wiki)
+		e := newEnv(t, wiki)
 		v := &visitor{e: e, at: c.at}
 		form := c.below + ballot
 		v.ask(http.MethodGet, form, nil)
@@ -116,7 +114,7 @@ func TestSignInIsLogged(t *testing.T) {
 		{"alice", "wrong", "/page/3", http.StatusUnprocessableEntity, "", false},
 		{"throttled", "wrong", "/page/3", http.StatusTooManyRequests, "", false},
 	} {
-		v := &visitor{e: newEnv(t, enginetest.SQLite, wiki), at: "http://forms.example"}
+		v := &visitor{e: newEnv(t, wiki), at: "http://forms.example"}
 		n := v.ask(http.MethodPost, "/login", url.Values{"username": {c.user}, "password": {c.password}, "next": {c.next}})
 		if n.Code != c.status || n.user != c.noted || n.anonymous != c.anonymous {
 			t.Errorf("%s to %s: status %d, user %q, anonymous %v", c.password, c.next, n.Code, n.user, n.anonymous)
@@ -162,10 +160,10 @@ func (l *leaving) Read(p []byte) (int, error) {
 // A user who is removed while they send a form is told so in words for people,
 // and nothing is stored.
 func TestRemovedWhileSending(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "bob")
 	const body = "--b\r\nContent-Disposition: form-data; name=\"comment\"\r\n\r\nhello\r\n--b--\r\n"
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, survey, &leaving{strings.NewReader(body), func() { delete(e.users, "bob") }})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, survey, &leaving{strings.NewReader(body), func() { e.Users.Remove("bob") }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +181,7 @@ func TestRemovedWhileSending(t *testing.T) {
 }
 
 func TestAllow(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	for path, want := range map[string]string{survey: "GET, HEAD, POST", "/page/1": "GET, HEAD", "/logout": "POST"} {
 		w := httptest.NewRecorder()
 		e.site.ServeHTTP(w, httptest.NewRequest(http.MethodPut, path, http.NoBody))

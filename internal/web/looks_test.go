@@ -5,14 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // Home leads to results by the name that they have for the caller, and not to
 // those of which the caller can see none.
 func TestHomeResults(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	for user, want := range map[string][3]string{
 		"alice": {"Results of “survey”", "My submissions of “once”", ""},
 		"carol": {"Results of “survey”", "Results of “once”", "Results of “ballot”"},
@@ -35,7 +33,7 @@ func TestHomeLeadsToLatest(t *testing.T) {
 	for i := range 11 {
 		files[fmt.Sprintf("%d.md", i+1)] = page1("", "form: f\nfields:\n  - {id: a, type: textfield, label: A}\n")["1.md"]
 	}
-	b := newEnv(t, enginetest.SQLite, files).signedIn(t, "alice")
+	b := newEnv(t, files).signedIn(t, "alice")
 	const link = `<a href="#latest">My latest submissions</a>`
 	if body := b.get("/").body; strings.Contains(body, link) {
 		t.Errorf("a link to nothing:\n%s", body)
@@ -47,7 +45,7 @@ func TestHomeLeadsToLatest(t *testing.T) {
 }
 
 func TestErrorTitles(t *testing.T) {
-	b := newEnv(t, enginetest.SQLite, wiki).signedIn(t, "alice")
+	b := newEnv(t, wiki).signedIn(t, "alice")
 	for path, want := range map[string]string{
 		"/nothing":                             "Page not found",
 		"/logout":                              "This page can't be opened",
@@ -63,7 +61,7 @@ func TestErrorTitles(t *testing.T) {
 
 // The title of a page about a form says which form that is.
 func TestTitlesNameThePage(t *testing.T) {
-	b := newEnv(t, enginetest.SQLite, wiki).signedIn(t, "alice")
+	b := newEnv(t, wiki).signedIn(t, "alice")
 	for path, want := range map[string]string{
 		survey:                     "Survey – Formulary",
 		survey + "/results":        "Results: Survey – Formulary",
@@ -82,7 +80,7 @@ func TestTitlesNameThePage(t *testing.T) {
 
 // A question has the direction of its label as a whole, its choices too.
 func TestDirectionOfQuestions(t *testing.T) {
-	p := newEnv(t, enginetest.SQLite, wiki).signedIn(t, "alice").get(survey)
+	p := newEnv(t, wiki).signedIn(t, "alice").get(survey)
 	p.want(http.StatusOK)
 	for _, want := range []string{
 		`<div class="field" dir="auto" data-field="comment">` + "\n" + `<label for="f0-0" class="required">Comment</label>`,
@@ -114,7 +112,7 @@ func TestLimitOfFilesShows(t *testing.T) {
 		"{id: a, type: file, maxSize: 500kB}":  "At most 500 kB each.",
 		"{id: a, type: file, maxSize: 500MiB}": "At most 1 MiB each.",
 	} {
-		e := newEnv(t, enginetest.SQLite, page1("", "form: f\nfields:\n  - "+field+"\n"))
+		e := newEnv(t, page1("", "form: f\nfields:\n  - "+field+"\n"))
 		for _, path := range []string{"/page/1/form/f", "/page/1"} {
 			if body := e.signedIn(t, "alice").get(path).body; !strings.Contains(body, want) {
 				t.Errorf("%s: %s does not say %q:\n%s", field, path, want, body)
@@ -125,7 +123,7 @@ func TestLimitOfFilesShows(t *testing.T) {
 
 // Checkboxes can't be required in HTML, so a text says it.
 func TestRequiredCheckboxes(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, page1("", "form: f\nfields:\n  - {id: a, type: checkbox, label: A, required: true, options: [x, y]}\n"))
+	e := newEnv(t, page1("", "form: f\nfields:\n  - {id: a, type: checkbox, label: A, required: true, options: [x, y]}\n"))
 	body := e.signedIn(t, "alice").get("/page/1/form/f").body
 	for _, want := range []string{`aria-describedby="f0-0-needed"`, `id="f0-0-needed">Needs an answer.</span>`} {
 		if !strings.Contains(body, want) {

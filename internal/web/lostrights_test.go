@@ -1,17 +1,12 @@
 package web
 
 import (
-	"bytes"
 	"errors"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // lateBody is a body before whose first byte something happens.
@@ -32,7 +27,7 @@ func (b *lateBody) Read(p []byte) (int, error) {
 func TestRightsAreReadAfterTheBody(t *testing.T) {
 	for _, action := range []string{"", "/change", "/delete"} {
 		t.Run("POST form"+action, func(t *testing.T) {
-			e := newEnv(t, enginetest.SQLite, wiki)
+			e := newEnv(t, wiki)
 			b := e.signedIn(t, "carol")
 			const form = "/page/2/form/once"
 			page := b.get(form)
@@ -42,9 +37,13 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 				page = b.get(path)
 			}
 			stored := e.count(t, "carol", 2, "once")
-			body, contentType := encodeForm(t, with(page.values(), "text", "late"), action != "/delete")
+			values := with(page.values(), "text", "late")
+			body, contentType := multipartForm(t, values)
+			if action == "/delete" {
+				body, contentType = values.Encode(), "application/x-www-form-urlencoded"
+			}
 			r := httptest.NewRequest(http.MethodPost, path, &lateBody{strings.NewReader(body), func() {
-				e.put(t, "2-once.md", strings.Replace(wiki["2-once.md"], "edit: [carol]", "view: [bob]", 1))
+				e.Write(t, "2-once.md", strings.Replace(wiki["2-once.md"], "edit: [carol]", "view: [bob]", 1))
 			}})
 			r.Header.Set("Content-Type", contentType)
 			r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
@@ -65,10 +64,10 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 
 // A sign-out while a body comes in has nothing stored.
 func TestSignOutEndsASendInFlight(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "carol")
 	const form = "/page/2/form/once"
-	body, contentType := encodeForm(t, with(b.get(form).values(), "text", "late"), true)
+	body, contentType := multipartForm(t, with(b.get(form).values(), "text", "late"))
 	cookie := b.cookie()
 	r := httptest.NewRequest(http.MethodPost, form, &lateBody{strings.NewReader(body), func() { b.postForm("/logout", nil) }})
 	r.Header.Set("Content-Type", contentType)
@@ -100,7 +99,7 @@ func (w *afterFirst) Write(p []byte) (int, error) {
 
 // An export and a download end when their reader signs out.
 func TestSignOutEndsWhatIsBeingRead(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, map[string]string{"1-large.md": "---\ntitle: Large\n---\n```form\nform: large\nfields:\n" +
+	e := newEnv(t, map[string]string{"1-large.md": "---\ntitle: Large\n---\n```form\nform: large\nfields:\n" +
 		"  - {id: text, type: textbox, label: Text}\n  - {id: doc, type: file, label: Document}\n```\n"})
 	b := e.signedIn(t, "alice")
 	const form = "/page/1/form/large"
@@ -125,23 +124,4 @@ func TestSignOutEndsWhatIsBeingRead(t *testing.T) {
 			t.Errorf("%s: %d bytes came", path, n)
 		}
 	}
-}
-
-// encodeForm is a body as browsers send it.
-func encodeForm(t *testing.T, values url.Values, parts bool) (body, contentType string) {
-	t.Helper()
-	if !parts {
-		return values.Encode(), "application/x-www-form-urlencoded"
-	}
-	var text bytes.Buffer
-	w := multipart.NewWriter(&text)
-	for name := range values {
-		if err := w.WriteField(name, values.Get(name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return text.String(), w.FormDataContentType()
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/store/pgtest"
@@ -25,9 +24,9 @@ func TestOutage(t *testing.T) {
 }
 
 func testOutage(t *testing.T, on enginetest.Engine, begin func(store.Engine) error) {
-	e := newEnv(t, on, wiki)
+	e := newEnvOn(t, on, wiki)
 	b := e.signedIn(t, "alice")
-	if err := begin(e.store); err != nil {
+	if err := begin(e.Engine); err != nil {
 		t.Fatal(err)
 	}
 	wantLater := func(what string, p *answer) {
@@ -53,14 +52,7 @@ func (fullSessions) CreateSession(context.Context, store.Session) error {
 }
 
 func TestSignInOnAFullDisk(t *testing.T) {
-	e, opts := openEnv(t, enginetest.SQLite, wiki)
-	sessions, err := session.New(session.Options{Store: fullSessions{e.store}, Users: e.users, OwnerKey: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts.Sessions = sessions
-	e.site = New(opts)
-	e.serve(t, e.site)
+	e := newEnv(t, wiki, func(o *envOptions) { o.sessions.Store = fullSessions{o.sessions.Store} })
 	p := e.browser(t).postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
 	p.want(http.StatusInsufficientStorage, "There is no room")
 	if p.header.Get("Retry-After") != "2" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,9 +13,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
-	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/web/pagehtml"
 )
 
@@ -45,17 +42,14 @@ func TestPageIsOneVersion(t *testing.T) {
 		}
 		return b.String()
 	}
-	e, opts := openEnv(t, enginetest.SQLite, map[string]string{"1.md": text("first", "second", "third")})
-	source := &editedSource{Source: e.source}
-	opts.Backend = request.NewBackend(request.Options{
-		Service: service.New(service.Options{Pages: source, Store: e.store, Files: e.store, OnceKey: secret, MaxSubmission: request.DefaultMaxBody}),
-		Auth:    e.users, Logger: slog.New(slog.DiscardHandler),
+	source := &editedSource{}
+	e := newEnv(t, map[string]string{"1.md": text("first", "second", "third")}, func(o *envOptions) {
+		source.Source = o.service.Pages
+		o.service.Pages = source
 	})
-	e.site = New(opts)
-	e.serve(t, e.site)
 	b := e.signedIn(t, "alice")
 	source.looks.Store(0)
-	source.edit = func() { e.put(t, "1.md", text("first")) }
+	source.edit = func() { e.Write(t, "1.md", text("first")) }
 	b.get("/page/1").want(http.StatusOK, "Label of first", "Label of second", "Label of third")
 	if n := source.looks.Load(); n != 1 {
 		t.Errorf("the page was looked up %d times", n)
@@ -69,14 +63,15 @@ func TestPageIsOneVersion(t *testing.T) {
 
 // Each version of a text is rendered once.
 func TestEditedTextIsRenderedAnew(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, map[string]string{"1.md": "first\n\n```form\nform: f\nfields: [{id: f, type: textfield}]\n```\n"})
+	e := newEnv(t, map[string]string{"1.md": "first\n\n```form\nform: f\nfields: [{id: f, type: textfield}]\n```\n"})
 	b := e.signedIn(t, "alice")
 	cached := func() *pagehtml.Piece {
 		t.Helper()
-		if len(e.site.texts.texts) != 1 {
-			t.Fatalf("%d texts of one page are cached", len(e.site.texts.texts))
+		text, ok := e.site.texts.GetIfPresent(1)
+		if !ok {
+			t.Fatal("the text is not cached")
 		}
-		return &e.site.texts.texts[1].pieces[0]
+		return &text.pieces[0]
 	}
 	b.get("/page/1").want(http.StatusOK, "first")
 	before := cached()
@@ -84,7 +79,7 @@ func TestEditedTextIsRenderedAnew(t *testing.T) {
 	if cached() != before {
 		t.Error("rendered twice")
 	}
-	e.put(t, "1.md", "second\n\n```form\nform: f\nfields: [{id: f, type: textfield}]\n```\n")
+	e.Write(t, "1.md", "second\n\n```form\nform: f\nfields: [{id: f, type: textfield}]\n```\n")
 	b.get("/page/1").want(http.StatusOK, "second")
 	if cached() == before {
 		t.Error("not rendered anew")
@@ -103,18 +98,13 @@ func TestEditedTextIsRenderedAnew(t *testing.T) {
 }
 
 func TestTextCacheIsBounded(t *testing.T) {
-	var c textCache
-	html := template.HTML(strings.Repeat("x", 200_000))
-	for i := range 1000 {
-		c.put(service.PageView{ID: int64(1 + i*7%300)}, []pagehtml.Piece{{FormID: "f"}, {HTML: html[:i*100]}, {HTML: html}})
-		size := 0
-		for _, cached := range c.texts {
-			for _, p := range cached.pieces {
-				size += len(p.HTML)
-			}
-		}
-		if c.size != size || size > maxCachedText {
-			t.Fatalf("%d texts of %d bytes, counted as %d", len(c.texts), size, c.size)
-		}
+	c := newTextCache()
+	html := template.HTML(strings.Repeat("x", maxCachedText/10))
+	for i := range int64(100) {
+		c.Set(i, cachedText{pieces: []pagehtml.Piece{{FormID: "f"}, {HTML: html}, {HTML: html}}})
+	}
+	c.CleanUp()
+	if n := c.EstimatedSize(); n == 0 || n > 5 {
+		t.Errorf("%d texts of a fifth of the bound are cached", n)
 	}
 }

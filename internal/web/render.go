@@ -1,11 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -34,7 +34,7 @@ func templateFuncs(static *staticFiles) template.FuncMap {
 		"minute":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"number":       groupDigits,
-		"errorSummary": func(errors []problem, framed bool) errorSummary { return errorSummary{errors, framed} },
+		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 }
 
@@ -101,7 +101,7 @@ func (c *call) renderTo(w http.ResponseWriter, html *pageBuffer, status int, nam
 	request.SetNoStore(h) // pages hold personal data
 	w.WriteHeader(status)
 	if c.Method != http.MethodHead {
-		_ = html.send(w) // a browser that is gone can't be told
+		_, _ = html.WriteTo(w) // a browser that is gone can't be told
 	}
 	return nil
 }
@@ -123,21 +123,11 @@ func (c *call) renderPart(name string, data any, used, limit int) (template.HTML
 	if err != nil {
 		return "", fmt.Errorf("render part %s: %w", name, err)
 	}
-	var b strings.Builder
-	b.Grow(html.size)
-	err = html.send(&b)
-	return template.HTML(b.String()), err //nolint:gosec // a template has made it
+	return template.HTML(html.String()), nil //nolint:gosec // a template has made it
 }
 
-// holdAnswer takes a slot for an answer of this size if it is large.
-func (c *call) holdAnswer(size int) error {
-	if size <= request.LargeBody {
-		return nil
-	}
-	return c.HoldBody()
-}
-
-// holdPage is holdAnswer for a page that is being rendered.
+// holdPage takes a slot for a page of this size that is being rendered, if it is
+// large.
 func (c *call) holdPage(size int) error {
 	if size <= request.LargeBody {
 		return nil
@@ -148,8 +138,8 @@ func (c *call) holdPage(size int) error {
 	return c.takeTurn()
 }
 
-// takeTurn waits until it may render something large. That is done on half of the
-// cores, so that it does not delay everything else.
+// takeTurn waits until it may do what takes long, such as to render something
+// large. That is done on half of the cores, so that it does not delay all else.
 func (c *call) takeTurn() error {
 	if c.rendering {
 		return nil
@@ -163,7 +153,7 @@ func (c *call) takeTurn() error {
 	}
 }
 
-// endTurn lets the next one render.
+// endTurn lets the next request begin.
 func (c *call) endTurn() {
 	if c.rendering {
 		<-c.site.turns
@@ -180,54 +170,23 @@ var errPageTooLarge = &request.StatusError{
 }
 
 // pageBuffer holds a page until it is complete, so that an error can still be
-// answered. It is a list of chunks, which needs no more memory than the page.
+// answered.
 type pageBuffer struct {
-	chunks [][]byte
-	size   int
-	limit  int
-	hold   func(size int) error // takes a slot if the page is large; called before it grows
+	bytes.Buffer
+	limit int
+	hold  func(size int) error // takes a slot if the page is large; called before it grows
 }
 
-const pageChunk = 16 << 10
-
+// Write implements io.Writer. Templates use no other method.
 func (b *pageBuffer) Write(p []byte) (int, error) {
-	if b.size+len(p) > b.limit {
+	size := b.Len() + len(p)
+	if size > b.limit {
 		return 0, errPageTooLarge
 	}
-	if err := b.hold(b.size + len(p)); err != nil {
+	if err := b.hold(size); err != nil {
 		return 0, err
 	}
-	for rest := p; len(rest) > 0; {
-		last := len(b.chunks) - 1
-		if last < 0 || len(b.chunks[last]) == pageChunk {
-			b.chunks = append(b.chunks, make([]byte, 0, pageChunk))
-			continue
-		}
-		n := min(len(rest), pageChunk-len(b.chunks[last]))
-		b.chunks[last] = append(b.chunks[last], rest[:n]...)
-		rest = rest[n:]
-	}
-	b.size += len(p)
-	return len(p), nil
-}
-
-// truncate takes out of the page what comes after its first bytes.
-func (b *pageBuffer) truncate(size int) {
-	b.size = size
-	b.chunks = b.chunks[:(size+pageChunk-1)/pageChunk]
-	if last := len(b.chunks) - 1; last >= 0 {
-		b.chunks[last] = b.chunks[last][:size-last*pageChunk]
-	}
-}
-
-// send writes the page.
-func (b *pageBuffer) send(w io.Writer) error {
-	for _, chunk := range b.chunks {
-		if _, err := w.Write(chunk); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.Buffer.Write(p)
 }
 
 // setPolicy sets what a browser may do with any answer of this package. Pages
@@ -273,7 +232,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
 		var texts []string
-		for _, p := range otherProblems(invalid, nil) {
+		for _, p := range otherErrors(invalid, nil) {
 			texts = append(texts, p.Text)
 		}
 		failure = request.Failure{Status: http.StatusBadRequest, Detail: strings.Join(texts, "; ")}

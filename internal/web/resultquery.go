@@ -202,28 +202,22 @@ func (v *resultsView) sortPrefix() string {
 }
 
 // header is the header of a column. Its link sorts by the column: ascending at
-// first, then descending. prefix is sortPrefix, or "" for no link.
+// first, then descending. prefix is sortPrefix, or "" for no link. The order by id
+// has a parameter of its own.
 func (v *resultsView) header(prefix, id, label string) tableHeader {
 	h := tableHeader{Label: clipLabel(label)}
-	parameter := "sort=" + url.QueryEscape(id)
-	if sort := v.opts.Sort; sort != nil && sort.ID == id {
-		if h.Order = orderName(sort.Descending); !sort.Descending {
-			parameter = "sort=-" + url.QueryEscape(id)
-		}
+	by, descending := forms.ColumnID, v.opts.Descending
+	if sort := v.opts.Sort; sort != nil {
+		by, descending = sort.ID, sort.Descending
 	}
-	if prefix != "" {
-		h.Sort = prefix + parameter
+	ascending, descends := "sort="+url.QueryEscape(id), "sort=-"+url.QueryEscape(id)
+	if id == forms.ColumnID {
+		ascending, descends = "order=asc", "order=desc"
 	}
-	return h
-}
-
-// idHeader is the header of the ids. The order by id needs no sorting.
-func (v *resultsView) idHeader(prefix string) tableHeader {
-	h := tableHeader{Label: "Submission"}
-	parameter := "order=asc"
-	if v.opts.Sort == nil {
-		if h.Order = orderName(v.opts.Descending); !v.opts.Descending {
-			parameter = "order=desc"
+	parameter := ascending
+	if by == id {
+		if h.Order = orderName(descending); !descending {
+			parameter = descends
 		}
 	}
 	if prefix != "" {
@@ -305,19 +299,19 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 	return active
 }
 
-// kept are the parameters that the filter form sends again, besides those that it
+// hidden are the parameters that the filter form sends again, besides those that it
 // has controls for.
-func (v *resultsView) kept() []hiddenValue {
-	var kept []hiddenValue
+func (v *resultsView) hidden() []hiddenValue {
+	var list []hiddenValue
 	base := v.base()
 	for _, name := range slices.Sorted(maps.Keys(base)) {
 		for _, value := range base[name] {
 			if name != "q" {
-				kept = append(kept, hiddenValue{name, value})
+				list = append(list, hiddenValue{name, value})
 			}
 		}
 	}
-	return kept
+	return list
 }
 
 // describe says what a parameter filters by.

@@ -18,10 +18,10 @@ type resultsPage struct {
 	Crumbs
 	Hidden  bool  // the form is anonymous, so that the caller's own can't be told
 	Deleted int64 // id of a submission that was deleted just now; 0 for none
-	Errors  []problem
+	Errors  []errorLine
 	Filter  filterForm
 	Active  []activeFilter
-	Kept    []hiddenValue // parameters of the address that the filter form sends again
+	Params  []hiddenValue // of the address, that the filter form sends again
 	ShowAll string        // path of the results without filters; "" if there are none
 
 	Summary *summaryView // nil if there is no submission
@@ -81,7 +81,7 @@ func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsVi
 		return nil
 	}
 	opts.Check = func() error { return c.MayStillList(access) }
-	table := newResultTable(access.Form, c.formPath(access.Form), opts.Limit, c.holdAnswer)
+	table := newResultTable(access.Form, c.formPath(access.Form), opts.Limit, c.HoldAnswer)
 	err := access.List(c.Context(), opts, table.add)
 	if err != nil && !errors.Is(err, errTableFull) {
 		return err
@@ -100,7 +100,7 @@ func newResultsPage(c *call, access *service.Access, v *resultsView) *resultsPag
 	}
 	page := &resultsPage{
 		Layout: c.formLayout(title, access), Crumbs: c.crumbs(access), Hidden: access.Form.Anonymous && !access.MaySeeAll(),
-		Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Kept: v.kept(),
+		Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Params: v.hidden(),
 	}
 	page.Results = "" // this is it
 	page.Wide = true
@@ -125,25 +125,21 @@ func refuseResults(w http.ResponseWriter, c *call, page *resultsPage, invalid *f
 	for _, text := range invalid.Errors {
 		href := page.Filter.elementOf(text)
 		if href == "" { // the address is wrong: the form must not send it again
-			page.Kept = nil
+			page.Params = nil
 		}
-		page.Errors = append(page.Errors, problem{Href: href, Text: text})
+		page.Errors = append(page.Errors, errorLine{Href: href, Text: text})
 	}
 	return c.render(w, http.StatusUnprocessableEntity, "results", page)
-}
-
-func (s *Site) exportCSV(w http.ResponseWriter, c *call) error { return s.export(w, c, encode.CSV) }
-
-func (s *Site) exportXLSX(w http.ResponseWriter, c *call) error { return s.export(w, c, encode.XLSX) }
-
-func (s *Site) exportNDJSON(w http.ResponseWriter, c *call) error {
-	return s.export(w, c, encode.NDJSON)
 }
 
 // export sends all submissions that the filters select, whatever part of them
 // a page shows. A list that is sorted by values has a limit, so an export is by
 // id.
-func (s *Site) export(w http.ResponseWriter, c *call, format *encode.Format) error {
+func export(format *encode.Format) handler {
+	return func(_ *Site, w http.ResponseWriter, c *call) error { return c.export(w, format) }
+}
+
+func (c *call) export(w http.ResponseWriter, format *encode.Format) error {
 	access, err := c.Form()
 	if err != nil {
 		return err

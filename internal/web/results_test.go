@@ -15,9 +15,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const feedbackResults = "/page/1/form/feedback/results"
@@ -31,24 +29,14 @@ fields:
 `
 
 // newFeedback is a form with four submissions, by alice, bob, alice and carol.
-func newFeedback(t *testing.T, on enginetest.Engine, front string, change ...func(*request.Options)) *siteEnv {
+func newFeedback(t *testing.T, front string, change ...func(*envOptions)) *env {
 	t.Helper()
-	e := newSite(t, on, page1(front, smallForm), change...)
+	e := newEnv(t, page1(front, smallForm), change...)
 	e.submit(t, "alice", 1, "feedback", "name", "Ann", "state", "New", "score", "9", "topics", "Food;Room")
 	e.submit(t, "bob", 1, "feedback", "name", "Ben", "state", "Done", "score", "10")
 	e.submit(t, "alice", 1, "feedback", "name", "Ann Two", "state", "Open", "score", "-3.5")
 	e.submit(t, "carol", 1, "feedback", "name", "cleo", "state", "Open")
 	return e
-}
-
-// parsed is a page to look for elements in.
-func parsed(t testing.TB, page string) *answer {
-	t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &answer{t: t, body: page, root: root}
 }
 
 // tableRows are the texts of the table of results: its header, and the rows below.
@@ -90,91 +78,86 @@ func rowIDs(page string) []string {
 }
 
 func TestResultsTable(t *testing.T) {
-	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
-		e := newFeedback(t, on, "")
-		a := e.expect(t, http.StatusOK, "alice", feedbackResults)
-		if got := a.header.Get("Cache-Control"); got != "no-store" {
-			t.Errorf("Cache-Control %q, want no-store", got)
+	e := newFeedback(t, "")
+	a := e.expect(t, http.StatusOK, "alice", feedbackResults)
+	if got := a.header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control %q, want no-store", got)
+	}
+	want := [][]string{
+		{"Submission", "Time (UTC)", "User name", "Name", "State", "Score", "Topics"},
+		{"4", "2025-11-15 12:03", "carol", "cleo", "Open", "", ""},
+		{"3", "2025-11-15 12:03", "alice", "Ann Two", "Open", "-3.5", ""},
+		{"2", "2025-11-15 12:03", "bob", "Ben", "Done", "10", ""},
+		{"1", "2025-11-15 12:03", "alice", "Ann", "New", "9", "Food Room"},
+	}
+	if diff := cmp.Diff(want, tableRows(a.body)); diff != "" {
+		t.Errorf("rows, newest first (-want +got):\n%s", diff)
+	}
+	for text, want := range map[string]string{
+		"Submission": feedbackResults + "?order=asc", "Name": feedbackResults + "?sort=name", "Score": feedbackResults + "?sort=score",
+		"4": "/page/1/form/feedback/submission/4",
+	} {
+		if got := a.link(text); got != want {
+			t.Errorf("%q leads to %q, want %q", text, got, want)
 		}
-		want := [][]string{
-			{"Submission", "Time (UTC)", "User name", "Name", "State", "Score", "Topics"},
-			{"4", "2025-11-15 12:03", "carol", "cleo", "Open", "", ""},
-			{"3", "2025-11-15 12:03", "alice", "Ann Two", "Open", "-3.5", ""},
-			{"2", "2025-11-15 12:03", "bob", "Ben", "Done", "10", ""},
-			{"1", "2025-11-15 12:03", "alice", "Ann", "New", "9", "Food Room"},
+	}
+	for _, want := range []string{
+		`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?order=asc"`,
+		`<time datetime="2025-11-15T12:03:05Z">`, `<span class="lozenge tone-1">Open</span>`, `<td class="number">-3.5</td>`,
+		`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-labelledby="table-title" tabindex="0">`,
+		`<strong>4</strong> submissions`,
+	} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("the page lacks %s", want)
 		}
-		if diff := cmp.Diff(want, tableRows(a.body)); diff != "" {
-			t.Errorf("rows, newest first (-want +got):\n%s", diff)
-		}
-		p := parsed(t, a.body)
-		for text, want := range map[string]string{
-			"Submission": feedbackResults + "?order=asc", "Name": feedbackResults + "?sort=name", "Score": feedbackResults + "?sort=score",
-			"4": "/page/1/form/feedback/submission/4",
-		} {
-			if got := p.link(text); got != want {
-				t.Errorf("%q leads to %q, want %q", text, got, want)
-			}
-		}
-		for _, want := range []string{
-			`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?order=asc"`,
-			`<time datetime="2025-11-15T12:03:05Z">`, `<span class="lozenge tone-1">Open</span>`, `<td class="number">-3.5</td>`,
-			`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-labelledby="table-title" tabindex="0">`,
-			`<strong>4</strong> submissions`,
-		} {
-			if !strings.Contains(a.body, want) {
-				t.Errorf("the page lacks %s", want)
-			}
-		}
-		if strings.Contains(a.body, " style=") || strings.Contains(a.body, "<!--") {
-			t.Error("the page has a style attribute or a comment")
-		}
-	})
+	}
+	if strings.Contains(a.body, " style=") || strings.Contains(a.body, "<!--") {
+		t.Error("the page has a style attribute or a comment")
+	}
 }
 
 func TestResultsParameters(t *testing.T) {
-	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
-		e := newFeedback(t, on, "")
-		for query, want := range map[string][]string{
-			"":                                    {"4", "3", "2", "1"},
-			"order=asc":                           {"1", "2", "3", "4"},
-			"order=desc&limit=2":                  {"4", "3"},
-			"after=3":                             {"2", "1"},
-			"order=asc&after=3":                   {"4"},
-			"q=ANN":                               {"3", "1"},
-			"username=bob":                        {"2"},
-			"filter[state]=Open":                  {"4", "3"},
-			"filter[state][one-of]=New;Done":      {"2", "1"},
-			"filter[score][greater-than]=9":       {"2"},
-			"filter[score][empty]=true":           {"4"},
-			"filter[name][contains]=Ann&q=two":    {"3"},
-			"filter[_username][not-equals]=alice": {"4", "2"},
-			"filter[_id][less-than]=3":            {"2", "1"},
-			"filter[_timestamp][less-than]=2025-01-01": nil,
-			"sort=score":                       {"3", "1", "2", "4"},
-			"sort=-score":                      {"2", "1", "3", "4"},
-			"sort=-_username&limit=2":          {"4", "2"},
-			"format=csv&count=maybe&unknown=1": {"4", "3", "2", "1"},
-		} {
-			if got := rowIDs(e.get(t, "alice", feedbackResults+"?"+query)); !slices.Equal(got, want) {
-				t.Errorf("%s: rows %v, want %v", query, got, want)
-			}
+	e := newFeedback(t, "")
+	for query, want := range map[string][]string{
+		"":                                    {"4", "3", "2", "1"},
+		"order=asc":                           {"1", "2", "3", "4"},
+		"order=desc&limit=2":                  {"4", "3"},
+		"after=3":                             {"2", "1"},
+		"order=asc&after=3":                   {"4"},
+		"q=ANN":                               {"3", "1"},
+		"username=bob":                        {"2"},
+		"filter[state]=Open":                  {"4", "3"},
+		"filter[state][one-of]=New;Done":      {"2", "1"},
+		"filter[score][greater-than]=9":       {"2"},
+		"filter[score][empty]=true":           {"4"},
+		"filter[name][contains]=Ann&q=two":    {"3"},
+		"filter[_username][not-equals]=alice": {"4", "2"},
+		"filter[_id][less-than]=3":            {"2", "1"},
+		"filter[_timestamp][less-than]=2025-01-01": nil,
+		"sort=score":                       {"3", "1", "2", "4"},
+		"sort=-score":                      {"2", "1", "3", "4"},
+		"sort=-_username&limit=2":          {"4", "2"},
+		"format=csv&count=maybe&unknown=1": {"4", "3", "2", "1"},
+	} {
+		if got := rowIDs(e.get(t, "alice", feedbackResults+"?"+query)); !slices.Equal(got, want) {
+			t.Errorf("%s: rows %v, want %v", query, got, want)
 		}
-		page := e.get(t, "alice", feedbackResults+"?sort=score&q=n&limit=20")
-		for _, want := range []string{
-			`<th scope="col" class="number" aria-sort="ascending"><a dir="auto" href="/page/1/form/feedback/results?limit=20&amp;q=n&amp;sort=-score">Score</a></th>`,
-			`<caption>Submissions by “Score”, ascending</caption>`,
-			`<input type="hidden" name="limit" value="20">`, `<input type="hidden" name="sort" value="score">`,
-			"Export, by id:",
-		} {
-			if !strings.Contains(page, want) {
-				t.Errorf("the sorted page lacks %s", want)
-			}
+	}
+	page := e.get(t, "alice", feedbackResults+"?sort=score&q=n&limit=20")
+	for _, want := range []string{
+		`<th scope="col" class="number" aria-sort="ascending"><a dir="auto" href="/page/1/form/feedback/results?limit=20&amp;q=n&amp;sort=-score">Score</a></th>`,
+		`<caption>Submissions by “Score”, ascending</caption>`,
+		`<input type="hidden" name="limit" value="20">`, `<input type="hidden" name="sort" value="score">`,
+		"Export, by id:",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the sorted page lacks %s", want)
 		}
-	})
+	}
 }
 
 func TestResultsRefuseBadParameters(t *testing.T) {
-	e := newFeedback(t, enginetest.SQLite, "")
+	e := newFeedback(t, "")
 	for query, want := range map[string]string{
 		"limit=0":                          "limit must be a number from 1",
 		"limit=201":                        "limit must be at most 200 on this page",
@@ -216,7 +199,7 @@ func TestResultsRefuseBadParameters(t *testing.T) {
 
 // TestFilterForm has the form's controls become parameters of a list.
 func TestFilterForm(t *testing.T) {
-	e := newFeedback(t, enginetest.SQLite, "")
+	e := newFeedback(t, "")
 	for sent, want := range map[string]string{
 		"q=&_field=&_operator=equals&_value=":                        "",
 		"q=x&_field=&_operator=equals&_value=":                       "?q=x",
@@ -226,7 +209,7 @@ func TestFilterForm(t *testing.T) {
 		"q=a&limit=20&sort=name&filter[name]=x&_field=name&_value=y": "?filter%5Bname%5D=x&filter%5Bname%5D%5Bequals%5D=y&limit=20&q=a&sort=name",
 		"q=&after=3&order=asc&deleted=4":                             "?after=3&order=asc",
 	} {
-		a := e.do(t, webRequest{user: "alice", method: http.MethodGet, path: feedbackResults + "?" + sent})
+		a := e.ask(t, "alice", feedbackResults+"?"+sent)
 		want = feedbackResults + want
 		if strings.Contains(sent, "after") {
 			want = feedbackResults + "?order=asc" // filters begin with the first page
@@ -247,45 +230,43 @@ func TestFilterForm(t *testing.T) {
 }
 
 func TestResultsRights(t *testing.T) {
-	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
-		e := newFeedback(t, on, "view: [alice, bob, carol]\nedit: [carol]\n")
-		check := func(user, heading string, want ...string) {
-			t.Helper()
-			page := e.get(t, user, feedbackResults)
-			total := fmt.Sprintf("<strong>%d</strong> submission", len(want))
-			if got := rowIDs(page); !slices.Equal(got, want) || !strings.Contains(page, "<h1>"+heading+"</h1>") || !strings.Contains(page, total) {
-				t.Errorf("%s sees rows %v, want %v, with %q and %q:\n%s", user, got, want, heading, total, page)
-			}
+	e := newFeedback(t, "view: [alice, bob, carol]\nedit: [carol]\n")
+	check := func(user, heading string, want ...string) {
+		t.Helper()
+		page := e.get(t, user, feedbackResults)
+		total := fmt.Sprintf("<strong>%d</strong> submission", len(want))
+		if got := rowIDs(page); !slices.Equal(got, want) || !strings.Contains(page, "<h1>"+heading+"</h1>") || !strings.Contains(page, total) {
+			t.Errorf("%s sees rows %v, want %v, with %q and %q:\n%s", user, got, want, heading, total, page)
 		}
-		check("carol", "Results", "4", "3", "2", "1")
-		check("bob", "My submissions", "2")
-		check("alice", "My submissions", "3", "1")
-		// bob asks for another's.
-		if page := e.get(t, "bob", feedbackResults+"?username=alice"); rowIDs(page) != nil || !strings.Contains(page, "No submission matches.") {
-			t.Errorf("bob sees rows of alice:\n%s", page)
+	}
+	check("carol", "Results", "4", "3", "2", "1")
+	check("bob", "My submissions", "2")
+	check("alice", "My submissions", "3", "1")
+	// bob asks for another's.
+	if page := e.get(t, "bob", feedbackResults+"?username=alice"); rowIDs(page) != nil || !strings.Contains(page, "No submission matches.") {
+		t.Errorf("bob sees rows of alice:\n%s", page)
+	}
+	for _, path := range []string{"", ".csv", ".xlsx", ".ndjson"} {
+		e.expect(t, http.StatusNotFound, "dave", feedbackResults+path)
+		if a := e.ask(t, "", feedbackResults+path); a.status != http.StatusSeeOther {
+			t.Errorf("%s without a session: status %d, want 303", path, a.status)
 		}
-		for _, path := range []string{"", ".csv", ".xlsx", ".ndjson"} {
-			e.expect(t, http.StatusNotFound, "dave", feedbackResults+path)
-			if a := e.do(t, webRequest{method: http.MethodGet, path: feedbackResults + path}); a.status != http.StatusSeeOther {
-				t.Errorf("%s without a session: status %d, want 303", path, a.status)
-			}
-		}
-		if got := e.get(t, "bob", feedbackResults+".csv"); strings.Contains(got, "Ann") || !strings.Contains(got, "Ben") {
-			t.Errorf("bob exports %q", got)
-		}
-		e.put(t, "1.md", page1("edit: [carol]\nresults: viewers\n", smallForm)["1.md"])
-		check("dave", "Results", "4", "3", "2", "1")
-		// Rights that are taken away count at once, also for summaries that are kept.
-		e.put(t, "1.md", page1("edit: [carol]\n", smallForm)["1.md"])
-		check("bob", "My submissions", "2")
-		if page := e.get(t, "dave", feedbackResults); !strings.Contains(page, "You have not sent anything yet.") || strings.Contains(page, "<strong>") {
-			t.Errorf("dave sees a summary:\n%s", page)
-		}
-	})
+	}
+	if got := e.get(t, "bob", feedbackResults+".csv"); strings.Contains(got, "Ann") || !strings.Contains(got, "Ben") {
+		t.Errorf("bob exports %q", got)
+	}
+	e.Write(t, "1.md", page1("edit: [carol]\nresults: viewers\n", smallForm)["1.md"])
+	check("dave", "Results", "4", "3", "2", "1")
+	// Rights that are taken away count at once, also for summaries that are kept.
+	e.Write(t, "1.md", page1("edit: [carol]\n", smallForm)["1.md"])
+	check("bob", "My submissions", "2")
+	if page := e.get(t, "dave", feedbackResults); !strings.Contains(page, "You have not sent anything yet.") || strings.Contains(page, "<strong>") {
+		t.Errorf("dave sees a summary:\n%s", page)
+	}
 }
 
 func TestResultsAnonymous(t *testing.T) {
-	e := newSite(t, enginetest.SQLite, page1("edit: [carol]\n", "form: poll\nanonymous: true\nfields:\n  - {id: vote, type: radio, label: Vote, options: [a, b]}\n"))
+	e := newEnv(t, page1("edit: [carol]\n", "form: poll\nanonymous: true\nfields:\n  - {id: vote, type: radio, label: Vote, options: [a, b]}\n"))
 	e.submit(t, "alice", 1, "poll", "vote", "a")
 	page := e.get(t, "carol", "/page/1/form/poll/results")
 	if !slices.Equal(rowIDs(page), []string{"1"}) || strings.Contains(page, "User name") || strings.Contains(page, "alice") {
@@ -298,7 +279,7 @@ func TestResultsAnonymous(t *testing.T) {
 }
 
 func TestResultsEmpty(t *testing.T) {
-	e := newSite(t, enginetest.SQLite, page1("edit: [carol]\n", smallForm))
+	e := newEnv(t, page1("edit: [carol]\n", smallForm))
 	for _, c := range []struct{ user, query, want string }{
 		{"carol", "", "Nobody has sent anything yet."},
 		{"alice", "", "You have not sent anything yet."},
@@ -313,8 +294,8 @@ func TestResultsEmpty(t *testing.T) {
 
 // TestResultsRetired has answers to fields that have left the page.
 func TestResultsRetired(t *testing.T) {
-	e := newFeedback(t, enginetest.SQLite, "")
-	e.put(t, "1.md", page1("", "form: feedback\nfields:\n  - {id: state, type: textfield, label: State}\n")["1.md"])
+	e := newFeedback(t, "")
+	e.Write(t, "1.md", page1("", "form: feedback\nfields:\n  - {id: state, type: textfield, label: State}\n")["1.md"])
 	e.submit(t, "alice", 1, "feedback", "state", "x")
 	page := e.get(t, "alice", feedbackResults)
 	var got []string
@@ -336,12 +317,12 @@ func TestResultsRetired(t *testing.T) {
 
 // TestResultsManyRetired bounds the columns, and says what is left out.
 func TestResultsManyRetired(t *testing.T) {
-	e := newSite(t, enginetest.SQLite, page1("", smallForm))
+	e := newEnv(t, page1("", smallForm))
 	var entries []forms.Entry
 	for i := range maxRetired + 7 {
 		entries = append(entries, forms.Entry{FieldID: fmt.Sprintf("old%d", i), Value: "x"})
 	}
-	_, err := e.store.Create(t.Context(), store.New{PageID: 1, FormID: "feedback", Username: "bob", Created: began, Entries: entries})
+	_, err := e.Store.Create(t.Context(), store.New{PageID: 1, FormID: "feedback", Username: "bob", Created: began, Entries: entries})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +333,7 @@ func TestResultsManyRetired(t *testing.T) {
 }
 
 func TestResultsLongValues(t *testing.T) {
-	e := newSite(t, enginetest.SQLite, page1("", smallForm))
+	e := newEnv(t, page1("", smallForm))
 	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("é", 400_000))
 	page := e.get(t, "alice", feedbackResults)
 	if len(page) > 60_000 || !strings.Contains(page, strings.Repeat("é", 500)+"…</div></td>") {
@@ -361,7 +342,7 @@ func TestResultsLongValues(t *testing.T) {
 }
 
 func TestResultsFiles(t *testing.T) {
-	e := newSite(t, enginetest.SQLite, page1("", "form: docs\nfields:\n  - {id: doc, type: file, label: Document}\n"))
+	e := newEnv(t, page1("", "form: docs\nfields:\n  - {id: doc, type: file, label: Document}\n"))
 	e.submit(t, "alice", 1, "docs", "doc", `a "b".pdf;c.txt`)
 	page := e.get(t, "alice", "/page/1/form/docs/results")
 	if got := tableRows(page)[1][3]; got != `a "b".pdf c.txt` || strings.Count(page, `class="tag"`) != 2 {
@@ -373,41 +354,39 @@ var nextPattern = regexp.MustCompile(`rel="next" href="([^"]+)">Next</a>`)
 
 // TestResultsPaging walks every row exactly once, by id and sorted.
 func TestResultsPaging(t *testing.T) {
-	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
-		e := newSite(t, on, page1("", smallForm))
-		for i := range 25 {
-			e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
-		}
-		for _, query := range []string{"?limit=4", "?limit=4&order=asc", "?limit=4&sort=-score", "?limit=3&sort=score&q=n1"} {
-			seen := map[string]int{}
-			count := 0
-			for at := feedbackResults + query; at != ""; count++ {
-				page := e.get(t, "alice", at)
-				for _, id := range rowIDs(page) {
-					seen[id]++
-				}
-				if first := strings.Contains(page, ">First page</a>"); first != (count > 0) {
-					t.Errorf("%s: page %d has a link to the first page: %t", query, count, first)
-				}
-				at = ""
-				if m := nextPattern.FindStringSubmatch(page); m != nil {
-					at = stdhtml.UnescapeString(m[1])
-				}
+	e := newEnv(t, page1("", smallForm))
+	for i := range 25 {
+		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
+	}
+	for _, query := range []string{"?limit=4", "?limit=4&order=asc", "?limit=4&sort=-score", "?limit=3&sort=score&q=n1"} {
+		seen := map[string]int{}
+		count := 0
+		for at := feedbackResults + query; at != ""; count++ {
+			page := e.get(t, "alice", at)
+			for _, id := range rowIDs(page) {
+				seen[id]++
 			}
-			want := 25
-			if strings.Contains(query, "q=n1") {
-				want = 11
+			if first := strings.Contains(page, ">First page</a>"); first != (count > 0) {
+				t.Errorf("%s: page %d has a link to the first page: %t", query, count, first)
 			}
-			if len(seen) != want {
-				t.Errorf("%s: %d rows seen, want %d", query, len(seen), want)
-			}
-			for id, n := range seen {
-				if n != 1 {
-					t.Errorf("%s: row %s seen %d times", query, id, n)
-				}
+			at = ""
+			if m := nextPattern.FindStringSubmatch(page); m != nil {
+				at = stdhtml.UnescapeString(m[1])
 			}
 		}
-	})
+		want := 25
+		if strings.Contains(query, "q=n1") {
+			want = 11
+		}
+		if len(seen) != want {
+			t.Errorf("%s: %d rows seen, want %d", query, len(seen), want)
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: row %s seen %d times", query, id, n)
+			}
+		}
+	}
 }
 
 var exportPattern = regexp.MustCompile(`<a download href="([^"]+)">(CSV|XLSX|NDJSON)</a>`)
@@ -415,42 +394,40 @@ var exportPattern = regexp.MustCompile(`<a download href="([^"]+)">(CSV|XLSX|NDJ
 // TestResultsExport follows the links of a page, and finds what the API has for
 // the same filters.
 func TestResultsExport(t *testing.T) {
-	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
-		e := newFeedback(t, on, "")
-		for query, list := range map[string]string{
-			"":                                    "order=desc",
-			"?order=asc&limit=1":                  "",
-			"?filter[name][contains]=Ann&limit=1": "filter[name][contains]=Ann&order=desc",
-			"?q=ann&sort=-score&limit=1":          "q=ann",
-			"?username=bob":                       "username=bob&order=desc",
-		} {
-			links := exportPattern.FindAllStringSubmatch(e.get(t, "alice", feedbackResults+query), -1)
-			if len(links) != 3 {
-				t.Fatalf("%s: %d links to exports, want 3", query, len(links))
+	e := newFeedback(t, "")
+	for query, list := range map[string]string{
+		"":                                    "order=desc",
+		"?order=asc&limit=1":                  "",
+		"?filter[name][contains]=Ann&limit=1": "filter[name][contains]=Ann&order=desc",
+		"?q=ann&sort=-score&limit=1":          "q=ann",
+		"?username=bob":                       "username=bob&order=desc",
+	} {
+		links := exportPattern.FindAllStringSubmatch(e.get(t, "alice", feedbackResults+query), -1)
+		if len(links) != 3 {
+			t.Fatalf("%s: %d links to exports, want 3", query, len(links))
+		}
+		for _, link := range links {
+			a := e.expect(t, http.StatusOK, "alice", stdhtml.UnescapeString(link[1]))
+			format := strings.ToLower(link[2])
+			want := e.list(t, "alice", "feedback", list+"&format="+format)
+			if a.body != want {
+				t.Errorf("%s: %s is\n%s\nwant\n%s", query, link[2], a.body, want)
 			}
-			for _, link := range links {
-				a := e.expect(t, http.StatusOK, "alice", stdhtml.UnescapeString(link[1]))
-				format := strings.ToLower(link[2])
-				want := e.rest(t, "alice", "/page/1/form/feedback/result?"+list+"&format="+format)
-				if a.body != want {
-					t.Errorf("%s: %s is\n%s\nwant\n%s", query, link[2], a.body, want)
-				}
-				if format != "ndjson" && !strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment") {
-					t.Errorf("%s is not an attachment", link[2])
-				}
+			if format != "ndjson" && !strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment") {
+				t.Errorf("%s is not an attachment", link[2])
 			}
 		}
-		// The position and the format of a page mean nothing for an export.
-		text := e.get(t, "alice", feedbackResults+".csv?limit=1&after=2&format=json&sort=score&cursor=x&count=x")
-		if rows, err := csv.NewReader(strings.NewReader(text)).ReadAll(); err != nil || len(rows) != 5 {
-			t.Errorf("%d rows, %v, want 4 and a header:\n%s", len(rows), err, text)
-		}
-		e.expect(t, http.StatusBadRequest, "alice", feedbackResults+".csv?filter[nope]=1")
-	})
+	}
+	// The position and the format of a page mean nothing for an export.
+	text := e.get(t, "alice", feedbackResults+".csv?limit=1&after=2&format=json&sort=score&cursor=x&count=x")
+	if rows, err := csv.NewReader(strings.NewReader(text)).ReadAll(); err != nil || len(rows) != 5 {
+		t.Errorf("%d rows, %v, want 4 and a header:\n%s", len(rows), err, text)
+	}
+	e.expect(t, http.StatusBadRequest, "alice", feedbackResults+".csv?filter[nope]=1")
 }
 
 func TestResultsDeletedNote(t *testing.T) {
-	e := newFeedback(t, enginetest.SQLite, "")
+	e := newFeedback(t, "")
 	if page := e.get(t, "alice", feedbackResults+"?deleted=12"); !strings.Contains(page, `role="status"><p>Submission 12 was deleted.</p>`) {
 		t.Errorf("no note:\n%s", page)
 	}

@@ -26,13 +26,6 @@ const (
 	maxSortLinks  = 256 << 10 // bytes of the links that sort, of all columns
 )
 
-// Sizes of the HTML around what is shown, for an estimate that is never too high.
-const (
-	rowHTML       = len(`<tr><th scope="row"><a href=""></a></th></tr>`)
-	cellHTML      = len(`<td dir="auto"></td>`)
-	emptyCellHTML = len(`<td></td>`)
-)
-
 // resultTable is the table of submissions on a results page.
 type resultTable struct {
 	Caption string
@@ -45,7 +38,7 @@ type resultTable struct {
 	cellSize int
 	retired  []string // ids of fields that have left the page, as far as rows have them
 	rows     []tableRow
-	size     int             // of its HTML, at least
+	size     int             // of the HTML of its answers, at least
 	hold     func(int) error // takes a slot if the table is large
 	page     *pageBuffer     // that it is rendered to
 
@@ -101,7 +94,6 @@ var errTableFull = errors.New("the table is full")
 // add adds a submission.
 func (t *resultTable) add(sub forms.Submission) error {
 	if t.size > maxTableHTML {
-		t.Cut = true
 		return errTableFull
 	}
 	if err := t.result.Read(sub); err != nil {
@@ -132,7 +124,6 @@ func (t *resultTable) add(sub forms.Submission) error {
 		}
 	}
 	t.rows = append(t.rows, row)
-	t.size += rowHTML + len(t.path) + emptyCellHTML*max(len(t.form.Fields)-len(row.answers), 0)
 	return t.hold(t.size)
 }
 
@@ -144,7 +135,7 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	}
 	short, whole := cut(text, r.table.cellSize)
 	r.answers = append(r.answers, tableAnswer{column, short, !whole})
-	r.table.size += cellHTML + len(short)
+	r.table.size += len("<td></td>") + len(short)
 	return nil
 }
 
@@ -152,14 +143,14 @@ func (r *tableRow) add(column int, value forms.Value) error {
 // the page again.
 func (t *resultTable) Rows() iter.Seq[*tableRow] {
 	return func(yield func(*tableRow) bool) {
-		begin := t.page.size
+		begin := t.page.Len()
 		for i := range t.rows {
-			end := t.page.size
+			end := t.page.Len()
 			if !yield(&t.rows[i]) {
 				return
 			}
-			if t.page.size-begin > maxTableHTML {
-				t.page.truncate(end)
+			if t.page.Len()-begin > maxTableHTML {
+				t.page.Truncate(end)
 				t.Cut = true
 				return
 			}
@@ -218,7 +209,7 @@ func (t *resultTable) setHead(v *resultsView) {
 	if len(prefix)*(len(t.form.Fields)+len(t.retired)) > maxSortLinks {
 		prefix = ""
 	}
-	t.Head = append(t.Head, v.idHeader(prefix), v.header(prefix, forms.ColumnTimestamp, "Time (UTC)"))
+	t.Head = append(t.Head, v.header(prefix, forms.ColumnID, "Submission"), v.header(prefix, forms.ColumnTimestamp, "Time (UTC)"))
 	if t.Named() {
 		t.Head = append(t.Head, v.header(prefix, forms.ColumnUsername, "User name"))
 	}

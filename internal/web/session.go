@@ -67,9 +67,11 @@ type signInPage struct {
 	Action string
 	Next   string
 	Name   string // user name, as typed
-	Errors []problem
-	Typed  []hiddenValue // of the form of an expired session; nil without one
+	Errors []errorLine
 	Notice string
+
+	Expired bool // the form of an expired session is part of the page
+	Typed   []hiddenValue
 }
 
 // localPath returns where somebody goes after the sign-in: a path of this
@@ -103,7 +105,7 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 	case !isNoSession(err):
 		return err
 	case c.framed && query.Has(signedInMark):
-		return s.offerNewTab(w, c.Request, next)
+		return s.offerNewTab(w, c.Request, next, cookieRefused)
 	}
 	return c.render(w, http.StatusOK, "login", s.newSignInPage(c.frame, next))
 }
@@ -176,7 +178,7 @@ func (s *Site) refuseSignIn(w http.ResponseWriter, c *call, page *signInPage, er
 		failure.SetHeader(w.Header())
 		status, text = failure.Status, failure.Detail
 	}
-	page.Errors = []problem{{Href: "#username", Text: text}}
+	page.Errors = []errorLine{{Href: "#username", Text: text}}
 	page.Title = "Error: " + page.Title
 	return c.render(w, status, "login", page)
 }

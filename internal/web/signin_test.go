@@ -12,13 +12,10 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/session"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
-func TestSignInAndOut(t *testing.T) { enginetest.One(t, testSignInAndOut) }
-
-func testSignInAndOut(t *testing.T, on enginetest.Engine) {
-	e := newEnv(t, on, wiki)
+func TestSignInAndOut(t *testing.T) {
+	e := newEnv(t, wiki)
 	b := e.browser(t)
 
 	p := b.get(survey + "?x=1")
@@ -55,7 +52,7 @@ func testSignInAndOut(t *testing.T, on enginetest.Engine) {
 }
 
 func TestSessionCookie(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	for _, tt := range []struct {
 		path, scheme, want string
 	}{
@@ -76,7 +73,7 @@ func TestSessionCookie(t *testing.T) {
 // A session ends with the sign-out: its cookie can't be replayed. It also expires
 // after twelve hours without use. A sign-in always makes a new id.
 func TestSessionEnds(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	stolen := b.cookie()
 	thief := e.browser(t)
@@ -102,18 +99,18 @@ func TestSessionEnds(t *testing.T) {
 	if thief.cookie() == strings.Repeat("A", len(replayed)) {
 		t.Error("the sign-in took an id over")
 	}
-	e.clock.advance(session.Lifetime - time.Minute)
+	e.Clock.Advance(session.Lifetime - time.Minute)
 	if p := thief.get("/"); p.path != "/" {
 		t.Error("the session has ended too early")
 	}
-	e.clock.advance(session.Lifetime + time.Minute)
+	e.Clock.Advance(session.Lifetime + time.Minute)
 	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
 		t.Error("the session has not ended")
 	}
 }
 
 func TestNextIsLocal(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	for _, next := range []string{
 		"https://evil.example/", "//evil.example/", `/\evil.example/`, `\\evil.example`, "javascript:alert(1)", "/\t/evil.example", "evil", "", "http:/x", "/%0a//x\n",
 		"///evil.example", "https:evil.example", " //evil.example", "/\r\nSet-Cookie: x=y",
@@ -147,7 +144,7 @@ func (s *stuckSessions) SignOut(ctx context.Context, id string) error {
 
 // A sign-in that can't end the session before it leaves no new one behind.
 func TestSignInLeavesNoSession(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	stuck := &stuckSessions{Sessions: e.site.Sessions, id: b.cookie()}
 	e.site.Sessions = stuck
@@ -159,7 +156,7 @@ func TestSignInLeavesNoSession(t *testing.T) {
 
 // An error page says what is wrong, also if only fields are at fault.
 func TestErrorPageNamesFields(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	w := httptest.NewRecorder()
 	e.site.fail(w, httptest.NewRequest(http.MethodGet, "/", nil), frame{}, "", &forms.Invalid{Fields: map[string]string{"a": "is wrong"}})
 	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "“a” is wrong") {

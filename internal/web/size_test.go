@@ -10,7 +10,6 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // quotedForm is a form whose choices repeat long ids, which HTML makes longer.
@@ -31,7 +30,7 @@ func quotedForm(id string, fields, options int) string {
 // The HTML of a form counts, not the length of its text.
 func TestLongIDsOfManyChoices(t *testing.T) {
 	form := quotedForm("long", 10, 100)
-	e := newEnv(t, enginetest.SQLite, map[string]string{"1-long.md": "```form\n" + form + "```\n"})
+	e := newEnv(t, map[string]string{"1-long.md": "```form\n" + form + "```\n"})
 	b := e.signedIn(t, "alice")
 	if p := b.get("/page/1"); len(p.body) > maxPageHTML || p.link("Fill in this form") == "" {
 		t.Errorf("a page of %d bytes, want a link to the form", len(p.body))

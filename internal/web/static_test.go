@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // maxWeight is what a page may weigh with all that it loads, compressed,
@@ -18,7 +16,7 @@ import (
 const maxWeight = 60_000
 
 func TestWeight(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki, func(o *Options) { o.BrandCSS = []byte("h1 { color: teal }") })
+	e := newEnv(t, wiki, func(o *envOptions) { o.BrandCSS = []byte("h1 { color: teal }") })
 	b := e.signedIn(t, "alice")
 	b.send(survey, with(b.get(survey).values(), "comment", "c"))
 	for _, path := range []string{"/", "/page/1", survey, survey + "/results", survey + "/submission/1", survey + "/submission/1/change", "/author", "/login"} {
@@ -77,7 +75,7 @@ func compressed(text string) int {
 }
 
 func TestStaticFiles(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.browser(t)
 	for _, path := range []string{"/static/style.css", "/static/", "/static/0000000000000000/style.css", "/static/..%2fweb.go", "/static/brand.css"} {
 		b.get(path).want(http.StatusNotFound)
@@ -88,7 +86,7 @@ func TestStaticFiles(t *testing.T) {
 }
 
 func TestBrand(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki, func(o *Options) { o.BrandName, o.BrandCSS = "Acme & Sons", []byte("h1 { color: teal }") })
+	e := newEnv(t, wiki, func(o *envOptions) { o.BrandName, o.BrandCSS = "Acme & Sons", []byte("h1 { color: teal }") })
 	page := e.browser(t).get("/login")
 	if page.title() != "Sign in – Acme & Sons" {
 		t.Errorf("title %q", page.title())

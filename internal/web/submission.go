@@ -317,7 +317,7 @@ func (st stored) changes(sent received) []forms.Answer {
 // not stored. After a conflict it shows both versions, and the next "Save" replaces
 // the one that is stored now.
 func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, why refusal) error {
-	st, err := c.stored()
+	st, err := c.changeable()
 	if isNotFound(err) {
 		access, err := c.Form()
 		if err != nil {
@@ -338,7 +338,7 @@ func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, wh
 	if err != nil {
 		return err
 	}
-	page.Theirs = theirs
+	page.Theirs, page.Notice = theirs, why.notice
 	if why.status != http.StatusOK {
 		page.Title = "Error: " + page.Title
 	}
@@ -378,21 +378,7 @@ func (st stored) differences(sent received, with filling) []difference {
 
 // resumeChange shows a change as it was before its user had to sign in again.
 func (s *Site) resumeChange(w http.ResponseWriter, c *call, typed url.Values) error {
-	sent := newReceived(typed)
-	st, err := c.changeable()
-	if isNotFound(err) {
-		return s.showChangeAgain(w, c, sent, refusal{})
-	}
-	if err != nil {
-		return err
-	}
-	page, err := s.newChangePage(c, st, st.changedBy(sent, refusal{}))
-	if err != nil {
-		return err
-	}
-	page.Form.Tag = typed.Get(tagControl)
-	page.Notice = resumedNotice
-	return c.render(w, http.StatusOK, "change", page)
+	return s.showChangeAgain(w, c, newReceived(typed), refusal{status: http.StatusOK, notice: resumedNotice})
 }
 
 // deletePage asks whether a submission is really to go.

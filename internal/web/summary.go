@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"strconv"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
+	"github.com/maypok86/otter/v2"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
@@ -33,40 +30,32 @@ type summaryKey struct {
 }
 
 func newSummaryKey(access *service.Access, user string, opts service.ListOptions) summaryKey {
-	key := summaryKey{form: access.Form, all: access.MaySeeAll(), user: user}
+	key := summaryKey{form: access.Form, all: access.MaySeeAll(), user: user, filter: fmt.Sprintf("%q", opts.Filter)}
 	if key.all {
 		key.user = ""
 	}
-	var b []byte
 	if opts.Username != nil {
-		b = strconv.AppendQuote(append(b, 'u'), *opts.Username)
+		key.filter += fmt.Sprintf(" of %q", *opts.Username)
 	}
-	b = strconv.AppendQuote(append(b, 'q'), opts.Filter.Search)
-	for _, r := range opts.Filter.Rules { // in the order of their names
-		b = strconv.AppendQuote(b, r.FieldID)
-		b = strconv.AppendQuote(b, string(r.Operator))
-		b = strconv.AppendQuote(b, r.Value)
-	}
-	key.filter = string(b)
 	return key
 }
 
 // summaryCache computes summaries, and caches them.
 type summaryCache struct {
-	now     func() time.Time
-	flights singleflight.Group
-
-	mu     sync.Mutex
-	cached map[summaryKey]cachedSummary
+	*otter.Cache[summaryKey, *summaryView]
 }
 
-type cachedSummary struct {
-	view    *summaryView
-	expires time.Time
-}
+// cacheClock is an otter.Clock. It has no ticks: entries that have expired are removed
+// when others are added.
+type cacheClock func() time.Time
 
-func newSummaryCache() *summaryCache {
-	return &summaryCache{now: time.Now, cached: map[summaryKey]cachedSummary{}}
+func (c cacheClock) NowNano() int64                      { return c().UnixNano() }
+func (c cacheClock) Tick(time.Duration) <-chan time.Time { return nil }
+
+func newSummaryCache(now cacheClock) summaryCache {
+	return summaryCache{otter.Must(&otter.Options[summaryKey, *summaryView]{
+		MaximumSize: maxSummaries, Clock: now, ExpiryCalculator: otter.ExpiryWriting[summaryKey, *summaryView](summaryTTL),
+	})}
 }
 
 // errCallerGone: the request that computed the summary was given up.
@@ -75,53 +64,20 @@ var errCallerGone = errors.New("the request was given up")
 // get returns the cached summary, or computes it within the caller's request.
 // Concurrent callers share one computation. If its request is given up, one of the
 // others computes the summary.
-func (s *summaryCache) get(ctx context.Context, key summaryKey, compute func() (*summaryView, error)) (*summaryView, error) {
+func (s summaryCache) get(ctx context.Context, key summaryKey, compute func() (*summaryView, error)) (*summaryView, error) {
+	load := func(context.Context, summaryKey) (*summaryView, error) {
+		view, err := compute()
+		if err != nil && ctx.Err() != nil {
+			err = errCallerGone
+		}
+		return view, err
+	}
 	for {
-		if view := s.find(key); view != nil {
-			return view, nil
-		}
-		view, err, _ := s.flights.Do(fmt.Sprintf("%p %t %q %s", key.form, key.all, key.user, key.filter), func() (any, error) {
-			view, err := compute()
-			if err != nil && ctx.Err() != nil {
-				return nil, errCallerGone
-			}
-			if err == nil {
-				s.store(key, view)
-			}
+		view, err := s.Get(ctx, key, otter.LoaderFunc[summaryKey, *summaryView](load))
+		if ctx.Err() != nil || !errors.Is(err, errCallerGone) {
 			return view, err
-		})
-		switch {
-		case err == nil:
-			return view.(*summaryView), nil
-		case ctx.Err() != nil || !errors.Is(err, errCallerGone):
-			return nil, err
 		}
 	}
-}
-
-func (s *summaryCache) find(key summaryKey) *summaryView {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.cached[key]; s.now().Before(c.expires) {
-		return c.view
-	}
-	return nil
-}
-
-// store caches a summary. It evicts those that have expired, and any other ones if
-// the cache is still full.
-func (s *summaryCache) store(key summaryKey, view *summaryView) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	maps.DeleteFunc(s.cached, func(_ summaryKey, c cachedSummary) bool { return !now.Before(c.expires) })
-	for k := range s.cached {
-		if len(s.cached) < maxSummaries {
-			break
-		}
-		delete(s.cached, k)
-	}
-	s.cached[key] = cachedSummary{view, now.Add(summaryTTL)}
 }
 
 // summary returns the summary of what a page shows.

@@ -8,11 +8,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
 // summaryComputer counts how often a summary is computed.
@@ -24,9 +25,8 @@ func (c *summaryComputer) compute() (*summaryView, error) {
 
 // TestSummaryCacheTTL has a summary cached for ten seconds.
 func TestSummaryCacheTTL(t *testing.T) {
-	clock := &testClock{now: began}
-	cache := newSummaryCache()
-	cache.now = clock.Now
+	clock := testsite.NewClock(began)
+	cache := newSummaryCache(clock.Now)
 	var c summaryComputer
 	key := summaryKey{form: &forms.Form{}, all: true}
 	get := func(want int64) {
@@ -36,9 +36,9 @@ func TestSummaryCacheTTL(t *testing.T) {
 		}
 	}
 	get(1)
-	clock.advance(summaryTTL - 1)
+	clock.Advance(summaryTTL - 1)
 	get(1)
-	clock.advance(1)
+	clock.Advance(1)
 	get(2)
 	key.user = "another"
 	get(3)
@@ -46,7 +46,7 @@ func TestSummaryCacheTTL(t *testing.T) {
 
 // TestSummaryCacheFailure has an error not be cached.
 func TestSummaryCacheFailure(t *testing.T) {
-	cache := newSummaryCache()
+	cache := newSummaryCache(time.Now)
 	broken := errors.New("broken")
 	if _, err := cache.get(t.Context(), summaryKey{}, func() (*summaryView, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
@@ -60,7 +60,7 @@ func TestSummaryCacheFailure(t *testing.T) {
 // TestSummaryCacheShares has concurrent readers share one computation.
 func TestSummaryCacheShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cache := newSummaryCache()
+		cache := newSummaryCache(time.Now)
 		var c summaryComputer
 		ready := make(chan struct{})
 		for range 10 {
@@ -88,7 +88,7 @@ func TestSummaryCacheShares(t *testing.T) {
 // computes it is given up.
 func TestSummaryCacheCallerGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cache := newSummaryCache()
+		cache := newSummaryCache(time.Now)
 		gone, cancel := context.WithCancel(t.Context())
 		go func() {
 			_, err := cache.get(gone, summaryKey{}, func() (*summaryView, error) { <-gone.Done(); return nil, gone.Err() })
@@ -114,42 +114,25 @@ func TestSummaryCacheCallerGone(t *testing.T) {
 	})
 }
 
-// TestSummaryCacheBounds has few summaries in memory, those that have expired
-// first to go.
+// TestSummaryCacheBounds has few summaries in memory.
 func TestSummaryCacheBounds(t *testing.T) {
-	clock := &testClock{now: began}
-	cache := newSummaryCache()
-	cache.now = clock.Now
+	cache := newSummaryCache(time.Now)
 	var c summaryComputer
-	get := func(i int) {
-		t.Helper()
+	for i := range 2 * maxSummaries {
 		if _, err := cache.get(t.Context(), summaryKey{user: fmt.Sprint(i)}, c.compute); err != nil {
 			t.Fatal(err)
 		}
-		if len(cache.cached) > maxSummaries {
-			t.Fatalf("%d are cached", len(cache.cached))
-		}
 	}
-	for i := range 2 * maxSummaries {
-		get(i)
-	}
-	clock.advance(summaryTTL)
-	for i := range maxSummaries {
-		get(i)
-	}
-	before := c.count.Load()
-	for i := range maxSummaries {
-		get(i)
-	}
-	if got := c.count.Load(); got != before {
-		t.Errorf("%d fresh summaries were evicted for expired ones", got-before)
+	cache.CleanUp()
+	if n := cache.EstimatedSize(); n == 0 || n > maxSummaries {
+		t.Errorf("%d summaries are cached", n)
 	}
 }
 
 // TestSummaryKey has two callers share a summary only if both may see the same
 // submissions.
 func TestSummaryKey(t *testing.T) {
-	e := newFeedback(t, enginetest.SQLite, "view: [alice, bob, carol]\nedit: [carol, alice]\n")
+	e := newFeedback(t, "view: [alice, bob, carol]\nedit: [carol, alice]\n")
 	key := func(user, query string) summaryKey {
 		t.Helper()
 		access, err := e.site.Backend.Service.Form(t.Context(), auth.NewIdentity(user), 1, "feedback")
@@ -184,7 +167,7 @@ func TestSummaryKey(t *testing.T) {
 		distinct[k] = fmt.Sprint(c)
 	}
 	before := key("alice", "")
-	e.put(t, "1.md", page1("view: [alice, bob, carol]\nedit: [carol, alice]\n", smallForm+"  - {id: more, type: textfield, label: More}\n")["1.md"])
+	e.Write(t, "1.md", page1("view: [alice, bob, carol]\nedit: [carol, alice]\n", smallForm+"  - {id: more, type: textfield, label: More}\n")["1.md"])
 	if key("alice", "") == before {
 		t.Error("a changed form has the key of the old one")
 	}
@@ -193,7 +176,7 @@ func TestSummaryKey(t *testing.T) {
 // TestSummaryIsOfTheCaller has a cached summary shown to those only who may see it,
 // and a page hold one slot.
 func TestSummaryIsOfTheCaller(t *testing.T) {
-	e := newFeedback(t, enginetest.SQLite, "edit: [alice]\n", func(o *request.Options) { o.Limits.ListsPerUser = 1 })
+	e := newFeedback(t, "edit: [alice]\n", func(o *envOptions) { o.request.Limits.ListsPerUser = 1 })
 	for range 2 {
 		for user, count := range map[string]int{"alice": 4, "bob": 1, "carol": 1} {
 			want := fmt.Sprintf("<strong>%d</strong> submission", count)

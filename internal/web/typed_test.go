@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // readOnly are the texts that a page shows to be copied, by label.
@@ -41,9 +39,9 @@ func TestPromiseOfAnonymity(t *testing.T) {
 		{"becomes anonymous", named, anonymous, "has become anonymous since you opened it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := newEnv(t, enginetest.SQLite, map[string]string{"1-idea.md": tt.before})
+			e := newEnv(t, map[string]string{"1-idea.md": tt.before})
 			stored := func() (n int) {
-				err := e.store.Scan(t.Context(), store.Query{PageID: 1, FormID: "idea"}, func(forms.Submission) error { n++; return nil })
+				err := e.Store.Scan(t.Context(), store.Query{PageID: 1, FormID: "idea"}, func(forms.Submission) error { n++; return nil })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -51,8 +49,8 @@ func TestPromiseOfAnonymity(t *testing.T) {
 			}
 			b := e.signedIn(t, "alice")
 			typed := with(b.get(form).values(), "text", "long work")
-			e.put(t, "1-idea.md", tt.after)
-			body, contentType := encodeForm(t, typed, true)
+			e.Write(t, "1-idea.md", tt.after)
+			body, contentType := multipartForm(t, typed)
 			r := httptest.NewRequest(http.MethodPost, form, strings.NewReader(body))
 			r.Header.Set("Content-Type", contentType)
 			r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
@@ -65,7 +63,7 @@ func TestPromiseOfAnonymity(t *testing.T) {
 			if n := stored(); n != 0 || p.values().Get("text") != "long work" {
 				t.Errorf("%d are stored, and %q is left", n, p.values().Get("text"))
 			}
-			e.clock.advance(13 * time.Hour)
+			e.Clock.Advance(13 * time.Hour)
 			p = b.send(form, typed)
 			p = b.send(form, with(p.values(), "_username", "alice", "_password", "alice-secret"))
 			p.want(http.StatusOK, tt.notice, "You are signed in again")
@@ -88,11 +86,11 @@ var withoutMail = strings.Replace(wiki["1-survey.md"], "  - {id: mail, type: tex
 // A question leaves the form while somebody fills it in: what they have typed is
 // shown under its label, and all else is there to be sent.
 func TestQuestionLeavesTheForm(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	typed := with(b.get(survey).values(), "comment", "c", "mail", "a long\r\naddress", "day", "never")
 	withoutAnswer := with(typed, "mail", "", "day", "")
-	e.put(t, "1-survey.md", strings.Replace(withoutMail, "id: paper,", "id: sheet,", 1))
+	e.Write(t, "1-survey.md", strings.Replace(withoutMail, "id: paper,", "id: sheet,", 1))
 	file := chosenFile{"paper", "a.txt", "x"}
 	want := map[string]string{"E-mail": "a long\naddress", "Paper": "a.txt"}
 	check := func(p *answer, status int) {
@@ -118,7 +116,7 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 	}
 	again := with(p.values(), "day", "2026-01-31")
 	check(b.send(survey, with(typed, "_update", "1"), file), http.StatusOK)
-	e.clock.advance(13 * time.Hour)
+	e.Clock.Advance(13 * time.Hour)
 	p = b.send(survey, typed, file)
 	p = b.send(survey, with(p.values(), "_username", "alice", "_password", "alice-secret"))
 	check(p, http.StatusOK)
@@ -132,12 +130,12 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 // The same while a submission is changed. A stored answer that was not touched is
 // not lost.
 func TestQuestionLeavesTheChange(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	p := b.send(survey, with(b.get(survey).values(), "comment", "c", "mail", "a@example.org", "kind", "a"))
 	path := strings.TrimSuffix(p.path, "?sent") + "/change"
 	typed := with(b.get(path).values(), "comment", "new")
-	e.put(t, "1-survey.md", withoutMail)
+	e.Write(t, "1-survey.md", withoutMail)
 	p = b.send(path, typed)
 	if p.want(http.StatusConflict); len(p.readOnly()) != 0 {
 		t.Errorf("texts to copy: %q", p.readOnly())
@@ -153,7 +151,7 @@ func TestQuestionLeavesTheChange(t *testing.T) {
 // A submission is deleted while somebody changes it: what they have typed is shown
 // as a form that can be sent.
 func TestDeletedWhileItIsChanged(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
 	const form = "/page/2/form/once"
 	deleted := func(do func(path string, typed map[string][]string) *answer) {
@@ -182,17 +180,11 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 			if button != "" {
 				typed[button] = []string{"1"}
 			}
-			body, contentType := encodeForm(t, typed, true)
+			body, contentType := multipartForm(t, typed)
 			r := httptest.NewRequest(http.MethodPost, path+"/change", &lateBody{strings.NewReader(body), func() { remove(path) }})
 			r.Header.Set("Content-Type", contentType)
 			r.AddCookie(&http.Cookie{Name: cookieName, Value: alice.cookie()})
-			w := httptest.NewRecorder()
-			e.site.ServeHTTP(w, r)
-			root, err := html.Parse(bytes.NewReader(w.Body.Bytes()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return &answer{t, w.Code, path, w.Header(), w.Body.String(), root}
+			return e.serve(t, r)
 		})
 	}
 	deleted(func(path string, typed map[string][]string) *answer { // and the session expires
@@ -209,7 +201,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 // A browser does not get back a file that was chosen. Its question says so when
 // another answer is refused.
 func TestFileIsToBeChosenAgain(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite, wiki)
+	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	const again = "Choose the file again: a.txt was not stored."
 	good := with(b.get(survey).values(), "comment", "c")

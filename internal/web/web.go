@@ -12,8 +12,12 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"time"
+
+	"github.com/maypok86/otter/v2"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -43,9 +47,9 @@ type Site struct {
 	routes    *request.Mux
 	static    *staticFiles
 	templates *template.Template
-	summaries *summaryCache
-	texts     textCache
-	turns     chan struct{} // one for each request that renders something large
+	summaries summaryCache
+	texts     *otter.Cache[int64, cachedText] // by page id
+	turns     chan struct{}                   // one for each request that renders something large
 }
 
 // call is one request of somebody who is signed in.
@@ -84,16 +88,19 @@ var routes = []route{
 	{"POST", "/page/{pageId}/form/{formId}/submission/{id}/delete", (*Site).deleteSubmission, false, nil},
 	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", (*Site).file, true, nil},
 	{"GET", "/page/{pageId}/form/{formId}/results", (*Site).results, false, nil},
-	{"GET", "/page/{pageId}/form/{formId}/results.csv", (*Site).exportCSV, false, nil},
-	{"GET", "/page/{pageId}/form/{formId}/results.xlsx", (*Site).exportXLSX, false, nil},
-	{"GET", "/page/{pageId}/form/{formId}/results.ndjson", (*Site).exportNDJSON, false, nil},
+	{"GET", "/page/{pageId}/form/{formId}/results.csv", export(encode.CSV), false, nil},
+	{"GET", "/page/{pageId}/form/{formId}/results.xlsx", export(encode.XLSX), false, nil},
+	{"GET", "/page/{pageId}/form/{formId}/results.ndjson", export(encode.NDJSON), false, nil},
 	{"GET", "/author", (*Site).author, false, nil},
 	{"POST", "/author", (*Site).author, false, (*Site).resumeAuthor},
 }
 
 // New makes the pages.
 func New(opts Options) *Site {
-	s := &Site{Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache(), turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	s := &Site{
+		Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache(time.Now), texts: newTextCache(),
+		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+	}
 	if s.BrandName == "" {
 		s.BrandName = "Formulary"
 	}
