@@ -15,9 +15,9 @@ func parseGroups(data []byte) (map[string][]string, []badLine) {
 	groupsOf := make(map[string][]string)
 	var bad []badLine
 	for number, line := range textLines(data) {
-		group, members, found := strings.Cut(line, ":")
+		group, members, hasColon := strings.Cut(line, ":")
 		group = strings.Trim(group, " \t")
-		if reason := groupLineFault(found, group, members); reason != "" {
+		if reason := groupLineFault(hasColon, group, members); reason != "" {
 			bad = append(bad, badLine{line: number, reason: reason})
 			continue
 		}
@@ -32,9 +32,9 @@ func parseGroups(data []byte) (map[string][]string, []badLine) {
 	return groupsOf, bad
 }
 
-func groupLineFault(found bool, group, members string) string {
+func groupLineFault(hasColon bool, group, members string) string {
 	switch {
-	case !found:
+	case !hasColon:
 		return `malformed line, not "group: user1 user2"`
 	case group == "":
 		return "group name is empty"

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,9 +20,6 @@ import (
 
 const newHashCost = 10
 
-// maxLinks is how many symlinks are followed, as in the Linux kernel.
-const maxLinks = 40
-
 // SetPassword adds the user to the htpasswd file or changes the password. All
 // other lines stay as they are, and the file is replaced atomically. It is created
 // if there is none.
@@ -38,8 +34,8 @@ func SetPassword(file, user, password string) error {
 	if err != nil {
 		return fmt.Errorf("hash password of %s: %w", user, err)
 	}
-	err = updateUsersFile(file, func(content []byte) ([]byte, error) { return withUser(content, user, string(hash)), nil })
-	if err != nil {
+	line := user + ":" + string(hash) + "\n"
+	if err := updateUsersFile(file, func(content []byte) ([]byte, error) { return withUser(content, user, line), nil }); err != nil {
 		return fmt.Errorf("set password of %s in %s: %w", user, file, err)
 	}
 	return nil
@@ -49,7 +45,7 @@ func SetPassword(file, user, password string) error {
 // the first one only, a forgotten second one would count.
 func RemoveUser(file, user string) error {
 	err := updateUsersFile(file, func(content []byte) ([]byte, error) {
-		if rest := withoutUser(content, user); len(rest) < len(content) {
+		if rest := withUser(content, user, ""); len(rest) < len(content) {
 			return rest, nil
 		}
 		return nil, errors.New("there is no such user")
@@ -60,17 +56,21 @@ func RemoveUser(file, user string) error {
 	return nil
 }
 
-func withoutUser(content []byte, user string) []byte {
-	var out []byte
-	if bytes.HasPrefix(content, []byte(byteOrderMark)) {
-		out, content = append(out, byteOrderMark...), content[len(byteOrderMark):]
-	}
-	for line := range bytes.Lines(content) {
-		if !bytes.HasPrefix(line, []byte(user+":")) {
-			out = append(out, line...)
+// withUser returns content with the line in place of the first one of the user, or at
+// the end, and without other lines of the user.
+func withUser(content []byte, user, line string) (changed []byte) {
+	for old := range bytes.Lines(bytes.TrimPrefix(content, []byte(byteOrderMark))) {
+		if !bytes.HasPrefix(old, []byte(user+":")) {
+			changed = append(changed, old...)
+			continue
 		}
+		changed = append(changed, line...)
+		line = ""
 	}
-	return out
+	if line != "" && len(changed) > 0 && !bytes.HasSuffix(changed, []byte("\n")) {
+		changed = append(changed, '\n')
+	}
+	return append(changed, line...)
 }
 
 // Users returns the names of the users of an htpasswd file who can sign in, sorted,
@@ -99,13 +99,14 @@ func checkNewPassword(password string) error {
 	return nil
 }
 
-// updateUsersFile locks the folder, not the file: the file is replaced, and a
-// lock on the old one would not protect the new one. A separate lock file would
-// stay behind, owned by the user who created it, and lock out other users.
-//
-// A missing file counts as empty, and is created unless change fails.
+// updateUsersFile replaces the file that a path, or a link, leads to. It locks the
+// folder, not the file: a lock on the old file would not protect the new one. A
+// missing file counts as empty, and is created unless change fails.
 func updateUsersFile(file string, change func(content []byte) ([]byte, error)) error {
-	target, err := followLinks(file)
+	target, err := filepath.EvalSymlinks(file)
+	if _, missing := os.Lstat(file); errors.Is(missing, fs.ErrNotExist) {
+		target, err = file, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -153,101 +154,24 @@ func lock(folder *os.File) error {
 	}
 }
 
-// followLinks returns the file that a write through file would reach, which
-// need not exist. That is why filepath.EvalSymlinks will not do.
-func followLinks(file string) (string, error) {
-	for range maxLinks {
-		folder, name := filepath.Split(file)
-		folder, err := filepath.EvalSymlinks(cmp.Or(folder, "."))
-		if err != nil {
-			return "", err
-		}
-		file = filepath.Join(folder, name)
-		info, err := os.Lstat(file)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
-			return file, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		link, err := os.Readlink(file)
-		if err != nil {
-			return "", err
-		}
-		if !filepath.IsAbs(link) {
-			// Not filepath.Join, which would take "..", wrongly, for the parent
-			// of a folder that is itself a link.
-			link = folder + string(filepath.Separator) + link
-		}
-		file = link
-	}
-	return "", errors.New("too many levels of symbolic links")
-}
-
-// withUser returns content with the user's first line, the one that counts,
-// replaced, or with a new line at its end.
-func withUser(content []byte, user, hash string) []byte {
-	var out bytes.Buffer
-	lineEnd := "\n"
-	rest := content
-	if bytes.HasPrefix(rest, []byte(byteOrderMark)) {
-		out.WriteString(byteOrderMark)
-		rest = rest[len(byteOrderMark):]
-	}
-	done := false
-	for raw := range bytes.Lines(rest) {
-		text := trimLineEnd(string(raw))
-		if end := string(raw[len(text):]); strings.HasSuffix(end, "\n") {
-			lineEnd = end // the last line may end in \r alone
-		}
-		if !done && strings.HasPrefix(text, user+":") {
-			fmt.Fprintf(&out, "%s:%s%s", user, hash, raw[len(text):])
-			done = true
-			continue
-		}
-		out.Write(raw)
-	}
-	if !done {
-		if len(rest) > 0 && !bytes.HasSuffix(rest, []byte("\n")) {
-			out.WriteString(lineEnd)
-		}
-		fmt.Fprintf(&out, "%s:%s%s", user, hash, lineEnd)
-	}
-	return out.Bytes()
-}
-
 // replaceFile replaces target by content atomically, and keeps mode and owner of
 // the old file; old is nil if there was none.
-func replaceFile(target string, content []byte, old os.FileInfo) (err error) {
+func replaceFile(target string, content []byte, old os.FileInfo) error {
 	temp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*") // 0600
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp.Name()))
-		}
-	}()
-	if err := fillFile(temp, content, old); err != nil {
-		return errors.Join(err, temp.Close())
+	defer func() { _ = os.Remove(temp.Name()) }() // fails once it was renamed
+	if old != nil {
+		keepOwner(temp.Chown, old)
+		err = temp.Chmod(old.Mode().Perm())
 	}
-	if err := temp.Close(); err != nil {
+	_, writeErr := temp.Write(content)
+	// Synced before the rename, or a crash could leave an empty file.
+	if err := errors.Join(err, writeErr, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp.Name(), target)
-}
-
-func fillFile(temp *os.File, content []byte, old os.FileInfo) error {
-	if old != nil {
-		keepOwner(temp.Chown, old)
-		if err := temp.Chmod(old.Mode().Perm()); err != nil {
-			return err
-		}
-	}
-	if _, err := temp.Write(content); err != nil {
-		return err
-	}
-	return temp.Sync() // before the rename, or a crash could leave an empty file
 }
 
 // keepOwner restores owner and group as far as it is permitted: only root can
