@@ -174,7 +174,7 @@ func TestKilledFirstStart(t *testing.T) {
 	p.await(t)
 	whole := time.Since(before)
 	p.kill()
-	for range testkit.Rounds(5, 20) {
+	for range testkit.Rounds(3, 20) {
 		s.data = filepath.Join(t.TempDir(), "data")
 		p := begin(t, exec.Command(binary, s.serve()...))
 		<-time.After(rand.N(whole))

@@ -26,6 +26,7 @@ func (p *process) askPage(t *testing.T, method, path, cookie string) *http.Respo
 
 // A download ends when its reader signs out.
 func TestSignOutEndsADownload(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, s site) {
 		p := start(t, s)
 		const size = 24 << 20 // more than the buffers of a connection
@@ -51,6 +52,7 @@ func TestSignOutEndsADownload(t *testing.T) {
 }
 
 func TestAnswersThatBrowsersAndSpreadsheetsRun(t *testing.T) {
+	t.Parallel()
 	p := start(t, newSite(t))
 	p.must(t, 201, "POST", "/note/submission", note("x;=1+41"))
 	if csv := p.must(t, 200, "GET", "/note/result?format=csv", "").body; !strings.Contains(csv, "x;'=1+41") {

@@ -18,7 +18,7 @@ func TestKillLosesNothing(t *testing.T) {
 
 func testKillLosesNothing(t *testing.T, s site) {
 	l, p := newLedger(), newReplica(t, s, "--access-log=false")
-	for range testkit.Rounds(5, 20) {
+	for range testkit.Rounds(3, 20) {
 		p.start(t)
 		people := startLoad(t, l, 8, true, p.url)
 		l.moreAcked(t, 50)
@@ -38,7 +38,7 @@ func TestKilledReplicaLosesNothing(t *testing.T) {
 	replicas := startReplicas(t, newSharedSite(t), 3, "--access-log=false")
 	l := newLedger()
 	people := startLoad(t, l, 8, true, urlsOf(replicas)...)
-	for i := range testkit.Rounds(5, 20) {
+	for i := range testkit.Rounds(3, 20) {
 		l.moreAcked(t, 50)
 		replicas[i%3].kill()
 		l.moreAcked(t, 20)

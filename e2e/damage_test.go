@@ -43,7 +43,7 @@ func TestFlippedBits(t *testing.T) {
 	// spread over the file.
 	inAnswer := bytes.Index(whole, []byte("note 250"))
 	positions := []int{20, inAnswer}
-	const count = 30
+	count := testkit.Rounds(8, 30)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range count {
 		positions = append(positions, (i*len(whole)+random.IntN(len(whole)))/count)
@@ -68,7 +68,7 @@ func TestFlippedBits(t *testing.T) {
 		}
 	})
 	t.Logf("%d of %d flips were noticed by the server", noticed.Load(), len(positions))
-	if noticed.Load() < count/2 {
+	if noticed.Load() < int64(count/2) {
 		t.Errorf("only %d of %d flips were noticed: most of the file should be answers", noticed.Load(), len(positions))
 	}
 }

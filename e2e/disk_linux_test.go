@@ -24,6 +24,7 @@ import (
 // writes succeed again as soon as there is room. The disk is a small one in
 // memory, which only the server's process sees.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	if err := os.Mkdir(s.data, 0o700); err != nil {
 		t.Fatal(err)
@@ -55,6 +56,7 @@ func TestFullDisk(t *testing.T) {
 // Uploads that fill the disk get 507, and leave room for submissions without files,
 // for deletes and for a new start. A delete makes room for another upload.
 func TestUploadsLeaveRoom(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	if err := os.Mkdir(s.data, 0o700); err != nil {
 		t.Fatal(err)
@@ -183,6 +185,7 @@ func fillUp(t *testing.T, path string) {
 // part, and reads succeed. Writes succeed again when the disk works. A limit on the
 // size of files makes the disk fail.
 func TestFailingDisk(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	p := start(t, s)
 	for range 20 {
@@ -233,6 +236,7 @@ func assertPlainProblem(t *testing.T, r response) {
 
 // The error for a read-only data directory says that it is read-only.
 func TestReadOnlyDirectory(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	fillStore(t, s.data, 1)
 	for _, args := range [][]string{

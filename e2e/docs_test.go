@@ -13,6 +13,7 @@ import (
 
 // The shell lines of docs/api.md work on the examples, one after the other.
 func TestDocumentedRequests(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../docs/api.md")
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +16,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,6 +43,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binary = path
+	// Most tests wait for something most of the time.
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.NumCPU())); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	remove()
 	os.Exit(code)

@@ -201,7 +201,7 @@ func testRepeatsUnderKills(t *testing.T, s site) {
 	p := newReplica(t, s, "--access-log=false")
 	p.start(t)
 	r := startRepeaters(t, 8, 40, "http://"+p.address)
-	for range 5 {
+	for range testkit.Rounds(2, 5) {
 		r.more(t, 30)
 		p.kill()
 		p.start(t)
@@ -215,7 +215,7 @@ func TestRepeatAfterTheDatabaseIsLost(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
 	s := newSite(t).on(cluster.Database(t))
-	p := startProxied(t, s, "--access-log=false")
+	p := startProxied(t, s, "--access-log=false", "--database-timeout", "2s")
 	conn, err := pgx.Connect(t.Context(), s.database) // past the proxy
 	if err != nil {
 		t.Fatal(err)

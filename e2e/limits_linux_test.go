@@ -23,6 +23,7 @@ import (
 // bodies and does not finish them. That costs little memory, and other users are
 // served as before.
 func TestOneUserCantHoldTheMemory(t *testing.T) {
+	t.Parallel()
 	p := start(t, newSite(t))
 	noise := make([]byte, 700_000)
 	for i := range noise {
@@ -168,6 +169,7 @@ func (p *process) memory(t *testing.T, name string) int64 {
 
 // The unit and the image bring the soft limit of memory, and the process takes it.
 func TestMemoryLimitOfDeployments(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{"systemd/formulary.service", "systemd/formulary@.service", "docker/Dockerfile"} {
 		text, err := os.ReadFile(filepath.Join("../deploy", file))
 		if err != nil {

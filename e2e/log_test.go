@@ -48,6 +48,7 @@ func startLogging(t *testing.T, s site, args ...string) (*process, *os.File) {
 // A log that is no longer read blocks neither requests nor changes of users nor
 // the shutdown.
 func TestLogThatIsNotRead(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	p, _ := startLogging(t, s)
 	fillLog(t, p)
@@ -69,6 +70,7 @@ func fillLog(t *testing.T, p *process) {
 
 // Once the log is read again, the server logs how many lines were lost.
 func TestLogThatIsReadAgain(t *testing.T) {
+	t.Parallel()
 	p, log := startLogging(t, newSite(t))
 	fillLog(t, p)
 	if err := log.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
@@ -137,6 +139,7 @@ func freeze(t *testing.T, c *pgtest.Cluster) {
 
 // A log that is not read does not block a server that can't start.
 func TestLogThatIsFull(t *testing.T) {
+	t.Parallel()
 	taken := start(t, newSite(t))
 	log, stderr, err := os.Pipe()
 	if err != nil {
@@ -180,6 +183,7 @@ func removeUsers(t *testing.T, s site, p *process) {
 
 // Ctrl-C in a shell also ends the program that the log is piped to.
 func TestLogThatIsClosed(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	p, log := startLogging(t, s)
 	if err := log.Close(); err != nil {

@@ -46,6 +46,7 @@ func (p *process) send(t *testing.T, addr, user, password, method, path, body st
 // A throttled address can't tell the right password from a wrong one, even if the
 // right one was verified for another address.
 func TestThrottledAddressLearnsNothing(t *testing.T) {
+	t.Parallel()
 	p := startBehindProxy(t, newSite(t))
 	const known, guesser = "192.0.2.1", "198.51.100.7"
 	if r := p.from(t, known, "ann", "secret"); r.status != http.StatusOK {

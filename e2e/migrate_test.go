@@ -116,7 +116,7 @@ func fillStore(t *testing.T, dir string, count int) {
 	}
 	records := make([]store.Record, count)
 	for i := range records {
-		text := forms.Entry{ID: int64(i + 1), FieldID: "text", Value: fmt.Sprint("note ", i)}
+		text := forms.Entry{ID: int64(i+1)*(forms.MaxEntries+1) + 1, FieldID: "text", Value: fmt.Sprint("note ", i)}
 		records[i].Submission = forms.Submission{
 			ID: int64(i + 1), PageID: 1, FormID: "note", Username: "ann", Entries: forms.EncodeEntries(nil, []forms.Entry{text}), Created: time.UnixMilli(0),
 		}

@@ -25,7 +25,7 @@ func TestDatabaseEndsUnderLoad(t *testing.T) {
 			l := newLedger()
 			people := startLoad(t, l, 6, false, urls...)
 			people.watch(t, path, urls...)
-			for range 3 {
+			for range testkit.Rounds(1, 3) {
 				l.moreAcked(t, 100)
 				if err := end(cluster); err != nil {
 					t.Fatal(err)

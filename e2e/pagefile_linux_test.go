@@ -16,6 +16,7 @@ import (
 // another process has a lease on one, as file servers do, and one is a pipe without
 // a writer.
 func TestPageFilesThatBlock(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	leased, edited := filepath.Join(s.pages, "7.md"), filepath.Join(s.pages, "1.md")
 	testkit.WriteFile(t, leased, pageSource)

@@ -17,6 +17,7 @@ import (
 // SIGHUP reloads users and pages at once: both are in force when the reload is
 // logged. It never ends the server, and SIGTERM still does.
 func TestHangUpReloads(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	p := start(t, s)
 	for i, rename := range []string{"again", "once-more"} {
@@ -46,6 +47,7 @@ func TestHangUpReloads(t *testing.T) {
 // An edit shows within two seconds, with events and with --poll. The test allows a
 // busy machine twice as many, which is less than the rescan takes.
 func TestEditsShow(t *testing.T) {
+	t.Parallel()
 	const within = 4 * time.Second
 	for name, args := range map[string][]string{"events": nil, "poll": {"--poll"}} {
 		t.Run(name, func(t *testing.T) {

@@ -126,108 +126,101 @@ func (p *process) sendSlowly(t *testing.T, form, body string, change func()) res
 // The rights at the end of a body count, not those at its beginning.
 func TestRightsChangeDuringABody(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, s site) {
-		p := start(t, s)
-		r := p.sendSlowly(t, "note", note("too late"), func() {
-			s.editPage(t, closedPage)
-			p.awaitStatus(t, 404, "/note")
-		})
-		if r.status != http.StatusNotFound {
-			t.Errorf("the page is closed: status %d: %s", r.status, r.body)
-		}
-		s.editPage(t, pageSource)
-		p.awaitStatus(t, 200, "/note")
-		r = p.sendSlowly(t, "note", note("too late"), func() {
-			users, err := os.ReadFile(s.users)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, others, _ := strings.Cut(string(users), "\n")
-			replaceFile(t, s.users, others)
-			p.awaitStatus(t, 401, "/note")
-		})
-		if r.status != http.StatusUnauthorized {
-			t.Errorf("the user is removed: status %d: %s", r.status, r.body)
-		}
-		if list := p.getAs(t, "ben", "/note/submission"); list != "[]" {
-			t.Errorf("stored: %s", list)
-		}
+	s := newSite(t)
+	p := start(t, s)
+	r := p.sendSlowly(t, "note", note("too late"), func() {
+		s.editPage(t, closedPage)
+		p.awaitStatus(t, 404, "/note")
 	})
+	if r.status != http.StatusNotFound {
+		t.Errorf("the page is closed: status %d: %s", r.status, r.body)
+	}
+	s.editPage(t, pageSource)
+	p.awaitStatus(t, 200, "/note")
+	r = p.sendSlowly(t, "note", note("too late"), func() {
+		users, err := os.ReadFile(s.users)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, others, _ := strings.Cut(string(users), "\n")
+		replaceFile(t, s.users, others)
+		p.awaitStatus(t, 401, "/note")
+	})
+	if r.status != http.StatusUnauthorized {
+		t.Errorf("the user is removed: status %d: %s", r.status, r.body)
+	}
+	if list := p.getAs(t, "ben", "/note/submission"); list != "[]" {
+		t.Errorf("stored: %s", list)
+	}
 }
 
 // A user who has opened an anonymous form is not named, even if the form is not
 // anonymous any more when the body is complete.
 func TestFormIsNamedDuringABody(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, s site) {
-		p := start(t, s)
-		r := p.sendSlowly(t, "vote", ballot, func() {
-			s.editPage(t, strings.Replace(pageSource, "anonymous: true\n", "", 1))
-			testkit.Eventually(t, "the form is not anonymous any more", func() bool {
-				return strings.Contains(p.getAs(t, "ben", "/vote"), `"anonymous":false`)
-			})
+	s := newSite(t)
+	p := start(t, s)
+	r := p.sendSlowly(t, "vote", ballot, func() {
+		s.editPage(t, strings.Replace(pageSource, "anonymous: true\n", "", 1))
+		testkit.Eventually(t, "the form is not anonymous any more", func() bool {
+			return strings.Contains(p.getAs(t, "ben", "/vote"), `"anonymous":false`)
 		})
-		if r.status != http.StatusCreated {
-			t.Fatalf("status %d: %s", r.status, r.body)
-		}
-		var stored []struct{ Username string }
-		if err := json.Unmarshal([]byte(p.getAs(t, "ben", "/vote/submission")), &stored); err != nil {
-			t.Fatal(err)
-		}
-		if len(stored) != 1 || stored[0].Username != "" {
-			t.Errorf("stored: %+v, want one without a name", stored)
-		}
-		if err := p.terminate(t); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(p.output(), `"ann"`) {
-			t.Errorf("the log tells who voted:\n%s", p.output())
-		}
-		if s.database != "" {
-			assertNotInDatabase(t, s.database, "ann")
-			return
-		}
-		assertNowhere(t, s.data, "ann")
 	})
+	if r.status != http.StatusCreated {
+		t.Fatalf("status %d: %s", r.status, r.body)
+	}
+	var stored []struct{ Username string }
+	if err := json.Unmarshal([]byte(p.getAs(t, "ben", "/vote/submission")), &stored); err != nil {
+		t.Fatal(err)
+	}
+	if len(stored) != 1 || stored[0].Username != "" {
+		t.Errorf("stored: %+v, want one without a name", stored)
+	}
+	if err := p.terminate(t); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(p.output(), `"ann"`) {
+		t.Errorf("the log tells who voted:\n%s", p.output())
+	}
+	assertNowhere(t, s.data, "ann")
 }
 
 // A list is sent as fast as it is read. When its reader loses the right to see it,
 // the list is cut off, without the submissions made since.
 func TestRightsChangeDuringAList(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, s site) {
-		p := start(t, s)
-		for range 24 { // more than the buffers of a connection hold
-			create(t, p, "note", note(strings.Repeat("x", 900_000)))
-		}
-		for _, tt := range []struct {
-			name, page string
-			status     int // of other requests by the reader from then on
-			cut        bool
-		}{
-			{"another label", strings.Replace(pageSource, "label: More", "label: Less", 1), 200, false},
-			{"the page is closed", closedPage, 404, true},
-		} {
-			for _, list := range []string{"/note/submission", "/note/result"} {
-				s.editPage(t, pageSource)
-				p.awaitStatus(t, 200, "/note")
-				late := "submitted after: " + tt.name + list
-				content, err := p.readSlowly(t, list, func() {
-					s.editPage(t, tt.page)
-					p.awaitStatus(t, tt.status, "/note")
-					if r, err := p.callAs(t.Context(), "ben", "secret", "POST", "/note/submission", note(late)); err != nil || r.status != 201 {
-						t.Fatalf("create: status %d, %v", r.status, err)
-					}
-				})
-				if cut := err != nil; cut != tt.cut || json.Valid(content) == tt.cut {
-					t.Errorf("%s: %d bytes of %s, %v; cut off: %t, want %t", tt.name, len(content), list, err, cut, tt.cut)
+	s := newSite(t)
+	p := start(t, s)
+	for range 24 { // more than the buffers of a connection hold
+		create(t, p, "note", note(strings.Repeat("x", 900_000)))
+	}
+	for _, tt := range []struct {
+		name, page string
+		status     int // of other requests by the reader from then on
+		cut        bool
+	}{
+		{"another label", strings.Replace(pageSource, "label: More", "label: Less", 1), 200, false},
+		{"the page is closed", closedPage, 404, true},
+	} {
+		for _, list := range []string{"/note/submission", "/note/result"} {
+			s.editPage(t, pageSource)
+			p.awaitStatus(t, 200, "/note")
+			late := "submitted after: " + tt.name + list
+			content, err := p.readSlowly(t, list, func() {
+				s.editPage(t, tt.page)
+				p.awaitStatus(t, tt.status, "/note")
+				if r, err := p.callAs(t.Context(), "ben", "secret", "POST", "/note/submission", note(late)); err != nil || r.status != 201 {
+					t.Fatalf("create: status %d, %v", r.status, err)
 				}
-				if got := strings.Contains(string(content), late); got == tt.cut {
-					t.Errorf("%s: what was submitted afterwards is in %s: %t", tt.name, list, got)
-				}
+			})
+			if cut := err != nil; cut != tt.cut || json.Valid(content) == tt.cut {
+				t.Errorf("%s: %d bytes of %s, %v; cut off: %t, want %t", tt.name, len(content), list, err, cut, tt.cut)
+			}
+			if got := strings.Contains(string(content), late); got == tt.cut {
+				t.Errorf("%s: what was submitted afterwards is in %s: %t", tt.name, list, got)
 			}
 		}
-	})
+	}
 }
 
 // readSlowly reads a list as ann. The change happens after a small part of it.

@@ -89,8 +89,12 @@ func newSharedSite(t *testing.T) site {
 // engines runs a test once with each.
 func engines(t *testing.T, test func(t *testing.T, s site)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, newSite(t)) })
-	t.Run("postgres", func(t *testing.T) { test(t, newSharedSite(t)) })
+	for name, newSite := range map[string]func(*testing.T) site{"sqlite": newSite, "postgres": newSharedSite} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newSite(t))
+		})
+	}
 }
 
 // store returns the flags that select the store.

@@ -41,6 +41,7 @@ func mustStoreNothing(t *testing.T, p *process) {
 
 // Writes to removed files would be lost, so nothing more is acknowledged.
 func TestDatabaseIsRemoved(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	p := start(t, s)
 	p.must(t, 201, "POST", "/note/submission", note("before"))
@@ -50,6 +51,7 @@ func TestDatabaseIsRemoved(t *testing.T) {
 
 // The same if a copy replaces the files: the server does not write to the copy.
 func TestDatabaseIsReplaced(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	p := start(t, s)
 	p.must(t, 201, "POST", "/note/submission", note("before"))
@@ -68,6 +70,7 @@ func TestDatabaseIsReplaced(t *testing.T) {
 
 // After files were moved away and back, the server stores again.
 func TestDatabaseIsMovedAndBack(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	p := start(t, s)
 	p.must(t, 201, "POST", "/note/submission", note("before"))
@@ -93,6 +96,7 @@ func TestDatabaseIsMovedAndBack(t *testing.T) {
 // When a file is cut short, nothing is acknowledged from then on, and the server does
 // not copy a damaged WAL into the database when it ends.
 func TestFileIsCutShort(t *testing.T) {
+	t.Parallel()
 	for _, name := range storeFiles[:2] {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -122,6 +126,7 @@ func TestFileIsCutShort(t *testing.T) {
 // A long read of another process keeps the write-ahead log from being reused. Metrics
 // and log show it, and that it is over.
 func TestLongReadOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	p := start(t, s, "--metrics")
 	p.must(t, 201, "POST", "/note/submission", note("before"))
@@ -175,6 +180,7 @@ func metric(t *testing.T, p *process, name string) (value float64) {
 // A stored submission that can't be read is an error, which is logged, and never an
 // incomplete answer with status 200.
 func TestUnreadableSubmission(t *testing.T) {
+	t.Parallel()
 	const damage = `UPDATE submissions SET fields = replace(fields, '"fieldId"', 'fieldId"') WHERE fields LIKE '%second%'`
 	engines(t, func(t *testing.T, s site) {
 		p := start(t, s)

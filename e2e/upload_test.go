@@ -73,7 +73,7 @@ func TestKillLosesNoFile(t *testing.T) {
 func testKillLosesNoFile(t *testing.T, s site) {
 	l, p := newLedger(), newReplica(t, s, "--access-log=false")
 	read := map[int64]bool{}
-	for range testkit.Rounds(5, 20) {
+	for range testkit.Rounds(2, 20) {
 		p.start(t)
 		people := startSending(t, l, 4, true, func(ctx context.Context, _ int, text string) (response, error) {
 			req, err := uploadRequest(ctx, p.url, text)
@@ -274,7 +274,7 @@ func TestReplacedFile(t *testing.T) {
 				}
 			})
 		}
-		for i := 1; i <= 60 && !t.Failed(); i++ {
+		for i := 1; i <= testkit.Rounds(15, 60) && !t.Failed(); i++ {
 			if r, err := send("/paper/submission/1", i); err != nil || r.status != http.StatusOK {
 				t.Errorf("replace: status %d, %v: %s", r.status, err, r.body)
 			}

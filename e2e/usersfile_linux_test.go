@@ -13,6 +13,7 @@ import (
 // Another program holds a lease on the users file, so that an open would block. That
 // delays neither logins nor the shutdown.
 func TestLeasedUsersFile(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	p := start(t, s)
 	p.must(t, http.StatusOK, "GET", "/note", "")
