@@ -1,4 +1,5 @@
-// Package engine holds what both storage engines share.
+// Package engine holds what both storage engines share: the queue that batches
+// writes, the reader of lists, files in chunks, pings and schema versions.
 package engine
 
 import (

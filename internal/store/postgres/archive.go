@@ -13,7 +13,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // dumpRows is the LIMIT of each statement of a dump. It does not bound memory,
@@ -76,7 +76,7 @@ func (d *dump) read(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 				return false, rows.Err()
 			}
 			r.Open = func(f forms.StoredFile) io.ReadCloser {
-				return content.Open(ctx, f, func(ctx context.Context, id, number int64, buf []byte) (int, error) {
+				return engine.OpenContent(ctx, f, func(ctx context.Context, id, number int64, buf []byte) (int, error) {
 					return copyChunk(ctx, tx, id, number, buf)
 				})
 			}
@@ -123,7 +123,7 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 		if err := b.addRow(r); err != nil {
 			return fmt.Errorf("load submission %d: %w", r.ID, err)
 		}
-		added, _ := content.Diff(nil, r.Files)
+		added, _ := engine.DiffFiles(nil, r.Files)
 		files = append(files, added...)
 		last = max(last, r.ID)
 	}

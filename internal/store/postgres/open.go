@@ -25,10 +25,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // Defaults of Options.
@@ -85,14 +84,15 @@ func (o Options) withDefaults() Options {
 
 // Store implements store.Engine.
 type Store struct {
+	*engine.Files
+	*engine.Pinger
+
 	pool             *pgxpool.Pool
 	writer           *writer
-	contents         *content.Contents
 	removed          atomic.Int64 // chunks since the last VACUUM
 	statementTimeout time.Duration
 	closed           atomic.Bool
 	close            func()
-	pings            singleflight.Group
 }
 
 var (
@@ -121,14 +121,15 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)
 	}
 	s.writer = startWriter(s, workers)
-	s.contents = content.New(chunks{s}, options.Log)
+	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return s.do(ctx, ping) })
+	s.Files = engine.NewFiles(fileEngine{s}, options.Log)
 	if !options.MustExist { // commands that only read remove nothing
-		s.contents.Start() //nolint:contextcheck // it outlives the call of Open
+		s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
 	}
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)
 		if !options.MustExist {
-			s.contents.Close()
+			s.StopSweeping()
 		}
 		s.writer.close()
 		pool.Close() // waits for all connections in use
@@ -279,23 +280,7 @@ func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[stri
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Ping implements store.Store. A read-only server counts as unavailable.
-// Concurrent callers share one query.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := ctx.Err(); err != nil { // the select below would choose at random
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	}
-	done := s.pings.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive the first caller
-		return nil, s.do(context.Background(), ping)
-	})
-	select {
-	case result := <-done:
-		return result.Err
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, ctx.Err())
-	}
-}
-
+// ping fails on a read-only server, too.
 func ping(ctx context.Context, conn *pgx.Conn) error {
 	var readOnly string
 	if err := conn.QueryRow(ctx, `SHOW transaction_read_only`).Scan(&readOnly); err != nil {

@@ -1,5 +1,7 @@
 package postgres
 
+import "github.com/formulary/formulary/internal/store/engine"
+
 // The SQL statements. Each finds its rows by an index, which TestPlans checks.
 const (
 	sqlGet = `SELECT created, username, fields, files FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
@@ -72,7 +74,7 @@ const (
 
 	sqlChunk = `SELECT data FROM file_chunks WHERE file = $1 AND number = $2`
 
-	sqlMarkLoose = `UPDATE loose_files SET removed = true WHERE id = $1`
+	sqlMarkRemoved = `UPDATE loose_files SET removed = true WHERE id = $1`
 
 	// sqlTouch changes nothing within a minute: each change leaves a dead row.
 	sqlTouch = `UPDATE loose_files SET touched = now()
@@ -127,22 +129,20 @@ const (
 	sqlAdvance      = `SELECT setval('submission_ids', $1) FROM submission_ids WHERE last_value <= $1`
 )
 
-// listKind selects one of the list statements.
-type listKind struct{ byUser, descending bool }
+var listStatements = map[engine.ListKind]string{}
 
-var listStatements = map[listKind]string{
-	{}:                               listSQL(listKind{}),
-	{byUser: true}:                   listSQL(listKind{byUser: true}),
-	{descending: true}:               listSQL(listKind{descending: true}),
-	{byUser: true, descending: true}: listSQL(listKind{byUser: true, descending: true}),
+func init() {
+	for _, kind := range engine.ListKinds {
+		listStatements[kind] = listSQL(kind)
+	}
 }
 
-func listSQL(k listKind) string {
+func listSQL(k engine.ListKind) string {
 	after, order, user := `id > $3`, `ASC`, ``
-	if k.descending {
+	if k.Descending {
 		after, order = `id < $3`, `DESC`
 	}
-	if k.byUser {
+	if k.ByUser {
 		user = ` AND username = $5 AND username <> ''`
 	}
 	return `SELECT id, created, username, fields FROM submissions WHERE page_id = $1 AND form_id = $2 AND ` +

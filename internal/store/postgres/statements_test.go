@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // explain returns the generic plan of a statement.
@@ -68,10 +69,10 @@ func testPlans(t *testing.T, form string) {
 		sqlLatest:  "Index Scan Backward using submissions_latest",
 		sqlSetting: byName, sqlRelease: byName,
 		sqlSession: "sessions_pkey", sqlRenewSession: "sessions_pkey", sqlDeleteSession: "sessions_pkey",
-		listStatements[listKind{}]:                               byKey,
-		listStatements[listKind{descending: true}]:               "Index Scan Backward using submissions_pkey",
-		listStatements[listKind{byUser: true}]:                   byUser,
-		listStatements[listKind{byUser: true, descending: true}]: byUser,
+		listStatements[engine.ListKind{}]:                               byKey,
+		listStatements[engine.ListKind{Descending: true}]:               "Index Scan Backward using submissions_pkey",
+		listStatements[engine.ListKind{ByUser: true}]:                   byUser,
+		listStatements[engine.ListKind{ByUser: true, Descending: true}]: byUser,
 	}
 	query(t, url, func(conn *pgx.Conn) error {
 		for sql, uses := range want {
@@ -115,7 +116,7 @@ func TestPlansAreKept(t *testing.T) {
 	}
 	for name, sql := range map[string]string{
 		"take ids": sqlTakeIDs, "insert": sqlInsertPlain, "get": sqlGet, "lock": sqlLock, "update": sqlUpdate, "delete": sqlDelete,
-		"list": listStatements[listKind{descending: true}], "list by user": listStatements[listKind{byUser: true, descending: true}],
+		"list": listStatements[engine.ListKind{Descending: true}], "list by user": listStatements[engine.ListKind{ByUser: true, Descending: true}],
 	} {
 		var planned, kept int
 		err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {

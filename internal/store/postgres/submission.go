@@ -11,8 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
-	"github.com/formulary/formulary/internal/store/group"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // Create implements store.Store.
@@ -90,7 +89,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		return forms.Submission{}, err
 	}
 	if u.removes {
-		s.contents.Wake()
+		s.SweepSoon()
 	}
 	return u.after, nil
 }
@@ -110,7 +109,7 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	var change store.Change
-	err = group.Protect(func() (err error) { // after a panic, the transaction must be rolled back and the connection released
+	err = engine.Protect(func() (err error) { // after a panic, the transaction must be rolled back and the connection released
 		change, err = u.merge(found)
 		return err
 	})
@@ -124,7 +123,7 @@ func (u *update) try(ctx context.Context, conn *pgx.Conn) error {
 	u.after = found
 	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), entries)
 	u.after.Files = slices.Clone(change.Files)
-	added, removed := content.Diff(found.Files, u.after.Files)
+	added, removed := engine.DiffFiles(found.Files, u.after.Files)
 	u.removes = len(removed) > 0
 	if err := claimFiles(ctx, conn, added); err != nil {
 		return err
@@ -172,7 +171,7 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 		return err
 	}
 	if d.removes {
-		s.contents.Wake()
+		s.SweepSoon()
 	}
 	return nil
 }
@@ -189,13 +188,13 @@ func (d *deletion) try(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	if d.check != nil {
-		if err := group.Protect(func() error { return d.check(found) }); err != nil {
+		if err := engine.Protect(func() error { return d.check(found) }); err != nil {
 			return err
 		}
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(sqlDelete, d.key.PageID, d.key.FormID, d.key.ID)
-	if _, removed := content.Diff(found.Files, nil); len(removed) > 0 {
+	if _, removed := engine.DiffFiles(found.Files, nil); len(removed) > 0 {
 		d.removes = true
 		batch.Queue(sqlLoosenFiles, removed)
 	}

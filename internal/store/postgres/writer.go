@@ -14,7 +14,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/group"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 // the cost of the round trips and of the flush to disk.
 type writer struct {
 	store   *Store
-	queue   *group.Queue[*creation]
+	queue   *engine.Queue[*creation]
 	stopped sync.WaitGroup
 }
 
@@ -46,10 +46,10 @@ type creation struct {
 	stored forms.Submission
 }
 
-type operation = group.Op[*creation]
+type operation = engine.Op[*creation]
 
 func startWriter(s *Store, workers int) *writer {
-	w := &writer{store: s, queue: group.NewQueue[*creation](maxBatch)}
+	w := &writer{store: s, queue: engine.NewQueue[*creation](maxBatch)}
 	for range workers {
 		w.stopped.Go(w.run)
 	}
@@ -74,7 +74,7 @@ func (w *writer) run() {
 // createAll stores a batch, in as many statements as its size requires, and
 // answers all callers in it.
 func (s *Store) createAll(batch []*operation) {
-	for rest := group.Take(batch); len(rest) > 0; {
+	for rest := engine.Take(batch); len(rest) > 0; {
 		n := s.createSome(rest)
 		for _, op := range rest[:n] {
 			op.Done()
@@ -87,7 +87,7 @@ func (s *Store) createAll(batch []*operation) {
 // outcome of each and returns how many there were. After a panic all operations
 // fail. None is tried again, because some may be stored.
 func (s *Store) createSome(ops []*operation) (done int) {
-	err := group.Protect(func() error {
+	err := engine.Protect(func() error {
 		done = statementSize(ops)
 		s.create(ops[:done])
 		return nil

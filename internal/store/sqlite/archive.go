@@ -12,7 +12,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 var (
@@ -78,7 +78,7 @@ func dumpRows(ctx context.Context, conn *sqlite3.Conn, stmt *sqlite3.Stmt, visit
 			return err
 		}
 		if len(r.Files) > 0 {
-			r.Open = func(f forms.StoredFile) io.ReadCloser { return content.Open(ctx, f, contents.read) }
+			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, contents.read) }
 		}
 		if err := visit(r); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -387,8 +387,8 @@ func TestWriteBackup(t *testing.T) {
 func TestBackupHasNoUnfinishedUploads(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	kept := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, content.ChunkBytes+1)))
-	deleted := mustCreate(t, s, withFile(sample("y"), mustStage(t, s, 10*content.ChunkBytes)))
+	kept := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, engine.ChunkBytes+1)))
+	deleted := mustCreate(t, s, withFile(sample("y"), mustStage(t, s, 10*engine.ChunkBytes)))
 	reader, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: deleted.ID}, deleted.Files[0].ID) // keeps its content
 	if err != nil {
 		t.Fatal(err)
@@ -397,7 +397,7 @@ func TestBackupHasNoUnfinishedUploads(t *testing.T) {
 	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: deleted.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
-	mustStage(t, s, 100*content.ChunkBytes)
+	mustStage(t, s, 100*engine.ChunkBytes)
 	backup, restored := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
 	if err := Backup(ctx, dir, backup, noProgress); err != nil {
 		t.Fatal(err)

@@ -71,7 +71,8 @@ func (s *Store) WAL() (bytes, failedCheckpoints int64) {
 }
 
 // ping is an operation that fails when the store can't be written to, or the
-// WAL is beyond its limit.
+// WAL is beyond its limit. It goes through the writer, so that it waits when the
+// writer is stuck.
 func (w *writer) ping(tx *tx) error {
 	if _, err := tx.stmts.readLastID(); err != nil {
 		return classify(err)

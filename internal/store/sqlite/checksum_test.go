@@ -16,7 +16,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // databaseBytes is the database file of a store that is closed.
@@ -124,7 +124,7 @@ func TestDamageIsReported(t *testing.T) {
 func TestZeroedPages(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	file := mustCreate(t, s, withFile(sample("x"), mustStageBytes(t, s, make([]byte, 3*content.ChunkBytes))))
+	file := mustCreate(t, s, withFile(sample("x"), mustStageBytes(t, s, make([]byte, 3*engine.ChunkBytes))))
 	for i := range 10 {
 		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint("answer ", i, " "), 1000)))
 	}
@@ -178,7 +178,7 @@ func readFile(dir string, sub forms.Submission) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(content.Check(sub.Files[0], file), file.Close())
+	return errors.Join(engine.CheckFile(sub.Files[0], file), file.Close())
 }
 
 // What is deleted is not left in the file.

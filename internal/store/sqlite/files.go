@@ -1,151 +1,237 @@
 package sqlite
 
 import (
-	"bytes"
-	"cmp"
+	"context"
 	"errors"
-	"io"
-	"io/fs"
-	"syscall"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
-	"github.com/ncruces/go-sqlite3/util/vfsutil"
-	"github.com/ncruces/go-sqlite3/vfs"
+	"golang.org/x/sys/unix"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
-// filesName is the name that files is registered under.
-const filesName = "formulary"
+// fileEngine implements engine.FileEngine.
+type fileEngine struct{ *Store }
 
-// files are the operating system's, with three differences. A write that finds no
-// space fails with FULL, as in SQLite's own Unix layer; from the one in use it
-// is an I/O error. Each file remembers the last error of the system, because
-// SQLite loses it while it rolls the transaction back. And a page of a database
-// that is all zero is damaged.
-type files struct{ vfs.VFSFilename }
+// StageChunk implements engine.FileEngine. Chunks go through the writer like all
+// other writes, and share its commits.
+func (s fileEngine) StageChunk(ctx context.Context, id, number int64, data []byte) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		if err := s.writer.checkRoom(); err != nil {
+			return err
+		}
+		stmt := tx.stmts.touchFile
+		if number == 0 {
+			stmt = tx.stmts.stageFile
+		}
+		err := errors.Join(stmt.BindInt64(1, time.Now().UnixMilli()), stmt.BindInt64(2, id), stmt.Exec())
+		if err == nil && number > 0 && tx.stmts.conn.Changes() == 0 {
+			return store.ErrNoFile
+		}
+		if err != nil || len(data) == 0 {
+			return classify(err)
+		}
+		tx.bytes += len(data)
+		put := tx.stmts.putChunk
+		err = errors.Join(put.BindInt64(1, id), put.BindInt64(2, number), put.BindBlob(3, data), put.Exec())
+		return classify(errors.Join(err, put.ClearBindings())) // the copy of the data
+	})
+}
 
-func init() { vfs.Register(filesName, osFiles()) }
+// minRoom is the room that uploads leave for other writes.
+const minRoom = 16 << 20
 
-func osFiles() files { return files{vfs.Find("os").(vfs.VFSFilename)} }
-
-// OpenFilename implements vfs.VFSFilename.
-func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
-	opened, flags, err := v.VFSFilename.OpenFilename(name, flags)
-	if err != nil {
-		return nil, flags, diskFull(err)
+// checkRoom returns ErrFull while there is less than minRoom for the database to
+// grow: on the disk, and in its free pages. Else uploads could fill the disk such
+// that even a delete finds no room. What is in the WAL will need room in the
+// database, too.
+func (w *writer) checkRoom() error {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(w.files[0].name), &disk); err != nil {
+		return fmt.Errorf("%w: look for free space: %w", store.ErrUnavailable, err)
 	}
-	f := &file{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, vacuum: name.URIParameter("vacuum") != ""}
-	f.checksums = f.vacuum
-	return f, flags, nil
-}
-
-// diskFull adds FULL to an error that means that the disk is full. It must not be
-// used for Sync: by then the write may be on the disk, and FULL promises that it
-// is not.
-func diskFull(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return vfs.SystemError(err, sqlite3.FULL)
+	room := int64(disk.Bavail)*int64(disk.Bsize) - w.wal.bytes() //nolint:gosec,unconvert // no disk is larger; types differ between systems
+	if room >= minRoom {
+		return nil
 	}
-	return err
+	free, err := queryInt(w.conn, `PRAGMA freelist_count`)
+	if err == nil && room+int64(free)*pageBytes < minRoom {
+		err = fmt.Errorf("%w: the last %d MiB are left to submissions without files", store.ErrFull, minRoom>>20)
+	}
+	return classify(err)
 }
 
-// file passes on what SQLite may ask of the operating system's files. It has no
-// memory mapping: pages that are mapped are not verified by their checksums,
-// and the driver panics where a database with checksums could be mapped.
-type file struct {
-	vfs.File
-	name      string
-	database  bool
-	vacuum    bool  // VACUUM writes it: pages may come before the header that tells the driver of their checksums
-	checksums bool  // its pages have them
-	lastErr   error // of the system; used by one connection, and so by one goroutine at a time
+// ReadChunk implements engine.FileEngine.
+func (s fileEngine) ReadChunk(ctx context.Context, id, number int64, buf []byte) (n int, err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		n, err = readChunk(stmts.chunk, id, number, buf)
+		return err
+	})
+	return n, err
 }
 
-// record remembers an error, with the name of the file in it.
-func (f *file) record(op string, err error) error {
-	if err == nil || errors.Is(err, io.EOF) {
+func readChunk(stmt *sqlite3.Stmt, id, number int64, buf []byte) (int, error) {
+	defer func() { _ = stmt.Reset() }()
+	if err := errors.Join(stmt.BindInt64(1, id), stmt.BindInt64(2, number)); err != nil {
+		return 0, err
+	}
+	if !stmt.Step() {
+		if err := stmt.Err(); err != nil {
+			return 0, err
+		}
+		return 0, store.ErrNotFound
+	}
+	data := stmt.ColumnRawBlob(0)
+	if len(data) > len(buf) {
+		return 0, fmt.Errorf("a chunk has %d bytes: the database is damaged", len(data))
+	}
+	return copy(buf, data), stmt.Err()
+}
+
+// MarkRemoved implements engine.FileEngine.
+func (s fileEngine) MarkRemoved(ctx context.Context, id int64) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE id = ?`, id))
+	})
+}
+
+// Touch implements engine.FileEngine. To be asked again within a minute changes
+// nothing.
+func (s fileEngine) Touch(ctx context.Context, ids []int64) error {
+	now := time.Now()
+	return s.writer.do(ctx, func(tx *tx) error {
+		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
+			now.UnixMilli(), now.Add(-time.Minute).UnixMilli()))
+	})
+}
+
+// idList is a list of ids in SQL.
+func idList(ids []int64) string {
+	list := []byte{'('}
+	for i, id := range ids {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendInt(list, id, 10)
+	}
+	return string(append(list, ')'))
+}
+
+// MarkStale implements engine.FileEngine.
+func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
+	if loose, err := s.find(ctx, `SELECT EXISTS (SELECT 1 FROM loose_files)`); err != nil || !loose {
 		return err
 	}
-	if named := (*fs.PathError)(nil); !errors.As(err, &named) {
-		err = &fs.PathError{Op: op, Path: f.name, Err: err}
+	return s.writer.do(ctx, func(tx *tx) error {
+		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
+			time.Now().Add(-age).UnixMilli()))
+	})
+}
+
+// find asks a question that has the answer 0 or 1. A writer that has nothing to
+// write would commit for nothing.
+func (s fileEngine) find(ctx context.Context, question string) (found bool, err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		n, err := queryInt(stmts.conn, question)
+		found = n != 0
+		return err
+	})
+	return found, err
+}
+
+// sqlMoreMarked asks whether more than so many chunks are marked. It reads no more
+// than these.
+const sqlMoreMarked = `SELECT count(*) > %[1]d FROM
+	(SELECT 1 FROM loose_files CROSS JOIN file_chunks ON file = id WHERE removed = 1 LIMIT %[1]d + 1)`
+
+// RemoveSome implements engine.FileEngine.
+func (s fileEngine) RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error) {
+	question := `SELECT EXISTS (SELECT 1 FROM loose_files WHERE removed = 1)` // one without chunks must be removed, too
+	if keep > 0 {
+		question = fmt.Sprintf(sqlMoreMarked, keep)
 	}
-	f.lastErr = err
-	return err
+	if more, err = s.find(ctx, question); err != nil || !more {
+		return false, err
+	}
+	err = s.writer.do(ctx, func(tx *tx) error {
+		conn, id := tx.stmts.conn, int64(0)
+		err := queryRow(conn, `SELECT id FROM loose_files WHERE removed = 1 AND id NOT IN `+idList(reading)+` LIMIT 1`,
+			func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
+		if errors.Is(err, store.ErrNotFound) {
+			more = false
+			return nil
+		}
+		const first = `DELETE FROM file_chunks WHERE file = ?1 AND number IN
+			(SELECT number FROM file_chunks WHERE file = ?1 ORDER BY number LIMIT ?2)`
+		if err == nil {
+			err = execInts(conn, first, id, engine.RemoveChunks)
+		}
+		removed := conn.Changes()
+		if err == nil && removed < engine.RemoveChunks {
+			err = execInts(conn, `DELETE FROM loose_files WHERE id = ?`, id)
+		}
+		tx.bytes += int(removed) * engine.ChunkBytes
+		return classify(err)
+	})
+	return more, err
 }
 
-// takeLastError returns the error that record has kept, and forgets it.
-func (f *file) takeLastError() error {
-	err := f.lastErr
-	f.lastErr = nil
-	return err
+// execInts runs a statement that is not used often enough to stay prepared.
+func execInts(conn *sqlite3.Conn, sql string, args ...int64) error {
+	stmt, _, err := conn.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Close() }()
+	for i, arg := range args {
+		err = errors.Join(err, stmt.BindInt64(i+1, arg))
+	}
+	if err != nil {
+		return err
+	}
+	return stmt.Exec()
 }
 
-func (f *file) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.File.ReadAt(p, off)
-	if f.database && off == 0 && n >= headerBytes {
-		var ok bool
-		if f.checksums, ok = hasChecksums(p); !ok {
-			return 0, sqlite3.IOERR_DATA
+// changeFiles makes the contents of a submission follow its files: what is
+// new becomes the submission's, and what is gone is marked to be removed. To be
+// called within atomically.
+func (t *tx) changeFiles(before, after []forms.StoredFile) error {
+	added, removed := engine.DiffFiles(before, after)
+	for _, id := range added {
+		if err := execInts(t.stmts.conn, `DELETE FROM loose_files WHERE id = ? AND removed = 0`, id); err != nil {
+			return classify(err)
+		}
+		if t.stmts.conn.Changes() == 0 {
+			return store.ErrNoFile
 		}
 	}
-	if f.database && f.checksums && n == pageBytes && !checkZeros(p) {
-		return 0, sqlite3.IOERR_DATA
-	}
-	return n, f.record("read", err)
-}
-
-func (f *file) WriteAt(p []byte, off int64) (int, error) {
-	if f.database && len(p) == pageBytes {
-		p = f.withChecksum(p, off)
-	}
-	n, err := f.File.WriteAt(p, off)
-	return n, diskFull(f.record("write", err))
-}
-
-// withChecksum returns a page as it is on the disk.
-func (f *file) withChecksum(page []byte, off int64) []byte {
-	if off == 0 {
-		f.checksums, _ = hasChecksums(page)
-	}
-	switch {
-	case f.checksums && bytes.Equal(page[:pageBytes-checksumBytes], zeroPage[:pageBytes-checksumBytes]):
-		page = bytes.Clone(page)
-		copy(page[pageBytes-checksumBytes:], zeroSum)
-	case f.vacuum:
-		copy(page[pageBytes-checksumBytes:], checksum(page[:pageBytes-checksumBytes]))
-	}
-	return page
-}
-
-func (f *file) Truncate(size int64) error {
-	return diskFull(f.record("truncate", f.File.Truncate(size)))
-}
-func (f *file) Sync(flags vfs.SyncFlag) error { return f.record("sync", f.File.Sync(flags)) }
-
-func (f *file) SizeHint(size int64) error { return diskFull(vfsutil.WrapSizeHint(f.File, size)) }
-
-func (f *file) Unwrap() vfs.File                { return f.File }
-func (f *file) SharedMemory() vfs.SharedMemory  { return vfsutil.WrapSharedMemory(f.File) }
-func (f *file) LockState() vfs.LockLevel        { return vfsutil.WrapLockState(f.File) }
-func (f *file) HasMoved() (bool, error)         { return vfsutil.WrapHasMoved(f.File) }
-func (f *file) PersistWAL() bool                { return vfsutil.WrapPersistWAL(f.File) }
-func (f *file) SetPersistWAL(keep bool)         { vfsutil.WrapSetPersistWAL(f.File, keep) }
-func (f *file) PowersafeOverwrite() bool        { return vfsutil.WrapPowersafeOverwrite(f.File) }
-func (f *file) SetPowersafeOverwrite(safe bool) { vfsutil.WrapSetPowersafeOverwrite(f.File, safe) }
-func (f *file) BeginAtomicWrite() error         { return vfsutil.WrapBeginAtomicWrite(f.File) }
-func (f *file) CommitAtomicWrite() error        { return vfsutil.WrapCommitAtomicWrite(f.File) }
-func (f *file) RollbackAtomicWrite() error      { return vfsutil.WrapRollbackAtomicWrite(f.File) }
-
-// systemError is the last error of the system on the files of a connection; nil
-// if there was none.
-func systemError(conn *sqlite3.Conn) error {
-	var failed []error
-	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_FILE_POINTER, sqlite3.FCNTL_JOURNAL_POINTER} {
-		opened, _ := conn.FileControl("main", op)
-		if f, ok := opened.(vfs.File); ok {
-			if f, ok := vfsutil.UnwrapFile[*file](f); ok {
-				failed = append(failed, f.takeLastError())
-			}
+	for _, id := range removed {
+		if err := execInts(t.stmts.conn, `INSERT INTO loose_files VALUES (?, 0, 1)`, id); err != nil {
+			return classify(err)
 		}
 	}
-	return cmp.Or(failed...)
+	return nil
+}
+
+// atomically runs an operation of several statements that must succeed or fail
+// together.
+func (t *tx) atomically(run func() error) error {
+	if err := t.stmts.conn.Exec(`SAVEPOINT operation`); err != nil {
+		return classify(err)
+	}
+	err := run()
+	if err == nil {
+		return classify(t.stmts.conn.Exec(`RELEASE operation`))
+	}
+	t.seen = nil // the numbers of new forms are rolled back with it
+	if undo := t.stmts.conn.Exec(`ROLLBACK TO operation; RELEASE operation`); undo != nil {
+		return errors.Join(err, undo)
+	}
+	return err
 }

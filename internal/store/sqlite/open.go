@@ -20,11 +20,10 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // FileName is the name of the database within the data directory.
@@ -36,13 +35,14 @@ const busyTimeout = 5 * time.Second
 
 // Store implements store.Store.
 type Store struct {
-	writer   *writer
-	pool     *readPool
-	contents *content.Contents
-	forms    *formNumbers
-	close    func() error
-	pings    singleflight.Group
-	dumps    sync.RWMutex // each Dump holds it for reading, close for writing
+	*engine.Files
+	*engine.Pinger
+
+	writer *writer
+	pool   *readPool
+	forms  *formNumbers
+	close  func() error
+	dumps  sync.RWMutex // each Dump holds it for reading, close for writing
 }
 
 var _ store.Store = (*Store)(nil)
@@ -87,7 +87,7 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 	// first.
 	s.close = sync.OnceValue(func() error {
 		if !options.MustExist {
-			s.contents.Close()
+			s.StopSweeping()
 		}
 		err := errors.Join(s.writer.stop(), s.pool.close())
 		s.dumps.Lock()
@@ -96,10 +96,10 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 	})
 	go s.writer.run()
 	if !options.MustExist { // commands that only read remove nothing
-		s.contents.Start() //nolint:contextcheck // it outlives the call of Open
+		s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
 	}
 	if leftovers {
-		s.contents.Wake()
+		s.SweepSoon()
 	}
 	return s, nil
 }
@@ -134,7 +134,8 @@ func openFile(ctx context.Context, path, uri string, options Options) (_ *Store,
 	}
 	pool.files = w.files
 	s := &Store{writer: w, pool: pool, forms: forms}
-	s.contents = content.New(chunks{s}, options.Log)
+	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return w.do(ctx, w.ping) })
+	s.Files = engine.NewFiles(fileEngine{s}, options.Log)
 	return s, leftovers, nil
 }
 
@@ -236,24 +237,6 @@ func openConn(ctx context.Context, uri string) (*sqlite3.Conn, error) {
 // fileURI keeps a path with "?", "#" or "%" in it from being read as more than a path.
 func fileURI(path, vfsName string) string {
 	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path) + "?vfs=" + vfsName
-}
-
-// Ping implements store.Store. It goes through the writer, so that it fails
-// when the writer is stuck. Unlike a write it returns when ctx ends. Concurrent
-// pings are coalesced, so that they don't pile up behind a stuck writer.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := ctx.Err(); err != nil { // select would choose at random
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	}
-	done := s.pings.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive the first caller
-		return nil, s.writer.do(context.Background(), s.writer.ping)
-	})
-	select {
-	case result := <-done:
-		return result.Err
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, ctx.Err())
-	}
 }
 
 // Close implements store.Store.

@@ -356,7 +356,7 @@ func TestMustExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.contents.Wake()
+	s.SweepSoon()
 	storetest.Same(t, "read", storetest.Values(t, s), map[int64]string{sub.ID: "x"})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

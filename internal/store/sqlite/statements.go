@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 const (
@@ -165,19 +166,16 @@ func (w *writeStmts) deleteSubmission(rowID int64) error {
 	return errors.Join(w.del.BindInt64(1, rowID), w.del.Exec())
 }
 
-// listKind selects one of the list statements.
-type listKind struct{ byUser, descending bool }
-
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
 	form, get, byKey, once, latest, chunk, session *sqlite3.Stmt
 
-	list map[listKind]*sqlite3.Stmt
+	list map[engine.ListKind]*sqlite3.Stmt
 }
 
 func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
-	r := &readStmts{prepared: prepared{conn: conn}, list: map[listKind]*sqlite3.Stmt{}}
+	r := &readStmts{prepared: prepared{conn: conn}, list: map[engine.ListKind]*sqlite3.Stmt{}}
 	r.form = r.add(sqlForm)
 	r.get = r.add(sqlGet)
 	r.byKey = r.add(sqlKey)
@@ -185,7 +183,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r.latest = r.add(sqlLatest)
 	r.chunk = r.add(sqlChunk)
 	r.session = r.add(sqlSession)
-	for _, k := range []listKind{{}, {byUser: true}, {descending: true}, {byUser: true, descending: true}} {
+	for _, k := range engine.ListKinds {
 		r.list[k] = r.add(listSQL(k))
 	}
 	if r.err != nil {
@@ -194,12 +192,12 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	return r, nil
 }
 
-func listSQL(k listKind) string {
+func listSQL(k engine.ListKind) string {
 	order, user := `ASC`, ``
-	if k.descending {
+	if k.Descending {
 		order = `DESC`
 	}
-	if k.byUser {
+	if k.ByUser {
 		user = ` AND form = ?3 AND username = ?4 AND username <> ''`
 	}
 	return `SELECT place, created, username, fields FROM submissions WHERE place > ?1 AND place < ?2` + user +

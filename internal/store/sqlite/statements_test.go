@@ -21,7 +21,7 @@ func TestPlans(t *testing.T) {
 		want[stmts.get.SQL()] = byPlace
 		for kind, stmt := range stmts.list {
 			want[stmt.SQL()] = byRange
-			if kind.byUser {
+			if kind.ByUser {
 				want[stmt.SQL()] = byUser + " AND rowid>? AND rowid<?)"
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/group"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // Create implements store.Store.
@@ -115,7 +115,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 			return forms.Submission{}, err
 		}
 		var change store.Change
-		err = group.Protect(func() (err error) {
+		err = engine.Protect(func() (err error) {
 			change, err = merge(sub)
 			return err
 		})
@@ -172,7 +172,7 @@ func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Sub
 		})
 	})
 	if err == nil && filesChanged {
-		s.contents.Wake()
+		s.SweepSoon()
 	}
 	return updated, err
 }
@@ -204,7 +204,7 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 		})
 	})
 	if err == nil && len(sub.Files) > 0 {
-		s.contents.Wake()
+		s.SweepSoon()
 	}
 	return err
 }

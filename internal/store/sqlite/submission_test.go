@@ -10,7 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/chunk"
+	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
@@ -45,7 +45,7 @@ func TestChunksAreSmall(t *testing.T) {
 		value string
 	}{
 		"rows of 1 KB":         {1000, strings.Repeat("x", 1000)},
-		"rows without entries": {2*chunk.MaxRows + 1, ""},
+		"rows without entries": {2*engine.MaxListRows + 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, t.TempDir())
@@ -54,12 +54,12 @@ func TestChunksAreSmall(t *testing.T) {
 				fields = string(forms.EncodeEntries(nil, []forms.Entry{{ID: 1, FieldID: "field", Value: c.value}}))
 			}
 			insertRows(t, s, c.count, fields)
-			var first chunk.Chunk
+			var first engine.Rows
 			q := store.Query{PageID: 1, FormID: "form"}
 			if err := s.readChunk(ctx, &first, q); err != nil {
 				t.Fatal(err)
 			}
-			if first.Bytes() > chunk.MaxBytes+len(fields) || first.Len() > chunk.MaxRows || first.Last {
+			if first.Bytes() > engine.MaxListBytes+len(fields) || first.Len() > engine.MaxListRows || first.Last {
 				t.Errorf("%d rows of %d bytes in one read", first.Len(), first.Bytes())
 			}
 			next := int64(0)

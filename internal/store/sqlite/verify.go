@@ -12,7 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // Report describes a store or a backup without faults.
@@ -208,7 +208,7 @@ func (c *checker) checkSubmissions(ctx context.Context) error {
 func (c *checker) checkFiles(r store.Record) {
 	for _, f := range r.Files {
 		file := r.Open(f)
-		if err := content.Check(f, file); err != nil && len(c.faults) < 3*maxFaults {
+		if err := engine.CheckFile(f, file); err != nil && len(c.faults) < 3*maxFaults {
 			c.faults = append(c.faults, fmt.Errorf("submission %d: %w", r.ID, err))
 		}
 		_ = file.Close() // it has been read

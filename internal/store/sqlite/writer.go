@@ -12,7 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/group"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 const (
@@ -34,7 +34,7 @@ type writer struct {
 	pool       *readPool
 	stmts      *writeStmts
 	forms      *formNumbers
-	queue      *group.Queue[write]
+	queue      *engine.Queue[write]
 	stopped    chan struct{}
 	lastSingle atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
 	commitMu   sync.Mutex  // held during a commit; guards what follows
@@ -61,7 +61,7 @@ var errRolledBack = fmt.Errorf("%w: the transaction was given up", store.ErrUnav
 // is answered after the commit.
 type write func(*tx) error
 
-type operation = group.Op[write]
+type operation = engine.Op[write]
 
 func newWriter(conn *sqlite3.Conn, pool *readPool, forms *formNumbers, log *slog.Logger) (*writer, error) {
 	stmts, err := prepareWrites(conn)
@@ -70,7 +70,7 @@ func newWriter(conn *sqlite3.Conn, pool *readPool, forms *formNumbers, log *slog
 	}
 	w := &writer{
 		conn: conn, pool: pool, stmts: stmts, forms: forms, log: log,
-		queue: group.NewQueue[write](maxBatch), stopped: make(chan struct{}),
+		queue: engine.NewQueue[write](maxBatch), stopped: make(chan struct{}),
 		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes},
 	}
 	if w.reserved, err = stmts.readLastID(); err != nil {
@@ -150,7 +150,7 @@ func (w *writer) run() {
 			return
 		}
 		w.commitMu.Lock()
-		batch = group.Take(w.queue.More(batch))
+		batch = engine.Take(w.queue.More(batch))
 		w.lastSingle.Store(len(batch) <= 1)
 		w.commitAll(batch)
 		w.commitMu.Unlock()
@@ -285,7 +285,7 @@ type tx struct {
 // that a failed operation has used.
 func (t *tx) protect(run write) error {
 	before := t.lastID
-	err := group.Protect(func() error { return run(t) })
+	err := engine.Protect(func() error { return run(t) })
 	if err != nil {
 		t.lastID = before
 	}

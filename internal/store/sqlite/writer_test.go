@@ -13,7 +13,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/group"
+	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
@@ -199,14 +199,14 @@ func TestLateCallerDoesNotHoldUpClose(t *testing.T) {
 // queued. The writer here has no connection: a direct commit would panic.
 func TestDirectCommitWaitsForTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &writer{queue: group.NewQueue[write](2)}
+		w := &writer{queue: engine.NewQueue[write](2)}
 		w.lastSingle.Store(true)
 		go func() { _ = w.queue.Do(ctx, nil) }()
 		synctest.Wait()
 		go func() { _ = w.do(ctx, func(*tx) error { return nil }) }()
 		synctest.Wait()
 		storetest.Same(t, "in the queue", w.queue.Len(), 2)
-		for _, op := range group.Take(w.queue.Next(nil)) {
+		for _, op := range engine.Take(w.queue.Next(nil)) {
 			op.Done()
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // compare reads a copy, and returns ErrDifferent if it is not what was copied.
@@ -39,7 +39,7 @@ func compare(ctx context.Context, to Store, want Result, progress Progress) erro
 func checkFiles(r store.Record) (faults []error) {
 	for _, f := range r.Files {
 		file := r.Open(f)
-		if err := errors.Join(content.Check(f, file), file.Close()); err != nil {
+		if err := errors.Join(engine.CheckFile(f, file), file.Close()); err != nil {
 			faults = append(faults, err)
 		}
 	}

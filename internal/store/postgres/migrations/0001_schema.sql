@@ -33,7 +33,7 @@ CREATE TABLE settings (
 INSERT INTO settings VALUES ('store-id', gen_random_uuid()::text);
 
 -- The contents of files, in chunks of 64 KiB; the last of a file may have less. The
--- last four bytes of data are a checksum, see internal/store/content.
+-- last four bytes of data are a checksum, see internal/store/engine.
 CREATE TABLE file_chunks (
 	file   bigint NOT NULL, -- the id that a submission's files tell
 	number bigint NOT NULL, -- from 0

@@ -50,7 +50,7 @@ CREATE TABLE settings (
 INSERT INTO settings VALUES ('store-id', lower(hex(randomblob(16))));
 
 -- The contents of files, in chunks of 64 KiB; the last of a file may have less. The
--- last four bytes of data are a checksum, see internal/store/content.
+-- last four bytes of data are a checksum, see internal/store/engine.
 CREATE TABLE file_chunks (
 	file   INTEGER NOT NULL, -- the id that a submission's files tell
 	number INTEGER NOT NULL, -- from 0

@@ -1,8 +1,4 @@
-// Package content stages, reads and removes the contents of files, for every
-// engine in the same way. An engine stores chunks; this package splits contents
-// into them, writes one at a time, and removes what belongs to no submission any
-// more.
-package content
+package engine
 
 import (
 	"context"
@@ -27,11 +23,11 @@ const (
 	// where a byte is found is computed from it.
 	ChunkBytes = 64 << 10
 
-	// stagedFor is how long a content may stay without a further chunk and
+	// stagedFor is how long a file may stay without a further chunk and
 	// without a submission.
 	stagedFor = time.Hour
 
-	// sweepEvery is how often to look for such contents.
+	// sweepEvery is how often to look for such files.
 	sweepEvery = time.Minute
 
 	// RemoveChunks is how many chunks RemoveSome removes. It is more than the
@@ -44,39 +40,43 @@ const (
 	maxMarked = 64 << 20 / ChunkBytes
 )
 
-// Engine stores chunks. Each method is a short transaction of its own. The data of
-// a chunk ends with its checksum, of which an engine knows nothing.
+// FileEngine stores files in chunks. Each method is a short transaction of its
+// own. The data of a chunk ends with its checksum, of which an engine knows
+// nothing.
 //
-// A content that belongs to no submission is loose: it is staged, or it is
-// marked to be removed. What is marked can't be staged again or named.
-type Engine interface {
-	// StageChunk adds a chunk to a content. Number 0 begins the content;
-	// further ones return ErrNoFile if it is not staged any more. A content of
-	// no bytes has one call with number 0 and no data.
+// A file that belongs to no submission is staged, or it is marked for removal.
+// What is marked gets no further chunk, and can't be named by a submission.
+type FileEngine interface {
+	// Get is that of store.Store.
+	Get(ctx context.Context, key store.Key) (forms.Submission, error)
+
+	// StageChunk adds a chunk to a file. Number 0 begins the file; further ones
+	// return ErrNoFile if it is not staged any more. An empty file has one call
+	// with number 0 and no data.
 	StageChunk(ctx context.Context, id, number int64, data []byte) error
 
 	// ReadChunk is a ReadChunk.
 	ReadChunk(ctx context.Context, id, number int64, buf []byte) (int, error)
 
-	// MarkLoose marks a content if it is staged.
-	MarkLoose(ctx context.Context, id int64) error
+	// MarkRemoved marks a file for removal if it is staged.
+	MarkRemoved(ctx context.Context, id int64) error
 
-	// Touch tells that the uploads of staged contents go on.
+	// Touch tells that the uploads of staged files go on.
 	Touch(ctx context.Context, ids []int64) error
 
-	// MarkStale marks staged contents without a new chunk or a Touch for that
-	// long.
+	// MarkStale marks staged files without a new chunk or a Touch for that long.
 	MarkStale(ctx context.Context, age time.Duration) error
 
-	// RemoveSome removes RemoveChunks chunks of a marked content that is not
-	// among those being read, if more than keep chunks are marked. It returns
+	// RemoveSome removes RemoveChunks chunks of a marked file that is not among
+	// those being read, if more than that many chunks are marked. It returns
 	// false when there is nothing to remove.
-	RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error)
+	RemoveSome(ctx context.Context, moreThan int, reading []int64) (more bool, err error)
 }
 
-// Contents are the contents in one engine.
-type Contents struct {
-	engine  Engine
+// Files implements store.Files on an engine. It splits files into chunks, writes
+// one chunk at a time, and removes files that belong to no submission.
+type Files struct {
+	engine  FileEngine
 	log     *slog.Logger
 	turn    chan struct{} // holds one element while a chunk is written or removed
 	wake    chan struct{}
@@ -84,15 +84,15 @@ type Contents struct {
 	stopped chan struct{}
 
 	mu       sync.Mutex
-	unmarked map[int64]bool            // staged contents to be marked, which has failed so far
-	staged   map[int64]context.Context // contents whose upload may go on, with the context of that
-	readers  map[int64]int             // how many readers a content has
-	skipped  bool                      // a sweep may have left out contents with readers
+	unmarked map[int64]bool            // files to be marked for removal, which has failed so far
+	staged   map[int64]context.Context // files whose request may go on, with its context
+	readers  map[int64]int             // how many readers a file has
+	skipped  bool                      // a sweep may have left out files with readers
 }
 
-// New returns the contents of an engine. Start begins to remove contents.
-func New(engine Engine, log *slog.Logger) *Contents {
-	return &Contents{
+// NewFiles returns the files of an engine. StartSweeping begins to remove files.
+func NewFiles(engine FileEngine, log *slog.Logger) *Files {
+	return &Files{
 		engine: engine, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		closing: make(chan struct{}), stopped: make(chan struct{}),
 		unmarked: map[int64]bool{}, staged: map[int64]context.Context{}, readers: map[int64]int{},
@@ -127,8 +127,8 @@ func newID() int64 {
 	return int64(binary.BigEndian.Uint64(b[:]) >> 1)
 }
 
-// Stage implements store.Files.
-func (c *Contents) Stage(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
+// StageFile implements store.Files.
+func (c *Files) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
 	f := forms.StoredFile{ID: newID()}
 	buf := buffers.Get().(*buffer)
 	defer buffers.Put(buf)
@@ -141,7 +141,7 @@ func (c *Contents) Stage(ctx context.Context, r io.Reader) (forms.StoredFile, er
 			return forms.StoredFile{}, readErr
 		}
 		if n > 0 || number == 0 {
-			var data []byte // a content of no bytes has no checksum
+			var data []byte // an empty file has no checksum
 			if n > 0 {
 				data = appendSum(buf[:n], f.ID, number)
 			}
@@ -169,30 +169,30 @@ func (c *Contents) Stage(ctx context.Context, r io.Reader) (forms.StoredFile, er
 }
 
 // abandon removes what was staged, if anything was.
-func (c *Contents) abandon(ctx context.Context, id, chunks int64) {
+func (c *Files) abandon(ctx context.Context, id, chunks int64) {
 	if chunks == 0 {
 		return
 	}
-	if err := c.engine.MarkLoose(context.WithoutCancel(ctx), id); err != nil {
+	if err := c.engine.MarkRemoved(context.WithoutCancel(ctx), id); err != nil {
 		c.mu.Lock()
 		c.unmarked[id] = true
 		c.mu.Unlock()
 	}
-	c.Wake()
+	c.SweepSoon()
 }
 
-// Drop implements store.Files.
-func (c *Contents) Drop(ctx context.Context, id int64) error {
-	if err := c.engine.MarkLoose(ctx, id); err != nil {
+// DropFile implements store.Files.
+func (c *Files) DropFile(ctx context.Context, id int64) error {
+	if err := c.engine.MarkRemoved(ctx, id); err != nil {
 		return fmt.Errorf("drop a file: %w", err)
 	}
-	c.Wake()
+	c.SweepSoon()
 	return nil
 }
 
 // inTurn writes or removes chunks. Only one caller does so at a time, so that
 // other writers wait for one chunk at most.
-func (c *Contents) inTurn(ctx context.Context, write func() error) error {
+func (c *Files) inTurn(ctx context.Context, write func() error) error {
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -202,15 +202,15 @@ func (c *Contents) inTurn(ctx context.Context, write func() error) error {
 	return write()
 }
 
-// Diff compares the files of a submission before and after a change. It
+// DiffFiles compares the files of a submission before and after a change. It
 // returns the ids that must be staged, and those that are to be removed.
-func Diff(before, after []forms.StoredFile) (added, removed []int64) {
+func DiffFiles(before, after []forms.StoredFile) (added, removed []int64) {
 	had := make(map[int64]bool, len(before))
 	for _, f := range before {
 		had[f.ID] = true
 	}
 	for _, f := range after {
-		if kept, ok := had[f.ID]; !ok || !kept { // the second of two with one id is an error
+		if !had[f.ID] { // the second of two with one id is added, too, which will fail
 			added = append(added, f.ID)
 		}
 		had[f.ID] = false
@@ -223,8 +223,8 @@ func Diff(before, after []forms.StoredFile) (added, removed []int64) {
 	return added, removed
 }
 
-// Check reads a content to its end and compares it with what is known of it.
-func Check(f forms.StoredFile, r io.Reader) error {
+// CheckFile reads a file to its end and compares it with its size and checksum.
+func CheckFile(f forms.StoredFile, r io.Reader) error {
 	hash := sha256.New()
 	size, err := io.Copy(hash, r)
 	switch {

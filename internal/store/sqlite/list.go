@@ -8,15 +8,15 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/chunk"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // Scan implements store.Store.
 func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	return chunk.Reader(s.readChunk).Scan(ctx, q, visit)
+	return engine.ListReader(s.readChunk).Scan(ctx, q, visit)
 }
 
-func (s *Store) readChunk(ctx context.Context, c *chunk.Chunk, q store.Query) error {
+func (s *Store) readChunk(ctx context.Context, c *engine.Rows, q store.Query) error {
 	return s.pool.with(ctx, func(stmts *readStmts) error {
 		form, err := s.form(stmts, formName{q.PageID, q.FormID})
 		if errors.Is(err, errNoForm) {
@@ -30,8 +30,8 @@ func (s *Store) readChunk(ctx context.Context, c *chunk.Chunk, q store.Query) er
 	})
 }
 
-func readList(stmts *readStmts, c *chunk.Chunk, form int64, q store.Query) error {
-	stmt := stmts.list[listKind{byUser: q.Username != nil, descending: q.Descending}]
+func readList(stmts *readStmts, c *engine.Rows, form int64, q store.Query) error {
+	stmt := stmts.list[engine.KindOf(q)]
 	defer func() { _ = stmt.Reset() }()
 	if err := bindList(stmt, form, q); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package chunk
+package engine
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// table returns a Reader of the ids 1 to rows, atOnce in each chunk. It records each
+// table returns a ListReader of the ids 1 to rows, atOnce in each chunk. It records each
 // query in asked.
-func table(rows int64, atOnce int, asked *[]store.Query) Reader {
-	return func(_ context.Context, c *Chunk, q store.Query) error {
+func table(rows int64, atOnce int, asked *[]store.Query) ListReader {
+	return func(_ context.Context, c *Rows, q store.Query) error {
 		*asked = append(*asked, q)
 		for id := q.After + 1; id <= rows; id++ {
 			if c.Full(q) || c.Len() == atOnce {
@@ -75,7 +75,7 @@ var errBroken = errors.New("broken")
 func TestScanStopsAtAFailedRead(t *testing.T) {
 	var asked []store.Query
 	whole := table(10, 4, &asked)
-	read := Reader(func(ctx context.Context, c *Chunk, q store.Query) error {
+	read := ListReader(func(ctx context.Context, c *Rows, q store.Query) error {
 		if q.After > 0 {
 			return errBroken
 		}
@@ -88,7 +88,7 @@ func TestScanStopsAtAFailedRead(t *testing.T) {
 }
 
 func TestFull(t *testing.T) {
-	var c Chunk
+	var c Rows
 	fill := func(rows int, fields []byte) {
 		c.Reset()
 		for range rows {
@@ -105,10 +105,10 @@ func TestFull(t *testing.T) {
 		{"empty", 0, 0, 0, false},
 		{"all that is asked for", 3, 1, 3, true},
 		{"not yet", 2, 1, 3, false},
-		{"bytes", 2, MaxBytes / 2, 0, true},
-		{"fewer bytes", 1, MaxBytes - 1, 0, false},
-		{"rows without bytes", MaxRows, 0, 0, true},
-		{"fewer of them", MaxRows - 1, 0, 0, false},
+		{"bytes", 2, MaxListBytes / 2, 0, true},
+		{"fewer bytes", 1, MaxListBytes - 1, 0, false},
+		{"rows without bytes", MaxListRows, 0, 0, true},
+		{"fewer of them", MaxListRows - 1, 0, 0, false},
 	} {
 		fill(tt.rows, make([]byte, tt.fields))
 		if got := c.Full(store.Query{Limit: tt.limit}); got != tt.want {

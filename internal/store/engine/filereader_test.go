@@ -1,4 +1,4 @@
-package content
+package engine
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func storeChunks(id int64, data []byte) (chunks [][]byte) {
 }
 
 func openChunks(id int64, size int, chunks [][]byte) io.ReadSeekCloser {
-	return Open(context.Background(), forms.StoredFile{ID: id, Size: int64(size)}, func(_ context.Context, _, number int64, buf []byte) (int, error) {
+	return OpenContent(context.Background(), forms.StoredFile{ID: id, Size: int64(size)}, func(_ context.Context, _, number int64, buf []byte) (int, error) {
 		return copy(buf, chunks[number]), nil
 	})
 }

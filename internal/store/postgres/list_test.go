@@ -7,7 +7,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/chunk"
+	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
@@ -41,14 +41,14 @@ func TestChunksAreSmall(t *testing.T) {
 			count := fill(t, url)
 			l, q, next := &list{store: s, rows: firstRows}, store.Query{PageID: 1, FormID: "form"}, int64(0)
 			for last := false; !last; {
-				var c chunk.Chunk
+				var c engine.Rows
 				if err := l.read(ctx, &c, q); err != nil {
 					t.Fatal(err)
 				}
-				if c.Bytes() > chunk.MaxBytes+1<<20+100 || c.Len() > chunk.MaxRows {
+				if c.Bytes() > engine.MaxListBytes+1<<20+100 || c.Len() > engine.MaxListRows {
 					t.Errorf("%d rows of %d bytes in one read", c.Len(), c.Bytes())
 				}
-				if weight := l.rows * (c.Bytes() / max(c.Len(), 1)); l.rows > 1 && weight > chunk.MaxBytes {
+				if weight := l.rows * (c.Bytes() / max(c.Len(), 1)); l.rows > 1 && weight > engine.MaxListBytes {
 					t.Errorf("after %d rows of %d bytes the next limit is %d", c.Len(), c.Bytes(), l.rows)
 				}
 				q.After += int64(c.Len())
@@ -73,7 +73,7 @@ func TestShortListIsOneRead(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	insertRows(t, url, 1, firstRows-1, encoded(100))
-	var c chunk.Chunk
+	var c engine.Rows
 	if err := (&list{store: s, rows: firstRows}).read(ctx, &c, store.Query{PageID: 1, FormID: "form"}); err != nil {
 		t.Fatal(err)
 	}

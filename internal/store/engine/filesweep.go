@@ -1,4 +1,4 @@
-package content
+package engine
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Start begins to remove contents that belong to no submission. Close ends it.
-func (c *Contents) Start() {
+// StartSweeping begins to remove files that belong to no submission.
+func (c *Files) StartSweeping() {
 	go func() {
 		defer close(c.stopped)
 		tick := time.NewTicker(sweepEvery)
@@ -22,30 +22,30 @@ func (c *Contents) Start() {
 			}
 			err := c.sweep(context.Background())
 			if err != nil && !failing {
-				c.log.Warn("the contents of deleted files can't be removed now; it is tried again every minute", "error", err)
+				c.log.Warn("deleted files can't be removed now; it is tried again every minute", "error", err)
 			}
 			failing = err != nil
 		}
 	}()
 }
 
-// Wake has marked contents removed soon.
-func (c *Contents) Wake() {
+// SweepSoon has marked files removed soon.
+func (c *Files) SweepSoon() {
 	select {
 	case c.wake <- struct{}{}:
 	default: // it will look again anyway
 	}
 }
 
-// Close waits for the chunk that is being removed. The rest is removed after
-// the next start. To be called once.
-func (c *Contents) Close() {
+// StopSweeping waits for the chunk that is being removed. The rest is removed
+// after the next start. To be called once.
+func (c *Files) StopSweeping() {
 	close(c.closing)
 	<-c.stopped
 }
 
 // sweep marks what is stale, and removes all that is marked.
-func (c *Contents) sweep(ctx context.Context) error {
+func (c *Files) sweep(ctx context.Context) error {
 	if err := c.markAbandoned(ctx); err != nil {
 		return err
 	}
@@ -69,24 +69,24 @@ func (c *Contents) sweep(ctx context.Context) error {
 	return nil
 }
 
-// running returns the staged contents whose upload has not ended: a request may
-// send further files for longer than a content may stay without a chunk.
-func (c *Contents) running() []int64 {
+// running returns the staged files whose request has not ended: it may send
+// further files for longer than a file may stay without a chunk.
+func (c *Files) running() []int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.staged, func(_ int64, upload context.Context) bool { return upload.Err() != nil })
 	return slices.Collect(maps.Keys(c.staged))
 }
 
-// beingRead returns the contents that must not be removed yet.
-func (c *Contents) beingRead() []int64 {
+// beingRead returns the files that must not be removed yet.
+func (c *Files) beingRead() []int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.skipped = c.skipped || len(c.readers) > 0
 	return slices.Collect(maps.Keys(c.readers))
 }
 
-func (c *Contents) isClosing() bool {
+func (c *Files) isClosing() bool {
 	select {
 	case <-c.closing:
 		return true
@@ -97,12 +97,12 @@ func (c *Contents) isClosing() bool {
 
 // markAbandoned marks what could not be marked when it was abandoned, because
 // the disk was full, say.
-func (c *Contents) markAbandoned(ctx context.Context) error {
+func (c *Files) markAbandoned(ctx context.Context) error {
 	c.mu.Lock()
 	ids := slices.Collect(maps.Keys(c.unmarked))
 	c.mu.Unlock()
 	for _, id := range ids {
-		if err := c.engine.MarkLoose(ctx, id); err != nil {
+		if err := c.engine.MarkRemoved(ctx, id); err != nil {
 			return err
 		}
 		c.mu.Lock()

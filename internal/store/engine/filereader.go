@@ -1,4 +1,4 @@
-package content
+package engine
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 // is ErrNotFound if the chunk is not there.
 type ReadChunk func(ctx context.Context, id, number int64, buf []byte) (int, error)
 
-// reader reads a content chunk by chunk. It holds one chunk in memory, and
+// reader reads a file chunk by chunk. It holds one chunk in memory, and
 // nothing of the engine.
 type reader struct {
 	ctx    context.Context //nolint:containedctx // io.Reader has no room for it
@@ -29,14 +29,14 @@ type reader struct {
 	done   func() // called by Close; may be nil
 }
 
-// OpenFile implements store.Files. get returns the submission that has the file.
-// The content counts as being read before get is called: if the submission still
-// has the file then, its content stays until the reader is closed.
-func (c *Contents) OpenFile(ctx context.Context, id int64, get func() (forms.Submission, error)) (io.ReadSeekCloser, error) {
+// OpenFile implements store.Files. The file counts as being read before the
+// submission is read: if that still has the file, it stays until the reader is
+// closed.
+func (c *Files) OpenFile(ctx context.Context, key store.Key, id int64) (io.ReadSeekCloser, error) {
 	c.mu.Lock()
 	c.readers[id]++
 	c.mu.Unlock()
-	sub, err := get()
+	sub, err := c.engine.Get(ctx, key)
 	i := slices.IndexFunc(sub.Files, func(f forms.StoredFile) bool { return f.ID == id })
 	if err == nil && i >= 0 {
 		return &reader{ctx: ctx, read: c.engine.ReadChunk, file: sub.Files[i], done: func() { c.endRead(id) }}, nil
@@ -45,7 +45,7 @@ func (c *Contents) OpenFile(ctx context.Context, id int64, get func() (forms.Sub
 	return nil, cmp.Or(err, store.ErrNotFound)
 }
 
-func (c *Contents) endRead(id int64) {
+func (c *Files) endRead(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.readers[id]--; c.readers[id] > 0 {
@@ -54,12 +54,12 @@ func (c *Contents) endRead(id int64) {
 	delete(c.readers, id)
 	if c.skipped {
 		c.skipped = false
-		c.Wake()
+		c.SweepSoon()
 	}
 }
 
-// Open returns a reader of a content that can't be removed meanwhile.
-func Open(ctx context.Context, f forms.StoredFile, read ReadChunk) io.ReadSeekCloser {
+// OpenContent returns a reader of a file that can't be removed meanwhile.
+func OpenContent(ctx context.Context, f forms.StoredFile, read ReadChunk) io.ReadSeekCloser {
 	return &reader{ctx: ctx, read: read, file: f}
 }
 

@@ -5,34 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
-// StageFile implements store.Files.
-func (s *Store) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
-	return s.contents.Stage(ctx, r)
-}
+// fileEngine implements engine.FileEngine.
+type fileEngine struct{ *Store }
 
-// DropFile implements store.Files.
-func (s *Store) DropFile(ctx context.Context, id int64) error { return s.contents.Drop(ctx, id) }
-
-// OpenFile implements store.Files.
-func (s *Store) OpenFile(ctx context.Context, key store.Key, fileID int64) (io.ReadSeekCloser, error) {
-	return s.contents.OpenFile(ctx, fileID, func() (forms.Submission, error) { return s.Get(ctx, key) })
-}
-
-// chunks implements content.Engine.
-type chunks struct{ *Store }
-
-// StageChunk implements content.Engine.
-func (s chunks) StageChunk(ctx context.Context, id, number int64, data []byte) error {
+// StageChunk implements engine.FileEngine.
+func (s fileEngine) StageChunk(ctx context.Context, id, number int64, data []byte) error {
 	sql, args := sqlStageChunk, []any{id, number, data}
 	switch {
 	case len(data) == 0:
@@ -58,8 +44,8 @@ func storeChunk(ctx context.Context, conn *pgx.Conn, sql string, args []any) err
 	return nil
 }
 
-// ReadChunk implements content.Engine.
-func (s chunks) ReadChunk(ctx context.Context, id, number int64, buf []byte) (n int, err error) {
+// ReadChunk implements engine.FileEngine.
+func (s fileEngine) ReadChunk(ctx context.Context, id, number int64, buf []byte) (n int, err error) {
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		n, err = copyChunk(ctx, conn, id, number, buf)
 		return err
@@ -94,30 +80,30 @@ func copyChunk(ctx context.Context, q querier, id, number int64, buf []byte) (n 
 	return n, rows.Err()
 }
 
-// MarkLoose implements content.Engine.
-func (s chunks) MarkLoose(ctx context.Context, id int64) error {
-	return s.exec(ctx, sqlMarkLoose, id)
+// MarkRemoved implements engine.FileEngine.
+func (s fileEngine) MarkRemoved(ctx context.Context, id int64) error {
+	return s.exec(ctx, sqlMarkRemoved, id)
 }
 
-// Touch implements content.Engine.
-func (s chunks) Touch(ctx context.Context, ids []int64) error { return s.exec(ctx, sqlTouch, ids) }
+// Touch implements engine.FileEngine.
+func (s fileEngine) Touch(ctx context.Context, ids []int64) error { return s.exec(ctx, sqlTouch, ids) }
 
-// MarkStale implements content.Engine. The database's clock decides, since
+// MarkStale implements engine.FileEngine. The database's clock decides, since
 // those of the replicas may differ.
-func (s chunks) MarkStale(ctx context.Context, age time.Duration) error {
+func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
 	return s.exec(ctx, sqlMarkStale, int64(age.Seconds()))
 }
 
-func (s chunks) exec(ctx context.Context, sql string, args ...any) error {
+func (s fileEngine) exec(ctx context.Context, sql string, args ...any) error {
 	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, sql, args...)
 		return err
 	})
 }
 
-// RemoveSome implements content.Engine. Several replicas may remove the same
+// RemoveSome implements engine.FileEngine. Several replicas may remove the same
 // content: its row stays until all of its chunks are gone.
-func (s chunks) RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error) {
+func (s fileEngine) RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error) {
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var id int64
 		err := conn.QueryRow(ctx, sqlNextRemoved, keep, reading).Scan(&id)
@@ -127,7 +113,7 @@ func (s chunks) RemoveSome(ctx context.Context, keep int, reading []int64) (more
 		if err != nil {
 			return err
 		}
-		tag, err := conn.Exec(ctx, sqlRemoveChunks, id, content.RemoveChunks)
+		tag, err := conn.Exec(ctx, sqlRemoveChunks, id, engine.RemoveChunks)
 		if err == nil && tag.RowsAffected() == 0 {
 			_, err = conn.Exec(ctx, sqlRemoveFile, id)
 		}
@@ -188,7 +174,7 @@ func (b *batch) insertWithFiles(ctx context.Context, conn *pgx.Conn, files []for
 		b.findUsedKeys(ctx, conn, refused)
 		return nil
 	}
-	added, _ := content.Diff(nil, files)
+	added, _ := engine.DiffFiles(nil, files)
 	if err := claimFiles(ctx, conn, added); err != nil {
 		return err
 	}

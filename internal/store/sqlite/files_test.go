@@ -15,7 +15,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -56,8 +56,8 @@ func contentsLeft(t *testing.T, s *Store, contents, loose int) {
 func TestUnfinishedUploadsEndWithTheProcess(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	kept := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, content.ChunkBytes+1)))
-	mustStage(t, s, 3*content.ChunkBytes)
+	kept := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, engine.ChunkBytes+1)))
+	mustStage(t, s, 3*engine.ChunkBytes)
 	mustStage(t, s, 0)
 	contentsLeft(t, s, 2, 2)
 	if err := s.Close(); err != nil {
@@ -69,7 +69,7 @@ func TestUnfinishedUploadsEndWithTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := content.Check(kept.Files[0], file); err != nil {
+	if err := engine.CheckFile(kept.Files[0], file); err != nil {
 		t.Error(err)
 	}
 	storetest.NoErrors(t, "close", []error{file.Close(), file.Close()})
@@ -80,7 +80,7 @@ func TestUnfinishedUploadsEndWithTheProcess(t *testing.T) {
 // removed; one that goes on is not.
 func TestStaleUploadsAreRemoved(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	stale := mustStage(t, s, content.ChunkBytes+1)
+	stale := mustStage(t, s, engine.ChunkBytes+1)
 	onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = touched - 3601000`) })
 	reader, writer := io.Pipe()
 	done := make(chan error, 1)
@@ -90,12 +90,12 @@ func TestStaleUploadsAreRemoved(t *testing.T) {
 		uploaded, err = s.StageFile(ctx, reader)
 		done <- err
 	}()
-	chunk := make([]byte, content.ChunkBytes)
+	chunk := make([]byte, engine.ChunkBytes)
 	if _, err := writer.Write(chunk); err != nil {
 		t.Fatal(err)
 	}
 	contentsLeft(t, s, 2, 2)
-	s.contents.Wake()
+	s.SweepSoon()
 	contentsLeft(t, s, 1, 1)
 	if _, err := writer.Write(chunk); err != nil {
 		t.Fatal(err)
@@ -116,11 +116,11 @@ func TestUploadThatWasGivenUp(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	stall := readerFunc(func([]byte) (int, error) {
 		onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = 0`) })
-		s.contents.Wake()
+		s.SweepSoon()
 		contentsLeft(t, s, 0, 0)
 		return 0, io.EOF
 	})
-	chunk := make([]byte, content.ChunkBytes)
+	chunk := make([]byte, engine.ChunkBytes)
 	_, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), stall, bytes.NewReader(chunk)))
 	if !errors.Is(err, store.ErrNoFile) {
 		t.Errorf("stage: %v, want %v", err, store.ErrNoFile)
@@ -143,7 +143,7 @@ func TestFullWhileStaging(t *testing.T) {
 		mustBeFull(t, "stage", err)
 		contentsLeft(t, s, 0, 0)
 	}
-	mustCreate(t, s, withFile(sample("y"), mustStage(t, s, 2*content.ChunkBytes)))
+	mustCreate(t, s, withFile(sample("y"), mustStage(t, s, 2*engine.ChunkBytes)))
 	checkIntegrity(t, s)
 }
 
@@ -190,7 +190,7 @@ func TestVerifyFiles(t *testing.T) {
 	} {
 		dir, restored := t.TempDir(), t.TempDir()
 		s := openStore(t, dir)
-		mustCreate(t, s, withFile(sample("x"), mustStage(t, s, content.ChunkBytes+10)))
+		mustCreate(t, s, withFile(sample("x"), mustStage(t, s, engine.ChunkBytes+10)))
 		mustStage(t, s, 100) // to be left out of account
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -229,14 +229,14 @@ func TestLongUpload(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	upload, end := context.WithCancel(ctx)
 	defer end()
-	first, err := s.StageFile(upload, bytes.NewReader(make([]byte, 2*content.ChunkBytes)))
+	first, err := s.StageFile(upload, bytes.NewReader(make([]byte, 2*engine.ChunkBytes)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		mustStage(t, s, content.ChunkBytes) // its request has ended: when it is gone, a sweep has been there
+		mustStage(t, s, engine.ChunkBytes) // its request has ended: when it is gone, a sweep has been there
 		onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = touched - 7200000`) })
-		s.contents.Wake()
+		s.SweepSoon()
 		contentsLeft(t, s, 1, 1)
 	}
 	first.FieldID, first.Name = "field", "file"
@@ -247,7 +247,7 @@ func TestLongUpload(t *testing.T) {
 	}
 	end()
 	onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = touched - 7200000`) })
-	s.contents.Wake()
+	s.SweepSoon()
 	contentsLeft(t, s, 1, 0)
 }
 
@@ -255,7 +255,7 @@ func TestLongUpload(t *testing.T) {
 // reads it is done.
 func TestFilesStayWhileTheyAreRead(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	sub := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, 2*content.ChunkBytes)))
+	sub := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, 2*engine.ChunkBytes)))
 	var readers []io.Closer
 	for range 2 {
 		file, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, sub.Files[0].ID)
@@ -267,7 +267,7 @@ func TestFilesStayWhileTheyAreRead(t *testing.T) {
 	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
-	other := mustStage(t, s, content.ChunkBytes) // when it is gone, a sweep has been there
+	other := mustStage(t, s, engine.ChunkBytes) // when it is gone, a sweep has been there
 	if err := s.DropFile(ctx, other.ID); err != nil {
 		t.Fatal(err)
 	}

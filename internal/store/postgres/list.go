@@ -10,7 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/chunk"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 const (
@@ -30,7 +30,7 @@ var rawFormats = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCo
 // Scan implements store.Store.
 func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
 	l := &list{store: s, rows: firstRows}
-	return chunk.Reader(l.read).Scan(ctx, q, visit)
+	return engine.ListReader(l.read).Scan(ctx, q, visit)
 }
 
 // list reads the chunks of a scan. The server sends all rows of a query, even if
@@ -41,7 +41,7 @@ type list struct {
 	rows  int // the limit of the next read
 }
 
-func (l *list) read(ctx context.Context, c *chunk.Chunk, q store.Query) error {
+func (l *list) read(ctx context.Context, c *engine.Rows, q store.Query) error {
 	limit := l.rows
 	if q.Limit > 0 {
 		limit = min(limit, q.Limit)
@@ -58,12 +58,12 @@ func (l *list) read(ctx context.Context, c *chunk.Chunk, q store.Query) error {
 }
 
 // rowsFor returns how many rows of the chunk's average size fill a chunk.
-func rowsFor(c *chunk.Chunk) int {
+func rowsFor(c *engine.Rows) int {
 	average := c.Bytes()/max(c.Len(), 1) + 1
-	return min(max(chunk.MaxBytes/average, 1), chunk.MaxRows)
+	return min(max(engine.MaxListBytes/average, 1), engine.MaxListRows)
 }
 
-func readChunk(ctx context.Context, conn *pgx.Conn, c *chunk.Chunk, q store.Query, limit int) error {
+func readChunk(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Query, limit int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	args := []any{rawFormats, q.PageID, q.FormID, q.After, limit}
@@ -73,7 +73,7 @@ func readChunk(ctx context.Context, conn *pgx.Conn, c *chunk.Chunk, q store.Quer
 	if q.Username != nil {
 		args = append(args, *q.Username)
 	}
-	rows, err := conn.Query(ctx, listStatements[listKind{byUser: q.Username != nil, descending: q.Descending}], args...)
+	rows, err := conn.Query(ctx, listStatements[engine.KindOf(q)], args...)
 	if err != nil {
 		return err
 	}

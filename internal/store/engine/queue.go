@@ -1,6 +1,4 @@
-// Package group batches operations of concurrent callers, so that they share
-// the cost of one transaction, and returns to each caller its own outcome.
-package group
+package engine
 
 import (
 	"context"
@@ -13,8 +11,9 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Queue connects callers, which add operations and wait for their outcome, with
-// a worker, which takes all that are queued as one batch.
+// Queue batches operations of concurrent callers, so that they share the cost of
+// one transaction. Callers add operations and wait for their outcome; a worker
+// takes all that are queued as one batch.
 type Queue[T any] struct {
 	ops     chan *Op[T]
 	max     int

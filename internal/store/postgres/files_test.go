@@ -11,7 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/content"
+	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -47,7 +47,7 @@ func checkFile(t *testing.T, s *Store, sub forms.Submission) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(content.Check(sub.Files[0], file), file.Close()); err != nil {
+	if err := errors.Join(engine.CheckFile(sub.Files[0], file), file.Close()); err != nil {
 		t.Error(err)
 	}
 }
@@ -57,7 +57,7 @@ func checkFile(t *testing.T, s *Store, sub forms.Submission) {
 func TestReplicasShareFiles(t *testing.T) {
 	url := database(t)
 	r := [2]*Store{openStore(t, url), openStore(t, url)}
-	sub := mustCreate(t, r[1], withFile(sample("x"), mustStage(t, r[0], 2*content.ChunkBytes+1)))
+	sub := mustCreate(t, r[1], withFile(sample("x"), mustStage(t, r[0], 2*engine.ChunkBytes+1)))
 	checkFile(t, r[0], sub)
 	checkFile(t, r[1], sub)
 	if err := r[0].Delete(ctx, keyOf(sub), nil); err != nil {
@@ -72,12 +72,12 @@ func TestReplicasShareFiles(t *testing.T) {
 func TestStaleUploadsAreRemoved(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
-	stale := mustStage(t, s, 20*content.ChunkBytes) // more than are removed at once
+	stale := mustStage(t, s, 20*engine.ChunkBytes) // more than are removed at once
 	exec(t, url, `UPDATE loose_files SET touched = touched - interval '3601 seconds'`)
-	fresh := mustStage(t, s, content.ChunkBytes+1)
+	fresh := mustStage(t, s, engine.ChunkBytes+1)
 	other := openStore(t, url)
 	storetest.NoErrors(t, "sweep", storetest.Parallel(4, func(i int) error {
-		[]*Store{s, other}[i%2].contents.Wake()
+		[]*Store{s, other}[i%2].SweepSoon()
 		return nil
 	}))
 	contentsLeft(t, url, "1 1")
@@ -97,12 +97,12 @@ func TestEachChunkKeepsAnUpload(t *testing.T) {
 		return 0, io.EOF
 	})
 	sweep := readerFunc(func([]byte) (int, error) {
-		if err := (chunks{s}).MarkStale(ctx, 3600e9); err != nil {
+		if err := (fileEngine{s}).MarkStale(ctx, 3600e9); err != nil {
 			t.Error(err)
 		}
 		return 0, io.EOF
 	})
-	chunk := make([]byte, content.ChunkBytes)
+	chunk := make([]byte, engine.ChunkBytes)
 	f, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), old, bytes.NewReader(chunk), sweep, bytes.NewReader(chunk)))
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestUploadsWhileConnectionsAreCut(t *testing.T) {
 		exec(t, url, terminateOthers)
 		return 0, io.EOF
 	})
-	chunk := make([]byte, content.ChunkBytes)
+	chunk := make([]byte, engine.ChunkBytes)
 	f, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), cut, bytes.NewReader(chunk), cut, bytes.NewReader(chunk)))
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestCommandsThatReadRemoveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, url, `INSERT INTO loose_files VALUES (1, now(), true)`)
-	s.contents.Wake()
+	s.SweepSoon()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -179,14 +179,14 @@ func TestLongUpload(t *testing.T) {
 	s := openStore(t, url)
 	upload, end := context.WithCancel(ctx)
 	defer end()
-	first, err := s.StageFile(upload, bytes.NewReader(make([]byte, 2*content.ChunkBytes)))
+	first, err := s.StageFile(upload, bytes.NewReader(make([]byte, 2*engine.ChunkBytes)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		mustStage(t, s, content.ChunkBytes) // its request has ended: when it is gone, a sweep has been there
+		mustStage(t, s, engine.ChunkBytes) // its request has ended: when it is gone, a sweep has been there
 		exec(t, url, `UPDATE loose_files SET touched = touched - interval '2 hours'`)
-		s.contents.Wake()
+		s.SweepSoon()
 		contentsLeft(t, url, "1 1")
 	}
 	first.FieldID, first.Name = "field", "file"
@@ -197,7 +197,7 @@ func TestLongUpload(t *testing.T) {
 	}
 	end()
 	exec(t, url, `UPDATE loose_files SET touched = touched - interval '2 hours'`)
-	s.contents.Wake()
+	s.SweepSoon()
 	contentsLeft(t, url, "1 0")
 }
 
@@ -206,7 +206,7 @@ func TestLongUpload(t *testing.T) {
 func TestFilesStayWhileTheyAreRead(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
-	sub := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, 2*content.ChunkBytes)))
+	sub := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, 2*engine.ChunkBytes)))
 	var readers []io.Closer
 	for range 2 {
 		file, err := s.OpenFile(ctx, keyOf(sub), sub.Files[0].ID)
@@ -218,7 +218,7 @@ func TestFilesStayWhileTheyAreRead(t *testing.T) {
 	if err := s.Delete(ctx, keyOf(sub), nil); err != nil {
 		t.Fatal(err)
 	}
-	other := mustStage(t, s, content.ChunkBytes) // when it is gone, a sweep has been there
+	other := mustStage(t, s, engine.ChunkBytes) // when it is gone, a sweep has been there
 	if err := s.DropFile(ctx, other.ID); err != nil {
 		t.Fatal(err)
 	}

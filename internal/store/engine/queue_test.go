@@ -1,4 +1,4 @@
-package group
+package engine
 
 import (
 	"context"
@@ -248,7 +248,7 @@ func TestProtect(t *testing.T) {
 		t.Errorf("an error became %v", err)
 	}
 	err := Protect(func() error { panic("at the disco") })
-	if err == nil || !strings.Contains(err.Error(), "at the disco") || !strings.Contains(err.Error(), "group_test.go") {
+	if err == nil || !strings.Contains(err.Error(), "at the disco") || !strings.Contains(err.Error(), "queue_test.go") {
 		t.Errorf("a panic became %v, want its text and the stack", err)
 	}
 }

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+const (
+	// MaxListBytes is how much text Rows hold; the last row may exceed it.
+	MaxListBytes = 256 << 10
+	// MaxListRows bounds submissions without entries, which have next to no bytes.
+	MaxListRows = 4096
+)
+
+// Rows are a part of a list, copied out of a database; all entries share one
+// buffer. Each part is one short read: a slow client delays no other request, and
+// memory does not grow with the list.
+type Rows struct {
+	// Last is set by the ListReader when no row follows.
+	Last bool
+
+	rows []row
+	text []byte
+}
+
+type row struct {
+	id, created int64
+	username    string
+	end         int // of its entries in text
+}
+
+var pool = sync.Pool{New: func() any { return &Rows{text: make([]byte, 0, MaxListBytes+8<<10)} }}
+
+func (r *Rows) recycle() {
+	if cap(r.text) <= 2*MaxListBytes { // the buffer of a huge row is left to the garbage collector
+		pool.Put(r)
+	}
+}
+
+// Reset removes all rows.
+func (r *Rows) Reset() { r.rows, r.text, r.Last = r.rows[:0], r.text[:0], false }
+
+// Add appends a row. username and fields are copied; created is in
+// milliseconds since 1970.
+func (r *Rows) Add(id, created int64, username, fields []byte) {
+	var name string
+	if n := len(r.rows); n > 0 && r.rows[n-1].username == string(username) {
+		name = r.rows[n-1].username // consecutive rows often have the same user: share the text
+	} else {
+		name = string(username)
+	}
+	r.text = append(r.text, fields...)
+	r.rows = append(r.rows, row{id: id, created: created, username: name, end: len(r.text)})
+}
+
+// Full reports whether these are enough, or all that the query asks for.
+func (r *Rows) Full(q store.Query) bool {
+	return len(r.text) >= MaxListBytes || len(r.rows) >= MaxListRows || q.Limit > 0 && len(r.rows) >= q.Limit
+}
+
+// Len is the number of rows.
+func (r *Rows) Len() int { return len(r.rows) }
+
+// Bytes is how much text the rows have.
+func (r *Rows) Bytes() int { return len(r.text) }
+
+// ListReader fills Rows with the first rows that a query selects.
+type ListReader func(ctx context.Context, r *Rows, q store.Query) error
+
+// Scan visits all rows of a query, in the order in which read delivers them.
+func (read ListReader) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
+	r := pool.Get().(*Rows)
+	defer r.recycle()
+	for more := true; more; {
+		r.Reset()
+		if err := read(ctx, r, q); err != nil || r.Len() == 0 {
+			return err
+		}
+		if err := r.visit(q, visit); err != nil {
+			return err
+		}
+		q, more = r.nextQuery(q)
+	}
+	return nil
+}
+
+// ListKind says which statement reads a list.
+type ListKind struct{ ByUser, Descending bool }
+
+// ListKinds are all kinds of lists.
+var ListKinds = []ListKind{{}, {ByUser: true}, {Descending: true}, {ByUser: true, Descending: true}}
+
+// KindOf returns the kind of list that a query asks for.
+func KindOf(q store.Query) ListKind {
+	return ListKind{ByUser: q.Username != nil, Descending: q.Descending}
+}
+
+// nextQuery returns the query for the rows after those that q has read, and
+// whether there may be any.
+func (r *Rows) nextQuery(q store.Query) (rest store.Query, more bool) {
+	rest = q
+	rest.After = r.rows[len(r.rows)-1].id
+	if q.Limit > 0 {
+		rest.Limit -= len(r.rows)
+		return rest, rest.Limit > 0 && !r.Last
+	}
+	return rest, !r.Last
+}
+
+func (r *Rows) visit(q store.Query, visit func(forms.Submission) error) error {
+	start := 0
+	for _, row := range r.rows {
+		err := visit(forms.Submission{
+			ID: row.id, PageID: q.PageID, FormID: q.FormID, Username: row.username,
+			Created: time.UnixMilli(row.created).UTC(),
+			Entries: r.text[start:row.end:row.end],
+		})
+		if err != nil {
+			return err
+		}
+		start = row.end
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Pinger implements Ping of store.Store.
+type Pinger struct {
+	ping  func(context.Context) error
+	calls singleflight.Group
+}
+
+// NewPinger returns a Pinger that calls ping.
+func NewPinger(ping func(context.Context) error) *Pinger { return &Pinger{ping: ping} }
+
+// Ping implements store.Store. It returns when ctx ends. Concurrent callers
+// share one call, so that calls don't pile up behind an engine that is stuck.
+func (p *Pinger) Ping(ctx context.Context) error {
+	if err := ctx.Err(); err != nil { // the select below would choose at random
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	done := p.calls.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive the first caller
+		return nil, p.ping(context.Background())
+	})
+	select {
+	case result := <-done:
+		return result.Err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, ctx.Err())
+	}
+}

@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/util/vfsutil"
+	"github.com/ncruces/go-sqlite3/vfs"
+)
+
+// filesName is the name that files is registered under.
+const filesName = "formulary"
+
+// files are the operating system's, with three differences. A write that finds no
+// space fails with FULL, as in SQLite's own Unix layer; from the one in use it
+// is an I/O error. Each file remembers the last error of the system, because
+// SQLite loses it while it rolls the transaction back. And a page of a database
+// that is all zero is damaged.
+type files struct{ vfs.VFSFilename }
+
+func init() { vfs.Register(filesName, osFiles()) }
+
+func osFiles() files { return files{vfs.Find("os").(vfs.VFSFilename)} }
+
+// OpenFilename implements vfs.VFSFilename.
+func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	opened, flags, err := v.VFSFilename.OpenFilename(name, flags)
+	if err != nil {
+		return nil, flags, diskFull(err)
+	}
+	f := &file{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, vacuum: name.URIParameter("vacuum") != ""}
+	f.checksums = f.vacuum
+	return f, flags, nil
+}
+
+// diskFull adds FULL to an error that means that the disk is full. It must not be
+// used for Sync: by then the write may be on the disk, and FULL promises that it
+// is not.
+func diskFull(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return vfs.SystemError(err, sqlite3.FULL)
+	}
+	return err
+}
+
+// file passes on what SQLite may ask of the operating system's files. It has no
+// memory mapping: pages that are mapped are not verified by their checksums,
+// and the driver panics where a database with checksums could be mapped.
+type file struct {
+	vfs.File
+	name      string
+	database  bool
+	vacuum    bool  // VACUUM writes it: pages may come before the header that tells the driver of their checksums
+	checksums bool  // its pages have them
+	lastErr   error // of the system; used by one connection, and so by one goroutine at a time
+}
+
+// record remembers an error, with the name of the file in it.
+func (f *file) record(op string, err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	if named := (*fs.PathError)(nil); !errors.As(err, &named) {
+		err = &fs.PathError{Op: op, Path: f.name, Err: err}
+	}
+	f.lastErr = err
+	return err
+}
+
+// takeLastError returns the error that record has kept, and forgets it.
+func (f *file) takeLastError() error {
+	err := f.lastErr
+	f.lastErr = nil
+	return err
+}
+
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(p, off)
+	if f.database && off == 0 && n >= headerBytes {
+		var ok bool
+		if f.checksums, ok = hasChecksums(p); !ok {
+			return 0, sqlite3.IOERR_DATA
+		}
+	}
+	if f.database && f.checksums && n == pageBytes && !checkZeros(p) {
+		return 0, sqlite3.IOERR_DATA
+	}
+	return n, f.record("read", err)
+}
+
+func (f *file) WriteAt(p []byte, off int64) (int, error) {
+	if f.database && len(p) == pageBytes {
+		p = f.withChecksum(p, off)
+	}
+	n, err := f.File.WriteAt(p, off)
+	return n, diskFull(f.record("write", err))
+}
+
+// withChecksum returns a page as it is on the disk.
+func (f *file) withChecksum(page []byte, off int64) []byte {
+	if off == 0 {
+		f.checksums, _ = hasChecksums(page)
+	}
+	switch {
+	case f.checksums && bytes.Equal(page[:pageBytes-checksumBytes], zeroPage[:pageBytes-checksumBytes]):
+		page = bytes.Clone(page)
+		copy(page[pageBytes-checksumBytes:], zeroSum)
+	case f.vacuum:
+		copy(page[pageBytes-checksumBytes:], checksum(page[:pageBytes-checksumBytes]))
+	}
+	return page
+}
+
+func (f *file) Truncate(size int64) error {
+	return diskFull(f.record("truncate", f.File.Truncate(size)))
+}
+func (f *file) Sync(flags vfs.SyncFlag) error { return f.record("sync", f.File.Sync(flags)) }
+
+func (f *file) SizeHint(size int64) error { return diskFull(vfsutil.WrapSizeHint(f.File, size)) }
+
+func (f *file) Unwrap() vfs.File                { return f.File }
+func (f *file) SharedMemory() vfs.SharedMemory  { return vfsutil.WrapSharedMemory(f.File) }
+func (f *file) LockState() vfs.LockLevel        { return vfsutil.WrapLockState(f.File) }
+func (f *file) HasMoved() (bool, error)         { return vfsutil.WrapHasMoved(f.File) }
+func (f *file) PersistWAL() bool                { return vfsutil.WrapPersistWAL(f.File) }
+func (f *file) SetPersistWAL(keep bool)         { vfsutil.WrapSetPersistWAL(f.File, keep) }
+func (f *file) PowersafeOverwrite() bool        { return vfsutil.WrapPowersafeOverwrite(f.File) }
+func (f *file) SetPowersafeOverwrite(safe bool) { vfsutil.WrapSetPowersafeOverwrite(f.File, safe) }
+func (f *file) BeginAtomicWrite() error         { return vfsutil.WrapBeginAtomicWrite(f.File) }
+func (f *file) CommitAtomicWrite() error        { return vfsutil.WrapCommitAtomicWrite(f.File) }
+func (f *file) RollbackAtomicWrite() error      { return vfsutil.WrapRollbackAtomicWrite(f.File) }
+
+// systemError is the last error of the system on the files of a connection; nil
+// if there was none.
+func systemError(conn *sqlite3.Conn) error {
+	var failed []error
+	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_FILE_POINTER, sqlite3.FCNTL_JOURNAL_POINTER} {
+		opened, _ := conn.FileControl("main", op)
+		if f, ok := opened.(vfs.File); ok {
+			if f, ok := vfsutil.UnwrapFile[*file](f); ok {
+				failed = append(failed, f.takeLastError())
+			}
+		}
+	}
+	return cmp.Or(failed...)
+}
