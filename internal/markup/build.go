@@ -23,13 +23,16 @@ const (
 // owner is the field or section that a condition belongs to. The condition
 // applies to count fields, beginning with rank first.
 type owner struct {
-	at           spot
+	at           int
 	showIf       *yaml.Node
 	condition    *forms.Condition
-	fields       []value // that its rules look at
-	section      string  // "" for a field
+	needs        []need
+	section      string // "" for a field
 	first, count int
 }
+
+// need is a field that a rule looks at.
+type need struct{ at, rank int }
 
 func (o *owner) appliesTo(rank int) bool { return o.first <= rank && rank < o.first+o.count }
 
@@ -42,32 +45,31 @@ func (o *owner) name(f *forms.Form) string {
 
 // builder checks what an author wrote, and makes a form of it.
 type builder struct {
-	decoder
-	form       *forms.Form
-	at         spot
-	hostIDs    map[*yaml.Node]string // macro ids that the host gives fields
-	ranks      map[string]int        // by field id
-	fieldSpots []spot                // of the fields, by rank
-	sections   map[string]spot
-	owners     []owner
-	rules      int
-	searches   map[int]int             // by rank: rules that search the field's text
-	optionSets map[int]map[string]bool // by rank, of fields that rules look at
+	*decoder
+	form     *forms.Form
+	at       int
+	hostIDs  map[*yaml.Node]string // macro ids that the host gives fields
+	ranks    map[string]int        // by field id
+	offsets  []int                 // of the fields, by rank
+	options  []map[string]bool     // of the fields, by rank
+	sections map[string]int        // offsets by name
+	owners   []*owner
+	rules    int
+	searches map[int]int // by rank: rules that search the field's text
 }
 
 // build checks a form and makes it of its mapping. It returns nil if root is no
-// mapping. The form can be used unless the reporter has failed.
-func (r *reporter) build(root *yaml.Node, block rawBlock, pageID int64) *forms.Form {
+// mapping. The form can be used unless the decoder has failed.
+func (d *decoder) build(root *yaml.Node, block rawBlock, pageID int64) *forms.Form {
 	w := &builder{
-		decoder:    newDecoder(r),
-		form:       &forms.Form{PageID: pageID},
-		hostIDs:    block.hostIDs,
-		ranks:      map[string]int{},
-		sections:   map[string]spot{},
-		searches:   map[int]int{},
-		optionSets: map[int]map[string]bool{},
+		decoder:  d,
+		form:     &forms.Form{PageID: pageID},
+		hostIDs:  block.hostIDs,
+		ranks:    map[string]int{},
+		sections: map[string]int{},
+		searches: map[int]int{},
 	}
-	m := w.readMap(root, "the form", formHint, formKeys)
+	m := w.readMap(root, "the form", formHint, formKeys, nil)
 	if m == nil {
 		return nil
 	}
@@ -83,8 +85,8 @@ func (r *reporter) build(root *yaml.Node, block rawBlock, pageID int64) *forms.F
 	if block.macros == nil || m.values["fields"] != nil { // a form macro without fields was reported
 		w.fields(m, "form")
 	}
-	for i := range w.owners {
-		w.condition(&w.owners[i])
+	for _, o := range w.owners {
+		w.condition(o)
 	}
 	w.findCycles()
 	if !w.failed {
@@ -94,7 +96,7 @@ func (r *reporter) build(root *yaml.Node, block rawBlock, pageID int64) *forms.F
 }
 
 // measure refuses a form whose definition is too large for an answer of the API.
-func (w *builder) measure(at spot) {
+func (w *builder) measure(at int) {
 	size := DefinitionSize(w.form)
 	switch {
 	case size > MaxDefinitionBytes:
@@ -136,36 +138,28 @@ func (w *builder) fields(m *yamlMap, noun string) {
 // misplaced reports a mapping that is not allowed where it is. It counts towards
 // the budget, because hasKey has read its keys.
 func (w *builder) misplaced(n *yaml.Node, hint, message string) {
-	w.errorf(spotOf(n), hint, "%s", message)
+	w.errorf(n.Column, hint, "%s", message)
 	w.budget -= len(resolveAlias(n).Content)
 }
 
 func (w *builder) section(n *yaml.Node) {
-	m := w.readMap(n, "a section", oneOf(sectionKeys), sectionKeys)
+	m := w.readMap(n, "a section", oneOf(sectionKeys), sectionKeys, nil)
 	name := w.text(m, "section")
 	id := w.name(name, m.at, "the section", "section")
 	if earlier, dup := w.sections[id]; dup && id != "" {
-		w.errorf(name.at, "", "section %s appears twice, first on line %d", quote(id), w.lineOf(earlier))
+		w.errorf(name.at, "", "section %s appears twice, first on line %d", quote(id), w.line(earlier))
 	} else {
 		w.sections[id] = name.at
 	}
 	first := len(w.form.Fields)
 	w.fields(m, "section")
 	w.addOwner(m, id, first)
-	w.addSection(id, first)
-}
-
-// addSection adds the section of the fields from rank first on. An empty one
-// was reported as an error before.
-func (w *builder) addSection(name string, first int) {
-	count := len(w.form.Fields) - first
-	if count == 0 {
-		return
+	if count := len(w.form.Fields) - first; count > 0 { // an empty one was reported
+		w.form.Sections = append(w.form.Sections, forms.Section{
+			Name: id, MacroID: forms.SectionMacroID(w.form.PageID, w.form.ID, id),
+			First: first, Count: count, Condition: w.form.Fields[first].Condition,
+		})
 	}
-	w.form.Sections = append(w.form.Sections, forms.Section{
-		Name: name, MacroID: forms.SectionMacroID(w.form.PageID, w.form.ID, name),
-		First: first, Count: count, Condition: w.form.Fields[first].Condition,
-	})
 }
 
 // addOwner gives a condition to the fields from rank first on. Its rules are
@@ -175,7 +169,10 @@ func (w *builder) addOwner(m *yamlMap, section string, first int) {
 	if showIf == nil {
 		return
 	}
-	o := owner{at: spotOf(m.keys["showIf"]), showIf: showIf, condition: &forms.Condition{}, section: section, first: first, count: len(w.form.Fields) - first}
+	o := &owner{
+		at: m.keys["showIf"].Column, showIf: showIf, condition: &forms.Condition{},
+		section: section, first: first, count: len(w.form.Fields) - first,
+	}
 	for rank := first; rank < len(w.form.Fields); rank++ {
 		w.form.Fields[rank].Condition = o.condition
 	}
@@ -183,7 +180,7 @@ func (w *builder) addOwner(m *yamlMap, section string, first int) {
 }
 
 // name checks the id of a form or the name of a section.
-func (w *builder) name(v value, at spot, noun, key string) string {
+func (w *builder) name(v value, at int, noun, key string) string {
 	if v.invalid {
 		return ""
 	}
@@ -199,7 +196,7 @@ func (w *builder) name(v value, at spot, noun, key string) string {
 
 func (w *builder) boolean(v value, key string) bool {
 	switch {
-	case !v.written(), v.invalid, v.text == "false":
+	case !v.written, v.invalid, v.text == "false":
 		return false
 	case v.text == "true":
 		return true

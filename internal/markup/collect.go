@@ -1,9 +1,11 @@
 package markup
 
 import (
-	"crypto/sha256"
+	"regexp"
+	"strings"
 
 	"github.com/yuin/goldmark/ast"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -16,6 +18,10 @@ type collector struct {
 	lines  map[string]int      // by form id: the line of the first form with it
 	count  int                 // of raw blocks
 	fences map[ast.Node]string // by fence: the ids of the forms in all raw blocks of a Markdown page
+}
+
+func newCollector(p *reader, pageID int64) *collector {
+	return &collector{reader: p, pageID: pageID, lines: map[string]int{}, fences: map[ast.Node]string{}}
 }
 
 // add reads one raw block.
@@ -38,74 +44,74 @@ func (c *collector) add(block rawBlock) {
 	if block.fence != nil {
 		c.fences[block.fence] = id
 	}
-	if c.repeats(id, block.at) {
+	first, dup := c.lines[id]
+	switch {
+	case dup:
+		c.report(block.at, Error, "give it another id", "form %s appears twice on the page, first on line %d; the first one is used", quote(id), first)
 		return
+	case id != "":
+		c.lines[id], _ = c.position(block.at)
 	}
-	b := Block{FormID: id, Form: form}
-	if id == "" && block.text != nil {
-		b.Sum = sha256.Sum256([]byte(block.text.text))
-	}
-	c.blocks = append(c.blocks, b)
+	c.blocks = append(c.blocks, Block{FormID: id, Form: form})
 }
 
 // read returns the form of a block, or nil if the block is broken, and its id, or
 // "" if that can't be read.
 func (c *collector) read(block rawBlock) (id string, form *forms.Form) {
-	r := &reporter{reader: c.reader, offsetOf: func(s spot) int { return s.col }, failed: block.failed}
-	if block.macros != nil {
-		form = r.build(block.macros, block, c.pageID)
-		return r.result(form)
+	d := newDecoder(c.reader)
+	d.failed = block.failed
+	root, text := block.macros, ""
+	if block.text != nil {
+		text = plainSpaces.Replace(block.text.text)
+		root = d.root(text, block)
 	}
-	e, text := blockText(block.text)
-	r.offsetOf = e.offsetOf
-	if len(e.marks) == 0 {
-		r.offsetOf = func(spot) int { return block.at } // there is no text to point at
+	if root != nil {
+		form = d.build(root, block, c.pageID)
+	}
+	if d.failed && block.open {
+		c.report(block.at, Error, "close it with the fence that it begins with", "this block is never closed, so it extends to the end of the page")
 	}
 	switch {
-	case block.failed: // where the block ends is not known
+	case form == nil:
 		return guessFormID(text), nil
-	case len(text) > MaxBlockBytes:
-		c.report(block.at, Error, "split the form", "the form has more than %d bytes", MaxBlockBytes)
-		return guessFormID(text), nil
-	}
-	root, ok := r.parseYAML(text)
-	if ok && root == nil {
-		r.errorf(spot{1, 1}, `begin with "form: " and an id`, "the form block is empty")
-	} else if ok {
-		form = r.build(root, block, c.pageID)
-	}
-	if r.failed && block.open != "" {
-		c.report(block.at, Error, "close it with "+block.open, "this block is never closed, so it extends to the end of the page")
-	}
-	if form == nil {
-		return guessFormID(text), nil
-	}
-	return r.result(form)
-}
-
-// result returns what can be used of a form that was built.
-func (r *reporter) result(form *forms.Form) (id string, usable *forms.Form) {
-	if checkID(form.ID) == "" {
+	case checkID(form.ID) == "":
 		id = form.ID
 	}
-	if r.failed {
+	if d.failed {
 		return id, nil
 	}
 	return id, form
 }
 
-// repeats reports a second form with an id.
-func (c *collector) repeats(id string, at int) bool {
-	if id == "" {
-		return false
+// root returns the root of a block's YAML, or nil if the text is broken.
+func (d *decoder) root(text string, block rawBlock) *yaml.Node {
+	switch {
+	case block.failed: // where the block ends is not known
+		return nil
+	case len(text) > MaxBlockBytes:
+		d.errorf(block.at, "split the form", "the form has more than %d bytes", MaxBlockBytes)
+		return nil
 	}
-	if first, dup := c.lines[id]; dup {
-		c.report(at, Error, "give it another id", "form %s appears twice on the page, first on line %d; the first one is used", quote(id), first)
-		return true
+	root, ok := d.parseYAML(text, block.text)
+	if ok && root == nil {
+		at := block.at
+		if text != "" {
+			at = block.text.pageOffset(0)
+		}
+		d.errorf(at, `begin with "form: " and an id`, "the form block is empty")
 	}
-	if c.lines == nil {
-		c.lines = map[string]int{}
+	return root
+}
+
+var formKey = regexp.MustCompile(`^[ \t]*\{?[ \t]*["']?form["']?[ \t]*:[ \t]*["']?([^\s"',}]*)`)
+
+// guessFormID looks for the form's id in a text that is not YAML, so that the
+// last good definition of that form stays in use.
+func guessFormID(text string) string {
+	for line := range strings.Lines(text) {
+		if m := formKey.FindStringSubmatch(line); m != nil && checkID(m[1]) == "" {
+			return m[1]
+		}
 	}
-	c.lines[id] = c.line(at)
-	return false
+	return ""
 }

@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -31,7 +30,7 @@ func (w *builder) condition(o *owner) {
 		w.rule(o.showIf, o, "showIf", showIfHint)
 		return
 	}
-	group := w.readMap(o.showIf, "showIf", showIfHint, []string{"all", "any"})
+	group := w.readMap(o.showIf, "showIf", showIfHint, []string{"all", "any"}, nil)
 	if len(group.values) > 1 {
 		w.errorf(group.at, "", `"all" and "any" exclude each other`)
 		return
@@ -57,53 +56,48 @@ func (w *builder) condition(o *owner) {
 // rule reads one comparison: a field, and exactly one operator.
 func (w *builder) rule(n *yaml.Node, o *owner, noun, hint string) {
 	w.rules++
-	m := w.readMap(n, noun, hint, ruleKeys)
+	m := w.readMap(n, noun, hint, ruleKeys, nil)
 	if m == nil {
 		return
 	}
 	field, operator := w.text(m, "field"), w.operator(m)
-	if !field.written() {
+	if !field.written || field.null {
 		w.errorf(m.at, hint, `the rule names no "field"`)
 	}
-	if !field.written() || field.invalid || !operator.written() {
+	if !field.present() || operator == "" {
 		return
 	}
-	rule := forms.Rule{FieldID: field.text, Operator: forms.Operator(operator.text)}
-	rank, known := w.ranks[rule.FieldID]
-	switch {
-	case field.null:
-		w.errorf(field.at, "", "the rule names no field")
-	case !known:
-		w.errorf(field.at, w.nearestField(rule.FieldID), "unknown field %s", quote(rule.FieldID))
-	case o.appliesTo(rank) && o.section == "":
-		w.errorf(field.at, "", "field %s depends on itself", quote(rule.FieldID))
-	case o.appliesTo(rank):
-		w.errorf(field.at, "", "section %s depends on its own field %s", quote(o.section), quote(rule.FieldID))
-	case rank >= o.first+o.count:
-		w.warnf(field.at, "put that field first", "%s depends on field %s, which comes later on the page", o.name(w.form), quote(rule.FieldID))
-	}
-	w.operand(m.values[operator.text], &rule)
-	if known {
-		w.warnOfSelection(operator, rule.Operator, &w.form.Fields[rank])
-		w.countSearch(m.at, rule, rank)
-		w.warnOfNoOption(m.at, o, rule, rank)
-	}
+	rule := forms.Rule{FieldID: field.text, Operator: operator}
+	w.operand(m.values[string(operator)], &rule)
 	o.condition.Rules = append(o.condition.Rules, rule)
-	o.fields = append(o.fields, field)
+	rank, known := w.ranks[field.text]
+	switch {
+	case !known:
+		w.errorf(field.at, w.nearestField(field.text), "unknown field %s", quote(field.text))
+		return
+	case o.appliesTo(rank):
+		w.errorf(field.at, "", "%s depends on itself", o.name(w.form))
+		return
+	case rank >= o.first+o.count:
+		w.warnf(field.at, "put that field first", "%s depends on field %s, which comes later on the page", o.name(w.form), quote(field.text))
+	}
+	o.needs = append(o.needs, need{field.at, rank})
+	w.countSearch(m.at, rule, rank)
+	w.warnOfNoOption(m.at, o, rule, rank)
 }
 
-// operator returns the key of the rule's operator.
-func (w *builder) operator(m *yamlMap) (operator value) {
+// operator returns the rule's operator, or "".
+func (w *builder) operator(m *yamlMap) (operator forms.Operator) {
 	for _, o := range forms.Operators {
 		switch key := m.keys[string(o)]; {
 		case key == nil:
-		case operator.written():
-			w.errorf(spotOf(key), "put the second one into a rule of its own", "a rule has one operator, but this one has %s and %s", operator.text, o)
+		case operator != "":
+			w.errorf(key.Column, "put the second one into a rule of its own", "a rule has one operator, but this one has %s and %s", operator, o)
 		default:
-			operator = value{text: string(o), at: spotOf(key)}
+			operator = o
 		}
 	}
-	if !operator.written() {
+	if operator == "" {
 		w.errorf(m.at, oneOf(forms.Operators), "the rule has no operator")
 	}
 	return operator
@@ -111,7 +105,7 @@ func (w *builder) operator(m *yamlMap) (operator value) {
 
 // countSearch bounds the work that one submission causes: a long value is
 // searched once for each rule with contains about its field.
-func (w *builder) countSearch(at spot, rule forms.Rule, rank int) {
+func (w *builder) countSearch(at int, rule forms.Rule, rank int) {
 	field := &w.form.Fields[rank]
 	if !rule.Searches(field) {
 		return
@@ -122,15 +116,6 @@ func (w *builder) countSearch(at spot, rule forms.Rule, rank int) {
 	}
 }
 
-// warnOfSelection warns of operators that compare all ticked options of a
-// checkbox as one text. With one option there is no difference.
-func (w *builder) warnOfSelection(operator value, o forms.Operator, f *forms.Field) {
-	compares := o == forms.Equals || o == forms.NotEquals || o == forms.InList
-	if compares && f.MultiValue() && len(f.Options) > 1 {
-		w.warnf(operator.at, "use contains", "%s compares all ticked options of checkbox %s as one text, not each option", operator.text, quote(f.ID))
-	}
-}
-
 // nearestField is the hint for a field that does not exist. It is left out in
 // large forms, where the search would take too long.
 func (w *builder) nearestField(id string) string {
@@ -138,14 +123,11 @@ func (w *builder) nearestField(id string) string {
 	if len(w.form.Fields) > few || w.full() {
 		return ""
 	}
-	ids := make([]string, 0, len(w.form.Fields))
+	var ids []string
 	for i := range w.form.Fields {
 		ids = append(ids, w.form.Fields[i].ID)
 	}
-	if near := nearest(id, ids); near != "" {
-		return "did you mean " + quote(near) + "?"
-	}
-	return ""
+	return didYouMean(nearest(id, ids))
 }
 
 // operand reads the value of a rule.
@@ -153,65 +135,49 @@ func (w *builder) operand(n *yaml.Node, rule *forms.Rule) {
 	takesList := rule.Operator == forms.Equals || rule.Operator == forms.InList
 	if takesList && resolveAlias(n).Kind == yaml.SequenceNode {
 		list := w.list(n, string(rule.Operator))
-		rule.Operator, rule.Value = forms.InList, w.joinValues(list)
+		rule.Operator, rule.Value = forms.InList, w.joinValues(n.Column, list)
 		return
 	}
 	v := w.scalar(n, string(rule.Operator))
-	if v.invalid {
-		return
-	}
 	rule.Value = v.text
-	if rule.Operator == forms.Empty || rule.Operator == forms.NotEmpty {
+	switch {
+	case v.invalid:
+	case rule.Operator == forms.Empty || rule.Operator == forms.NotEmpty:
 		w.emptiness(v, rule)
-		return
-	}
-	if v.null {
+	case v.null:
 		w.errorf(v.at, "write empty: true if the field must be empty", "%s has no value", rule.Operator)
-		return
-	}
-	if reason := checkText(v.text); reason != "" {
-		w.errorf(v.at, "", "value %s %s", quote(v.text), reason)
-		return
-	}
-	switch rule.Operator {
-	case forms.InList:
+	case checkText(v.text) != "":
+		w.errorf(v.at, "", "value %s %s", quote(v.text), checkText(v.text))
+	case rule.Operator == forms.InList:
 		w.checkListValue(v, "value")
-	case forms.Contains:
-		if v.text == "" {
-			w.errorf(v.at, "write not-empty: true if any value will do", "contains needs a text: everything contains an empty one")
-		}
-	case forms.GreaterThan, forms.LessThan:
-		if !forms.Ordered(v.text) {
-			w.errorf(v.at, "use a number such as 12 or -3.5, or a day such as 2026-01-31", "%s needs a number or a day, not %s", rule.Operator, quote(v.text))
-		}
+	case rule.Operator == forms.Contains && v.text == "":
+		w.errorf(v.at, "write not-empty: true if any value will do", "contains needs a text: everything contains an empty one")
+	case (rule.Operator == forms.GreaterThan || rule.Operator == forms.LessThan) && !forms.Ordered(v.text):
+		w.errorf(v.at, "use a number such as 12 or -3.5, or a day such as 2026-01-31", "%s needs a number or a day, not %s", rule.Operator, quote(v.text))
 	}
 }
 
-func (w *builder) joinValues(list valueList) string {
-	if len(list.values) > MaxOptions {
-		w.errorf(list.at, "", "the rule has more than %d values", MaxOptions)
+func (w *builder) joinValues(at int, list []value) string {
+	if len(list) > MaxOptions {
+		w.errorf(at, "", "the rule has more than %d values", MaxOptions)
 		return ""
 	}
 	var texts []string
-	for _, v := range list.values {
+	for _, v := range list {
 		w.checkListValue(v, "value")
 		texts = append(texts, v.text)
 	}
 	return strings.Join(texts, forms.Separator)
 }
 
+// emptiness reads empty: true, which is the same as not-empty: false.
 func (w *builder) emptiness(v value, rule *forms.Rule) {
 	rule.Value = ""
-	if v.null {
-		w.errorf(v.at, "use true or false", "%s has no value", rule.Operator)
-		return
-	}
-	if w.boolean(v, string(rule.Operator)) {
-		return
-	}
-	if rule.Operator == forms.Empty {
+	switch isTrue := w.boolean(v, string(rule.Operator)); {
+	case isTrue:
+	case rule.Operator == forms.Empty:
 		rule.Operator = forms.NotEmpty
-	} else {
+	default:
 		rule.Operator = forms.Empty
 	}
 }
@@ -220,51 +186,36 @@ func (w *builder) emptiness(v value, rule *forms.Rule) {
 // over owners, since the fields of a section share one condition.
 func (w *builder) findCycles() {
 	ownerOf := map[int]*owner{} // by rank
-	for i := range w.owners {
-		for rank := range w.owners[i].count {
-			ownerOf[w.owners[i].first+rank] = &w.owners[i]
+	for _, o := range w.owners {
+		for rank := o.first; rank < o.first+o.count; rank++ {
+			ownerOf[rank] = o
 		}
 	}
-	visited := map[*owner]bool{}
-	var path []*owner
-	var names []string // of the fields by which the owners on the path were reached
-	var visit func(o *owner, name string)
-	visit = func(o *owner, name string) {
-		visited[o] = true
-		path, names = append(path, o), append(names, quote(name))
-		for _, field := range o.fields {
-			rank, known := w.ranks[field.text]
-			next := ownerOf[rank]
-			if !known || next == nil || next == o { // rule has reported the first and the last
-				continue
-			}
-			if i := slices.Index(path, next); i >= 0 {
-				w.errorf(field.at, "", "conditions form a cycle: %s", nameCycle(quote(field.text), names[i+1:]))
-			} else if !visited[next] {
-				visit(next, field.text)
+	onPath, visited := map[*owner]bool{}, map[*owner]bool{}
+	var visit func(o *owner)
+	visit = func(o *owner) {
+		visited[o], onPath[o] = true, true
+		for _, n := range o.needs {
+			switch next := ownerOf[n.rank]; {
+			case next == nil:
+			case onPath[next]:
+				w.errorf(n.at, "", "conditions form a cycle: %s needs field %s, which depends on it", o.name(w.form), quote(w.form.Fields[n.rank].ID))
+			case !visited[next]:
+				visit(next)
 			}
 		}
-		path, names = path[:len(path)-1], names[:len(names)-1]
+		onPath[o] = false
 	}
-	for i := range w.owners {
-		if o := &w.owners[i]; !visited[o] && o.count > 0 {
-			visit(o, w.form.Fields[o.first].ID)
+	for _, o := range w.owners {
+		if !visited[o] && o.count > 0 {
+			visit(o)
 		}
 	}
-}
-
-// nameCycle describes a cycle, as in "a needs b needs a".
-func nameCycle(closing string, between []string) string {
-	const namedFields = 7
-	if len(between) > namedFields {
-		between = append(slices.Clip(between[:namedFields]), "…")
-	}
-	return strings.Join(slices.Concat([]string{closing}, between, []string{closing}), " needs ")
 }
 
 // warnOfNoOption warns of a rule that compares a field with a value that is not
 // one of its options.
-func (w *builder) warnOfNoOption(at spot, o *owner, rule forms.Rule, rank int) {
+func (w *builder) warnOfNoOption(at int, o *owner, rule forms.Rule, rank int) {
 	f := &w.form.Fields[rank]
 	values := []string{rule.Value}
 	switch {
@@ -276,30 +227,12 @@ func (w *builder) warnOfNoOption(at spot, o *owner, rule forms.Rule, rank int) {
 	default:
 		return
 	}
-	if w.optionSets[rank] == nil { // a rule and a field may have a thousand values each
-		w.optionSets[rank] = map[string]bool{}
-		for _, option := range f.Options {
-			w.optionSets[rank][option] = true
-		}
-	}
+	const listed = 10
 	for _, v := range values {
-		if !w.optionSets[rank][v] {
-			w.warnf(at, "the options of "+quote(f.ID)+" are "+quoteList(f.Options),
+		if !w.options[rank][v] {
+			w.warnf(at, oneOf(f.Options[:min(len(f.Options), listed)]),
 				"%s depends on the value %s, which is not an option of field %s", o.name(w.form), quote(v), quote(f.ID))
 			return
 		}
 	}
-}
-
-// quoteList quotes the first options.
-func quoteList(options []string) string {
-	const listed = 10
-	quoted := make([]string, 0, listed+1)
-	for _, o := range options[:min(len(options), listed)] {
-		quoted = append(quoted, quote(o))
-	}
-	if len(options) > listed {
-		quoted = append(quoted, "…")
-	}
-	return strings.Join(quoted, ", ")
 }

@@ -39,14 +39,8 @@ type Diagnostic struct {
 	Hint         string // how to solve it; may be ""
 }
 
-// offsetDiagnostic is a Diagnostic whose Line and Column are not set yet. They are
-// computed from the offset in the end, for the diagnostics that are listed only.
-type offsetDiagnostic struct {
-	at int
-	Diagnostic
-}
-
-// reader holds a page's text and the diagnostics that were found in it.
+// reader holds a page's text and the diagnostics about it. Positions are offsets
+// in src.
 type reader struct {
 	src         []byte // line ends are \n, whatever the file has
 	body        int    // offset of what follows the front matter
@@ -55,6 +49,12 @@ type reader struct {
 	unreadable  bool
 	tree        *tree // of a Markdown page
 	defined     int   // bytes of the forms' definitions
+}
+
+// offsetDiagnostic is a Diagnostic whose Line and Column are not set yet.
+type offsetDiagnostic struct {
+	at int
+	Diagnostic
 }
 
 func newReader(src []byte) *reader {
@@ -93,19 +93,19 @@ func (p *reader) refuse(at int, hint, format string, args ...any) {
 	p.report(at, Error, hint, format, args...)
 }
 
+// report adds a diagnostic.
 func (p *reader) report(at int, severity Severity, hint, format string, args ...any) {
-	if p.full() {
-		if p.unlisted != Error {
-			p.unlisted = severity
-		}
-		return
+	if !p.full() {
+		p.diagnostics = append(p.diagnostics, offsetDiagnostic{at, Diagnostic{Severity: severity, Message: fmt.Sprintf(format, args...), Hint: hint}})
+	} else if p.unlisted != Error {
+		p.unlisted = severity
 	}
-	p.diagnostics = append(p.diagnostics, offsetDiagnostic{at, Diagnostic{Severity: severity, Message: fmt.Sprintf(format, args...), Hint: hint}})
 }
 
 func (p *reader) full() bool { return len(p.diagnostics) >= MaxDiagnostics }
 
-// sorted returns the diagnostics by line and column.
+// sorted returns the diagnostics by line and column. The target of an alias is read
+// each time the alias is used, but its diagnostics are listed once.
 func (p *reader) sorted() []Diagnostic {
 	if p.unlisted != 0 {
 		p.diagnostics = append(p.diagnostics, offsetDiagnostic{len(p.src), Diagnostic{Severity: p.unlisted, Message: "too many problems: the others are not listed"}})
@@ -114,7 +114,7 @@ func (p *reader) sorted() []Diagnostic {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Severity, b.Severity))
 	})
 	var diagnostics []Diagnostic
-	for _, q := range p.diagnostics {
+	for _, q := range slices.Compact(p.diagnostics) {
 		q.Line, q.Column = p.position(q.at)
 		diagnostics = append(diagnostics, q.Diagnostic)
 	}
@@ -132,60 +132,13 @@ func (p *reader) position(at int) (line, column int) {
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[start:]) + 1
 }
 
+// line returns the line of an offset, for a message.
 func (p *reader) line(at int) int {
-	line, _ := p.position(at)
-	return line
-}
-
-// spot is a position in the text of a block: line and column from 1 for YAML,
-// an offset into the page in col for macros. It is converted to an offset only
-// when a diagnostic is reported, since the conversion reads the text again.
-type spot struct{ line, col int }
-
-// reporter reports the diagnostics of one block, whose positions are spots.
-type reporter struct {
-	*reader
-	offsetOf func(spot) int // offset in the page
-	failed   bool
-	reported map[reportKey]bool
-}
-
-// reportKey identifies a diagnostic. The target of an alias is read each time the
-// alias is used, but its diagnostics are reported once.
-type reportKey struct {
-	at      spot
-	message string
-}
-
-func (r *reporter) errorf(at spot, hint, format string, args ...any) {
-	r.failed = true
-	r.add(at, Error, hint, fmt.Sprintf(format, args...))
-}
-
-func (r *reporter) warnf(at spot, hint, format string, args ...any) {
-	r.add(at, Warning, hint, fmt.Sprintf(format, args...))
-}
-
-func (r *reporter) add(at spot, severity Severity, hint, message string) {
-	if r.reported == nil {
-		r.reported = map[reportKey]bool{}
-	}
-	switch key := (reportKey{at, message}); {
-	case r.reported[key]:
-	case r.full():
-		r.report(0, severity, hint, "%s", message) // counted, not listed: its offset does not matter
-	default:
-		r.reported[key] = true
-		r.report(r.offsetOf(at), severity, hint, "%s", message)
-	}
-}
-
-// lineOf returns the line of a spot that a message refers to.
-func (r *reporter) lineOf(at spot) int {
-	if r.full() {
+	if p.full() {
 		return 0 // the message will not be listed
 	}
-	return r.line(r.offsetOf(at))
+	line, _ := p.position(at)
+	return line
 }
 
 const quotedRunes = 60
@@ -207,9 +160,6 @@ func oneOf[T ~string](words []T) string {
 	list := make([]string, len(words))
 	for i, w := range words {
 		list[i] = string(w)
-	}
-	if len(list) == 1 {
-		return "use " + list[0]
 	}
 	return "use one of " + strings.Join(list, ", ")
 }

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"html"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -16,7 +17,6 @@ const (
 type excerpt struct {
 	text  string
 	marks []mark // sorted by at
-	lines []int  // offsets of the lines in the text; nil until one is asked for
 }
 
 // mark maps offset at of the text to offset src of the page. It holds up to the
@@ -44,6 +44,45 @@ func (b *excerptBuilder) add(text string, src int) {
 	b.text.WriteString(text)
 }
 
+// addUnescaped is add for a text with entities, which it replaces once.
+func (b *excerptBuilder) addUnescaped(text string, src int) {
+	for text != "" && !b.full() {
+		amp := strings.IndexByte(text, '&')
+		if amp < 0 {
+			amp = len(text)
+		}
+		b.add(text[:amp], src)
+		end := amp + entityLength(text[amp:])
+		b.add(unescapeOne(text[amp:end]), src+amp)
+		text, src = text[end:], src+end
+	}
+}
+
+// unescapeOne replaces an entity only where it ends in a semicolon, as MediaWiki
+// does and XML requires: html.UnescapeString would find "sect" in "terms&sections".
+func unescapeOne(s string) string {
+	text := html.UnescapeString(s)
+	if !strings.HasSuffix(s, ";") || len(text) > 1 && strings.HasSuffix(text, ";") {
+		return s
+	}
+	return text
+}
+
+// entityLength returns how much of s, which begins with "&", can belong to
+// one entity.
+func entityLength(s string) int {
+	const longestEntity = 40
+	for i := range min(len(s), longestEntity) {
+		switch c := s[i]; {
+		case c == ';':
+			return i + 1
+		case i > 0 && c != '#' && (c < '0' || '9' < c) && (c|0x20 < 'a' || 'z' < c|0x20):
+			return i
+		}
+	}
+	return min(len(s), longestEntity)
+}
+
 func (b *excerptBuilder) full() bool { return b.text.Len() > MaxBlockBytes }
 
 func (b *excerptBuilder) excerpt() *excerpt { return &excerpt{text: b.text.String(), marks: b.marks} }
@@ -57,37 +96,31 @@ func (e *excerpt) pageOffset(at int) int {
 	return e.marks[i].src + at - e.marks[i].at
 }
 
-// offsetOf returns the page offset of a line and column of the text; of the
-// line's end when the column is beyond it.
-func (e *excerpt) offsetOf(s spot) int {
-	if e.lines == nil {
-		start := 0
-		for line := range strings.Lines(e.text) {
-			e.lines = append(e.lines, start)
-			start += len(line)
-		}
-		e.lines = append(e.lines, start)
-	}
-	at := e.lines[min(max(s.line, 1), len(e.lines))-1]
-	for range s.col - 1 {
-		r, n := utf8.DecodeRuneInString(e.text[at:])
-		if n == 0 || r == '\n' {
-			break
-		}
-		at += n
-	}
-	return e.pageOffset(at)
-}
-
-// from returns the excerpt from byte n on.
-func (e *excerpt) from(n int) *excerpt {
-	rest := &excerpt{text: e.text[n:], marks: []mark{{0, e.pageOffset(n)}}}
-	for _, m := range e.marks {
-		if m.at > n {
-			rest.marks = append(rest.marks, mark{m.at - n, m.src})
+// locator returns a function that gives the page offset of a line and column of
+// the text; of the line's end when the column is beyond it. It takes linear time
+// in all if it is asked in the order of the text.
+func (e *excerpt) locator() func(line, column int) int {
+	starts := []int{0}
+	for i := range len(e.text) {
+		if e.text[i] == '\n' {
+			starts = append(starts, i+1)
 		}
 	}
-	return rest
+	line, column, at := 1, 1, 0
+	return func(l, c int) int {
+		l = min(max(l, 1), len(starts))
+		if l != line || c < column {
+			line, column, at = l, 1, starts[l-1]
+		}
+		for ; column < c; column++ {
+			r, n := utf8.DecodeRuneInString(e.text[at:])
+			if n == 0 || r == '\n' {
+				break
+			}
+			at += n
+		}
+		return e.pageOffset(at)
+	}
 }
 
 // plainSpaces replaces no-break spaces, which look like spaces in an editor, by
@@ -105,30 +138,4 @@ func isPrintable(r rune) bool {
 	default:
 		return r != '\u2028' && r != '\u2029' && r != '\ufeff' && r != '\ufffe' && r != '\uffff'
 	}
-}
-
-// blockText returns the text for the YAML parser, and the excerpt that its
-// lines and columns belong to. A block that begins right after its opening
-// tag may have a first line that is indented further than the others: its
-// indentation is then left out.
-func blockText(e *excerpt) (*excerpt, string) {
-	lead := len(e.text) - len(strings.TrimLeft(e.text, blanks))
-	if lead > 0 && dedents(e.text[lead:], utf8.RuneCountInString(e.text[:lead])) {
-		e = e.from(lead)
-	}
-	return e, plainSpaces.Replace(e.text)
-}
-
-const blanks = " \t" + noBreakSpace
-
-// dedents reports whether a line after the first is indented less than indent.
-func dedents(text string, indent int) bool {
-	_, text, _ = strings.Cut(text, "\n")
-	for line := range strings.Lines(text) {
-		content := strings.TrimLeft(line, blanks)
-		if content != "" && content != "\n" && utf8.RuneCountInString(line)-utf8.RuneCountInString(content) < indent {
-			return true
-		}
-	}
-	return false
 }

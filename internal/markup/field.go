@@ -11,7 +11,7 @@ import (
 )
 
 func (w *builder) field(n *yaml.Node, inSection bool) {
-	m := w.readMap(n, "a field", `write "- id: …" and "type: …"`, fieldKeys)
+	m := w.readMap(n, "a field", `write "- id: …" and "type: …"`, fieldKeys, nil)
 	if m == nil {
 		return
 	}
@@ -21,12 +21,13 @@ func (w *builder) field(n *yaml.Node, inSection bool) {
 	f.MacroID = cmp.Or(w.hostIDs[n], forms.FieldMacroID(w.form.PageID, w.form.ID, id))
 	f.Label = cmp.Or(w.shownText(m, "label"), id)
 	f.Help = w.shownText(m, "help")
+	w.options = append(w.options, nil)
 	w.validation(m, &f)
 	w.fileLimits(m, &f)
 	w.form.Fields = append(w.form.Fields, f)
-	w.fieldSpots = append(w.fieldSpots, m.at)
+	w.offsets = append(w.offsets, m.at)
 	if key := m.keys["showIf"]; inSection && key != nil {
-		w.errorf(spotOf(key), "give the section a showIf, or take the field out of it", "a field in a section can't have a showIf of its own")
+		w.errorf(key.Column, "give the section a showIf, or take the field out of it", "a field in a section can't have a showIf of its own")
 	} else {
 		w.addOwner(m, "", rank)
 	}
@@ -41,7 +42,7 @@ func (w *builder) fieldID(m *yamlMap) string {
 		w.errorf(m.at, "", `the field has no "id"`)
 		return ""
 	case dup:
-		w.errorf(v.at, "", "field %s appears twice, first on line %d", quote(v.text), w.lineOf(w.fieldSpots[first]))
+		w.errorf(v.at, "", "field %s appears twice, first on line %d", quote(v.text), w.line(w.offsets[first]))
 		return v.text
 	}
 	// An invalid id is recorded, too, so that it is reported once, here, and not
@@ -72,7 +73,7 @@ func (w *builder) shownText(m *yamlMap, key string) string {
 	if !v.present() {
 		return ""
 	}
-	w.warnIfMisread(m.values[key], key)
+	w.warnOfComment(m.values[key], key)
 	text := strings.TrimSpace(v.text)
 	checked := text
 	if key == "help" {
@@ -88,8 +89,8 @@ func (w *builder) validation(m *yamlMap, f *forms.Field) {
 	validate := w.text(m, "validate")
 	switch {
 	case m.values["options"] != nil:
-		w.options(m, f, validate)
-	case validate.written():
+		w.readOptions(m, f, validate)
+	case validate.written:
 		f.Validation = w.chosenValidation(validate, f)
 	case f.Type == forms.Date:
 		f.Validation = forms.DateOnly
@@ -114,19 +115,20 @@ func (w *builder) chosenValidation(validate value, f *forms.Field) forms.Validat
 	return v
 }
 
-func (w *builder) options(m *yamlMap, f *forms.Field, validate value) {
+func (w *builder) readOptions(m *yamlMap, f *forms.Field, validate value) {
+	at := m.values["options"].Column
 	list := w.list(m.values["options"], "options")
 	switch {
 	case f.Type == forms.Date || f.Type == forms.File:
-		w.errorf(list.at, "", "a field of type %s can't have options", f.Type)
-	case validate.written():
+		w.errorf(at, "", "a field of type %s can't have options", f.Type)
+	case validate.written:
 		w.errorf(validate.at, "leave validate out", "a field with options can't have validate: its options are its validation")
-	case len(list.values) > MaxOptions:
-		w.errorf(list.at, "", "the field has more than %d options", MaxOptions)
+	case len(list) > MaxOptions:
+		w.errorf(at, "", "the field has more than %d options", MaxOptions)
 		return
 	}
 	seen := map[string]bool{}
-	for _, v := range list.values {
+	for _, v := range list {
 		w.checkListValue(v, "option")
 		if seen[v.text] {
 			w.warnf(v.at, "", "option %s appears twice", quote(v.text))
@@ -134,6 +136,7 @@ func (w *builder) options(m *yamlMap, f *forms.Field, validate value) {
 		seen[v.text] = true
 		f.Options = append(f.Options, v.text)
 	}
+	w.options[len(w.form.Fields)] = seen
 	f.Validation = forms.OneOf
 	if f.MultiValue() {
 		f.Validation = forms.AnyOf

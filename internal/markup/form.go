@@ -8,56 +8,37 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// ParseForm reads the text of one form: its YAML alone, without a page around
-// it. The same code reads the text of a block on a page, so that diagnostics are
-// the same, but their lines and columns count within text. The form is nil if
-// the text is broken. Its macro ids are those that it would have on the page.
+// formText is the format of the text of one form, without a page around it.
+const formText Format = 0
+
+// ParseForm reads the text of one form: its YAML alone. The same code reads the
+// text of a block on a page, so that diagnostics are the same, but their lines and
+// columns count within text. The form is nil if the text is broken. Its macro ids
+// are those that it would have on the page.
 func ParseForm(pageID int64, text []byte) (*forms.Form, []Diagnostic) {
-	page := parseForm(pageID, text)
+	page := Parse(formText, pageID, text)
 	if len(page.Blocks) == 0 {
 		return nil, page.Diagnostics
 	}
 	return page.Blocks[0].Form, page.Diagnostics
 }
 
-func parseForm(pageID int64, text []byte) (page Page) {
-	defer page.recoverPanic()
-	page.readForm(pageID, text)
-	return page
-}
-
-// readForm fills in a page that consists of the text of one form.
-func (page *Page) readForm(pageID int64, text []byte) {
-	p := newReader(text)
-	page.ID, page.MetaRead = pageID, true
-	if p.check(len(text)) {
-		if strings.HasPrefix(string(p.src), byteOrderMark) {
-			p.body = len(byteOrderMark)
-		}
-		var b excerptBuilder
-		b.add(endLine(string(p.src[p.body:])), p.body)
-		c := collector{reader: p, pageID: pageID}
-		c.add(rawBlock{at: p.body, text: b.excerpt()})
-		page.Blocks = c.blocks
-	}
-	page.Unreadable = p.unreadable
-	page.Diagnostics = p.sorted()
+// findAll returns the whole text as a block.
+func (p *reader) findAll() []rawBlock {
+	var b excerptBuilder
+	b.add(endLine(string(p.src[p.body:])), p.body)
+	return []rawBlock{{at: p.body, text: b.excerpt()}}
 }
 
 // endLine ends the last line of a text. In a block on a page, it always ends.
-func endLine(text string) string {
-	if strings.HasSuffix(text, "\n") {
-		return text
-	}
-	return text + "\n"
-}
+func endLine(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
 
 // FormBlock returns the block that makes the text of a form part of a page: the
 // form that Parse finds in it is that of ParseForm. It returns an error if the
 // format has no block for the text. The text is one that ParseForm makes a form of.
 func FormBlock(format Format, text []byte) (string, error) {
 	src := strings.TrimPrefix(string(newReader(text).src), byteOrderMark)
-	_, src = blockText(&excerpt{text: endLine(src)})
+	src = plainSpaces.Replace(endLine(src))
 	switch {
 	case len(src) >= MaxBlockBytes: // a line end may come before it
 		return "", errors.New("the form is too long for a block")

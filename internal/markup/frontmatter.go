@@ -13,19 +13,18 @@ import (
 
 var metaKeys = []string{"id", "title", "view", "edit", "results"}
 
-// permissionWords are the keys of permissions, and words that people write
-// instead of them.
-var permissionWords = []string{"view", "views", "viewer", "viewers", "edit", "edits", "editor", "editors", "results"}
-
 // frontMatter reads the text between two lines of three dashes at the
 // page's very start. It holds permissions, so an error in it makes the page
 // unreadable: it must not open the page to everyone.
-func (p *reader) frontMatter(nameID int64) (id int64, meta Meta) {
+func (p *reader) frontMatter(format Format, nameID int64) (id int64, meta Meta) {
 	start := 0
 	if bytes.HasPrefix(p.src, []byte(byteOrderMark)) {
 		start = len(byteOrderMark)
 	}
 	p.body = start
+	if format == formText {
+		return nameID, Meta{}
+	}
 	first, next := p.lineAt(start)
 	if !isDashes(first) {
 		p.refuseMisplacedMeta()
@@ -84,56 +83,40 @@ func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 	}
 	// No-break spaces stay: the names of users and groups are compared byte for byte.
 	text := string(p.src[from:to])
-	e := &excerpt{text: text, marks: []mark{{0, from}}}
-	m := &metaReader{decoder: newDecoder(&reporter{reader: p, offsetOf: e.offsetOf})}
-	m.read(text)
+	m := &metaReader{decoder: newDecoder(p), id: nameID}
+	if root, ok := m.parseYAML(text, &excerpt{text: text, marks: []mark{{0, from}}}); ok && root != nil && !isNull(root) {
+		m.read(root)
+	}
 	if m.failed {
 		p.unreadable = true
-	}
-	switch {
-	case m.id == 0:
-		return nameID, m.meta
-	case nameID != 0 && nameID != m.id:
-		m.warnf(m.idAt, "use the same id in both", "the id is %d in the front matter and %d in the file's name; the front matter is used", m.id, nameID)
 	}
 	return m.id, m.meta
 }
 
 // metaReader reads the YAML of a front matter.
 type metaReader struct {
-	decoder
+	*decoder
 	id   int64
-	idAt spot
 	meta Meta
 }
 
-func (m *metaReader) read(text string) {
-	root, ok := m.parseYAML(text)
-	switch {
-	case !ok:
-		return
-	case root == nil || isNull(root):
-		return
-	case root.Kind != yaml.MappingNode:
-		m.errorf(spotOf(root), `write "key: value" lines`, "the front matter must be a mapping, not %s", kindOf(root))
+func (m *metaReader) read(root *yaml.Node) {
+	entries := m.readMap(root, "the front matter", `write "key: value" lines`, metaKeys, m.unknownKey)
+	if entries == nil {
 		return
 	}
-	seen := map[string]spot{}
-	for i := 0; i+1 < len(root.Content) && !m.spent(); i += 2 {
-		key, val := m.resolve(root.Content[i]), m.resolve(root.Content[i+1])
-		if key.Kind != yaml.ScalarNode {
-			continue // another program's
-		}
-		first, dup := seen[key.Value]
-		switch {
-		case !slices.Contains(metaKeys, key.Value):
-			m.unknownKey(key, val)
-		case dup:
-			m.errorf(spotOf(key), "", "key %q appears twice, first on line %d", key.Value, m.lineOf(first))
-		default:
-			seen[key.Value] = spotOf(key)
-			m.entry(key.Value, val)
-		}
+	m.readID(m.text(entries, "id"))
+	if v := m.text(entries, "title"); v.present() {
+		m.meta.Title = v.text
+	}
+	m.meta.View = m.principals(entries, "view")
+	m.meta.Edit = m.principals(entries, "edit")
+	switch v := m.text(entries, "results"); {
+	case !v.written, v.invalid, v.text == "editors":
+	case v.text == "viewers":
+		m.meta.ResultsForViewers = true
+	default:
+		m.errorf(v.at, "use viewers or editors", "unknown value %s of results", quote(v.text))
 	}
 }
 
@@ -141,19 +124,17 @@ func (m *metaReader) read(text string) {
 // misspelled. A misspelled permission is an error: without that key the page
 // would be open to everyone.
 func (m *metaReader) unknownKey(key, val *yaml.Node) {
-	if key.Value == "<<" {
-		m.errorf(spotOf(key), "write its keys out", "the front matter can't use merge keys")
-		return
-	}
-	if m.nestedPermission(key, val) {
-		return
-	}
-	if permission := misspelledPermission(key.Value); permission != "" {
-		m.errorf(spotOf(key), fmt.Sprintf("did you mean %q?", permission), "unknown key %s", quote(key.Value))
-		return
-	}
-	if word := nearest(key.Value, metaKeys); word != "" {
-		m.warnf(spotOf(key), fmt.Sprintf("did you mean %q?", word), "unknown key %s has no effect", quote(key.Value))
+	permission := misspelledPermission(key.Value)
+	switch {
+	case key.Value == "<<":
+		m.errorf(key.Column, "write its keys out", "the front matter can't use merge keys")
+	case m.nestedPermission(key, m.resolve(val)):
+	case permission != "":
+		m.errorf(key.Column, didYouMean(permission), "unknown key %s", quote(key.Value))
+	default:
+		if word := nearest(key.Value, metaKeys); word != "" {
+			m.warnf(key.Column, didYouMean(word), "unknown key %s has no effect", quote(key.Value))
+		}
 	}
 }
 
@@ -171,7 +152,7 @@ func (m *metaReader) nestedPermission(key, val *yaml.Node) bool {
 		inner, names := m.resolve(val.Content[i]), m.resolve(val.Content[i+1])
 		isPermission := inner.Value == "view" || inner.Value == "edit"
 		if isPermission && (names.Kind == yaml.SequenceNode || slices.Contains(permissionParents, key.Value)) {
-			m.errorf(spotOf(inner), fmt.Sprintf("write %q at the top level of the front matter", inner.Value),
+			m.errorf(inner.Column, fmt.Sprintf("write %q at the top level of the front matter", inner.Value),
 				"%q has no effect within %s", inner.Value, quote(key.Value))
 			return true
 		}
@@ -187,12 +168,9 @@ func misspelledPermission(key string) string {
 	if len(key) > longestKey {
 		return ""
 	}
-	for _, word := range permissionWords {
-		if distance(strings.ToLower(key), word) > 1 {
-			continue
-		}
-		for _, permission := range []string{"view", "edit", "results"} {
-			if strings.HasPrefix(word, permission) {
+	for _, permission := range []string{"view", "edit", "results"} {
+		for _, ending := range []string{"", "s", "er", "ers", "or", "ors"} {
+			if distance(strings.ToLower(key), permission+ending) <= 1 {
 				return permission
 			}
 		}
@@ -200,53 +178,33 @@ func misspelledPermission(key string) string {
 	return ""
 }
 
-func (m *metaReader) entry(key string, n *yaml.Node) {
-	switch key {
-	case "id":
-		m.readID(m.scalar(n, key))
-	case "title":
-		if v := m.scalar(n, key); v.present() {
-			m.meta.Title = v.text
-		}
-	case "view":
-		m.meta.View = m.principals(n, key)
-	case "edit":
-		m.meta.Edit = m.principals(n, key)
-	case "results":
-		m.results(m.scalar(n, key))
-	}
-}
-
 func (m *metaReader) readID(v value) {
 	id, err := strconv.ParseInt(v.text, 10, 64)
 	switch {
-	case v.invalid:
+	case !v.written, v.invalid:
 	case err != nil || id < 1 || v.text[0] == '+' || v.text[0] == '0':
 		m.errorf(v.at, "use digits only, without sign or leading zero, up to 9223372036854775807", "id must be a whole number from 1, not %s", quote(v.text))
 	default:
-		m.id, m.idAt = id, v.at
+		if m.id != 0 && m.id != id {
+			m.warnf(v.at, "use the same id in both", "the id is %d in the front matter and %d in the file's name; the front matter is used", id, m.id)
+		}
+		m.id = id
 	}
 }
-
-func (m *metaReader) results(v value) {
-	switch {
-	case v.invalid:
-	case v.text == "viewers":
-		m.meta.ResultsForViewers = true
-	case v.text != "editors":
-		m.errorf(v.at, "use viewers or editors", "unknown value %s of results", quote(v.text))
-	}
-}
-
-func isQuoted(n *yaml.Node) bool { return n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 }
 
 const principalsHint = `write a list such as [alice, "@hr"], or [] for nobody`
 
-func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
+// principals reads a name, or a list of names. It returns nil if the key is not
+// written.
+func (m *metaReader) principals(entries *yamlMap, key string) *Principals {
+	n := entries.values[key]
+	if n == nil {
+		return nil
+	}
 	nodes := []*yaml.Node{n}
-	inList := n.Kind == yaml.SequenceNode
+	inList := resolveAlias(n).Kind == yaml.SequenceNode
 	if inList {
-		nodes = n.Content
+		nodes = m.resolve(n).Content
 	}
 	p := &Principals{}
 	for _, n := range nodes {
@@ -255,13 +213,14 @@ func (m *metaReader) principals(n *yaml.Node, key string) *Principals {
 		}
 		v := m.exactScalar(n, key)
 		name, isGroup := strings.CutPrefix(v.text, "@")
+		quoted := inList && resolveAlias(n).Style&quotedStyles != 0
 		switch {
 		case v.invalid:
 		case v.null, strings.TrimSpace(name) != name, name == "", checkText(name) != "":
 			m.errorf(v.at, principalsHint, "%s names nobody: %s", key, quote(v.text))
 		case strings.Contains(name, ":"):
 			m.errorf(v.at, principalsHint, "%s is not the name of a user or group", quote(v.text))
-		case strings.Contains(name, ",") && (isGroup || !inList || !isQuoted(n)): // probably two
+		case strings.Contains(name, ",") && (isGroup || !quoted): // probably two
 			m.errorf(v.at, principalsHint+"; a name with a comma stands in quotes in the list", "%s is not the name of a user or group", quote(v.text))
 		case isGroup:
 			p.Groups = append(p.Groups, name)

@@ -88,7 +88,7 @@ func pathological() []pathologicalPage {
 		{"yaml keys", Markdown, inForms(large("  - {", "a: b,", "}")), "unknown key"},
 		{"yaml fields", Markdown, inForms(large("  [", "{id: a,type: b},", "]")), "unknown type"},
 		{"yaml comments", Markdown, inForms(large("  - {id: a, type: date}\n", "  # x\n", "")), ""},
-		{"yaml escapes", Markdown, inForms(large("  \"", "\\\"", "")), "never closed"},
+		{"yaml escapes", Markdown, inForms(large("  \"", "\\\"", "")), "not YAML"},
 		{"yaml aliases", Markdown, inForms(large("  - &a {id: a, type: radio, options: [b;c]}\n  - &b {section: s, fields: [*a,*a]}\n  - section: t\n    fields: [", "*a,", "]")), ""},
 		{"yaml indentation", Markdown, inForms(deepMappings()), "nested more than"},
 		{"accept", Markdown, inForms(large("  - {id: a, type: file, accept: \"", ".a,", "\"}")), "more than 50 types"},

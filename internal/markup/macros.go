@@ -11,7 +11,7 @@ import (
 
 var (
 	formParameters  = []string{"formId", "oneSubmission", "anonymous"}
-	fieldParameters = []string{"id", "type", "label", "required", "options", "validate", "help", "accept", "maxSize"}
+	fieldParameters = slices.DeleteFunc(slices.Clone(fieldKeys), func(key string) bool { return key == "showIf" })
 )
 
 // hostParameter is a parameter that Confluence's editor adds to every macro.
@@ -24,8 +24,8 @@ func (s *storageReader) rawBlocks() []rawBlock {
 	})
 	for _, m := range s.macros {
 		if m.form != nil {
-			s.report(m.at, Error, "close the other form first", "a form inside a form")
-			m.failed, m.form.failed = true, true
+			s.wrong(m, m.at, "close the other form first", "a form inside a form")
+			m.form.failed = true
 		}
 	}
 	var blocks []rawBlock
@@ -55,7 +55,7 @@ func isFormText(text string) bool {
 }
 
 // formNode returns the mapping that a form macro stands for, and the macro ids of
-// its fields. The columns of its nodes are offsets on the page.
+// its fields.
 func (s *storageReader) formNode(m *macro) (form *yaml.Node, hostIDs map[*yaml.Node]string) {
 	form = s.parameters(m, formParameters)
 	for i := 0; i < len(form.Content); i += 2 {
@@ -79,8 +79,9 @@ func (s *storageReader) formNode(m *macro) (form *yaml.Node, hostIDs map[*yaml.N
 	return form, hostIDs
 }
 
+// newNode makes a node as parseYAML does: its column is an offset on the page.
 func newNode(kind yaml.Kind, text string, at int) *yaml.Node {
-	return &yaml.Node{Kind: kind, Value: text, Style: yaml.DoubleQuotedStyle, Line: 1, Column: at}
+	return &yaml.Node{Kind: kind, Value: text, Style: yaml.DoubleQuotedStyle, Column: at}
 }
 
 // parameters reads a macro's parameters into a mapping. An empty one counts as
@@ -89,26 +90,16 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 	node := newNode(yaml.MappingNode, "", m.at)
 	seen := map[string]bool{}
 	for _, p := range m.params {
-		e := p.text.excerpt()
-		text := trimmed(e.text)
-		dup := seen[p.name]
 		switch {
 		case p.name == hostParameter:
 		case !slices.Contains(known, p.name):
 			s.wrong(m, p.at, wordHint(p.name, known), "unknown parameter "+quote(p.name)+" of a "+m.name+" macro")
-		case dup:
+		case seen[p.name]:
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" appears twice")
-		case p.nested:
-			node.Content = append(node.Content, newNode(yaml.ScalarNode, p.name, p.at), newNode(yaml.MappingNode, "", p.at)) // builder refuses it
 		case p.text.full():
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" is too long")
-		case text != "":
-			lead := len(e.text) - len(strings.TrimLeft(e.text, " \t\n"+noBreakSpace))
-			val := newNode(yaml.ScalarNode, text, e.pageOffset(lead))
-			if p.name == "options" {
-				val = s.optionsNode(val)
-			}
-			if val != nil {
+		default:
+			if val := s.valueNode(p); val != nil {
 				node.Content = append(node.Content, newNode(yaml.ScalarNode, p.name, p.at), val)
 			}
 		}
@@ -117,22 +108,35 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 	return node
 }
 
-// optionsNode returns the list that a text with separators stands for, or nil if
-// there is nothing else in it.
-func (s *storageReader) optionsNode(joined *yaml.Node) *yaml.Node {
-	list := newNode(yaml.SequenceNode, "", joined.Column)
-	for part := range strings.SplitSeq(joined.Value, forms.Separator) {
+// valueNode returns the value of a parameter, or nil if it is empty. Options are
+// a list.
+func (s *storageReader) valueNode(p *parameter) *yaml.Node {
+	if p.nested {
+		return newNode(yaml.MappingNode, "", p.at) // builder refuses it
+	}
+	e := p.text.excerpt()
+	text := trimmed(e.text)
+	at := e.pageOffset(len(e.text) - len(strings.TrimLeft(e.text, " \t\n"+noBreakSpace)))
+	if text == "" || p.name != "options" {
+		return nonEmpty(newNode(yaml.ScalarNode, text, at), text)
+	}
+	list := newNode(yaml.SequenceNode, "", at)
+	for part := range strings.SplitSeq(text, forms.Separator) {
 		if part = strings.TrimSpace(part); part != "" {
-			list.Content = append(list.Content, newNode(yaml.ScalarNode, part, joined.Column))
+			list.Content = append(list.Content, newNode(yaml.ScalarNode, part, at))
 		}
 	}
-	if len(list.Content) == 0 {
+	if strings.Contains(text, ",") && !strings.Contains(text, forms.Separator) {
+		s.report(at, Warning, `separate options by ";"`, "options %s is one option", quote(text))
+	}
+	return nonEmpty(list, strings.Trim(text, forms.Separator+" "))
+}
+
+func nonEmpty(n *yaml.Node, text string) *yaml.Node {
+	if text == "" {
 		return nil
 	}
-	if strings.Contains(joined.Value, ",") && !strings.Contains(joined.Value, forms.Separator) {
-		s.report(joined.Column, Warning, `separate options by ";"`, "options %s is one option", quote(joined.Value))
-	}
-	return list
+	return n
 }
 
 func (s *storageReader) wrong(m *macro, at int, hint, message string) {

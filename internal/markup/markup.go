@@ -5,7 +5,6 @@
 package markup
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"path"
 	"regexp"
@@ -99,10 +98,6 @@ type Principals struct {
 type Block struct {
 	FormID string      // "" when the block is too broken to find it
 	Form   *forms.Form // nil when the block is broken: keep the last good one
-
-	// Sum is the hash of the text of a block without a FormID, which identifies
-	// it. Blocks of macros have none.
-	Sum [sha256.Size]byte
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
@@ -114,8 +109,8 @@ func Parse(format Format, nameID int64, src []byte) (page Page) {
 }
 
 // recoverPanic is deferred: a panic of a third-party parser makes this page
-// unreadable, and does not end the process. The fuzz tests call read and
-// readForm, where panics are not recovered.
+// unreadable, and does not end the process. The fuzz tests call read, where
+// panics are not recovered.
 func (page *Page) recoverPanic() {
 	if r := recover(); r != nil {
 		page.Unreadable, page.Blocks = true, nil
@@ -130,12 +125,12 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 	p := newReader(src)
 	page.ID, page.Meta = nameID, noAccess()
 	if p.check(len(src)) {
-		id, meta := p.frontMatter(nameID)
+		id, meta := p.frontMatter(format, nameID)
 		page.ID = id
 		if !p.unreadable {
 			page.Meta, page.MetaRead = meta, true
 		}
-		c := collector{reader: p, pageID: page.ID, fences: map[ast.Node]string{}}
+		c := newCollector(p, page.ID)
 		for _, block := range p.find(format) {
 			c.add(block)
 		}
@@ -164,7 +159,7 @@ type rawBlock struct {
 	hostID  string                // the macro id that the host gives the form, or ""
 	hostIDs map[*yaml.Node]string // and its fields
 	failed  bool                  // an error in it was reported
-	open    string                // set when the block is never closed: what would close it
+	open    bool                  // the block is never closed
 }
 
 var (
@@ -185,6 +180,8 @@ func (p *reader) warnOfUnmarkedForm(at int, hint string) {
 
 func (p *reader) find(format Format) []rawBlock {
 	switch format {
+	case formText:
+		return p.findAll()
 	case Markdown:
 		return p.findInMarkdown()
 	case Confluence:

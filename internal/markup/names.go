@@ -1,8 +1,8 @@
 package markup
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,24 +10,15 @@ import (
 
 // checkID returns why s can't be the id of a form or section, or "".
 func checkID(s string) string {
-	switch {
-	case s == "":
-		return "is empty"
-	case len(s) > MaxIDBytes:
-		return fmt.Sprintf("is longer than %d bytes", MaxIDBytes)
-	case s == "." || s == "..":
+	if s == "." || s == ".." {
 		return "has a special meaning in a web address"
 	}
-	return badCharacter(s, isIDRune)
+	return checkName(s, isIDRune)
 }
 
 // checkFieldID returns why s can't be the id of a field, or "".
 func checkFieldID(s string) string {
 	switch {
-	case s == "":
-		return "is empty"
-	case len(s) > MaxIDBytes:
-		return fmt.Sprintf("is longer than %d bytes", MaxIDBytes)
 	case s == "id", strings.HasPrefix(s, "_"):
 		return `is reserved: a field's id is not "id" and does not begin with "_"`
 	case strings.HasPrefix(s, "-"):
@@ -35,7 +26,22 @@ func checkFieldID(s string) string {
 	case strings.TrimSpace(s) != s, strings.Contains(s, "  "):
 		return "has spaces at an end, or two in a row"
 	}
-	return badCharacter(s, isVisible)
+	return checkName(s, isVisible)
+}
+
+func checkName(s string, allowed func(rune) bool) string {
+	if s == "" {
+		return "is empty"
+	}
+	if len(s) > MaxIDBytes {
+		return fmt.Sprintf("is longer than %d bytes", MaxIDBytes)
+	}
+	for _, r := range s {
+		if !allowed(r) {
+			return "contains " + describeRune(r)
+		}
+	}
+	return ""
 }
 
 // isIDRune reports whether a form's id may contain r. Letters of all scripts are
@@ -49,15 +55,6 @@ func isIDRune(r rune) bool {
 func isVisible(r rune) bool {
 	const brailleBlank = '\u2800'
 	return unicode.IsPrint(r) && r != brailleBlank && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
-}
-
-func badCharacter(s string, good func(rune) bool) string {
-	for _, r := range s {
-		if !good(r) {
-			return fmt.Sprintf("contains %s", describeRune(r))
-		}
-	}
-	return ""
 }
 
 func describeRune(r rune) string {
@@ -125,13 +122,14 @@ func distance(a, b string) int {
 	return rows[len(s)][len(t)]
 }
 
+func didYouMean(word string) string {
+	if word == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", word)
+}
+
 // wordHint is the hint for a word that is none of the known ones.
 func wordHint[T ~string](s string, words []T) string {
-	if key, _, cut := strings.Cut(s, ":"); cut && slices.Contains(words, T(key)) {
-		return fmt.Sprintf("put a space after the colon: %q", key+": …")
-	}
-	if w := nearest(s, words); w != "" {
-		return fmt.Sprintf("did you mean %q?", w)
-	}
-	return oneOf(words)
+	return cmp.Or(didYouMean(nearest(s, words)), oneOf(words))
 }

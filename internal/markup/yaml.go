@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -28,14 +27,16 @@ func (yamlLimits) CheckDepth(depth int, _ *yaml.DepthContext) error {
 func (yamlLimits) CheckAlias(_, _ int) error { return nil }
 
 // parseYAML returns the root of the only document in a text, or nil when there
-// is none. It reports why a text is not YAML, and returns false.
-func (r *reporter) parseYAML(text string) (root *yaml.Node, ok bool) {
-	if at, char, found := firstUnprintable(text); found {
-		r.errorf(at, "delete it", "the text contains %s", describeRune(char))
+// is none. The columns of its nodes are offsets on the page. The text is that of
+// the excerpt, character by character, with other spaces. parseYAML reports why a
+// text is not YAML, and returns false.
+func (d *decoder) parseYAML(text string, e *excerpt) (root *yaml.Node, ok bool) {
+	locate := e.locator()
+	if !d.checkPrintable(text, locate) {
 		return nil, false
 	}
 	if strings.Count(text, ",")+strings.Count(text, "[")+strings.Count(text, "{") > nodeBudget {
-		r.errorf(spot{1, 1}, "", "the text has more than %d commas and brackets", nodeBudget)
+		d.errorf(locate(1, 1), "", "the text has more than %d commas and brackets", nodeBudget)
 		return nil, false
 	}
 	loader, err := yaml.NewLoader(strings.NewReader(text), yaml.WithPlugin(yamlLimits{}))
@@ -51,75 +52,67 @@ func (r *reporter) parseYAML(text string) (root *yaml.Node, ok bool) {
 	}
 	switch {
 	case errors.Is(err, io.EOF):
+		setOffsets(first.Content[0], locate)
 		return first.Content[0], true
 	case err != nil:
-		r.reportYAML(text, err)
+		d.reportYAML(err, locate)
 	default:
-		r.errorf(spotOf(&second), "write one form in a block", "a second YAML document begins here")
+		d.errorf(locate(second.Line, second.Column), "write one form in a block", "a second YAML document begins here")
 	}
 	return nil, false
 }
 
-// reportYAML explains why a text is not YAML. The parser stops at the first
-// mistake. It names where it noticed the mistake, and where the list, mapping or
-// text began that it was in.
-func (r *reporter) reportYAML(text string, err error) {
+func setOffsets(n *yaml.Node, locate func(line, column int) int) {
+	n.Column = locate(n.Line, n.Column)
+	for _, child := range n.Content {
+		setOffsets(child, locate)
+	}
+}
+
+func (d *decoder) checkPrintable(text string, locate func(line, column int) int) bool {
+	line, column := 1, 1
+	for _, c := range text {
+		if !isPrintable(c) {
+			d.errorf(locate(line, column), "delete it", "the text contains %s", describeRune(c))
+			return false
+		}
+		if column++; c == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	return true
+}
+
+// yamlHint is a hint for messages of the parser that contain a part.
+type yamlHint struct {
+	part, hint string
+	atStart    bool // the mistake is where the key, quote, list or mapping begins, not where it is noticed
+}
+
+var yamlHints = []yamlHint{
+	{"tab character", "indent with spaces", false},
+	{"cannot start any token", "indent with spaces, and put a text that begins with @, % or ` into quotes", false},
+	{"mapping values are not allowed", "put a text that contains a colon and a space into quotes, and a space after the colon of each key", false},
+	{"could not find expected ':'", `write "key: value", with a space after the colon`, true},
+	{"unknown anchor", `put a text that begins with "*" into quotes`, false},
+	{"expected ',' or", "close it, and put commas between values in brackets", true},
+	{"unexpected end of stream", "close the quotes that begin here", true},
+	{"did not find expected", "check the indentation, and whether brackets and quotes enclose all of the text", false},
+}
+
+// reportYAML reports why a text is not YAML.
+func (d *decoder) reportYAML(err error, locate func(line, column int) int) {
 	var e *yaml.LoadError
 	if !errors.As(err, &e) || e.Mark.Line < 1 {
-		r.errorf(spot{1, 1}, "", "this is not YAML: %v", err)
+		d.errorf(locate(1, 1), "", "this is not YAML: %v", err)
 		return
 	}
-	lines := strings.Split(text, "\n")
-	for _, n := range []int{e.Mark.Line, e.ContextMark.Line, e.Mark.Line - 1} {
-		if n < 1 || n > len(lines) {
-			continue
-		}
-		if column, message, hint := commonMistake(lines[n-1]); message != "" {
-			r.errorf(spot{n, column}, hint, "%s", message)
-			return
+	at, hint := e.Mark, ""
+	if i := slices.IndexFunc(yamlHints, func(h yamlHint) bool { return strings.Contains(e.Message, h.part) }); i >= 0 {
+		hint = yamlHints[i].hint
+		if yamlHints[i].atStart && e.ContextMark.Line > 0 {
+			at = e.ContextMark
 		}
 	}
-	at, start := spot{e.Mark.Line, e.Mark.Column}, spot{e.ContextMark.Line, e.ContextMark.Column}
-	message := "this is not YAML: " + strings.TrimPrefix(e.ContextMsg+", ", ", ") + e.Message
-	switch opening := characterAt(lines, start); {
-	case e.Stage == yaml.ComposerStage:
-		r.errorf(at, `put a text that begins with "*" into quotes`, "%s", message)
-		return
-	case slices.Contains([]string{`"`, "'", "[", "{"}, opening) && start.line != at.line:
-		r.errorf(start, "close it, and put commas between values in brackets", "this %s is never closed", opening)
-		return
-	case at.line >= len(lines) && start.line >= at.line:
-		r.errorf(at, "close all brackets and quotes", "the text ends too early: %s", e.Message)
-		return
-	case at.line >= len(lines) && opening != "":
-		at = start
-	}
-	hint := ""
-	if at.line <= len(lines) && at.col == indentOf(lines[at.line-1])+1 {
-		hint = "check the indentation, and whether a bracket or quote above is never closed"
-	}
-	r.errorf(at, hint, "%s", message)
-}
-
-// characterAt returns the character at a spot, or "".
-func characterAt(lines []string, at spot) string {
-	if at.line < 1 || at.line > len(lines) {
-		return ""
-	}
-	for i, r := range lines[at.line-1] {
-		if at.col--; at.col == 0 {
-			return lines[at.line-1][i : i+utf8.RuneLen(r)]
-		}
-	}
-	return ""
-}
-
-func firstUnprintable(text string) (at spot, r rune, found bool) {
-	i := strings.IndexFunc(text, func(r rune) bool { return !isPrintable(r) })
-	if i < 0 {
-		return spot{}, 0, false
-	}
-	start := strings.LastIndexByte(text[:i], '\n') + 1
-	r, _ = utf8.DecodeRuneInString(text[i:])
-	return spot{strings.Count(text[:i], "\n") + 1, utf8.RuneCountInString(text[start:i]) + 1}, r, true
+	d.errorf(locate(at.Line, at.Column), hint, "this is not YAML: %s", e.Message)
 }

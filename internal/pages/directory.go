@@ -30,7 +30,6 @@ type Directory struct {
 	ignored    map[string]string // files whose page is read from another: that one
 	unreadable map[string]bool   // folders, as of the last load
 	irregular  map[string]bool   // what has a page's name and is no regular file, as of the last load
-	errorCount map[string]int    // by message: how many errors this load met
 
 	current atomic.Pointer[snapshot]
 	failure atomic.Pointer[error] // the directory can't be listed
@@ -54,7 +53,7 @@ func OpenDirectory(root string, log *slog.Logger) (*Directory, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open pages: %s is not a directory", root)
 	}
-	d := &Directory{root: root, log: log, files: map[string]*file{}, errorCount: map[string]int{}}
+	d := &Directory{root: root, log: log, files: map[string]*file{}}
 	d.watcher = reload.Watcher{Name: "pages", Log: log, Look: d.look, Load: d.load}
 	d.current.Store(&snapshot{})
 	if err := d.load(d.look(func(string) {}), true); d.failure.Load() != nil {

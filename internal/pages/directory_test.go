@@ -185,45 +185,6 @@ func TestEachOutageOfAPageIsLogged(t *testing.T) {
 	}
 }
 
-// However many files are odd, a load logs few lines, and says how many it left out.
-func TestLinesOfALoadAreBounded(t *testing.T) {
-	const many = 500
-	for _, tt := range []struct {
-		name, message string
-		file          func(s *site, i int)
-	}{
-		{"links to nowhere", "not a regular file", func(s *site, i int) { s.link("nowhere", fmt.Sprintf("%d.md", i)) }},
-		{"links to themselves", "page can't be read", func(s *site, i int) { s.link(fmt.Sprintf("%d.md", i), fmt.Sprintf("%d.md", i)) }},
-		{"copies", "two files have one page id", func(s *site, i int) { s.save(fmt.Sprintf("7-copy-%d.md", i), form("a", "copy")) }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := newSite(t).save("7.md", form("a", "one")).save("8.md", form("b", "one")).open()
-			load := func() { _ = s.load(s.look(func(string) {}), false) }
-			for i := range many {
-				tt.file(s, 1000+i)
-			}
-			load()
-			if n := strings.Count(s.log.String(), "\n"); n != maxLogged+1 {
-				t.Errorf("%d lines, want %d", n, maxLogged+1)
-			}
-			if n := s.logged("level=ERROR", tt.message, fmt.Sprintf("more=%d", many-maxLogged)); n != 1 {
-				t.Errorf("what was left out was logged %d times, want once", n)
-			}
-			s.save("8.md", form("b", "new"))
-			load()
-			s.wants(8, "b=new", "among many odd files")
-			if n := s.logged(); n != 0 {
-				t.Errorf("%d lines, though nothing is new", n)
-			}
-			tt.file(s, 3000)
-			load()
-			if n := s.logged("level=ERROR", tt.message, "3000"); n != 1 {
-				t.Errorf("another one was logged %d times, want once", n)
-			}
-		})
-	}
-}
-
 func TestFilesInUnreadableFolders(t *testing.T) {
 	d := &Directory{unreadable: map[string]bool{"pages/a": true, "/b": true}}
 	for path, want := range map[string]bool{

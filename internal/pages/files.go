@@ -66,23 +66,22 @@ func walk(root string, enter func(dir string), visit func(path string, entry fs.
 const separator = string(filepath.Separator)
 
 // Read reads and parses one page file. What is no regular file is refused and
-// not waited for. Source is what was read of it, which is
-// not all when the file is over the limit; the page says so then.
+// not waited for. Source is what was read of it, which is not all when the file is
+// over the limit; the page says so then.
 func Read(path string) (page markup.Page, source []byte, err error) {
+	if _, ok := markup.FormatOf(path); !ok {
+		return markup.Page{}, nil, fmt.Errorf("read page %s: the name must end in %s", path, markup.Extensions)
+	}
 	source, err = readLimited(path)
 	if err != nil {
 		return markup.Page{}, nil, fmt.Errorf("read page: %w", err)
 	}
-	page, err = parse(path, source)
-	return page, source, err
+	return parse(path, source), source, nil
 }
 
-func parse(path string, source []byte) (markup.Page, error) {
-	format, ok := markup.FormatOf(path)
-	if !ok {
-		return markup.Page{}, fmt.Errorf("read page %s: the name must end in %s", path, markup.Extensions)
-	}
-	return markup.Parse(format, nameID(path), source), nil
+func parse(path string, source []byte) markup.Page {
+	format, _ := markup.FormatOf(path)
+	return markup.Parse(format, nameID(path), source)
 }
 
 // readLimited reads a byte more than a page may have, at most.

@@ -55,7 +55,6 @@ func (d *Directory) load(state reload.State, all bool) error {
 		return err
 	}
 	d.failure.Store(nil)
-	defer d.logRest()
 	var unreadable, irregular []string
 	changed, failed := false, 0
 	for _, path := range slices.Sorted(maps.Keys(state)) {
@@ -103,7 +102,7 @@ func (d *Directory) loadFile(path string, found reload.File, all bool) (isNew bo
 	if err != nil {
 		if f.failure != err.Error() {
 			f.failure = err.Error()
-			d.logError("page can't be read", "file", path, "error", err)
+			d.log.Error("page can't be read", "file", path, "error", err)
 		}
 		return false, err
 	}
@@ -114,9 +113,9 @@ func (d *Directory) loadFile(path string, found reload.File, all bool) (isNew bo
 	if !first && sum == f.sum {
 		return false, nil
 	}
-	page, _ := parse(path, source) // only names that name a format are listed
+	page := parse(path, source)
 	if !page.MetaRead && f.page.ID != 0 {
-		page.ID = f.page.ID // it may have stood in the part that can't be read now
+		page.ID = f.page.ID // it may have been in the part that can't be read now
 	}
 	f.sum, f.page, f.isNew = sum, page, true
 	d.logDiagnostics(path, page.Diagnostics)

@@ -44,16 +44,17 @@ func countBroken(page *markup.Page) (n int) {
 	return n
 }
 
-// chooseOwners says which file each page is read from. Where two have one id,
-// the one that has it already stands: a copy of a page must not take over its
-// submissions, with other permissions. At a start that is the file whose name
-// carries the id, then the first by path.
+// chooseOwners says which file each page is read from. Of two with one id, it is
+// the one that the page was read from before: a copy of a page must not take over
+// its submissions, with other permissions. At a start it is the file whose name
+// has the id, then the first by path.
 func (d *Directory) chooseOwners() map[int64]string {
 	owners := make(map[int64]string, len(d.files))
 	paths := slices.Sorted(maps.Keys(d.files))
 	for _, path := range paths {
 		id := d.files[path].page.ID
-		if other, taken := owners[id]; !taken || d.precedes(path, other, id) {
+		other, taken := owners[id]
+		if !taken || path == d.owners[id] || other != d.owners[id] && Precedes(path, other, id) {
 			owners[id] = path
 		}
 	}
@@ -61,27 +62,16 @@ func (d *Directory) chooseOwners() map[int64]string {
 	ignored := map[string]string{}
 	for _, path := range paths {
 		id := d.files[path].page.ID
-		stands, ok := owners[id]
-		if !ok || stands == path {
+		owner, ok := owners[id]
+		if !ok || owner == path {
 			continue
 		}
-		if ignored[path] = stands; d.ignored[path] != stands { // logged once, not at every edit of any page
-			d.logError("two files have one page id; one stands", "page", id, "stands", stands, "ignored", path)
+		if ignored[path] = owner; d.ignored[path] != owner { // logged once, not at every edit of any page
+			d.log.Error("two files have one page id; one stands", "page", id, "stands", owner, "ignored", path)
 		}
 	}
 	d.ignored = ignored
 	return owners
-}
-
-// precedes reports whether path comes before other as the file of page id.
-func (d *Directory) precedes(path, other string, id int64) bool {
-	switch d.owners[id] {
-	case path:
-		return true
-	case other:
-		return false
-	}
-	return Precedes(path, other, id)
 }
 
 // Precedes reports whether path, and not other, is served as page id, where

@@ -20,6 +20,12 @@ import (
 // twice, so that only an event, or the rescan after ten seconds, shows an edit.
 func (s *site) run() {
 	s.t.Helper()
+	looks := s.start()
+	testkit.Eventually(s.t, "the files are watched", func() bool { return looks.Load() >= 2 })
+}
+
+// start is run without waiting. It returns the number of looks.
+func (s *site) start() *atomic.Int64 {
 	var looks atomic.Int64
 	s.watcher.Look = func(enter func(string)) reload.State {
 		defer looks.Add(1)
@@ -29,14 +35,15 @@ func (s *site) run() {
 	ended := make(chan struct{})
 	go func() { s.Run(ctx); close(ended) }()
 	s.t.Cleanup(func() { stop(); <-ended })
-	testkit.Eventually(s.t, "the files are watched", func() bool { return looks.Load() >= 2 })
+	return &looks
 }
 
 // beforeRescan is time enough on a busy machine, and less than the rescan takes.
 const beforeRescan = 6 * time.Second
 
+// All directories are watched at the same time: the test waits, and hardly works.
 func TestEventsShowEdits(t *testing.T) {
-	for name, tt := range map[string]struct {
+	cases := map[string]struct {
 		setUp, edit func(s *site)
 		want        string // of page 1
 		dir         string // where there are events afterwards
@@ -76,20 +83,26 @@ func TestEventsShowEdits(t *testing.T) {
 				s.must(errors.Join(os.Symlink("v2", s.dir+".tmp"), os.Rename(s.dir+".tmp", s.dir)))
 			}, "a=new", "",
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newSite(t).save("1.md", form("a", "old")).save("sub/5.md", form("b", "b"))
-			if tt.setUp != nil {
-				tt.setUp(s)
-			}
-			s.open().run()
-			tt.edit(s)
-			testkit.EventuallyWithin(t, beforeRescan, "page 1 shows "+tt.want, func() bool { return s.shows(1) == tt.want })
-			// Directories that are new, or in place of others, send events, too.
-			s.save(tt.dir+"7.md", form("c", "c"))
-			testkit.EventuallyWithin(t, beforeRescan, "page 7 is there", func() bool { return s.shows(7) == "c=c" })
-		})
+	}
+	sites, looks := map[string]*site{}, map[string]*atomic.Int64{}
+	for name, tt := range cases {
+		s := newSite(t).save("1.md", form("a", "old")).save("sub/5.md", form("b", "b"))
+		if tt.setUp != nil {
+			tt.setUp(s)
+		}
+		sites[name], looks[name] = s, s.open().start()
+	}
+	for name, tt := range cases {
+		testkit.Eventually(t, "the files are watched: "+name, func() bool { return looks[name].Load() >= 2 })
+		tt.edit(sites[name])
+	}
+	for name, tt := range cases {
+		testkit.EventuallyWithin(t, beforeRescan, name+": page 1 shows "+tt.want, func() bool { return sites[name].shows(1) == tt.want })
+		// Directories that are new, or in place of others, send events, too.
+		sites[name].save(tt.dir+"7.md", form("c", "c"))
+	}
+	for name := range cases {
+		testkit.EventuallyWithin(t, beforeRescan, name+": page 7 is there", func() bool { return sites[name].shows(7) == "c=c" })
 	}
 }
 

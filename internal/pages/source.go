@@ -71,6 +71,20 @@ type Rights struct {
 	Edit   bool // change and delete every submission
 }
 
+// rightsOf returns what the front matter of a page grants a user. Who may edit a
+// page may view it, too, but a page that names only its viewers is not opened to
+// all by the default of its editors.
+func rightsOf(meta *markup.Meta, user User) Rights {
+	editor := meta.Edit != nil && includes(meta.Edit, user)
+	view := editor || meta.View == nil || includes(meta.View, user)
+	edit := editor || (view && meta.Edit == nil)
+	return Rights{View: view, SeeAll: edit || (view && meta.ResultsForViewers), Edit: edit}
+}
+
+func includes(p *markup.Principals, user User) bool {
+	return slices.Contains(p.Users, user.Name) || slices.ContainsFunc(p.Groups, user.InGroup)
+}
+
 // Counts is how much a source serves.
 type Counts struct {
 	Pages, Forms int
@@ -87,16 +101,7 @@ type Page struct {
 	// and for pages that are not Markdown: their own wiki shows them.
 	Text *markup.Text
 
-	// The rest is known to a Directory only.
-
-	meta markup.Meta
-
-	// Broken blocks whose form id can't be read, and the forms that
-	// are kept because they may be one of them.
-	nameless []markup.Block
-	kept     []*forms.Form
-
-	keptBytes int // of the definitions of all forms that are kept
+	meta markup.Meta // known to a Directory only
 }
 
 // Form returns the form with the given id, or nil.

@@ -206,7 +206,7 @@ func TestAuthorBlocks(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
 	texts := []string{
 		shortForm + "# ```` ]]> </pre> &lt; </textarea><script>alert(1)</script>\n",
-		"\n\n" + shortForm, strings.TrimSpace(shortForm), "  form: a\nfields: [{id: x, type: date, label: '&amp;]]>'}]",
+		"\n\n" + shortForm, strings.TrimSpace(shortForm), "form: a\nfields: [{id: x, type: date, label: '&amp;]]>'}]",
 	}
 	for _, x := range examples {
 		texts = append(texts, exampleText(x.Name))

@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T, begin []Page) (pages.Source, Wiki
 		"HandedOutPagesStay": testHandedOutPagesStay, "Run": testRun, "Away": testAway, "Concurrent": testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := &suite{T: t}
 			s.source, s.wiki = open(t, []Page{
 				{ID: 7, Title: "Open", Forms: []string{"feedback", "poll"}},
