@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -87,7 +88,6 @@ type Directory struct {
 	verified *verifiedCache
 	throttle *throttle
 	flights  singleflight.Group // by the MAC of the credential and the host
-	again    singleflight.Group // of Reverify, by the MAC of the credential
 	slots    *hashSlots         // one for each bcrypt computation under way
 
 	// compare is bcrypt.CompareHashAndPassword; tests count its calls.
@@ -172,13 +172,14 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 	if err != nil {
 		return Identity{}, err
 	}
-	// The user may have been changed or removed while the attempt waited.
-	latest, still := d.current.Load().accounts[user]
-	if !ok || !still || latest.hash != acct.hash {
+	if !ok {
 		return Identity{}, ErrBadCredentials
 	}
-	d.throttle.succeeded(from, user)
-	return latest.identity, nil
+	latest, err := d.Refresh(acct.identity) // the user may have been changed or removed while the attempt waited
+	if err == nil {
+		d.throttle.succeeded(from, user)
+	}
+	return latest, err
 }
 
 // Refresh returns the current identity, with its current groups, of a caller that
@@ -201,7 +202,7 @@ func usablePassword(password string) bool {
 // attempt is a credential that is not in the cache, or not for this host.
 type attempt struct {
 	user, password string
-	from           host
+	from           netip.Addr
 
 	mac     mac
 	account account
@@ -209,23 +210,17 @@ type attempt struct {
 	usable  bool // false: fails whatever the result of bcrypt
 }
 
-// check coalesces concurrent attempts of one host with one credential. Only one
-// of them pays with a token of the throttle, because together they try one
-// password only. Attempts of other hosts are not coalesced with them: each host
-// has to pass the throttle on its own.
+// check coalesces concurrent attempts of one host with one credential: one of them
+// leads, the others wait for its answer. Only the leader pays with a token of the
+// throttle, because together they try one password only. Attempts of other hosts are
+// not coalesced with them: each host has to pass the throttle on its own.
 func (d *Directory) check(ctx context.Context, a *attempt) (bool, error) {
 	key := string(a.mac[:]) + a.from.String()
-	return coalesce(ctx, &d.flights, key, func() (bool, error) { return d.lead(ctx, a) })
-}
-
-// coalesce runs lead once for all concurrent calls with one key: one of them
-// leads, the others wait for its answer. lead uses the ctx of its own call.
-func coalesce(ctx context.Context, flights *singleflight.Group, key string, lead func() (bool, error)) (bool, error) {
 	for {
 		led := false
-		result := flights.DoChan(key, func() (any, error) {
+		result := d.flights.DoChan(key, func() (any, error) {
 			led = true
-			return lead()
+			return d.lead(ctx, a)
 		})
 		select {
 		case <-ctx.Done():

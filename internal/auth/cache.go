@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"net/netip"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -50,7 +51,7 @@ type verifiedCache struct {
 // use is a credential that was right, and the host that sent it.
 type use struct {
 	credential mac
-	from       host
+	from       netip.Addr
 }
 
 func newVerifiedCache(now clock) *verifiedCache {
@@ -79,18 +80,18 @@ func (c *verifiedCache) has(m mac) bool {
 
 // usedFrom reports whether this host has sent the credential before. It may have
 // expired since, so that bcrypt has to accept it again.
-func (c *verifiedCache) usedFrom(m mac, from host) bool {
+func (c *verifiedCache) usedFrom(m mac, from netip.Addr) bool {
 	_, ok := c.uses.GetIfPresent(use{m, from})
 	return ok
 }
 
 // hasFrom reports whether bcrypt has accepted the credential lately, and this host
 // has sent it before.
-func (c *verifiedCache) hasFrom(m mac, from host) bool { return c.has(m) && c.usedFrom(m, from) }
+func (c *verifiedCache) hasFrom(m mac, from netip.Addr) bool { return c.has(m) && c.usedFrom(m, from) }
 
 // add records that bcrypt has accepted the credential.
 func (c *verifiedCache) add(m mac) { c.credentials.Set(m, struct{}{}) }
 
 // addUse records that the host has sent the credential. That does not keep the
 // credential any longer: bcrypt has to accept it again as before.
-func (c *verifiedCache) addUse(m mac, from host) { c.uses.Set(use{m, from}, struct{}{}) }
+func (c *verifiedCache) addUse(m mac, from netip.Addr) { c.uses.Set(use{m, from}, struct{}{}) }

@@ -2,8 +2,8 @@ package auth
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +60,7 @@ func TestManyHostsEvictNoCredential(t *testing.T) {
 	c.add(mac{1})
 	c.add(mac{2})
 	for i := range 1000 {
-		c.addUse(mac{2}, host{text: strconv.Itoa(i)})
+		c.addUse(mac{2}, netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}))
 	}
 	if !c.has(mac{1}) {
 		t.Error("the credential is gone")

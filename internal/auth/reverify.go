@@ -19,29 +19,16 @@ func (d *Directory) Reverify(ctx context.Context, user, password string) (Identi
 	if d.verified.has(mac) {
 		return acct.identity, nil
 	}
-	ok, err := coalesce(ctx, &d.again, string(mac[:]), func() (bool, error) {
-		release, err := d.slots.acquire(ctx, true)
-		if err != nil {
-			return false, err
-		}
-		defer release()
-		// Another attempt may have verified it in the meantime.
-		if d.verified.has(mac) {
-			return true, nil
-		}
-		if d.compare([]byte(acct.hash), []byte(password)) != nil {
-			return false, nil
-		}
-		d.verified.add(mac)
-		return true, nil
-	})
+	release, err := d.slots.acquire(ctx, true)
 	if err != nil {
 		return Identity{}, err
 	}
-	// The user may have been changed or removed while this waited.
-	latest, still := d.current.Load().accounts[user]
-	if !ok || !still || latest.hash != acct.hash {
-		return Identity{}, ErrBadCredentials
+	defer release()
+	if !d.verified.has(mac) { // another attempt may have verified it in the meantime
+		if d.compare([]byte(acct.hash), []byte(password)) != nil {
+			return Identity{}, ErrBadCredentials
+		}
+		d.verified.add(mac)
 	}
-	return latest.identity, nil
+	return d.Refresh(acct.identity) // the user may have been changed or removed while this waited
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"hash/maphash"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -47,21 +48,21 @@ const (
 
 // key is a hash, under a secret random seed, because names and addresses come from
 // the attacker and can be long, and the tables must stay small.
-func (t *throttle) key(kind string, from host, user string) uint64 {
+func (t *throttle) key(kind string, from netip.Addr, user string) uint64 {
 	return maphash.Comparable(t.seed, struct {
 		kind string
-		from host
+		from netip.Addr
 		user string
 	}{kind, from, user})
 }
 
-func (t *throttle) pair(from host, user string) bucket {
+func (t *throttle) pair(from netip.Addr, user string) bucket {
 	return bucket{t.key("pair", from, user), 10, 5 * time.Second}
 }
 
 // buckets returns those that limit an attempt. trusted is whether the pair has
 // succeeded before.
-func (t *throttle) buckets(from host, user string) (list []bucket, trusted bool) {
+func (t *throttle) buckets(from netip.Addr, user string) (list []bucket, trusted bool) {
 	pair := t.pair(from, user)
 	if _, trusted := t.trusted.GetIfPresent(pair.key); trusted {
 		return []bucket{pair}, true
@@ -69,13 +70,13 @@ func (t *throttle) buckets(from host, user string) (list []bucket, trusted bool)
 	return []bucket{
 		pair,
 		{t.key("address", from, ""), 100, time.Second},
-		{t.key("user", host{}, user), perUserBurst, perUserInterval},
+		{t.key("user", netip.Addr{}, user), perUserBurst, perUserInterval},
 	}, false
 }
 
 // allow returns an error if an attempt may not be made now, without counting it.
 // trusted is whether the pair has succeeded before.
-func (t *throttle) allow(from host, user string) (trusted bool, err error) {
+func (t *throttle) allow(from netip.Addr, user string) (trusted bool, err error) {
 	list, trusted := t.buckets(from, user)
 	return trusted, t.check(list)
 }
@@ -101,7 +102,7 @@ func (t *throttle) check(list []bucket) error {
 // reserve counts an attempt as failed before it is made, so that attempts made
 // at the same time cannot all see the same last token. If the attempt succeeds,
 // refund gives the tokens back.
-func (t *throttle) reserve(from host, user string) (refund func(), err error) {
+func (t *throttle) reserve(from netip.Addr, user string) (refund func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list, _ := t.buckets(from, user)
@@ -123,7 +124,7 @@ func (t *throttle) reserve(from host, user string) (refund func(), err error) {
 }
 
 // succeeded resets the failures of the pair, and trusts it from now on.
-func (t *throttle) succeeded(from host, user string) {
+func (t *throttle) succeeded(from netip.Addr, user string) {
 	key := t.pair(from, user).key
 	t.limiters.Invalidate(key)
 	t.trusted.Set(key, struct{}{})

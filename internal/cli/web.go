@@ -5,14 +5,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/formulary/formulary/internal/reload"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/web"
@@ -90,15 +89,7 @@ func readBrandCSS(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read --brand-css: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxBrandCSS+1))
-	if err == nil && len(text) > maxBrandCSS {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxBrandCSS)
-	}
+	text, err := reload.ReadFile(path, maxBrandCSS)
 	if err == nil && len(text) == 0 {
 		err = errors.New(path + " is empty")
 	}
