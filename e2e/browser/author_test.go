@@ -19,13 +19,24 @@ func openAuthor(t *testing.T, server, path string, options browsertest.Options) 
 	return p
 }
 
+// TestAuthor has one server for all that people do on the author's page.
+func TestAuthor(t *testing.T) {
+	t.Parallel()
+	server := serve(t)
+	for name, run := range map[string]func(t *testing.T, server string){
+		"while typing": authorWhileTyping, "templates": authorTemplates, "stale answers": authorStaleAnswers,
+		"without JavaScript": authorWithoutJavaScript, "by keyboard": authorByKeyboard, "expired session": authorExpiredSession,
+	} {
+		t.Run(name, func(t *testing.T) { run(t, server) })
+	}
+}
+
 const written = "form: a\nfields:\n  - {id: name, type: textfield, label: Your name}\n" +
 	"  - {id: more, type: textfield, label: More, showIf: {field: name, not-empty: true}}\n"
 
 // The form follows what is typed. What was typed into the form stays, and so
 // does the last good form while there is an error.
-func TestAuthorWhileTyping(t *testing.T) {
-	server := serve(t)
+func authorWhileTyping(t *testing.T, server string) {
 	for _, options := range []browsertest.Options{{}, {Width: 360, Height: 740, Dark: true}} {
 		p := openAuthor(t, server, "/author", options)
 		p.Check()
@@ -64,8 +75,7 @@ func TestAuthorWhileTyping(t *testing.T) {
 	}
 }
 
-func TestAuthorTemplates(t *testing.T) {
-	server := serve(t)
+func authorTemplates(t *testing.T, server string) {
 	p := openAuthor(t, server, "/author", browsertest.Options{})
 	for _, name := range []string{"Leave request", "Registration", "Survey with conditions", "Incident report", "Feedback"} {
 		p.Loads(func() { p.Click("link", name) })
@@ -75,16 +85,16 @@ func TestAuthorTemplates(t *testing.T) {
 }
 
 // An answer to an old text never replaces that to a newer one.
-func TestAuthorStaleAnswers(t *testing.T) {
-	p := openAuthor(t, serve(t), "/author", browsertest.Options{})
+func authorStaleAnswers(t *testing.T, server string) {
+	p := openAuthor(t, server, "/author", browsertest.Options{})
 	for i := range 20 {
 		p.Fill("Text of the form", strings.Replace(written, "Your name", fmt.Sprintf("Name %d", i), 1))
 	}
 	p.WaitText("Name 19")
 }
 
-func TestAuthorWithoutJavaScript(t *testing.T) {
-	p := openAuthor(t, serve(t), "/author?template=survey", browsertest.Options{NoScript: true})
+func authorWithoutJavaScript(t *testing.T, server string) {
+	p := openAuthor(t, server, "/author?template=survey", browsertest.Options{NoScript: true})
 	p.Check()
 	if p.Has("button", "Copy Markdown block") {
 		t.Error("a button that does nothing")
@@ -99,8 +109,8 @@ func TestAuthorWithoutJavaScript(t *testing.T) {
 }
 
 // The Tab key leaves the text, and everything can be reached with it.
-func TestAuthorByKeyboard(t *testing.T) {
-	p := openAuthor(t, serve(t), "/author", browsertest.Options{})
+func authorByKeyboard(t *testing.T, server string) {
+	p := openAuthor(t, server, "/author", browsertest.Options{})
 	p.Fill("Text of the form", written)
 	p.WaitText("Your name")
 	var got []string
@@ -115,8 +125,7 @@ func TestAuthorByKeyboard(t *testing.T) {
 }
 
 // The text outlives the session.
-func TestAuthorExpiredSession(t *testing.T) {
-	server := serve(t)
+func authorExpiredSession(t *testing.T, server string) {
 	p := openAuthor(t, server, "/author", browsertest.Options{ConsoleErrors: true})
 	other := p.Tab(server + "/")
 	other.Loads(func() { other.Click("button", "Sign out") })

@@ -40,9 +40,7 @@ var flows = []struct {
 	{"long words and other scripts", longWords},
 	{"expired session", expiredSession},
 	{"refused pages", refusedPages},
-	{"a form becomes named", becomesNamed},
 	{"a question leaves the form", questionLeaves},
-	{"a submission is deleted while it is changed", deletedWhileChanged},
 	{"a file is chosen again", chooseFileAgain},
 }
 
@@ -467,26 +465,6 @@ func inOrder(t *testing.T, all string, texts ...string) {
 
 const ideaPage = "7-idea.md"
 
-func becomesNamed(t *testing.T, s *site) {
-	p := s.as(t, ann, idea)
-	p.want("This form is anonymous.")
-	p.Fill("Your idea", "Ice cream")
-	before := s.count(t, idea)
-	s.edit(t, idea, ideaPage, "anonymous: true", "anonymous: false")
-	p.press("Send")
-	p.wantStatus(409)
-	p.wantProblems()
-	p.want("was anonymous when you opened it, and is not any more. Nothing was sent.")
-	p.wantNot("This form is anonymous.")
-	p.wantValue("Your idea", "Ice cream")
-	p.Check()
-	if got := s.count(t, idea); got != before {
-		t.Errorf("%d submissions are stored, want %d", got, before)
-	}
-	p.press("Send")
-	p.want("This is what was sent.", "Sent by ann")
-}
-
 func questionLeaves(t *testing.T, s *site) {
 	p := s.as(t, ann, idea)
 	p.Fill("Your idea", "Ice cream")
@@ -503,24 +481,6 @@ func questionLeaves(t *testing.T, s *site) {
 	p.Wait("the link leads to the text", func() bool { return p.Focused() == `textbox "Why?"` })
 	p.press("Send")
 	p.want("Your answers were sent, without your name.")
-}
-
-func deletedWhileChanged(t *testing.T, s *site) {
-	p := sent(t, s, ann)
-	p.follow("Change")
-	p.Fill("Wishes", "A window.")
-	q := s.as(t, eve, strings.TrimSuffix(p.path(), "/change"))
-	q.follow("Delete")
-	q.press("Delete")
-	p.press("Save")
-	p.wantStatus(404)
-	p.wantProblems()
-	p.want("The submission was deleted since you opened it. Nothing was saved.")
-	p.wantValue("Wishes", "A window.")
-	p.wantValue("Room", "Single")
-	p.Check()
-	p.press("Send")
-	p.want("This is what was sent.", "A window.")
 }
 
 func chooseFileAgain(t *testing.T, s *site) {

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
@@ -26,7 +27,6 @@ type shot struct {
 	user    string // who signs in first; "" for nobody
 	path    string
 	prepare func(p *page)
-	readme  bool // README shows it
 }
 
 // shots are all pages in all states. Those that send something come after those
@@ -40,14 +40,14 @@ var shots = []shot{
 	}},
 	{name: "page", user: "alice", path: "/page/101"},
 	{name: "page-two-forms", user: "alice", path: "/page/104"},
-	{name: "form", user: "alice", path: leave, prepare: fillLeave, readme: true},
+	{name: "form", user: "alice", path: leave, prepare: fillLeave},
 	{name: "form-empty", user: "alice", path: leave},
-	{name: "errors", user: "alice", path: leave, readme: true, prepare: func(p *page) {
+	{name: "errors", user: "alice", path: leave, prepare: func(p *page) {
 		p.In("Kind of leave").Click("radio", "holiday")
 		p.press("Send")
 	}},
 	{name: "form-anonymous", user: "alice", path: ballot},
-	{name: "home", user: "alice", path: feedback, readme: true, prepare: func(p *page) {
+	{name: "home", user: "alice", path: feedback, prepare: func(p *page) {
 		sendFeedback(p)
 		p.goTo("/")
 	}},
@@ -81,7 +81,7 @@ var shots = []shot{
 		sendFeedback(p)
 		p.follow("Delete")
 	}},
-	{name: "results", user: "alice", path: feedback, readme: true, prepare: func(p *page) {
+	{name: "results", user: "alice", path: feedback, prepare: func(p *page) {
 		storeFeedback(p, 60)
 		p.goTo(feedback + "/results")
 	}},
@@ -89,7 +89,7 @@ var shots = []shot{
 	{name: "results-error", user: "alice", path: feedback + "/results?filter[rating][greater-than]=many"},
 	{name: "results-own", user: "alice", path: leave + "/results"},
 	{name: "results-none", user: "alice", path: "/page/104/form/helpers/results"},
-	{name: "author", user: "alice", path: "/author?template=survey", readme: true},
+	{name: "author", user: "alice", path: "/author?template=survey"},
 	{name: "author-problems", user: "alice", path: "/author", prepare: func(p *page) {
 		p.Fill("Text of the form", "form: lunch\nfields:\n  - id: meal\n    type: dropdwon\n    label: Meal\n")
 		p.WaitText("did you mean")
@@ -143,8 +143,8 @@ func storeFeedback(p *page, count int) {
 }
 
 // TestScreenshots takes pictures of the pages with the examples: wide and light,
-// and narrow and dark. Without the flag it takes those that README shows, and
-// removes them.
+// and narrow and dark. Without the flag it takes those of docs/images, and removes
+// them.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	dir := *screenshots
@@ -155,7 +155,7 @@ func TestScreenshots(t *testing.T) {
 		s := &site{url: serve(t), options: options}
 		var list []browsertest.Shot
 		for _, shot := range shots {
-			if *screenshots == "" && !shot.readme {
+			if _, err := os.Stat("../../docs/images/" + shot.name + suffix + ".png"); *screenshots == "" && err != nil {
 				continue
 			}
 			list = append(list, browsertest.Shot{Name: shot.name + suffix, Address: s.url + shot.path, Options: options, Prepare: s.prepare(t, shot)})

@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,29 +19,31 @@ import (
 
 // Check fails the test if the page, in the state that it is in, has violations
 // that axe-core finds, scrolls sideways, or has moved while it was loaded. A page in
-// a window of the usual size, with JavaScript, is looked at in four ways: wide and
-// narrow, light and dark. Any other is looked at as it is. The document that the
-// server sent is kept for html-validate, which reads all of them after the tests.
+// a window of the usual size, with JavaScript, is also looked at in the other colours
+// and in a narrow window, by the rules that depend on those. The document that the
+// server sent goes to html-validate, which reads all of them after the tests.
 func (p *Page) Check() {
 	p.t.Helper()
 	if shift := p.LayoutShift(); shift > noticeable { // before axe-core, which turns JavaScript on
 		p.t.Errorf("%s: the layout has shifted by %.4f", p, shift)
 	}
 	p.checkLook()
-	if own := p.options; len(own.otherLooks()) > 0 {
-		for _, look := range own.otherLooks() {
-			p.emulate(look)
-			p.checkLook()
-		}
+	if own := p.options; own.usual() {
+		other, narrow := own, own
+		other.Dark, narrow.Width = !own.Dark, 360
+		p.emulate(other)
+		p.checkLook("color-contrast", "link-in-text-block")
+		p.emulate(narrow)
+		p.checkLook("target-size", "scrollable-region-focusable")
 		p.emulate(own)
 	}
 	documents.add(p.t.Name()+" "+p.Address(), p.Source())
 }
 
-// checkLook checks what depends on the width and the colours of the page.
-func (p *Page) checkLook() {
+// checkLook checks the page by some rules of axe-core, or by all.
+func (p *Page) checkLook(rules ...string) {
 	p.t.Helper()
-	for _, violation := range p.Axe() {
+	for _, violation := range p.Axe(rules...) {
 		p.t.Errorf("%s: axe: %s", p, violation)
 	}
 	if wide := p.Overflow(); wide > 0 {
@@ -48,17 +51,8 @@ func (p *Page) checkLook() {
 	}
 }
 
-// otherLooks are the ways in which Check looks at the page beside o itself.
-func (o Options) otherLooks() []Options {
-	if o.Width != 0 || o.Zoom != 0 || o.Print || o.NoScript {
-		return nil
-	}
-	otherScheme := o
-	otherScheme.Dark = !o.Dark
-	looks := []Options{otherScheme, o, otherScheme}
-	looks[1].Width, looks[2].Width = 360, 360
-	return looks
-}
+// usual reports whether the page is in a window of the usual size, with JavaScript.
+func (o Options) usual() bool { return o.Width == 0 && o.Zoom == 0 && !o.Print && !o.NoScript }
 
 // emulate changes the window of a page that is open.
 func (p *Page) emulate(look Options) {
@@ -82,15 +76,21 @@ var axeSource = sync.OnceValues(func() (string, error) {
 	return string(script), err
 })
 
-// axeRun runs all rules of axe-core that are not experimental: WCAG 2.2 A and AA,
-// and best practices. A frame is another document, with tests of its own.
-const axeRun = `axe.run(document, {resultTypes: ["violations"], iframes: false}).then(results => results.violations)`
+// axeRun runs rules of axe-core. Without names these are all that are not
+// experimental: WCAG 2.2 A and AA, and best practices. A frame is another document,
+// with tests of its own.
+const axeRun = `(rules => axe.run(document, {
+	resultTypes: ["violations"], iframes: false, ...(rules && {runOnly: {type: "rule", values: rules}})
+}).then(results => results.violations))`
 
-// Axe returns what axe-core finds: rule, explanation and elements.
-func (p *Page) Axe() []string {
+// Axe returns what axe-core finds: rule, explanation and elements. Without names of
+// rules it uses all.
+func (p *Page) Axe(rules ...string) []string {
 	p.t.Helper()
 	script, err := axeSource()
 	p.must("read axe-core", err)
+	names, err := json.Marshal(rules) // null for none
+	p.must("write names of rules", err)
 	type violation struct {
 		ID, Help, HelpURL string
 		Nodes             []struct {
@@ -105,7 +105,7 @@ func (p *Page) Axe() []string {
 		if !Eval[bool](p, `"axe" in window`) {
 			do(p, "load axe-core", chromedp.Evaluate[any](script+"; 0"))
 		}
-		for _, v := range do(p, "run axe-core", chromedp.Evaluate[[]violation](axeRun, chromedp.EvalAwaitPromise)) {
+		for _, v := range do(p, "run axe-core", chromedp.Evaluate[[]violation](axeRun+"("+string(names)+")", chromedp.EvalAwaitPromise)) {
 			for _, node := range v.Nodes {
 				summary := strings.Join(strings.Fields(node.FailureSummary), " ")
 				list = append(list, fmt.Sprintf("%s: %s (%s)\n\tat %v: %s\n\t%s", v.ID, v.Help, v.HelpURL, node.Target, node.HTML, summary))

@@ -164,7 +164,10 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	if page.TooLarge {
 		return nil
 	}
-	view := c.site.formView("preview", form, filling{})
+	view, err := c.formView("preview", form, filling{})
+	if err != nil {
+		return err
+	}
 	view.Preview = true
 	html, err := c.renderPart("form", view, 0, maxPreviewHTML)
 	if page.TooLarge = errors.Is(err, errPageTooLarge); page.TooLarge {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +106,7 @@ func TestAuthor(t *testing.T) {
 	}
 	b.postForm("/author", url.Values{"text": {shortForm}}).want(http.StatusOK, "No problems", "Name")
 	b.postForm("/author", nil).want(http.StatusOK, "1 problem", "the form block is empty")
+	b.write("\x00\xff<b>").want(http.StatusOK, "1 problem")
 }
 
 // The problems are those of "formulary check", with the lines of the text.
@@ -230,43 +230,6 @@ func TestAuthorBlocks(t *testing.T) {
 	}
 }
 
-// Whatever is written is text on the page, and comes back as it was written.
-func TestAuthorHostileText(t *testing.T) {
-	b := newEnv(t, nil).signedIn(t, "alice")
-	plain := tags(b.write("form: a\nfields:\n  - {id: x, type: radio, label: plain, help: plain, options: [plain]}\n"))
-	for _, hostile := range []string{
-		"<script>alert(1)</script>", "</textarea><script>alert(1)</script>", "</pre><img src=x onerror=alert(1)>", `"><svg onload=alert(1)>`,
-		"</script><script>alert(1)</script>", "<!--", "javascript:alert(1)", "{{.For}}", "</title></main>", "'-alert(1)-'", "&lt;script&gt;",
-	} {
-		quoted := "'" + strings.ReplaceAll(hostile, "'", "''") + "'"
-		text := fmt.Sprintf("form: a\nfields:\n  - {id: x, type: radio, label: %[1]s, help: %[1]s, options: [%[1]s]}\n", strings.ReplaceAll(quoted, ";", ","))
-		a := b.write(text)
-		a.want(http.StatusOK, "No problems")
-		if got := a.textarea("text"); got != text {
-			t.Errorf("text %q, want %q", got, text)
-		}
-		if got := tags(a); !slices.Equal(got, plain) {
-			t.Errorf("%s adds elements: %v, want %v", hostile, got, plain)
-		}
-		broken := b.write(hostile + ": [" + hostile)
-		for _, n := range broken.all(func(n *html.Node) bool { return n.Data == "script" || n.Data == "svg" || hasAttribute(n, "onerror") }) {
-			if attribute(n, "src") == "" {
-				t.Errorf("%s becomes <%s>", hostile, n.Data)
-			}
-		}
-	}
-	b.write("\x00\xff<b>").want(http.StatusOK, "1 problem")
-}
-
-// tags are the elements of a page.
-func tags(a *answer) []string {
-	var names []string
-	for _, n := range a.all(func(*html.Node) bool { return true }) {
-		names = append(names, n.Data)
-	}
-	return names
-}
-
 func TestAuthorTooLarge(t *testing.T) {
 	e := newEnv(t, nil)
 	b := e.signedIn(t, "alice")
@@ -318,7 +281,7 @@ func TestAuthorWaitsForASlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // less than a request waits
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // less than a request waits
 	defer cancel()
 	r := httptest.NewRequest(http.MethodPost, "/author", strings.NewReader("text=")).WithContext(ctx)
 	r.AddCookie(cookie)

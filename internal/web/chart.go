@@ -213,50 +213,39 @@ func newTimeChart(s forms.Summary) *columnChart {
 
 // period is a length of time that submissions are counted by.
 type period struct {
-	name   string
-	layout string // of its beginning
-	begin  func(day time.Time) time.Time
-	next   func(begin time.Time) time.Time
-	days   int // about
+	name         string
+	layout       string // of its beginning
+	months, days int    // one of them is 0
 }
 
 var periods = []period{
-	{"day", "2 Jan 2006", func(d time.Time) time.Time { return d }, func(d time.Time) time.Time { return d.AddDate(0, 0, 1) }, 1},
-	{
-		"week from Monday", "2 Jan 2006",
-		func(d time.Time) time.Time { return d.AddDate(0, 0, -(int(d.Weekday())+6)%7) },
-		func(d time.Time) time.Time { return d.AddDate(0, 0, 7) }, 7,
-	},
-	{
-		"month", "Jan 2006",
-		func(d time.Time) time.Time { return time.Date(d.Year(), d.Month(), 1, 0, 0, 0, 0, time.UTC) },
-		func(d time.Time) time.Time { return d.AddDate(0, 1, 0) }, 30,
-	},
-	years(1),
+	{"day", "2 Jan 2006", 0, 1}, {"week from Monday", "2 Jan 2006", 0, 7}, {"month", "Jan 2006", 1, 0}, {"year", "2006", 12, 0},
 }
 
-// years are periods of so many years.
-func years(n int) period {
-	name := "year"
-	if n > 1 {
-		name = strconv.Itoa(n) + " years"
-	}
-	return period{
-		name, "2006",
-		func(d time.Time) time.Time { return time.Date(d.Year()-d.Year()%n, 1, 1, 0, 0, 0, 0, time.UTC) },
-		func(d time.Time) time.Time { return d.AddDate(n, 0, 0) }, 365 * n,
+// begin is the beginning of the period that a day belongs to.
+func (p period) begin(day time.Time) time.Time {
+	switch {
+	case p.months > 0:
+		months := 12*day.Year() + int(day.Month()) - 1
+		return time.Date(0, time.Month(months-months%p.months+1), 1, 0, 0, 0, 0, time.UTC)
+	case p.days == 7:
+		return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+	default:
+		return day
 	}
 }
+
+func (p period) next(begin time.Time) time.Time { return begin.AddDate(0, p.months, p.days) }
 
 func choosePeriod(first, last time.Time) period {
-	const day = 24 * time.Hour
-	days := int(last.Sub(first)/day) + 1
+	days := int(last.Sub(first)/(24*time.Hour)) + 1
 	for _, p := range periods {
-		if days <= (maxPeriods-1)*p.days {
+		if days <= (maxPeriods-1)*(30*p.months+p.days) {
 			return p
 		}
 	}
-	return years((last.Year()-first.Year())/(maxPeriods-1) + 1)
+	years := (last.Year()-first.Year())/(maxPeriods-1) + 1
+	return period{strconv.Itoa(years) + " years", "2006", 12 * years, 0}
 }
 
 // share is a part of a whole, of 100.

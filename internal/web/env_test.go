@@ -131,6 +131,15 @@ func (e *env) serve(t testing.TB, r *http.Request) *answer {
 	return newAnswerOf(t, w.Code, r.URL.RequestURI(), w.Header(), w.Body.String())
 }
 
+// serve answers a request of the browser's session without the network.
+func (b *browser) serve(method, path, contentType string, body io.Reader) *answer {
+	b.t.Helper()
+	r := httptest.NewRequest(method, path, body)
+	r.Header.Set("Content-Type", contentType)
+	r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
+	return b.env.serve(b.t, r)
+}
+
 func (b *browser) do(r *http.Request) *answer {
 	b.t.Helper()
 	resp, err := b.client.Do(r)

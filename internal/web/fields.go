@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"html/template"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -139,41 +138,38 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 			return nil, err
 		}
 	}
-	return c.site.formView(id, f, with), nil
-}
-
-func (s *Site) formView(id string, f *forms.Form, with filling) *formView {
-	with.maxFile = s.Backend.Service.MaxFile()
+	with.maxFile = c.site.Backend.Service.MaxFile()
 	if with.values == nil {
 		with.values = make([]string, len(f.Fields))
 	}
-	items := layOut(id, f, with)
+	items, questions := layOut(id, f, with)
 	return &formView{
-		ID: id, Items: items, Errors: summarize(items, with), Retired: with.retired, Definition: conditionsOf(f),
+		ID: id, Items: items, Errors: summarize(questions, with), Retired: with.retired, Definition: conditionsOf(f),
 		Required: slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Required }),
-	}
+	}, nil
 }
 
 // layOut puts the questions of a form in order. Each follows those that its
 // condition names, so that nothing appears above where somebody is typing.
-func layOut(id string, f *forms.Form, with filling) []item {
+func layOut(id string, f *forms.Form, with filling) (items []item, ordered []*question) {
 	shown := f.Visible(with.values)
 	all := make([]*question, len(f.Fields))
 	b := questionBuilder{form: f, with: with, extra: markup.MaxOptions}
 	for rank := range f.Fields {
 		all[rank] = b.question(rank, id+"-"+strconv.Itoa(rank), !shown[rank])
 	}
-	var items []item
 	for _, u := range displayOrder(f) {
 		if u.section == nil {
 			items = append(items, item{question: all[u.first]})
+			ordered = append(ordered, all[u.first])
 			continue
 		}
 		section := &sectionView{Name: u.section.Name, Questions: all[u.first : u.first+u.section.Count]}
 		section.Hidden = !slices.ContainsFunc(section.Questions, func(q *question) bool { return !q.Hidden })
 		items = append(items, item{Section: section})
+		ordered = append(ordered, section.Questions...)
 	}
-	return items
+	return items, ordered
 }
 
 // conditionsOf is the definition of a form with conditions for the module that
@@ -398,7 +394,7 @@ func (b *questionBuilder) choices(q *question) (choices []choice) {
 
 // summarize lists what is wrong with the form as a whole, then in the order of the
 // questions, and then all else.
-func summarize(items []item, with filling) (lines []errorLine) {
+func summarize(questions []*question, with filling) (lines []errorLine) {
 	if with.why.reason != "" {
 		lines = append(lines, errorLine{Text: with.why.reason})
 	}
@@ -407,30 +403,13 @@ func summarize(items []item, with filling) (lines []errorLine) {
 		lines = append(lines, errorLine{Href: "#" + r.ElementID, Text: "“" + r.Label + "” is no longer part of the form"})
 		seen[r.FieldID] = true
 	}
-	for q := range questionsOf(items) {
+	for _, q := range questions {
 		if q.Error != "" {
 			lines = append(lines, errorLine{Href: "#" + q.ElementID, Text: q.Error})
 		}
 		seen[q.ID] = true
 	}
 	return append(lines, otherErrors(with.why.invalid, seen)...)
-}
-
-// questionsOf yields the questions, those in sections too.
-func questionsOf(items []item) iter.Seq[*question] {
-	return func(yield func(*question) bool) {
-		for _, it := range items {
-			questions := []*question{it.question}
-			if it.Section != nil {
-				questions = it.Section.Questions
-			}
-			for _, q := range questions {
-				if !yield(q) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // otherErrors are those of fields that were not seen, and general ones.

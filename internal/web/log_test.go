@@ -146,40 +146,6 @@ func (v *visitor) ask(method, path string, form url.Values) *noted {
 	return n
 }
 
-// leaving signs its user out while the body is on its way.
-type leaving struct {
-	*strings.Reader
-	leave func()
-}
-
-func (l *leaving) Read(p []byte) (int, error) {
-	l.leave()
-	return l.Reader.Read(p)
-}
-
-// A user who is removed while they send a form is told so in words for people,
-// and nothing is stored.
-func TestRemovedWhileSending(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "bob")
-	const body = "--b\r\nContent-Disposition: form-data; name=\"comment\"\r\n\r\nhello\r\n--b--\r\n"
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, survey, &leaving{strings.NewReader(body), func() { e.Users.Remove("bob") }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
-	r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
-	w := httptest.NewRecorder()
-	e.site.ServeHTTP(w, r)
-	page := w.Body.String()
-	if w.Code != http.StatusForbidden || !strings.Contains(page, "not signed in any more") || strings.Contains(page, "Basic") {
-		t.Errorf("status %d:\n%s", w.Code, page)
-	}
-	if n := e.count(t, "bob", 1, "survey"); n != 0 {
-		t.Errorf("%d submissions are stored", n)
-	}
-}
-
 func TestAllow(t *testing.T) {
 	e := newEnv(t, wiki)
 	for path, want := range map[string]string{survey: "GET, HEAD, POST", "/page/1": "GET, HEAD", "/logout": "POST"} {

@@ -42,16 +42,9 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 			if action == "/delete" {
 				body, contentType = values.Encode(), "application/x-www-form-urlencoded"
 			}
-			r := httptest.NewRequest(http.MethodPost, path, &lateBody{strings.NewReader(body), func() {
+			b.serve(http.MethodPost, path, contentType, &lateBody{strings.NewReader(body), func() {
 				e.Write(t, "2-once.md", strings.Replace(wiki["2-once.md"], "edit: [carol]", "view: [bob]", 1))
-			}})
-			r.Header.Set("Content-Type", contentType)
-			r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
-			w := httptest.NewRecorder()
-			e.site.ServeHTTP(w, r)
-			if w.Code != http.StatusNotFound {
-				t.Errorf("status %d", w.Code)
-			}
+			}}).want(http.StatusNotFound)
 			if n := e.count(t, "carol", 2, "once"); n != stored {
 				t.Errorf("%d submissions, before %d", n, stored)
 			}
@@ -62,23 +55,27 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 	}
 }
 
-// A sign-out while a body comes in has nothing stored.
+// A sign-out while a body comes in has nothing stored, and neither has the removal of
+// the user.
 func TestSignOutEndsASendInFlight(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "carol")
-	const form = "/page/2/form/once"
-	body, contentType := multipartForm(t, with(b.get(form).values(), "text", "late"))
-	cookie := b.cookie()
-	r := httptest.NewRequest(http.MethodPost, form, &lateBody{strings.NewReader(body), func() { b.postForm("/logout", nil) }})
-	r.Header.Set("Content-Type", contentType)
-	r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
-	w := httptest.NewRecorder()
-	e.site.ServeHTTP(w, r)
-	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "not signed in any more") {
-		t.Errorf("status %d: %s", w.Code, w.Body)
-	}
-	if n := e.count(t, "carol", 2, "once"); n != 0 {
-		t.Errorf("%d submissions are stored", n)
+	for name, leave := range map[string]func(e *env, b *browser){
+		"signs out":  func(_ *env, b *browser) { b.postForm("/logout", nil) },
+		"is removed": func(e *env, _ *browser) { e.Users.Remove("carol") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t, wiki)
+			b := e.signedIn(t, "carol")
+			const form = "/page/2/form/once"
+			body, contentType := multipartForm(t, with(b.get(form).values(), "text", "late"))
+			late := &lateBody{strings.NewReader(body), func() { leave(e, b) }}
+			p := b.serve(http.MethodPost, form, contentType, late)
+			if p.want(http.StatusForbidden, "not signed in any more"); strings.Contains(p.body, "Basic") {
+				t.Errorf("the page names the API's way to sign in: %s", p.body)
+			}
+			if n := e.count(t, "carol", 2, "once"); n != 0 {
+				t.Errorf("%d submissions are stored", n)
+			}
+		})
 	}
 }
 

@@ -149,15 +149,21 @@ func (v *resultsView) without(name, value string) string {
 	return v.link(query)
 }
 
-// with is the path of the results that one more filter selects. It keeps what
-// selects submissions, and nothing else: a summary is for all pages of a list.
-func (v *resultsView) with(id string, operator forms.Operator, value string) string {
+// selection is the parameters that select submissions.
+func (v *resultsView) selection() url.Values {
 	query := url.Values{}
 	for name, values := range v.query {
 		if name == "q" || name == "username" || isFilter(name) {
 			query[name] = slices.Clip(values)
 		}
 	}
+	return query
+}
+
+// with is the path of the results that one more filter selects. It has no position
+// and no order: a summary is for all pages of a list.
+func (v *resultsView) with(id string, operator forms.Operator, value string) string {
+	query := v.selection()
 	name := "filter[" + id + "][" + string(operator) + "]"
 	if !slices.Contains(query[name], value) {
 		query.Add(name, value)
@@ -165,26 +171,17 @@ func (v *resultsView) with(id string, operator forms.Operator, value string) str
 	return v.link(query)
 }
 
-// exportQuery is the query of an export: the filters, and the order by id.
-func (v *resultsView) exportQuery() string {
-	query := v.base()
-	for _, name := range []string{"limit", "sort", "order"} {
-		query.Del(name)
-	}
-	if v.opts.Sort == nil && v.opts.Descending {
-		query.Set("order", "desc")
-	}
-	return query.Encode()
-}
-
-// exportLink leads to a file with all submissions that the filters select.
+// exportLink leads to a file with all submissions that the filters select, by id.
 type exportLink struct{ Name, Path string }
 
 func (v *resultsView) exports() []exportLink {
-	query := v.exportQuery()
+	query := v.selection()
+	if v.opts.Sort == nil && v.opts.Descending {
+		query.Set("order", "desc")
+	}
 	var links []exportLink
 	for _, name := range []string{"csv", "xlsx", "ndjson"} {
-		links = append(links, exportLink{strings.ToUpper(name), v.path + "." + name + "?" + query})
+		links = append(links, exportLink{strings.ToUpper(name), v.path + "." + name + "?" + query.Encode()})
 	}
 	return links
 }

@@ -11,8 +11,8 @@ import (
 	"modernc.org/quickjs"
 )
 
-// The names of all tests that use the engine begin with TestScripts, and their
-// files leave out race builds: see race_test.go.
+// The race detector makes the engine many times slower, so files that use it leave out
+// race builds.
 
 // newVM returns a JavaScript engine in which modules import each other by file
 // name: those of static, and those of testdata.

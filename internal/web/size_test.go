@@ -75,9 +75,10 @@ func TestForeignChoicesOfAllFieldsAreBounded(t *testing.T) {
 		with.values = append(with.values, "c;"+strings.Repeat("a;", 100))
 	}
 	choices, chosen := 0, 0
-	for _, it := range layOut("f0", form, with) {
-		choices += len(it.Choices)
-		for _, c := range it.Choices {
+	_, questions := layOut("f0", form, with)
+	for _, q := range questions {
+		choices += len(q.Choices)
+		for _, c := range q.Choices {
 			if c.Chosen {
 				chosen++
 			}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -42,19 +41,6 @@ func TestSummaryCacheTTL(t *testing.T) {
 	get(2)
 	key.user = "another"
 	get(3)
-}
-
-// TestSummaryCacheFailure has an error not be cached.
-func TestSummaryCacheFailure(t *testing.T) {
-	cache := newSummaryCache(time.Now)
-	broken := errors.New("broken")
-	if _, err := cache.get(t.Context(), summaryKey{}, func() (*summaryView, error) { return nil, broken }); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
-	var c summaryComputer
-	if view, err := cache.get(t.Context(), summaryKey{}, c.compute); err != nil || view.Count != 1 {
-		t.Errorf("right after it: %v, %v", view, err)
-	}
 }
 
 // TestSummaryCacheShares has concurrent readers share one computation.

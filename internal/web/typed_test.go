@@ -181,10 +181,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 				typed[button] = []string{"1"}
 			}
 			body, contentType := multipartForm(t, typed)
-			r := httptest.NewRequest(http.MethodPost, path+"/change", &lateBody{strings.NewReader(body), func() { remove(path) }})
-			r.Header.Set("Content-Type", contentType)
-			r.AddCookie(&http.Cookie{Name: cookieName, Value: alice.cookie()})
-			return e.serve(t, r)
+			return alice.serve(http.MethodPost, path+"/change", contentType, &lateBody{strings.NewReader(body), func() { remove(path) }})
 		})
 	}
 	deleted(func(path string, typed map[string][]string) *answer { // and the session expires

@@ -67,32 +67,36 @@ type handler func(s *Site, w http.ResponseWriter, c *call) error
 // again. It stores nothing.
 type resumer func(s *Site, w http.ResponseWriter, c *call, typed url.Values) error
 
-// route is a row of the table of pages that need a session.
+// route is a row of the table of pages.
 type route struct {
 	method, path string
 	handler      handler
 	framed       bool    // there is a second one below /embed
 	resume       resumer // nil if nothing is shown again after a sign-in
+	public       bool    // it needs no session
 }
 
 var routes = []route{
-	{"GET", "/{$}", (*Site).home, false, nil},
-	{"GET", "/page/{pageId}", (*Site).page, false, nil},
-	{"GET", "/page/{pageId}/form/{formId}", (*Site).showForm, true, nil},
-	{"POST", "/page/{pageId}/form/{formId}", (*Site).sendForm, true, (*Site).resumeForm},
-	{"GET", "/page/{pageId}/form/{formId}/sent", (*Site).sent, true, nil},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", (*Site).showSubmission, true, nil},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/change", (*Site).changeSubmission, true, nil},
-	{"POST", "/page/{pageId}/form/{formId}/submission/{id}/change", (*Site).saveSubmission, true, (*Site).resumeChange},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/delete", (*Site).confirmDelete, false, nil},
-	{"POST", "/page/{pageId}/form/{formId}/submission/{id}/delete", (*Site).deleteSubmission, false, nil},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", (*Site).file, true, nil},
-	{"GET", "/page/{pageId}/form/{formId}/results", (*Site).results, false, nil},
-	{"GET", "/page/{pageId}/form/{formId}/results.csv", export(encode.CSV), false, nil},
-	{"GET", "/page/{pageId}/form/{formId}/results.xlsx", export(encode.XLSX), false, nil},
-	{"GET", "/page/{pageId}/form/{formId}/results.ndjson", export(encode.NDJSON), false, nil},
-	{"GET", "/author", (*Site).author, false, nil},
-	{"POST", "/author", (*Site).author, false, (*Site).resumeAuthor},
+	{"GET", "/login", (*Site).showLogin, true, nil, true},
+	{"POST", "/login", (*Site).login, true, nil, true},
+	{"POST", "/logout", (*Site).logout, true, nil, true},
+	{"GET", "/{$}", (*Site).home, false, nil, false},
+	{"GET", "/page/{pageId}", (*Site).page, false, nil, false},
+	{"GET", "/page/{pageId}/form/{formId}", (*Site).showForm, true, nil, false},
+	{"POST", "/page/{pageId}/form/{formId}", (*Site).sendForm, true, (*Site).resumeForm, false},
+	{"GET", "/page/{pageId}/form/{formId}/sent", (*Site).sent, true, nil, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", (*Site).showSubmission, true, nil, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/change", (*Site).changeSubmission, true, nil, false},
+	{"POST", "/page/{pageId}/form/{formId}/submission/{id}/change", (*Site).saveSubmission, true, (*Site).resumeChange, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/delete", (*Site).confirmDelete, false, nil, false},
+	{"POST", "/page/{pageId}/form/{formId}/submission/{id}/delete", (*Site).deleteSubmission, false, nil, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", (*Site).file, true, nil, false},
+	{"GET", "/page/{pageId}/form/{formId}/results", (*Site).results, false, nil, false},
+	{"GET", "/page/{pageId}/form/{formId}/results.csv", export(encode.CSV), false, nil, false},
+	{"GET", "/page/{pageId}/form/{formId}/results.xlsx", export(encode.XLSX), false, nil, false},
+	{"GET", "/page/{pageId}/form/{formId}/results.ndjson", export(encode.NDJSON), false, nil, false},
+	{"GET", "/author", (*Site).author, false, nil, false},
+	{"POST", "/author", (*Site).author, false, (*Site).resumeAuthor, false},
 }
 
 // New makes the pages.
@@ -107,21 +111,10 @@ func New(opts Options) *Site {
 	s.templates = parseTemplates(s.static)
 	s.routes = request.NewMux(s.noRoute)
 	for _, route := range routes {
-		s.routes.Handle(route.method, route.path, s.signedIn(route, frame{}))
+		s.routes.Handle(route.method, route.path, s.handle(route, frame{}))
 		if route.framed {
-			s.routes.Handle(route.method, embedPrefix+route.path, s.overTLS(s.signedIn(route, frame{framed: true})))
+			s.routes.Handle(route.method, embedPrefix+route.path, s.overTLS(s.handle(route, frame{framed: true})))
 		}
-	}
-	for _, page := range []struct {
-		method, path string
-		handler      handler
-	}{
-		{"GET", "/login", (*Site).showLogin},
-		{"POST", "/login", (*Site).login},
-		{"POST", "/logout", (*Site).logout},
-	} {
-		s.routes.Handle(page.method, page.path, s.open(frame{}, page.handler))
-		s.routes.Handle(page.method, embedPrefix+page.path, s.overTLS(s.open(frame{framed: true}, page.handler)))
 	}
 	s.routes.Handle("GET", "/embed.js", request.Compress(http.HandlerFunc(serveEmbedScript)))
 	s.routes.Handle("GET", staticPrefix+"{fingerprint}/{name}", http.HandlerFunc(s.serveStatic))
@@ -180,20 +173,28 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string)
 	s.fail(w, r, f, "", err)
 }
 
-// signedIn has a handler called for those who are signed in. Others are sent to
-// the sign-in.
-func (s *Site) signedIn(to route, f frame) http.Handler {
+// handle has the handler of a route called. Those who are not signed in are sent to the
+// sign-in, unless the page is public.
+func (s *Site) handle(to route, f frame) http.Handler {
 	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who, err := s.caller(r, f)
+		var who auth.Identity
+		var err error
+		if !to.public {
+			who, err = s.caller(r, f)
+		}
 		c := &call{Call: s.Backend.NewCall(w, r, who), site: s, frame: f}
 		defer c.End()
 		if err == nil {
-			c.Log.Anonymous() // until it is known what the request is for
+			if !to.public {
+				c.Log.Anonymous() // until it is known what the request is for
+			}
 			err = request.CheckOrigin(r)
 		}
 		switch {
 		case isNoSession(err):
 			err = s.askToSignIn(w, c, to.resume) //nolint:contextcheck // the call has the request
+		case err == nil && to.public:
+			err = to.handler(s, w, c)
 		case err == nil:
 			c.Refresh = func() (auth.Identity, error) { return s.caller(r, f) } // a sign-out ends what still runs
 			if err = to.handler(s, w, c); err != nil {
@@ -205,21 +206,6 @@ func (s *Site) signedIn(to route, f frame) http.Handler {
 		}
 		if err != nil {
 			s.fail(w, r, f, c.Who.Name, err)
-		}
-	}))
-}
-
-// open serves a page that needs no session.
-func (s *Site) open(f frame, h handler) http.Handler {
-	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), site: s, frame: f}
-		defer c.End()
-		err := request.CheckOrigin(r)
-		if err == nil {
-			err = h(s, w, c)
-		}
-		if err != nil {
-			s.fail(w, r, f, "", err)
 		}
 	}))
 }

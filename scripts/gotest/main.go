@@ -28,9 +28,9 @@ import (
 var (
 	raced = []string{
 		"internal/auth", "internal/cli", "internal/pages", "internal/request", "internal/rest", "internal/server", "internal/service",
-		"internal/session", "internal/store", "internal/reload", "internal/web",
+		"internal/session", "internal/store", "internal/reload",
 	}
-	sequential = []string{"internal/store/transfer", "internal/store/pgtest", "internal/web/embedtest", "internal/web/pagehtml"}
+	sequential = []string{"internal/store/transfer", "internal/store/pgtest"}
 )
 
 // unraced are the packages that the race detector leaves alone: C libraries,

@@ -145,13 +145,17 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestScriptElement: the script element can tell the page's id, and the script
-// can be included twice.
+// TestScriptElement: the script element can tell the page's id. Wikis put parts of
+// their pages in place by scripts.
 func TestScriptElement(t *testing.T) {
 	html := strings.Replace(wikiPage("", block), `src="%s" async`, `src="%s" data-formulary-page="101"`, 1)
 	w := newWikis(t, html, httptest.NewTLSServer)
 	p := browsertest.Open(t, w.one, browsertest.Options{})
 	if got := sources(p, 1); got[0] != "/embed"+formPath {
+		t.Error(got)
+	}
+	browsertest.Eval[any](p, `document.querySelector("main").insertAdjacentHTML("beforeend", '<section><pre class="form">form: ballot</pre></section>')`)
+	if got := sources(p, 2); got[1] != "/embed/page/101/form/ballot" {
 		t.Error(got)
 	}
 }
@@ -177,28 +181,19 @@ func TestDocumentedLines(t *testing.T) {
 		script.src = address;
 		document.head.append(script);
 	}}}</script>`
-	for name, html := range map[string]string{
-		"MediaWiki":  "<!DOCTYPE html><html><head><title>Wiki</title>" + loader + "<script>" + lines["js"][0] + "</script></head><body>" + block + "</body></html>",
-		"Confluence": "<!DOCTYPE html><html><head><title>Wiki</title>" + confluence + lines["html"][0] + "</head><body>" + block + "</body></html>",
-		"element":    "<!DOCTYPE html><html><head><title>Wiki</title>" + lines["html"][0] + "</head><body>" + lines["html"][1] + "</body></html>",
-	} {
-		w := newWikis(t, html, httptest.NewTLSServer)
-		p := browsertest.Open(t, w.one, browsertest.Options{})
+	const start = "<!DOCTYPE html><html><head><title>Wiki</title>"
+	pages := []string{
+		start + loader + "<script>" + lines["js"][0] + "</script></head><body>" + block + "</body></html>", // MediaWiki
+		start + confluence + lines["html"][0] + "</head><body>" + block + "</body></html>",                 // Confluence
+		start + lines["html"][0] + "</head><body>" + lines["html"][1] + "</body></html>",                   // an element
+	}
+	w := newWikiPages(t, pages, httptest.NewTLSServer)
+	for i := range pages {
+		p := browsertest.Open(t, w.one+"/"+strconv.Itoa(i), browsertest.Options{})
 		if got := sources(p, 1); got[0] != "/embed"+formPath {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("page %d: %s", i, got)
 		}
 		p.Frame(w.forms).WaitText("User name")
-	}
-}
-
-// TestLateBlock: wikis put parts of their pages in place by scripts.
-func TestLateBlock(t *testing.T) {
-	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewTLSServer)
-	p := browsertest.Open(t, w.one, browsertest.Options{})
-	sources(p, 1)
-	browsertest.Eval[any](p, `document.querySelector("main").insertAdjacentHTML("beforeend", '<section><pre class="form">form: ballot</pre></section>')`)
-	if got := sources(p, 2); got[1] != "/embed/page/101/form/ballot" {
-		t.Error(got)
 	}
 }
 
@@ -337,7 +332,7 @@ func TestForgedHeights(t *testing.T) {
 }
 
 // TestColours: the form is light on a light page and dark on a dark one,
-// whatever the browser prefers, and lets the page's own ground through.
+// though the browser prefers the other, and lets the page's own ground through.
 func TestColours(t *testing.T) {
 	schemes := map[string]string{
 		"": "light", "body { background: #fffbe8 }": "light", "body { background: rgb(20 20 20) }": "dark",
@@ -349,17 +344,15 @@ func TestColours(t *testing.T) {
 		pages = append(pages, wikiPage(mediaWiki+"<style>"+style+"</style>", block))
 	}
 	w := newWikiPages(t, pages, httptest.NewTLSServer)
-	for _, dark := range []bool{false, true} {
-		for i, style := range styles {
-			p := browsertest.Open(t, w.one+"/"+strconv.Itoa(i), browsertest.Options{Dark: dark})
-			frame := p.Frame(w.forms)
-			frame.WaitText("User name")
-			got := browsertest.Eval[string](frame, `getComputedStyle(document.documentElement).colorScheme + " " +
-				(getComputedStyle(document.body).color === "rgb(28, 33, 39)" ? "light" : "dark") + " " + getComputedStyle(document.documentElement).backgroundColor`)
-			scheme := schemes[style]
-			if want := scheme + " " + scheme + " rgba(0, 0, 0, 0)"; got != want {
-				t.Errorf("%q, dark %v: %s, want %s", style, dark, got, want)
-			}
+	for i, style := range styles {
+		scheme := schemes[style]
+		p := browsertest.Open(t, w.one+"/"+strconv.Itoa(i), browsertest.Options{Dark: scheme == "light"})
+		frame := p.Frame(w.forms)
+		frame.WaitText("User name")
+		got := browsertest.Eval[string](frame, `getComputedStyle(document.documentElement).colorScheme + " " +
+			(getComputedStyle(document.body).color === "rgb(28, 33, 39)" ? "light" : "dark") + " " + getComputedStyle(document.documentElement).backgroundColor`)
+		if want := scheme + " " + scheme + " rgba(0, 0, 0, 0)"; got != want {
+			t.Errorf("%q: %s, want %s", style, got, want)
 		}
 	}
 }

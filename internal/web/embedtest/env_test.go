@@ -3,26 +3,20 @@ package embedtest
 
 import (
 	"bytes"
-	"context"
 	"io"
-	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
-	"github.com/formulary/formulary/internal/store/sqlite"
-	"github.com/formulary/formulary/internal/testkit"
+	"github.com/formulary/formulary/internal/testsite"
 	"github.com/formulary/formulary/internal/web"
 )
 
@@ -46,55 +40,21 @@ fields:
 
 const formPath = "/page/101/form/feedback"
 
-// people have their name with "-secret" after it as their password.
-type people []string
-
-func (p people) Authenticate(_ context.Context, user, password, _ string) (auth.Identity, error) {
-	for _, name := range p {
-		if user == name && password == user+"-secret" {
-			return auth.NewIdentity(user), nil
-		}
-	}
-	return auth.Identity{}, auth.ErrBadCredentials
-}
-
-func (p people) Reverify(ctx context.Context, user, password string) (auth.Identity, error) {
-	return p.Authenticate(ctx, user, password, "")
-}
-
-func (p people) Refresh(id auth.Identity) (auth.Identity, error) {
-	return p.Authenticate(context.Background(), id.Name, id.Name+"-secret", "")
-}
-
 // newSite makes the pages on a new database. Only the ancestors may embed them.
 func newSite(t *testing.T, ancestors ...string) *web.Site {
 	t.Helper()
-	dir := t.TempDir()
-	testkit.WriteFile(t, filepath.Join(dir, "pages", "101.md"), page)
-	log, key, everybody := slog.New(slog.DiscardHandler), []byte(strings.Repeat("k", 32)), people{"amy", "bob", "eve"}
-	source, err := pages.OpenDirectory(filepath.Join(dir, "pages"), log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "data"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	sessions, err := session.New(session.Options{Store: store, Users: everybody, OwnerKey: key})
+	s := testsite.New(t, map[string]string{"101.md": page})
+	s.Users.Set(testsite.People{"amy": nil, "bob": nil, "eve": nil})
+	sessions, err := session.New(session.Options{Store: s.Engine, Users: s.Users, OwnerKey: testsite.Key})
 	if err != nil {
 		t.Fatal(err)
 	}
 	svc := service.New(service.Options{
-		Pages: source, Store: store, Files: store, OnceKey: key, Now: time.Now,
+		Pages: s.Pages, Store: s.Store, Files: s.Store, OnceKey: testsite.Key, Now: time.Now,
 		MaxSubmission: request.DefaultMaxBody, MaxFile: service.DefaultMaxFile,
 	})
-	backend := request.NewBackend(request.Options{Service: svc, Auth: everybody, Logger: log})
-	return web.New(web.Options{Backend: backend, Sessions: sessions, Key: key, FrameAncestors: ancestors})
+	backend := request.NewBackend(request.Options{Service: svc, Auth: s.Users, Logger: s.Logger})
+	return web.New(web.Options{Backend: backend, Sessions: sessions, Key: testsite.Key, FrameAncestors: ancestors})
 }
 
 const wiki = "https://wiki.example.org"
