@@ -4,18 +4,11 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
-	"golang.org/x/crypto/bcrypt"
-
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
-	"github.com/formulary/formulary/internal/testsite"
 )
 
 const challenge = `Basic realm="formulary", charset="UTF-8"`
@@ -87,47 +80,6 @@ func TestCredentialsComeFirst(t *testing.T) {
 	}
 }
 
-// The real directory of users, throttle included.
-func TestRepeatedFailuresAreThrottled(t *testing.T) {
-	hash, err := bcrypt.GenerateFromPassword([]byte("wonderland"), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "users")
-	if err := os.WriteFile(file, []byte("alice:"+string(hash)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	now := testsite.NewClock(testsite.Began)
-	users, err := auth.Open(auth.Options{UsersFile: file, Now: now.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := newEnv(t, house(), func(o *request.Options) { o.Auth = users })
-	good := testRequest{method: "GET", path: allPath, header: basic("alice:wonderland")}
-	e.expect(t, http.StatusOK, good)
-	for range 150 { // clients ask without credentials first; that is no attempt
-		e.expect(t, http.StatusUnauthorized, testRequest{method: "GET", path: allPath})
-	}
-
-	guess := testRequest{method: "GET", path: allPath, header: basic("mallory:guess")}
-	var a answer
-	for range 100 {
-		if a = e.do(t, guess); a.status != http.StatusUnauthorized {
-			break
-		}
-	}
-	if a.status != http.StatusTooManyRequests {
-		t.Fatalf("status %d after a hundred guesses, want 429", a.status)
-	}
-	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
-	if err != nil || seconds < 1 {
-		t.Errorf("Retry-After %q, want whole seconds", a.header.Get("Retry-After"))
-	}
-	e.expect(t, http.StatusOK, good) // who has logged in before is not held up
-	now.Advance(time.Duration(seconds) * time.Second)
-	e.expect(t, http.StatusUnauthorized, guess)
-}
-
 // turnedAway is a directory of users that is always busy.
 type turnedAway struct{}
 
@@ -138,11 +90,9 @@ func (turnedAway) Authenticate(context.Context, string, string, string) (auth.Id
 func (turnedAway) Refresh(id auth.Identity) (auth.Identity, error) { return id, nil }
 
 func TestBusyLoginSaysWhenToTryAgain(t *testing.T) {
-	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
-		e := newEnvOn(t, on, house(), func(o *request.Options) { o.Auth = turnedAway{} })
-		a := e.expect(t, http.StatusTooManyRequests, testRequest{method: "GET", path: allPath, header: basic("alice:alice-secret")})
-		if got := a.header.Get("Retry-After"); got != "5" {
-			t.Errorf("Retry-After %q, want 5", got)
-		}
-	})
+	e := newEnv(t, house(), func(o *request.Options) { o.Auth = turnedAway{} })
+	a := e.expect(t, http.StatusTooManyRequests, testRequest{method: "GET", path: allPath, header: basic("alice:alice-secret")})
+	if got := a.header.Get("Retry-After"); got != "5" {
+		t.Errorf("Retry-After %q, want 5", got)
+	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // jsonWith is the header of a body with further fields, of a name and a value
@@ -199,11 +197,7 @@ func TestWritesWithConditions(t *testing.T) {
 // TestOfMergesWithOneTagOneSucceeds: the tag is compared in the transaction
 // that writes.
 func TestOfMergesWithOneTagOneSucceeds(t *testing.T) {
-	enginetest.Each(t, testOfMergesWithOneTagOneSucceeds)
-}
-
-func testOfMergesWithOneTagOneSucceeds(t *testing.T, on enginetest.Engine) {
-	e := newEnvOn(t, on, house())
+	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	const callers = 8
 	for range 5 {

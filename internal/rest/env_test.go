@@ -38,12 +38,6 @@ func newEnv(t testing.TB, files map[string]string, change ...func(*request.Optio
 	return serve(t, testsite.New(t, files), change...)
 }
 
-// newEnvOn is newEnv on an engine.
-func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*request.Options)) *env {
-	t.Helper()
-	return serve(t, testsite.On(t, on, files), change...)
-}
-
 // newExamplesEnv serves the pages of examples/.
 func newExamplesEnv(t testing.TB) *env {
 	t.Helper()

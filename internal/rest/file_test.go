@@ -10,15 +10,12 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 func pathEscape(name string) string { return url.PathEscape(name) }
 
-func TestDownload(t *testing.T) { enginetest.Each(t, testDownload) }
-
-func testDownload(t *testing.T, on enginetest.Engine) {
-	e := newFilesEnvOn(t, on)
+func TestDownload(t *testing.T) {
+	e := newFilesEnv(t)
 	content := strings.Repeat("<!DOCTYPE html><script>alert(1)</script>\n", 20_000) // several chunks
 	path := e.createFiles(t, textPart("title", "x"), filePart("doc", "Über %2250%%22.html", content)) + "/file/doc/" + pathEscape(`Über "50%".html`)
 	get := func(method string, status int, header ...string) answer {

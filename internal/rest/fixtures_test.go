@@ -1,5 +1,7 @@
 package rest
 
+import "strings"
+
 // The pages that the tests share. Each holds what one group of rules is about.
 const (
 	allPage = "---\ntitle: All there is\n---\n# All there is\n\n" +
@@ -76,4 +78,10 @@ func house() map[string]string {
 		"1-all.md": allPage, "2-none.md": nonePage, "3-staff.md": staffPage,
 		"4-ballot.md": ballotPage, "5-once.md": oncePage, "6-open.md": openPage, "7-poll.md": pollPage,
 	}
+}
+
+// texts are what may be hard to keep as it is, and what must not be kept.
+var texts = []string{
+	"Ann", "", " ", "x;y", `say "hi" \ bye`, "\x01\x1f\x7f", "e\u0301 is not é", "名字", "🙂", "\u2028\u2029", "<b>&amp;</b>", "\ufffd", "\ufeff",
+	"null", "'; DROP TABLE submissions; --", "$1 %s {id}", "a\tb\r\nc", `\u0000`, `{"id":7,"fieldId":"x"}`, "L", "2023-02-29", strings.Repeat("long ", 700),
 }

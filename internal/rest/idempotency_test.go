@@ -4,11 +4,9 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // createWith is a create with an Idempotency-Key.
@@ -106,10 +104,8 @@ func TestKeysThatAreRefused(t *testing.T) {
 
 // TestRepeatsWhereOneIsAllowed: a repeat is answered like the first, also on
 // forms that take one submission, and on anonymous ones.
-func TestRepeatsWhereOneIsAllowed(t *testing.T) { enginetest.Each(t, testRepeatsWhereOneIsAllowed) }
-
-func testRepeatsWhereOneIsAllowed(t *testing.T, on enginetest.Engine) {
-	e := newEnvOn(t, on, house())
+func TestRepeatsWhereOneIsAllowed(t *testing.T) {
+	e := newEnv(t, house())
 	for form, body := range map[string]string{
 		oncePath: nestedBody("text", "x"), ballotPath: nestedBody("vote", "yes"), pollPath: nestedBody("text", "x"),
 	} {
@@ -155,49 +151,10 @@ func TestRepeatAfterThePageChanged(t *testing.T) {
 	e.expect(t, 404, createWith("bob", staffPath, "key", body))
 }
 
-// TestOfConcurrentRepeatsOneIsStored: all are answered with the one.
-func TestOfConcurrentRepeatsOneIsStored(t *testing.T) {
-	enginetest.Each(t, testOfConcurrentRepeatsOneIsStored)
-}
-
-func testOfConcurrentRepeatsOneIsStored(t *testing.T, on enginetest.Engine) {
-	const rounds, callers = 5, 8
-	e := newEnvOn(t, on, house())
-	for round := range rounds {
-		answers := make([]answer, callers)
-		var wg sync.WaitGroup
-		for i := range callers {
-			wg.Go(func() {
-				answers[i] = e.do(t, createWith("alice", allPath, strings.Repeat("k", round+1), nestedBody("name", "Ann")))
-			})
-		}
-		wg.Wait()
-		firsts := 0
-		for _, a := range answers {
-			if a.status != 201 || a.body != answers[0].body {
-				t.Errorf("%d %s, want 201 %s", a.status, a.body, answers[0].body)
-			}
-			if !replayed(a) {
-				firsts++
-			}
-		}
-		if firsts != 1 {
-			t.Errorf("%d of the answers are no replay", firsts)
-		}
-	}
-	if n := e.stored(t); n != rounds {
-		t.Errorf("%d are stored, want %d", n, rounds)
-	}
-}
-
 // TestRepeatWhileTheFirstIsDeleted: what is gone by the time it is looked at is
 // stored anew, and that is not tried for ever.
 func TestRepeatWhileTheFirstIsDeleted(t *testing.T) {
-	enginetest.Each(t, testRepeatWhileTheFirstIsDeleted)
-}
-
-func testRepeatWhileTheFirstIsDeleted(t *testing.T, on enginetest.Engine) {
-	e := newEnvOn(t, on, house())
+	e := newEnv(t, house())
 	body := nestedBody("name", "Ann")
 	first := e.expect(t, 201, createWith("alice", allPath, "key", body)).header.Get("Location")
 	e.Store.FailWith(func(_ context.Context, operation string) error {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const filesPage = "---\nview: [alice, bob, carol]\nedit: [carol]\n---\n```form\n" + `form: files
@@ -28,11 +27,9 @@ fields:
 var filesPath = form(8, "files")
 
 // newFilesEnv serves a form with file fields, and takes files of 4,000 bytes.
-func newFilesEnv(t testing.TB) *env { return newFilesEnvOn(t, enginetest.Default()) }
-
-func newFilesEnvOn(t testing.TB, on enginetest.Engine) *env {
+func newFilesEnv(t testing.TB) *env {
 	t.Helper()
-	return newEnvOn(t, on, map[string]string{"8-files.md": filesPage})
+	return newEnv(t, map[string]string{"8-files.md": filesPage})
 }
 
 const testBoundary = "a-boundary"
@@ -100,10 +97,8 @@ func (e *env) expectNothingStaged(t testing.TB) {
 	}
 }
 
-func TestUpload(t *testing.T) { enginetest.Each(t, testUpload) }
-
-func testUpload(t *testing.T, on enginetest.Engine) {
-	e := newFilesEnvOn(t, on)
+func TestUpload(t *testing.T) {
+	e := newFilesEnv(t)
 	content := strings.Repeat("0123456789", 30_000) + "\x00\xff"
 	path := e.createFiles(t,
 		textPart("_charset_", "UTF-8"),
@@ -139,11 +134,7 @@ func testUpload(t *testing.T, on enginetest.Engine) {
 }
 
 func TestUploadReplacesAndMergeKeeps(t *testing.T) {
-	enginetest.Each(t, testUploadReplacesAndMergeKeeps)
-}
-
-func testUploadReplacesAndMergeKeeps(t *testing.T, on enginetest.Engine) {
-	e := newFilesEnvOn(t, on)
+	e := newFilesEnv(t)
 	path := e.createFiles(t, textPart("title", "x"), filePart("doc", "a", "one"), filePart("doc", "b", "two"), filePart("pic", "p.pdf", "%PDF-1.7"))
 	files := func(want map[string]string) {
 		t.Helper()
@@ -319,46 +310,4 @@ func TestMultipartContentTypes(t *testing.T) {
 		e.expect(t, tt.status, testRequest{user: "alice", method: "POST", path: filesPath + "/submission", body: body, header: tt.header})
 	}
 	e.expect(t, http.StatusUnsupportedMediaType, testRequest{user: "alice", method: "PUT", path: result(path), body: body, header: multipartHeader})
-}
-
-// A file for a field that does not show is dropped like any other answer, even
-// one that the field would not take.
-func TestFilesOfHiddenFieldsAreDropped(t *testing.T) {
-	e := newFilesEnv(t)
-	path := e.createFiles(t, filePart("proof", "a.pdf", "%PDF-1.7"), filePart("doc", "kept", "x"), textPart("title", "x"))
-	e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "GET", path: path + "/file/proof/a.pdf"})
-	e.get(t, "alice", path+"/file/doc/kept")
-	e.createFiles(t, filePart("proof", "a.exe", "no PDF"), textPart("title", "x"), textPart("kind", "plain"))
-	path = e.createFiles(t, filePart("proof", "a.pdf", "%PDF-1.7"), textPart("title", "x"), textPart("kind", "proof"))
-	e.get(t, "alice", path+"/file/proof/a.pdf")
-	e.expectNothingStaged(t)
-}
-
-// An empty file is one, and names that are hostile become harmless ones.
-func TestHostileFileNames(t *testing.T) {
-	e := newFilesEnv(t)
-	for sent, want := range map[string]string{
-		"../../x":                     "x",
-		"CON":                         "CON",
-		"a;b":                         "a_b",
-		"..":                          "file",
-		`\\host\share\..`:             "file",
-		"a%0D%0ASet-Cookie: x":        "a__Set-Cookie: x",
-		"\u202egnp.exe":               "_gnp.exe",
-		strings.Repeat("x", 900):      strings.Repeat("x", 255),
-		"":                            "file",
-		"<script>alert(1)</script>.x": "script>.x",
-		"50%.txt":                     "50%.txt",
-		"ü.txt":                       "ü.txt",
-	} {
-		path := e.createFiles(t, textPart("title", "x"), filePart("doc", sent, "content"))
-		sub := e.get(t, "alice", path)
-		if value := string(appendString(nil, want)); !strings.Contains(sub, `"fieldId":"doc","value":`+value) {
-			t.Errorf("%q: %s, want the value %s", sent, sub, value)
-		}
-		a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: path + "/file/doc/" + pathEscape(want)})
-		if a.body != "content" || strings.ContainsAny(a.header.Get("Content-Disposition"), "\r\n") || a.header.Get("Set-Cookie") != "" {
-			t.Errorf("%q: %q with %v", sent, a.body, a.header)
-		}
-	}
 }

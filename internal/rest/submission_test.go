@@ -4,12 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
@@ -71,27 +67,6 @@ func TestFieldIDsOfAllKinds(t *testing.T) {
 	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"e-mail?":"new","नाम":""}`})
 }
 
-func TestIDsAscendOverTheWholeStoreAndAreNeverReused(t *testing.T) {
-	enginetest.Each(t, testIDsAscendOverTheWholeStoreAndAreNeverReused)
-}
-
-func testIDsAscendOverTheWholeStoreAndAreNeverReused(t *testing.T, on enginetest.Engine) {
-	e := newEnvOn(t, on, house())
-	first, id := e.create(t, "alice", allPath, nestedBody("name", "a", "note", "b"))
-	if id != 1 {
-		t.Errorf("first id is %d, want 1", id)
-	}
-	_, id = e.create(t, "bob", oncePath, nestedBody("text", "c"))
-	if id != 2 {
-		t.Errorf("second id, on another form, is %d, want 2", id)
-	}
-	e.expect(t, http.StatusNoContent, testRequest{user: "alice", method: "DELETE", path: result(first)})
-	_, id = e.create(t, "alice", allPath, nestedBody("name", "d"))
-	if id != 3 {
-		t.Errorf("id after a delete is %d, want 3", id)
-	}
-}
-
 func TestTimestampIsOfTheCreationInMilliseconds(t *testing.T) {
 	e := newEnv(t, house())
 	e.Clock.Advance(-123 * time.Millisecond) // .000 must keep its digits
@@ -132,17 +107,6 @@ func TestUpdateMerges(t *testing.T) {
 				t.Errorf("fields\n%s\nwant\n%s", got, want)
 			}
 		})
-	}
-}
-
-func TestUpdateOfNothingChangesNothing(t *testing.T) {
-	e := newEnv(t, house())
-	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	before := e.dump(t)
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "POST", path: path, body: `{"fields":{}}`})
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{}`})
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
 	}
 }
 
@@ -207,43 +171,5 @@ func TestMultiValueFields(t *testing.T) {
 				t.Errorf("%s %s: flat value %s, want %s", w.method, w.body, got, want)
 			}
 		}
-	}
-}
-
-func TestValuesAreNeverTrimmedOrNormalised(t *testing.T) {
-	values := []string{
-		"  both ends  ", "\t\r\n", "e\u0301", "\u00e9", "\u200f\u202e", "\ufeff", "\ufffd", "\U0010ffff",
-		`\ud83d\ude00`, `{"json":"inside"}`, "\x01\x1f\x7f", strings.Repeat("ä", 5000),
-	}
-	e := newEnv(t, house())
-	for _, value := range values {
-		path, _ := e.create(t, "alice", allPath, nestedBody("name", "x", "note", value))
-		var got string
-		for _, raw := range []string{
-			pick(t, e.get(t, "alice", path), "fields", "note", "value"), pick(t, e.get(t, "alice", result(path)), "note"),
-		} {
-			if err := json.Unmarshal([]byte(raw), &got); err != nil || got != value {
-				t.Errorf("sent %q, read %q (%v)", value, clip(got), err)
-			}
-		}
-	}
-}
-
-func TestHiddenFieldsAreDropped(t *testing.T) {
-	e := newEnv(t, house())
-	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "size", "S", "why", "dropped"))
-	if got := members(t, pick(t, e.get(t, "alice", path), "fields")); !slices.Equal(got, []string{"name", "size"}) {
-		t.Errorf("stored %v, want no hidden field", got)
-	}
-	// An update that brings a required field to light must send it along.
-	a := e.expect(t, http.StatusBadRequest, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"L"}`})
-	if want := `{"valid":false,"fieldErrors":{"why":"is required"},"errors":[]}`; a.body != want {
-		t.Errorf("got %s, want %s", a.body, want)
-	}
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"L","why":"kept"}`})
-	// Hidden again, the stored value stays, and can't be written.
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"S","why":"lost"}`})
-	if got := pick(t, e.get(t, "alice", result(path)), "why"); got != `"kept"` {
-		t.Errorf("stored value of a hidden field is %s, want the one from before it hid", got)
 	}
 }

@@ -15,10 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
-	"pgregory.net/rapid"
 
 	"github.com/formulary/formulary/internal/encode"
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/testsite"
 )
@@ -111,21 +109,6 @@ func (e *env) checkTables(t testing.TB, path, query string) {
 			t.Fatalf("%s?%s as %s: (-JSON +table)\n%s", path, query, format, diff)
 		}
 	}
-}
-
-func TestTablesHaveWhatJSONHas(t *testing.T) {
-	e := newEnv(t, nil)
-	path := form(1, "f")
-	rapid.Check(t, func(rt *rapid.T) {
-		// Fields of earlier rounds have left the page by now, so there are more
-		// and more of them.
-		all := drawFields(rt)
-		e.Write(t, "1.md", pageWith(all))
-		e.Clock.Advance(time.Duration(rapid.IntRange(0, 1e12).Draw(rt, "later")))
-		_, id := e.create(t, "alice", path, sending(all))
-		e.checkTables(t, path, fmt.Sprintf("order=desc&limit=10&after=%d", id+1))
-	})
-	e.checkTables(t, path, "")
 }
 
 var hostileAnswers = []string{
@@ -244,32 +227,6 @@ func TestXLSXIsNotCompressedTwice(t *testing.T) {
 	}
 }
 
-// A field comes to the page, and an answer to it is stored, between the two
-// passes of a table: the answer has no column, and must not be left out.
-func TestFieldComesUpBetweenThePassesOfATable(t *testing.T) {
-	path := form(1, "f")
-	for _, format := range []string{"csv", "xlsx"} {
-		e := newEnv(t, map[string]string{"1.md": blockWith("a")})
-		e.create(t, "alice", path, nestedBody("a", "x"))
-		scans := 0
-		e.Store.FailWith(func(_ context.Context, operation string) error {
-			if operation != "scan" {
-				return nil
-			}
-			if scans++; scans == 2 {
-				e.Write(t, "1.md", blockWith("a", "b"))
-				e.create(t, "bob", path, nestedBody("b", "y"))
-			}
-			return nil
-		})
-		r := testRequest{user: "alice", method: "GET", path: path + "/result?format=" + format}
-		if a := e.expect(t, http.StatusServiceUnavailable, r); a.header.Get("Content-Disposition") != "" || !strings.Contains(a.body, "has changed") {
-			t.Errorf("%s: %v %s", format, a.header, a.body)
-		}
-		e.checkTables(t, path, "") // asked again, it is there
-	}
-}
-
 // As long as nothing was sent, a fault in either pass is answered like any
 // other.
 func TestFaultsInThePassesOfATable(t *testing.T) {
@@ -332,23 +289,4 @@ func incompressible(n int, seed uint64) string {
 		b[i] = letters[seed>>58]
 	}
 	return string(b)
-}
-
-func TestTableOfTooManyColumns(t *testing.T) {
-	e := newEnv(t, map[string]string{"1.md": blockWith("a")})
-	path := form(1, "f")
-	// Fields of many years, one thousand at a time.
-	for year := range 17 {
-		n := store.New{PageID: 1, FormID: "f", Username: "alice", Created: testsite.Began}
-		for i := range 1000 {
-			n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprintf("f%d-%d", year, i), Value: "x"})
-		}
-		if _, err := e.Store.Create(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, format := range []string{"csv", "xlsx"} {
-		e.reject(t, testRequest{method: "GET", path: path + "/result?format=" + format}, fault{general: "16384 columns"})
-		e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: path + "/result?after=1&format=" + format})
-	}
 }
