@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -16,144 +14,142 @@ import (
 func backupCommand(streams Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "backup",
-		Usage:     "write all submissions to a file",
+		Usage:     "write all submissions of the embedded database to a file",
 		ArgsUsage: "FILE",
-		Description: "Writes what the store holds at this moment to a new file; servers may go on writing to it.\n" +
-			"The file is a SQLite database, whatever the store is, and 'formulary restore' takes it to either.\n" +
-			"The key of anonymous submissions is not in it: without it the file gives no name away. Keep a copy\n" +
+		Description: "Writes what the store holds at this moment to a new file; a server may go on writing to it.\n" +
+			"The key of anonymous submissions is not in the file: without it the file gives no name away. Keep a copy\n" +
 			"of anonymous.key elsewhere.",
-		Flags: copyFlags(),
+		Flags: embeddedFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			at, file, err := storeAndFile(cmd)
+			file, err := oneFile(cmd)
 			if err != nil {
 				return err
 			}
-			ctx, stop := untilSignal(ctx, endSignals()...)
-			defer stop()
-			if at.url == "" {
-				err = backupFile(ctx, streams, at, file)
-			} else {
-				err = backupDatabase(ctx, streams, at, file)
+			dir, err := embeddedDir(cmd)
+			if err != nil {
+				return err
 			}
-			if err != nil && ctx.Err() != nil {
-				return errors.New("interrupted; no backup was made")
+			err = withProgress(ctx, streams, "no backup was made", func(ctx context.Context, show sqlite.Progress) error {
+				return sqlite.Backup(ctx, dir, file, show)
+			})
+			if err != nil {
+				return err
 			}
+			_, err = fmt.Fprintf(streams.Out, "%s backed up to %s.\n", dir, file)
 			return err
 		},
 	}
-}
-
-// copyFlags are storeFlags, but for --data: whether it was given must be told
-// from the environment, which may name a server's directory beside its database.
-func copyFlags() []cli.Flag {
-	flags := storeFlags()
-	flags[0] = &cli.StringFlag{Name: "data", Usage: "directory that holds the embedded database; without it and --database, $FORMULARY_DATA"}
-	return flags
-}
-
-// storeAndFile reads the flags and the argument of backup and restore.
-func storeAndFile(cmd *cli.Command) (at location, file string, err error) {
-	if cmd.Args().Len() != 1 || cmd.Args().First() == "" {
-		return at, "", &usageError{fmt.Errorf("%s takes one file", cmd.Name), cmd.Name + " --help"}
-	}
-	if file = cmd.Args().First(); strings.Contains(file, "://") {
-		return at, "", &usageError{errors.New("a URL is no file: give the database by --database"), cmd.Name + " --help"}
-	}
-	at, err = locateOne(cmd)
-	return at, file, err
-}
-
-// locateOne is locate for a command that works on one store.
-func locateOne(cmd *cli.Command) (location, error) {
-	at, err := locate(cmd)
-	if err == nil && at.url != "" && cmd.IsSet("data") {
-		// The database may come from the environment, and be forgotten.
-		err = &usageError{errors.New("--data and --database are two stores: give one, and unset FORMULARY_DATABASE if it is the other"), cmd.Name + " --help"}
-	}
-	return at, err
-}
-
-func backupFile(ctx context.Context, streams Streams, at location, file string) error {
-	bar := newProgress(streams.Err)
-	err := sqlite.Backup(ctx, at.dir, file, bar.show)
-	bar.end()
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(streams.Out, "%s backed up to %s.\n", at, file)
-	return err
-}
-
-// backupDatabase copies into an embedded store, and keeps its file.
-func backupDatabase(ctx context.Context, streams Streams, at location, file string) (err error) {
-	source, err := at.openExisting(ctx, progressLogger(streams))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	if err := refuseUnfinished(ctx, source); err != nil {
-		return fmt.Errorf("%s: %w", at, err)
-	}
-	bar := newProgress(streams.Err)
-	defer bar.end()
-	return sqlite.WriteBackup(ctx, file, bar.show, func(target *sqlite.Store) error {
-		return copyStore(ctx, streams, source, target, file)
-	})
 }
 
 func restoreCommand(streams Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "restore",
-		Usage:     "bring all submissions back from a backup",
+		Usage:     "bring all submissions of the embedded database back from a backup",
 		ArgsUsage: "FILE",
-		Description: "Fills a store from a file that 'formulary backup' has written. The store must be empty and not in use.\n" +
-			"The file is checked first, against the digest that it carries. A restore that was killed is started over by the same command.\n" +
+		Description: "Makes a file that 'formulary backup' has written the store of a directory that has none.\n" +
+			"Every page of the file is checked first. A restore that was killed is started over by the same command.\n" +
 			"Put the copy of anonymous.key back in its place, too.",
-		Flags: copyFlags(),
+		Flags: embeddedFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			at, file, err := storeAndFile(cmd)
+			file, err := oneFile(cmd)
 			if err != nil {
 				return err
 			}
-			ctx, stop := untilSignal(ctx, endSignals()...)
-			defer stop()
-			if at.url != "" {
-				return restoreDatabase(ctx, streams, file, at)
-			}
-			if err = readBackup(ctx, streams, file, at.dir); err != nil {
+			dir, err := embeddedDir(cmd)
+			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(streams.Out, "%s restored from %s.\n", at, file)
+			err = withProgress(ctx, streams, "nothing was restored", func(ctx context.Context, show sqlite.Progress) error {
+				return sqlite.Restore(ctx, file, dir, show)
+			})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(streams.Out, "%s restored from %s.\n", dir, file)
 			return err
 		},
 	}
 }
 
-// readBackup makes an embedded store of a backup.
-func readBackup(ctx context.Context, streams Streams, file, dir string) error {
-	bar := newProgress(streams.Err)
-	report, err := sqlite.Restore(ctx, file, dir, bar.show)
-	bar.end()
-	if err != nil && ctx.Err() != nil {
-		return errors.New("interrupted; nothing was restored")
+func verifyCommand(streams Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "check that an embedded database or a backup is whole",
+		ArgsUsage: "[FILE]",
+		Description: "Checks the backup FILE, or else the store that --data names, while a server may go on writing to it:\n" +
+			"its schema, its pages and indexes, that ids and forms fit together, and that every submission and every file can be read.\n" +
+			"In a backup it finds every changed bit. It changes nothing. Exits with 1 and says what is wrong, if anything is.",
+		Flags: embeddedFlags(),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			name, check, err := "", sqlite.VerifyBackup, error(nil)
+			if cmd.Args().Present() {
+				name, err = oneFile(cmd)
+			} else {
+				check = sqlite.Verify
+				name, err = embeddedDir(cmd)
+			}
+			if err != nil {
+				return err
+			}
+			var report sqlite.Report
+			err = withProgress(ctx, streams, "it is not known whether all is well", func(ctx context.Context, show sqlite.Progress) (err error) {
+				report, err = check(ctx, name, show)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(streams.Out, "%s is whole: %d submissions, %d files.\n", name, report.Submissions, report.Files)
+			return err
+		},
 	}
-	if err == nil && !report.Sealed {
-		_, err = fmt.Fprintf(streams.Err, "formulary: warning: %s carries no digest, since it was not made by 'formulary backup': whether its content has changed can't be told\n", file)
-	}
-	return err
 }
 
-// restoreDatabase opens a copy of the backup as a store: to open the backup
-// itself would change it.
-func restoreDatabase(ctx context.Context, streams Streams, file string, at location) (err error) {
-	room, err := os.MkdirTemp("", "formulary-restore-")
-	if err != nil {
-		return err
+// embeddedFlags are for commands that know the embedded database only. They have
+// --database to refuse it: the environment may name a server's database.
+func embeddedFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "data", Usage: "directory of the embedded database", Sources: env("data")},
+		&cli.StringFlag{
+			Name: "database", Usage: "refused: PostgreSQL has its own tools, see 'Backup' in docs/operations.md", Sources: env("database"),
+		},
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(room)) }()
-	data := filepath.Join(room, "data")
-	if err := readBackup(ctx, streams, file, data); err != nil {
-		return err
+}
+
+func embeddedDir(cmd *cli.Command) (string, error) {
+	dir, help := cmd.String("data"), cmd.Name+" --help"
+	switch {
+	case cmd.String("database") != "":
+		return "", &usageError{fmt.Errorf("%s is for the embedded database, and --database or FORMULARY_DATABASE is set: "+
+			"PostgreSQL has its own tools, such as pg_dump; see 'Backup' in docs/operations.md", cmd.Name), help}
+	case dir == "":
+		return "", &usageError{errors.New("say where submissions are: --data DIR"), help}
 	}
-	return migrate(ctx, streams, location{dir: data}, at)
+	return dir, nil
+}
+
+// oneFile is the only argument of a command.
+func oneFile(cmd *cli.Command) (string, error) {
+	file, help := cmd.Args().First(), cmd.Name+" --help"
+	switch {
+	case cmd.Args().Len() != 1 || file == "":
+		return "", &usageError{fmt.Errorf("%s takes one file", cmd.Name), help}
+	case strings.Contains(file, "://"): // it may have a password in it, and is not shown
+		return "", &usageError{fmt.Errorf("%s takes a file, and got a URL", cmd.Name), help}
+	}
+	return file, nil
+}
+
+// withProgress runs what takes long until a signal ends it, and shows how far it
+// has come.
+func withProgress(ctx context.Context, streams Streams, interrupted string, run func(context.Context, sqlite.Progress) error) error {
+	ctx, stop := untilSignal(ctx, endSignals()...)
+	defer stop()
+	bar := newProgress(streams.Err)
+	err := run(ctx, bar.show)
+	bar.end()
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted; " + interrupted)
+	}
+	return err
 }

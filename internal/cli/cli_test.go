@@ -144,21 +144,3 @@ func TestStartFailureInJSON(t *testing.T) {
 		t.Errorf("status %d: %s", code, out)
 	}
 }
-
-// TestRestoreLeavesNothingBehind: to a database it goes through a copy.
-func TestRestoreLeavesNothingBehind(t *testing.T) {
-	room, backup := t.TempDir(), filepath.Join(t.TempDir(), "backup.db")
-	t.Setenv("TMPDIR", room)
-	if err := os.WriteFile(backup, []byte("no backup"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var stderr bytes.Buffer
-	args := []string{"formulary", "restore", "--database", "postgres://127.0.0.1:1/none", backup}
-	if code := cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &stderr}); code != 1 {
-		t.Errorf("status %d: %s", code, &stderr)
-	}
-	left, err := os.ReadDir(room)
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
-}

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -49,7 +47,7 @@ type location struct {
 
 // locate reads the flags of storeFlags.
 func locate(cmd *cli.Command) (location, error) {
-	at := location{dir: cmp.Or(cmd.String("data"), os.Getenv("FORMULARY_DATA")), url: cmd.String("database")}
+	at := location{dir: cmd.String("data"), url: cmd.String("database")}
 	switch {
 	case at.dir == "" && at.url == "":
 		return at, &usageError{errors.New("say where submissions are: --data DIR, or --database postgres://…"), cmd.Name + " --help"}
@@ -105,7 +103,7 @@ func (l location) openExisting(ctx context.Context, log *slog.Logger) (store.Eng
 func refuseUnfinished(ctx context.Context, s store.Settings) error {
 	copyOf, err := s.Setting(ctx, store.SettingCopyOf)
 	if err == nil && copyOf != "" {
-		err = errors.New("this store is a copy that was not finished: run the same 'formulary migrate' or 'formulary restore' again")
+		err = errors.New("this store is a copy that was not finished: run the same 'formulary migrate' again")
 	}
 	return err
 }

@@ -20,12 +20,12 @@ type Engine interface {
 
 // Archive copies a store with everything in it. Every engine implements it.
 type Archive interface {
-	// Dump visits every submission after a key (the zero Key for all), in
-	// the order of page, form and id, forms by the bytes of their ids. It is
-	// one snapshot, however long it takes, and keeps a connection until it
-	// ends: it is for copies, not for requests. The Record's Entries are valid until
-	// visit returns, which must not close the store. Errors: visit's, ErrUnavailable.
-	Dump(ctx context.Context, after Key, visit func(Record) error) error
+	// Dump visits every submission in the order of page, form and id, forms by
+	// the bytes of their ids. It is one snapshot, however long it takes, and
+	// keeps a connection until it ends: it is for copies, not for requests. The
+	// Record's Entries are valid until visit returns, which must not close the
+	// store. Errors: visit's, ErrUnavailable.
+	Dump(ctx context.Context, visit func(Record) error) error
 
 	// Load stores submissions as they are, ids included: all of them, or, when
 	// it returns an error, none. The ids of entries must be those of their submission. Ids that Create gives from then on are higher
@@ -72,8 +72,6 @@ const (
 	// SettingOnceKey is a fingerprint of the key that anonymous submitters
 	// are recognised by. The key itself is not stored.
 	SettingOnceKey = "once-key"
-	// SettingDigest is in backups only: a digest of everything else in them.
-	SettingDigest = "digest"
 )
 
 // Record is a submission with everything that a store keeps about it.

@@ -22,11 +22,8 @@ import (
 const dumpRows = 10_000
 
 // Dump implements store.Archive.
-func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Record) error) error {
-	if after == (store.Key{}) {
-		after.PageID = math.MinInt64
-	}
-	d := dump{after: after, visit: visit}
+func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error {
+	d := dump{after: store.Key{PageID: math.MinInt64}, visit: visit}
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := s.transact(ctx, snapshot, func(tx pgx.Tx) error { return d.run(ctx, tx) })
 	if d.visitErr != nil {

@@ -24,9 +24,7 @@ var (
 // the order of their unique index, and within each its submissions by row id.
 const (
 	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields, ifnull(key, ''), ifnull(body, ''), files
-		FROM forms CROSS JOIN submissions
-			ON place > number << 40 | iif(page_id = ?1 AND form_id = ?2, ?3, 0) AND place < (number + 1) << 40
-		WHERE (page_id, form_id) >= (?1, ?2)
+		FROM forms CROSS JOIN submissions ON place > number << 40 AND place < (number + 1) << 40
 		ORDER BY page_id, form_id, place`
 	sqlLast = `SELECT page_id, form_id, place
 		FROM forms CROSS JOIN submissions ON place > number << 40 AND place < (number + 1) << 40
@@ -35,7 +33,7 @@ const (
 
 // Dump implements store.Archive. It has a connection of its own: the writer
 // waits for those of the pool when the WAL has grown long.
-func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Record) error) error {
+func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error {
 	s.dumps.RLock()
 	defer s.dumps.RUnlock()
 	if err := s.checkOpen(ctx); err != nil {
@@ -46,27 +44,15 @@ func (s *Store) Dump(ctx context.Context, after store.Key, visit func(store.Reco
 		return classify(err)
 	}
 	defer func() { _ = conn.Close() }()
-	stmt, err := prepareDump(conn, after)
+	return dumpRows(ctx, conn, visit)
+}
+
+func dumpRows(ctx context.Context, conn *sqlite3.Conn, visit func(store.Record) error) error {
+	stmt, _, err := conn.Prepare(sqlDump)
 	if err != nil {
 		return classify(err)
 	}
 	defer func() { _ = stmt.Close() }()
-	return dumpRows(ctx, conn, stmt, visit)
-}
-
-func prepareDump(conn *sqlite3.Conn, after store.Key) (*sqlite3.Stmt, error) {
-	stmt, _, err := conn.Prepare(sqlDump)
-	if err != nil {
-		return nil, err
-	}
-	err = errors.Join(stmt.BindInt64(1, after.PageID), stmt.BindText(2, after.FormID), stmt.BindInt64(3, after.ID))
-	if err != nil {
-		return nil, errors.Join(err, stmt.Close())
-	}
-	return stmt, nil
-}
-
-func dumpRows(ctx context.Context, conn *sqlite3.Conn, stmt *sqlite3.Stmt, visit func(store.Record) error) error {
 	contents := contentDump{conn: conn}
 	defer contents.close()
 	for stmt.Step() {

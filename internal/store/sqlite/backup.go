@@ -8,51 +8,68 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/durable"
-	"github.com/formulary/formulary/internal/store"
 )
 
-// A backup is a SQLite database with Formulary's schema, in one file. That is
-// what the embedded store is, too, so most of a restore is to put it in place.
-
-// Progress is called with how much of a stage is done, and the total. It may be
-// called from another goroutine, but never concurrently.
+// Progress is called with how much of a stage is done, and the total.
 type Progress func(stage, unit string, done, total int64)
 
-// Backup writes one snapshot of the store in directory dir to a new file. A
-// server may write to the store meanwhile.
+// Backup writes one snapshot of the store in directory dir to a new file: a
+// SQLite database with the same schema, but without sessions and unfinished
+// uploads. A server may write to the store meanwhile.
+//
+// The backup is written to a temporary directory beside the file, checked and
+// synced, and then renamed. An existing file is not replaced. A run that is
+// killed leaves the temporary directory only.
 func Backup(ctx context.Context, dir, file string, progress Progress) error {
 	if err := errors.Join(Exists(dir), refuseReadOnly(dir)); err != nil {
 		return err
 	}
-	source := filepath.Join(dir, FileName)
-	total := size(source) + size(source+"-wal")
-	return writeBackup(ctx, file, progress, func(tempDir string) error {
-		target := filepath.Join(tempDir, FileName)
-		stop := watchSize(target, total, progress)
-		err := vacuumInto(ctx, source, target)
-		stop()
-		if err == nil {
-			err = dropTransient(target)
-		}
-		if err != nil {
-			return fmt.Errorf("copy %s: %w", source, classify(err))
-		}
-		progress("writing", "bytes", total, total)
-		return nil
-	})
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s is there already: choose a name that is free", file))
+	}
+	tempDir := file + ".partial"
+	err := os.Mkdir(tempDir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already, from a run that did not finish or is still going on: remove it if it is not", tempDir)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(tempDir) }()
+	source, copied := filepath.Join(dir, FileName), filepath.Join(tempDir, FileName)
+	if err := copySnapshot(ctx, source, copied); err != nil {
+		return fmt.Errorf("copy %s: %w", source, classify(err))
+	}
+	if _, err := checkFile(ctx, copied, file, progress); err != nil {
+		return err
+	}
+	if err := durable.Sync(copied); err != nil {
+		return err
+	}
+	if err := durable.Name(copied, file); err != nil {
+		return err
+	}
+	return durable.Sync(filepath.Dir(file))
 }
 
-func size(file string) int64 {
-	info, err := os.Stat(file)
-	if err != nil {
-		return 0
+// copySnapshot copies a database without what does not belong into a backup.
+func copySnapshot(ctx context.Context, source, target string) error {
+	if err := vacuumInto(ctx, source, target); err != nil {
+		return err
 	}
-	return info.Size()
+	dropped, err := dropTransient(target)
+	if err != nil || !dropped {
+		return err
+	}
+	compact := target + ".compact" // without the room of what was dropped
+	if err := vacuumInto(ctx, target, compact); err != nil {
+		return err
+	}
+	return os.Rename(compact, target)
 }
 
 // vacuumInto copies one snapshot: VACUUM is one read transaction.
@@ -62,11 +79,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	err = requireSchema(conn)
-	if err == nil {
-		err = requestChecksums(conn)
-	}
-	if err != nil {
+	if err := errors.Join(requireStore(conn), requestChecksums(conn)); err != nil {
 		return err
 	}
 	// SQLite would create the file with mode 0644.
@@ -82,119 +95,48 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	return nil
 }
 
-// dropTransient removes what does not belong into a backup: sessions, unfinished
-// uploads, and files that were deleted a moment ago. A file without any is not
-// written to.
-func dropTransient(file string) error {
+// dropTransient deletes sessions, unfinished uploads, and files that were
+// deleted a moment ago. A file without any is not written to.
+func dropTransient(file string) (dropped bool, err error) {
 	conn, err := sqlite3.Open(fileURI(file, filesName) + "&mode=rw")
 	if err != nil {
-		return err
+		return false, err
 	}
 	some, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM loose_files)`)
 	if err == nil && some != 0 {
 		err = conn.Exec(`
 			PRAGMA journal_mode = DELETE;
+			PRAGMA secure_delete = ON;
 			DELETE FROM sessions;
 			DELETE FROM file_chunks WHERE file IN (SELECT id FROM loose_files);
-			DELETE FROM loose_files;
-			VACUUM`)
+			DELETE FROM loose_files`)
 	}
-	return errors.Join(err, conn.Close())
+	return some != 0, errors.Join(err, conn.Close())
 }
 
-// WriteBackup creates a new store, lets fill load it, and keeps it as a backup in a new file.
-func WriteBackup(ctx context.Context, file string, progress Progress, fill func(*Store) error) error {
-	return writeBackup(ctx, file, progress, func(tempDir string) error {
-		s, err := Open(ctx, tempDir, Options{})
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(fill(s), s.Close()); err != nil {
-			return err
-		}
-		// SQLite reports no error when it could not empty the WAL on close.
-		if size(filepath.Join(tempDir, FileName+"-wal")) > 0 {
-			return errors.New("the copy could not be completed: is the disk full?")
-		}
-		return nil
-	})
-}
-
-// writeBackup lets write put a store into a temporary directory beside the file,
-// checks and syncs the store, and renames it to the file. An existing file is
-// not replaced. A run that is killed leaves the temporary directory only.
-func writeBackup(ctx context.Context, file string, progress Progress, write func(tempDir string) error) error {
-	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%s is there already: choose a name that is free", file))
-	}
-	tempDir := file + ".partial"
-	err := os.Mkdir(tempDir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, from a run that did not finish or is still going on: remove it if it is not", tempDir)
-	}
-	if err != nil {
+// Restore makes a backup the store of directory dir, which must not have one. A
+// copy of the database of a store that is closed is a backup, too.
+func Restore(ctx context.Context, file, dir string, progress Progress) (err error) {
+	if err := checkBackupFile(file); err != nil { // before the directory is created
 		return err
-	}
-	defer func() { _ = os.RemoveAll(tempDir) }()
-	if err := write(tempDir); err != nil {
-		return err
-	}
-	whole := filepath.Join(tempDir, FileName)
-	report, err := checkFile(ctx, whole, file, progress)
-	if err != nil {
-		return err
-	}
-	if report.digest != "" {
-		if err := seal(whole, report.digest); err != nil {
-			return fmt.Errorf("write the digest: %w", err)
-		}
-	}
-	if err := durable.Sync(whole); err != nil {
-		return err
-	}
-	if err := durable.Name(whole, file); err != nil {
-		return err
-	}
-	return durable.Sync(filepath.Dir(file))
-}
-
-// seal writes the digest of a backup's content into it. The journal mode is
-// that of one file, without a WAL.
-func seal(file, digest string) error {
-	conn, err := sqlite3.Open(fileURI(file, filesName) + "&mode=rw")
-	if err != nil {
-		return err
-	}
-	err = conn.Exec(`PRAGMA journal_mode = DELETE`)
-	if err == nil {
-		err = execOnce(conn, `INSERT OR REPLACE INTO settings VALUES (?, ?)`, store.SettingDigest, digest)
-	}
-	return errors.Join(err, conn.Close())
-}
-
-// Restore puts a backup in place as the store of directory dir, which must not
-// have one.
-func Restore(ctx context.Context, file, dir string, progress Progress) (_ Report, err error) {
-	if err := checkBackupFile(file); err != nil { // before anything is made
-		return Report{}, err
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
-		return Report{}, err
+		return err
 	}
 	defer func() { _ = lock.Close() }()
 	target := filepath.Join(dir, FileName)
-	for _, suffix := range []string{"", "-wal", "-journal"} { // a journal of another database would be applied to this one
+	for _, suffix := range []string{"", "-wal", "-journal"} { // SQLite would apply a journal of another database to this one
 		info, err := os.Lstat(target + suffix)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 			continue
 		}
-		return Report{}, errors.Join(err, fmt.Errorf("%s %w", target+suffix, ErrOccupied))
+		return errors.Join(err, fmt.Errorf("%s %w", target+suffix, ErrOccupied))
 	}
-	// The directory is locked: the file is left over from an earlier run.
+	// The directory is locked: such a file is left over from an earlier run.
 	partial := filepath.Join(dir, partialName)
 	if err := os.RemoveAll(partial); err != nil {
-		return Report{}, err
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -202,23 +144,21 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (_ Report
 		}
 	}()
 	if err := copyFile(ctx, file, partial, progress); err != nil {
-		return Report{}, err
+		return err
 	}
-	report, err := checkFile(ctx, partial, file, progress)
-	if err != nil {
-		return Report{}, err
+	if _, err := checkFile(ctx, partial, file, progress); err != nil {
+		return err
 	}
-	// A copy of a database that was made without 'formulary backup' may have them.
-	if err := dropTransient(partial); err != nil {
-		return Report{}, fmt.Errorf("remove sessions and unfinished uploads: %w", err)
+	if _, err := dropTransient(partial); err != nil { // only in copies that were made without Backup
+		return fmt.Errorf("remove sessions and unfinished uploads: %w", err)
 	}
 	if err := durable.Sync(partial); err != nil {
-		return Report{}, err
+		return err
 	}
 	if err := os.Rename(partial, target); err != nil {
-		return Report{}, err
+		return err
 	}
-	return report, durable.Sync(dir)
+	return durable.Sync(dir)
 }
 
 // checkBackupFile refuses what can't be a backup, without reading it.
@@ -230,10 +170,19 @@ func checkBackupFile(file string) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file: a backup is read more than once", file)
 	}
-	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+	if size(file+"-wal") > 0 {
 		return fmt.Errorf("%s is a store and no backup: what was written last is in %[1]s-wal. Run 'formulary backup' on its directory, and restore what that writes", file)
 	}
 	return nil
+}
+
+// size is the size of a file, 0 if there is none.
+func size(file string) int64 {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 func copyFile(ctx context.Context, from, to string, progress Progress) (err error) {
@@ -242,49 +191,21 @@ func copyFile(ctx context.Context, from, to string, progress Progress) (err erro
 		return err
 	}
 	defer func() { _ = source.Close() }()
-	info, err := source.Stat()
-	if err != nil {
-		return err
-	}
 	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	for done := int64(0); done < info.Size(); {
+	for done, total := int64(0), size(from); done < total; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := io.CopyN(target, source, min(1<<20, info.Size()-done))
-		done += n
+		n, err := io.CopyN(target, source, min(1<<20, total-done))
 		if err != nil {
 			return fmt.Errorf("copy %s: %w", from, err)
 		}
-		progress("reading", "bytes", done, info.Size())
+		done += n
+		progress("reading", "bytes", done, total)
 	}
 	return nil
-}
-
-// watchSize tells how much of a file is there while it is being written.
-func watchSize(file string, total int64, progress Progress) (stop func()) {
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				if info, err := os.Stat(file); err == nil {
-					progress("writing", "bytes", min(info.Size(), total), total)
-				}
-			}
-		}
-	}()
-	return func() {
-		close(done)
-		<-stopped
-	}
 }

@@ -22,11 +22,8 @@ import (
 
 func noProgress(string, string, int64, int64) {}
 
-// restore is Restore without progress and report.
-func restore(ctx context.Context, file, dir string) error {
-	_, err := Restore(ctx, file, dir, noProgress)
-	return err
-}
+// restore is Restore without progress.
+func restore(ctx context.Context, file, dir string) error { return Restore(ctx, file, dir, noProgress) }
 
 // backedUp is a backup of a store that is open and holds a few submissions.
 func backedUp(t *testing.T) (file string, held map[int64]string) {
@@ -47,17 +44,12 @@ func TestBackupAndRestore(t *testing.T) {
 	file, held := backedUp(t)
 	last := map[string][2]int64{}
 	dir := filepath.Join(t.TempDir(), "new", "data")
-	report, err := Restore(ctx, file, dir, func(stage, unit string, done, total int64) { last[stage+" "+unit] = [2]int64{done, total} })
+	err := Restore(ctx, file, dir, func(stage, unit string, done, total int64) { last[stage+" "+unit] = [2]int64{done, total} })
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Same(t, "submissions", report.Submissions, int64(len(held)))
-	storetest.Same(t, "a digest was compared", report.Sealed, true)
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	storetest.Same(t, "progress", last, map[string][2]int64{"reading bytes": {info.Size(), info.Size()}, "checking submissions": {200, 200}})
+	bytes := [2]int64{size(file), size(file)}
+	storetest.Same(t, "progress", last, map[string][2]int64{"reading bytes": bytes, "checking bytes": bytes, "checking submissions": {200, 200}})
 	for _, path := range []string{file, filepath.Join(dir, FileName)} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != 0o600 {
@@ -160,15 +152,12 @@ func TestBackupRefused(t *testing.T) {
 	mustCreate(t, openStore(t, dir), sample("x"))
 	target := t.TempDir()
 	file := filepath.Join(target, "backup.db")
-	fill := func(*Store) error { return nil }
-
 	wantError(t, Backup(ctx, filepath.Join(dir, "none"), file, noProgress), "no store in "+filepath.Join(dir, "none"))
 	wantError(t, Backup(ctx, dir, filepath.Join(target, "none", "backup.db"), noProgress), "no such file")
 	wantFiles(t, target)
 
 	testkit.WriteFile(t, file, "precious")
 	wantError(t, Backup(ctx, dir, file, noProgress), file+" is there already")
-	wantError(t, WriteBackup(ctx, file, noProgress, fill), file+" is there already")
 	if content, err := os.ReadFile(file); err != nil || string(content) != "precious" {
 		t.Errorf("the file that was there is %q now, %v", content, err)
 	}
@@ -177,24 +166,7 @@ func TestBackupRefused(t *testing.T) {
 	testkit.WriteFile(t, partial, "left by a crash, or somebody else's just now")
 	other := strings.TrimSuffix(partial, ".partial")
 	wantError(t, Backup(ctx, dir, other, noProgress), partial+" is there already, from a run that did not finish")
-	wantError(t, WriteBackup(ctx, other, noProgress, fill), partial+" is there already")
 	wantFiles(t, target, "backup.db", "other.db.partial")
-}
-
-// TestFailedBackupIsNotShownAsDone: the last progress is where it stopped.
-func TestFailedBackupIsNotShownAsDone(t *testing.T) {
-	dir := t.TempDir()
-	mustCreate(t, openStore(t, dir), sample("x"))
-	cancelled, cancel := context.WithCancel(ctx)
-	cancel()
-	whole := func(_, _ string, done, total int64) {
-		if done == total {
-			t.Errorf("%d of %d bytes are shown as written", done, total)
-		}
-	}
-	if err := Backup(cancelled, dir, filepath.Join(t.TempDir(), "backup.db"), whole); !errors.Is(err, context.Canceled) {
-		t.Errorf("a backup that is broken off: %v", err)
-	}
 }
 
 func TestCancelledBackup(t *testing.T) {
@@ -215,33 +187,111 @@ func TestCancelledBackup(t *testing.T) {
 	wantFiles(t, restored)
 }
 
-// A backup may be damaged by the time it is restored.
+// TestFlippedBitsInABackup: a backup with one flipped bit is refused, wherever it
+// is, and so is a copy of a database with pages that are not in use.
+func TestFlippedBitsInABackup(t *testing.T) {
+	dir := storeWithFreePages(t)
+	copied, backup := filepath.Join(dir, FileName), filepath.Join(t.TempDir(), "backup.db")
+	if err := Backup(ctx, dir, backup, noProgress); err != nil {
+		t.Fatal(err)
+	}
+	offsets := []int{0, 100, 2000, pageBytes - checksumBytes - 1, pageBytes - checksumBytes, pageBytes - 1}
+	for _, file := range []string{backup, copied} {
+		if err := restore(ctx, file, t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var flips []int
+		for at := range headerBytes {
+			flips = append(flips, at)
+		}
+		for page := 0; page < len(whole); page += pageBytes {
+			for _, offset := range offsets {
+				flips = append(flips, page+offset)
+			}
+		}
+		for _, at := range flips {
+			if wantDamage(t, file, overwrite(whole, at, []byte{whole[at] ^ 1<<(at%8)})); t.Failed() {
+				t.Fatalf("a bit of byte %d of %d was flipped", at, len(whole))
+			}
+		}
+	}
+}
+
+// storeWithFreePages is a directory with a store that is closed, and whose
+// database has pages that are not in use.
+func storeWithFreePages(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	mustCreate(t, s, sample("stays"))
+	large := mustCreate(t, s, sample(strings.Repeat("x", 40_000)))
+	mustCreate(t, s, sample("stays"))
+	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: large.ID}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if free := writerQuery(t, s, `PRAGMA freelist_count`); free < "5" {
+		t.Fatalf("%s free pages", free)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// wantDamage replaces a file, and fails the test unless both restore and verify
+// refuse it, and restore leaves nothing behind.
+func wantDamage(t *testing.T, file string, damaged []byte) {
+	t.Helper()
+	testkit.WriteFile(t, file, string(damaged))
+	dir := filepath.Join(filepath.Dir(file), "restored")
+	restored := restore(ctx, file, dir)
+	_, verified := VerifyBackup(ctx, file, noProgress)
+	for _, err := range []error{restored, verified} {
+		if err == nil || !strings.HasPrefix(err.Error(), "check "+file+": ") {
+			t.Errorf("got %v, want an error of the check", err)
+		}
+	}
+	wantFiles(t, dir)
+}
+
+// A backup may be damaged in other ways.
 func TestRestoreRefusesDamage(t *testing.T) {
 	file, _ := backedUp(t)
-	content, err := os.ReadFile(file)
+	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	middle := len(content) / 2 / 4096 * 4096
-	for name, c := range map[string]struct {
-		content []byte
-		because string
-	}{
-		"a page overwritten":    {overwrite(content, middle, bytes.Repeat([]byte{0xff}, 4096)), "damaged"},
-		"a page of zeros":       {overwrite(content, middle, make([]byte, 4096)), "damaged"},
-		"cut off":               {content[:middle], "malformed"},
-		"cut off within a page": {content[:middle+100], "malformed"},
-		"empty":                 {nil, "it is empty"},
-		"text":                  {bytes.Repeat([]byte("Dear diary, "), 1000), "not a database"},
+	middle := len(whole) / 2 / pageBytes * pageBytes
+	for _, damaged := range [][]byte{
+		overwrite(whole, middle, bytes.Repeat([]byte{0xff}, pageBytes)),
+		overwrite(whole, middle, make([]byte, pageBytes)),
+		whole[:middle],
+		whole[:middle+100],
+		whole[:len(whole)-1],
+		whole[:pageBytes],
+		append(bytes.Clone(whole), 0),
+		append(bytes.Clone(whole), whole[middle:middle+pageBytes]...),
+		nil,
+		bytes.Repeat([]byte("Dear diary, "), 1000),
 	} {
-		t.Run(name, func(t *testing.T) {
-			damaged, dir := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
-			testkit.WriteFile(t, damaged, string(c.content))
-			wantError(t, restore(ctx, damaged, dir), c.because)
-			wantFiles(t, dir)
-			_, err := VerifyBackup(ctx, damaged, noProgress)
-			wantError(t, err, c.because)
-		})
+		wantDamage(t, file, damaged)
+	}
+}
+
+// TestIntactPages: a page that reads as zeros is lost, unless it says that it is
+// one of zeros. SQLite never writes the page of its locks.
+func TestIntactPages(t *testing.T) {
+	zeros := overwrite(make([]byte, pageBytes), pageBytes-checksumBytes, zeroSum)
+	for _, c := range []struct {
+		number int64
+		page   []byte
+		want   bool
+	}{{2, make([]byte, pageBytes), false}, {2, zeros, true}, {lockPage, make([]byte, pageBytes), true}, {lockPage + 1, make([]byte, pageBytes), false}} {
+		storetest.Same(t, fmt.Sprint("page ", c.number), intact(c.number, c.page), c.want)
 	}
 }
 
@@ -253,14 +303,13 @@ func TestRestoreRefusesEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for because, sql := range map[string]string{
-		"it does not tell the last id":                    `DELETE FROM sequence`,
-		"a submission has an id that was not given yet":   `UPDATE sequence SET last = 1`,
-		"the id 24576, which is not one of submission 3":  `UPDATE submissions SET fields = replace(fields, '"id":24577', '"id":24576')`,
-		"a form is on no page":                            `UPDATE forms SET page_id = -1`,
-		"a submission belongs to no form":                 `DELETE FROM forms`,
-		"the answers of a submission can't be read":       `UPDATE submissions SET fields = '{' WHERE place = (SELECT max(place) FROM submissions)`,
-		"damaged: a submission belongs to no form":        `UPDATE submissions SET form = 7`,
-		"damaged: a submission has an id that was not gi": `UPDATE sequence SET last = -1`,
+		"it does not tell the last id":                   `DELETE FROM sequence`,
+		"a submission has an id that was not given yet":  `UPDATE sequence SET last = 1`,
+		"the id 24576, which is not one of submission 3": `UPDATE submissions SET fields = replace(fields, '"id":24577', '"id":24576')`,
+		"a submission belongs to no form":                `DELETE FROM forms`,
+		"submission 200: ":                               `UPDATE submissions SET fields = '{' WHERE place = (SELECT max(place) FROM submissions)`,
+		"the id of the store is missing":                 `DELETE FROM settings`,
+		"damaged: a submission belongs to no form":       `UPDATE submissions SET form = 7`,
 	} {
 		edited, dir := t.TempDir(), t.TempDir()
 		testkit.WriteFile(t, filepath.Join(edited, FileName), string(content))
@@ -344,44 +393,6 @@ func TestNothingIsRestoredOverAStore(t *testing.T) {
 	wantError(t, restore(ctx, file, alone), FileName+"-wal is there already")
 }
 
-func TestWriteBackup(t *testing.T) {
-	target := t.TempDir()
-	file := filepath.Join(target, "backup.db")
-	errFill := errors.New("the source is gone")
-	err := WriteBackup(ctx, file, noProgress, func(s *Store) error {
-		mustCreate(t, s, sample("half of it"))
-		return errFill
-	})
-	if !errors.Is(err, errFill) {
-		t.Errorf("got %v", err)
-	}
-	wantFiles(t, target)
-
-	err = WriteBackup(ctx, file, noProgress, func(s *Store) error {
-		mustCreate(t, s, sample("all"))
-		_, err := s.Claim(ctx, store.SettingOnceKey, "key")
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantFiles(t, target, "backup.db")
-	info, err := os.Stat(file)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	dir := t.TempDir()
-	if err := restore(ctx, file, dir); err != nil {
-		t.Fatal(err)
-	}
-	s := openStore(t, dir)
-	key, err := s.Setting(ctx, store.SettingOnceKey)
-	if err != nil || key != "key" {
-		t.Errorf("setting %q, %v", key, err)
-	}
-	storetest.Same(t, "restored", len(storetest.Values(t, s)), 1)
-}
-
 // TestBackupHasNoUnfinishedUploads: files that belong to no submission, or no more, are
 // not in a backup, nor in what is restored from a copy of the database.
 func TestBackupHasNoUnfinishedUploads(t *testing.T) {
@@ -409,10 +420,10 @@ func TestBackupHasNoUnfinishedUploads(t *testing.T) {
 	if err := restore(ctx, filepath.Join(copyDir, FileName), restored); err != nil {
 		t.Fatal(err)
 	}
+	if n := size(backup); n > 1<<20 {
+		t.Errorf("the backup has %d bytes", n)
+	}
 	for _, file := range []string{backup, filepath.Join(restored, FileName)} {
-		if n := size(file); n > 1<<20 {
-			t.Errorf("%s has %d bytes", file, n)
-		}
 		conn, err := sqlite3.Open(fileURI(file, filesName))
 		if err != nil {
 			t.Fatal(err)
@@ -426,4 +437,33 @@ func TestBackupHasNoUnfinishedUploads(t *testing.T) {
 	if err := readFile(restored, kept); err != nil {
 		t.Error(err)
 	}
+}
+
+// A backup that fails at its end leaves nothing, not even a journal.
+func TestFailedBackupLeavesNothing(t *testing.T) {
+	dir, target := t.TempDir(), t.TempDir()
+	if err := openStore(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	editFile(t, dir, `DELETE FROM sequence`)
+	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), noProgress), "it does not tell the last id")
+	wantFiles(t, target)
+}
+
+// A backup that is larger than what SQLite keeps in memory is as good as a
+// small one.
+func TestLargeBackup(t *testing.T) {
+	dir, restored := t.TempDir(), t.TempDir()
+	s := openStore(t, dir)
+	for range 100 {
+		mustCreate(t, s, sample(strings.Repeat("x", 200_000)))
+	}
+	file := filepath.Join(t.TempDir(), "backup.db")
+	if err := Backup(ctx, dir, file, noProgress); err != nil {
+		t.Fatal(err)
+	}
+	if err := restore(ctx, file, restored); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "restored", storetest.Values(t, openStore(t, restored)), storetest.Values(t, s))
 }

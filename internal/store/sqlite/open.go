@@ -209,9 +209,6 @@ func openWriter(ctx context.Context, path, uri string, options Options) (*sqlite
 	if err == nil {
 		err = migrate(conn, version)
 	}
-	if err == nil && !options.MustExist { // a backup that becomes a store loses its digest, which the first write would make wrong
-		err = execOnce(conn, `DELETE FROM settings WHERE name = ?`, store.SettingDigest)
-	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

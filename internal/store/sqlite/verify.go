@@ -1,12 +1,15 @@
 package sqlite
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/ncruces/go-sqlite3"
@@ -15,29 +18,28 @@ import (
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
-// Report describes a store or a backup without faults.
-type Report struct {
-	Files       int64 // of these submissions, with the contents that were stored
-	Submissions int64
-	Checksum    string // of all submissions, see store.Digest
-	Sealed      bool   // it carries a digest of its content, which is still right
-
-	digest string // what it should carry
-}
+// Report is what a store or a backup without faults holds.
+type Report struct{ Submissions, Files int64 }
 
 // Verify checks one snapshot of the store in directory dir. A server may write to
 // it meanwhile.
-func Verify(ctx context.Context, dir string, progress Progress) (Report, error) {
+func Verify(ctx context.Context, dir string, progress Progress) (report Report, err error) {
 	if err := errors.Join(Exists(dir), refuseReadOnly(dir)); err != nil {
 		return Report{}, err
 	}
 	file := filepath.Join(dir, FileName)
 	conn, err := openShared(ctx, file)
-	if err != nil {
-		return Report{}, fmt.Errorf("open %s: %w", file, classify(err))
+	if err == nil {
+		defer func() { _ = conn.Close() }()
+		err = requireStore(conn)
 	}
-	defer func() { _ = conn.Close() }()
-	return checkConn(ctx, conn, file, progress)
+	if err == nil {
+		report, err = checkContent(ctx, conn, progress)
+	}
+	if err != nil {
+		return Report{}, checkError(ctx, file, err)
+	}
+	return report, nil
 }
 
 // VerifyBackup checks a backup.
@@ -59,7 +61,7 @@ func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
 		return nil, err
 	}
 	err = conn.BusyTimeout(busyTimeout)
-	if err == nil && unclosed { // looking at it must not change it
+	if err == nil && unclosed { // a check must not change the store
 		err = keepWAL(conn)
 	}
 	if err != nil {
@@ -68,196 +70,196 @@ func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
 	return conn, nil
 }
 
-// checkFile checks a file that no process writes to. Errors call it name. SQLite
-// creates no file beside it.
-func checkFile(ctx context.Context, file, name string, progress Progress) (Report, error) {
+// checkFile checks a file that no process writes to, down to the last bit.
+// Errors call it name. SQLite creates no file beside it.
+func checkFile(ctx context.Context, file, name string, progress Progress) (report Report, err error) {
 	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=ro&immutable=1")
-	if err != nil {
-		return Report{}, fmt.Errorf("open %s: %w", name, classify(err))
+	if err == nil {
+		defer func() { _ = conn.Close() }()
+		err = requireStore(conn)
 	}
-	defer func() { _ = conn.Close() }()
-	return checkConn(ctx, conn, name, progress)
+	if err == nil {
+		err = checkPages(ctx, file, progress)
+	}
+	if err == nil {
+		report, err = checkContent(ctx, conn, progress)
+	}
+	if err != nil {
+		return Report{}, checkError(ctx, name, err)
+	}
+	return report, nil
 }
 
-// checkConn checks what a connection sees in one read transaction.
-func checkConn(ctx context.Context, conn *sqlite3.Conn, name string, progress Progress) (Report, error) {
-	c := checker{conn: conn, progress: progress}
-	err := conn.Exec(`BEGIN`)
-	if err == nil {
-		err = c.run(ctx)
-	}
-	if err == nil && len(c.faults) > 0 {
-		err = fmt.Errorf("it is damaged: %w", errors.Join(c.faults...))
-	}
+func checkError(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	if err != nil {
-		return Report{}, fmt.Errorf("check %s: %w", name, classify(err))
-	}
-	return c.report, nil
+	return fmt.Errorf("check %s: %w", name, classify(err))
 }
 
-// maxFaults bounds how many faults of a kind are reported.
-const maxFaults = 10
-
-// checker collects what is wrong with a database.
-type checker struct {
-	conn     *sqlite3.Conn
-	progress Progress
-	report   Report
-	faults   []error
-}
-
-// run returns an error for a file that is no store or can't be read at all.
-func (c *checker) run(ctx context.Context) error {
-	if err := requireSchema(c.conn); err != nil {
+// requireStore refuses a database that is not a complete store of this version.
+func requireStore(conn *sqlite3.Conn) error {
+	if err := requireSchema(conn); err != nil {
 		return err
 	}
-	if copyOf, err := setting(c.conn, store.SettingCopyOf); err != nil || copyOf != "" {
-		return errors.Join(err, errors.New("it is a copy that was not finished: finish it first"))
+	copyOf, err := setting(conn, store.SettingCopyOf)
+	if err == nil && copyOf != "" {
+		err = errors.New("it is a copy that was not finished: finish it first")
 	}
-	c.checkPages()
-	if len(c.faults) > 0 {
-		return nil
-	}
-	c.checkContent()
-	return c.checkSubmissions(ctx)
+	return err
 }
 
-// checkPages runs SQLite's integrity check.
-func (c *checker) checkPages() {
-	err := queryRows(c.conn, fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults), func(row *sqlite3.Stmt) {
-		if found := row.ColumnText(0); found != "ok" {
-			c.faults = append(c.faults, errors.New(found))
-		}
-	})
-	if err != nil {
-		c.faults = append(c.faults, err)
-	}
-}
-
-// checkContent checks the rules of this schema, which SQLite does not know. Only
-// damage or an edit by hand can break them; submissions would be lost, or ids
-// assigned twice.
-func (c *checker) checkContent() {
-	// The result of each query is 0 when all is well.
-	for _, rule := range []struct{ query, fault string }{
-		{`SELECT count(*) <> 1 FROM sequence`, "it does not tell the last id"},
-		{`SELECT ifnull(max(place & 0xffffffffff), 0) > (SELECT last FROM sequence) FROM submissions`, "a submission has an id that was not given yet"},
-		{`SELECT count(*) FROM forms WHERE page_id < 1`, "a form is on no page"},
-		{`SELECT count(*) FROM submissions WHERE form <> place >> 40 OR form NOT IN (SELECT number FROM forms)`, "a submission belongs to no form"},
-		{`SELECT count(*) FROM submissions WHERE NOT json_valid(fields)`, "the answers of a submission can't be read"},
-		{`SELECT count(*) <> 1 FROM settings WHERE name = '` + store.SettingStoreID + `'`, "the id of the store is missing"},
-		{`SELECT count(*) FROM settings WHERE name NOT IN ('` + store.SettingStoreID + `', '` + store.SettingCopyOf + `', '` +
-			store.SettingOnceKey + `', '` + store.SettingDigest + `')`, "it has a setting that this formulary does not know"},
-		{`SELECT count(*) FROM submissions WHERE files IS NOT NULL AND NOT json_valid(files)`, "the files of a submission can't be read"},
-		{
-			`WITH named AS (SELECT file.value ->> 'id' AS id FROM submissions, json_each(files) AS file WHERE files IS NOT NULL AND json_valid(files))
-			SELECT count(*) FROM (SELECT DISTINCT file FROM file_chunks) WHERE file NOT IN (SELECT id FROM named) AND file NOT IN (SELECT id FROM loose_files)`,
-			"the content of a file belongs to no submission",
-		},
-	} {
-		switch found, err := queryInt(c.conn, rule.query); {
-		case err != nil:
-			c.faults = append(c.faults, err)
-		case found != 0:
-			c.faults = append(c.faults, errors.New(rule.fault))
-		}
-	}
-}
-
-// checkSubmissions reads every submission, and compares all that there is with
-// the digest, where there is one.
-func (c *checker) checkSubmissions(ctx context.Context) error {
-	total, err := queryInt(c.conn, `SELECT count(*) FROM submissions`)
+// checkPages compares every page of a file with its checksum, those that are
+// not in use included, and their number with the one in the header. SQLite's own
+// check reads only pages in use, and does not notice changed values.
+func checkPages(ctx context.Context, file string, progress Progress) error {
+	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
-	stmt, err := prepareDump(c.conn, store.Key{})
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = stmt.Close() }()
-	digest, unread := store.NewDigest(), 0
-	err = dumpRows(ctx, c.conn, stmt, func(r store.Record) error {
-		if digest.Add(r); digest.Count%1000 == 0 {
-			c.progress("checking", "submissions", digest.Count, int64(total))
+	r, page, pages := bufio.NewReaderSize(f, 1<<20), make([]byte, pageBytes), int64(1)
+	for number := int64(1); number <= pages; number++ {
+		if _, err := io.ReadFull(r, page); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("it is damaged: it ends in page %d of %d", number, pages)
+		} else if err != nil {
+			return err
 		}
-		_, err := r.Entries.Decode()
-		if err = cmp.Or(err, r.Entries.CheckIDs(r.ID)); err != nil {
-			if unread++; unread <= maxFaults {
-				c.faults = append(c.faults, fmt.Errorf("submission %d: %w", r.ID, err))
+		if !intact(number, page) {
+			return fmt.Errorf("it is damaged: page %d does not match its checksum", number)
+		}
+		if number == 1 {
+			pages = int64(binary.BigEndian.Uint32(page[pagesOffset:]))
+		}
+		if number%256 == 0 || number == pages {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
+			progress("checking", "bytes", number*pageBytes, info.Size())
 		}
-		c.checkFiles(r)
-		return nil
-	})
-	if err != nil {
-		return err
 	}
-	c.progress("checking", "submissions", digest.Count, int64(total))
-	if digest.Count != int64(total) {
-		c.faults = append(c.faults, fmt.Errorf("%d of %d submissions can't be found", int64(total)-digest.Count, total))
-	}
-	c.report.Submissions, c.report.Checksum = digest.Count, digest.Sum()
-	return c.checkDigest()
-}
-
-// checkFiles reads the contents of a submission's files.
-func (c *checker) checkFiles(r store.Record) {
-	for _, f := range r.Files {
-		file := r.Open(f)
-		if err := engine.CheckFile(f, file); err != nil && len(c.faults) < 3*maxFaults {
-			c.faults = append(c.faults, fmt.Errorf("submission %d: %w", r.ID, err))
-		}
-		_ = file.Close() // it has been read
-		c.report.Files++
-	}
-}
-
-func (c *checker) checkDigest() (err error) {
-	if c.report.digest, err = c.computeDigest(); err != nil {
-		return err
-	}
-	carried, err := setting(c.conn, store.SettingDigest)
-	if err != nil {
-		return err
-	}
-	c.report.Sealed = carried != ""
-	if c.report.Sealed && carried != c.report.digest {
-		c.faults = append(c.faults, errors.New("its content is not what it was when the backup was made: take another backup"))
+	if info.Size() != pages*pageBytes {
+		return fmt.Errorf("it is damaged: it has %d bytes, and %d pages of %d", info.Size(), pages, pageBytes)
 	}
 	return nil
 }
 
-// computeDigest is a digest of all that a backup holds: the submissions by
-// their checksum, and everything else row by row.
-func (c *checker) computeDigest() (string, error) {
-	all := sha256.New()
-	_, _ = fmt.Fprintln(all, c.report.Checksum)
-	for _, query := range []string{
-		`SELECT json_array(type, name, tbl_name, sql) FROM sqlite_schema ORDER BY type, name`,
-		`SELECT json_array(number, page_id, form_id) FROM forms ORDER BY number`,
-		`SELECT last FROM sequence`,
-		`SELECT json_array(name, value) FROM settings WHERE name <> '` + store.SettingDigest + `' ORDER BY name`,
-	} {
-		err := queryRows(c.conn, query, func(row *sqlite3.Stmt) { _, _ = fmt.Fprintln(all, row.ColumnText(0)) })
-		if err != nil {
-			return "", err
-		}
+const (
+	pagesOffset = 28 // of the number of pages in the header
+
+	// lockPage is the page that SQLite never writes: its bytes in the file are
+	// reserved for locks.
+	lockPage = 1<<30/pageBytes + 1
+)
+
+// intact reports whether a page is what was written, as it is in the file.
+func intact(number int64, page []byte) bool {
+	data, sum := page[:pageBytes-checksumBytes], page[pageBytes-checksumBytes:]
+	switch {
+	case number == lockPage:
+		return true
+	case bytes.Equal(data, zeroPage[:len(data)]):
+		return bytes.Equal(sum, zeroSum)
+	default:
+		return bytes.Equal(sum, checksum(data))
 	}
-	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-func queryRows(conn *sqlite3.Conn, sql string, visit func(row *sqlite3.Stmt)) error {
-	stmt, _, err := conn.Prepare(sql)
+// maxFaults bounds how many faults are reported.
+const maxFaults = 10
+
+// faults collects what is wrong with a database.
+type faults []error
+
+func (f *faults) add(err error) {
+	if err != nil && len(*f) < maxFaults {
+		*f = append(*f, err)
+	}
+}
+
+func (f *faults) err() error {
+	if len(*f) == 0 {
+		return nil
+	}
+	return fmt.Errorf("it is damaged: %w", errors.Join(*f...))
+}
+
+// checkContent checks what a connection sees in one read transaction: pages and
+// indexes, then the rules of the schema, then each submission and file.
+func checkContent(ctx context.Context, conn *sqlite3.Conn, progress Progress) (report Report, err error) {
+	if err := conn.Exec(`BEGIN`); err != nil {
+		return Report{}, err
+	}
+	var found faults
+	found.add(integrityCheck(conn, &found))
+	if err := found.err(); err != nil {
+		return Report{}, err
+	}
+	checkRules(conn, &found)
+	total, err := queryInt(conn, `SELECT count(*) FROM submissions`)
+	if err != nil {
+		return Report{}, err
+	}
+	err = dumpRows(ctx, conn, func(r store.Record) error {
+		if report.Submissions++; report.Submissions%1000 == 0 {
+			progress("checking", "submissions", report.Submissions, int64(total))
+		}
+		_, err := r.Entries.Decode()
+		found.add(wrapFault(r, cmp.Or(err, r.Entries.CheckIDs(r.ID))))
+		for _, f := range r.Files {
+			file := r.Open(f)
+			found.add(wrapFault(r, engine.CheckFile(f, file)))
+			_ = file.Close() // it has been read
+			report.Files++
+		}
+		return nil
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	progress("checking", "submissions", report.Submissions, int64(total))
+	return report, found.err()
+}
+
+func wrapFault(r store.Record, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("submission %d: %w", r.ID, err)
+}
+
+func integrityCheck(conn *sqlite3.Conn, found *faults) error {
+	stmt, _, err := conn.Prepare(fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = stmt.Close() }()
 	for stmt.Step() {
-		visit(stmt)
+		if text := stmt.ColumnText(0); text != "ok" {
+			found.add(errors.New(text))
+		}
 	}
 	return stmt.Err()
+}
+
+// checkRules checks rules of the schema that SQLite does not know. Without them
+// submissions would be lost, or ids assigned twice.
+func checkRules(conn *sqlite3.Conn, found *faults) {
+	for _, rule := range []struct{ broken, fault string }{
+		{`SELECT count(*) <> 1 FROM sequence`, "it does not tell the last id"},
+		{`SELECT ifnull(max(place & 0xffffffffff), 0) > (SELECT last FROM sequence) FROM submissions`, "a submission has an id that was not given yet"},
+		{`SELECT count(*) FROM submissions WHERE form <> place >> 40 OR form NOT IN (SELECT number FROM forms)`, "a submission belongs to no form"},
+		{`SELECT count(*) <> 1 FROM settings WHERE name = '` + store.SettingStoreID + `'`, "the id of the store is missing"},
+	} {
+		switch n, err := queryInt(conn, rule.broken); {
+		case err != nil:
+			found.add(err)
+		case n != 0:
+			found.add(errors.New(rule.fault))
+		}
+	}
 }

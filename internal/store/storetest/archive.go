@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 
 var archiveTests = []test{
 	{"dump visits all, in the order of their keys", testDump},
-	{"dump goes on after a key", testDumpAfter},
 	{"dump of many rows, and of large ones", testDumpMany},
 	{"an error of visit ends a dump", testDumpVisitError},
 	{"a dump is one snapshot", testDumpSnapshot},
@@ -36,15 +34,15 @@ func decodeRow(t rapid.TB, r store.Record) row {
 	return row{decode(t, r.Submission), r.Once, r.Key, r.Body}
 }
 
-func (b *bench) dump(t rapid.TB, after store.Key) []row {
+func (b *bench) dump(t rapid.TB) []row {
 	t.Helper()
 	var rows []row
-	err := b.Dump(ctx, after, func(r store.Record) error {
+	err := b.Dump(ctx, func(r store.Record) error {
 		rows = append(rows, decodeRow(t, r))
 		return nil
 	})
 	if err != nil {
-		t.Fatalf("dump after %+v: %v", after, err)
+		t.Fatalf("dump: %v", err)
 	}
 	return rows
 }
@@ -82,33 +80,12 @@ func (b *bench) fillForms(t *testing.T) []row {
 }
 
 func testDump(t *testing.T, b *bench) {
-	Same(t, "of an empty store", len(b.dump(t, store.Key{})), 0)
+	Same(t, "of an empty store", len(b.dump(t)), 0)
 	want := b.fillForms(t)
-	Same(t, "dumped", b.dump(t, store.Key{}), want)
+	Same(t, "dumped", b.dump(t), want)
 	b.delete(t, want[3].key())
 	b.reopen(t)
-	Same(t, "dumped again", b.dump(t, store.Key{}), slices.Delete(slices.Clone(want), 3, 4))
-}
-
-func testDumpAfter(t *testing.T, b *bench) {
-	all := b.fillForms(t)
-	beyond := func(after store.Key) []row {
-		var rows []row
-		for _, r := range all {
-			if byKey(r.key(), after) > 0 {
-				rows = append(rows, r)
-			}
-		}
-		return rows
-	}
-	for _, r := range all {
-		Same(t, fmt.Sprintf("after %+v", r.key()), b.dump(t, r.key()), beyond(r.key()))
-	}
-	for _, after := range []store.Key{
-		{PageID: 1}, {PageID: 2}, {PageID: 2, FormID: "b"}, {PageID: 2, FormID: "a", ID: 1 << 52}, {PageID: 7, FormID: "zz"}, {PageID: 13},
-	} {
-		Same(t, fmt.Sprintf("after %+v, which is not there", after), b.dump(t, after), beyond(after))
-	}
+	Same(t, "dumped again", b.dump(t), slices.Delete(slices.Clone(want), 3, 4))
 }
 
 func testDumpMany(t *testing.T, b *bench) {
@@ -117,8 +94,7 @@ func testDumpMany(t *testing.T, b *bench) {
 		want = append(want, row{record: r})
 	}
 	sortRows(want)
-	Same(t, "dumped", b.dump(t, store.Key{}), want)
-	Same(t, "from the middle", b.dump(t, want[700].key()), want[701:])
+	Same(t, "dumped", b.dump(t), want)
 }
 
 func testDumpVisitError(t *testing.T, b *bench) {
@@ -126,7 +102,7 @@ func testDumpVisitError(t *testing.T, b *bench) {
 	enough := errors.New("enough")
 	for _, stop := range []int{1, 2, len(all)} {
 		visited := 0
-		err := b.Dump(ctx, store.Key{}, func(store.Record) error {
+		err := b.Dump(ctx, func(store.Record) error {
 			if visited++; visited == stop {
 				return enough
 			}
@@ -137,7 +113,7 @@ func testDumpVisitError(t *testing.T, b *bench) {
 		}
 		Same(t, "visited", visited, stop)
 	}
-	Same(t, "a dump after those", len(b.dump(t, store.Key{})), len(all))
+	Same(t, "a dump after those", len(b.dump(t)), len(all))
 }
 
 // testDumpSnapshot changes everything in every way once the dump has begun.
@@ -147,7 +123,7 @@ func testDumpSnapshot(t *testing.T, b *bench) {
 		want = append(want, row{record: r})
 	}
 	var got []row
-	err := b.Dump(ctx, store.Key{}, func(r store.Record) error {
+	err := b.Dump(ctx, func(r store.Record) error {
 		if len(got) == 0 {
 			b.delete(t, want[300].key())
 			b.delete(t, want[599].key())
@@ -164,20 +140,20 @@ func testDumpSnapshot(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	Same(t, "dumped", got, want)
-	Same(t, "dumped afterwards", len(b.dump(t, store.Key{})), 600)
+	Same(t, "dumped afterwards", len(b.dump(t)), 600)
 }
 
 func testDumpVisitWrites(t *testing.T, b *bench) {
 	all := b.fillForms(t)
 	finishes(t, "a dump whose visit calls the store", func() {
-		err := b.Dump(ctx, store.Key{}, func(r store.Record) error {
+		err := b.Dump(ctx, func(r store.Record) error {
 			return b.callAll(t, store.Key{PageID: r.PageID, FormID: r.FormID, ID: r.ID})
 		})
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	Same(t, "left", len(b.dump(t, store.Key{})), len(all))
+	Same(t, "left", len(b.dump(t)), len(all))
 }
 
 func (b *bench) checkCount(t *testing.T, want int) {
@@ -209,7 +185,7 @@ func testLastAndCount(t *testing.T, b *bench) {
 	b.delete(t, all[len(all)-1].key())
 	b.checkLast(t, all[len(all)-2].key())
 	b.checkCount(t, len(all)-1)
-	b.checkLast(t, sortRows(b.dump(t, store.Key{}))[len(all)-2].key())
+	b.checkLast(t, sortRows(b.dump(t))[len(all)-2].key())
 }
 
 // archiveCalls are one of each method.
@@ -221,7 +197,7 @@ func (b *bench) archiveCalls(ctx context.Context) map[string]error {
 	_, setting := b.Setting(ctx, "late")
 	late := store.Record{Submission: forms.Submission{ID: 99, PageID: 1, FormID: "form", Created: created, Entries: forms.EncodeEntries(nil, nil)}}
 	return map[string]error{
-		"dump": b.Dump(ctx, store.Key{}, func(store.Record) error { return errors.New("visited") }),
+		"dump": b.Dump(ctx, func(store.Record) error { return errors.New("visited") }),
 		"load": b.Load(ctx, []store.Record{late}), "last": last, "count": count, "last id": lastID,
 		"advance": b.Advance(ctx, 1000),
 		"claim":   claim, "setting": setting, "release": b.Release(ctx, "late"),
@@ -265,7 +241,7 @@ func testCloseDuringDump(t *testing.T, b *bench) {
 	b.fill(t, "form", count, 10)
 	closed := make(chan error, 1)
 	seen, early := 0, false
-	err := b.Dump(ctx, store.Key{}, func(store.Record) error {
+	err := b.Dump(ctx, func(store.Record) error {
 		if seen++; seen == 1 {
 			go func() { closed <- b.Close() }()
 			for b.Ping(ctx) == nil { // until the close has begun

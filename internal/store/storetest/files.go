@@ -151,7 +151,7 @@ func testFilesEverywhere(t *testing.T, b *bench) {
 		listed.Files = nil
 		Same(t, "listed", b.all(t, "form"), []record{listed, plain})
 		b.repeated(t, n, r)
-		Same(t, "dumped", b.dump(t, store.Key{}), []row{{r, "", n.Key, n.Body}, {record: plain}})
+		Same(t, "dumped", b.dump(t), []row{{r, "", n.Key, n.Body}, {record: plain}})
 		b.reopen(t)
 	}
 }
@@ -416,7 +416,7 @@ func testDumpFiles(t *testing.T, b *bench) {
 		made = append(made, b.create(t, n))
 	}
 	var seen []record
-	err := b.Dump(ctx, store.Key{}, func(r store.Record) error {
+	err := b.Dump(ctx, func(r store.Record) error {
 		if len(seen) == 0 {
 			for _, m := range made[2:] { // all that follow go
 				b.delete(t, m.key())

@@ -27,7 +27,7 @@ var loadTests = []test{
 func (b *bench) archived(t *testing.T) []store.Record {
 	t.Helper()
 	var records []store.Record
-	err := b.Dump(ctx, store.Key{}, func(r store.Record) error {
+	err := b.Dump(ctx, func(r store.Record) error {
 		r.Entries = slices.Clone(r.Entries)
 		records = append(records, r)
 		return nil
@@ -69,12 +69,12 @@ func testLoad(t *testing.T, b *bench) {
 	other.load(t, records[:20]...)
 	slices.Reverse(records[20:]) // the order does not matter
 	other.load(t, records[20:]...)
-	Same(t, "the copy", other.dump(t, store.Key{}), want)
+	Same(t, "the copy", other.dump(t), want)
 	for _, r := range want[:50] {
 		Same(t, "found", other.get(t, r.key()), r.record)
 	}
 	Same(t, "listed", other.all(t, "many"), b.all(t, "many"))
-	Same(t, "the original", b.dump(t, store.Key{}), want)
+	Same(t, "the original", b.dump(t), want)
 }
 
 func testLoadOnce(t *testing.T, b *bench) {
@@ -117,7 +117,7 @@ func testLoadIDs(t *testing.T, b *bench) {
 
 func testLoadExists(t *testing.T, b *bench) {
 	stored := b.create(t, once(sample("form", "amy", "x"), "amy"))
-	want := b.dump(t, store.Key{})
+	want := b.dump(t)
 	limited := loadable("form", 31)
 	limited.Once = "amy"
 	for what, records := range map[string][]store.Record{
@@ -128,28 +128,28 @@ func testLoadExists(t *testing.T, b *bench) {
 		if err := b.Load(ctx, records); !errors.Is(err, store.ErrExists) {
 			t.Errorf("%s: %v, want %v", what, err, store.ErrExists)
 		}
-		Same(t, what, b.dump(t, store.Key{}), want)
+		Same(t, what, b.dump(t), want)
 	}
 	if err := b.Load(ctx, []store.Record{loadable("form", 30), limited}); !errors.Is(err, store.ErrOnce) {
 		t.Errorf("a second of the same submitter: %v, want %v", err, store.ErrOnce)
 	}
-	Same(t, "after a second of the same submitter", b.dump(t, store.Key{}), want)
+	Same(t, "after a second of the same submitter", b.dump(t), want)
 	keyed, repeat := loadable("form", 32), loadable("form", 33)
 	keyed.Key, repeat.Key = "key", "key"
 	if err := b.Load(ctx, []store.Record{keyed, repeat}); !errors.Is(err, store.ErrKeyUsed) {
 		t.Errorf("a second with the same key: %v, want %v", err, store.ErrKeyUsed)
 	}
-	Same(t, "after a second with the same key", b.dump(t, store.Key{}), want)
+	Same(t, "after a second with the same key", b.dump(t), want)
 	b.load(t, loadable("form", 10, 50), loadable("form", 20)) // the failed loads left nothing
 	b.checkCount(t, 3)
 }
 
 func testLoadReopen(t *testing.T, b *bench) {
 	b.load(t, loadable("b", 3, 1), loadable("a", 5, 2))
-	want := b.dump(t, store.Key{})
+	want := b.dump(t)
 	Same(t, "loaded", len(want), 2)
 	b.reopen(t)
-	Same(t, "found again", b.dump(t, store.Key{}), want)
+	Same(t, "found again", b.dump(t), want)
 }
 
 func testLoadWrongIDs(t *testing.T, b *bench) {

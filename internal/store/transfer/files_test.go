@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,10 +78,6 @@ func TestCopyFiles(t *testing.T) {
 				t.Errorf("file %d: %d bytes, %v, want %d", i, len(got), err, len(contents[i]))
 			}
 		}
-		verified, err := transfer.Verify(t.Context(), to, noProgress)
-		if err != nil || verified.Checksum != result.Checksum || verified.Files != count {
-			t.Errorf("verified %+v, %v, want %+v", verified, err, result)
-		}
 	})
 }
 
@@ -93,5 +90,12 @@ func TestCopyOfChangedFiles(t *testing.T) {
 			_, err := transfer.Copy(t.Context(), from, changed{open(t)}, noProgress)
 			wantInError(t, err, `copy file "1.txt": its content is not what was stored`)
 		})
+	}
+}
+
+func wantInError(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %v, want %q", err, text)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/formulary/formulary/internal/store/transfer"
 )
 
-// TestSessionsAreNotCopied: they are not part of a copy or of a checksum, and
+// TestSessionsAreNotCopied: they are not part of a copy, and
 // those of the target stay.
 func TestSessionsAreNotCopied(t *testing.T) {
 	pairs(t, func(t *testing.T, from, to whole) {
@@ -19,13 +19,8 @@ func TestSessionsAreNotCopied(t *testing.T) {
 		if err := errors.Join(source.CreateSession(t.Context(), theirs), target.CreateSession(t.Context(), ours)); err != nil {
 			t.Fatal(err)
 		}
-		copied, err := transfer.Copy(t.Context(), from, to, noProgress)
-		if err != nil {
+		if _, err := transfer.Copy(t.Context(), from, to, noProgress); err != nil {
 			t.Fatal(err)
-		}
-		verified, err := transfer.Verify(t.Context(), to, noProgress)
-		if err != nil || verified.Checksum != copied.Checksum {
-			t.Errorf("verified %+v, %v; copied %+v", verified, err, copied)
 		}
 		if _, err := target.Session(t.Context(), theirs.Hash); !errors.Is(err, store.ErrNoSession) {
 			t.Errorf("the copy has the session of the source: %v", err)

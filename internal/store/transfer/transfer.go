@@ -139,7 +139,7 @@ type copier struct {
 }
 
 func (c *copier) run(ctx context.Context, from Store) error {
-	err := from.Dump(ctx, store.Key{}, func(r store.Record) error {
+	err := from.Dump(ctx, func(r store.Record) error {
 		c.digest.Add(r)
 		c.files += int64(len(r.Files))
 		if !isAfter(r, c.after) {

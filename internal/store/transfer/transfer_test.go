@@ -115,7 +115,7 @@ func create(t *testing.T, s whole) forms.Submission {
 func dump(t *testing.T, s whole) []store.Record {
 	t.Helper()
 	var all []store.Record
-	err := s.Dump(t.Context(), store.Key{}, func(r store.Record) error {
+	err := s.Dump(t.Context(), func(r store.Record) error {
 		r.Entries = append(forms.Entries(nil), r.Entries...)
 		all = append(all, r)
 		return nil

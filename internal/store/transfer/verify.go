@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 // compare reads a copy, and returns ErrDifferent if it is not what was copied.
 func compare(ctx context.Context, to Store, want Result, progress Progress) error {
 	d := store.NewDigest()
-	err := to.Dump(ctx, store.Key{}, func(r store.Record) error {
+	err := to.Dump(ctx, func(r store.Record) error {
 		if d.Add(r); d.Count%batchRows == 0 {
 			progress(Verifying, d.Count, want.Submissions)
 		}
@@ -44,47 +43,4 @@ func checkFiles(r store.Record) (faults []error) {
 		}
 	}
 	return faults
-}
-
-// maxFaults bounds how many faults are reported.
-const maxFaults = 10
-
-// Verify reads every submission of a store, in one snapshot. Its error
-// lists those that can't be decoded, or have ids that were not assigned yet, one on
-// each line.
-func Verify(ctx context.Context, s Store, progress Progress) (Result, error) {
-	total, err := s.Count(ctx)
-	if err != nil {
-		return Result{}, fmt.Errorf("count submissions: %w", err)
-	}
-	d, faults, highest, files := store.NewDigest(), []error(nil), int64(0), int64(0)
-	err = s.Dump(ctx, store.Key{}, func(r store.Record) error {
-		if d.Add(r); d.Count%batchRows == 0 {
-			progress(Verifying, d.Count, total)
-		}
-		_, err := r.Entries.Decode()
-		if err = cmp.Or(err, r.Entries.CheckIDs(r.ID)); err != nil && len(faults) < maxFaults {
-			faults = append(faults, fmt.Errorf("submission %d: %w", r.ID, err))
-		}
-		files += int64(len(r.Files))
-		for _, err := range checkFiles(r) {
-			if len(faults) < maxFaults {
-				faults = append(faults, fmt.Errorf("submission %d: %w", r.ID, err))
-			}
-		}
-		highest = max(highest, r.ID)
-		return nil
-	})
-	if err != nil {
-		return Result{}, fmt.Errorf("read submissions: %w", err)
-	}
-	progress(Verifying, d.Count, total)
-	last, err := s.LastID(ctx) // at the end: ids that were assigned meanwhile count, too
-	if err != nil {
-		return Result{}, fmt.Errorf("read the last id: %w", err)
-	}
-	if highest > last {
-		faults = append(faults, fmt.Errorf("submission %d has an id that was not given yet", highest))
-	}
-	return Result{Submissions: d.Count, Files: files, Checksum: d.Sum()}, errors.Join(faults...)
 }
