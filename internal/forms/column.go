@@ -2,6 +2,7 @@ package forms
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 )
 
@@ -83,22 +84,16 @@ func (c *column) text(s Submission, row *Result) (string, error) {
 	return c.value(row).Text()
 }
 
-// Fields that have left the page are looked for by Missing.
-type missingColumn struct {
-	id  string
-	key []byte
-}
-
 // Missing is a set of ids that the form does not have. Submissions are read
 // until each id is found, or there are no more.
-type Missing struct{ columns []missingColumn }
+type Missing struct{ columns []column }
 
 // Missing returns the ids among the given ones that the form does not have.
 func (f *Form) Missing(ids ...string) *Missing {
 	m, fields := &Missing{}, f.Index()
 	for _, id := range ids {
-		if !fields.HasColumn(id) {
-			m.columns = append(m.columns, missingColumn{id, AppendJSONString(nil, id)})
+		if c := fields.column(id); c.kind == retiredColumn {
+			m.columns = append(m.columns, c)
 		}
 	}
 	return m
@@ -108,7 +103,7 @@ func (f *Form) Missing(ids ...string) *Missing {
 func (m *Missing) IDs() []string {
 	var ids []string
 	for _, c := range m.columns {
-		ids = append(ids, c.id)
+		ids = append(ids, c.field.ID)
 	}
 	return ids
 }
@@ -121,13 +116,7 @@ func (m *Missing) Find(s Submission) (all bool, err error) {
 	}
 	scan := s.Entries.Scan()
 	for scan.Next() {
-		for i := 0; i < len(m.columns); {
-			if !bytes.Equal(scan.FieldID, m.columns[i].key) {
-				i++
-				continue
-			}
-			m.columns = append(m.columns[:i], m.columns[i+1:]...)
-		}
+		m.columns = slices.DeleteFunc(m.columns, func(c column) bool { return bytes.Equal(scan.FieldID, c.key) })
 	}
 	return len(m.columns) == 0, scan.Err()
 }

@@ -67,15 +67,18 @@ func (r Rule) Holds(f *Field, value string) bool {
 	case NotEmpty:
 		return !f.isBlank(value)
 	case GreaterThan, LessThan:
-		return orderOf(value).meets(r)
+		c, ok := orderOf(value).compare(orderOf(r.Value))
+		return ok && (r.Operator == GreaterThan && c > 0 || r.Operator == LessThan && c < 0)
 	default:
 		return false
 	}
 }
 
-// Searches reports whether the rule searches a text of any length for its
-// value. There is no way to do that once for all rules about a field.
-func (r Rule) Searches(f *Field) bool { return r.Operator == Contains && !f.MultiValue() }
+// Scans reports whether the time that the rule takes grows with the length of the
+// value.
+func (r Rule) Scans() bool {
+	return r.Operator != Equals && r.Operator != NotEquals && r.Operator != InList
+}
 
 // hasPart reports whether part is one of the values that are joined.
 func hasPart(joined, part string) bool {
@@ -132,13 +135,6 @@ func (o order) compare(other order) (c int, ok bool) {
 		return 0, false
 	}
 	return cmp.Or(cmp.Compare(o.number, other.number), cmp.Compare(o.day, other.day)), true // yyyy-MM-dd sorts as text
-}
-
-// meets reports whether a value of this order meets a rule of greater-than or
-// less-than.
-func (o order) meets(r Rule) bool {
-	c, ok := o.compare(orderOf(r.Value))
-	return ok && (r.Operator == GreaterThan && c > 0 || r.Operator == LessThan && c < 0)
 }
 
 // Ordered reports whether greater-than and less-than can compare a value.

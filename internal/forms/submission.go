@@ -143,19 +143,20 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 			continue
 		}
 		if msg := a.misfit(&d.fields[rank]); msg != "" {
-			d.addMisfit(rank, msg)
+			if d.misfit == nil {
+				d.misfit = map[int]string{}
+			}
+			d.misfit[rank] = msg
 			continue
 		}
 		d.values[rank], d.sent[rank] = a.text(), true
-		d.takeFiles(rank, a.Files)
+		if len(a.Files) > 0 {
+			if d.files == nil {
+				d.files = make([][]StoredFile, len(d.fields))
+			}
+			d.files[rank] = a.Files
+		}
 	}
-}
-
-func (d *draft) addMisfit(rank int, msg string) {
-	if d.misfit == nil {
-		d.misfit = map[int]string{}
-	}
-	d.misfit[rank] = msg
 }
 
 // check looks at the value of a field that shows.
@@ -213,7 +214,8 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]En
 	d.take(answers, func(a Answer) string {
 		// What was read may be sent back: an unchanged value of a field that
 		// has left the page is no write.
-		if value, ok := old.retiredValues[a.FieldID]; ok && a.Malformed == "" && value == a.text() {
+		unchanged := func(e Entry) bool { return e.FieldID == a.FieldID && e.Value == a.text() }
+		if a.Malformed == "" && slices.ContainsFunc(old.retired, unchanged) {
 			return ""
 		}
 		return MsgUnknownField
@@ -234,9 +236,8 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]En
 // entriesByRank are the stored entries of a submission, separated into those of the
 // form's fields and those of fields that have left the page.
 type entriesByRank struct {
-	current       []*Entry // by rank; nil where nothing is stored
-	retired       []Entry  // of fields that have left the page
-	retiredValues map[string]string
+	current []*Entry // by rank; nil where nothing is stored
+	retired []Entry  // of fields that have left the page
 }
 
 func (d *draft) byRank(stored []Entry) entriesByRank {
@@ -244,13 +245,9 @@ func (d *draft) byRank(stored []Entry) entriesByRank {
 	for i := range stored {
 		if rank := d.Rank(stored[i].FieldID); rank >= 0 {
 			p.current[rank] = &stored[i]
-			continue
+		} else {
+			p.retired = append(p.retired, stored[i])
 		}
-		if p.retiredValues == nil {
-			p.retiredValues = map[string]string{}
-		}
-		p.retired = append(p.retired, stored[i])
-		p.retiredValues[stored[i].FieldID] = stored[i].Value
 	}
 	return p
 }
@@ -272,16 +269,6 @@ func (d *draft) overlay(old entriesByRank, shown []bool) []Entry {
 		merged = append(merged, entry)
 	}
 	return append(merged, old.retired...)
-}
-
-func (d *draft) takeFiles(rank int, files []StoredFile) {
-	if len(files) == 0 {
-		return
-	}
-	if d.files == nil {
-		d.files = make([][]StoredFile, len(d.fields))
-	}
-	d.files[rank] = files
 }
 
 // mergedFiles returns the files that the record has with the sent, visible

@@ -55,7 +55,7 @@ type builder struct {
 	sections map[string]int        // offsets by name
 	owners   []*owner
 	rules    int
-	searches map[int]int // by rank: rules that search the field's text
+	scans    map[int]int // by rank: rules that read all of the field's value
 }
 
 // build checks a form and makes it of its mapping. It returns nil if root is no
@@ -67,7 +67,7 @@ func (d *decoder) build(root *yaml.Node, block rawBlock, pageID int64) *forms.Fo
 		hostIDs:  block.hostIDs,
 		ranks:    map[string]int{},
 		sections: map[string]int{},
-		searches: map[int]int{},
+		scans:    map[int]int{},
 	}
 	m := w.readMap(root, "the form", formHint, formKeys, nil)
 	if m == nil {

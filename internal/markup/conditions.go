@@ -82,7 +82,7 @@ func (w *builder) rule(n *yaml.Node, o *owner, noun, hint string) {
 		w.warnf(field.at, "put that field first", "%s depends on field %s, which comes later on the page", o.name(w.form), quote(field.text))
 	}
 	o.needs = append(o.needs, need{field.at, rank})
-	w.countSearch(m.at, rule, rank)
+	w.countScan(m.at, rule, rank)
 	w.warnOfNoOption(m.at, o, rule, rank)
 }
 
@@ -103,16 +103,15 @@ func (w *builder) operator(m *yamlMap) (operator forms.Operator) {
 	return operator
 }
 
-// countSearch bounds the work that one submission causes: a long value is
-// searched once for each rule with contains about its field.
-func (w *builder) countSearch(at int, rule forms.Rule, rank int) {
-	field := &w.form.Fields[rank]
-	if !rule.Searches(field) {
+// countScan bounds the work that one submission causes: each of these rules reads
+// the answer, which may be as long as a request body.
+func (w *builder) countScan(at int, rule forms.Rule, rank int) {
+	if !rule.Scans() {
 		return
 	}
-	if w.searches[rank]++; w.searches[rank] == MaxSearches+1 {
+	if w.scans[rank]++; w.scans[rank] == MaxScans+1 {
 		w.errorf(at, "put fields that show together into a section with one showIf",
-			"the form has more than %d rules that search field %s with contains", MaxSearches, quote(field.ID))
+			"the form has more than %d rules about field %s with other operators than equals, not-equals and one-of", MaxScans, quote(rule.FieldID))
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 	MaxFields      = 1000      // in a form
 	MaxOptions     = 1000      // of a field, and values in a rule's list
 	MaxRules       = 1000      // in a form
-	MaxSearches    = 50        // rules with "contains" about one field that holds a single text
+	MaxScans       = 100       // rules about one field that take longer for a longer answer
 	MaxIDBytes     = 200       // of form, field, section and macro ids
 	MaxTextBytes   = 4096      // of a label, a help text, an option, a rule's value
 	MaxAccept      = 50        // file types that a field accepts
