@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
@@ -149,27 +151,27 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 	}, nil
 }
 
-// layOut puts the questions of a form in order. Each follows those that its
-// condition names, so that nothing appears above where somebody is typing.
-func layOut(id string, f *forms.Form, with filling) (items []item, ordered []*question) {
+// layOut makes the questions of a form, by rank, and the sections that they are in.
+func layOut(id string, f *forms.Form, with filling) (items []item, all []*question) {
 	shown := f.Visible(with.values)
-	all := make([]*question, len(f.Fields))
 	b := questionBuilder{form: f, with: with, extra: markup.MaxOptions}
 	for rank := range f.Fields {
-		all[rank] = b.question(rank, id+"-"+strconv.Itoa(rank), !shown[rank])
+		all = append(all, b.question(rank, id+"-"+strconv.Itoa(rank), !shown[rank]))
 	}
-	for _, u := range displayOrder(f) {
-		if u.section == nil {
-			items = append(items, item{question: all[u.first]})
-			ordered = append(ordered, all[u.first])
+	sections := f.Sections
+	for rank := 0; rank < len(all); {
+		if len(sections) == 0 || sections[0].First != rank {
+			items = append(items, item{question: all[rank]})
+			rank++
 			continue
 		}
-		section := &sectionView{Name: u.section.Name, Questions: all[u.first : u.first+u.section.Count]}
+		section := &sectionView{Name: sections[0].Name, Questions: all[rank : rank+sections[0].Count]}
 		section.Hidden = !slices.ContainsFunc(section.Questions, func(q *question) bool { return !q.Hidden })
 		items = append(items, item{Section: section})
-		ordered = append(ordered, section.Questions...)
+		rank += sections[0].Count
+		sections = sections[1:]
 	}
-	return items, ordered
+	return items, all
 }
 
 // conditionsOf is the definition of a form with conditions for the module that
@@ -180,64 +182,6 @@ func conditionsOf(f *forms.Form) template.JS {
 	}
 	text := bytes.ReplaceAll(encode.Form(f), []byte("<"), []byte(`\u003c`))
 	return template.JS(text) //nolint:gosec // JSON of our own, which can't end its element
-}
-
-// unit is what moves as one: a section, or a field outside of any.
-type unit struct {
-	first   int
-	section *forms.Section
-}
-
-// displayOrder is page order, but that a unit with a condition waits for the
-// fields that the condition names.
-func displayOrder(f *forms.Form) []unit {
-	var units []unit
-	unitOf := make(map[string]int, len(f.Fields)) // by field id
-	sections := f.Sections
-	for rank := 0; rank < len(f.Fields); {
-		u := unit{first: rank}
-		count := 1
-		if len(sections) > 0 && sections[0].First == rank {
-			u.section, count = &sections[0], sections[0].Count
-			sections = sections[1:]
-		}
-		for i := range count {
-			unitOf[f.Fields[rank+i].ID] = len(units)
-		}
-		units = append(units, u)
-		rank += count
-	}
-	ordered := make([]unit, 0, len(units))
-	visited := make([]bool, len(units))
-	var visit func(i int)
-	waiting := map[int][]int{} // by the unit that others wait for
-	visit = func(i int) {
-		if visited[i] {
-			return
-		}
-		for _, rule := range rulesOf(f, units[i]) {
-			if dep, known := unitOf[rule.FieldID]; known && dep != i && !visited[dep] {
-				waiting[dep] = append(waiting[dep], i)
-				return
-			}
-		}
-		visited[i] = true
-		ordered = append(ordered, units[i])
-		for _, next := range waiting[i] {
-			visit(next)
-		}
-	}
-	for i := range units {
-		visit(i)
-	}
-	return ordered
-}
-
-func rulesOf(f *forms.Form, u unit) []forms.Rule {
-	if c := f.Fields[u.first].Condition; c != nil {
-		return c.Rules
-	}
-	return nil
 }
 
 // labelOf is what a field is called.
@@ -454,4 +398,10 @@ func byteSize(n int64) string {
 		}
 	}
 	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// upperFirst makes a message a sentence.
+func upperFirst(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
 }

@@ -88,3 +88,19 @@ func TestForeignChoicesOfAllFieldsAreBounded(t *testing.T) {
 		t.Errorf("%d choices, of which %d are chosen", choices, chosen)
 	}
 }
+
+// Questions are shown as they are written, also where a condition names a later one.
+func TestQuestionsAreInTheWrittenOrder(t *testing.T) {
+	f := &forms.Form{ID: "f", Sections: []forms.Section{{Name: "S", First: 1, Count: 2}}}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		f.Fields = append(f.Fields, forms.Field{ID: id, Type: forms.Textfield})
+	}
+	f.Fields[0].Condition = &forms.Condition{Match: forms.MatchAll, Rules: []forms.Rule{{FieldID: "c", Operator: forms.NotEmpty}}}
+	items, all := layOut("f0", f, filling{values: make([]string, 4)})
+	if len(items) != 3 || items[0].question != all[0] || !slices.Equal(items[1].Section.Questions, all[1:3]) || items[2].question != all[3] {
+		t.Errorf("got %+v", items)
+	}
+	if !all[0].Hidden || items[1].Section.Hidden {
+		t.Errorf("hidden: %v, %v", all[0].Hidden, items[1].Section.Hidden)
+	}
+}
