@@ -12,9 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 
-	"github.com/formulary/formulary/internal/store/pgtest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -206,74 +204,6 @@ func testRepeatsUnderKills(t *testing.T, s site) {
 		p.kill()
 		p.start(t)
 	}
-	r.check(t, p.process)
-}
-
-// The connection to the database is lost after the commit: the server can't
-// know that the note is stored, and says 503.
-func TestRepeatAfterTheDatabaseIsLost(t *testing.T) {
-	t.Parallel()
-	cluster := pgtest.New(t, pgtest.Options{TCP: true})
-	s := newSite(t).on(cluster.Database(t))
-	p := startProxied(t, s, "--access-log=false", "--database-timeout", "2s")
-	conn, err := pgx.Connect(t.Context(), s.database) // past the proxy
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	count := func(sql string) (n int) {
-		t.Helper()
-		if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	// The server prepares its statements at their first use.
-	if r, err := createWithKey(t.Context(), p.url, "warm-up", "first"); err != nil || r.status != 201 {
-		t.Fatalf("%d %s %v", r.status, r.body, err)
-	}
-	p.must(t, 204, "DELETE", "/note/result/1", "")
-	tx, err := conn.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), `LOCK TABLE submissions IN SHARE MODE`); err != nil {
-		t.Fatal(err)
-	}
-	answered := make(chan response, 1)
-	go func() {
-		r, err := createWithKey(t.Context(), p.url, "key", "lost")
-		if err != nil {
-			t.Error(err)
-		}
-		answered <- r
-	}()
-	testkit.Eventually(t, "the insert waits for the lock", func() bool {
-		return count(`SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'submissions'::regclass`) == 1
-	})
-	cure := poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Eventually(t, "the note is stored", func() bool { return count(`SELECT count(*) FROM submissions`) == 1 })
-	if r := <-answered; r.status != http.StatusServiceUnavailable {
-		t.Errorf("without an answer of the database: %d %s, want 503", r.status, r.body)
-	}
-	cure()
-	testkit.Eventually(t, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
-	retry(t, p.process, "key", "lost")
-}
-
-// The connections break off in the middle of answers, under clients that
-// repeat what is not acknowledged.
-func TestRepeatsOnBreakingConnections(t *testing.T) {
-	t.Parallel()
-	cluster := pgtest.New(t, pgtest.Options{TCP: true})
-	p := startProxied(t, newSite(t).on(cluster.Database(t)), "--access-log=false", "--database-timeout", "1s")
-	cure := poison(t, p.proxy, `{"type":"limit_data","stream":"downstream","attributes":{"bytes":4000}}`)
-	r := startRepeaters(t, 8, 20, p.url)
-	r.more(t, 100)
-	cure()
 	r.check(t, p.process)
 }
 

@@ -39,33 +39,29 @@ func mustStoreNothing(t *testing.T, p *process) {
 	p.mustLog(t, 1, `"msg":"storage is unavailable: `, "Stop the server, put the file back or restore a backup")
 }
 
-// Writes to removed files would be lost, so nothing more is acknowledged.
-func TestDatabaseIsRemoved(t *testing.T) {
+// Writes to files that were removed would be lost, and a copy in their place is not
+// what the server has open: nothing more is acknowledged.
+func TestDatabaseIsGone(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	p := start(t, s)
-	p.must(t, 201, "POST", "/note/submission", note("before"))
-	eachFile(t, s.data, os.Remove)
-	mustStoreNothing(t, p)
-}
-
-// The same if a copy replaces the files: the server does not write to the copy.
-func TestDatabaseIsReplaced(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	p := start(t, s)
-	p.must(t, 201, "POST", "/note/submission", note("before"))
-	eachFile(t, s.data, func(path string) error {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path+".copy", content, 0o600); err != nil {
-			return err
-		}
-		return os.Rename(path+".copy", path)
-	})
-	mustStoreNothing(t, p)
+	for name, do := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.WriteFile(path+".copy", content, 0o600), os.Rename(path+".copy", path))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			p := start(t, s)
+			p.must(t, 201, "POST", "/note/submission", note("before"))
+			eachFile(t, s.data, do)
+			mustStoreNothing(t, p)
+		})
+	}
 }
 
 // After files were moved away and back, the server stores again.

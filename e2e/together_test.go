@@ -109,35 +109,6 @@ func atOnce(t *testing.T, count int, call func(i int) (int, error)) map[int]int 
 	return statuses
 }
 
-// Concurrent changes to different fields of one submission, at three servers, are
-// all kept.
-func TestMergesOverReplicas(t *testing.T) {
-	t.Parallel()
-	replicas := startReplicas(t, newSharedSite(t), 3, "--access-log=false")
-	id := create(t, replicas[0].process, "sheet", `{"fields":{}}`)
-	for round := range 10 {
-		statuses := atOnce(t, 9, func(i int) (int, error) {
-			r, err := replicas[(i+round)%3].call(t.Context(), "PUT", fmt.Sprint("/sheet/result/", id), fmt.Sprintf(`{"f%d":"%d"}`, i, round))
-			return r.status, err
-		})
-		if statuses[http.StatusOK] != 9 {
-			t.Fatalf("answers by status: %v", statuses)
-		}
-		for _, r := range replicas {
-			var flat map[string]any
-			body := r.must(t, 200, "GET", fmt.Sprint("/sheet/result/", id), "").body
-			if err := json.Unmarshal([]byte(body), &flat); err != nil {
-				t.Fatal(err)
-			}
-			for i := range 9 {
-				if field := fmt.Sprint("f", i); flat[field] != fmt.Sprint(round) {
-					t.Errorf("round %d: %s is %v", round, field, flat[field])
-				}
-			}
-		}
-	}
-}
-
 func create(t *testing.T, p *process, form, body string) int64 {
 	t.Helper()
 	var s submission
@@ -145,36 +116,6 @@ func create(t *testing.T, p *process, form, body string) int64 {
 		t.Fatal(err)
 	}
 	return s.ID
-}
-
-// A submission that is deleted at one server while others change it stays deleted.
-func TestDeletesAgainstMergesOverReplicas(t *testing.T) {
-	t.Parallel()
-	replicas := startReplicas(t, newSharedSite(t), 3, "--access-log=false")
-	for round := range 20 {
-		id := create(t, replicas[round%3].process, "pledge", note("x"))
-		path := fmt.Sprint("/pledge/result/", id)
-		statuses := atOnce(t, 9, func(i int) (int, error) {
-			if i == 4 {
-				r, err := replicas[round%3].call(t.Context(), "DELETE", path, "")
-				if r.status != http.StatusNoContent {
-					t.Errorf("delete: status %d: %s", r.status, r.body)
-				}
-				return r.status, err
-			}
-			r, err := replicas[i%3].call(t.Context(), "PUT", path, fmt.Sprintf(`{"text":"%d"}`, i))
-			return r.status, err
-		})
-		if statuses[http.StatusOK]+statuses[http.StatusNotFound] != 8 {
-			t.Errorf("changes by status: %v, want 200 and 404", statuses)
-		}
-		for _, r := range replicas {
-			r.must(t, 404, "GET", path, "")
-			if left := r.submissions(t, "pledge"); len(left) > 0 {
-				t.Fatalf("there is still %v", left)
-			}
-		}
-	}
 }
 
 // Servers on different databases of one cluster are isolated.
