@@ -156,7 +156,7 @@ func TestVisible(t *testing.T) {
 				values[i] = tt.values[f.ID]
 			}
 			var got []string
-			for i, shown := range form.Index().visible(values) {
+			for i, shown := range form.Visible(values) {
 				if shown {
 					got = append(got, form.Fields[i].ID)
 				}

@@ -78,23 +78,6 @@ func TestEncodingIsExactly(t *testing.T) {
 	}
 }
 
-func TestScannerYieldsTheTokens(t *testing.T) {
-	s := EncodeEntries(nil, []Entry{{1, "a", `\`}, {20, `"`, ""}}).Scan()
-	var got []string
-	for s.Next() {
-		got = append(got, string(s.ID), string(s.FieldID), string(s.Value))
-	}
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"1", `"a"`, `"\\"`, "20", `"\""`, `""`}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if s.Next() {
-		t.Error("there is something after the end")
-	}
-}
-
 func TestScanningDoesNotAllocate(t *testing.T) {
 	encoded := EncodeEntries(nil, []Entry{
 		{1, "a", strings.Repeat(`"`, 100)},
@@ -262,15 +245,4 @@ func TestAppendJSONStringOfEveryCharacter(t *testing.T) {
 			t.Fatalf("the characters from %U: %q reads as %q, %v", first, encoded, got, err)
 		}
 	}
-}
-
-func TestAppendJSONStringAppends(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := storedText.Draw(t, "text")
-		var got string
-		out := AppendJSONString([]byte("before"), s)
-		if err := json.Unmarshal(out[len("before"):], &got); err != nil || got != s || !strings.HasPrefix(string(out), "before") {
-			t.Fatalf("%q reads as %q, %v", out, got, err)
-		}
-	})
 }

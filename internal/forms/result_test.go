@@ -102,17 +102,6 @@ func TestResultNeedsNoAllocationPerRow(t *testing.T) {
 	}
 }
 
-// Without an index, each entry of a field that has left the page would be
-// compared with every field of the form.
-func TestLargeFormsAreIndexed(t *testing.T) {
-	for _, fields := range []int{fewFields, fewFields + 1} {
-		form, _ := manyRetired(fields)
-		if indexed := form.NewResult().ranks != nil; indexed != (fields > fewFields) {
-			t.Errorf("%d fields: indexed is %t", fields, indexed)
-		}
-	}
-}
-
 // manyRetired is a form of n fields, and a submission with a value for each of
 // them and for as many that have left the page.
 func manyRetired(n int) (*Form, Submission) {

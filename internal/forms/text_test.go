@@ -3,19 +3,7 @@ package forms
 import (
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
-
-func TestTextOfAValue(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.String().Draw(t, "text")
-		value := Value(AppendJSONString(nil, text))
-		if got, err := value.Text(); err != nil || got != text {
-			t.Fatalf("%s: %q, %v", value, got, err)
-		}
-	})
-}
 
 // A store that was edited by hand may have other escapes than those that are
 // written here.

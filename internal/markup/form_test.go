@@ -147,7 +147,7 @@ func FuzzForm(f *testing.F) {
 
 // A text at the limit is a form, but a block for it may have no room.
 func TestFormBlockAtTheLimit(t *testing.T) {
-	for room := range 4 {
+	for room := range 2 {
 		text := smallForm + "#" + strings.Repeat("x", MaxBlockBytes-len(smallForm)-2-room) + "\n"
 		if form, diagnostics := ParseForm(1, []byte(text)); form == nil {
 			t.Errorf("%d bytes of room: %v", room, diagnostics)

@@ -2,12 +2,10 @@ package pages
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -222,21 +220,4 @@ func TestReloadTakesPagesAtOnce(t *testing.T) {
 	s.wants(2, "-", "removed")
 	s.wants(3, "c=C", "new")
 	s.wants(4, "d=Y", "edited, with the old time stamp and size")
-}
-
-// Reloads and looks never run at the same time; the race detector says so.
-func TestReloadWhileRunning(t *testing.T) {
-	s := newSite(t).save("1.md", form("a", "A")).open()
-	s.run()
-	var wg sync.WaitGroup
-	for i := range 4 {
-		wg.Go(func() {
-			for range 20 {
-				s.Reload(t.Context())
-			}
-		})
-		s.save(fmt.Sprintf("%d.md", 2+i), form("b", "B"))
-	}
-	wg.Wait()
-	s.wants(1, "a=A", "after all")
 }

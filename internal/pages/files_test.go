@@ -70,26 +70,6 @@ func TestSwapOfAMountedVolume(t *testing.T) {
 	s.must(s.Ready(t.Context()))
 }
 
-// --pages may name a link, such as the one that git-sync moves from checkout
-// to checkout.
-func TestRootThatIsALink(t *testing.T) {
-	s := newSite(t)
-	parent := filepath.Dir(s.dir)
-	checkout := func(name, label string) {
-		t.Helper()
-		s.must(os.MkdirAll(filepath.Join(parent, name), 0o755))
-		s.must(os.WriteFile(filepath.Join(parent, name, "1.md"), []byte(form("a", label)), 0o600))
-		s.must(os.Symlink(name, s.dir+".tmp"))
-		s.must(os.Rename(s.dir+".tmp", s.dir))
-	}
-	checkout("rev1", "one")
-	s.open()
-	s.wants(1, "a=one", "at the start")
-	checkout("rev2", "two")
-	s.update()
-	s.wants(1, "a=two", "link moved")
-}
-
 func TestNameID(t *testing.T) {
 	for name, want := range map[string]int64{
 		"123.md": 123, "123-team-feedback.md": 123, "dir/7.wiki": 7, "9/x.md": 0, "5 notes.md": 5,

@@ -16,15 +16,9 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// run calls Run until the test ends. It returns when the files have been looked at
-// twice, so that only an event, or the rescan after ten seconds, shows an edit.
-func (s *site) run() {
-	s.t.Helper()
-	looks := s.start()
-	testkit.Eventually(s.t, "the files are watched", func() bool { return looks.Load() >= 2 })
-}
-
-// start is run without waiting. It returns the number of looks.
+// start calls Run until the test ends. When the files have been looked at twice, only
+// an event, or the rescan after ten seconds, shows an edit. It returns the number of
+// looks.
 func (s *site) start() *atomic.Int64 {
 	var looks atomic.Int64
 	s.watcher.Look = func(enter func(string)) reload.State {
