@@ -185,33 +185,25 @@ func parseLabels(text string) map[string]string {
 	return labels
 }
 
-// What a page says about the name of its sender.
-const (
-	promisedAnonymous = "anonymous"
-	promisedNamed     = "named"
-)
-
+// promiseOf is what a page says about the name of its sender.
 func promiseOf(f *forms.Form) string {
 	if f.Anonymous {
-		return promisedAnonymous
+		return "anonymous"
 	}
-	return promisedNamed
+	return "named"
 }
 
 // brokenPromise says what has changed if the form is not what its page told the
 // sender, and is "" otherwise.
 func (r received) brokenPromise(f *forms.Form) string {
-	switch r.extra.Get(promiseControl) {
-	case promisedAnonymous:
-		if !f.Anonymous {
-			return "This form was anonymous when you opened it, and is not any more. Nothing was sent. If you send it now, it is stored with your name."
-		}
-	case promisedNamed:
-		if f.Anonymous {
-			return "This form has become anonymous since you opened it. Nothing was sent. If you send it now, you can't see or change it later."
-		}
+	switch promised := r.extra.Get(promiseControl); {
+	case promised == "" || promised == promiseOf(f):
+		return ""
+	case f.Anonymous:
+		return "This form has become anonymous since you opened it. Nothing was sent. If you send it now, you can't see or change it later."
+	default:
+		return "This form was anonymous when you opened it, and is not any more. Nothing was sent. If you send it now, it is stored with your name."
 	}
-	return ""
 }
 
 func answersByID(answers []forms.Answer) map[string]*forms.Answer {

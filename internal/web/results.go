@@ -162,16 +162,13 @@ func (c *call) export(w http.ResponseWriter, format *encode.Format) error {
 
 // caption says in which order rows are.
 func (v *resultsView) caption(f *forms.Form) string {
-	order := v.opts.Sort
 	switch {
-	case order == nil && v.opts.Descending:
+	case v.opts.Sort != nil:
+		return "Submissions by “" + columnLabel(f, v.opts.Sort.ID) + "”, " + orderName(v.opts.Sort.Descending)
+	case v.opts.Descending:
 		return "Submissions, newest first"
-	case order == nil:
-		return "Submissions, oldest first"
-	case order.Descending:
-		return "Submissions by “" + columnLabel(f, order.ID) + "”, descending"
 	default:
-		return "Submissions by “" + columnLabel(f, order.ID) + "”, ascending"
+		return "Submissions, oldest first"
 	}
 }
 

@@ -221,6 +221,16 @@ func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
 // errChanged: the submission or its form is not in the state that the page shows.
 var errChanged = errors.New("changed meanwhile")
 
+// wantTag is the precondition that the submission is in the state that the page shows.
+func wantTag(sent url.Values) func(tag string) error {
+	return func(tag string) error {
+		if tag != sent.Get(tagControl) {
+			return errChanged
+		}
+		return nil
+	}
+}
+
 func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
 	before, err := c.changeable() // don't take files for a change that is not allowed
 	access := before.access
@@ -258,13 +268,7 @@ func (s *Site) showDeleted(w http.ResponseWriter, c *call, access *service.Acces
 }
 
 func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, before stored, sent received) error {
-	pre := func(tag string) error {
-		if tag != sent.extra.Get(tagControl) {
-			return errChanged
-		}
-		return nil
-	}
-	_, err := access.Merge(c.Context(), before.sub.ID, before.changes(sent), pre, c.HoldAnswer)
+	_, err := access.Merge(c.Context(), before.sub.ID, before.changes(sent), wantTag(sent.extra), c.HoldAnswer)
 	var invalid *forms.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -424,12 +428,7 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	err = access.Delete(c.Context(), id, func(tag string) error {
-		if tag != c.PostForm.Get(tagControl) {
-			return errChanged
-		}
-		return nil
-	})
+	err = access.Delete(c.Context(), id, wantTag(c.PostForm))
 	if errors.Is(err, errChanged) {
 		return s.showDelete(w, c, http.StatusConflict, "The submission or its form has changed since you opened it. It was not deleted. Look at it once more.")
 	}

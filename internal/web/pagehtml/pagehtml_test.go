@@ -207,14 +207,3 @@ func TestPanicCostsTheLayoutOnly(t *testing.T) {
 		t.Errorf("got %s", dump(pieces))
 	}
 }
-
-func BenchmarkRender(b *testing.B) {
-	src, err := os.ReadFile("../../examples/pages/101-team-feedback.md")
-	if err != nil {
-		b.Fatal(err)
-	}
-	page := markup.Parse(markup.Markdown, 101, src)
-	for b.Loop() {
-		Render(page.Meta.Title, page.Text, []string{"feedback"})
-	}
-}
