@@ -26,19 +26,13 @@ func (s fileEngine) StageChunk(ctx context.Context, id, number int64, data []byt
 	case number == 0:
 		sql = sqlStageFirst
 	}
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return storeChunk(ctx, conn, sql, args)
-	})
-}
-
-func storeChunk(ctx context.Context, conn *pgx.Conn, sql string, args []any) error {
-	tag, err := conn.Exec(ctx, sql, args...)
+	changed, err := s.exec(ctx, sql, args...)
 	switch {
 	case serverCode(err) == codeUniqueViolation:
 		return nil // an earlier try has stored it: ids are random
 	case err != nil:
 		return fmt.Errorf("store a chunk: %w", err)
-	case tag.RowsAffected() == 0:
+	case changed == 0:
 		return store.ErrNoFile
 	}
 	return nil
@@ -82,31 +76,29 @@ func copyChunk(ctx context.Context, q querier, id, number int64, buf []byte) (n 
 
 // MarkRemoved implements engine.FileEngine.
 func (s fileEngine) MarkRemoved(ctx context.Context, id int64) error {
-	return s.exec(ctx, sqlMarkRemoved, id)
+	_, err := s.exec(ctx, sqlMarkRemoved, id)
+	return err
 }
 
 // Touch implements engine.FileEngine.
-func (s fileEngine) Touch(ctx context.Context, ids []int64) error { return s.exec(ctx, sqlTouch, ids) }
+func (s fileEngine) Touch(ctx context.Context, ids []int64) error {
+	_, err := s.exec(ctx, sqlTouch, ids)
+	return err
+}
 
 // MarkStale implements engine.FileEngine. The database's clock decides, since
 // those of the replicas may differ.
 func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
-	return s.exec(ctx, sqlMarkStale, int64(age.Seconds()))
-}
-
-func (s fileEngine) exec(ctx context.Context, sql string, args ...any) error {
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, sql, args...)
-		return err
-	})
+	_, err := s.exec(ctx, sqlMarkStale, int64(age.Seconds()))
+	return err
 }
 
 // RemoveSome implements engine.FileEngine. Several replicas may remove the same
 // content: its row stays until all of its chunks are gone.
-func (s fileEngine) RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error) {
+func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int64) (more bool, err error) {
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var id int64
-		err := conn.QueryRow(ctx, sqlNextRemoved, keep, reading).Scan(&id)
+		err := conn.QueryRow(ctx, sqlNextRemoved, moreThan, reading).Scan(&id)
 		if more = err == nil; errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

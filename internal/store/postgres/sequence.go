@@ -9,10 +9,7 @@ import (
 
 // LastID implements store.Archive.
 func (s *Store) LastID(ctx context.Context) (last int64, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, sqlLastID).Scan(&last)
-	})
-	if err != nil {
+	if err = s.queryRow(ctx, sqlLastID, nil, &last); err != nil {
 		return 0, fmt.Errorf("read the last id: %w", err)
 	}
 	return last, nil

@@ -28,26 +28,23 @@ func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
 // Session implements store.Sessions.
 func (s *Store) Session(ctx context.Context, hash [32]byte) (store.Session, error) {
 	found := store.Session{Hash: hash}
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var owner []byte
-		var expires int64
-		err := conn.QueryRow(ctx, sqlSession, hash[:]).Scan(&owner, &expires, &found.Sealed)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return store.ErrNoSession
-		}
-		copy(found.Owner[:], owner)
-		found.Expires = time.UnixMilli(expires).UTC()
-		return err
-	})
+	var owner []byte
+	var expires int64
+	err := s.queryRow(ctx, sqlSession, []any{hash[:]}, &owner, &expires, &found.Sealed)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = store.ErrNoSession
+	}
 	if err != nil {
 		return store.Session{}, fmt.Errorf("read session: %w", err)
 	}
+	copy(found.Owner[:], owner)
+	found.Expires = time.UnixMilli(expires).UTC()
 	return found, nil
 }
 
 // RenewSession implements store.Sessions.
 func (s *Store) RenewSession(ctx context.Context, hash [32]byte, expires time.Time) error {
-	changed, err := s.execSessions(ctx, sqlRenewSession, hash[:], expires.UnixMilli())
+	changed, err := s.exec(ctx, sqlRenewSession, hash[:], expires.UnixMilli())
 	if err == nil && changed == 0 {
 		err = store.ErrNoSession
 	}
@@ -59,7 +56,7 @@ func (s *Store) RenewSession(ctx context.Context, hash [32]byte, expires time.Ti
 
 // DeleteSession implements store.Sessions.
 func (s *Store) DeleteSession(ctx context.Context, hash [32]byte) error {
-	if _, err := s.execSessions(ctx, sqlDeleteSession, hash[:]); err != nil {
+	if _, err := s.exec(ctx, sqlDeleteSession, hash[:]); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
 	return nil
@@ -67,19 +64,9 @@ func (s *Store) DeleteSession(ctx context.Context, hash [32]byte) error {
 
 // DeleteExpiredSessions implements store.Sessions.
 func (s *Store) DeleteExpiredSessions(ctx context.Context, until time.Time, limit int) (removed int, err error) {
-	removed, err = s.execSessions(ctx, sqlDeleteExpired, until.UnixMilli(), limit)
+	changed, err := s.exec(ctx, sqlDeleteExpired, until.UnixMilli(), limit)
 	if err != nil {
 		return 0, fmt.Errorf("delete expired sessions: %w", err)
 	}
-	return removed, nil
-}
-
-// execSessions returns how many rows were changed.
-func (s *Store) execSessions(ctx context.Context, sql string, args ...any) (changed int, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		tag, err := conn.Exec(ctx, sql, args...)
-		changed = int(tag.RowsAffected())
-		return err
-	})
-	return changed, err
+	return int(changed), nil
 }

@@ -39,15 +39,8 @@ func (s *Store) Claim(ctx context.Context, name, value string) (held string, err
 
 // Setting implements store.Settings.
 func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		err := conn.QueryRow(ctx, sqlSetting, name).Scan(&value)
-		if errors.Is(err, pgx.ErrNoRows) {
-			value = ""
-			return nil
-		}
-		return err
-	})
-	if err != nil {
+	err = s.queryRow(ctx, sqlSetting, []any{name}, &value)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return "", fmt.Errorf("read setting %q: %w", name, err)
 	}
 	return value, nil
@@ -55,11 +48,7 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, err err
 
 // Release implements store.Settings.
 func (s *Store) Release(ctx context.Context, name string) error {
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, sqlRelease, name)
-		return err
-	})
-	if err != nil {
+	if _, err := s.exec(ctx, sqlRelease, name); err != nil {
 		return fmt.Errorf("release setting %q: %w", name, err)
 	}
 	return nil

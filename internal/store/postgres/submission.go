@@ -75,9 +75,7 @@ func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err err
 	if n.Once == "" {
 		return false, nil
 	}
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, sqlSubmitted, n.PageID, n.FormID, n.Once, n.Username).Scan(&found)
-	})
+	err = s.queryRow(ctx, sqlSubmitted, []any{n.PageID, n.FormID, n.Once, n.Username}, &found)
 	return found, err
 }
 

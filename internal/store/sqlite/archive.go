@@ -130,7 +130,7 @@ func (t *tx) load(records []store.Record) error {
 		if err := r.CheckIDs(); err != nil {
 			return err
 		}
-		if used, err := t.stmts.hasKey(form, r.Key); err != nil || used {
+		if used, err := exists(t.stmts.byKey, form, r.Key); err != nil || used {
 			return fmt.Errorf("submission %d: %w", r.ID, cmp.Or(classify(err), store.ErrKeyUsed))
 		}
 		err = t.stmts.insertSubmission(form, r)
@@ -169,23 +169,6 @@ func (s *Store) Count(ctx context.Context) (int64, error) {
 		return queryRow(stmts.conn, `SELECT count(*) FROM submissions`, func(row *sqlite3.Stmt) { count = row.ColumnInt64(0) })
 	})
 	return count, err
-}
-
-// queryRow runs a statement that is needed too rarely to be kept. No row is ErrNotFound.
-func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt)) error {
-	stmt, _, err := conn.Prepare(sql)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stmt.Close() }()
-	if !stmt.Step() {
-		if err := stmt.Err(); err != nil {
-			return err
-		}
-		return store.ErrNotFound
-	}
-	read(stmt)
-	return nil
 }
 
 // LastID implements store.Archive.

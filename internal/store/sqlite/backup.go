@@ -86,7 +86,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return err
 	}
-	if err := execOnce(conn, `VACUUM INTO ?`, fileURI(file, filesName)+"&vacuum=on"); err != nil {
+	if _, err := execute(conn, `VACUUM INTO ?`, fileURI(file, filesName)+"&vacuum=on"); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -30,7 +30,7 @@ func (s fileEngine) StageChunk(ctx context.Context, id, number int64, data []byt
 		if number == 0 {
 			stmt = tx.stmts.stageFile
 		}
-		err := errors.Join(stmt.BindInt64(1, time.Now().UnixMilli()), stmt.BindInt64(2, id), stmt.Exec())
+		err := run(stmt, time.Now().UnixMilli(), id)
 		if err == nil && number > 0 && tx.stmts.conn.Changes() == 0 {
 			return store.ErrNoFile
 		}
@@ -39,7 +39,7 @@ func (s fileEngine) StageChunk(ctx context.Context, id, number int64, data []byt
 		}
 		tx.bytes += len(data)
 		put := tx.stmts.putChunk
-		err = errors.Join(put.BindInt64(1, id), put.BindInt64(2, number), put.BindBlob(3, data), put.Exec())
+		err = run(put, id, number, data)
 		return classify(errors.Join(err, put.ClearBindings())) // the copy of the data
 	})
 }
@@ -76,28 +76,29 @@ func (s fileEngine) ReadChunk(ctx context.Context, id, number int64, buf []byte)
 	return n, err
 }
 
-func readChunk(stmt *sqlite3.Stmt, id, number int64, buf []byte) (int, error) {
-	defer func() { _ = stmt.Reset() }()
-	if err := errors.Join(stmt.BindInt64(1, id), stmt.BindInt64(2, number)); err != nil {
+func readChunk(stmt *sqlite3.Stmt, id, number int64, buf []byte) (n int, err error) {
+	size := -1
+	err = query(stmt, func() bool {
+		data := stmt.ColumnRawBlob(0)
+		n, size = copy(buf, data), len(data)
+		return false
+	}, id, number)
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if !stmt.Step() {
-		if err := stmt.Err(); err != nil {
-			return 0, err
-		}
+	case size < 0:
 		return 0, store.ErrNotFound
+	case size > len(buf):
+		return 0, fmt.Errorf("a chunk has %d bytes: the database is damaged", size)
 	}
-	data := stmt.ColumnRawBlob(0)
-	if len(data) > len(buf) {
-		return 0, fmt.Errorf("a chunk has %d bytes: the database is damaged", len(data))
-	}
-	return copy(buf, data), stmt.Err()
+	return n, nil
 }
 
 // MarkRemoved implements engine.FileEngine.
 func (s fileEngine) MarkRemoved(ctx context.Context, id int64) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE id = ?`, id))
+		_, err := execute(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE id = ?`, id)
+		return classify(err)
 	})
 }
 
@@ -106,8 +107,9 @@ func (s fileEngine) MarkRemoved(ctx context.Context, id int64) error {
 func (s fileEngine) Touch(ctx context.Context, ids []int64) error {
 	now := time.Now()
 	return s.writer.do(ctx, func(tx *tx) error {
-		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
-			now.UnixMilli(), now.Add(-time.Minute).UnixMilli()))
+		_, err := execute(tx.stmts.conn, `UPDATE loose_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
+			now.UnixMilli(), now.Add(-time.Minute).UnixMilli())
+		return classify(err)
 	})
 }
 
@@ -129,8 +131,9 @@ func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
 		return err
 	}
 	return s.writer.do(ctx, func(tx *tx) error {
-		return classify(execInts(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
-			time.Now().Add(-age).UnixMilli()))
+		_, err := execute(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
+			time.Now().Add(-age).UnixMilli())
+		return classify(err)
 	})
 }
 
@@ -151,16 +154,16 @@ const sqlMoreMarked = `SELECT count(*) > %[1]d FROM
 	(SELECT 1 FROM loose_files CROSS JOIN file_chunks ON file = id WHERE removed = 1 LIMIT %[1]d + 1)`
 
 // RemoveSome implements engine.FileEngine.
-func (s fileEngine) RemoveSome(ctx context.Context, keep int, reading []int64) (more bool, err error) {
+func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int64) (more bool, err error) {
 	question := `SELECT EXISTS (SELECT 1 FROM loose_files WHERE removed = 1)` // one without chunks must be removed, too
-	if keep > 0 {
-		question = fmt.Sprintf(sqlMoreMarked, keep)
+	if moreThan > 0 {
+		question = fmt.Sprintf(sqlMoreMarked, moreThan)
 	}
 	if more, err = s.find(ctx, question); err != nil || !more {
 		return false, err
 	}
 	err = s.writer.do(ctx, func(tx *tx) error {
-		conn, id := tx.stmts.conn, int64(0)
+		conn, id, removed := tx.stmts.conn, int64(0), int64(0)
 		err := queryRow(conn, `SELECT id FROM loose_files WHERE removed = 1 AND id NOT IN `+idList(reading)+` LIMIT 1`,
 			func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
 		if errors.Is(err, store.ErrNotFound) {
@@ -170,32 +173,15 @@ func (s fileEngine) RemoveSome(ctx context.Context, keep int, reading []int64) (
 		const first = `DELETE FROM file_chunks WHERE file = ?1 AND number IN
 			(SELECT number FROM file_chunks WHERE file = ?1 ORDER BY number LIMIT ?2)`
 		if err == nil {
-			err = execInts(conn, first, id, engine.RemoveChunks)
+			removed, err = execute(conn, first, id, int64(engine.RemoveChunks))
 		}
-		removed := conn.Changes()
 		if err == nil && removed < engine.RemoveChunks {
-			err = execInts(conn, `DELETE FROM loose_files WHERE id = ?`, id)
+			_, err = execute(conn, `DELETE FROM loose_files WHERE id = ?`, id)
 		}
 		tx.bytes += int(removed) * engine.ChunkBytes
 		return classify(err)
 	})
 	return more, err
-}
-
-// execInts runs a statement that is not used often enough to stay prepared.
-func execInts(conn *sqlite3.Conn, sql string, args ...int64) error {
-	stmt, _, err := conn.Prepare(sql)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stmt.Close() }()
-	for i, arg := range args {
-		err = errors.Join(err, stmt.BindInt64(i+1, arg))
-	}
-	if err != nil {
-		return err
-	}
-	return stmt.Exec()
 }
 
 // changeFiles makes the contents of a submission follow its files: what is
@@ -204,15 +190,16 @@ func execInts(conn *sqlite3.Conn, sql string, args ...int64) error {
 func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 	added, removed := engine.DiffFiles(before, after)
 	for _, id := range added {
-		if err := execInts(t.stmts.conn, `DELETE FROM loose_files WHERE id = ? AND removed = 0`, id); err != nil {
+		changed, err := execute(t.stmts.conn, `DELETE FROM loose_files WHERE id = ? AND removed = 0`, id)
+		if err != nil {
 			return classify(err)
 		}
-		if t.stmts.conn.Changes() == 0 {
+		if changed == 0 {
 			return store.ErrNoFile
 		}
 	}
 	for _, id := range removed {
-		if err := execInts(t.stmts.conn, `INSERT INTO loose_files VALUES (?, 0, 1)`, id); err != nil {
+		if _, err := execute(t.stmts.conn, `INSERT INTO loose_files VALUES (?, 0, 1)`, id); err != nil {
 			return classify(err)
 		}
 	}

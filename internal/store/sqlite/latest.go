@@ -14,17 +14,16 @@ func (s *Store) Latest(ctx context.Context, username string, limit int) (found [
 	limit = min(limit, store.MaxLatest)
 	err = s.pool.with(ctx, func(stmts *readStmts) error {
 		stmt := stmts.latest
-		defer func() { _ = stmt.Reset() }()
-		if err := stmt.BindText(1, username); err != nil {
-			return err
-		}
-		for len(found) < limit && stmt.Step() {
+		return query(stmt, func() bool {
+			if len(found) >= limit {
+				return false
+			}
 			found = append(found, forms.Submission{
 				ID: submissionID(stmt.ColumnInt64(0)), PageID: stmt.ColumnInt64(2), FormID: stmt.ColumnText(3),
 				Created: time.UnixMilli(stmt.ColumnInt64(1)).UTC(), Username: username,
 			})
-		}
-		return stmt.Err()
+			return true
+		}, username)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the latest submissions: %w", err)

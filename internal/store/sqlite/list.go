@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
@@ -32,26 +30,18 @@ func (s *Store) readChunk(ctx context.Context, c *engine.Rows, q store.Query) er
 
 func readList(stmts *readStmts, c *engine.Rows, form int64, q store.Query) error {
 	stmt := stmts.list[engine.KindOf(q)]
-	defer func() { _ = stmt.Reset() }()
-	if err := bindList(stmt, form, q); err != nil {
-		return err
-	}
-	for !c.Full(q) {
-		if !stmt.Step() {
-			c.Last = true
-			break
-		}
-		id, created := submissionID(stmt.ColumnInt64(0)), stmt.ColumnInt64(1)
-		c.Add(id, created, stmt.ColumnRawText(2), stmt.ColumnRawText(3))
-	}
-	return stmt.Err()
-}
-
-func bindList(stmt *sqlite3.Stmt, form int64, q store.Query) error {
 	low, high := rowIDRange(form, q)
-	err := errors.Join(stmt.BindInt64(1, low), stmt.BindInt64(2, high))
+	args := []any{low, high}
 	if q.Username != nil {
-		err = errors.Join(err, stmt.BindInt64(3, form), stmt.BindText(4, *q.Username))
+		args = append(args, form, *q.Username)
 	}
-	return err
+	c.Last = true
+	return query(stmt, func() bool {
+		if c.Full(q) {
+			c.Last = false
+			return false
+		}
+		c.Add(submissionID(stmt.ColumnInt64(0)), stmt.ColumnInt64(1), stmt.ColumnRawText(2), stmt.ColumnRawText(3))
+		return true
+	}, args...)
 }

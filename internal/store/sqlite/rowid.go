@@ -78,25 +78,17 @@ var errNoForm = errors.New("no such form")
 
 // readForm looks up the number of a form.
 func readForm(stmt *sqlite3.Stmt, name formName) (int64, error) {
-	defer func() { _ = stmt.Reset() }()
-	if err := bindForm(stmt, name); err != nil {
-		return 0, err
-	}
-	if !stmt.Step() {
-		if err := stmt.Err(); err != nil {
-			return 0, fmt.Errorf("look up form: %w", err)
-		}
+	var n int64
+	err := query(stmt, func() bool { n = stmt.ColumnInt64(0); return false }, name.pageID, name.formID)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("look up form: %w", err)
+	case n == 0:
 		return 0, errNoForm
-	}
-	n := stmt.ColumnInt64(0)
-	if n > maxForm {
+	case n > maxForm:
 		return 0, fmt.Errorf("form %s on page %d is number %d of a store that can hold %d", name.formID, name.pageID, n, maxForm)
 	}
 	return n, nil
-}
-
-func bindForm(stmt *sqlite3.Stmt, name formName) error {
-	return errors.Join(stmt.BindInt64(1, name.pageID), stmt.BindText(2, name.formID))
 }
 
 // form is the number of a form outside of a transaction, as it is committed.
@@ -130,7 +122,7 @@ func (t *tx) formOrNew(name formName) (int64, error) {
 	if !errors.Is(err, errNoForm) {
 		return n, err
 	}
-	if err := errors.Join(bindForm(t.stmts.newForm, name), t.stmts.newForm.Exec()); err != nil {
+	if err := run(t.stmts.newForm, name.pageID, name.formID); err != nil {
 		return 0, fmt.Errorf("number a form: %w", err)
 	}
 	return t.form(name)

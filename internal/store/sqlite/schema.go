@@ -67,11 +67,3 @@ func applyMigration(conn *sqlite3.Conn, sql string, version int) (err error) {
 	defer txn.End(&err)
 	return conn.Exec(fmt.Sprintf("%s; PRAGMA application_id = %d; PRAGMA user_version = %d", sql, applicationID, version))
 }
-
-func queryInt(conn *sqlite3.Conn, sql string) (n int, err error) {
-	err = queryRow(conn, sql, func(row *sqlite3.Stmt) { n = row.ColumnInt(0) })
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", sql, err)
-	}
-	return n, nil
-}

@@ -2,11 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
-
-	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/store"
 )
@@ -18,7 +14,8 @@ const (
 	sqlInsertSession = `INSERT INTO sessions (hash, owner, expires, sealed) VALUES (?, ?, ?, ?)`
 	sqlRenewSession  = `UPDATE sessions SET expires = max(expires, ?2) WHERE hash = ?1`
 	sqlDeleteSession = `DELETE FROM sessions WHERE hash = ?`
-	// sqlTrimSessions keeps the ?2 sessions of an owner that expire last.
+	// sqlTrimSessions deletes all sessions of an owner except the ?2 with the
+	// latest expiry.
 	sqlTrimSessions = `DELETE FROM sessions
 		WHERE hash IN (SELECT hash FROM sessions WHERE owner = ?1 ORDER BY expires DESC LIMIT -1 OFFSET ?2)`
 	sqlDeleteExpired = `DELETE FROM sessions
@@ -30,9 +27,9 @@ func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		tx.bytes += len(n.Sealed)
 		return tx.atomically(func() error {
-			_, err := execBound(tx.stmts.conn, sqlTrimSessions, n.Owner[:], int64(store.MaxSessions-1))
+			_, err := execute(tx.stmts.conn, sqlTrimSessions, n.Owner[:], int64(store.MaxSessions-1))
 			if err == nil {
-				_, err = execBound(tx.stmts.conn, sqlInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed)
+				_, err = execute(tx.stmts.conn, sqlInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed)
 			}
 			return classify(err)
 		})
@@ -42,32 +39,24 @@ func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
 // Session implements store.Sessions.
 func (s *Store) Session(ctx context.Context, hash [32]byte) (found store.Session, err error) {
 	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		found, err = readSession(stmts.session, hash)
+		stmt := stmts.session
+		err := query(stmt, func() bool {
+			found = store.Session{Hash: hash, Expires: time.UnixMilli(stmt.ColumnInt64(1)).UTC(), Sealed: stmt.ColumnBlob(2, nil)}
+			copy(found.Owner[:], stmt.ColumnRawBlob(0))
+			return false
+		}, hash[:])
+		if err == nil && found.Hash != hash {
+			return store.ErrNoSession
+		}
 		return err
 	})
 	return found, err
 }
 
-func readSession(stmt *sqlite3.Stmt, hash [32]byte) (store.Session, error) {
-	defer func() { _ = stmt.Reset() }()
-	if err := stmt.BindBlob(1, hash[:]); err != nil {
-		return store.Session{}, err
-	}
-	if !stmt.Step() {
-		if err := stmt.Err(); err != nil {
-			return store.Session{}, err
-		}
-		return store.Session{}, store.ErrNoSession
-	}
-	found := store.Session{Hash: hash, Expires: time.UnixMilli(stmt.ColumnInt64(1)).UTC(), Sealed: stmt.ColumnBlob(2, nil)}
-	copy(found.Owner[:], stmt.ColumnRawBlob(0))
-	return found, stmt.Err()
-}
-
 // RenewSession implements store.Sessions.
 func (s *Store) RenewSession(ctx context.Context, hash [32]byte, expires time.Time) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		changed, err := execBound(tx.stmts.conn, sqlRenewSession, hash[:], expires.UnixMilli())
+		changed, err := execute(tx.stmts.conn, sqlRenewSession, hash[:], expires.UnixMilli())
 		if err == nil && changed == 0 {
 			return store.ErrNoSession
 		}
@@ -78,7 +67,7 @@ func (s *Store) RenewSession(ctx context.Context, hash [32]byte, expires time.Ti
 // DeleteSession implements store.Sessions.
 func (s *Store) DeleteSession(ctx context.Context, hash [32]byte) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		_, err := execBound(tx.stmts.conn, sqlDeleteSession, hash[:])
+		_, err := execute(tx.stmts.conn, sqlDeleteSession, hash[:])
 		return classify(err)
 	})
 }
@@ -86,38 +75,12 @@ func (s *Store) DeleteSession(ctx context.Context, hash [32]byte) error {
 // DeleteExpiredSessions implements store.Sessions.
 func (s *Store) DeleteExpiredSessions(ctx context.Context, until time.Time, limit int) (removed int, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
-		removed, err = execBound(tx.stmts.conn, sqlDeleteExpired, until.UnixMilli(), int64(limit))
+		changed, err := execute(tx.stmts.conn, sqlDeleteExpired, until.UnixMilli(), int64(limit))
+		removed = int(changed)
 		return classify(err)
 	})
 	if err != nil {
 		return 0, err
 	}
 	return removed, nil
-}
-
-// execBound runs a statement that is not used often enough to stay prepared. Its
-// arguments are of type int64 or []byte. It returns how many rows were changed.
-func execBound(conn *sqlite3.Conn, sql string, args ...any) (changed int, err error) {
-	stmt, _, err := conn.Prepare(sql)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = stmt.Close() }()
-	for i, arg := range args {
-		switch arg := arg.(type) {
-		case int64:
-			err = errors.Join(err, stmt.BindInt64(i+1, arg))
-		case []byte:
-			err = errors.Join(err, stmt.BindBlob(i+1, arg))
-		default:
-			err = errors.Join(err, fmt.Errorf("argument %d is a %T", i+1, arg))
-		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	if err := stmt.Exec(); err != nil {
-		return 0, err
-	}
-	return int(conn.Changes()), nil
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/store"
 )
 
 // Claim implements store.Settings.
 func (s *Store) Claim(ctx context.Context, name, value string) (current string, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
-		err := execOnce(tx.stmts.conn, `INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING`, name, value)
+		_, err := execute(tx.stmts.conn, `INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING`, name, value)
 		if err == nil {
 			current, err = setting(tx.stmts.conn, name)
 		}
@@ -31,37 +33,15 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, err err
 // Release implements store.Settings.
 func (s *Store) Release(ctx context.Context, name string) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		return classify(execOnce(tx.stmts.conn, `DELETE FROM settings WHERE name = ?`, name))
+		_, err := execute(tx.stmts.conn, `DELETE FROM settings WHERE name = ?`, name)
+		return classify(err)
 	})
 }
 
 func setting(conn *sqlite3.Conn, name string) (value string, err error) {
-	stmt, _, err := conn.Prepare(`SELECT value FROM settings WHERE name = ?`)
-	if err != nil {
-		return "", err
+	err = queryRow(conn, `SELECT value FROM settings WHERE name = ?`, func(row *sqlite3.Stmt) { value = row.ColumnText(0) }, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
 	}
-	defer func() { _ = stmt.Close() }()
-	if err := stmt.BindText(1, name); err != nil {
-		return "", err
-	}
-	if stmt.Step() {
-		value = stmt.ColumnText(0)
-	}
-	return value, stmt.Err()
-}
-
-// execOnce runs a statement that is needed too rarely to be kept.
-func execOnce(conn *sqlite3.Conn, sql string, args ...string) error {
-	stmt, _, err := conn.Prepare(sql)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stmt.Close() }()
-	for i, arg := range args {
-		err = errors.Join(err, stmt.BindText(i+1, arg))
-	}
-	if err != nil {
-		return err
-	}
-	return stmt.Exec()
+	return value, err
 }

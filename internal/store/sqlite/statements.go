@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -92,66 +91,29 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 
 // readLastID returns the last id that is reserved. It may lie beyond what can be given.
 func (w *writeStmts) readLastID() (int64, error) {
-	defer func() { _ = w.lastID.Reset() }()
-	if !w.lastID.Step() {
-		return 0, fmt.Errorf("read the last id: %w", cmp.Or(w.lastID.Err(), errors.New("there is none: the database is damaged")))
+	last := int64(-1)
+	err := query(w.lastID, func() bool { last = w.lastID.ColumnInt64(0); return false })
+	if err == nil && (last < 0 || last > forms.MaxSubmissionID+reserveIDs) {
+		err = errors.New("there is none, or a wrong one: the database is damaged")
 	}
-	last := w.lastID.ColumnInt64(0)
-	if last < 0 || last > forms.MaxSubmissionID+reserveIDs {
-		return 0, fmt.Errorf("read the last id: it is %d: the database is damaged", last)
+	if err != nil {
+		return 0, fmt.Errorf("read the last id: %w", err)
 	}
 	return last, nil
-}
-
-func (w *writeStmts) writeLastID(last int64) error {
-	return errors.Join(w.setLastID.BindInt64(1, last), w.setLastID.Exec())
-}
-
-func (w *writeStmts) hasByUser(form int64, username string) (bool, error) {
-	defer func() { _ = w.byUser.Reset() }()
-	if err := errors.Join(w.byUser.BindInt64(1, form), w.byUser.BindText(2, username)); err != nil {
-		return false, err
-	}
-	return w.byUser.Step(), w.byUser.Err()
-}
-
-func (w *writeStmts) hasKey(form int64, key string) (bool, error) {
-	defer func() { _ = w.byKey.Reset() }()
-	if err := errors.Join(w.byKey.BindInt64(1, form), w.byKey.BindText(2, key)); err != nil {
-		return false, err
-	}
-	return w.byKey.Step(), w.byKey.Err()
 }
 
 // insertSubmission stores a new row. Most have neither a key nor files, and a
 // statement with fewer columns is faster.
 func (w *writeStmts) insertSubmission(form int64, r store.Record) error {
-	stmt := w.insert
-	var err error
-	if r.Key != "" || len(r.Files) > 0 {
-		stmt = w.insertAll
-		err = bindRest(stmt, r)
+	row := [...]any{makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), optional(r.Once), r.Entries}
+	if r.Key == "" && len(r.Files) == 0 {
+		return run(w.insert, row[:]...)
 	}
-	err = errors.Join(err,
-		stmt.BindInt64(1, makeRowID(form, r.ID)), stmt.BindInt64(2, form), stmt.BindText(3, r.Username),
-		stmt.BindInt64(4, r.Created.UnixMilli()), bindOptional(stmt, 5, r.Once), stmt.BindRawText(6, r.Entries))
+	files, err := forms.EncodeFiles(r.Files)
 	if err != nil {
 		return err
 	}
-	return stmt.Exec()
-}
-
-func bindRest(stmt *sqlite3.Stmt, r store.Record) error {
-	files, err := forms.EncodeFiles(r.Files)
-	return errors.Join(err, bindOptional(stmt, 7, r.Key), bindOptional(stmt, 8, r.Body), bindOptional(stmt, 9, string(files)))
-}
-
-// bindOptional binds NULL for "".
-func bindOptional(stmt *sqlite3.Stmt, param int, text string) error {
-	if text == "" {
-		return stmt.BindNull(param)
-	}
-	return stmt.BindText(param, text)
+	return run(w.insertAll, append(row[:], optional(r.Key), optional(r.Body), optional(files))...)
 }
 
 func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
@@ -159,11 +121,7 @@ func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.update.BindRawText(1, s.Entries), bindOptional(w.update, 2, string(files)), w.update.BindInt64(3, rowID), w.update.Exec())
-}
-
-func (w *writeStmts) deleteSubmission(rowID int64) error {
-	return errors.Join(w.del.BindInt64(1, rowID), w.del.Exec())
+	return run(w.update, s.Entries, optional(files), rowID)
 }
 
 // readStmts are the statements of a reading connection.

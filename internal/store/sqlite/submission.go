@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 	}
 	sub, err := t.insert(form, n)
 	if n.Key != "" && errors.Is(err, store.ErrOnce) { // a repeat, whose key is used: that is told first
-		if found, err := t.stmts.hasKey(form, n.Key); err != nil || found {
+		if found, err := exists(t.stmts.byKey, form, n.Key); err != nil || found {
 			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrKeyUsed))
 		}
 	}
@@ -52,7 +53,7 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 // is used.
 func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 	if n.Once != "" && n.Username != "" {
-		if found, err := t.stmts.hasByUser(form, n.Username); err != nil || found {
+		if found, err := exists(t.stmts.byUser, form, n.Username); err != nil || found {
 			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrOnce))
 		}
 	}
@@ -194,10 +195,10 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 			}
 		}
 		if len(sub.Files) == 0 {
-			return classify(tx.stmts.deleteSubmission(at))
+			return classify(run(tx.stmts.del, at))
 		}
 		return tx.atomically(func() error {
-			if err := tx.stmts.deleteSubmission(at); err != nil {
+			if err := run(tx.stmts.del, at); err != nil {
 				return classify(err)
 			}
 			return tx.changeFiles(sub.Files, nil)
@@ -209,23 +210,25 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 	return err
 }
 
-func getSubmission(stmt *sqlite3.Stmt, rowID int64, key store.Key) (forms.Submission, error) {
-	defer func() { _ = stmt.Reset() }()
-	if err := stmt.BindInt64(1, rowID); err != nil {
-		return forms.Submission{}, err
-	}
-	return readSubmission(stmt, key)
-}
-
-// readSubmission reads the row of sqlGet, or of a statement that begins with
-// the same columns.
-func readSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error) {
-	if !stmt.Step() {
-		if err := stmt.Err(); err != nil {
-			return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, err)
-		}
+// getSubmission reads the row of sqlGet.
+func getSubmission(stmt *sqlite3.Stmt, rowID int64, key store.Key) (sub forms.Submission, err error) {
+	found := false
+	queryErr := query(stmt, func() bool {
+		found = true
+		sub, err = readSubmission(stmt, key)
+		return false
+	}, rowID)
+	switch {
+	case queryErr != nil:
+		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, queryErr)
+	case !found:
 		return forms.Submission{}, store.ErrNotFound
 	}
+	return sub, err
+}
+
+// readSubmission reads a row that begins with the columns of sqlGet.
+func readSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error) {
 	files, err := forms.DecodeFiles(stmt.ColumnRawText(3))
 	if err != nil {
 		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, err)
@@ -236,7 +239,7 @@ func readSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error)
 		Username: stmt.ColumnText(1),
 		Entries:  append([]byte(nil), stmt.ColumnRawText(2)...),
 		Files:    files,
-	}, stmt.Err()
+	}, nil
 }
 
 // ByKey implements store.Store.
@@ -249,15 +252,14 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 		if err != nil {
 			return err
 		}
-		stmt := stmts.byKey
-		defer func() { _ = stmt.Reset() }()
-		if err := errors.Join(stmt.BindInt64(1, form), stmt.BindText(2, key)); err != nil {
-			return err
-		}
-		if sub, err = readSubmission(stmt, store.Key{PageID: pageID, FormID: formID}); err == nil {
-			sub.ID, body = submissionID(stmt.ColumnInt64(4)), stmt.ColumnText(5)
-		}
-		return err
+		stmt, readErr := stmts.byKey, store.ErrNotFound
+		err = query(stmt, func() bool {
+			id := submissionID(stmt.ColumnInt64(4))
+			sub, readErr = readSubmission(stmt, store.Key{PageID: pageID, FormID: formID, ID: id})
+			body = stmt.ColumnText(5)
+			return false
+		}, form, key)
+		return cmp.Or(err, readErr)
 	})
 	return sub, body, err
 }
@@ -276,12 +278,7 @@ func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err err
 			return err
 		}
 		stmt := stmts.once
-		defer func() { _ = stmt.Reset() }()
-		if err := errors.Join(stmt.BindInt64(1, form), stmt.BindText(2, n.Once), stmt.BindText(3, n.Username)); err != nil {
-			return err
-		}
-		found = stmt.Step() && stmt.ColumnBool(0)
-		return stmt.Err()
+		return query(stmt, func() bool { found = stmt.ColumnBool(0); return false }, form, n.Once, n.Username)
 	})
 	return found, err
 }

@@ -119,7 +119,7 @@ func (w *writer) stop() error {
 	w.queue.Close()
 	<-w.stopped
 	if w.checkFiles() == nil && w.reserved != w.lastID {
-		return classify(w.stmts.writeLastID(w.lastID))
+		return classify(run(w.stmts.setLastID, w.lastID))
 	}
 	return nil
 }
@@ -258,7 +258,7 @@ func (w *writer) finish(t *tx) error {
 	reserved := w.reserved
 	if t.lastID > reserved {
 		reserved = t.lastID + reserveIDs
-		if err := w.stmts.writeLastID(reserved); err != nil {
+		if err := run(w.stmts.setLastID, reserved); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// optional is a text that is NULL in the database where it is "".
+type optional string
+
+// bind sets the parameters of a statement.
+func bind(stmt *sqlite3.Stmt, args []any) error {
+	for i, arg := range args {
+		var err error
+		switch arg := arg.(type) {
+		case int64:
+			err = stmt.BindInt64(i+1, arg)
+		case string:
+			err = stmt.BindText(i+1, arg)
+		case optional:
+			if arg == "" {
+				err = stmt.BindNull(i + 1)
+			} else {
+				err = stmt.BindText(i+1, string(arg))
+			}
+		case forms.Entries:
+			err = stmt.BindRawText(i+1, arg)
+		case []byte:
+			err = stmt.BindBlob(i+1, arg)
+		default:
+			err = errors.New("its type is not supported")
+		}
+		if err != nil {
+			return fmt.Errorf("parameter %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// run executes a prepared statement that returns no rows.
+func run(stmt *sqlite3.Stmt, args ...any) error {
+	if err := bind(stmt, args); err != nil {
+		return err
+	}
+	return stmt.Exec()
+}
+
+// query executes a prepared statement and calls row for each of its rows, until
+// row returns false.
+func query(stmt *sqlite3.Stmt, row func() bool, args ...any) error {
+	defer func() { _ = stmt.Reset() }()
+	if err := bind(stmt, args); err != nil {
+		return err
+	}
+	for stmt.Step() {
+		if !row() {
+			break
+		}
+	}
+	return stmt.Err()
+}
+
+// exists reports whether a prepared statement returns a row.
+func exists(stmt *sqlite3.Stmt, args ...any) (found bool, err error) {
+	err = query(stmt, func() bool { found = true; return false }, args...)
+	return found, err
+}
+
+// execute runs a statement that is used too rarely to stay prepared. It returns how
+// many rows were changed.
+func execute(conn *sqlite3.Conn, sql string, args ...any) (changed int64, err error) {
+	stmt, _, err := conn.Prepare(sql)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = stmt.Close() }()
+	if err := run(stmt, args...); err != nil {
+		return 0, err
+	}
+	return conn.Changes(), nil
+}
+
+// queryRow reads the first row of a statement that is used too rarely to stay
+// prepared. No row is ErrNotFound.
+func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt), args ...any) error {
+	stmt, _, err := conn.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Close() }()
+	found := false
+	err = query(stmt, func() bool { read(stmt); found = true; return false }, args...)
+	if err == nil && !found {
+		return store.ErrNotFound
+	}
+	return err
+}
+
+func queryInt(conn *sqlite3.Conn, sql string) (n int, err error) {
+	err = queryRow(conn, sql, func(row *sqlite3.Stmt) { n = row.ColumnInt(0) })
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", sql, err)
+	}
+	return n, nil
+}
