@@ -105,7 +105,7 @@ func testKillLosesNoFile(t *testing.T, s site) {
 	if s.data != "" { // several servers may share a PostgreSQL: what is staged there may be theirs, and has an hour
 		path := filepath.Join(s.data, "formulary.db")
 		testkit.Eventually(t, "chunks of broken uploads are removed", func() bool {
-			return countRows(t, path, `SELECT count(*) FROM loose_files`) == 0 &&
+			return countRows(t, path, `SELECT count(*) FROM staged_files`) == 0 &&
 				countRows(t, path, `SELECT count(DISTINCT file) FROM file_chunks`) == len(stored)
 		})
 	}
@@ -225,7 +225,7 @@ func TestLongUpload(t *testing.T) {
 		files := func(count string) {
 			t.Helper()
 			testkit.Eventually(t, count+" files are staged", func() bool {
-				return s.sql(t, `SELECT cast(count(*) AS text) FROM loose_files`) == count
+				return s.sql(t, `SELECT cast(count(*) AS text) FROM staged_files`) == count
 			})
 		}
 		files("2")
@@ -233,7 +233,7 @@ func TestLongUpload(t *testing.T) {
 		if s.database != "" {
 			ago = `touched - interval '2 hours'`
 		}
-		s.sql(t, `UPDATE loose_files SET touched = `+ago+` WHERE touched = (SELECT min(touched) FROM loose_files) RETURNING 'changed'`)
+		s.sql(t, `UPDATE staged_files SET touched = `+ago+` WHERE touched = (SELECT min(touched) FROM staged_files) RETURNING 'changed'`)
 		if r, err := p.sendStream(t, strings.NewReader("a small file"), ""); err != nil || r.status != http.StatusBadRequest {
 			t.Fatal(r.status, err)
 		}

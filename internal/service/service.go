@@ -118,7 +118,7 @@ func Explain(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return &Error{Kind: NotFound, Detail: "There is no such submission."}
-	case errors.Is(err, store.ErrOnce):
+	case errors.Is(err, store.ErrAlreadySubmitted):
 		return &forms.Invalid{Errors: []string{"this form takes one submission from each person, and yours is already there"}}
 	case errors.Is(err, store.ErrNoFile):
 		return &Error{Kind: Unavailable, Detail: "The files took too long to arrive. Send them again.", cause: err}

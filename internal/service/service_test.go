@@ -21,7 +21,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{nil, "ok"},
 		{store.ErrNotFound, "not found"},
-		{store.ErrOnce, `invalid map[] ["this form takes one submission from each person, and yours is already there"]`},
+		{store.ErrAlreadySubmitted, `invalid map[] ["this form takes one submission from each person, and yours is already there"]`},
 		{store.ErrFull, "full"},
 		{store.ErrUnavailable, "unavailable"},
 		{store.ErrInDoubt, "in doubt"},

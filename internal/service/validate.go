@@ -17,12 +17,12 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer) error 
 	}
 	defer release()
 	n, err := a.newSubmission(answers)
-	if err != nil || n.Once == "" {
+	if err != nil || n.SubmitterKey == "" {
 		return err
 	}
 	submitted, err := a.service.store.Submitted(ctx, n)
 	if err == nil && submitted {
-		err = store.ErrOnce
+		err = store.ErrAlreadySubmitted
 	}
 	return Explain(err)
 }

@@ -29,7 +29,7 @@ type Archive interface {
 
 	// Load stores submissions as they are, ids included: all of them, or, when
 	// it returns an error, none. The ids of entries must be those of their submission. Ids that Create gives from then on are higher
-	// than those. Errors: ErrExists, ErrKeyUsed, ErrOnce, ErrFull, ErrUnavailable.
+	// than those. Errors: ErrExists, ErrKeyUsed, ErrAlreadySubmitted, ErrFull, ErrUnavailable.
 	Load(ctx context.Context, records []Record) error
 
 	// Last is the key that Dump would visit last; ErrNotFound in an empty store.
@@ -77,7 +77,7 @@ const (
 // Record is a submission with everything that a store keeps about it.
 type Record struct {
 	forms.Submission
-	Once, Key, Body string // see New
+	SubmitterKey, Key, Body string // see New
 
 	// Open reads the content of one of Files in the snapshot of Dump, until
 	// visit returns. Dump sets it where there are Files; Load does not use it.

@@ -28,7 +28,7 @@ func (d *Digest) Add(r Record) {
 	for _, n := range []int64{r.PageID, r.ID, r.Created.UnixMilli()} {
 		b = binary.AppendVarint(b, n)
 	}
-	b = appendTexts(b, r.FormID, r.Username, r.Once)
+	b = appendTexts(b, r.FormID, r.Username, r.SubmitterKey)
 	b = binary.AppendUvarint(b, uint64(len(r.Entries)))
 	b = append(b, r.Entries...)
 	b = appendTexts(b, r.Key, r.Body)

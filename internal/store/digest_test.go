@@ -22,7 +22,7 @@ func plain() store.Record {
 			ID: 12, PageID: 7, FormID: "form", Username: "amy", Created: time.UnixMilli(1700000000123),
 			Entries: []byte(`{"f":{"id":9,"fieldId":"f","value":"x"}}`),
 		},
-		Once: "user:amy",
+		SubmitterKey: "user:amy",
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 var (
 	// ErrNotFound: no such submission under that page and form.
 	ErrNotFound = errors.New("submission not found")
-	// ErrOnce: the submitter already has a submission, and may have one only.
-	ErrOnce = errors.New("already submitted")
+	// ErrAlreadySubmitted: the submitter already has a submission, and may have one only.
+	ErrAlreadySubmitted = errors.New("already submitted")
 	// ErrKeyUsed: a submission of the form was stored with the same Key.
 	ErrKeyUsed = errors.New("already stored with this key")
 	// ErrNoFile: a file that was to become part of a submission is not staged:
@@ -54,7 +54,7 @@ var (
 type Store interface {
 	// Create stores a new submission and returns it with all ids assigned.
 	// The files that it names must be staged, and belong to it from then on.
-	// Errors: ErrKeyUsed, ErrOnce, ErrNoFile, ErrFull, ErrUnavailable; when
+	// Errors: ErrKeyUsed, ErrAlreadySubmitted, ErrNoFile, ErrFull, ErrUnavailable; when
 	// several apply, the first of them.
 	Create(ctx context.Context, n New) (forms.Submission, error)
 
@@ -67,9 +67,9 @@ type Store interface {
 	// Errors: ErrNotFound, ErrUnavailable.
 	ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error)
 
-	// Submitted reports whether Create would fail with ErrOnce for a new
+	// Submitted reports whether Create would fail with ErrAlreadySubmitted for a new
 	// submission. It looks at nothing of it but PageID, FormID, Username and
-	// Once. Errors: ErrUnavailable.
+	// SubmitterKey. Errors: ErrUnavailable.
 	Submitted(ctx context.Context, n New) (bool, error)
 
 	// Latest returns a user's latest submissions to all forms: those with the
@@ -159,18 +159,18 @@ type New struct {
 	Created  time.Time
 	Entries  []forms.Entry // without ids
 
-	// Once, when not "", limits the submitter to one submission: Create fails
-	// with ErrOnce when one with the same Once is stored for the form, or,
+	// SubmitterKey, when not "", limits the submitter to one submission: Create
+	// fails with ErrAlreadySubmitted when the form has one with the same key, or,
 	// where Username is not "", any by that user, such as one from before the
-	// limit was set. A delete frees it. A user's Once for a form never changes.
-	Once string
+	// limit was set. A delete frees it. A user's SubmitterKey for a form never changes.
+	SubmitterKey string
 
 	// Files are all files of the submission, with their contents staged.
 	Files []forms.StoredFile
 
 	// Key, when not "", makes Create fail with ErrKeyUsed if a submission of
 	// the form was stored with the same Key. A delete frees it. An equal Key
-	// comes with an equal Once.
+	// comes with an equal SubmitterKey.
 	Key  string
 	Body string // kept beside Key, and returned by ByKey
 }

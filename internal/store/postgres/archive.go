@@ -98,7 +98,7 @@ func (d *dump) visitOne(r store.Record) error {
 func readRecord(rows pgx.Rows) (r store.Record, err error) {
 	var created int64
 	var files []byte
-	err = rows.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.Once, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files)
+	err = rows.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.SubmitterKey, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files)
 	if err == nil {
 		r.Files, err = forms.DecodeFiles(files)
 	}
@@ -140,7 +140,7 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	return nil
 }
 
-// duplicateError maps a unique violation to ErrExists, to ErrOnce if the
+// duplicateError maps a unique violation to ErrExists, to ErrAlreadySubmitted if the
 // submitter already has a submission, or to ErrKeyUsed. Other errors are
 // returned as they are.
 func duplicateError(err error) error {
@@ -148,8 +148,8 @@ func duplicateError(err error) error {
 	switch {
 	case !errors.As(err, &pgErr) || pgErr.Code != codeUniqueViolation:
 		return err
-	case pgErr.ConstraintName == "submissions_once":
-		return store.ErrOnce // without the detail, which contains the submitter's key
+	case pgErr.ConstraintName == "submissions_by_submitter":
+		return store.ErrAlreadySubmitted // without the detail, which contains the submitter's key
 	case pgErr.ConstraintName == "submissions_key":
 		return store.ErrKeyUsed
 	default:

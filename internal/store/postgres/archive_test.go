@@ -32,12 +32,12 @@ func TestLongDumpIsOneSnapshot(t *testing.T) {
 // TestLoadErrorHidesTheKey: the submitter's key must not appear in an error.
 func TestLoadErrorHidesTheKey(t *testing.T) {
 	s := openStore(t, database(t))
-	mustCreate(t, s, once(sample("x"), "secret key"))
+	mustCreate(t, s, withSubmitterKey(sample("x"), "secret key"))
 	err := s.Load(ctx, []store.Record{{
-		Submission: forms.Submission{ID: 9, PageID: 1, FormID: "form", Entries: forms.EncodeEntries(nil, nil)}, Once: "secret key",
+		Submission: forms.Submission{ID: 9, PageID: 1, FormID: "form", Entries: forms.EncodeEntries(nil, nil)}, SubmitterKey: "secret key",
 	}})
 	if err == nil {
 		t.Fatal("load: no error")
 	}
-	storetest.Same(t, "error", err.Error(), "load submissions: "+store.ErrOnce.Error())
+	storetest.Same(t, "error", err.Error(), "load submissions: "+store.ErrAlreadySubmitted.Error())
 }

@@ -20,10 +20,10 @@ func TestCommitInDoubt(t *testing.T) {
 	key := keyed(sample("with a key"), "key")
 	for what, write := range map[string]func() error{
 		"create":              creating(s, sample("plain")),
-		"with a limit":        creating(s, once(sample("limited"), "limit")),
+		"with a limit":        creating(s, withSubmitterKey(sample("limited"), "limit")),
 		"with a key":          creating(s, key),
 		"with files":          creating(s, withFile(sample("file"), mustStage(t, s, 10))),
-		"with files, limited": creating(s, withFile(keyed(once(sample("limited file"), "limit 2"), "key 2"), mustStage(t, s, 10))),
+		"with files, limited": creating(s, withFile(keyed(withSubmitterKey(sample("limited file"), "limit 2"), "key 2"), mustStage(t, s, 10))),
 		"update": func() error {
 			_, err := s.Update(ctx, keyOf(old), set("field", "after"))
 			return err

@@ -31,11 +31,11 @@ func withFile(n store.New, f forms.StoredFile) store.New {
 	return n
 }
 
-// contentsLeft waits until so many contents have chunks, and so many are loose.
+// contentsLeft waits until so many contents have chunks, and so many belong to no submission.
 func contentsLeft(t *testing.T, url, want string) {
 	t.Helper()
-	testkit.Eventually(t, "contents and loose ones: "+want, func() bool {
-		return queryText(t, url, `SELECT (SELECT count(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM loose_files)`) == want
+	testkit.Eventually(t, "contents, and those of no submission: "+want, func() bool {
+		return queryText(t, url, `SELECT (SELECT count(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM staged_files)`) == want
 	})
 }
 
@@ -71,7 +71,7 @@ func TestStaleUploadsAreRemoved(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	stale := mustStage(t, s, 20*engine.ChunkBytes) // more than are removed at once
-	exec(t, url, `UPDATE loose_files SET touched = touched - interval '3601 seconds'`)
+	exec(t, url, `UPDATE staged_files SET touched = touched - interval '3601 seconds'`)
 	fresh := mustStage(t, s, engine.ChunkBytes+1)
 	other := openStore(t, url)
 	storetest.NoErrors(t, "sweep", storetest.Parallel(4, func(i int) error {
@@ -91,7 +91,7 @@ func TestEachChunkKeepsAnUpload(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	old := readerFunc(func([]byte) (int, error) {
-		exec(t, url, `UPDATE loose_files SET touched = touched - interval '3601 seconds'`)
+		exec(t, url, `UPDATE staged_files SET touched = touched - interval '3601 seconds'`)
 		return 0, io.EOF
 	})
 	sweep := readerFunc(func([]byte) (int, error) {
@@ -155,7 +155,7 @@ func TestCommandsThatReadRemoveNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec(t, url, `INSERT INTO loose_files VALUES (1, now(), true)`)
+	exec(t, url, `INSERT INTO staged_files VALUES (1, now(), true)`)
 	s.SweepSoon()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestLongUpload(t *testing.T) {
 	}
 	for range 3 {
 		mustStage(t, s, engine.ChunkBytes) // its request has ended: when it is gone, a sweep has been there
-		exec(t, url, `UPDATE loose_files SET touched = touched - interval '2 hours'`)
+		exec(t, url, `UPDATE staged_files SET touched = touched - interval '2 hours'`)
 		s.SweepSoon()
 		contentsLeft(t, url, "1 1")
 	}
@@ -187,7 +187,7 @@ func TestLongUpload(t *testing.T) {
 		t.Fatal(err)
 	}
 	end()
-	exec(t, url, `UPDATE loose_files SET touched = touched - interval '2 hours'`)
+	exec(t, url, `UPDATE staged_files SET touched = touched - interval '2 hours'`)
 	s.SweepSoon()
 	contentsLeft(t, url, "1 0")
 }

@@ -61,8 +61,8 @@ func sample(value string) store.New {
 	}
 }
 
-func once(n store.New, key string) store.New {
-	n.Username, n.Once = "", key
+func withSubmitterKey(n store.New, key string) store.New {
+	n.Username, n.SubmitterKey = "", key
 	return n
 }
 

@@ -68,7 +68,7 @@ func TestReplicasKeepOneSubmissionEach(t *testing.T) {
 		if i%2 == 1 {
 			key = keys - 1 - key
 		}
-		n := once(sample(fmt.Sprint(key)), fmt.Sprint("key", key))
+		n := withSubmitterKey(sample(fmt.Sprint(key)), fmt.Sprint("key", key))
 		if key%2 == 0 {
 			n.Username = fmt.Sprint("user", key)
 		}
@@ -79,7 +79,7 @@ func TestReplicasKeepOneSubmissionEach(t *testing.T) {
 	for i, err := range errs {
 		if err == nil {
 			stored++
-		} else if !errors.Is(err, store.ErrOnce) {
+		} else if !errors.Is(err, store.ErrAlreadySubmitted) {
 			t.Errorf("create %d: %v", i, err)
 		}
 	}
@@ -120,7 +120,7 @@ func TestReplicasMergeTheSameSubmission(t *testing.T) {
 func TestReplicasDeleteAgainstMerge(t *testing.T) {
 	r := replicas(t)
 	for range 40 {
-		sub := mustCreate(t, r[0], once(sample("x"), "key"))
+		sub := mustCreate(t, r[0], withSubmitterKey(sample("x"), "key"))
 		errs := storetest.Parallel(5, func(i int) error {
 			if i == 2 {
 				return r[0].Delete(ctx, keyOf(sub), nil)

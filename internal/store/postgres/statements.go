@@ -12,7 +12,7 @@ const (
 		WHERE page_id = $1 AND form_id = $2 AND key = $3 AND key IS NOT NULL`
 
 	sqlSubmitted = `SELECT EXISTS (SELECT 1 FROM submissions
-			WHERE page_id = $1 AND form_id = $2 AND once = $3 AND once IS NOT NULL)
+			WHERE page_id = $1 AND form_id = $2 AND submitter_key = $3 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 AND username = $4 AND username <> '')`
 
 	sqlLatest = `SELECT page_id, form_id, id, created FROM submissions
@@ -25,11 +25,11 @@ const (
 	// sqlRows turns the columns of a batch into rows. The last three columns
 	// are NULL instead of an array where no row of the batch has such a value.
 	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
-		AS n (page_id, form_id, id, username, created, once, fields, key, body, files)`
+		AS n (page_id, form_id, id, username, created, submitter_key, fields, key, body, files)`
 
 	// sqlInsert stores all rows of a batch or none.
-	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields, key, body, files)
-		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.once, ''), n.fields,
+	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, submitter_key, fields, key, body, files)
+		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.submitter_key, ''), n.fields,
 			NULLIF(n.key, ''), NULLIF(n.body, ''), NULLIF(n.files, '') FROM ` + sqlRows
 
 	// sqlInsertPlain is sqlInsert for rows that have no limit, key or files, as
@@ -42,7 +42,7 @@ const (
 	// is scalar: the planner could turn EXISTS into a join, which reads the whole
 	// table and changes the order in which rows are stored (see newBatch).
 	sqlCreate = sqlInsert + `
-		WHERE n.once = '' OR n.username = '' OR (` + sqlByUser + `) IS NULL
+		WHERE n.submitter_key = '' OR n.username = '' OR (` + sqlByUser + `) IS NULL
 		ON CONFLICT DO NOTHING RETURNING id`
 
 	sqlByUser = `SELECT s.id FROM submissions s
@@ -56,7 +56,7 @@ const (
 	sqlKeyOwner = `SELECT s.id FROM submissions s
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.key = n.key AND s.key IS NOT NULL LIMIT 1`
 
-	sqlDump = `SELECT page_id, form_id, id, username, created, COALESCE(once, ''), fields,
+	sqlDump = `SELECT page_id, form_id, id, username, created, COALESCE(submitter_key, ''), fields,
 			COALESCE(key, ''), COALESCE(body, ''), files FROM submissions
 		WHERE (page_id, form_id, id) > ($1, $2, $3) ORDER BY page_id, form_id, id LIMIT $4`
 
@@ -66,36 +66,36 @@ const (
 
 	// The first chunk begins a content; each further one shows that the upload
 	// goes on. They store no row if the content is not staged any more.
-	sqlStageEmpty = `INSERT INTO loose_files (id, touched, removed) VALUES ($1, now(), false)`
+	sqlStageEmpty = `INSERT INTO staged_files (id, touched, removed) VALUES ($1, now(), false)`
 	sqlStageFirst = `WITH staged AS (` + sqlStageEmpty + ` RETURNING id)
 		INSERT INTO file_chunks (file, number, data) SELECT id, $2, $3 FROM staged`
-	sqlStageChunk = `WITH staged AS (UPDATE loose_files SET touched = now() WHERE id = $1 AND NOT removed RETURNING id)
+	sqlStageChunk = `WITH staged AS (UPDATE staged_files SET touched = now() WHERE id = $1 AND NOT removed RETURNING id)
 		INSERT INTO file_chunks (file, number, data) SELECT id, $2, $3 FROM staged`
 
 	sqlChunk = `SELECT data FROM file_chunks WHERE file = $1 AND number = $2`
 
-	sqlMarkRemoved = `UPDATE loose_files SET removed = true WHERE id = $1`
+	sqlMarkRemoved = `UPDATE staged_files SET removed = true WHERE id = $1`
 
 	// sqlTouch changes nothing within a minute: each change leaves a dead row.
-	sqlTouch = `UPDATE loose_files SET touched = now()
+	sqlTouch = `UPDATE staged_files SET touched = now()
 		WHERE id = ANY($1::bigint[]) AND NOT removed AND touched < now() - interval '1 minute'`
 
-	sqlMarkStale = `UPDATE loose_files SET removed = true WHERE NOT removed AND touched < now() - $1::bigint * interval '1 second'`
+	sqlMarkStale = `UPDATE staged_files SET removed = true WHERE NOT removed AND touched < now() - $1::bigint * interval '1 second'`
 
-	sqlClaimFiles = `DELETE FROM loose_files WHERE id = ANY($1::bigint[]) AND NOT removed`
+	sqlClaimFiles = `DELETE FROM staged_files WHERE id = ANY($1::bigint[]) AND NOT removed`
 
-	sqlLoosenFiles = `INSERT INTO loose_files (id, touched, removed) SELECT id, now(), true FROM unnest($1::bigint[]) AS n (id)`
+	sqlMarkFiles = `INSERT INTO staged_files (id, touched, removed) SELECT id, now(), true FROM unnest($1::bigint[]) AS n (id)`
 
 	// sqlNextRemoved returns a marked content that is not among $2, if more than $1
 	// chunks are marked. It counts no more than these. $1 = 0 also finds a content
 	// without chunks.
-	sqlNextRemoved = `SELECT id FROM loose_files WHERE removed AND id <> ALL(COALESCE($2::bigint[], '{}')) AND ($1::bigint = 0 OR $1 <
-		(SELECT count(*) FROM (SELECT 1 FROM loose_files l JOIN file_chunks ON file = l.id WHERE l.removed LIMIT $1 + 1) AS n)) LIMIT 1`
+	sqlNextRemoved = `SELECT id FROM staged_files WHERE removed AND id <> ALL(COALESCE($2::bigint[], '{}')) AND ($1::bigint = 0 OR $1 <
+		(SELECT count(*) FROM (SELECT 1 FROM staged_files l JOIN file_chunks ON file = l.id WHERE l.removed LIMIT $1 + 1) AS n)) LIMIT 1`
 
 	sqlRemoveChunks = `DELETE FROM file_chunks WHERE file = $1
 		AND number IN (SELECT number FROM file_chunks WHERE file = $1 ORDER BY number LIMIT $2)`
 
-	sqlRemoveFile = `DELETE FROM loose_files WHERE id = $1 AND removed AND NOT EXISTS (SELECT 1 FROM file_chunks WHERE file = $1)`
+	sqlRemoveFile = `DELETE FROM staged_files WHERE id = $1 AND removed AND NOT EXISTS (SELECT 1 FROM file_chunks WHERE file = $1)`
 
 	sqlClaim = `INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 

@@ -53,7 +53,7 @@ func TestPlans(t *testing.T) {
 func testPlans(t *testing.T, form string) {
 	url := database(t)
 	openStore(t, url)
-	exec(t, url, `INSERT INTO submissions (page_id, form_id, id, username, created, once, fields, key)
+	exec(t, url, `INSERT INTO submissions (page_id, form_id, id, username, created, submitter_key, fields, key)
 		SELECT `+form+`, i, CASE WHEN i % 3 = 0 THEN '' ELSE 'user' || i % 50 END, i,
 			CASE WHEN i % 2 = 0 THEN 'key' || i END, repeat('x', 300), CASE WHEN i % 2 = 0 THEN 'key' || i END
 		FROM generate_series(1, 20000) AS i`)
@@ -65,7 +65,7 @@ func testPlans(t *testing.T, form string) {
 	want := map[string]string{
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey, sqlDump: byKey,
 		sqlLast: "submissions_pkey", sqlCreate: byUser,
-		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_once",
+		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_by_submitter",
 		sqlLatest:  "Index Scan Backward using submissions_latest",
 		sqlSetting: byName, sqlRelease: byName,
 		sqlSession: "sessions_pkey", sqlRenewSession: "sessions_pkey", sqlDeleteSession: "sessions_pkey",

@@ -72,10 +72,10 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 
 // Submitted implements store.Store.
 func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err error) {
-	if n.Once == "" {
+	if n.SubmitterKey == "" {
 		return false, nil
 	}
-	err = s.queryRow(ctx, sqlSubmitted, []any{n.PageID, n.FormID, n.Once, n.Username}, &found)
+	err = s.queryRow(ctx, sqlSubmitted, []any{n.PageID, n.FormID, n.SubmitterKey, n.Username}, &found)
 	return found, err
 }
 
@@ -153,7 +153,7 @@ func replaceSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, after
 	batch := &pgx.Batch{}
 	batch.Queue(sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files)
 	if len(removed) > 0 {
-		batch.Queue(sqlLoosenFiles, removed)
+		batch.Queue(sqlMarkFiles, removed)
 	}
 	batch.Queue(`COMMIT`)
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
@@ -194,7 +194,7 @@ func (d *deletion) try(ctx context.Context, conn *pgx.Conn) error {
 	batch.Queue(sqlDelete, d.key.PageID, d.key.FormID, d.key.ID)
 	if _, removed := engine.DiffFiles(found.Files, nil); len(removed) > 0 {
 		d.removes = true
-		batch.Queue(sqlLoosenFiles, removed)
+		batch.Queue(sqlMarkFiles, removed)
 	}
 	batch.Queue(`COMMIT`)
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {

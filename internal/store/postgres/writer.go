@@ -166,8 +166,8 @@ func prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (*batch
 // key is not used now.
 func conflictError(n store.New, id int64) error {
 	switch {
-	case n.Once != "":
-		return store.ErrOnce
+	case n.SubmitterKey != "":
+		return store.ErrAlreadySubmitted
 	case n.Key != "":
 		return store.ErrKeyUsed // it was used, by a submission that was deleted in the meantime
 	}
@@ -176,14 +176,14 @@ func conflictError(n store.New, id int64) error {
 
 // batch holds the rows of one statement, column by column.
 type batch struct {
-	ops       []*operation
-	pages     []int64
-	forms     []string
-	ids       []int64
-	usernames []string
-	created   []int64
-	onces     []string
-	fields    pgtype.FlatArray[[]byte]
+	ops           []*operation
+	pages         []int64
+	forms         []string
+	ids           []int64
+	usernames     []string
+	created       []int64
+	submitterKeys []string
+	fields        pgtype.FlatArray[[]byte]
 	// These are nil as long as no row has such a value.
 	keys, bodies []string
 	files        pgtype.FlatArray[[]byte]
@@ -207,7 +207,7 @@ func newBatch(ops []*operation, ids []int64) (*batch, error) {
 	// statements with the same keys can't deadlock.
 	slices.SortStableFunc(rows, func(x, y numbered) int {
 		a, b := &x.op.Value.new, &y.op.Value.new
-		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.Once, b.Once), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.SubmitterKey, b.SubmitterKey), cmp.Compare(a.Key, b.Key))
 	})
 	b := &batch{}
 	for _, row := range rows {
@@ -224,7 +224,7 @@ func (b *batch) add(op *operation, id int64, fields []byte) error {
 	sub := forms.Submission{
 		ID: id, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Created: n.Created, Entries: fields, Files: n.Files,
 	}
-	return b.addRow(store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body})
+	return b.addRow(store.Record{Submission: sub, SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body})
 }
 
 func (b *batch) addRow(r store.Record) error {
@@ -235,7 +235,7 @@ func (b *batch) addRow(r store.Record) error {
 	b.pages, b.forms, b.ids = append(b.pages, r.PageID), append(b.forms, r.FormID), append(b.ids, r.ID)
 	b.usernames = append(b.usernames, r.Username)
 	b.created = append(b.created, r.Created.UnixMilli())
-	b.onces = append(b.onces, r.Once)
+	b.submitterKeys = append(b.submitterKeys, r.SubmitterKey)
 	b.fields = append(b.fields, r.Entries)
 	if r.Key != "" || b.keys != nil {
 		b.keys = append(padded(b.keys, len(b.ids)-1), r.Key)
@@ -256,12 +256,12 @@ func padded[S ~[]T, T any](column S, rows int) S {
 }
 
 func (b *batch) columns() []any {
-	return []any{b.pages, b.forms, b.ids, b.usernames, b.created, b.onces, b.fields, b.keys, b.bodies, b.files}
+	return []any{b.pages, b.forms, b.ids, b.usernames, b.created, b.submitterKeys, b.fields, b.keys, b.bodies, b.files}
 }
 
 // isPlain reports whether no row has a limit, a key or files.
 func (b *batch) isPlain() bool {
-	return b.keys == nil && b.files == nil && !slices.ContainsFunc(b.onces, func(once string) bool { return once != "" })
+	return b.keys == nil && b.files == nil && !slices.ContainsFunc(b.submitterKeys, func(key string) bool { return key != "" })
 }
 
 // insert stores the batch and sets the outcome of each operation.

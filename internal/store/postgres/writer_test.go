@@ -97,18 +97,18 @@ func transactions(t *testing.T, url string) string {
 func TestQueuedCreatesShareOneStatement(t *testing.T) {
 	url := database(t)
 	s := openSingle(t, url)
-	mustCreate(t, s, once(sample("first"), "taken"))
+	mustCreate(t, s, withSubmitterKey(sample("first"), "taken"))
 	var ops []func() error
 	var want []error
 	for i := range 100 {
 		op, err := creating(s, sample(fmt.Sprint(i))), error(nil)
 		switch {
 		case i == 10:
-			op, err = creating(s, once(sample("second"), "taken")), store.ErrOnce
+			op, err = creating(s, withSubmitterKey(sample("second"), "taken")), store.ErrAlreadySubmitted
 		case i >= 30 && i < 40: // the first of them is the one
-			op = creating(s, once(sample("mine"), "wanted"))
+			op = creating(s, withSubmitterKey(sample("mine"), "wanted"))
 			if i > 30 {
-				err = store.ErrOnce
+				err = store.ErrAlreadySubmitted
 			}
 		}
 		ops, want = append(ops, op), append(want, err)
@@ -135,7 +135,7 @@ func TestRepeatsInOneBatch(t *testing.T) {
 		case 1:
 			n = keyed(n, "wanted")
 		case 2:
-			n = keyed(once(n, "limited"), "used")
+			n = keyed(withSubmitterKey(n, "limited"), "used")
 		}
 		ops = append(ops, creating(s, n))
 	}
@@ -186,7 +186,7 @@ func TestRefusedRowFailsAlone(t *testing.T) {
 		35: func(n *store.New) { n.FormID = string(noise) },
 	}
 	t.Run("without limits", func(t *testing.T) { failAlone(t, bad) })
-	bad[25] = func(n *store.New) { n.Once = "\x00" }
+	bad[25] = func(n *store.New) { n.SubmitterKey = "\x00" }
 	t.Run("with limits", func(t *testing.T) { failAlone(t, bad) })
 }
 
@@ -203,7 +203,7 @@ func failAlone(t *testing.T, bad map[int]func(*store.New)) {
 		ops = append(ops, creating(s, n))
 	}
 	for i, err := range oneBatch(t, s, url, ops...) {
-		if (err != nil) != (bad[i] != nil) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrOnce) {
+		if (err != nil) != (bad[i] != nil) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrAlreadySubmitted) {
 			t.Errorf("operation %d: %v", i, err)
 		}
 	}
@@ -252,7 +252,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 	if err := take(-2, "key 2"); err != nil {
 		t.Fatal(err)
 	}
-	ops := operations(once(sample("a"), "key 1"), once(sample("b"), "key 2"))
+	ops := operations(withSubmitterKey(sample("a"), "key 1"), withSubmitterKey(sample("b"), "key 2"))
 	done := make(chan error, 1)
 	go func() { done <- s.insert(ops) }()
 	waiting(t, url, 1)
@@ -360,14 +360,14 @@ func TestLostWhileTakingIDs(t *testing.T) {
 // TestRowsAreInTheOrderOfTheirKeys: rows are sorted by key, which prevents
 // deadlocks. Ids are assigned before that, in the order of arrival.
 func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
-	elsewhere := once(sample("x"), "a")
+	elsewhere := withSubmitterKey(sample("x"), "a")
 	elsewhere.FormID = "another"
-	b, err := newBatch(operations(once(sample("x"), "c"), sample("x"), once(sample("x"), "a"), elsewhere, once(sample("x"), "b"), once(sample("x"), "a")),
+	b, err := newBatch(operations(withSubmitterKey(sample("x"), "c"), sample("x"), withSubmitterKey(sample("x"), "a"), elsewhere, withSubmitterKey(sample("x"), "b"), withSubmitterKey(sample("x"), "a")),
 		[]int64{1, 2, 3, 4, 5, 6})
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Same(t, "keys", b.onces, []string{"a", "", "a", "a", "b", "c"})
+	storetest.Same(t, "keys", b.submitterKeys, []string{"a", "", "a", "a", "b", "c"})
 	storetest.Same(t, "ids", b.ids, []int64{4, 2, 3, 6, 5, 1})
 }
 

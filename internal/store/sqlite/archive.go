@@ -23,7 +23,7 @@ var (
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
 // the order of their unique index, and within each its submissions by row id.
 const (
-	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(once, ''), fields, ifnull(key, ''), ifnull(body, ''), files
+	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(submitter_key, ''), fields, ifnull(key, ''), ifnull(body, ''), files
 		FROM forms CROSS JOIN submissions ON place > number << 40 AND place < (number + 1) << 40
 		ORDER BY page_id, form_id, place`
 	sqlLast = `SELECT page_id, form_id, place
@@ -79,7 +79,7 @@ func readRecord(stmt *sqlite3.Stmt) (store.Record, error) {
 	if err != nil {
 		return store.Record{}, fmt.Errorf("submission %d: %w", id, err)
 	}
-	return store.Record{Once: stmt.ColumnText(5), Key: stmt.ColumnText(7), Body: stmt.ColumnText(8), Submission: forms.Submission{
+	return store.Record{SubmitterKey: stmt.ColumnText(5), Key: stmt.ColumnText(7), Body: stmt.ColumnText(8), Submission: forms.Submission{
 		PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: id,
 		Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
 		Entries: stmt.ColumnRawText(6), Files: files,
@@ -136,7 +136,7 @@ func (t *tx) load(records []store.Record) error {
 		err = t.stmts.insertSubmission(form, r)
 		switch {
 		case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
-			return fmt.Errorf("submission %d: %w", r.ID, store.ErrOnce)
+			return fmt.Errorf("submission %d: %w", r.ID, store.ErrAlreadySubmitted)
 		case errors.Is(err, sqlite3.CONSTRAINT):
 			return fmt.Errorf("%w: %d", store.ErrExists, r.ID)
 		case err != nil:

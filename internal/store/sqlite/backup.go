@@ -102,14 +102,14 @@ func dropTransient(file string) (dropped bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	some, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM loose_files)`)
+	some, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM staged_files)`)
 	if err == nil && some != 0 {
 		err = conn.Exec(`
 			PRAGMA journal_mode = DELETE;
 			PRAGMA secure_delete = ON;
 			DELETE FROM sessions;
-			DELETE FROM file_chunks WHERE file IN (SELECT id FROM loose_files);
-			DELETE FROM loose_files`)
+			DELETE FROM file_chunks WHERE file IN (SELECT id FROM staged_files);
+			DELETE FROM staged_files`)
 	}
 	return some != 0, errors.Join(err, conn.Close())
 }

@@ -428,7 +428,7 @@ func TestBackupHasNoUnfinishedUploads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := queryText(conn, `SELECT (SELECT group_concat(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM loose_files)`)
+		found, err := queryText(conn, `SELECT (SELECT group_concat(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM staged_files)`)
 		if err := errors.Join(err, conn.Close()); err != nil {
 			t.Fatal(err)
 		}

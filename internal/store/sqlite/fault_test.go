@@ -111,8 +111,8 @@ func TestCommitFailsForAll(t *testing.T) {
 	disk.fault.Store(&fault{err: syscall.EIO, syncs: true})
 	errs := oneBatch(t, s,
 		creating(s, sample("x")),
-		creating(s, once(sample("y"), "key")),
-		creating(s, once(sample("z"), "key")), // the first with this key is not stored after all
+		creating(s, withSubmitterKey(sample("y"), "key")),
+		creating(s, withSubmitterKey(sample("z"), "key")), // the first with this key is not stored after all
 		func() error { return s.Delete(ctx, first, nil) },
 		func() error { return s.Delete(ctx, first, nil) }, // the first delete did not happen after all
 	)
@@ -123,7 +123,7 @@ func TestCommitFailsForAll(t *testing.T) {
 	}
 	disk.fault.Store(nil)
 	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "before"})
-	sub := mustCreate(t, s, once(sample("after"), "key"))
+	sub := mustCreate(t, s, withSubmitterKey(sample("after"), "key"))
 	storetest.Same(t, "id", sub.ID, int64(2))
 	storetest.Same(t, "entries", string(sub.Entries), `{"field":{"id":16385,"fieldId":"field","value":"after"}}`)
 }

@@ -97,7 +97,7 @@ func readChunk(stmt *sqlite3.Stmt, id, number int64, buf []byte) (n int, err err
 // MarkRemoved implements engine.FileEngine.
 func (s fileEngine) MarkRemoved(ctx context.Context, id int64) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		_, err := execute(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE id = ?`, id)
+		_, err := execute(tx.stmts.conn, `UPDATE staged_files SET removed = 1 WHERE id = ?`, id)
 		return classify(err)
 	})
 }
@@ -107,7 +107,7 @@ func (s fileEngine) MarkRemoved(ctx context.Context, id int64) error {
 func (s fileEngine) Touch(ctx context.Context, ids []int64) error {
 	now := time.Now()
 	return s.writer.do(ctx, func(tx *tx) error {
-		_, err := execute(tx.stmts.conn, `UPDATE loose_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
+		_, err := execute(tx.stmts.conn, `UPDATE staged_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
 			now.UnixMilli(), now.Add(-time.Minute).UnixMilli())
 		return classify(err)
 	})
@@ -127,11 +127,11 @@ func idList(ids []int64) string {
 
 // MarkStale implements engine.FileEngine.
 func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
-	if loose, err := s.find(ctx, `SELECT EXISTS (SELECT 1 FROM loose_files)`); err != nil || !loose {
+	if found, err := s.find(ctx, `SELECT EXISTS (SELECT 1 FROM staged_files)`); err != nil || !found {
 		return err
 	}
 	return s.writer.do(ctx, func(tx *tx) error {
-		_, err := execute(tx.stmts.conn, `UPDATE loose_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
+		_, err := execute(tx.stmts.conn, `UPDATE staged_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
 			time.Now().Add(-age).UnixMilli())
 		return classify(err)
 	})
@@ -151,11 +151,11 @@ func (s fileEngine) find(ctx context.Context, question string) (found bool, err 
 // sqlMoreMarked asks whether more than so many chunks are marked. It reads no more
 // than these.
 const sqlMoreMarked = `SELECT count(*) > %[1]d FROM
-	(SELECT 1 FROM loose_files CROSS JOIN file_chunks ON file = id WHERE removed = 1 LIMIT %[1]d + 1)`
+	(SELECT 1 FROM staged_files CROSS JOIN file_chunks ON file = id WHERE removed = 1 LIMIT %[1]d + 1)`
 
 // RemoveSome implements engine.FileEngine.
 func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int64) (more bool, err error) {
-	question := `SELECT EXISTS (SELECT 1 FROM loose_files WHERE removed = 1)` // one without chunks must be removed, too
+	question := `SELECT EXISTS (SELECT 1 FROM staged_files WHERE removed = 1)` // one without chunks must be removed, too
 	if moreThan > 0 {
 		question = fmt.Sprintf(sqlMoreMarked, moreThan)
 	}
@@ -164,7 +164,7 @@ func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int6
 	}
 	err = s.writer.do(ctx, func(tx *tx) error {
 		conn, id, removed := tx.stmts.conn, int64(0), int64(0)
-		err := queryRow(conn, `SELECT id FROM loose_files WHERE removed = 1 AND id NOT IN `+idList(reading)+` LIMIT 1`,
+		err := queryRow(conn, `SELECT id FROM staged_files WHERE removed = 1 AND id NOT IN `+idList(reading)+` LIMIT 1`,
 			func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
 		if errors.Is(err, store.ErrNotFound) {
 			more = false
@@ -176,7 +176,7 @@ func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int6
 			removed, err = execute(conn, first, id, int64(engine.RemoveChunks))
 		}
 		if err == nil && removed < engine.RemoveChunks {
-			_, err = execute(conn, `DELETE FROM loose_files WHERE id = ?`, id)
+			_, err = execute(conn, `DELETE FROM staged_files WHERE id = ?`, id)
 		}
 		tx.bytes += int(removed) * engine.ChunkBytes
 		return classify(err)
@@ -190,7 +190,7 @@ func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int6
 func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 	added, removed := engine.DiffFiles(before, after)
 	for _, id := range added {
-		changed, err := execute(t.stmts.conn, `DELETE FROM loose_files WHERE id = ? AND removed = 0`, id)
+		changed, err := execute(t.stmts.conn, `DELETE FROM staged_files WHERE id = ? AND removed = 0`, id)
 		if err != nil {
 			return classify(err)
 		}
@@ -199,7 +199,7 @@ func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 		}
 	}
 	for _, id := range removed {
-		if _, err := execute(t.stmts.conn, `INSERT INTO loose_files VALUES (?, 0, 1)`, id); err != nil {
+		if _, err := execute(t.stmts.conn, `INSERT INTO staged_files VALUES (?, 0, 1)`, id); err != nil {
 			return classify(err)
 		}
 	}

@@ -42,12 +42,12 @@ func withFile(n store.New, f forms.StoredFile) store.New {
 	return n
 }
 
-// contentsLeft waits until so many contents have chunks, and so many are loose.
-func contentsLeft(t *testing.T, s *Store, contents, loose int) {
+// contentsLeft waits until so many contents have chunks, and so many belong to no submission.
+func contentsLeft(t *testing.T, s *Store, contents, unattached int) {
 	t.Helper()
-	want := fmt.Sprint(contents, " ", loose)
-	testkit.Eventually(t, "contents and loose ones: "+want, func() bool {
-		return writerQuery(t, s, `SELECT (SELECT count(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM loose_files)`) == want
+	want := fmt.Sprint(contents, " ", unattached)
+	testkit.Eventually(t, "contents, and those of no submission: "+want, func() bool {
+		return writerQuery(t, s, `SELECT (SELECT count(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM staged_files)`) == want
 	})
 }
 
@@ -81,7 +81,9 @@ func TestUnfinishedUploadsEndWithTheProcess(t *testing.T) {
 func TestStaleUploadsAreRemoved(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	stale := mustStage(t, s, engine.ChunkBytes+1)
-	onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = touched - 3601000`) })
+	onWriter(t, s, func(conn *sqlite3.Conn) error {
+		return conn.Exec(`UPDATE staged_files SET touched = touched - 3601000`)
+	})
 	reader, writer := io.Pipe()
 	done := make(chan error, 1)
 	var uploaded forms.StoredFile
@@ -115,7 +117,7 @@ func TestStaleUploadsAreRemoved(t *testing.T) {
 func TestUploadThatWasGivenUp(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	stall := readerFunc(func([]byte) (int, error) {
-		onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = 0`) })
+		onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE staged_files SET touched = 0`) })
 		s.SweepSoon()
 		contentsLeft(t, s, 0, 0)
 		return 0, io.EOF
@@ -234,7 +236,9 @@ func TestLongUpload(t *testing.T) {
 	}
 	for range 3 {
 		mustStage(t, s, engine.ChunkBytes) // its request has ended: when it is gone, a sweep has been there
-		onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = touched - 7200000`) })
+		onWriter(t, s, func(conn *sqlite3.Conn) error {
+			return conn.Exec(`UPDATE staged_files SET touched = touched - 7200000`)
+		})
 		s.SweepSoon()
 		contentsLeft(t, s, 1, 1)
 	}
@@ -245,7 +249,9 @@ func TestLongUpload(t *testing.T) {
 		t.Fatal(err)
 	}
 	end()
-	onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE loose_files SET touched = touched - 7200000`) })
+	onWriter(t, s, func(conn *sqlite3.Conn) error {
+		return conn.Exec(`UPDATE staged_files SET touched = touched - 7200000`)
+	})
 	s.SweepSoon()
 	contentsLeft(t, s, 1, 0)
 }

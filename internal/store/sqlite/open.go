@@ -143,11 +143,11 @@ func openFile(ctx context.Context, path, uri string, options Options) (_ *Store,
 // their uploads have ended. It ignores a full disk, so that the store can still
 // be read; such contents are removed an hour later.
 func markLeftovers(conn *sqlite3.Conn) (found bool, err error) {
-	n, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM loose_files)`)
+	n, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM staged_files)`)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_ = conn.Exec(`UPDATE loose_files SET removed = 1 WHERE removed = 0`)
+	_ = conn.Exec(`UPDATE staged_files SET removed = 1 WHERE removed = 0`)
 	return true, nil
 }
 

@@ -21,7 +21,7 @@ const (
 	// bound.
 	sqlLatest = `SELECT place, created, page_id, form_id FROM submissions CROSS JOIN forms ON number = form
 		WHERE username = ? AND username <> '' ORDER BY place & 0xffffffffff DESC`
-	sqlOnce = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND once = ?2 AND once IS NOT NULL)
+	sqlSubmitted = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
 )
 
@@ -76,12 +76,12 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.get = w.add(sqlGet)
 	w.byUser = w.add(`SELECT 1 FROM submissions WHERE form = ? AND username = ? AND username <> '' LIMIT 1`)
 	w.byKey = w.add(sqlKey)
-	w.insert = w.add(`INSERT INTO submissions (place, form, username, created, once, fields) VALUES (?, ?, ?, ?, ?, ?)`)
-	w.insertAll = w.add(`INSERT INTO submissions (place, form, username, created, once, fields, key, body, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	w.insert = w.add(`INSERT INTO submissions (place, form, username, created, submitter_key, fields) VALUES (?, ?, ?, ?, ?, ?)`)
+	w.insertAll = w.add(`INSERT INTO submissions (place, form, username, created, submitter_key, fields, key, body, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	w.update = w.add(`UPDATE submissions SET fields = ?, files = ? WHERE place = ?`)
 	w.del = w.add(`DELETE FROM submissions WHERE place = ?`)
-	w.stageFile = w.add(`INSERT INTO loose_files (touched, id, removed) VALUES (?, ?, 0)`)
-	w.touchFile = w.add(`UPDATE loose_files SET touched = ? WHERE id = ? AND removed = 0`)
+	w.stageFile = w.add(`INSERT INTO staged_files (touched, id, removed) VALUES (?, ?, 0)`)
+	w.touchFile = w.add(`UPDATE staged_files SET touched = ? WHERE id = ? AND removed = 0`)
 	w.putChunk = w.add(`INSERT INTO file_chunks (file, number, data) VALUES (?, ?, ?)`)
 	if w.err != nil {
 		return nil, errors.Join(w.err, w.close())
@@ -105,7 +105,7 @@ func (w *writeStmts) readLastID() (int64, error) {
 // insertSubmission stores a new row. Most have neither a key nor files, and a
 // statement with fewer columns is faster.
 func (w *writeStmts) insertSubmission(form int64, r store.Record) error {
-	row := [...]any{makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), optional(r.Once), r.Entries}
+	row := [...]any{makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), optional(r.SubmitterKey), r.Entries}
 	if r.Key == "" && len(r.Files) == 0 {
 		return run(w.insert, row[:]...)
 	}
@@ -127,7 +127,7 @@ func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
-	form, get, byKey, once, latest, chunk, session *sqlite3.Stmt
+	form, get, byKey, submitted, latest, chunk, session *sqlite3.Stmt
 
 	list map[engine.ListKind]*sqlite3.Stmt
 }
@@ -137,7 +137,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r.form = r.add(sqlForm)
 	r.get = r.add(sqlGet)
 	r.byKey = r.add(sqlKey)
-	r.once = r.add(sqlOnce)
+	r.submitted = r.add(sqlSubmitted)
 	r.latest = r.add(sqlLatest)
 	r.chunk = r.add(sqlChunk)
 	r.session = r.add(sqlSession)

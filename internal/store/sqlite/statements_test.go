@@ -52,7 +52,7 @@ func TestPlans(t *testing.T) {
 func TestStatementsAreCompiledOnce(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	limited := sample("x")
-	limited.FormID, limited.Once = "limited", "amy"
+	limited.FormID, limited.SubmitterKey = "limited", "amy"
 	amy := "amy"
 	for range 5 * s.pool.count { // the connections take turns
 		mustCreate(t, s, sample("x"))
@@ -89,8 +89,8 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 // TestSubmittedPlan: two searches, by the limit and by the user.
 func TestSubmittedPlan(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+sqlOnce)
-	if !strings.Contains(plan, "submissions_once (form=? AND once=?)") || !strings.Contains(plan, "submissions_by_user (form=? AND username=?)") ||
+	plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+sqlSubmitted)
+	if !strings.Contains(plan, "submissions_by_submitter (form=? AND submitter_key=?)") || !strings.Contains(plan, "submissions_by_user (form=? AND username=?)") ||
 		strings.Contains(plan, "SCAN submissions") {
 		t.Errorf("plan: %s", plan)
 	}

@@ -41,7 +41,7 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 		return forms.Submission{}, classify(err)
 	}
 	sub, err := t.insert(form, n)
-	if n.Key != "" && errors.Is(err, store.ErrOnce) { // a repeat, whose key is used: that is told first
+	if n.Key != "" && errors.Is(err, store.ErrAlreadySubmitted) { // a repeat, whose key is used: that is told first
 		if found, err := exists(t.stmts.byKey, form, n.Key); err != nil || found {
 			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrKeyUsed))
 		}
@@ -49,12 +49,12 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 	return sub, err
 }
 
-// insert stores a submission. The error is ErrOnce also where it is the key that
+// insert stores a submission. The error is ErrAlreadySubmitted also where it is the key that
 // is used.
 func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
-	if n.Once != "" && n.Username != "" {
+	if n.SubmitterKey != "" && n.Username != "" {
 		if found, err := exists(t.stmts.byUser, form, n.Username); err != nil || found {
-			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrOnce))
+			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrAlreadySubmitted))
 		}
 	}
 	if t.lastID++; t.lastID > forms.MaxSubmissionID {
@@ -71,9 +71,9 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 		Files:   slices.Clone(n.Files),
 	}
 	t.bytes += len(sub.Entries)
-	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, Once: n.Once, Key: n.Key, Body: n.Body})
+	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body})
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
-		return forms.Submission{}, store.ErrOnce
+		return forms.Submission{}, store.ErrAlreadySubmitted
 	}
 	return sub, classify(err)
 }
@@ -266,7 +266,7 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 
 // Submitted implements store.Store.
 func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err error) {
-	if n.Once == "" {
+	if n.SubmitterKey == "" {
 		return false, nil
 	}
 	err = s.pool.with(ctx, func(stmts *readStmts) error {
@@ -277,8 +277,8 @@ func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err err
 		if err != nil {
 			return err
 		}
-		stmt := stmts.once
-		return query(stmt, func() bool { found = stmt.ColumnBool(0); return false }, form, n.Once, n.Username)
+		stmt := stmts.submitted
+		return query(stmt, func() bool { found = stmt.ColumnBool(0); return false }, form, n.SubmitterKey, n.Username)
 	})
 	return found, err
 }

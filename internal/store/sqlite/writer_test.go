@@ -34,7 +34,7 @@ const commitsOfOneBatch = 2
 
 func TestQueuedWritesShareOneCommit(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	target := mustCreate(t, s, once(sample("first"), "taken"))
+	target := mustCreate(t, s, withSubmitterKey(sample("first"), "taken"))
 	key := store.Key{PageID: 1, FormID: "form", ID: target.ID}
 	refusal := errors.New("refused")
 
@@ -44,7 +44,7 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 		op, err := creating(s, sample(fmt.Sprint(i))), error(nil)
 		switch i {
 		case 10, 20:
-			op, err = creating(s, once(sample("second"), "taken")), store.ErrOnce
+			op, err = creating(s, withSubmitterKey(sample("second"), "taken")), store.ErrAlreadySubmitted
 		case 50, 51, 52: // the first of them is the one
 			op = creating(s, keyed(sample(fmt.Sprint(i)), "request"))
 			if i > 50 {

@@ -31,7 +31,7 @@ var archiveTests = []test{
 // decodeRow copies what Dump hands out.
 func decodeRow(t rapid.TB, r store.Record) row {
 	t.Helper()
-	return row{decode(t, r.Submission), r.Once, r.Key, r.Body}
+	return row{decode(t, r.Submission), r.SubmitterKey, r.Key, r.Body}
 }
 
 func (b *bench) dump(t rapid.TB) []row {
@@ -67,12 +67,12 @@ func (b *bench) fillForms(t *testing.T) []row {
 			n := sample(form, []string{"", "amy"}[i%2], form, "x")
 			n.PageID = page
 			if i%3 > 0 {
-				n.Once = "key of " + form
+				n.SubmitterKey = "key of " + form
 			}
 			if i%4 > 1 {
 				n.Key, n.Body = "request "+form, "what was sent"
 			}
-			rows = append(rows, row{b.create(t, n), n.Once, n.Key, n.Body})
+			rows = append(rows, row{b.create(t, n), n.SubmitterKey, n.Key, n.Body})
 		}
 	}
 	rows = append(rows, row{record: b.create(t, sample("a", "bob", "later"))}) // its id is the highest, its key is not

@@ -46,15 +46,15 @@ func testConcurrentIDs(t *testing.T, b *bench) {
 
 func testConcurrentOnce(t *testing.T, b *bench) {
 	errs := Parallel(1000, func(int) error {
-		_, err := b.Create(ctx, once(sample("form", "amy", "x"), "amy"))
+		_, err := b.Create(ctx, withSubmitterKey(sample("form", "amy", "x"), "amy"))
 		return err
 	})
 	stored := 0
 	for _, err := range errs {
 		if err == nil {
 			stored++
-		} else if !errors.Is(err, store.ErrOnce) {
-			t.Errorf("create: %v, want %v", err, store.ErrOnce)
+		} else if !errors.Is(err, store.ErrAlreadySubmitted) {
+			t.Errorf("create: %v, want %v", err, store.ErrAlreadySubmitted)
 		}
 	}
 	Same(t, "told that theirs is stored", stored, 1)
@@ -67,24 +67,24 @@ func testFailAlone(t *testing.T, b *bench) {
 	const count = 200
 	refusal := errors.New("refused")
 	for key := range 5 {
-		b.create(t, once(sample("form", "", "first"), fmt.Sprint(key)))
+		b.create(t, withSubmitterKey(sample("form", "", "first"), fmt.Sprint(key)))
 	}
 	target := b.create(t, sample("target", "amy"))
 	errs := Parallel(count, func(i int) error {
 		var err error
 		switch i % 8 {
 		case 1, 5:
-			_, err = b.Create(ctx, once(sample("form", "", "second"), fmt.Sprint(i%5)))
+			_, err = b.Create(ctx, withSubmitterKey(sample("form", "", "second"), fmt.Sprint(i%5)))
 		case 3:
 			_, err = b.Update(ctx, target.key(), func(forms.Submission) (store.Change, error) { return store.Change{}, refusal })
 		case 7:
 			err = b.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: 1 << 50}, nil)
 		default:
-			_, err = b.Create(ctx, once(sample("form", "", fmt.Sprint(i)), fmt.Sprint("own", i)))
+			_, err = b.Create(ctx, withSubmitterKey(sample("form", "", fmt.Sprint(i)), fmt.Sprint("own", i)))
 		}
 		return err
 	})
-	want := map[int]error{1: store.ErrOnce, 5: store.ErrOnce, 3: refusal, 7: store.ErrNotFound}
+	want := map[int]error{1: store.ErrAlreadySubmitted, 5: store.ErrAlreadySubmitted, 3: refusal, 7: store.ErrNotFound}
 	for i, err := range errs {
 		if !errors.Is(err, want[i%8]) {
 			t.Errorf("number %d: %v, want %v", i, err, want[i%8])
@@ -119,7 +119,7 @@ func testConcurrentMerges(t *testing.T, b *bench) {
 }
 
 func testMergeAgainstDelete(t *testing.T, b *bench) {
-	n := once(sample("form", "", "x"), "key")
+	n := withSubmitterKey(sample("form", "", "x"), "key")
 	for range 60 {
 		r := b.create(t, n)
 		errs := Parallel(5, func(i int) error {

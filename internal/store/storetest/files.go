@@ -220,10 +220,10 @@ func testNotStaged(t *testing.T, b *bench) {
 }
 
 func testRefusedWithFiles(t *testing.T, b *bench) {
-	first := b.create(t, keyed(once(sample("form", "", "x"), "once"), "key"))
+	first := b.create(t, keyed(withSubmitterKey(sample("form", "", "x"), "once"), "key"))
 	data := noise(100)
 	f := b.stage(t, "a", data)
-	b.refused(t, "a second", withFiles(once(sample("form", "", "x"), "once"), f))
+	b.refused(t, "a second", withFiles(withSubmitterKey(sample("form", "", "x"), "once"), f))
 	again := withFiles(keyed(sample("form", "", "x"), "key"), f)
 	b.repeated(t, again, first)
 	b.repeated(t, withFiles(again, forms.StoredFile{ID: 1}), first) // the key comes first

@@ -84,18 +84,18 @@ func testKeysApart(t *testing.T, b *bench) {
 
 func testKeyBeforeOnce(t *testing.T, b *bench) {
 	for _, n := range []store.New{
-		once(sample("named", "amy", "x"), "amy"), once(sample("anonymous", "", "x"), "hash"),
+		withSubmitterKey(sample("named", "amy", "x"), "amy"), withSubmitterKey(sample("anonymous", "", "x"), "hash"),
 	} {
 		n = keyed(n, "key")
 		first := b.create(t, n)
 		b.repeated(t, n, first)
 		b.refused(t, "with another key", keyed(n, "another"))
 		b.noKey(t, 1, n.FormID, "another")
-		b.refused(t, "without a key", once(sample(n.FormID, n.Username, "x"), n.Once))
+		b.refused(t, "without a key", withSubmitterKey(sample(n.FormID, n.Username, "x"), n.SubmitterKey))
 	}
 	// One from before the limit counts, and does not hide the key.
 	b.create(t, keyed(sample("legacy", "amy", "x"), "key"))
-	b.repeated(t, once(keyed(sample("legacy", "amy", "x"), "key"), "amy"), b.all(t, "legacy")[0])
+	b.repeated(t, withSubmitterKey(keyed(sample("legacy", "amy", "x"), "key"), "amy"), b.all(t, "legacy")[0])
 }
 
 func testKeyBytes(t *testing.T, b *bench) {
@@ -138,7 +138,7 @@ func testConcurrentKeys(t *testing.T, b *bench) {
 		}
 		key := i / 2 % keys
 		if key%2 == 0 {
-			n = once(sample("form", "", "x"), fmt.Sprint("once ", key))
+			n = withSubmitterKey(sample("form", "", "x"), fmt.Sprint("once ", key))
 		}
 		_, err := b.Create(ctx, keyed(n, fmt.Sprint(key)))
 		return err

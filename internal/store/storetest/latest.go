@@ -49,7 +49,7 @@ func testLatest(t *testing.T, b *bench) {
 			}
 		}
 	}
-	add(once(sample("form", "", "x"), "amy"))
+	add(withSubmitterKey(sample("form", "", "x"), "amy"))
 	add(sample("form", "amy", "x"))
 	for range 2 {
 		for limit := range len(stored) {

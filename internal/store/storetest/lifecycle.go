@@ -24,7 +24,7 @@ func (b *bench) calls(ctx context.Context, r record, merge func(forms.Submission
 	_, create := b.Create(ctx, sample("form", "bob", "late"))
 	_, get := b.Get(ctx, r.key())
 	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")
-	_, submitted := b.Submitted(ctx, once(sample("form", "amy", "x"), "amy"))
+	_, submitted := b.Submitted(ctx, withSubmitterKey(sample("form", "amy", "x"), "amy"))
 	_, latest := b.Latest(ctx, "amy", 1)
 	_, update := b.Update(ctx, r.key(), merge)
 	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })

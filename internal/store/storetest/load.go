@@ -78,15 +78,15 @@ func testLoad(t *testing.T, b *bench) {
 }
 
 func testLoadOnce(t *testing.T, b *bench) {
-	named, anonymous := once(sample("form", "amy", "x"), "amy"), once(sample("form", "", "x"), "hash")
+	named, anonymous := withSubmitterKey(sample("form", "amy", "x"), "amy"), withSubmitterKey(sample("form", "", "x"), "hash")
 	first, second := b.create(t, named), b.create(t, anonymous)
 	b.create(t, sample("form", "bob", "from before the limit"))
 	other := newBench(t, b.open)
 	other.load(t, b.archived(t)...)
 	other.refused(t, "a named user", named)
 	other.refused(t, "an anonymous one", anonymous)
-	other.refused(t, "one from before the limit", once(sample("form", "bob", "x"), "bob"))
-	other.create(t, once(sample("form", "cid", "x"), "cid"))
+	other.refused(t, "one from before the limit", withSubmitterKey(sample("form", "bob", "x"), "bob"))
+	other.create(t, withSubmitterKey(sample("form", "cid", "x"), "cid"))
 	other.delete(t, first.key())
 	other.delete(t, second.key())
 	other.create(t, named)
@@ -116,10 +116,10 @@ func testLoadIDs(t *testing.T, b *bench) {
 }
 
 func testLoadExists(t *testing.T, b *bench) {
-	stored := b.create(t, once(sample("form", "amy", "x"), "amy"))
+	stored := b.create(t, withSubmitterKey(sample("form", "amy", "x"), "amy"))
 	want := b.dump(t)
 	limited := loadable("form", 31)
-	limited.Once = "amy"
+	limited.SubmitterKey = "amy"
 	for what, records := range map[string][]store.Record{
 		"one that is stored, last":  {loadable("form", 10, 50), loadable("form", 11), loadable("form", stored.ID)},
 		"one that is stored, first": {loadable("form", stored.ID), loadable("form", 10)},
@@ -130,8 +130,8 @@ func testLoadExists(t *testing.T, b *bench) {
 		}
 		Same(t, what, b.dump(t), want)
 	}
-	if err := b.Load(ctx, []store.Record{loadable("form", 30), limited}); !errors.Is(err, store.ErrOnce) {
-		t.Errorf("a second of the same submitter: %v, want %v", err, store.ErrOnce)
+	if err := b.Load(ctx, []store.Record{loadable("form", 30), limited}); !errors.Is(err, store.ErrAlreadySubmitted) {
+		t.Errorf("a second of the same submitter: %v, want %v", err, store.ErrAlreadySubmitted)
 	}
 	Same(t, "after a second of the same submitter", b.dump(t), want)
 	keyed, repeat := loadable("form", 32), loadable("form", 33)

@@ -27,13 +27,13 @@ type model struct {
 
 type row struct {
 	record
-	once, request, body string // request is store.New.Key
+	submitterKey, request, body string // request is store.New.Key
 }
 
 func (m *model) blocked(n store.New) bool {
-	return n.Once != "" && slices.ContainsFunc(m.rows, func(r row) bool {
+	return n.SubmitterKey != "" && slices.ContainsFunc(m.rows, func(r row) bool {
 		sameForm := r.PageID == n.PageID && r.FormID == n.FormID
-		return sameForm && (r.once == n.Once || (n.Username != "" && r.Username == n.Username))
+		return sameForm && (r.submitterKey == n.SubmitterKey || (n.Username != "" && r.Username == n.Username))
 	})
 }
 
@@ -110,10 +110,10 @@ func (x *machine) doCreate(rt *rapid.T) {
 		PageID: x.drawPage(rt), FormID: drawForm.Draw(rt, "form"), Username: drawUser.Draw(rt, "user"),
 		Created: time.UnixMilli(rapid.Int64Range(-1e12, 4e12).Draw(rt, "created")).UTC(),
 	}
-	if rapid.Bool().Draw(rt, "once") {
-		n.Once = "user " + n.Username
+	if rapid.Bool().Draw(rt, "submitter key") {
+		n.SubmitterKey = "user " + n.Username
 		if n.Username == "" {
-			n.Once = rapid.SampledFrom([]string{"key1", "key2"}).Draw(rt, "key")
+			n.SubmitterKey = rapid.SampledFrom([]string{"key1", "key2"}).Draw(rt, "key")
 		}
 	}
 	for _, field := range rapid.SliceOfNDistinct(drawField, 0, 4, rapid.ID).Draw(rt, "fields") {
@@ -121,8 +121,8 @@ func (x *machine) doCreate(rt *rapid.T) {
 	}
 	sub, err := x.Create(ctx, n)
 	if x.blocked(n) {
-		if !errors.Is(err, store.ErrOnce) {
-			rt.Fatalf("create: %v, want %v", err, store.ErrOnce)
+		if !errors.Is(err, store.ErrAlreadySubmitted) {
+			rt.Fatalf("create: %v, want %v", err, store.ErrAlreadySubmitted)
 		}
 		return
 	}
@@ -134,7 +134,7 @@ func (x *machine) doCreate(rt *rapid.T) {
 	want.Entries = numbered(sub.ID, n.Entries)
 	Same(rt, "created", got, want)
 	x.last = sub.ID
-	x.rows = append(x.rows, row{want, n.Once, n.Key, n.Body})
+	x.rows = append(x.rows, row{want, n.SubmitterKey, n.Key, n.Body})
 }
 
 // drawable removes NUL, which never reaches a store.

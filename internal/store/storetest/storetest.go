@@ -30,7 +30,7 @@ func Run(t *testing.T, open Opener) {
 		{"submissions", submissionTests},
 		{"values", valueTests},
 		{"update", updateTests},
-		{"once", onceTests},
+		{"one submission each", submitterKeyTests},
 		{"keys", keyTests},
 		{"files", fileTests},
 		{"scan", scanTests},
@@ -122,14 +122,14 @@ func sample(formID, username string, values ...string) store.New {
 	return n
 }
 
-func once(n store.New, key string) store.New {
-	n.Once = key
+func withSubmitterKey(n store.New, key string) store.New {
+	n.SubmitterKey = key
 	return n
 }
 
 func (b *bench) create(t rapid.TB, n store.New) record {
 	t.Helper()
-	if n.Once != "" {
+	if n.SubmitterKey != "" {
 		if found, err := b.Submitted(ctx, n); found || err != nil {
 			t.Errorf("before a create that succeeds: submitted %t, %v", found, err)
 		}

@@ -81,7 +81,7 @@ func testFormIDs(t *testing.T, b *bench) {
 func testUsernames(t *testing.T, b *bench) {
 	want := map[string]record{}
 	for _, name := range texts {
-		want[name] = b.create(t, once(sample("form", name, name), name))
+		want[name] = b.create(t, withSubmitterKey(sample("form", name, name), name))
 	}
 	for _, name := range texts {
 		got := b.scan(t, store.Query{PageID: 1, FormID: "form", Username: &name})

@@ -78,7 +78,7 @@ func fill(t *testing.T, s whole) {
 			Entries: forms.EncodeEntries(nil, []forms.Entry{{ID: int64(3*i+1)*8192 + 1, FieldID: "text", Value: fmt.Sprintf("%d \" \\ \n 😀 </x>", i)}}),
 		}}
 		if i%4 == 0 {
-			r.Once = fmt.Sprint("hash:", i)
+			r.SubmitterKey = fmt.Sprint("hash:", i)
 		} else {
 			r.Username = fmt.Sprint("user", i%10)
 		}
@@ -325,7 +325,7 @@ func TestDifferentCopyIsNoticed(t *testing.T) {
 		"name":  func(r *store.Record) { r.Username += "x" },
 		"time":  func(r *store.Record) { r.Created = r.Created.Add(time.Millisecond) },
 		"id":    func(r *store.Record) { r.ID, r.Entries = r.ID+1, forms.EncodeEntries(nil, nil) },
-		"limit": func(r *store.Record) { r.Once = "" },
+		"limit": func(r *store.Record) { r.SubmitterKey = "" },
 		"form":  func(r *store.Record) { r.FormID += "x" },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,22 +5,22 @@ CREATE TABLE formulary_schema (version_id bigint NOT NULL);
 -- that a form's submissions are stored together, in the order of their ids. Texts are
 -- compared by their bytes, whatever language the database was made for.
 CREATE TABLE submissions (
-	page_id  bigint           NOT NULL,
-	form_id  text COLLATE "C" NOT NULL,
-	id       bigint           NOT NULL,
-	username text COLLATE "C" NOT NULL, -- "" on an anonymous form
-	created  bigint           NOT NULL, -- milliseconds since 1970, UTC
-	once     text COLLATE "C",          -- the submitter's key, where a form takes one submission each
-	fields   text             NOT NULL, -- the text of the nested model's "fields" member, see forms.Entries
-	key      text COLLATE "C",          -- what a repeated create is recognised by
-	body     text,                      -- a hash of what was sent with the key
-	files    text,                      -- a JSON array, see forms.EncodeFiles
+	page_id       bigint           NOT NULL,
+	form_id       text COLLATE "C" NOT NULL,
+	id            bigint           NOT NULL,
+	username      text COLLATE "C" NOT NULL, -- "" on an anonymous form
+	created       bigint           NOT NULL, -- milliseconds since 1970, UTC
+	submitter_key text COLLATE "C",          -- the submitter's key, where a form takes one submission each
+	fields        text             NOT NULL, -- the text of the nested model's "fields" member, see forms.Entries
+	key           text COLLATE "C",          -- what a repeated create is recognised by
+	body          text,                      -- a hash of what was sent with the key
+	files         text,                      -- a JSON array, see forms.EncodeFiles
 	PRIMARY KEY (page_id, form_id, id)
 );
 
 CREATE INDEX submissions_by_user ON submissions (page_id, form_id, username, id) WHERE username <> '';
 CREATE INDEX submissions_latest ON submissions (username, id) WHERE username <> '';
-CREATE UNIQUE INDEX submissions_once ON submissions (page_id, form_id, once) WHERE once IS NOT NULL;
+CREATE UNIQUE INDEX submissions_by_submitter ON submissions (page_id, form_id, submitter_key) WHERE submitter_key IS NOT NULL;
 CREATE UNIQUE INDEX submissions_key ON submissions (page_id, form_id, key) WHERE key IS NOT NULL;
 
 CREATE SEQUENCE submission_ids MAXVALUE 1099511627775; -- forms.MaxSubmissionID
@@ -41,11 +41,11 @@ CREATE TABLE file_chunks (
 	PRIMARY KEY (file, number)
 );
 
--- The contents that belong to no submission.
-CREATE TABLE loose_files (
+-- The files that belong to no submission: staged, or marked for removal.
+CREATE TABLE staged_files (
 	id      bigint      PRIMARY KEY,
 	touched timestamptz NOT NULL, -- when its last chunk was stored
-	removed boolean     NOT NULL  -- its chunks are being removed, and it can't be named any more
+	removed boolean     NOT NULL  -- marked for removal, and can't be named any more
 );
 
 -- Who is signed in. Neither names nor credentials can be read from it, see

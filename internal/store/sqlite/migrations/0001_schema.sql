@@ -10,22 +10,22 @@ CREATE TABLE forms (
 -- in the lower 40 bits: rows of one form lie side by side in the order of their
 -- ids, so lists need no index.
 CREATE TABLE submissions (
-	place    INTEGER PRIMARY KEY,
-	form     INTEGER NOT NULL, -- its number, again: the indexes begin with it
-	username TEXT    NOT NULL, -- "" on an anonymous form
-	created  INTEGER NOT NULL, -- milliseconds since 1970, UTC
-	once     TEXT,             -- the submitter's key, where a form takes one submission each
-	fields   TEXT    NOT NULL, -- the text of the nested model's "fields" member, see forms.Entries
-	key      TEXT,             -- what a repeated create is recognised by
-	body     TEXT,             -- a hash of what was sent with the key
-	files    TEXT              -- a JSON array, see forms.EncodeFiles
+	place         INTEGER PRIMARY KEY,
+	form          INTEGER NOT NULL, -- its number, again: the indexes begin with it
+	username      TEXT    NOT NULL, -- "" on an anonymous form
+	created       INTEGER NOT NULL, -- milliseconds since 1970, UTC
+	submitter_key TEXT,             -- the submitter's key, where a form takes one submission each
+	fields        TEXT    NOT NULL, -- the text of the nested model's "fields" member, see forms.Entries
+	key           TEXT,             -- what a repeated create is recognised by
+	body          TEXT,             -- a hash of what was sent with the key
+	files         TEXT              -- a JSON array, see forms.EncodeFiles
 ) STRICT;
 
 -- The row id ends every index entry, so this serves lists in id order.
 CREATE INDEX submissions_by_user ON submissions (form, username) WHERE username <> '';
 -- For the latest submissions of a user, whatever their form.
 CREATE INDEX submissions_latest ON submissions (username, place & 0xffffffffff) WHERE username <> '';
-CREATE UNIQUE INDEX submissions_once ON submissions (form, once) WHERE once IS NOT NULL;
+CREATE UNIQUE INDEX submissions_by_submitter ON submissions (form, submitter_key) WHERE submitter_key IS NOT NULL;
 CREATE UNIQUE INDEX submissions_key ON submissions (form, key) WHERE key IS NOT NULL;
 
 -- For people in a database shell.
@@ -58,11 +58,11 @@ CREATE TABLE file_chunks (
 	PRIMARY KEY (file, number)
 ) STRICT;
 
--- The contents that belong to no submission.
-CREATE TABLE loose_files (
+-- The files that belong to no submission: staged, or marked for removal.
+CREATE TABLE staged_files (
 	id      INTEGER PRIMARY KEY,
 	touched INTEGER NOT NULL, -- when its last chunk was stored, in milliseconds since 1970
-	removed INTEGER NOT NULL  -- 1: its chunks are being removed, and it can't be named any more
+	removed INTEGER NOT NULL  -- 1: marked for removal, and can't be named any more
 ) STRICT;
 
 -- Who is signed in. Neither names nor credentials can be read from it, see

@@ -8,7 +8,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-var onceTests = []test{
+var submitterKeyTests = []test{
 	{"one only, until it is deleted", testOnce},
 	{"each form and page for itself", testOnceApart},
 	{"submissions from before the limit count", testOnceLegacy},
@@ -22,17 +22,17 @@ func (b *bench) refused(t *testing.T, what string, n store.New) {
 	if found, err := b.Submitted(ctx, n); !found || err != nil {
 		t.Errorf("%s: submitted %t, %v", what, found, err)
 	}
-	if _, err := b.Create(ctx, n); !errors.Is(err, store.ErrOnce) {
-		t.Errorf("%s: %v, want %v", what, err, store.ErrOnce)
+	if _, err := b.Create(ctx, n); !errors.Is(err, store.ErrAlreadySubmitted) {
+		t.Errorf("%s: %v, want %v", what, err, store.ErrAlreadySubmitted)
 	}
 }
 
 func testOnce(t *testing.T, b *bench) {
-	n := once(sample("form", "amy", "x"), "amy")
+	n := withSubmitterKey(sample("form", "amy", "x"), "amy")
 	first := b.create(t, n)
 	b.refused(t, "second", n)
 	Same(t, "stored", b.all(t, "form"), []record{first})
-	b.create(t, once(sample("form", "bob", "x"), "bob"))
+	b.create(t, withSubmitterKey(sample("form", "bob", "x"), "bob"))
 
 	b.delete(t, first.key())
 	second := b.create(t, n)
@@ -43,7 +43,7 @@ func testOnce(t *testing.T, b *bench) {
 }
 
 func testOnceApart(t *testing.T, b *bench) {
-	n := once(sample("form", "amy", "x"), "amy")
+	n := withSubmitterKey(sample("form", "amy", "x"), "amy")
 	b.create(t, n)
 	for _, change := range []func(*store.New){
 		func(n *store.New) { n.FormID = "other" },
@@ -59,7 +59,7 @@ func testOnceApart(t *testing.T, b *bench) {
 
 func testOnceLegacy(t *testing.T, b *bench) {
 	legacy := []record{b.create(t, sample("form", "amy", "x")), b.create(t, sample("form", "amy", "y"))}
-	limited := once(sample("form", "amy", "z"), "amy")
+	limited := withSubmitterKey(sample("form", "amy", "z"), "amy")
 	b.refused(t, "with two from before", limited)
 	b.delete(t, legacy[0].key())
 	b.refused(t, "with one from before", limited)
@@ -73,24 +73,24 @@ func testOnceLegacy(t *testing.T, b *bench) {
 
 func testOnceAnonymous(t *testing.T, b *bench) {
 	b.create(t, sample("form", "", "from before"))
-	b.create(t, once(sample("form", "", "x"), "key1"))
-	b.create(t, once(sample("form", "", "x"), "key2"))
-	b.refused(t, "same key", once(sample("form", "", "x"), "key1"))
+	b.create(t, withSubmitterKey(sample("form", "", "x"), "key1"))
+	b.create(t, withSubmitterKey(sample("form", "", "x"), "key2"))
+	b.refused(t, "same key", withSubmitterKey(sample("form", "", "x"), "key1"))
 	b.create(t, sample("form", "", "without a limit"))
 	Same(t, "stored", len(b.all(t, "form")), 4)
 }
 
 func testOnceBytes(t *testing.T, b *bench) {
 	for _, key := range texts {
-		b.create(t, once(sample("form", "", key), key))
+		b.create(t, withSubmitterKey(sample("form", "", key), key))
 	}
 	for _, key := range texts {
-		b.refused(t, key, once(sample("form", "", key), key))
+		b.refused(t, key, withSubmitterKey(sample("form", "", key), key))
 	}
 }
 
 func testOnceKept(t *testing.T, b *bench) {
-	n := once(sample("form", "", "x"), "key")
+	n := withSubmitterKey(sample("form", "", "x"), "key")
 	r := b.create(t, n)
 	if _, err := b.Update(ctx, r.key(), func(forms.Submission) (store.Change, error) { return store.Change{}, nil }); err != nil {
 		t.Fatal(err)
