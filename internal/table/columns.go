@@ -42,14 +42,26 @@ var metadata = []string{forms.ColumnID, forms.ColumnTimestamp, forms.ColumnUsern
 type Columns struct {
 	form    *forms.Form
 	row     *forms.Result
-	retired map[string]int // by id as Entries hold it: the index in ids, once they are sorted
-	ids     []string       // of the retired
-	values  []forms.Value  // of the row's retired fields, by index in ids
+	widths  []int                     // the most characters of a value, up to maxWidth; by column, without the retired
+	retired map[string]*retiredColumn // by id as Entries hold it
+	ids     []string                  // of the retired
+	values  []forms.Value             // of the row's retired fields, by index in ids
 }
+
+// retiredColumn is the column of a field that has left the page.
+type retiredColumn struct {
+	index int // in Columns.ids, once they are sorted
+	width int
+}
+
+// maxWidth is the most characters that a column shows in one line.
+const maxWidth = 60
 
 // NewColumns makes the columns of a form, without those that Add finds.
 func NewColumns(form *forms.Form) *Columns {
-	return &Columns{form: form, row: form.NewResult(), retired: map[string]int{}}
+	return &Columns{
+		form: form, row: form.NewResult(), retired: map[string]*retiredColumn{}, widths: make([]int, len(metadata)+len(form.Fields)),
+	}
 }
 
 // Add has the table make room for a submission. It is for the first pass.
@@ -57,17 +69,25 @@ func (c *Columns) Add(sub forms.Submission) error {
 	if err := c.row.Read(sub); err != nil {
 		return err
 	}
+	widen(&c.widths[len(metadata)-1], len(sub.Username))
+	for rank, v := range c.row.Fields {
+		widen(&c.widths[len(metadata)+rank], len(v))
+	}
 	for _, v := range c.row.Retired {
-		if _, known := c.retired[string(v.FieldID)]; known {
-			continue
+		column, known := c.retired[string(v.FieldID)]
+		if !known {
+			column = &retiredColumn{}
+			c.retired[string(v.FieldID)] = column
+			if c.count() > MaxColumns {
+				return ErrTooManyColumns
+			}
 		}
-		c.retired[string(v.FieldID)] = 0
-		if c.count() > MaxColumns {
-			return ErrTooManyColumns
-		}
+		widen(&column.width, len(v.Value))
 	}
 	return nil
 }
+
+func widen(width *int, length int) { *width = max(*width, min(length, maxWidth)) }
 
 func (c *Columns) count() int { return len(metadata) + len(c.form.Fields) + len(c.retired) }
 
@@ -89,7 +109,8 @@ func (c *Columns) fix() error {
 	slices.SortFunc(columns, func(a, b column) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.key, b.key)) })
 	c.ids = make([]string, len(columns))
 	for i, column := range columns {
-		c.ids[i], c.retired[column.key] = column.id, i
+		c.ids[i], c.retired[column.key].index = column.id, i
+		c.widths = append(c.widths, c.retired[column.key].width)
 	}
 	c.values = make([]forms.Value, len(c.ids))
 	return nil
@@ -116,11 +137,11 @@ func (c *Columns) read(sub forms.Submission) error {
 	}
 	clear(c.values)
 	for _, v := range c.row.Retired {
-		i, known := c.retired[string(v.FieldID)]
+		column, known := c.retired[string(v.FieldID)]
 		if !known {
 			return fmt.Errorf("submission %d: %w", sub.ID, ErrNewColumn)
 		}
-		c.values[i] = v.Value
+		c.values[column.index] = v.Value
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package table
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // isDecimal accepts -?digits[.digits] in ASCII, as validation does.
 func isDecimal(text []byte) bool {
@@ -20,22 +23,38 @@ func isDigits(text []byte) bool {
 // exactDigits is how many digits of a number a spreadsheet keeps.
 const exactDigits = 15
 
-// isExact reports whether a spreadsheet that takes the text for a number gives
-// back the same text: a decimal of few digits, without a leading zero or one
-// at the end of a fraction, and not -0.
-func isExact(text []byte) bool {
+// numberFormat is how a cell shows a number: with the digits that were sent. It
+// is 0.00 for 9.80, and 000 for 007.
+type numberFormat struct {
+	whole, fraction int  // digits
+	minusZero       bool // a spreadsheet knows no negative zero
+}
+
+// formatOf returns the format of a decimal. It is false for any other text, and
+// for a decimal of too many digits.
+func formatOf(text []byte) (f numberFormat, ok bool) {
 	if len(text) > exactDigits+len("-.") || !isDecimal(text) {
-		return false
+		return f, false
 	}
-	negative := text[0] == '-'
-	whole, frac, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("-")), []byte("."))
-	switch {
-	case len(whole)+len(frac) > exactDigits,
-		len(whole) > 1 && whole[0] == '0',
-		len(frac) > 0 && frac[len(frac)-1] == '0',
-		negative && len(frac) == 0 && whole[0] == '0':
-		return false
-	default:
-		return true
+	whole, fraction, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("-")), []byte("."))
+	if len(whole)+len(fraction) > exactDigits {
+		return f, false
 	}
+	f.whole, f.fraction = 1, len(fraction)
+	if whole[0] == '0' {
+		f.whole = len(whole)
+	}
+	f.minusZero = text[0] == '-' && len(bytes.Trim(text, "-0.")) == 0
+	return f, true
+}
+
+func (f numberFormat) code() string {
+	code := strings.Repeat("0", f.whole)
+	if f.fraction > 0 {
+		code += "." + strings.Repeat("0", f.fraction)
+	}
+	if f.minusZero {
+		code = `\-` + code
+	}
+	return code
 }

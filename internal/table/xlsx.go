@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -36,14 +37,41 @@ type XLSX struct {
 	sheet   io.Writer    // within zip
 	xml     []byte       // of the sheet, not yet written to it
 	row     int          // of the sheet, from 1
+	width   int          // of the sheet, in columns
 	results int          // sheets of results
 	notes   []note
 	more    int // values that would have had a note beyond maxNotes
 
-	names   []string // of the columns: ids, also where the header has labels
-	cells   []string // the beginning of a cell, by column: <c r="AB
-	numeric []bool   // by rank
-	text    []byte   // of a value that had to be decoded; reused
+	names   []string       // of the columns: ids, also where the header has labels
+	cells   []string       // the beginning of a cell, by column: <c r="AB
+	kinds   []cellKind     // by column
+	formats []numberFormat // of number cells; their styles follow the fixed ones
+	styles  map[numberFormat]int
+	text    []byte // of a value that had to be decoded; reused
+}
+
+// cellKind is what the cells of a column are, where their texts allow it.
+type cellKind int
+
+const (
+	textCell cellKind = iota
+	numberCell
+	dateCell
+)
+
+func kindOf(field *forms.Field) cellKind {
+	notNumeric := func(option string) bool { return !isDecimal([]byte(option)) }
+	switch field.Validation {
+	case forms.DateOnly:
+		return dateCell
+	case forms.Numeric:
+		return numberCell
+	case forms.OneOf:
+		if !slices.ContainsFunc(field.Options, notNumeric) {
+			return numberCell
+		}
+	}
+	return textCell
 }
 
 // noteColumns is how many columns the sheet of notes has.
@@ -69,13 +97,15 @@ func NewXLSX(columns *Columns, opts Options) (*XLSX, error) {
 	if err := columns.fix(); err != nil {
 		return nil, err
 	}
-	w := &XLSX{columns: columns, opts: opts, maxRows: maxRows}
+	w := &XLSX{columns: columns, opts: opts, maxRows: maxRows, styles: map[numberFormat]int{}}
 	w.names = columns.header(false)
 	for i := range max(len(w.names), noteColumns) {
 		w.cells = append(w.cells, `<c r="`+columnName(i))
 	}
-	for _, field := range columns.form.Fields {
-		w.numeric = append(w.numeric, field.Validation == forms.Numeric)
+	w.kinds = make([]cellKind, len(w.cells))
+	w.kinds[0] = numberCell // the id
+	for rank := range columns.form.Fields {
+		w.kinds[len(metadata)+rank] = kindOf(&columns.form.Fields[rank])
 	}
 	w.zip = zip.NewWriter(&w.zipped)
 	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
@@ -141,6 +171,9 @@ func (w *XLSX) End(dst []byte) ([]byte, error) {
 			return dst, err
 		}
 	}
+	if err := w.part("xl/styles.xml", stylesPart(w.formats)); err != nil {
+		return dst, err
+	}
 	workbook, relations := workbookParts(w.results, len(w.notes) > 0)
 	if err := w.part("xl/workbook.xml", workbook); err != nil {
 		return dst, err
@@ -174,12 +207,28 @@ func (w *XLSX) part(name, text string) error {
 // beginResults begins a sheet with its header.
 func (w *XLSX) beginResults() error {
 	w.results++
-	if err := w.beginSheet(w.results); err != nil {
+	widths := slices.Clone(w.columns.widths)
+	widths[0], widths[1] = idWidth, timestampWidth
+	return w.beginSheet(w.results, w.columns.header(w.opts.Labels), widths)
+}
+
+// beginSheet begins a sheet with its header. Columns are as wide as their
+// values, and their header if that is not long.
+func (w *XLSX) beginSheet(number int, header []string, widths []int) (err error) {
+	w.sheet, err = w.zip.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("xl/worksheets/sheet%d.xml", number), Method: zip.Deflate})
+	if err != nil {
 		return err
 	}
+	w.row, w.width = 0, len(header)
+	w.xml = append(w.xml[:0], sheetBegin...)
+	for i, name := range header {
+		width := max(widths[i], min(len(name), maxWidth/2)) + padding
+		w.xml = fmt.Appendf(w.xml, `<col min="%d" max="%[1]d" width="%d" customWidth="1"/>`, i+1, width)
+	}
+	w.xml = append(w.xml, colsEnd...)
 	w.beginRow()
-	for i, name := range w.columns.header(w.opts.Labels) {
-		if err := w.appendText(i, []byte(name), ""); err != nil {
+	for i, name := range header {
+		if err := w.appendText(i, []byte(name), "", headerStyle); err != nil {
 			return fmt.Errorf("write header: %w", err)
 		}
 	}
@@ -187,15 +236,9 @@ func (w *XLSX) beginResults() error {
 	return nil
 }
 
-func (w *XLSX) beginSheet(number int) (err error) {
-	w.sheet, err = w.zip.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("xl/worksheets/sheet%d.xml", number), Method: zip.Deflate})
-	w.row = 0
-	w.xml = append(w.xml[:0], sheetBegin...)
-	return err
-}
-
+// endSheet ends a sheet with a filter on its header.
 func (w *XLSX) endSheet() error {
-	w.xml = append(w.xml, sheetEnd...)
+	w.xml = fmt.Appendf(w.xml, `</sheetData><autoFilter ref="A1:%s%d"/></worksheet>`, columnName(w.width-1), w.row)
 	return w.flushSheet()
 }
 
@@ -216,14 +259,17 @@ func (w *XLSX) endRow() { w.xml = append(w.xml, "</row>"...) }
 func (w *XLSX) appendSubmission(sub forms.Submission) error {
 	id := strconv.FormatInt(sub.ID, 10)
 	w.beginRow()
-	if err := w.appendCell(0, []byte(id), true, id); err != nil {
+	if err := w.appendCell(0, []byte(id), id); err != nil {
 		return err
 	}
-	if err := w.appendTime(1, sub.Created, id); err != nil {
-		return err
+	if !w.appendTime(1, sub.Created, timestampStyle) {
+		w.text = append(forms.AppendTime(w.text[:0], sub.Created), 'Z')
+		if err := w.appendText(1, w.text, id, plainStyle); err != nil {
+			return err
+		}
 	}
 	w.text = append(w.text[:0], sub.Username...)
-	if err := w.appendText(2, w.text, id); err != nil {
+	if err := w.appendText(2, w.text, id, plainStyle); err != nil {
 		return err
 	}
 	column := len(metadata)
@@ -233,8 +279,7 @@ func (w *XLSX) appendSubmission(sub forms.Submission) error {
 			if err != nil {
 				return err
 			}
-			rank := column - len(metadata)
-			if err := w.appendCell(column, text, rank < len(w.numeric) && w.numeric[rank], id); err != nil {
+			if err := w.appendCell(column, text, id); err != nil {
 				return err
 			}
 			column++
@@ -244,29 +289,50 @@ func (w *XLSX) appendSubmission(sub forms.Submission) error {
 	return nil
 }
 
-// appendCell writes a number where the text is one that stays as it is.
-func (w *XLSX) appendCell(column int, text []byte, numeric bool, id string) error {
-	if !numeric || !isExact(text) {
-		return w.appendText(column, text, id)
+// appendCell writes a number or a date where the column has such cells and the
+// text is one, else a text.
+func (w *XLSX) appendCell(column int, text []byte, id string) error {
+	switch w.kinds[column] {
+	case numberCell:
+		if format, ok := formatOf(text); ok {
+			w.appendNumber(column, text, format)
+			return nil
+		}
+	case dateCell:
+		if day, err := time.Parse(time.DateOnly, string(text)); err == nil && w.appendTime(column, day, dateStyle) {
+			return nil
+		}
+	case textCell:
 	}
-	w.beginCell(column)
-	w.xml = append(w.xml, `"><v>`...)
-	w.xml = append(append(w.xml, text...), "</v></c>"...)
-	return nil
+	return w.appendText(column, text, id, plainStyle)
 }
 
-func (w *XLSX) beginCell(column int) {
+// appendNumber writes a number cell that shows the digits of text.
+func (w *XLSX) appendNumber(column int, text []byte, format numberFormat) {
+	style, known := w.styles[format]
+	if !known {
+		style = fixedStyles + len(w.formats)
+		w.formats, w.styles[format] = append(w.formats, format), style
+	}
+	w.beginCell(column, style)
+	w.xml = append(w.xml, `"><v>`...)
+	w.xml = append(append(w.xml, text...), "</v></c>"...)
+}
+
+// beginCell writes a cell up to the quote that ends its style.
+func (w *XLSX) beginCell(column, style int) {
 	w.xml = strconv.AppendInt(append(w.xml, w.cells[column]...), int64(w.row), 10)
+	w.xml = strconv.AppendInt(append(w.xml, `" s="`...), int64(style), 10)
 }
 
 // appendText writes a text cell. A text that is too long for a cell becomes an
 // error cell (#N/A), and a row in the sheet of notes.
-func (w *XLSX) appendText(column int, text []byte, id string) error {
+func (w *XLSX) appendText(column int, text []byte, id string, style int) error {
 	if len(text) == 0 {
 		return nil
 	}
 	start := len(w.xml)
-	w.beginCell(column)
+	w.beginCell(column, style)
 	begun := len(w.xml)
 	w.xml = append(w.xml, `" t="inlineStr"><is><t xml:space="preserve">`...)
 	var length int
@@ -297,19 +363,19 @@ const (
 	serialLast  = 2_958_465 // 9999-12-31
 )
 
-// appendTime writes a date cell, or text where a spreadsheet has no such date.
-func (w *XLSX) appendTime(column int, t time.Time, id string) error {
+// appendTime writes a date cell. It is false, and writes nothing, if
+// spreadsheets have no such date.
+func (w *XLSX) appendTime(column int, t time.Time, style int) bool {
 	millis := t.UnixMilli()
 	day, rest := millis/dayMillis+unixSerial, millis%dayMillis
 	if rest < 0 {
 		day, rest = day-1, rest+dayMillis
 	}
 	if day < serialFirst || day > serialLast {
-		w.text = append(forms.AppendTime(w.text[:0], t), 'Z')
-		return w.appendText(column, w.text, id)
+		return false
 	}
-	w.beginCell(column)
-	w.xml = append(w.xml, `" s="1"><v>`...)
+	w.beginCell(column, style)
+	w.xml = append(w.xml, `"><v>`...)
 	w.xml = strconv.AppendInt(w.xml, day, 10)
 	if rest > 0 {
 		const scale = 10_000_000_000 // ten digits tell every millisecond
@@ -317,15 +383,17 @@ func (w *XLSX) appendTime(column int, t time.Time, id string) error {
 		w.xml = append(append(w.xml, '.'), fraction[1:]...)
 	}
 	w.xml = append(w.xml, "</v></c>"...)
-	return nil
+	return true
 }
 
 // writeNotes writes the sheet of values that their cells can't hold.
 func (w *XLSX) writeNotes() error {
-	if err := w.beginSheet(w.results + 1); err != nil {
+	header := []string{forms.ColumnID, "column", "characters", "problem"}
+	if err := w.beginSheet(w.results+1, header, []int{idWidth, maxWidth / 2, idWidth, maxWidth}); err != nil {
 		return err
 	}
-	rows := [][noteColumns]string{{forms.ColumnID, "column", "characters", "problem"}}
+	w.kinds = []cellKind{numberCell, textCell, numberCell, textCell}
+	var rows [][noteColumns]string
 	problem := fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. CSV and JSON have it.", maxCell)
 	for _, n := range w.notes {
 		rows = append(rows, [noteColumns]string{n.submission, n.column, strconv.Itoa(n.length), problem})
@@ -336,7 +404,7 @@ func (w *XLSX) writeNotes() error {
 	for _, row := range rows {
 		w.beginRow()
 		for column, text := range row {
-			if err := w.appendCell(column, []byte(text), column != 1, ""); err != nil {
+			if err := w.appendCell(column, []byte(text), ""); err != nil {
 				return err
 			}
 		}

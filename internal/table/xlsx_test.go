@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"io/fs"
 	"math"
 	"runtime"
 	"slices"
@@ -98,7 +99,7 @@ func TestXLSXOfHostileValues(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-want +got)\n%s", diff)
 	}
-	numbers := []string{"-1", "123456789012345", "0", "0.5"}
+	numbers := []string{"-1", "-1.50", "00042", "123456789012345", "1.50", "-0", "0", "0.5"}
 	for i, value := range hostile {
 		kinds := types[i+1]
 		// A cell without a type is a number, and so is a date.
@@ -284,16 +285,101 @@ func TestTextOfXML(t *testing.T) {
 	}
 }
 
-func TestExactNumbers(t *testing.T) {
-	for text, want := range map[string]bool{
-		"0": true, "7": true, "-7": true, "0.5": true, "-0.5": true, "10": true, "123456789012345": true, "1234567890.12345": true, "100": true,
-		"": false, "-": false, "-0": false, "00": false, "007": false, "1.50": false, "0.0": false, "-0.0": false, "1234567890123456": false, "1.": false, ".5": false,
-		"+1": false, "1e5": false, "1,5": false, "1 2": false, "٣": false, "0.0000000000000001": false,
+// A number cell shows the digits that were sent, and counts in sums.
+func TestNumbersShowTheDigitsAsSent(t *testing.T) {
+	form := formOf("price", "rating", "room", "days")
+	form.Fields[0].Validation = forms.Numeric
+	form.Fields[1].Validation, form.Fields[1].Options = forms.OneOf, []string{"1", "2", "3.5"}
+	form.Fields[2].Validation, form.Fields[2].Options = forms.OneOf, []string{"1", "2b"}
+	form.Fields[3].Validation, form.Fields[3].Options = forms.AnyOf, []string{"1", "2"}
+	for text, number := range map[string]float64{
+		"0": 0, "7": 7, "-7": -7, "0.5": 0.5, "9.80": 9.8, "8.89": 8.89, "007": 7, "-007.50": -7.5, "00": 0, "0.0": 0, "-0.00": 0, "10": 10,
+		"123456789012345": 123456789012345, "1234567890.12345": 1234567890.12345,
 	} {
-		if got := isExact([]byte(text)); got != want {
-			t.Errorf("%q: %t, want %t", text, got, want)
+		tb := table{form, []forms.Submission{submission(1, "price", text, "rating", text, "room", text, "days", text)}}
+		book := open(t, tb.xlsx(t, Options{}))
+		shown, types := sheet(t, book, "results", 7)
+		if !slices.Equal(shown[1][3:], []string{text, text, text, text}) {
+			t.Errorf("%s is shown as %q", text, shown[1][3:])
+		}
+		want := []excelize.CellType{excelize.CellTypeUnset, excelize.CellTypeUnset, excelize.CellTypeInlineString, excelize.CellTypeInlineString}
+		if !slices.Equal(types[1][3:], want) {
+			t.Errorf("%s has cells of the types %v, want %v", text, types[1][3:], want)
+		}
+		raw, err := book.GetCellValue("results", "D2", excelize.Options{RawCellValue: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := strconv.ParseFloat(raw, 64); got != number || err != nil {
+			t.Errorf("%s is the number %s (%v)", text, raw, err)
 		}
 	}
+	for _, text := range []string{
+		"", "-", "1234567890123456", "1.", ".5", "+1", "1e5", "1,5", "1 2", "٣", "0.0000000000000001", "0000000000000001",
+	} {
+		if f, ok := formatOf([]byte(text)); ok {
+			t.Errorf("%q is a number with the format %s", text, f.code())
+		}
+	}
+}
+
+func TestDatesAreDates(t *testing.T) {
+	form := formOf("day")
+	form.Fields[0].Validation = forms.DateOnly
+	for text, serial := range map[string]string{
+		"2026-11-15": "46341", "1900-03-01": "61", "9999-12-31": "2958465", "1900-02-28": "", "2026-02-30": "", "tomorrow": "", "2026-1-2": "",
+	} {
+		book := open(t, table{form, []forms.Submission{submission(1, "day", text)}}.xlsx(t, Options{}))
+		shown, types := sheet(t, book, "results", 4)
+		if date := types[1][3] == excelize.CellTypeUnset; shown[1][3] != text || date != (serial != "") {
+			t.Errorf("%s is shown as %s; a date: %t", text, shown[1][3], date)
+		}
+		if raw, err := book.GetCellValue("results", "D2", excelize.Options{RawCellValue: true}); serial != "" && raw != serial {
+			t.Errorf("%s is day %s, want %s (%v)", text, raw, serial, err)
+		}
+	}
+}
+
+// Every sheet has a bold header that stays in view, a filter, and columns as wide
+// as their values.
+func TestSheetsAreReadyToWorkWith(t *testing.T) {
+	tb := table{formOf("a", "long"), []forms.Submission{
+		submission(1, "a", "x", "long", strings.Repeat("words ", 50), "gone", "twenty characters ok"),
+		submission(2, "a", "y"),
+	}}
+	file := tb.xlsx(t, Options{})
+	book := open(t, file)
+	style, err := book.GetCellStyle("results", "D1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := book.GetStyle(style); err != nil || s.Font == nil || !s.Font.Bold {
+		t.Errorf("the header is not bold: %+v (%v)", s, err)
+	}
+	if panes, err := book.GetPanes("results"); err != nil || !panes.Freeze || panes.YSplit != 1 {
+		t.Errorf("panes: %+v (%v)", panes, err)
+	}
+	for column, want := range map[string]float64{"A": 11, "B": 27, "C": 12, "D": 6, "E": 63, "F": 25} {
+		if got, err := book.GetColWidth("results", column); got != want || err != nil {
+			t.Errorf("column %s has the width %v, want %v (%v)", column, got, want, err)
+		}
+	}
+	if xml := part(t, file, "xl/worksheets/sheet1.xml"); !strings.HasSuffix(xml, `</sheetData><autoFilter ref="A1:F3"/></worksheet>`) {
+		t.Errorf("no filter: %s", xml[max(0, len(xml)-200):])
+	}
+}
+
+func part(t *testing.T, file []byte, name string) string {
+	t.Helper()
+	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := fs.ReadFile(r, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // TestMemoryStaysFlat writes far more than it may hold.

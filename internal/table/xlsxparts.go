@@ -12,9 +12,17 @@ const (
 	relTypes = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 	relsNS   = `xmlns="http://schemas.openxmlformats.org/package/2006/relationships"`
 
-	// The column of timestamps is as wide as they are.
-	sheetBegin = xmlBegin + `<worksheet ` + mainNS + `><cols><col min="2" max="2" width="26" customWidth="1"/></cols><sheetData>`
-	sheetEnd   = `</sheetData></worksheet>`
+	// The header stays in view.
+	sheetBegin = xmlBegin + `<worksheet ` + mainNS + `><sheetViews><sheetView workbookViewId="0">` +
+		`<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>`
+	colsEnd = `</cols><sheetData>`
+
+	// Widths in characters.
+	padding        = 3 // with the button of the filter
+	idWidth        = 8
+	timestampWidth = 24
+
+	numberFormats = 164 // below are those that every spreadsheet has
 )
 
 // partsBefore are the parts that do not depend on how many sheets there will
@@ -28,16 +36,38 @@ var partsBefore = []struct{ name, text string }{
 		`<Override PartName="/xl/styles.xml" ContentType="` + docTypes + `styles+xml"/></Types>`},
 	{"_rels/.rels", xmlBegin + `<Relationships ` + relsNS + `>` +
 		`<Relationship Id="rId1" Type="` + relTypes + `/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
-	// Style 1 shows a timestamp as CSV has it.
-	{"xl/styles.xml", xmlBegin + `<styleSheet ` + mainNS + `>` +
-		`<numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd&quot;T&quot;hh:mm:ss.000&quot;Z&quot;"/></numFmts>` +
-		`<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>` +
+}
+
+// Styles of cells. Those of number formats follow.
+const (
+	plainStyle = iota
+	timestampStyle
+	dateStyle
+	headerStyle
+	fixedStyles
+)
+
+// stylesPart holds the styles. A timestamp is shown as CSV has it.
+func stylesPart(formats []numberFormat) string {
+	codes := []string{`yyyy\-mm\-dd&quot;T&quot;hh:mm:ss.000&quot;Z&quot;`, `yyyy\-mm\-dd`}
+	const xf = `<xf numFmtId="%d" fontId="%d" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`
+	styles := fmt.Sprintf(xf+xf+xf+xf, 0, 0, numberFormats, 0, numberFormats+1, 0, 0, 1)
+	for _, f := range formats {
+		styles += fmt.Sprintf(xf, numberFormats+len(codes), 0)
+		codes = append(codes, f.code())
+	}
+	var numFmts strings.Builder
+	for i, code := range codes {
+		fmt.Fprintf(&numFmts, `<numFmt numFmtId="%d" formatCode="%s"/>`, numberFormats+i, code)
+	}
+	return xmlBegin + `<styleSheet ` + mainNS + `>` +
+		fmt.Sprintf(`<numFmts count="%d">%s</numFmts>`, len(codes), numFmts.String()) +
+		`<fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts>` +
 		`<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>` +
 		`<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>` +
 		`<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>` +
-		`<cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>` +
-		`<xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>` +
-		`<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`},
+		fmt.Sprintf(`<cellXfs count="%d">%s</cellXfs>`, fixedStyles+len(formats), styles) +
+		`<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`
 }
 
 // workbookParts are the parts that name the sheets.
@@ -54,7 +84,7 @@ func workbookParts(results int, notes bool) (workbook, relations string) {
 		fmt.Fprintf(&sheets, `<sheet name="%s" sheetId="%d" r:id="rId%[2]d"/>`, name, i+1)
 		fmt.Fprintf(&targets, `<Relationship Id="rId%d" Type="%s/worksheet" Target="worksheets/sheet%[1]d.xml"/>`, i+1, relTypes)
 	}
-	workbook = xmlBegin + `<workbook ` + mainNS + ` xmlns:r="` + relTypes + `"><sheets>` + sheets.String() + `</sheets></workbook>`
+	workbook = xmlBegin + `<workbook ` + mainNS + ` xmlns:r="` + relTypes + `"><bookViews><workbookView/></bookViews><sheets>` + sheets.String() + `</sheets></workbook>`
 	relations = xmlBegin + `<Relationships ` + relsNS + `>` + targets.String() +
 		fmt.Sprintf(`<Relationship Id="rId%d" Type="%s/styles" Target="styles.xml"/></Relationships>`, len(names)+1, relTypes)
 	return workbook, relations
