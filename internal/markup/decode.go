@@ -204,3 +204,16 @@ func (d *decoder) warnOfComment(n *yaml.Node, noun string) {
 			"%s is not part of the %s: YAML takes it for a comment", quote(n.LineComment), noun)
 	}
 }
+
+// choice reads a value that is one of the known words.
+func choice[T ~string](d *decoder, v value, noun string, words []T) T {
+	word := T(v.text)
+	switch {
+	case !v.written, v.invalid:
+	case v.null:
+		d.errorf(v.at, oneOf(words), "%s has no value", noun)
+	case !slices.Contains(words, word):
+		d.errorf(v.at, wordHint(v.text, words), "unknown %s %s", noun, quote(v.text))
+	}
+	return word
+}

@@ -21,14 +21,10 @@ const (
 )
 
 func (s Severity) String() string {
-	switch s {
-	case Error:
+	if s == Error {
 		return "error"
-	case Warning:
-		return "warning"
-	default:
-		return "severity " + strconv.Itoa(int(s))
 	}
+	return "warning"
 }
 
 // Diagnostic is an error or a warning at a position on the page.

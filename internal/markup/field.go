@@ -56,15 +56,10 @@ func (w *builder) fieldID(m *yamlMap) string {
 
 func (w *builder) fieldType(m *yamlMap) forms.FieldType {
 	v := w.text(m, "type")
-	t := forms.FieldType(v.text)
-	switch {
-	case v.invalid:
-	case !v.present():
+	if !v.written {
 		w.errorf(m.at, oneOf(forms.FieldTypes), `the field has no "type"`)
-	case !slices.Contains(forms.FieldTypes, t):
-		w.errorf(v.at, wordHint(v.text, forms.FieldTypes), "unknown type %s", quote(v.text))
 	}
-	return t
+	return choice(w.decoder, v, "type", forms.FieldTypes)
 }
 
 // shownText reads a label or a help text, which may have several lines.
@@ -85,41 +80,31 @@ func (w *builder) shownText(m *yamlMap, key string) string {
 	return text
 }
 
+// ownValidation is the validation of types that have no other.
+var ownValidation = map[forms.FieldType]forms.Validation{forms.Date: forms.DateOnly, forms.File: forms.FileName}
+
 func (w *builder) validation(m *yamlMap, f *forms.Field) {
 	validate := w.text(m, "validate")
 	switch {
 	case m.values["options"] != nil:
 		w.readOptions(m, f, validate)
 	case validate.written:
-		f.Validation = w.chosenValidation(validate, f)
-	case f.Type == forms.Date:
-		f.Validation = forms.DateOnly
-	case f.Type == forms.File:
-		f.Validation = forms.FileName
+		f.Validation = choice(w.decoder, validate, "validation", forms.Validations)
+		if own := ownValidation[f.Type]; own != "" && f.Validation != own && slices.Contains(forms.Validations, f.Validation) {
+			w.warnf(validate.at, "leave validate out", "a %s never passes the validation %s: nobody can fill in this field", f.Type, f.Validation)
+		}
 	case f.Type == forms.Dropdown, f.Type == forms.Radio:
 		w.warnf(m.at, "add options", "%s %s without options: any text will be accepted", f.Type, quote(f.ID))
+	default:
+		f.Validation = ownValidation[f.Type]
 	}
-}
-
-func (w *builder) chosenValidation(validate value, f *forms.Field) forms.Validation {
-	v := forms.Validation(validate.text)
-	switch {
-	case validate.invalid:
-	case validate.null:
-		w.errorf(validate.at, oneOf(forms.Validations), "validate has no value")
-	case !slices.Contains(forms.Validations, v):
-		w.errorf(validate.at, wordHint(validate.text, forms.Validations), "unknown validation %s", quote(validate.text))
-	case f.Type == forms.Date && v != forms.DateOnly, f.Type == forms.File && v != forms.FileName:
-		w.warnf(validate.at, "leave validate out", "a %s never passes the validation %s: nobody can fill in this field", f.Type, v)
-	}
-	return v
 }
 
 func (w *builder) readOptions(m *yamlMap, f *forms.Field, validate value) {
 	at := m.values["options"].Column
 	list := w.list(m.values["options"], "options")
 	switch {
-	case f.Type == forms.Date || f.Type == forms.File:
+	case ownValidation[f.Type] != "":
 		w.errorf(at, "", "a field of type %s can't have options", f.Type)
 	case validate.written:
 		w.errorf(validate.at, "leave validate out", "a field with options can't have validate: its options are its validation")

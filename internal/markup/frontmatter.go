@@ -17,33 +17,31 @@ var metaKeys = []string{"id", "title", "view", "edit", "results"}
 // page's very start. It holds permissions, so an error in it makes the page
 // unreadable: it must not open the page to everyone.
 func (p *reader) frontMatter(format Format, nameID int64) (id int64, meta Meta) {
-	start := 0
 	if bytes.HasPrefix(p.src, []byte(byteOrderMark)) {
-		start = len(byteOrderMark)
+		p.body = len(byteOrderMark)
 	}
-	p.body = start
 	if format == formText {
 		return nameID, Meta{}
 	}
-	first, next := p.lineAt(start)
-	if !isDashes(first) {
+	line, _, _ := bytes.Cut(p.src[p.body:], []byte("\n"))
+	if !dashes.Match(line) {
 		p.refuseMisplacedMeta()
 		return nameID, Meta{}
 	}
-	for at := next; at < len(p.src); {
-		line, after := p.lineAt(at)
-		if isDashes(line) {
-			p.body = after
-			return p.readMeta(next, at, nameID)
-		}
-		at = after
+	from := min(p.body+len(line)+1, len(p.src))
+	if last := dashes.FindIndex(p.src[from:]); last != nil {
+		p.body = from + last[1]
+		return p.readMeta(from, from+last[0], nameID)
 	}
-	if permissionLine.Match(p.src[next:]) {
+	if permissionLine.Match(p.src[from:]) {
+		p.refuse(p.body, `close it with a line "---"`, "the front matter is never closed")
 		p.body = len(p.src)
-		p.refuse(start, `close it with a line "---"`, "the front matter is never closed")
 	}
 	return nameID, Meta{} // the dashes are a horizontal rule
 }
+
+// dashes matches the lines around the front matter.
+var dashes = regexp.MustCompile(`(?m)^---[ \t]*(?:\n|\z)`)
 
 // invisible matches characters that editors don't show.
 const invisible = `[\s\x{85}\p{Z}\x{200b}\x{feff}]`
@@ -64,17 +62,6 @@ func (p *reader) refuseMisplacedMeta() {
 		p.refuse(m[2], `let the page begin with the line "---"`, "the front matter must begin on the first line")
 	}
 }
-
-// lineAt returns the line that begins at the offset, and where the next one begins.
-func (p *reader) lineAt(at int) (line []byte, next int) {
-	end := bytes.IndexByte(p.src[at:], '\n')
-	if end < 0 {
-		return p.src[at:], len(p.src)
-	}
-	return p.src[at : at+end], at + end + 1
-}
-
-func isDashes(line []byte) bool { return string(bytes.TrimRight(line, " \t")) == "---" }
 
 func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 	if to-from > MaxMetaBytes {

@@ -101,26 +101,22 @@ type Block struct {
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
-// It keeps no reference to src.
+// It keeps no reference to src. A panic of a third-party parser makes the page
+// unreadable, and does not end the process.
 func Parse(format Format, nameID int64, src []byte) (page Page) {
-	defer page.recoverPanic()
+	defer func() {
+		if r := recover(); r != nil {
+			page.Unreadable, page.Blocks = true, nil
+			message := fmt.Sprintf("this page can't be read: internal error: %v", r)
+			page.Diagnostics = []Diagnostic{{Line: 1, Column: 1, Severity: Error, Message: message}}
+		}
+	}()
 	page.read(format, nameID, src)
 	return page
 }
 
-// recoverPanic is deferred: a panic of a third-party parser makes this page
-// unreadable, and does not end the process. The fuzz tests call read, where
-// panics are not recovered.
-func (page *Page) recoverPanic() {
-	if r := recover(); r != nil {
-		page.Unreadable, page.Blocks = true, nil
-		page.Diagnostics = []Diagnostic{{
-			Line: 1, Column: 1, Severity: Error, Message: fmt.Sprintf("this page can't be read: internal error: %v", r),
-		}}
-	}
-}
-
-// read fills in the page step by step: a panic leaves what was read before it.
+// read fills in the page step by step: a panic leaves what was read before it. The
+// fuzz tests call it in order to see panics.
 func (page *Page) read(format Format, nameID int64, src []byte) {
 	p := newReader(src)
 	page.ID, page.Meta = nameID, noAccess()

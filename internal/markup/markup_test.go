@@ -137,12 +137,6 @@ func TestFormatOf(t *testing.T) {
 	}
 }
 
-func TestSeverityString(t *testing.T) {
-	if Error.String() != "error" || Warning.String() != "warning" || Severity(7).String() != "severity 7" {
-		t.Errorf("got %v, %v, %v", Error, Warning, Severity(7))
-	}
-}
-
 func TestParseKeepsSource(t *testing.T) {
 	buffer := []byte("```form\nform: a\nfields: [{id: x, type: date}]X")
 	src := buffer[:len(buffer)-1]
