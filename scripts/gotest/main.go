@@ -78,7 +78,13 @@ func run(timeout time.Duration, beside string) error {
 	if beside != "" {
 		jobs = append(jobs, func() error { return shell(beside, r) })
 	}
+	_, err = exec.LookPath(cmp.Or(os.Getenv("CC"), "gcc"))
+	canRace := err == nil
+	if !canRace {
+		r.leftOut["the race detector, which needs a C compiler"]++
+	}
 	for _, c := range calls(packages) {
+		c.race = c.race && canRace
 		jobs = append(jobs, func() error { return c.run(timeout, env, r) })
 	}
 	err = atOnce(runtime.NumCPU(), jobs)

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 // TestGoneWithTheProcess: a server must not outlive the tests that started it,
 // not even when they are killed.
 func TestGoneWithTheProcess(t *testing.T) {
+	if _, err := findBinaries(); err != nil {
+		giveUp(t, err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
