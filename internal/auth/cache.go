@@ -32,7 +32,7 @@ func newSet[K comparable](now clock, ttl time.Duration) *otter.Cache[K, struct{}
 	return newTable(now, otter.ExpiryWriting[K, struct{}](ttl))
 }
 
-// mac stands for a user name, a password and the hash it was verified with.
+// mac is the hash of a user name, a password and the hash it was verified with.
 // With the hash in it, an entry stops matching the moment the hash changes.
 type mac [sha256.Size]byte
 

@@ -55,7 +55,7 @@ func parseUsers(data []byte) (map[string]userHash, []badLine) {
 			continue
 		}
 		if first, twice := firstLine[user]; twice {
-			bad = append(bad, badLine{line: number, user: user, reason: fmt.Sprintf("duplicate user, line %d stands", first)})
+			bad = append(bad, badLine{line: number, user: user, reason: fmt.Sprintf("duplicate user, line %d counts", first)})
 			continue
 		}
 		firstLine[user] = number

@@ -33,11 +33,11 @@ func TestParseUsers(t *testing.T) {
 		{
 			"duplicate", "alice:" + good + "\nbob:" + good + "\nalice:" + other,
 			map[string]string{"alice": good, "bob": good},
-			[]string{"3 alice: duplicate user, line 1 stands"},
+			[]string{"3 alice: duplicate user, line 1 counts"},
 		},
 		{
 			"duplicate of a refused line", "alice:plain\nalice:" + good, nil,
-			[]string{"1 alice: plain text (or an unknown kind of hash) is not accepted, only bcrypt is", "2 alice: duplicate user, line 1 stands"},
+			[]string{"1 alice: plain text (or an unknown kind of hash) is not accepted, only bcrypt is", "2 alice: duplicate user, line 1 counts"},
 		},
 		{"no colon", "hunter2\n", nil, []string{`1 : malformed line, not "user:hash"`}},
 		{"no name", ":" + good, nil, []string{"1 : user name is empty"}},

@@ -3,7 +3,7 @@ package auth
 import "context"
 
 // Reverify returns the current identity of a user whose name and password were
-// right when Authenticate saw them, and have been kept since, as by a session.
+// right when Authenticate saw them, and were stored since, as by a session.
 // The error is ErrBadCredentials, a *BusyError or that of ctx.
 //
 // This is no way to guess a password, and must not become one: the caller has to

@@ -62,11 +62,11 @@ func marshal(v any) string {
 
 // githubFinding is a workflow command of GitHub Actions.
 func githubFinding(f finding) []string {
-	place := "file=" + githubProperty.Replace(f.File)
+	location := "file=" + githubProperty.Replace(f.File)
 	if f.Line > 0 {
-		place += fmt.Sprintf(",line=%d,col=%d", f.Line, f.Column)
+		location += fmt.Sprintf(",line=%d,col=%d", f.Line, f.Column)
 	}
-	return []string{fmt.Sprintf("::%s %s::%s", f.Severity, place, githubMessage.Replace(f.messageAndHint()))}
+	return []string{fmt.Sprintf("::%s %s::%s", f.Severity, location, githubMessage.Replace(f.messageAndHint()))}
 }
 
 // Workflow commands escape these characters, in properties more of them.
@@ -88,8 +88,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// textFinding reads like a message of a compiler: place, what is wrong, what
-// would be right, and the line with a caret below the place.
+// textFinding reads like a message of a compiler: location, what is wrong, what
+// would be right, and the line with a caret below the column.
 func textFinding(f finding) []string {
 	message := f.Severity + ": " + f.messageAndHint()
 	if f.Line == 0 {

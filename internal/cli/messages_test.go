@@ -112,7 +112,7 @@ func serveBoth(t *testing.T) *httptest.Server {
 	}
 	backend := request.NewBackend(request.Options{
 		Service: service.New(service.Options{
-			Pages: source, Store: engine, Files: engine, OnceKey: key, Now: time.Now, MaxSubmission: request.DefaultMaxBody,
+			Pages: source, Store: engine, Files: engine, AnonymousKey: key, Now: time.Now, MaxSubmission: request.DefaultMaxBody,
 		}),
 		Auth: anybody{}, Logger: log,
 	})

@@ -210,7 +210,7 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	}
 	defer func() { err = errors.Join(err, closeServed(store)) }()
 	svc := service.New(service.Options{
-		Pages: source, Store: store, Files: store, OnceKey: key, Now: time.Now,
+		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now,
 		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"),
 	})
 	backend := request.NewBackend(request.Options{
@@ -291,7 +291,7 @@ func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Lo
 		}
 		keyFile = filepath.Join(at.dir, anonymousKeyFile)
 	}
-	key, err = service.OnceKey(ctx, s, keyFile, cmd.Bool("new-anonymous-key"))
+	key, err = service.LoadAnonymousKey(ctx, s, keyFile, cmd.Bool("new-anonymous-key"))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -30,7 +30,7 @@ func webFlags() []cli.Flag {
 }
 
 // newSite makes the pages as the flags say.
-func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessions, onceKey []byte) (*web.Site, error) {
+func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte) (*web.Site, error) {
 	origins, err := parseOrigins(cmd.StringSlice("frame-ancestors"))
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessi
 	if err != nil {
 		return nil, &configError{err}
 	}
-	key, err := webKey(onceKey)
+	key, err := webKey(anonymousKey)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +101,6 @@ func readBrandCSS(path string) ([]byte, error) {
 
 // webKey is the secret of the pages. It comes from the one that all servers on
 // a store share, and tells nothing about it.
-func webKey(onceKey []byte) ([]byte, error) {
-	return hkdf.Key(sha256.New, onceKey, nil, "formulary pages", sha256.Size)
+func webKey(anonymousKey []byte) ([]byte, error) {
+	return hkdf.Key(sha256.New, anonymousKey, nil, "formulary pages", sha256.Size)
 }

@@ -18,7 +18,7 @@ func newBackend(t *testing.T) *request.Backend {
 	t.Helper()
 	site := testsite.New(t, map[string]string{"1.md": "```form\nform: f\nfields:\n  - {id: name, type: textfield, label: Name}\n```\n"})
 	svc := service.New(service.Options{
-		Pages: site.Pages, Store: site.Store, Files: site.Store, OnceKey: testsite.Key, MaxSubmission: request.DefaultMaxBody, Now: site.Clock.Now,
+		Pages: site.Pages, Store: site.Store, Files: site.Store, AnonymousKey: testsite.Key, MaxSubmission: request.DefaultMaxBody, Now: site.Clock.Now,
 	})
 	for _, name := range []string{"Ann", "Bob"} {
 		access, err := svc.Form(t.Context(), site.Users.Identity("alice"), 1, "f")

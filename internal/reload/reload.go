@@ -113,10 +113,7 @@ func (w *Watcher) stop() {
 	}
 	defer w.mu.Unlock()
 	w.running = false
-	if w.events != nil {
-		_ = w.events.Close() // nothing was written to it
-		w.events = nil
-	}
+	w.closeEvents()
 }
 
 // Reload loads all files now, whether or not they seem to have changed. It returns
@@ -195,8 +192,7 @@ func (w *Watcher) due() bool {
 	return w.events == nil || time.Since(w.lookedAt) >= rescanInterval || !os.SameFile(Stat(w.Root).Info, w.root.Info)
 }
 
-// find looks at the files, and has the directories that it meets send events. Each
-// look begins with new events, because directories may have been replaced. An event
+// find looks at the files, and has the directories that it meets send events. An event
 // says only that something has changed, so lost and merged events do no harm.
 func (w *Watcher) find() State {
 	w.lookedAt = time.Now()
@@ -204,15 +200,15 @@ func (w *Watcher) find() State {
 		return w.Look(func(string) {})
 	}
 	w.root = Stat(w.Root)
-	events, err := fsnotify.NewWatcher()
-	if err == nil {
-		go w.forward(events)
+	var err error
+	if w.events == nil {
+		if w.events, err = fsnotify.NewWatcher(); err == nil {
+			go w.forward(w.events)
+		}
 	}
-	entered := map[string]bool{}
 	state := w.Look(func(dir string) {
-		if err == nil && !entered[dir] {
-			entered[dir] = true
-			err = watch(events, dir)
+		if err == nil {
+			err = watch(w.events, dir)
 		}
 	})
 	if err != nil {
@@ -220,20 +216,14 @@ func (w *Watcher) find() State {
 			w.Log.Warn("the "+w.Name+" are polled, which takes more CPU time than events", "reason", err)
 		}
 		w.polled = true
+		w.closeEvents()
 	}
-	w.replaceEvents(events, err == nil)
 	return state
 }
 
-// replaceEvents closes the events of the last look, in the background because that
-// takes some milliseconds. The new ones are used if all directories have them.
-func (w *Watcher) replaceEvents(events *fsnotify.Watcher, complete bool) {
-	if old := w.events; old != nil {
-		go func() { _ = old.Close() }()
-	}
-	w.events = events
-	if !complete && events != nil {
-		_ = events.Close()
+func (w *Watcher) closeEvents() {
+	if w.events != nil {
+		_ = w.events.Close() // nothing was written to it
 		w.events = nil
 	}
 }

@@ -124,8 +124,8 @@ func (r *contentReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// contentWriter keeps the errors of http.ServeContent from being sent: whoever
-// has asked for the file decides how they look.
+// contentWriter does not send the errors of http.ServeContent: API and pages show
+// errors in different ways.
 type contentWriter struct {
 	http.ResponseWriter
 	header http.Header // of the file; it is sent only with its content

@@ -35,7 +35,7 @@ type multipartBody struct {
 	files   int
 	text    int64 // bytes of names and texts so far
 	values  int   // that were repeated so far; see MaxValues
-	refused bool  // an answer has a problem
+	refused bool  // an answer has a fault
 	answers []forms.Answer
 	byField map[string]int // index in answers
 	sent    map[string]int // files of a field, stored or not
@@ -91,8 +91,8 @@ func (m *multipartBody) part(p formPart) error {
 	if m.text += int64(len(p.name)); m.text > m.maxBody {
 		return m.tooMuchText()
 	}
-	if problem := p.problem(); problem != "" {
-		m.note(p.name, problem)
+	if fault := p.fault(); fault != "" {
+		m.note(p.name, fault)
 		return m.discard(p)
 	}
 	if p.isFile {
@@ -117,9 +117,9 @@ func (m *multipartBody) answer(name string) (a *forms.Answer, isNew bool) {
 }
 
 // note records what is wrong with the way in which a field was sent.
-func (m *multipartBody) note(name, problem string) {
+func (m *multipartBody) note(name, fault string) {
 	a, _ := m.answer(name)
-	a.Malformed = cmp.Or(a.Malformed, problem)
+	a.Malformed = cmp.Or(a.Malformed, fault)
 	m.refused = true
 }
 

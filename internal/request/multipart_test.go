@@ -86,7 +86,7 @@ func newEnv(t testing.TB, on enginetest.Engine) *env {
 	engine := on.Open(t)
 	e := &env{files: &countedFiles{Files: engine}}
 	svc := service.New(service.Options{
-		Pages: source, Store: engine, Files: e.files, OnceKey: []byte("a key of thirty-two bytes, or so"),
+		Pages: source, Store: engine, Files: e.files, AnonymousKey: []byte("a key of thirty-two bytes, or so"),
 		Now: time.Now, MaxSubmission: DefaultMaxBody, MaxFile: maxFile,
 	})
 	e.backend = NewBackend(Options{Service: svc})

@@ -144,8 +144,8 @@ func (p *Params) filters(opts *service.ListOptions) {
 	}
 	if count > forms.MaxRules {
 		p.Invalid.AddError(fmt.Sprintf("there must be at most %d filters", forms.MaxRules))
-	} else if problem := opts.Filter.Check(); problem != "" {
-		p.Invalid.AddError(problem)
+	} else if fault := opts.Filter.Check(); fault != "" {
+		p.Invalid.AddError(fault)
 	}
 }
 
@@ -156,9 +156,9 @@ func (p *Params) filter(opts *service.ListOptions, name string, values []string)
 		return
 	}
 	for _, v := range values {
-		rule, problem := forms.NewRule(id, operator, v)
-		if problem != "" {
-			p.Invalid.AddError(printable(name) + " " + problem)
+		rule, fault := forms.NewRule(id, operator, v)
+		if fault != "" {
+			p.Invalid.AddError(printable(name) + " " + fault)
 			return
 		}
 		opts.Filter.Rules = append(opts.Filter.Rules, rule)

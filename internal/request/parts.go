@@ -150,8 +150,8 @@ func (p *partReader) describe(part *multipart.Part) (formPart, error) {
 	return formPart{part, name, escapedNames.Replace(fileName), isFile}, nil
 }
 
-// problem returns what is wrong with the way in which the part is encoded.
-func (p formPart) problem() string {
+// fault returns what is wrong with the way in which the part is encoded.
+func (p formPart) fault() string {
 	switch strings.ToLower(p.Header.Get("Content-Transfer-Encoding")) {
 	case "", "7bit", "8bit", "binary":
 	default:

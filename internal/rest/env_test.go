@@ -48,7 +48,7 @@ func serve(t testing.TB, site *testsite.Site, change ...func(*request.Options)) 
 	t.Helper()
 	opts := request.Options{
 		Service: service.New(service.Options{
-			Pages: site.Pages, Store: site.Store, Files: site.Store, OnceKey: testsite.Key,
+			Pages: site.Pages, Store: site.Store, Files: site.Store, AnonymousKey: testsite.Key,
 			Now: site.Clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: testMaxFile,
 		}),
 		Auth: site.Users, Logger: site.Logger,

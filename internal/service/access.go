@@ -93,7 +93,7 @@ func (a *Access) unfilled() store.New {
 	}
 	if a.Form.OneSubmission {
 		counted := &forms.Form{PageID: a.Form.PageID, ID: a.Form.ID, Anonymous: a.anonymous}
-		n.SubmitterKey = a.service.once(counted, a.user)
+		n.SubmitterKey = a.service.submitterKey(counted, a.user)
 	}
 	return n
 }

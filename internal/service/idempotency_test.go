@@ -16,7 +16,7 @@ func TestKeysAreSharedByReplicas(t *testing.T) { enginetest.Each(t, testKeysAreS
 func testKeysAreSharedByReplicas(t *testing.T, on enginetest.Engine) {
 	w := newWorldOn(t, on)
 	replica := func(key string) *Service {
-		return New(Options{Pages: w.source, Store: w.store, OnceKey: []byte(key), Now: w.now, MaxSubmission: maxSubmission})
+		return New(Options{Pages: w.source, Store: w.store, AnonymousKey: []byte(key), Now: w.now, MaxSubmission: maxSubmission})
 	}
 	for _, id := range []string{"named", "named-once", "anonymous", "anonymous-once"} {
 		var ids []int64
@@ -62,7 +62,7 @@ func TestKeysTellNothing(t *testing.T) {
 // TestRepeatableIsStable: the hashes are stored, so those of another version of
 // the program must be the same.
 func TestRepeatableIsStable(t *testing.T) {
-	a := &Access{Form: &forms.Form{PageID: 1, ID: "f"}, service: New(Options{OnceKey: []byte("secret")}), user: owner.Name}
+	a := &Access{Form: &forms.Form{PageID: 1, ID: "f"}, service: New(Options{AnonymousKey: []byte("secret")}), user: owner.Name}
 	got := a.repeatable("key", []forms.Answer{
 		{FieldID: "note", Value: strings.Repeat("0123456789", 100)}, // longer than the buffer
 		{FieldID: "name", Value: "Ann"},
@@ -79,7 +79,7 @@ func TestRepeatableIsStable(t *testing.T) {
 // do the hashes.
 func TestRepeatablesDiffer(t *testing.T) {
 	base := func() (*Access, string, []forms.Answer) {
-		return &Access{Form: &forms.Form{PageID: 1, ID: "f"}, service: New(Options{OnceKey: []byte("secret")}), user: owner.Name},
+		return &Access{Form: &forms.Form{PageID: 1, ID: "f"}, service: New(Options{AnonymousKey: []byte("secret")}), user: owner.Name},
 			"key", []forms.Answer{{FieldID: "a", Value: "1"}, {FieldID: "b", Value: "2"}}
 	}
 	a, key, answers := base()
@@ -92,7 +92,7 @@ func TestRepeatablesDiffer(t *testing.T) {
 		"page":   func(a *Access, _ *string) { a.Form.PageID = 2 },
 		"form":   func(a *Access, _ *string) { a.Form.ID = "g" },
 		"key":    func(_ *Access, key *string) { *key = "Key" },
-		"secret": func(a *Access, _ *string) { a.service = New(Options{OnceKey: []byte("another")}) },
+		"secret": func(a *Access, _ *string) { a.service = New(Options{AnonymousKey: []byte("another")}) },
 	} {
 		a, key, answers := base()
 		change(a, &key)

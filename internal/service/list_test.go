@@ -207,7 +207,7 @@ func TestCursorsAreSharedByReplicas(t *testing.T) {
 	position := forms.Position{Key: []byte("x\x00\xff"), ID: 7}
 	opts.Cursor = a.sealCursor(opts, position)
 	for key, ok := range map[string]bool{"a key of thirty-two bytes, no less": true, "another key": false} {
-		replica := New(Options{Pages: w.source, Store: w.store, OnceKey: []byte(key), MaxSubmission: maxSubmission})
+		replica := New(Options{Pages: w.source, Store: w.store, AnonymousKey: []byte(key), MaxSubmission: maxSubmission})
 		there, err := replica.Form(t.Context(), editor, 1, "named")
 		if err != nil {
 			t.Fatal(err)

@@ -23,11 +23,11 @@ type Options struct {
 	Pages pages.Source
 	Store store.Store
 	Files store.Files // of the same engine
-	// OnceKey keys the hashes that hold anonymous submitters to one submission
+	// AnonymousKey keys the hashes that hold anonymous submitters to one submission
 	// each, those of idempotency keys, and the cursors of lists; it must stay
 	// the same over restarts and replicas.
-	OnceKey []byte
-	Now     func() time.Time
+	AnonymousKey []byte
+	Now          func() time.Time
 	// MaxSubmission bounds a submission as a whole: the bytes of its field ids
 	// and values together.
 	MaxSubmission int64
@@ -39,7 +39,7 @@ type Service struct {
 	pages         pages.Source
 	store         store.Store
 	files         store.Files
-	onceKey       []byte
+	anonymousKey  []byte
 	cursors       cipher.AEAD
 	now           func() time.Time
 	maxSubmission int64
@@ -52,9 +52,9 @@ type Service struct {
 // New makes a service.
 func New(opts Options) *Service {
 	return &Service{
-		pages: opts.Pages, store: opts.Store, files: opts.Files, onceKey: opts.OnceKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
+		pages: opts.Pages, store: opts.Store, files: opts.Files, anonymousKey: opts.AnonymousKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
 		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), largeWrites: newLargeWrites(),
-		cursors: newCursors(derive(opts.OnceKey, "cursor")), idempotencyKey: derive(opts.OnceKey, "idempotency"),
+		cursors: newCursors(derive(opts.AnonymousKey, "cursor")), idempotencyKey: derive(opts.AnonymousKey, "idempotency"),
 	}
 }
 

@@ -61,7 +61,7 @@ func newWorldOn(t *testing.T, on enginetest.Engine) *world {
 	engine, dir := on.OpenIn(t)
 	w.store, w.dir = engine, dir
 	w.Service = New(Options{
-		Pages: w.source, Store: w.store, Files: engine, OnceKey: []byte("a key of thirty-two bytes, no less"),
+		Pages: w.source, Store: w.store, Files: engine, AnonymousKey: []byte("a key of thirty-two bytes, no less"),
 		Now: func() time.Time { return w.clock }, MaxSubmission: maxSubmission, MaxFile: maxFile,
 	})
 	return w

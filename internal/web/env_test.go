@@ -55,7 +55,7 @@ func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, chang
 	o := envOptions{
 		Options: Options{Key: testsite.Key},
 		service: service.Options{
-			Pages: e.Pages, Store: e.Store, Files: e.Store, OnceKey: testsite.Key,
+			Pages: e.Pages, Store: e.Store, Files: e.Store, AnonymousKey: testsite.Key,
 			Now: e.Clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: 1 << 20,
 		},
 		request:  request.Options{Auth: e.Users, Logger: e.Logger},

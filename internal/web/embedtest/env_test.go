@@ -50,7 +50,7 @@ func newSite(t *testing.T, ancestors ...string) *web.Site {
 		t.Fatal(err)
 	}
 	svc := service.New(service.Options{
-		Pages: s.Pages, Store: s.Store, Files: s.Store, OnceKey: testsite.Key, Now: time.Now,
+		Pages: s.Pages, Store: s.Store, Files: s.Store, AnonymousKey: testsite.Key, Now: time.Now,
 		MaxSubmission: request.DefaultMaxBody, MaxFile: service.DefaultMaxFile,
 	})
 	backend := request.NewBackend(request.Options{Service: svc, Auth: s.Users, Logger: s.Logger})

@@ -18,14 +18,14 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// once names the submitter for the form's limit of one submission. On an
+// submitterKey names the submitter for the form's limit of one submission. On an
 // anonymous form that is a keyed hash: it can be recognised, but not turned
 // back into a name without the key, and differs from form to form.
-func (s *Service) once(f *forms.Form, username string) string {
+func (s *Service) submitterKey(f *forms.Form, username string) string {
 	if !f.Anonymous {
 		return "user:" + username
 	}
-	mac := hmac.New(sha256.New, s.onceKey)
+	mac := hmac.New(sha256.New, s.anonymousKey)
 	var page [8]byte
 	binary.BigEndian.PutUint64(page[:], uint64(f.PageID)) //nolint:gosec // a bijection is all that is needed
 	mac.Write(page[:])
@@ -33,12 +33,12 @@ func (s *Service) once(f *forms.Form, username string) string {
 	return "hash:" + base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-const onceKeySize = 32
+const anonymousKeySize = 32
 
-// OnceKey returns the key of the hashes for a store, from a file that is made
+// LoadAnonymousKey returns the key of the hashes for a store, from a file that is made
 // at the first start. A store that was used with another key is refused, or,
 // with renew, goes on with this one.
-func OnceKey(ctx context.Context, s store.Settings, path string, renew bool) ([]byte, error) {
+func LoadAnonymousKey(ctx context.Context, s store.Settings, path string, renew bool) ([]byte, error) {
 	// Read before the file: a server that starts at the same time writes the
 	// file first, and its fingerprint to the store second.
 	stored, err := s.Setting(ctx, store.SettingOnceKey)
@@ -50,24 +50,24 @@ func OnceKey(ctx context.Context, s store.Settings, path string, renew bool) ([]
 			return nil, fmt.Errorf("%s is missing: %w", path, ErrOtherKey)
 		}
 	}
-	key, err := loadOnceKey(path)
+	key, err := readAnonymousKey(path)
 	if err != nil {
 		return nil, err
 	}
-	return key, claimOnceKey(ctx, s, key, renew)
+	return key, claimAnonymousKey(ctx, s, key, renew)
 }
 
 // ErrOtherKey says that the store was used with another key.
 var ErrOtherKey = errors.New("the key of anonymous submissions is not the one that this store was used with: " +
 	"copy the file from another server or from a backup")
 
-// loadOnceKey reads the key of the hashes from a file, and makes it at the
+// readAnonymousKey reads the key of the hashes from a file, and makes it at the
 // first start. It is not in the database, so that a copy of the
 // database alone gives no name away.
-func loadOnceKey(path string) ([]byte, error) {
+func readAnonymousKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		key = make([]byte, onceKeySize)
+		key = make([]byte, anonymousKeySize)
 		_, _ = rand.Read(key) // never fails
 		if err = writeNew(path, key); errors.Is(err, fs.ErrExist) {
 			key, err = os.ReadFile(path) // another server has created it meanwhile
@@ -76,17 +76,17 @@ func loadOnceKey(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the key of anonymous submissions: %w", err)
 	}
-	if len(key) != onceKeySize {
+	if len(key) != anonymousKeySize {
 		return nil, fmt.Errorf("load the key of anonymous submissions: %s is damaged (%d bytes instead of %d): restore it from a backup",
-			path, len(key), onceKeySize)
+			path, len(key), anonymousKeySize)
 	}
 	return key, nil
 }
 
-// claimOnceKey makes sure that all servers on a store recognise anonymous
+// claimAnonymousKey makes sure that all servers on a store recognise anonymous
 // submitters by the same key. It compares a fingerprint that the store keeps.
 // With renew, this key replaces the one that was lost.
-func claimOnceKey(ctx context.Context, s store.Settings, key []byte, renew bool) error {
+func claimAnonymousKey(ctx context.Context, s store.Settings, key []byte, renew bool) error {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("fingerprint"))
 	fingerprint := base64.RawStdEncoding.EncodeToString(mac.Sum(nil)[:16])

@@ -89,16 +89,16 @@ func testAnonymousSubmitterIsStoredNowhere(t *testing.T, on enginetest.Engine) {
 
 func TestOnceNamesNobodyOnAnAnonymousForm(t *testing.T) {
 	anonymous := func(page int64, id string) *forms.Form { return &forms.Form{PageID: page, ID: id, Anonymous: true} }
-	s, other := &Service{onceKey: []byte("one key")}, &Service{onceKey: []byte("another key")}
+	s, other := &Service{anonymousKey: []byte("one key")}, &Service{anonymousKey: []byte("another key")}
 	seen := map[string]string{}
 	for what, once := range map[string]string{
-		"ann on form a":                      s.once(anonymous(1, "a"), "ann"),
-		"ann on form b":                      s.once(anonymous(1, "b"), "ann"),
-		"ann on page 2":                      s.once(anonymous(2, "a"), "ann"),
-		"bob on form a":                      s.once(anonymous(1, "a"), "bob"),
-		"ann with another key":               other.once(anonymous(1, "a"), "ann"),
-		"a form's id and the name, cut here": s.once(anonymous(1, "aa"), "nn"),
-		"ann by name":                        s.once(&forms.Form{PageID: 1, ID: "a"}, "ann"),
+		"ann on form a":                      s.submitterKey(anonymous(1, "a"), "ann"),
+		"ann on form b":                      s.submitterKey(anonymous(1, "b"), "ann"),
+		"ann on page 2":                      s.submitterKey(anonymous(2, "a"), "ann"),
+		"bob on form a":                      s.submitterKey(anonymous(1, "a"), "bob"),
+		"ann with another key":               other.submitterKey(anonymous(1, "a"), "ann"),
+		"a form's id and the name, cut here": s.submitterKey(anonymous(1, "aa"), "nn"),
+		"ann by name":                        s.submitterKey(&forms.Form{PageID: 1, ID: "a"}, "ann"),
 	} {
 		if first, dup := seen[once]; dup {
 			t.Errorf("%s and %s are both %q", first, what, once)
@@ -108,19 +108,19 @@ func TestOnceNamesNobodyOnAnAnonymousForm(t *testing.T) {
 			t.Errorf("%s: %q is no hash", what, once)
 		}
 	}
-	hash, restarted := s.once(anonymous(1, "a"), "ann"), &Service{onceKey: []byte("one key")}
-	if restarted.once(anonymous(1, "a"), "ann") != hash {
+	hash, restarted := s.submitterKey(anonymous(1, "a"), "ann"), &Service{anonymousKey: []byte("one key")}
+	if restarted.submitterKey(anonymous(1, "a"), "ann") != hash {
 		t.Error("the same person is not recognised after a restart")
 	}
 	// A user who is called like a hash must not take another's place.
-	if s.once(&forms.Form{PageID: 1, ID: "a"}, hash) == hash {
+	if s.submitterKey(&forms.Form{PageID: 1, ID: "a"}, hash) == hash {
 		t.Error("a user name can pass for a hash")
 	}
 }
 
 func TestLoadOnceKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "anonymous.key")
-	key, err := loadOnceKey(path)
+	key, err := readAnonymousKey(path)
 	if err != nil || len(key) != 32 {
 		t.Fatalf("made a key of %d bytes, %v", len(key), err)
 	}
@@ -128,7 +128,7 @@ func TestLoadOnceKey(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key's mode is %v, %v; want it readable by its owner only", info.Mode(), err)
 	}
-	if again, err := loadOnceKey(path); err != nil || !bytes.Equal(again, key) {
+	if again, err := readAnonymousKey(path); err != nil || !bytes.Equal(again, key) {
 		t.Errorf("after a restart the key is another one, %v", err)
 	}
 	if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
@@ -138,7 +138,7 @@ func TestLoadOnceKey(t *testing.T) {
 	if err := os.WriteFile(other+".new", []byte("half-written, left by a crash; longer than a key is"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if second, err := loadOnceKey(other); err != nil || len(second) != 32 || bytes.Equal(second, key) {
+	if second, err := readAnonymousKey(other); err != nil || len(second) != 32 || bytes.Equal(second, key) {
 		t.Errorf("the next key is no new one of 32 bytes: %v", err)
 	}
 }
@@ -154,7 +154,7 @@ func TestLoadOnceKeyAtTheSameTime(t *testing.T) {
 			loaded.Go(func() {
 				<-start
 				var err error
-				if keys[i], err = loadOnceKey(path); err != nil {
+				if keys[i], err = readAnonymousKey(path); err != nil {
 					t.Error(err)
 				}
 			})
@@ -184,17 +184,17 @@ func TestLoadOnceKeyRefusesADamagedOne(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := loadOnceKey(path); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := readAnonymousKey(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%d bytes: got %v, want an error that names the file", size, err)
 		}
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, damaged) {
 			t.Errorf("%d bytes: the file was changed, %v", size, err)
 		}
 	}
-	if _, err := loadOnceKey(filepath.Join(t.TempDir(), "missing", "anonymous.key")); err == nil {
+	if _, err := readAnonymousKey(filepath.Join(t.TempDir(), "missing", "anonymous.key")); err == nil {
 		t.Error("a key was made in a directory that is not there")
 	}
-	if _, err := loadOnceKey(t.TempDir()); err == nil {
+	if _, err := readAnonymousKey(t.TempDir()); err == nil {
 		t.Error("a directory was read as a key")
 	}
 }
@@ -207,18 +207,18 @@ func testClaimOnceKey(t *testing.T, on enginetest.Engine) {
 	s := on.Open(t)
 	first, second := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
 	for range 2 {
-		if err := claimOnceKey(t.Context(), s, first, false); err != nil {
+		if err := claimAnonymousKey(t.Context(), s, first, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := claimOnceKey(t.Context(), s, second, false)
+	err := claimAnonymousKey(t.Context(), s, second, false)
 	if !errors.Is(err, ErrOtherKey) {
 		t.Errorf("another key: %v", err)
 	}
-	if err := claimOnceKey(t.Context(), s, second, true); err != nil {
+	if err := claimAnonymousKey(t.Context(), s, second, true); err != nil {
 		t.Errorf("another key in place of the first: %v", err)
 	}
-	if err := claimOnceKey(t.Context(), s, first, false); err == nil {
+	if err := claimAnonymousKey(t.Context(), s, first, false); err == nil {
 		t.Error("the first key after that: no error")
 	}
 	held, err := s.Setting(t.Context(), store.SettingOnceKey)
@@ -234,24 +234,24 @@ func TestOnceKey(t *testing.T) { enginetest.Each(t, testOnceKey) }
 func testOnceKey(t *testing.T, on enginetest.Engine) {
 	s, dir := on.Open(t), t.TempDir()
 	path := filepath.Join(dir, "anonymous.key")
-	first, err := OnceKey(t.Context(), s, path, false)
+	first, err := LoadAnonymousKey(t.Context(), s, path, false)
 	if err != nil || len(first) != 32 {
 		t.Fatalf("made a key of %d bytes, %v", len(first), err)
 	}
-	if again, err := OnceKey(t.Context(), s, path, false); err != nil || !bytes.Equal(again, first) {
+	if again, err := LoadAnonymousKey(t.Context(), s, path, false); err != nil || !bytes.Equal(again, first) {
 		t.Errorf("after a restart the key is another one, %v", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	_, err = OnceKey(t.Context(), s, path, false)
+	_, err = LoadAnonymousKey(t.Context(), s, path, false)
 	if !errors.Is(err, ErrOtherKey) || !strings.Contains(err.Error(), path+" is missing") {
 		t.Errorf("without the key: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	second, err := OnceKey(t.Context(), s, path, true)
+	second, err := LoadAnonymousKey(t.Context(), s, path, true)
 	if err != nil || bytes.Equal(second, first) {
 		t.Errorf("with a new key: %v", err)
 	}
