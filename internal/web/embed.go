@@ -65,17 +65,23 @@ func (s *Site) offerNewTab(w http.ResponseWriter, r *http.Request, next, reason 
 	})
 }
 
-// requireTLS answers all framed pages over a connection without TLS: browsers
+// overTLS answers framed pages over a connection without TLS by itself: browsers
 // take cookies for frames over TLS only.
-func (s *Site) requireTLS(w http.ResponseWriter, r *http.Request) {
-	f := frame{framed: true}
-	next := r.URL.EscapedPath()
-	if next == f.path("/login") || next == f.path("/logout") {
-		next = localPath(r.URL.Query().Get("next"), f)
-	}
-	request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.offerNewTab(w, r, next, notEncrypted); err != nil {
-			s.fail(w, r, f, "", err)
+func (s *Site) overTLS(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if request.IsSecure(r) {
+			h.ServeHTTP(w, r)
+			return
 		}
-	}))(w, r)
+		f := frame{framed: true}
+		next := r.URL.EscapedPath()
+		if next == f.path("/login") || next == f.path("/logout") {
+			next = localPath(r.URL.Query().Get("next"), f)
+		}
+		request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := s.offerNewTab(w, r, next, notEncrypted); err != nil {
+				s.fail(w, r, f, "", err)
+			}
+		}))(w, r)
+	})
 }

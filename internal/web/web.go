@@ -130,18 +130,6 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.routes.ServeHTTP(w, r)
 }
 
-// overTLS answers framed pages over a connection without TLS by itself: browsers
-// take cookies for frames over TLS only.
-func (s *Site) overTLS(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !request.IsSecure(r) {
-			s.requireTLS(w, r)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
 // aroundForms reports whether a browser may ask for a path on its way to or from
 // an anonymous form. The log must not tell where such a request comes from: it
 // would be next to the line of the form.
