@@ -55,7 +55,7 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := map[int64]string{}
 	first := int64(1) // id of the round
-	for round := range 5 {
+	for round := range often(2, 5) {
 		writeUntilKilled(t, dir, 40+100*round, acknowledged)
 		s := openStore(t, dir)
 		checkIntegrity(t, s)

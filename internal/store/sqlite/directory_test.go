@@ -160,7 +160,7 @@ func (f *crashFile) Truncate(size int64) error {
 // TestKilledFirstStart kills a first start before each change that it makes to
 // a file. The next one makes the store.
 func TestKilledFirstStart(t *testing.T) {
-	for changes := 0; ; changes++ {
+	for changes := 0; ; changes += often(3, 1) {
 		dir := t.TempDir()
 		name := fmt.Sprint("crash", changes)
 		vfs.Register(name, files{&crash{osFiles().VFSFilename, changes}})

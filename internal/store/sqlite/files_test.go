@@ -153,7 +153,7 @@ func TestFullWhileStaging(t *testing.T) {
 func TestWALDuringUploads(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	const uploads, size, bound = 5, 12 << 20, 32 << 20 // 60 MB in all
+	const uploads, size, bound = 4, 10 << 20, 32 << 20 // 40 MB in all
 	var longest atomic.Int64
 	var wg sync.WaitGroup
 	for range uploads {

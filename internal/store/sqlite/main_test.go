@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,7 +31,18 @@ var tasks = map[string]func(dir string) error{
 	"write": taskWrite,
 }
 
+// often is how often to try something: less often in tests of a commit.
+func often(commit, release int) int {
+	if testkit.Release {
+		return release
+	}
+	return commit
+}
+
 func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", fmt.Sprint(often(25, 100))); err != nil {
+		panic(err)
+	}
 	task, ok := tasks[os.Getenv(taskEnv)]
 	if !ok {
 		os.Exit(m.Run())

@@ -91,10 +91,15 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 
 // readLastID returns the last id that is reserved. It may lie beyond what can be given.
 func (w *writeStmts) readLastID() (int64, error) {
-	last := int64(-1)
-	err := query(w.lastID, func() bool { last = w.lastID.ColumnInt64(0); return false })
-	if err == nil && (last < 0 || last > forms.MaxSubmissionID+reserveIDs) {
-		err = errors.New("there is none, or a wrong one: the database is damaged")
+	var last int64
+	found := false
+	err := query(w.lastID, func() bool { last, found = w.lastID.ColumnInt64(0), true; return false })
+	switch {
+	case err != nil:
+	case !found:
+		err = errors.New("there is none: the database is damaged")
+	case last < 0 || last > forms.MaxSubmissionID+reserveIDs:
+		err = fmt.Errorf("it is %d: the database is damaged", last)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read the last id: %w", err)

@@ -21,7 +21,7 @@ import (
 func TestWALStaysBounded(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	const writers, rounds, size, bound = 4, 110, 100 << 10, 32 << 20 // 45 MB in all
+	const writers, rounds, size, bound = 4, 90, 100 << 10, 32 << 20 // 37 MB in all
 	mustCreate(t, s, sample("read again and again"))
 	var done atomic.Bool
 	var readers, writing sync.WaitGroup

@@ -21,7 +21,7 @@ var concurrencyTests = []test{
 }
 
 func testConcurrentIDs(t *testing.T, b *bench) {
-	const count = 500
+	const count = 200
 	made := make([]record, count)
 	NoErrors(t, "create", Parallel(count, func(i int) error {
 		sub, err := b.Create(ctx, sample(fmt.Sprintf("form%d", i%3), "amy", fmt.Sprint(i), "y"))
@@ -45,7 +45,7 @@ func testConcurrentIDs(t *testing.T, b *bench) {
 }
 
 func testConcurrentOnce(t *testing.T, b *bench) {
-	errs := Parallel(1000, func(int) error {
+	errs := Parallel(200, func(int) error {
 		_, err := b.Create(ctx, withSubmitterKey(sample("form", "amy", "x"), "amy"))
 		return err
 	})
@@ -120,7 +120,7 @@ func testConcurrentMerges(t *testing.T, b *bench) {
 
 func testMergeAgainstDelete(t *testing.T, b *bench) {
 	n := withSubmitterKey(sample("form", "", "x"), "key")
-	for range 60 {
+	for range 20 {
 		r := b.create(t, n)
 		errs := Parallel(5, func(i int) error {
 			if i == 2 {
@@ -146,7 +146,7 @@ func testMergeAgainstDelete(t *testing.T, b *bench) {
 // that used ids left over from those would assign too low ones.
 func testIDsInOrder(t *testing.T, b *bench) {
 	last := record{}
-	for range 20 {
+	for range 8 {
 		for _, r := range b.fill(t, "form", 20, 10) {
 			if r.ID <= last.ID {
 				t.Fatalf("id %d after %d", r.ID, last.ID)
@@ -167,7 +167,7 @@ func testIDsInOrder(t *testing.T, b *bench) {
 // still as they have seen it, one succeeds.
 func testDeleteAgainstMerges(t *testing.T, b *bench) {
 	changed := errors.New("changed meanwhile")
-	for range 30 {
+	for range 10 {
 		r := b.create(t, sample("form", "amy", "first"))
 		same := func(sub forms.Submission) error {
 			if entries, err := sub.Entries.Decode(); err != nil || entries[0].Value != "first" {
