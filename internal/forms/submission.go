@@ -214,8 +214,7 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]En
 	d.take(answers, func(a Answer) string {
 		// What was read may be sent back: an unchanged value of a field that
 		// has left the page is no write.
-		unchanged := func(e Entry) bool { return e.FieldID == a.FieldID && e.Value == a.text() }
-		if a.Malformed == "" && slices.ContainsFunc(old.retired, unchanged) {
+		if value, ok := old.retiredValues[a.FieldID]; ok && a.Malformed == "" && value == a.text() {
 			return ""
 		}
 		return MsgUnknownField
@@ -236,8 +235,9 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]En
 // entriesByRank are the stored entries of a submission, separated into those of the
 // form's fields and those of fields that have left the page.
 type entriesByRank struct {
-	current []*Entry // by rank; nil where nothing is stored
-	retired []Entry  // of fields that have left the page
+	current       []*Entry // by rank; nil where nothing is stored
+	retired       []Entry  // of fields that have left the page
+	retiredValues map[string]string
 }
 
 func (d *draft) byRank(stored []Entry) entriesByRank {
@@ -245,9 +245,13 @@ func (d *draft) byRank(stored []Entry) entriesByRank {
 	for i := range stored {
 		if rank := d.Rank(stored[i].FieldID); rank >= 0 {
 			p.current[rank] = &stored[i]
-		} else {
-			p.retired = append(p.retired, stored[i])
+			continue
 		}
+		if p.retiredValues == nil {
+			p.retiredValues = map[string]string{}
+		}
+		p.retired = append(p.retired, stored[i])
+		p.retiredValues[stored[i].FieldID] = stored[i].Value
 	}
 	return p
 }
