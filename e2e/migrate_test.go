@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,7 +103,7 @@ func TestMigrateAndBack(t *testing.T) {
 }
 
 // bulk is how many submissions a migration that is interrupted has to copy.
-const bulk = 6000
+const bulk = 3000
 
 // fillStore makes a store with so many submissions.
 func fillStore(t *testing.T, dir string, count int) {
@@ -154,7 +152,7 @@ func interrupt(t *testing.T, signal syscall.Signal, args ...string) string {
 }
 
 // A migration that is interrupted by SIGINT or SIGKILL leaves a store that is
-// refused as incomplete. The same command finishes it.
+// refused as incomplete. The same command begins anew.
 func TestMigrateInterrupted(t *testing.T) {
 	t.Parallel()
 	from := newSite(t)
@@ -172,18 +170,11 @@ func TestMigrateInterrupted(t *testing.T) {
 		t.Errorf("output: %s", last)
 	}
 	said += last + mustRefuse(t, "a copy that was not finished", "migrate", "--from", to.location(), "--to", "sqlite:"+t.TempDir())
-	other := newSite(t)
-	fillStore(t, other.data, 1)
-	said += mustRefuse(t, "unfinished copy of another store", "migrate", "--from", other.location(), "--to", to.location())
 
 	cure()
 	finished := mustRun(t, migrate...)
-	earlier := regexp.MustCompile(`(?m)^(\d+) of them had been copied by an earlier run\.$`).FindStringSubmatch(finished)
-	if earlier == nil || !strings.Contains(finished, fmt.Sprint(bulk, " submissions copied to ")) {
+	if !strings.Contains(finished, fmt.Sprint(bulk, " submissions copied to ")) {
 		t.Fatalf("output: %s", finished)
-	}
-	if count, err := strconv.Atoi(earlier[1]); err != nil || count < 2000 || count >= bulk {
-		t.Errorf("%s were copied by an earlier run: %v", earlier[1], err)
 	}
 	p := start(t, to)
 	stored := p.submissions(t, "note")

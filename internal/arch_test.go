@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
 		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
-		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/transfer", "internal/durable",
+		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/copy", "internal/durable",
 	},
 	"internal/server":          {"internal/problem", "internal/reload"},
 	"internal/rest":            {"internal/encode", "internal/request", "internal/service", "internal/forms", "internal/problem"},
@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/request":         {"internal/service", "internal/auth", "internal/forms", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/markup", "internal/auth", "internal/forms", "internal/durable"},
 	"internal/store":           {"internal/forms"},
-	"internal/store/transfer":  {"internal/store", "internal/store/engine", "internal/forms"},
+	"internal/store/copy":      {"internal/store", "internal/store/engine", "internal/forms"},
 	"internal/store/engine":    {"internal/store", "internal/forms"},
 	"internal/store/sqlite":    {"internal/store", "internal/store/engine", "internal/forms", "internal/durable"},
 	"internal/store/postgres":  {"internal/store", "internal/store/engine", "internal/forms"},

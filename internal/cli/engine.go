@@ -101,9 +101,9 @@ func (l location) openExisting(ctx context.Context, log *slog.Logger) (store.Eng
 
 // refuseUnfinished keeps half a store from being served, or copied on.
 func refuseUnfinished(ctx context.Context, s store.Settings) error {
-	copyOf, err := s.Setting(ctx, store.SettingCopyOf)
-	if err == nil && copyOf != "" {
-		err = errors.New("this store is a copy that was not finished: run the same 'formulary migrate' again")
+	mark, err := s.Setting(ctx, store.SettingUnfinishedCopy)
+	if err == nil && mark != "" {
+		err = errors.New("this store is a copy that was not finished: run the same 'formulary migrate' again, which begins anew")
 	}
 	return err
 }

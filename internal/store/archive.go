@@ -32,8 +32,10 @@ type Archive interface {
 	// than those. Errors: ErrExists, ErrKeyUsed, ErrAlreadySubmitted, ErrFull, ErrUnavailable.
 	Load(ctx context.Context, records []Record) error
 
-	// Last is the key that Dump would visit last; ErrNotFound in an empty store.
-	Last(ctx context.Context) (Key, error)
+	// Clear removes all submissions and files. It is for a copy that begins
+	// again, while nothing else uses the store. Ids that were assigned are not
+	// assigned again. Errors: ErrFull, ErrUnavailable.
+	Clear(ctx context.Context) error
 
 	// Count is the number of submissions.
 	Count(ctx context.Context) (int64, error)
@@ -66,9 +68,9 @@ type Settings interface {
 const (
 	// SettingStoreID is a random name that every store has from the beginning.
 	SettingStoreID = "store-id"
-	// SettingCopyOf is the id of the store that this one is being copied
-	// from. While it is set, the copy is not complete.
-	SettingCopyOf = "copy-of"
+	// SettingUnfinishedCopy is set while the store is being copied into. A store
+	// that has it holds a part of another one, and must not be used.
+	SettingUnfinishedCopy = "unfinished-copy"
 	// SettingOnceKey is a fingerprint of the key that anonymous submitters
 	// are recognised by. The key itself is not stored.
 	SettingOnceKey = "once-key"

@@ -30,7 +30,7 @@ var (
 		"internal/auth", "internal/cli", "internal/pages", "internal/request", "internal/rest", "internal/server", "internal/service",
 		"internal/session", "internal/store", "internal/reload",
 	}
-	sequential = []string{"internal/store/transfer", "internal/store/pgtest"}
+	sequential = []string{"internal/store/copy", "internal/store/pgtest"}
 )
 
 // unraced are the packages that the race detector leaves alone: C libraries,
@@ -41,7 +41,7 @@ var unraced = []string{"github.com/ncruces/go-sqlite3-wasm/...", "modernc.org/..
 // slow are the packages that take longest, and begin first.
 var slow = []string{
 	"e2e", "e2e/browser", "internal/store/sqlite", "internal/web", "internal/server", "internal/rest", "internal/cli", "internal/store/postgres",
-	"internal/web/embedtest", "internal/store/transfer", "internal/web/pagehtml",
+	"internal/web/embedtest", "internal/store/copy", "internal/web/pagehtml",
 }
 
 // together is how many of the other packages one call of go test has. Each call

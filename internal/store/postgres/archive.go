@@ -157,18 +157,16 @@ func duplicateError(err error) error {
 	}
 }
 
-// Last implements store.Archive.
-func (s *Store) Last(ctx context.Context) (key store.Key, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, sqlLast).Scan(&key.PageID, &key.FormID, &key.ID)
+// Clear implements store.Archive.
+func (s *Store) Clear(ctx context.Context) error {
+	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `TRUNCATE submissions, file_chunks, staged_files`)
+		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return store.Key{}, store.ErrNotFound
-	}
 	if err != nil {
-		return store.Key{}, fmt.Errorf("find the last submission: %w", err)
+		return fmt.Errorf("remove all submissions: %w", err)
 	}
-	return key, nil
+	return nil
 }
 
 // Count implements store.Archive.

@@ -60,8 +60,6 @@ const (
 			COALESCE(key, ''), COALESCE(body, ''), files FROM submissions
 		WHERE (page_id, form_id, id) > ($1, $2, $3) ORDER BY page_id, form_id, id LIMIT $4`
 
-	sqlLast = `SELECT page_id, form_id, id FROM submissions ORDER BY page_id DESC, form_id DESC, id DESC LIMIT 1`
-
 	sqlCount = `SELECT count(*) FROM submissions`
 
 	// The first chunk begins a content; each further one shows that the upload

@@ -64,8 +64,8 @@ func testPlans(t *testing.T, form string) {
 	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
 	want := map[string]string{
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey, sqlDump: byKey,
-		sqlLast: "submissions_pkey", sqlCreate: byUser,
-		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_by_submitter",
+		sqlCreate: byUser,
+		sqlByKey:  "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_by_submitter",
 		sqlLatest:  "Index Scan Backward using submissions_latest",
 		sqlSetting: byName, sqlRelease: byName,
 		sqlSession: "sessions_pkey", sqlRenewSession: "sessions_pkey", sqlDeleteSession: "sessions_pkey",

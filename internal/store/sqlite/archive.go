@@ -22,14 +22,9 @@ var (
 
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
 // the order of their unique index, and within each its submissions by row id.
-const (
-	sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(submitter_key, ''), fields, ifnull(key, ''), ifnull(body, ''), files
+const sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(submitter_key, ''), fields, ifnull(key, ''), ifnull(body, ''), files
 		FROM forms CROSS JOIN submissions ON place > number << 40 AND place < (number + 1) << 40
 		ORDER BY page_id, form_id, place`
-	sqlLast = `SELECT page_id, form_id, place
-		FROM forms CROSS JOIN submissions ON place > number << 40 AND place < (number + 1) << 40
-		ORDER BY page_id DESC, form_id DESC, place DESC LIMIT 1`
-)
 
 // Dump implements store.Archive. It has a connection of its own: the writer
 // waits for those of the pool when the WAL has grown long.
@@ -151,15 +146,13 @@ func (t *tx) load(records []store.Record) error {
 	return nil
 }
 
-// Last implements store.Archive.
-func (s *Store) Last(ctx context.Context) (store.Key, error) {
-	var key store.Key
-	err := s.pool.with(ctx, func(stmts *readStmts) error {
-		return queryRow(stmts.conn, sqlLast, func(row *sqlite3.Stmt) {
-			key = store.Key{PageID: row.ColumnInt64(0), FormID: row.ColumnText(1), ID: submissionID(row.ColumnInt64(2))}
+// Clear implements store.Archive.
+func (s *Store) Clear(ctx context.Context) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		return tx.atomically(func() error {
+			return classify(tx.stmts.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files`))
 		})
 	})
-	return key, err
 }
 
 // Count implements store.Archive.

@@ -295,6 +295,18 @@ func TestIntactPages(t *testing.T) {
 	}
 }
 
+// A part of another store is neither backed up nor called whole.
+func TestUnfinishedCopyIsRefused(t *testing.T) {
+	dir, target := t.TempDir(), t.TempDir()
+	if _, err := openStore(t, dir).Claim(ctx, store.SettingUnfinishedCopy, "x"); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), noProgress), "a copy that was not finished")
+	wantFiles(t, target)
+	_, err := Verify(ctx, dir, noProgress)
+	wantError(t, err, "a copy that was not finished")
+}
+
 // A database that passes SQLite's integrity check may still be no valid store.
 func TestRestoreRefusesEdits(t *testing.T) {
 	file, _ := backedUp(t)

@@ -108,10 +108,8 @@ func TestLatestPlan(t *testing.T) {
 // TestDumpPlan: a dump reads in the order of the keys, too, and sorts nothing.
 func TestDumpPlan(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	for _, sql := range []string{sqlDump, sqlLast} {
-		plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+sql)
-		if !strings.Contains(plan, "SEARCH submissions USING INTEGER PRIMARY KEY") || strings.Contains(plan, "TEMP B-TREE") {
-			t.Errorf("%s\nplan: %s", sql, plan)
-		}
+	plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+sqlDump)
+	if !strings.Contains(plan, "SEARCH submissions USING INTEGER PRIMARY KEY") || strings.Contains(plan, "TEMP B-TREE") {
+		t.Errorf("plan: %s", plan)
 	}
 }

@@ -102,8 +102,8 @@ func requireStore(conn *sqlite3.Conn) error {
 	if err := requireSchema(conn); err != nil {
 		return err
 	}
-	copyOf, err := setting(conn, store.SettingCopyOf)
-	if err == nil && copyOf != "" {
+	mark, err := setting(conn, store.SettingUnfinishedCopy)
+	if err == nil && mark != "" {
 		err = errors.New("it is a copy that was not finished: finish it first")
 	}
 	return err

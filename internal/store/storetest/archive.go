@@ -22,7 +22,8 @@ var archiveTests = []test{
 	{"an error of visit ends a dump", testDumpVisitError},
 	{"a dump is one snapshot", testDumpSnapshot},
 	{"visit may write to the store", testDumpVisitWrites},
-	{"last and count", testLastAndCount},
+	{"submissions are counted", testCount},
+	{"a store is cleared", testClear},
 	{"an archive's calls end with their caller", testArchiveCancelled},
 	{"after close there is no archive", testArchiveClosed},
 	{"close waits for a dump", testCloseDuringDump},
@@ -165,32 +166,47 @@ func (b *bench) checkCount(t *testing.T, want int) {
 	Same(t, "count", count, int64(want))
 }
 
-func (b *bench) checkLast(t *testing.T, want store.Key) {
-	t.Helper()
-	last, err := b.Last(ctx)
-	if err != nil {
-		t.Fatalf("last: %v", err)
-	}
-	Same(t, "last", last, want)
-}
-
-func testLastAndCount(t *testing.T, b *bench) {
-	if _, err := b.Last(ctx); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("last of an empty store: %v, want %v", err, store.ErrNotFound)
-	}
+func testCount(t *testing.T, b *bench) {
 	b.checkCount(t, 0)
 	all := b.fillForms(t)
-	b.checkLast(t, all[len(all)-1].key())
 	b.checkCount(t, len(all))
-	b.delete(t, all[len(all)-1].key())
-	b.checkLast(t, all[len(all)-2].key())
+	b.delete(t, all[0].key())
 	b.checkCount(t, len(all)-1)
-	b.checkLast(t, sortRows(b.dump(t))[len(all)-2].key())
+}
+
+// testClear: what was cleared is gone with its files and limits, can be loaded
+// again, and its ids are not assigned again.
+func testClear(t *testing.T, b *bench) {
+	b.clear(t)
+	b.fillForms(t)
+	f := b.stage(t, "a", noise(10))
+	withFile := b.create(t, withFiles(withSubmitterKey(sample("form", "amy", "x"), "amy"), f))
+	b.stage(t, "unfinished", noise(10))
+	if _, err := b.Claim(ctx, "name", "value"); err != nil {
+		t.Fatal(err)
+	}
+	last := b.lastID(t)
+	b.clear(t)
+	b.checkCount(t, 0)
+	b.checkSetting(t, "name", "value")
+	if _, err := b.OpenFile(ctx, withFile.key(), f.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a file of what was cleared: %v, want %v", err, store.ErrNotFound)
+	}
+	b.load(t, loadable("form", withFile.ID))
+	b.delete(t, withFile.key())
+	b.create(t, withSubmitterKey(sample("form", "amy", "x"), "amy"))
+	b.checkNext(t, "after a clear", last)
+}
+
+func (b *bench) clear(t *testing.T) {
+	t.Helper()
+	if err := b.Clear(ctx); err != nil {
+		t.Fatalf("clear: %v", err)
+	}
 }
 
 // archiveCalls are one of each method.
 func (b *bench) archiveCalls(ctx context.Context) map[string]error {
-	_, last := b.Last(ctx)
 	_, count := b.Count(ctx)
 	_, lastID := b.LastID(ctx)
 	_, claim := b.Claim(ctx, "late", "x")
@@ -198,7 +214,7 @@ func (b *bench) archiveCalls(ctx context.Context) map[string]error {
 	late := store.Record{Submission: forms.Submission{ID: 99, PageID: 1, FormID: "form", Created: created, Entries: forms.EncodeEntries(nil, nil)}}
 	return map[string]error{
 		"dump": b.Dump(ctx, func(store.Record) error { return errors.New("visited") }),
-		"load": b.Load(ctx, []store.Record{late}), "last": last, "count": count, "last id": lastID,
+		"load": b.Load(ctx, []store.Record{late}), "clear": b.Clear(ctx), "count": count, "last id": lastID,
 		"advance": b.Advance(ctx, 1000),
 		"claim":   claim, "setting": setting, "release": b.Release(ctx, "late"),
 	}

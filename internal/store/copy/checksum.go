@@ -1,44 +1,43 @@
-package store
+package copystore
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"hash"
+
+	"github.com/formulary/formulary/internal/store"
 )
 
-// Digest is a checksum of submissions in the order of their keys. It is the
+// checksum is a running hash of submissions in the order of a dump. It is the
 // same for every engine that holds them.
-type Digest struct {
-	Count int64
-
-	hash hash.Hash
-	buf  []byte
+type checksum struct {
+	count int64
+	hash  hash.Hash
+	buf   []byte
 }
 
-// NewDigest returns the digest of no submissions.
-func NewDigest() *Digest { return &Digest{hash: sha256.New()} }
+func newChecksum() *checksum { return &checksum{hash: sha256.New()} }
 
-// Add hashes a submission. The length is written before each text, so that
+// add hashes a submission. The length is written before each text, so that
 // "ab"+"c" and "a"+"bc" differ. The ids of files are left out: a copy has
 // other ones.
-func (d *Digest) Add(r Record) {
-	d.Count++
-	b := d.buf[:0]
+func (c *checksum) add(r store.Record) {
+	c.count++
+	b := c.buf[:0]
 	for _, n := range []int64{r.PageID, r.ID, r.Created.UnixMilli()} {
 		b = binary.AppendVarint(b, n)
 	}
-	b = appendTexts(b, r.FormID, r.Username, r.SubmitterKey)
+	b = appendTexts(b, r.FormID, r.Username, r.SubmitterKey, r.Key, r.Body)
 	b = binary.AppendUvarint(b, uint64(len(r.Entries)))
 	b = append(b, r.Entries...)
-	b = appendTexts(b, r.Key, r.Body)
 	b = binary.AppendUvarint(b, uint64(len(r.Files)))
 	for _, f := range r.Files {
 		b = appendTexts(b, f.FieldID, f.Name, f.SHA256, f.Type)
 		b = binary.AppendVarint(b, f.Size)
 	}
-	d.buf = b
-	d.hash.Write(d.buf) // never fails
+	c.buf = b
+	c.hash.Write(b) // never fails
 }
 
 func appendTexts(b []byte, texts ...string) []byte {
@@ -49,5 +48,6 @@ func appendTexts(b []byte, texts ...string) []byte {
 	return b
 }
 
-// Sum returns the checksum as text.
-func (d *Digest) Sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }
+func (c *checksum) equal(other *checksum) bool {
+	return c.count == other.count && bytes.Equal(c.hash.Sum(nil), other.hash.Sum(nil))
+}

@@ -1,0 +1,63 @@
+package copystore
+
+import (
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+func sum(r store.Record) string {
+	c := newChecksum()
+	c.add(r)
+	return hex.EncodeToString(c.hash.Sum(nil))
+}
+
+// TestChecksumCoversAll: every change shows, but for the ids of files.
+func TestChecksumCoversAll(t *testing.T) {
+	full := func() store.Record {
+		return store.Record{
+			Submission: forms.Submission{
+				ID: 12, PageID: 7, FormID: "form", Username: "amy", Created: time.UnixMilli(1700000000123),
+				Entries: []byte(`{"f":{"id":9,"fieldId":"f","value":"x"}}`),
+				Files:   []forms.StoredFile{{ID: 1, FieldID: "f", Name: "a", Size: 3, SHA256: "aa", Type: "text/plain"}, {ID: 2, FieldID: "f", Name: "b"}},
+			},
+			SubmitterKey: "user:amy", Key: "key", Body: "body",
+		}
+	}
+	seen := map[string]string{sum(full()): "no change"}
+	for what, change := range map[string]func(*store.Record){
+		"id":        func(r *store.Record) { r.ID++ },
+		"page":      func(r *store.Record) { r.PageID++ },
+		"form":      func(r *store.Record) { r.FormID = "norm" },
+		"name":      func(r *store.Record) { r.Username = "" },
+		"time":      func(r *store.Record) { r.Created = r.Created.Add(time.Millisecond) },
+		"limit":     func(r *store.Record) { r.SubmitterKey = "" },
+		"answers":   func(r *store.Record) { r.Entries[0]++ },
+		"key":       func(r *store.Record) { r.Key = "yek" },
+		"body":      func(r *store.Record) { r.Body = "" },
+		"shifted":   func(r *store.Record) { r.Key, r.Body = "keyb", "ody" },
+		"no files":  func(r *store.Record) { r.Files = nil },
+		"one file":  func(r *store.Record) { r.Files = r.Files[:1] },
+		"order":     func(r *store.Record) { r.Files[0], r.Files[1] = r.Files[1], r.Files[0] },
+		"field":     func(r *store.Record) { r.Files[0].FieldID = "g" },
+		"file name": func(r *store.Record) { r.Files[0].Name = "A" },
+		"size":      func(r *store.Record) { r.Files[0].Size = 4 },
+		"sha256":    func(r *store.Record) { r.Files[0].SHA256 = "ab" },
+		"type":      func(r *store.Record) { r.Files[0].Type = "image/png" },
+	} {
+		r := full()
+		change(&r)
+		if before, ok := seen[sum(r)]; ok {
+			t.Errorf("%s: the same checksum as %s", what, before)
+		}
+		seen[sum(r)] = what
+	}
+	copied := full()
+	copied.Files[0].ID, copied.Files[1].ID = 3, 4
+	if sum(copied) != sum(full()) {
+		t.Error("the ids of files change the checksum")
+	}
+}

@@ -1,0 +1,227 @@
+// Package copystore copies a store into another one, of the same engine or not,
+// and makes sure that the copy is the same.
+package copystore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
+)
+
+// Store is what can be copied from and to. Every engine is one.
+type Store interface {
+	store.Archive
+	store.Settings
+	store.Files
+}
+
+// Limits of a batch of submissions, which is stored in one transaction.
+const (
+	batchRows  = 1000
+	batchBytes = 4 << 20
+	// batchFileBytes bounds the contents of files that are staged for a batch:
+	// they may be staged for an hour only.
+	batchFileBytes = 64 << 20
+)
+
+// Progress is called with the number of submissions done in a stage of the
+// copy, and the total that the source held when the copy began.
+type Progress func(stage string, done, total int64)
+
+// Errors of Copy.
+var (
+	ErrNotEmpty  = errors.New("the target is not empty: nothing is copied into a store that has submissions")
+	ErrDifferent = errors.New("the copy differs from its source")
+)
+
+// Copy copies everything from one store to another: submissions with their
+// ids and files, the ids that must not be given again, and the settings. It
+// returns the number of submissions. What is copied is one snapshot; in the end
+// the target is read and compared with it.
+//
+// The target must be empty. It is marked as an unfinished copy before anything
+// is written to it, until the end. What an interrupted copy has left in it is
+// removed, and the copy begins again.
+func Copy(ctx context.Context, from, to Store, progress Progress) (submissions int64, err error) {
+	if err := prepare(ctx, from, to); err != nil {
+		return 0, err
+	}
+	total, err := from.Count(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count submissions: %w", err)
+	}
+	// Before the first batch: some engines do extra work for each batch that
+	// brings higher ids than their sequence has.
+	if err := copyLastID(ctx, from, to); err != nil {
+		return 0, err
+	}
+	c := &copier{to: to, source: newChecksum(), progress: func(done int64) { progress("copying", done, total) }}
+	if err := c.run(ctx, from); err != nil {
+		return 0, fmt.Errorf("copy submissions: %w", err)
+	}
+	if err := copyLastID(ctx, from, to); err != nil { // ids that were given meanwhile count, too
+		return 0, err
+	}
+	if err := copyKey(ctx, from, to); err != nil {
+		return 0, fmt.Errorf("copy settings: %w", err)
+	}
+	if err := compare(ctx, to, c.source, progress); err != nil {
+		return 0, fmt.Errorf("compare the copy: %w", err)
+	}
+	if err := to.Release(ctx, store.SettingUnfinishedCopy); err != nil {
+		return 0, fmt.Errorf("mark the copy as complete: %w", err)
+	}
+	return c.source.count, nil
+}
+
+// prepare marks the target as an unfinished copy, and empties one that is
+// marked. A target that is refused is not changed.
+func prepare(ctx context.Context, from, to Store) error {
+	source, err := from.Setting(ctx, store.SettingStoreID)
+	if err != nil {
+		return fmt.Errorf("read the source's id: %w", err)
+	}
+	target, err := to.Setting(ctx, store.SettingStoreID)
+	if err != nil {
+		return fmt.Errorf("read the target's id: %w", err)
+	}
+	if source == target {
+		return errors.New("source and target are the same store")
+	}
+	mark, err := to.Setting(ctx, store.SettingUnfinishedCopy)
+	if err != nil {
+		return fmt.Errorf("look for an earlier copy: %w", err)
+	}
+	if mark != "" {
+		if err := to.Clear(ctx); err != nil {
+			return fmt.Errorf("remove what an interrupted copy has left: %w", err)
+		}
+		return nil
+	}
+	count, err := to.Count(ctx)
+	if err != nil {
+		return fmt.Errorf("look for submissions in the target: %w", err)
+	}
+	if count > 0 {
+		return ErrNotEmpty
+	}
+	if _, err = to.Claim(ctx, store.SettingUnfinishedCopy, "of "+source); err != nil {
+		return fmt.Errorf("mark the copy as unfinished: %w", err)
+	}
+	return nil
+}
+
+// copier stores what a dump visits.
+type copier struct {
+	to       Store
+	source   *checksum
+	batch    []store.Record
+	bytes    int
+	staged   int64 // bytes of files, for this batch
+	progress func(done int64)
+}
+
+func (c *copier) run(ctx context.Context, from Store) error {
+	err := from.Dump(ctx, func(r store.Record) (err error) {
+		c.source.add(r)
+		r.Entries = slices.Clone(r.Entries) // it is valid until visit returns
+		if r.Files, err = c.stageFiles(ctx, r); err != nil {
+			return fmt.Errorf("submission %d: %w", r.ID, err)
+		}
+		c.batch = append(c.batch, r)
+		c.bytes += len(r.Entries)
+		if len(c.batch) == batchRows || c.bytes >= batchBytes || c.staged >= batchFileBytes {
+			return c.load(ctx)
+		}
+		return nil
+	})
+	if err == nil && len(c.batch) > 0 {
+		err = c.load(ctx)
+	}
+	return err
+}
+
+// stageFiles copies the contents of a submission's files, and returns the files
+// with the ids that they have in the target.
+func (c *copier) stageFiles(ctx context.Context, r store.Record) ([]forms.StoredFile, error) {
+	files := slices.Clone(r.Files)
+	for i, f := range files {
+		file := r.Open(f)
+		staging, cancel := context.WithCancel(ctx)
+		staged, err := c.to.StageFile(staging, file)
+		cancel() // Load names it soon: a long copy must not keep a context for each file
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, fmt.Errorf("copy file %q: %w", f.Name, err)
+		}
+		if staged.Size != f.Size || staged.SHA256 != f.SHA256 {
+			return nil, fmt.Errorf("copy file %q: its content is not what was stored: the source is damaged", f.Name)
+		}
+		files[i].ID = staged.ID
+		c.staged += f.Size
+	}
+	return files, nil
+}
+
+func (c *copier) load(ctx context.Context) error {
+	if err := c.to.Load(ctx, c.batch); err != nil {
+		return err
+	}
+	c.batch, c.bytes, c.staged = c.batch[:0], 0, 0
+	c.progress(c.source.count)
+	return nil
+}
+
+func copyLastID(ctx context.Context, from, to Store) error {
+	last, err := from.LastID(ctx)
+	if err == nil {
+		err = to.Advance(ctx, last)
+	}
+	if err != nil {
+		return fmt.Errorf("copy the last id: %w", err)
+	}
+	return nil
+}
+
+// copyKey replaces the fingerprint of the key of anonymous submissions: a
+// server may have claimed another one while the target was empty.
+func copyKey(ctx context.Context, from, to Store) error {
+	key, err := from.Setting(ctx, store.SettingOnceKey)
+	if err == nil {
+		err = to.Release(ctx, store.SettingOnceKey)
+	}
+	if err == nil && key != "" {
+		_, err = to.Claim(ctx, store.SettingOnceKey, key)
+	}
+	return err
+}
+
+// compare reads a copy, and returns ErrDifferent if it is not what was copied.
+func compare(ctx context.Context, to Store, want *checksum, progress Progress) error {
+	found := newChecksum()
+	err := to.Dump(ctx, func(r store.Record) error {
+		if found.add(r); found.count%batchRows == 0 {
+			progress("comparing", found.count, want.count)
+		}
+		for _, f := range r.Files {
+			file := r.Open(f)
+			if err := errors.Join(engine.CheckFile(f, file), file.Close()); err != nil {
+				return fmt.Errorf("%w: submission %d: %w", ErrDifferent, r.ID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	progress("comparing", found.count, want.count)
+	if !found.equal(want) {
+		return fmt.Errorf("%w: %d submissions were copied, and %d are there. Is a server using the target? Stop it, and copy again",
+			ErrDifferent, want.count, found.count)
+	}
+	return nil
+}

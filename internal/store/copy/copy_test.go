@@ -1,0 +1,329 @@
+package copystore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	copystore "github.com/formulary/formulary/internal/store/copy"
+	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/store/postgres"
+	"github.com/formulary/formulary/internal/store/sqlite"
+)
+
+var engines = map[string]func(t *testing.T) store.Engine{
+	"sqlite": func(t *testing.T) store.Engine {
+		t.Helper()
+		s, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
+		return closing(t, s, err)
+	},
+	"postgres": func(t *testing.T) store.Engine {
+		t.Helper()
+		s, err := postgres.Open(t.Context(), postgres.Options{URL: pgtest.Shared(t).Database(t)})
+		return closing(t, s, err)
+	},
+}
+
+func closing(t *testing.T, s store.Engine, err error) store.Engine {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// pairs runs a test from each engine to the other, with a source that is filled.
+func pairs(t *testing.T, test func(t *testing.T, from, to store.Engine)) {
+	t.Helper()
+	for from, to := range map[string]string{"sqlite": "postgres", "postgres": "sqlite"} {
+		t.Run(from+" to "+to, func(t *testing.T) {
+			source := engines[from](t)
+			fill(t, source)
+			test(t, source, engines[to](t))
+		})
+	}
+}
+
+// stored is how many submissions a filled store holds: more than a batch.
+const stored = 1200
+
+// fill stores what a copy could get wrong: forms that a collation sorts
+// differently, ids with gaps, texts of all kinds, files, keys, and last ids that
+// are deleted.
+func fill(t *testing.T, s store.Engine) {
+	t.Helper()
+	names := []string{"Z", "a", "ä", "b-c", "b_c", "Ω", "z"}
+	var records []store.Record
+	for i := range stored - 1 {
+		r := store.Record{Submission: forms.Submission{
+			ID: int64(3*i + 1), PageID: int64(1 + i%3), FormID: names[i%len(names)], Created: time.UnixMilli(int64(i) * 1_000_003).UTC(),
+			Entries: forms.EncodeEntries(nil, []forms.Entry{{ID: int64(3*i+1)*8192 + 1, FieldID: "text", Value: fmt.Sprintf("%d \" \\ \n 😀 </x>", i)}}),
+		}}
+		if i%4 == 0 {
+			r.SubmitterKey = fmt.Sprint("hash:", i)
+		} else {
+			r.Username = fmt.Sprint("user", i%10)
+		}
+		records = append(records, r)
+	}
+	if err := s.Load(t.Context(), records); err != nil {
+		t.Fatal(err)
+	}
+	f, err := s.StageFile(t.Context(), strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.FieldID, f.Name, f.Type = "text", "a.txt", "text/plain"
+	create(t, s, store.New{Key: "key", Body: "body", Files: []forms.StoredFile{f}})
+	for range 2 {
+		last := create(t, s, store.New{})
+		if err := s.Delete(t.Context(), store.Key{PageID: 9, FormID: "form", ID: last.ID}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Claim(t.Context(), store.SettingOnceKey, "fingerprint"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// content is that of the file in a filled store: several chunks.
+var content = strings.Repeat("content of a file, ", 10_000)
+
+func create(t *testing.T, s store.Engine, n store.New) forms.Submission {
+	t.Helper()
+	n.PageID, n.FormID, n.Created = 9, "form", time.UnixMilli(0)
+	sub, err := s.Create(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sub
+}
+
+func dump(t *testing.T, s store.Engine) []store.Record {
+	t.Helper()
+	var all []store.Record
+	err := s.Dump(t.Context(), func(r store.Record) error {
+		r.Entries, r.Open = bytes.Clone(r.Entries), nil
+		for i := range r.Files {
+			r.Files[i].ID = 0 // a copy has other ones
+		}
+		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func setting(t *testing.T, s store.Engine, name string) string {
+	t.Helper()
+	value, err := s.Setting(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func noProgress(string, int64, int64) {}
+
+// checkCopy compares the copy with its source.
+func checkCopy(t *testing.T, from, to store.Engine) {
+	t.Helper()
+	if source, copied := dump(t, from), dump(t, to); !reflect.DeepEqual(source, copied) { // much faster than cmp
+		t.Errorf("the copy is different (-source +copy):\n%.2000s", cmp.Diff(source, copied))
+	}
+	if mark, key := setting(t, to, store.SettingUnfinishedCopy), setting(t, to, store.SettingOnceKey); mark != "" || key != "fingerprint" {
+		t.Errorf("the mark is %q, the fingerprint of the key %q", mark, key)
+	}
+	sub, body, err := to.ByKey(t.Context(), 9, "form", "key")
+	if err != nil || body != "body" {
+		t.Fatalf("by key: %q, %v", body, err)
+	}
+	file, err := to.OpenFile(t.Context(), store.Key{PageID: 9, FormID: "form", ID: sub.ID}, sub.Files[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(file)
+	if err = errors.Join(err, file.Close()); err != nil || string(got) != content {
+		t.Errorf("the file has %d bytes, want %d: %v", len(got), len(content), err)
+	}
+	given, err := from.LastID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next := create(t, to, store.New{}); next.ID <= given {
+		t.Errorf("ids are given again: %d, after %d", next.ID, given)
+	}
+}
+
+// TestCopy: all is copied but sessions. A server that ran on the empty target may
+// have claimed a key and opened a session.
+func TestCopy(t *testing.T) {
+	pairs(t, func(t *testing.T, from, to store.Engine) {
+		theirs := store.Session{Hash: [32]byte{1}, Expires: time.UnixMilli(1).UTC(), Sealed: []byte("x")}
+		ours := store.Session{Hash: [32]byte{2}, Expires: time.UnixMilli(1).UTC(), Sealed: []byte("y")}
+		_, err := to.Claim(t.Context(), store.SettingOnceKey, "another")
+		if err := errors.Join(err, from.CreateSession(t.Context(), theirs), to.CreateSession(t.Context(), ours)); err != nil {
+			t.Fatal(err)
+		}
+		last := map[string][2]int64{}
+		count, err := copystore.Copy(t.Context(), from, to, func(stage string, done, total int64) {
+			if done < last[stage][0] || done > total {
+				t.Errorf("%s: %d of %d after %d", stage, done, total, last[stage][0])
+			}
+			last[stage] = [2]int64{done, total}
+			if setting(t, to, store.SettingUnfinishedCopy) == "" {
+				t.Errorf("%s: it is not marked as unfinished", stage)
+			}
+		})
+		if err != nil || count != stored {
+			t.Fatalf("%d submissions were copied, want %d: %v", count, stored, err)
+		}
+		want := map[string][2]int64{"copying": {stored, stored}, "comparing": {stored, stored}}
+		if diff := cmp.Diff(want, last); diff != "" {
+			t.Errorf("progress (-want +got):\n%s", diff)
+		}
+		checkCopy(t, from, to)
+		if _, err := to.Session(t.Context(), theirs.Hash); !errors.Is(err, store.ErrNoSession) {
+			t.Errorf("the copy has the session of the source: %v", err)
+		}
+		if _, err := to.Session(t.Context(), ours.Hash); err != nil {
+			t.Errorf("the target has lost its session: %v", err)
+		}
+	})
+}
+
+// TestCopyOfNothing: there may be nothing to copy, not even a key.
+func TestCopyOfNothing(t *testing.T) {
+	from, to := engines["sqlite"](t), engines["sqlite"](t)
+	if _, err := to.Claim(t.Context(), store.SettingOnceKey, "another"); err != nil {
+		t.Fatal(err)
+	}
+	count, err := copystore.Copy(t.Context(), from, to, noProgress)
+	if err != nil || count != 0 || setting(t, to, store.SettingUnfinishedCopy) != "" || setting(t, to, store.SettingOnceKey) != "" {
+		t.Errorf("%d submissions, %v", count, err)
+	}
+}
+
+// spoilt is a store that stores something else.
+type spoilt struct {
+	store.Engine
+	load  func(records []store.Record) ([]store.Record, error)
+	stage func(io.Reader) io.Reader
+}
+
+func (s spoilt) Load(ctx context.Context, records []store.Record) error {
+	if s.load == nil {
+		return s.Engine.Load(ctx, records)
+	}
+	records, err := s.load(records)
+	if err != nil {
+		return err
+	}
+	return s.Engine.Load(ctx, records)
+}
+
+func (s spoilt) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
+	if s.stage != nil {
+		r = s.stage(r)
+	}
+	return s.Engine.StageFile(ctx, r)
+}
+
+// TestInterrupted: an interrupted copy leaves its mark, and the next one begins
+// again, also from another store or a changed one.
+func TestInterrupted(t *testing.T) {
+	pairs(t, func(t *testing.T, from, to store.Engine) {
+		other := engines["sqlite"](t)
+		create(t, other, store.New{Username: "amy", SubmitterKey: "amy"})
+		batches, errFailed := 1, errors.New("no more")
+		failing := spoilt{Engine: to, load: func(records []store.Record) ([]store.Record, error) {
+			if batches--; batches < 0 {
+				return nil, errFailed
+			}
+			return records, nil
+		}}
+		refuse(t, from, failing, errFailed, "")
+		if setting(t, to, store.SettingUnfinishedCopy) == "" {
+			t.Fatal("it is not marked as unfinished")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := copystore.Copy(ctx, other, to, func(string, int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		if got := len(dump(t, to)); got != 1 || setting(t, to, store.SettingUnfinishedCopy) == "" {
+			t.Fatalf("%d submissions after an interrupted copy of 1", got)
+		}
+		if _, err := copystore.Copy(t.Context(), from, to, noProgress); err != nil {
+			t.Fatal(err)
+		}
+		checkCopy(t, from, to)
+	})
+}
+
+func refuse(t *testing.T, from, to copystore.Store, want error, because string) {
+	t.Helper()
+	_, err := copystore.Copy(t.Context(), from, to, noProgress)
+	if err == nil || (want != nil && !errors.Is(err, want)) || !strings.Contains(err.Error(), because) {
+		t.Errorf("got %v, want %v and %q", err, want, because)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	from, to := engines["sqlite"](t), engines["sqlite"](t)
+	create(t, from, store.New{})
+	create(t, to, store.New{})
+	refuse(t, from, to, copystore.ErrNotEmpty, "has submissions")
+	if mark := setting(t, to, store.SettingUnfinishedCopy); mark != "" {
+		t.Errorf("what was refused is marked with %q", mark)
+	}
+	refuse(t, to, to, nil, "the same store")
+}
+
+// Every difference between copy and source is an error, and the copy stays marked
+// as unfinished.
+func TestDifferentCopyIsNoticed(t *testing.T) {
+	from := engines["sqlite"](t)
+	fill(t, from)
+	for name, c := range map[string]struct {
+		spoilt  spoilt
+		want    error
+		because string
+	}{
+		"changed": {spoilt{load: func(records []store.Record) ([]store.Record, error) {
+			records[0].Username += "x"
+			return records, nil
+		}}, copystore.ErrDifferent, "copy again"},
+		"missing": {spoilt{load: func(records []store.Record) ([]store.Record, error) {
+			return records[1:], nil
+		}}, copystore.ErrDifferent, "1200 submissions were copied, and 1198 are there"},
+		"a file": {spoilt{stage: func(r io.Reader) io.Reader {
+			_, _ = r.Read(make([]byte, 1))
+			return r
+		}}, nil, `copy file "a.txt": its content is not what was stored`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.spoilt.Engine = engines["sqlite"](t)
+			refuse(t, from, c.spoilt, c.want, c.because)
+			if setting(t, c.spoilt, store.SettingUnfinishedCopy) == "" {
+				t.Error("it counts as complete")
+			}
+		})
+	}
+}
