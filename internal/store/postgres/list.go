@@ -19,7 +19,7 @@ const (
 	firstRows = 128
 
 	// maxDiscard bounds how many bytes are received and discarded after a
-	// chunk is full. Beyond that, a new connection is cheaper.
+	// part is full. Beyond that, a new connection is cheaper.
 	maxDiscard = 1 << 20
 )
 
@@ -33,9 +33,9 @@ func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submis
 	return engine.ListReader(l.read).Scan(ctx, q, visit)
 }
 
-// list reads the chunks of a scan. The server sends all rows of a query, even if
-// the chunk is full before. So each read limits its rows to as many as should
-// fill a chunk, by the average size of the rows before.
+// list reads the parts of a list. The server sends all rows of a query, even if
+// the part is full before. So each read limits its rows to as many as should
+// fill a part, by the average size of the rows before.
 type list struct {
 	store *Store
 	rows  int // the limit of the next read
@@ -48,7 +48,7 @@ func (l *list) read(ctx context.Context, c *engine.Rows, q store.Query) error {
 	}
 	err := l.store.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		c.Reset()
-		return readChunk(ctx, conn, c, q, limit)
+		return readPart(ctx, conn, c, q, limit)
 	})
 	if err != nil {
 		return fmt.Errorf("list submissions: %w", err)
@@ -57,13 +57,13 @@ func (l *list) read(ctx context.Context, c *engine.Rows, q store.Query) error {
 	return nil
 }
 
-// rowsFor returns how many rows of the chunk's average size fill a chunk.
+// rowsFor returns how many rows of the average size fill a part.
 func rowsFor(c *engine.Rows) int {
 	average := c.Bytes()/max(c.Len(), 1) + 1
 	return min(max(engine.MaxListBytes/average, 1), engine.MaxListRows)
 }
 
-func readChunk(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Query, limit int) error {
+func readPart(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Query, limit int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	args := []any{rawFormats, q.PageID, q.FormID, q.After, limit}
@@ -89,14 +89,14 @@ func readChunk(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Quer
 	return rows.Err()
 }
 
-// discardRest receives the rows that do not fit the chunk. If they are large, it
+// discardRest receives the rows that do not fit the part. If they are large, it
 // cancels the query, which closes the connection.
 func discardRest(rows pgx.Rows, cancel func()) error {
 	for bytes := 0; rows.Next(); {
 		if bytes += len(rows.RawValues()[3]); bytes > maxDiscard {
 			cancel()
 			rows.Close()
-			return nil // the chunk is complete
+			return nil // the part is complete
 		}
 	}
 	return rows.Err()

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"flag"
+	"os"
 	"testing"
 	"time"
 
@@ -10,9 +12,20 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var ctx = context.Background()
+
+// TestMain draws fewer cases in tests of a commit.
+func TestMain(m *testing.M) {
+	if !testkit.Release {
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 func database(t *testing.T) string {
 	t.Helper()

@@ -11,10 +11,10 @@ import (
 
 // Scan implements store.Store.
 func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	return engine.ListReader(s.readChunk).Scan(ctx, q, visit)
+	return engine.ListReader(s.readPart).Scan(ctx, q, visit)
 }
 
-func (s *Store) readChunk(ctx context.Context, c *engine.Rows, q store.Query) error {
+func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) error {
 	return s.pool.with(ctx, func(stmts *readStmts) error {
 		form, err := s.form(stmts, formName{q.PageID, q.FormID})
 		if errors.Is(err, errNoForm) {

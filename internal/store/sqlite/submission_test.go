@@ -56,7 +56,7 @@ func TestChunksAreSmall(t *testing.T) {
 			insertRows(t, s, c.count, fields)
 			var first engine.Rows
 			q := store.Query{PageID: 1, FormID: "form"}
-			if err := s.readChunk(ctx, &first, q); err != nil {
+			if err := s.readPart(ctx, &first, q); err != nil {
 				t.Fatal(err)
 			}
 			if first.Bytes() > engine.MaxListBytes+len(fields) || first.Len() > engine.MaxListRows || first.Last {
