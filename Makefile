@@ -31,6 +31,9 @@ check: test-deps tidy build ## what CI runs: modules tidy, lint clean, static bu
 fmt: ## format the code
 	$(TOOL) golangci-lint fmt
 
+# With the flags of build: what linters need to know of dependencies is in its build cache.
+lint: export CGO_ENABLED = 0
+lint: export GOFLAGS := $(GOFLAGS) -trimpath
 lint: ## formatting, vet and the linters of .golangci.yml
 	$(TOOL) golangci-lint run
 	cd bench && $(GO) tool -modfile=../tools/go.mod golangci-lint run
