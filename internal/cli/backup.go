@@ -147,7 +147,6 @@ func withProgress(ctx context.Context, streams Streams, interrupted string, run 
 	defer stop()
 	bar := newProgress(streams.Err)
 	err := run(ctx, bar.show)
-	bar.end()
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted; " + interrupted)
 	}

@@ -116,6 +116,35 @@ func TestStartFailures(t *testing.T) {
 	}
 }
 
+// writerFunc is an io.Writer.
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
+}
+
+// A database that can't be reached is waited for, and may be there the next time:
+// the status is 1, after which systemd tries again.
+func TestUnreachableDatabase(t *testing.T) {
+	dir := t.TempDir()
+	users := filepath.Join(dir, "users")
+	writeFile(t, users, "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	waits := false
+	stderr := writerFunc(func(p []byte) {
+		if bytes.Contains(p, []byte("database can't be reached yet")) {
+			waits = true
+			cancel() // it would wait for 15 seconds
+		}
+	})
+	args := []string{"formulary", "serve", "--pages", dir, "--users", users, "--anonymous-key", "key", "--database", "postgres://127.0.0.1:1/name"}
+	if code := cli.Run(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: stderr}); code != 1 || !waits {
+		t.Errorf("status %d, waits: %t", code, waits)
+	}
+}
+
 // With a log in JSON the reason is a line of it. A call that makes no sense is
 // still told in plain text.
 func TestStartFailureInJSON(t *testing.T) {

@@ -67,7 +67,6 @@ func migrate(ctx context.Context, streams Streams, from, to location) (err error
 func copyStore(ctx context.Context, streams Streams, from, to store.Engine, target string) error {
 	bar := newProgress(streams.Err)
 	count, err := copystore.Copy(ctx, from, to, func(stage string, done, total int64) { bar.show(stage, "submissions", done, total) })
-	bar.end()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted; run the same command again, which begins anew")
