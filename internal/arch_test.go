@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
 		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
-		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/copy", "internal/durable",
+		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/copy", "internal/durable", "internal/reload",
 	},
 	"internal/server":          {"internal/problem", "internal/reload"},
 	"internal/rest":            {"internal/encode", "internal/request", "internal/service", "internal/forms", "internal/problem"},
