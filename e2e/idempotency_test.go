@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/formulary/formulary/internal/testkit"
 )
 

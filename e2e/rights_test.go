@@ -153,7 +153,6 @@ func TestRightsChangeDuringABody(t *testing.T) {
 	}
 }
 
-
 // A cursor continues the list of its reader only. Somebody who sees fewer submissions
 // could compare theirs with the place of the cursor otherwise.
 func TestCursorIsOfItsReader(t *testing.T) {

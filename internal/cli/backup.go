@@ -81,13 +81,11 @@ func verifyCommand(streams Streams) *cli.Command {
 			"In a backup it finds every changed bit. It changes nothing. Exits with 1 and says what is wrong, if anything is.",
 		Flags: embeddedFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			name, check, err := "", sqlite.VerifyBackup, error(nil)
+			check, argument := sqlite.Verify, embeddedDir
 			if cmd.Args().Present() {
-				name, err = oneFile(cmd)
-			} else {
-				check = sqlite.Verify
-				name, err = embeddedDir(cmd)
+				check, argument = sqlite.VerifyBackup, oneFile
 			}
+			name, err := argument(cmd)
 			if err != nil {
 				return err
 			}

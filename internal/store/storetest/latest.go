@@ -52,7 +52,7 @@ func testLatest(t *testing.T, b *bench) {
 	add(withSubmitterKey(sample("form", "", "x"), "amy"))
 	add(sample("form", "amy", "x"))
 	for range 2 {
-		for limit := range len(stored) {
+		for limit := range stored {
 			Same(t, fmt.Sprint("limit ", limit), b.latest(t, "amy", limit), chooseLatest(stored, "amy", limit))
 		}
 		last := len(stored) - 1
