@@ -170,7 +170,7 @@ func work(timeout time.Duration) http.Handler {
 
 func TestClientOfAWorkingHandlerIsNotCutOff(t *testing.T) {
 	t.Parallel()
-	s := start(t, Options{Timeouts: Timeouts{Write: short}, Handler: work(short)})
+	s := start(t, Options{Timeouts: Timeouts{Write: 2 * lively}, Handler: work(2 * lively)})
 	conn := dial(t, s)
 	send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 	if _, body := readResponse(t, conn); body != "done" {
@@ -180,7 +180,7 @@ func TestClientOfAWorkingHandlerIsNotCutOff(t *testing.T) {
 
 func TestHTTP2ClientOfAWorkingHandlerIsNotCutOff(t *testing.T) {
 	t.Parallel()
-	s, client := startTLS(t, Options{Timeouts: Timeouts{Write: lively}, Handler: work(lively)})
+	s, client := startTLS(t, Options{Timeouts: Timeouts{Write: 2 * lively}, Handler: work(2 * lively)})
 	resp, err := client.Get(s.URL())
 	if err != nil {
 		t.Fatal(err)
