@@ -2,10 +2,10 @@ package request
 
 import (
 	"errors"
-	"mime/multipart"
+	"io"
 	"net/http"
 	"net/url"
-	"os"
+	"strings"
 )
 
 // MaxFormValues is how many values the forms have that ReadForm reads.
@@ -27,46 +27,79 @@ func (c *Call) ReadForm(w http.ResponseWriter, maxText int64) (url.Values, error
 		c.CloseUnread(w)
 		return nil, ErrFormTooLarge
 	}
-	c.Body = http.MaxBytesReader(w, c.Body, limit)
-	values, err := c.parseForm(limit)
+	body := &meteredReader{r: c.Body, left: limit, over: ErrFormTooLarge}
+	read := c.readQuery
+	if IsMultipart(c.Header) {
+		read = c.readParts
+	}
+	values, err := read(body, maxText)
 	if err != nil {
 		c.CloseUnread(w)
-		return nil, err
 	}
-	count := 0
+	return values, err
+}
+
+// readQuery reads a body of application/x-www-form-urlencoded.
+func (c *Call) readQuery(body io.Reader, maxText int64) (url.Values, error) {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return nil, c.ReadError(err)
+	}
+	if strings.Count(string(text), "&") >= MaxFormValues {
+		return nil, ErrFormTooLarge
+	}
+	values, err := url.ParseQuery(string(text))
+	if err != nil {
+		return nil, wholeFault("the body is not valid application/x-www-form-urlencoded")
+	}
 	for name, list := range values {
-		count += len(list)
 		for _, value := range list {
 			maxText -= int64(len(name) + len(value))
 		}
 	}
-	if count > MaxFormValues || maxText < 0 {
+	if maxText < 0 {
 		return nil, ErrFormTooLarge
 	}
 	return values, nil
 }
 
-// parseForm reads a body of at most limit bytes into memory.
-func (c *Call) parseForm(limit int64) (url.Values, error) {
-	err := c.ParseForm()
-	if err == nil && IsMultipart(c.Header) {
-		err = c.ParseMultipartForm(limit)
+// readParts reads a body of multipart/form-data.
+func (c *Call) readParts(body io.Reader, maxText int64) (url.Values, error) {
+	parts, err := newPartReader(c.Header, body)
+	if err != nil {
+		return nil, err
 	}
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge), errors.Is(err, multipart.ErrMessageTooLarge):
-		return nil, ErrFormTooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, c.ReadError(err)
-	case err != nil:
-		return nil, wholeFault("the body is not a valid form")
-	}
-	if c.MultipartForm != nil {
-		for name, files := range c.MultipartForm.File {
-			for _, file := range files {
-				c.PostForm.Add(name, file.Filename)
-			}
+	values := url.Values{}
+	for {
+		part, err := parts.next()
+		switch {
+		case errors.Is(err, errLastPart):
+			return values, nil
+		case err != nil:
+			return nil, parts.explain(c, err)
+		case parts.count > MaxFormValues:
+			return nil, ErrFormTooLarge
+		}
+		parts.allow(maxText+formOverhead, ErrFormTooLarge)
+		value, err := readPart(part)
+		if err != nil {
+			return nil, parts.explain(c, err)
+		}
+		if maxText -= int64(len(part.name) + len(value)); maxText < 0 {
+			return nil, ErrFormTooLarge
+		}
+		if !part.isFile || value != "" { // a browser sends a question without a file as a file without a name
+			values.Add(part.name, value)
 		}
 	}
-	return c.PostForm, nil
+}
+
+// readPart returns a text, or the name of a file.
+func readPart(p formPart) (string, error) {
+	if p.isFile {
+		_, err := io.Copy(io.Discard, p)
+		return p.fileName, err
+	}
+	text, err := io.ReadAll(p)
+	return string(text), err
 }
