@@ -54,7 +54,7 @@ func (b *browser) loads(page *answer) map[string]string {
 		}
 	}
 	for _, n := range page.all(func(n *html.Node) bool {
-		return n.Data == "link" || n.Data == "img" || n.Data == "script" && hasAttribute(n, "src")
+		return n.Data == "link" && attribute(n, "rel") != "expect" || n.Data == "img" || n.Data == "script" && hasAttribute(n, "src")
 	}) {
 		load(attribute(n, "href") + attribute(n, "src"))
 	}
