@@ -24,8 +24,8 @@ import (
 // server sent goes to html-validate, which reads all of them after the tests.
 func (p *Page) Check() {
 	p.t.Helper()
-	if shift := p.LayoutShift(); shift > noticeable { // before axe-core, which turns JavaScript on
-		p.t.Errorf("%s: the layout has shifted by %.4f", p, shift)
+	if shift := p.shift(); shift.Sum > noticeable { // before axe-core, which turns JavaScript on
+		p.t.Errorf("%s: the layout has shifted by %.4f: %s", p, shift.Sum, strings.Join(shift.Moved, ", "))
 	}
 	p.checkLook()
 	if own := p.options; own.usual() {
@@ -36,6 +36,7 @@ func (p *Page) Check() {
 		p.emulate(narrow)
 		p.checkLook("target-size", "scrollable-region-focusable")
 		p.emulate(own)
+		p.shift() // waits until the page is drawn in its own size, so that the next one begins with it
 	}
 	documents.add(p.t.Name()+" "+p.Address(), p.Source())
 }
@@ -119,13 +120,24 @@ func (p *Page) Axe(rules ...string) []string {
 // loaded, without what follows at once after an input.
 func (p *Page) LayoutShift() float64 {
 	p.t.Helper()
+	return p.shift().Sum
+}
+
+// layoutShifts are a cumulative layout shift and the elements that moved.
+type layoutShifts struct {
+	Sum   float64  `json:"sum"`
+	Moved []string `json:"moved"`
+}
+
+func (p *Page) shift() layoutShifts {
+	p.t.Helper()
 	until := "Infinity"
 	if p.options.NoScript { // the look may change when JavaScript is turned on
 		until = strconv.FormatFloat(Eval[float64](p, "performance.now()"), 'f', -1, 64)
 	}
-	var shift float64
+	var shift layoutShifts
 	p.scripted(func() {
-		shift = do(p, "read layout shifts", chromedp.Evaluate[float64]("("+layoutShift+")("+until+")", chromedp.EvalAwaitPromise))
+		shift = do(p, "read layout shifts", chromedp.Evaluate[layoutShifts]("("+layoutShift+")("+until+")", chromedp.EvalAwaitPromise))
 	})
 	return shift
 }
@@ -134,13 +146,19 @@ func (p *Page) LayoutShift() float64 {
 // cause before now are reported.
 const layoutShift = `until => new Promise(resolve => {
 	let sum = 0;
-	const add = entries => { for (const e of entries) if (!e.hadRecentInput && e.startTime <= until) sum += e.value };
+	const moved = [];
+	const add = entries => {
+		for (const e of entries) if (!e.hadRecentInput && e.startTime <= until) {
+			sum += e.value;
+			for (const s of e.sources) moved.push((s.node?.nodeName ?? "?") + "." + (s.node?.className ?? "") + " at " + Math.round(e.startTime) + " ms");
+		}
+	};
 	const observer = new PerformanceObserver(list => add(list.getEntries()));
 	observer.observe({type: "layout-shift", buffered: true});
 	requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => {
 		add(observer.takeRecords());
 		observer.disconnect();
-		resolve(sum);
+		resolve({sum, moved});
 	})));
 })`
 
