@@ -21,7 +21,7 @@ var surveyForm = &Form{Fields: []Field{
 
 var surveyTime = time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC)
 
-// survey makes a submission from field ids and values in turn.
+// survey makes a submission from pairs of a field id and a value.
 func survey(id int64, username string, idsAndValues ...string) Submission {
 	var entries []Entry
 	for i := 0; i < len(idsAndValues); i += 2 {

@@ -37,7 +37,7 @@ const testBoundary = "a-boundary"
 // part is one part of a multipart body: a text if fileName is "-".
 type part struct {
 	name, fileName, content string
-	header                  []string // further ones: names and values in turn
+	header                  []string // further ones: pairs of a name and a value
 }
 
 func textPart(name, value string) part { return part{name: name, fileName: "-", content: value} }

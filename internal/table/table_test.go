@@ -27,7 +27,7 @@ func formOf(ids ...string) *forms.Form {
 
 var created = time.Date(2026, 11, 15, 19, 0, 0, 7_000_000, time.UTC)
 
-// submission has the given field ids and values in turns.
+// submission is made from pairs of a field id and a value.
 func submission(id int64, pairs ...string) forms.Submission {
 	var entries []forms.Entry
 	for i := 0; i < len(pairs); i += 2 {

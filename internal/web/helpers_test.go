@@ -67,7 +67,7 @@ func (e *env) list(t testing.TB, user, form, query string) string {
 	return w.Body.String()
 }
 
-// submit stores a submission, from field ids and values in turn.
+// submit stores a submission, from pairs of a field id and a value.
 func (e *env) submit(t testing.TB, user string, page int64, form string, idsAndValues ...string) int64 {
 	t.Helper()
 	access, err := e.site.Backend.Service.Form(t.Context(), e.Users.Identity(user), page, form)
