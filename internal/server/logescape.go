@@ -1,9 +1,9 @@
 package server
 
 import (
-	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -17,7 +17,7 @@ func EscapeLines(w io.Writer) io.Writer { return lineEscaper{w} }
 type lineEscaper struct{ w io.Writer }
 
 func (e lineEscaper) Write(line []byte) (int, error) {
-	if bytes.IndexFunc(line, actsOnTerminals) < 0 { // nearly all lines
+	if !slices.ContainsFunc(line, beyondASCII) { // nearly all lines
 		return e.w.Write(line)
 	}
 	var safe []byte
@@ -36,9 +36,10 @@ func (e lineEscaper) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// beyondASCII reports whether a byte is not one of a printable character of ASCII,
+// tab or line feed.
+func beyondASCII(c byte) bool { return c >= unicode.MaxASCII || c < ' ' && c != '\t' && c != '\n' }
+
 func actsOnTerminals(r rune) bool {
-	if ' ' <= r && r < unicode.MaxASCII { // nearly all characters
-		return false
-	}
 	return r != '\t' && r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }

@@ -71,21 +71,46 @@ func (r *Rows) Bytes() int { return len(r.text) }
 // ListReader fills Rows with the first rows that a query selects.
 type ListReader func(ctx context.Context, r *Rows, q store.Query) error
 
-// Scan visits all rows of a query, in the order in which read delivers them.
+// part is what reading Rows has come to.
+type part struct {
+	rows *Rows
+	err  error
+}
+
+// Scan visits all rows of a query, in the order in which read delivers them. The
+// next rows are read while these are visited: the database and the answer to the
+// client share the cores.
 func (read ListReader) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	r := pool.Get().(*Rows)
-	defer r.recycle()
-	for more := true; more; {
-		r.Reset()
-		if err := read(ctx, r, q); err != nil || r.Len() == 0 {
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := make(chan part, 1)
+	start := func(q store.Query) { reading.Go(func() { next <- read.part(ctx, q) }) }
+	start(q)
+	for {
+		p := <-next
+		if p.err != nil || p.rows.Len() == 0 {
+			return p.err
+		}
+		rest, more := p.rows.nextQuery(q)
+		if more {
+			start(rest)
+		}
+		err := p.rows.visit(q, visit)
+		p.rows.recycle()
+		if err != nil || !more {
 			return err
 		}
-		if err := r.visit(q, visit); err != nil {
-			return err
-		}
-		q, more = r.nextQuery(q)
+		q = rest
 	}
-	return nil
+}
+
+// part reads the first rows of a query.
+func (read ListReader) part(ctx context.Context, q store.Query) part {
+	r := pool.Get().(*Rows)
+	r.Reset()
+	return part{r, Protect(func() error { return read(ctx, r, q) })}
 }
 
 // ListKind says which statement reads a list.

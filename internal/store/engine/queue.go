@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -90,12 +91,21 @@ func (q *Queue[T]) send(ctx context.Context, op *Op[T]) error {
 
 // Next waits for an operation and returns it with all others that are queued by
 // then. It reuses batch. The result is empty when the queue is closed and empty.
+//
+// Next yields for as long as that brings more operations: a worker that never
+// yields gets small batches, and syncs more often.
 func (q *Queue[T]) Next(batch []*Op[T]) []*Op[T] {
 	op, ok := <-q.ops
 	if !ok {
 		return nil
 	}
-	return q.More(append(batch[:0], op))
+	batch = append(batch[:0], op)
+	for before := 0; len(batch) > before; {
+		before = len(batch)
+		runtime.Gosched()
+		batch = q.More(batch)
+	}
+	return batch
 }
 
 // More adds the operations that are queued now to the batch.
@@ -125,7 +135,7 @@ func Take[T any](batch []*Op[T]) []*Op[T] {
 func Protect(run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("panic in the store: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return run()
