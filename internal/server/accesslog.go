@@ -21,8 +21,7 @@ func logRequest(log *slog.Logger, r *http.Request, rec *recorder, now time.Time)
 	if rec.own && status < 400 {
 		return // probes, every few seconds, would fill the log
 	}
-	line := slog.NewRecord(now, slog.LevelInfo, "request", 0)
-	line.AddAttrs(
+	attrs := append(make([]slog.Attr, 0, 8),
 		slog.String("method", truncate(r.Method, maxLoggedMethod)),
 		slog.String("path", truncate(r.URL.Path, maxLoggedPath)),
 		slog.Int("status", status),
@@ -30,16 +29,18 @@ func logRequest(log *slog.Logger, r *http.Request, rec *recorder, now time.Time)
 		slog.Duration("duration", now.Sub(rec.start)),
 	)
 	if id := rec.loggedID(); id != "" {
-		line.AddAttrs(slog.String("request_id", id))
+		attrs = append(attrs, slog.String("request_id", id))
 	}
 	if rec.anonymous {
-		line.AddAttrs(slog.Bool("anonymous", true))
+		attrs = append(attrs, slog.Bool("anonymous", true))
 	} else {
-		line.AddAttrs(slog.String("remote", hostOf(r.RemoteAddr)))
+		attrs = append(attrs, slog.String("remote", hostOf(r.RemoteAddr)))
 		if rec.user != "" {
-			line.AddAttrs(slog.String("user", rec.user))
+			attrs = append(attrs, slog.String("user", rec.user))
 		}
 	}
+	line := slog.NewRecord(now, slog.LevelInfo, "request", 0)
+	line.AddAttrs(attrs...)
 	_ = log.Handler().Handle(r.Context(), line) // an error of the log can't be logged
 }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"io"
-	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -17,28 +16,28 @@ func EscapeLines(w io.Writer) io.Writer { return lineEscaper{w} }
 type lineEscaper struct{ w io.Writer }
 
 func (e lineEscaper) Write(line []byte) (int, error) {
-	if !slices.ContainsFunc(line, beyondASCII) { // nearly all lines
+	var safe []byte
+	copied := 0
+	for i := 0; i < len(line); {
+		if c := line[i]; ' ' <= c && c < unicode.MaxASCII { // nearly all
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(line[i:])
+		if actsOnTerminals(r) {
+			safe = fmt.Appendf(append(safe, line[copied:i]...), `\u%04x`, r)
+			copied = i + size
+		}
+		i += size
+	}
+	if copied == 0 {
 		return e.w.Write(line)
 	}
-	var safe []byte
-	for rest := line; len(rest) > 0; {
-		r, size := utf8.DecodeRune(rest)
-		if actsOnTerminals(r) {
-			safe = fmt.Appendf(safe, `\u%04x`, r)
-		} else {
-			safe = append(safe, rest[:size]...)
-		}
-		rest = rest[size:]
-	}
-	if _, err := e.w.Write(safe); err != nil {
+	if _, err := e.w.Write(append(safe, line[copied:]...)); err != nil {
 		return 0, err
 	}
 	return len(line), nil
 }
-
-// beyondASCII reports whether a byte is not one of a printable character of ASCII,
-// tab or line feed.
-func beyondASCII(c byte) bool { return c >= unicode.MaxASCII || c < ' ' && c != '\t' && c != '\n' }
 
 func actsOnTerminals(r rune) bool {
 	return r != '\t' && r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
