@@ -9,79 +9,54 @@ import (
 // column is what a filter or a sort order looks at: metadata, a field of the
 // form, or a field that has left the page.
 type column struct {
-	kind  columnKind
-	field *Field // what rules need to know of it
-	rank  int    // of a field of the form
-	key   []byte // of a field that has left the page, as Entries hold it
+	field    *Field                  // what rules need to know of it
+	rank     int                     // of a field of the form
+	key      []byte                  // of a field that has left the page, as Entries hold it; else nil
+	metadata func(Submission) string // as the flat model has it; nil for fields
 }
-
-type columnKind byte
-
-const (
-	fieldColumn columnKind = iota
-	retiredColumn
-	idColumn
-	timestampColumn
-	usernameColumn
-)
 
 // HasColumn reports whether the id is that of a field of the form, or of
 // metadata.
-func (x Index) HasColumn(id string) bool { return x.column(id).kind != retiredColumn }
+func (x Index) HasColumn(id string) bool { return x.column(id).key == nil }
 
 // column returns the column with the given id. An id that the form does not
 // have is taken for that of a field that has left the page.
 func (x Index) column(id string) column {
+	field := &Field{ID: id}
 	switch id {
 	case ColumnID:
-		return column{kind: idColumn, field: &Field{ID: id, Validation: Numeric}}
+		field.Validation = Numeric
+		return column{field: field, metadata: func(s Submission) string { return strconv.FormatInt(s.ID, 10) }}
 	case ColumnTimestamp:
-		return column{kind: timestampColumn, field: &Field{ID: id, Validation: Numeric}}
+		field.Validation = Numeric
+		return column{field: field, metadata: func(s Submission) string { return strconv.FormatInt(s.Created.UnixMilli(), 10) }}
 	case ColumnUsername:
-		return column{kind: usernameColumn, field: &Field{ID: id}}
+		return column{field: field, metadata: func(s Submission) string { return s.Username }}
 	}
 	if rank := x.Rank(id); rank >= 0 {
-		return column{kind: fieldColumn, field: &x.fields[rank], rank: rank}
+		return column{field: &x.fields[rank], rank: rank}
 	}
-	return column{kind: retiredColumn, field: &Field{ID: id}, key: AppendJSONString(nil, id)}
+	return column{field: field, key: AppendJSONString(nil, id)}
 }
 
 // stored reports whether the value is in the Entries of a submission.
-func (c *column) stored() bool { return c.kind == fieldColumn || c.kind == retiredColumn }
-
-// value returns the stored value of the row.
-func (c *column) value(row *Result) Value {
-	if c.kind == fieldColumn {
-		return row.Fields[c.rank]
-	}
-	for _, v := range row.Retired {
-		if bytes.Equal(v.FieldID, c.key) {
-			return v.Value
-		}
-	}
-	return nil
-}
-
-// metadata returns the value of a column that is not stored in Entries, as the
-// flat model has it.
-func (c *column) metadata(s Submission) string {
-	switch c.kind {
-	case idColumn:
-		return strconv.FormatInt(s.ID, 10)
-	case timestampColumn:
-		return strconv.FormatInt(s.Created.UnixMilli(), 10)
-	default:
-		return s.Username
-	}
-}
+func (c *column) stored() bool { return c.metadata == nil }
 
 // text returns the value of a submission. row is that submission, unless the
 // value is metadata.
 func (c *column) text(s Submission, row *Result) (string, error) {
-	if !c.stored() {
+	switch {
+	case c.metadata != nil:
 		return c.metadata(s), nil
+	case c.key == nil:
+		return row.Fields[c.rank].Text()
 	}
-	return c.value(row).Text()
+	for _, v := range row.Retired {
+		if bytes.Equal(v.FieldID, c.key) {
+			return v.Value.Text()
+		}
+	}
+	return "", nil
 }
 
 // Missing is a set of ids that the form does not have. Submissions are read
@@ -92,7 +67,7 @@ type Missing struct{ columns []column }
 func (f *Form) Missing(ids ...string) *Missing {
 	m, fields := &Missing{}, f.Index()
 	for _, id := range ids {
-		if c := fields.column(id); c.kind == retiredColumn {
+		if c := fields.column(id); c.key != nil {
 			m.columns = append(m.columns, c)
 		}
 	}

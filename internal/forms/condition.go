@@ -67,7 +67,7 @@ func (r Rule) Holds(f *Field, value string) bool {
 	case NotEmpty:
 		return !f.isBlank(value)
 	case GreaterThan, LessThan:
-		c, ok := orderOf(value).compare(orderOf(r.Value))
+		c, ok := compareOrdered(value, r.Value)
 		return ok && (r.Operator == GreaterThan && c > 0 || r.Operator == LessThan && c < 0)
 	default:
 		return false
@@ -90,32 +90,6 @@ func hasPart(joined, part string) bool {
 	return false
 }
 
-// order is a value as greater-than and less-than compare it: a number or a day.
-// Any other value is unordered.
-type order struct {
-	kind   orderKind
-	number float64
-	day    string
-}
-
-type orderKind byte
-
-const (
-	unordered orderKind = iota
-	numberOrder
-	dayOrder
-)
-
-func orderOf(value string) order {
-	if number, ok := parseNumber(value); ok {
-		return order{kind: numberOrder, number: number}
-	}
-	if isDay(value) {
-		return order{kind: dayOrder, day: value}
-	}
-	return order{}
-}
-
 // parseNumber parses a decimal as validation allows it. One that is too large
 // for a float64 is infinite.
 func parseNumber(value string) (number float64, ok bool) {
@@ -129,13 +103,20 @@ func parseNumber(value string) (number float64, ok bool) {
 	return number, true
 }
 
-// compare returns ok as false where there is no order between the two.
-func (o order) compare(other order) (c int, ok bool) {
-	if o.kind != other.kind || o.kind == unordered {
+// compareOrdered compares two numbers, or two days. Between other values there is
+// no order, and ok is false.
+func compareOrdered(a, b string) (c int, ok bool) {
+	x, isNumber := parseNumber(a)
+	y, bothNumbers := parseNumber(b)
+	switch {
+	case isNumber && bothNumbers:
+		return cmp.Compare(x, y), true
+	case isDay(a) && isDay(b):
+		return cmp.Compare(a, b), true // yyyy-MM-dd sorts as text
+	default:
 		return 0, false
 	}
-	return cmp.Or(cmp.Compare(o.number, other.number), cmp.Compare(o.day, other.day)), true // yyyy-MM-dd sorts as text
 }
 
 // Ordered reports whether greater-than and less-than can compare a value.
-func Ordered(value string) bool { return orderOf(value).kind != unordered }
+func Ordered(value string) bool { return isDecimal(value) || isDay(value) }

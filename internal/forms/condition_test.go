@@ -1,12 +1,10 @@
 package forms
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 func TestRuleHolds(t *testing.T) {
@@ -93,30 +91,6 @@ func TestRuleHolds(t *testing.T) {
 			t.Errorf("%s %.40q %s %.40q: got %t, want %t", tt.field.Type, tt.value, tt.operator, tt.operand, got, tt.want)
 		}
 	}
-}
-
-func TestOrdered(t *testing.T) {
-	for value, want := range map[string]bool{"1": true, "-1.5": true, "2024-02-29": true, "2023-02-29": false, "": false, "a": false, "1;2": false} {
-		if got := Ordered(value); got != want {
-			t.Errorf("Ordered(%q) = %t, want %t", value, got, want)
-		}
-	}
-}
-
-func TestDecimalsCompareAsFloats(t *testing.T) {
-	number := rapid.StringMatching(`-?[0-9]{1,25}(\.[0-9]{1,25})?|-?0{1,3}(\.0{1,3}[1-9]?)?`)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := number.Draw(t, "a"), number.Draw(t, "b")
-		x, _ := strconv.ParseFloat(a, 64)
-		y, _ := strconv.ParseFloat(b, 64)
-		f := &Field{Type: Textfield}
-		if got, want := (Rule{Operator: GreaterThan, Value: b}).Holds(f, a), x > y; got != want {
-			t.Errorf("%s > %s: got %t", a, b, got)
-		}
-		if got, want := (Rule{Operator: LessThan, Value: b}).Holds(f, a), x < y; got != want {
-			t.Errorf("%s < %s: got %t", a, b, got)
-		}
-	})
 }
 
 func shownIf(match Match, rules ...Rule) *Condition { return &Condition{Match: match, Rules: rules} }

@@ -1,11 +1,6 @@
 package forms
 
-import (
-	"regexp"
-	"testing"
-
-	"pgregory.net/rapid"
-)
+import "testing"
 
 func TestConditionsOfFieldsAndSectionsAreYieldedOnceInPageOrder(t *testing.T) {
 	own, shared, last := shownIf(MatchAll, is("a", "1")), shownIf(MatchAll, is("a", "2")), shownIf(MatchAny, is("a", "3"))
@@ -56,47 +51,6 @@ func TestMacroIDsNeverChange(t *testing.T) {
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, tt.got, tt.want)
-		}
-	}
-}
-
-// RFC 9562, appendix A.4: the one published example, in its own namespace.
-func TestUUIDv5IsThatOfTheRFC(t *testing.T) {
-	kept := macroNamespace
-	t.Cleanup(func() { macroNamespace = kept })
-	macroNamespace = [16]byte{0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8}
-	if got, want := uuidV5("www.example.com"), "2ed6657d-e927-568b-95e1-2665a8aea6a2"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-func TestMacroIDsAreUnique(t *testing.T) {
-	v5 := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-	id := rapid.StringMatching(`[a-z0-9._-]{1,8}`)
-	rapid.Check(t, func(t *rapid.T) {
-		page := rapid.Int64Min(1).Draw(t, "page")
-		form, name := id.Draw(t, "form"), id.Draw(t, "name")
-		seen := map[string]string{}
-		for what, got := range map[string]string{
-			"form": FormMacroID(page, form), "field": FieldMacroID(page, form, name), "section": SectionMacroID(page, form, name),
-			"field of another form": FieldMacroID(page, form+"x", name), "other field": FieldMacroID(page, form, name+"x"),
-		} {
-			if !v5.MatchString(got) {
-				t.Fatalf("%s: %q is no UUID of version 5", what, got)
-			}
-			if other, taken := seen[got]; taken {
-				t.Fatalf("%s and %s have one macro id", what, other)
-			}
-			seen[got] = what
-		}
-	})
-}
-
-func TestOnlyACheckboxTakesSeveralValues(t *testing.T) {
-	for _, typ := range FieldTypes {
-		f := Field{Type: typ}
-		if got, want := f.MultiValue(), typ == Checkbox; got != want {
-			t.Errorf("%s: MultiValue is %t", typ, got)
 		}
 	}
 }

@@ -1,12 +1,10 @@
 package forms
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // papers is a form with two file fields, one of which shows on demand.
@@ -49,7 +47,7 @@ func TestFilesOfANewSubmission(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, files, err := papers().NewEntries(tt.answers)
-			if diff := cmp.Diff(tt.faults, faultsIn(err)); diff != "" {
+			if diff := cmp.Diff(tt.faults, faultsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.want, files); diff != "" {
@@ -101,49 +99,4 @@ func TestFilesOfAMerge(t *testing.T) {
 			}
 		})
 	}
-}
-
-// However often a submission is changed, its files are those that its values
-// name, each stays until its name is left out, and none comes back.
-func TestFilesFollowTheirNames(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		form := papers()
-		form.Fields[1].Required = false
-		var entries []Entry
-		var files []StoredFile
-		next := int64(1)
-		model := map[string]int64{} // name in doc to content
-		for range rapid.IntRange(1, 8).Draw(t, "merges") {
-			names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 1, 3, rapid.ID).Draw(t, "names")
-			answer := text("doc", strings.Join(names, Separator))
-			kept := map[string]int64{}
-			if rapid.Bool().Draw(t, "upload") {
-				var sent []StoredFile
-				for _, n := range names {
-					sent = append(sent, StoredFile{ID: next, Name: n})
-					kept[n] = next
-					next++
-				}
-				answer = sentFiles("doc", sent...)
-			} else {
-				for _, n := range names {
-					if id, ok := model[n]; ok {
-						kept[n] = id
-					}
-				}
-			}
-			model = kept
-			var err error
-			if entries, files, err = form.Merge(entries, files, []Answer{answer}); err != nil {
-				t.Fatal(err)
-			}
-			got := map[string]int64{}
-			for _, f := range files {
-				got[f.Name] = f.ID
-			}
-			if diff := cmp.Diff(model, got); diff != "" || len(files) != len(model) {
-				t.Fatalf("after %s, %d files: (-want +got):\n%s", strconv.Quote(answer.Value), len(files), diff)
-			}
-		}
-	})
 }

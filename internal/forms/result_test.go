@@ -8,13 +8,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestColumnsAreMetadataAndThenTheFieldsByRank(t *testing.T) {
-	form := Form{Fields: []Field{{ID: "b"}, {ID: "a"}}}
-	if diff := cmp.Diff([]string{"_id", "_timestamp", "_username", "b", "a"}, form.Columns()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // A row holds every stored value exactly once, whatever order the entries have,
 // whatever the row before it was, and however many fields the form has.
 func TestResultHoldsEveryStoredValue(t *testing.T) {

@@ -3,7 +3,6 @@ package forms
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -28,31 +27,15 @@ type Position struct {
 	ID    int64
 }
 
-// SortKind is how the values of a column are compared.
-type SortKind byte
+// Comparison returns how the values of a column are compared: as numbers
+// (Numeric), as days (DateOnly), or by code point (NoValidation).
+func (f *Form) Comparison(id string) Validation { return f.Index().column(id).field.comparison() }
 
-// The kinds of comparison.
-const (
-	ByCodePoint SortKind = iota + 1
-	ByNumber
-	ByDay
-)
-
-// SortKind returns how the values of a column are compared.
-func (f *Form) SortKind(id string) SortKind {
-	c := f.Index().column(id)
-	return c.sortKind()
-}
-
-func (c *column) sortKind() SortKind {
-	switch c.field.Validation {
-	case Numeric:
-		return ByNumber
-	case DateOnly:
-		return ByDay
-	default:
-		return ByCodePoint
+func (f *Field) comparison() Validation {
+	if f.Validation == Numeric || f.Validation == DateOnly {
+		return f.Validation
 	}
+	return NoValidation
 }
 
 // Sorter finds the first submissions of a sorted list. It keeps their positions
@@ -60,22 +43,21 @@ func (c *column) sortKind() SortKind {
 // submissions.
 type Sorter struct {
 	column     column
-	kind       SortKind
 	descending bool
 	after      *Position
 	limit      int
 	row        *Result
 	key        []byte
-	first      positionHeap
+	found      []Position // less than twice the limit
+	last       *Position  // what comes after it is beyond the limit; nil if not known yet
 }
 
 // NewSorter makes a sorter that finds the first limit submissions beyond after,
 // or from the beginning if that is nil.
 func (f *Form) NewSorter(sort Sort, after *Position, limit int) *Sorter {
-	c := f.Index().column(sort.ID)
-	s := &Sorter{column: c, kind: c.sortKind(), descending: sort.Descending, after: after, limit: limit, row: f.NewResult()}
-	s.first.compare = s.compare
-	return s
+	return &Sorter{
+		column: f.Index().column(sort.ID), descending: sort.Descending, after: after, limit: limit, row: f.NewResult(),
+	}
 }
 
 // Add takes note of a submission.
@@ -91,28 +73,27 @@ func (s *Sorter) Add(sub Submission) error {
 	}
 	p := Position{Empty: s.column.field.isBlank(text), ID: sub.ID}
 	if !p.Empty {
-		s.key = appendSortKey(s.key[:0], s.kind, text)
+		s.key = appendSortKey(s.key[:0], s.column.field.comparison(), text)
 		p.Key = s.key
 	}
-	switch {
-	case s.after != nil && s.compare(p, *s.after) <= 0:
-	case s.first.Len() < s.limit:
-		p.Key = bytes.Clone(p.Key)
-		heap.Push(&s.first, p)
-	case s.limit > 0 && s.compare(p, s.first.positions[0]) < 0:
-		last := &s.first.positions[0]
-		p.Key = append(last.Key[:0], p.Key...)
-		*last = p
-		heap.Fix(&s.first, 0)
+	if s.after != nil && s.compare(p, *s.after) <= 0 || s.last != nil && s.compare(p, *s.last) > 0 {
+		return nil
+	}
+	p.Key = bytes.Clone(p.Key)
+	if s.found = append(s.found, p); len(s.found) >= 2*s.limit {
+		s.found = s.Positions()
+		if s.limit > 0 {
+			last := s.found[s.limit-1]
+			s.last = &last
+		}
 	}
 	return nil
 }
 
-// Positions returns the positions that were found, in order. The sorter can't
-// be used after that.
+// Positions returns the positions that were found, in order.
 func (s *Sorter) Positions() []Position {
-	slices.SortFunc(s.first.positions, s.compare)
-	return s.first.positions
+	slices.SortFunc(s.found, s.compare)
+	return s.found[:min(len(s.found), s.limit)]
 }
 
 func (s *Sorter) compare(a, b Position) int {
@@ -129,20 +110,6 @@ func (s *Sorter) compare(a, b Position) int {
 	return cmp.Or(byKey, cmp.Compare(a.ID, b.ID))
 }
 
-// positionHeap has the position that is last in the order at its root.
-type positionHeap struct {
-	positions []Position
-	compare   func(a, b Position) int
-}
-
-func (h *positionHeap) Len() int           { return len(h.positions) }
-func (h *positionHeap) Less(i, j int) bool { return h.compare(h.positions[i], h.positions[j]) > 0 }
-func (h *positionHeap) Swap(i, j int) {
-	h.positions[i], h.positions[j] = h.positions[j], h.positions[i]
-}
-func (h *positionHeap) Push(x any) { h.positions = append(h.positions, x.(Position)) }
-func (h *positionHeap) Pop() any   { panic("positions are never removed") }
-
 // The first byte of a key. Old values that are not numbers or days sort last.
 const (
 	orderedKey = iota
@@ -151,23 +118,23 @@ const (
 
 // appendSortKey appends the key of a value that is not empty: bytes that sort as
 // the values do.
-func appendSortKey(dst []byte, kind SortKind, value string) []byte {
-	o := order{}
-	if kind != ByCodePoint {
-		o = orderOf(value)
+func appendSortKey(dst []byte, comparison Validation, value string) []byte {
+	number, isNumber := float64(0), false
+	if comparison == Numeric {
+		number, isNumber = parseNumber(value)
 	}
 	switch {
-	case kind == ByNumber && o.kind == numberOrder:
+	case isNumber:
 		// The bits of floats that are not negative sort as the floats do, and those
 		// of negative ones the other way round.
-		bits := math.Float64bits(o.number)
-		if o.number < 0 {
+		bits := math.Float64bits(number)
+		if number < 0 {
 			bits = ^bits
 		} else {
 			bits |= 1 << 63
 		}
 		return binary.BigEndian.AppendUint64(append(dst, orderedKey), bits)
-	case kind == ByDay && o.kind == dayOrder:
+	case comparison == DateOnly && isDay(value):
 		return append(append(dst, orderedKey), value...)
 	default: // the order of UTF-8 is that of code points
 		return append(append(dst, otherKey), value[:min(len(value), MaxSortKey-1)]...)

@@ -151,7 +151,7 @@ func TestNumberKeys(t *testing.T) {
 		a, b := number.Draw(t, "a"), number.Draw(t, "b")
 		x, _ := strconv.ParseFloat(a, 64)
 		y, _ := strconv.ParseFloat(b, 64)
-		if got := bytes.Compare(appendSortKey(nil, ByNumber, a), appendSortKey(nil, ByNumber, b)); got != cmp.Compare(x, y) {
+		if got := bytes.Compare(appendSortKey(nil, Numeric, a), appendSortKey(nil, Numeric, b)); got != cmp.Compare(x, y) {
 			t.Errorf("%s and %s: %d", a, b, got)
 		}
 	})
@@ -160,7 +160,7 @@ func TestNumberKeys(t *testing.T) {
 // However long the values are, a sorter keeps little of them.
 func TestSortKeysAreBounded(t *testing.T) {
 	digits := strings.Repeat("1", 1<<20)
-	for kind, value := range map[SortKind]string{ByCodePoint: digits, ByNumber: "-" + digits + "." + digits, ByDay: digits} {
+	for kind, value := range map[Validation]string{NoValidation: digits, Numeric: "-" + digits + "." + digits, DateOnly: digits} {
 		if n := len(appendSortKey(nil, kind, value)); n > MaxSortKey {
 			t.Errorf("%d bytes", n)
 		}

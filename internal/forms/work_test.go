@@ -3,8 +3,6 @@ package forms
 import (
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // A condition that was evaluated again would give another result here, for the
@@ -36,25 +34,6 @@ func TestManyOptionsAreCheckedLikeFew(t *testing.T) {
 			if msg := field.check(good + Separator + bad); msg != "must be any of a, b, b" {
 				t.Errorf("%d options and %q: %q", n, bad, msg)
 			}
-		}
-	}
-}
-
-func TestBlankListIsOneWithoutSeparators(t *testing.T) {
-	list := rapid.StringMatching(`[ \t;a\x{a0}\x{3000}]{0,4}`)
-	rapid.Check(t, func(t *rapid.T) {
-		value := list.Draw(t, "list")
-		if got, want := (&Field{Type: Checkbox}).isBlank(value), isBlank(strings.ReplaceAll(value, Separator, "")); got != want {
-			t.Errorf("isBlank(%q) = %t", value, got)
-		}
-	})
-}
-
-func TestRulesThatScan(t *testing.T) {
-	for _, o := range Operators {
-		want := o != Equals && o != NotEquals && o != InList
-		if got := (Rule{Operator: o}).Scans(); got != want {
-			t.Errorf("%s: got %t", o, got)
 		}
 	}
 }

@@ -40,7 +40,7 @@ type cursorList struct {
 	Search     string
 	Rules      []forms.Rule
 	Sort       forms.Sort
-	Comparison forms.SortKind // an edit of the page may change it
+	Comparison forms.Validation // an edit of the page may change it
 	SeesAll    bool
 	Reader     string // "" for those who see all submissions
 }
@@ -57,7 +57,7 @@ func (a *Access) boundTo(opts ListOptions) []byte {
 	}
 	data, err := json.Marshal(cursorList{
 		PageID: a.Form.PageID, FormID: a.Form.ID, Username: opts.Username, Search: opts.Filter.Search, Rules: rules,
-		Sort: *opts.Sort, Comparison: a.Form.SortKind(opts.Sort.ID), SeesAll: a.seesAll, Reader: reader,
+		Sort: *opts.Sort, Comparison: a.Form.Comparison(opts.Sort.ID), SeesAll: a.seesAll, Reader: reader,
 	})
 	if err != nil {
 		panic(err) // texts and numbers only
