@@ -106,15 +106,9 @@ func (s *Site) showWritten(w http.ResponseWriter, c *call) error {
 		c.CloseUnread(w)
 		return err
 	}
-	sent, err := c.ReadForm(w, maxAuthorText)
-	var status *request.StatusError
-	switch {
-	case errors.Is(err, request.ErrFormTooLarge):
-		return errFormTooLong
-	case errors.As(err, &status):
+	sent, err := c.readForm(w, maxAuthorText, errFormTooLong)
+	if err != nil {
 		return err
-	case err != nil:
-		return &request.StatusError{Status: http.StatusBadRequest, Detail: "The text can't be read. Go back, and try once more."}
 	}
 	return s.showText(w, c, sent.Get(textControl), authorPage{})
 }

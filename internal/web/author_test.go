@@ -265,7 +265,7 @@ func TestAuthorMalformed(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Content-Type", contentType)
-		b.do(r).want(http.StatusBadRequest, "The text can't be read.")
+		b.do(r).want(http.StatusBadRequest, "The form can't be read.")
 	}
 }
 

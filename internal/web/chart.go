@@ -27,14 +27,15 @@ type summaryView struct {
 	First, Last time.Time
 	Time        *columnChart // nil without submissions
 	Fields      []fieldChart
-	Others      []answeredRow // of fields without a chart
-	Left        int           // fields that are not shown
+	Others      []fieldChart // of fields without a chart
+	Left        int          // fields that are not shown
 }
 
 // fieldChart is what was answered to one field.
 type fieldChart struct {
 	Label                string
 	Answered, Unanswered int64
+	Width                string // of 100, of those who answered
 	Bars                 []bar
 	Status               bool // options are statuses
 	LeftBars             int  // values that are not shown
@@ -49,13 +50,6 @@ type bar struct {
 	Width   string // of 100
 	Tone    int
 	Only    string // path of the results that have it; "" where there is no filter for it
-}
-
-// answeredRow is how many have answered a field.
-type answeredRow struct {
-	Label                string
-	Answered, Unanswered int64
-	Width                string
 }
 
 // numberChart is the distribution of numbers.
@@ -139,7 +133,8 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			bars += len(chart.Numbers.Columns)
 			v.Fields = append(v.Fields, chart)
 		default:
-			v.Others = append(v.Others, answeredRow{chart.Label, chart.Answered, chart.Unanswered, share(chart.Answered, s.Count)})
+			chart.Width = share(sum.Answered, s.Count)
+			v.Others = append(v.Others, chart)
 		}
 	}
 	return v

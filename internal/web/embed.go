@@ -2,9 +2,9 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -32,19 +32,6 @@ func (f frame) path(p string) string {
 // unframedPath is the path of a framed page by itself.
 func unframedPath(framed string) string { return strings.TrimPrefix(framed, embedPrefix) }
 
-// addFrameLinks sets the links below a framed page: to the same page by itself, and
-// to the sign-out. After the sign-out comes the form, because the next person may
-// not see the submission that was shown.
-func (l *Layout) addFrameLinks(r *http.Request) {
-	if !l.Framed || !request.IsClean(r) { // "/embed//host" without its prefix would be an address of another site
-		return
-	}
-	p := r.URL.EscapedPath()
-	l.NewTab = unframedPath(p)
-	form, _, _ := strings.Cut(p, "/submission/")
-	l.Logout += "?next=" + url.QueryEscape(form)
-}
-
 // newTabPage has a link to a form that can't be filled in within a frame.
 type newTabPage struct {
 	Layout
@@ -59,10 +46,10 @@ const (
 )
 
 // offerNewTab answers in a frame in which a sign-in would fail.
-func (s *Site) offerNewTab(w http.ResponseWriter, r *http.Request, next, reason string) error {
-	return s.render(w, r, http.StatusOK, "newtab", &newTabPage{
-		Layout: s.layout(frame{framed: true}, "", "This form opens in a new tab"), Reason: reason, Address: unframedPath(next),
-	})
+func (c *call) offerNewTab(w http.ResponseWriter, next, reason string) error {
+	page := &newTabPage{Layout: c.layout("This form opens in a new tab"), Reason: reason, Address: unframedPath(next)}
+	page.NewTab = "" // the page itself is about that
+	return c.render(w, http.StatusOK, "newtab", page)
 }
 
 // overTLS answers framed pages over a connection without TLS by itself: browsers
@@ -73,15 +60,14 @@ func (s *Site) overTLS(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		f := frame{framed: true}
+		c := s.newCall(w, r, frame{framed: true}, auth.Identity{})
+		defer c.End()
 		next := r.URL.EscapedPath()
-		if next == f.path("/login") || next == f.path("/logout") {
-			next = localPath(r.URL.Query().Get("next"), f)
+		if next == c.path("/login") || next == c.path("/logout") {
+			next = localPath(r.URL.Query().Get("next"), c.frame)
 		}
-		request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if err := s.offerNewTab(w, r, next, notEncrypted); err != nil {
-				s.fail(w, r, f, "", err)
-			}
-		}))(w, r)
+		if err := c.offerNewTab(w, next, notEncrypted); err != nil {
+			c.fail(w, err)
+		}
 	})
 }

@@ -94,8 +94,7 @@ var errSignedOut = &request.StatusError{
 	Detail: "You are not signed in any more, and nothing was changed. Go back, copy what you have typed, and sign in again.",
 }
 
-// readExpiredForm reads the texts of a form that comes without a session, and the
-// names of its files.
+// readExpiredForm reads a form that comes without a session.
 func (c *call) readExpiredForm(w http.ResponseWriter) (url.Values, error) {
 	if err := c.HoldSignedOut(); err != nil {
 		c.CloseUnread(w)
@@ -104,13 +103,19 @@ func (c *call) readExpiredForm(w http.ResponseWriter) (url.Values, error) {
 	control := http.NewResponseController(w)
 	end := time.AfterFunc(expiredReadTime, func() { _ = control.SetReadDeadline(time.Now()) })
 	defer end.Stop()
-	typed, err := c.ReadForm(w, maxExpiredText)
+	return c.readForm(w, maxExpiredText, errExpiredTooLarge)
+}
+
+// readForm reads the texts of a form, and the names of its files. tooLarge is the
+// answer to a form of more than maxText bytes.
+func (c *call) readForm(w http.ResponseWriter, maxText int64, tooLarge error) (url.Values, error) {
+	values, err := c.ReadForm(w, maxText)
 	var status *request.StatusError
 	switch {
 	case errors.Is(err, request.ErrFormTooLarge):
-		return nil, errExpiredTooLarge
+		return nil, tooLarge
 	case err != nil && !errors.As(err, &status):
 		return nil, errUnreadable
 	}
-	return typed, err
+	return values, err
 }

@@ -8,22 +8,19 @@ import (
 
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/web/pagehtml"
 )
 
 // wikiPage is a page with its text and its forms.
 type wikiPage struct {
 	Layout
-	Heading string
-	Pieces  []pieceView
+	Pieces []pieceView
 }
 
-// pieceView is a piece of a page: text, a form, or the place of a form that
-// can't be shown.
+// pieceView is a piece of a page. Form is set if the piece is a form that can be shown.
 type pieceView struct {
-	Text    template.HTML
-	Form    *pageForm
-	Missing bool
-	FormID  string
+	Piece pagehtml.Piece
+	Form  *pageForm
 }
 
 // pageForm is a form on its page.
@@ -54,7 +51,7 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	pieces, err := c.pageText(view)
+	pieces, err := c.renderText(view)
 	if err != nil {
 		return err
 	}
@@ -62,11 +59,11 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 	for _, access := range view.Forms {
 		forms[access.Form.ID] = access
 	}
-	page := &wikiPage{Layout: c.layout(view.Title), Heading: view.Title}
+	page := &wikiPage{Layout: c.layout(view.Title)}
 	page.Script = "form.js"
 	shown, room := 0, maxPageHTML
 	for _, piece := range pieces {
-		v := pieceView{Text: piece.HTML, Missing: piece.Missing, FormID: piece.FormID}
+		v := pieceView{Piece: piece}
 		if piece.FormID != "" && !piece.Missing {
 			shown++
 			if v.Form, err = s.pageForm(c, forms[piece.FormID], shown, len(forms) > 1, &room); err != nil {
@@ -76,6 +73,25 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 		page.Pieces = append(page.Pieces, v)
 	}
 	return c.render(w, http.StatusOK, "page", page)
+}
+
+// htmlPerByte is about how much longer the HTML of a text is than the text.
+const htmlPerByte = 4
+
+// renderText returns the text of a page, with a piece for each of its forms. A long
+// text takes a slot and a turn, as a large page does.
+func (c *call) renderText(page service.PageView) ([]pagehtml.Piece, error) {
+	formIDs := make([]string, len(page.Forms))
+	for i, access := range page.Forms {
+		formIDs[i] = access.Form.ID
+	}
+	if page.Text != nil {
+		if err := c.holdPage(htmlPerByte * len(page.Text.Source)); err != nil {
+			return nil, err
+		}
+		defer c.endTurn()
+	}
+	return pagehtml.Render(page.Title, page.Text, formIDs), nil
 }
 
 // pageForm is the n-th form of a page. Where the caller has sent the only

@@ -3,18 +3,12 @@ package web
 import (
 	"context"
 	"fmt"
-	"html/template"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
-	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/web/pagehtml"
 )
 
 // editedSource is a source whose pages are edited right after each look at one.
@@ -58,54 +52,6 @@ func TestPageIsOneVersion(t *testing.T) {
 	p := b.get("/page/1")
 	if p.want(http.StatusOK, "Label of first"); strings.Contains(p.body, "Label of second") {
 		t.Error("a form that has left the page is shown")
-	}
-}
-
-// Each version of a text is rendered once.
-func TestEditedTextIsRenderedAnew(t *testing.T) {
-	e := newEnv(t, map[string]string{"1.md": "first\n\n```form\nform: f\nfields: [{id: f, type: textfield}]\n```\n"})
-	b := e.signedIn(t, "alice")
-	cached := func() *pagehtml.Piece {
-		t.Helper()
-		text, ok := e.site.texts.GetIfPresent(1)
-		if !ok {
-			t.Fatal("the text is not cached")
-		}
-		return &text.pieces[0]
-	}
-	b.get("/page/1").want(http.StatusOK, "first")
-	before := cached()
-	b.get("/page/1").want(http.StatusOK, "first")
-	if cached() != before {
-		t.Error("rendered twice")
-	}
-	e.Write(t, "1.md", "second\n\n```form\nform: f\nfields: [{id: f, type: textfield}]\n```\n")
-	b.get("/page/1").want(http.StatusOK, "second")
-	if cached() == before {
-		t.Error("not rendered anew")
-	}
-	// It waits for its turn, unless its request is given up.
-	for range cap(e.site.turns) {
-		e.site.turns <- struct{}{}
-	}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	c := &call{Call: e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil), auth.NewIdentity("bob")), site: e.site}
-	if _, err := c.pageText(service.PageView{ID: 2, Text: &markup.Text{}}); err == nil {
-		t.Error("a text is rendered although others are")
-	}
-	b.get("/page/1").want(http.StatusOK, "second")
-}
-
-func TestTextCacheIsBounded(t *testing.T) {
-	c := newTextCache()
-	html := template.HTML(strings.Repeat("x", maxCachedText/10))
-	for i := range int64(100) {
-		c.Set(i, cachedText{pieces: []pagehtml.Piece{{FormID: "f"}, {HTML: html}, {HTML: html}}})
-	}
-	c.CleanUp()
-	if n := c.EstimatedSize(); n == 0 || n > 5 {
-		t.Errorf("%d texts of a fifth of the bound are cached", n)
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
@@ -62,16 +62,19 @@ type Layout struct {
 	NewTab   string // path of the same page by itself; "" unless framed
 }
 
-func (s *Site) layout(f frame, user, title string) Layout {
-	return Layout{
-		Title: title, Brand: s.BrandName, BrandCSS: s.BrandCSS != nil, User: user, Framed: f.framed, Logout: f.path("/logout"),
-	}
-}
-
 // layout is that of a page for the caller.
 func (c *call) layout(title string) Layout {
-	l := c.site.layout(c.frame, c.Who.Name, title)
-	l.addFrameLinks(c.Request)
+	l := Layout{
+		Title: title, Brand: c.site.BrandName, BrandCSS: c.site.BrandCSS != nil,
+		User: c.Who.Name, Framed: c.framed, Logout: c.path("/logout"),
+	}
+	if c.framed && request.IsClean(c.Request) { // "/embed//host" without its prefix would be an address of another site
+		p := c.URL.EscapedPath()
+		l.NewTab = unframedPath(p)
+		// The next person may not see the submission that is shown.
+		form, _, _ := strings.Cut(p, "/submission/")
+		l.Logout += "?next=" + url.QueryEscape(form)
+	}
 	return l
 }
 
@@ -82,15 +85,7 @@ func (c *call) formLayout(title string, access *service.Access) Layout {
 
 // render answers with a page.
 func (c *call) render(w http.ResponseWriter, status int, name string, page any) error {
-	return c.renderTo(w, c.newPageBuffer(), status, name, page)
-}
-
-func (c *call) newPageBuffer() *pageBuffer {
-	return &pageBuffer{limit: c.site.maxPage(), hold: c.holdPage}
-}
-
-// renderTo renders a page into the buffer, and answers with it.
-func (c *call) renderTo(w http.ResponseWriter, html *pageBuffer, status int, name string, page any) error {
+	html := &pageBuffer{limit: c.site.maxPage(), hold: c.holdPage}
 	err := c.site.templates.ExecuteTemplate(html, name+".html", page)
 	c.endTurn()
 	if err != nil {
@@ -104,14 +99,6 @@ func (c *call) renderTo(w http.ResponseWriter, html *pageBuffer, status int, nam
 		_, _ = html.WriteTo(w) // a browser that is gone can't be told
 	}
 	return nil
-}
-
-// render answers somebody who is not signed in. All of them share the slots of
-// one user.
-func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name string, page any) error {
-	c := &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), site: s}
-	defer c.End()
-	return c.render(w, status, name, page)
 }
 
 // renderPart renders a part of a page that is left out if it is too large: then it
@@ -226,9 +213,9 @@ var errorTitles = map[int]string{
 	http.StatusTooManyRequests:       "Too many requests",
 }
 
-// fail answers an error with a page. user is who is signed in, if that is known.
-func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string, err error) {
-	failure := request.FailureOf(r.Context(), err)
+// fail answers an error with a page.
+func (c *call) fail(w http.ResponseWriter, err error) {
+	failure := request.FailureOf(c.Context(), err)
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
 		var texts []string
@@ -242,20 +229,19 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, f frame, user string
 		failure.Detail = "The connection to the database was lost, so this may be stored or not. " +
 			"Reload this page to send it again: a form is stored only once."
 	}
-	page := &errorPage{Layout: s.layout(f, user, http.StatusText(failure.Status)), Detail: failure.Detail}
-	page.addFrameLinks(r)
+	page := &errorPage{Layout: c.layout(http.StatusText(failure.Status)), Detail: failure.Detail}
 	if title := errorTitles[failure.Status]; title != "" {
 		page.Title = title
 	}
 	if failure.Log {
-		s.Backend.LogError(w, r, "request failed", err)
-		page.RequestID = request.ReporterOf(w).RequestID()
+		c.LogError("request failed", err)
+		page.RequestID = c.Log.RequestID()
 	}
 	if failure.Status != http.StatusUnauthorized { // browsers would ask for a password
 		failure.SetHeader(w.Header())
 	}
-	if err := s.render(w, r, failure.Status, "error", page); err != nil {
-		s.Backend.LogError(w, r, "render an error page", err)
+	if err := c.render(w, failure.Status, "error", page); err != nil {
+		c.LogError("render an error page", err)
 		http.Error(w, failure.Detail, failure.Status)
 	}
 }

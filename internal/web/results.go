@@ -66,11 +66,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	page.addLinks(access.Form, v)
-	html := c.newPageBuffer()
-	if page.Table != nil {
-		page.Table.page = html
-	}
-	return c.renderTo(w, html, http.StatusOK, "results", page)
+	return c.render(w, http.StatusOK, "results", page)
 }
 
 // readTable reads the submissions of the page.
@@ -86,7 +82,7 @@ func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsVi
 	if err != nil && !errors.Is(err, errTableFull) {
 		return err
 	}
-	if len(table.rows) > 0 {
+	if len(table.Rows) > 0 || table.Cut {
 		table.setHead(v)
 		page.Table = table
 	}

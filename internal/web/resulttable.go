@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,16 +30,15 @@ type resultTable struct {
 	Caption string
 	Head    []tableHeader
 	More    int  // answers to fields that have left the page, beyond maxRetired
-	Cut     bool // rows are missing at the end; known once it is rendered
+	Cut     bool // rows are missing at the end
+	Rows    []tableRow
 
 	form     *forms.Form
 	path     string // of a submission, without its id
 	cellSize int
-	retired  []string // ids of fields that have left the page, as far as rows have them
-	rows     []tableRow
-	size     int             // of the HTML of its answers, at least
+	retired  []string        // ids of fields that have left the page, as far as rows have them
+	size     int             // of the HTML of its rows, at most
 	hold     func(int) error // takes a slot if the table is large
-	page     *pageBuffer     // that it is rendered to
 
 	result *forms.Result // of the row that is read; reused
 }
@@ -53,24 +51,37 @@ type tableHeader struct {
 	Sort   string // path; "" where links would take too much room
 }
 
-// tableRow is a submission. It holds the answers that are not empty, each cut to
-// the size of a cell.
+// tableRow is a submission. It holds the cells that are not empty.
 type tableRow struct {
 	ID       int64
 	Created  time.Time
 	Username string
-	answers  []tableAnswer
+	answers  []tableCell
+	size     int // of its HTML, at most
 	table    *resultTable
 }
 
-type tableAnswer struct {
-	column int // rank of the field, or beyond these the index in retired
-	text   string
-	cut    bool
+// Sizes of HTML without the texts in it, in bytes.
+const (
+	rowHTML   = 250
+	emptyHTML = len("<td></td>")
+	cellHTML  = 70
+	valueHTML = 40 // one of several values of an answer
+)
+
+// htmlSize is the size of a text as HTML, at most.
+func htmlSize(text string) int {
+	const longest = len("&#34;")
+	size := len(text)
+	for _, special := range []string{`"`, "'", "&", "<", ">", "+", "\x00"} {
+		size += strings.Count(text, special) * (longest - 1)
+	}
+	return size
 }
 
 // tableCell is an answer as it is shown.
 type tableCell struct {
+	column int // rank of the field, or beyond these the index in retired
 	Text   string
 	Values []string // of a field with several
 	Number bool
@@ -93,13 +104,11 @@ var errTableFull = errors.New("the table is full")
 
 // add adds a submission.
 func (t *resultTable) add(sub forms.Submission) error {
-	if t.size > maxTableHTML {
-		return errTableFull
-	}
 	if err := t.result.Read(sub); err != nil {
 		return err
 	}
 	row := tableRow{ID: sub.ID, Created: sub.Created, Username: sub.Username, table: t}
+	row.size = rowHTML + len(t.path) + htmlSize(sub.Username) + emptyHTML*(len(t.form.Fields)+maxRetired)
 	for rank, value := range t.result.Fields {
 		if err := row.add(rank, value); err != nil {
 			return err
@@ -123,7 +132,11 @@ func (t *resultTable) add(sub forms.Submission) error {
 			return err
 		}
 	}
-	t.rows = append(t.rows, row)
+	if t.size += row.size; t.size > maxTableHTML {
+		t.Cut = true
+		return errTableFull
+	}
+	t.Rows = append(t.Rows, row)
 	return t.hold(t.size)
 }
 
@@ -133,29 +146,15 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	if err != nil || text == "" {
 		return err
 	}
-	short, whole := cut(text, r.table.cellSize)
-	r.answers = append(r.answers, tableAnswer{column, short, !whole})
-	r.table.size += len("<td></td>") + len(short)
-	return nil
-}
-
-// Rows are the rows that fit into the table. A row that does not is taken out of
-// the page again.
-func (t *resultTable) Rows() iter.Seq[*tableRow] {
-	return func(yield func(*tableRow) bool) {
-		begin := t.page.Len()
-		for i := range t.rows {
-			end := t.page.Len()
-			if !yield(&t.rows[i]) {
-				return
-			}
-			if t.page.Len()-begin > maxTableHTML {
-				t.page.Truncate(end)
-				t.Cut = true
-				return
-			}
-		}
+	field := &forms.Field{}
+	if column < len(r.table.form.Fields) {
+		field = &r.table.form.Fields[column]
 	}
+	cell := newCell(field, text, r.table.cellSize)
+	cell.column = column
+	r.answers = append(r.answers, cell)
+	r.size += cellHTML + valueHTML*len(cell.Values) + htmlSize(cell.Text)
+	return nil
 }
 
 // Named reports whether there is a column for the user name.
@@ -166,32 +165,29 @@ func (r *tableRow) Path() string { return r.table.path + strconv.FormatInt(r.ID,
 
 // Cells are those of all columns but the first ones, which every table has.
 func (r *tableRow) Cells() []tableCell {
-	fields := r.table.form.Fields
-	cells := make([]tableCell, len(fields)+len(r.table.retired))
-	for _, a := range r.answers {
-		field := &forms.Field{}
-		if a.column < len(fields) {
-			field = &fields[a.column]
-		}
-		cells[a.column] = newCell(field, a)
+	cells := make([]tableCell, len(r.table.form.Fields)+len(r.table.retired))
+	for _, cell := range r.answers {
+		cells[cell.column] = cell
 	}
 	return cells
 }
 
-func newCell(field *forms.Field, a tableAnswer) tableCell {
-	cell := tableCell{Text: a.text, Cut: a.cut}
+// newCell cuts the text to a size.
+func newCell(field *forms.Field, text string, size int) tableCell {
+	short, whole := cut(text, size)
+	cell := tableCell{Text: short, Cut: !whole}
 	switch {
 	case field.MultiValue(), field.Type == forms.File: // names of files; the submission has the links
-		cell.Values = strings.SplitN(a.text, forms.Separator, maxCellValues+1)
+		cell.Values = strings.SplitN(short, forms.Separator, maxCellValues+1)
 		if len(cell.Values) > maxCellValues {
 			cell.Values, cell.Cut = cell.Values[:maxCellValues], true
 		}
 	case field.Type == forms.Status:
-		cell.Status, cell.Tone = true, toneOf(field, a.text)
+		cell.Status, cell.Tone = true, toneOf(field, short)
 	case field.Validation == forms.Numeric:
 		cell.Number = true
 	default:
-		cell.Long = len(a.text) > shortCell || strings.Contains(a.text, "\n")
+		cell.Long = len(short) > shortCell || strings.Contains(short, "\n")
 	}
 	return cell
 }

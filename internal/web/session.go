@@ -20,8 +20,8 @@ const (
 	framedCookieName = "__Host-formulary-embed"
 )
 
-// maxControlsBody bounds a form without answers, such as the sign-in.
-const maxControlsBody = 16 << 10
+// maxControls bounds a form without answers, such as the sign-in.
+const maxControls = 16 << 10
 
 // cookie is the cookie of a session. Within the page of another site it is
 // partitioned: it counts for forms that are embedded there, and nowhere else.
@@ -105,15 +105,15 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 	case !isNoSession(err):
 		return err
 	case c.framed && query.Has(signedInMark):
-		return s.offerNewTab(w, c.Request, next, cookieRefused)
+		return c.offerNewTab(w, next, cookieRefused)
 	}
-	return c.render(w, http.StatusOK, "login", s.newSignInPage(c.frame, next))
+	return c.render(w, http.StatusOK, "login", c.newSignInPage(next))
 }
 
 // newSignInPage is the page to sign in and to go on to next.
-func (s *Site) newSignInPage(f frame, next string) *signInPage {
-	page := &signInPage{Layout: s.layout(f, "", "Sign in"), Action: f.path("/login"), Next: next}
-	if f.framed {
+func (c *call) newSignInPage(next string) *signInPage {
+	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next}
+	if c.framed {
 		page.NewTab = unframedPath(next)
 	}
 	return page
@@ -121,13 +121,13 @@ func (s *Site) newSignInPage(f frame, next string) *signInPage {
 
 func (s *Site) login(w http.ResponseWriter, c *call) error {
 	c.Log.SetUser("") // the address, for password guessing to be traced
-	c.Body = http.MaxBytesReader(w, c.Body, maxControlsBody)
-	if err := c.ParseForm(); err != nil {
-		return errUnreadable
+	sent, err := c.readForm(w, maxControls, errUnreadable)
+	if err != nil {
+		return err
 	}
-	page := s.newSignInPage(c.frame, localPath(c.PostForm.Get("next"), c.frame))
-	page.Name = c.PostForm.Get("username")
-	who, err := s.signIn(w, c, page.Name, c.PostForm.Get("password"))
+	page := c.newSignInPage(localPath(sent.Get("next"), c.frame))
+	page.Name = sent.Get("username")
+	who, err := s.signIn(w, c, page.Name, sent.Get("password"))
 	if err != nil {
 		return s.refuseSignIn(w, c, page, err)
 	}

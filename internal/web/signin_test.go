@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/session"
 )
@@ -160,7 +161,8 @@ func TestSignInLeavesNoSession(t *testing.T) {
 func TestErrorPageNamesFields(t *testing.T) {
 	e := newEnv(t, wiki)
 	w := httptest.NewRecorder()
-	e.site.fail(w, httptest.NewRequest(http.MethodGet, "/", nil), frame{}, "", &forms.Invalid{Fields: map[string]string{"a": "is wrong"}})
+	c := e.site.newCall(w, httptest.NewRequest(http.MethodGet, "/", nil), frame{}, auth.Identity{})
+	c.fail(w, &forms.Invalid{Fields: map[string]string{"a": "is wrong"}})
 	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "“a” is wrong") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}

@@ -420,15 +420,15 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	c.Body = http.MaxBytesReader(w, c.Body, maxControlsBody)
-	if err := c.ParseForm(); err != nil {
-		return errUnreadable
+	sent, err := c.readForm(w, maxControls, errUnreadable)
+	if err != nil {
+		return err
 	}
 	access, err := c.Reopen() // the body may have taken long to arrive
 	if err != nil {
 		return err
 	}
-	err = access.Delete(c.Context(), id, wantTag(c.PostForm))
+	err = access.Delete(c.Context(), id, wantTag(sent))
 	if errors.Is(err, errChanged) {
 		return s.showDelete(w, c, http.StatusConflict, "The submission or its form has changed since you opened it. It was not deleted. Look at it once more.")
 	}

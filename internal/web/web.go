@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/request"
@@ -48,11 +46,10 @@ type Site struct {
 	static    *staticFiles
 	templates *template.Template
 	summaries summaryCache
-	texts     *otter.Cache[int64, cachedText] // by page id
-	turns     chan struct{}                   // one for each request that renders something large
+	turns     chan struct{} // one for each request that renders something large
 }
 
-// call is one request of somebody who is signed in.
+// call is one request.
 type call struct {
 	*request.Call
 	site *Site
@@ -102,7 +99,7 @@ var routes = []route{
 // New makes the pages.
 func New(opts Options) *Site {
 	s := &Site{
-		Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache(time.Now), texts: newTextCache(),
+		Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache(time.Now),
 		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	if s.BrandName == "" {
@@ -149,16 +146,21 @@ func aroundForms(p string) bool {
 // noRoute answers what matches no page: another method than the page takes, or
 // a path that there is no page at.
 func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string) {
-	f := frame{framed: isFramed(r)}
-	if f.sessionID(r) != "" { // they may have meant an anonymous form
-		request.ReporterOf(w).Anonymous()
+	c := s.newCall(w, r, frame{framed: isFramed(r)}, auth.Identity{})
+	defer c.End()
+	if c.sessionID(r) != "" { // they may have meant an anonymous form
+		c.Log.Anonymous()
 	}
 	err := &request.StatusError{Status: http.StatusNotFound, Detail: "There is no page at this address."}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		err = &request.StatusError{Status: http.StatusMethodNotAllowed, Detail: "This address does not take " + r.Method + " requests."}
 	}
-	s.fail(w, r, f, "", err)
+	c.fail(w, err)
+}
+
+func (s *Site) newCall(w http.ResponseWriter, r *http.Request, f frame, who auth.Identity) *call {
+	return &call{Call: s.Backend.NewCall(w, r, who), site: s, frame: f}
 }
 
 // handle has the handler of a route called. Those who are not signed in are sent to the
@@ -170,7 +172,7 @@ func (s *Site) handle(to route, f frame) http.Handler {
 		if !to.public {
 			who, err = s.caller(r, f)
 		}
-		c := &call{Call: s.Backend.NewCall(w, r, who), site: s, frame: f}
+		c := s.newCall(w, r, f, who)
 		defer c.End()
 		if err == nil {
 			if !to.public {
@@ -193,7 +195,7 @@ func (s *Site) handle(to route, f frame) http.Handler {
 			}
 		}
 		if err != nil {
-			s.fail(w, r, f, c.Who.Name, err)
+			c.fail(w, err)
 		}
 	}))
 }
