@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/Shopify/toxiproxy/v2"
@@ -38,12 +40,23 @@ func proxyTo(t *testing.T, database string) (proxy *toxiproxy.Proxy, through str
 	}
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.New(io.Discard))
 	proxy = toxiproxy.NewProxy(server, "postgres", fmt.Sprint("127.0.0.1:", freePort(t)), u.Host)
-	if err := proxy.Start(); err != nil {
-		t.Fatal(err)
-	}
+	startProxy(t, proxy)
 	t.Cleanup(proxy.Stop)
 	u.Host = proxy.Listen
 	return proxy, u.String()
+}
+
+// startProxy lets a proxy accept connections. Tests of another process may look
+// whether its port is free just then.
+func startProxy(t *testing.T, proxy *toxiproxy.Proxy) {
+	t.Helper()
+	testkit.Eventually(t, "the port is free", func() bool {
+		err := proxy.Start()
+		if err != nil && !errors.Is(err, syscall.EADDRINUSE) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // poison adds a toxic, and returns what takes it away again.
@@ -70,9 +83,7 @@ var troubles = map[string]trouble{
 		for range 8 {
 			l.moreAcked(t, 20)
 			p.proxy.Stop()
-			if err := p.proxy.Start(); err != nil {
-				t.Fatal(err)
-			}
+			startProxy(t, p.proxy)
 		}
 	},
 	"cut and gone for a while": func(t *testing.T, p proxied, l *ledger) {
@@ -80,9 +91,7 @@ var troubles = map[string]trouble{
 			l.moreAcked(t, 20)
 			p.proxy.Stop()
 			l.moreDoubtful(t, 4)
-			if err := p.proxy.Start(); err != nil {
-				t.Fatal(err)
-			}
+			startProxy(t, p.proxy)
 		}
 	},
 	// Each connection breaks off in the middle of an answer, now and then after a commit.

@@ -41,7 +41,7 @@ const anonymousKeySize = 32
 func LoadAnonymousKey(ctx context.Context, s store.Settings, path string, renew bool) ([]byte, error) {
 	// Read before the file: a server that starts at the same time writes the
 	// file first, and its fingerprint to the store second.
-	stored, err := s.Setting(ctx, store.SettingOnceKey)
+	stored, err := s.Setting(ctx, store.SettingAnonymousKey)
 	if err != nil {
 		return nil, fmt.Errorf("compare the key of anonymous submissions: %w", err)
 	}
@@ -90,10 +90,10 @@ func claimAnonymousKey(ctx context.Context, s store.Settings, key []byte, renew 
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("fingerprint"))
 	fingerprint := base64.RawStdEncoding.EncodeToString(mac.Sum(nil)[:16])
-	stored, err := s.Claim(ctx, store.SettingOnceKey, fingerprint)
+	stored, err := s.Claim(ctx, store.SettingAnonymousKey, fingerprint)
 	if err == nil && stored != fingerprint && renew {
-		if err = s.Release(ctx, store.SettingOnceKey); err == nil {
-			stored, err = s.Claim(ctx, store.SettingOnceKey, fingerprint)
+		if err = s.Release(ctx, store.SettingAnonymousKey); err == nil {
+			stored, err = s.Claim(ctx, store.SettingAnonymousKey, fingerprint)
 		}
 	}
 	if err != nil {

@@ -118,7 +118,7 @@ func TestOnceNamesNobodyOnAnAnonymousForm(t *testing.T) {
 	}
 }
 
-func TestLoadOnceKey(t *testing.T) {
+func TestLoadAnonymousKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "anonymous.key")
 	key, err := readAnonymousKey(path)
 	if err != nil || len(key) != 32 {
@@ -144,7 +144,7 @@ func TestLoadOnceKey(t *testing.T) {
 }
 
 // Several servers that are started together share one key, the one that stays.
-func TestLoadOnceKeyAtTheSameTime(t *testing.T) {
+func TestLoadAnonymousKeyAtTheSameTime(t *testing.T) {
 	for range 20 {
 		path := filepath.Join(t.TempDir(), "anonymous.key")
 		keys := make([][]byte, 8)
@@ -177,7 +177,7 @@ func TestLoadOnceKeyAtTheSameTime(t *testing.T) {
 }
 
 // A new key in the place of a damaged one would let everybody submit again.
-func TestLoadOnceKeyRefusesADamagedOne(t *testing.T) {
+func TestLoadAnonymousKeyRefusesADamagedOne(t *testing.T) {
 	for _, size := range []int{0, 1, 31, 33, 64} {
 		path := filepath.Join(t.TempDir(), "anonymous.key")
 		damaged := bytes.Repeat([]byte("k"), size)
@@ -199,11 +199,11 @@ func TestLoadOnceKeyRefusesADamagedOne(t *testing.T) {
 	}
 }
 
-// TestClaimOnceKey: all who share a store use one key, and one that is lost
+// TestClaimAnonymousKey: all who share a store use one key, and one that is lost
 // can be given up.
-func TestClaimOnceKey(t *testing.T) { enginetest.Each(t, testClaimOnceKey) }
+func TestClaimAnonymousKey(t *testing.T) { enginetest.Each(t, testClaimAnonymousKey) }
 
-func testClaimOnceKey(t *testing.T, on enginetest.Engine) {
+func testClaimAnonymousKey(t *testing.T, on enginetest.Engine) {
 	s := on.Open(t)
 	first, second := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
 	for range 2 {
@@ -221,17 +221,17 @@ func testClaimOnceKey(t *testing.T, on enginetest.Engine) {
 	if err := claimAnonymousKey(t.Context(), s, first, false); err == nil {
 		t.Error("the first key after that: no error")
 	}
-	held, err := s.Setting(t.Context(), store.SettingOnceKey)
+	held, err := s.Setting(t.Context(), store.SettingAnonymousKey)
 	if err != nil || strings.Contains(held, string(second)) || len(held) > 30 {
 		t.Errorf("the store was told %q: %v", held, err)
 	}
 }
 
-// TestOnceKey: a key is made for a store that has none. Where one is missing,
+// TestAnonymousKey: a key is made for a store that has none. Where one is missing,
 // the start is refused, and no new one is left in its place.
-func TestOnceKey(t *testing.T) { enginetest.Each(t, testOnceKey) }
+func TestAnonymousKey(t *testing.T) { enginetest.Each(t, testAnonymousKey) }
 
-func testOnceKey(t *testing.T, on enginetest.Engine) {
+func testAnonymousKey(t *testing.T, on enginetest.Engine) {
 	s, dir := on.Open(t), t.TempDir()
 	path := filepath.Join(dir, "anonymous.key")
 	first, err := LoadAnonymousKey(t.Context(), s, path, false)

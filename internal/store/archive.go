@@ -71,9 +71,9 @@ const (
 	// SettingUnfinishedCopy is set while the store is being copied into. A store
 	// that has it holds a part of another one, and must not be used.
 	SettingUnfinishedCopy = "unfinished-copy"
-	// SettingOnceKey is a fingerprint of the key that anonymous submitters
+	// SettingAnonymousKey is a fingerprint of the key that anonymous submitters
 	// are recognised by. The key itself is not stored.
-	SettingOnceKey = "once-key"
+	SettingAnonymousKey = "anonymous-key"
 )
 
 // Record is a submission with everything that a store keeps about it.

@@ -190,12 +190,12 @@ func copyLastID(ctx context.Context, from, to Store) error {
 // copyKey replaces the fingerprint of the key of anonymous submissions: a
 // server may have claimed another one while the target was empty.
 func copyKey(ctx context.Context, from, to Store) error {
-	key, err := from.Setting(ctx, store.SettingOnceKey)
+	key, err := from.Setting(ctx, store.SettingAnonymousKey)
 	if err == nil {
-		err = to.Release(ctx, store.SettingOnceKey)
+		err = to.Release(ctx, store.SettingAnonymousKey)
 	}
 	if err == nil && key != "" {
-		_, err = to.Claim(ctx, store.SettingOnceKey, key)
+		_, err = to.Claim(ctx, store.SettingAnonymousKey, key)
 	}
 	return err
 }

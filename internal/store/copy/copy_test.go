@@ -96,7 +96,7 @@ func fill(t *testing.T, s store.Engine) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Claim(t.Context(), store.SettingOnceKey, "fingerprint"); err != nil {
+	if _, err := s.Claim(t.Context(), store.SettingAnonymousKey, "fingerprint"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -148,7 +148,7 @@ func checkCopy(t *testing.T, from, to store.Engine) {
 	if source, copied := dump(t, from), dump(t, to); !reflect.DeepEqual(source, copied) { // much faster than cmp
 		t.Errorf("the copy is different (-source +copy):\n%.2000s", cmp.Diff(source, copied))
 	}
-	if mark, key := setting(t, to, store.SettingUnfinishedCopy), setting(t, to, store.SettingOnceKey); mark != "" || key != "fingerprint" {
+	if mark, key := setting(t, to, store.SettingUnfinishedCopy), setting(t, to, store.SettingAnonymousKey); mark != "" || key != "fingerprint" {
 		t.Errorf("the mark is %q, the fingerprint of the key %q", mark, key)
 	}
 	sub, body, err := to.ByKey(t.Context(), 9, "form", "key")
@@ -178,7 +178,7 @@ func TestCopy(t *testing.T) {
 	pairs(t, func(t *testing.T, from, to store.Engine) {
 		theirs := store.Session{Hash: [32]byte{1}, Expires: time.UnixMilli(1).UTC(), Sealed: []byte("x")}
 		ours := store.Session{Hash: [32]byte{2}, Expires: time.UnixMilli(1).UTC(), Sealed: []byte("y")}
-		_, err := to.Claim(t.Context(), store.SettingOnceKey, "another")
+		_, err := to.Claim(t.Context(), store.SettingAnonymousKey, "another")
 		if err := errors.Join(err, from.CreateSession(t.Context(), theirs), to.CreateSession(t.Context(), ours)); err != nil {
 			t.Fatal(err)
 		}
@@ -212,11 +212,11 @@ func TestCopy(t *testing.T) {
 // TestCopyOfNothing: there may be nothing to copy, not even a key.
 func TestCopyOfNothing(t *testing.T) {
 	from, to := engines["sqlite"](t), engines["sqlite"](t)
-	if _, err := to.Claim(t.Context(), store.SettingOnceKey, "another"); err != nil {
+	if _, err := to.Claim(t.Context(), store.SettingAnonymousKey, "another"); err != nil {
 		t.Fatal(err)
 	}
 	count, err := copystore.Copy(t.Context(), from, to, noProgress)
-	if err != nil || count != 0 || setting(t, to, store.SettingUnfinishedCopy) != "" || setting(t, to, store.SettingOnceKey) != "" {
+	if err != nil || count != 0 || setting(t, to, store.SettingUnfinishedCopy) != "" || setting(t, to, store.SettingAnonymousKey) != "" {
 		t.Errorf("%d submissions, %v", count, err)
 	}
 }

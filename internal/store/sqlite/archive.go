@@ -22,9 +22,9 @@ var (
 
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
 // the order of their unique index, and within each its submissions by row id.
-const sqlDump = `SELECT page_id, form_id, place, username, created, ifnull(submitter_key, ''), fields, ifnull(key, ''), ifnull(body, ''), files
-		FROM forms CROSS JOIN submissions ON place > number << 40 AND place < (number + 1) << 40
-		ORDER BY page_id, form_id, place`
+const sqlDump = `SELECT page_id, form_id, row_id, username, created, ifnull(submitter_key, ''), fields, ifnull(key, ''), ifnull(body, ''), files
+		FROM forms CROSS JOIN submissions ON row_id > number << 40 AND row_id < (number + 1) << 40
+		ORDER BY page_id, form_id, row_id`
 
 // Dump implements store.Archive. It has a connection of its own: the writer
 // waits for those of the pool when the WAL has grown long.

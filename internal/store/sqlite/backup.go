@@ -86,7 +86,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return err
 	}
-	if _, err := execute(conn, `VACUUM INTO ?`, fileURI(file, filesName)+"&vacuum=on"); err != nil {
+	if _, err := execute(conn, `VACUUM INTO ?`, fileURI(file, vfsName)+"&vacuum=on"); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -98,7 +98,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 // dropTransient deletes sessions, unfinished uploads, and files that were
 // deleted a moment ago. A file without any is not written to.
 func dropTransient(file string) (dropped bool, err error) {
-	conn, err := sqlite3.Open(fileURI(file, filesName) + "&mode=rw")
+	conn, err := sqlite3.Open(fileURI(file, vfsName) + "&mode=rw")
 	if err != nil {
 		return false, err
 	}

@@ -319,7 +319,7 @@ func TestRestoreRefusesEdits(t *testing.T) {
 		"a submission has an id that was not given yet":  `UPDATE sequence SET last = 1`,
 		"the id 24576, which is not one of submission 3": `UPDATE submissions SET fields = replace(fields, '"id":24577', '"id":24576')`,
 		"a submission belongs to no form":                `DELETE FROM forms`,
-		"submission 200: ":                               `UPDATE submissions SET fields = '{' WHERE place = (SELECT max(place) FROM submissions)`,
+		"submission 200: ":                               `UPDATE submissions SET fields = '{' WHERE row_id = (SELECT max(row_id) FROM submissions)`,
 		"the id of the store is missing":                 `DELETE FROM settings`,
 		"damaged: a submission belongs to no form":       `UPDATE submissions SET form = 7`,
 	} {
@@ -436,7 +436,7 @@ func TestBackupHasNoUnfinishedUploads(t *testing.T) {
 		t.Errorf("the backup has %d bytes", n)
 	}
 	for _, file := range []string{backup, filepath.Join(restored, FileName)} {
-		conn, err := sqlite3.Open(fileURI(file, filesName))
+		conn, err := sqlite3.Open(fileURI(file, vfsName))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -93,7 +93,7 @@ func TestLongReadIsLogged(t *testing.T) {
 	dir := t.TempDir()
 	s, log := openLogged(t, dir)
 	mustCreate(t, s, sample("first"))
-	other, err := sqlite3.Open(fileURI(filepath.Join(dir, FileName), filesName))
+	other, err := sqlite3.Open(fileURI(filepath.Join(dir, FileName), vfsName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,7 @@ func TestKilledFirstStart(t *testing.T) {
 	for changes := 0; ; changes += often(3, 1) {
 		dir := t.TempDir()
 		name := fmt.Sprint("crash", changes)
-		vfs.Register(name, files{&crash{osFiles().VFSFilename, changes}})
+		vfs.Register(name, checkedVFS{&crash{osVFS().VFSFilename, changes}})
 		s, err := open(ctx, dir, name, Options{})
 		vfs.Unregister(name)
 		if err == nil {

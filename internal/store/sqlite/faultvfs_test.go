@@ -27,9 +27,9 @@ type fault struct {
 // openOnDisk opens a store in dir on a disk that works until told otherwise.
 func openOnDisk(t *testing.T, dir string) (*Store, *disk) {
 	t.Helper()
-	d := &disk{VFSFilename: osFiles().VFSFilename}
+	d := &disk{VFSFilename: osVFS().VFSFilename}
 	name := "disk" + strings.ReplaceAll(dir, "/", "-")
-	vfs.Register(name, files{d})
+	vfs.Register(name, checkedVFS{d})
 	s, err := open(ctx, dir, name, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -59,11 +59,11 @@ type Options struct {
 // Open opens the store in directory dir, which it creates and migrates where
 // needed. Only one process at a time can have a directory open.
 func Open(ctx context.Context, dir string, options Options) (*Store, error) {
-	return open(ctx, dir, filesName, options)
+	return open(ctx, dir, vfsName, options)
 }
 
-// open is Open through the VFS of that name.
-func open(ctx context.Context, dir, vfsName string, options Options) (*Store, error) {
+// open is Open through another VFS, for tests.
+func open(ctx context.Context, dir, vfs string, options Options) (*Store, error) {
 	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	if options.MustExist {
 		if err := Exists(dir); err != nil {
@@ -78,7 +78,7 @@ func open(ctx context.Context, dir, vfsName string, options Options) (*Store, er
 		return nil, errors.Join(err, lock.Close())
 	}
 	path := filepath.Join(dir, FileName)
-	s, leftovers, err := openFile(ctx, path, fileURI(path, vfsName), options)
+	s, leftovers, err := openFile(ctx, path, fileURI(path, vfs), options)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, classify(err)), lock.Close())
 	}
@@ -232,8 +232,8 @@ func openConn(ctx context.Context, uri string) (*sqlite3.Conn, error) {
 }
 
 // fileURI keeps a path with "?", "#" or "%" in it from being read as more than a path.
-func fileURI(path, vfsName string) string {
-	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path) + "?vfs=" + vfsName
+func fileURI(path, vfs string) string {
+	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path) + "?vfs=" + vfs
 }
 
 // Close implements store.Store.

@@ -75,7 +75,7 @@ func TestOpenFromAnotherProcess(t *testing.T) {
 // editFile runs SQL on the database file of dir, as another program would.
 func editFile(t *testing.T, dir, sql string) {
 	t.Helper()
-	conn, err := sqlite3.Open(fileURI(filepath.Join(dir, FileName), filesName))
+	conn, err := sqlite3.Open(fileURI(filepath.Join(dir, FileName), vfsName))
 	if err != nil {
 		t.Fatal(err)
 	}

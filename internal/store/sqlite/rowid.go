@@ -11,7 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// The row id of a submission, column "place" of the table, holds the number of
+// The row id of a submission, column row_id, holds the number of
 // its form in the upper bits and its own id in the lower 40. So the rows of a
 // form are stored next to each other in the order of their ids, and the table
 // itself is the only index that lists need.

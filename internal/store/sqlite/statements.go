@@ -13,14 +13,14 @@ import (
 
 const (
 	sqlForm  = `SELECT number FROM forms WHERE page_id = ? AND form_id = ?`
-	sqlGet   = `SELECT created, username, fields, files FROM submissions WHERE place = ?`
+	sqlGet   = `SELECT created, username, fields, files FROM submissions WHERE row_id = ?`
 	sqlChunk = `SELECT data FROM file_chunks WHERE file = ? AND number = ?`
-	sqlKey   = `SELECT created, username, fields, files, place, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
+	sqlKey   = `SELECT created, username, fields, files, row_id, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
 	// sqlLatest reads no large texts. It has no LIMIT, and callers stop reading
 	// instead: SQLite compiles a statement anew whenever a parameter of LIMIT is
 	// bound.
-	sqlLatest = `SELECT place, created, page_id, form_id FROM submissions CROSS JOIN forms ON number = form
-		WHERE username = ? AND username <> '' ORDER BY place & 0xffffffffff DESC`
+	sqlLatest = `SELECT row_id, created, page_id, form_id FROM submissions CROSS JOIN forms ON number = form
+		WHERE username = ? AND username <> '' ORDER BY row_id & 0xffffffffff DESC`
 	sqlSubmitted = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
 )
@@ -76,10 +76,10 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.get = w.add(sqlGet)
 	w.byUser = w.add(`SELECT 1 FROM submissions WHERE form = ? AND username = ? AND username <> '' LIMIT 1`)
 	w.byKey = w.add(sqlKey)
-	w.insert = w.add(`INSERT INTO submissions (place, form, username, created, submitter_key, fields) VALUES (?, ?, ?, ?, ?, ?)`)
-	w.insertAll = w.add(`INSERT INTO submissions (place, form, username, created, submitter_key, fields, key, body, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	w.update = w.add(`UPDATE submissions SET fields = ?, files = ? WHERE place = ?`)
-	w.del = w.add(`DELETE FROM submissions WHERE place = ?`)
+	w.insert = w.add(`INSERT INTO submissions (row_id, form, username, created, submitter_key, fields) VALUES (?, ?, ?, ?, ?, ?)`)
+	w.insertAll = w.add(`INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	w.update = w.add(`UPDATE submissions SET fields = ?, files = ? WHERE row_id = ?`)
+	w.del = w.add(`DELETE FROM submissions WHERE row_id = ?`)
 	w.stageFile = w.add(`INSERT INTO staged_files (touched, id, removed) VALUES (?, ?, 0)`)
 	w.touchFile = w.add(`UPDATE staged_files SET touched = ? WHERE id = ? AND removed = 0`)
 	w.putChunk = w.add(`INSERT INTO file_chunks (file, number, data) VALUES (?, ?, ?)`)
@@ -163,6 +163,6 @@ func listSQL(k engine.ListKind) string {
 	if k.ByUser {
 		user = ` AND form = ?3 AND username = ?4 AND username <> ''`
 	}
-	return `SELECT place, created, username, fields FROM submissions WHERE place > ?1 AND place < ?2` + user +
-		` ORDER BY place ` + order
+	return `SELECT row_id, created, username, fields FROM submissions WHERE row_id > ?1 AND row_id < ?2` + user +
+		` ORDER BY row_id ` + order
 }

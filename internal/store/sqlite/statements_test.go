@@ -15,10 +15,10 @@ import (
 // returns them. So its cost does not depend on the size of the table.
 func TestPlans(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	byPlace, byRange, byUser := "USING INTEGER PRIMARY KEY (rowid=?)", "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "submissions_by_user (form=? AND username=?"
+	byRowID, byRange, byUser := "USING INTEGER PRIMARY KEY (rowid=?)", "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "submissions_by_user (form=? AND username=?"
 	want := map[string]string{}
 	err := s.pool.with(ctx, func(stmts *readStmts) error {
-		want[stmts.get.SQL()] = byPlace
+		want[stmts.get.SQL()] = byRowID
 		for kind, stmt := range stmts.list {
 			want[stmt.SQL()] = byRange
 			if kind.ByUser {
@@ -32,7 +32,7 @@ func TestPlans(t *testing.T) {
 	}
 	storetest.Same(t, "statements of a reader", len(want), 5)
 	w := s.writer.stmts
-	want[w.byUser.SQL()], want[w.update.SQL()], want[w.del.SQL()] = byUser, byPlace, byPlace
+	want[w.byUser.SQL()], want[w.update.SQL()], want[w.del.SQL()] = byUser, byRowID, byRowID
 	onWriter(t, s, func(conn *sqlite3.Conn) error {
 		for sql, uses := range want {
 			plan, err := queryText(conn, "EXPLAIN QUERY PLAN "+sql)

@@ -21,7 +21,7 @@ func insertRows(t *testing.T, s *Store, count int, fields string) {
 		if err := conn.Exec(`INSERT INTO forms VALUES (1, 1, 'form')`); err != nil {
 			return err
 		}
-		stmt, _, err := conn.Prepare(`INSERT INTO submissions (place, form, username, created, fields)
+		stmt, _, err := conn.Prepare(`INSERT INTO submissions (row_id, form, username, created, fields)
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT 1 << 40 | i, 1, 'amy', 0, ?2 FROM n`)
 		if err != nil {
 			return err

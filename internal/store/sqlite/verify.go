@@ -56,7 +56,7 @@ func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
 		return nil, err
 	}
 	unclosed := size(file+"-wal") > 0 // a server has it open, or was killed
-	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=rw")
+	conn, err := sqlite3.OpenContext(ctx, fileURI(file, vfsName)+"&mode=rw")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
 // checkFile checks a file that no process writes to, down to the last bit.
 // Errors call it name. SQLite creates no file beside it.
 func checkFile(ctx context.Context, file, name string, progress Progress) (report Report, err error) {
-	conn, err := sqlite3.OpenContext(ctx, fileURI(file, filesName)+"&mode=ro&immutable=1")
+	conn, err := sqlite3.OpenContext(ctx, fileURI(file, vfsName)+"&mode=ro&immutable=1")
 	if err == nil {
 		defer func() { _ = conn.Close() }()
 		err = requireStore(conn)
@@ -251,8 +251,8 @@ func integrityCheck(conn *sqlite3.Conn, found *faults) error {
 func checkRules(conn *sqlite3.Conn, found *faults) {
 	for _, rule := range []struct{ broken, fault string }{
 		{`SELECT count(*) <> 1 FROM sequence`, "it does not tell the last id"},
-		{`SELECT ifnull(max(place & 0xffffffffff), 0) > (SELECT last FROM sequence) FROM submissions`, "a submission has an id that was not given yet"},
-		{`SELECT count(*) FROM submissions WHERE form <> place >> 40 OR form NOT IN (SELECT number FROM forms)`, "a submission belongs to no form"},
+		{`SELECT ifnull(max(row_id & 0xffffffffff), 0) > (SELECT last FROM sequence) FROM submissions`, "a submission has an id that was not given yet"},
+		{`SELECT count(*) FROM submissions WHERE form <> row_id >> 40 OR form NOT IN (SELECT number FROM forms)`, "a submission belongs to no form"},
 		{`SELECT count(*) <> 1 FROM settings WHERE name = '` + store.SettingStoreID + `'`, "the id of the store is missing"},
 	} {
 		switch n, err := queryInt(conn, rule.broken); {

@@ -29,7 +29,7 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	wantFiles(t, dir, FileName)
-	editFile(t, dir, `UPDATE sequence SET last = 3; UPDATE submissions SET fields = '{"f":1}' WHERE place & 15 = 1`)
+	editFile(t, dir, `UPDATE sequence SET last = 3; UPDATE submissions SET fields = '{"f":1}' WHERE row_id & 15 = 1`)
 	_, err = Verify(ctx, dir, noProgress)
 	for _, because := range []string{filepath.Join(dir, FileName), "it is damaged", "an id that was not given yet", "submission 1: ", "submission 17: "} {
 		wantError(t, err, because)

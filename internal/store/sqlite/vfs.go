@@ -13,27 +13,27 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// filesName is the name that files is registered under.
-const filesName = "formulary"
+// vfsName is the name that checkedVFS is registered under.
+const vfsName = "formulary"
 
-// files are the operating system's, with three differences. A write that finds no
-// space fails with FULL, as in SQLite's own Unix layer; from the one in use it
-// is an I/O error. Each file remembers the last error of the system, because
-// SQLite loses it while it rolls the transaction back. And a page of a database
-// that is all zero is damaged.
-type files struct{ vfs.VFSFilename }
+// checkedVFS is the VFS of the operating system with three differences. A write
+// that finds no space fails with FULL, as in SQLite's own Unix layer; the
+// driver's returns an I/O error. Each file remembers the last error of the
+// system, because SQLite loses it while it rolls the transaction back. And a page
+// of a database that is all zero is damaged.
+type checkedVFS struct{ vfs.VFSFilename }
 
-func init() { vfs.Register(filesName, osFiles()) }
+func init() { vfs.Register(vfsName, osVFS()) }
 
-func osFiles() files { return files{vfs.Find("os").(vfs.VFSFilename)} }
+func osVFS() checkedVFS { return checkedVFS{vfs.Find("os").(vfs.VFSFilename)} }
 
 // OpenFilename implements vfs.VFSFilename.
-func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+func (v checkedVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	opened, flags, err := v.VFSFilename.OpenFilename(name, flags)
 	if err != nil {
 		return nil, flags, diskFull(err)
 	}
-	f := &file{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, vacuum: name.URIParameter("vacuum") != ""}
+	f := &checkedFile{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, vacuum: name.URIParameter("vacuum") != ""}
 	f.checksums = f.vacuum
 	return f, flags, nil
 }
@@ -48,10 +48,10 @@ func diskFull(err error) error {
 	return err
 }
 
-// file passes on what SQLite may ask of the operating system's files. It has no
+// checkedFile passes on what SQLite may ask of the operating system's files. It has no
 // memory mapping: pages that are mapped are not verified by their checksums,
 // and the driver panics where a database with checksums could be mapped.
-type file struct {
+type checkedFile struct {
 	vfs.File
 	name      string
 	database  bool
@@ -61,7 +61,7 @@ type file struct {
 }
 
 // record remembers an error, with the name of the file in it.
-func (f *file) record(op string, err error) error {
+func (f *checkedFile) record(op string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
@@ -73,13 +73,13 @@ func (f *file) record(op string, err error) error {
 }
 
 // takeLastError returns the error that record has kept, and forgets it.
-func (f *file) takeLastError() error {
+func (f *checkedFile) takeLastError() error {
 	err := f.lastErr
 	f.lastErr = nil
 	return err
 }
 
-func (f *file) ReadAt(p []byte, off int64) (int, error) {
+func (f *checkedFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(p, off)
 	if f.database && off == 0 && n >= headerBytes {
 		var ok bool
@@ -93,7 +93,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, f.record("read", err)
 }
 
-func (f *file) WriteAt(p []byte, off int64) (int, error) {
+func (f *checkedFile) WriteAt(p []byte, off int64) (int, error) {
 	if f.database && len(p) == pageBytes {
 		p = f.withChecksum(p, off)
 	}
@@ -102,7 +102,7 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 }
 
 // withChecksum returns a page as it is on the disk.
-func (f *file) withChecksum(page []byte, off int64) []byte {
+func (f *checkedFile) withChecksum(page []byte, off int64) []byte {
 	if off == 0 {
 		f.checksums, _ = hasChecksums(page)
 	}
@@ -116,24 +116,26 @@ func (f *file) withChecksum(page []byte, off int64) []byte {
 	return page
 }
 
-func (f *file) Truncate(size int64) error {
+func (f *checkedFile) Truncate(size int64) error {
 	return diskFull(f.record("truncate", f.File.Truncate(size)))
 }
-func (f *file) Sync(flags vfs.SyncFlag) error { return f.record("sync", f.File.Sync(flags)) }
+func (f *checkedFile) Sync(flags vfs.SyncFlag) error { return f.record("sync", f.File.Sync(flags)) }
 
-func (f *file) SizeHint(size int64) error { return diskFull(vfsutil.WrapSizeHint(f.File, size)) }
+func (f *checkedFile) SizeHint(size int64) error { return diskFull(vfsutil.WrapSizeHint(f.File, size)) }
 
-func (f *file) Unwrap() vfs.File                { return f.File }
-func (f *file) SharedMemory() vfs.SharedMemory  { return vfsutil.WrapSharedMemory(f.File) }
-func (f *file) LockState() vfs.LockLevel        { return vfsutil.WrapLockState(f.File) }
-func (f *file) HasMoved() (bool, error)         { return vfsutil.WrapHasMoved(f.File) }
-func (f *file) PersistWAL() bool                { return vfsutil.WrapPersistWAL(f.File) }
-func (f *file) SetPersistWAL(keep bool)         { vfsutil.WrapSetPersistWAL(f.File, keep) }
-func (f *file) PowersafeOverwrite() bool        { return vfsutil.WrapPowersafeOverwrite(f.File) }
-func (f *file) SetPowersafeOverwrite(safe bool) { vfsutil.WrapSetPowersafeOverwrite(f.File, safe) }
-func (f *file) BeginAtomicWrite() error         { return vfsutil.WrapBeginAtomicWrite(f.File) }
-func (f *file) CommitAtomicWrite() error        { return vfsutil.WrapCommitAtomicWrite(f.File) }
-func (f *file) RollbackAtomicWrite() error      { return vfsutil.WrapRollbackAtomicWrite(f.File) }
+func (f *checkedFile) Unwrap() vfs.File               { return f.File }
+func (f *checkedFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
+func (f *checkedFile) LockState() vfs.LockLevel       { return vfsutil.WrapLockState(f.File) }
+func (f *checkedFile) HasMoved() (bool, error)        { return vfsutil.WrapHasMoved(f.File) }
+func (f *checkedFile) PersistWAL() bool               { return vfsutil.WrapPersistWAL(f.File) }
+func (f *checkedFile) SetPersistWAL(keep bool)        { vfsutil.WrapSetPersistWAL(f.File, keep) }
+func (f *checkedFile) PowersafeOverwrite() bool       { return vfsutil.WrapPowersafeOverwrite(f.File) }
+func (f *checkedFile) SetPowersafeOverwrite(safe bool) {
+	vfsutil.WrapSetPowersafeOverwrite(f.File, safe)
+}
+func (f *checkedFile) BeginAtomicWrite() error    { return vfsutil.WrapBeginAtomicWrite(f.File) }
+func (f *checkedFile) CommitAtomicWrite() error   { return vfsutil.WrapCommitAtomicWrite(f.File) }
+func (f *checkedFile) RollbackAtomicWrite() error { return vfsutil.WrapRollbackAtomicWrite(f.File) }
 
 // systemError is the last error of the system on the files of a connection; nil
 // if there was none.
@@ -142,7 +144,7 @@ func systemError(conn *sqlite3.Conn) error {
 	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_FILE_POINTER, sqlite3.FCNTL_JOURNAL_POINTER} {
 		opened, _ := conn.FileControl("main", op)
 		if f, ok := opened.(vfs.File); ok {
-			if f, ok := vfsutil.UnwrapFile[*file](f); ok {
+			if f, ok := vfsutil.UnwrapFile[*checkedFile](f); ok {
 				failed = append(failed, f.takeLastError())
 			}
 		}

@@ -65,7 +65,7 @@ func TestReadOfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("first"))
-	backup, err := sqlite3.Open(fileURI(filepath.Join(dir, FileName), filesName))
+	backup, err := sqlite3.Open(fileURI(filepath.Join(dir, FileName), vfsName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ CREATE TABLE forms (
 -- in the lower 40 bits: rows of one form lie side by side in the order of their
 -- ids, so lists need no index.
 CREATE TABLE submissions (
-	place         INTEGER PRIMARY KEY,
+	row_id        INTEGER PRIMARY KEY,
 	form          INTEGER NOT NULL, -- its number, again: the indexes begin with it
 	username      TEXT    NOT NULL, -- "" on an anonymous form
 	created       INTEGER NOT NULL, -- milliseconds since 1970, UTC
@@ -24,13 +24,13 @@ CREATE TABLE submissions (
 -- The row id ends every index entry, so this serves lists in id order.
 CREATE INDEX submissions_by_user ON submissions (form, username) WHERE username <> '';
 -- For the latest submissions of a user, whatever their form.
-CREATE INDEX submissions_latest ON submissions (username, place & 0xffffffffff) WHERE username <> '';
+CREATE INDEX submissions_latest ON submissions (username, row_id & 0xffffffffff) WHERE username <> '';
 CREATE UNIQUE INDEX submissions_by_submitter ON submissions (form, submitter_key) WHERE submitter_key IS NOT NULL;
 CREATE UNIQUE INDEX submissions_key ON submissions (form, key) WHERE key IS NOT NULL;
 
 -- For people in a database shell.
 CREATE VIEW readable AS
-	SELECT place & 0xffffffffff AS id, page_id, form_id, username,
+	SELECT row_id & 0xffffffffff AS id, page_id, form_id, username,
 		strftime('%Y-%m-%dT%H:%M:%fZ', created / 1000.0, 'unixepoch') AS created, fields
 	FROM submissions JOIN forms ON number = form;
 
