@@ -16,17 +16,24 @@ import (
 // is ErrNotFound if the chunk is not there.
 type ReadChunk func(ctx context.Context, id, number int64, buf []byte) (int, error)
 
-// reader reads a file chunk by chunk. It holds one chunk in memory, and
+// chunkReader is an io.ReaderAt of a file. It holds one chunk in memory, and
 // nothing of the engine.
-type reader struct {
-	ctx    context.Context //nolint:containedctx // io.Reader has no room for it
+type chunkReader struct {
+	ctx    context.Context //nolint:containedctx // io.ReaderAt has no room for it
 	read   ReadChunk
 	file   forms.StoredFile
-	offset int64
 	buf    *buffer // nil until the first read, and after Close
-	number int64   // of the chunk in buf
+	number int64   // of the chunk in buf; -1 if there is none
 	closed bool
-	done   func() // called by Close; may be nil
+	done   func() // called by Close
+}
+
+func openChunks(ctx context.Context, f forms.StoredFile, read ReadChunk, done func()) io.ReadSeekCloser {
+	r := &chunkReader{ctx: ctx, read: read, file: f, done: done}
+	return struct {
+		*io.SectionReader
+		io.Closer
+	}{io.NewSectionReader(r, 0, f.Size), r}
 }
 
 // OpenFile implements store.Files. The file counts as being read before the
@@ -39,7 +46,7 @@ func (c *Files) OpenFile(ctx context.Context, key store.Key, id int64) (io.ReadS
 	sub, err := c.engine.Get(ctx, key)
 	i := slices.IndexFunc(sub.Files, func(f forms.StoredFile) bool { return f.ID == id })
 	if err == nil && i >= 0 {
-		return &reader{ctx: ctx, read: c.engine.ReadChunk, file: sub.Files[i], done: func() { c.endRead(id) }}, nil
+		return openChunks(ctx, sub.Files[i], c.engine.ReadChunk, func() { c.endRead(id) }), nil
 	}
 	c.endRead(id)
 	return nil, cmp.Or(err, store.ErrNotFound)
@@ -60,56 +67,48 @@ func (c *Files) endRead(id int64) {
 
 // OpenContent returns a reader of a file that can't be removed meanwhile.
 func OpenContent(ctx context.Context, f forms.StoredFile, read ReadChunk) io.ReadSeekCloser {
-	return &reader{ctx: ctx, read: read, file: f}
+	return openChunks(ctx, f, read, func() {})
 }
 
-var errClosed = errors.New("the file is closed")
-
-// Read implements io.Reader.
-func (r *reader) Read(p []byte) (int, error) {
-	switch {
-	case r.closed:
-		return 0, errClosed
-	case r.offset >= r.file.Size:
-		return 0, io.EOF
-	case len(p) == 0:
-		return 0, nil
+// ReadAt implements io.ReaderAt, within the file.
+func (r *chunkReader) ReadAt(p []byte, offset int64) (n int, err error) {
+	for n < len(p) {
+		at := offset + int64(n)
+		chunk, err := r.chunk(at / ChunkBytes)
+		if err != nil {
+			return n, err
+		}
+		n += copy(p[n:], chunk[at%ChunkBytes:])
 	}
-	chunk, err := r.chunk(r.offset / ChunkBytes)
-	if err != nil {
-		return 0, err
-	}
-	n := copy(p, chunk[r.offset%ChunkBytes:])
-	r.offset += int64(n)
 	return n, nil
 }
 
 // chunk returns a chunk, which may be the one that was read last.
-func (r *reader) chunk(number int64) ([]byte, error) {
+func (r *chunkReader) chunk(number int64) ([]byte, error) {
 	length := int(min(ChunkBytes, r.file.Size-number*ChunkBytes))
-	if r.buf != nil && r.number == number {
+	switch {
+	case r.closed:
+		return nil, errors.New("the file is closed")
+	case r.buf == nil:
+		r.buf = buffers.Get().(*buffer)
+	case r.number == number:
 		return r.buf[:length], nil
 	}
-	buf := r.buf
-	if buf == nil {
-		buf = buffers.Get().(*buffer)
-	}
-	r.buf = nil // until it holds a whole chunk
-	n, err := r.read(r.ctx, r.file.ID, number, buf[:])
+	r.number = -1
+	n, err := r.read(r.ctx, r.file.ID, number, r.buf[:])
 	if err == nil {
-		err = r.check(number, buf[:n], length)
+		err = r.check(number, r.buf[:n], length)
 	}
 	if err != nil {
-		buffers.Put(buf)
 		return nil, fmt.Errorf("read chunk %d of a file: %w", number, err)
 	}
-	r.buf, r.number = buf, number
-	return buf[:length], nil
+	r.number = number
+	return r.buf[:length], nil
 }
 
 // check verifies a chunk: PostgreSQL does not notice by itself what a disk has
 // changed, unless its own checksums are enabled.
-func (r *reader) check(number int64, chunk []byte, length int) error {
+func (r *chunkReader) check(number int64, chunk []byte, length int) error {
 	if len(chunk) != length+sumBytes {
 		return fmt.Errorf("it has %d bytes, want %d: the database is damaged", len(chunk), length+sumBytes)
 	}
@@ -120,33 +119,13 @@ func (r *reader) check(number int64, chunk []byte, length int) error {
 	return nil
 }
 
-// Seek implements io.Seeker.
-func (r *reader) Seek(offset int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		offset += r.offset
-	case io.SeekEnd:
-		offset += r.file.Size
-	case io.SeekStart:
-	default:
-		return 0, fmt.Errorf("seek: unknown whence %d", whence)
-	}
-	if r.closed {
-		return 0, errClosed
-	}
-	if offset < 0 {
-		return 0, errors.New("seek before the beginning of the file")
-	}
-	r.offset = offset
-	return offset, nil
-}
-
 // Close implements io.Closer. It may be called again.
-func (r *reader) Close() error {
-	if !r.closed && r.done != nil {
-		r.done()
+func (r *chunkReader) Close() error {
+	if r.closed {
+		return nil
 	}
 	r.closed = true
+	r.done()
 	if r.buf != nil {
 		buffers.Put(r.buf)
 		r.buf = nil

@@ -20,7 +20,7 @@ func storeChunks(id int64, data []byte) (chunks [][]byte) {
 	return chunks
 }
 
-func openChunks(id int64, size int, chunks [][]byte) io.ReadSeekCloser {
+func openStored(id int64, size int, chunks [][]byte) io.ReadSeekCloser {
 	return OpenContent(context.Background(), forms.StoredFile{ID: id, Size: int64(size)}, func(_ context.Context, _, number int64, buf []byte) (int, error) {
 		return copy(buf, chunks[number]), nil
 	})
@@ -53,7 +53,7 @@ func TestDamagedChunk(t *testing.T) {
 			data := bytes.Repeat([]byte("0123456789abcdef_"), size/17+1)[:size]
 			chunks := storeChunks(id, data)
 			damage(chunks)
-			r := openChunks(id, size, chunks)
+			r := openStored(id, size, chunks)
 			for range 2 { // also after it was read once
 				for _, part := range [][2]int{{0, size}, {ChunkBytes, ChunkBytes + 1}, {ChunkBytes + 100, size}, {2*ChunkBytes - 1, 2 * ChunkBytes}} {
 					got, err := readPart(t, r, part[0], part[1])

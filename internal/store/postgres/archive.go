@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,18 +15,34 @@ import (
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
-// dumpRows is the LIMIT of each statement of a dump. It does not bound memory,
-// because rows are streamed. It makes the planner use the index: without a
-// limit it would rather sort the table.
-const dumpRows = 10_000
+// fetchRows is how many rows of a dump are in memory at a time.
+const fetchRows = 64
 
-// Dump implements store.Archive.
+// Dump implements store.Archive. It fetches rows through a cursor, because the
+// contents of their files are read over the same connection.
 func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error {
-	d := dump{after: store.Key{PageID: math.MinInt64}, visit: visit}
+	var visitErr error
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err := s.transact(ctx, snapshot, func(tx pgx.Tx) error { return d.run(ctx, tx) })
-	if d.visitErr != nil {
-		return d.visitErr
+	err := s.transact(ctx, snapshot, func(tx pgx.Tx) error {
+		for _, sql := range []string{sqlUseIndex, sqlDump} {
+			if _, err := tx.Exec(ctx, sql); err != nil {
+				return err
+			}
+		}
+		for {
+			records, err := fetch(ctx, tx)
+			if err != nil || len(records) == 0 {
+				return err
+			}
+			for _, r := range records {
+				if visitErr = visit(r); visitErr != nil {
+					return visitErr
+				}
+			}
+		}
+	})
+	if visitErr != nil {
+		return visitErr
 	}
 	if err != nil {
 		return fmt.Errorf("dump submissions: %w", err)
@@ -35,70 +50,26 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error 
 	return nil
 }
 
-type dump struct {
-	after    store.Key
-	limit    int // of the next statement
-	visit    func(store.Record) error
-	visitErr error
-}
-
-func (d *dump) run(ctx context.Context, tx pgx.Tx) error {
-	d.limit = dumpRows
-	for more := true; more; {
-		var err error
-		if more, err = d.read(ctx, tx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// read visits the rows of one statement. A submission with files ends it early,
-// because their contents are read over the same connection. After that
-// statements begin with one row and double, so that few rows are read twice.
-func (d *dump) read(ctx context.Context, tx pgx.Tx) (more bool, err error) {
-	rows, err := tx.Query(ctx, sqlDump, d.after.PageID, d.after.FormID, d.after.ID, d.limit)
+// fetch returns the next rows of a dump.
+func fetch(ctx context.Context, tx pgx.Tx) ([]store.Record, error) {
+	rows, err := tx.Query(ctx, fmt.Sprintf(`FETCH %d FROM dump`, fetchRows))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	defer rows.Close()
-	count := 0
-	for ; rows.Next(); count++ {
-		r, err := readRecord(rows)
-		if err != nil {
-			return false, err
-		}
-		if len(r.Files) > 0 {
-			if rows.Close(); rows.Err() != nil {
-				return false, rows.Err()
-			}
-			r.Open = func(f forms.StoredFile) io.ReadCloser {
-				return engine.OpenContent(ctx, f, func(ctx context.Context, id, number int64, buf []byte) (int, error) {
-					return copyChunk(ctx, tx, id, number, buf)
-				})
-			}
-			d.limit = 1
-			return true, d.visitOne(r)
-		}
-		if err := d.visitOne(r); err != nil {
-			return false, err
-		}
+	readChunk := func(ctx context.Context, id, number int64, buf []byte) (int, error) {
+		return copyChunk(ctx, tx, id, number, buf)
 	}
-	more = count == d.limit
-	d.limit = min(2*d.limit, dumpRows)
-	return more, rows.Err()
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Record, error) {
+		r, err := readRecord(row)
+		r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, readChunk) }
+		return r, err
+	})
 }
 
-func (d *dump) visitOne(r store.Record) error {
-	d.after = store.Key{PageID: r.PageID, FormID: r.FormID, ID: r.ID}
-	d.visitErr = d.visit(r)
-	return d.visitErr
-}
-
-func readRecord(rows pgx.Rows) (r store.Record, err error) {
+func readRecord(row pgx.Row) (r store.Record, err error) {
 	var created int64
 	var files []byte
-	err = rows.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.SubmitterKey, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files)
+	err = row.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.SubmitterKey, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files)
 	if err == nil {
 		r.Files, err = forms.DecodeFiles(files)
 	}
@@ -112,24 +83,26 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	b, last, files := &batch{}, int64(0), []int64(nil)
+	var last int64
+	var files []int64
 	for _, r := range records {
 		if err := r.CheckIDs(); err != nil {
 			return err
-		}
-		if err := b.addRow(r); err != nil {
-			return fmt.Errorf("load submission %d: %w", r.ID, err)
 		}
 		added, _ := engine.DiffFiles(nil, r.Files)
 		files = append(files, added...)
 		last = max(last, r.ID)
 	}
+	columns, err := columns(records)
+	if err != nil {
+		return fmt.Errorf("load submissions: %w", err)
+	}
 	if err := s.Advance(ctx, last); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // a write that has begun is completed
-	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlInsert, b.columns()...); err != nil {
+	err = s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlInsert, columns...); err != nil {
 			return duplicateError(err)
 		}
 		return claimFiles(ctx, tx.Conn(), files)

@@ -8,16 +8,16 @@ import (
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
-// TestLongDumpIsOneSnapshot: all statements of a dump read the same snapshot.
+// TestLongDumpIsOneSnapshot: all parts of a dump are of one snapshot.
 func TestLongDumpIsOneSnapshot(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
-	const count = 2*dumpRows + dumpRows/2
+	const count = 2*fetchRows + fetchRows/2
 	insertRows(t, url, 1, count, `{}`)
 	next := int64(0)
 	err := s.Dump(ctx, func(r store.Record) error {
 		if next == 0 {
-			exec(t, url, `DELETE FROM submissions WHERE id > 15000`)
+			exec(t, url, `DELETE FROM submissions WHERE id > 10`)
 		}
 		if next++; r.ID != next {
 			t.Fatalf("submission %d, where %d is next", r.ID, next)

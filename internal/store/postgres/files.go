@@ -140,9 +140,9 @@ func claimFiles(ctx context.Context, conn *pgx.Conn, ids []int64) error {
 // own, in one transaction. Uploads are rare, so they share none.
 func (s *Store) createWithFiles(ctx context.Context, n store.New) (forms.Submission, error) {
 	op := &operation{Value: &creation{new: n}}
-	var b *batch
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-		if b, err = prepareBatch(ctx, conn, []*operation{op}); err != nil {
+		b, err := prepareBatch(ctx, conn, []*operation{op})
+		if err != nil {
 			return err
 		}
 		return b.insertWithFiles(ctx, conn, n.Files)
@@ -150,20 +150,24 @@ func (s *Store) createWithFiles(ctx context.Context, n store.New) (forms.Submiss
 	if err = cmp.Or(err, op.Err); err != nil {
 		return forms.Submission{}, err
 	}
-	return b.submission(0), nil
+	return op.Value.stored, nil
 }
 
 // insertWithFiles runs the transaction. A refused row leaves it to be rolled back.
-func (b *batch) insertWithFiles(ctx context.Context, conn *pgx.Conn, files []forms.StoredFile) error {
+func (b batch) insertWithFiles(ctx context.Context, conn *pgx.Conn, files []forms.StoredFile) error {
+	columns, err := b.columns()
+	if err != nil {
+		return err
+	}
 	if _, err := conn.Exec(ctx, `BEGIN`); err != nil {
 		return err
 	}
-	refused, err := b.insertEach(ctx, conn)
+	refused, err := b.insertEach(ctx, conn, columns)
 	if err != nil {
 		return err
 	}
 	if len(refused) > 0 {
-		b.findUsedKeys(ctx, conn, refused)
+		findUsedKeys(ctx, conn, refused, columns)
 		return nil
 	}
 	added, _ := engine.DiffFiles(nil, files)

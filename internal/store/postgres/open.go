@@ -95,13 +95,7 @@ type Store struct {
 	close            func()
 }
 
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Archive  = (*Store)(nil)
-	_ store.Settings = (*Store)(nil)
-	_ store.Files    = (*Store)(nil)
-	_ store.Sessions = (*Store)(nil)
-)
+var _ store.Engine = (*Store)(nil)
 
 // Open opens the store in an existing database. It creates or migrates the
 // tables as needed.
@@ -116,7 +110,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
-	if err := s.prepare(ctx, options); err != nil {
+	err = s.waitForDatabase(ctx, options)
+	if err == nil {
+		err = prepareSchema(ctx, pool.Config().ConnConfig, options)
+	}
+	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)
 	}
@@ -140,14 +138,6 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 // describe names a database without its credentials.
 func describe(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("%s at %s port %d", strconv.Quote(c.Database), c.Host, c.Port)
-}
-
-// prepare waits for the database, and checks or creates its schema.
-func (s *Store) prepare(ctx context.Context, options Options) error {
-	if err := s.waitForDatabase(ctx, options); err != nil {
-		return err
-	}
-	return prepareSchema(ctx, s.pool.Config().ConnConfig, options)
 }
 
 // waitForDatabase returns when the database can be reached, or with an error

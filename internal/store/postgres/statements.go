@@ -22,14 +22,13 @@ const (
 
 	sqlDelete = `DELETE FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
-	// sqlRows turns the columns of a batch into rows. The last three columns
-	// are NULL instead of an array where no row of the batch has such a value.
+	// sqlRows turns the columns of a batch into rows.
 	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
-		AS n (page_id, form_id, id, username, created, submitter_key, fields, key, body, files)`
+		AS n (page_id, form_id, id, username, created, fields, submitter_key, key, body, files)`
 
 	// sqlInsert stores all rows of a batch or none.
-	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, submitter_key, fields, key, body, files)
-		SELECT n.page_id, n.form_id, n.id, n.username, n.created, NULLIF(n.submitter_key, ''), n.fields,
+	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, fields, submitter_key, key, body, files)
+		SELECT n.page_id, n.form_id, n.id, n.username, n.created, n.fields, NULLIF(n.submitter_key, ''),
 			NULLIF(n.key, ''), NULLIF(n.body, ''), NULLIF(n.files, '') FROM ` + sqlRows
 
 	// sqlInsertPlain is sqlInsert for rows that have no limit, key or files, as
@@ -56,9 +55,13 @@ const (
 	sqlKeyOwner = `SELECT s.id FROM submissions s
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.key = n.key AND s.key IS NOT NULL LIMIT 1`
 
-	sqlDump = `SELECT page_id, form_id, id, username, created, COALESCE(submitter_key, ''), fields,
-			COALESCE(key, ''), COALESCE(body, ''), files FROM submissions
-		WHERE (page_id, form_id, id) > ($1, $2, $3) ORDER BY page_id, form_id, id LIMIT $4`
+	// sqlUseIndex keeps the planner from sorting the whole table before the first
+	// row of sqlDump.
+	sqlUseIndex = `SET LOCAL cursor_tuple_fraction = 0`
+
+	sqlDump = `DECLARE dump NO SCROLL CURSOR FOR
+		SELECT page_id, form_id, id, username, created, COALESCE(submitter_key, ''), fields, COALESCE(key, ''), COALESCE(body, ''), files
+		FROM submissions ORDER BY page_id, form_id, id`
 
 	sqlCount = `SELECT count(*) FROM submissions`
 
@@ -95,7 +98,9 @@ const (
 
 	sqlRemoveFile = `DELETE FROM staged_files WHERE id = $1 AND removed AND NOT EXISTS (SELECT 1 FROM file_chunks WHERE file = $1)`
 
-	sqlClaim = `INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+	// sqlClaim sets a value that is set to itself, so that it is returned.
+	sqlClaim = `INSERT INTO settings (name, value) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET value = settings.value RETURNING value`
 
 	sqlSetting = `SELECT value FROM settings WHERE name = $1`
 

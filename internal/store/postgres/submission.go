@@ -79,54 +79,47 @@ func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err err
 	return found, err
 }
 
-// Update implements store.Store.
-func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
-	u := update{key: key, merge: merge}
-	err := s.do(ctx, u.try)
+// Update implements store.Store. It is a transaction in two round trips.
+func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (after forms.Submission, err error) {
+	var removed []int64
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		before, err := lockSubmission(ctx, conn, key)
+		if err != nil {
+			return err
+		}
+		var change store.Change
+		err = engine.Protect(func() (err error) { // after a panic, the transaction must be rolled back and the connection released
+			change, err = merge(before)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		entries, err := forms.NumberEntries(key.ID, change.Entries)
+		if err != nil {
+			return err
+		}
+		after = before
+		after.Entries = forms.EncodeEntries(make([]byte, 0, len(before.Entries)+256), entries)
+		after.Files = slices.Clone(change.Files)
+		files, err := forms.EncodeFiles(after.Files)
+		if err != nil {
+			return err
+		}
+		var added []int64
+		added, removed = engine.DiffFiles(before.Files, after.Files)
+		if err := claimFiles(ctx, conn, added); err != nil {
+			return err
+		}
+		return commit(ctx, conn, removed, sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files)
+	})
 	if err != nil {
 		return forms.Submission{}, err
 	}
-	if u.removes {
+	if len(removed) > 0 {
 		s.SweepSoon()
 	}
-	return u.after, nil
-}
-
-// update is a transaction in two round trips.
-type update struct {
-	key   store.Key
-	merge func(forms.Submission) (store.Change, error)
-	after forms.Submission
-
-	removes bool // contents of files
-}
-
-func (u *update) try(ctx context.Context, conn *pgx.Conn) error {
-	found, err := lockSubmission(ctx, conn, u.key)
-	if err != nil {
-		return err
-	}
-	var change store.Change
-	err = engine.Protect(func() (err error) { // after a panic, the transaction must be rolled back and the connection released
-		change, err = u.merge(found)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	entries, err := forms.NumberEntries(u.key.ID, change.Entries)
-	if err != nil {
-		return err
-	}
-	u.after = found
-	u.after.Entries = forms.EncodeEntries(make([]byte, 0, len(found.Entries)+256), entries)
-	u.after.Files = slices.Clone(change.Files)
-	added, removed := engine.DiffFiles(found.Files, u.after.Files)
-	u.removes = len(removed) > 0
-	if err := claimFiles(ctx, conn, added); err != nil {
-		return err
-	}
-	return replaceSubmission(ctx, conn, u.key, u.after, removed)
+	return after, nil
 }
 
 // lockSubmission begins a transaction, locks a submission and reads it.
@@ -144,61 +137,39 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (sub for
 	return sub, err
 }
 
-// replaceSubmission writes the entries and files, and commits.
-func replaceSubmission(ctx context.Context, conn *pgx.Conn, key store.Key, after forms.Submission, removed []int64) error {
-	files, err := forms.EncodeFiles(after.Files)
-	if err != nil {
-		return err
-	}
+// commit runs the last statement of a transaction, marks files for removal, and
+// commits.
+func commit(ctx context.Context, conn *pgx.Conn, removed []int64, sql string, args ...any) error {
 	batch := &pgx.Batch{}
-	batch.Queue(sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files)
+	batch.Queue(sql, args...)
 	if len(removed) > 0 {
 		batch.Queue(sqlMarkFiles, removed)
 	}
 	batch.Queue(`COMMIT`)
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
-		return commitError(conn, fmt.Errorf("update submission %d: %w", key.ID, err))
+		return commitError(conn, fmt.Errorf("write the submission: %w", err))
 	}
 	return nil
 }
 
 // Delete implements store.Store. Like an update it takes two round trips.
 func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
-	d := deletion{key: key, check: check}
-	if err := s.do(ctx, d.try); err != nil {
-		return err
-	}
-	if d.removes {
-		s.SweepSoon()
-	}
-	return nil
-}
-
-type deletion struct {
-	key     store.Key
-	check   func(forms.Submission) error
-	removes bool // contents of files
-}
-
-func (d *deletion) try(ctx context.Context, conn *pgx.Conn) error {
-	found, err := lockSubmission(ctx, conn, d.key)
-	if err != nil {
-		return err
-	}
-	if d.check != nil {
-		if err := engine.Protect(func() error { return d.check(found) }); err != nil {
+	var removed []int64
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		found, err := lockSubmission(ctx, conn, key)
+		if err != nil {
 			return err
 		}
+		if check != nil {
+			if err := engine.Protect(func() error { return check(found) }); err != nil {
+				return err
+			}
+		}
+		_, removed = engine.DiffFiles(found.Files, nil)
+		return commit(ctx, conn, removed, sqlDelete, key.PageID, key.FormID, key.ID)
+	})
+	if err == nil && len(removed) > 0 {
+		s.SweepSoon()
 	}
-	batch := &pgx.Batch{}
-	batch.Queue(sqlDelete, d.key.PageID, d.key.FormID, d.key.ID)
-	if _, removed := engine.DiffFiles(found.Files, nil); len(removed) > 0 {
-		d.removes = true
-		batch.Queue(sqlMarkFiles, removed)
-	}
-	batch.Queue(`COMMIT`)
-	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
-		return commitError(conn, fmt.Errorf("delete submission %d: %w", d.key.ID, err))
-	}
-	return nil
+	return err
 }

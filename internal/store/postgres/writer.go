@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -43,7 +44,12 @@ type writer struct {
 // creation is one call of Create.
 type creation struct {
 	new    store.New
-	stored forms.Submission
+	stored forms.Submission // set before the statement
+}
+
+// isPlain reports whether it has no limit, key or files.
+func (c *creation) isPlain() bool {
+	return c.new.SubmitterKey == "" && c.new.Key == "" && len(c.new.Files) == 0
 }
 
 type operation = engine.Op[*creation]
@@ -134,27 +140,19 @@ func (s *Store) create(ops []*operation) {
 	}
 }
 
-// insert allocates ids and stores the submissions under them.
+// insert allocates ids right before they are used, and stores the submissions
+// under them. So ids are in the order of time across all processes.
 func (s *Store) insert(ops []*operation) error {
-	var b *batch
-	err := s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn) (err error) {
-		if b, err = prepareBatch(ctx, conn, ops); err != nil {
+	return s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn) (err error) {
+		b, err := prepareBatch(ctx, conn, ops)
+		if err != nil {
 			return err
 		}
 		return b.insert(ctx, conn)
 	})
-	if err != nil {
-		return err
-	}
-	for i, op := range b.ops {
-		op.Value.stored = b.submission(i)
-	}
-	return nil
 }
 
-// prepareBatch allocates ids right before they are used. So ids are in the order
-// of time across all processes.
-func prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (*batch, error) {
+func prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (batch, error) {
 	ids, err := queryIDs(ctx, conn, sqlTakeIDs, len(ops))
 	if err != nil {
 		return nil, err
@@ -164,110 +162,80 @@ func prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (*batch
 
 // conflictError is the error of a row that sqlCreate did not store, and whose
 // key is not used now.
-func conflictError(n store.New, id int64) error {
+func conflictError(c *creation) error {
 	switch {
-	case n.SubmitterKey != "":
+	case c.new.SubmitterKey != "":
 		return store.ErrAlreadySubmitted
-	case n.Key != "":
+	case c.new.Key != "":
 		return store.ErrKeyUsed // it was used, by a submission that was deleted in the meantime
 	}
-	return fmt.Errorf("create: submission %d exists already: the sequence submission_ids is behind the table", id)
+	return fmt.Errorf("create: submission %d exists already: the sequence submission_ids is behind the table", c.stored.ID)
 }
 
-// batch holds the rows of one statement, column by column.
-type batch struct {
-	ops           []*operation
-	pages         []int64
-	forms         []string
-	ids           []int64
-	usernames     []string
-	created       []int64
-	submitterKeys []string
-	fields        pgtype.FlatArray[[]byte]
-	// These are nil as long as no row has such a value.
-	keys, bodies []string
-	files        pgtype.FlatArray[[]byte]
-}
+// batch is the creates of one statement.
+type batch []*operation
 
-func newBatch(ops []*operation, ids []int64) (*batch, error) {
-	type numbered struct {
-		op     *operation
-		id     int64
-		fields forms.Entries
-	}
-	rows := make([]numbered, len(ops))
-	for i, op := range ops {
-		entries, err := forms.NumberEntries(ids[i], op.Value.new.Entries)
+// newBatch sorts the creates by their keys, so that two statements with the same
+// keys can't deadlock.
+func newBatch(ops []*operation, ids []int64) (batch, error) {
+	b := slices.Clone(ops)
+	for i, op := range b {
+		n := &op.Value.new
+		entries, err := forms.NumberEntries(ids[i], n.Entries)
 		if err != nil {
 			return nil, err
 		}
-		rows[i] = numbered{op, ids[i], forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries)}
-	}
-	// All statements insert their keys in the same order, so that two
-	// statements with the same keys can't deadlock.
-	slices.SortStableFunc(rows, func(x, y numbered) int {
-		a, b := &x.op.Value.new, &y.op.Value.new
-		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.SubmitterKey, b.SubmitterKey), cmp.Compare(a.Key, b.Key))
-	})
-	b := &batch{}
-	for _, row := range rows {
-		if err := b.add(row.op, row.id, row.fields); err != nil {
-			return nil, err
+		op.Value.stored = forms.Submission{
+			ID: ids[i], PageID: n.PageID, FormID: n.FormID, Username: n.Username,
+			Created: n.Created.Truncate(time.Millisecond).UTC(),
+			Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
+			Files:   slices.Clone(n.Files),
 		}
 	}
+	slices.SortStableFunc(b, func(x, y *operation) int {
+		a, b := &x.Value.new, &y.Value.new
+		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.SubmitterKey, b.SubmitterKey), cmp.Compare(a.Key, b.Key))
+	})
 	return b, nil
 }
 
-func (b *batch) add(op *operation, id int64, fields []byte) error {
-	n := &op.Value.new
-	b.ops = append(b.ops, op)
-	sub := forms.Submission{
-		ID: id, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Created: n.Created, Entries: fields, Files: n.Files,
+func (b batch) columns() ([]any, error) {
+	records := make([]store.Record, len(b))
+	for i, op := range b {
+		n := &op.Value.new
+		records[i] = store.Record{Submission: op.Value.stored, SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body}
 	}
-	return b.addRow(store.Record{Submission: sub, SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body})
+	return columns(records)
 }
 
-func (b *batch) addRow(r store.Record) error {
-	files, err := forms.EncodeFiles(r.Files)
-	if err != nil {
-		return err
+// columns returns the parameters of sqlRows. The first six are those of
+// sqlInsertPlain.
+func columns(records []store.Record) ([]any, error) {
+	n := len(records)
+	pages, ids, created := make([]int64, n), make([]int64, n), make([]int64, n)
+	formIDs, usernames, submitterKeys := make([]string, n), make([]string, n), make([]string, n)
+	keys, bodies := make([]string, n), make([]string, n)
+	fields, files := make(pgtype.FlatArray[[]byte], n), make(pgtype.FlatArray[[]byte], n)
+	for i, r := range records {
+		pages[i], formIDs[i], ids[i] = r.PageID, r.FormID, r.ID
+		usernames[i], created[i], fields[i] = r.Username, r.Created.UnixMilli(), r.Entries
+		submitterKeys[i], keys[i], bodies[i] = r.SubmitterKey, r.Key, r.Body
+		var err error
+		if files[i], err = forms.EncodeFiles(r.Files); err != nil {
+			return nil, fmt.Errorf("submission %d: %w", r.ID, err)
+		}
 	}
-	b.pages, b.forms, b.ids = append(b.pages, r.PageID), append(b.forms, r.FormID), append(b.ids, r.ID)
-	b.usernames = append(b.usernames, r.Username)
-	b.created = append(b.created, r.Created.UnixMilli())
-	b.submitterKeys = append(b.submitterKeys, r.SubmitterKey)
-	b.fields = append(b.fields, r.Entries)
-	if r.Key != "" || b.keys != nil {
-		b.keys = append(padded(b.keys, len(b.ids)-1), r.Key)
-		b.bodies = append(padded(b.bodies, len(b.ids)-1), r.Body)
-	}
-	if files != nil || b.files != nil {
-		b.files = append(padded(b.files, len(b.ids)-1), files)
-	}
-	return nil
-}
-
-// padded returns a column with zero values for the rows before that have none.
-func padded[S ~[]T, T any](column S, rows int) S {
-	if column == nil {
-		return make(S, rows, rows+1)
-	}
-	return column
-}
-
-func (b *batch) columns() []any {
-	return []any{b.pages, b.forms, b.ids, b.usernames, b.created, b.submitterKeys, b.fields, b.keys, b.bodies, b.files}
-}
-
-// isPlain reports whether no row has a limit, a key or files.
-func (b *batch) isPlain() bool {
-	return b.keys == nil && b.files == nil && !slices.ContainsFunc(b.submitterKeys, func(key string) bool { return key != "" })
+	return []any{pages, formIDs, ids, usernames, created, fields, submitterKeys, keys, bodies, files}, nil
 }
 
 // insert stores the batch and sets the outcome of each operation.
-func (b *batch) insert(ctx context.Context, conn *pgx.Conn) error {
-	if b.isPlain() {
-		_, err := conn.Exec(ctx, sqlInsertPlain, b.pages, b.forms, b.ids, b.usernames, b.created, b.fields)
+func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
+	columns, err := b.columns()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(b, func(op *operation) bool { return !op.Value.isPlain() }) {
+		_, err := conn.Exec(ctx, sqlInsertPlain, columns[:6]...)
 		switch {
 		case err == nil:
 			return nil
@@ -276,25 +244,25 @@ func (b *batch) insert(ctx context.Context, conn *pgx.Conn) error {
 		}
 		// One of the ids is taken. The other rows must be stored all the same.
 	}
-	refused, err := b.insertEach(ctx, conn)
+	refused, err := b.insertEach(ctx, conn, columns)
 	if err != nil {
 		return commitError(conn, err)
 	}
-	b.findUsedKeys(ctx, conn, refused)
+	findUsedKeys(ctx, conn, refused, columns)
 	return nil
 }
 
 // insertEach stores the rows that violate nothing, sets the outcome of each
 // operation, and returns the operations whose rows were refused.
-func (b *batch) insertEach(ctx context.Context, conn *pgx.Conn) (refused map[int64]*operation, err error) {
-	stored, err := queryIDs(ctx, conn, sqlCreate, b.columns()...)
+func (b batch) insertEach(ctx context.Context, conn *pgx.Conn, columns []any) (refused map[int64]*operation, err error) {
+	stored, err := queryIDs(ctx, conn, sqlCreate, columns...)
 	if err != nil {
 		return nil, err
 	}
-	refused = make(map[int64]*operation, len(b.ids))
-	for i, op := range b.ops {
-		op.Err = conflictError(op.Value.new, b.ids[i])
-		refused[b.ids[i]] = op
+	refused = make(map[int64]*operation, len(b))
+	for _, op := range b {
+		op.Err = conflictError(op.Value)
+		refused[op.Value.stored.ID] = op
 	}
 	for _, id := range stored {
 		refused[id].Err = nil
@@ -304,12 +272,13 @@ func (b *batch) insertEach(ctx context.Context, conn *pgx.Conn) (refused map[int
 }
 
 // findUsedKeys sets the outcome of the refused rows whose key is stored. If that
-// can't be found out, they fail alone: the other rows are stored.
-func (b *batch) findUsedKeys(ctx context.Context, conn *pgx.Conn, refused map[int64]*operation) {
-	if b.keys == nil || len(refused) == 0 {
+// can't be found out, the rows with keys fail alone: the others are stored.
+func findUsedKeys(ctx context.Context, conn *pgx.Conn, refused map[int64]*operation, columns []any) {
+	maps.DeleteFunc(refused, func(_ int64, op *operation) bool { return op.Value.new.Key == "" })
+	if len(refused) == 0 {
 		return
 	}
-	used, err := queryIDs(ctx, conn, sqlKeysUsed, b.columns()...)
+	used, err := queryIDs(ctx, conn, sqlKeysUsed, columns...)
 	if err != nil {
 		for _, op := range refused {
 			op.Err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
@@ -333,12 +302,4 @@ func queryIDs(ctx context.Context, conn *pgx.Conn, sql string, args ...any) ([]i
 		return nil, fmt.Errorf("create: %w", err)
 	}
 	return ids, nil
-}
-
-func (b *batch) submission(i int) forms.Submission {
-	n := &b.ops[i].Value.new
-	return forms.Submission{
-		ID: b.ids[i], PageID: n.PageID, FormID: n.FormID, Username: n.Username,
-		Created: n.Created.Truncate(time.Millisecond).UTC(), Entries: b.fields[i], Files: slices.Clone(n.Files),
-	}
 }

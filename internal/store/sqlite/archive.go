@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +12,6 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
-)
-
-var (
-	_ store.Archive  = (*Store)(nil)
-	_ store.Settings = (*Store)(nil)
 )
 
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
@@ -42,14 +36,23 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error 
 	return dumpRows(ctx, conn, visit)
 }
 
+// dumpRows is Dump on a connection. Its two statements share a snapshot, as long
+// as one of them is not finished.
 func dumpRows(ctx context.Context, conn *sqlite3.Conn, visit func(store.Record) error) error {
 	stmt, _, err := conn.Prepare(sqlDump)
 	if err != nil {
 		return classify(err)
 	}
 	defer func() { _ = stmt.Close() }()
-	contents := contentDump{conn: conn}
-	defer contents.close()
+	chunk, _, err := conn.Prepare(sqlChunk)
+	if err != nil {
+		return classify(err)
+	}
+	defer func() { _ = chunk.Close() }()
+	read := func(_ context.Context, id, number int64, buf []byte) (int, error) {
+		n, err := readChunk(chunk, id, number, buf)
+		return n, classify(err)
+	}
 	for stmt.Step() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -59,7 +62,7 @@ func dumpRows(ctx context.Context, conn *sqlite3.Conn, visit func(store.Record) 
 			return err
 		}
 		if len(r.Files) > 0 {
-			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, contents.read) }
+			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, read) }
 		}
 		if err := visit(r); err != nil {
 			return err
@@ -79,29 +82,6 @@ func readRecord(stmt *sqlite3.Stmt) (store.Record, error) {
 		Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
 		Entries: stmt.ColumnRawText(6), Files: files,
 	}}, nil
-}
-
-// contentDump reads chunks over the connection of a dump: statements of one
-// connection share a snapshot as long as one of them is not finished.
-type contentDump struct {
-	conn *sqlite3.Conn
-	stmt *sqlite3.Stmt // nil until the first read
-}
-
-func (d *contentDump) read(_ context.Context, id, number int64, buf []byte) (_ int, err error) {
-	if d.stmt == nil {
-		if d.stmt, _, err = d.conn.Prepare(sqlChunk); err != nil {
-			return 0, classify(err)
-		}
-	}
-	n, err := readChunk(d.stmt, id, number, buf)
-	return n, classify(err)
-}
-
-func (d *contentDump) close() {
-	if d.stmt != nil {
-		_ = d.stmt.Close()
-	}
 }
 
 // checkOpen is for what goes neither through the writer nor through the pool.
@@ -125,8 +105,8 @@ func (t *tx) load(records []store.Record) error {
 		if err := r.CheckIDs(); err != nil {
 			return err
 		}
-		if used, err := exists(t.stmts.byKey, form, r.Key); err != nil || used {
-			return fmt.Errorf("submission %d: %w", r.ID, cmp.Or(classify(err), store.ErrKeyUsed))
+		if err := refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, r.Key); err != nil {
+			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
 		err = t.stmts.insertSubmission(form, r)
 		switch {
@@ -156,10 +136,10 @@ func (s *Store) Clear(ctx context.Context) error {
 }
 
 // Count implements store.Archive.
-func (s *Store) Count(ctx context.Context) (int64, error) {
-	var count int64
-	err := s.pool.with(ctx, func(stmts *readStmts) error {
-		return queryRow(stmts.conn, `SELECT count(*) FROM submissions`, func(row *sqlite3.Stmt) { count = row.ColumnInt64(0) })
+func (s *Store) Count(ctx context.Context) (count int64, err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		count, err = queryInt(stmts.conn, `SELECT count(*) FROM submissions`)
+		return err
 	})
 	return count, err
 }

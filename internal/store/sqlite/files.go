@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -61,7 +62,7 @@ func (w *writer) checkRoom() error {
 		return nil
 	}
 	free, err := queryInt(w.conn, `PRAGMA freelist_count`)
-	if err == nil && room+int64(free)*pageBytes < minRoom {
+	if err == nil && room+free*pageBytes < minRoom {
 		err = fmt.Errorf("%w: the last %d MiB are left to submissions without files", store.ErrFull, minRoom>>20)
 	}
 	return classify(err)
@@ -127,25 +128,11 @@ func idList(ids []int64) string {
 
 // MarkStale implements engine.FileEngine.
 func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
-	if found, err := s.find(ctx, `SELECT EXISTS (SELECT 1 FROM staged_files)`); err != nil || !found {
-		return err
-	}
 	return s.writer.do(ctx, func(tx *tx) error {
 		_, err := execute(tx.stmts.conn, `UPDATE staged_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
 			time.Now().Add(-age).UnixMilli())
 		return classify(err)
 	})
-}
-
-// find asks a question that has the answer 0 or 1. A writer that has nothing to
-// write would commit for nothing.
-func (s fileEngine) find(ctx context.Context, question string) (found bool, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		n, err := queryInt(stmts.conn, question)
-		found = n != 0
-		return err
-	})
-	return found, err
 }
 
 // sqlMoreMarked asks whether more than so many chunks are marked. It reads no more
@@ -159,7 +146,12 @@ func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int6
 	if moreThan > 0 {
 		question = fmt.Sprintf(sqlMoreMarked, moreThan)
 	}
-	if more, err = s.find(ctx, question); err != nil || !more {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		marked, err := queryInt(stmts.conn, question)
+		more = marked != 0
+		return err
+	})
+	if err != nil || !more {
 		return false, err
 	}
 	err = s.writer.do(ctx, func(tx *tx) error {
@@ -182,6 +174,20 @@ func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int6
 		return classify(err)
 	})
 	return more, err
+}
+
+// withFiles runs a write of a submission, and makes the contents of its files
+// follow.
+func (t *tx) withFiles(before, after []forms.StoredFile, write func() error) error {
+	if slices.Equal(before, after) {
+		return write()
+	}
+	return t.atomically(func() error {
+		if err := write(); err != nil {
+			return err
+		}
+		return t.changeFiles(before, after)
+	})
 }
 
 // changeFiles makes the contents of a submission follow its files: what is

@@ -16,7 +16,7 @@ import (
 )
 
 // limitPages limits the database to its present size and some more pages.
-func limitPages(t *testing.T, s *Store, more int) {
+func limitPages(t *testing.T, s *Store, more int64) {
 	t.Helper()
 	onWriter(t, s, func(conn *sqlite3.Conn) error {
 		pages, err := queryInt(conn, "PRAGMA page_count")

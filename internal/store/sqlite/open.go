@@ -33,7 +33,7 @@ const FileName = "formulary.db"
 // such as a database shell.
 const busyTimeout = 5 * time.Second
 
-// Store implements store.Store.
+// Store implements store.Engine.
 type Store struct {
 	*engine.Files
 	*engine.Pinger
@@ -45,7 +45,7 @@ type Store struct {
 	dumps  sync.RWMutex // each Dump holds it for reading, close for writing
 }
 
-var _ store.Store = (*Store)(nil)
+var _ store.Engine = (*Store)(nil)
 
 // Options say how to treat the store.
 type Options struct {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -65,10 +66,11 @@ func query(stmt *sqlite3.Stmt, row func() bool, args ...any) error {
 	return stmt.Err()
 }
 
-// exists reports whether a prepared statement returns a row.
-func exists(stmt *sqlite3.Stmt, args ...any) (found bool, err error) {
-	err = query(stmt, func() bool { found = true; return false }, args...)
-	return found, err
+// refuseIfFound returns an error if a prepared statement returns a row.
+func refuseIfFound(refusal error, stmt *sqlite3.Stmt, args ...any) error {
+	var found error
+	err := query(stmt, func() bool { found = refusal; return false }, args...)
+	return cmp.Or(classify(err), found)
 }
 
 // execute runs a statement that is used too rarely to stay prepared. It returns how
@@ -101,8 +103,8 @@ func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt), args
 	return err
 }
 
-func queryInt(conn *sqlite3.Conn, sql string) (n int, err error) {
-	err = queryRow(conn, sql, func(row *sqlite3.Stmt) { n = row.ColumnInt(0) })
+func queryInt(conn *sqlite3.Conn, sql string) (n int64, err error) {
+	err = queryRow(conn, sql, func(row *sqlite3.Stmt) { n = row.ColumnInt64(0) })
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", sql, err)
 	}

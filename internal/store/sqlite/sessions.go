@@ -7,8 +7,6 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-var _ store.Sessions = (*Store)(nil)
-
 const (
 	sqlSession       = `SELECT owner, expires, sealed FROM sessions WHERE hash = ?`
 	sqlInsertSession = `INSERT INTO sessions (hash, owner, expires, sealed) VALUES (?, ?, ?, ?)`

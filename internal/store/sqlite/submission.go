@@ -17,19 +17,11 @@ import (
 )
 
 // Create implements store.Store.
-func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
-	var created forms.Submission
-	err := s.writer.do(ctx, func(tx *tx) error {
-		var err error
-		if len(n.Files) == 0 {
+func (s *Store) Create(ctx context.Context, n store.New) (created forms.Submission, err error) {
+	err = s.writer.do(ctx, func(tx *tx) error {
+		return tx.withFiles(nil, n.Files, func() (err error) {
 			created, err = tx.create(n)
 			return err
-		}
-		return tx.atomically(func() error {
-			if created, err = tx.create(n); err != nil {
-				return err
-			}
-			return tx.changeFiles(nil, n.Files)
 		})
 	})
 	return created, err
@@ -42,9 +34,7 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 	}
 	sub, err := t.insert(form, n)
 	if n.Key != "" && errors.Is(err, store.ErrAlreadySubmitted) { // a repeat, whose key is used: that is told first
-		if found, err := exists(t.stmts.byKey, form, n.Key); err != nil || found {
-			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrKeyUsed))
-		}
+		err = cmp.Or(refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key), err)
 	}
 	return sub, err
 }
@@ -53,8 +43,8 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 // is used.
 func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 	if n.SubmitterKey != "" && n.Username != "" {
-		if found, err := exists(t.stmts.byUser, form, n.Username); err != nil || found {
-			return forms.Submission{}, errors.Join(classify(err), errorIf(found, store.ErrAlreadySubmitted))
+		if err := refuseIfFound(store.ErrAlreadySubmitted, t.stmts.byUser, form, n.Username); err != nil {
+			return forms.Submission{}, err
 		}
 	}
 	if t.lastID++; t.lastID > forms.MaxSubmissionID {
@@ -78,13 +68,6 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 	return sub, classify(err)
 }
 
-func errorIf(found bool, err error) error {
-	if found {
-		return err
-	}
-	return nil
-}
-
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
 	var sub forms.Submission
@@ -98,19 +81,15 @@ func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error
 	return sub, err
 }
 
-// maxLostRaces is how often an update may find that another changed the
-// submission meanwhile. After that it merges within the transaction, where
-// there is no race to lose.
-const maxLostRaces = 4
-
 // errChanged: the submission is not what was merged with any more.
 var errChanged = errors.New("the submission was changed meanwhile")
 
 // Update implements store.Store. It merges outside of the transaction, since
-// there is only one for all writers, and stores the result if the submission
-// is still what was merged with.
+// there is only one for all writers, and stores the result if the submission is
+// still what was merged with. Otherwise another update was stored meanwhile, and
+// this one begins again.
 func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
-	for range maxLostRaces {
+	for {
 		sub, err := s.Get(ctx, key)
 		if err != nil {
 			return forms.Submission{}, err
@@ -123,91 +102,69 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		if err != nil {
 			return forms.Submission{}, err
 		}
-		updated, err := s.replace(ctx, key, func(now forms.Submission) (store.Change, error) {
-			if !bytes.Equal(now.Entries, sub.Entries) || !slices.Equal(now.Files, sub.Files) {
-				return store.Change{}, errChanged
-			}
-			return change, nil
-		})
+		updated, err := s.replace(ctx, key, sub, change)
 		if !errors.Is(err, errChanged) {
 			return updated, err
 		}
 	}
-	return s.replace(ctx, key, merge)
 }
 
-// replace is Update with a merge that runs within the transaction.
-func (s *Store) replace(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
-	var updated forms.Submission
-	var filesChanged bool
-	err := s.writer.do(ctx, func(tx *tx) error {
-		at, err := rowIDOf(key, tx.form)
-		if err != nil {
-			return classify(err)
-		}
-		sub, err := getSubmission(tx.stmts.get, at, key)
-		if err != nil {
-			return classify(err)
-		}
-		change, err := merge(sub)
+// replace stores a change of a submission, unless that is not what it was.
+func (s *Store) replace(ctx context.Context, key store.Key, before forms.Submission, change store.Change) (forms.Submission, error) {
+	entries, err := forms.NumberEntries(key.ID, change.Entries)
+	if err != nil {
+		return forms.Submission{}, err
+	}
+	after := before
+	after.Entries = forms.EncodeEntries(make([]byte, 0, len(before.Entries)+256), entries)
+	after.Files = slices.Clone(change.Files)
+	err = s.writer.do(ctx, func(tx *tx) error {
+		at, now, err := tx.find(key)
 		if err != nil {
 			return err
 		}
-		entries, err := forms.NumberEntries(key.ID, change.Entries)
-		if err != nil {
-			return err
+		if !bytes.Equal(now.Entries, before.Entries) || !slices.Equal(now.Files, before.Files) {
+			return errChanged
 		}
-		before := sub.Files
-		sub.Entries = forms.EncodeEntries(make([]byte, 0, len(sub.Entries)+256), entries)
-		sub.Files = slices.Clone(change.Files)
-		updated = sub
-		tx.bytes += len(sub.Entries)
-		if filesChanged = !slices.Equal(before, sub.Files); !filesChanged {
-			return classify(tx.stmts.updateSubmission(at, sub))
-		}
-		return tx.atomically(func() error {
-			if err := tx.stmts.updateSubmission(at, sub); err != nil {
-				return classify(err)
-			}
-			return tx.changeFiles(before, sub.Files)
-		})
+		tx.bytes += len(after.Entries)
+		return tx.withFiles(before.Files, after.Files, func() error { return classify(tx.stmts.updateSubmission(at, after)) })
 	})
-	if err == nil && filesChanged {
+	if err != nil {
+		return forms.Submission{}, err
+	}
+	if !slices.Equal(before.Files, after.Files) {
 		s.SweepSoon()
 	}
-	return updated, err
+	return after, nil
 }
 
 // Delete implements store.Store.
 func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
 	var sub forms.Submission
-	err := s.writer.do(ctx, func(tx *tx) error {
-		at, err := rowIDOf(key, tx.form)
-		if err != nil {
-			return classify(err)
-		}
-		if sub, err = getSubmission(tx.stmts.get, at, key); err != nil {
-			return classify(err)
+	err := s.writer.do(ctx, func(tx *tx) (err error) {
+		var at int64
+		if at, sub, err = tx.find(key); err != nil {
+			return err
 		}
 		if check != nil {
 			if err := check(sub); err != nil {
 				return err
 			}
 		}
-		if len(sub.Files) == 0 {
-			return classify(run(tx.stmts.del, at))
-		}
-		return tx.atomically(func() error {
-			if err := run(tx.stmts.del, at); err != nil {
-				return classify(err)
-			}
-			return tx.changeFiles(sub.Files, nil)
-		})
+		return tx.withFiles(sub.Files, nil, func() error { return classify(run(tx.stmts.del, at)) })
 	})
 	if err == nil && len(sub.Files) > 0 {
 		s.SweepSoon()
 	}
 	return err
+}
+
+// find reads a submission and its row id.
+func (t *tx) find(key store.Key) (rowID int64, sub forms.Submission, err error) {
+	if rowID, err = rowIDOf(key, t.form); err == nil {
+		sub, err = getSubmission(t.stmts.get, rowID, key)
+	}
+	return rowID, sub, classify(err)
 }
 
 // getSubmission reads the row of sqlGet.

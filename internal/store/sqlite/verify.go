@@ -206,7 +206,7 @@ func checkContent(ctx context.Context, conn *sqlite3.Conn, progress Progress) (r
 	}
 	err = dumpRows(ctx, conn, func(r store.Record) error {
 		if report.Submissions++; report.Submissions%1000 == 0 {
-			progress("checking", "submissions", report.Submissions, int64(total))
+			progress("checking", "submissions", report.Submissions, total)
 		}
 		_, err := r.Entries.Decode()
 		found.add(wrapFault(r, cmp.Or(err, r.Entries.CheckIDs(r.ID))))
@@ -221,7 +221,7 @@ func checkContent(ctx context.Context, conn *sqlite3.Conn, progress Progress) (r
 	if err != nil {
 		return Report{}, err
 	}
-	progress("checking", "submissions", report.Submissions, int64(total))
+	progress("checking", "submissions", report.Submissions, total)
 	return report, found.err()
 }
 

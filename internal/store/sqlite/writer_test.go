@@ -51,10 +51,7 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 				err = store.ErrKeyUsed
 			}
 		case 30:
-			op, err = func() error {
-				_, err := s.replace(ctx, key, func(forms.Submission) (store.Change, error) { return store.Change{}, refusal })
-				return err
-			}, refusal
+			op, err = func() error { return s.Delete(ctx, key, func(forms.Submission) error { return refusal }) }, refusal
 		case 40:
 			op, err = func() error { return s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: 999}, nil) }, store.ErrNotFound
 		}
