@@ -130,6 +130,7 @@ func (f *checkedFile) HasMoved() (bool, error)        { return vfsutil.WrapHasMo
 func (f *checkedFile) PersistWAL() bool               { return vfsutil.WrapPersistWAL(f.File) }
 func (f *checkedFile) SetPersistWAL(keep bool)        { vfsutil.WrapSetPersistWAL(f.File, keep) }
 func (f *checkedFile) PowersafeOverwrite() bool       { return vfsutil.WrapPowersafeOverwrite(f.File) }
+
 func (f *checkedFile) SetPowersafeOverwrite(safe bool) {
 	vfsutil.WrapSetPowersafeOverwrite(f.File, safe)
 }
