@@ -19,25 +19,8 @@ func backupCommand(streams Streams) *cli.Command {
 		Description: "Writes what the store holds at this moment to a new file; a server may go on writing to it.\n" +
 			"The key of anonymous submissions is not in the file: without it the file gives no name away. Keep a copy\n" +
 			"of anonymous.key elsewhere.",
-		Flags: embeddedFlags(),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			file, err := oneFile(cmd)
-			if err != nil {
-				return err
-			}
-			dir, err := embeddedDir(cmd)
-			if err != nil {
-				return err
-			}
-			err = withProgress(ctx, streams, "no backup was made", func(ctx context.Context, show sqlite.Progress) error {
-				return sqlite.Backup(ctx, dir, file, show)
-			})
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(streams.Out, "%s backed up to %s.\n", dir, file)
-			return err
-		},
+		Flags:  embeddedFlags(),
+		Action: fileAction(streams, "no backup was made", "%s backed up to %s.\n", sqlite.Backup),
 	}
 }
 
@@ -50,24 +33,32 @@ func restoreCommand(streams Streams) *cli.Command {
 			"Every page of the file is checked first. A restore that was killed is started over by the same command.\n" +
 			"Put the copy of anonymous.key back in its place, too.",
 		Flags: embeddedFlags(),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			file, err := oneFile(cmd)
-			if err != nil {
-				return err
-			}
-			dir, err := embeddedDir(cmd)
-			if err != nil {
-				return err
-			}
-			err = withProgress(ctx, streams, "nothing was restored", func(ctx context.Context, show sqlite.Progress) error {
+		Action: fileAction(streams, "nothing was restored", "%s restored from %s.\n",
+			func(ctx context.Context, dir, file string, show sqlite.Progress) error {
 				return sqlite.Restore(ctx, file, dir, show)
-			})
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(streams.Out, "%s restored from %s.\n", dir, file)
+			}),
+	}
+}
+
+// fileAction runs a command on a data directory and one file. done tells both.
+func fileAction(
+	streams Streams, interrupted, done string, run func(ctx context.Context, dir, file string, show sqlite.Progress) error,
+) cli.ActionFunc {
+	return func(ctx context.Context, cmd *cli.Command) error {
+		file, err := oneFile(cmd)
+		if err != nil {
 			return err
-		},
+		}
+		dir, err := embeddedDir(cmd)
+		if err != nil {
+			return err
+		}
+		err = withProgress(ctx, streams, interrupted, func(ctx context.Context, show sqlite.Progress) error { return run(ctx, dir, file, show) })
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(streams.Out, done, dir, file)
+		return err
 	}
 }
 
@@ -115,25 +106,25 @@ func embeddedFlags() []cli.Flag {
 }
 
 func embeddedDir(cmd *cli.Command) (string, error) {
-	dir, help := cmd.String("data"), cmd.Name+" --help"
+	dir := cmd.String("data")
 	switch {
 	case cmd.String("database") != "":
-		return "", &usageError{fmt.Errorf("%s is for the embedded database, and --database or FORMULARY_DATABASE is set: "+
-			"PostgreSQL has its own tools, such as pg_dump; see 'Backup' in docs/operations.md", cmd.Name), help}
+		return "", usagef("%s is for the embedded database, and --database or FORMULARY_DATABASE is set: "+
+			"PostgreSQL has its own tools, such as pg_dump; see 'Backup' in docs/operations.md", cmd.Name)
 	case dir == "":
-		return "", &usageError{errors.New("say where submissions are: --data DIR"), help}
+		return "", usagef("say where submissions are: --data DIR")
 	}
 	return dir, nil
 }
 
 // oneFile is the only argument of a command.
 func oneFile(cmd *cli.Command) (string, error) {
-	file, help := cmd.Args().First(), cmd.Name+" --help"
+	file := cmd.Args().First()
 	switch {
 	case cmd.Args().Len() != 1 || file == "":
-		return "", &usageError{fmt.Errorf("%s takes one file", cmd.Name), help}
+		return "", usagef("%s takes one file", cmd.Name)
 	case strings.Contains(file, "://"): // it may have a password in it, and is not shown
-		return "", &usageError{fmt.Errorf("%s takes a file, and got a URL", cmd.Name), help}
+		return "", usagef("%s takes a file, and got a URL", cmd.Name)
 	}
 	return file, nil
 }
@@ -143,8 +134,7 @@ func oneFile(cmd *cli.Command) (string, error) {
 func withProgress(ctx context.Context, streams Streams, interrupted string, run func(context.Context, sqlite.Progress) error) error {
 	ctx, stop := untilSignal(ctx, endSignals()...)
 	defer stop()
-	bar := newProgress(streams.Err)
-	err := run(ctx, bar.show)
+	err := run(ctx, (&progress{w: streams.Err}).show)
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted; " + interrupted)
 	}

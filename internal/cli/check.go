@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -37,11 +36,11 @@ func checkCommand(streams Streams) *cli.Command {
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if !cmd.Args().Present() {
-				return &usageError{errors.New("check takes page files or directories"), "check --help"}
+				return usagef("check takes page files or directories")
 			}
 			format, ok := checkFormats[cmd.String("format")]
 			if !ok {
-				return &usageError{fmt.Errorf("--format %q: use text, json or github", cmd.String("format")), "check --help"}
+				return usagef("--format %q: use text, json or github", cmd.String("format"))
 			}
 			out := bufio.NewWriter(streams.Out)
 			c := newChecker(out, format)

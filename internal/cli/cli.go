@@ -40,13 +40,17 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 	if err != nil && !called && !errors.As(err, &usage) {
 		// OnUsageError is not told of an environment variable that can't be
 		// parsed. But what fails before any command begins is the call.
-		err = &usageError{err, root.Args().First() + " --help"}
+		err = &usageError{err}
 	}
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		_, _ = fmt.Fprintf(streams.Err, "formulary: %v\nRun 'formulary %s' to see how it is called.\n", err, usage.help)
+		help := "--help"
+		if c := root.Command(root.Args().First()); c != nil {
+			help = c.Name + " --help"
+		}
+		_, _ = fmt.Fprintf(streams.Err, "formulary: %v\nRun 'formulary %s' to see how it is called.\n", err, help)
 		return 2
 	case errors.Is(err, errMisconfigured):
 		return 2
@@ -63,14 +67,13 @@ func refuseArguments(cmd *cli.Command) error {
 	if !cmd.Args().Present() {
 		return nil
 	}
-	return &usageError{fmt.Errorf("%s takes no argument, but got %s", cmd.Name, shown(cmd.Args().First())), cmd.Name + " --help"}
+	return usagef("%s takes no argument, but got %s", cmd.Name, shown(cmd.Args().First()))
 }
 
 // usageError is a call that makes no sense.
-type usageError struct {
-	cause error
-	help  string // the arguments that show the right help
-}
+type usageError struct{ cause error }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
 func (e *usageError) Error() string { return e.cause.Error() }
 func (e *usageError) Unwrap() error { return e.cause }
@@ -98,25 +101,21 @@ func newRoot(streams Streams) *cli.Command {
 		Reader: streams.In, Writer: streams.Out, ErrWriter: streams.Err,
 		EnableShellCompletion: true,
 		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // Run decides
-		OnUsageError:          usage("--help"),
+		OnUsageError:          misused,
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
-				return &usageError{fmt.Errorf("there is no command %s", shown(cmd.Args().First())), "--help"}
+				return usagef("there is no command %s", shown(cmd.Args().First()))
 			}
 			return cli.ShowRootCommandHelp(cmd)
 		},
 	}
 	for _, c := range root.Commands {
-		c.OnUsageError = usage(c.Name + " --help")
+		c.OnUsageError = misused
 	}
 	return root
 }
 
-func usage(help string) cli.OnUsageErrorFunc {
-	return func(_ context.Context, _ *cli.Command, err error, _ bool) error {
-		return &usageError{err, help}
-	}
-}
+func misused(_ context.Context, _ *cli.Command, err error, _ bool) error { return &usageError{err} }
 
 // shown is an argument as it may be repeated in a message: not where it may be
 // the URL of a database with a password in it.

@@ -4,37 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/formulary/formulary/internal/cli"
+	"github.com/formulary/formulary/internal/testkit"
 )
-
-var update = flag.Bool("update", false, "write what the commands print into the scripts")
-
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"formulary": func() {
-			streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-			os.Exit(cli.Run(context.Background(), os.Args, streams))
-		},
-	})
-}
-
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", UpdateScripts: *update,
-		RequireExplicitExec: true, RequireUniqueNames: true,
-	})
-}
 
 // 2 is a call that makes no sense, whether by flags or by the environment.
 func TestUsageErrorsHaveStatus2(t *testing.T) {
@@ -82,7 +61,7 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 func TestStartFailures(t *testing.T) {
 	dir := t.TempDir()
 	users := filepath.Join(dir, "users")
-	writeFile(t, users, "")
+	testkit.WriteFile(t, users, "")
 	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +108,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 func TestUnreachableDatabase(t *testing.T) {
 	dir := t.TempDir()
 	users := filepath.Join(dir, "users")
-	writeFile(t, users, "")
+	testkit.WriteFile(t, users, "")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	waits := false
@@ -150,7 +129,7 @@ func TestUnreachableDatabase(t *testing.T) {
 func TestStartFailureInJSON(t *testing.T) {
 	dir := t.TempDir()
 	users := filepath.Join(dir, "users")
-	writeFile(t, users, "")
+	testkit.WriteFile(t, users, "")
 	run := func(args ...string) (int, string) {
 		var stderr bytes.Buffer
 		args = append([]string{"formulary", "serve", "--log-format", "json", "--users", users, "--data", dir}, args...)

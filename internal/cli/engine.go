@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/url"
 	"strings"
 
@@ -50,9 +49,9 @@ func locate(cmd *cli.Command) (location, error) {
 	at := location{dir: cmd.String("data"), url: cmd.String("database")}
 	switch {
 	case at.dir == "" && at.url == "":
-		return at, &usageError{errors.New("say where submissions are: --data DIR, or --database postgres://…"), cmd.Name + " --help"}
+		return at, usagef("say where submissions are: --data DIR, or --database postgres://…")
 	case at.url != "" && !isPostgres(at.url):
-		return at, &usageError{errors.New("--database: use postgres://USER@HOST/NAME"), cmd.Name + " --help"}
+		return at, usagef("--database: use postgres://USER@HOST/NAME")
 	}
 	return at, nil
 }
@@ -91,12 +90,6 @@ func (l location) open(ctx context.Context, options postgres.Options) (store.Eng
 		return postgres.Open(ctx, options)
 	}
 	return sqlite.Open(ctx, l.dir, sqlite.Options{Log: options.Log, MustExist: options.MustExist})
-}
-
-// openExisting is open for a store that is read from: none is made, since a
-// slip in its name would look like an empty one.
-func (l location) openExisting(ctx context.Context, log *slog.Logger) (store.Engine, error) {
-	return l.open(ctx, postgres.Options{Log: log, MustExist: true})
 }
 
 // refuseUnfinished keeps half a store from being served, or copied on.

@@ -27,11 +27,11 @@ func healthCommand(streams Streams) *cli.Command {
 			"Without a URL it asks the server on this machine, at the address of $FORMULARY_LISTEN or at 127.0.0.1:8080.",
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Len() > 1 {
-				return &usageError{errors.New("health takes one URL"), "health --help"}
+				return usagef("health takes one URL")
 			}
 			target, err := healthURL(cmd.Args().First(), os.Getenv("FORMULARY_LISTEN"))
 			if err != nil {
-				return &usageError{err, "health --help"}
+				return &usageError{err}
 			}
 			if err := askHealth(ctx, target); err != nil {
 				return fmt.Errorf("%s is not ready: %w", target.Host, err)

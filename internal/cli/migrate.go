@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/formulary/formulary/internal/store"
 	copystore "github.com/formulary/formulary/internal/store/copy"
 	"github.com/formulary/formulary/internal/store/postgres"
 )
@@ -30,14 +30,14 @@ func migrateCommand(streams Streams) *cli.Command {
 			}
 			from, err := parseLocation(cmd.String("from"))
 			if err != nil {
-				return &usageError{fmt.Errorf("--from: %w", err), "migrate --help"}
+				return usagef("--from: %w", err)
 			}
 			to, err := parseLocation(cmd.String("to"))
 			if err != nil {
-				return &usageError{fmt.Errorf("--to: %w", err), "migrate --help"}
+				return usagef("--to: %w", err)
 			}
 			if from == to {
-				return &usageError{errors.New("--from and --to are the same store"), "migrate --help"}
+				return usagef("--from and --to are the same store")
 			}
 			ctx, stop := untilSignal(ctx, endSignals()...)
 			defer stop()
@@ -47,8 +47,10 @@ func migrateCommand(streams Streams) *cli.Command {
 }
 
 func migrate(ctx context.Context, streams Streams, from, to location) (err error) {
-	log := progressLogger(streams)
-	source, err := from.openExisting(ctx, log)
+	options := postgres.Options{Log: slog.New(slog.NewTextHandler(streams.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	existing := options
+	existing.MustExist = true // a slip in its name would look like an empty store
+	source, err := from.open(ctx, existing)
 	if err != nil {
 		return err
 	}
@@ -56,25 +58,21 @@ func migrate(ctx context.Context, streams Streams, from, to location) (err error
 	if err := refuseUnfinished(ctx, source); err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	target, err := to.open(ctx, postgres.Options{Log: log})
+	target, err := to.open(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	return copyStore(ctx, streams, source, target, to.String())
-}
-
-func copyStore(ctx context.Context, streams Streams, from, to store.Engine, target string) error {
-	bar := newProgress(streams.Err)
-	count, err := copystore.Copy(ctx, from, to, func(stage string, done, total int64) { bar.show(stage, "submissions", done, total) })
+	bar := &progress{w: streams.Err}
+	count, err := copystore.Copy(ctx, source, target, func(stage string, done, total int64) { bar.show(stage, "submissions", done, total) })
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted; run the same command again, which begins anew")
 	case errors.Is(err, copystore.ErrNotEmpty):
-		return fmt.Errorf("%s: %w", target, err)
+		return fmt.Errorf("%s: %w", to, err)
 	case err != nil:
 		return err
 	}
-	_, err = fmt.Fprintf(streams.Out, "%d submissions copied to %s and compared.\n", count, target)
+	_, err = fmt.Fprintf(streams.Out, "%d submissions copied to %s and compared.\n", count, to)
 	return err
 }

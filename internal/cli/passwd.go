@@ -27,7 +27,7 @@ func passwdCommand(streams Streams) *cli.Command {
 			"A running server takes the change within two seconds.",
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if cmd.Args().Len() != 2 {
-				return &usageError{errors.New("passwd takes a file and a user name"), "passwd --help"}
+				return usagef("passwd takes a file and a user name")
 			}
 			file, user := cmd.Args().Get(0), cmd.Args().Get(1)
 			password, err := askPassword(streams, user)

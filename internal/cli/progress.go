@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 )
 
@@ -16,8 +15,6 @@ type progress struct {
 
 const lineEvery = 5 * time.Second
 
-func newProgress(w io.Writer) *progress { return &progress{w: w} }
-
 // show may be called often. The first and the last state of a stage are always shown.
 func (p *progress) show(stage, unit string, done, total int64) {
 	if stage == p.stage && done < total && time.Since(p.shown) < lineEvery {
@@ -25,9 +22,4 @@ func (p *progress) show(stage, unit string, done, total int64) {
 	}
 	p.stage, p.shown = stage, time.Now()
 	_, _ = fmt.Fprintf(p.w, "%s: %d of %d %s\n", stage, done, total, unit)
-}
-
-// progressLogger is for what the store has to say while it is opened.
-func progressLogger(streams Streams) *slog.Logger {
-	return slog.New(slog.NewTextHandler(streams.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

@@ -12,7 +12,7 @@ import (
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(&out)
+		p := &progress{w: &out}
 		p.show("copying", "submissions", 1000, 4000)
 		p.show("copying", "submissions", 2000, 4000) // too early to be worth a line
 		time.Sleep(lineEvery)

@@ -114,38 +114,36 @@ func serveCommand(streams Streams) *cli.Command {
 }
 
 func checkServeFlags(cmd *cli.Command) error {
-	var err error
 	switch {
 	case cmd.String("listen") == "": // it would mean every interface, and any port
-		err = errors.New("--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces")
+		return usagef("--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces")
 	case cmd.Int64("max-body") < 1:
-		err = fmt.Errorf("--max-body %d: use 1 or more", cmd.Int64("max-body"))
+		return usagef("--max-body %d: use 1 or more", cmd.Int64("max-body"))
 	case cmd.Int64("max-file") < 1:
-		err = fmt.Errorf("--max-file %d: use 1 or more", cmd.Int64("max-file"))
+		return usagef("--max-file %d: use 1 or more", cmd.Int64("max-file"))
 	case cmd.Int("max-connections") < 1:
-		err = fmt.Errorf("--max-connections %d: use 1 or more", cmd.Int("max-connections"))
+		return usagef("--max-connections %d: use 1 or more", cmd.Int("max-connections"))
 	case (cmd.String("tls-cert") == "") != (cmd.String("tls-key") == ""):
-		err = errors.New("--tls-cert and --tls-key go together: give both or neither")
+		return usagef("--tls-cert and --tls-key go together: give both or neither")
 	case cmd.Int("database-connections") < 2:
-		err = fmt.Errorf("--database-connections %d: use 2 or more", cmd.Int("database-connections"))
+		return usagef("--database-connections %d: use 2 or more", cmd.Int("database-connections"))
 	case cmd.Duration("database-timeout") < time.Second:
-		err = fmt.Errorf("--database-timeout %v: use 1s or more", cmd.Duration("database-timeout"))
+		return usagef("--database-timeout %v: use 1s or more", cmd.Duration("database-timeout"))
 	case cmd.String("data") == "" && cmd.String("database") != "" && cmd.String("anonymous-key") == "":
-		err = errors.New("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
-	default:
-		if _, err = parseOrigins(cmd.StringSlice("frame-ancestors")); err == nil {
-			_, err = locate(cmd)
-		}
+		return usagef("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
+	}
+	if _, err := parseOrigins(cmd.StringSlice("frame-ancestors")); err != nil {
 		return err
 	}
-	return &usageError{err, "serve --help"}
+	_, err := locate(cmd)
+	return err
 }
 
 func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var opts slog.HandlerOptions
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, &usageError{fmt.Errorf("--log-level %q: use debug, info, warn or error", level), "serve --help"}
+		return nil, usagef("--log-level %q: use debug, info, warn or error", level)
 	}
 	opts.Level = l
 	w = server.EscapeLines(w)
@@ -156,7 +154,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 		opts.ReplaceAttr = inSeconds
 		return slog.New(slog.NewJSONHandler(w, &opts)), nil
 	default:
-		return nil, &usageError{fmt.Errorf("--log-format %q: use text or json", format), "serve --help"}
+		return nil, usagef("--log-format %q: use text or json", format)
 	}
 }
 
@@ -176,7 +174,7 @@ func parsePrefixes(list []string) ([]netip.Prefix, error) {
 		if err != nil {
 			addr, addrErr := netip.ParseAddr(s)
 			if addrErr != nil {
-				return nil, &usageError{fmt.Errorf("--trusted-proxies %q: use an address or a prefix such as 10.0.0.0/8", s), "serve --help"}
+				return nil, usagef("--trusted-proxies %q: use an address or a prefix such as 10.0.0.0/8", s)
 			}
 			prefix = netip.PrefixFrom(addr, addr.BitLen())
 		}
@@ -204,7 +202,7 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	if err != nil {
 		return &configError{err}
 	}
-	source, err := openPages(cmd, log)
+	source, err := pages.OpenDirectory(cmd.String("pages"), cmd.Bool("poll"), log)
 	if err != nil {
 		return &configError{err}
 	}
@@ -266,16 +264,6 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, reload)
 }
 
-// openPages opens the source of pages that the flags name.
-func openPages(cmd *cli.Command, log *slog.Logger) (pages.Source, error) {
-	source, err := pages.OpenDirectory(cmd.String("pages"), log)
-	if err != nil {
-		return nil, err
-	}
-	source.Poll = cmd.Bool("poll")
-	return source, nil
-}
-
 // openServed opens the store with the key that belongs to it.
 func openServed(ctx context.Context, cmd *cli.Command, at location, log *slog.Logger) (_ store.Engine, key []byte, err error) {
 	s, err := at.open(ctx, postgres.Options{
@@ -328,13 +316,13 @@ func closeServed(s store.Engine) error {
 // registerPool publishes how far the limit of connections is used up: past it,
 // requests wait, and fail in the end.
 func registerPool(registry *prometheus.Registry, pool *postgres.Store) {
-	gauge := func(name, help string, value func(used, limit int) int) prometheus.GaugeFunc {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
-			func() float64 { return float64(value(pool.Connections())) })
-	}
 	registry.MustRegister(
-		gauge("formulary_database_connections_used", "Connections to the database that are in use.", func(used, _ int) int { return used }),
-		gauge("formulary_database_connections_limit", "Connections to the database that may be in use.", func(_, limit int) int { return limit }))
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "formulary_database_connections_used", Help: "Connections to the database that are in use.",
+		}, func() float64 { used, _ := pool.Connections(); return float64(used) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "formulary_database_connections_limit", Help: "Connections to the database that may be in use.",
+		}, func() float64 { _, limit := pool.Connections(); return float64(limit) }))
 }
 
 // registerWAL publishes how long SQLite's write-ahead log is: it grows for as

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v3"
@@ -27,14 +26,14 @@ func usersCommand(streams Streams) *cli.Command {
 			},
 		},
 		Action: func(context.Context, *cli.Command) error {
-			return &usageError{errors.New("users takes a command: list FILE, or remove FILE USER"), "users --help"}
+			return usagef("users takes a command: list FILE, or remove FILE USER")
 		},
 	}
 }
 
 func listUsers(cmd *cli.Command, streams Streams) error {
 	if cmd.Args().Len() != 1 {
-		return &usageError{errors.New("users list takes a file"), "users --help"}
+		return usagef("users list takes a file")
 	}
 	names, refused, err := auth.Users(cmd.Args().First())
 	if err != nil {
@@ -56,7 +55,7 @@ func listUsers(cmd *cli.Command, streams Streams) error {
 
 func removeUser(cmd *cli.Command, streams Streams) error {
 	if cmd.Args().Len() != 2 {
-		return &usageError{errors.New("users remove takes a file and a user name"), "users --help"}
+		return usagef("users remove takes a file and a user name")
 	}
 	file, user := cmd.Args().Get(0), cmd.Args().Get(1)
 	if err := auth.RemoveUser(file, user); err != nil {

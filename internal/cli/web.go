@@ -55,8 +55,8 @@ func parseOrigins(list []string) ([]string, error) {
 	for _, text := range list {
 		text = strings.TrimSpace(text)
 		if !isOrigin(text) {
-			return nil, &usageError{fmt.Errorf("--frame-ancestors %q: use an origin such as https://wiki.example.org or https://wiki.example.org:8443, "+
-				"in lower case and with nothing after it", text), "serve --help"}
+			return nil, usagef("--frame-ancestors %q: use an origin such as https://wiki.example.org or https://wiki.example.org:8443, "+
+				"in lower case and with nothing after it", text)
 		}
 		origins = append(origins, text)
 	}

@@ -70,7 +70,7 @@ func TestDirectoryIsASource(t *testing.T) {
 		for _, p := range begin {
 			w.Write(p)
 		}
-		source, err := pages.OpenDirectory(w.dir, slog.New(slog.DiscardHandler))
+		source, err := pages.OpenDirectory(w.dir, false, slog.New(slog.DiscardHandler))
 		w.must(err)
 		return source, w
 	})

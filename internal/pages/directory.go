@@ -16,10 +16,6 @@ import (
 
 // Directory is a Source over a directory of page files.
 type Directory struct {
-	// Poll is for file systems that send no events, such as network file systems.
-	// It is set before Run.
-	Poll bool
-
 	root    string
 	log     *slog.Logger
 	watcher reload.Watcher
@@ -44,8 +40,9 @@ type snapshot struct {
 }
 
 // OpenDirectory reads all pages below root. What is wrong with them is logged;
-// only a directory that can't be read is an error.
-func OpenDirectory(root string, log *slog.Logger) (*Directory, error) {
+// only a directory that can't be read is an error. poll is for file systems that
+// send no events, such as network file systems.
+func OpenDirectory(root string, poll bool, log *slog.Logger) (*Directory, error) {
 	info, err := os.Stat(root)
 	if err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
@@ -55,6 +52,9 @@ func OpenDirectory(root string, log *slog.Logger) (*Directory, error) {
 	}
 	d := &Directory{root: root, log: log, files: map[string]*file{}}
 	d.watcher = reload.Watcher{Name: "pages", Log: log, Look: d.look, Load: d.load}
+	if !poll {
+		d.watcher.Root = root
+	}
 	d.current.Store(&snapshot{})
 	if err := d.load(d.look(func(string) {}), true); d.failure.Load() != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
@@ -109,9 +109,4 @@ func (d *Directory) Counts() Counts { return d.current.Load().counts }
 func (d *Directory) Reload(ctx context.Context) { d.watcher.Reload(ctx) }
 
 // Run implements Source.
-func (d *Directory) Run(ctx context.Context) {
-	if !d.Poll {
-		d.watcher.SetRoot(d.root)
-	}
-	d.watcher.Run(ctx)
-}
+func (d *Directory) Run(ctx context.Context) { d.watcher.Run(ctx) }

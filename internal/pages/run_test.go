@@ -105,11 +105,10 @@ func TestPolledEditsShowWithinTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		page := filepath.Join(t.TempDir(), "1.md")
 		testkit.WriteFile(t, page, form("a", "zero"))
-		d, err := OpenDirectory(filepath.Dir(page), slog.New(slog.DiscardHandler))
+		d, err := OpenDirectory(filepath.Dir(page), true, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Poll = true
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { d.Run(ctx); close(ended) }()
@@ -134,11 +133,10 @@ func TestStuckLook(t *testing.T) {
 	s.mkdir("")
 	synctest.Test(t, func(t *testing.T) {
 		log := &strings.Builder{}
-		d, err := OpenDirectory(s.dir, slog.New(slog.NewTextHandler(log, nil)))
+		d, err := OpenDirectory(s.dir, true, slog.New(slog.NewTextHandler(log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Poll = true
 		release := make(chan struct{})
 		d.watcher.Look = func(enter func(string)) reload.State {
 			<-release

@@ -72,13 +72,6 @@ type Watcher struct {
 	failure   string // of the last Load
 }
 
-// SetRoot sets Root. Unlike the field, it may be called while Reload runs.
-func (w *Watcher) SetRoot(dir string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.Root = dir
-}
-
 // Run looks at the files until ctx ends. It does not wait for a look that is stuck.
 func (w *Watcher) Run(ctx context.Context) {
 	w.mu.Lock()

@@ -40,7 +40,7 @@ var unraced = []string{"github.com/ncruces/go-sqlite3-wasm/...", "modernc.org/..
 
 // slow are the packages that take longest, and begin first.
 var slow = []string{
-	"e2e", "e2e/browser", "internal/store/sqlite", "internal/web", "internal/server", "internal/rest", "internal/cli", "internal/store/postgres",
+	"e2e", "e2e/browser", "internal/store/sqlite", "internal/web", "internal/server", "internal/rest", "internal/store/postgres",
 	"internal/web/embedtest", "internal/store/copy", "internal/web/pagehtml",
 }
 

@@ -1,4 +1,4 @@
-package cli_test
+package main
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // formulary is the command in a process of its own, which is this test binary
@@ -39,7 +40,7 @@ func formulary(t *testing.T, args ...string) *exec.Cmd {
 func TestSecondSignalEndsTheServerAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	users := filepath.Join(dir, "users")
-	writeFile(t, filepath.Join(dir, "1.md"), "```form\nform: note\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n")
+	testkit.WriteFile(t, filepath.Join(dir, "1.md"), "```form\nform: note\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n")
 	if err := auth.SetPassword(users, "ann", "secret"); err != nil {
 		t.Fatal(err)
 	}
@@ -92,13 +93,6 @@ func beginRequest(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	readUntil(t, bufio.NewReader(conn), regexp.MustCompile(`^HTTP/1.1 (100) `))
-}
-
-func writeFile(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Nothing but serve has anything to finish, so a signal just ends it.

@@ -10,6 +10,8 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
+var update = flag.Bool("update", false, "write the flags into docs/configuration.md")
+
 // TestConfigurationPage holds docs/configuration.md against the commands and
 // their flags. With -update it writes them into the page.
 func TestConfigurationPage(t *testing.T) {
@@ -31,7 +33,7 @@ func TestConfigurationPage(t *testing.T) {
 	if want == string(text) {
 		return
 	}
-	if flag.Lookup("update").Value.String() != "true" {
+	if !*update {
 		t.Fatalf("%s is out of date: run go test ./internal/cli -run TestConfigurationPage -update", page)
 	}
 	if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
