@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -36,6 +37,7 @@ func Write(w http.ResponseWriter, status int, detail string) {
 	h := w.Header()
 	h["Content-Type"] = mediaType
 	h["Cache-Control"] = noStore
+	h["Content-Length"] = []string{strconv.Itoa(len(body))} // the answer is complete when it is flushed, while the rest of a body is read
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone can't be told
 }

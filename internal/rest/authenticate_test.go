@@ -1,14 +1,9 @@
 package rest
 
 import (
-	"context"
 	"encoding/base64"
 	"net/http"
 	"testing"
-	"time"
-
-	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/request"
 )
 
 const challenge = `Basic realm="formulary", charset="UTF-8"`
@@ -77,22 +72,5 @@ func TestCredentialsComeFirst(t *testing.T) {
 	}
 	if after := e.dump(t); after != before {
 		t.Errorf("before\n%safter\n%s", before, after)
-	}
-}
-
-// turnedAway is a directory of users that is always busy.
-type turnedAway struct{}
-
-func (turnedAway) Authenticate(context.Context, string, string, string) (auth.Identity, error) {
-	return auth.Identity{}, &auth.BusyError{RetryAfter: 5 * time.Second}
-}
-
-func (turnedAway) Refresh(id auth.Identity) (auth.Identity, error) { return id, nil }
-
-func TestBusyLoginSaysWhenToTryAgain(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.Auth = turnedAway{} })
-	a := e.expect(t, http.StatusTooManyRequests, testRequest{method: "GET", path: allPath, header: basic("alice:alice-secret")})
-	if got := a.header.Get("Retry-After"); got != "5" {
-		t.Errorf("Retry-After %q, want 5", got)
 	}
 }

@@ -71,7 +71,7 @@ const maxPooled = 64 << 10
 
 // decode reads the body of a request to a form.
 func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder) ([]forms.Answer, error) {
-	if err := checkMediaType(c.Header, d); err != nil {
+	if err := checkMediaType(c.Header); err != nil {
 		return nil, err
 	}
 	b := bodies.Get().(*body)
@@ -99,7 +99,7 @@ func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder)
 	return answers, nil
 }
 
-func checkMediaType(h http.Header, d decoder) error {
+func checkMediaType(h http.Header) error {
 	if err := request.CheckEncoding(h); err != nil {
 		return err
 	}
@@ -113,11 +113,10 @@ func checkMediaType(h http.Header, d decoder) error {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
 	if err != nil || mediaType != encode.JSONType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
-		detail := "Send the body with Content-Type: application/json, in UTF-8."
-		if d.multipart {
-			detail = "Send the body with Content-Type: application/json, or multipart/form-data for files, in UTF-8."
+		return &request.StatusError{
+			Status: http.StatusUnsupportedMediaType,
+			Detail: "Send the body in UTF-8, with Content-Type: application/json, or multipart/form-data if a submission has files.",
 		}
-		return &request.StatusError{Status: http.StatusUnsupportedMediaType, Detail: detail}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -99,18 +98,6 @@ func TestPageWithoutFormsIsAnEmptyArray(t *testing.T) {
 	e := newEnv(t, house())
 	if got := e.get(t, "alice", Prefix+"/page/2/form"); got != "[]" {
 		t.Errorf("got %s", got)
-	}
-}
-
-func TestFormsAreReadOnly(t *testing.T) {
-	e := newEnv(t, house())
-	for _, path := range []string{Prefix + "/page/1/form", allPath} {
-		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
-			a := e.expect(t, http.StatusMethodNotAllowed, testRequest{user: "alice", method: method, path: path, body: "{}"})
-			if got := a.header.Get("Allow"); got != "GET, HEAD" {
-				t.Errorf("%s %s: Allow %q", method, path, got)
-			}
-		}
 	}
 }
 

@@ -190,7 +190,6 @@ func TestLargeBodiesAtATimeAreBounded(t *testing.T) {
 // A client that stalls is answered at once when its body is refused, and its
 // connection is closed.
 func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
-	t.Parallel() // most of it is waiting
 	e := newEnv(t, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	e.stalledBodies(t, "alice", 1)
 	conn := e.begin(t, "alice", "POST", allPath+"/submission", "Content-Length: 65537\r\n\r\n{")

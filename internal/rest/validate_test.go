@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"fmt"
 	"net/http"
 	"testing"
 )
@@ -33,16 +32,6 @@ func TestValidationMessages(t *testing.T) {
 	if got := e.dump(t); got != "" {
 		t.Errorf("stored: %s", got)
 	}
-}
-
-func TestRequiredOnAMerge(t *testing.T) {
-	e := newEnv(t, house())
-	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", "x"))
-	for _, empty := range []string{"", "  "} {
-		e.reject(t, testRequest{method: "POST", path: path}, fault{body: nestedBody("name", empty, "note", "y"), fields: []string{"name"}})
-		e.reject(t, testRequest{method: "PUT", path: result(path)}, fault{body: fmt.Sprintf(`{"name":%q,"note":"y"}`, empty), fields: []string{"name"}})
-	}
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"note":""}`})
 }
 
 const already = `{"valid":false,"fieldErrors":{},"errors":["this form takes one submission from each person, and yours is already there"]}`
