@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -54,7 +55,7 @@ type bar struct {
 
 // numberChart is the distribution of numbers.
 type numberChart struct {
-	columnChart
+	Chart          *columnChart
 	Min, Max, Mean string
 }
 
@@ -130,7 +131,7 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			v.Fields = append(v.Fields, chart)
 		case sum.Numbers != nil && sum.Numbers.Count > 0:
 			chart.Numbers = newNumberChart("n"+strconv.Itoa(rank), chart.Label, sum.Numbers)
-			bars += len(chart.Numbers.Columns)
+			bars += len(chart.Numbers.Chart.Columns)
 			v.Fields = append(v.Fields, chart)
 		default:
 			chart.Width = share(sum.Answered, s.Count)
@@ -173,17 +174,16 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 }
 
 func newNumberChart(id, label string, n *forms.Numbers) *numberChart {
-	c := &numberChart{Min: number(n.Min), Max: number(n.Max), Mean: mean(n.Mean)}
-	c.ID, c.Head = id, "Values"
-	c.Title = "How often each value of “" + label + "” occurs"
-	c.Desc = strconv.FormatInt(n.Count, 10) + " values from " + c.Min + " to " + c.Max + ", on average " + c.Mean + "."
+	c := &columnChart{ID: id, Head: "Values", Title: "How often each value of “" + label + "” occurs"}
+	numbers := &numberChart{Chart: c, Min: number(n.Min), Max: number(n.Max), Mean: mean(n.Mean)}
+	c.Desc = fmt.Sprintf("%d values from %s to %s, on average %s.", n.Count, numbers.Min, numbers.Max, numbers.Mean)
 	for _, b := range n.Bins {
 		text := number(b.From) + " to below " + number(b.To)
 		c.Columns = append(c.Columns, chartColumn{Label: text, Count: b.Count})
 	}
 	c.From, c.To = number(n.Bins[0].From), number(n.Bins[len(n.Bins)-1].To)
 	c.setHeights()
-	return c
+	return numbers
 }
 
 // newTimeChart makes the chart of submissions over time: by day, or by as long

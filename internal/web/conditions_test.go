@@ -4,118 +4,172 @@ package web
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/testkit"
 )
 
-// conditionsModule makes a global function of the module. It takes many forms
-// with many answers each, because a call costs more than an evaluation. Its
-// result has a line for each set of answers, with 1 for each field that shows
-// and 0 for each other, by rank.
+// conditionsModule makes a global function of the module. It takes a form as the API
+// describes it and sets of values, by rank. It returns a line for each set: the ids of
+// the fields that show.
 const conditionsModule = `
 import { visibility } from "conditions.js";
 
-globalThis.visibleOf = (json) => {
-  const lines = [];
-  for (const { form, answers } of JSON.parse(json)) {
-    const visible = visibility(form);
-    const ids = Object.values(form.fields).sort((a, b) => a.rank - b.rank).map((field) => field.fieldId);
-    for (const values of answers) {
-      const byID = new Map();
-      values.forEach((value, rank) => byID.set(ids[rank], value));
-      const shown = visible(byID);
-      let line = "";
-      for (const id of ids) {
-        line += shown.has(id) ? "1" : "0";
-      }
-      lines.push(line);
-    }
-  }
-  return lines.join("\n");
+globalThis.shownOf = (json) => {
+  const { form, sets } = JSON.parse(json);
+  const visible = visibility(form);
+  const ids = Object.values(form.fields).sort((a, b) => a.rank - b.rank).map((field) => field.fieldId);
+  const shown = (values) => [...visible(new Map(values.map((value, rank) => [ids[rank], value])))];
+  return sets.map((values) => shown(values).join(" ")).join("\n");
 };
 `
 
-// wireCase is a form as the API describes it, and sets of answers by rank.
-type wireCase struct {
-	Form    json.RawMessage `json:"form"`
-	Answers [][]string      `json:"answers"`
-}
-
-func toWire(f *forms.Form) json.RawMessage { return encode.Form(f) }
-
-// line is what visibleOf returns for one set of answers.
-func line(shown []bool) string {
-	b := make([]byte, len(shown))
-	for i, s := range shown {
-		b[i] = '0'
-		if s {
-			b[i] = '1'
-		}
-	}
-	return string(b)
-}
-
-// evaluateBoth returns the lines of JavaScript and of Go.
-func evaluateBoth(t *testing.T, script func(json string) string, cases []wireCase, evaluated []*forms.Form) (js, golang []string) {
-	t.Helper()
-	text, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
-	js = strings.Split(script(string(text)), "\n")
-	for i, form := range evaluated {
-		for _, values := range cases[i].Answers {
-			golang = append(golang, line(form.Visible(values)))
-		}
-	}
-	if len(js) != len(golang) {
-		t.Fatalf("JavaScript gave %d results, Go %d", len(js), len(golang))
-	}
-	return js, golang
-}
-
-// conditionsScript returns visibleOf.
-func conditionsScript(t *testing.T) func(json string) string {
+// newConditions returns a function that has the browser's module and the server
+// decide which fields show, and compares them.
+func newConditions(t *testing.T) func(form *forms.Form, sets ...[]string) {
 	t.Helper()
 	vm := newVM(t)
 	runModule(t, vm, conditionsModule)
-	return func(json string) string { return callScript(t, vm, "visibleOf", json) }
-}
-
-func TestScriptsShowTheSameFieldsAsTheServer(t *testing.T) {
-	const (
-		formsInBatch  = 50
-		answersToForm = 10
-	)
-	script := conditionsScript(t)
-	results, hidden := 0, 0
-	for seed := range uint64(testkit.Rounds(40, 200)) {
-		g := newGenerator(seed)
-		cases, made := make([]wireCase, formsInBatch), make([]*forms.Form, formsInBatch)
-		for i := range cases {
-			made[i] = g.form()
-			cases[i].Form = toWire(made[i])
-			for range answersToForm {
-				cases[i].Answers = append(cases[i].Answers, g.answers(made[i]))
-			}
+	return func(form *forms.Form, sets ...[]string) {
+		t.Helper()
+		text, err := json.Marshal(map[string]any{"form": json.RawMessage(encode.Form(form)), "sets": sets})
+		if err != nil {
+			t.Fatal(err)
 		}
-		js, golang := evaluateBoth(t, script, cases, made)
-		for i := range js {
-			if js[i] != golang[i] {
-				c := cases[i/answersToForm]
-				t.Fatalf("seed %d: JavaScript shows %s, Go %s\nform %s\nanswers %q", seed, js[i], golang[i], c.Form, c.Answers[i%answersToForm])
+		for i, got := range strings.Split(callScript(t, vm, "shownOf", string(text)), "\n") {
+			var want []string
+			for rank, shown := range form.Visible(sets[i]) {
+				if shown {
+					want = append(want, form.Fields[rank].ID)
+				}
 			}
-			results++
-			if strings.Contains(js[i], "0") {
-				hidden++
+			if got != strings.Join(want, " ") {
+				t.Errorf("values %.100q: JavaScript shows %.1000q, Go %.1000q", sets[i], strings.Fields(got), want)
 			}
 		}
 	}
-	if hidden < results/4 || hidden > results*9/10 {
-		t.Errorf("%d of %d results hide a field: the generated forms say little", hidden, results)
+}
+
+func showIf(match forms.Match, rules ...forms.Rule) *forms.Condition {
+	return &forms.Condition{Match: match, Rules: rules}
+}
+
+// operatorsForm has a field f, and a field for each operator and operand that shows
+// by the value of f.
+func operatorsForm(fieldType forms.FieldType, operands []string) *forms.Form {
+	form := &forms.Form{Fields: []forms.Field{{ID: "f", Type: fieldType}}}
+	for _, operator := range forms.Operators {
+		for i, operand := range operands {
+			form.Fields = append(form.Fields, forms.Field{
+				ID: string(operator) + strconv.Itoa(i), Type: forms.Textfield,
+				Condition: showIf(forms.MatchAll, forms.Rule{FieldID: "f", Operator: operator, Value: operand}),
+			})
+		}
+	}
+	return form
+}
+
+// awkward are texts that some language takes for numbers, days, lists or blanks.
+var awkward = []string{
+	"", "0", "-0", "-0.0", "00", "007", "-007.500", "1e3", "0x1F", "0b1", "NaN", "Infinity", "inf", "+1", "-", "--1", ".", ".5", "5.", "-.5", "1.2.3", "1,5", "1_000",
+	"1 ", " 1", "\n1", "1", "1n", "１", "٣", "½", "−1", "null", "undefined", "true", "9007199254740992", "9007199254740993", "0.1", "0.10", "0.30000000000000004", "0.3",
+	"179769313486231570000000000000000000000000000000000000000", "0.00000000000000000000000000000000000000000000000001",
+	"2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "10000-01-01", "2024-1-01", "2024-13-01", "2024-04-31", "2024-01-00",
+	"-2024-01-01", "2024-01-01\n", "2024/01/01", "2024-01-01T00:00", "２０２４-01-01", "2024-01-é", ";", ";;", " ; ", "a", "A", "a;", ";a", "a;b", "a; b", "b;a", "a\x00b",
+	"é", "e\u0301", "ß", "İ", "\U0001F600", "\U0001F601", "\U00010000", "\uFFFD", "\uE000", "\uFFFF", `"`, `\`, "</script>",
+	" ", "\t", "\v", "\f", "\r\n", "\u0085", "\u00A0", "\u1680", "\u2000", "\u200A", "\u2028", "\u202F", "\u205F", "\u3000", "\uFEFF", "\u180E", "\u200B", "\u2060", "\x1C", "\x00",
+}
+
+// Each value is compared with each other one by each operator.
+func TestScriptsCompareAsTheServerDoes(t *testing.T) {
+	compare := newConditions(t)
+	for _, fieldType := range []forms.FieldType{forms.Textfield, forms.Checkbox} {
+		form := operatorsForm(fieldType, awkward)
+		var sets [][]string
+		for _, value := range awkward {
+			sets = append(sets, append([]string{value}, make([]string, len(form.Fields)-1)...))
+		}
+		compare(form, sets...)
+	}
+}
+
+// A hidden field counts as empty, whatever its value is, and wherever it stands. In
+// JavaScript, objects order keys that are integers by number, and inherit members.
+func TestScriptsShowTheSameFieldsAsTheServer(t *testing.T) {
+	compare := newConditions(t)
+	rule := func(id string, operator forms.Operator, value string) forms.Rule {
+		return forms.Rule{FieldID: id, Operator: operator, Value: value}
+	}
+	for _, match := range []forms.Match{forms.MatchAll, forms.MatchAny} {
+		fields := []forms.Field{
+			{ID: "constructor"},
+			{ID: "10", Condition: showIf(match, rule("constructor", forms.Equals, "x"))},
+			{ID: "9", Condition: showIf(match, rule("constructor", forms.Equals, "x"), rule("10", forms.NotEmpty, ""))},
+			{ID: "a.b", Condition: showIf(match, rule("9", forms.Equals, "y"), rule("10", forms.Empty, ""))},
+			{ID: "toString", Condition: showIf(match, rule("unknown", forms.NotEquals, "x"), rule("9", forms.NotEmpty, ""))},
+			{ID: "length", Condition: showIf(match, rule("9", "unknown", "x"), rule("a.b", forms.NotEmpty, ""))},
+		}
+		var sets [][]string
+		for n := range 3 * 3 * 3 * 3 {
+			set := make([]string, len(fields))
+			for rank := range 4 {
+				set[rank] = []string{"", "x", "y"}[n%3]
+				n /= 3
+			}
+			sets = append(sets, set)
+		}
+		compare(&forms.Form{Fields: fields}, sets...)
+		slices.Reverse(fields)
+		for _, set := range sets {
+			slices.Reverse(set)
+		}
+		compare(&forms.Form{Fields: fields}, sets...)
+	}
+}
+
+// chain makes a form of which each field shows when the one before is a.
+func chain(length int) *forms.Form {
+	f := &forms.Form{}
+	for i := range length {
+		field := forms.Field{ID: "f" + strconv.Itoa(i), Type: forms.Textfield}
+		if i > 0 {
+			field.Condition = showIf(forms.MatchAll, forms.Rule{FieldID: f.Fields[i-1].ID, Operator: forms.Equals, Value: "a"})
+		}
+		f.Fields = append(f.Fields, field)
+	}
+	return f
+}
+
+// A form may have 1,000 rules, and the last field may be the first on the page:
+// then the recursion is as deep as it can be.
+func TestScriptsFollowLongChainsOfConditions(t *testing.T) {
+	form := chain(1000)
+	slices.Reverse(form.Fields)
+	all := slices.Repeat([]string{"a"}, 1000)
+	half := slices.Clone(all)
+	half[500] = "b"
+	newConditions(t)(form, all, half)
+}
+
+// The parser refuses cycles. The page must not hang should one get past it.
+func TestScriptsEndCycles(t *testing.T) {
+	form := chain(3)
+	form.Fields[0].Condition = showIf(forms.MatchAll, forms.Rule{FieldID: "f2", Operator: forms.Equals, Value: "a"})
+	newConditions(t)(form, []string{"a", "a", "a"})
+}
+
+func TestScriptsTakeLongValues(t *testing.T) {
+	const size = 1 << 17
+	zeros, list := strings.Repeat("0", size), strings.Repeat("a;", size/2)
+	compare := newConditions(t)
+	for _, fieldType := range []forms.FieldType{forms.Textfield, forms.Checkbox} {
+		form := operatorsForm(fieldType, []string{"0", "1", "b"})
+		for _, value := range []string{zeros, zeros + "1", "1." + zeros + "1", "-" + zeros, strings.Repeat(" ", size), list, list + "b"} {
+			compare(form, append([]string{value}, make([]string, len(form.Fields)-1)...))
+		}
 	}
 }

@@ -54,8 +54,8 @@ type hiddenValue struct{ Name, Value string }
 
 // item is a question, or a section with its questions.
 type item struct {
-	*question
-	Section *sectionView
+	Question *question // nil for a section
+	Section  *sectionView
 }
 
 type sectionView struct {
@@ -161,7 +161,7 @@ func layOut(id string, f *forms.Form, with filling) (items []item, all []*questi
 	sections := f.Sections
 	for rank := 0; rank < len(all); {
 		if len(sections) == 0 || sections[0].First != rank {
-			items = append(items, item{question: all[rank]})
+			items = append(items, item{Question: all[rank]})
 			rank++
 			continue
 		}

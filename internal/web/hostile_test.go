@@ -15,17 +15,12 @@ import (
 
 // hostileTexts try to become markup, script, an address or a style.
 var hostileTexts = []string{
-	`<script>alert(1)</script>`, `</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `'><svg/onload=alert(1)>`,
-	`" onmouseover="alert(1)`, `' onfocus='alert(1)' autofocus='`, ` onclick=alert(1) `, "` onload=alert(1) `", `javascript:alert(1)`, `JaVaScRiPt:alert(1)`,
-	`java script:alert(1)`, `data:text/html,<script>alert(1)</script>`, `vbscript:msgbox(1)`, `</textarea><script>alert(1)</script>`, `</title><script>alert(1)</script>`,
-	`</style><script>alert(1)</script>`, `</option></select><img src=x onerror=alert(1)>`, `<!--`, `--><script>alert(1)</script>`, `<![CDATA[<script>alert(1)</script>]]>`,
-	`<iframe src=//evil.example></iframe>`, `<object data=//evil.example>`, `<embed src=//evil.example>`, `<base href=//evil.example/>`, `<link rel=stylesheet href=//evil.example>`,
-	`<meta http-equiv=refresh content="0;url=//evil.example">`, `<form action=//evil.example><input name=password>`, `<button formaction=//evil.example>Sign in</button>`,
-	`<style>*{display:none}</style>`, `<div style="position:fixed;inset:0">`, `{{.User}}`, `{{template "top"}}`, `${alert(1)}`, `\u003cscript\u003ealert(1)\u003c/script\u003e`,
-	`\x3cscript\x3ealert(1)`, `&lt;script&gt;alert(1)&lt;/script&gt;`, `&#60;script&#62;alert(1)`, `%3Cscript%3Ealert(1)%3C/script%3E`, `%22%3E%3Cscript%3E`, `//evil.example`, `\\evil.example`,
-	`https://evil.example/?`, `../../../etc/passwd`, `/../../`, "\u202e\u2066txt.exe", "\u2028alert(1)\u2029", "a\u0300\u0300\u0300", `"]}</script><script>alert(1)</script>`, `',alert(1),'`,
-	`<svg><script>alert(1)</script></svg>`, `<math><mtext><img src=x onerror=alert(1)>`, `<x:script xmlns:x="http://www.w3.org/1999/xhtml">alert(1)</x:script>`, `=cmd|' /C calc'!A0`,
-	`<noscript><p title="</noscript><img src=x onerror=alert(1)>">`, `<template><script>alert(1)</script></template>`, `?next=//evil.example`, `#"><img src=x onerror=alert(1)>`,
+	`<script>alert(1)</script>`, `</script><script>alert(1)</script>`, `"><svg onload=alert(1)>`, `'><svg/onload=alert(1)>`, `" onmouseover="alert(1)`,
+	`' onfocus='alert(1)' autofocus='`, "` onload=alert(1) `", `javascript:alert(1)`, `JaVaScRiPt:alert(1)`, `data:text/html,<script>alert(1)</script>`,
+	`</textarea><script>alert(1)</script>`, `</title><script>alert(1)</script>`, `</option></select><img src=x onerror=alert(1)>`, `<!--`, `--><script>alert(1)</script>`,
+	`<![CDATA[<script>alert(1)</script>]]>`, `<base href=//evil.example/>`, `<form action=//evil.example><input name=password>`, `{{template "top"}}`,
+	`\u003cscript\u003ealert(1)\u003c/script\u003e`, `&lt;script&gt;alert(1)&lt;/script&gt;`, `%22%3E%3Cscript%3E`, `//evil.example`, `\\evil.example`, `/../../`,
+	"\u202e\u2066txt.exe", "\u2028alert(1)\u2029", `',alert(1),'`, `<math><mtext><img src=x onerror=alert(1)>`, `?next=//evil.example`,
 }
 
 // hostilePage is a page whose title, labels, help, options and section names

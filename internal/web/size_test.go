@@ -97,7 +97,7 @@ func TestQuestionsAreInTheWrittenOrder(t *testing.T) {
 	}
 	f.Fields[0].Condition = &forms.Condition{Match: forms.MatchAll, Rules: []forms.Rule{{FieldID: "c", Operator: forms.NotEmpty}}}
 	items, all := layOut("f0", f, filling{values: make([]string, 4)})
-	if len(items) != 3 || items[0].question != all[0] || !slices.Equal(items[1].Section.Questions, all[1:3]) || items[2].question != all[3] {
+	if len(items) != 3 || items[0].Question != all[0] || !slices.Equal(items[1].Section.Questions, all[1:3]) || items[2].Question != all[3] {
 		t.Errorf("got %+v", items)
 	}
 	if !all[0].Hidden || items[1].Section.Hidden {
