@@ -80,8 +80,8 @@ func (d *decoder) build(root *yaml.Node, block rawBlock, pageID int64) *forms.Fo
 	w.at = m.at
 	w.form.ID = w.name(w.text(m, "form"), m.at, noun, idKey)
 	w.form.MacroID = cmp.Or(block.hostID, forms.FormMacroID(pageID, w.form.ID))
-	w.form.Anonymous = w.boolean(w.text(m, "anonymous"), "anonymous")
-	w.form.OneSubmission = w.boolean(w.text(m, "oneSubmission"), "oneSubmission")
+	w.form.Anonymous = w.boolean(m, "anonymous")
+	w.form.OneSubmission = w.boolean(m, "oneSubmission")
 	if block.macros == nil || m.values["fields"] != nil { // a form macro without fields was reported
 		w.fields(m, "form")
 	}
@@ -120,26 +120,17 @@ func (w *builder) fields(m *yamlMap, noun string) {
 	for _, n := range w.items(list, "fields", fieldsHint) {
 		isSection := hasKey(n, "section")
 		switch {
-		case w.spent():
-			return
 		case len(w.form.Fields) >= MaxFields:
 			w.errorf(w.at, "split the form", "the form has more than %d fields", MaxFields)
 			return
 		case isSection && noun == "section":
-			w.misplaced(n, "put it after this section", "a section inside a section")
+			w.errorf(n.Column, "put it after this section", "a section inside a section")
 		case isSection:
 			w.section(n)
 		default:
 			w.field(n, noun == "section")
 		}
 	}
-}
-
-// misplaced reports a mapping that is not allowed where it is. It counts towards
-// the budget, because hasKey has read its keys.
-func (w *builder) misplaced(n *yaml.Node, hint, message string) {
-	w.errorf(n.Column, hint, "%s", message)
-	w.budget -= len(resolveAlias(n).Content)
 }
 
 func (w *builder) section(n *yaml.Node) {
@@ -194,7 +185,10 @@ func (w *builder) name(v value, at int, noun, key string) string {
 	return v.text
 }
 
-func (w *builder) boolean(v value, key string) bool {
+// boolean reads the value of a key that is true or false. Without the key it is
+// false.
+func (w *builder) boolean(m *yamlMap, key string) bool {
+	v := w.text(m, key)
 	switch {
 	case !v.written, v.invalid, v.text == "false":
 		return false

@@ -16,28 +16,23 @@ type collector struct {
 	pageID int64
 	blocks []Block
 	lines  map[string]int      // by form id: the line of the first form with it
-	count  int                 // of raw blocks
 	fences map[ast.Node]string // by fence: the ids of the forms in all raw blocks of a Markdown page
 }
 
-func newCollector(p *reader, pageID int64) *collector {
-	return &collector{reader: p, pageID: pageID, lines: map[string]int{}, fences: map[ast.Node]string{}}
-}
-
-// add reads one raw block.
-func (c *collector) add(block rawBlock) {
+// add reads a raw block, the first of which has number 1.
+func (c *collector) add(number int, block rawBlock) {
 	if block.fence != nil {
 		c.fences[block.fence] = ""
 	}
-	switch c.count++; {
-	case c.count == 1 && c.pageID == 0 && !c.unreadable:
+	switch {
+	case number == 1 && c.pageID == 0 && !c.unreadable:
 		c.report(block.at, Error, `let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
 			"the page has a form but no id")
-	case c.count == MaxForms+1:
+	case number == MaxForms+1:
 		c.report(block.at, Error, "split it into several pages", "the page has more than %d forms", MaxForms)
 		c.blocks = append(c.blocks, Block{}) // it may hold a form, which must not count as removed
 		return
-	case c.count > MaxForms:
+	case number > MaxForms:
 		return
 	}
 	id, form := c.read(block)
@@ -58,11 +53,10 @@ func (c *collector) add(block rawBlock) {
 // read returns the form of a block, or nil if the block is broken, and its id, or
 // "" if that can't be read.
 func (c *collector) read(block rawBlock) (id string, form *forms.Form) {
-	d := newDecoder(c.reader)
-	d.failed = block.failed
+	d := &decoder{reader: c.reader, failed: block.failed}
 	root, text := block.macros, ""
 	if block.text != nil {
-		text = plainSpaces.Replace(block.text.text)
+		text = plainSpaces.Replace(block.text.text())
 		root = d.root(text, block)
 	}
 	if root != nil {

@@ -39,13 +39,11 @@ func (w *builder) condition(o *owner) {
 		o.condition.Match = forms.Match(key)
 		for _, n := range w.items(list, key, "write a list of rules: - "+ruleHint[len("write "):]) {
 			switch {
-			case w.spent():
-				return
 			case w.rules == MaxRules:
 				w.errorf(o.at, "", "the form has more than %d rules", MaxRules)
 				return
 			case hasKey(n, "all", "any"):
-				w.misplaced(n, "", `"all" and "any" don't nest`)
+				w.errorf(n.Column, "", `"all" and "any" don't nest`)
 			default:
 				w.rule(n, o, "a rule", ruleHint)
 			}
@@ -68,7 +66,7 @@ func (w *builder) rule(n *yaml.Node, o *owner, noun, hint string) {
 		return
 	}
 	rule := forms.Rule{FieldID: field.text, Operator: operator}
-	w.operand(m.values[string(operator)], &rule)
+	w.operand(m, &rule)
 	o.condition.Rules = append(o.condition.Rules, rule)
 	rank, known := w.ranks[field.text]
 	switch {
@@ -130,19 +128,25 @@ func (w *builder) nearestField(id string) string {
 }
 
 // operand reads the value of a rule.
-func (w *builder) operand(n *yaml.Node, rule *forms.Rule) {
-	takesList := rule.Operator == forms.Equals || rule.Operator == forms.InList
-	if takesList && resolveAlias(n).Kind == yaml.SequenceNode {
-		list := w.list(n, string(rule.Operator))
-		rule.Operator, rule.Value = forms.InList, w.joinValues(n.Column, list)
+func (w *builder) operand(m *yamlMap, rule *forms.Rule) {
+	key := string(rule.Operator)
+	n := m.values[key]
+	switch takesList := rule.Operator == forms.Equals || rule.Operator == forms.InList; {
+	case takesList && n.Kind == yaml.SequenceNode:
+		rule.Operator, rule.Value = forms.InList, w.joinValues(n.Column, w.list(n, key))
+		return
+	case rule.Operator == forms.Empty || rule.Operator == forms.NotEmpty:
+		isEmpty := w.boolean(m, key) == (rule.Operator == forms.Empty) // not-empty: false is empty: true
+		rule.Operator = forms.NotEmpty
+		if isEmpty {
+			rule.Operator = forms.Empty
+		}
 		return
 	}
-	v := w.scalar(n, string(rule.Operator))
+	v := w.scalar(n, key)
 	rule.Value = v.text
 	switch {
 	case v.invalid:
-	case rule.Operator == forms.Empty || rule.Operator == forms.NotEmpty:
-		w.emptiness(v, rule)
 	case v.null:
 		w.errorf(v.at, "write empty: true if the field must be empty", "%s has no value", rule.Operator)
 	case checkText(v.text) != "":
@@ -167,18 +171,6 @@ func (w *builder) joinValues(at int, list []value) string {
 		texts = append(texts, v.text)
 	}
 	return strings.Join(texts, forms.Separator)
-}
-
-// emptiness reads empty: true, which is the same as not-empty: false.
-func (w *builder) emptiness(v value, rule *forms.Rule) {
-	rule.Value = ""
-	switch isTrue := w.boolean(v, string(rule.Operator)); {
-	case isTrue:
-	case rule.Operator == forms.Empty:
-		rule.Operator = forms.NotEmpty
-	default:
-		rule.Operator = forms.Empty
-	}
 }
 
 // findCycles reports conditions that depend on each other. It walks depth first

@@ -62,11 +62,11 @@ type storageReader struct {
 
 // element is an open element of the page.
 type element struct {
-	macro *macro          // set when the element is a macro
-	text  *excerptBuilder // set when the element is a parameter, or the text of a code macro
-	param *parameter      // set when the element is a parameter
-	form  *macro          // the innermost form macro that the element is in, or is itself
-	field *macro          // the same for form-field
+	macro *macro     // set when the element is a macro
+	text  *excerpt   // set when the element is a parameter, or the text of a code macro
+	param *parameter // set when the element is a parameter
+	form  *macro     // the innermost form macro that the element is in, or is itself
+	field *macro     // the same for form-field
 }
 
 // macro is a code, form or form-field macro. All others are plain elements.
@@ -75,7 +75,7 @@ type macro struct {
 	at     int
 	hostID string
 	params []*parameter
-	body   excerptBuilder
+	body   excerpt
 	form   *macro   // of a form or code macro: the form macro that it is in, which is an error
 	fields []*macro // of a form
 	failed bool
@@ -84,7 +84,7 @@ type macro struct {
 type parameter struct {
 	name   string
 	at     int
-	text   excerptBuilder
+	text   excerpt
 	nested bool // it holds elements, not just text
 }
 

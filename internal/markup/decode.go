@@ -7,21 +7,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// nodeBudget bounds the YAML nodes that are read in a block. The target of an
-// alias counts each time. A form of a thousand fields stays well below it.
-const nodeBudget = 50_000
-
 // decoder reads the YAML of one block. The columns of nodes are offsets on the
-// page. It reads only as deep as a form nests, so an alias that contains itself
-// does not make it run forever.
+// page.
 type decoder struct {
 	*reader
-	failed    bool // an error was reported
-	budget    int  // of nodes
-	textBytes int  // of the texts that were read
+	failed bool // an error was reported
 }
-
-func newDecoder(p *reader) *decoder { return &decoder{reader: p, budget: nodeBudget} }
 
 func (d *decoder) errorf(at int, hint, format string, args ...any) {
 	d.failed = true
@@ -43,31 +34,6 @@ type value struct {
 
 // present reports whether there is a text.
 func (v value) present() bool { return v.written && !v.null && !v.invalid }
-
-// resolveAlias returns the target of an alias, and any other node itself.
-func resolveAlias(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
-// resolve is resolveAlias for a node that will be read: it counts towards the
-// budget.
-func (d *decoder) resolve(n *yaml.Node) *yaml.Node {
-	n = resolveAlias(n)
-	if d.budget--; d.budget == 0 {
-		d.errorf(n.Column, "", "the block has more than %d values, counting what aliases repeat", nodeBudget)
-	}
-	if d.textBytes += len(n.Value); d.textBytes > MaxDefinitionBytes && !d.spent() {
-		d.errorf(n.Column, "", "the block has more than %d bytes of text, counting what aliases repeat", MaxDefinitionBytes)
-		d.budget = 0
-	}
-	return n
-}
-
-// spent reports whether the budget is used up: loops end then.
-func (d *decoder) spent() bool { return d.budget <= 0 }
 
 func kindOf(n *yaml.Node) string {
 	switch {
@@ -92,7 +58,6 @@ func isNull(n *yaml.Node) bool {
 
 // hasKey reports whether n is a mapping with one of the keys.
 func hasKey(n *yaml.Node, keys ...string) bool {
-	n = resolveAlias(n)
 	if n.Kind != yaml.MappingNode {
 		return false
 	}
@@ -115,14 +80,13 @@ type yamlMap struct {
 // reports them. noun names the mapping in messages. It returns nil when n is not
 // a mapping.
 func (d *decoder) readMap(n *yaml.Node, noun, hint string, known []string, unknown func(key, val *yaml.Node)) *yamlMap {
-	n = d.resolve(n)
 	if n.Kind != yaml.MappingNode {
 		d.errorf(n.Column, hint, "%s must be a mapping, not %s", noun, kindOf(n))
 		return nil
 	}
 	m := &yamlMap{n.Column, map[string]*yaml.Node{}, map[string]*yaml.Node{}}
-	for i := 0; i+1 < len(n.Content) && !d.spent(); i += 2 {
-		key, val := d.resolve(n.Content[i]), n.Content[i+1]
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, val := n.Content[i], n.Content[i+1]
 		switch first := m.keys[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
 			d.errorf(key.Column, oneOf(known), "%s can't be a key", kindOf(key))
@@ -159,7 +123,6 @@ func (d *decoder) scalar(n *yaml.Node, noun string) value {
 
 // exactScalar is scalar for texts that are compared byte for byte.
 func (d *decoder) exactScalar(n *yaml.Node, noun string) value {
-	n = d.resolve(n)
 	if n.Kind != yaml.ScalarNode {
 		d.errorf(n.Column, "", "%s must be a text, not %s", noun, kindOf(n))
 		return value{at: n.Column, written: true, invalid: true}
@@ -169,7 +132,6 @@ func (d *decoder) exactScalar(n *yaml.Node, noun string) value {
 
 // items returns the elements of a list. It reports anything else, and returns nil.
 func (d *decoder) items(n *yaml.Node, noun, hint string) []*yaml.Node {
-	n = d.resolve(n)
 	if n.Kind != yaml.SequenceNode {
 		d.errorf(n.Column, hint, "%s must be a list, not %s", noun, kindOf(n))
 		return nil
@@ -184,9 +146,6 @@ func (d *decoder) items(n *yaml.Node, noun, hint string) []*yaml.Node {
 func (d *decoder) list(n *yaml.Node, noun string) []value {
 	var list []value
 	for _, item := range d.items(n, noun, "write [a, b, c]") {
-		if d.spent() {
-			break
-		}
 		d.warnOfComment(item, "value")
 		if v := d.scalar(item, "a value of "+noun); !v.invalid {
 			list = append(list, v)
@@ -198,7 +157,6 @@ func (d *decoder) list(n *yaml.Node, noun string) []value {
 // warnOfComment warns when YAML takes a part of a line for a comment that may be
 // meant as text.
 func (d *decoder) warnOfComment(n *yaml.Node, noun string) {
-	n = resolveAlias(n)
 	if n.Kind == yaml.ScalarNode && n.Style&quotedStyles == 0 && n.LineComment != "" {
 		d.warnf(n.Column, "put it into straight quotes, or the comment on a line of its own",
 			"%s is not part of the %s: YAML takes it for a comment", quote(n.LineComment), noun)

@@ -61,9 +61,7 @@ func newReader(src []byte) *reader {
 		src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 		src = bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
 	}
-	// Without spare capacity, appending to a part of the page can't write into
-	// the caller's buffer.
-	return &reader{src: slices.Clip(src)}
+	return &reader{src: src}
 }
 
 // check refuses pages that are too large or not UTF-8.

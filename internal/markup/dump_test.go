@@ -62,6 +62,11 @@ func dumpBlock(b *strings.Builder, block Block) {
 	for i := range f.Fields {
 		dumpField(b, f, &f.Fields[i])
 	}
+	for _, s := range f.Sections {
+		fmt.Fprintf(b, "  section %q of fields %d to %d", s.Name, s.First, s.First+s.Count-1)
+		dumpMacroID(b, s.MacroID, forms.SectionMacroID(f.PageID, f.ID, s.Name))
+		b.WriteString("\n")
+	}
 	for macroID, condition := range f.Conditions() {
 		fmt.Fprintf(b, "  condition %s %s\n", macroID, dumpCondition(condition))
 	}

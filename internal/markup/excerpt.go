@@ -12,48 +12,45 @@ const (
 	noBreakSpace  = "\u00a0"
 )
 
-// excerpt is a text from a page, without indentation, entities and the like. Its
-// marks are a source map: they give the page offset of each character.
+// excerpt is a text from a page, without indentation, entities and the like. It is
+// made piece by piece. Its marks are a source map: they give the page offset of
+// each character.
 type excerpt struct {
-	text  string
-	marks []mark // sorted by at
+	builder strings.Builder
+	marks   []mark // sorted by at
 }
 
 // mark maps offset at of the text to offset src of the page. It holds up to the
 // next mark.
 type mark struct{ at, src int }
 
-// excerptBuilder makes an excerpt piece by piece.
-type excerptBuilder struct {
-	text  strings.Builder
-	marks []mark
-}
+func (e *excerpt) text() string { return e.builder.String() }
 
 // add appends text whose page offset is src. Text beyond the limit of a block is
 // left out, except for a few bytes that show that the block is too long.
-func (b *excerptBuilder) add(text string, src int) {
-	if b.full() {
+func (e *excerpt) add(text string, src int) {
+	if e.full() {
 		return
 	}
-	if last := len(b.marks) - 1; last < 0 || b.marks[last].src-b.marks[last].at != src-b.text.Len() {
-		b.marks = append(b.marks, mark{b.text.Len(), src})
+	if last := len(e.marks) - 1; last < 0 || e.marks[last].src-e.marks[last].at != src-e.builder.Len() {
+		e.marks = append(e.marks, mark{e.builder.Len(), src})
 	}
-	if room := MaxBlockBytes + utf8.UTFMax - b.text.Len(); len(text) > room {
+	if room := MaxBlockBytes + utf8.UTFMax - e.builder.Len(); len(text) > room {
 		text = strings.ToValidUTF8(text[:room], "")
 	}
-	b.text.WriteString(text)
+	e.builder.WriteString(text)
 }
 
 // addUnescaped is add for a text with entities, which it replaces once.
-func (b *excerptBuilder) addUnescaped(text string, src int) {
-	for text != "" && !b.full() {
+func (e *excerpt) addUnescaped(text string, src int) {
+	for text != "" && !e.full() {
 		amp := strings.IndexByte(text, '&')
 		if amp < 0 {
 			amp = len(text)
 		}
-		b.add(text[:amp], src)
+		e.add(text[:amp], src)
 		end := amp + entityLength(text[amp:])
-		b.add(unescapeOne(text[amp:end]), src+amp)
+		e.add(unescapeOne(text[amp:end]), src+amp)
 		text, src = text[end:], src+end
 	}
 }
@@ -83,9 +80,7 @@ func entityLength(s string) int {
 	return min(len(s), longestEntity)
 }
 
-func (b *excerptBuilder) full() bool { return b.text.Len() > MaxBlockBytes }
-
-func (b *excerptBuilder) excerpt() *excerpt { return &excerpt{text: b.text.String(), marks: b.marks} }
+func (e *excerpt) full() bool { return e.builder.Len() > MaxBlockBytes }
 
 // pageOffset returns the offset on the page of the byte at the given offset of the text.
 func (e *excerpt) pageOffset(at int) int {
@@ -100,9 +95,9 @@ func (e *excerpt) pageOffset(at int) int {
 // the text; of the line's end when the column is beyond it. It takes linear time
 // in all if it is asked in the order of the text.
 func (e *excerpt) locator() func(line, column int) int {
-	starts := []int{0}
-	for i := range len(e.text) {
-		if e.text[i] == '\n' {
+	text, starts := e.text(), []int{0}
+	for i := range len(text) {
+		if text[i] == '\n' {
 			starts = append(starts, i+1)
 		}
 	}
@@ -113,7 +108,7 @@ func (e *excerpt) locator() func(line, column int) int {
 			line, column, at = l, 1, starts[l-1]
 		}
 		for ; column < c; column++ {
-			r, n := utf8.DecodeRuneInString(e.text[at:])
+			r, n := utf8.DecodeRuneInString(text[at:])
 			if n == 0 || r == '\n' {
 				break
 			}

@@ -17,7 +17,7 @@ func (w *builder) field(n *yaml.Node, inSection bool) {
 	}
 	rank := len(w.form.Fields)
 	id := w.fieldID(m)
-	f := forms.Field{ID: id, Type: w.fieldType(m), Required: w.boolean(w.text(m, "required"), "required")}
+	f := forms.Field{ID: id, Type: w.fieldType(m), Required: w.boolean(m, "required")}
 	f.MacroID = cmp.Or(w.hostIDs[n], forms.FieldMacroID(w.form.PageID, w.form.ID, id))
 	f.Label = cmp.Or(w.shownText(m, "label"), id)
 	f.Help = w.shownText(m, "help")

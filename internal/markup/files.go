@@ -48,7 +48,7 @@ func (w *builder) fileLimits(m *yamlMap, f *forms.Field) {
 // HTML.
 func (w *builder) accept(n *yaml.Node, f *forms.Field) {
 	var list []value
-	if resolveAlias(n).Kind != yaml.ScalarNode {
+	if n.Kind != yaml.ScalarNode {
 		list = w.list(n, "accept")
 	} else {
 		v := w.scalar(n, "accept")

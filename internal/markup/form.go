@@ -25,9 +25,9 @@ func ParseForm(pageID int64, text []byte) (*forms.Form, []Diagnostic) {
 
 // findAll returns the whole text as a block.
 func (p *reader) findAll() []rawBlock {
-	var b excerptBuilder
-	b.add(endLine(string(p.src[p.body:])), p.body)
-	return []rawBlock{{at: p.body, text: b.excerpt()}}
+	text := &excerpt{}
+	text.add(endLine(string(p.src[p.body:])), p.body)
+	return []rawBlock{{at: p.body, text: text}}
 }
 
 // endLine ends the last line of a text. In a block on a page, it always ends.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 const smallForm = "form: a\nfields:\n  - {id: x, type: date}\n"
@@ -113,19 +112,6 @@ func TestFormBlock(t *testing.T) {
 	if read < len(texts)/2 {
 		t.Errorf("only %d of %d texts are forms", read, len(texts))
 	}
-}
-
-func TestFormBlockOfRandomText(t *testing.T) {
-	piece := rapid.OneOf(rapid.SampledFrom(awkward), rapid.StringN(0, 5, -1))
-	noise := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(t, "pieces"), "") })
-	rapid.Check(t, func(t *rapid.T) {
-		quoted := func(name string) string {
-			return "'" + strings.ReplaceAll(strings.ReplaceAll(noise.Draw(t, name), "'", "''"), "\n", " ") + "'"
-		}
-		lines := []string{"form: a", "fields:", "- id: x", "  type: radio", "  label: " + quoted("label"), "  options: [" + quoted("option") + "]", "  help: " + quoted("help")}
-		lines = slices.Insert(lines, rapid.IntRange(0, len(lines)).Draw(t, "at"), "# "+noise.Draw(t, "comment"))
-		checkCarried(t, []byte(strings.Join(lines, "\n")))
-	})
 }
 
 func FuzzForm(f *testing.F) {

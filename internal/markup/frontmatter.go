@@ -69,9 +69,10 @@ func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
 		return nameID, Meta{}
 	}
 	// No-break spaces stay: the names of users and groups are compared byte for byte.
-	text := string(p.src[from:to])
-	m := &metaReader{decoder: newDecoder(p), id: nameID}
-	if root, ok := m.parseYAML(text, &excerpt{text: text, marks: []mark{{0, from}}}); ok && root != nil && !isNull(root) {
+	text := &excerpt{}
+	text.add(string(p.src[from:to]), from)
+	m := &metaReader{decoder: &decoder{reader: p}, id: nameID}
+	if root, ok := m.parseYAML(text.text(), text); ok && root != nil && !isNull(root) {
 		m.read(root)
 	}
 	if m.failed {
@@ -115,7 +116,7 @@ func (m *metaReader) unknownKey(key, val *yaml.Node) {
 	switch {
 	case key.Value == "<<":
 		m.errorf(key.Column, "write its keys out", "the front matter can't use merge keys")
-	case m.nestedPermission(key, m.resolve(val)):
+	case m.nestedPermission(key, val):
 	case permission != "":
 		m.errorf(key.Column, didYouMean(permission), "unknown key %s", quote(key.Value))
 	default:
@@ -135,8 +136,8 @@ func (m *metaReader) nestedPermission(key, val *yaml.Node) bool {
 	if val.Kind != yaml.MappingNode {
 		return false
 	}
-	for i := 0; i+1 < len(val.Content) && !m.spent(); i += 2 {
-		inner, names := m.resolve(val.Content[i]), m.resolve(val.Content[i+1])
+	for i := 0; i+1 < len(val.Content); i += 2 {
+		inner, names := val.Content[i], val.Content[i+1]
 		isPermission := inner.Value == "view" || inner.Value == "edit"
 		if isPermission && (names.Kind == yaml.SequenceNode || slices.Contains(permissionParents, key.Value)) {
 			m.errorf(inner.Column, fmt.Sprintf("write %q at the top level of the front matter", inner.Value),
@@ -189,18 +190,15 @@ func (m *metaReader) principals(entries *yamlMap, key string) *Principals {
 		return nil
 	}
 	nodes := []*yaml.Node{n}
-	inList := resolveAlias(n).Kind == yaml.SequenceNode
+	inList := n.Kind == yaml.SequenceNode
 	if inList {
-		nodes = m.resolve(n).Content
+		nodes = n.Content
 	}
 	p := &Principals{}
 	for _, n := range nodes {
-		if m.spent() {
-			break
-		}
 		v := m.exactScalar(n, key)
 		name, isGroup := strings.CutPrefix(v.text, "@")
-		quoted := inList && resolveAlias(n).Style&quotedStyles != 0
+		quoted := inList && n.Style&quotedStyles != 0
 		switch {
 		case v.invalid:
 		case v.null, strings.TrimSpace(name) != name, name == "", checkText(name) != "":

@@ -19,9 +19,12 @@ func fill(head, unit, tail string) string {
 	return head + strings.Repeat(unit, n) + tail
 }
 
+// inForm puts body under the fields of a form.
+func inForm(body string) string { return "```form\nform: a\nfields:\n" + body + "\n```\n" }
+
 // inForms puts body under the fields of as many forms as make a page.
 func inForms(body string) string {
-	block := "```form\nform: a\nfields:\n" + body + "\n```\n"
+	block := inForm(body)
 	return strings.Repeat(block, max(1, *pageBytes/len(block)))
 }
 
@@ -56,7 +59,7 @@ type pathologicalPage struct {
 
 func pathological() []pathologicalPage {
 	const deep = "nested too deeply"
-	return []pathologicalPage{
+	pages := []pathologicalPage{
 		{"quotes", Markdown, fill("", ">", ""), deep},
 		{"lines of quotes", Markdown, fill("", strings.Repeat(">", 99)+"\n", ""), ""},
 		{"lazy lines", Markdown, fill(strings.Repeat(">", 50)+" a\n", "a\n", ""), ""},
@@ -120,6 +123,10 @@ func pathological() []pathologicalPage {
 		{"ampersands", Wikitext, fill("<pre class=form>", "&", "</pre>"), ""},
 		{"closing tags", Wikitext, fill("<pre class=form>", "</pre", ""), "never closed"},
 	}
+	for name, unit := range hostileTexts {
+		pages = append(pages, pathologicalPage{"repeated " + name, formText, smallForm + "  - id: " + repeated(unit), ""})
+	}
+	return pages
 }
 
 func listInList() string {
@@ -160,16 +167,6 @@ func manyRules() string {
 func manyLists() string {
 	return "  - {id: x, type: radio, options: &o [" + numbers(1000, "%d,") + "]}\n" +
 		"  - {id: y, type: date, showIf: {all: [" + strings.Repeat("{field: x, equals: *o},", 45) + "{field: x, equals: 77777}]}}\n"
-}
-
-func TestTooLarge(t *testing.T) {
-	p := Parse(Markdown, 7, make([]byte, MaxPageBytes+1))
-	if !p.Unreadable || p.ID != 7 || len(p.Diagnostics) != 1 {
-		t.Errorf("got %+v", p)
-	}
-	if p := Parse(Markdown, 7, []byte(strings.Repeat("a\n", 10))); p.Unreadable {
-		t.Errorf("got %+v", p)
-	}
 }
 
 // TestLimits tries a form at each limit, and one beyond it.
@@ -234,16 +231,21 @@ func TestTooManyDiagnostics(t *testing.T) {
 	}
 }
 
-// TestAliasBomb: the target of an alias counts each time.
-func TestAliasBomb(t *testing.T) {
+// What aliases repeat counts each time: values, texts, and what a definition has.
+func TestAliasesCountEachTime(t *testing.T) {
 	list := "  - {id: x, type: radio, options: &o [" + numbers(1000, "%d,") + "]}\n"
-	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+list+"  - {id: y, type: date, showIf: {all: ["+strings.Repeat("{field: x, equals: *o},", 60)+"]}}\n```\n"))
-	found := false
-	for _, q := range p.Diagnostics {
-		found = found || strings.Contains(q.Message, "counting what aliases repeat")
-	}
-	if !found || p.Blocks[0].Form != nil {
-		t.Errorf("got %v", p.Diagnostics)
+	help := "fields: [{id: x, type: date, help: &h " + strings.Repeat("h", 4000) + "}," + numbers(200, "{id: f%d, type: date, help: *h},") + "]\n"
+	for want, src := range map[string]string{
+		"more than 50000 values, counting what aliases repeat":            inForm(list + "  - {id: y, type: date, showIf: {all: [" + strings.Repeat("{field: x, equals: *o},", 60) + "]}}"),
+		"more than 1048576 bytes of text, counting what aliases repeat":   inForm(longTexts()),
+		"more than the 1048576 allowed: a section's condition counts":     smallPage(),
+		"definitions of the page's forms have more than 8388608 bytes up": numbers(11, "```form\nform: f%d\n"+help+"```\n"),
+	} {
+		p := Parse(Markdown, 1, []byte(src))
+		found := slices.ContainsFunc(p.Diagnostics, func(q Diagnostic) bool { return q.Severity == Error && strings.Contains(q.Message, want) })
+		if !found || p.Blocks[len(p.Blocks)-1].Form != nil || len(p.Blocks) > 1 && p.Blocks[0].Form == nil {
+			t.Errorf("want %q: %.3v", want, p.Diagnostics)
+		}
 	}
 }
 
@@ -254,20 +256,6 @@ func smallPage() string {
 		"  - {id: x, type: radio, options: &o [" + numbers(900, "%d,") + "]}\n" +
 		"  - section: s\n    showIf: {any: [" + strings.Repeat("{field: x, equals: *o},", 50) + "]}\n" +
 		"    fields: [" + numbers(200, "{id: f%d, type: date},") + "]\n```\n"
-}
-
-// TestDefinitionSize: the size of a definition is limited, which can be much
-// larger than the page.
-func TestDefinitionSize(t *testing.T) {
-	src := smallPage()
-	p := Parse(Markdown, 1, []byte(src))
-	if len(src) > 14<<10 || len(p.Diagnostics) != 1 || p.Blocks[0].FormID != "a" || p.Blocks[0].Form != nil {
-		t.Fatalf("a page of %d bytes: %v %v", len(src), p.Blocks, p.Diagnostics)
-	}
-	diagnostic := p.Diagnostics[0]
-	if diagnostic.Line != 2 || diagnostic.Severity != Error || !strings.Contains(diagnostic.Message, "more than the 1048576 allowed") || !strings.Contains(diagnostic.Hint, "split the form") {
-		t.Errorf("got %+v", diagnostic)
-	}
 }
 
 // TestPageDefinitionSize: only the form that exceeds the limit is refused.
@@ -292,35 +280,35 @@ func TestPageDefinitionSize(t *testing.T) {
 	}
 }
 
-// TestHelpCounts: aliases can repeat help texts, so they count towards the size
-// of a page's definitions.
-func TestHelpCounts(t *testing.T) {
-	fields := "fields: [{id: x, type: date, help: &h " + strings.Repeat("h", 4000) + "}," + numbers(200, "{id: f%d, type: date, help: *h},") + "]\n"
-	var src strings.Builder
-	for i := range 10 {
-		fmt.Fprintf(&src, "```form\nform: f%d\n%s```\n", i, fields)
-	}
-	p := Parse(Markdown, 1, []byte(src.String()))
-	refused := slices.ContainsFunc(p.Diagnostics, func(q Diagnostic) bool { return strings.Contains(q.Message, "more than 8388608 bytes") })
-	if !refused || p.Blocks[0].Form == nil || p.Blocks[9].Form != nil {
-		t.Errorf("got %v", p.Diagnostics)
-	}
-}
-
-// TestAliasesOfLongTexts: a text that aliases repeat counts each time.
-func TestAliasesOfLongTexts(t *testing.T) {
-	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields:\n"+longTexts()+"```\n"))
-	if len(p.Diagnostics) == 0 || p.Blocks[0].Form != nil {
-		t.Fatalf("got %v", p.Diagnostics)
-	}
-	if last := p.Diagnostics[len(p.Diagnostics)-1]; !slices.ContainsFunc(p.Diagnostics, func(q Diagnostic) bool {
-		return strings.Contains(q.Message, "more than 1048576 bytes of text, counting what aliases repeat")
-	}) {
-		t.Errorf("%d diagnostics, the last %v", len(p.Diagnostics), last)
-	}
-}
-
 func longTexts() string {
 	return "  - {id: x, type: radio, label: &a " + strings.Repeat("x", MaxTextBytes) + ", options: &o [" + strings.Repeat("*a,", 900) + "]}\n" +
 		numbers(50, "  - {id: x%d, type: radio, options: *o}\n")
+}
+
+// hostileTexts would take the YAML parser much longer than a form of the same
+// length, or need much more memory, if nesting were not bounded. Each is a unit
+// that is repeated.
+var hostileTexts = map[string]string{
+	"brackets": "[", "braces": "{", "mappings": "{a: ", "brackets in lists": "[a, [", "dashes": "- ", "question marks": "? ", "complex keys": "[? ",
+	"anchors of lists": "&a [", "tags of lists": "!a [", "anchors": "&a ", "anchored values": "&a ,", "aliases": "*a ", "tags": "!a ",
+	"double quotes": `"'`, "single quotes": `'"`, "quoted lists": `["`, "escapes": `\"`, "colons": "a: ", "keys": "a:\n", "commas": "a,", "empty lists": "[],",
+	"nested lists": strings.Repeat("[", maxYAMLNesting-1) + strings.Repeat("]", maxYAMLNesting-1) + ",", "directives": "%TAG !a! b\n", "documents": "--- a\n",
+	"literals": "- |\n", "comments": "- a # b\n", "tabs": "\t", "indents": " a:\n",
+}
+
+func repeated(unit string) string { return strings.Repeat(unit, (MaxBlockBytes-100)/len(unit)) }
+
+// What is nested too deeply is refused while it is scanned: the parser builds nothing
+// of it.
+func TestDeepNestingIsRefusedWhileScanning(t *testing.T) {
+	for _, unit := range []string{"[", "{", "{a: ", "- ", "? ", "&a [", "!a ["} {
+		_, diagnostics := ParseForm(1, []byte(repeated(unit)))
+		if len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Message, "nested more than 20 deep") && !strings.Contains(diagnostics[0].Message, "commas and brackets") {
+			t.Errorf("%q: %v", unit, diagnostics)
+		}
+	}
+	deepest := "form: a\nfields: " + strings.Repeat("[", maxYAMLNesting) + strings.Repeat("]", maxYAMLNesting)
+	if _, diagnostics := ParseForm(1, []byte(deepest)); len(diagnostics) != 1 || strings.Contains(diagnostics[0].Message, "nested") {
+		t.Errorf("at the limit: %v", diagnostics)
+	}
 }

@@ -10,9 +10,14 @@ import (
 )
 
 var (
-	formParameters  = []string{"formId", "oneSubmission", "anonymous"}
-	fieldParameters = slices.DeleteFunc(slices.Clone(fieldKeys), func(key string) bool { return key == "showIf" })
+	formParameters  = append([]string{"formId"}, parametersOf(formKeys, "form", "fields")...)
+	fieldParameters = parametersOf(fieldKeys, "showIf")
 )
+
+// parametersOf returns the keys that macros have as parameters of the same name.
+func parametersOf(keys []string, others ...string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(others, key) })
+}
 
 // hostParameter is a parameter that Confluence's editor adds to every macro.
 const hostParameter = "atlassian-macro-output-type"
@@ -20,7 +25,7 @@ const hostParameter = "atlassian-macro-output-type"
 // rawBlocks turns the page's macros into raw blocks.
 func (s *storageReader) rawBlocks() []rawBlock {
 	s.macros = slices.DeleteFunc(s.macros, func(m *macro) bool {
-		return m.name == codeMacro && !isFormText(plainSpaces.Replace(m.body.text.String()))
+		return m.name == codeMacro && !isFormText(plainSpaces.Replace(m.body.text()))
 	})
 	for _, m := range s.macros {
 		if m.form != nil {
@@ -34,7 +39,7 @@ func (s *storageReader) rawBlocks() []rawBlock {
 		if m.name == formMacro {
 			block.macros, block.hostIDs = s.formNode(m)
 		} else {
-			block.text = m.body.excerpt()
+			block.text = &m.body
 		}
 		block.failed = m.failed
 		blocks = append(blocks, block)
@@ -114,11 +119,17 @@ func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	if p.nested {
 		return newNode(yaml.MappingNode, "", p.at) // builder refuses it
 	}
-	e := p.text.excerpt()
-	text := trimmed(e.text)
-	at := e.pageOffset(len(e.text) - len(strings.TrimLeft(e.text, " \t\n"+noBreakSpace)))
-	if text == "" || p.name != "options" {
-		return nonEmpty(newNode(yaml.ScalarNode, text, at), text)
+	raw := p.text.text()
+	text := trimmed(raw)
+	at := p.text.pageOffset(len(raw) - len(strings.TrimLeft(raw, " \t\n"+noBreakSpace)))
+	if text == "" {
+		return nil
+	}
+	if p.name != "options" {
+		return newNode(yaml.ScalarNode, text, at)
+	}
+	if strings.Contains(text, ",") && !strings.Contains(text, forms.Separator) {
+		s.report(at, Warning, `separate options by ";"`, "options %s is one option", quote(text))
 	}
 	list := newNode(yaml.SequenceNode, "", at)
 	for part := range strings.SplitSeq(text, forms.Separator) {
@@ -126,17 +137,10 @@ func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 			list.Content = append(list.Content, newNode(yaml.ScalarNode, part, at))
 		}
 	}
-	if strings.Contains(text, ",") && !strings.Contains(text, forms.Separator) {
-		s.report(at, Warning, `separate options by ";"`, "options %s is one option", quote(text))
-	}
-	return nonEmpty(list, strings.Trim(text, forms.Separator+" "))
-}
-
-func nonEmpty(n *yaml.Node, text string) *yaml.Node {
-	if text == "" {
+	if len(list.Content) == 0 {
 		return nil
 	}
-	return n
+	return list
 }
 
 func (s *storageReader) wrong(m *macro, at int, hint, message string) {

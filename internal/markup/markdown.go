@@ -41,7 +41,7 @@ func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBloc
 		block.at += lines.At(0).Start
 	}
 	if fence.Info == nil || !isFormInfo(string(fence.Info.Segment.Value(source))) {
-		if looksLikeForm(block.text.text) {
+		if looksLikeForm(block.text.text()) {
 			p.warnOfUnmarkedForm(block.at, `write "yaml form" after its opening fence`)
 		}
 		return rawBlock{}, false
@@ -62,13 +62,13 @@ func isFormInfo(info string) bool {
 }
 
 func (p *reader) fenced(fence *ast.FencedCodeBlock, source []byte) *excerpt {
-	var b excerptBuilder
+	text := &excerpt{}
 	for i := range fence.Lines().Len() {
 		// A list or quote may use up a part of a tab as its indentation. Padding is
 		// the number of columns that are left of it.
 		line := fence.Lines().At(i)
-		b.add(strings.Repeat(" ", line.Padding), p.body+line.Start)
-		b.add(string(source[line.Start:line.Stop]), p.body+line.Start)
+		text.add(strings.Repeat(" ", line.Padding), p.body+line.Start)
+		text.add(string(source[line.Start:line.Stop]), p.body+line.Start)
 	}
-	return b.excerpt()
+	return text
 }

@@ -126,9 +126,9 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 		if !p.unreadable {
 			page.Meta, page.MetaRead = meta, true
 		}
-		c := newCollector(p, page.ID)
-		for _, block := range p.find(format) {
-			c.add(block)
+		c := &collector{reader: p, pageID: page.ID, lines: map[string]int{}, fences: map[ast.Node]string{}}
+		for i, block := range p.find(format) {
+			c.add(i+1, block)
 		}
 		page.Blocks = c.blocks
 		if format == Markdown && !p.unreadable {

@@ -64,7 +64,7 @@ func TestTextKeepsNoReferenceToThePage(t *testing.T) {
 
 // What takes too much work to lay out has no parts.
 func TestIntricateText(t *testing.T) {
-	for _, rest := range []string{strings.Repeat("*a_", 5000), strings.Repeat("- a\n", maxNodes/3), "|" + strings.Repeat("a|", 1000) + "\n" + strings.Repeat("-|", 1001) + "\n|" + strings.Repeat("a\n", 500)} {
+	for _, rest := range []string{strings.Repeat("*a_", 5000), strings.Repeat("- a\n", maxTreeNodes/3), "|" + strings.Repeat("a|", 1000) + "\n" + strings.Repeat("-|", 1001) + "\n|" + strings.Repeat("a\n", 500)} {
 		if text := read(Markdown, 1, []byte(oneForm+rest)).Text; text.Parts != nil || text.Cut || string(text.Source) != oneForm+rest {
 			t.Errorf("%.20q: %d parts", rest, len(text.Parts))
 		}

@@ -22,7 +22,7 @@ const (
 	maxInlineWork = 8_000_000
 	cellWork      = 400    // a cell of a table, even if the row is shorter than the table is wide
 	markerWork    = 20     // any such character, however short its block is
-	maxNodes      = 30_000 // of a tree that is kept: at most ten megabytes
+	maxTreeNodes  = 30_000 // of a tree that is kept: at most ten megabytes
 )
 
 // tree is a parsed Markdown page.
@@ -56,7 +56,7 @@ func parseMarkdown(source []byte, complete bool) (t *tree, refusal string, at in
 	}
 	pc.Set(meterKey, m)
 	root := markdown.Parse(m, parser.WithContext(pc))
-	return &tree{source, root, !m.exhausted() && countNodes(root) <= maxNodes}, m.refusal, m.refusedAt
+	return &tree{source, root, !m.exhausted() && countNodes(root) <= maxTreeNodes}, m.refusal, m.refusedAt
 }
 
 func countNodes(root ast.Node) (n int) {

@@ -112,7 +112,7 @@ func (p *reader) unescaped(from, to int) *excerpt {
 	if m := inNowiki.FindSubmatchIndex(p.src[from:to]); m != nil {
 		from, to = from+m[2], from+m[3]
 	}
-	var b excerptBuilder
-	b.addUnescaped(string(p.src[from:to]), from)
-	return b.excerpt()
+	text := &excerpt{}
+	text.addUnescaped(string(p.src[from:to]), from)
+	return text
 }

@@ -14,7 +14,11 @@ import (
 // while it scans it: to build what it nests would take quadratic time.
 const maxYAMLNesting = 20
 
-// yamlLimits is a plugin of the parser. The decoder counts aliases.
+// maxNodes bounds the YAML nodes of a block, counting the target of an alias each
+// time. A form of a thousand fields stays well below it.
+const maxNodes = 50_000
+
+// yamlLimits is a plugin of the parser. Aliases are counted when they are expanded.
 type yamlLimits struct{}
 
 func (yamlLimits) CheckDepth(depth int, _ *yaml.DepthContext) error {
@@ -35,8 +39,8 @@ func (d *decoder) parseYAML(text string, e *excerpt) (root *yaml.Node, ok bool) 
 	if !d.checkPrintable(text, locate) {
 		return nil, false
 	}
-	if strings.Count(text, ",")+strings.Count(text, "[")+strings.Count(text, "{") > nodeBudget {
-		d.errorf(locate(1, 1), "", "the text has more than %d commas and brackets", nodeBudget)
+	if strings.Count(text, ",")+strings.Count(text, "[")+strings.Count(text, "{") > maxNodes {
+		d.errorf(locate(1, 1), "", "the text has more than %d commas and brackets", maxNodes)
 		return nil, false
 	}
 	loader, err := yaml.NewLoader(strings.NewReader(text), yaml.WithPlugin(yamlLimits{}))
@@ -52,8 +56,12 @@ func (d *decoder) parseYAML(text string, e *excerpt) (root *yaml.Node, ok bool) 
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		setOffsets(first.Content[0], locate)
-		return first.Content[0], true
+		root = first.Content[0]
+		setOffsets(root, locate)
+		if !(&aliasExpander{decoder: d}).expand(root, 1) {
+			return nil, false
+		}
+		return root, true
 	case err != nil:
 		d.reportYAML(err, locate)
 	default:
@@ -67,6 +75,39 @@ func setOffsets(n *yaml.Node, locate func(line, column int) int) {
 	for _, child := range n.Content {
 		setOffsets(child, locate)
 	}
+}
+
+// aliasExpander replaces aliases by their targets, so that the decoder meets none.
+// What would be too large then is refused.
+type aliasExpander struct {
+	*decoder
+	nodes, textBytes int
+}
+
+func (x *aliasExpander) expand(n *yaml.Node, depth int) bool {
+	x.nodes++
+	x.textBytes += len(n.Value)
+	switch {
+	case depth > 2*maxYAMLNesting: // the parser allows less
+		x.errorf(n.Column, "write out what it stands for", "the target of an alias contains itself, or nests too deeply")
+		return false
+	case x.nodes > maxNodes:
+		x.errorf(n.Column, "", "the block has more than %d values, counting what aliases repeat", maxNodes)
+		return false
+	case x.textBytes > MaxDefinitionBytes:
+		x.errorf(n.Column, "", "the block has more than %d bytes of text, counting what aliases repeat", MaxDefinitionBytes)
+		return false
+	}
+	for i, child := range n.Content {
+		if child.Kind == yaml.AliasNode {
+			child = child.Alias
+			n.Content[i] = child
+		}
+		if !x.expand(child, depth+1) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *decoder) checkPrintable(text string, locate func(line, column int) int) bool {
