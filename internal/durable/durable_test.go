@@ -2,7 +2,6 @@ package durable
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,33 +17,6 @@ import (
 var links = map[string]func(string, string) error{
 	"with links":    os.Link,
 	"without links": func(string, string) error { return syscall.EPERM },
-}
-
-func create(path string) (io.Closer, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-}
-
-// failingClose is a file whose Close reports a failure.
-type failingClose struct{ io.Closer }
-
-func (f failingClose) Close() error { return errors.Join(f.Closer.Close(), syscall.EIO) }
-
-// A failed Close of the file that reserves the name is no error: nothing was written
-// to it.
-func TestNameIgnoresAFailedClose(t *testing.T) {
-	dir := t.TempDir()
-	whole, path := filepath.Join(dir, "whole"), filepath.Join(dir, "name")
-	testkit.WriteFile(t, whole, "new")
-	err := name(whole, path, links["without links"], func(path string) (io.Closer, error) {
-		f, err := create(path)
-		return failingClose{f}, err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != "new" {
-		t.Errorf("read %q, %v", got, err)
-	}
 }
 
 func TestMkdirAllSyncsTheParents(t *testing.T) {
@@ -73,52 +45,32 @@ func TestMkdirAllSyncsTheParents(t *testing.T) {
 	}
 }
 
+// TestName: a file gets its name, unless there is a file with that name or the
+// file itself is missing.
 func TestName(t *testing.T) {
 	for what, link := range links {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
 			whole, path := filepath.Join(dir, "whole"), filepath.Join(dir, "name")
-			testkit.WriteFile(t, whole, "new")
-			if err := name(whole, path, link, create); err != nil {
-				t.Fatal(err)
+			for _, step := range []struct {
+				content string
+				want    error
+			}{{"", fs.ErrNotExist}, {"first", nil}, {"second", fs.ErrExist}} {
+				if step.content != "" {
+					testkit.WriteFile(t, whole, step.content)
+				}
+				if err := name(whole, path, link); !errors.Is(err, step.want) {
+					t.Errorf("%q: %v, want %v", step.content, err, step.want)
+				}
+				if _, err := os.Lstat(path); step.content == "" && !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("a file was created: %v", err)
+				}
+				if _, err := os.Lstat(whole); step.want == nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("the file is there under its old name, too: %v", err)
+				}
 			}
-			if got, err := os.ReadFile(path); err != nil || string(got) != "new" {
+			if got, err := os.ReadFile(path); err != nil || string(got) != "first" {
 				t.Errorf("read %q, %v", got, err)
-			}
-			if _, err := os.Lstat(whole); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("the file is there under its old name, too: %v", err)
-			}
-		})
-	}
-}
-
-func TestNameReplacesNothing(t *testing.T) {
-	for what, link := range links {
-		t.Run(what, func(t *testing.T) {
-			dir := t.TempDir()
-			whole, path := filepath.Join(dir, "whole"), filepath.Join(dir, "name")
-			testkit.WriteFile(t, whole, "new")
-			testkit.WriteFile(t, path, "old")
-			if err := name(whole, path, link, create); !errors.Is(err, fs.ErrExist) {
-				t.Errorf("%v, want %v", err, fs.ErrExist)
-			}
-			if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
-				t.Errorf("read %q, %v", got, err)
-			}
-		})
-	}
-}
-
-func TestNameOfAMissingFile(t *testing.T) {
-	for what, link := range links {
-		t.Run(what, func(t *testing.T) {
-			dir := t.TempDir()
-			path := filepath.Join(dir, "name")
-			if err := name(filepath.Join(dir, "none"), path, link, create); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%v, want %v", err, fs.ErrNotExist)
-			}
-			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a file was created: %v", err)
 			}
 		})
 	}

@@ -16,45 +16,18 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	copystore "github.com/formulary/formulary/internal/store/copy"
-	"github.com/formulary/formulary/internal/store/pgtest"
-	"github.com/formulary/formulary/internal/store/postgres"
-	"github.com/formulary/formulary/internal/store/sqlite"
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
-
-var engines = map[string]func(t *testing.T) store.Engine{
-	"sqlite": func(t *testing.T) store.Engine {
-		t.Helper()
-		s, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
-		return closing(t, s, err)
-	},
-	"postgres": func(t *testing.T) store.Engine {
-		t.Helper()
-		s, err := postgres.Open(t.Context(), postgres.Options{URL: pgtest.Shared(t).Database(t)})
-		return closing(t, s, err)
-	},
-}
-
-func closing(t *testing.T, s store.Engine, err error) store.Engine {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
 
 // pairs runs a test from each engine to the other, with a source that is filled.
 func pairs(t *testing.T, test func(t *testing.T, from, to store.Engine)) {
 	t.Helper()
-	for from, to := range map[string]string{"sqlite": "postgres", "postgres": "sqlite"} {
-		t.Run(from+" to "+to, func(t *testing.T) {
-			source := engines[from](t)
+	for _, pair := range [][2]enginetest.Engine{{enginetest.SQLite, enginetest.Postgres}, {enginetest.Postgres, enginetest.SQLite}} {
+		from, to := pair[0], pair[1]
+		t.Run(from.Name+" to "+to.Name, func(t *testing.T) {
+			source := from.Open(t)
 			fill(t, source)
-			test(t, source, engines[to](t))
+			test(t, source, to.Open(t))
 		})
 	}
 }
@@ -211,7 +184,7 @@ func TestCopy(t *testing.T) {
 
 // TestCopyOfNothing: there may be nothing to copy, not even a key.
 func TestCopyOfNothing(t *testing.T) {
-	from, to := engines["sqlite"](t), engines["sqlite"](t)
+	from, to := enginetest.SQLite.Open(t), enginetest.SQLite.Open(t)
 	if _, err := to.Claim(t.Context(), store.SettingAnonymousKey, "another"); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +223,7 @@ func (s spoilt) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, e
 // again, also from another store or a changed one.
 func TestInterrupted(t *testing.T) {
 	pairs(t, func(t *testing.T, from, to store.Engine) {
-		other := engines["sqlite"](t)
+		other := enginetest.SQLite.Open(t)
 		create(t, other, store.New{Username: "amy", SubmitterKey: "amy"})
 		batches, errFailed := 1, errors.New("no more")
 		failing := spoilt{Engine: to, load: func(records []store.Record) ([]store.Record, error) {
@@ -286,7 +259,7 @@ func refuse(t *testing.T, from, to copystore.Store, want error, because string) 
 }
 
 func TestRefused(t *testing.T) {
-	from, to := engines["sqlite"](t), engines["sqlite"](t)
+	from, to := enginetest.SQLite.Open(t), enginetest.SQLite.Open(t)
 	create(t, from, store.New{})
 	create(t, to, store.New{})
 	refuse(t, from, to, copystore.ErrNotEmpty, "has submissions")
@@ -299,7 +272,7 @@ func TestRefused(t *testing.T) {
 // Every difference between copy and source is an error, and the copy stays marked
 // as unfinished.
 func TestDifferentCopyIsNoticed(t *testing.T) {
-	from := engines["sqlite"](t)
+	from := enginetest.SQLite.Open(t)
 	fill(t, from)
 	for name, c := range map[string]struct {
 		spoilt  spoilt
@@ -319,7 +292,7 @@ func TestDifferentCopyIsNoticed(t *testing.T) {
 		}}, nil, `copy file "a.txt": its content is not what was stored`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.spoilt.Engine = engines["sqlite"](t)
+			c.spoilt.Engine = enginetest.SQLite.Open(t)
 			refuse(t, from, c.spoilt, c.want, c.because)
 			if setting(t, c.spoilt, store.SettingUnfinishedCopy) == "" {
 				t.Error("it counts as complete")

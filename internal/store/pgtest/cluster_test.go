@@ -72,34 +72,6 @@ func TestGoneWithTheProcess(t *testing.T) {
 	}
 }
 
-func TestStopAndResume(t *testing.T) {
-	c := New(t, Options{TCP: true, Settings: []string{"work_mem = 5MB"}})
-	url := c.Database(t)
-	if other := c.Database(t); other == url {
-		t.Errorf("two databases have the URL %s", url)
-	}
-	for _, end := range []func() error{c.Stop, c.Crash} {
-		if err := end(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := pgx.Connect(context.Background(), url); err == nil {
-			t.Error("a server that was ended takes connections")
-		}
-		if err := c.Resume(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	conn, err := pgx.Connect(context.Background(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	var memory string
-	if err := conn.QueryRow(context.Background(), `SHOW work_mem`).Scan(&memory); err != nil || memory != "5MB" {
-		t.Errorf("work_mem is %s: %v", memory, err)
-	}
-}
-
 // Schemas are isolated, although they are in one database.
 func TestSchemasAreIsolated(t *testing.T) {
 	c := Shared(t)

@@ -93,50 +93,6 @@ func TestReplicasKeepOneSubmissionEach(t *testing.T) {
 	storetest.Same(t, "different keys", len(slices.Compact(found)), keys)
 }
 
-func TestReplicasMergeTheSameSubmission(t *testing.T) {
-	r := replicas(t)
-	const count = 50
-	sub := mustCreate(t, r[0], sample("first"))
-	storetest.NoErrors(t, "update", storetest.Parallel(count, func(i int) error {
-		_, err := r[i%2].Update(ctx, keyOf(sub), set(fmt.Sprint("field", i), fmt.Sprint(i)))
-		return err
-	}))
-	merged, err := r[1].Get(ctx, keyOf(sub))
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := merged.Entries.Decode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := map[int64]bool{}
-	for _, e := range entries {
-		ids[e.ID] = true
-	}
-	storetest.Same(t, "entries", len(entries), count+1)
-	storetest.Same(t, "different ids", len(ids), count+1)
-}
-
-func TestReplicasDeleteAgainstMerge(t *testing.T) {
-	r := replicas(t)
-	for range 40 {
-		sub := mustCreate(t, r[0], withSubmitterKey(sample("x"), "key"))
-		errs := storetest.Parallel(5, func(i int) error {
-			if i == 2 {
-				return r[0].Delete(ctx, keyOf(sub), nil)
-			}
-			_, err := r[1].Update(ctx, keyOf(sub), set("field", fmt.Sprint(i)))
-			return err
-		})
-		for i, err := range errs {
-			if err != nil && (i == 2 || !errors.Is(err, store.ErrNotFound)) {
-				t.Errorf("number %d: %v", i, err)
-			}
-		}
-		storetest.Same(t, "left", len(storetest.Values(t, r[1])), 0)
-	}
-}
-
 func TestReplicasShareSettingsAndIDs(t *testing.T) {
 	r := replicas(t)
 	held := make([]string, 40)

@@ -397,36 +397,6 @@ func TestSequenceBehindTheTable(t *testing.T) {
 	}
 }
 
-// TestCallerLeavesTheQueue: while the database does not answer, a queued create
-// returns when its context ends, and is not stored later.
-func TestCallerLeavesTheQueue(t *testing.T) {
-	url := database(t)
-	s := openSingle(t, url)
-	release := holdInserts(t, url)
-	leaving, cancel := context.WithCancel(ctx)
-	const count = maxBatch // a full queue
-	busy, left := make(chan error, 1), make(chan error, count)
-	go func() { busy <- creating(s, sample("busy"))() }()
-	waiting(t, url, 1)
-	for range count {
-		go func() { _, err := s.Create(leaving, sample("too late")); left <- err }()
-	}
-	testkit.Eventually(t, "all are queued", func() bool { return s.writer.queue.Waiting() == 1+count })
-	cancel()
-	for range count { // while the worker is still busy
-		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Fatalf("create: %v, want %v", err, context.Canceled)
-		}
-	}
-	storetest.Same(t, "waiting callers", s.writer.queue.Waiting(), 1)
-	release()
-	if err := <-busy; err != nil {
-		t.Errorf("create: %v", err)
-	}
-	mustCreate(t, s, sample("next"))
-	storetest.Same(t, "stored", len(storetest.Values(t, s)), 2)
-}
-
 // TestPanicInABatch: a panic fails the batch. The worker goes on.
 func TestPanicInABatch(t *testing.T) {
 	url := database(t)

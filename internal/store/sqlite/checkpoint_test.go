@@ -2,16 +2,22 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // logOf sends the log of the store to a buffer.
@@ -43,26 +49,42 @@ func grow(t *testing.T, s *Store, pages int) {
 	const each = 1000
 	for range pages / each {
 		s.writer.lastSingle.Store(false) // through the queue, so that a checkpoint follows
-		mustCreate(t, s, sample(strings.Repeat("x", each*pageBytes)))
+		onWriter(t, s, func(conn *sqlite3.Conn) error {
+			_, err := execute(conn, `REPLACE INTO file_chunks VALUES (1, 1, zeroblob(?))`, int64(each*pageBytes))
+			return err
+		})
 	}
 	s.writer.commitMu.Lock() // when the last checkpoint is done
 	defer s.writer.commitMu.Unlock()
 }
 
-// TestFailingCheckpointsAreLogged: failures are logged once, with the reason, and
-// once more when checkpoints work again. Ping fails when the WAL is too long.
-func TestFailingCheckpointsAreLogged(t *testing.T) {
+// writerPages is the length of the WAL as the writer knows it.
+func writerPages(t *testing.T, s *Store) (pages int) {
+	t.Helper()
+	onWriter(t, s, func(*sqlite3.Conn) error {
+		pages = int(s.writer.wal.pages.Load())
+		return nil
+	})
+	return pages
+}
+
+// TestCheckpointsFail: no write fails because of it, since the WAL holds
+// everything. Failures are logged once, with the reason, and once more when
+// checkpoints work again. Ping fails when the WAL is too long.
+func TestCheckpointsFail(t *testing.T) {
 	dir := t.TempDir()
 	s, disk := openOnDisk(t, dir)
 	log := logOf(t, s)
+	const limit = restartPages + 2000
 	onWriter(t, s, func(*sqlite3.Conn) error {
-		s.writer.wal.limit = 4 * restartPages * frameBytes
+		s.writer.wal.limit = limit * frameBytes
 		return nil
 	})
 	disk.fault.Store(&fault{err: syscall.EIO, suffix: FileName})
-	grow(t, s, 2*restartPages)
+	mustCreate(t, s, sample("first"))
+	grow(t, s, restartPages+1000) // beyond both kinds of checkpoint
 	size, failed := s.WAL()
-	if size < 2*restartPages*frameBytes || size > walSize(t, dir) || failed < 2 {
+	if size < restartPages*frameBytes || size > walSize(t, dir) || failed < 2 {
 		t.Errorf("the WAL has %d bytes, %d checkpoints failed; its file has %d", size, failed, walSize(t, dir))
 	}
 	reason := "write " + filepath.Join(dir, FileName) + ": input/output error"
@@ -71,7 +93,7 @@ func TestFailingCheckpointsAreLogged(t *testing.T) {
 		t.Errorf("ping below the limit: %v", err)
 	}
 
-	grow(t, s, 3*restartPages)
+	grow(t, s, 2000)
 	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "write-ahead log") {
 		t.Errorf("ping beyond the limit: %v, want %v", err, store.ErrUnavailable)
 	}
@@ -85,11 +107,17 @@ func TestFailingCheckpointsAreLogged(t *testing.T) {
 		t.Errorf("ping, with a disk that works: %v", err)
 	}
 	wantLines(t, s, log, map[string]int{"level=ERROR": 1, "work again": 1})
+	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "first", 2: "writes go on"})
+	checkIntegrity(t, s)
+	if pages := writerPages(t, s); pages >= restartPages {
+		t.Errorf("the WAL did not start over: %d pages", pages)
+	}
 }
 
-// TestLongReadIsLogged: a read of another process is logged when it keeps the
-// WAL from being reused for long.
-func TestLongReadIsLogged(t *testing.T) {
+// TestReadOfAnotherProcess: a long read, such as a backup, makes the WAL longer, and
+// no call waits for it. It is logged when it keeps the WAL from being reused for
+// long.
+func TestReadOfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	s, log := openLogged(t, dir)
 	mustCreate(t, s, sample("first"))
@@ -99,22 +127,74 @@ func TestLongReadIsLogged(t *testing.T) {
 	}
 	defer func() { _ = other.Close() }()
 	txn := other.Begin()
-	if _, err := queryText(other, "SELECT count(*) FROM submissions"); err != nil {
-		t.Fatal(err)
+	if n, err := queryText(other, "SELECT count(*) FROM submissions"); err != nil || n != "1" {
+		t.Fatal(n, err)
 	}
-	grow(t, s, 2*restartPages)
+	waited := false
+	onWriter(t, s, func(conn *sqlite3.Conn) error { // called by SQLite before it waits for a lock
+		return conn.BusyHandler(func(context.Context, int) (retry bool) { waited = true; return false })
+	})
+	grow(t, s, restartPages+1000)
 	if _, failed := s.WAL(); failed == 0 {
 		t.Error("no checkpoint has failed: nothing tested")
 	}
 	wantLines(t, s, log, map[string]int{"grows": 0})
-	grow(t, s, busyPages)
+	grow(t, s, busyPages-restartPages)
 	wantLines(t, s, log, map[string]int{"level=WARN": 1, "another process reads the database": 1})
+	storetest.Same(t, "read meanwhile", storetest.Values(t, s), map[int64]string{1: "first"})
 	if err := txn.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	grow(t, s, restartPages)
+	grow(t, s, 2*checkpointPages)
 	wantLines(t, s, log, map[string]int{"level=WARN": 1, "work again": 1})
-	if size, _ := s.WAL(); size >= restartPages*frameBytes {
-		t.Errorf("the WAL has %d bytes: it did not start over", size)
+	if pages := writerPages(t, s); pages >= restartPages {
+		t.Errorf("the WAL did not start over: %d pages", pages)
 	}
+	if waited {
+		t.Error("a checkpoint waited for the read")
+	}
+	storetest.Same(t, "busy timeout", writerQuery(t, s, "PRAGMA busy_timeout"), fmt.Sprint(busyTimeout.Milliseconds()))
+}
+
+// TestWALStaysBounded: without pauses, overlapping reads would keep SQLite from
+// ever reusing the WAL from its start.
+func TestWALStaysBounded(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	const writers, rounds, size, bound = 4, 90, 100 << 10, 32 << 20 // 37 MB in all
+	mustCreate(t, s, sample("read again and again"))
+	var done atomic.Bool
+	var readers, writing sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for !done.Load() {
+				err := s.Scan(ctx, store.Query{PageID: 1, FormID: "form", Limit: 1}, func(forms.Submission) error { return nil })
+				if err != nil {
+					t.Errorf("scan: %v", err)
+					return
+				}
+			}
+		})
+	}
+	var longest atomic.Int64
+	for range writers {
+		writing.Go(func() {
+			for range rounds {
+				if _, err := s.Create(ctx, sample(strings.Repeat("x", size))); err != nil {
+					t.Errorf("create: %v", err)
+					return
+				}
+				if n := walSize(t, dir); n > longest.Load() {
+					longest.Store(n) // another may have a longer one at this moment, and again at the next
+				}
+			}
+		})
+	}
+	writing.Wait()
+	done.Store(true)
+	readers.Wait()
+	if n := longest.Load(); n >= bound || n < restartPages*4096/2 {
+		t.Errorf("the WAL grew to %d bytes; it should have been worth a checkpoint, and stayed below %d", n, bound)
+	}
+	checkIntegrity(t, s)
 }

@@ -13,11 +13,12 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-// taskWrite creates submissions without end, some with files, and prints each
+// writeWithoutEnd creates submissions without end, some with files, and prints each
 // one after it is acknowledged.
-func taskWrite(dir string) error {
+func writeWithoutEnd(dir string) error {
 	s, err := Open(ctx, dir, Options{})
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := map[int64]string{}
 	first := int64(1) // id of the round
-	for round := range often(2, 5) {
+	for round := range testkit.Rounds(2, 5) {
 		writeUntilKilled(t, dir, 40+100*round, acknowledged)
 		s := openStore(t, dir)
 		checkIntegrity(t, s)
@@ -93,7 +94,12 @@ func TestKilled(t *testing.T) {
 // acknowledgements.
 func writeUntilKilled(t *testing.T, dir string, after int, acknowledged map[int64]string) {
 	t.Helper()
-	cmd := taskCommand(t, "write", dir)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), writeEnv+"="+dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

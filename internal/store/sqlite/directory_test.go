@@ -1,18 +1,12 @@
 package sqlite
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/ncruces/go-sqlite3/util/vfsutil"
-	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/formulary/formulary/internal/store/storetest"
 	"github.com/formulary/formulary/internal/testkit"
@@ -60,8 +54,6 @@ func TestLostStoreIsRefused(t *testing.T) {
 		"the database truncated":         {"anonymous.key": "k", FileName: ""},
 		"the database without a schema":  {"anonymous.key": "k", FileName: emptyDatabase(t)},
 		"a key that was not finished":    {"anonymous.key.new123": "k"},
-		"another program's directory":    {"precious.txt": "x", "lost+found": ""},
-		"a truncated one beside a copy":  {FileName: "", FileName + ".old": "x"},
 		"the log emptied, the key there": {FileName + "-wal": "", FileName + "-shm": "x", "anonymous.key": "k"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,10 +74,7 @@ func TestInterruptedFirstStartGoesOn(t *testing.T) {
 	openStore(t, other)
 	log := leftover(t, other).wal
 	for name, files := range map[string]map[string]string{
-		"nothing":                   {},
 		"a new file system":         {"lost+found": ""},
-		"the name of the process":   {pidName: "1\n"},
-		"an empty database":         {pidName: "1\n", FileName: ""},
 		"a journal":                 {pidName: "1\n", FileName: "", FileName + "-journal": strings.Repeat("\x00", 512)},
 		"a database without schema": {pidName: "1\n", FileName: emptyDatabase(t)},
 		"an empty log":              {pidName: "1\n", FileName: emptyDatabase(t), FileName + "-wal": "", FileName + "-shm": ""},
@@ -103,69 +92,14 @@ func TestInterruptedFirstStartGoesOn(t *testing.T) {
 	}
 }
 
-// crash is a VFS that allows some changes of files. Every later change fails, as
-// if the process had been killed before it.
-type crash struct {
-	vfs.VFSFilename
-	left int // changes that are still allowed
-}
-
-var errCrashed = errors.New("the process is dead")
-
-func (c *crash) change() error {
-	if c.left--; c.left < 0 {
-		return errCrashed
-	}
-	return nil
-}
-
-func (c *crash) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
-	if flags&vfs.OPEN_CREATE != 0 {
-		if err := c.change(); err != nil {
-			return nil, flags, err
-		}
-	}
-	f, flags, err := c.VFSFilename.OpenFilename(name, flags)
-	return &crashFile{f, c}, flags, err
-}
-
-func (c *crash) Delete(name string, syncDir bool) error {
-	if err := c.change(); err != nil {
-		return err
-	}
-	return c.VFSFilename.Delete(name, syncDir)
-}
-
-type crashFile struct {
-	vfs.File
-	crash *crash
-}
-
-func (f *crashFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
-
-func (f *crashFile) WriteAt(p []byte, off int64) (int, error) {
-	if err := f.crash.change(); err != nil {
-		return 0, err
-	}
-	return f.File.WriteAt(p, off)
-}
-
-func (f *crashFile) Truncate(size int64) error {
-	if err := f.crash.change(); err != nil {
-		return err
-	}
-	return f.File.Truncate(size)
-}
-
-// TestKilledFirstStart kills a first start before each change that it makes to
+// TestKilledFirstStart ends a first start before each change that it makes to
 // a file. The next one makes the store.
 func TestKilledFirstStart(t *testing.T) {
-	for changes := 0; ; changes += often(3, 1) {
+	for changes := int64(0); ; changes += int64(testkit.Rounds(3, 1)) {
 		dir := t.TempDir()
-		name := fmt.Sprint("crash", changes)
-		vfs.Register(name, checkedVFS{&crash{osVFS().VFSFilename, changes}})
-		s, err := open(ctx, dir, name, Options{})
-		vfs.Unregister(name)
+		d := newDisk(t, dir)
+		d.changesLeft.Store(changes)
+		s, err := open(ctx, dir, d.name, Options{})
 		if err == nil {
 			_ = s.Close() // which may fail, too
 			if changes < 8 {
@@ -174,54 +108,22 @@ func TestKilledFirstStart(t *testing.T) {
 			return
 		}
 		testkit.WriteFile(t, filepath.Join(dir, pidName), "1\n")
-		again, err := Open(ctx, dir, Options{})
-		if err != nil {
-			t.Fatalf("after %d changes: %v", changes, err)
-		}
-		storetest.Same(t, "the first id", mustCreate(t, again, sample("x")).ID, int64(1))
-		if err := again.Close(); err != nil {
-			t.Fatal(err)
-		}
+		again := openStore(t, dir)
+		storetest.Same(t, fmt.Sprint("the first id after ", changes, " changes"), mustCreate(t, again, sample("x")).ID, int64(1))
 	}
 }
 
 func TestNewStoreIsLogged(t *testing.T) {
 	dir := t.TempDir()
-	for _, want := range []string{`level=INFO msg="made a new store" directory=` + dir + "\n", ""} {
-		var log bytes.Buffer
-		text := slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
-				return slog.Attr{}
-			}
-			return a
-		}})
-		s, err := Open(ctx, dir, Options{Log: slog.New(text)})
-		if err != nil {
-			t.Fatal(err)
+	for _, times := range []int{1, 0} {
+		s, log := openLogged(t, dir)
+		if n := strings.Count(log.String(), `msg="made a new store" directory=`+dir); n != times {
+			t.Errorf("it is logged %d times, want %d", n, times)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "log", log.String(), want)
 	}
-}
-
-// The removal of a file does not let a second process in.
-func TestLockDoesNotDependOnAFile(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	mustCreate(t, s, sample("x"))
-	if err := os.Remove(filepath.Join(dir, pidName)); err != nil {
-		t.Fatal(err)
-	}
-	mustRefuse(t, dir, "in use by another formulary (process unknown)")
-	if out, err := taskCommand(t, "open", dir).CombinedOutput(); err == nil {
-		t.Errorf("another process opened it, too: %s", out)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	wantFiles(t, dir, FileName)
 }
 
 func TestDirectoryThatCannotBeLocked(t *testing.T) {

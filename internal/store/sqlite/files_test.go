@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -148,35 +146,6 @@ func TestFullWhileStaging(t *testing.T) {
 	mustCreate(t, s, withFile(sample("y"), mustStage(t, s, 2*engine.ChunkBytes)))
 	checkIntegrity(t, s)
 }
-
-// TestWALDuringUploads: uploads do not make the WAL grow for ever.
-func TestWALDuringUploads(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	const uploads, size, bound = 4, 10 << 20, 32 << 20 // 40 MB in all
-	var longest atomic.Int64
-	var wg sync.WaitGroup
-	for range uploads {
-		wg.Go(func() {
-			watched := io.TeeReader(bytes.NewReader(make([]byte, size)), writerFunc(func() {
-				if n := walSize(t, dir); n > longest.Load() {
-					longest.Store(n) // another may have a longer one at this moment, and again at the next
-				}
-			}))
-			if _, err := s.StageFile(ctx, watched); err != nil {
-				t.Errorf("stage: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-	if n := longest.Load(); n >= bound {
-		t.Errorf("the WAL grew to %d bytes, want less than %d", n, bound)
-	}
-}
-
-type writerFunc func()
-
-func (f writerFunc) Write(p []byte) (int, error) { f(); return len(p), nil }
 
 // TestVerifyFiles: contents are compared with their checksums. A backup holds the
 // files.

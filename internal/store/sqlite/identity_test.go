@@ -44,7 +44,7 @@ func rename(t *testing.T, from, to string) {
 }
 
 // TestFilesRemovedOrReplaced: writes to such files would be lost, so they fail,
-// the error is logged, and Ping fails.
+// the error is logged, and Ping fails, also before any write.
 func TestFilesRemovedOrReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		accident func(t *testing.T, path string)
@@ -66,7 +66,7 @@ func TestFilesRemovedOrReplaced(t *testing.T) {
 			mustCreate(t, s, sample("before"))
 			c.accident(t, filepath.Join(dir, FileName))
 			for range 3 {
-				for what, err := range map[string]error{"create": creating(s, sample("lost"))(), "ping": s.Ping(ctx)} {
+				for what, err := range map[string]error{"ping": s.Ping(ctx), "create": creating(s, sample("lost"))()} {
 					if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), c.advice) {
 						t.Errorf("%s: %v, want it to say %q", what, err, c.advice)
 					}
@@ -83,17 +83,6 @@ func replaceByCopy(t *testing.T, path string) {
 	t.Helper()
 	copyOver(t, path, path+".copy")
 	rename(t, path+".copy", path)
-}
-
-// Ping notices it without any write.
-func TestPingNoticesRemovedFiles(t *testing.T) {
-	dir := t.TempDir()
-	s, _ := openLogged(t, dir)
-	path := filepath.Join(dir, FileName)
-	rename(t, path, path+".away")
-	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
-	}
 }
 
 // TestFilesComeBack: files that were only moved away and back are the same.

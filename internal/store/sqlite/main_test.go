@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -19,49 +18,18 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// Some tests need a second process, which is this binary with a task in its
-// environment.
-const (
-	taskEnv = "FORMULARY_TEST_TASK"
-	dirEnv  = "FORMULARY_TEST_DIR"
-)
-
-var tasks = map[string]func(dir string) error{
-	"open":  taskOpen,
-	"write": taskWrite,
-}
-
-// often is how often to try something: less often in tests of a commit.
-func often(commit, release int) int {
-	if testkit.Release {
-		return release
-	}
-	return commit
-}
+// writeEnv makes this binary a process that writes to the store in a directory.
+const writeEnv = "FORMULARY_TEST_WRITE"
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", fmt.Sprint(often(25, 100))); err != nil {
+	if err := flag.Set("rapid.checks", fmt.Sprint(testkit.Rounds(25, 100))); err != nil {
 		panic(err)
 	}
-	task, ok := tasks[os.Getenv(taskEnv)]
-	if !ok {
-		os.Exit(m.Run())
-	}
-	if err := task(os.Getenv(dirEnv)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	if dir := os.Getenv(writeEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, writeWithoutEnd(dir))
 		os.Exit(1)
 	}
-}
-
-func taskCommand(t *testing.T, task, dir string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), taskEnv+"="+task, dirEnv+"="+dir)
-	return cmd
+	os.Exit(m.Run())
 }
 
 var ctx = context.Background()

@@ -20,14 +20,6 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-func taskOpen(dir string) error {
-	s, err := Open(ctx, dir, Options{})
-	if err != nil {
-		return err
-	}
-	return s.Close()
-}
-
 func mustRefuse(t *testing.T, dir string, because ...string) {
 	t.Helper()
 	s, err := Open(ctx, dir, Options{})
@@ -41,35 +33,22 @@ func mustRefuse(t *testing.T, dir string, because ...string) {
 	}
 }
 
+// TestOpenTwice: a store is opened once, and the removal of a file does not let a
+// second one in.
 func TestOpenTwice(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	mustRefuse(t, dir, dir, "in use", fmt.Sprint(os.Getpid()))
+	mustRefuse(t, dir, dir, "in use by another formulary (process "+fmt.Sprint(os.Getpid())+")")
+	if err := os.Remove(filepath.Join(dir, pidName)); err != nil {
+		t.Fatal(err)
+	}
+	mustRefuse(t, dir, "in use by another formulary (process unknown)")
 	mustCreate(t, s, sample("the first one is none the worse"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	wantFiles(t, dir, FileName)
 	storetest.Same(t, "stored", len(storetest.Values(t, openStore(t, dir))), 1)
-}
-
-func TestOpenFromAnotherProcess(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	out, err := taskCommand(t, "open", dir).CombinedOutput()
-	if err == nil {
-		t.Fatal("the other process opened it, too")
-	}
-	for _, text := range []string{dir, "in use", fmt.Sprint(os.Getpid())} {
-		if !strings.Contains(string(out), text) {
-			t.Errorf("the other process says %q, which does not tell %q", out, text)
-		}
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := taskCommand(t, "open", dir).CombinedOutput(); err != nil {
-		t.Errorf("after close: %v: %s", err, out)
-	}
 }
 
 // editFile runs SQL on the database file of dir, as another program would.

@@ -83,11 +83,11 @@ func TestFlippedBitsInTheWAL(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	for i := range 20 {
-		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint(i), 1+i*300)))
+		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint(i), 1+i*100)))
 	}
 	c := leftover(t, dir)
 	path := filepath.Join(c.write(t), FileName)
-	half := often(100, 500)
+	half := testkit.Rounds(100, 500)
 	for i := range 2 * half {
 		if i == half { // as after a crash of the system
 			if err := os.Remove(path + "-shm"); err != nil {
@@ -160,7 +160,7 @@ func TestEndOfTheWAL(t *testing.T) {
 	if frames := (len(c.wal) - last) / frameBytes; frames < 4 {
 		t.Fatalf("the last transaction has %d frames: nothing tested", frames)
 	}
-	for range often(6, 20) {
+	for range testkit.Rounds(6, 20) {
 		torn := c
 		torn.wal = c.wal[:last+rand.IntN(len(c.wal)-last)]
 		torn.mustOpen(t, "cut", want)
@@ -179,7 +179,7 @@ func TestOldFramesInTheWAL(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	want := map[int64]string{}
-	for i := range int64(often(20, 40)) {
+	for i := range int64(testkit.Rounds(20, 40)) {
 		want[i+1] = strings.Repeat(fmt.Sprint(i), 500)
 		mustCreate(t, s, sample(want[i+1]))
 		if i%10 == 4 {
@@ -205,7 +205,7 @@ func TestFramesOfFailedTransactions(t *testing.T) {
 	want := map[int64]string{1: "first"}
 	mustCreate(t, s, sample("first"))
 	large := strings.Repeat("x", 12<<20) // more than the cache: a part is written before the commit
-	for i := range int64(3) {
+	for i := range int64(testkit.Rounds(2, 3)) {
 		disk.fault.Store(&fault{err: syscall.EIO, suffix: "-wal", size: walSize(t, dir) + (3-i)<<20})
 		if err := creating(s, sample(large))(); err == nil {
 			t.Fatal("no error")
@@ -232,7 +232,7 @@ func TestWALIsCheckedBesideAServer(t *testing.T) {
 	mustCreate(t, s, sample("x"))
 	done := make(chan error, 1)
 	go func() {
-		for range often(100, 300) {
+		for range testkit.Rounds(100, 300) {
 			if _, err := s.Create(ctx, sample(strings.Repeat("x", 30<<10))); err != nil {
 				done <- err
 				return

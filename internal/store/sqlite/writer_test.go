@@ -75,42 +75,6 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 }
 
-// TestCancelledWhileQueued: while the writer is busy, a queued write returns when
-// its context ends, and is not stored later.
-func TestCancelledWhileQueued(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	leaving, cancel := context.WithCancel(ctx)
-	left := make(chan error, 1)
-	errs := oneBatch(t, s,
-		func() error { _, err := s.Create(leaving, sample("too late")); left <- err; return nil },
-		creating(s, sample("stays")),
-		func() error { // the writer is still busy
-			cancel()
-			if err := <-left; !errors.Is(err, context.Canceled) {
-				t.Errorf("create: %v, want %v", err, context.Canceled)
-			}
-			return creating(s, sample("comes later"))()
-		})
-	storetest.NoErrors(t, "create", errs)
-	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "stays", 2: "comes later"})
-}
-
-func TestFullQueueIsOneBatch(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	commits := countCommits(t, s)
-	ops := make([]func() error, maxBatch)
-	for i := range ops {
-		ops[i] = creating(s, sample("x"))
-	}
-	for i, err := range oneBatch(t, s, ops...) {
-		if err != nil {
-			t.Errorf("create %d: %v", i, err)
-		}
-	}
-	storetest.Same(t, "commits", *commits, commitsOfOneBatch)
-	storetest.Same(t, "stored", len(storetest.Values(t, s)), maxBatch)
-}
-
 // Large submissions must not pile up in one transaction, and so in the WAL.
 func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
 	s := openStore(t, t.TempDir())

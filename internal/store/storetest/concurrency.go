@@ -146,7 +146,7 @@ func testMergeAgainstDelete(t *testing.T, b *bench) {
 // that used ids left over from those would assign too low ones.
 func testIDsInOrder(t *testing.T, b *bench) {
 	last := record{}
-	for range 8 {
+	for range 4 {
 		for _, r := range b.fill(t, "form", 20, 10) {
 			if r.ID <= last.ID {
 				t.Fatalf("id %d after %d", r.ID, last.ID)

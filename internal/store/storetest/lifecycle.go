@@ -13,7 +13,6 @@ import (
 var lifecycleTests = []test{
 	{"a cancelled call changes nothing", testCancelled},
 	{"a scan ends with its caller", testScanCancelled},
-	{"everything is there after a restart", testReopen},
 	{"after close it is unavailable", testClosed},
 	{"close waits for writes", testCloseDuringWrites},
 	{"close during a scan", testCloseDuringScan},
@@ -64,20 +63,6 @@ func testScanCancelled(t *testing.T, b *bench) {
 		t.Errorf("scan: %v, want %v", err, context.Canceled)
 	}
 	Same(t, "a scan after it", len(b.all(t, "form")), rows)
-}
-
-func testReopen(t *testing.T, b *bench) {
-	stored := b.fill(t, "form", 50, 1000)
-	b.delete(t, stored[10].key())
-	if _, err := b.Update(ctx, stored[20].key(), set(t, "added", "later")); err != nil {
-		t.Fatal(err)
-	}
-	want := b.all(t, "form")
-	for range 3 {
-		b.reopen(t)
-		Same(t, "stored", b.all(t, "form"), want)
-		Same(t, "found", b.get(t, stored[20].key()).Entries[1].Value, "later")
-	}
 }
 
 func testClosed(t *testing.T, b *bench) {

@@ -16,7 +16,6 @@ var loadTests = []test{
 	{"limits hold for what was loaded", testLoadOnce},
 	{"ids after a load are higher", testLoadIDs},
 	{"a load stores all or none", testLoadExists},
-	{"a load is found again after a restart", testLoadReopen},
 	{"ids that no store assigns are not loaded", testLoadWrongIDs},
 	{"the last id is known", testLastID},
 	{"ids advance, and never go back", testAdvance},
@@ -70,7 +69,7 @@ func testLoad(t *testing.T, b *bench) {
 	slices.Reverse(records[20:]) // the order does not matter
 	other.load(t, records[20:]...)
 	Same(t, "the copy", other.dump(t), want)
-	for _, r := range want[:50] {
+	for _, r := range want[:20] {
 		Same(t, "found", other.get(t, r.key()), r.record)
 	}
 	Same(t, "listed", other.all(t, "many"), b.all(t, "many"))
@@ -142,14 +141,6 @@ func testLoadExists(t *testing.T, b *bench) {
 	Same(t, "after a second with the same key", b.dump(t), want)
 	b.load(t, loadable("form", 10, 50), loadable("form", 20)) // the failed loads left nothing
 	b.checkCount(t, 3)
-}
-
-func testLoadReopen(t *testing.T, b *bench) {
-	b.load(t, loadable("b", 3, 1), loadable("a", 5, 2))
-	want := b.dump(t)
-	Same(t, "loaded", len(want), 2)
-	b.reopen(t)
-	Same(t, "found again", b.dump(t), want)
 }
 
 func testLoadWrongIDs(t *testing.T, b *bench) {
