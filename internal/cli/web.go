@@ -39,7 +39,9 @@ func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessi
 	if err != nil {
 		return nil, &configError{err}
 	}
-	key, err := webKey(anonymousKey)
+	// The secret of the pages comes from the one that all servers on a store share,
+	// and tells nothing about it.
+	key, err := hkdf.Key(sha256.New, anonymousKey, nil, "formulary pages", sha256.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +99,4 @@ func readBrandCSS(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read --brand-css: %w", err)
 	}
 	return text, nil
-}
-
-// webKey is the secret of the pages. It comes from the one that all servers on
-// a store share, and tells nothing about it.
-func webKey(anonymousKey []byte) ([]byte, error) {
-	return hkdf.Key(sha256.New, anonymousKey, nil, "formulary pages", sha256.Size)
 }

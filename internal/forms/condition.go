@@ -24,6 +24,15 @@ const (
 // Operators lists every operator in the order the documentation names them.
 var Operators = []Operator{Equals, NotEquals, InList, Contains, Empty, NotEmpty, GreaterThan, LessThan}
 
+// OperatorNames returns the names of all operators.
+func OperatorNames() []string {
+	names := make([]string, len(Operators))
+	for i, o := range Operators {
+		names[i] = string(o)
+	}
+	return names
+}
+
 // Match is how the rules of a condition combine.
 type Match string
 

@@ -40,7 +40,7 @@ func NewRule(id, operator, value string) (rule Rule, message string) {
 	rule = Rule{FieldID: id, Operator: Operator(operator), Value: value}
 	switch {
 	case !slices.Contains(Operators, rule.Operator):
-		return rule, "has an unknown operator: use one of " + operatorNames()
+		return rule, "has an unknown operator: use one of " + strings.Join(OperatorNames(), ", ")
 	case !storable(value):
 		return rule, "must be valid text without NUL characters"
 	case rule.Operator == Empty || rule.Operator == NotEmpty:
@@ -54,14 +54,6 @@ func NewRule(id, operator, value string) (rule Rule, message string) {
 		return rule, "must be a number such as 12 or -3.5, or a date such as 2026-01-31"
 	}
 	return rule, ""
-}
-
-func operatorNames() string {
-	names := make([]string, len(Operators))
-	for i, o := range Operators {
-		names[i] = string(o)
-	}
-	return strings.Join(names, ", ")
 }
 
 // withTimes writes the times of a rule as the flat model has them.

@@ -111,29 +111,29 @@ func (f *Field) CheckAnswer(a Answer) string {
 // draft collects a record's values by rank while it is checked.
 type draft struct {
 	Index
-	values  []string // merged: stored, overlaid with sent
-	sent    []bool
+	values  []string       // merged: stored, overlaid with sent
+	sent    []*Answer      // nil where none was sent, or none that fits
 	misfit  map[int]string // what keeps the sent answer from being a value; nil as nearly always
-	files   [][]StoredFile // sent for a field; nil where no files were sent at all
 	invalid Invalid
 }
 
 func (f *Form) newDraft() *draft {
 	n := len(f.Fields)
-	return &draft{Index: f.Index(), values: make([]string, n), sent: make([]bool, n)}
+	return &draft{Index: f.Index(), values: make([]string, n), sent: make([]*Answer, n)}
 }
 
 // take writes the answers into the draft. unknown returns the message for an
 // answer to a field that the form does not have, or "" to ignore the answer.
 func (d *draft) take(answers []Answer, unknown func(Answer) string) {
-	for _, a := range answers {
+	for i := range answers {
+		a := &answers[i]
 		if a.Whole {
 			d.invalid.AddError(a.Malformed)
 			continue
 		}
 		rank := d.Rank(a.FieldID)
 		if rank < 0 {
-			if msg := unknown(a); msg != "" {
+			if msg := unknown(*a); msg != "" {
 				d.invalid.Add(a.FieldID, msg)
 			}
 			continue
@@ -149,13 +149,7 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 			d.misfit[rank] = msg
 			continue
 		}
-		d.values[rank], d.sent[rank] = a.text(), true
-		if len(a.Files) > 0 {
-			if d.files == nil {
-				d.files = make([][]StoredFile, len(d.fields))
-			}
-			d.files[rank] = a.Files
-		}
+		d.values[rank], d.sent[rank] = a.text(), a
 	}
 }
 
@@ -184,7 +178,7 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, []StoredFile, error) {
 			continue
 		}
 		d.check(rank)
-		if d.sent[rank] {
+		if d.sent[rank] != nil {
 			entries = append(entries, Entry{FieldID: f.Fields[rank].ID, Value: d.values[rank]})
 		}
 	}
@@ -221,7 +215,7 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]En
 	})
 	shown := d.visible(d.values)
 	for rank := range f.Fields {
-		touched := d.sent[rank] || d.misfit[rank] != "" || !shownBefore[rank]
+		touched := d.sent[rank] != nil || d.misfit[rank] != "" || !shownBefore[rank]
 		if shown[rank] && touched {
 			d.check(rank)
 		}
@@ -265,7 +259,7 @@ func (d *draft) overlay(old entriesByRank, shown []bool) []Entry {
 		if e != nil {
 			entry = *e
 		}
-		if d.sent[rank] && shown[rank] {
+		if d.sent[rank] != nil && shown[rank] {
 			entry.Value = d.values[rank]
 		} else if e == nil {
 			continue
@@ -281,15 +275,14 @@ func (d *draft) mergedFiles(stored []StoredFile, shown []bool) []StoredFile {
 	var merged []StoredFile
 	for _, file := range stored {
 		rank := d.Rank(file.FieldID)
-		written := rank >= 0 && d.sent[rank] && shown[rank]
-		replaced := written && d.files != nil && d.files[rank] != nil
-		if !written || (!replaced && hasPart(d.values[rank], file.Name)) {
+		written := rank >= 0 && d.sent[rank] != nil && shown[rank]
+		if !written || len(d.sent[rank].Files) == 0 && hasPart(d.values[rank], file.Name) {
 			merged = append(merged, file)
 		}
 	}
-	for rank, files := range d.files {
-		if shown[rank] {
-			merged = append(merged, files...)
+	for rank, answer := range d.sent {
+		if answer != nil && shown[rank] {
+			merged = append(merged, answer.Files...)
 		}
 	}
 	return merged

@@ -130,21 +130,17 @@ func (c *fieldCounter) add(id int64, v Value) error {
 		return nil
 	}
 	c.answered++
-	switch {
-	case c.choices != nil && c.MultiValue():
-		for part := range strings.SplitSeq(text, Separator) {
-			if !isBlank(part) {
-				c.choices.add(id, part)
-			}
-		}
-	case c.choices != nil:
-		c.choices.add(id, text)
-	case c.numbers != nil && c.MultiValue():
-		for part := range strings.SplitSeq(text, Separator) {
+	parts := []string{text}
+	if c.MultiValue() {
+		parts = strings.Split(text, Separator)
+	}
+	for _, part := range parts {
+		switch {
+		case c.choices != nil && !isBlank(part):
+			c.choices.add(id, part)
+		case c.numbers != nil:
 			c.numbers.add(part)
 		}
-	case c.numbers != nil:
-		c.numbers.add(text)
 	}
 	return nil
 }
@@ -174,26 +170,21 @@ func newChoiceCounter(options []string) *choiceCounter {
 func (c *choiceCounter) add(id int64, value string) {
 	counted := c.choices[value]
 	if counted == nil {
-		counted = c.other(Clip(value))
+		value = Clip(value)
+		counted = c.choices[value]
+	}
+	switch {
+	case counted != nil:
+	case c.others == maxOtherValues:
+		counted = &c.rest
+	default:
+		c.others++
+		counted = &choice{}
+		c.choices[strings.Clone(value)] = counted // value may share memory with a text of any length
 	}
 	if counted.last != id {
 		counted.count, counted.last = counted.count+1, id
 	}
-}
-
-// other returns the counter of a value that is not an option.
-func (c *choiceCounter) other(value string) *choice {
-	counted := c.choices[value]
-	switch {
-	case counted != nil:
-		return counted
-	case c.others == maxOtherValues:
-		return &c.rest
-	}
-	c.others++
-	counted = &choice{}
-	c.choices[strings.Clone(value)] = counted // value may share memory with a text of any length
-	return counted
 }
 
 // counts returns the options in the order of the form, then the others by code

@@ -13,15 +13,7 @@ const (
 	showIfHint = ruleHint + ", or all: or any: with a list of such rules"
 )
 
-var ruleKeys = append([]string{"field"}, operatorNames()...)
-
-func operatorNames() []string {
-	names := make([]string, len(forms.Operators))
-	for i, o := range forms.Operators {
-		names[i] = string(o)
-	}
-	return names
-}
+var ruleKeys = append([]string{"field"}, forms.OperatorNames()...)
 
 // condition reads the rules of an owner and makes its condition.
 func (w *builder) condition(o *owner) {

@@ -39,7 +39,7 @@ func TestFormsPage(t *testing.T) {
 }
 
 func words() []string {
-	words := slices.Concat(formKeys, fieldKeys, sectionKeys, operatorNames())
+	words := slices.Concat(formKeys, fieldKeys, sectionKeys, forms.OperatorNames())
 	for _, v := range forms.FieldTypes {
 		words = append(words, string(v))
 	}

@@ -14,7 +14,7 @@ func TestFind(t *testing.T) {
 	s := newSite(t)
 	for _, name := range []string{
 		"1.md", "sub/deep/2.wiki", "3.xml", "4.MD", "a space.md", // pages
-		".5.md", ".git/6.md", "sub/.hidden/7.md", "8.txt", "9", "10.md~", "11.md.bak", "#12.md#", // none
+		".5.md", ".git/6.md", "sub/.hidden/7.md", "8.txt", "9", "10.md~", "11.md.bak", "#12.md#", "lost+found/15.md", // none
 	} {
 		s.save(name, "")
 	}
@@ -37,15 +37,6 @@ func TestFind(t *testing.T) {
 	if _, _, err := Find(filepath.Join(s.dir, "missing")); err == nil {
 		t.Error("a directory that is not there was listed")
 	}
-}
-
-func TestHiddenFilesAndOthersAreNotServed(t *testing.T) {
-	s := newSite(t).save(".1.md", form("a", "x")).save(".trash/2.md", form("a", "x")).save("3.txt", form("a", "x")).
-		save("sub/4.md", form("a", "deep")).save("noid.md", form("a", "x")).save("05.md", form("a", "x")).open()
-	if pages := s.Counts().Pages; pages != 1 {
-		t.Errorf("%d pages are served, want one", pages)
-	}
-	s.wants(4, "a=deep", "in a folder")
 }
 
 // The way Kubernetes mounts a ConfigMap: every page is a link through
@@ -98,25 +89,6 @@ func TestRead(t *testing.T) {
 	if err != nil || !page.Unreadable || len(source) != markup.MaxPageBytes+1 {
 		t.Errorf("a huge file: unreadable %t, %d bytes read, %v; want the page to say so after one byte over the limit",
 			page.Unreadable, len(source), err)
-	}
-}
-
-func TestLostAndFoundIsPassedOver(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "lost+found"), 0o000); err != nil {
-		t.Fatal(err)
-	}
-	if files, _, err := Find(dir); err != nil || len(files) != 0 {
-		t.Errorf("found %q, %v", files, err)
-	}
-	if err := os.Chmod(filepath.Join(dir, "lost+found"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "lost+found", "1.md"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if files, _, err := Find(dir); err != nil || len(files) != 0 {
-		t.Errorf("found %q, %v", files, err)
 	}
 }
 

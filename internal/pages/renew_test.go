@@ -56,25 +56,6 @@ func TestNamelessBlockKeepsWhatIsRemoved(t *testing.T) {
 	}
 }
 
-// Forms beyond the limit are on the page, even where it is edited again.
-func TestFormsBeyondTheLimitStay(t *testing.T) {
-	page := ""
-	for i := range markup.MaxForms {
-		page += form(fmt.Sprint("f", i), "1")
-	}
-	s := newSite(t).save("1.md", page).open()
-	for i := range 3 {
-		page = form(fmt.Sprint("new", i), "1") + page
-		s.save("1.md", page)
-		s.update()
-	}
-	p, err := s.Page(t.Context(), 1)
-	s.must(err)
-	if len(p.Forms) != markup.MaxForms+3 {
-		t.Errorf("%d forms, want %d", len(p.Forms), markup.MaxForms+3)
-	}
-}
-
 func TestBrokenFromTheStart(t *testing.T) {
 	s := newSite(t).save("1.md", broken("a")+form("b", "one")).save("2.md", nameless).open()
 	s.wants(1, "b=one", "one form broken, the others work")
@@ -333,13 +314,6 @@ func TestTheLogSaysWhetherABrokenFormIsServed(t *testing.T) {
 			}
 			s.log.WriteString(log)
 		}
-	}
-}
-
-func TestProblemsWithoutAHintHaveNone(t *testing.T) {
-	s := newSite(t).save("1.md", "```form\nform: a\nfields: [{id: x, type: date, label: X, showIf: {field: c, equals: 1}}]\n```\n").open()
-	if log := s.log.String(); !strings.Contains(log, "page problem") || strings.Contains(log, "hint=") {
-		t.Error(log)
 	}
 }
 
