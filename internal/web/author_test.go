@@ -260,12 +260,7 @@ func TestAuthorMalformed(t *testing.T) {
 		"multipart/form-data; boundary=x":   "--x\r\nContent-Disposition: form-data; name=text\r\n\r\nform: a",
 		"application/x-www-form-urlencoded": "text=%zz",
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.env.url+"/author", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", contentType)
-		b.do(r).want(http.StatusBadRequest, "The form can't be read.")
+		b.request(http.MethodPost, "/author", contentType, strings.NewReader(body)).want(http.StatusBadRequest, "The form can't be read.")
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/html"
-
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -142,29 +140,6 @@ func TestRemovedFileStaysTicked(t *testing.T) {
 	}
 }
 
-// versions are the rows of the table that shows both versions.
-func versions(p *answer) []string {
-	var rows []string
-	for _, table := range p.all(func(n *html.Node) bool { return attribute(n, "class") == "both" }) {
-		for n := range table.Descendants() {
-			if n.Data != "tr" {
-				continue
-			}
-			var cells []string
-			for cell := range n.ChildNodes() {
-				if cell.Type == html.ElementNode {
-					cells = append(cells, textOf(cell))
-				}
-			}
-			rows = append(rows, strings.Join(cells, "|"))
-		}
-	}
-	if len(rows) > 0 {
-		rows = rows[1:] // without the head
-	}
-	return rows
-}
-
 // After a conflict the page shows what the next "Save" would replace, and
 // nothing else.
 func TestConflictShowsWhatSaveReplaces(t *testing.T) {
@@ -214,7 +189,14 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 			}
 			p := b.send(path, values, files...)
 			p.want(http.StatusConflict, "The submission or its form has changed since you opened it.")
-			if got := versions(p); !slices.Equal(got, tt.want) {
+			var got []string
+			for _, row := range p.tableRows("both") {
+				got = append(got, strings.Join(row, "|"))
+			}
+			if len(got) > 0 {
+				got = got[1:] // without the head
+			}
+			if !slices.Equal(got, tt.want) {
 				t.Errorf("both versions: %q, want %q", got, tt.want)
 			}
 			if strings.Contains(p.text(), same) != (tt.want == nil) {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,12 +24,11 @@ import (
 	"github.com/formulary/formulary/internal/testsite"
 )
 
-// env is the pages on a real listener.
+// env is the pages on a real store.
 type env struct {
 	*testsite.Site
-	site     *Site
-	url      string
-	sessions map[string]string // ids by user; see ask
+	site  *Site
+	users map[string]*browser // see ask
 }
 
 // envOptions are what tests change about an env.
@@ -50,7 +50,7 @@ func newEnv(t testing.TB, files map[string]string, change ...func(*envOptions)) 
 
 func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*envOptions)) *env {
 	t.Helper()
-	e := &env{Site: testsite.On(t, on, files), sessions: map[string]string{}}
+	e := &env{Site: testsite.On(t, on, files), users: map[string]*browser{}}
 	e.Clock.Set(began)
 	o := envOptions{
 		Options: Options{Key: testsite.Key},
@@ -71,9 +71,6 @@ func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, chang
 		t.Fatal(err)
 	}
 	e.site = New(o.Options)
-	server := httptest.NewServer(e.site)
-	e.url = server.URL
-	t.Cleanup(server.Close) // before the store, which was opened earlier
 	return e
 }
 
@@ -81,23 +78,77 @@ func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, chang
 type browser struct {
 	t      testing.TB
 	env    *env
+	at     string // scheme and host
 	client *http.Client
+
+	mu    sync.Mutex
+	asked []*noted
 }
 
+// noted is what the access log would say about a request.
+type noted struct {
+	*httptest.ResponseRecorder
+	what      string
+	user      string
+	anonymous bool
+}
+
+func (n *noted) SetUser(name string) { n.user, n.anonymous = name, false }
+func (n *noted) Anonymous()          { n.user, n.anonymous = "", true }
+func (n *noted) RequestID() string   { return "" }
+func (n *noted) Working()            {}
+
 func (e *env) browser(t testing.TB) *browser {
+	t.Helper()
+	return e.browserAt(t, "http://forms.example")
+}
+
+func (e *env) browserAt(t testing.TB, at string) *browser {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &browser{t, e, &http.Client{Jar: jar}}
+	b := &browser{t: t, env: e, at: at}
+	b.client = &http.Client{Jar: jar, Transport: b}
+	return b
+}
+
+// stay has the browser follow no redirects.
+func (b *browser) stay() *browser {
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return b
+}
+
+// RoundTrip implements http.RoundTripper. It uses no network.
+func (b *browser) RoundTrip(r *http.Request) (*http.Response, error) {
+	received := httptest.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), r.Body)
+	received.Header = r.Header
+	if r.ContentLength > 0 {
+		received.ContentLength = r.ContentLength
+	}
+	n := &noted{ResponseRecorder: httptest.NewRecorder(), what: r.Method + " " + r.URL.String()}
+	b.env.site.ServeHTTP(n, received)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = append(b.asked, n)
+	response := n.Result()
+	response.Request = r
+	return response, nil
+}
+
+// last is what the access log would say about the last request.
+func (b *browser) last() *noted { return b.asked[len(b.asked)-1] }
+
+func credentials(user, next string) url.Values {
+	return url.Values{"username": {user}, "password": {user + "-secret"}, "next": {next}}
 }
 
 // signedIn is the browser of somebody who has signed in.
 func (e *env) signedIn(t testing.TB, user string) *browser {
 	t.Helper()
 	b := e.browser(t)
-	p := b.postForm("/login", url.Values{"username": {user}, "password": {user + "-secret"}, "next": {"/"}})
+	p := b.postForm("/login", credentials(user, "/"))
 	if p.status != http.StatusOK || p.path != "/" {
 		t.Fatalf("sign in as %s: %d at %s\n%s", user, p.status, p.path, p.text())
 	}
@@ -114,63 +165,45 @@ type answer struct {
 	root   *html.Node
 }
 
-func newAnswerOf(t testing.TB, status int, path string, header http.Header, body string) *answer {
-	t.Helper()
-	root, err := html.Parse(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &answer{t, status, path, header, body, root}
-}
-
-// serve answers a request without the network.
-func (e *env) serve(t testing.TB, r *http.Request) *answer {
-	t.Helper()
-	w := httptest.NewRecorder()
-	e.site.ServeHTTP(w, r)
-	return newAnswerOf(t, w.Code, r.URL.RequestURI(), w.Header(), w.Body.String())
-}
-
-// serve answers a request of the browser's session without the network.
-func (b *browser) serve(method, path, contentType string, body io.Reader) *answer {
+// request sends a request. The header is given in pairs.
+func (b *browser) request(method, path, contentType string, body io.Reader, header ...string) *answer {
 	b.t.Helper()
-	r := httptest.NewRequest(method, path, body)
-	r.Header.Set("Content-Type", contentType)
-	r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
-	return b.env.serve(b.t, r)
-}
-
-func (b *browser) do(r *http.Request) *answer {
-	b.t.Helper()
-	resp, err := b.client.Do(r)
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.at+path, body)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	response, err := b.client.Do(r)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return newAnswerOf(b.t, resp.StatusCode, resp.Request.URL.RequestURI(), resp.Header, string(body))
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	root, err := html.Parse(bytes.NewReader(text))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return &answer{b.t, response.StatusCode, response.Request.URL.RequestURI(), response.Header, string(text), root}
 }
 
-func (b *browser) get(path string) *answer {
+func (b *browser) get(path string, header ...string) *answer {
 	b.t.Helper()
-	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.env.url+path, http.NoBody)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return b.do(r)
+	return b.request(http.MethodGet, path, "", http.NoBody, header...)
 }
 
-func (b *browser) postForm(path string, values url.Values) *answer {
+const urlencoded = "application/x-www-form-urlencoded"
+
+func (b *browser) postForm(path string, values url.Values, header ...string) *answer {
 	b.t.Helper()
-	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.env.url+path, strings.NewReader(values.Encode()))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return b.do(r)
+	return b.request(http.MethodPost, path, urlencoded, strings.NewReader(values.Encode()), header...)
 }
 
 // chosenFile is a file that is chosen in a form.
@@ -180,12 +213,7 @@ type chosenFile struct{ field, name, content string }
 func (b *browser) send(path string, values url.Values, files ...chosenFile) *answer {
 	b.t.Helper()
 	body, contentType := multipartForm(b.t, values, files...)
-	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.env.url+path, strings.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", contentType)
-	return b.do(r)
+	return b.request(http.MethodPost, path, contentType, strings.NewReader(body))
 }
 
 func multipartForm(t testing.TB, values url.Values, files ...chosenFile) (body, contentType string) {
@@ -325,6 +353,26 @@ func (a *answer) want(status int, texts ...string) {
 	for _, text := range texts {
 		if !strings.Contains(a.text(), text) {
 			a.t.Errorf("%s: no %q in: %s", a.path, text, a.text())
+		}
+	}
+}
+
+// wantHTML checks the source of a page.
+func (a *answer) wantHTML(texts ...string) {
+	a.t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(a.body, text) {
+			a.t.Errorf("%s: no %s in\n%s", a.path, text, a.body)
+		}
+	}
+}
+
+// wantNoHTML checks what the source of a page must not have.
+func (a *answer) wantNoHTML(texts ...string) {
+	a.t.Helper()
+	for _, text := range texts {
+		if strings.Contains(a.body, text) {
+			a.t.Errorf("%s: %s in\n%s", a.path, text, a.body)
 		}
 	}
 }

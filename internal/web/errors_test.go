@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -30,15 +29,12 @@ func TestErrorsOfDownloadsArePages(t *testing.T) {
 		{"a.txt", "If-Match", `"other"`, http.StatusPreconditionFailed},
 		{"b.txt", "Accept", "*/*", http.StatusNotFound},
 	} {
-		r := httptest.NewRequest(http.MethodGet, file+tt.name, nil)
-		r.Header.Set(tt.header, tt.value)
-		r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
-		w := httptest.NewRecorder()
-		e.site.ServeHTTP(w, r)
-		h := w.Header()
-		if w.Code != tt.status || h.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(w.Body.String(), "<h1") ||
+		p := b.get(file+tt.name, tt.header, tt.value)
+		p.wantHTML("<h1")
+		h := p.header
+		if p.status != tt.status || h.Get("Content-Type") != "text/html; charset=utf-8" ||
 			h.Get("Content-Disposition") != "" || h.Get("Content-Security-Policy") == "sandbox" {
-			t.Errorf("%s with %s: status %d, %v", tt.name, tt.header, w.Code, h)
+			t.Errorf("%s with %s: status %d, %v", tt.name, tt.header, p.status, h)
 		}
 	}
 }
@@ -51,15 +47,11 @@ func TestUnknownStaticFileIsAPage(t *testing.T) {
 // A redirect may set a cookie, and where it leads to depends on the user.
 func TestRedirectsAreNotStored(t *testing.T) {
 	e := newEnv(t, map[string]string{"1-files.md": fileWiki})
-	for _, path := range []string{"/", "/page/1/form/files"} {
-		w := httptest.NewRecorder()
-		e.site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if w.Code != http.StatusSeeOther || w.Header().Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: status %d, %v", path, w.Code, w.Header())
+	b := e.browser(t).stay()
+	for _, p := range []*answer{b.get("/"), b.get("/page/1/form/files"), b.postForm("/login", credentials("alice", "/"))} {
+		if p.status != http.StatusSeeOther || p.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: status %d, %v", p.path, p.status, p.header)
 		}
-	}
-	if w := postLogin(e, "http", "/login"); w.Header().Get("Set-Cookie") == "" || w.Header().Get("Cache-Control") != "no-store" {
-		t.Errorf("sign-in: %v", w.Header())
 	}
 }
 
@@ -82,7 +74,7 @@ func TestOutage(t *testing.T) {
 	}
 	wantLater("send a form", b.send(survey, url.Values{"comment": {"x"}}))
 	wantLater("sign out", b.postForm("/logout", nil))
-	wantLater("sign in", e.browser(t).postForm("/login", url.Values{"username": {"bob"}, "password": {"bob-secret"}}))
+	wantLater("sign in", e.browser(t).postForm("/login", credentials("bob", "")))
 }
 
 // fullSessions is a store whose disk is full.
@@ -94,7 +86,7 @@ func (fullSessions) CreateSession(context.Context, store.Session) error {
 
 func TestSignInOnAFullDisk(t *testing.T) {
 	e := newEnv(t, wiki, func(o *envOptions) { o.sessions.Store = fullSessions{o.sessions.Store} })
-	p := e.browser(t).postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
+	p := e.browser(t).postForm("/login", credentials("alice", ""))
 	p.want(http.StatusInsufficientStorage, "There is no room")
 	if p.header.Get("Retry-After") != "2" {
 		t.Errorf("Retry-After %q", p.header.Get("Retry-After"))

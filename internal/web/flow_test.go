@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"slices"
@@ -230,12 +231,7 @@ func TestFileIsNotCompressed(t *testing.T) {
 	b := e.signedIn(t, "alice")
 	content := strings.Repeat("the same ", 100)
 	p := b.send(survey, with(b.get(survey).values(), "comment", "c"), chosenFile{"paper", "a.txt", content})
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.url+p.link("a.txt"), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Accept-Encoding", "gzip")
-	if f := b.do(r); f.body != content || f.header.Get("Content-Encoding") != "" || f.header.Get("No-Gzip-Compression") != "" {
+	if f := b.get(p.link("a.txt"), "Accept-Encoding", "gzip"); f.body != content || f.header.Get("Content-Encoding") != "" || f.header.Get("No-Gzip-Compression") != "" {
 		t.Errorf("%d bytes with %v", len(f.body), f.header)
 	}
 }
@@ -246,7 +242,7 @@ func TestPageOfSomebodyElse(t *testing.T) {
 	e := newEnv(t, wiki)
 	b := e.signedIn(t, "alice")
 	typed := with(b.get(survey).values(), "comment", "by alice")
-	b.postForm("/login", url.Values{"username": {"bob"}, "password": {"bob-secret"}})
+	b.postForm("/login", credentials("bob", ""))
 	b.send(survey, typed).want(http.StatusConflict, "Nothing was sent")
 	if e.count(t, "bob", 1, "survey") != 0 {
 		t.Error("stored in the name of somebody else")
@@ -408,24 +404,13 @@ func TestHeaders(t *testing.T) {
 // The pages take no Basic credentials, and nothing from another site.
 func TestForeignRequests(t *testing.T) {
 	e := newEnv(t, wiki)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.url+"/", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.SetBasicAuth("alice", "alice-secret")
-	if p := e.browser(t).do(r); !strings.HasPrefix(p.path, "/login") {
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:alice-secret"))
+	if p := e.browser(t).get("/", "Authorization", basic); !strings.HasPrefix(p.path, "/login") {
 		t.Errorf("Basic credentials open %s", p.path)
 	}
 	b := e.signedIn(t, "alice")
 	for _, path := range []string{"/login", "/logout", survey, "/author"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.url+path, strings.NewReader(""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Origin", "https://evil.example")
-		r.Header.Set("Sec-Fetch-Site", "cross-site")
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		b.do(r).want(http.StatusForbidden)
+		b.postForm(path, nil, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site").want(http.StatusForbidden)
 	}
 	if p := b.get("/"); p.path != "/" {
 		t.Error("signed out by another site")

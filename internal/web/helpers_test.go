@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/internal/encode"
@@ -17,19 +16,14 @@ import (
 // session. It follows no redirects.
 func (e *env) ask(t testing.TB, user, path string) *answer {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if user != "" {
-		if e.sessions[user] == "" {
-			if e.sessions[user], _, err = e.site.Sessions.SignIn(t.Context(), user, user+"-secret", "192.0.2.1:1"); err != nil {
-				t.Fatalf("sign in %s: %v", user, err)
-			}
+	if e.users[user] == nil {
+		b := e.browser(t)
+		if user != "" {
+			b = e.signedIn(t, user)
 		}
-		r.AddCookie(&http.Cookie{Name: cookieName, Value: e.sessions[user]})
+		e.users[user] = b.stay()
 	}
-	return e.serve(t, r)
+	return e.users[user].get(path)
 }
 
 // expect is a page with one status only.
@@ -43,9 +37,9 @@ func (e *env) expect(t testing.TB, status int, user, path string) *answer {
 }
 
 // get is a page that must be there.
-func (e *env) get(t testing.TB, user, path string) string {
+func (e *env) get(t testing.TB, user, path string) *answer {
 	t.Helper()
-	return e.expect(t, http.StatusOK, user, path).body
+	return e.expect(t, http.StatusOK, user, path)
 }
 
 // list is the list of a form that the API sends.
@@ -90,27 +84,10 @@ func page1(front, form string) map[string]string {
 	return map[string]string{"1.md": fmt.Sprintf("---\ntitle: Feedback\n%s---\n```form\n%s```\n", front, form)}
 }
 
-func postLogin(e *env, scheme, path string) *httptest.ResponseRecorder {
-	return postTo(e, scheme, path, url.Values{"username": {"alice"}, "password": {"alice-secret"}, "next": {"/"}})
-}
-
-func postLoginNext(e *env, next string) *httptest.ResponseRecorder {
-	return postTo(e, "http", "/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}, "next": {next}})
-}
-
-func postTo(e *env, scheme, path string, values url.Values) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(values.Encode()))
-	r.URL.Scheme, r.TLS = scheme, nil
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	w := httptest.NewRecorder()
-	e.site.ServeHTTP(w, r)
-	return w
-}
-
 // cookie is the id of the session.
 func (b *browser) cookie() string {
 	b.t.Helper()
-	u, _ := url.Parse(b.env.url)
+	u, _ := url.Parse(b.at)
 	for _, c := range b.client.Jar.Cookies(u) {
 		if c.Name == cookieName {
 			return c.Value
@@ -121,7 +98,7 @@ func (b *browser) cookie() string {
 }
 
 func (b *browser) setCookie(id string) {
-	u, _ := url.Parse(b.env.url)
+	u, _ := url.Parse(b.at)
 	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: cookieName, Value: id, Path: "/"}})
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -129,13 +128,7 @@ func (e *env) viewsOf(t *testing.T, id int, text string) map[string]*answer {
 // there.
 func (e *env) framed(t *testing.T, user, path string) *answer {
 	t.Helper()
-	signedIn := postTo(e, "https", "/embed/login", url.Values{"username": {user}, "password": {user + "-secret"}})
-	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
-	r.URL.Scheme = "https"
-	for _, c := range signedIn.Result().Cookies() {
-		r.AddCookie(c)
-	}
-	page := e.serve(t, r)
+	page := e.browserAt(t, "https://forms.example").postForm("/embed/login", credentials(user, path))
 	page.want(http.StatusOK)
 	return page
 }

@@ -2,24 +2,10 @@ package web
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 )
-
-// noted is what the access log would say about a request.
-type noted struct {
-	*httptest.ResponseRecorder
-	what      string
-	user      string
-	anonymous bool
-}
-
-func (n *noted) SetUser(name string) { n.user, n.anonymous = name, false }
-func (n *noted) Anonymous()          { n.user, n.anonymous = "", true }
-func (n *noted) RequestID() string   { return "" }
-func (n *noted) Working()            {}
 
 // Who has to sign in before they fill in an anonymous form must not be found by
 // their address in the log.
@@ -27,11 +13,9 @@ func TestSignInForAFormIsLoggedWithoutAddress(t *testing.T) {
 	e := newEnv(t, wiki)
 	const ballot = "/page/3/form/ballot"
 	ask := func(method, path string, form url.Values) *noted {
-		r := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		n := &noted{ResponseRecorder: httptest.NewRecorder()}
-		e.site.ServeHTTP(n, r)
-		return n
+		b := e.browser(t).stay()
+		b.request(method, path, urlencoded, strings.NewReader(form.Encode()))
+		return b.last()
 	}
 	signIn := func(password string) url.Values {
 		return url.Values{nameControl: {"alice"}, passwordControl: {password}, "vote": {"yes"}}
@@ -64,35 +48,33 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 		below string // prefix of the paths
 	}{{"http://forms.example", ""}, {"https://forms.example", ""}, {"https://forms.example", embedPrefix}, {"http://forms.example", embedPrefix}} {
 		e := newEnv(t, wiki)
-		v := &visitor{e: e, at: c.at}
+		b := e.browserAt(t, c.at).stay()
 		form := c.below + ballot
-		v.ask(http.MethodGet, form, nil)
-		v.ask(http.MethodGet, c.below+"/login?next="+url.QueryEscape(form), nil)
-		v.ask(http.MethodPost, c.below+"/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}, "next": {form}})
-		v.ask(http.MethodGet, c.below+"/login?"+signedInMark+"&next="+url.QueryEscape(form), nil)
+		b.get(form)
+		b.get(c.below + "/login?next=" + url.QueryEscape(form))
+		b.postForm(c.below+"/login", credentials("alice", form))
+		b.get(c.below + "/login?" + signedInMark + "&next=" + url.QueryEscape(form))
 		if c.below == "" || strings.HasPrefix(c.at, "https:") {
-			if page := v.ask(http.MethodGet, form, nil).Body.String(); !strings.Contains(page, `name="vote"`) {
-				t.Fatalf("%s%s: no form:\n%s", c.at, form, page)
-			}
+			b.get(form).wantHTML(`name="vote"`)
 		}
 		for name := range e.site.static.content {
 			path, err := e.site.static.path(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			v.ask(http.MethodGet, path, nil)
+			b.get(path)
 		}
 		for _, path := range []string{"/embed.js", "/favicon.ico", staticPrefix + "none.js", c.below + "/pages/3", form + "/results", form + "/results?part=summary"} {
-			v.ask(http.MethodGet, path, nil)
+			b.get(path)
 		}
-		v.ask(http.MethodPost, form, url.Values{"vote": {"yes"}})
-		v.ask(http.MethodPut, form, nil)
-		v.ask(http.MethodGet, form+"/sent", nil)
-		v.ask(http.MethodPost, c.below+"/logout", nil)
-		v.ask(http.MethodGet, c.below+"/login", nil)
-		for _, n := range v.noted {
+		b.postForm(form, url.Values{"vote": {"yes"}})
+		b.request(http.MethodPut, form, "", nil)
+		b.get(form + "/sent")
+		b.postForm(c.below+"/logout", nil)
+		b.get(c.below + "/login")
+		for _, n := range b.asked {
 			if !n.anonymous || n.user != "" {
-				t.Errorf("%s: %s: status %d, anonymous %v, user %q", c.at, n.what, n.Code, n.anonymous, n.user)
+				t.Errorf("%s: status %d, anonymous %v, user %q", n.what, n.Code, n.anonymous, n.user)
 			}
 		}
 	}
@@ -100,6 +82,7 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 
 // Who does not go on to a form is named. Who fails is not, but their address is.
 func TestSignInIsLogged(t *testing.T) {
+	e := newEnv(t, wiki)
 	for _, c := range []struct {
 		user, password, next string
 		status               int
@@ -114,45 +97,21 @@ func TestSignInIsLogged(t *testing.T) {
 		{"alice", "wrong", "/page/3", http.StatusUnprocessableEntity, "", false},
 		{"throttled", "wrong", "/page/3", http.StatusTooManyRequests, "", false},
 	} {
-		v := &visitor{e: newEnv(t, wiki), at: "http://forms.example"}
-		n := v.ask(http.MethodPost, "/login", url.Values{"username": {c.user}, "password": {c.password}, "next": {c.next}})
+		b := e.browser(t).stay()
+		b.postForm("/login", url.Values{"username": {c.user}, "password": {c.password}, "next": {c.next}})
+		n := b.last()
 		if n.Code != c.status || n.user != c.noted || n.anonymous != c.anonymous {
 			t.Errorf("%s to %s: status %d, user %q, anonymous %v", c.password, c.next, n.Code, n.user, n.anonymous)
 		}
 	}
 }
 
-// visitor is a browser whose requests are noted as the access log would.
-type visitor struct {
-	e       *env
-	at      string
-	cookies []*http.Cookie
-	noted   []*noted
-}
-
-func (v *visitor) ask(method, path string, form url.Values) *noted {
-	r := httptest.NewRequest(method, v.at+path, strings.NewReader(form.Encode()))
-	r.URL.Scheme, r.TLS = strings.TrimSuffix(v.at, "://forms.example"), nil
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for _, c := range v.cookies {
-		r.AddCookie(c)
-	}
-	n := &noted{ResponseRecorder: httptest.NewRecorder(), what: method + " " + path}
-	v.e.site.ServeHTTP(n, r)
-	if set := n.Result().Cookies(); len(set) > 0 {
-		v.cookies = set
-	}
-	v.noted = append(v.noted, n)
-	return n
-}
-
 func TestAllow(t *testing.T) {
 	e := newEnv(t, wiki)
 	for path, want := range map[string]string{survey: "GET, HEAD, POST", "/page/1": "GET, HEAD", "/logout": "POST"} {
-		w := httptest.NewRecorder()
-		e.site.ServeHTTP(w, httptest.NewRequest(http.MethodPut, path, http.NoBody))
-		if got := w.Header().Get("Allow"); w.Code != http.StatusMethodNotAllowed || got != want {
-			t.Errorf("PUT %s: status %d, Allow %q", path, w.Code, got)
+		p := e.browser(t).request(http.MethodPut, path, "", nil)
+		if got := p.header.Get("Allow"); p.status != http.StatusMethodNotAllowed || got != want {
+			t.Errorf("PUT %s: status %d, Allow %q", path, p.status, got)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 			if action == "/delete" {
 				body, contentType = values.Encode(), "application/x-www-form-urlencoded"
 			}
-			b.serve(http.MethodPost, path, contentType, &lateBody{strings.NewReader(body), func() {
+			b.request(http.MethodPost, path, contentType, &lateBody{strings.NewReader(body), func() {
 				e.Write(t, "2-once.md", strings.Replace(wiki["2-once.md"], "edit: [carol]", "view: [bob]", 1))
 			}}).want(http.StatusNotFound)
 			if n := e.count(t, "carol", 2, "once"); n != stored {
@@ -68,7 +68,7 @@ func TestSignOutEndsASendInFlight(t *testing.T) {
 			const form = "/page/2/form/once"
 			body, contentType := multipartForm(t, with(b.get(form).values(), "text", "late"))
 			late := &lateBody{strings.NewReader(body), func() { leave(e, b) }}
-			p := b.serve(http.MethodPost, form, contentType, late)
+			p := b.request(http.MethodPost, form, contentType, late)
 			if p.want(http.StatusForbidden, "not signed in any more"); strings.Contains(p.body, "Basic") {
 				t.Errorf("the page names the API's way to sign in: %s", p.body)
 			}

@@ -39,17 +39,10 @@ func newFeedback(t *testing.T, front string, change ...func(*envOptions)) *env {
 	return e
 }
 
-// tableRows are the texts of the table of results: its header, and the rows below.
-func tableRows(page string) [][]string {
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		panic(err) // a string can be read
-	}
+// tableRows are the texts of the table of a class: its header, and the rows below.
+func (a *answer) tableRows(class string) [][]string {
 	var rows [][]string
-	for table := range root.Descendants() {
-		if table.Data != "table" || attribute(table, "class") != "results" {
-			continue
-		}
+	for _, table := range a.all(func(n *html.Node) bool { return n.Data == "table" && attribute(n, "class") == class }) {
 		for tr := range table.Descendants() {
 			if tr.Data != "tr" {
 				continue
@@ -67,9 +60,9 @@ func tableRows(page string) [][]string {
 }
 
 // rowIDs are the ids of the submissions that a page lists.
-func rowIDs(page string) []string {
+func rowIDs(page *answer) []string {
 	var ids []string
-	for i, row := range tableRows(page) {
+	for i, row := range page.tableRows("results") {
 		if i > 0 {
 			ids = append(ids, row[0])
 		}
@@ -90,7 +83,7 @@ func TestResultsTable(t *testing.T) {
 		{"2", "2025-11-15 12:03", "bob", "Ben", "Done", "10", ""},
 		{"1", "2025-11-15 12:03", "alice", "Ann", "New", "9", "Food Room"},
 	}
-	if diff := cmp.Diff(want, tableRows(a.body)); diff != "" {
+	if diff := cmp.Diff(want, a.tableRows("results")); diff != "" {
 		t.Errorf("rows, newest first (-want +got):\n%s", diff)
 	}
 	for text, want := range map[string]string{
@@ -101,19 +94,13 @@ func TestResultsTable(t *testing.T) {
 			t.Errorf("%q leads to %q, want %q", text, got, want)
 		}
 	}
-	for _, want := range []string{
+	a.wantHTML(
 		`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?order=asc"`,
 		`<time datetime="2025-11-15T12:03:05Z">`, `<span class="lozenge tone-1">Open</span>`, `<td class="number">-3.5</td>`,
 		`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-labelledby="table-title" tabindex="0">`,
 		`<strong>4</strong> submissions`,
-	} {
-		if !strings.Contains(a.body, want) {
-			t.Errorf("the page lacks %s", want)
-		}
-	}
-	if strings.Contains(a.body, " style=") || strings.Contains(a.body, "<!--") {
-		t.Error("the page has a style attribute or a comment")
-	}
+	)
+	a.wantNoHTML(" style=", "<!--")
 }
 
 func TestResultsParameters(t *testing.T) {
@@ -135,16 +122,12 @@ func TestResultsParameters(t *testing.T) {
 		}
 	}
 	page := e.get(t, "alice", feedbackResults+"?sort=score&q=n&limit=20")
-	for _, want := range []string{
+	page.wantHTML(
 		`<th scope="col" class="number" aria-sort="ascending"><a dir="auto" href="/page/1/form/feedback/results?limit=20&amp;q=n&amp;sort=-score">Score</a></th>`,
 		`<caption>Submissions by “Score”, ascending</caption>`,
 		`<input type="hidden" name="limit" value="20">`, `<input type="hidden" name="sort" value="score">`,
 		"Export, by id:",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the sorted page lacks %s", want)
-		}
-	}
+	)
 }
 
 func TestResultsRefuseBadParameters(t *testing.T) {
@@ -160,21 +143,14 @@ func TestResultsRefuseBadParameters(t *testing.T) {
 		"_field=score&_operator=less-than": `<a href="#filter-value">The value to filter by must be a number`,
 		"_field=score&_operator=near":      "has an unknown operator",
 	} {
-		a := e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?"+query)
-		if !strings.Contains(a.body, want) || !strings.Contains(a.body, "<title>Error: ") || !strings.Contains(a.body, "There is a problem") {
-			t.Errorf("%s: the page lacks %q, or the title or the heading of an error:\n%s", query, want, a.body)
-		}
+		e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?"+query).wantHTML(want, "<title>Error: ", "There is a problem")
 	}
 	page := e.expect(t, http.StatusUnprocessableEntity, "alice",
-		feedbackResults+"?q=two+words&filter[name][contains]=A&_field=score&_operator=greater-than&_value=%22abc").body
-	for _, want := range []string{
+		feedbackResults+"?q=two+words&filter[name][contains]=A&_field=score&_operator=greater-than&_value=%22abc")
+	page.wantHTML(
 		`name="q" value="two words"`, `<option value="score" selected>`, `<option value="greater-than" selected>`, `value="&#34;abc"`,
 		`<input type="hidden" name="filter[name][contains]" value="A">`,
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the refused form lacks %s:\n%s", want, page)
-		}
-	}
+	)
 }
 
 // TestFilterForm has the form's controls become parameters of a list.
@@ -203,9 +179,7 @@ func TestFilterForm(t *testing.T) {
 	for _, want := range []string{
 		"?filter%5Bname%5D=b&amp;username=bob", "?filter%5Bname%5D=a&amp;username=bob", "?filter%5Bname%5D=a&amp;filter%5Bname%5D=b",
 	} {
-		if !strings.Contains(page, `<a class="no-print" href="`+feedbackResults+want+`">Remove`) {
-			t.Errorf("no link removes a filter and leaves %s:\n%s", want, page)
-		}
+		page.wantHTML(`<a class="no-print" href="` + feedbackResults + want + `">Remove`)
 	}
 }
 
@@ -215,16 +189,16 @@ func TestResultsRights(t *testing.T) {
 		t.Helper()
 		page := e.get(t, user, feedbackResults)
 		total := fmt.Sprintf("<strong>%d</strong> submission", len(want))
-		if got := rowIDs(page); !slices.Equal(got, want) || !strings.Contains(page, "<h1>"+heading+"</h1>") || !strings.Contains(page, total) {
-			t.Errorf("%s sees rows %v, want %v, with %q and %q:\n%s", user, got, want, heading, total, page)
+		if got := rowIDs(page); !slices.Equal(got, want) || !strings.Contains(page.body, "<h1>"+heading+"</h1>") || !strings.Contains(page.body, total) {
+			t.Errorf("%s sees rows %v, want %v, with %q and %q:\n%s", user, got, want, heading, total, page.body)
 		}
 	}
 	check("carol", "Results", "4", "3", "2", "1")
 	check("bob", "My submissions", "2")
 	check("alice", "My submissions", "3", "1")
 	// bob asks for another's.
-	if page := e.get(t, "bob", feedbackResults+"?username=alice"); rowIDs(page) != nil || !strings.Contains(page, "No submission matches.") {
-		t.Errorf("bob sees rows of alice:\n%s", page)
+	if page := e.get(t, "bob", feedbackResults+"?username=alice"); rowIDs(page) != nil || !strings.Contains(page.body, "No submission matches.") {
+		t.Errorf("bob sees rows of alice:\n%s", page.body)
 	}
 	for _, path := range []string{"", ".csv", ".xlsx", ".ndjson"} {
 		e.expect(t, http.StatusNotFound, "dave", feedbackResults+path)
@@ -232,16 +206,16 @@ func TestResultsRights(t *testing.T) {
 			t.Errorf("%s without a session: status %d, want 303", path, a.status)
 		}
 	}
-	if got := e.get(t, "bob", feedbackResults+".csv"); strings.Contains(got, "Ann") || !strings.Contains(got, "Ben") {
-		t.Errorf("bob exports %q", got)
-	}
+	csv := e.get(t, "bob", feedbackResults+".csv")
+	csv.wantHTML("Ben")
+	csv.wantNoHTML("Ann")
 	e.Write(t, "1.md", page1("edit: [carol]\nresults: viewers\n", smallForm)["1.md"])
 	check("dave", "Results", "4", "3", "2", "1")
 	// Rights that are taken away count at once, also for summaries that are kept.
 	e.Write(t, "1.md", page1("edit: [carol]\n", smallForm)["1.md"])
 	check("bob", "My submissions", "2")
-	if page := e.get(t, "dave", feedbackResults); !strings.Contains(page, "You have not sent anything yet.") || strings.Contains(page, "<strong>") {
-		t.Errorf("dave sees a summary:\n%s", page)
+	if page := e.get(t, "dave", feedbackResults); !strings.Contains(page.body, "You have not sent anything yet.") || strings.Contains(page.body, "<strong>") {
+		t.Errorf("dave sees a summary:\n%s", page.body)
 	}
 }
 
@@ -249,12 +223,12 @@ func TestResultsAnonymous(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", "form: poll\nanonymous: true\nfields:\n  - {id: vote, type: radio, label: Vote, options: [a, b]}\n"))
 	e.submit(t, "alice", 1, "poll", "vote", "a")
 	page := e.get(t, "carol", "/page/1/form/poll/results")
-	if !slices.Equal(rowIDs(page), []string{"1"}) || strings.Contains(page, "User name") || strings.Contains(page, "alice") {
-		t.Errorf("results of an anonymous form:\n%s", page)
+	if !slices.Equal(rowIDs(page), []string{"1"}) || strings.Contains(page.body, "User name") || strings.Contains(page.body, "alice") {
+		t.Errorf("results of an anonymous form:\n%s", page.body)
 	}
 	page = e.get(t, "alice", "/page/1/form/poll/results")
-	if rowIDs(page) != nil || !strings.Contains(page, "This form is anonymous: nobody can tell") || strings.Contains(page, "<strong>1</strong>") {
-		t.Errorf("a viewer of an anonymous form sees:\n%s", page)
+	if rowIDs(page) != nil || !strings.Contains(page.body, "This form is anonymous: nobody can tell") || strings.Contains(page.body, "<strong>1</strong>") {
+		t.Errorf("a viewer of an anonymous form sees:\n%s", page.body)
 	}
 }
 
@@ -266,9 +240,8 @@ func TestResultsEmpty(t *testing.T) {
 		{"carol", "?q=x", `No submission matches. <a href="/page/1/form/feedback/results">Show all</a>`},
 	} {
 		page := e.get(t, c.user, feedbackResults+c.query)
-		if !strings.Contains(page, c.want) || strings.Contains(page, "<table") {
-			t.Errorf("%s%s: no %q in\n%s", c.user, c.query, c.want, page)
-		}
+		page.wantHTML(c.want)
+		page.wantNoHTML("<table")
 	}
 }
 
@@ -279,7 +252,7 @@ func TestResultsRetired(t *testing.T) {
 	e.submit(t, "alice", 1, "feedback", "state", "x")
 	page := e.get(t, "alice", feedbackResults)
 	var got []string
-	for _, row := range tableRows(page) {
+	for _, row := range page.tableRows("results") {
 		got = append(got, strings.Join(row[3:], "|")) // after the user name
 	}
 	// Every row is filled up to the width of the others.
@@ -287,7 +260,7 @@ func TestResultsRetired(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("columns of fields that have left the page (-want +got):\n%s", diff)
 	}
-	if page := e.get(t, "alice", feedbackResults+"?q=state"); strings.Contains(page, "?sort=name") {
+	if page := e.get(t, "alice", feedbackResults+"?q=state"); strings.Contains(page.body, "?sort=name") {
 		t.Error("a retired field that no row has got a column")
 	}
 	if got := rowIDs(e.get(t, "alice", feedbackResults+"?filter[name]=Ben")); !slices.Equal(got, []string{"2"}) {
@@ -307,7 +280,7 @@ func TestResultsManyRetired(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := e.get(t, "alice", feedbackResults)
-	if got := strings.Count(strings.Join(tableRows(page)[1], " "), "x"); got != maxRetired || !strings.Contains(page, "7 answers to questions that have left the page") {
+	if got := strings.Count(strings.Join(page.tableRows("results")[1], " "), "x"); got != maxRetired || !strings.Contains(page.body, "7 answers to questions that have left the page") {
 		t.Errorf("%d columns, want %d and a note", got, maxRetired)
 	}
 }
@@ -316,8 +289,8 @@ func TestResultsLongValues(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
 	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("é", 400_000))
 	page := e.get(t, "alice", feedbackResults)
-	if len(page) > 60_000 || !strings.Contains(page, strings.Repeat("é", 500)+"…</div></td>") {
-		t.Errorf("a long value makes a page of %d bytes", len(page))
+	if len(page.body) > 60_000 || !strings.Contains(page.body, strings.Repeat("é", 500)+"…</div></td>") {
+		t.Errorf("a long value makes a page of %d bytes", len(page.body))
 	}
 }
 
@@ -325,7 +298,7 @@ func TestResultsFiles(t *testing.T) {
 	e := newEnv(t, page1("", "form: docs\nfields:\n  - {id: doc, type: file, label: Document}\n"))
 	e.submit(t, "alice", 1, "docs", "doc", `a "b".pdf;c.txt`)
 	page := e.get(t, "alice", "/page/1/form/docs/results")
-	if got := tableRows(page)[1][3]; got != `a "b".pdf c.txt` || strings.Count(page, `class="tag"`) != 2 {
+	if got := page.tableRows("results")[1][3]; got != `a "b".pdf c.txt` || strings.Count(page.body, `class="tag"`) != 2 {
 		t.Errorf("names of files: %s", got)
 	}
 }
@@ -346,11 +319,11 @@ func TestResultsPaging(t *testing.T) {
 			for _, id := range rowIDs(page) {
 				seen[id]++
 			}
-			if first := strings.Contains(page, ">First page</a>"); first != (count > 0) {
+			if first := strings.Contains(page.body, ">First page</a>"); first != (count > 0) {
 				t.Errorf("%s: page %d has a link to the first page: %t", query, count, first)
 			}
 			at = ""
-			if m := nextPattern.FindStringSubmatch(page); m != nil {
+			if m := nextPattern.FindStringSubmatch(page.body); m != nil {
 				at = stdhtml.UnescapeString(m[1])
 			}
 		}
@@ -382,7 +355,7 @@ func TestResultsExport(t *testing.T) {
 		"?q=ann&sort=-score&limit=1":          "q=ann",
 		"?username=bob":                       "username=bob&order=desc",
 	} {
-		links := exportPattern.FindAllStringSubmatch(e.get(t, "alice", feedbackResults+query), -1)
+		links := exportPattern.FindAllStringSubmatch(e.get(t, "alice", feedbackResults+query).body, -1)
 		if len(links) != 3 {
 			t.Fatalf("%s: %d links to exports, want 3", query, len(links))
 		}
@@ -399,7 +372,7 @@ func TestResultsExport(t *testing.T) {
 		}
 	}
 	// The position and the format of a page mean nothing for an export.
-	text := e.get(t, "alice", feedbackResults+".csv?limit=1&after=2&format=json&sort=score&cursor=x&count=x")
+	text := e.get(t, "alice", feedbackResults+".csv?limit=1&after=2&format=json&sort=score&cursor=x&count=x").body
 	if rows, err := csv.NewReader(strings.NewReader(text)).ReadAll(); err != nil || len(rows) != 5 {
 		t.Errorf("%d rows, %v, want 4 and a header:\n%s", len(rows), err, text)
 	}
@@ -408,10 +381,6 @@ func TestResultsExport(t *testing.T) {
 
 func TestResultsDeletedNote(t *testing.T) {
 	e := newFeedback(t, "")
-	if page := e.get(t, "alice", feedbackResults+"?deleted=12"); !strings.Contains(page, `role="status"><p>Submission 12 was deleted.</p>`) {
-		t.Errorf("no note:\n%s", page)
-	}
-	if page := e.get(t, "alice", feedbackResults+"?deleted="+url.QueryEscape("<b>")); strings.Contains(page, "was deleted") {
-		t.Error("a note of something that is no id")
-	}
+	e.get(t, "alice", feedbackResults+"?deleted=12").wantHTML(`role="status"><p>Submission 12 was deleted.</p>`)
+	e.get(t, "alice", feedbackResults+"?deleted="+url.QueryEscape("<b>")).wantNoHTML("was deleted")
 }

@@ -39,7 +39,7 @@ func TestSignInAndOut(t *testing.T) {
 			t.Errorf("%s: the page repeats the password", user)
 		}
 	}
-	p = b.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}, "next": {survey + "?x=1"}})
+	p = b.postForm("/login", credentials("alice", survey+"?x=1"))
 	if p.want(http.StatusOK); p.path != survey+"?x=1" {
 		t.Errorf("after the sign-in: at %s", p.path)
 	}
@@ -63,8 +63,7 @@ func TestSessionCookie(t *testing.T) {
 		{"/login", "https", "__Host-formulary=ID; Path=/; HttpOnly; Secure; SameSite=Lax"},
 		{"/embed/login", "https", "__Host-formulary-embed=ID; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"},
 	} {
-		w := postLogin(e, tt.scheme, tt.path)
-		cookie := w.Header().Get("Set-Cookie")
+		cookie := e.browserAt(t, tt.scheme+"://forms.example").stay().postForm(tt.path, credentials("alice", "/")).header.Get("Set-Cookie")
 		name, rest, _ := strings.Cut(cookie, "=")
 		id, attributes, _ := strings.Cut(rest, ";")
 		if got := name + "=ID;" + attributes; got != tt.want || len(id) < 40 {
@@ -84,7 +83,7 @@ func TestSessionEnds(t *testing.T) {
 	if p := thief.get("/"); p.path != "/" {
 		t.Fatalf("the cookie is the session: at %s", p.path)
 	}
-	b.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
+	b.postForm("/login", credentials("alice", ""))
 	if b.cookie() == stolen {
 		t.Error("the sign-in kept the id of the session before")
 	}
@@ -98,7 +97,7 @@ func TestSessionEnds(t *testing.T) {
 		t.Error("a session that was ended is open")
 	}
 	thief.setCookie(strings.Repeat("A", len(replayed)))
-	thief.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
+	thief.postForm("/login", credentials("alice", ""))
 	if thief.cookie() == strings.Repeat("A", len(replayed)) {
 		t.Error("the sign-in took an id over")
 	}
@@ -118,14 +117,13 @@ func TestNextIsLocal(t *testing.T) {
 		"https://evil.example/", "//evil.example/", `/\evil.example/`, `\\evil.example`, "javascript:alert(1)", "/\t/evil.example", "evil", "", "http:/x", "/%0a//x\n",
 		"///evil.example", "https:evil.example", " //evil.example", "/\r\nSet-Cookie: x=y",
 	} {
-		w := postLoginNext(e, next)
-		at := w.Header().Get("Location")
+		at := e.browser(t).stay().postForm("/login", credentials("alice", next)).header.Get("Location")
 		u, err := url.Parse(at)
 		if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(at, "/") || strings.HasPrefix(at, "//") || strings.HasPrefix(at, `/\`) {
 			t.Errorf("next=%q leads to %q", next, at)
 		}
 	}
-	if at := postLoginNext(e, survey).Header().Get("Location"); at != survey {
+	if at := e.browser(t).postForm("/login", credentials("alice", survey)).path; at != survey {
 		t.Errorf("next=%s leads to %s", survey, at)
 	}
 }
@@ -151,7 +149,7 @@ func TestSignInLeavesNoSession(t *testing.T) {
 	b := e.signedIn(t, "alice")
 	stuck := &stuckSessions{Sessions: e.site.Sessions, id: b.cookie()}
 	e.site.Sessions = stuck
-	p := b.postForm("/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
+	p := b.postForm("/login", credentials("alice", ""))
 	if p.want(http.StatusInternalServerError); stuck.ended != 1 || b.cookie() != stuck.id {
 		t.Errorf("%d sessions are ended, and the cookie is new: %t", stuck.ended, b.cookie() != stuck.id)
 	}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -50,15 +49,10 @@ func TestPromiseOfAnonymity(t *testing.T) {
 			b := e.signedIn(t, "alice")
 			typed := with(b.get(form).values(), "text", "long work")
 			e.Write(t, "1-idea.md", tt.after)
-			body, contentType := multipartForm(t, typed)
-			r := httptest.NewRequest(http.MethodPost, form, strings.NewReader(body))
-			r.Header.Set("Content-Type", contentType)
-			r.AddCookie(&http.Cookie{Name: cookieName, Value: b.cookie()})
-			log := &noted{ResponseRecorder: httptest.NewRecorder()}
-			if e.site.ServeHTTP(log, r); log.Code != http.StatusConflict || !log.anonymous {
-				t.Errorf("status %d, anonymous in the log: %t", log.Code, log.anonymous)
-			}
 			p := b.send(form, typed, chosenFile{"doc", "a.txt", "x"})
+			if !b.last().anonymous {
+				t.Error("not anonymous in the log")
+			}
 			p.want(http.StatusConflict, "There is a problem", tt.notice, "Nothing was sent", "Choose the file again: a.txt was not stored.")
 			if n := stored(); n != 0 || p.values().Get("text") != "long work" {
 				t.Errorf("%d are stored, and %q is left", n, p.values().Get("text"))
@@ -181,7 +175,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 				typed[button] = []string{"1"}
 			}
 			body, contentType := multipartForm(t, typed)
-			return alice.serve(http.MethodPost, path+"/change", contentType, &lateBody{strings.NewReader(body), func() { remove(path) }})
+			return alice.request(http.MethodPost, path+"/change", contentType, &lateBody{strings.NewReader(body), func() { remove(path) }})
 		})
 	}
 	deleted(func(path string, typed map[string][]string) *answer { // and the session expires
