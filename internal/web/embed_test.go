@@ -1,0 +1,288 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+const (
+	wikiSite = "https://wiki.example.org"
+	formPath = "/page/101/form/feedback"
+)
+
+var embedPages = map[string]string{"101.md": "---\ntitle: Team feedback\nview: [alice, bob]\nedit: [alice]\n---\n```form\nform: feedback\nfields:\n" +
+	"  - {id: comment, type: textbox, label: Comment, required: true}\n```\n"}
+
+// embedding opens the pages over TLS. Only the ancestors may embed them.
+func embedding(t *testing.T, ancestors ...string) *browser {
+	t.Helper()
+	e := newEnv(t, embedPages, func(o *envOptions) { o.FrameAncestors = ancestors })
+	return e.browserAt(t, "https://forms.example").stay()
+}
+
+// signInFramed signs in within a frame, and comes back to the form.
+func (b *browser) signInFramed(user string) {
+	b.t.Helper()
+	a := b.postForm("/embed/login", credentials(user, "/embed"+formPath))
+	if a = b.get(a.location()); a.location() != "/embed"+formPath {
+		b.t.Fatalf("led to %d, %s", a.status, a.location())
+	}
+}
+
+func (a *answer) wantPage(status int, texts ...string) {
+	a.t.Helper()
+	a.want(status)
+	a.wantHTML(texts...)
+}
+
+func (a *answer) location() string { return a.header.Get("Location") }
+
+// framable checks that an answer may be framed by the wiki alone.
+func framable(t *testing.T, a *answer) {
+	t.Helper()
+	policy := a.header.Get("Content-Security-Policy")
+	if !strings.HasSuffix(policy, "; frame-ancestors "+wikiSite+" http://other.example:8090") || a.header.Get("X-Frame-Options") != "" {
+		t.Errorf("%s can't be framed: %q", a.path, a.header)
+	}
+}
+
+// closed checks that nobody may frame an answer.
+func closed(t *testing.T, a *answer) {
+	t.Helper()
+	policy := a.header.Get("Content-Security-Policy")
+	if !strings.HasSuffix(policy, "; frame-ancestors 'none'") || a.header.Get("X-Frame-Options") != "DENY" {
+		t.Errorf("%s can be framed: %q", a.path, a.header)
+	}
+}
+
+// embedded are addresses below /embed/, also such as have no page.
+var embedded = []string{
+	"/embed" + formPath, "/embed" + formPath + "/sent", "/embed" + formPath + "/submission/1", "/embed" + formPath + "/submission/1/change",
+	"/embed" + formPath + "/submission/1/file/f/a.txt", "/embed" + formPath + "/submission/1/delete", "/embed/page/101/form/none",
+	"/embed/page/x/form/y", "/embed/page/999/form/feedback", "/embed/login", "/embed/login?next=" + formPath, "/embed/logout", "/embed/", "/embed/author",
+	"/embed/page/101", "/embed" + formPath + "/results", "/embed//page", "/embed/../", "/embed/static/style.css", "/embed/embed.js",
+}
+
+// others are addresses that nobody may frame.
+var others = []string{
+	"/", "/embed", "/embed.js", "/embedx/", "/Embed/login", "/x/embed/login", "/login", "/login?next=/embed/login", "/logout", "/author", "/none", "/page/101",
+	formPath, formPath + "/sent", formPath + "/results", formPath + "/results.csv", formPath + "/submission/1", formPath + "/submission/1/change",
+	formPath + "/submission/1/delete", formPath + "/submission/1/file/f/a.txt", "/static/none.css", "/%65mbed.js", "/page/embed/form/embed",
+}
+
+// TestFrameAncestors: answers of every kind, with a session and without one.
+func TestFrameAncestors(t *testing.T) {
+	b := embedding(t, wikiSite, "http://other.example:8090")
+	for _, user := range []string{"", "alice", "dave"} { // dave may not view the page
+		if user != "" {
+			b.signInFramed(user)
+			b.postForm("/login", credentials(user, ""))
+		}
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
+			for _, site := range []string{"none", "cross-site"} {
+				for _, p := range embedded {
+					framable(t, b.request(method, p, urlencoded, http.NoBody, "Sec-Fetch-Site", site))
+				}
+				for _, p := range others {
+					closed(t, b.request(method, p, urlencoded, http.NoBody, "Sec-Fetch-Site", site))
+				}
+			}
+		}
+	}
+}
+
+// TestNoFrameAncestors: without the flag nobody may frame anything.
+func TestNoFrameAncestors(t *testing.T) {
+	b := embedding(t)
+	for _, p := range append(others, embedded...) {
+		closed(t, b.get(p))
+	}
+	b.signInFramed("alice")
+	closed(t, b.get("/embed"+formPath))
+}
+
+// TestFramedCookie: the cookie counts in frames of one site only, and the other
+// cookie not within frames.
+func TestFramedCookie(t *testing.T) {
+	b := embedding(t, wikiSite)
+	b.signInFramed("alice")
+	b.get("/embed"+formPath).wantPage(http.StatusOK, "Signed in as <bdi>alice</bdi>", `<form class="form"`)
+	if a := b.get(formPath); a.location() != "/login?next="+url.QueryEscape(formPath) {
+		t.Errorf("the cookie of frames opens other pages: %d", a.status)
+	}
+	a := b.postForm("/embed/logout?next="+url.QueryEscape("/embed"+formPath), nil)
+	if set := a.header.Get("Set-Cookie"); !strings.Contains(set, "__Host-formulary-embed=; Path=/; Max-Age=0") || !strings.HasSuffix(set, "; Partitioned") {
+		t.Errorf("sign-out: %q", set)
+	}
+	if to := "/embed/login?next=" + url.QueryEscape("/embed"+formPath); a.location() != to {
+		t.Errorf("sign-out led to %s", a.location())
+	}
+	b.postForm("/login", credentials("alice", ""))
+	b.get(formPath).want(http.StatusOK)
+	if a := b.get("/embed" + formPath); a.status != http.StatusSeeOther {
+		t.Errorf("the cookie of pages opens frames: %d", a.status)
+	}
+}
+
+// TestFramedForm: from the sign-in to the change of a submission, all stays
+// below /embed/.
+func TestFramedForm(t *testing.T) {
+	b := embedding(t, wikiSite)
+	a := b.get("/embed" + formPath)
+	if to := "/embed/login?next=" + url.QueryEscape("/embed"+formPath); a.location() != to {
+		t.Fatalf("led to %s, want %s", a.location(), to)
+	}
+	a = b.get(a.location())
+	a.wantPage(http.StatusOK, `action="/embed/login"`, `href="`+formPath+`" target="_blank" rel="noopener"`)
+	a = b.postForm("/embed/login", url.Values{"username": {"alice"}, "password": {"wrong"}, "next": {"/embed" + formPath}})
+	a.wantPage(http.StatusUnprocessableEntity, "There is a problem", `name="next" value="/embed`+formPath, `href="`+formPath+`" target="_blank"`)
+	b.signInFramed("alice")
+	a = b.get("/embed" + formPath)
+	a.wantPage(http.StatusOK, `<html lang="en" class="framed">`, `action="/embed`+formPath+`"`, `action="/embed/logout?next=%2Fembed%2Fpage%2F101%2Fform%2Ffeedback"`)
+	a.wantNoHTML(`<header`, "/docs", "/results")
+	stays(t, a)
+
+	form := a.values()
+	a = b.send("/embed"+formPath, form)
+	a.wantPage(http.StatusUnprocessableEntity, "There is a problem")
+	stays(t, a)
+	form.Set("comment", "Good")
+	a = b.send("/embed"+formPath, form)
+	if a.want(http.StatusSeeOther); !strings.HasPrefix(a.location(), "/embed"+formPath+"/submission/") {
+		t.Fatalf("led to %s", a.location())
+	}
+	sent := strings.TrimSuffix(a.location(), "?sent")
+	a = b.get(a.location())
+	a.wantPage(http.StatusOK, "This is what was sent", `href="`+sent+`/change"`)
+	a.wantNoHTML("/delete", "Go to the page")
+	a.wantHTML(`action="/embed/logout?next=%2Fembed%2Fpage%2F101%2Fform%2Ffeedback"`)
+	stays(t, a)
+	a = b.get(sent + "/change")
+	a.wantPage(http.StatusOK, `action="`+sent+`/change"`)
+	stays(t, a)
+	form = a.values()
+	form.Set("comment", "Better")
+	a = b.send(sent+"/change", form)
+	if a.want(http.StatusSeeOther); a.location() != sent+"?saved" {
+		t.Errorf("led to %s", a.location())
+	}
+}
+
+// stays checks that what leaves the frame opens a new tab.
+func stays(t *testing.T, a *answer) {
+	t.Helper()
+	for _, n := range a.all(func(n *html.Node) bool { return n.Data == "a" || n.Data == "form" }) {
+		to := attribute(n, "href") + attribute(n, "action")
+		if !strings.HasPrefix(to, "/embed/") && !strings.HasPrefix(to, "#") && (attribute(n, "target") != "_blank" || attribute(n, "rel") != "noopener") {
+			t.Errorf("%s: the link to %s leaves the frame", a.path, to)
+		}
+	}
+}
+
+// TestExpiredInFrame: what was typed is there again after another sign-in.
+func TestExpiredInFrame(t *testing.T) {
+	b := embedding(t, wikiSite)
+	b.signInFramed("alice")
+	form := b.get("/embed" + formPath).values()
+	form.Set("comment", "typed before")
+	b.postForm("/embed/logout", nil)
+	a := b.send("/embed"+formPath, form)
+	a.wantPage(http.StatusForbidden, "typed before", `href="`+formPath+`" target="_blank"`)
+	form.Set("_username", "alice")
+	form.Set("_password", "alice-secret")
+	a = b.send("/embed"+formPath, form)
+	a.wantPage(http.StatusOK, "typed before", "Nothing was sent yet")
+	stays(t, a)
+	b.get("/embed" + formPath).want(http.StatusOK)
+}
+
+// TestCookieRefused: a browser that does not keep the cookie is led out of the
+// frame, and not asked to sign in again.
+func TestCookieRefused(t *testing.T) {
+	b := embedding(t, wikiSite)
+	b.client.Jar = nil
+	a := b.get("/embed" + formPath)
+	b.get(a.location()).wantPage(http.StatusOK, "Password")
+	a = b.postForm("/embed/login", credentials("alice", "/embed"+formPath))
+	a = b.get(a.location())
+	a.wantPage(http.StatusOK, "does not keep you signed in", `href="`+formPath+`" target="_blank" rel="noopener"`)
+	a.wantNoHTML("Password")
+	stays(t, a)
+	a = b.get("/login?signed-in&next=/") // by itself, it means nothing
+	a.wantPage(http.StatusOK, "Password")
+}
+
+// TestFrameWithoutTLS: no cookie for frames is set in the clear.
+func TestFrameWithoutTLS(t *testing.T) {
+	b := embedding(t, wikiSite)
+	b.at = "http://forms.example"
+	signIn := credentials("alice", "/embed"+formPath)
+	for _, a := range []*answer{
+		b.get("/embed" + formPath), b.get("/embed/login?next=/embed" + formPath), b.send("/embed"+formPath, url.Values{"comment": {"a"}}),
+		b.postForm("/embed/logout?next=/embed"+formPath, nil),
+	} {
+		a.wantPage(http.StatusOK, "is not encrypted", `href="`+formPath+`" target="_blank" rel="noopener"`)
+	}
+	a := b.postForm("/embed/login", signIn)
+	if a.want(http.StatusOK, "is not encrypted"); a.header.Get("Set-Cookie") != "" {
+		t.Error("a session was made")
+	}
+	b.get("/embed/none").want(http.StatusNotFound)
+	if a := b.get(formPath); !strings.HasPrefix(a.location(), "/login?") {
+		t.Errorf("the page by itself: %d", a.status)
+	}
+}
+
+// TestNextInFrame: a sign-in in a frame leads to pages of frames only.
+func TestNextInFrame(t *testing.T) {
+	b := embedding(t, wikiSite)
+	for _, next := range []string{
+		"", "/", formPath, "/embed", "/embed/../page/101", "/embed//x", "//evil.example", "https://evil.example/embed/", "/\\evil.example", "/embed/\\x", "/embed\r\n/",
+		"/embed/%2e%2e/page/101", "embed/login", "/embedx/",
+	} {
+		a := b.get("/embed/login?next=" + url.QueryEscape(next))
+		a.wantPage(http.StatusOK, `name="next" value="/embed/"`)
+	}
+}
+
+// TestOtherSites: another site's page can't use the cookie, although browsers
+// send it along.
+func TestOtherSites(t *testing.T) {
+	b := embedding(t, wikiSite)
+	b.signInFramed("alice")
+	form := b.get("/embed" + formPath).values()
+	form.Set("comment", "forged")
+	for _, header := range [][]string{
+		{"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site"},
+		{"Origin", wikiSite},
+		{"Origin", "null"},
+		{"Sec-Fetch-Site", "cross-site", "Origin", wikiSite},
+	} {
+		for _, p := range []string{"/embed" + formPath, "/embed" + formPath + "/submission/1/change", "/embed/login", "/embed/logout"} {
+			a := b.postForm(p, form, header...)
+			a.wantPage(http.StatusForbidden, "on behalf of another site")
+			if a.header.Get("Set-Cookie") != "" {
+				t.Errorf("%s %q: the session has changed", p, header)
+			}
+		}
+	}
+	b.send("/embed"+formPath, form).want(http.StatusSeeOther)
+}
+
+// TestEmbedScript: any page may load the script, which asks for a new one soon.
+func TestEmbedScript(t *testing.T) {
+	a := embedding(t, wikiSite).get("/embed.js")
+	a.wantPage(http.StatusOK, "data-formulary-form")
+	for name, value := range map[string]string{
+		"Content-Type": "text/javascript; charset=utf-8", "Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": "public, max-age=3600",
+	} {
+		if got := a.header.Get(name); got != value {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
