@@ -155,7 +155,7 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 		acct = current.dummy
 	}
 	mac := d.verified.mac(user, password, acct.hash)
-	from := clientHost(addr)
+	from := ClientHost(addr)
 	if known && d.verified.hasFrom(mac, from) {
 		return acct.identity, nil
 	}

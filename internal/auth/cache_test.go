@@ -45,7 +45,7 @@ func TestCacheIsBounded(t *testing.T) {
 		var m mac
 		binary.BigEndian.PutUint64(m[:], uint64(i))
 		c.add(m)
-		c.addUse(m, clientHost(home))
+		c.addUse(m, ClientHost(home))
 	}
 	c.credentials.CleanUp()
 	c.uses.CleanUp()
@@ -72,8 +72,8 @@ func TestHitAllocatesNothing(t *testing.T) {
 	c := newVerifiedCache(time.Now)
 	c.add(mac{1})
 	for _, addr := range []string{home, "[2001:db8:1:2:3:4:5:6]:80"} {
-		c.addUse(mac{1}, clientHost(addr))
-		if got := testing.AllocsPerRun(100, func() { c.hasFrom(mac{1}, clientHost(addr)) }); got != 0 {
+		c.addUse(mac{1}, ClientHost(addr))
+		if got := testing.AllocsPerRun(100, func() { c.hasFrom(mac{1}, ClientHost(addr)) }); got != 0 {
 			t.Errorf("from %s: %v allocations", addr, got)
 		}
 	}

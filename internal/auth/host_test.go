@@ -14,7 +14,7 @@ func TestClientHost(t *testing.T) {
 		"client.example:80":         "invalid IP",
 		"":                          "invalid IP",
 	} {
-		if got := ClientHost(addr); got != want {
+		if got := ClientHost(addr).String(); got != want {
 			t.Errorf("ClientHost(%q) = %q, want %q", addr, got, want)
 		}
 	}

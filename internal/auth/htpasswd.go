@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -76,7 +77,7 @@ func textLines(data []byte) func(yield func(int, string) bool) {
 		number := 0
 		for raw := range bytes.Lines(bytes.TrimPrefix(data, []byte(byteOrderMark))) {
 			number++
-			line := trimLineEnd(string(raw))
+			line := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
 			if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
 				continue
 			}
@@ -85,10 +86,6 @@ func textLines(data []byte) func(yield func(int, string) bool) {
 			}
 		}
 	}
-}
-
-func trimLineEnd(line string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 }
 
 // maxUserName is in bytes. A name is part of keys in the store, which databases
@@ -119,8 +116,8 @@ func checkUserName(name string) error {
 // checked, because bcrypt returns at once for a malformed one, and a
 // client could measure that.
 func bcryptCost(hash string) (int, error) {
-	if kind := foreignHash(hash); kind != "" {
-		return 0, fmt.Errorf("%s is not accepted, only bcrypt is", kind)
+	if len(hash) < 4 || !slices.Contains([]string{"$2a$", "$2b$", "$2y$"}, hash[:4]) {
+		return 0, errors.New("no bcrypt hash ($2a$, $2b$ or $2y$): MD5, SHA-1, crypt and plain text are not accepted")
 	}
 	if len(hash) != bcryptLen || hash[6] != '$' || strings.Trim(hash[7:], bcryptAlphabet) != "" {
 		return 0, errors.New("malformed bcrypt hash")
@@ -134,35 +131,6 @@ func bcryptCost(hash string) (int, error) {
 		return 0, fmt.Errorf("bcrypt hash of cost %d is not accepted, at most %d is", cost, maxCost)
 	}
 	return cost, nil
-}
-
-// foreignHash names the kind of a hash that is not bcrypt, "" for bcrypt.
-func foreignHash(hash string) string {
-	for _, known := range []struct{ prefix, kind string }{
-		{"$2a$", ""},
-		{"$2b$", ""},
-		{"$2y$", ""},
-		{"$2x$", "flawed bcrypt hash ($2x$)"},
-		{"$apr1$", "Apache MD5 hash ($apr1$)"},
-		{"{SHA}", "SHA-1 hash ({SHA})"},
-		{"{SSHA}", "salted SHA-1 hash ({SSHA})"},
-		{"$1$", "MD5 crypt hash ($1$)"},
-		{"$5$", "SHA-256 crypt hash ($5$)"},
-		{"$6$", "SHA-512 crypt hash ($6$)"},
-		{"$y$", "yescrypt hash ($y$)"},
-		{"$argon2", "Argon2 hash"},
-	} {
-		if strings.HasPrefix(hash, known.prefix) {
-			return known.kind
-		}
-	}
-	switch {
-	case hash == "":
-		return "empty hash"
-	case len(hash) == 13 && strings.Trim(hash, bcryptAlphabet) == "":
-		return "crypt hash (or plain text)"
-	}
-	return "plain text (or an unknown kind of hash)"
 }
 
 // dummyHash is a well-formed hash that no user has. Comparing with it takes the

@@ -28,7 +28,7 @@ func TestParseUsers(t *testing.T) {
 		{
 			"the rest applies", "old:$apr1$x$y\nalice:" + good,
 			map[string]string{"alice": good},
-			[]string{"1 old: Apache MD5 hash ($apr1$) is not accepted, only bcrypt is"},
+			[]string{"1 old: no bcrypt hash ($2a$, $2b$ or $2y$): MD5, SHA-1, crypt and plain text are not accepted"},
 		},
 		{
 			"duplicate", "alice:" + good + "\nbob:" + good + "\nalice:" + other,
@@ -37,7 +37,7 @@ func TestParseUsers(t *testing.T) {
 		},
 		{
 			"duplicate of a refused line", "alice:plain\nalice:" + good, nil,
-			[]string{"1 alice: plain text (or an unknown kind of hash) is not accepted, only bcrypt is", "2 alice: duplicate user, line 1 counts"},
+			[]string{"1 alice: no bcrypt hash ($2a$, $2b$ or $2y$): MD5, SHA-1, crypt and plain text are not accepted", "2 alice: duplicate user, line 1 counts"},
 		},
 		{"no colon", "hunter2\n", nil, []string{`1 : malformed line, not "user:hash"`}},
 		{"no name", ":" + good, nil, []string{"1 : user name is empty"}},
@@ -91,18 +91,11 @@ func TestBcryptCost(t *testing.T) {
 		"$2a$10$" + body[1:] + "\n":         "malformed",
 		"$2a$10x" + body:                    "malformed",
 		"$2a$":                              "malformed",
-		"$2x$10$" + body:                    "$2x$",
-		"$apr1$r31....$HqJZimcKQFAMYayBlzk": "$apr1$",
-		"{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=": "SHA-1",
-		"{SSHA}abc":                         "SHA-1",
-		"$1$abc$def":                        "MD5",
-		"$5$abc$def":                        "SHA-256",
-		"$6$abc$def":                        "SHA-512",
-		"$y$abc$def":                        "yescrypt",
-		"$argon2id$v=19$":                   "Argon2",
-		"rqXexS6ZhobKA":                     "crypt",
-		"hunter2":                           "plain text",
-		"":                                  "empty",
+		"$2x$10$" + body:                    "no bcrypt hash",
+		"$apr1$r31....$HqJZimcKQFAMYayBlzk": "no bcrypt hash",
+		"rqXexS6ZhobKA":                     "no bcrypt hash",
+		"hunter2":                           "no bcrypt hash",
+		"":                                  "no bcrypt hash",
 	} {
 		cost, err := bcryptCost(hash)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -127,7 +120,7 @@ func TestRefusedLinesAreLoggedWithoutSecrets(t *testing.T) {
 	f := newFixture(t, "# users\nold:$apr1$SECRET$SECRET\nplain:SECRETplain\nSECRETline\n"+userLine("alice", "sesame"),
 		"staff alice\nadmins: alice\n")
 	logs := f.logs.String()
-	for _, want := range []string{"level=ERROR", f.users, "line=2", "user=old", "$apr1$", "formulary passwd " + f.users + " USER", "line=3", "user=plain", "plain text", "line=4", f.groups, "line=1"} {
+	for _, want := range []string{"level=ERROR", f.users, "line=2", "user=old", "no bcrypt hash", "formulary passwd " + f.users + " USER", "line=3", "user=plain", "line=4", f.groups, "line=1"} {
 		if !strings.Contains(logs, want) {
 			t.Errorf("the log does not mention %q:\n%s", want, logs)
 		}

@@ -191,7 +191,7 @@ func TestTrustedPairIsLimitedByItsOwnMeterOnly(t *testing.T) {
 	f.wantThrottled("alice", "wrong", home, 5*time.Second)
 	f.wantThrottled("bob", "wrong", home, time.Second) // 100 failures, not 110
 
-	f.throttle.limiters.Invalidate(f.throttle.pair(clientHost(home), "alice").key)
+	f.throttle.limiters.Invalidate(f.throttle.pair(ClientHost(home), "alice").key)
 	f.advance(time.Second)
 	f.wantThrottled("alice", "sesame", home, time.Second) // not trusted any more: waits for the user's meter
 }
@@ -356,7 +356,7 @@ func TestThrottledHostDoesNotFailOthers(t *testing.T) {
 		done.Go(func() { f.wantLogin("alice", "sesame", "192.0.2.2:1") })
 		synctest.Wait()
 		for range 10 { // fails while the attempt waits for a slot
-			if _, err := f.throttle.reserve(clientHost(home), "alice"); err != nil {
+			if _, err := f.throttle.reserve(ClientHost(home), "alice"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -176,6 +176,7 @@ func parsePrefixes(list []string) ([]netip.Prefix, error) {
 			if addrErr != nil {
 				return nil, usagef("--trusted-proxies %q: use an address or a prefix such as 10.0.0.0/8", s)
 			}
+			addr = addr.Unmap()
 			prefix = netip.PrefixFrom(addr, addr.BitLen())
 		}
 		prefixes = append(prefixes, prefix)

@@ -109,7 +109,8 @@ func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked l
 func tryList(c *request.Call, access *service.Access, opts service.ListOptions) error {
 	one := service.ListOptions{Username: opts.Username, Limit: 1}
 	err := access.List(c.Context(), one, func(forms.Submission) error { return nil })
-	if err != nil || opts.Limit == 0 && opts.Filter.IsZero() && !opts.Count {
+	plain := opts.Limit == 0 && opts.Sort == nil && opts.Cursor == "" && opts.Filter.IsZero() && !opts.Count
+	if err != nil || plain {
 		return err
 	}
 	if err := c.HoldList(); err != nil {

@@ -35,16 +35,9 @@ func NewBackend(opts Options) *Backend {
 	return &Backend{Options: opts, limiters: newLimiters(opts.Limits)}
 }
 
-// NewCall makes the call of a request whose sender is known. End must be called
-// when it is answered.
+// NewCall makes the call of a request. End must be called when it is answered.
 func (b *Backend) NewCall(w http.ResponseWriter, r *http.Request, who auth.Identity) *Call {
 	c := &Call{Request: r, Who: who, Backend: b, Log: ReporterOf(w)}
 	c.Refresh = func() (auth.Identity, error) { return b.Auth.Refresh(c.Who) }
 	return c
-}
-
-// LogError logs what went wrong with a request under the id that the access
-// log has for it.
-func (b *Backend) LogError(w http.ResponseWriter, r *http.Request, message string, err error) {
-	b.Logger.Error(message, "route", r.Pattern, "request_id", ReporterOf(w).RequestID(), "error", err)
 }

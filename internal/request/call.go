@@ -10,7 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
-// Call is one authenticated request.
+// Call is one request, and who sent it.
 type Call struct {
 	*http.Request
 	Who     auth.Identity
@@ -114,7 +114,7 @@ func (c *Call) NoteRefusal(err error) {
 	}
 }
 
-// LogError is like Backend.LogError.
+// LogError logs what went wrong under the request id that the access log has.
 func (c *Call) LogError(message string, err error) {
 	c.Backend.Logger.Error(message, "route", c.Pattern, "request_id", c.Log.RequestID(), "error", err)
 }

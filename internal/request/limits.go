@@ -202,7 +202,7 @@ func (c *Call) HoldAuthor() (err error) {
 // HoldSignedOut waits for a slot for a form that comes without a session. It
 // counts for the address of the client.
 func (c *Call) HoldSignedOut() (err error) {
-	c.release, err = c.Backend.limiters.signedOut.acquire(c.Context(), auth.ClientHost(c.RemoteAddr))
+	c.release, err = c.Backend.limiters.signedOut.acquire(c.Context(), auth.ClientHost(c.RemoteAddr).String())
 	return err
 }
 

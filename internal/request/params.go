@@ -144,8 +144,6 @@ func (p *Params) filters(opts *service.ListOptions) {
 	}
 	if count > forms.MaxRules {
 		p.Invalid.AddError(fmt.Sprintf("there must be at most %d filters", forms.MaxRules))
-	} else if fault := opts.Filter.Check(); fault != "" {
-		p.Invalid.AddError(fault)
 	}
 }
 
@@ -208,29 +206,22 @@ func (p *Params) page(opts *service.ListOptions) {
 	opts.Count = p.Flag("count", false)
 }
 
-// sort reads the order of a list by values. It leaves to the service what only
-// the form tells.
+// sort reads the order of a list by values.
 func (p *Params) sort(opts *service.ListOptions) {
 	cursor, hasCursor := p.One(cursorParameter)
 	opts.Cursor = cursor
 	v, sorted := p.text("sort")
-	switch {
-	case !sorted && hasCursor:
-		p.Invalid.AddError("cursor is of a sorted list, and needs its sort")
-		return
-	case !sorted:
-		return
-	case hasCursor && cursor == "":
+	if hasCursor && cursor == "" {
 		p.Invalid.AddError("cursor must be that of a page before")
+	}
+	if !sorted {
+		return
 	}
 	if p.Values.Has(afterParameter) {
 		p.Invalid.AddError("after is of a list by id: a sorted one goes on with cursor")
 	}
 	if p.Values.Has("order") {
 		p.Invalid.AddError("order is of a list by id: write sort=-ID to sort in descending order")
-	}
-	if opts.Limit < 1 || opts.Limit > service.MaxPage {
-		p.Invalid.AddError(fmt.Sprintf("sort needs a limit of at most %d", service.MaxPage))
 	}
 	id, descending := strings.CutPrefix(v, "-")
 	if id == "" {

@@ -99,8 +99,8 @@ var nestedFaults = []fault{
 	{name: "no fields", body: `{}`, general: `"fields" is missing`},
 	{name: "fields null", body: `{"fields":null}`, general: `"fields" must be a JSON object`},
 	{name: "fields array with a duplicate", body: `{"fields":[{"name":1,"name":2}]}`, general: `"fields" must be a JSON object`},
-	{name: "Fields", body: `{"Fields":{}}`, general: `write "fields"`},
-	{name: "both cases", body: `{"fields":{"name":{"fieldId":"name","value":""}},"FIELDS":{}}`, fields: []string{"name"}, general: `write "fields"`},
+	{name: "Fields", body: `{"Fields":{}}`, general: "unknown member"},
+	{name: "both cases", body: `{"fields":{"name":{"fieldId":"name","value":""}},"FIELDS":{}}`, fields: []string{"name"}, general: "unknown member"},
 	{
 		name: "unknown member beside fields at fault", body: `{"extra":1,"fields":{"name":{"fieldId":"name","value":""},"size":{"fieldId":"size","value":"XXL"}}}`,
 		fields: []string{"name", "size"}, general: `unknown member "extra"`,

@@ -33,13 +33,8 @@ var errNotModified = errors.New("not modified")
 var errChanged = &request.StatusError{
 	Status: http.StatusPreconditionFailed,
 	Detail: "The submission, or the form's fields, changed since the ETag that If-Match names. Nothing was changed now. " +
-		"Read the submission again, and send the request with its new ETag.",
-}
-
-var errWeak = &request.StatusError{
-	Status: http.StatusPreconditionFailed,
-	Detail: "If-Match names weak entity tags only (W/), which never match. Nothing was changed. " +
-		"A proxy that compresses answers makes tags weak: have it leave these answers as they are.",
+		"Read the submission again, and send the request with its new ETag. " +
+		"Weak tags (W/), which a proxy that compresses answers makes, never match.",
 }
 
 var errNoneMatch = &request.StatusError{
@@ -64,8 +59,6 @@ func (c conditions) check(tag string) error {
 		case err != nil:
 			return err
 		case slices.Contains(tags, anyTag), slices.Contains(tags, entityTag{tag, false}):
-		case !slices.ContainsFunc(tags, func(t entityTag) bool { return !t.weak }):
-			return errWeak
 		default:
 			return errChanged
 		}

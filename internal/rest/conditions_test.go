@@ -115,7 +115,7 @@ func TestWritesWithConditions(t *testing.T) {
 		detail           string
 	}{
 		{"a former tag", "bob", good, jsonWith("If-Match", tag), 412, "Read the submission again"},
-		{"a weak tag", "bob", good, jsonWith("If-Match", "W/"+now), 412, "weak"},
+		{"a weak tag", "bob", good, jsonWith("If-Match", "W/"+now), 412, "Weak"},
 		{"no tag", "bob", good, jsonWith("If-Match", "x"), 400, "If-Match"},
 		{"If-None-Match with the tag", "bob", good, jsonWith("If-None-Match", now), 412, "If-None-Match"},
 		{"If-None-Match with any", "bob", good, jsonWith("If-None-Match", "*"), 412, "If-None-Match"},

@@ -42,23 +42,19 @@ func isMetadata(name string) bool { return strings.HasPrefix(name, "_") || name 
 type body struct {
 	buf    bytes.Buffer
 	json   jsontext.Decoder
-	names  int // counted so far; see maxNames
+	names  int // counted so far; see request.MaxNames
 	bytes  int // of these names; see maxNameBytes
-	values int // of all lists, counted so far; see maxValues
+	values int // of all lists, counted so far; see request.MaxValues
 }
 
 // What a body may hold: the JSON decoder remembers every name, and a value of a
 // list takes 16 bytes where the body has three.
-const (
-	maxNames     = request.MaxNames
-	maxNameBytes = 256 << 10 // of all names together; ids of a thousand fields are less
-	maxValues    = request.MaxValues
-)
+const maxNameBytes = 256 << 10 // of all names together; ids of a thousand fields are less
 
 var (
-	tooManyNames  = fmt.Sprintf("the body has more than %d fields", maxNames)
+	tooManyNames  = fmt.Sprintf("the body has more than %d fields", request.MaxNames)
 	tooLongNames  = fmt.Sprintf("the ids of the fields have more than %d bytes together", maxNameBytes)
-	tooManyValues = fmt.Sprintf("is too long: all lists together may hold %d values", maxValues)
+	tooManyValues = fmt.Sprintf("is too long: all lists together may hold %d values", request.MaxValues)
 )
 
 var bodies = sync.Pool{New: func() any { return new(body) }}
@@ -196,7 +192,7 @@ func (d *body) count(name int) error {
 	d.names++
 	d.bytes += name
 	switch {
-	case d.names > maxNames:
+	case d.names > request.MaxNames:
 		return &forms.Invalid{Errors: []string{tooManyNames}}
 	case d.bytes > maxNameBytes:
 		return &forms.Invalid{Errors: []string{tooLongNames}}
@@ -280,7 +276,7 @@ func (d *body) value(a *forms.Answer) error {
 		if !ok {
 			a.Malformed = wrongType
 		}
-		if d.values++; d.values > maxValues {
+		if d.values++; d.values > request.MaxValues {
 			a.Malformed = tooManyValues
 			continue
 		}
@@ -322,7 +318,7 @@ func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 		case "id", "username", "timestamp", "pageId", "formId":
 			return d.skip()
 		default:
-			faults = append(faults, unknownMember(name, "fields"))
+			faults = append(faults, unknownMember(name))
 			return d.skip()
 		}
 	})
@@ -361,7 +357,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 		case "id":
 			return d.skip()
 		default:
-			answer.Malformed = unknownMember(name, "fieldId", "value")
+			answer.Malformed = unknownMember(name)
 			if err := d.count(len(name)); err != nil {
 				return err
 			}
@@ -380,13 +376,4 @@ func (d *body) entry(id string) (forms.Answer, error) {
 	return answer, err
 }
 
-// unknownMember also helps where only the case is wrong.
-func unknownMember(name string, known ...string) string {
-	name = forms.Clip(name)
-	for _, k := range known {
-		if strings.EqualFold(k, name) {
-			return fmt.Sprintf("unknown member %q; write %q", name, k)
-		}
-	}
-	return fmt.Sprintf("unknown member %q", name)
-}
+func unknownMember(name string) string { return fmt.Sprintf("unknown member %q", forms.Clip(name)) }

@@ -2,12 +2,9 @@ package rest
 
 import (
 	_ "embed"
-	"io/fs"
 	"net/http"
-	"strings"
 
 	"github.com/swaggest/swgui"
-	"github.com/swaggest/swgui/v5/static"
 	"github.com/swaggest/swgui/v5emb"
 
 	"github.com/formulary/formulary/internal/problem"
@@ -46,23 +43,7 @@ func Docs() http.Handler {
 		SettingsUI: map[string]string{"validatorUrl": "null", "tryItOutEnabled": "true"},
 	})("Formulary", OpenAPIPath, DocsPath))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != DocsPath && !isAsset(r.URL.Path) {
-			problem.Write(w, http.StatusNotFound, "There is nothing at this path. The documentation is at "+DocsPath+".")
-			return
-		}
 		w.Header().Set("Content-Security-Policy", docsPolicy)
 		page.ServeHTTP(w, r)
 	})
-}
-
-// isAsset reports whether the path is that of a file of the documentation's
-// page; the server of these files has an answer of its own to any other.
-func isAsset(p string) bool {
-	name, ok := strings.CutPrefix(p, DocsPath+"/")
-	return ok && (name == "" || isFile(static.FS, name) || isFile(static.FS, name+".gz"))
-}
-
-func isFile(files fs.FS, name string) bool {
-	info, err := fs.Stat(files, name)
-	return err == nil && !info.IsDir()
 }

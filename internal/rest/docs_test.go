@@ -41,11 +41,9 @@ func TestDocumentIsServedToEverybody(t *testing.T) {
 func TestDocsHaveNothingBesidesTheirFiles(t *testing.T) {
 	e := newEnv(t, house())
 	for _, path := range []string{"/docs/nope", "/docs/../etc"} {
-		a := e.fetch(t, "GET", path)
-		if a.status != http.StatusNotFound {
+		if a := e.fetch(t, "GET", path); a.status != http.StatusNotFound {
 			t.Errorf("GET %s: %d", path, a.status)
 		}
-		checkProblem(t, e.newRequest(t, testRequest{method: "GET", path: path}), a)
 	}
 }
 

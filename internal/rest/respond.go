@@ -11,23 +11,17 @@ import (
 )
 
 // fail answers an error.
-func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+func fail(w http.ResponseWriter, c *request.Call, err error) {
+	c.NoteRefusal(err)
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
 		encode.WriteJSON(w, http.StatusBadRequest, encode.Invalid(invalid)) // the interface's validation result
 		return
 	}
-	failure := request.FailureOf(r.Context(), err)
+	failure := request.FailureOf(c.Context(), err)
 	if failure.Log {
-		a.LogError(w, r, "request failed", err)
+		c.LogError("request failed", err)
 	}
 	failure.SetHeader(w.Header())
 	problem.Write(w, failure.Status, failure.Detail)
-}
-
-// writeNotModified answers 304.
-func writeNotModified(w http.ResponseWriter, tag string) {
-	encode.SetTag(w, tag)
-	request.SetNoStore(w.Header())
-	w.WriteHeader(http.StatusNotModified)
 }

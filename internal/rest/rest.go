@@ -62,32 +62,26 @@ func New(backend *request.Backend) *API {
 func (a *API) serve(h handler, compress bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := request.BasicCaller(a.Auth, r)
-		if err != nil {
-			a.fail(w, r, err)
-			return
-		}
-		request.ReporterOf(w).Anonymous() // until it is known what the request is for
-		if err := request.CheckOrigin(r); err != nil {
-			a.fail(w, r, err)
-			return
-		}
 		c := a.NewCall(w, r, who)
 		defer c.End()
-		if compress {
-			request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { a.answer(h, w, c) }))(w, r)
-			return
+		if err == nil {
+			c.Log.Anonymous() // until it is known what the request is for
+			err = request.CheckOrigin(r)
 		}
-		a.answer(h, w, c)
+		answer := func(w http.ResponseWriter, _ *http.Request) {
+			if err := h(a, w, c); err != nil {
+				fail(w, c, err)
+			}
+		}
+		switch {
+		case err != nil:
+			fail(w, c, err)
+		case compress:
+			request.Compress(http.HandlerFunc(answer))(w, r)
+		default:
+			answer(w, r)
+		}
 	})
-}
-
-func (a *API) answer(h handler, w http.ResponseWriter, c *request.Call) {
-	err := h(a, w, c)
-	if err == nil {
-		return
-	}
-	c.NoteRefusal(err)
-	a.fail(w, c.Request, err)
 }
 
 // noEndpoint answers requests that match no endpoint.

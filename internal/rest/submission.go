@@ -104,7 +104,9 @@ func (a *API) getOne(w http.ResponseWriter, c *request.Call, model encode.Append
 	tag := access.Tag(sub)
 	switch err := conditionsOf(c.Request).check(tag); {
 	case errors.Is(err, errNotModified):
-		writeNotModified(w, tag)
+		encode.SetTag(w, tag)
+		request.SetNoStore(w.Header())
+		w.WriteHeader(http.StatusNotModified)
 		return nil
 	case err != nil:
 		return err

@@ -28,7 +28,7 @@ func logRequest(log *slog.Logger, r *http.Request, rec *recorder, now time.Time)
 		slog.Int64("bytes", rec.bytes),
 		slog.Duration("duration", now.Sub(rec.start)),
 	)
-	if id := rec.loggedID(); id != "" {
+	if id := rec.RequestID(); id != "" {
 		attrs = append(attrs, slog.String("request_id", id))
 	}
 	if rec.anonymous {

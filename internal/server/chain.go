@@ -32,7 +32,7 @@ type chain struct {
 
 func newChain(opts Options, ready *readiness) *chain {
 	return &chain{
-		proxies:  newTrustedProxies(opts.TrustedProxies),
+		proxies:  opts.TrustedProxies,
 		logger:   opts.Logger,
 		metrics:  opts.Metrics,
 		own:      ownEndpoints(opts, ready),
@@ -110,7 +110,7 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 		slog.String("panic", truncate(fmt.Sprint(v), 1024)),
 		slog.String("method", truncate(r.Method, maxLoggedMethod)),
 		slog.String("path", truncate(r.URL.Path, maxLoggedPath)),
-		slog.String("request_id", rec.loggedID()),
+		slog.String("request_id", rec.RequestID()),
 		slog.String("stack", string(debug.Stack())))
 	if rec.status != 0 {
 		// A part of the response is sent. To close the connection is the only way

@@ -7,20 +7,9 @@ import (
 	"strings"
 )
 
-// trustedProxies are the networks whose X-Forwarded-For is trusted.
+// trustedProxies are the networks whose X-Forwarded-For is trusted. Those of IPv4 are
+// written as such.
 type trustedProxies []netip.Prefix
-
-func newTrustedProxies(prefixes []netip.Prefix) trustedProxies {
-	var proxies trustedProxies
-	for _, p := range prefixes {
-		// Addresses are compared unmapped, so prefixes have to be, too.
-		if p.Addr().Is4In6() && p.Bits() >= 96 {
-			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-		}
-		proxies = append(proxies, p)
-	}
-	return proxies
-}
 
 func (t trustedProxies) contains(addr netip.Addr) bool {
 	return slices.ContainsFunc(t, func(p netip.Prefix) bool { return p.Contains(addr) })

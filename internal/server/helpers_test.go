@@ -77,6 +77,9 @@ func newTestChain(opts Options) testChain {
 	if opts.Handler == nil {
 		opts.Handler = http.NotFoundHandler()
 	}
+	if opts.Ready == nil {
+		opts.Ready = func(context.Context) error { return nil }
+	}
 	opts = opts.withDefaults()
 	ready := &readiness{check: opts.Ready}
 	return testChain{newChain(opts, ready), ready, buf}
@@ -188,4 +191,12 @@ func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int) {
 	if p.Type != "about:blank" || p.Status != status || p.Title != http.StatusText(status) || p.Detail == "" {
 		t.Errorf("problem %+v", p)
 	}
+}
+
+// Reporter are the methods of the ResponseWriter that a handler gets.
+type Reporter interface {
+	SetUser(name string)
+	Anonymous()
+	RequestID() string
+	Working()
 }

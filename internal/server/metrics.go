@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,7 +69,7 @@ func (m *Metrics) handler(logger *slog.Logger) http.Handler {
 }
 
 func (m *Metrics) observe(r *http.Request, rec *recorder, now time.Time) {
-	labels := []string{knownMethod(r.Method), routeLabel(r.Pattern), statusLabel(rec.finalStatus() / 100)}
+	labels := []string{knownMethod(r.Method), routeLabel(r.Pattern), strconv.Itoa(rec.finalStatus()/100) + "xx"}
 	m.requests.WithLabelValues(labels...).Inc()
 	m.duration.WithLabelValues(labels...).Observe(now.Sub(rec.start).Seconds())
 	m.bytes.WithLabelValues(labels...).Add(float64(rec.bytes))
@@ -86,18 +88,8 @@ func knownMethod(method string) string {
 
 // routeLabel is the pattern without its method, which is a label already.
 func routeLabel(pattern string) string {
-	if method, path, ok := strings.Cut(pattern, " "); ok && !strings.Contains(method, "/") {
-		pattern = strings.TrimLeft(path, " \t")
+	if _, path, hasMethod := strings.Cut(pattern, " "); hasMethod {
+		return path
 	}
-	if pattern == "" {
-		return "other"
-	}
-	return pattern
-}
-
-func statusLabel(class int) string {
-	if class < 1 || class > 5 {
-		return "other"
-	}
-	return string(rune('0'+class)) + "xx"
+	return cmp.Or(pattern, "other")
 }

@@ -113,18 +113,3 @@ func (broken) Collect(c chan<- prometheus.Metric) {
 type errSecret struct{}
 
 func (errSecret) Error() string { return "secret reason" }
-
-func TestLabels(t *testing.T) {
-	for pattern, want := range map[string]string{
-		"": "other", "/a": "/a", "GET /a": "/a", "GET  /a": "/a", "example.com/a": "example.com/a", "/a b": "/a b",
-	} {
-		if got := routeLabel(pattern); got != want {
-			t.Errorf("routeLabel(%q) = %q", pattern, got)
-		}
-	}
-	for class, want := range map[int]string{0: "other", 1: "1xx", 2: "2xx", 5: "5xx", 9: "other"} {
-		if got := statusLabel(class); got != want {
-			t.Errorf("statusLabel(%d) = %q", class, got)
-		}
-	}
-}

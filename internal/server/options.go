@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -13,7 +12,7 @@ import (
 // DefaultMaxConnections is how many connections may be open unless configured otherwise.
 const DefaultMaxConnections = 10_000
 
-// Options configure a server. Handler is required.
+// Options configure a server. Handler, Ready and Logger are required.
 type Options struct {
 	// Listen is host:port. Port 0 takes a free one, see [Server.Addr].
 	Listen string
@@ -30,11 +29,9 @@ type Options struct {
 	Handler http.Handler
 
 	// Ready returns nil when everything the service needs can be reached. It
-	// is called by one goroutine at a time and has two seconds. Nil means
-	// always ready.
+	// is called by one goroutine at a time and has two seconds.
 	Ready func(context.Context) error
 
-	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 
 	// AccessLog gets a line for every request; nil for none.
@@ -63,36 +60,16 @@ type Timeouts struct {
 	Idle       time.Duration // between two requests; default 120 s
 }
 
-func (t Timeouts) withDefaults() Timeouts {
-	return Timeouts{
-		ReadHeader: cmp.Or(t.ReadHeader, 10*time.Second),
-		Read:       cmp.Or(t.Read, 60*time.Second),
-		Write:      cmp.Or(t.Write, 120*time.Second),
-		Idle:       cmp.Or(t.Idle, 120*time.Second),
-	}
-}
-
 func (o Options) withDefaults() Options {
-	o.Timeouts = o.Timeouts.withDefaults()
+	o.Timeouts = Timeouts{
+		ReadHeader: cmp.Or(o.Timeouts.ReadHeader, 10*time.Second),
+		Read:       cmp.Or(o.Timeouts.Read, 60*time.Second),
+		Write:      cmp.Or(o.Timeouts.Write, 120*time.Second),
+		Idle:       cmp.Or(o.Timeouts.Idle, 120*time.Second),
+	}
 	// The process must end within 10 s after SIGTERM: this leaves a second for
 	// stragglers, one to close the store, and one to flush the log.
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 7*time.Second)
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	if o.Ready == nil {
-		o.Ready = func(context.Context) error { return nil }
-	}
 	return o
-}
-
-func (o Options) check() error {
-	if o.Handler == nil {
-		return errors.New("server: no handler given")
-	}
-	if (o.TLSCert == "") != (o.TLSKey == "") {
-		return errors.New("TLS needs both a certificate and its key")
-	}
-	return nil
 }

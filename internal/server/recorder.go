@@ -39,13 +39,18 @@ func (rec *recorder) Unwrap() http.ResponseWriter { return rec.w }
 
 func (rec *recorder) Header() http.Header { return rec.w.Header() }
 
+// SetUser adds the authenticated user to the line of the access log, or removes it if
+// the name is "". Of SetUser and Anonymous the last call counts. Without one, the log
+// has the client's address and no user.
 func (rec *recorder) SetUser(name string) { rec.user, rec.anonymous = name, false }
 
+// Anonymous keeps everything that may identify the user out of the log: name,
+// address, and a request id that came from outside.
 func (rec *recorder) Anonymous() { rec.anonymous = true }
 
-func (rec *recorder) RequestID() string { return rec.loggedID() }
-
-// Working does not move the deadline each time: it is called often.
+// Working grants the client another write timeout, for a handler that reads much
+// before it has something to send. It is called often, so it does not move the
+// deadline each time.
 func (rec *recorder) Working() {
 	if time.Since(rec.moved) > rec.write/4 {
 		rec.extend()
@@ -55,7 +60,7 @@ func (rec *recorder) Working() {
 func (rec *recorder) WriteHeader(status int) {
 	// First, because it panics on an impossible status, and then nothing is sent.
 	rec.w.WriteHeader(status)
-	if status >= 200 || status == http.StatusSwitchingProtocols {
+	if status >= 200 {
 		rec.sent(status)
 	}
 }
@@ -129,9 +134,10 @@ func (rec *recorder) finalStatus() int {
 	return rec.status
 }
 
-// loggedID returns the request id, or "" if it may identify an anonymous user: a
-// client can put a name into it, and a proxy logs it next to the address.
-func (rec *recorder) loggedID() string {
+// RequestID is the request id as the access log has it: "" if it may identify an
+// anonymous user. A client can put a name into it, and a proxy logs it next to the
+// address.
+func (rec *recorder) RequestID() string {
 	if rec.anonymous && rec.foreignID {
 		return ""
 	}

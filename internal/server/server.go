@@ -37,8 +37,8 @@ type Server struct {
 // New binds the listener and loads the certificate, so that errors of either are
 // known before anything is served.
 func New(opts Options) (*Server, error) {
-	if err := opts.check(); err != nil {
-		return nil, err
+	if (opts.TLSCert == "") != (opts.TLSKey == "") {
+		return nil, errors.New("TLS needs both a certificate and its key")
 	}
 	opts = opts.withDefaults()
 

@@ -2,16 +2,14 @@ package service
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/forms"
@@ -25,12 +23,7 @@ func (s *Service) submitterKey(f *forms.Form, username string) string {
 	if !f.Anonymous {
 		return "user:" + username
 	}
-	mac := hmac.New(sha256.New, s.anonymousKey)
-	var page [8]byte
-	binary.BigEndian.PutUint64(page[:], uint64(f.PageID)) //nolint:gosec // a bijection is all that is needed
-	mac.Write(page[:])
-	mac.Write([]byte(f.ID + "\x00" + username)) // neither can hold a NUL
-	return "hash:" + base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
+	return "hash:" + hash(s.anonymousKey, strconv.FormatInt(f.PageID, 10), f.ID, username)
 }
 
 const anonymousKeySize = 32
@@ -87,9 +80,7 @@ func readAnonymousKey(path string) ([]byte, error) {
 // submitters by the same key. It compares a fingerprint that the store keeps.
 // With renew, this key replaces the one that was lost.
 func claimAnonymousKey(ctx context.Context, s store.Settings, key []byte, renew bool) error {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte("fingerprint"))
-	fingerprint := base64.RawStdEncoding.EncodeToString(mac.Sum(nil)[:16])
+	fingerprint := base64.RawStdEncoding.EncodeToString(derive(key, "fingerprint")[:16])
 	stored, err := s.Claim(ctx, store.SettingAnonymousKey, fingerprint)
 	if err == nil && stored != fingerprint && renew {
 		if err = s.Release(ctx, store.SettingAnonymousKey); err == nil {

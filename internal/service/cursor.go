@@ -5,8 +5,8 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -65,20 +65,14 @@ func (a *Access) boundTo(opts ListOptions) []byte {
 	return data
 }
 
-const (
-	cursorHeader = 1 + 8   // whether it is empty, and the id
-	maxCursor    = 2 << 10 // of its text; one that we made is shorter
-)
+// maxCursor is longer than any cursor that we made.
+const maxCursor = 2 << 10
 
 func (a *Access) sealCursor(opts ListOptions, p forms.Position) string {
-	plain := make([]byte, 0, cursorHeader+len(p.Key))
-	if p.Empty {
-		plain = append(plain, 1)
-	} else {
-		plain = append(plain, 0)
+	plain, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // bytes and numbers only
 	}
-	plain = binary.BigEndian.AppendUint64(plain, uint64(p.ID)) //nolint:gosec // read back the same way
-	plain = append(plain, p.Key...)
 	sealed := a.service.cursors.Seal(nil, nil, plain, a.boundTo(opts)) //nolint:gosec // it makes a random nonce of its own
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
@@ -91,7 +85,7 @@ func (a *Access) openCursor(opts ListOptions) (*forms.Position, error) {
 	refused := &forms.Invalid{Errors: []string{
 		"cursor is not of this list: it was altered, filters, q, username or sort differ, or somebody else has asked for it. Begin again without it",
 	}}
-	if len(opts.Cursor) > maxCursor || opts.Sort == nil {
+	if len(opts.Cursor) > maxCursor {
 		return nil, refused
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(opts.Cursor)
@@ -99,9 +93,12 @@ func (a *Access) openCursor(opts ListOptions) (*forms.Position, error) {
 		return nil, refused
 	}
 	plain, err := a.service.cursors.Open(nil, nil, sealed, a.boundTo(opts))
-	if err != nil || len(plain) < cursorHeader {
+	if err != nil {
 		return nil, refused
 	}
-	id := int64(binary.BigEndian.Uint64(plain[1:cursorHeader])) //nolint:gosec // written the same way
-	return &forms.Position{Empty: plain[0] == 1, Key: plain[cursorHeader:], ID: id}, nil
+	var p forms.Position
+	if err := json.Unmarshal(plain, &p); err != nil {
+		return nil, fmt.Errorf("read a cursor of ours: %w", err)
+	}
+	return &p, nil
 }

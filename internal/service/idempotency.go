@@ -23,7 +23,7 @@ type repeatable struct{ key, body string }
 // repeatable makes the hashes for a key of the caller's choice. The key counts
 // for the caller and the form only.
 func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
-	stored := a.service.hash("key", strconv.FormatInt(a.Form.PageID, 10), a.Form.ID, a.user, key)
+	stored := hash(a.service.idempotencyKey, "key", strconv.FormatInt(a.Form.PageID, 10), a.Form.ID, a.user, key)
 	return repeatable{stored, a.service.hashAnswers("body", stored, answers)}
 }
 
@@ -47,12 +47,12 @@ func (s *Service) hashAnswers(kind, prefix string, answers []forms.Answer) strin
 			texts = append(texts, file.Name, file.SHA256)
 		}
 	}
-	return s.hash(texts...)
+	return hash(s.idempotencyKey, texts...)
 }
 
 // hash returns a keyed hash of texts, which no other list of texts has.
-func (s *Service) hash(texts ...string) string {
-	mac := hmac.New(sha256.New, s.idempotencyKey)
+func hash(key []byte, texts ...string) string {
+	mac := hmac.New(sha256.New, key)
 	for _, text := range texts {
 		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
 		mac.Write([]byte(text))

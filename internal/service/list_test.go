@@ -78,6 +78,8 @@ func TestFilteredLists(t *testing.T) {
 		{"a full last page", editor, ListOptions{Filter: equals("text", "a"), Limit: 3}, []int64{1, 3, 5}, ListPage{}},
 		{"from the highest", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, Descending: true}, []int64{5, 3}, ListPage{After: 3}},
 		{"of one user", editor, ListOptions{Filter: equals("n", "10"), Username: &owners}, []int64{5}, ListPage{}},
+		{"two rules", editor, ListOptions{Filter: forms.Filter{Rules: append(equals("text", "a").Rules, equals("n", "10").Rules...)}}, []int64{5}, ListPage{}},
+		{"a rule and a search", editor, ListOptions{Filter: forms.Filter{Rules: equals("n", "10").Rules, Search: "B"}}, []int64{2}, ListPage{}},
 		{"a field that has left the page", editor, ListOptions{Filter: equals("gone", "x")}, []int64{3}, ListPage{}},
 		{"a search", editor, ListOptions{Filter: forms.Filter{Search: "a"}, Count: true}, []int64{1, 3, 4, 5}, ListPage{Total: 4}},
 		{"no filter", editor, ListOptions{Limit: 4, Count: true}, []int64{1, 2, 3, 4}, ListPage{Total: 5, After: 4}},

@@ -25,6 +25,7 @@ type PageInfo struct {
 	Forms []*forms.Form // in page order
 	// MaySeeAll: the caller may read every submission of its forms.
 	MaySeeAll bool
+	key       string // of the order
 }
 
 // Pages lists the pages with forms that the caller may view.
@@ -43,24 +44,15 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 	if err != nil {
 		return nil, Explain(err)
 	}
-	type entry struct {
-		page *pages.Page
-		key  string // of the order
-		all  bool   // the caller may read every submission
-	}
-	var visible []entry
+	var list PageList
 	for i, page := range withForms {
 		if rights[i].View {
-			visible = append(visible, entry{page, strings.ToLower(page.Title), rights[i].SeeAll})
+			list = append(list, PageInfo{
+				ID: page.ID, Title: page.Title, Forms: page.Forms, MaySeeAll: rights[i].SeeAll, key: strings.ToLower(page.Title),
+			})
 		}
 	}
-	slices.SortFunc(visible, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.page.ID, b.page.ID))
-	})
-	list := make(PageList, len(visible))
-	for i, e := range visible {
-		list[i] = PageInfo{ID: e.page.ID, Title: e.page.Title, Forms: e.page.Forms, MaySeeAll: e.all}
-	}
+	slices.SortFunc(list, func(a, b PageInfo) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.ID, b.ID)) })
 	return list, nil
 }
 

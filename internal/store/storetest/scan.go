@@ -35,7 +35,7 @@ func testQueries(t *testing.T, b *bench) {
 	amy, bob, nobody := "amy", "bob", "nobody"
 	for _, user := range []*string{nil, &amy, &bob, &nobody} {
 		for _, descending := range []bool{false, true} {
-			for _, after := range []int64{0, stored[0].ID, stored[6].ID, stored[6].ID + 2, stored[20].ID, stored[28].ID, 1 << 52} {
+			for _, after := range []int64{0, stored[0].ID, stored[6].ID, stored[6].ID + 2, stored[20].ID, stored[28].ID, 1<<63 - 1} {
 				for _, limit := range []int{0, 1, 3, 29, 100} {
 					q := store.Query{PageID: 1, FormID: "form", Username: user, Descending: descending, After: after, Limit: limit}
 					Same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
