@@ -128,9 +128,14 @@ func (c *checker) file(path string) {
 	if page.ID != 0 {
 		c.files[page.ID] = append(c.files[page.ID], path)
 	}
-	lines := sourceLines(source)
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(source), "\ufeff"))
+	lines := strings.Split(text, "\n")
 	for _, p := range page.Diagnostics {
-		c.diagnostic(path, lines, p)
+		f := finding{File: path, Line: p.Line, Column: p.Column, Severity: p.Severity.String(), Message: p.Message, Hint: p.Hint}
+		if p.Line <= len(lines) {
+			f.source = &lines[p.Line-1]
+		}
+		c.report(f)
 	}
 }
 
@@ -146,33 +151,14 @@ func (c *checker) duplicateIDs() {
 		}
 		for _, path := range slices.Sorted(slices.Values(paths)) {
 			if path != served {
-				c.duplicateID(path, served, id)
+				c.report(finding{
+					File: path, Line: 1, Column: 1, Severity: markup.Error.String(),
+					Message: fmt.Sprintf("page id %d is already taken by %s, which is served", id, served),
+					Hint:    "give one of them another id",
+				})
 			}
 		}
 	}
-}
-
-func (c *checker) duplicateID(path, served string, id int64) {
-	_, source, err := pages.Read(path)
-	if err != nil {
-		c.cannotRead(path, err)
-		return
-	}
-	c.diagnostic(path, sourceLines(source), markup.Diagnostic{
-		Line: 1, Column: 1, Severity: markup.Error,
-		Message: fmt.Sprintf("page id %d is already taken by %s, which is served", id, served),
-		Hint:    "give one of them another id",
-	})
-}
-
-func (c *checker) diagnostic(path string, lines []string, p markup.Diagnostic) {
-	f := finding{
-		File: path, Line: p.Line, Column: p.Column, Severity: p.Severity.String(), Message: p.Message, Hint: p.Hint,
-	}
-	if p.Line <= len(lines) {
-		f.source = &lines[p.Line-1]
-	}
-	c.report(f)
 }
 
 func (c *checker) report(f finding) {
@@ -191,9 +177,4 @@ func (c *checker) report(f finding) {
 func (c *checker) print(line string) {
 	line = strings.ReplaceAll(strings.ToValidUTF8(line, "\ufffd"), "\n", `\u000a`)
 	_, _ = fmt.Fprintln(server.EscapeLines(c.out), line)
-}
-
-func sourceLines(source []byte) []string {
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(source), "\ufeff"))
-	return strings.Split(text, "\n")
 }

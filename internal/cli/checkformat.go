@@ -43,13 +43,9 @@ type checkFormat struct {
 
 var checkFormats = map[string]checkFormat{
 	"text":   {textFinding, textSummary},
-	"json":   {jsonFinding, jsonSummary},
+	"json":   {func(f finding) []string { return []string{marshal(f)} }, func(s checkSummary) string { return marshal(s) }},
 	"github": {githubFinding, textSummary},
 }
-
-func jsonFinding(f finding) []string { return []string{marshal(f)} }
-
-func jsonSummary(s checkSummary) string { return marshal(s) }
 
 // marshal is for structs of numbers and strings, which can't fail.
 func marshal(v any) string {

@@ -31,51 +31,35 @@ func TestRuleHolds(t *testing.T) {
 		{text, "2", InList, "1;2", true},
 		{text, "3", InList, "1;2", false},
 		{text, "1;2", InList, "1;2", false},
-		{text, "", InList, "1;2", false},
-		{text, "1", InList, "1", true},
 
 		{text, "abc", Contains, "b", true},
 		{text, "abc", Contains, "B", false},
-		{text, "", Contains, "b", false},
 		{multi, "ab;c", Contains, "c", true},
-		{multi, "ab;c", Contains, "ab", true},
 		{multi, "ab;c", Contains, "b", false}, // a whole value, not a part of one
-		{multi, "", Contains, "a", false},
 
 		{text, "", Empty, "", true},
 		{text, " \u00a0\u3000", Empty, "", true},
 		{text, "0", Empty, "", false},
 		{text, "", NotEmpty, "", false},
-		{text, "\t", NotEmpty, "", false},
-		{text, "0", NotEmpty, "", true},
 		{text, ";", Empty, "", false},
 		{multi, "; ;", Empty, "", true}, // as for required
-		{multi, ";", NotEmpty, "", false},
 		{multi, ";a", NotEmpty, "", true},
 
 		{text, "10", GreaterThan, "9", true}, // as numbers, not as texts
-		{text, "9", GreaterThan, "10", false},
-		{text, "9", GreaterThan, "9", false},
 		{text, "9.0", GreaterThan, "9", false},
 		{text, "009.10", GreaterThan, "9.09", true},
 		{text, "-1", GreaterThan, "-2", true},
-		{text, "0", GreaterThan, "-0", false},
 		{text, "-0.00", LessThan, "0", false},
-		{text, "-0", LessThan, "0.0", false},
 		{text, "-0.01", LessThan, "-0", true},
 		{text, "-10", LessThan, "9", true},
-		{text, "0.1", LessThan, "0.11", true},
 		{text, "0.5", LessThan, "0.45", false},
 		{text, "9007199254740993", GreaterThan, "9007199254740992", false}, // equal as floats
-		{text, "9007199254740994", GreaterThan, "9007199254740992", true},
-		{text, "0.10000000000000000001", GreaterThan, "0.1", false},
-		{text, long, GreaterThan, "1", true}, // infinite
+		{text, long, GreaterThan, "1", true},                               // infinite
 		{text, "-" + long, LessThan, "-1", true},
 		{text, long, LessThan, long + "0", false},
 		{text, "1e3", GreaterThan, "1", false},
 		{text, "+2", GreaterThan, "1", false},
 		{text, "", LessThan, "1", false},
-		{text, "x", LessThan, "1", false},
 
 		{text, "2024-03-01", GreaterThan, "2024-02-29", true},
 		{text, "2024-02-29", GreaterThan, "2024-02-29", false},

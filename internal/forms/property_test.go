@@ -72,41 +72,6 @@ func genAnswers(t *rapid.T, form *Form) []Answer {
 	return answers
 }
 
-func TestAcceptedAnswersReadBackAndMergeUnchanged(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		form := genForm(t)
-		answers := genAnswers(t, form)
-		entries, _, err := form.NewEntries(answers)
-		if err != nil {
-			return
-		}
-		sent := map[string]string{}
-		values := make([]string, len(form.Fields))
-		for _, a := range answers {
-			sent[a.FieldID], values[form.Index().Rank(a.FieldID)] = a.text(), a.text()
-		}
-		var want []Entry
-		for rank, shown := range form.Index().visible(values) {
-			if value, ok := sent[form.Fields[rank].ID]; ok && shown {
-				want = append(want, Entry{FieldID: form.Fields[rank].ID, Value: value})
-			}
-		}
-		if diff := cmp.Diff(want, slices.Clone(entries), cmpEmptyAsNil); diff != "" {
-			t.Fatalf("not what was sent for the fields that show (-want +got):\n%s", diff)
-		}
-		for i := range entries {
-			entries[i].ID = int64(i) + 1
-		}
-		merged, _, err := form.Merge(entries, nil, answers)
-		if err != nil {
-			t.Fatalf("merge of the same answers: %v", faultsOf(t, err))
-		}
-		if diff := cmp.Diff(entries, merged); diff != "" {
-			t.Fatalf("merge of the same answers changed something (-want +got):\n%s", diff)
-		}
-	})
-}
-
 // Whether an answer to a hidden field is sent or not makes no difference,
 // neither on create nor on a merge: it opens no other field either.
 func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {

@@ -63,11 +63,6 @@ func isFormText(text string) bool {
 // its fields.
 func (s *storageReader) formNode(m *macro) (form *yaml.Node, hostIDs map[*yaml.Node]string) {
 	form = s.parameters(m, formParameters)
-	for i := 0; i < len(form.Content); i += 2 {
-		if form.Content[i].Value == "formId" {
-			form.Content[i].Value = "form"
-		}
-	}
 	if len(m.fields) == 0 {
 		s.wrong(m, m.at, "put form-field macros into its body", "the form has no fields")
 		return form, nil
@@ -104,8 +99,12 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 		case p.text.full():
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" is too long")
 		default:
+			key := p.name
+			if key == "formId" {
+				key = "form"
+			}
 			if val := s.valueNode(p); val != nil {
-				node.Content = append(node.Content, newNode(yaml.ScalarNode, p.name, p.at), val)
+				node.Content = append(node.Content, newNode(yaml.ScalarNode, key, p.at), val)
 			}
 		}
 		seen[p.name] = true
