@@ -3,7 +3,6 @@ package auth
 import (
 	"encoding/binary"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -77,36 +76,4 @@ func TestHitAllocatesNothing(t *testing.T) {
 			t.Errorf("from %s: %v allocations", addr, got)
 		}
 	}
-}
-
-func BenchmarkAuthenticateCached(b *testing.B) {
-	file := filepath.Join(b.TempDir(), "users")
-	if err := SetPassword(file, "alice", "open sesame"); err != nil {
-		b.Fatal(err)
-	}
-	d, err := Open(Options{UsersFile: file})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx := b.Context()
-	login := func() {
-		if _, err := d.Authenticate(ctx, "alice", "open sesame", home); err != nil {
-			b.Error(err)
-		}
-	}
-	login()
-	b.Run("serial", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			login()
-		}
-	})
-	b.Run("parallel", func(b *testing.B) {
-		b.ReportAllocs()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				login()
-			}
-		})
-	})
 }

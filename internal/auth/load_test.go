@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/formulary/formulary/internal/reload"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -35,57 +34,35 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// The time is that of the bubble.
-func TestChangesTakeEffectWithinTwoSeconds(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, file, content string){
-		"written in place": func(t *testing.T, file, content string) { testkit.WriteFile(t, file, content) },
-		"renamed into place": func(t *testing.T, file, content string) {
-			testkit.WriteFile(t, file+".new", content)
-			must(t, os.Rename(file+".new", file))
-		},
-		"with an older time stamp": func(t *testing.T, file, content string) {
-			testkit.WriteFile(t, file, content)
-			setTime(t, file, time.Unix(1_600_000_000, 0))
-		},
-		// A mounted ConfigMap: a link through a folder that is a link.
-		"swap of a link": func(t *testing.T, file, content string) {
-			dir := filepath.Dir(file)
-			testkit.WriteFile(t, filepath.Join(dir, "..v2", filepath.Base(file)), content)
-			must(t, os.Symlink("..v2", filepath.Join(dir, "..tmp")))
-			must(t, os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, "", "")
-				dir := filepath.Dir(f.users)
-				testkit.WriteFile(t, filepath.Join(dir, "..v1", "users"), userLine("alice", "sesame"))
-				must(t, os.Symlink("..v1", filepath.Join(dir, "..data")))
-				if name == "swap of a link" {
-					must(t, os.Remove(f.users))
-					must(t, os.Symlink("..data/users", f.users))
-				} else {
-					testkit.WriteFile(t, f.users, userLine("alice", "sesame"))
-				}
-				f.Reload(t.Context())
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan struct{})
-				go func() {
-					f.Watch(ctx)
-					close(ended)
-				}()
-				<-time.After(5 * time.Second)
-				change(t, f.users, userLine("robert", "sesame"))
-				<-time.After(2 * time.Second)
-				synctest.Wait()
-				if f.knows("alice") || !f.knows("robert") {
-					t.Error("the change has no effect after two seconds")
-				}
-				cancel()
-				<-ended
-			})
-		})
-	}
+// A mounted ConfigMap is a link through a folder that is a link. Package reload tests
+// other kinds of changes. The time is that of the bubble.
+func TestSwappedLinkTakesEffectWithinTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("old", "sesame"), "")
+		dir := filepath.Dir(f.users)
+		testkit.WriteFile(t, filepath.Join(dir, "..v1", "users"), userLine("alice", "sesame"))
+		testkit.WriteFile(t, filepath.Join(dir, "..v2", "users"), userLine("robert", "sesame"))
+		must(t, os.Symlink("..v1", filepath.Join(dir, "..data")))
+		must(t, os.Remove(f.users))
+		must(t, os.Symlink("..data/users", f.users))
+		f.Reload(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			f.Watch(ctx)
+			close(ended)
+		}()
+		<-time.After(5 * time.Second)
+		must(t, os.Symlink("..v2", filepath.Join(dir, "..tmp")))
+		must(t, os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
+		<-time.After(2 * time.Second)
+		synctest.Wait()
+		if f.knows("alice") || !f.knows("robert") {
+			t.Error("the change has no effect after two seconds")
+		}
+		cancel()
+		<-ended
+	})
 }
 
 func TestEmptyFileLeavesNoUsers(t *testing.T) {
@@ -180,30 +157,4 @@ func TestUnchangedFileIsNotLoggedAgain(t *testing.T) {
 	if got := f.logs.String(); got != before {
 		t.Errorf("new log lines:\n%s", strings.TrimPrefix(got, before))
 	}
-}
-
-// The read of a disk that does not answer makes the server unready.
-func TestStuckRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
-		ctx, cancel := context.WithCancel(t.Context())
-		ended, gate := make(chan struct{}), make(chan struct{})
-		look := f.watcher.Look
-		f.watcher.Look = func(enter func(string)) reload.State {
-			<-gate
-			return look(enter)
-		}
-		go func() {
-			f.Watch(ctx)
-			close(ended)
-		}()
-		<-time.After(time.Minute)
-		if err := f.Ready(ctx); err == nil || !strings.Contains(err.Error(), "users and groups") {
-			t.Errorf("Ready returns %v", err)
-		}
-		f.wantLogin("alice", "sesame", home)
-		cancel()
-		<-ended
-		close(gate)
-	})
 }

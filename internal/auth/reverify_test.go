@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -112,37 +111,5 @@ func TestReverifyGoesBeforeStrangers(t *testing.T) {
 		}
 		close(f.block)
 		strangers.Wait()
-	})
-}
-
-// TestReverifyIsBusy: with all slots taken it waits as long as a login, and a
-// cancelled call returns at once without failing the others.
-func TestReverifyIsBusy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, userLine("alice", "sesame"), "")
-		f.slots = newHashSlots(1)
-		f.block = make(chan struct{})
-		var taken, waiting sync.WaitGroup
-		taken.Go(func() { f.wantBad("busy", "sesame", home) })
-		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		waiting.Go(func() {
-			if _, err := f.Reverify(ctx, "alice", "sesame"); !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled: %v", err)
-			}
-		})
-		synctest.Wait()
-		waiting.Go(func() {
-			var busy *BusyError
-			if _, err := f.Reverify(t.Context(), "alice", "sesame"); !errors.As(err, &busy) {
-				t.Errorf("all slots are taken: %v, want a BusyError", err)
-			}
-		})
-		synctest.Wait()
-		cancel()
-		waiting.Wait()
-		close(f.block)
-		taken.Wait()
-		f.wantReverified("alice", "sesame")
 	})
 }

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -9,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 )
 
 func (f *fixture) wantBusy(user, password, addr string) {
@@ -147,34 +144,6 @@ func TestWaitForASlotIsBounded(t *testing.T) {
 		u.want("next")
 		u.releaseFirst()
 		u.group.Wait()
-	})
-}
-
-// A slot that is granted while its waiter is cancelled goes back.
-func TestCancelledWaiterLeavesNothingBehind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slots := newHashSlots(1)
-		for range 100 {
-			release, err := slots.acquire(t.Context(), true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			var waiter sync.WaitGroup
-			waiter.Go(func() {
-				if _, err := slots.acquire(ctx, false); !errors.Is(err, context.Canceled) {
-					t.Errorf("got %v, want context.Canceled", err)
-				}
-			})
-			synctest.Wait()
-			cancel()
-			release()
-			waiter.Wait()
-			if slots.knownWaiting.Load() != 0 || slots.strangeWaiting.Load() != 0 || !slots.strangers.TryAcquire(1) || !slots.all.TryAcquire(1) {
-				t.Fatalf("left behind: %+v", slots)
-			}
-			releaseAll([]*semaphore.Weighted{slots.strangers, slots.all})
-		}
 	})
 }
 

@@ -306,36 +306,3 @@ func TestPageChangesWhileTheBodyComesIn(t *testing.T) {
 		}
 	}
 }
-
-// Where there is no such submission, that is what is wrong, whatever the body.
-func TestBadBodyForAMissingSubmission(t *testing.T) {
-	e := newEnv(t, house())
-	for _, body := range []string{"", "{", "[]", `{"fields":1}`, `{"nope":"x"}`} {
-		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "POST", path: allPath + "/submission/99", body: body})
-		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "PUT", path: allPath + "/result/99", body: body})
-	}
-	e.expect(t, http.StatusNotFound, testRequest{
-		user: "alice", method: "PUT", path: allPath + "/result/99", body: "{}", header: http.Header{"Content-Type": {"text/plain"}},
-	})
-}
-
-// Nor does it matter where the submission can be seen, but not changed.
-func TestBadBodyForSomebodyElsesSubmission(t *testing.T) {
-	e := newEnv(t, house())
-	path, _ := e.create(t, "alice", openPath, nestedBody("text", "mine"))
-	before := e.dump(t)
-	for _, body := range []string{"{", `{"fields":1}`, `{"nope":"x"}`, `{"text":"theirs"}`, nestedBody("text", "theirs")} {
-		for user, status := range map[string]int{"bob": http.StatusForbidden, "nobody": http.StatusUnauthorized} {
-			e.expect(t, status, testRequest{user: user, method: "POST", path: path, body: body})
-			e.expect(t, status, testRequest{user: user, method: "PUT", path: result(path), body: body})
-		}
-	}
-	e.expect(t, http.StatusForbidden, testRequest{
-		user: "bob", method: "PUT", path: result(path), body: "{}", header: http.Header{"Content-Type": {"text/plain"}},
-	})
-	e.expect(t, http.StatusBadRequest, testRequest{user: "alice", method: "PUT", path: result(path), body: "{"})
-	e.expect(t, http.StatusBadRequest, testRequest{user: "carol", method: "PUT", path: result(path), body: "{"})
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
-}

@@ -102,32 +102,6 @@ func TestKeysThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestRepeatsWhereOneIsAllowed: a repeat is answered like the first, also on
-// forms that take one submission, and on anonymous ones.
-func TestRepeatsWhereOneIsAllowed(t *testing.T) {
-	e := newEnv(t, house())
-	for form, body := range map[string]string{
-		oncePath: nestedBody("text", "x"), ballotPath: nestedBody("vote", "yes"), pollPath: nestedBody("text", "x"),
-	} {
-		first := e.expect(t, 201, createWith("bob", form, "key", body))
-		again := e.expect(t, 201, createWith("bob", form, "key", body))
-		if !replayed(again) || again.body != first.body || again.header.Get("Etag") != first.header.Get("Etag") {
-			t.Errorf("%s: %v %s, want %s", form, again.header, again.body, first.body)
-		}
-		if form != pollPath {
-			e.expect(t, 400, createWith("bob", form, "another", body))
-			only := createWith("bob", form, "another", body)
-			only.path += "?validate=only"
-			if a := e.expect(t, 400, only); !strings.Contains(a.body, "one submission from each person") {
-				t.Errorf("%s: validate=only: %s", form, a.body)
-			}
-		}
-	}
-	if n := e.stored(t); n != 3 {
-		t.Errorf("%d are stored", n)
-	}
-}
-
 // TestRepeatAfterThePageChanged: what was stored is returned, whatever the page
 // asks for by now, but only to who may still submit.
 func TestRepeatAfterThePageChanged(t *testing.T) {

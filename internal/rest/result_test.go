@@ -27,21 +27,6 @@ func TestResultIsExactlyTheGoldenOne(t *testing.T) {
 	}
 }
 
-func TestListsOfBothModelsHoldTheSameSubmissions(t *testing.T) {
-	e := newEnv(t, house())
-	var nested, flat []string
-	for _, name := range []string{"a", "b", "c"} {
-		path, _ := e.create(t, "alice", allPath, nestedBody("name", name))
-		nested, flat = append(nested, e.get(t, "alice", path)), append(flat, e.get(t, "alice", result(path)))
-	}
-	if got, want := e.get(t, "alice", allPath+"/submission"), "["+strings.Join(nested, ",")+"]"; got != want {
-		t.Errorf("submissions\n%s\nwant\n%s", got, want)
-	}
-	if got, want := e.get(t, "alice", allPath+"/result"), "["+strings.Join(flat, ",")+"]"; got != want {
-		t.Errorf("results\n%s\nwant\n%s", got, want)
-	}
-}
-
 func TestDeleteIsForGood(t *testing.T) {
 	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))

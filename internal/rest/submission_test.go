@@ -1,11 +1,9 @@
 package rest
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 )
 
 func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
@@ -31,56 +29,6 @@ func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
 	}
 	if got := e.get(t, "alice", allPath+"/submission"); got != "["+want+"]" {
 		t.Errorf("list\n%s\nwant the one submission", got)
-	}
-}
-
-// The id of a field may be any text that can be seen.
-func TestFieldIDsOfAllKinds(t *testing.T) {
-	ids := []string{"नाम", `half ½ "x/y"`, `<b>&\'`, "e-mail?", "a;b,c:d#{}[]", "null", "0", "🦀"}
-	page := "```form\nform: odd\nfields:\n"
-	var pairs []string
-	for i, id := range ids {
-		quoted, err := json.Marshal(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		page += "  - {type: textfield, id: " + string(quoted) + "}\n"
-		pairs = append(pairs, id, fmt.Sprint("value ", i))
-	}
-	e := newEnv(t, map[string]string{"9.md": page + "```\n"})
-	created := e.expect(t, http.StatusCreated, testRequest{
-		user: "alice", method: "POST", path: form(9, "odd") + "/submission", body: nestedBody(pairs...),
-	})
-	path := created.header.Get("Location")
-	if got := e.get(t, "alice", path); got != created.body {
-		t.Errorf("read back\n%s\nwant\n%s", got, created.body)
-	}
-	var flat map[string]any
-	if err := json.Unmarshal([]byte(e.get(t, "alice", result(path))), &flat); err != nil {
-		t.Fatal(err)
-	}
-	for i, id := range ids {
-		if want := fmt.Sprint("value ", i); flat[id] != want {
-			t.Errorf("flat value of %q is %v, want %q", id, flat[id], want)
-		}
-	}
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"e-mail?":"new","नाम":""}`})
-}
-
-func TestTimestampIsOfTheCreationInMilliseconds(t *testing.T) {
-	e := newEnv(t, house())
-	e.Clock.Advance(-123 * time.Millisecond) // .000 must keep its digits
-	path, _ := e.create(t, "alice", allPath, nestedBody("name", "a"))
-	e.Clock.Advance(time.Hour)
-	e.expect(t, http.StatusOK, testRequest{user: "bob", method: "POST", path: path, body: nestedBody("note", "b")})
-	if got := pick(t, e.get(t, "alice", path), "timestamp"); got != `"2025-11-15T00:00:00.000+0000"` {
-		t.Errorf("timestamp %s", got)
-	}
-	if got := pick(t, e.get(t, "alice", result(path)), "_timestamp"); got != `"1763164800000"` {
-		t.Errorf("_timestamp %s", got)
-	}
-	if got := pick(t, e.get(t, "alice", path), "username"); got != `"alice"` {
-		t.Errorf("username %s after bob's update, want alice", got)
 	}
 }
 

@@ -3,18 +3,10 @@ package rest
 import (
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/xuri/excelize/v2"
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/store"
@@ -30,112 +22,6 @@ func readCSV(t testing.TB, text string) [][]string {
 	return rows
 }
 
-// readXLSX reads a sheet as CSV would have it.
-func readXLSX(t testing.TB, file, sheet string) [][]string {
-	t.Helper()
-	book, err := excelize.OpenReader(strings.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = book.Close() }()
-	rows, err := book.GetRows(sheet, excelize.Options{RawCellValue: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range rows {
-		for len(rows[i]) < len(rows[0]) {
-			rows[i] = append(rows[i], "") // excelize leaves out empty cells at the end
-		}
-		if i > 0 && sheet == "results" {
-			days, err := strconv.ParseFloat(rows[i][1], 64)
-			if err != nil {
-				t.Fatalf("_timestamp is no date: %v", err)
-			}
-			rows[i][1] = time.UnixMilli(int64(math.Round((days - 25_569) * 86_400_000))).UTC().Format("2006-01-02T15:04:05.000Z")
-		}
-	}
-	return rows
-}
-
-// flatTable is the flat JSON as a table, columns by name.
-func flatTable(t testing.TB, body string, columns []string) [][]string {
-	t.Helper()
-	var list []map[string]string
-	if err := json.Unmarshal([]byte(body), &list); err != nil {
-		t.Fatal(err)
-	}
-	rows := [][]string{columns}
-	for _, result := range list {
-		millis, err := strconv.ParseInt(result["_timestamp"], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		result["_timestamp"] = time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
-		for id := range result {
-			if !slices.Contains(columns, id) {
-				t.Errorf("%s has no column", id)
-			}
-		}
-		row := make([]string, len(columns))
-		for i, id := range columns {
-			row[i] = result[id]
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// checkTables holds CSV and XLSX of a form against its flat JSON.
-func (e *env) checkTables(t testing.TB, path, query string) {
-	t.Helper()
-	flat := e.get(t, "alice", path+"/result?"+query)
-	for _, format := range []string{"csv", "xlsx"} {
-		body := e.get(t, "alice", path+"/result?guard=false&format="+format+"&"+query)
-		var got [][]string
-		if format == "csv" {
-			got = readCSV(t, body)
-		} else {
-			got = readXLSX(t, body, "results")
-		}
-		want := flatTable(t, flat, got[0])
-		if format == "csv" {
-			for _, row := range want {
-				for i := range row {
-					row[i] = strings.ReplaceAll(row[i], "\r\n", "\n") // as encoding/csv does
-				}
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%s?%s as %s: (-JSON +table)\n%s", path, query, format, diff)
-		}
-	}
-}
-
-var hostileAnswers = []string{
-	"=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+1", "-x", "\t=1", "\r=1", `"=1"`, "'=1", "a,b", "a\r\nb", " x ", "00042", "\ufeffx", "\u202ex", "_x000D_",
-	"\x01", "<b>&", "\ufffe",
-}
-
-func TestTablesOfHostileValues(t *testing.T) {
-	e := newEnv(t, house())
-	for _, value := range append(hostileAnswers, texts...) {
-		e.create(t, "alice", allPath, nestedBody("name", value+"!", "note", value))
-	}
-	for _, count := range []string{"007", "-1.50", "12345678901234567890", "42", "-0"} {
-		e.create(t, "bob", allPath, nestedBody("name", "x", "count", count))
-	}
-	for _, query := range []string{"", "limit=3", "order=desc&after=7", "username=bob", "username=nobody"} {
-		e.checkTables(t, allPath, query)
-	}
-	for i, row := range readCSV(t, e.get(t, "alice", allPath+"/result?format=csv")) {
-		for _, cell := range row {
-			if strings.IndexAny(cell, "=+@\t\r") == 0 || strings.HasPrefix(cell, "-") && i <= len(hostileAnswers) {
-				t.Errorf("line %d: %q is not guarded", i+1, cell)
-			}
-		}
-	}
-}
-
 // Answers to fields that have left the page are in the table, after the others.
 func TestTablesHaveFieldsThatHaveLeftThePage(t *testing.T) {
 	e := newEnv(t, map[string]string{"1.md": blockWith("z", "a", "b", "kept")})
@@ -144,17 +30,16 @@ func TestTablesHaveFieldsThatHaveLeftThePage(t *testing.T) {
 	e.create(t, "bob", path, nestedBody("b", "4"))
 	e.Write(t, "1.md", blockWith("new", "kept"))
 	e.create(t, "alice", path, nestedBody("new", "5"))
+	const at = ",2025-11-15T00:00:00.123Z,"
 	for query, want := range map[string]string{
-		"":             "_id,_timestamp,_username,new,kept,a,b,z",
-		"order=desc":   "_id,_timestamp,_username,new,kept,a,b,z",
-		"username=bob": "_id,_timestamp,_username,new,kept,b",
-		"after=2":      "_id,_timestamp,_username,new,kept",
+		"":             "_id,_timestamp,_username,new,kept,a,b,z\r\n1" + at + "alice,,3,2,,1\r\n2" + at + "bob,,,,4,\r\n3" + at + "alice,5,,,,\r\n",
+		"order=desc":   "_id,_timestamp,_username,new,kept,a,b,z\r\n3" + at + "alice,5,,,,\r\n2" + at + "bob,,,,4,\r\n1" + at + "alice,,3,2,,1\r\n",
+		"username=bob": "_id,_timestamp,_username,new,kept,b\r\n2" + at + "bob,,,4\r\n",
+		"after=2":      "_id,_timestamp,_username,new,kept\r\n3" + at + "alice,5,\r\n",
 	} {
-		header, _, _ := strings.Cut(e.get(t, "alice", path+"/result?format=csv&"+query), "\r\n")
-		if header != want {
-			t.Errorf("%s: %s, want %s", query, header, want)
+		if got := e.get(t, "alice", path+"/result?format=csv&"+query); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
 		}
-		e.checkTables(t, path, query)
 	}
 }
 
@@ -175,12 +60,6 @@ func TestParametersOfTables(t *testing.T) {
 		if got := readCSV(t, e.get(t, "alice", allPath+"/result?format=csv&"+query))[1][3]; got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
-		if got := readXLSX(t, e.get(t, "alice", allPath+"/result?format=xlsx&"+query), "results")[1][3]; got != "=1" {
-			t.Errorf("%s: XLSX has %s", query, got)
-		}
-	}
-	if got := readXLSX(t, e.get(t, "alice", allPath+"/result?format=xlsx&labels=true"), "results")[0][3]; got != `Your <b>"name"</b> & title` {
-		t.Errorf("label: %s", got)
 	}
 	for _, name := range []string{"labels", "bom", "guard"} {
 		for _, value := range []string{"", "=", "=1", "=TRUE", "=yes", "=true&" + name + "=true"} {

@@ -10,7 +10,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -164,23 +163,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// Reload reads files that seem unchanged.
-func TestCertificateReload(t *testing.T) {
-	dir := t.TempDir()
-	c, _ := loadFirst(t, dir)
-	stamp := time.Unix(1_600_000_000, 0)
-	for serial := int64(2); serial <= 4; serial++ {
-		certFile, keyFile := newPair(t, serial).write(t, dir)
-		for _, file := range []string{certFile, keyFile} {
-			must(t, os.Chtimes(file, stamp, stamp))
-		}
-		c.watcher.Reload(t.Context())
-		if got := serialOf(t, c); got != serial {
-			t.Errorf("certificate %d, want %d", got, serial)
-		}
-	}
-}
-
 func TestBadCertificatesAreRefusedAtStart(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := newPair(t, 1).write(t, dir)
@@ -244,19 +226,5 @@ func TestTLS(t *testing.T) {
 		if bytes.Contains(line, []byte("handshake")) && !bytes.Contains(line, []byte(`"level":"DEBUG"`)) {
 			t.Errorf("loud handshake error: %s", line)
 		}
-	}
-}
-
-func TestHTTP2(t *testing.T) {
-	s, client := startTLS(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, r.Proto)
-	})})
-	resp, err := client.Get(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, _ := io.ReadAll(resp.Body); string(body) != "HTTP/2.0" {
-		t.Errorf("protocol %s", body)
 	}
 }

@@ -147,23 +147,6 @@ func TestImpossibleStatusIsA500(t *testing.T) {
 	wantProblem(t, c.get("/"), http.StatusInternalServerError)
 }
 
-// A client must notice that an aborted response is incomplete.
-func TestPanicAfterTheHeaderCutsTheConnection(t *testing.T) {
-	s := start(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "half a")
-		w.(http.Flusher).Flush()
-		panic("oh")
-	})})
-	resp, err := http.Get(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, err := io.ReadAll(resp.Body); err == nil {
-		t.Errorf("read %q without an error", body)
-	}
-}
-
 func catch(f func()) (v any) {
 	defer func() { v = recover() }()
 	f()

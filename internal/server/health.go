@@ -55,34 +55,27 @@ func writeText(w http.ResponseWriter, text string) {
 	_, _ = io.WriteString(w, text) // it fails only if the client has disconnected
 }
 
-var errDraining = errors.New("shutting down")
-
 // readiness runs the readiness check. Concurrent probes share one run, since
 // probes need no credentials, and checks that hang must not pile up.
 type readiness struct {
 	check    func(context.Context) error
-	draining atomic.Bool // every answer is negative, also those of probes that are waiting
+	draining atomic.Bool // every answer is negative
 	flight   singleflight.Group
 }
 
 func (rd *readiness) ask(ctx context.Context) error {
 	if rd.draining.Load() {
-		return errDraining
+		return errors.New("shutting down")
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	var err error
 	//nolint:contextcheck // the run is shared, so it must outlive the probe that started it
 	select {
 	case result := <-rd.flight.DoChan("", func() (any, error) { return nil, rd.run() }):
-		err = result.Err
+		return result.Err
 	case <-ctx.Done():
-		err = fmt.Errorf("wait for the readiness check: %w", ctx.Err())
+		return fmt.Errorf("wait for the readiness check: %w", ctx.Err())
 	}
-	if rd.draining.Load() {
-		return errDraining
-	}
-	return err
 }
 
 func (rd *readiness) run() (err error) {

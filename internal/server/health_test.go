@@ -117,19 +117,3 @@ func TestReadyzWithACheckThatHangs(t *testing.T) {
 		}
 	})
 }
-
-func TestReadyzTurnsFalseDuringACheck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		c := newTestChain(Options{Ready: func(context.Context) error {
-			<-release
-			return nil
-		}})
-		answer := make(chan *httptest.ResponseRecorder, 1)
-		go func() { answer <- c.get("/readyz") }()
-		synctest.Wait()
-		c.ready.draining.Store(true)
-		close(release)
-		wantProblem(t, <-answer, http.StatusServiceUnavailable)
-	})
-}

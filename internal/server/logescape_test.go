@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"testing"
 )
@@ -41,15 +40,3 @@ func TestEscapedLogLinesDecodeToTheSame(t *testing.T) {
 		t.Errorf("log %q", buf.Bytes())
 	}
 }
-
-func TestEscapeLinesReportsFailures(t *testing.T) {
-	if _, err := EscapeLines(brokenWriter{}).Write([]byte("\x7f")); !errors.Is(err, errBroken) {
-		t.Errorf("error %v", err)
-	}
-}
-
-var errBroken = errors.New("broken")
-
-type brokenWriter struct{}
-
-func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }

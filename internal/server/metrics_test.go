@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -70,20 +69,6 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	wantSeries(t, scrape(t, c), `formulary_http_requests_in_flight 1`)
-}
-
-func TestMetricsOfConcurrentFirstRequests(t *testing.T) {
-	c := newTestChain(Options{Metrics: NewMetrics()})
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			for _, method := range []string{"GET", "PUT", "POST", "DELETE"} {
-				c.serve(httptest.NewRequest(method, "/", nil))
-			}
-		})
-	}
-	all.Wait()
-	wantSeries(t, scrape(t, c), `formulary_http_requests_total{method="PUT",route="other",status="4xx"} 8`)
 }
 
 // The error of a broken collector is logged, and not sent to clients.

@@ -16,23 +16,6 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-func TestServes(t *testing.T) {
-	s := start(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, r.URL.Path)
-	})})
-	resp, err := http.Get(s.URL() + "/hello")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, _ := io.ReadAll(resp.Body); string(body) != "/hello" || resp.Header.Get("X-Request-Id") == "" {
-		t.Errorf("got %q with %v", body, resp.Header)
-	}
-	if _, port, err := net.SplitHostPort(s.Addr()); err != nil || port == "0" {
-		t.Errorf("Addr %q", s.Addr())
-	}
-}
-
 func TestListenErrors(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -196,34 +196,6 @@ func TestLoadAnonymousKeyRefusesADamagedOne(t *testing.T) {
 	}
 }
 
-// TestClaimAnonymousKey: all who share a store use one key, and one that is lost
-// can be given up.
-func TestClaimAnonymousKey(t *testing.T) { enginetest.Each(t, testClaimAnonymousKey) }
-
-func testClaimAnonymousKey(t *testing.T, on enginetest.Engine) {
-	s := on.Open(t)
-	first, second := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
-	for range 2 {
-		if err := claimAnonymousKey(t.Context(), s, first, false); err != nil {
-			t.Fatal(err)
-		}
-	}
-	err := claimAnonymousKey(t.Context(), s, second, false)
-	if !errors.Is(err, ErrOtherKey) {
-		t.Errorf("another key: %v", err)
-	}
-	if err := claimAnonymousKey(t.Context(), s, second, true); err != nil {
-		t.Errorf("another key in place of the first: %v", err)
-	}
-	if err := claimAnonymousKey(t.Context(), s, first, false); err == nil {
-		t.Error("the first key after that: no error")
-	}
-	held, err := s.Setting(t.Context(), store.SettingAnonymousKey)
-	if err != nil || strings.Contains(held, string(second)) || len(held) > 30 {
-		t.Errorf("the store was told %q: %v", held, err)
-	}
-}
-
 // TestAnonymousKey: a key is made for a store that has none. Where one is missing,
 // the start is refused, and no new one is left in its place.
 func TestAnonymousKey(t *testing.T) { enginetest.Each(t, testAnonymousKey) }
@@ -251,5 +223,15 @@ func testAnonymousKey(t *testing.T, on enginetest.Engine) {
 	second, err := LoadAnonymousKey(t.Context(), s, path, true)
 	if err != nil || bytes.Equal(second, first) {
 		t.Errorf("with a new key: %v", err)
+	}
+	if err := os.WriteFile(path, first, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadAnonymousKey(t.Context(), s, path, false); !errors.Is(err, ErrOtherKey) {
+		t.Errorf("with the key that was replaced: %v", err)
+	}
+	held, err := s.Setting(t.Context(), store.SettingAnonymousKey)
+	if err != nil || strings.Contains(held, string(second)) || len(held) > 30 {
+		t.Errorf("the store was told %q: %v", held, err)
 	}
 }

@@ -61,20 +61,6 @@ func TestPagesThatTheCallerMayView(t *testing.T) {
 	}
 }
 
-// Pages without forms don't keep others from being found, however many they are.
-func TestFormAfterManyPages(t *testing.T) {
-	source := &pagestest.Memory{}
-	const without = 10_000
-	for id := range int64(without) {
-		source.Put(&pages.Page{ID: id + 1, Title: fmt.Sprintf("%08d", id)}, pagestest.Everything)
-	}
-	source.Put(&pages.Page{ID: without + 1, Title: "The last", Forms: []*forms.Form{{ID: "f"}}}, pagestest.Everything)
-	want := []string{fmt.Sprint(without+1, " The last 1")}
-	if diff := cmp.Diff(want, titles(t, New(Options{Pages: source}), owner)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestSearchPages(t *testing.T) {
 	source := &pagestest.Memory{}
 	for _, p := range []pages.Page{
