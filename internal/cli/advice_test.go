@@ -72,16 +72,11 @@ func (u *untilServing) Write(p []byte) (int, error) {
 
 func TestWarnsWhenPasswordsTravelInTheClear(t *testing.T) {
 	for listen, want := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
-		dir := t.TempDir()
-		users := filepath.Join(dir, "users")
-		if err := os.WriteFile(users, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		stderr := &untilServing{stop: cancel}
-		args := []string{"formulary", "serve", "--listen", listen, "--pages", dir, "--users", users, "--data", filepath.Join(dir, "data")}
-		if code := Run(ctx, args, Streams{In: strings.NewReader(""), Out: io.Discard, Err: stderr}); code != 0 {
+		args := serveArgs(t, "--listen", listen)
+		if code := Run(ctx, append([]string{"formulary"}, args...), Streams{In: strings.NewReader(""), Out: io.Discard, Err: stderr}); code != 0 {
 			t.Errorf("%s: status %d", listen, code)
 		}
 		log := stderr.log.String()

@@ -1,4 +1,4 @@
-package cli_test
+package cli
 
 import (
 	"bytes"
@@ -11,9 +11,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/formulary/formulary/internal/cli"
 	"github.com/formulary/formulary/internal/testkit"
 )
+
+// run calls the command line. It returns the status, and all that was printed.
+func run(ctx context.Context, args ...string) (code int, said string) {
+	var out bytes.Buffer
+	code = Run(ctx, append([]string{"formulary"}, args...), Streams{In: strings.NewReader(""), Out: &out, Err: &out})
+	return code, out.String()
+}
+
+// serveArgs are those of a server that starts, and then others: the last one counts.
+func serveArgs(t *testing.T, others ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	users := filepath.Join(dir, "users")
+	testkit.WriteFile(t, users, "")
+	return append([]string{"serve", "--listen", "127.0.0.1:0", "--pages", dir, "--users", users, "--data", filepath.Join(dir, "data")}, others...)
+}
 
 // 2 is a call that makes no sense, whether by flags or by the environment.
 func TestUsageErrorsHaveStatus2(t *testing.T) {
@@ -42,15 +57,9 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 			if name, value, ok := strings.Cut(tt.env, "="); ok {
 				t.Setenv(name, value)
 			}
-			var stderr bytes.Buffer
-			code := cli.Run(t.Context(), append([]string{"formulary"}, tt.args...), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &stderr})
-			if code != 2 {
-				t.Errorf("status %d, want 2", code)
-			}
-			for _, want := range []string{tt.want, "'formulary " + tt.args[0] + " --help'"} {
-				if !strings.Contains(stderr.String(), want) {
-					t.Errorf("%q is missing in:\n%s", want, &stderr)
-				}
+			code, said := run(t.Context(), tt.args...)
+			if code != 2 || !strings.Contains(said, tt.want) || !strings.Contains(said, "'formulary "+tt.args[0]+" --help'") {
+				t.Errorf("status %d, want 2 with %q:\n%s", code, tt.want, said)
 			}
 		})
 	}
@@ -60,36 +69,30 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 // has nothing to say about it. What may succeed the next time is 1.
 func TestStartFailures(t *testing.T) {
 	dir := t.TempDir()
-	users := filepath.Join(dir, "users")
-	testkit.WriteFile(t, users, "")
+	none, file := filepath.Join(dir, "none"), filepath.Join(dir, "file")
+	testkit.WriteFile(t, file, "")
 	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = used.Close() }()
 	for _, tt := range []struct {
-		name string
-		args []string // after those of a server that starts; the last one counts
-		want int
+		name, flag, value string
+		want              int
 	}{
-		{"no users file", []string{"--users", filepath.Join(dir, "none")}, 2},
-		{"users are a directory", []string{"--users", dir}, 2},
-		{"no groups file", []string{"--groups", filepath.Join(dir, "none")}, 2},
-		{"no pages", []string{"--pages", filepath.Join(dir, "none")}, 2},
-		{"pages are a file", []string{"--pages", users}, 2},
-		{"address in use", []string{"--listen", used.Addr().String()}, 1},
-		{"data are a file", []string{"--data", users}, 1},
+		{"no users file", "--users", none, 2},
+		{"users are a directory", "--users", dir, 2},
+		{"no groups file", "--groups", none, 2},
+		{"no pages", "--pages", none, 2},
+		{"pages are a file", "--pages", file, 2},
+		{"address in use", "--listen", used.Addr().String(), 1},
+		{"data are a file", "--data", file, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			args := append([]string{
-				"formulary", "serve", "--listen", "127.0.0.1:0", "--pages", dir, "--users", users, "--data", filepath.Join(dir, "data"),
-			}, tt.args...)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a server that starts
 			defer cancel()
-			var stderr bytes.Buffer
-			code := cli.Run(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &stderr})
-			if code != tt.want || strings.Contains(stderr.String(), "--help") {
-				t.Errorf("status %d, want %d: %s", code, tt.want, &stderr)
+			if code, said := run(ctx, serveArgs(t, tt.flag, tt.value)...); code != tt.want || strings.Contains(said, "--help") {
+				t.Errorf("status %d, want %d: %s", code, tt.want, said)
 			}
 		})
 	}
@@ -106,9 +109,6 @@ func (f writerFunc) Write(p []byte) (int, error) {
 // A database that can't be reached is waited for, and may be there the next time:
 // the status is 1, after which systemd tries again.
 func TestUnreachableDatabase(t *testing.T) {
-	dir := t.TempDir()
-	users := filepath.Join(dir, "users")
-	testkit.WriteFile(t, users, "")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	waits := false
@@ -118,8 +118,8 @@ func TestUnreachableDatabase(t *testing.T) {
 			cancel() // it would wait for 15 seconds
 		}
 	})
-	args := []string{"formulary", "serve", "--pages", dir, "--users", users, "--anonymous-key", "key", "--database", "postgres://127.0.0.1:1/name"}
-	if code := cli.Run(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: stderr}); code != 1 || !waits {
+	args := serveArgs(t, "--database", "postgres://127.0.0.1:1/name")
+	if code := Run(ctx, append([]string{"formulary"}, args...), Streams{In: strings.NewReader(""), Out: io.Discard, Err: stderr}); code != 1 || !waits {
 		t.Errorf("status %d, waits: %t", code, waits)
 	}
 }
@@ -127,15 +127,7 @@ func TestUnreachableDatabase(t *testing.T) {
 // With a log in JSON the reason is a line of it. A call that makes no sense is
 // still told in plain text.
 func TestStartFailureInJSON(t *testing.T) {
-	dir := t.TempDir()
-	users := filepath.Join(dir, "users")
-	testkit.WriteFile(t, users, "")
-	run := func(args ...string) (int, string) {
-		var stderr bytes.Buffer
-		args = append([]string{"formulary", "serve", "--log-format", "json", "--users", users, "--data", dir}, args...)
-		return cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &stderr}), stderr.String()
-	}
-	code, log := run("--pages", filepath.Join(dir, "none"))
+	code, log := run(t.Context(), serveArgs(t, "--log-format", "json", "--pages", "none")...)
 	if code != 2 {
 		t.Errorf("status %d, want 2", code)
 	}
@@ -148,7 +140,7 @@ func TestStartFailureInJSON(t *testing.T) {
 	if line.Level != "ERROR" || line.Msg != "the server failed" || !strings.Contains(line.Error, "none: no such file or directory") {
 		t.Errorf("the last line is %+v", line)
 	}
-	if code, out := run("--pages", dir, "--max-body", "0"); code != 2 || !strings.HasPrefix(out, "formulary: --max-body 0") {
+	if code, out := run(t.Context(), serveArgs(t, "--log-format", "json", "--max-body", "0")...); code != 2 || !strings.HasPrefix(out, "formulary: --max-body 0") {
 		t.Errorf("status %d: %s", code, out)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,11 +17,6 @@ func TestHealth(t *testing.T) {
 		w.WriteHeader(int(status.Load()))
 	}))
 	defer server.Close()
-	run := func(args ...string) (code int, said string) {
-		var out bytes.Buffer
-		code = Run(t.Context(), append([]string{"formulary", "health"}, args...), Streams{In: strings.NewReader(""), Out: &out, Err: &out})
-		return code, out.String()
-	}
 	for _, tt := range []struct {
 		status, code int
 		args         []string
@@ -36,13 +30,13 @@ func TestHealth(t *testing.T) {
 		{200, 2, []string{"a", "b"}, "health takes one URL"},
 	} {
 		status.Store(int64(tt.status))
-		if code, said := run(tt.args...); code != tt.code || !strings.Contains(said, tt.want) {
+		if code, said := run(t.Context(), append([]string{"health"}, tt.args...)...); code != tt.code || !strings.Contains(said, tt.want) {
 			t.Errorf("%v: status %d, want %d with %q: %s", tt.args, code, tt.code, tt.want, said)
 		}
 	}
 	t.Setenv("FORMULARY_LISTEN", strings.TrimPrefix(server.URL, "http://"))
 	status.Store(200)
-	if code, said := run(); code != 0 {
+	if code, said := run(t.Context(), "health"); code != 0 {
 		t.Errorf("without a URL: status %d: %s", code, said)
 	}
 }

@@ -2,6 +2,7 @@ package markup
 
 import (
 	"html"
+	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -41,43 +42,28 @@ func (e *excerpt) add(text string, src int) {
 	e.builder.WriteString(text)
 }
 
+// entity matches a character reference that ends in a semicolon, as MediaWiki and
+// XML require: html.UnescapeString would find "sect" in "terms&sections".
+var entity = regexp.MustCompile(`^&#?[0-9A-Za-z]{1,38};`)
+
 // addUnescaped is add for a text with entities, which it replaces once.
 func (e *excerpt) addUnescaped(text string, src int) {
-	for text != "" && !e.full() {
+	for !e.full() {
 		amp := strings.IndexByte(text, '&')
 		if amp < 0 {
-			amp = len(text)
+			break
+		}
+		name := entity.FindString(text[amp:])
+		char := html.UnescapeString(name)
+		if name == "" || char != ";" && strings.HasSuffix(char, ";") { // unknown, or known only in part
+			name, char = "&", "&"
 		}
 		e.add(text[:amp], src)
-		end := amp + entityLength(text[amp:])
-		e.add(unescapeOne(text[amp:end]), src+amp)
+		e.add(char, src+amp)
+		end := amp + len(name)
 		text, src = text[end:], src+end
 	}
-}
-
-// unescapeOne replaces an entity only where it ends in a semicolon, as MediaWiki
-// does and XML requires: html.UnescapeString would find "sect" in "terms&sections".
-func unescapeOne(s string) string {
-	text := html.UnescapeString(s)
-	if !strings.HasSuffix(s, ";") || len(text) > 1 && strings.HasSuffix(text, ";") {
-		return s
-	}
-	return text
-}
-
-// entityLength returns how much of s, which begins with "&", can belong to
-// one entity.
-func entityLength(s string) int {
-	const longestEntity = 40
-	for i := range min(len(s), longestEntity) {
-		switch c := s[i]; {
-		case c == ';':
-			return i + 1
-		case i > 0 && c != '#' && (c < '0' || '9' < c) && (c|0x20 < 'a' || 'z' < c|0x20):
-			return i
-		}
-	}
-	return min(len(s), longestEntity)
+	e.add(text, src)
 }
 
 func (e *excerpt) full() bool { return e.builder.Len() > MaxBlockBytes }
