@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"internal/store/engine":    {"internal/store", "internal/forms"},
 	"internal/store/sqlite":    {"internal/store", "internal/store/engine", "internal/forms", "internal/durable"},
 	"internal/store/postgres":  {"internal/store", "internal/store/engine", "internal/forms"},
-	"internal/store/storetest": {"internal/store", "internal/forms"},
+	"internal/store/storetest": {"internal/store", "internal/forms", "internal/testkit"},
 	"internal/store/pgtest":    {"internal/testkit"},
 	"internal/store/enginetest": {
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/pgtest",

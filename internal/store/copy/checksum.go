@@ -3,9 +3,11 @@ package copystore
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
+	"fmt"
 	"hash"
+	"slices"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -14,38 +16,25 @@ import (
 type checksum struct {
 	count int64
 	hash  hash.Hash
-	buf   []byte
 }
 
 func newChecksum() *checksum { return &checksum{hash: sha256.New()} }
 
-// add hashes a submission. The length is written before each text, so that
-// "ab"+"c" and "a"+"bc" differ. The ids of files are left out: a copy has
-// other ones.
-func (c *checksum) add(r store.Record) {
+// add hashes a submission. Texts are quoted, so that "ab"+"c" and "a"+"bc" differ.
+// The ids of files are left out: a copy has other ones.
+func (c *checksum) add(r store.Record) error {
 	c.count++
-	b := c.buf[:0]
-	for _, n := range []int64{r.PageID, r.ID, r.Created.UnixMilli()} {
-		b = binary.AppendVarint(b, n)
+	files := slices.Clone(r.Files)
+	for i := range files {
+		files[i].ID = 0
 	}
-	b = appendTexts(b, r.FormID, r.Username, r.SubmitterKey, r.Key, r.Body)
-	b = binary.AppendUvarint(b, uint64(len(r.Entries)))
-	b = append(b, r.Entries...)
-	b = binary.AppendUvarint(b, uint64(len(r.Files)))
-	for _, f := range r.Files {
-		b = appendTexts(b, f.FieldID, f.Name, f.SHA256, f.Type)
-		b = binary.AppendVarint(b, f.Size)
+	text, err := forms.EncodeFiles(files)
+	if err != nil {
+		return fmt.Errorf("submission %d: %w", r.ID, err)
 	}
-	c.buf = b
-	c.hash.Write(b) // never fails
-}
-
-func appendTexts(b []byte, texts ...string) []byte {
-	for _, s := range texts {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
-	}
-	return b
+	_, err = fmt.Fprintf(c.hash, "%d %q %d %d %q %q %q %q %q %q\n",
+		r.PageID, r.FormID, r.ID, r.Created.UnixMilli(), r.Username, r.SubmitterKey, r.Key, r.Body, r.Entries, text)
+	return err
 }
 
 func (c *checksum) equal(other *checksum) bool {

@@ -9,9 +9,12 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-func sum(r store.Record) string {
+func sum(t *testing.T, r store.Record) string {
+	t.Helper()
 	c := newChecksum()
-	c.add(r)
+	if err := c.add(r); err != nil {
+		t.Fatal(err)
+	}
 	return hex.EncodeToString(c.hash.Sum(nil))
 }
 
@@ -27,7 +30,7 @@ func TestChecksumCoversAll(t *testing.T) {
 			SubmitterKey: "user:amy", Key: "key", Body: "body",
 		}
 	}
-	seen := map[string]string{sum(full()): "no change"}
+	seen := map[string]string{sum(t, full()): "no change"}
 	for what, change := range map[string]func(*store.Record){
 		"id":        func(r *store.Record) { r.ID++ },
 		"page":      func(r *store.Record) { r.PageID++ },
@@ -50,14 +53,14 @@ func TestChecksumCoversAll(t *testing.T) {
 	} {
 		r := full()
 		change(&r)
-		if before, ok := seen[sum(r)]; ok {
+		if before, ok := seen[sum(t, r)]; ok {
 			t.Errorf("%s: the same checksum as %s", what, before)
 		}
-		seen[sum(r)] = what
+		seen[sum(t, r)] = what
 	}
 	copied := full()
 	copied.Files[0].ID, copied.Files[1].ID = 3, 4
-	if sum(copied) != sum(full()) {
+	if sum(t, copied) != sum(t, full()) {
 		t.Error("the ids of files change the checksum")
 	}
 }

@@ -55,16 +55,11 @@ func Copy(ctx context.Context, from, to Store, progress Progress) (submissions i
 	if err != nil {
 		return 0, fmt.Errorf("count submissions: %w", err)
 	}
-	// Before the first batch: some engines do extra work for each batch that
-	// brings higher ids than their sequence has.
-	if err := copyLastID(ctx, from, to); err != nil {
-		return 0, err
-	}
 	c := &copier{to: to, source: newChecksum(), progress: func(done int64) { progress("copying", done, total) }}
 	if err := c.run(ctx, from); err != nil {
 		return 0, fmt.Errorf("copy submissions: %w", err)
 	}
-	if err := copyLastID(ctx, from, to); err != nil { // ids that were given meanwhile count, too
+	if err := copyLastID(ctx, from, to); err != nil {
 		return 0, err
 	}
 	if err := copyKey(ctx, from, to); err != nil {
@@ -128,7 +123,9 @@ type copier struct {
 
 func (c *copier) run(ctx context.Context, from Store) error {
 	err := from.Dump(ctx, func(r store.Record) (err error) {
-		c.source.add(r)
+		if err := c.source.add(r); err != nil {
+			return err
+		}
 		r.Entries = slices.Clone(r.Entries) // it is valid until visit returns
 		if r.Files, err = c.stageFiles(ctx, r); err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
@@ -204,7 +201,10 @@ func copyKey(ctx context.Context, from, to Store) error {
 func compare(ctx context.Context, to Store, want *checksum, progress Progress) error {
 	found := newChecksum()
 	err := to.Dump(ctx, func(r store.Record) error {
-		if found.add(r); found.count%batchRows == 0 {
+		if err := found.add(r); err != nil {
+			return err
+		}
+		if found.count%batchRows == 0 {
 			progress("comparing", found.count, want.count)
 		}
 		for _, f := range r.Files {

@@ -144,10 +144,6 @@ func Protect(run func() error) (err error) {
 // Done wakes the caller. The worker must not use the operation afterwards.
 func (op *Op[T]) Done() { op.done <- struct{}{} }
 
-// Len is how many operations are queued, cancelled ones included. Tests wait for
-// it.
-func (q *Queue[T]) Len() int { return len(q.ops) }
-
 // Waiting is how many callers wait for an answer.
 func (q *Queue[T]) Waiting() int { return int(q.waiting.Load()) }
 

@@ -59,8 +59,8 @@ func TestEachCallerGetsItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue[int](10)
 		outcomes := doAll(q, 1, 2, 3)
-		if q.Len() != 3 || q.Waiting() != 3 {
-			t.Errorf("%d in the queue, %d wait, want 3", q.Len(), q.Waiting())
+		if len(q.ops) != 3 || q.Waiting() != 3 {
+			t.Errorf("%d in the queue, %d wait, want 3", len(q.ops), q.Waiting())
 		}
 		batch := q.Next(nil)
 		wantValues(t, "batch", batch, 1, 2, 3)
@@ -74,8 +74,8 @@ func TestEachCallerGetsItsOutcome(t *testing.T) {
 		if got := outcomes(); !slices.Equal(got, []error{odd, nil, odd}) {
 			t.Errorf("outcomes %v", got)
 		}
-		if q.Len() != 0 || q.Waiting() != 0 {
-			t.Errorf("%d in the queue, %d wait, want none", q.Len(), q.Waiting())
+		if len(q.ops) != 0 || q.Waiting() != 0 {
+			t.Errorf("%d in the queue, %d wait, want none", len(q.ops), q.Waiting())
 		}
 	})
 }
@@ -204,8 +204,8 @@ func TestCancelledBeforeDo(t *testing.T) {
 			t.Fatalf("do: %v, want %v", err, context.Canceled)
 		}
 	}
-	if q.Len() != 0 {
-		t.Errorf("%d in the queue", q.Len())
+	if len(q.ops) != 0 {
+		t.Errorf("%d in the queue", len(q.ops))
 	}
 }
 

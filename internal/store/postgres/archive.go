@@ -52,10 +52,7 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error 
 
 // fetch returns the next rows of a dump.
 func fetch(ctx context.Context, tx pgx.Tx) ([]store.Record, error) {
-	rows, err := tx.Query(ctx, fmt.Sprintf(`FETCH %d FROM dump`, fetchRows))
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := tx.Query(ctx, fmt.Sprintf(`FETCH %d FROM dump`, fetchRows)) // the rows have its error
 	readChunk := func(ctx context.Context, id, number int64, buf []byte) (int, error) {
 		return copyChunk(ctx, tx, id, number, buf)
 	}

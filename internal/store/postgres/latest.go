@@ -15,10 +15,7 @@ import (
 func (s *Store) Latest(ctx context.Context, username string, limit int) (found []forms.Submission, err error) {
 	limit = max(0, min(limit, store.MaxLatest))
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, sqlLatest, username, limit)
-		if err != nil {
-			return err
-		}
+		rows, _ := conn.Query(ctx, sqlLatest, username, limit) // the rows have its error
 		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (forms.Submission, error) {
 			var created int64
 			sub := forms.Submission{Username: username}

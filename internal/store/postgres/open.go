@@ -68,7 +68,7 @@ type Options struct {
 	// ConnectWait is how long Open waits for a database that can't be reached yet.
 	ConnectWait time.Duration
 	// MustExist makes Open fail if the database holds no store, or one that
-	// needs a migration. It is for commands that only read.
+	// needs a migration.
 	MustExist bool
 	// Log receives a warning if Open has to wait, and a line per migration.
 	Log *slog.Logger
@@ -121,14 +121,10 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	s.writer = startWriter(s, workers)
 	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return s.do(ctx, ping) })
 	s.Files = engine.NewFiles(fileEngine{s}, options.Log)
-	if !options.MustExist { // commands that only read remove nothing
-		s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
-	}
+	s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)
-		if !options.MustExist {
-			s.StopSweeping()
-		}
+		s.StopSweeping()
 		s.writer.close()
 		pool.Close() // waits for all connections in use
 	})
@@ -150,7 +146,9 @@ func (s *Store) waitForDatabase(ctx context.Context, options Options) error {
 			defer conn.Release()
 			return checkEncoding(conn.Conn())
 		}
-		if ctx.Err() != nil || !isTransient(err) || time.Now().After(deadline) {
+		// Not if the server refused the user, the password or the database's name.
+		retry := serverCode(err) == "" || isUnavailable(serverCode(err))
+		if ctx.Err() != nil || !retry || time.Now().After(deadline) {
 			return err
 		}
 		if !logged {
@@ -162,13 +160,6 @@ func (s *Store) waitForDatabase(ctx context.Context, options Options) error {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// isTransient reports whether a later connect may succeed. It can't if the
-// server refused the user, the password or the database's name.
-func isTransient(err error) bool {
-	code := serverCode(err)
-	return code == "" || isUnavailable(code)
 }
 
 // checkEncoding refuses a database that can't store every Unicode text.

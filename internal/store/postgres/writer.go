@@ -293,10 +293,7 @@ func findUsedKeys(ctx context.Context, conn *pgx.Conn, refused map[int64]*operat
 }
 
 func queryIDs(ctx context.Context, conn *pgx.Conn, sql string, args ...any) ([]int64, error) {
-	rows, err := conn.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("create: %w", err)
-	}
+	rows, _ := conn.Query(ctx, sql, args...) // the rows have its error
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return nil, fmt.Errorf("create: %w", err)

@@ -164,7 +164,7 @@ func TestTwoStatementsInFlight(t *testing.T) {
 		waiting(t, url, i+1)
 	}
 	go func() { done <- creating(s, sample("x"))() }()
-	testkit.Eventually(t, "the next is queued", func() bool { return s.writer.queue.Len() == 1 })
+	testkit.Eventually(t, "the next is queued", func() bool { return s.writer.queue.Waiting() == workers+1 })
 	release()
 	for range workers + 1 {
 		if err := <-done; err != nil {

@@ -128,11 +128,25 @@ func idList(ids []int64) string {
 
 // MarkStale implements engine.FileEngine.
 func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
+	if found, err := s.ask(ctx, `SELECT EXISTS (SELECT 1 FROM staged_files)`); err != nil || !found {
+		return err
+	}
 	return s.writer.do(ctx, func(tx *tx) error {
 		_, err := execute(tx.stmts.conn, `UPDATE staged_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
 			time.Now().Add(-age).UnixMilli())
 		return classify(err)
 	})
+}
+
+// ask asks a question whose answer is 0 or 1. It spares the writer work: most
+// often there is nothing to remove.
+func (s fileEngine) ask(ctx context.Context, question string) (yes bool, err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		n, err := queryInt(stmts.conn, question)
+		yes = n != 0
+		return err
+	})
+	return yes, err
 }
 
 // sqlMoreMarked asks whether more than so many chunks are marked. It reads no more
@@ -146,12 +160,7 @@ func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int6
 	if moreThan > 0 {
 		question = fmt.Sprintf(sqlMoreMarked, moreThan)
 	}
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		marked, err := queryInt(stmts.conn, question)
-		more = marked != 0
-		return err
-	})
-	if err != nil || !more {
+	if more, err = s.ask(ctx, question); err != nil || !more {
 		return false, err
 	}
 	err = s.writer.do(ctx, func(tx *tx) error {

@@ -74,42 +74,6 @@ func TestUnfinishedUploadsEndWithTheProcess(t *testing.T) {
 	checkIntegrity(t, s)
 }
 
-// TestStaleUploadsAreRemoved: an upload that was left alone for an hour is
-// removed; one that goes on is not.
-func TestStaleUploadsAreRemoved(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	stale := mustStage(t, s, engine.ChunkBytes+1)
-	onWriter(t, s, func(conn *sqlite3.Conn) error {
-		return conn.Exec(`UPDATE staged_files SET touched = touched - 3601000`)
-	})
-	reader, writer := io.Pipe()
-	done := make(chan error, 1)
-	var uploaded forms.StoredFile
-	go func() {
-		var err error
-		uploaded, err = s.StageFile(ctx, reader)
-		done <- err
-	}()
-	chunk := make([]byte, engine.ChunkBytes)
-	if _, err := writer.Write(chunk); err != nil {
-		t.Fatal(err)
-	}
-	contentsLeft(t, s, 2, 2)
-	s.SweepSoon()
-	contentsLeft(t, s, 1, 1)
-	if _, err := writer.Write(chunk); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(writer.Close(), <-done); err != nil {
-		t.Fatalf("the upload that went on: %v", err)
-	}
-	mustCreate(t, s, withFile(sample("x"), uploaded))
-	contentsLeft(t, s, 1, 0)
-	if _, err := s.Create(ctx, withFile(sample("x"), stale)); !errors.Is(err, store.ErrNoFile) {
-		t.Errorf("create with a stale file: %v, want %v", err, store.ErrNoFile)
-	}
-}
-
 // TestUploadThatWasGivenUp: a chunk that comes after all is refused, and
 // nothing of the upload stays.
 func TestUploadThatWasGivenUp(t *testing.T) {
@@ -191,68 +155,4 @@ func TestVerifyFiles(t *testing.T) {
 		}
 		contentsLeft(t, openStore(t, restored), 1, 0)
 	}
-}
-
-// TestLongUpload: a file stays staged for as long as the request that has sent it
-// goes on, and sends other files.
-func TestLongUpload(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	upload, end := context.WithCancel(ctx)
-	defer end()
-	first, err := s.StageFile(upload, bytes.NewReader(make([]byte, 2*engine.ChunkBytes)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		mustStage(t, s, engine.ChunkBytes) // its request has ended: when it is gone, a sweep has been there
-		onWriter(t, s, func(conn *sqlite3.Conn) error {
-			return conn.Exec(`UPDATE staged_files SET touched = touched - 7200000`)
-		})
-		s.SweepSoon()
-		contentsLeft(t, s, 1, 1)
-	}
-	first.FieldID, first.Name = "field", "file"
-	mustCreate(t, s, withFile(sample("x"), first))
-
-	if _, err := s.StageFile(upload, bytes.NewReader(make([]byte, 10))); err != nil {
-		t.Fatal(err)
-	}
-	end()
-	onWriter(t, s, func(conn *sqlite3.Conn) error {
-		return conn.Exec(`UPDATE staged_files SET touched = touched - 7200000`)
-	})
-	s.SweepSoon()
-	contentsLeft(t, s, 1, 0)
-}
-
-// TestFilesStayWhileTheyAreRead: the content of a file is removed when the last that
-// reads it is done.
-func TestFilesStayWhileTheyAreRead(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	sub := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, 2*engine.ChunkBytes)))
-	var readers []io.Closer
-	for range 2 {
-		file, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, sub.Files[0].ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		readers = append(readers, file)
-	}
-	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, nil); err != nil {
-		t.Fatal(err)
-	}
-	other := mustStage(t, s, engine.ChunkBytes) // when it is gone, a sweep has been there
-	if err := s.DropFile(ctx, other.ID); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		contentsLeft(t, s, 1, 1)
-		if err := errors.Join(readers[0].Close(), readers[0].Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := readers[1].Close(); err != nil {
-		t.Fatal(err)
-	}
-	contentsLeft(t, s, 0, 0)
 }

@@ -133,10 +133,11 @@ func oneBatch(t *testing.T, s *Store, ops ...func() error) []error {
 	return errs
 }
 
-// waitQueued waits until so many operations are queued.
+// waitQueued waits until so many operations are queued, behind one that keeps the
+// writer busy.
 func waitQueued(t *testing.T, s *Store, count int) {
 	t.Helper()
-	testkit.Eventually(t, fmt.Sprint(count, " operations are queued"), func() bool { return s.writer.queue.Len() >= count })
+	testkit.Eventually(t, fmt.Sprint(count, " operations are queued"), func() bool { return s.writer.queue.Waiting() > count })
 }
 
 func creating(s *Store, n store.New) func() error {

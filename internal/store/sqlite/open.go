@@ -50,8 +50,7 @@ var _ store.Engine = (*Store)(nil)
 // Options say how to treat the store.
 type Options struct {
 	// MustExist makes Open fail if the directory holds no store, or one that
-	// needs a migration, and leaves the store as it is. It is for commands that
-	// only read.
+	// needs a migration.
 	MustExist bool
 	Log       *slog.Logger // nil discards
 }
@@ -78,7 +77,7 @@ func open(ctx context.Context, dir, vfs string, options Options) (*Store, error)
 		return nil, errors.Join(err, lock.Close())
 	}
 	path := filepath.Join(dir, FileName)
-	s, leftovers, err := openFile(ctx, path, fileURI(path, vfs), options)
+	s, err := openFile(ctx, path, fileURI(path, vfs), options)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, classify(err)), lock.Close())
 	}
@@ -86,69 +85,55 @@ func open(ctx context.Context, dir, vfs string, options Options) (*Store, error)
 	// pool. Its connection is the last to close. A second caller waits for the
 	// first.
 	s.close = sync.OnceValue(func() error {
-		if !options.MustExist {
-			s.StopSweeping()
-		}
+		s.StopSweeping()
 		err := errors.Join(s.writer.stop(), s.pool.close())
 		s.dumps.Lock()
 		defer s.dumps.Unlock()
 		return errors.Join(err, s.writer.close(), lock.Close())
 	})
 	go s.writer.run()
-	if !options.MustExist { // commands that only read remove nothing
-		s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
-	}
-	if leftovers {
-		s.SweepSoon()
-	}
+	s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
 	return s, nil
 }
 
-// openFile opens the store in a file. leftovers tells whether contents of files
-// are to be removed.
-func openFile(ctx context.Context, path, uri string, options Options) (_ *Store, leftovers bool, _ error) {
-	unclosed := size(path+"-wal") > 0
+// openFile opens the store in a file.
+func openFile(ctx context.Context, path, uri string, options Options) (*Store, error) {
 	conn, err := openWriter(ctx, path, uri, options)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	pool := newReadPool(uri, runtime.GOMAXPROCS(0)+2)
 	forms := &formNumbers{}
 	w, err := newWriter(conn, pool, forms, options.Log)
 	if err != nil {
-		return nil, false, errors.Join(err, conn.Close())
+		return nil, errors.Join(err, conn.Close())
 	}
 	err = fixWALFiles(path)
 	if err == nil {
 		w.files, err = identify(path)
 	}
-	switch {
-	case err != nil:
-	case !options.MustExist:
-		leftovers, err = markLeftovers(conn)
-	case unclosed:
-		err = keepWAL(conn)
-	}
 	if err != nil {
-		return nil, false, errors.Join(err, w.stmts.close(), conn.Close())
+		return nil, errors.Join(err, w.stmts.close(), conn.Close())
 	}
 	pool.files = w.files
 	s := &Store{writer: w, pool: pool, forms: forms}
 	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return w.do(ctx, w.ping) })
 	s.Files = engine.NewFiles(fileEngine{s}, options.Log)
-	return s, leftovers, nil
+	if markLeftovers(conn) {
+		s.SweepSoon()
+	}
+	return s, nil
 }
 
 // markLeftovers marks contents that were staged before the start for removal:
-// their uploads have ended. It ignores a full disk, so that the store can still
-// be read; such contents are removed an hour later.
-func markLeftovers(conn *sqlite3.Conn) (found bool, err error) {
+// their uploads have ended. It fails if the disk is full. Then the store can still
+// be read, and such contents are removed an hour later.
+func markLeftovers(conn *sqlite3.Conn) (found bool) {
 	n, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM staged_files)`)
-	if err != nil || n == 0 {
-		return false, err
+	if err == nil && n != 0 {
+		_ = conn.Exec(`UPDATE staged_files SET removed = 1 WHERE removed = 0`)
 	}
-	_ = conn.Exec(`UPDATE staged_files SET removed = 1 WHERE removed = 0`)
-	return true, nil
+	return n != 0
 }
 
 // fixWALFiles does for the files beside the database what SQLite's own Unix

@@ -74,7 +74,7 @@ func (f *formNumbers) put(name formName, number int64) {
 }
 
 // errNoForm: nothing was ever stored under that page and form.
-var errNoForm = errors.New("no such form")
+var errNoForm = fmt.Errorf("%w: no such form", store.ErrNotFound)
 
 // readForm looks up the number of a form.
 func readForm(stmt *sqlite3.Stmt, name formName) (int64, error) {
@@ -139,8 +139,5 @@ func rowIDOf(key store.Key, form func(formName) (int64, error)) (int64, error) {
 		return 0, store.ErrNotFound
 	}
 	n, err := form(formName{key.PageID, key.FormID})
-	if errors.Is(err, errNoForm) {
-		return 0, store.ErrNotFound
-	}
 	return makeRowID(n, key.ID), err
 }

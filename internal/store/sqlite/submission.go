@@ -169,17 +169,13 @@ func (t *tx) find(key store.Key) (rowID int64, sub forms.Submission, err error) 
 
 // getSubmission reads the row of sqlGet.
 func getSubmission(stmt *sqlite3.Stmt, rowID int64, key store.Key) (sub forms.Submission, err error) {
-	found := false
+	err = store.ErrNotFound
 	queryErr := query(stmt, func() bool {
-		found = true
 		sub, err = readSubmission(stmt, key)
 		return false
 	}, rowID)
-	switch {
-	case queryErr != nil:
+	if queryErr != nil {
 		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, queryErr)
-	case !found:
-		return forms.Submission{}, store.ErrNotFound
 	}
 	return sub, err
 }
@@ -203,9 +199,6 @@ func readSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error)
 func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error) {
 	err = s.pool.with(ctx, func(stmts *readStmts) error {
 		form, err := s.form(stmts, formName{pageID, formID})
-		if errors.Is(err, errNoForm) {
-			return store.ErrNotFound
-		}
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func diskFull(err error) error {
 	return err
 }
 
-// checkedFile passes on what SQLite may ask of the operating system's files. It has no
+// checkedFile passes on what SQLite asks of the operating system's files. It has no
 // memory mapping: pages that are mapped are not verified by their checksums,
 // and the driver panics where a database with checksums could be mapped.
 type checkedFile struct {
@@ -125,17 +125,10 @@ func (f *checkedFile) SizeHint(size int64) error { return diskFull(vfsutil.WrapS
 
 func (f *checkedFile) Unwrap() vfs.File               { return f.File }
 func (f *checkedFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
-func (f *checkedFile) LockState() vfs.LockLevel       { return vfsutil.WrapLockState(f.File) }
-func (f *checkedFile) HasMoved() (bool, error)        { return vfsutil.WrapHasMoved(f.File) }
-func (f *checkedFile) PersistWAL() bool               { return vfsutil.WrapPersistWAL(f.File) }
-func (f *checkedFile) SetPersistWAL(keep bool)        { vfsutil.WrapSetPersistWAL(f.File, keep) }
-func (f *checkedFile) PowersafeOverwrite() bool       { return vfsutil.WrapPowersafeOverwrite(f.File) }
+func (f *checkedFile) BeginAtomicWrite() error        { return vfsutil.WrapBeginAtomicWrite(f.File) }
 
-func (f *checkedFile) SetPowersafeOverwrite(safe bool) {
-	vfsutil.WrapSetPowersafeOverwrite(f.File, safe)
-}
-func (f *checkedFile) BeginAtomicWrite() error    { return vfsutil.WrapBeginAtomicWrite(f.File) }
-func (f *checkedFile) CommitAtomicWrite() error   { return vfsutil.WrapCommitAtomicWrite(f.File) }
+func (f *checkedFile) CommitAtomicWrite() error { return vfsutil.WrapCommitAtomicWrite(f.File) }
+
 func (f *checkedFile) RollbackAtomicWrite() error { return vfsutil.WrapRollbackAtomicWrite(f.File) }
 
 // systemError is the last error of the system on the files of a connection; nil

@@ -20,7 +20,7 @@ import (
 const (
 	walHeaderBytes   = 32
 	frameHeaderBytes = 24
-	walMagic         = 0x377f0682 // the last bit tells the byte order of checksums
+	walMagic         = 0x377f0682 // the last bit tells the byte order of checksums, which is that of the machine
 	saltOffset       = 16         // of 8 bytes in the WAL's header
 	frameSaltOffset  = 8          // of 8 bytes in a frame's header
 )
@@ -83,8 +83,9 @@ type frames struct {
 // that goes on from the end of a transaction proves that the transaction was
 // committed, since each is on the disk before the next one begins.
 func readFrames(r io.Reader, header []byte) (found frames, err error) {
-	order, pageSize, sum, ok := readWALHeader(header)
-	frame := make([]byte, frameHeaderBytes+pageSize)
+	sum := walSum{}.add(header[:24])
+	ok := binary.BigEndian.Uint32(header)&^1 == walMagic && binary.BigEndian.Uint32(header[8:]) == pageBytes && sum == readWALSum(header[24:])
+	frame := make([]byte, frameHeaderBytes+pageBytes)
 	for passed, ended := false, false; ; sum = readWALSum(frame[16:]) { // ended: the frame before is the last of a transaction
 		if _, err := io.ReadFull(r, frame); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return found, nil
@@ -92,7 +93,7 @@ func readFrames(r io.Reader, header []byte) (found frames, err error) {
 			return found, err
 		}
 		ours := bytes.Equal(frame[frameSaltOffset:16], header[saltOffset:24])
-		valid := ours && sum.add(order, frame[:8]).add(order, frame[frameHeaderBytes:]) == readWALSum(frame[16:])
+		valid := ours && sum.add(frame[:8]).add(frame[frameHeaderBytes:]) == readWALSum(frame[16:])
 		commits := ours && binary.BigEndian.Uint32(frame[4:]) != 0
 		passed = passed || !valid
 		switch {
@@ -109,22 +110,6 @@ func readFrames(r io.Reader, header []byte) (found frames, err error) {
 	}
 }
 
-// readWALHeader returns the byte order of the checksums, the size of a page, and
-// the checksum that the first frame begins with.
-func readWALHeader(header []byte) (order binary.ByteOrder, pageSize int, sum walSum, ok bool) {
-	order = binary.LittleEndian
-	magic := binary.BigEndian.Uint32(header)
-	if magic&1 != 0 {
-		order = binary.BigEndian
-	}
-	sum = walSum{}.add(order, header[:24])
-	pageSize = int(binary.BigEndian.Uint32(header[8:]))
-	if magic&^1 != walMagic || pageSize < 512 || pageSize > 1<<16 || sum != readWALSum(header[24:]) {
-		return order, pageBytes, sum, false
-	}
-	return order, pageSize, sum, true
-}
-
 // walSum is a checksum of SQLite's WAL.
 type walSum [2]uint32
 
@@ -133,10 +118,10 @@ func readWALSum(b []byte) walSum {
 }
 
 // add returns the checksum with further data in it.
-func (s walSum) add(order binary.ByteOrder, data []byte) walSum {
+func (s walSum) add(data []byte) walSum {
 	for ; len(data) >= 8; data = data[8:] {
-		s[0] += order.Uint32(data) + s[1]
-		s[1] += order.Uint32(data[4:]) + s[0]
+		s[0] += binary.NativeEndian.Uint32(data) + s[1]
+		s[1] += binary.NativeEndian.Uint32(data[4:]) + s[0]
 	}
 	return s
 }

@@ -166,7 +166,7 @@ func TestDirectCommitWaitsForTheQueue(t *testing.T) {
 		synctest.Wait()
 		go func() { _ = w.do(ctx, func(*tx) error { return nil }) }()
 		synctest.Wait()
-		storetest.Same(t, "in the queue", w.queue.Len(), 2)
+		storetest.Same(t, "in the queue", w.queue.Waiting(), 2)
 		for _, op := range engine.Take(w.queue.Next(nil)) {
 			op.Done()
 		}

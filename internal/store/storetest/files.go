@@ -47,7 +47,13 @@ func noise(size int) []byte {
 
 func (b *bench) stage(t *testing.T, name string, data []byte) forms.StoredFile {
 	t.Helper()
-	f, err := b.StageFile(ctx, bytes.NewReader(data))
+	return b.stageBy(t, ctx, name, data)
+}
+
+// stageBy stages a file for a request that ends with upload.
+func (b *bench) stageBy(t *testing.T, upload context.Context, name string, data []byte) forms.StoredFile { //nolint:revive // t first, as everywhere
+	t.Helper()
+	f, err := b.StageFile(upload, bytes.NewReader(data))
 	if err != nil {
 		t.Fatalf("stage %d bytes: %v", len(data), err)
 	}

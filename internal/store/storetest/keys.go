@@ -118,7 +118,7 @@ func testKeyKept(t *testing.T, b *bench) {
 	b.repeated(t, n, r)
 	b.reopen(t)
 	b.repeated(t, n, r)
-	other := newBench(t, b.open)
+	other := b.another(t)
 	other.load(t, b.archived(t)...)
 	other.repeated(t, n, r)
 	b.delete(t, r.key())

@@ -63,7 +63,7 @@ func testLoad(t *testing.T, b *bench) {
 	}
 	sortRows(want)
 	records := b.archived(t)
-	other := newBench(t, b.open)
+	other := b.another(t)
 	other.load(t)
 	other.load(t, records[:20]...)
 	slices.Reverse(records[20:]) // the order does not matter
@@ -80,7 +80,7 @@ func testLoadOnce(t *testing.T, b *bench) {
 	named, anonymous := withSubmitterKey(sample("form", "amy", "x"), "amy"), withSubmitterKey(sample("form", "", "x"), "hash")
 	first, second := b.create(t, named), b.create(t, anonymous)
 	b.create(t, sample("form", "bob", "from before the limit"))
-	other := newBench(t, b.open)
+	other := b.another(t)
 	other.load(t, b.archived(t)...)
 	other.refused(t, "a named user", named)
 	other.refused(t, "an anonymous one", anonymous)
@@ -226,7 +226,7 @@ func testAdvance(t *testing.T, b *bench) {
 	}
 	b.checkNext(t, "at last", 100_001)
 
-	other := newBench(t, b.open)
+	other := b.another(t)
 	other.advance(t, far)
 	other.checkNext(t, "another store", far)
 }

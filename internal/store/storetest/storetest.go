@@ -21,8 +21,11 @@ import (
 // same database again; a new dir is an empty one.
 type Opener func(t *testing.T, dir string) store.Engine
 
-// Run runs the whole suite. Each part has a database of its own.
-func Run(t *testing.T, open Opener) {
+// SQL runs a statement on an open database, and returns the text of its row.
+type SQL func(t *testing.T, s store.Engine, dir, statement string) string
+
+// Run runs the whole suite. Each test has a database of its own.
+func Run(t *testing.T, open Opener, sql SQL) {
 	parts := []struct {
 		name  string
 		tests []test
@@ -33,6 +36,7 @@ func Run(t *testing.T, open Opener) {
 		{"one submission each", submitterKeyTests},
 		{"keys", keyTests},
 		{"files", fileTests},
+		{"files that are removed", sweepTests},
 		{"scan", scanTests},
 		{"latest", latestTests},
 		{"scan while others write", scanConcurrencyTests},
@@ -47,7 +51,7 @@ func Run(t *testing.T, open Opener) {
 	for _, part := range parts {
 		t.Run(part.name, func(t *testing.T) {
 			for _, test := range part.tests {
-				t.Run(test.name, func(t *testing.T) { test.run(t, newBench(t, open)) })
+				t.Run(test.name, func(t *testing.T) { test.run(t, newBench(t, open, sql)) })
 			}
 		})
 	}
@@ -63,13 +67,14 @@ type bench struct {
 	store.Engine
 	dir  string
 	open Opener
+	sql  SQL
 }
 
 var ctx = context.Background()
 
-func newBench(t *testing.T, open Opener) *bench {
+func newBench(t *testing.T, open Opener, sql SQL) *bench {
 	t.Helper()
-	b := &bench{dir: t.TempDir(), open: open}
+	b := &bench{dir: t.TempDir(), open: open, sql: sql}
 	b.Engine = open(t, b.dir)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
@@ -86,6 +91,12 @@ func (b *bench) reopen(t *testing.T) {
 		t.Fatalf("close: %v", err)
 	}
 	b.Engine = b.open(t, b.dir)
+}
+
+// another is another database.
+func (b *bench) another(t *testing.T) *bench {
+	t.Helper()
+	return newBench(t, b.open, b.sql)
 }
 
 // record is a submission with its entries decoded, and thereby copied.
