@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testkit"
+	"github.com/formulary/formulary/internal/testsite"
 )
 
 const (
@@ -35,47 +35,31 @@ type fixture struct {
 	t     *testing.T
 	store store.Engine
 	dir   *auth.Directory
+	clock *testsite.Clock
 	file  string
 	logs  *bytes.Buffer
-
-	mu   sync.Mutex
-	time time.Time
 }
 
-func (f *fixture) clock() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.time
-}
-
-func (f *fixture) pass(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.time = f.time.Add(d)
-}
-
-// each runs a test on both engines, with amy and bob as users.
-func each(t *testing.T, test func(t *testing.T, f *fixture)) {
+// newFixture has amy and bob as users.
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	enginetest.One(t, func(t *testing.T, on enginetest.Engine) {
-		f := &fixture{
-			t: t, store: on.Open(t), file: filepath.Join(t.TempDir(), "users"), logs: new(bytes.Buffer),
-			time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		}
-		testkit.WriteFile(t, f.file, line(t, "amy", "secret")+line(t, "bob", "geheim"))
-		f.dir, f.Sessions = f.replica()
-		test(t, f)
-	})
+	f := &fixture{
+		t: t, store: enginetest.Default().Open(t), file: filepath.Join(t.TempDir(), "users"), logs: new(bytes.Buffer),
+		clock: testsite.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+	}
+	testkit.WriteFile(t, f.file, line(t, "amy", "secret")+line(t, "bob", "geheim"))
+	f.dir, f.Sessions = f.replica()
+	return f
 }
 
 // replica is another server on the same store, which remembers nothing.
 func (f *fixture) replica() (*auth.Directory, *Sessions) {
 	f.t.Helper()
-	dir, err := auth.Open(auth.Options{UsersFile: f.file, Now: f.clock})
+	dir, err := auth.Open(auth.Options{UsersFile: f.file, Now: f.clock.Now})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s, err := New(Options{Store: f.store, Users: dir, OwnerKey: ownerKey, Now: f.clock, Logger: slog.New(slog.NewTextHandler(f.logs, nil))})
+	s, err := New(Options{Store: f.store, Users: dir, OwnerKey: ownerKey, Now: f.clock.Now, Logger: slog.New(slog.NewTextHandler(f.logs, nil))})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -147,187 +131,182 @@ func (f *fixture) wantRemoved(id string) {
 	}
 }
 
+// Each sign-in makes a session with an id of its own, and ends no other one.
 func TestSignIn(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		amy, bob, again := f.signIn("amy", "secret"), f.signIn("bob", "geheim"), f.signIn("amy", "secret")
-		f.wantOpen(amy, "amy")
-		f.wantOpen(bob, "bob")
-		f.wantOpen(again, "amy")
-		if amy == again {
-			f.t.Error("two sessions have one id")
+	f := newFixture(t)
+	bobs := f.signIn("bob", "geheim")
+	given := map[string]bool{bobs: true}
+	for range 10 {
+		id := f.signIn("amy", "secret")
+		if given[id] {
+			t.Fatal("an id was given twice")
 		}
-	})
+		given[id] = true
+		f.wantOpen(id, "amy")
+		f.wantOpen(bobs, "bob")
+	}
 }
 
 // TestRefusedSignIn: what the API refuses, a sign-in refuses with the same
 // error, and stores nothing.
 func TestRefusedSignIn(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		for _, c := range []credential{
-			{"amy", "wrong"},
-			{"amy", ""},
-			{"nobody", "secret"},
-			{"", ""},
-			{strings.Repeat("a", 1<<20), "x"},
-			{"amy", strings.Repeat("x", 1<<20)},
-		} {
-			id, who, err := f.SignIn(f.t.Context(), c.user, c.password, home)
-			if !errors.Is(err, auth.ErrBadCredentials) || id != "" || who.Name != "" {
-				f.t.Errorf("%.10q: %q, %q, %v", c, id, who.Name, err)
-			}
+	f := newFixture(t)
+	for _, c := range []credential{
+		{"amy", "wrong"},
+		{"amy", ""},
+		{"nobody", "secret"},
+		{"", ""},
+		{strings.Repeat("a", 1<<20), "x"},
+		{"amy", strings.Repeat("x", 1<<20)},
+	} {
+		id, who, err := f.SignIn(t.Context(), c.user, c.password, home)
+		if !errors.Is(err, auth.ErrBadCredentials) || id != "" || who.Name != "" {
+			t.Errorf("%.10q: %q, %q, %v", c, id, who.Name, err)
 		}
-		f.pass(10 * Lifetime)
-		if removed, err := f.store.DeleteExpiredSessions(f.t.Context(), f.clock(), 10); err != nil || removed != 0 {
-			f.t.Errorf("%d sessions were stored: %v", removed, err)
-		}
-	})
+	}
+	f.clock.Advance(10 * Lifetime)
+	if removed, err := f.store.DeleteExpiredSessions(t.Context(), f.clock.Now(), 10); err != nil || removed != 0 {
+		t.Errorf("%d sessions were stored: %v", removed, err)
+	}
 }
 
 // TestThrottledSignIn: sign-ins and the API share one throttle.
 func TestThrottledSignIn(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		var throttled *auth.ThrottledError
-		for range 1000 {
-			if _, err := f.dir.Authenticate(f.t.Context(), "amy", "wrong", away); errors.As(err, &throttled) {
-				break
-			}
+	f := newFixture(t)
+	var throttled *auth.ThrottledError
+	for range 1000 {
+		if _, err := f.dir.Authenticate(t.Context(), "amy", "wrong", away); errors.As(err, &throttled) {
+			break
 		}
-		if _, _, err := f.SignIn(f.t.Context(), "amy", "secret", away); !errors.As(err, &throttled) {
-			f.t.Errorf("sign in: %v, want a ThrottledError", err)
-		}
-	})
+	}
+	if _, _, err := f.SignIn(t.Context(), "amy", "secret", away); !errors.As(err, &throttled) {
+		t.Errorf("sign in: %v, want a ThrottledError", err)
+	}
 }
 
 // TestOpenIsNotThrottled: somebody guesses at amy's password from everywhere, also
 // from where her browser is. She stays signed in on all servers, and after the
 // time for which a server remembers that her password is right.
 func TestOpenIsNotThrottled(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		id := f.signIn("amy", "secret")
-		dir, replica := f.replica()
-		guess := func(dir *auth.Directory) {
-			for i := range 200 {
-				addr := fmt.Sprintf("203.0.113.%d:1", i/10)
-				if _, err := dir.Authenticate(f.t.Context(), "amy", fmt.Sprint("wrong", i), addr); err == nil {
-					f.t.Fatal("a guess was right")
-				}
-			}
-			var throttled *auth.ThrottledError
-			if _, err := dir.Authenticate(f.t.Context(), "amy", "secret", away); !errors.As(err, &throttled) {
-				f.t.Fatalf("a login from elsewhere: %v, want a ThrottledError", err)
+	f := newFixture(t)
+	id := f.signIn("amy", "secret")
+	dir, replica := f.replica()
+	guess := func(dir *auth.Directory) {
+		for i := range 200 {
+			addr := fmt.Sprintf("203.0.113.%d:1", i/10)
+			if _, err := dir.Authenticate(t.Context(), "amy", fmt.Sprint("wrong", i), addr); err == nil {
+				t.Fatal("a guess was right")
 			}
 		}
-		for range 3 {
-			f.pass(time.Hour)
-			guess(f.dir)
-			guess(dir)
-			f.wantOpen(id, "amy")
-			if who, err := replica.Open(f.t.Context(), id); err != nil || who.Name != "amy" {
-				f.t.Errorf("another server: %q, %v", who.Name, err)
-			}
+		var throttled *auth.ThrottledError
+		if _, err := dir.Authenticate(t.Context(), "amy", "secret", away); !errors.As(err, &throttled) {
+			t.Fatalf("a login from elsewhere: %v, want a ThrottledError", err)
 		}
-	})
+	}
+	for range 3 {
+		f.clock.Advance(time.Hour)
+		guess(f.dir)
+		guess(dir)
+		f.wantOpen(id, "amy")
+		if who, err := replica.Open(t.Context(), id); err != nil || who.Name != "amy" {
+			t.Errorf("another server: %q, %v", who.Name, err)
+		}
+	}
 }
 
 // TestEndedSessionsThrottleNobody: browsers that still show the pages of somebody
 // whose password was changed do not count as guesses.
 func TestEndedSessionsThrottleNobody(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		var ids []string
-		for range 30 { // more than a pair of address and user may fail
-			ids = append(ids, f.signIn("amy", "secret"))
-		}
-		f.setUsers(line(f.t, "amy", "changed"))
-		for _, id := range ids {
-			f.wantNone(id)
-		}
-		f.wantOpen(f.signIn("amy", "changed"), "amy")
-	})
+	f := newFixture(t)
+	var ids []string
+	for range 30 { // more than a pair of address and user may fail
+		ids = append(ids, f.signIn("amy", "secret"))
+	}
+	f.setUsers(line(t, "amy", "changed"))
+	for _, id := range ids {
+		f.wantNone(id)
+	}
+	f.wantOpen(f.signIn("amy", "changed"), "amy")
 }
 
 // TestBusyOpenEndsNothing: a server that can't verify a password now answers so,
 // and the session opens later.
 func TestBusyOpenEndsNothing(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		id := f.signIn("amy", "secret")
-		for _, want := range []error{&auth.BusyError{RetryAfter: time.Second}, context.Canceled, context.DeadlineExceeded} {
-			f.users = reverifier(func(context.Context, string, string) (auth.Identity, error) { return auth.Identity{}, want })
-			if who, err := f.Open(f.t.Context(), id); !errors.Is(err, want) || who.Name != "" {
-				f.t.Errorf("open: %q, %v; want %v", who.Name, err, want)
-			}
+	f := newFixture(t)
+	id := f.signIn("amy", "secret")
+	for _, want := range []error{&auth.BusyError{RetryAfter: time.Second}, context.Canceled, context.DeadlineExceeded} {
+		f.users = reverifier(func(context.Context, string, string) (auth.Identity, error) { return auth.Identity{}, want })
+		if who, err := f.Open(t.Context(), id); !errors.Is(err, want) || who.Name != "" {
+			t.Errorf("open: %q, %v; want %v", who.Name, err, want)
 		}
-		f.users = f.dir
-		f.wantOpen(id, "amy")
-	})
+	}
+	f.users = f.dir
+	f.wantOpen(id, "amy")
 }
 
 func TestExpiry(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		id := f.signIn("amy", "secret")
-		f.pass(Lifetime - time.Millisecond)
-		f.wantOpen(id, "amy") // which renews it
-		f.pass(Lifetime)
-		f.wantNone(id)
-		f.wantNone(id)
-	})
+	f := newFixture(t)
+	id := f.signIn("amy", "secret")
+	f.clock.Advance(Lifetime - time.Millisecond)
+	f.wantOpen(id, "amy") // which renews it
+	f.clock.Advance(Lifetime)
+	f.wantNone(id)
+	f.wantNone(id)
 }
 
 func TestRenewal(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		id := f.signIn("amy", "secret")
-		first := f.stored(id).Expires
-		f.pass(renewAfter - time.Millisecond)
+	f := newFixture(t)
+	id := f.signIn("amy", "secret")
+	first := f.stored(id).Expires
+	f.clock.Advance(renewAfter - time.Millisecond)
+	f.wantOpen(id, "amy")
+	if got := f.stored(id).Expires; !got.Equal(first) {
+		t.Errorf("renewed within a minute, to %v", got)
+	}
+	f.clock.Advance(time.Millisecond)
+	f.wantOpen(id, "amy")
+	if got, want := f.stored(id).Expires, f.clock.Now().Add(Lifetime); !got.Equal(want) {
+		t.Errorf("expires at %v, want %v", got, want)
+	}
+	for range 10 { // used every 8 hours
+		f.clock.Advance(8 * time.Hour)
 		f.wantOpen(id, "amy")
-		if got := f.stored(id).Expires; !got.Equal(first) {
-			f.t.Errorf("renewed within a minute, to %v", got)
-		}
-		f.pass(time.Millisecond)
-		f.wantOpen(id, "amy")
-		if got, want := f.stored(id).Expires, f.clock().Add(Lifetime); !got.Equal(want) {
-			f.t.Errorf("expires at %v, want %v", got, want)
-		}
-		for range 10 { // used every 8 hours
-			f.pass(8 * time.Hour)
-			f.wantOpen(id, "amy")
-		}
-	})
+	}
 }
 
 func TestSignOut(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		id, other := f.signIn("amy", "secret"), f.signIn("amy", "secret")
-		_, replica := f.replica()
-		if _, err := replica.Open(f.t.Context(), id); err != nil {
-			f.t.Errorf("another server: %v", err)
+	f := newFixture(t)
+	id, other := f.signIn("amy", "secret"), f.signIn("amy", "secret")
+	_, replica := f.replica()
+	if _, err := replica.Open(t.Context(), id); err != nil {
+		t.Errorf("another server: %v", err)
+	}
+	for range 2 {
+		if err := f.SignOut(t.Context(), id); err != nil {
+			t.Fatal(err)
 		}
-		for range 2 {
-			if err := f.SignOut(f.t.Context(), id); err != nil {
-				f.t.Fatal(err)
-			}
-			f.wantNone(id)
-			if _, err := replica.Open(f.t.Context(), id); !errors.Is(err, ErrNone) {
-				f.t.Errorf("another server: %v, want %v", err, ErrNone)
-			}
+		f.wantNone(id)
+		if _, err := replica.Open(t.Context(), id); !errors.Is(err, ErrNone) {
+			t.Errorf("another server: %v, want %v", err, ErrNone)
 		}
-		f.wantOpen(other, "amy")
-	})
+	}
+	f.wantOpen(other, "amy")
 }
 
 // TestSignedOutWhileOpening: the session ends after it was read. It must not
 // come back by its renewal.
 func TestSignedOutWhileOpening(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		id := f.signIn("amy", "secret")
-		f.pass(time.Hour)
-		f.users = reverifier(func(ctx context.Context, user, password string) (auth.Identity, error) {
-			if err := f.SignOut(ctx, id); err != nil {
-				f.t.Error(err)
-			}
-			return f.dir.Reverify(ctx, user, password)
-		})
-		f.wantNone(id)
-		f.wantRemoved(id)
+	f := newFixture(t)
+	id := f.signIn("amy", "secret")
+	f.clock.Advance(time.Hour)
+	f.users = reverifier(func(ctx context.Context, user, password string) (auth.Identity, error) {
+		if err := f.SignOut(ctx, id); err != nil {
+			t.Error(err)
+		}
+		return f.dir.Reverify(ctx, user, password)
 	})
+	f.wantNone(id)
+	f.wantRemoved(id)
 }
 
 // reverifier is an Authenticator that only reverifies.
@@ -341,112 +320,67 @@ func (reverifier) Authenticate(context.Context, string, string, string) (auth.Id
 	return auth.Identity{}, auth.ErrBadCredentials
 }
 
-// TestFixation: bob has put the id of his session into amy's browser. She gets
-// another one when she signs in, and his stays his.
-func TestFixation(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		bobs := f.signIn("bob", "geheim")
-		given := map[string]bool{bobs: true}
-		for range 10 {
-			id := f.signIn("amy", "secret")
-			if given[id] {
-				f.t.Fatal("an id was given twice")
-			}
-			given[id] = true
-			f.wantOpen(id, "amy")
-			f.wantOpen(bobs, "bob")
-		}
-	})
-}
-
 // TestForeignIDs: an id that no server has made opens nothing, and never becomes
 // the id of a session. Nor does another text for an id that was made.
 func TestForeignIDs(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		made := strings.Repeat("A", 43)
-		f.wantNone(made)
-		id := f.signIn("amy", "secret")
-		f.wantNone(made)
-		const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-		unusedBit := id[:42] + string(digits[strings.IndexByte(digits, id[42])|1])
-		for _, text := range []string{
-			"", "x", id + "=", id + "\n", "\n" + id[1:], " " + id, id[:42], id + "A", unusedBit, strings.ToUpper(id), strings.Repeat("A", 1<<20),
-		} {
-			f.wantNone(text)
-			if err := f.SignOut(f.t.Context(), text); err != nil {
-				f.t.Errorf("sign out: %v", err)
+	f := newFixture(t)
+	made := strings.Repeat("A", 43)
+	f.wantNone(made)
+	id := f.signIn("amy", "secret")
+	f.wantNone(made)
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	unusedBit := id[:42] + string(digits[strings.IndexByte(digits, id[42])|1])
+	for _, text := range []string{
+		"", "x", id + "=", id + "\n", "\n" + id[1:], " " + id, id[:42], id + "A", unusedBit, strings.ToUpper(id), strings.Repeat("A", 1<<20),
+	} {
+		f.wantNone(text)
+		if err := f.SignOut(t.Context(), text); err != nil {
+			t.Errorf("sign out: %v", err)
+		}
+	}
+	f.wantOpen(id, "amy")
+}
+
+// A session whose password is not right any more ends for good, although nobody may
+// have looked when the name had no password.
+func TestUsersChange(t *testing.T) {
+	for name, files := range map[string][][2]string{
+		"changed password":              {{"amy", "changed"}},
+		"removed":                       {{"bob", "geheim"}},
+		"removed, and somebody else's":  {{"bob", "geheim"}, {"amy", "another"}},
+		"changed twice without a visit": {{"amy", "changed"}, {"amy", "again"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			amy, bob := f.signIn("amy", "secret"), f.signIn("bob", "geheim")
+			f.wantOpen(amy, "amy")
+			bobs := line(t, "bob", "geheim")
+			for _, user := range files {
+				f.setUsers(line(t, user[0], user[1]), bobs)
 			}
-		}
-		f.wantOpen(id, "amy")
-	})
-}
-
-func TestChangedPassword(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		amy, bob := f.signIn("amy", "secret"), f.signIn("bob", "geheim")
-		f.wantOpen(amy, "amy")
-		old, bobs := line(f.t, "amy", "secret"), line(f.t, "bob", "geheim")
-		f.setUsers(line(f.t, "amy", "changed"), bobs)
-		f.wantNone(amy)
-		f.wantRemoved(amy)
-		f.wantOpen(bob, "bob")
-		f.setUsers(old, bobs)
-		f.wantNone(amy) // for good
-	})
-}
-
-func TestRemovedUser(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		amy, bob := f.signIn("amy", "secret"), f.signIn("bob", "geheim")
-		f.setUsers(line(f.t, "bob", "geheim"))
-		f.wantNone(amy)
-		f.wantRemoved(amy)
-		f.wantOpen(bob, "bob")
-	})
-}
-
-// TestReturnedUser: the name is given to somebody else, or to the same person
-// with another password. Nobody has looked in between.
-func TestReturnedUser(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		amy := f.signIn("amy", "secret")
-		f.setUsers()
-		f.setUsers(line(f.t, "amy", "another"))
-		f.wantNone(amy)
-		f.wantRemoved(amy)
-		f.wantOpen(f.signIn("amy", "another"), "amy")
-		f.setUsers(line(f.t, "amy", "secret"))
-		f.wantNone(amy)
-	})
-}
-
-// TestOwnerLimit: one user's sign-ins end their oldest sessions and nobody else's.
-func TestOwnerLimit(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		bob, first := f.signIn("bob", "geheim"), f.signIn("amy", "secret")
-		for range store.MaxSessions {
-			f.pass(time.Second)
-			f.signIn("amy", "secret")
-		}
-		f.wantNone(first)
-		f.wantOpen(bob, "bob")
-	})
+			f.wantNone(amy)
+			f.wantRemoved(amy)
+			f.setUsers(line(t, "amy", "secret"), bobs)
+			f.wantNone(amy)
+			f.wantOpen(bob, "bob")
+			f.wantOpen(f.signIn("amy", "secret"), "amy")
+		})
+	}
 }
 
 func TestUnavailable(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		id := f.signIn("amy", "secret")
-		if err := f.store.Close(); err != nil {
-			f.t.Fatal(err)
+	f := newFixture(t)
+	id := f.signIn("amy", "secret")
+	if err := f.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, openErr := f.Open(t.Context(), id)
+	_, _, signInErr := f.SignIn(t.Context(), "amy", "secret", home)
+	for what, err := range map[string]error{"open": openErr, "sign in": signInErr, "sign out": f.SignOut(t.Context(), id)} {
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
 		}
-		_, openErr := f.Open(f.t.Context(), id)
-		_, _, signInErr := f.SignIn(f.t.Context(), "amy", "secret", home)
-		for what, err := range map[string]error{"open": openErr, "sign in": signInErr, "sign out": f.SignOut(f.t.Context(), id)} {
-			if !errors.Is(err, store.ErrUnavailable) {
-				f.t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
-			}
-		}
-	})
+	}
 }
 
 // failingRenewals is a store whose disk is full.
@@ -457,17 +391,16 @@ func (failingRenewals) RenewSession(context.Context, [32]byte, time.Time) error 
 }
 
 func TestFullDiskSignsNobodyOut(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		id := f.signIn("amy", "secret")
-		f.pass(time.Hour)
-		f.Sessions.store = failingRenewals{f.store}
-		for range 3 {
-			f.wantOpen(id, "amy")
-		}
-		if logs := f.logs.String(); strings.Count(logs, "\n") != 1 || !strings.Contains(logs, "can't renew a session") {
-			f.t.Errorf("logs: %s", logs)
-		}
-	})
+	f := newFixture(t)
+	id := f.signIn("amy", "secret")
+	f.clock.Advance(time.Hour)
+	f.Sessions.store = failingRenewals{f.store}
+	for range 3 {
+		f.wantOpen(id, "amy")
+	}
+	if logs := f.logs.String(); strings.Count(logs, "\n") != 1 || !strings.Contains(logs, "can't renew a session") {
+		t.Errorf("logs: %s", logs)
+	}
 }
 
 func TestShortOwnerKey(t *testing.T) {

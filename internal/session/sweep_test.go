@@ -16,27 +16,26 @@ import (
 
 // TestRun: expired sessions are removed, again and again, and others stay.
 func TestRun(t *testing.T) {
-	each(t, func(t *testing.T, f *fixture) {
-		f.sweepEvery = time.Millisecond
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { f.Run(ctx) })
-		defer running.Wait()
-		defer cancel()
-		for range 2 {
-			id := f.signIn("amy", "secret")
-			f.pass(Lifetime / 2)
-			other := f.signIn("amy", "secret")
-			f.pass(Lifetime / 2)
-			secret, _ := parseID(id)
-			testkit.Eventually(t, "the session is removed", func() bool {
-				_, err := f.store.Session(t.Context(), secret.hash())
-				return err != nil
-			})
-			f.wantRemoved(id)
-			f.wantOpen(other, "amy")
-		}
-	})
+	f := newFixture(t)
+	f.sweepEvery = time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { f.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	for range 2 {
+		id := f.signIn("amy", "secret")
+		f.clock.Advance(Lifetime / 2)
+		other := f.signIn("amy", "secret")
+		f.clock.Advance(Lifetime / 2)
+		secret, _ := parseID(id)
+		testkit.Eventually(t, "the session is removed", func() bool {
+			_, err := f.store.Session(t.Context(), secret.hash())
+			return err != nil
+		})
+		f.wantRemoved(id)
+		f.wantOpen(other, "amy")
+	}
 }
 
 // expired is a store that has so many expired sessions, and notes what it is asked.
@@ -80,23 +79,22 @@ func TestSweepInBatches(t *testing.T) {
 
 // TestCancelledIsNotLogged: a browser that goes away is no fault of the store.
 func TestCancelledIsNotLogged(t *testing.T) {
-	each(t, func(_ *testing.T, f *fixture) {
-		id := f.signIn("amy", "secret")
-		f.pass(time.Hour)
-		for _, result := range []error{nil, auth.ErrBadCredentials} {
-			ctx, cancel := context.WithCancel(f.t.Context())
-			f.users = reverifier(func(context.Context, string, string) (auth.Identity, error) {
-				cancel()
-				return auth.Identity{}, result
-			})
-			_, _ = f.Open(ctx, id)
+	f := newFixture(t)
+	id := f.signIn("amy", "secret")
+	f.clock.Advance(time.Hour)
+	for _, result := range []error{nil, auth.ErrBadCredentials} {
+		ctx, cancel := context.WithCancel(t.Context())
+		f.users = reverifier(func(context.Context, string, string) (auth.Identity, error) {
 			cancel()
-		}
-		f.Run(canceled(f.t))
-		if logs := f.logs.String(); strings.Contains(logs, "can't") {
-			f.t.Errorf("logs: %s", logs)
-		}
-	})
+			return auth.Identity{}, result
+		})
+		_, _ = f.Open(ctx, id)
+		cancel()
+	}
+	f.Run(canceled(t))
+	if logs := f.logs.String(); strings.Contains(logs, "can't") {
+		t.Errorf("logs: %s", logs)
+	}
 }
 
 func canceled(t *testing.T) context.Context {
