@@ -40,7 +40,7 @@ func appendString(dst []byte, s string) []byte { return forms.AppendJSONString(d
 // AppendSubmission writes one submission of the nested model. It copies the
 // entries as they are stored. It checks them first: what can't be read must not
 // be sent.
-func AppendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
+func AppendSubmission(dst []byte, _ *forms.Form, s forms.Submission) ([]byte, error) {
 	if err := s.Entries.Check(); err != nil {
 		return dst, fmt.Errorf("read submission %d: %w", s.ID, err)
 	}

@@ -1,7 +1,6 @@
 package encode
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -61,6 +60,24 @@ func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, mo
 	return nil
 }
 
+// errFirstRow ends a list of which one row is enough.
+var errFirstRow = errors.New("the first row is read")
+
+// tryList reads the first row for HEAD, which must not promise a list that GET could
+// not give. It takes a slot if that may need to read more.
+func tryList(c *request.Call, access *service.Access, opts service.ListOptions) error {
+	if opts.Limit == 0 && opts.Sort == nil && opts.Cursor == "" && opts.Filter.IsZero() && !opts.Count {
+		opts.Begin, opts.Limit = nil, 1
+	} else if err := c.HoldList(); err != nil {
+		return err
+	}
+	err := access.List(c.Context(), opts, func(forms.Submission) error { return errFirstRow })
+	if errors.Is(err, errFirstRow) {
+		return nil
+	}
+	return err
+}
+
 // rowsOnly is a list of which nothing needs to be known before its rows.
 func rowsOnly(c *request.Call, access *service.Access, opts service.ListOptions) scan {
 	opts.Begin, opts.Count = nil, false
@@ -102,27 +119,6 @@ func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked l
 	if next := request.NextPage(c.URL, page); next != "" {
 		h.Set("Link", "<"+next+`>; rel="next"`)
 	}
-}
-
-// tryList is for HEAD, which must not promise a list that GET could not give,
-// and has the headers of GET. One row tells whether there is a list.
-func tryList(c *request.Call, access *service.Access, opts service.ListOptions) error {
-	one := service.ListOptions{Username: opts.Username, Limit: 1}
-	err := access.List(c.Context(), one, func(forms.Submission) error { return nil })
-	plain := opts.Limit == 0 && opts.Sort == nil && opts.Cursor == "" && opts.Filter.IsZero() && !opts.Count
-	if err != nil || plain {
-		return err
-	}
-	if err := c.HoldList(); err != nil {
-		return err
-	}
-	errBegun := errors.New("the list has begun")
-	begin := opts.Begin
-	opts.Begin = func(p service.ListPage) error { return cmp.Or(begin(p), errBegun) }
-	if err := access.List(c.Context(), opts, nil); !errors.Is(err, errBegun) {
-		return err
-	}
-	return nil
 }
 
 // listWriter sends a list in parts.

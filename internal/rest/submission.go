@@ -14,11 +14,6 @@ import (
 
 var submissionFormats = []*encode.Format{encode.JSON, encode.NDJSON}
 
-// oneSubmission is for a row by itself, where encode.Nested does not pay.
-func oneSubmission(dst []byte, _ *forms.Form, s forms.Submission) ([]byte, error) {
-	return encode.AppendSubmission(dst, s)
-}
-
 func (a *API) listSubmissions(w http.ResponseWriter, c *request.Call) error {
 	access, err := c.Form()
 	if err != nil {
@@ -28,7 +23,7 @@ func (a *API) listSubmissions(w http.ResponseWriter, c *request.Call) error {
 }
 
 func (a *API) getSubmission(w http.ResponseWriter, c *request.Call) error {
-	return a.getOne(w, c, oneSubmission)
+	return a.getOne(w, c, encode.AppendSubmission)
 }
 
 func (a *API) createSubmission(w http.ResponseWriter, c *request.Call) error {
@@ -59,7 +54,7 @@ func (a *API) createSubmission(w http.ResponseWriter, c *request.Call) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	w.Header().Set("Location", c.URL.EscapedPath()+"/"+strconv.FormatInt(sub.ID, 10))
-	return encode.WriteOne(w, http.StatusCreated, in.access.Tag(sub), oneSubmission, in.access.Form, sub)
+	return encode.WriteOne(w, http.StatusCreated, in.access.Tag(sub), encode.AppendSubmission, in.access.Form, sub)
 }
 
 // write is what a request to create or to change a submission says.
@@ -88,7 +83,7 @@ func readWrite(w http.ResponseWriter, c *request.Call, before *service.Access, d
 func (a *API) getFile(w http.ResponseWriter, c *request.Call) error { return c.SendFile(w) }
 
 func (a *API) updateSubmission(w http.ResponseWriter, c *request.Call) error {
-	return a.updateOne(w, c, nested, oneSubmission)
+	return a.updateOne(w, c, nested, encode.AppendSubmission)
 }
 
 // getOne answers with one submission in the given model.

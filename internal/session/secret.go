@@ -25,8 +25,12 @@ const (
 
 // derive returns a key that reveals nothing about the secret, or about keys for
 // other purposes.
-func derive(secret []byte, purpose string) ([]byte, error) {
-	return hkdf.Key(sha256.New, secret, nil, purpose, keySize)
+func derive(secret []byte, purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, secret, nil, purpose, keySize)
+	if err != nil {
+		panic(err) // only much longer keys can't be derived
+	}
+	return key
 }
 
 // owner names a user in the store. It differs from user to user, and only
@@ -59,32 +63,24 @@ func parseID(text string) (id secretID, ok bool) {
 func (id secretID) hash() [sha256.Size]byte { return sha256.Sum256(id[:]) }
 
 // aead encrypts under a key that only the holder of the id can derive.
-func (id secretID) aead() (cipher.AEAD, error) {
-	key, err := derive(id[:], "formulary session credential")
+func (id secretID) aead() cipher.AEAD {
+	block, err := aes.NewCipher(derive(id[:], "formulary session credential"))
 	if err != nil {
-		return nil, err
+		panic(err) // the key has the right size
 	}
-	block, err := aes.NewCipher(key)
+	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return nil, err
+		panic(err) // so has the block
 	}
-	return cipher.NewGCMWithRandomNonce(block)
+	return aead
 }
 
-func (id secretID) seal(c credential) ([]byte, error) {
-	aead, err := id.aead()
-	if err != nil {
-		return nil, err
-	}
-	return aead.Seal(nil, nil, c.encode(), nil), nil //nolint:gosec // this AEAD makes a random nonce by itself
+func (id secretID) seal(c credential) []byte {
+	return id.aead().Seal(nil, nil, c.encode(), nil) //nolint:gosec // this AEAD makes a random nonce by itself
 }
 
 func (id secretID) open(sealed []byte) (credential, error) {
-	aead, err := id.aead()
-	if err != nil {
-		return credential{}, err
-	}
-	text, err := aead.Open(nil, nil, sealed, nil)
+	text, err := id.aead().Open(nil, nil, sealed, nil)
 	if err != nil {
 		return credential{}, err
 	}

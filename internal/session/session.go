@@ -25,6 +25,11 @@ const (
 	Lifetime = 12 * time.Hour
 	// renewAfter keeps a busy session from being written at every request.
 	renewAfter = time.Minute
+	// sweepInterval is short beside Lifetime, so that few sessions in the store
+	// have expired.
+	sweepInterval = 10 * time.Minute
+	// sweepBatch bounds one statement, so that others do not wait for it.
+	sweepBatch = 500
 )
 
 // ErrNone means that an id opens no session: it was never given, or the
@@ -69,11 +74,10 @@ func New(o Options) (*Sessions, error) {
 	if len(o.OwnerKey) < keySize {
 		return nil, fmt.Errorf("the key of the sessions' owners has %d bytes, and needs %d", len(o.OwnerKey), keySize)
 	}
-	ownerKey, err := derive(o.OwnerKey, "formulary session owner")
-	if err != nil {
-		return nil, err
+	s := &Sessions{
+		store: o.Store, users: o.Users, ownerKey: derive(o.OwnerKey, "formulary session owner"),
+		log: o.Logger, now: o.Now, sweepEvery: sweepInterval,
 	}
-	s := &Sessions{store: o.Store, users: o.Users, ownerKey: ownerKey, log: o.Logger, now: o.Now, sweepEvery: sweepInterval}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -101,12 +105,8 @@ func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id 
 	}
 	var secret secretID
 	_, _ = rand.Read(secret[:]) // never fails: crypto/rand aborts the program instead
-	sealed, err := secret.seal(c)
-	if err != nil {
-		return "", auth.Identity{}, fmt.Errorf("seal the credential: %w", err)
-	}
 	err = s.store.CreateSession(ctx, store.Session{
-		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.now().Add(Lifetime), Sealed: sealed,
+		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.now().Add(Lifetime), Sealed: secret.seal(c),
 	})
 	if err != nil {
 		return "", auth.Identity{}, err
@@ -202,5 +202,29 @@ func (s *Sessions) report(ctx context.Context, what string, err error) {
 		s.failing.Store(false)
 	case ctx.Err() == nil && !s.failing.Swap(true):
 		s.log.Warn("can't "+what, "error", err)
+	}
+}
+
+// Run removes expired sessions until ctx ends. Several servers may do so at
+// the same time.
+func (s *Sessions) Run(ctx context.Context) {
+	tick := time.NewTicker(s.sweepEvery)
+	defer tick.Stop()
+	for {
+		s.report(ctx, "remove expired sessions", s.sweep(ctx))
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Sessions) sweep(ctx context.Context) error {
+	for {
+		removed, err := s.store.DeleteExpiredSessions(ctx, s.now(), sweepBatch)
+		if err != nil || removed < sweepBatch {
+			return err
+		}
 	}
 }

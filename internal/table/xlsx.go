@@ -77,12 +77,10 @@ func kindOf(field *forms.Field) cellKind {
 // noteColumns is how many columns the sheet of notes has.
 const noteColumns = 4
 
-// note tells of a value that its cell can't hold.
-type note struct {
-	submission string // its id; "" for the header
-	column     string
-	length     int
-}
+// note is a row about a value that its cell can't hold.
+type note [noteColumns]string
+
+var tooLong = fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. CSV and JSON have it.", maxCell)
 
 // appendWriter is a byte slice to write to.
 type appendWriter []byte
@@ -350,7 +348,7 @@ func (w *XLSX) appendText(column int, text []byte, id string, style int) error {
 		w.more++
 		return nil
 	}
-	w.notes = append(w.notes, note{submission: id, column: w.names[column], length: length})
+	w.notes = append(w.notes, note{id, w.names[column], strconv.Itoa(length), tooLong})
 	return nil
 }
 
@@ -393,15 +391,10 @@ func (w *XLSX) writeNotes() error {
 		return err
 	}
 	w.kinds = []cellKind{numberCell, textCell, numberCell, textCell}
-	var rows [][noteColumns]string
-	problem := fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. CSV and JSON have it.", maxCell)
-	for _, n := range w.notes {
-		rows = append(rows, [noteColumns]string{n.submission, n.column, strconv.Itoa(n.length), problem})
-	}
 	if w.more > 0 {
-		rows = append(rows, [noteColumns]string{"", "", "", fmt.Sprintf("%d further values are too long, too. Their cells say #N/A.", w.more)})
+		w.notes = append(w.notes, note{noteColumns - 1: fmt.Sprintf("%d further values are too long, too. Their cells say #N/A.", w.more)})
 	}
-	for _, row := range rows {
+	for _, row := range w.notes {
 		w.beginRow()
 		for column, text := range row {
 			if err := w.appendCell(column, []byte(text), ""); err != nil {

@@ -196,12 +196,10 @@ func indentedJSON(f *forms.Form) string {
 func formBlocks(text string) []formBlock {
 	blocks := []formBlock{{ID: "markdown", Name: "Markdown"}, {ID: "confluence", Name: "Confluence"}, {ID: "wikitext", Name: "Wikitext"}}
 	for i, format := range []markup.Format{markup.Markdown, markup.Confluence, markup.Wikitext} {
-		block, err := markup.FormBlock(format, []byte(text))
-		if err != nil {
+		var err error
+		if blocks[i].Text, err = markup.FormBlock(format, []byte(text)); err != nil {
 			blocks[i].Problem = upperFirst(err.Error()) + "."
-			continue
 		}
-		blocks[i].Text = block
 	}
 	return blocks
 }

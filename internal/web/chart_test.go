@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -118,7 +119,7 @@ func TestSummaryBounds(t *testing.T) {
 		f.Fields = append(f.Fields, forms.Field{ID: id, Label: strings.Repeat("label ", 1000), Type: forms.Dropdown, Options: options})
 		s.Fields = append(s.Fields, forms.FieldSummary{ID: id, Options: counts})
 	}
-	v := newSummaryView(f, s, &resultsView{path: "/results"})
+	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}})
 	site := New(Options{})
 	var b bytes.Buffer
 	if err := site.templates.ExecuteTemplate(&b, "summary", v); err != nil {

@@ -2,10 +2,8 @@ package web
 
 import (
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/formulary/formulary/internal/request"
@@ -68,17 +66,11 @@ func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error
 
 // expiredPage is the sign-in page with the form of an expired session in it.
 func (s *Site) expiredPage(c *call, typed url.Values, name string) *signInPage {
-	page := &signInPage{
-		Layout: c.layout("Sign in"), Action: c.URL.EscapedPath(), Name: name, Expired: true,
+	return &signInPage{
+		Layout: c.layout("Sign in"), Action: c.URL.EscapedPath(), Name: name, Expired: true, Typed: hiddenValues(typed),
 		Notice: "You are not signed in any more. Sign in, and what you have typed is there again. Nothing was sent yet. " +
 			"Files are not kept: choose them again after the sign-in.",
 	}
-	for _, name := range slices.Sorted(maps.Keys(typed)) {
-		for _, value := range typed[name] {
-			page.Typed = append(page.Typed, hiddenValue{name, value})
-		}
-	}
-	return page
 }
 
 var errUnreadable = &request.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}

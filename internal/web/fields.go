@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"html/template"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,16 @@ func (v *formView) Hidden() (list []hiddenValue) {
 
 // hiddenValue is the name and value of a hidden control.
 type hiddenValue struct{ Name, Value string }
+
+// hiddenValues are those of a query, by name.
+func hiddenValues(query url.Values) (list []hiddenValue) {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		for _, value := range query[name] {
+			list = append(list, hiddenValue{name, value})
+		}
+	}
+	return list
+}
 
 // item is a question, or a section with its questions.
 type item struct {

@@ -122,12 +122,9 @@ func (v *resultsView) filtered() bool { return !v.opts.Filter.IsZero() || v.opts
 
 // base is the parameters without the position: those of the first page.
 func (v *resultsView) base() url.Values {
-	base := url.Values{}
-	for name, values := range v.query {
-		if name != "after" && name != "cursor" {
-			base[name] = values
-		}
-	}
+	base := maps.Clone(v.query)
+	base.Del("after")
+	base.Del("cursor")
 	return base
 }
 
@@ -151,11 +148,9 @@ func (v *resultsView) without(name, value string) string {
 
 // selection is the parameters that select submissions.
 func (v *resultsView) selection() url.Values {
-	query := url.Values{}
-	for name, values := range v.query {
-		if name == "q" || name == "username" || isFilter(name) {
-			query[name] = slices.Clip(values)
-		}
+	query := v.base()
+	for _, name := range []string{"sort", "order", "limit"} {
+		query.Del(name)
 	}
 	return query
 }
@@ -166,7 +161,7 @@ func (v *resultsView) with(id string, operator forms.Operator, value string) str
 	query := v.selection()
 	name := "filter[" + id + "][" + string(operator) + "]"
 	if !slices.Contains(query[name], value) {
-		query.Add(name, value)
+		query[name] = append(slices.Clone(query[name]), value)
 	}
 	return v.link(query)
 }
@@ -276,22 +271,17 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 // active lists the filters of the address.
 func (v *resultsView) active(f *forms.Form) []activeFilter {
 	var active []activeFilter
-	base := v.base()
-	for _, name := range slices.Sorted(maps.Keys(base)) {
-		for _, value := range base[name] {
-			filter := activeFilter{Value: value, Remove: v.without(name, value)}
-			switch {
-			case isFilter(name):
-				filter.describe(f, name)
-			case name == "username":
-				filter.Label, filter.Operator = "User name", operatorWords[forms.Equals]
-			case name == "q":
-				filter.Label = "Search"
-			default:
-				continue
-			}
-			active = append(active, filter)
+	for _, parameter := range hiddenValues(v.selection()) {
+		filter := activeFilter{Value: parameter.Value, Remove: v.without(parameter.Name, parameter.Value)}
+		switch parameter.Name {
+		case "username":
+			filter.Label, filter.Operator = "User name", operatorWords[forms.Equals]
+		case "q":
+			filter.Label = "Search"
+		default:
+			filter.describe(f, parameter.Name)
 		}
+		active = append(active, filter)
 	}
 	return active
 }
@@ -299,16 +289,9 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 // hidden are the parameters that the filter form sends again, besides those that it
 // has controls for.
 func (v *resultsView) hidden() []hiddenValue {
-	var list []hiddenValue
 	base := v.base()
-	for _, name := range slices.Sorted(maps.Keys(base)) {
-		for _, value := range base[name] {
-			if name != "q" {
-				list = append(list, hiddenValue{name, value})
-			}
-		}
-	}
-	return list
+	base.Del("q")
+	return hiddenValues(base)
 }
 
 // describe says what a parameter filters by.

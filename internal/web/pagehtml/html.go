@@ -2,6 +2,7 @@ package pagehtml
 
 import (
 	"bytes"
+	"cmp"
 	"html/template"
 	"net/url"
 	"regexp"
@@ -167,6 +168,17 @@ func openLink(w util.BufWriter, href string) {
 	_, _ = w.WriteString(`<a href="` + template.HTMLEscapeString(href) + `" rel="` + linkRel + `">`)
 }
 
+// writeLink writes a label, as a link if there may be one.
+func writeLink(w util.BufWriter, node ast.Node, href, label string) {
+	label = template.HTMLEscapeString(label)
+	if href == "" || inLink(node) {
+		_, _ = w.WriteString(label)
+		return
+	}
+	openLink(w, href)
+	_, _ = w.WriteString(label + "</a>")
+}
+
 func renderLink(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	href := address(util.URLEscape(node.(*ast.Link).Destination, true))
 	switch {
@@ -184,17 +196,11 @@ func renderAutoLink(w util.BufWriter, source []byte, node ast.Node, entering boo
 		return ast.WalkContinue, nil
 	}
 	n := node.(*ast.AutoLink)
-	destination, label := n.URL(source), template.HTMLEscapeString(string(n.Label(source)))
+	destination := n.URL(source)
 	if n.AutoLinkType == ast.AutoLinkEmail && !bytes.HasPrefix(bytes.ToLower(destination), []byte("mailto:")) {
 		destination = append([]byte("mailto:"), destination...)
 	}
-	href := address(util.URLEscape(destination, false))
-	if href == "" || inLink(node) {
-		_, _ = w.WriteString(label)
-		return ast.WalkContinue, nil
-	}
-	openLink(w, href)
-	_, _ = w.WriteString(label + "</a>")
+	writeLink(w, node, address(util.URLEscape(destination, false)), string(n.Label(source)))
 	return ast.WalkContinue, nil
 }
 
@@ -203,17 +209,8 @@ func renderImage(w util.BufWriter, source []byte, node ast.Node, entering bool) 
 	if !entering {
 		return ast.WalkContinue, nil
 	}
-	href, label := address(util.URLEscape(node.(*ast.Image).Destination, true)), plainText(node, source)
-	if label == "" {
-		label = "image"
-	}
-	label = template.HTMLEscapeString(label)
-	if href == "" || inLink(node) {
-		_, _ = w.WriteString(label)
-		return ast.WalkSkipChildren, nil
-	}
-	openLink(w, href)
-	_, _ = w.WriteString(label + "</a>")
+	label := cmp.Or(plainText(node, source), "image")
+	writeLink(w, node, address(util.URLEscape(node.(*ast.Image).Destination, true)), label)
 	return ast.WalkSkipChildren, nil
 }
 
