@@ -93,7 +93,7 @@ func (c *checker) path(path string) {
 	}
 	if len(files)+len(unreadable) == 0 {
 		c.report(finding{
-			File: path, Severity: markup.Warning.String(),
+			File: path, Severity: markup.Warning,
 			Message: path + " holds no page file", Hint: "names end in " + markup.Extensions,
 		})
 	}
@@ -103,7 +103,7 @@ func (c *checker) path(path string) {
 }
 
 func (c *checker) cannotRead(path string, err error) {
-	c.report(finding{File: path, Severity: markup.Error.String(), Message: err.Error()})
+	c.report(finding{File: path, Severity: markup.Error, Message: err.Error()})
 }
 
 func (c *checker) file(path string) {
@@ -131,7 +131,7 @@ func (c *checker) file(path string) {
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(source), "\ufeff"))
 	lines := strings.Split(text, "\n")
 	for _, p := range page.Diagnostics {
-		f := finding{File: path, Line: p.Line, Column: p.Column, Severity: p.Severity.String(), Message: p.Message, Hint: p.Hint}
+		f := finding{File: path, Line: p.Line, Column: p.Column, Severity: p.Severity, Message: p.Message, Hint: p.Hint}
 		if p.Line <= len(lines) {
 			f.source = &lines[p.Line-1]
 		}
@@ -152,7 +152,7 @@ func (c *checker) duplicateIDs() {
 		for _, path := range slices.Sorted(slices.Values(paths)) {
 			if path != served {
 				c.report(finding{
-					File: path, Line: 1, Column: 1, Severity: markup.Error.String(),
+					File: path, Line: 1, Column: 1, Severity: markup.Error,
 					Message: fmt.Sprintf("page id %d is already taken by %s, which is served", id, served),
 					Hint:    "give one of them another id",
 				})
@@ -162,7 +162,7 @@ func (c *checker) duplicateIDs() {
 }
 
 func (c *checker) report(f finding) {
-	if f.Severity == markup.Error.String() {
+	if f.Severity == markup.Error {
 		c.summary.Errors++
 	} else {
 		c.summary.Warnings++

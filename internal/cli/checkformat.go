@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/formulary/formulary/internal/markup"
 )
 
 // finding is something wrong with a page file or a directory of them.
 type finding struct {
-	File     string `json:"file"`
-	Line     int    `json:"line,omitempty"` // 0 for the file as a whole
-	Column   int    `json:"column,omitempty"`
-	Severity string `json:"severity"`
-	Message  string `json:"message"`
-	Hint     string `json:"hint,omitempty"`
+	File     string          `json:"file"`
+	Line     int             `json:"line,omitempty"` // 0 for the file as a whole
+	Column   int             `json:"column,omitempty"`
+	Severity markup.Severity `json:"severity"`
+	Message  string          `json:"message"`
+	Hint     string          `json:"hint,omitempty"`
 
 	source *string // the text of the line, if there is one
 }
@@ -87,7 +89,7 @@ func count(n int, noun string) string {
 // textFinding reads like a message of a compiler: location, what is wrong, what
 // would be right, and the line with a caret below the column.
 func textFinding(f finding) []string {
-	message := f.Severity + ": " + f.messageAndHint()
+	message := string(f.Severity) + ": " + f.messageAndHint()
 	if f.Line == 0 {
 		return []string{message}
 	}

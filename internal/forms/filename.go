@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // MaxFileName is how long the name of a stored file may be, in bytes. Most file
@@ -56,10 +55,7 @@ func splitExt(name string) (stem, ext string) {
 // shorten cuts the stem at a character, so that name and extension fit.
 func shorten(stem, ext string) string {
 	if limit := MaxFileName - len(ext); len(stem) > limit {
-		for limit > 0 && !utf8.RuneStart(stem[limit]) {
-			limit--
-		}
-		stem = stem[:limit]
+		stem = cutText(stem, limit)
 	}
 	return stem + ext
 }

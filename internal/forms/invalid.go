@@ -94,9 +94,13 @@ func Clip(name string) string {
 	if len(name) <= maxNamed {
 		return name
 	}
-	cut := maxNamed
-	for cut > maxNamed-utf8.UTFMax && !utf8.RuneStart(name[cut]) {
-		cut--
+	return cutText(name, maxNamed) + "…"
+}
+
+// cutText cuts a longer text to at most so many bytes, between two characters.
+func cutText(s string, limit int) string {
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return name[:cut] + "…"
+	return s[:limit]
 }

@@ -13,15 +13,11 @@ const (
 	ColumnUsername  = "_username"
 )
 
-// metadataColumns is how many columns come before those of the fields.
-const metadataColumns = 3
-
 // Columns returns the names of the columns of the flat model: ColumnID,
 // ColumnTimestamp, ColumnUsername, then the ids of the form's fields in rank
 // order.
 func (f *Form) Columns() []string {
-	columns := make([]string, 0, metadataColumns+len(f.Fields))
-	columns = append(columns, ColumnID, ColumnTimestamp, ColumnUsername)
+	columns := []string{ColumnID, ColumnTimestamp, ColumnUsername}
 	for rank := range f.Fields {
 		columns = append(columns, f.Fields[rank].ID)
 	}

@@ -73,26 +73,16 @@ func (f *Field) checkOne(value string) string {
 	return ""
 }
 
-// fewParts is up to how many values are looked up in the list of options. For
-// more, a set is made of it.
-const fewParts = 8
-
 // allOptions reports whether all values that are joined are options of the
 // field. A list may have half a million values, and the field a thousand
-// options, so the time it takes must not be their product. To make the set
-// takes time that the size of the form's definition bounds, and leaves fields
-// without a state that copies of them would share.
+// options, so the time it takes must not be their product.
 func (f *Field) allOptions(joined string) bool {
-	isOption := func(part string) bool { return slices.Contains(f.Options, part) }
-	if strings.Count(joined, Separator) >= fewParts {
-		set := make(map[string]bool, len(f.Options))
-		for _, o := range f.Options {
-			set[o] = true
-		}
-		isOption = func(part string) bool { return set[part] }
+	options := make(map[string]bool, len(f.Options))
+	for _, o := range f.Options {
+		options[o] = true
 	}
 	for part := range strings.SplitSeq(joined, Separator) {
-		if !isOption(part) {
+		if !options[part] {
 			return false
 		}
 	}

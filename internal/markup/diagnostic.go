@@ -11,21 +11,14 @@ import (
 )
 
 // Severity is what a diagnostic means for the form that has it.
-type Severity int
+type Severity string
 
 // An Error keeps the form, or the page, from being used. With a Warning
 // the form is used, but probably does not do what its author wants.
 const (
-	Error Severity = iota + 1
-	Warning
+	Error   Severity = "error"
+	Warning Severity = "warning"
 )
-
-func (s Severity) String() string {
-	if s == Error {
-		return "error"
-	}
-	return "warning"
-}
 
 // Diagnostic is an error or a warning at a position on the page.
 type Diagnostic struct {
@@ -41,7 +34,7 @@ type reader struct {
 	src         []byte // line ends are \n, whatever the file has
 	body        int    // offset of what follows the front matter
 	diagnostics []offsetDiagnostic
-	unlisted    Severity // the highest of the diagnostics beyond MaxDiagnostics, 0 for none
+	unlisted    Severity // the highest of the diagnostics beyond MaxDiagnostics, "" for none
 	unreadable  bool
 	tree        *tree // of a Markdown page
 	defined     int   // bytes of the forms' definitions
@@ -101,7 +94,7 @@ func (p *reader) full() bool { return len(p.diagnostics) >= MaxDiagnostics }
 // sorted returns the diagnostics by line and column. The target of an alias is read
 // each time the alias is used, but its diagnostics are listed once.
 func (p *reader) sorted() []Diagnostic {
-	if p.unlisted != 0 {
+	if p.unlisted != "" {
 		p.diagnostics = append(p.diagnostics, offsetDiagnostic{len(p.src), Diagnostic{Severity: p.unlisted, Message: "too many problems: the others are not listed"}})
 	}
 	slices.SortStableFunc(p.diagnostics, func(a, b offsetDiagnostic) int {
