@@ -7,6 +7,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -152,19 +153,13 @@ func (p *partReader) describe(part *multipart.Part) (formPart, error) {
 
 // fault returns what is wrong with the way in which the part is encoded.
 func (p formPart) fault() string {
-	switch strings.ToLower(p.Header.Get("Content-Transfer-Encoding")) {
-	case "", "7bit", "8bit", "binary":
-	default:
-		return "must be sent without Content-Transfer-Encoding"
-	}
+	encoding := strings.ToLower(p.Header.Get("Content-Transfer-Encoding"))
 	mediaType, params, _ := mime.ParseMediaType(p.Header.Get("Content-Type"))
-	if strings.HasPrefix(mediaType, "multipart/") {
-		return "must be sent as parts of the body, each with its name, not as a multipart of its own"
-	}
-	switch charset := strings.ToLower(params["charset"]); {
-	case p.isFile, charset == "", charset == "utf-8", charset == "us-ascii":
-	default:
-		return "must be sent in UTF-8"
+	charset := strings.ToLower(params["charset"])
+	switch {
+	case !slices.Contains([]string{"", "7bit", "8bit", "binary"}, encoding), strings.HasPrefix(mediaType, "multipart/"),
+		!p.isFile && !slices.Contains([]string{"", "utf-8", "us-ascii"}, charset):
+		return "must be sent as it is, texts in UTF-8: without Content-Transfer-Encoding, and not as a multipart of its own"
 	}
 	return ""
 }

@@ -23,16 +23,10 @@ import (
 // reported at once. The error is for faults of the body as a whole.
 type decoder struct {
 	read   func(d *body, answers []forms.Answer) ([]forms.Answer, error) // appends to answers
-	within []string                                                      // the path of the object whose names are field ids
-	ignore func(name string) bool                                        // names in it that are no field ids
-	// multipart: the body may be multipart/form-data instead of JSON
-	multipart bool
+	nested bool                                                          // answers are in the member "fields", and may come as multipart/form-data
 }
 
-var (
-	nested = decoder{read: decodeNested, within: []string{"fields"}, ignore: func(string) bool { return false }, multipart: true}
-	flat   = decoder{read: decodeFlat, ignore: isMetadata}
-)
+var nested, flat = decoder{read: decodeNested, nested: true}, decoder{read: decodeFlat}
 
 // isMetadata tells the keys of the flat model that are no field ids.
 func isMetadata(name string) bool { return strings.HasPrefix(name, "_") || name == "id" }
@@ -158,11 +152,16 @@ func (d decoder) explain(err error) error {
 // fieldAt returns the field that a JSON pointer leads to, and whether it leads
 // into the field's value.
 func (d decoder) fieldAt(path []string) (field string, below, ok bool) {
-	n := len(d.within)
-	if len(path) <= n || !slices.Equal(path[:n], d.within) || d.ignore(path[n]) {
+	if d.nested {
+		if len(path) == 0 || path[0] != "fields" {
+			return "", false, false
+		}
+		path = path[1:]
+	}
+	if len(path) == 0 || !d.nested && isMetadata(path[0]) {
 		return "", false, false
 	}
-	return path[n], len(path) > n+1, true
+	return path[0], len(path) > 1, true
 }
 
 // object reads an object, calling member for each name; member must consume the

@@ -71,7 +71,7 @@ func readWrite(w http.ResponseWriter, c *request.Call, before *service.Access, d
 		if in.validateOnly, err = validateOnly(c.URL.RawQuery); err != nil {
 			return nil, err
 		}
-		if d.multipart && request.IsMultipart(c.Header) {
+		if d.nested && request.IsMultipart(c.Header) {
 			return request.DecodeMultipart(w, c, access, nil)
 		}
 		return decode(w, c, access.Form, d)
@@ -119,7 +119,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *request.Call, d decoder, model
 		return err
 	}
 	pre := conditionsOf(c.Request).precondition()
-	if d.multipart && request.IsMultipart(c.Header) { // refuse files before they are sent
+	if d.nested && request.IsMultipart(c.Header) { // refuse files before they are sent
 		if err := before.MayMerge(c.Context(), id, pre); err != nil {
 			c.CloseUnread(w)
 			return err

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/formulary/formulary/internal/problem"
 )
 
@@ -31,7 +33,7 @@ type chain struct {
 }
 
 func newChain(opts Options, ready *readiness) *chain {
-	return &chain{
+	c := &chain{
 		proxies:  opts.TrustedProxies,
 		logger:   opts.Logger,
 		metrics:  opts.Metrics,
@@ -41,6 +43,12 @@ func newChain(opts Options, ready *readiness) *chain {
 		log:      opts.AccessLog,
 		most:     int64(opts.MaxConnections),
 	}
+	if c.metrics != nil {
+		c.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "formulary_http_requests_in_flight", Help: "Requests being handled.",
+		}, func() float64 { return float64(c.inFlight.Load()) }))
+	}
+	return c
 }
 
 func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -62,9 +70,6 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = withDeadlines(r, rec, c.timeouts.Read)
 
 	inFlight := c.inFlight.Add(1)
-	if c.metrics != nil {
-		c.metrics.inFlight.Inc()
-	}
 	defer c.finish(rec, r)
 	defer c.recoverPanic(rec, r)
 
@@ -88,7 +93,6 @@ func (c *chain) finish(rec *recorder, r *http.Request) {
 	c.inFlight.Add(-1)
 	now := time.Now()
 	if c.metrics != nil {
-		c.metrics.inFlight.Dec()
 		c.metrics.observe(r, rec, now)
 	}
 	if c.log != nil {

@@ -47,6 +47,9 @@ type boundedListener struct {
 // Close may be called more than once.
 func (l *boundedListener) Close() error { return l.close() }
 
+// open returns the number of open connections, once the listener is closed.
+func (l *boundedListener) open() int64 { return int64(len(l.slots)) }
+
 // release frees the slot of a connection that was closed.
 func (l *boundedListener) release() { <-l.slots }
 

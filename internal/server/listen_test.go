@@ -34,7 +34,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if n, err := third.Read(make([]byte, 1)); n > 0 || err == nil {
 		t.Errorf("a third connection was answered: %d bytes, %v", n, err)
 	}
-	if n := s.connections.Load(); n != 2 {
+	if n := s.listener.open(); n != 2 {
 		t.Errorf("%d connections are open", n)
 	}
 	if err := first.Close(); err != nil {

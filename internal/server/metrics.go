@@ -20,7 +20,6 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	bytes    *prometheus.CounterVec
-	inFlight prometheus.Gauge
 }
 
 // NewMetrics returns metrics of the process, the Go runtime and HTTP requests.
@@ -43,15 +42,11 @@ func NewMetrics() *Metrics {
 			Name: "formulary_http_response_bytes_total",
 			Help: "Bytes of response bodies, as sent.",
 		}, labels),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "formulary_http_requests_in_flight",
-			Help: "Requests being handled.",
-		}),
 	}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.duration, m.bytes, m.inFlight,
+		m.requests, m.duration, m.bytes,
 	)
 	return m
 }

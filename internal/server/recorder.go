@@ -80,21 +80,16 @@ func (rec *recorder) Write(p []byte) (int, error) {
 		piece := p[written:min(len(p), written+progressStep)]
 		n, err := rec.w.Write(piece)
 		written += n
-		rec.took(n)
+		if !rec.head { // net/http discards the body of a HEAD response
+			rec.bytes += int64(n)
+			rec.pending += n
+		}
+		if rec.pending >= progressStep {
+			rec.extend()
+		}
 		if err != nil || written >= len(p) {
 			return written, err
 		}
-	}
-}
-
-func (rec *recorder) took(n int) {
-	if rec.head {
-		return // net/http discards the body of a HEAD response
-	}
-	rec.bytes += int64(n)
-	rec.pending += n
-	if rec.pending >= progressStep {
-		rec.extend()
 	}
 }
 

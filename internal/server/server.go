@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 )
 
@@ -29,7 +28,6 @@ type Server struct {
 	logger          *slog.Logger
 	chain           *chain
 	ready           *readiness
-	connections     atomic.Int64 // that are open
 	shutdownTimeout time.Duration
 	cancelRequests  context.CancelFunc
 }
@@ -70,7 +68,11 @@ func New(opts Options) (*Server, error) {
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancelRequests = cancel
 	s.http = newHTTPServer(requests, opts, s.chain, tlsConfig)
-	s.http.ConnState = s.countConnections
+	s.http.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed || state == http.StateHijacked {
+			listener.release()
+		}
+	}
 	return s, nil
 }
 
@@ -176,7 +178,7 @@ func (s *Server) shutdown() error {
 	if err := s.http.Close(); err != nil {
 		return fmt.Errorf("close connections: %w", err)
 	}
-	waitUntilZero(&s.chain.inFlight, stragglerGrace)
+	waitUntilZero(s.chain.inFlight.Load, stragglerGrace)
 	return nil
 }
 
@@ -190,27 +192,15 @@ const linger = 500 * time.Millisecond
 func (s *Server) announceEnd() {
 	s.chain.closing.Store(true)
 	_ = s.listener.Close() // an error means that it is closed already
-	waitUntilZero(&s.connections, min(linger, s.shutdownTimeout/2))
-}
-
-// countConnections is an http.Server's ConnState.
-func (s *Server) countConnections(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		s.connections.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		s.connections.Add(-1)
-		s.listener.release()
-	case http.StateActive, http.StateIdle:
-	}
+	waitUntilZero(s.listener.open, min(linger, s.shutdownTimeout/2))
 }
 
 // waitUntilZero polls n until it is zero, for at most limit.
-func waitUntilZero(n *atomic.Int64, limit time.Duration) {
+func waitUntilZero(n func() int64, limit time.Duration) {
 	deadline := time.After(limit)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for n.Load() > 0 {
+	for n() > 0 {
 		select {
 		case <-deadline:
 			return

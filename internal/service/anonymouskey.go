@@ -29,8 +29,9 @@ func (s *Service) submitterKey(f *forms.Form, username string) string {
 const anonymousKeySize = 32
 
 // LoadAnonymousKey returns the key of the hashes for a store, from a file that is made
-// at the first start. A store that was used with another key is refused, or,
-// with renew, goes on with this one.
+// at the first start. The store has a fingerprint of the key, so that all servers on it
+// recognise anonymous submitters by the same one. A store that was used with another
+// key is refused, or, with renew, goes on with this one.
 func LoadAnonymousKey(ctx context.Context, s store.Settings, path string, renew bool) ([]byte, error) {
 	// Read before the file: a server that starts at the same time writes the
 	// file first, and its fingerprint to the store second.
@@ -47,7 +48,20 @@ func LoadAnonymousKey(ctx context.Context, s store.Settings, path string, renew 
 	if err != nil {
 		return nil, err
 	}
-	return key, claimAnonymousKey(ctx, s, key, renew)
+	fingerprint := base64.RawStdEncoding.EncodeToString(derive(key, "fingerprint")[:16])
+	if renew {
+		err = s.Release(ctx, store.SettingAnonymousKey)
+	}
+	if err == nil {
+		stored, err = s.Claim(ctx, store.SettingAnonymousKey, fingerprint)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare the key of anonymous submissions: %w", err)
+	}
+	if stored != fingerprint {
+		return nil, ErrOtherKey
+	}
+	return key, nil
 }
 
 // ErrOtherKey says that the store was used with another key.
@@ -74,26 +88,6 @@ func readAnonymousKey(path string) ([]byte, error) {
 			path, len(key), anonymousKeySize)
 	}
 	return key, nil
-}
-
-// claimAnonymousKey makes sure that all servers on a store recognise anonymous
-// submitters by the same key. It compares a fingerprint that the store keeps.
-// With renew, this key replaces the one that was lost.
-func claimAnonymousKey(ctx context.Context, s store.Settings, key []byte, renew bool) error {
-	fingerprint := base64.RawStdEncoding.EncodeToString(derive(key, "fingerprint")[:16])
-	stored, err := s.Claim(ctx, store.SettingAnonymousKey, fingerprint)
-	if err == nil && stored != fingerprint && renew {
-		if err = s.Release(ctx, store.SettingAnonymousKey); err == nil {
-			stored, err = s.Claim(ctx, store.SettingAnonymousKey, fingerprint)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("compare the key of anonymous submissions: %w", err)
-	}
-	if stored != fingerprint {
-		return ErrOtherKey
-	}
-	return nil
 }
 
 // writeNew creates a file atomically: after a crash it is complete or missing.
