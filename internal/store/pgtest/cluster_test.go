@@ -2,7 +2,6 @@ package pgtest
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const childEnv = "FORMULARY_PGTEST_CHILD"
@@ -68,23 +65,6 @@ func TestGoneWithTheProcess(t *testing.T) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%s is still there: %v", dir, err)
-		}
-	}
-}
-
-// Schemas are isolated, although they are in one database.
-func TestSchemasAreIsolated(t *testing.T) {
-	c := Shared(t)
-	for range 2 { // the second must find the name free
-		conn, err := pgx.Connect(context.Background(), c.Schema(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Exec(context.Background(), `CREATE TABLE mine ()`); err != nil {
-			t.Error(err)
-		}
-		if err := conn.Close(context.Background()); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -47,7 +47,8 @@ func (s *Store) do(ctx context.Context, try attempt) error {
 		if err == nil || !isRetryable(err) || n == maxTries || time.Since(began) > maxRetryTime {
 			return classify(err)
 		}
-		backoff(n)
+		// Random, so that transactions that were in conflict do not meet again.
+		time.Sleep(rand.N(firstBackoff << (n - 1))) //nolint:gosec // the jitter is no secret
 	}
 }
 
@@ -66,12 +67,6 @@ func (s *Store) queryRow(ctx context.Context, sql string, args []any, values ...
 	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, sql, args...).Scan(values...)
 	})
-}
-
-// backoff sleeps for a random time, so that transactions that were in conflict
-// do not meet again.
-func backoff(try int) {
-	time.Sleep(rand.N(firstBackoff << (try - 1))) //nolint:gosec // the jitter is no secret
 }
 
 func (s *Store) tryOnce(ctx context.Context, try attempt) error {

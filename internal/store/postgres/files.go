@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -49,29 +50,22 @@ func (s fileEngine) ReadChunk(ctx context.Context, id, number int64, buf []byte)
 
 // querier is a connection or a transaction.
 type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
 // copyChunk copies the data from the driver's buffer.
-func copyChunk(ctx context.Context, q querier, id, number int64, buf []byte) (n int, err error) {
-	rows, err := q.Query(ctx, sqlChunk, pgx.QueryResultFormats{pgx.BinaryFormatCode}, id, number)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return 0, err
-		}
+func copyChunk(ctx context.Context, q querier, id, number int64, buf []byte) (int, error) {
+	data := pgtype.PreallocBytes(buf)
+	err := q.QueryRow(ctx, sqlChunk, id, number).Scan(&data)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return 0, store.ErrNotFound
-	}
-	data := rows.RawValues()[0]
-	if len(data) > len(buf) {
+	case err != nil:
+		return 0, err
+	case len(data) > len(buf):
 		return 0, fmt.Errorf("a chunk has %d bytes: the database is damaged", len(data))
 	}
-	n = copy(buf, data)
-	rows.Close()
-	return n, rows.Err()
+	return len(data), nil
 }
 
 // MarkRemoved implements engine.FileEngine.

@@ -116,7 +116,8 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	}
 	if err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("open database %s: %w", describe(config.ConnConfig), err)
+		c := config.ConnConfig // of which the credentials must not be shown
+		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
 	s.writer = startWriter(s, workers)
 	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return s.do(ctx, ping) })
@@ -129,11 +130,6 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		pool.Close() // waits for all connections in use
 	})
 	return s, nil
-}
-
-// describe names a database without its credentials.
-func describe(c *pgx.ConnConfig) string {
-	return fmt.Sprintf("%s at %s port %d", strconv.Quote(c.Database), c.Host, c.Port)
 }
 
 // waitForDatabase returns when the database can be reached, or with an error

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
@@ -17,27 +16,6 @@ func replicas(t *testing.T) [2]*Store {
 	t.Helper()
 	url := database(t)
 	return [2]*Store{openStore(t, url), openStore(t, url)}
-}
-
-func TestReplicasGiveDifferentIDs(t *testing.T) {
-	r := replicas(t)
-	const count = 600
-	made := make([]forms.Submission, count)
-	storetest.NoErrors(t, "create", storetest.Parallel(count, func(i int) (err error) {
-		made[i], err = r[i%2].Create(ctx, sample(fmt.Sprint(i)))
-		return err
-	}))
-	subs, entries := map[int64]bool{}, map[int64]bool{}
-	for _, sub := range made {
-		decoded, err := sub.Entries.Decode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		subs[sub.ID], entries[decoded[0].ID] = true, true
-	}
-	storetest.Same(t, "different submission ids", len(subs), count)
-	storetest.Same(t, "different entry ids", len(entries), count)
-	storetest.Same(t, "stored", len(storetest.Values(t, r[0])), count)
 }
 
 // TestReplicasGiveIDsInTheOrderOfTime: a later submission has a higher id, also

@@ -25,7 +25,7 @@ const sqlDump = `SELECT page_id, form_id, row_id, username, created, ifnull(subm
 func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error {
 	s.dumps.RLock()
 	defer s.dumps.RUnlock()
-	if err := s.checkOpen(ctx); err != nil {
+	if err := s.pool.with(ctx, func(*readStmts) error { return nil }); err != nil { // closed
 		return err
 	}
 	conn, err := s.pool.connect(ctx)
@@ -82,11 +82,6 @@ func readRecord(stmt *sqlite3.Stmt) (store.Record, error) {
 		Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
 		Entries: stmt.ColumnRawText(6), Files: files,
 	}}, nil
-}
-
-// checkOpen is for what goes neither through the writer nor through the pool.
-func (s *Store) checkOpen(ctx context.Context) error {
-	return s.pool.with(ctx, func(*readStmts) error { return nil })
 }
 
 // Load implements store.Archive.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
@@ -32,51 +31,6 @@ func mustBeFull(t *testing.T, what string, err error) {
 	if !errors.Is(err, store.ErrFull) {
 		t.Errorf("%s: %v, want %v", what, err, store.ErrFull)
 	}
-}
-
-func TestFull(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	stored := map[int64]string{}
-	create := func(value string) error {
-		sub, err := s.Create(ctx, sample(value))
-		if err == nil {
-			stored[sub.ID] = value
-		}
-		return err
-	}
-	for i := range 10 {
-		if err := create(fmt.Sprint(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	limitPages(t, s, 10)
-	mustBeFull(t, "create", create(strings.Repeat("x", 100<<10)))
-	storetest.Same(t, "stored", storetest.Values(t, s), stored)
-
-	var err error
-	for i := 0; err == nil && i < 1000; i++ { // until nothing fits any more
-		err = create(strings.Repeat("y", 1000))
-	}
-	mustBeFull(t, "one create too many", err)
-	storetest.Same(t, "stored", storetest.Values(t, s), stored)
-	key := store.Key{PageID: 1, FormID: "form", ID: 1}
-	_, err = s.Update(ctx, key, func(forms.Submission) (store.Change, error) {
-		return store.Change{Entries: []forms.Entry{{FieldID: "field", Value: strings.Repeat("z", 50<<10)}}}, nil
-	})
-	mustBeFull(t, "update", err)
-	storetest.Same(t, "stored", storetest.Values(t, s), stored)
-
-	limitPages(t, s, 1000)
-	last := int64(len(stored))
-	if err := create("there is room again"); err != nil || stored[last+1] == "" {
-		t.Errorf("create: %v; ids %d and on were not to be used up", err, last+1)
-	}
-	checkIntegrity(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	storetest.Same(t, "stored, after a restart", storetest.Values(t, openStore(t, dir)), stored)
 }
 
 // TestFullForOne: an operation that is too large does not fail the others of its

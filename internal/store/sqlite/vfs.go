@@ -72,13 +72,6 @@ func (f *checkedFile) record(op string, err error) error {
 	return err
 }
 
-// takeLastError returns the error that record has kept, and forgets it.
-func (f *checkedFile) takeLastError() error {
-	err := f.lastErr
-	f.lastErr = nil
-	return err
-}
-
 func (f *checkedFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(p, off)
 	if f.database && off == 0 && n >= headerBytes {
@@ -131,15 +124,16 @@ func (f *checkedFile) CommitAtomicWrite() error { return vfsutil.WrapCommitAtomi
 
 func (f *checkedFile) RollbackAtomicWrite() error { return vfsutil.WrapRollbackAtomicWrite(f.File) }
 
-// systemError is the last error of the system on the files of a connection; nil
-// if there was none.
+// systemError returns the last error of the system on the files of a connection,
+// and forgets it; nil if there was none.
 func systemError(conn *sqlite3.Conn) error {
 	var failed []error
 	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_FILE_POINTER, sqlite3.FCNTL_JOURNAL_POINTER} {
 		opened, _ := conn.FileControl("main", op)
 		if f, ok := opened.(vfs.File); ok {
 			if f, ok := vfsutil.UnwrapFile[*checkedFile](f); ok {
-				failed = append(failed, f.takeLastError())
+				failed = append(failed, f.lastErr)
+				f.lastErr = nil
 			}
 		}
 	}

@@ -24,8 +24,6 @@ var archiveTests = []test{
 	{"visit may write to the store", testDumpVisitWrites},
 	{"submissions are counted", testCount},
 	{"a store is cleared", testClear},
-	{"an archive's calls end with their caller", testArchiveCancelled},
-	{"after close there is no archive", testArchiveClosed},
 	{"close waits for a dump", testCloseDuringDump},
 }
 
@@ -218,38 +216,6 @@ func (b *bench) archiveCalls(ctx context.Context) map[string]error {
 		"advance": b.Advance(ctx, 1000),
 		"claim":   claim, "setting": setting, "release": b.Release(ctx, "late"),
 	}
-}
-
-func testArchiveCancelled(t *testing.T, b *bench) {
-	r := b.create(t, sample("form", "amy", "x"))
-	cancelled, cancel := context.WithCancel(ctx)
-	cancel()
-	for what, err := range b.archiveCalls(cancelled) {
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, want %v", what, err, context.Canceled)
-		}
-	}
-	Same(t, "stored", b.all(t, "form"), []record{r})
-	if next := b.create(t, sample("form", "amy", "x")); next.ID >= 99 {
-		t.Errorf("id %d: the sequence was advanced", next.ID)
-	}
-	b.checkSetting(t, "late", "")
-}
-
-func testArchiveClosed(t *testing.T, b *bench) {
-	b.create(t, sample("form", "amy", "x"))
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	finishes(t, "calls after close", func() {
-		for what, err := range b.archiveCalls(ctx) {
-			if !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
-			}
-		}
-	})
-	b.reopen(t)
-	b.checkCount(t, 1)
 }
 
 func testCloseDuringDump(t *testing.T, b *bench) {

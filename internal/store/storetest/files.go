@@ -31,7 +31,6 @@ var fileTests = []test{
 	{"many uploads beside creates", testConcurrentUploads},
 	{"a dump reads them in its snapshot", testDumpFiles},
 	{"a load names what is staged", testLoadFiles},
-	{"after close they are unavailable", testFilesClosed},
 }
 
 // chunkSize is that of the engines. What is special lies around its multiples.
@@ -458,24 +457,4 @@ func testLoadFiles(t *testing.T, b *bench) {
 	b.checkCount(t, 0)
 	b.load(t, r)
 	b.checkFile(t, store.Key{PageID: 1, FormID: "form", ID: 7}, f, data)
-}
-
-func testFilesClosed(t *testing.T, b *bench) {
-	f := b.stage(t, "a", noise(2*chunkSize))
-	r := b.create(t, withFiles(sample("form", "amy", "x"), f))
-	reading := b.openFile(t, r.key(), f.ID)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	finishes(t, "calls after close", func() {
-		_, stage := b.StageFile(ctx, bytes.NewReader(noise(10)))
-		_, open := b.OpenFile(ctx, r.key(), f.ID)
-		_, read := reading.Read(make([]byte, 10))
-		for what, err := range map[string]error{"stage": stage, "drop": b.DropFile(ctx, 1), "open": open, "read": read} {
-			if !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
-			}
-		}
-	})
-	b.reopen(t)
 }

@@ -3,6 +3,8 @@ package storetest
 import (
 	"context"
 	"errors"
+	"maps"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -18,8 +20,8 @@ var lifecycleTests = []test{
 	{"close during a scan", testCloseDuringScan},
 }
 
-// calls are one of each method, on r where there is one.
-func (b *bench) calls(ctx context.Context, r record, merge func(forms.Submission) (store.Change, error)) map[string]error {
+// calls are one of each method that needs an open store, on r and s where there is one.
+func (b *bench) calls(ctx context.Context, r record, s store.Session, merge func(forms.Submission) (store.Change, error)) map[string]error {
 	_, create := b.Create(ctx, sample("form", "bob", "late"))
 	_, get := b.Get(ctx, r.key())
 	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")
@@ -27,27 +29,39 @@ func (b *bench) calls(ctx context.Context, r record, merge func(forms.Submission
 	_, latest := b.Latest(ctx, "amy", 1)
 	_, update := b.Update(ctx, r.key(), merge)
 	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })
-	return map[string]error{
+	_, stage := b.StageFile(ctx, strings.NewReader("late"))
+	_, open := b.OpenFile(ctx, r.key(), 1)
+	calls := map[string]error{
 		"create": create, "get": get, "by key": byKey, "submitted": submitted, "latest": latest, "update": update, "scan": scan,
 		"delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
+		"stage": stage, "open": open, "drop": b.DropFile(ctx, 1),
 	}
+	maps.Copy(calls, b.archiveCalls(ctx))
+	maps.Copy(calls, b.sessionCalls(ctx, s))
+	return calls
 }
 
 func testCancelled(t *testing.T, b *bench) {
-	r := b.create(t, sample("form", "amy", "x"))
+	r, s := b.create(t, sample("form", "amy", "x")), b.signIn(t, session("a", "amy", 1))
 	for range 20 { // opens the connections of a pool, which would notice a context that has ended
 		b.get(t, r.key())
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	for range 20 { // select chooses at random: repeat, so that a wrong choice shows
-		for what, err := range b.calls(cancelled, r, set(t, "f0", "late")) {
+		for what, err := range b.calls(cancelled, r, s, set(t, "f0", "late")) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v, want %v", what, err, context.Canceled)
 			}
 		}
 	}
 	Same(t, "stored", b.all(t, "form"), []record{r})
+	if next := b.create(t, sample("form", "amy", "x")); next.ID >= 99 {
+		t.Errorf("id %d: the sequence was advanced", next.ID)
+	}
+	b.checkSetting(t, "late", "")
+	b.checkSession(t, s)
+	b.checkNoSession(t, session("late", "amy", 1))
 }
 
 func testScanCancelled(t *testing.T, b *bench) {
@@ -66,12 +80,16 @@ func testScanCancelled(t *testing.T, b *bench) {
 }
 
 func testClosed(t *testing.T, b *bench) {
-	r := b.create(t, sample("form", "amy", "x"))
+	s := b.signIn(t, session("a", "amy", 1))
+	r := b.create(t, withFiles(sample("form", "amy", "x"), b.stage(t, "a", noise(2*chunkSize))))
+	reading := b.openFile(t, r.key(), r.Files[0].ID)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	finishes(t, "calls after close", func() {
-		for what, err := range b.calls(ctx, r, set(t, "f0", "late")) {
+		calls := b.calls(ctx, r, s, set(t, "f0", "late"))
+		_, calls["read"] = reading.Read(make([]byte, 10))
+		for what, err := range calls {
 			if !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
 			}
@@ -79,7 +97,7 @@ func testClosed(t *testing.T, b *bench) {
 		NoErrors(t, "close again", Parallel(4, func(int) error { return b.Close() }))
 	})
 	b.reopen(t)
-	Same(t, "stored", b.all(t, "form"), []record{r})
+	Same(t, "stored", b.get(t, r.key()), r)
 }
 
 // testCloseDuringWrites closes under load, from two sides at once: what was

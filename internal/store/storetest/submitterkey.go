@@ -13,7 +13,6 @@ var submitterKeyTests = []test{
 	{"each form and page for itself", testOnceApart},
 	{"submissions from before the limit count", testOnceLegacy},
 	{"anonymous: by the key alone", testOnceAnonymous},
-	{"keys are told apart by their bytes", testOnceBytes},
 	{"survives updates and a restart", testOnceKept},
 }
 
@@ -78,15 +77,6 @@ func testOnceAnonymous(t *testing.T, b *bench) {
 	b.refused(t, "same key", withSubmitterKey(sample("form", "", "x"), "key1"))
 	b.create(t, sample("form", "", "without a limit"))
 	Same(t, "stored", len(b.all(t, "form")), 4)
-}
-
-func testOnceBytes(t *testing.T, b *bench) {
-	for _, key := range texts {
-		b.create(t, withSubmitterKey(sample("form", "", key), key))
-	}
-	for _, key := range texts {
-		b.refused(t, key, withSubmitterKey(sample("form", "", key), key))
-	}
 }
 
 func testOnceKept(t *testing.T, b *bench) {
