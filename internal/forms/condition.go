@@ -102,7 +102,7 @@ func hasPart(joined, part string) bool {
 // parseNumber parses a decimal as validation allows it. One that is too large
 // for a float64 is infinite.
 func parseNumber(value string) (number float64, ok bool) {
-	if !isDecimal(value) {
+	if !IsDecimal(value) {
 		return 0, false
 	}
 	number, _ = strconv.ParseFloat(value, 64) // the only error is that it is infinite
@@ -128,4 +128,4 @@ func compareOrdered(a, b string) (c int, ok bool) {
 }
 
 // Ordered reports whether greater-than and less-than can compare a value.
-func Ordered(value string) bool { return isDecimal(value) || isDay(value) }
+func Ordered(value string) bool { return IsDecimal(value) || isDay(value) }

@@ -54,7 +54,7 @@ func (f *Field) checkOne(value string) string {
 			return "must be any of " + nameOptions(f.Options)
 		}
 	case Numeric:
-		if !isDecimal(value) {
+		if !IsDecimal(value) {
 			return "must be a number such as 12 or -3.5"
 		}
 	case Alpha:
@@ -107,8 +107,8 @@ func nameOptions(options []string) string {
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// isDecimal accepts -?digits[.digits] in ASCII.
-func isDecimal(s string) bool {
+// IsDecimal accepts -?digits[.digits] in ASCII.
+func IsDecimal(s string) bool {
 	whole, frac, dot := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	return isDigits(whole) && (!dot || isDigits(frac))
 }

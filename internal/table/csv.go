@@ -134,7 +134,7 @@ func runnable(text []byte) bool {
 	case '=', '+', '@', '＝', '＋', '－', '＠':
 		return true
 	case '-':
-		return !isDecimal(text)
+		return !forms.IsDecimal(string(text))
 	default:
 		return false
 	}

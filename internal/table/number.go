@@ -3,22 +3,9 @@ package table
 import (
 	"bytes"
 	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
 )
-
-// isDecimal accepts -?digits[.digits] in ASCII, as validation does.
-func isDecimal(text []byte) bool {
-	whole, frac, dot := bytes.Cut(bytes.TrimPrefix(text, []byte("-")), []byte("."))
-	return isDigits(whole) && (!dot || isDigits(frac))
-}
-
-func isDigits(text []byte) bool {
-	for _, b := range text {
-		if b < '0' || b > '9' {
-			return false
-		}
-	}
-	return len(text) > 0
-}
 
 // exactDigits is how many digits of a number a spreadsheet keeps.
 const exactDigits = 15
@@ -33,7 +20,7 @@ type numberFormat struct {
 // formatOf returns the format of a decimal. It is false for any other text, and
 // for a decimal of too many digits.
 func formatOf(text []byte) (f numberFormat, ok bool) {
-	if len(text) > exactDigits+len("-.") || !isDecimal(text) {
+	if len(text) > exactDigits+len("-.") || !forms.IsDecimal(string(text)) {
 		return f, false
 	}
 	whole, fraction, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("-")), []byte("."))

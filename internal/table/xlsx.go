@@ -60,7 +60,7 @@ const (
 )
 
 func kindOf(field *forms.Field) cellKind {
-	notNumeric := func(option string) bool { return !isDecimal([]byte(option)) }
+	notNumeric := func(option string) bool { return !forms.IsDecimal(option) }
 	switch field.Validation {
 	case forms.DateOnly:
 		return dateCell

@@ -244,19 +244,11 @@ func choosePeriod(first, last time.Time) period {
 }
 
 // share is a part of a whole, of 100.
-func share(part, whole int64) string {
-	if whole == 0 {
-		return "0"
-	}
-	return trimFloat(100*float64(part)/float64(whole), 2)
-}
+func share(part, whole int64) string { return trimFloat(100*float64(part)/float64(max(whole, 1)), 2) }
 
 // percent is a share as people write it.
 func percent(part, whole int64) string {
-	if whole == 0 {
-		return "0 %"
-	}
-	return strconv.Itoa(int(math.Round(100*float64(part)/float64(whole)))) + " %"
+	return strconv.Itoa(int(math.Round(100*float64(part)/float64(max(whole, 1))))) + " %"
 }
 
 // number writes a number for people: what is very large or very small has an

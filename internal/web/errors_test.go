@@ -39,11 +39,6 @@ func TestErrorsOfDownloadsArePages(t *testing.T) {
 	}
 }
 
-func TestUnknownStaticFileIsAPage(t *testing.T) {
-	e := newEnv(t, nil)
-	e.browser(t).get(staticPrefix+"nothing.js").want(http.StatusNotFound, "There is no page at this address.")
-}
-
 // A redirect may set a cookie, and where it leads to depends on the user.
 func TestRedirectsAreNotStored(t *testing.T) {
 	e := newEnv(t, map[string]string{"1-files.md": fileWiki})

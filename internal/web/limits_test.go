@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -27,18 +26,6 @@ func TestFramedErrorLeadsNowhereElse(t *testing.T) {
 		if strings.Contains(p.body, "evil.example") {
 			t.Errorf("%s: the page leads to another site:\n%s", path, p.body)
 		}
-	}
-}
-
-// A value may hold hundreds of thousands of parts that are no options.
-func TestForeignChoicesAreBounded(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
-	values := with(b.get(survey).values(), "comment", "x", "days", strings.Repeat("x;", 200_000))
-	p := b.send(survey, values)
-	p.want(http.StatusUnprocessableEntity)
-	if n := strings.Count(p.body, `value="x"`); n == 0 || n > markup.MaxOptions+1 {
-		t.Errorf("the page has %d choices that are no options", n)
 	}
 }
 
@@ -268,17 +255,6 @@ func TestPageThatIsTooLarge(t *testing.T) {
 		t.Errorf("%d bytes, %d slots, %d turns", len(p.body), e.site.Backend.Slots().LargeBodies, len(e.site.turns))
 	}
 	b.get("/page/1").want(http.StatusOK, "Fill in this form")
-}
-
-func TestPageBuffer(t *testing.T) {
-	held := 0
-	b := &pageBuffer{limit: 6, hold: func(size int) error { held = size; return nil }}
-	if _, err := io.WriteString(struct{ io.Writer }{b}, "123456"); err != nil || held != 6 || b.String() != "123456" {
-		t.Errorf("%v: held %d for %q", err, held, b)
-	}
-	if _, err := b.Write([]byte("x")); !errors.Is(err, errPageTooLarge) {
-		t.Errorf("beyond the limit: %v", err)
-	}
 }
 
 // Each of several values has an element of its own, which is longer than itself.

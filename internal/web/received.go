@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -143,7 +144,9 @@ type retiredAnswer struct {
 // retired are the answers to questions that the form no longer has, unless they are
 // stored already.
 func (r received) retired(f *forms.Form, stored map[string]string) []retiredAnswer {
-	fields, labels := f.Index(), parseLabels(r.extra.Get(labelsControl))
+	fields := f.Index()
+	var labels map[string]string
+	_ = json.Unmarshal([]byte(r.extra.Get(labelsControl)), &labels) // without a label, the id is shown
 	var list []retiredAnswer
 	for i := range r.answers {
 		a := &r.answers[i]
@@ -164,25 +167,15 @@ const maxLabels = 8 << 10
 // labelsOf names the questions of a form in a hidden control, so that an answer can
 // be shown under its label when the question has left the form.
 func labelsOf(f *forms.Form) string {
-	var b strings.Builder
+	labels, size := map[string]string{}, 0
 	for rank := range f.Fields {
-		id, label := f.Fields[rank].ID, strings.Join(strings.Fields(f.Fields[rank].Label), " ")
-		if label != "" && label != id && b.Len()+len(id)+len(label) < maxLabels {
-			b.WriteString(id + "\t" + label + "\n")
-		}
-	}
-	return b.String()
-}
-
-// parseLabels returns the labels by field id.
-func parseLabels(text string) map[string]string {
-	labels := map[string]string{}
-	for line := range strings.Lines(lineFeeds(text)) {
-		if id, label, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+		id, label := f.Fields[rank].ID, labelOf(&f.Fields[rank])
+		if size += len(id) + len(label); label != id && size < maxLabels {
 			labels[id] = label
 		}
 	}
-	return labels
+	text, _ := json.Marshal(labels) // strings can be encoded
+	return string(text)
 }
 
 // promiseOf is what a page says about the name of its sender.

@@ -78,7 +78,7 @@ func TestStaticFiles(t *testing.T) {
 	e := newEnv(t, wiki)
 	b := e.browser(t)
 	for _, path := range []string{"/static/style.css", "/static/", "/static/0000000000000000/style.css", "/static/..%2fweb.go", "/static/brand.css"} {
-		b.get(path).want(http.StatusNotFound)
+		b.get(path).want(http.StatusNotFound, "There is no page at this address.")
 	}
 	if page := b.get("/login"); strings.Contains(page.body, "brand.") {
 		t.Error("a stylesheet that nobody gave is loaded")

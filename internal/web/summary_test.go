@@ -157,17 +157,3 @@ func TestSummaryKey(t *testing.T) {
 		t.Error("a changed form has the key of the old one")
 	}
 }
-
-// TestSummaryIsOfTheCaller has a cached summary shown to those only who may see it,
-// and a page hold one slot.
-func TestSummaryIsOfTheCaller(t *testing.T) {
-	e := newFeedback(t, "edit: [alice]\n", func(o *envOptions) { o.request.Limits.ListsPerUser = 1 })
-	for range 2 {
-		for user, count := range map[string]int{"alice": 4, "bob": 1, "carol": 1} {
-			e.get(t, user, feedbackResults).wantHTML(fmt.Sprintf("<strong>%d</strong> submission", count))
-		}
-	}
-	if got := e.site.Backend.Slots().Lists; got != 0 {
-		t.Errorf("%d slots are held", got)
-	}
-}
