@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/formulary/formulary/internal/reload"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -157,4 +158,26 @@ func TestUnchangedFileIsNotLoggedAgain(t *testing.T) {
 	if got := f.logs.String(); got != before {
 		t.Errorf("new log lines:\n%s", strings.TrimPrefix(got, before))
 	}
+}
+
+// A disk that does not answer makes the server unready, and users can still sign in.
+func TestStuckRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, userLine("alice", "sesame"), "")
+		ctx, cancel := context.WithCancel(t.Context())
+		ended, gate := make(chan struct{}), make(chan struct{})
+		f.watcher.Look = func(func(string)) reload.State { <-gate; return nil }
+		go func() {
+			f.Watch(ctx)
+			close(ended)
+		}()
+		<-time.After(time.Minute)
+		if err := f.Ready(ctx); err == nil || !strings.Contains(err.Error(), "users and groups") {
+			t.Errorf("Ready returns %v", err)
+		}
+		f.wantLogin("alice", "sesame", home)
+		cancel()
+		<-ended
+		close(gate)
+	})
 }

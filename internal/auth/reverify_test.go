@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,6 +99,11 @@ func TestReverifyGoesBeforeStrangers(t *testing.T) {
 			strangers.Go(func() { _ = f.login(fmt.Sprint("user", i), "wrong", home) })
 		}
 		synctest.Wait()
+		leaving, cancel := context.WithTimeout(t.Context(), maxWait/2)
+		defer cancel()
+		if _, err := f.Reverify(leaving, "alice", "sesame"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a caller who leaves the queue: %v", err)
+		}
 		before := f.computations()
 		for range 20 {
 			views.Go(func() { f.wantReverified("alice", "sesame") })

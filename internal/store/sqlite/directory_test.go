@@ -54,6 +54,7 @@ func TestLostStoreIsRefused(t *testing.T) {
 		"the database truncated":         {"anonymous.key": "k", FileName: ""},
 		"the database without a schema":  {"anonymous.key": "k", FileName: emptyDatabase(t)},
 		"a key that was not finished":    {"anonymous.key.new123": "k"},
+		"another program's directory":    {"precious.txt": "x", "lost+found": ""},
 		"the log emptied, the key there": {FileName + "-wal": "", FileName + "-shm": "x", "anonymous.key": "k"},
 	} {
 		t.Run(name, func(t *testing.T) {
