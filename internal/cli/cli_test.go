@@ -47,6 +47,8 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 		{"not a number by environment", "FORMULARY_MAX_BODY=much", serve, `"FORMULARY_MAX_BODY"`},
 		{"not a boolean by environment", "FORMULARY_ACCESS_LOG=maybe", serve, `"FORMULARY_ACCESS_LOG"`},
 		{"no such level by environment", "FORMULARY_LOG_LEVEL=loud", serve, `--log-level "loud"`},
+		{"no prefix", "", append(serve, "--trusted-proxies", "10.0.0.1,proxy"), `--trusted-proxies "proxy"`},
+		{"a prefix that matches nothing", "", append(serve, "--trusted-proxies", "::ffff:10.0.0.0/104"), `--trusted-proxies "::ffff:10.0.0.0/104"`},
 		{"certificate only", "", append(serve, "--tls-cert", "c.pem"), "--tls-cert and --tls-key"},
 		{"key only", "", append(serve, "--tls-key", "k.pem"), "--tls-cert and --tls-key"},
 		{"key only by environment", "FORMULARY_TLS_KEY=k.pem", serve, "--tls-cert and --tls-key"},

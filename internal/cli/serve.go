@@ -171,7 +171,7 @@ func parsePrefixes(list []string) ([]netip.Prefix, error) {
 	for _, s := range list {
 		s = strings.TrimSpace(s)
 		prefix, err := netip.ParsePrefix(s)
-		if err != nil {
+		if err != nil || prefix.Addr().Is4In6() { // which would match no address
 			addr, addrErr := netip.ParseAddr(s)
 			if addrErr != nil {
 				return nil, usagef("--trusted-proxies %q: use an address or a prefix such as 10.0.0.0/8", s)
