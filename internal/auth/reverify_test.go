@@ -47,16 +47,6 @@ func TestReverify(t *testing.T) {
 	}
 }
 
-func TestReverifyRefusesAChangedUser(t *testing.T) {
-	f := newFixture(t, userLine("alice", "sesame")+userLine("bob", "geheim"), "")
-	f.wantReverified("alice", "sesame")
-	f.wantReverified("bob", "geheim")
-	f.replace(f.users, userLine("alice", "changed"))
-	f.wantRefused("alice", "sesame")
-	f.wantRefused("bob", "geheim")
-	f.wantReverified("alice", "changed")
-}
-
 func TestUserChangedDuringReverifyStaysOut(t *testing.T) {
 	for _, users := range []string{"", userLine("alice", "changed")} {
 		f := newFixture(t, userLine("alice", "sesame"), "")

@@ -1,11 +1,9 @@
 package auth
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -258,32 +256,24 @@ func TestCancelledGuessCostsItsToken(t *testing.T) {
 	})
 }
 
-// bubbleGoroutines counts the goroutines of a synctest bubble. runtime.NumGoroutine
-// would count those of other tests, too.
-func bubbleGoroutines() int {
-	stacks := make([]byte, 1<<20)
-	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("synctest bubble"))
-}
-
 func TestCancelledWhileWaitingCostsNoToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "", "")
 		var busy, waiting sync.WaitGroup
 		f.fillSlots(&busy)
 		ctx, cancel := context.WithCancel(t.Context())
-		goroutines := bubbleGoroutines()
 		for i := range 20 {
 			waiting.Go(func() { _, _ = f.Authenticate(ctx, "alice", fmt.Sprint("wrong", i), home) })
 		}
 		synctest.Wait()
-		if got := bubbleGoroutines(); got <= goroutines {
-			t.Errorf("%d goroutines, and %d before: no attempt waits for a slot", got, goroutines)
+		if got := f.slots.strangeWaiting.Load(); got != 20 {
+			t.Errorf("%d attempts wait for a slot", got)
 		}
 		cancel()
 		waiting.Wait()
 		synctest.Wait()
-		if got := bubbleGoroutines(); got != goroutines {
-			t.Errorf("%d goroutines, want %d: some still stand in line", got, goroutines)
+		if got := f.slots.strangeWaiting.Load(); got != 0 {
+			t.Errorf("%d attempts still wait", got)
 		}
 		close(f.block)
 		busy.Wait()

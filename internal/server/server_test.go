@@ -43,9 +43,6 @@ func TestExposed(t *testing.T) {
 		exposed bool
 	}{
 		{"127.0.0.1:0", false, false},
-		{"127.9.9.9:0", false, false},
-		{"localhost:0", false, false},
-		{":0", false, true},
 		{"0.0.0.0:0", false, true},
 		{"0.0.0.0:0", true, false},
 	} {
