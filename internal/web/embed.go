@@ -67,7 +67,7 @@ func (s *Site) overTLS(h http.Handler) http.Handler {
 			next = localPath(r.URL.Query().Get("next"), c.frame)
 		}
 		if err := c.offerNewTab(w, next, notEncrypted); err != nil {
-			c.fail(w, err)
+			c.fail(w, err) //nolint:contextcheck // the call has the request
 		}
 	})
 }

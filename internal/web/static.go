@@ -78,7 +78,7 @@ func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	content := s.static.content[name]
 	if content == nil || r.PathValue("fingerprint") != s.static.fingerprint {
-		s.noRoute(w, r, nil)
+		s.noRoute(w, r, nil) //nolint:contextcheck // it has the request
 		return
 	}
 	request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -195,7 +195,7 @@ func (s *Site) handle(to route, f frame) http.Handler {
 			}
 		}
 		if err != nil {
-			c.fail(w, err)
+			c.fail(w, err) //nolint:contextcheck // the call has the request
 		}
 	}))
 }
