@@ -158,3 +158,13 @@ func TestAConditionIsEvaluatedOnce(t *testing.T) {
 		t.Error("the condition of another field was not evaluated")
 	}
 }
+
+// What scans a value is bounded by the parser: a value may be as long as a body.
+func TestRulesThatScan(t *testing.T) {
+	for _, o := range Operators {
+		want := o != Equals && o != NotEquals && o != InList
+		if got := (Rule{Operator: o}).Scans(); got != want {
+			t.Errorf("%s: got %t", o, got)
+		}
+	}
+}

@@ -123,6 +123,7 @@ var nestedFaults = []fault{
 	{name: "no value", body: entry(`{"fieldId":"name"}`), fields: []string{"name"}},
 	{name: "Value", body: entry(`{"fieldId":"name","Value":"Ann"}`), fields: []string{"name"}},
 	{name: "unknown member of an entry", body: entry(`{"fieldId":"name","value":"Ann","label":"x"}`), fields: []string{"name"}},
+	{name: "fieldId in other case", body: entry(`{"fieldId":"Name","value":"Ann"}`), fields: []string{"name"}},
 	{name: "other fieldId", body: entry(`{"fieldId":"note","value":"Ann"}`), fields: []string{"name"}},
 	{name: "value number", body: value(`5`), fields: []string{"name"}},
 	{name: "value null", body: value(`null`), fields: []string{"name"}},
@@ -277,6 +278,19 @@ func TestFormBecomesAnonymousWhileTheBodyComesIn(t *testing.T) {
 		n := e.sendSlowly(t, r, func() { e.Write(t, "1.md", strings.Replace(named, "form: f\n", "form: f\nanonymous: true\n", 1)) })
 		if n.Code != status || !n.anonymous || status == http.StatusCreated && strings.Contains(n.Body.String(), "alice") {
 			t.Errorf("%s: status %d, noted as anonymous: %t, answered with %s", r.method, n.Code, n.anonymous, n.Body)
+		}
+	}
+}
+
+// Who may not change a submission is told so, whatever is wrong with the body.
+func TestBadBodyForAnothersSubmission(t *testing.T) {
+	e := newEnv(t, house())
+	path, _ := e.create(t, "alice", openPath, nestedBody("text", "mine"))
+	for path, status := range map[string]int{path: http.StatusForbidden, allPath + "/submission/99": http.StatusNotFound} {
+		for _, mediaType := range []string{"application/json", "text/plain"} {
+			header := http.Header{"Content-Type": {mediaType}}
+			e.expect(t, status, testRequest{user: "bob", method: "POST", path: path, body: "{", header: header})
+			e.expect(t, status, testRequest{user: "bob", method: "PUT", path: result(path), body: "{", header: header})
 		}
 	}
 }

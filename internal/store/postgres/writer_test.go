@@ -397,6 +397,31 @@ func TestSequenceBehindTheTable(t *testing.T) {
 	}
 }
 
+// TestCallerLeavesTheQueue: while the database does not answer, a queued create
+// returns when its context ends, and is not stored later.
+func TestCallerLeavesTheQueue(t *testing.T) {
+	url := database(t)
+	s := openSingle(t, url)
+	release := holdInserts(t, url)
+	leaving, cancel := context.WithCancel(ctx)
+	busy, left := make(chan error, 1), make(chan error, 1)
+	go func() { busy <- creating(s, sample("busy"))() }()
+	waiting(t, url, 1)
+	go func() { _, err := s.Create(leaving, sample("too late")); left <- err }()
+	testkit.Eventually(t, "it is queued", func() bool { return s.writer.queue.Waiting() == 2 })
+	cancel()
+	testkit.Eventually(t, "it returns", func() bool { return len(left) == 1 })
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("create: %v, want %v", err, context.Canceled)
+	}
+	release()
+	if err := <-busy; err != nil {
+		t.Errorf("create: %v", err)
+	}
+	mustCreate(t, s, sample("next"))
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 2)
+}
+
 // TestPanicInABatch: a panic fails the batch. The worker goes on.
 func TestPanicInABatch(t *testing.T) {
 	url := database(t)

@@ -20,7 +20,7 @@ import (
 const (
 	walHeaderBytes   = 32
 	frameHeaderBytes = 24
-	walMagic         = 0x377f0682 // the last bit tells the byte order of checksums, which is that of the machine
+	walMagic         = 0x377f0682 // the last bit tells the byte order of checksums: WebAssembly is little-endian on every machine
 	saltOffset       = 16         // of 8 bytes in the WAL's header
 	frameSaltOffset  = 8          // of 8 bytes in a frame's header
 )
@@ -120,8 +120,8 @@ func readWALSum(b []byte) walSum {
 // add returns the checksum with further data in it.
 func (s walSum) add(data []byte) walSum {
 	for ; len(data) >= 8; data = data[8:] {
-		s[0] += binary.NativeEndian.Uint32(data) + s[1]
-		s[1] += binary.NativeEndian.Uint32(data[4:]) + s[0]
+		s[0] += binary.LittleEndian.Uint32(data) + s[1]
+		s[1] += binary.LittleEndian.Uint32(data[4:]) + s[0]
 	}
 	return s
 }
@@ -146,5 +146,5 @@ func readIndex(path string) indexed {
 	if _, err := io.ReadFull(f, header); err != nil || !bytes.Equal(header[:size], header[size:]) {
 		return indexed{}
 	}
-	return indexed{int(binary.NativeEndian.Uint32(header[maxFrame:])), [8]byte(header[salt:])}
+	return indexed{int(binary.LittleEndian.Uint32(header[maxFrame:])), [8]byte(header[salt:])}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // countCommits counts the writer's commits from here on.
@@ -75,7 +76,8 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 }
 
-// Large submissions must not pile up in one transaction, and so in the WAL.
+// Large submissions and chunks of files must not pile up in one transaction, and so
+// in the WAL.
 func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	commits := countCommits(t, s)
@@ -85,26 +87,38 @@ func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
 	for i := range ops {
 		ops[i] = creating(s, sample(large))
 	}
+	chunk := func(id int64) func() error {
+		return func() error { return fileEngine{s}.StageChunk(ctx, id, 0, []byte(large)) }
+	}
+	for id := range int64(2 * each) {
+		ops = append(ops, chunk(id+1))
+	}
 	for i, err := range oneBatch(t, s, ops...) {
 		if err != nil {
 			t.Errorf("create %d: %v", i, err)
 		}
 	}
 	storetest.Same(t, "commits", *commits, 1+len(ops)/each)
-	storetest.Same(t, "stored", len(storetest.Values(t, s)), len(ops))
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 4*each)
 }
 
-// TestPingWhileBusy: when the writer is stuck, Ping fails and does not hang.
-func TestPingWhileBusy(t *testing.T) {
+// TestWhileBusy: when the writer is stuck, Ping fails and does not hang, and a queued
+// write returns when its context ends, and is not stored later.
+func TestWhileBusy(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	busy, release, freed := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() { freed <- s.writer.do(ctx, func(*tx) error { close(busy); <-release; return nil }) }()
 	<-busy
 	impatient, cancel := context.WithCancel(ctx)
-	pinged := make(chan error)
+	pinged, left := make(chan error), make(chan error, 1)
 	go func() { pinged <- s.Ping(impatient) }()
-	waitQueued(t, s, 1)
+	go func() { _, err := s.Create(impatient, sample("too late")); left <- err }()
+	waitQueued(t, s, 2)
 	cancel()
+	testkit.Eventually(t, "the create returns", func() bool { return len(left) == 1 })
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("create: %v, want %v", err, context.Canceled)
+	}
 	if err := <-pinged; !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
 	}
@@ -119,6 +133,7 @@ func TestPingWhileBusy(t *testing.T) {
 	if err := s.Ping(ctx); err != nil {
 		t.Errorf("ping afterwards: %v", err)
 	}
+	storetest.Same(t, "stored", len(storetest.Values(t, s)), 0)
 }
 
 // Close returns the ids that are reserved and not used.
