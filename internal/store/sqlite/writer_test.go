@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,8 +107,10 @@ func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
 // write returns when its context ends, and is not stored later.
 func TestWhileBusy(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	busy, release, freed := make(chan struct{}), make(chan struct{}), make(chan error)
+	busy, release, freed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() { freed <- s.writer.do(ctx, func(*tx) error { close(busy); <-release; return nil }) }()
+	free := sync.OnceFunc(func() { close(release) })
+	defer free() // or a failed test could not close the store
 	<-busy
 	impatient, cancel := context.WithCancel(ctx)
 	pinged, left := make(chan error), make(chan error, 1)
@@ -126,7 +129,7 @@ func TestWhileBusy(t *testing.T) {
 		t.Errorf("second ping: %v, want %v", err, store.ErrUnavailable)
 	}
 	waitQueued(t, s, 1) // concurrent pings are coalesced
-	close(release)
+	free()
 	if err := <-freed; err != nil {
 		t.Error(err)
 	}
