@@ -161,6 +161,25 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// Reload has the certificate read at once, also if its files seem unchanged.
+func TestReload(t *testing.T) {
+	dir := t.TempDir()
+	logger, _ := newLog()
+	certFile, keyFile := newPair(t, 1).write(t, dir)
+	s, err := New(Options{Listen: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile, Logger: logger})
+	must(t, err)
+	defer s.listener.Close()
+	stamp := time.Unix(1_600_000_000, 0)
+	for serial := int64(2); serial <= 3; serial++ {
+		newPair(t, serial).write(t, dir)
+		must(t, errors.Join(os.Chtimes(certFile, stamp, stamp), os.Chtimes(keyFile, stamp, stamp)))
+		s.Reload(t.Context())
+		if got := serialOf(t, s.certificate); got != serial {
+			t.Errorf("certificate %d, want %d", got, serial)
+		}
+	}
+}
+
 func TestBadCertificatesAreRefusedAtStart(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := newPair(t, 1).write(t, dir)
