@@ -194,3 +194,9 @@ func TestFrameTellsSignInFromQuestions(t *testing.T) {
 		t.Error("a sign-in that keeps a form is marked as one with nothing to lose")
 	}
 }
+
+// Anybody can send a sign-in, so little of it is read.
+func TestSignInIsBounded(t *testing.T) {
+	long := url.Values{"username": {"alice"}, "password": {strings.Repeat("x", 16<<10)}}
+	newEnv(t, nil).browser(t).postForm("/login", long).want(http.StatusBadRequest, "The form can't be read.")
+}
