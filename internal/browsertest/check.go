@@ -32,7 +32,7 @@ func (p *Page) Check() {
 		other, narrow := own, own
 		other.Dark, narrow.Width = !own.Dark, 360
 		p.emulate(other)
-		p.checkLook("color-contrast", "link-in-text-block")
+		p.checkLook("color-contrast", "color-contrast-enhanced", "link-in-text-block")
 		p.emulate(narrow)
 		p.checkLook("target-size", "scrollable-region-focusable")
 		p.emulate(own)
@@ -78,10 +78,11 @@ var axeSource = sync.OnceValues(func() (string, error) {
 })
 
 // axeRun runs rules of axe-core. Without names these are all that are not
-// experimental: WCAG 2.2 A and AA, and best practices. A frame is another document,
-// with tests of its own.
+// experimental: WCAG 2.2 A and AA, best practices, and a contrast of 7 to 1, which
+// is AAA. A frame is another document, with tests of its own.
 const axeRun = `(rules => axe.run(document, {
-	resultTypes: ["violations"], iframes: false, ...(rules && {runOnly: {type: "rule", values: rules}})
+	resultTypes: ["violations"], iframes: false,
+	...(rules ? {runOnly: {type: "rule", values: rules}} : {rules: {"color-contrast-enhanced": {enabled: true}}})
 }).then(results => results.violations))`
 
 // Axe returns what axe-core finds: rule, explanation and elements. Without names of
