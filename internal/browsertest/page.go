@@ -13,8 +13,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -208,10 +210,18 @@ func (p *Page) loaded(response *network.Response) {
 // Status returns the HTTP status of the document that was loaded last.
 func (p *Page) Status() int { return p.last }
 
-// Back goes back in the history, as the browser's button does.
+// Back goes back in the history, as the browser's button does. It does not wait: the
+// document may come from memory, and then nothing is loaded.
 func (p *Page) Back() {
 	p.t.Helper()
-	do(p, "go back", chromedp.NavigateBack())
+	do(p, "go back", func(ctx context.Context, _ *chromedp.Target) (cdp.Empty, error) {
+		history, err := chromedp.Call(ctx, page.GetNavigationHistory, cdp.Empty{})
+		if err != nil || history.CurrentIndex == 0 {
+			return cdp.Empty{}, cmp.Or(err, errors.New("there is no document before"))
+		}
+		before := history.Entries[history.CurrentIndex-1]
+		return chromedp.Call(ctx, page.NavigateToHistoryEntry, page.NavigateToHistoryEntryParams{EntryID: before.ID})
+	})
 }
 
 // Reload loads the document again.

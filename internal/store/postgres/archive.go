@@ -16,7 +16,7 @@ import (
 )
 
 // fetchRows is how many rows of a dump are in memory at a time.
-const fetchRows = 64
+const fetchRows = 16
 
 // Dump implements store.Archive. It fetches rows through a cursor, because the
 // contents of their files are read over the same connection.
