@@ -87,7 +87,7 @@ const focusShows = `(e => {
 // TestSendingAgain shows what is stored when one form is sent several times.
 func TestSendingAgain(t *testing.T) {
 	t.Parallel()
-	for _, options := range []browsertest.Options{{Back: true}, {Back: true, NoScript: true}} {
+	for _, options := range []browsertest.Options{{}, {NoScript: true}} {
 		s := newSite(t, options)
 		want := func(p *page, want int) {
 			t.Helper()

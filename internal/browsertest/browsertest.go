@@ -23,8 +23,7 @@ import (
 //	func TestMain(m *testing.M) { os.Exit(browsertest.Run(m)) }
 func Run(m *testing.M) int {
 	code := m.Run()
-	shell.stop()
-	chromium.stop()
+	shared.stop()
 	return max(code, report(&documents, os.Stderr))
 }
 
@@ -40,12 +39,8 @@ func report(list *sources, out io.Writer) int {
 	return min(len(problems), 1)
 }
 
-// The browsers of this test binary. The shell is chromium without windows, and
-// twice as fast.
-var (
-	shell    = browser{names: []string{"chromium-headless-shell", "chromium"}}
-	chromium = browser{names: []string{"chromium"}}
-)
+// shared is the browser of this test binary.
+var shared browser
 
 // errMissing means that something is not installed.
 var errMissing = errors.New("tests in a browser are left out")
@@ -53,7 +48,6 @@ var errMissing = errors.New("tests in a browser are left out")
 // browser is a chromium process. The first test starts it. Each page belongs to
 // an incognito context of its own, so tests share no cookies, cache or storage.
 type browser struct {
-	names  []string // of the program; the first that is installed is used
 	once   sync.Once
 	err    error
 	ctx    context.Context
@@ -66,7 +60,7 @@ func (b *browser) start() (context.Context, error) {
 }
 
 func (b *browser) launch() error {
-	path, err := b.find()
+	path, err := exec.LookPath("chromium")
 	if err != nil {
 		return fmt.Errorf("%w: there is no chromium: run 'make test-deps', or install it (Debian: apt-get install chromium)", errMissing)
 	}
@@ -79,7 +73,6 @@ func (b *browser) launch() error {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
 		chromedp.DisableGPU,
-		chromedp.Flag("site-per-process", true), // Frame looks for processes
 		chromedp.Flag("disable-component-update", true),
 		// Tests that need TLS make their own certificates.
 		chromedp.IgnoreCertErrors,
@@ -95,15 +88,6 @@ func (b *browser) launch() error {
 		return fmt.Errorf("start chromium: %w", err)
 	}
 	return nil
-}
-
-func (b *browser) find() (path string, err error) {
-	for _, name := range b.names {
-		if path, err = exec.LookPath(name); err == nil {
-			break
-		}
-	}
-	return path, err
 }
 
 // stop ends the browser, if one was started, and waits for the end.

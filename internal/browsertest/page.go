@@ -31,7 +31,6 @@ type Options struct {
 	Dark          bool    // prefers-color-scheme: dark
 	NoScript      bool    // JavaScript is off
 	Print         bool    // the media type is print
-	Back          bool    // it shows pages from memory on the way back, which the shell does not
 	// ConsoleErrors says that this test expects errors on the console, or
 	// violations of the Content-Security-Policy. It reads them by
 	// Page.ConsoleErrors. Without it they fail the test.
@@ -62,11 +61,7 @@ type tab struct {
 // an address. The end of the test closes it.
 func Open(t testing.TB, address string, options Options) *Page {
 	t.Helper()
-	b := &shell
-	if options.Back {
-		b = &chromium
-	}
-	ctx, err := b.start()
+	ctx, err := shared.start()
 	if errors.Is(err, errMissing) {
 		testkit.Missing(t, err)
 	}

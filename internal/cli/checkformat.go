@@ -49,7 +49,8 @@ var checkFormats = map[string]checkFormat{
 	"github": {githubFinding, textSummary},
 }
 
-// marshal is for structs of numbers and strings, which can't fail.
+// marshal returns v as one line of JSON. v is a struct of numbers and strings, whose
+// encoding can't fail.
 func marshal(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -67,7 +68,7 @@ func githubFinding(f finding) []string {
 	return []string{fmt.Sprintf("::%s %s::%s", f.Severity, location, githubMessage.Replace(f.messageAndHint()))}
 }
 
-// Workflow commands escape these characters, in properties more of them.
+// GitHub wants these characters escaped: in a message, and in a property such as file=.
 var (
 	githubMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
@@ -75,11 +76,11 @@ var (
 
 func textSummary(s checkSummary) string {
 	return fmt.Sprintf("%s, %s, %s: %s, %s",
-		count(s.Pages, "page"), count(s.Forms, "form"), count(s.Fields, "field"),
-		count(s.Errors, "error"), count(s.Warnings, "warning"))
+		plural(s.Pages, "page"), plural(s.Forms, "form"), plural(s.Fields, "field"),
+		plural(s.Errors, "error"), plural(s.Warnings, "warning"))
 }
 
-func count(n int, noun string) string {
+func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -91,12 +92,12 @@ func count(n int, noun string) string {
 func textFinding(f finding) []string {
 	message := string(f.Severity) + ": " + f.messageAndHint()
 	if f.Line == 0 {
-		return []string{message}
+		return []string{message} // which names the file
 	}
 	lines := []string{fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, message)}
 	if f.source != nil {
-		text, caret := excerpt(*f.source, f.Column)
-		lines = append(lines, fmt.Sprintf("%5d | %s", f.Line, text), "      | "+caret+"^")
+		text, indent := excerpt(*f.source, f.Column)
+		lines = append(lines, fmt.Sprintf("%5d | %s", f.Line, text), "      | "+indent+"^")
 	}
 	return lines
 }
@@ -108,12 +109,12 @@ const excerptRunes = 100
 // returns the white space that brings a caret below the column. Tabs stay tabs,
 // so that both lines indent alike; what a terminal would act upon is shown as a
 // replacement character.
-func excerpt(line string, column int) (text, caret string) {
+func excerpt(line string, column int) (text, indent string) {
 	runes := []rune(line)
 	column = min(max(column, 1), len(runes)+1)
 	if len(runes) > excerptRunes {
-		// The column is in the middle, or nearer to an end that is not cut: it
-		// never is where a "…" goes.
+		// The column never falls on a "…": it is in the middle, or near an end
+		// that is not cut.
 		start := max(0, min(column-1-excerptRunes/2, len(runes)-excerptRunes))
 		end := start + excerptRunes
 		if start > 0 {

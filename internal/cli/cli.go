@@ -1,5 +1,5 @@
 // Package cli is the command line: a file per command. It is the one place
-// that picks an engine and puts the parts together.
+// that picks the storage engine and puts the parts together.
 package cli
 
 import (
@@ -19,27 +19,28 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// These end a command that has said itself what is wrong.
+// A command that has printed its error itself returns one of these: errFailed for
+// exit status 1, errMisconfigured for 2.
 var (
 	errFailed        = errors.New("failed")
 	errMisconfigured = errors.New("misconfigured")
 )
 
 // Run runs the command line and returns the exit status: 0, 1 for a failure, 2
-// for a call or a configuration that must be changed first. The systemd units
+// for a wrong call or configuration. The systemd units
 // restart the server after 1, not after 2.
 func Run(ctx context.Context, args []string, streams Streams) int {
 	root := newRoot(streams)
-	called := false
+	started := false
 	root.Before = func(ctx context.Context, _ *cli.Command) (context.Context, error) {
-		called = true
+		started = true
 		return ctx, nil
 	}
 	err := advise(root.Run(ctx, args))
 	var usage *usageError
-	if err != nil && !called && !errors.As(err, &usage) {
-		// OnUsageError is not told of an environment variable that can't be
-		// parsed. But what fails before any command begins is the call.
+	if err != nil && !started && !errors.As(err, &usage) {
+		// urfave/cli does not call OnUsageError for an environment variable that
+		// can't be parsed. An error before any command has started is of the call.
 		err = &usageError{err}
 	}
 	switch {
@@ -54,10 +55,12 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		return 2
 	case errors.Is(err, errMisconfigured):
 		return 2
-	case !errors.Is(err, errFailed):
+	case errors.Is(err, errFailed):
+		return 1
+	default:
 		complain(streams.Err, err)
+		return 1
 	}
-	return 1
 }
 
 func complain(w io.Writer, err error) { _, _ = fmt.Fprintf(w, "formulary: %v\n", err) }
@@ -67,10 +70,10 @@ func refuseArguments(cmd *cli.Command) error {
 	if !cmd.Args().Present() {
 		return nil
 	}
-	return usagef("%s takes no argument, but got %s", cmd.Name, shown(cmd.Args().First()))
+	return usagef("%s takes no argument, but got %s", cmd.Name, quoteArgument(cmd.Args().First()))
 }
 
-// usageError is a call that makes no sense.
+// usageError is a wrong call.
 type usageError struct{ cause error }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
@@ -92,7 +95,7 @@ func newRoot(streams Streams) *cli.Command {
 		Version: Version(),
 		Description: "Every flag can be given by an environment variable instead; 'formulary COMMAND --help' names both.\n" +
 			"Shell completion: source <(formulary completion bash), or zsh, fish, pwsh.\n" +
-			"Exit status: 0 for success, 1 for a failure or for problems found, 2 for a call or a configuration that makes no sense.",
+			"Exit status: 0 for success, 1 for a failure or for problems found, 2 for a wrong call or configuration.",
 		Commands: []*cli.Command{
 			serveCommand(streams), checkCommand(streams), passwdCommand(streams), usersCommand(streams),
 			migrateCommand(streams), backupCommand(streams), restoreCommand(streams), verifyCommand(streams),
@@ -101,25 +104,27 @@ func newRoot(streams Streams) *cli.Command {
 		Reader: streams.In, Writer: streams.Out, ErrWriter: streams.Err,
 		EnableShellCompletion: true,
 		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // Run decides
-		OnUsageError:          misused,
+		OnUsageError:          asUsageError,
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
-				return usagef("there is no command %s", shown(cmd.Args().First()))
+				return usagef("there is no command %s", quoteArgument(cmd.Args().First()))
 			}
 			return cli.ShowRootCommandHelp(cmd)
 		},
 	}
 	for _, c := range root.Commands {
-		c.OnUsageError = misused
+		c.OnUsageError = asUsageError
 	}
 	return root
 }
 
-func misused(_ context.Context, _ *cli.Command, err error, _ bool) error { return &usageError{err} }
+func asUsageError(_ context.Context, _ *cli.Command, err error, _ bool) error {
+	return &usageError{err}
+}
 
-// shown is an argument as it may be repeated in a message: not where it may be
-// the URL of a database with a password in it.
-func shown(arg string) string {
+// quoteArgument quotes an argument for a message. It hides URLs: that of a database
+// may have a password in it.
+func quoteArgument(arg string) string {
 	if strings.Contains(arg, "://") {
 		return "a URL"
 	}

@@ -80,7 +80,7 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 		answers := genAnswers(t, form)
 		values := make([]string, len(form.Fields))
 		for _, a := range answers {
-			if a.broken() != "" {
+			if a.malformed() != "" {
 				return // refused, hidden or not
 			}
 			if rank := form.Index().Rank(a.FieldID); a.misfit(&form.Fields[rank]) == "" {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The columns of the flat model that every submission has. No field id begins
-// with "_".
+// The flat model of the API shows a submission as one row: these three columns, then
+// one for each field. No field id begins with "_".
 const (
 	ColumnID        = "_id"
 	ColumnTimestamp = "_timestamp"
@@ -24,8 +24,8 @@ func (f *Form) Columns() []string {
 	return columns
 }
 
-// Value is the value of a field as Entries hold it: a JSON string with its
-// quotes. It is nil where nothing is stored for the field.
+// Value is a JSON string with its quotes, as Entries hold ids and values of fields. It
+// is nil where nothing is stored.
 type Value []byte
 
 // Text decodes the value. Nil is "".

@@ -26,9 +26,8 @@ type Entry struct {
 	Value   string
 }
 
-// The id of an entry is the id of its submission, and the number of the entry in
-// it in the lower bits. It is unique, and no number in JSON is too large for
-// JavaScript.
+// The id of an entry is submissionID<<entryBits | n, where n counts the entries of
+// the submission from 1. Ids are unique and below 2^53, which JavaScript reads exactly.
 const (
 	entryBits = 13
 	// MaxEntries is how many entries a submission can have.
@@ -40,7 +39,7 @@ const (
 // NumberEntries returns a copy of a submission's entries in which those without
 // an id have one. Numbers begin with 1, and go on after the highest that an
 // entry has.
-func NumberEntries(submission int64, entries []Entry) ([]Entry, error) {
+func NumberEntries(submissionID int64, entries []Entry) ([]Entry, error) {
 	number := int64(0)
 	for _, e := range entries {
 		number = max(number, e.ID&MaxEntries)
@@ -48,26 +47,26 @@ func NumberEntries(submission int64, entries []Entry) ([]Entry, error) {
 	entries = slices.Clone(entries)
 	for i := range entries {
 		if entries[i].ID == 0 {
-			number++
-			entries[i].ID = submission<<entryBits | number
+			if number++; number > MaxEntries {
+				return nil, fmt.Errorf("submission %d would have more than %d entries", submissionID, MaxEntries)
+			}
+			entries[i].ID = submissionID<<entryBits | number
 		}
-	}
-	if number > MaxEntries {
-		return nil, fmt.Errorf("submission %d would have more than %d entries", submission, MaxEntries)
 	}
 	return entries, nil
 }
 
-// Answer is what a caller sends for one field: a text, or a list of texts.
+// Answer is what a caller sends for one field: a text, a list of texts, or files.
+// The decoder of the request notes in Malformed and Misfit what it finds wrong.
 type Answer struct {
 	FieldID   string
 	Value     string
+	IsList    bool
 	List      []string     // what was sent as a list; Value is unused then
 	Files     []StoredFile // sent for the field, their contents staged; Value is their names
-	Misfit    string       // why it can't be a value of its field; a field that does not show ignores it
+	Misfit    string       // why it can't be a value of its field; ignored while the field is hidden
 	Malformed string       // what was wrong with the way it was sent; "" when nothing was
-	IsList    bool
-	Whole     bool // Malformed is about the request as a whole, not one field
+	Whole     bool         // Malformed is about the request as a whole, not one field
 }
 
 // text is the value as it is stored.
@@ -78,8 +77,8 @@ func (a Answer) text() string {
 	return a.Value
 }
 
-// broken returns what is wrong with the answer whatever field it is for, or "".
-func (a Answer) broken() string {
+// malformed returns what is wrong with the answer whatever field it is for, or "".
+func (a Answer) malformed() string {
 	if a.Malformed == "" && !storable(a.text()) {
 		return "must be valid text without NUL characters"
 	}
@@ -102,13 +101,13 @@ func (a Answer) misfit(f *Field) string {
 	}
 }
 
-// CheckAnswer returns what is wrong with an answer to the field where it shows,
-// or "".
+// CheckAnswer returns what is wrong with an answer to the field, provided that the
+// field is visible, or "".
 func (f *Field) CheckAnswer(a Answer) string {
-	return cmp.Or(a.broken(), a.misfit(f), f.check(a.text()))
+	return cmp.Or(a.malformed(), a.misfit(f), f.check(a.text()))
 }
 
-// draft collects a record's values by rank while it is checked.
+// draft collects a submission's values by rank while it is checked.
 type draft struct {
 	Index
 	values  []string       // merged: stored, overlaid with sent
@@ -138,7 +137,7 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 			}
 			continue
 		}
-		if msg := a.broken(); msg != "" {
+		if msg := a.malformed(); msg != "" {
 			d.invalid.Add(a.FieldID, msg)
 			continue
 		}
@@ -189,16 +188,16 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, []StoredFile, error) {
 }
 
 // Merge lays answers over stored entries: fields that are not sent keep their
-// values and entry ids. The merged record decides what shows; answers to
+// values and entry ids. The merged submission decides what shows; answers to
 // hidden fields are dropped and what is stored for them stays. A field that is
 // neither sent nor newly shown by this merge is not checked, so that old
 // submissions can still be changed after the form has become stricter.
 //
-// Files that are sent for a field replace those it had. Of a field that a text
-// is sent for, those files stay that the text names.
+// Files that are sent for a field replace those it had. If a text is sent for a file
+// field, it is a list of file names: stored files that it names stay, the others go.
 func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]Entry, []StoredFile, error) {
 	d := f.newDraft()
-	old := d.byRank(stored)
+	old := d.splitStored(stored)
 	for rank, e := range old.current {
 		if e != nil {
 			d.values[rank] = e.Value
@@ -223,36 +222,36 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]En
 	if err := d.invalid.Err(); err != nil {
 		return nil, nil, err
 	}
-	return d.overlay(old, shown), d.mergedFiles(files, shown), nil
+	return d.mergedEntries(old, shown), d.mergedFiles(files, shown), nil
 }
 
-// entriesByRank are the stored entries of a submission, separated into those of the
+// splitEntries are the stored entries of a submission, separated into those of the
 // form's fields and those of fields that have left the page.
-type entriesByRank struct {
+type splitEntries struct {
 	current       []*Entry // by rank; nil where nothing is stored
 	retired       []Entry  // of fields that have left the page
 	retiredValues map[string]string
 }
 
-func (d *draft) byRank(stored []Entry) entriesByRank {
-	p := entriesByRank{current: make([]*Entry, len(d.fields))}
+func (d *draft) splitStored(stored []Entry) splitEntries {
+	old := splitEntries{current: make([]*Entry, len(d.fields))}
 	for i := range stored {
 		if rank := d.Rank(stored[i].FieldID); rank >= 0 {
-			p.current[rank] = &stored[i]
+			old.current[rank] = &stored[i]
 			continue
 		}
-		if p.retiredValues == nil {
-			p.retiredValues = map[string]string{}
+		if old.retiredValues == nil {
+			old.retiredValues = map[string]string{}
 		}
-		p.retired = append(p.retired, stored[i])
-		p.retiredValues[stored[i].FieldID] = stored[i].Value
+		old.retired = append(old.retired, stored[i])
+		old.retiredValues[stored[i].FieldID] = stored[i].Value
 	}
-	return p
+	return old
 }
 
-// overlay returns the stored entries with the sent, visible values written in:
+// mergedEntries returns the stored entries with the sent, visible values written in:
 // the form's fields in rank order, then those that have left the page.
-func (d *draft) overlay(old entriesByRank, shown []bool) []Entry {
+func (d *draft) mergedEntries(old splitEntries, shown []bool) []Entry {
 	merged := make([]Entry, 0, len(d.fields)+len(old.retired))
 	for rank, e := range old.current {
 		entry := Entry{FieldID: d.fields[rank].ID}
@@ -269,8 +268,8 @@ func (d *draft) overlay(old entriesByRank, shown []bool) []Entry {
 	return append(merged, old.retired...)
 }
 
-// mergedFiles returns the files that the record has with the sent, visible
-// values written in.
+// mergedFiles returns the stored files that remain, then those that are sent for
+// visible fields. A new submission has no stored ones.
 func (d *draft) mergedFiles(stored []StoredFile, shown []bool) []StoredFile {
 	var merged []StoredFile
 	for _, file := range stored {

@@ -1,13 +1,12 @@
 package forms
 
-// Visible reports, by rank, which fields show when the form is filled in with
-// values, also by rank. There must be a value for each field: "" for one
-// without an answer. A hidden field counts as empty for the conditions that
+// Visible reports which fields show for the given values. Both slices are indexed
+// like f.Fields; a field without an answer has the value "". A hidden field counts as empty for the conditions that
 // look at it, whatever its value is: otherwise an answer that the page does not
 // show could keep a later field open.
 func (f *Form) Visible(values []string) []bool { return f.Index().visible(values) }
 
-// visible is Form.Visible.
+// visible is Form.Visible for a caller that has the Index.
 func (x Index) visible(values []string) []bool {
 	v := visibility{Index: x, values: values}
 	shown := make([]bool, len(x.fields))
@@ -18,8 +17,8 @@ func (x Index) visible(values []string) []bool {
 }
 
 // visibility evaluates the conditions of a form for one set of values. Each
-// condition is evaluated once, however many fields of a section share it: values
-// may be as long as a request body.
+// condition is evaluated once, even if all fields of a section share it: comparing
+// long values takes time.
 type visibility struct {
 	Index
 	values []string
@@ -38,24 +37,25 @@ func (v *visibility) shows(rank int) bool {
 	if v.holds == nil {
 		v.holds = map[*Condition]bool{}
 	}
-	v.holds[c] = false // ends the walk if the parser ever missed a cycle
+	v.holds[c] = false // ends the recursion if conditions form a cycle, which the parser refuses
 	v.holds[c] = v.evaluate(c)
 	return v.holds[c]
 }
 
 func (v *visibility) evaluate(c *Condition) bool {
+	matchAny := c.Match == MatchAny
 	for _, r := range c.Rules {
-		if v.ruleHolds(r) == (c.Match == MatchAny) {
-			return c.Match == MatchAny
+		if v.ruleHolds(r) == matchAny { // decides alone
+			return matchAny
 		}
 	}
-	return c.Match != MatchAny
+	return !matchAny
 }
 
 func (v *visibility) ruleHolds(r Rule) bool {
 	rank := v.Rank(r.FieldID)
 	if rank < 0 {
-		return false
+		return false // the parser refuses unknown fields
 	}
 	value := ""
 	if v.shows(rank) {

@@ -70,7 +70,7 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 		}
 		answer := func(w http.ResponseWriter, _ *http.Request) {
 			if err := h(a, w, c); err != nil {
-				fail(w, c, err)
+				fail(w, c, err) //nolint:contextcheck // c has it
 			}
 		}
 		switch {

@@ -53,7 +53,7 @@ func (a *Access) owns(s forms.Submission) bool {
 // those that don't are dropped, whatever it returns.
 func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string) (sub forms.Submission, replayed bool, err error) {
 	if staged := StagedFiles(answers); len(staged) > 0 {
-		defer func() { a.settle(ctx, staged, sub, err) }()
+		defer func() { a.dropUnused(ctx, staged, sub, err) }()
 	}
 	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *Access) Merge(
 	ctx context.Context, id int64, answers []forms.Answer, pre Precondition, admit func(size int) error,
 ) (merged forms.Submission, err error) {
 	if staged := StagedFiles(answers); len(staged) > 0 {
-		defer func() { a.settle(ctx, staged, merged, err) }()
+		defer func() { a.dropUnused(ctx, staged, merged, err) }()
 	}
 	// Only what is stored tells how large the merged submission is.
 	stored, err := a.Get(ctx, id)

@@ -19,19 +19,19 @@ import (
 // DefaultMaxFile is the largest file taken unless configured otherwise.
 const DefaultMaxFile = 25 << 20
 
-// How many files there may be. Together with the limit of a file's size they
-// bound what one submission can hold.
+// How many files there may be. These counts and the limit of a file's size bound what
+// one submission can hold.
 const (
 	MaxFilesPerField = 10
 	MaxFiles         = 100 // of a submission
 )
 
-// sniffBytes is how much of a file its type is told by.
+// sniffBytes is how many bytes from the start of a file decide its media type.
 const sniffBytes = 3 << 10
 
-// StageFile checks a file that is being sent for a field, and stores its
-// content for Create or Merge, which an answer hands it to. What is in the end
-// handed to neither must be given to DropFiles. name must be clean.
+// StageFile checks a file that is being sent for a field, and stores its content. The
+// caller puts the returned file into an answer for Create or Merge, or else calls
+// DropFiles. name must come from forms.CleanFileName.
 //
 // Errors: *forms.Invalid for a file that the field does not take, the read
 // error of r as it is, and those of the service.
@@ -60,9 +60,9 @@ func (a *Access) StageFile(ctx context.Context, field *forms.Field, name, declar
 
 func (a *Access) stageError(field *forms.Field, from *fileReader, err error) error {
 	switch {
-	case from.tooLarge && field.CheckFileSize(from.read) != "":
+	case from.tooLarge() && field.CheckFileSize(from.read) != "": // the limit of the field
 		return forms.InvalidField(field.ID, field.CheckFileSize(from.read))
-	case from.tooLarge:
+	case from.tooLarge():
 		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("A file is larger than %d bytes. Nothing was changed.", a.service.maxFile)}
 	case from.err != nil:
 		return from.err
@@ -75,14 +75,15 @@ func (a *Access) stageError(field *forms.Field, from *fileReader, err error) err
 // remembers whether the error of a read was its own or that of the client's
 // connection.
 type fileReader struct {
-	r        io.Reader
-	left     int64
-	read     int64
-	tooLarge bool
-	err      error // of r, but for io.EOF
+	r    io.Reader
+	left int64 // bytes that may still be read; -1 after one too many
+	read int64
+	err  error // of r, but for io.EOF
 }
 
 var errFileTooLarge = errors.New("file is too large")
+
+func (f *fileReader) tooLarge() bool { return f.left < 0 }
 
 func (f *fileReader) Read(p []byte) (int, error) {
 	// One byte more than allowed tells a file that is too large from one that
@@ -90,8 +91,7 @@ func (f *fileReader) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p[:min(int64(len(p)), f.left+1)])
 	f.read += int64(n)
 	f.left -= int64(n)
-	if f.left < 0 {
-		f.tooLarge = true
+	if f.tooLarge() {
 		return 0, errFileTooLarge
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -113,16 +113,16 @@ func (a *Access) DropFiles(ctx context.Context, files []forms.StoredFile) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	for _, file := range files {
-		_ = a.service.files.DropFile(ctx, file.ID) // see above
+		_ = a.service.files.DropFile(ctx, file.ID) // the store removes it later
 	}
 }
 
-// settle drops staged files that did not become part of a submission. When it
+// dropUnused drops staged files that did not become part of a submission. When it
 // is not known whether they did, it leaves them to the store.
-func (a *Access) settle(ctx context.Context, staged []forms.StoredFile, stored forms.Submission, err error) {
-	var known *Error
+func (a *Access) dropUnused(ctx context.Context, staged []forms.StoredFile, stored forms.Submission, err error) {
+	var failure *Error
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		(errors.As(err, &known) && (known.Kind == Unavailable || known.Kind == InDoubt)) {
+		(errors.As(err, &failure) && (failure.Kind == Unavailable || failure.Kind == InDoubt)) {
 		return
 	}
 	unused := slices.DeleteFunc(staged, func(file forms.StoredFile) bool {
@@ -131,7 +131,7 @@ func (a *Access) settle(ctx context.Context, staged []forms.StoredFile, stored f
 	a.DropFiles(ctx, unused)
 }
 
-// StagedFiles are the files that the answers hold.
+// StagedFiles returns the files that the answers hold.
 func StagedFiles(answers []forms.Answer) []forms.StoredFile {
 	var files []forms.StoredFile
 	for i := range answers {
@@ -140,14 +140,18 @@ func StagedFiles(answers []forms.Answer) []forms.StoredFile {
 	return files
 }
 
-// checkFiles bounds the files of a submission. One that had more before may
-// keep them.
+// checkFiles limits how many files a submission has. One that has more already may
+// keep as many.
 func checkFiles(files, stored []forms.StoredFile) error {
 	if n := len(files); n <= MaxFiles || n <= len(stored) {
 		return nil
 	}
 	return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission as a whole would have more than %d files. Nothing was changed.", MaxFiles)}
 }
+
+// maxOpenTries bounds how often OpenFile starts over. A file can be replaced between
+// reading the submission and opening the content.
+const maxOpenTries = 10
 
 // OpenFile opens a file of a submission that the caller may read.
 func (a *Access) OpenFile(ctx context.Context, id int64, fieldID, name string) (forms.StoredFile, io.ReadSeekCloser, error) {
@@ -167,7 +171,3 @@ func (a *Access) OpenFile(ctx context.Context, id int64, fieldID, name string) (
 	}
 	return forms.StoredFile{}, nil, &Error{Kind: Unavailable, Detail: "The file is being replaced again and again. Try again in a moment."}
 }
-
-// maxOpenTries is how often OpenFile looks for a file that is replaced by another
-// of the same name before it is open.
-const maxOpenTries = 10
