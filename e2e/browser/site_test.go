@@ -119,7 +119,7 @@ func (p *page) follow(link string) {
 // nothing is loaded.
 func (p *page) back(path string) {
 	p.t.Helper()
-	p.Page.Back()
+	p.Back()
 	p.Wait("the browser is back at "+path, func() bool { return p.path() == path })
 	const usable = `document.readyState === "complete" && !document.querySelector("main button:disabled:not([hidden] *)")`
 	p.Wait("the page can be used", func() bool { return browsertest.Eval[bool](p.Page, usable) })

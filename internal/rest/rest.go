@@ -75,7 +75,7 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 		}
 		switch {
 		case err != nil:
-			fail(w, c, err)
+			fail(w, c, err) //nolint:contextcheck // c has it
 		case compress:
 			request.Compress(http.HandlerFunc(answer))(w, r)
 		default:
