@@ -40,8 +40,8 @@ var unraced = []string{"github.com/ncruces/go-sqlite3-wasm/...", "modernc.org/..
 
 // slow are the packages that take longest, and begin first.
 var slow = []string{
-	"e2e", "e2e/browser", "internal/store/sqlite", "internal/web", "internal/server", "internal/rest", "internal/store/postgres",
-	"internal/web/embedtest", "internal/store/copy", "internal/web/pagehtml",
+	"e2e/browser", "e2e", "internal/store/postgres", "internal/store/sqlite", "internal/service", "internal/web/embedtest", "internal/rest",
+	"internal/server", "internal/session", "internal/web", "internal/auth",
 }
 
 // together is how many of the other packages one call of go test has. Each call
