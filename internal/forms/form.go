@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // FieldType is how a field is shown and filled in.
@@ -57,12 +58,30 @@ type Form struct {
 	OneSubmission bool
 	Fields        []Field   // in rank order: a field's rank is its index
 	Sections      []Section // in page order; they don't overlap
+
+	// What follows is not part of the API's Form.
+
+	Title  string // what people read in place of the id; never empty on a page
+	Thanks string // plain text, shown after sending
+	Opens  Moment // nobody creates before it; the zero value sets no limit, here and in Closes
+	Closes Moment // nobody creates after it; a day counts to its end
+	Limit  int    // at most so many submissions; 0 sets no limit
 }
+
+// Moment is a day, or a point in time, as an author writes it. The zero value is none.
+type Moment struct {
+	Day  string    // as 2006-01-02; "" for a point in time
+	Time time.Time // unless it is a day
+}
+
+// IsZero reports whether no moment is set.
+func (m Moment) IsZero() bool { return m == Moment{} }
 
 // Section is a group of fields that follow one another and show or hide
 // together.
 type Section struct {
 	Name         string
+	Title        string // shown above its fields; "" shows none
 	MacroID      string
 	First, Count int        // its fields are Form.Fields[First : First+Count]
 	Condition    *Condition // the one that its fields have; nil when it always shows
@@ -100,6 +119,22 @@ type Field struct {
 	Accept     []string   // of type File: extensions (.pdf), media types (image/png) and ranges (image/*) in lower case; empty accepts every file
 	MaxSize    int64      // of type File: the largest file in bytes; 0 sets no limit
 	Condition  *Condition // its own, or that of its section; nil when it always shows
+
+	// What follows is not part of the API's Form.
+
+	Min, Max  *Bound // of a numeric or date field, inclusive; nil without
+	MaxLength int    // characters (code points); 0 sets no limit
+	Default   string // as it is stored; Today for the day of the create; "" for none
+	ByEditors bool   // only editors of the page set it
+}
+
+// Today stands for the current day in the default and the bounds of a date field.
+const Today = "today"
+
+// Bound is the least or greatest value of a field: a fixed one, or that of another field.
+type Bound struct {
+	Value   string // a number, a day, or Today; "" if FieldID is set
+	FieldID string // of a field of the same kind; the bound counts while that field has a value
 }
 
 // MultiValue reports whether the field takes several values at once.

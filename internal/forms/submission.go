@@ -15,6 +15,8 @@ type Submission struct {
 	FormID   string
 	Created  time.Time // to the millisecond
 	Username string    // "" on an anonymous form
+	Changed  time.Time // when it was changed last, to the millisecond; Created while it never was
+	Changer  string    // who changed it last; Username while nobody did
 	Entries  Entries
 	Files    []StoredFile // nil without files, as nearly always
 }
