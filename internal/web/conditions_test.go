@@ -17,7 +17,12 @@ import (
 // describes it and sets of values, by rank. It returns a line for each set: the ids of
 // the fields that show.
 const conditionsModule = `
-import { visibility } from "conditions.js";
+import { tidy, visibility } from "conditions.js";
+
+globalThis.tidied = (json) => {
+  const { values, oneLine, numeric } = JSON.parse(json);
+  return JSON.stringify(values.map((value) => tidy(value, { oneLine, numeric })));
+};
 
 globalThis.shownOf = (json) => {
   const { form, sets } = JSON.parse(json);
@@ -94,6 +99,38 @@ func TestScriptsCompareAsTheServerDoes(t *testing.T) {
 			sets = append(sets, append([]string{value}, make([]string, len(form.Fields)-1)...))
 		}
 		compare(form, sets...)
+	}
+}
+
+// What is typed is stored without spaces around a single line, and with a decimal
+// point. Conditions look at the same values before and after it is sent.
+func TestScriptsTidyAsTheServerDoes(t *testing.T) {
+	vm := newVM(t)
+	runModule(t, vm, conditionsModule)
+	values := append([]string{"7,50", " -7,50\t", "1,2,3", "1.234,5", "1,234.5", ",5", "5,", "\u00A0a b\u2003"}, awkward...)
+	for _, tt := range []struct {
+		field            forms.Field
+		oneLine, numeric bool
+	}{
+		{forms.Field{Type: forms.Textfield}, true, false},
+		{forms.Field{Type: forms.Textfield, Validation: forms.Numeric}, true, true},
+		{forms.Field{Type: forms.Textbox}, false, false},
+		{forms.Field{Type: forms.Textbox, Validation: forms.Numeric}, false, true},
+		{forms.Field{Type: forms.Dropdown, Options: []string{"a"}, Validation: forms.OneOf}, false, false},
+	} {
+		text, err := json.Marshal(map[string]any{"values": values, "oneLine": tt.oneLine, "numeric": tt.numeric})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		if err := json.Unmarshal([]byte(callScript(t, vm, "tidied", string(text))), &got); err != nil {
+			t.Fatal(err)
+		}
+		for i, value := range values {
+			if want := tidyValue(&tt.field, value); got[i] != want && value != "\r\n" { // no control of a browser has CR
+				t.Errorf("%s %q of %q: JavaScript makes %q, Go %q", tt.field.Type, tt.field.Validation, value, got[i], want)
+			}
+		}
 	}
 }
 

@@ -283,13 +283,20 @@ func (q *question) textControl() {
 	case forms.Email:
 		q.InputType, q.Complete = "email", "email"
 	case forms.Numeric:
-		q.InputMode = "decimal"
+		if notNegative(q.Min) {
+			q.InputMode = "decimal" // on some phones it has no key for a minus
+		}
 	case forms.DateOnly:
 		// A browser's date field can't show what is no date.
 		if _, err := time.Parse(time.DateOnly, q.Value); err == nil || q.Value == "" {
 			q.InputType = "date"
 		}
 	}
+}
+
+// notNegative reports whether a bound keeps numbers from being negative.
+func notNegative(least *forms.Bound) bool {
+	return least != nil && forms.IsDecimal(least.Value) && !strings.HasPrefix(least.Value, "-")
 }
 
 func (q *question) fileControl(maxFile int64) {

@@ -103,7 +103,7 @@ func (e *env) viewsOf(t *testing.T, id int, text string) map[string]*answer {
 	views["conflict"] = b.send(path+"/change", with(change.values(), "text", text+" 3"))
 	views["delete"] = b.get(path + "/delete")
 	views["results"] = b.get(form + "/results")
-	views["found"] = b.get(form + "/results?q=" + url.QueryEscape(text) + "&filter[line]=" + url.QueryEscape(text))
+	views["found"] = b.get(form + "/results?q=" + url.QueryEscape(text) + "&filter[line]=" + url.QueryEscape(strings.TrimSpace(text))) // as it is stored
 	parameters := "/results?sort=%[1]s&username=%[1]s&limit=%[1]s&filter[%[1]s]=%[1]s&_field=%[1]s&_operator=%[1]s&_value=%[1]s"
 	checkInertPage(t, "results, refused", b.get(form+fmt.Sprintf(parameters, url.QueryEscape(text))))
 	views["searched"] = b.get("/?q=" + url.QueryEscape(text))

@@ -70,6 +70,9 @@ func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (
 		normalize(&answers[i])
 	}
 	sent.answers = answers
+	if access != nil {
+		tidy(access.Form, answers)
+	}
 	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
 		err = errOtherUser
 	}
@@ -86,6 +89,38 @@ func normalize(a *forms.Answer) {
 	for i := range a.List {
 		a.List[i] = lineFeeds(a.List[i])
 	}
+}
+
+// tidy brings what was typed into the form that is stored.
+func tidy(f *forms.Form, answers []forms.Answer) {
+	fields := f.Index()
+	for i := range answers {
+		a := &answers[i]
+		if rank := fields.Rank(a.FieldID); rank >= 0 {
+			a.Value = tidyValue(&f.Fields[rank], a.Value)
+		}
+	}
+}
+
+// tidyValue is a value as it is stored when somebody types it: with LF at the end of
+// lines, without spaces around a single line, and with a decimal point. The module
+// conditions.js does the same.
+func tidyValue(f *forms.Field, text string) string {
+	text = lineFeeds(text)
+	if oneLine(f) {
+		text = strings.TrimSpace(text)
+	}
+	if f.Validation == forms.Numeric && strings.Count(text, ",") == 1 {
+		if number := strings.Replace(text, ",", ".", 1); forms.IsDecimal(number) {
+			return number
+		}
+	}
+	return text
+}
+
+// oneLine reports whether a field is answered by typing a single line.
+func oneLine(f *forms.Field) bool {
+	return f.Type != forms.Textbox && f.Type != forms.File && len(f.Options) == 0
 }
 
 func lineFeeds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

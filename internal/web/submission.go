@@ -302,7 +302,7 @@ func (st stored) changes(sent received) []forms.Answer {
 				changes = append(changes, forms.Answer{FieldID: field.ID})
 			}
 		case !answered[field.ID]: // its question was not shown
-		case with.values[rank] == lineFeeds(st.values[field.ID]):
+		case with.values[rank] == tidyValue(field, st.values[field.ID]):
 		case answer == nil: // no box is ticked
 			changes = append(changes, forms.Answer{FieldID: field.ID})
 		default:

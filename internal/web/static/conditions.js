@@ -1,5 +1,6 @@
-// Decides which fields of a form show, for given values. The server decides the
-// same with Form.Visible in internal/forms, and a test compares the two.
+// Decides which fields of a form show, for given values, and how a typed value is
+// stored. The server decides the same with Form.Visible in internal/forms and
+// tidyValue in internal/web, and tests compare them.
 
 const separator = ";";
 
@@ -25,6 +26,26 @@ export function visibility(form) {
     });
   }
   return (values) => visibleFields(fields, values);
+}
+
+/** A typed value as it is stored: without spaces around a single line, and with a decimal point. */
+export function tidy(value, { oneLine, numeric }) {
+  const text = oneLine ? trim(value) : value;
+  return numeric && /^-?[0-9]+,[0-9]+$/.test(text) ? text.replace(",", ".") : text;
+}
+
+/** Does without the method of strings, which takes U+FEFF for a space, and U+0085 for none. */
+function trim(text) {
+  const space = /\p{White_Space}/u;
+  let from = 0;
+  let to = text.length;
+  while (from < to && space.test(text[from])) {
+    from++;
+  }
+  while (to > from && space.test(text[to - 1])) {
+    to--;
+  }
+  return text.slice(from, to);
 }
 
 function prepare(condition, known) {

@@ -6,7 +6,7 @@
 // data-stored on an element with data-field holds the names of the files that
 // the submission has, as its value in the API. They count until others are chosen.
 
-import { visibility } from "./conditions.js";
+import { tidy, visibility } from "./conditions.js";
 import { announce, call, find } from "./dom.js";
 import { upload } from "./upload.js";
 
@@ -59,8 +59,9 @@ function updater(form) {
   const questions = find(form, "[data-field]");
   const sections = find(form, "[data-section]");
   const label = ({ dataset }) => definition.fields[dataset.field].label || dataset.field;
+  const value = (question) => valueOf(question, definition.fields[question.dataset.field]);
   return () => {
-    const { added, removed } = apply(visible, questions);
+    const { added, removed } = apply(visible, questions, value);
     for (const section of sections) {
       section.hidden = find(section, "[data-field]").every((question) => question.hidden);
     }
@@ -69,8 +70,8 @@ function updater(form) {
 }
 
 /** Shows and hides the questions, and returns those for which that is a change. */
-function apply(visible, questions) {
-  const shown = visible(new Map(questions.map((question) => [question.dataset.field, valueOf(question)])));
+function apply(visible, questions, value) {
+  const shown = visible(new Map(questions.map((question) => [question.dataset.field, value(question)])));
   const changed = { added: [], removed: [] };
   for (const question of questions) {
     const hidden = !shown.has(question.dataset.field);
@@ -87,7 +88,7 @@ function apply(visible, questions) {
 }
 
 /** The value that the server would get from the controls of a question. */
-function valueOf(question) {
+function valueOf(question, { validationType }) {
   const values = [];
   for (const control of find(question, "input, select, textarea")) {
     if (control.name !== question.dataset.field) {
@@ -96,7 +97,9 @@ function valueOf(question) {
     if (control.type === "file") {
       const names = Array.from(control.files, (file) => file.name);
       values.push(...(names.length > 0 ? names : [question.dataset.stored ?? ""]));
-    } else if ((control.type !== "checkbox" && control.type !== "radio") || control.checked) {
+    } else if (control.type !== "checkbox" && control.type !== "radio") {
+      values.push(tidy(control.value, { oneLine: control.matches("input"), numeric: validationType === "numeric" }));
+    } else if (control.checked) {
       values.push(control.value);
     }
   }

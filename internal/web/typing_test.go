@@ -1,0 +1,76 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+const typing = "form: price\nfields:\n" +
+	"  - {id: price, type: textfield, label: Price, validate: numeric}\n" +
+	"  - {id: name, type: textfield, label: Name, required: true}\n" +
+	"  - {id: note, type: textbox, label: Note}\n" +
+	"  - {id: size, type: dropdown, label: Size, options: [\" small\", large]}\n"
+
+// People type spaces and commas that nobody wants to see stored.
+func TestTypedValues(t *testing.T) {
+	e := newEnv(t, page1("", typing))
+	b := e.signedIn(t, "alice")
+	const form = "/page/1/form/price"
+	for typed, want := range map[string]string{"7,50": "7.50", "\t-0,5": "-0.5", "1.5": "1.5", "12": "12"} {
+		p := b.send(form, with(b.get(form).values(), "price", typed, "name", " \tAmy Other\u00a0", "note", " two \r\nlines ", "size", " small"))
+		p.want(http.StatusOK, "This is what was sent")
+		got := valuesOf(t, e.latest(t, "alice", 1, "price"))
+		if got["price"] != want || got["name"] != "Amy Other" || got["note"] != " two \nlines " || got["size"] != " small" {
+			t.Errorf("%q is stored as %q, with %q", typed, got["price"], got)
+		}
+	}
+	// A change, and what is still wrong: as it was typed.
+	change := fmt.Sprintf("%s/submission/%d/change", form, e.latest(t, "alice", 1, "price").ID)
+	b.send(change, with(b.get(change).values(), "price", "1,25")).want(http.StatusOK, "The changes are saved.")
+	if got := valuesOf(t, e.latest(t, "alice", 1, "price"))["price"]; got != "1.25" {
+		t.Errorf("changed to %q", got)
+	}
+	for _, typed := range []string{"1.234,50", "1,2,3", "7,", ",5", "seven"} {
+		p := b.send(form, with(b.get(form).values(), "price", typed, "name", " "))
+		p.want(http.StatusUnprocessableEntity, "“Price” must be a number", "“Name” is required")
+		if got := p.values().Get("price"); got != typed {
+			t.Errorf("typed %q, shown %q", typed, got)
+		}
+	}
+}
+
+// What somebody did not touch is no change, also if it was stored by the API with
+// spaces around it.
+func TestUntouchedSpacesAreNoChange(t *testing.T) {
+	e := newEnv(t, page1("", typing))
+	b := e.signedIn(t, "alice")
+	id := e.submit(t, "alice", 1, "price", "name", "  spacious  ", "price", "1")
+	change := fmt.Sprintf("/page/1/form/price/submission/%d/change", id)
+	b.send(change, with(b.get(change).values(), "price", "2")).want(http.StatusOK, "The changes are saved.")
+	if got := valuesOf(t, e.latest(t, "alice", 1, "price")); got["name"] != "  spacious  " || got["price"] != "2" {
+		t.Errorf("stored %q", got)
+	}
+}
+
+// The keypad for numbers has no minus on some phones.
+func TestNumericKeypad(t *testing.T) {
+	if !notNegative(&forms.Bound{Value: "0"}) || !notNegative(&forms.Bound{Value: "1.5"}) {
+		t.Error("a bound of at least 0 leaves room for a minus")
+	}
+	for _, b := range []*forms.Bound{nil, {Value: "-1"}, {FieldID: "other"}} {
+		if notNegative(b) {
+			t.Errorf("%v leaves no room for a minus", b)
+		}
+	}
+	p := newEnv(t, page1("", typing)).get(t, "alice", "/page/1/form/price")
+	for _, n := range p.all(func(n *html.Node) bool { return attribute(n, "name") == "price" }) {
+		if hasAttribute(n, "inputmode") {
+			t.Error("a number that may be negative has a keypad without a minus")
+		}
+	}
+}
