@@ -112,19 +112,35 @@ func parseNumber(value string) (number float64, ok bool) {
 	return number, true
 }
 
-// compareOrdered compares two numbers, or two days. Between other values there is
-// no order, and ok is false.
+// ordered is a value that has an order: a number, or a day.
+type ordered struct {
+	number float64
+	day    string // as 2006-01-02, which sorts as text; "" for a number
+}
+
+func parseOrdered(text string) (o ordered, ok bool) {
+	if number, ok := parseNumber(text); ok {
+		return ordered{number: number}, true
+	}
+	return ordered{day: text}, isDay(text)
+}
+
+func (o ordered) isDay() bool { return o.day != "" }
+
+// compare compares two numbers, or two days. Between a number and a day there is no
+// order, and ok is false.
+func (o ordered) compare(p ordered) (c int, ok bool) {
+	return cmp.Or(cmp.Compare(o.number, p.number), cmp.Compare(o.day, p.day)), o.isDay() == p.isDay()
+}
+
+// compareOrdered compares two texts. ok is false unless both are numbers, or days.
 func compareOrdered(a, b string) (c int, ok bool) {
-	x, isNumber := parseNumber(a)
-	y, bothNumbers := parseNumber(b)
-	switch {
-	case isNumber && bothNumbers:
-		return cmp.Compare(x, y), true
-	case isDay(a) && isDay(b):
-		return cmp.Compare(a, b), true // yyyy-MM-dd sorts as text
-	default:
+	x, okX := parseOrdered(a)
+	y, okY := parseOrdered(b)
+	if !okX || !okY {
 		return 0, false
 	}
+	return x.compare(y)
 }
 
 // Ordered reports whether greater-than and less-than can compare a value.

@@ -46,7 +46,7 @@ func TestFilesOfANewSubmission(t *testing.T) {
 		{"missing", nil, nil, map[string]string{"doc": "is required"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, files, err := papers().NewEntries(tt.answers)
+			_, files, err := papers().NewEntries(tt.answers, Writer{})
 			if diff := cmp.Diff(tt.faults, faultsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -87,7 +87,7 @@ func TestFilesOfAMerge(t *testing.T) {
 		{"a field that has left the page", []Answer{text("gone", "old")}, stored, "a.pdf;b.pdf;note"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			merged, files, err := papers().Merge(entries, stored, tt.answers)
+			merged, files, err := papers().Merge(entries, stored, tt.answers, Writer{})
 			if err != nil {
 				t.Fatal(err)
 			}

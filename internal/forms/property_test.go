@@ -39,6 +39,7 @@ func genForm(t *rapid.T) *Form {
 				f.Validation = AnyOf
 			}
 		}
+		genBeyond(t, &f, fields)
 		if i > 0 && rapid.Bool().Draw(t, "conditional") {
 			f.Condition = &Condition{Match: rapid.SampledFrom([]Match{MatchAll, MatchAny}).Draw(t, "match")}
 			for range rapid.IntRange(1, 2).Draw(t, "rules") {
@@ -48,6 +49,18 @@ func genForm(t *rapid.T) *Form {
 		fields = append(fields, f)
 	}
 	return &Form{ID: "form", PageID: 1, Fields: rapid.Permutation(fields).Draw(t, "order")}
+}
+
+// genBeyond draws what a form says beyond the interface.
+func genBeyond(t *rapid.T, f *Field, earlier []Field) {
+	if f.Type != File && rapid.IntRange(0, 3).Draw(t, "has default") == 0 {
+		f.Default = rapid.SampledFrom(goodValues[f.Validation]).Draw(t, "default")
+	}
+	f.ByEditors = rapid.IntRange(0, 3).Draw(t, "by editors") == 0
+	f.MaxLength = rapid.IntRange(0, 12).Draw(t, "longest")
+	if len(earlier) > 0 && rapid.Bool().Draw(t, "bounded") {
+		f.Min = &Bound{FieldID: rapid.SampledFrom(earlier).Draw(t, "bounded by").ID}
+	}
 }
 
 // goodValues pass their validation, so that most drawn answers are accepted
@@ -78,12 +91,16 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		form := genForm(t)
 		answers := genAnswers(t, form)
+		w := Writer{Editor: rapid.Bool().Draw(t, "editor"), Today: "2024-02-29"}
 		values := make([]string, len(form.Fields))
+		for rank := range values {
+			values[rank] = form.Fields[rank].Default
+		}
 		for _, a := range answers {
 			if a.malformed() != "" {
 				return // refused, hidden or not
 			}
-			if rank := form.Index().Rank(a.FieldID); a.misfit(&form.Fields[rank]) == "" {
+			if rank := form.Index().Rank(a.FieldID); a.misfit(&form.Fields[rank]) == "" && (w.Editor || !form.Fields[rank].ByEditors) {
 				values[rank] = a.text()
 			}
 		}
@@ -91,8 +108,8 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 		visible := slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool {
 			return !shown[form.Index().Rank(a.FieldID)]
 		})
-		all, _, allErr := form.NewEntries(answers)
-		some, _, someErr := form.NewEntries(visible)
+		all, _, allErr := form.NewEntries(answers, w)
+		some, _, someErr := form.NewEntries(visible, w)
 		if diff := cmp.Diff(faultsOf(t, someErr), faultsOf(t, allErr)); diff != "" {
 			t.Fatalf("faults (-visible +all):\n%s", diff)
 		}

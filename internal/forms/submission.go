@@ -115,12 +115,14 @@ type draft struct {
 	values  []string       // merged: stored, overlaid with sent
 	sent    []*Answer      // nil where none was sent, or none that fits
 	misfit  map[int]string // what keeps the sent answer from being a value; nil as nearly always
+	limits  map[int]limit  // of the fields that bounds refer to; see limitOf
+	writer  Writer
 	invalid Invalid
 }
 
-func (f *Form) newDraft() *draft {
+func (f *Form) newDraft(w Writer) *draft {
 	n := len(f.Fields)
-	return &draft{Index: f.Index(), values: make([]string, n), sent: make([]*Answer, n)}
+	return &draft{Index: f.Index(), values: make([]string, n), sent: make([]*Answer, n), writer: w}
 }
 
 // take writes the answers into the draft. unknown returns the message for an
@@ -143,34 +145,57 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 			d.invalid.Add(a.FieldID, msg)
 			continue
 		}
+		if d.fields[rank].ByEditors && !d.writer.Editor {
+			d.takeLocked(rank, a)
+			continue
+		}
 		if msg := a.misfit(&d.fields[rank]); msg != "" {
-			if d.misfit == nil {
-				d.misfit = map[int]string{}
-			}
-			d.misfit[rank] = msg
+			d.addMisfit(rank, msg)
 			continue
 		}
 		d.values[rank], d.sent[rank] = a.text(), a
 	}
 }
 
+func (d *draft) addMisfit(rank int, message string) {
+	if d.misfit == nil {
+		d.misfit = map[int]string{}
+	}
+	d.misfit[rank] = message
+}
+
 // check looks at the value of a field that shows.
-func (d *draft) check(rank int) {
+func (d *draft) check(rank int, shown []bool) {
 	field := &d.fields[rank]
 	msg := d.misfit[rank]
 	if msg == "" {
 		msg = field.check(d.values[rank])
 	}
-	if msg != "" {
-		d.invalid.Add(field.ID, msg)
+	if msg == msgRequired && field.ByEditors && !d.writer.Editor {
+		msg = msgRequiredOfEditors
+	}
+	if msg == "" {
+		msg = d.outOfBounds(rank, shown, everyBound)
+	}
+	d.report(rank, msg)
+}
+
+// report records what is wrong with a field, unless that is "".
+func (d *draft) report(rank int, message string) {
+	if message != "" {
+		d.invalid.Add(d.fields[rank].ID, message)
 	}
 }
 
 // NewEntries checks the answers of a new submission and returns its entries in
 // rank order, and its files. Every field at fault is reported at once, as an
-// *Invalid. Answers to hidden fields are dropped.
-func (f *Form) NewEntries(answers []Answer) ([]Entry, []StoredFile, error) {
-	d := f.newDraft()
+// *Invalid. Answers to hidden fields are dropped. A field that is not named gets its
+// default, unless it is hidden.
+func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
+	d := f.newDraft(w)
+	for rank := range f.Fields {
+		d.values[rank] = f.Fields[rank].DefaultValue(w.Today)
+	}
 	d.take(answers, func(Answer) string { return MsgUnknownField })
 	entries := make([]Entry, 0, len(answers))
 	shown := d.visible(d.values)
@@ -178,8 +203,8 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, []StoredFile, error) {
 		if !shown[rank] {
 			continue
 		}
-		d.check(rank)
-		if d.sent[rank] != nil {
+		d.check(rank, shown)
+		if d.sent[rank] != nil || d.values[rank] != "" {
 			entries = append(entries, Entry{FieldID: f.Fields[rank].ID, Value: d.values[rank]})
 		}
 	}
@@ -193,12 +218,13 @@ func (f *Form) NewEntries(answers []Answer) ([]Entry, []StoredFile, error) {
 // values and entry ids. The merged submission decides what shows; answers to
 // hidden fields are dropped and what is stored for them stays. A field that is
 // neither sent nor newly shown by this merge is not checked, so that old
-// submissions can still be changed after the form has become stricter.
+// submissions can still be changed after the form has become stricter. A bound
+// that refers to another field is checked when either of them is sent.
 //
 // Files that are sent for a field replace those it had. If a text is sent for a file
 // field, it is a list of file names: stored files that it names stay, the others go.
-func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]Entry, []StoredFile, error) {
-	d := f.newDraft()
+func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
+	d := f.newDraft(w)
 	old := d.splitStored(stored)
 	for rank, e := range old.current {
 		if e != nil {
@@ -215,10 +241,21 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer) ([]En
 		return MsgUnknownField
 	})
 	shown := d.visible(d.values)
+	touched := func(rank int) bool { return d.sent[rank] != nil || d.misfit[rank] != "" || !shownBefore[rank] }
+	affected := func(b *Bound) bool {
+		if b == nil || b.FieldID == "" {
+			return false
+		}
+		rank := d.Rank(b.FieldID)
+		return rank >= 0 && touched(rank)
+	}
 	for rank := range f.Fields {
-		touched := d.sent[rank] != nil || d.misfit[rank] != "" || !shownBefore[rank]
-		if shown[rank] && touched {
-			d.check(rank)
+		switch {
+		case !shown[rank]:
+		case touched(rank):
+			d.check(rank, shown)
+		default:
+			d.report(rank, d.outOfBounds(rank, shown, affected))
 		}
 	}
 	if err := d.invalid.Err(); err != nil {

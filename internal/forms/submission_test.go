@@ -125,7 +125,7 @@ func TestNewEntries(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, _, err := feedback().NewEntries(tt.answers)
+			got, _, err := feedback().NewEntries(tt.answers, Writer{})
 			if diff := cmp.Diff(tt.faults, faultsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -212,7 +212,7 @@ func TestMerge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := append([]Entry(nil), tt.stored...)
-			got, _, err := feedback().Merge(tt.stored, nil, tt.answers)
+			got, _, err := feedback().Merge(tt.stored, nil, tt.answers, Writer{})
 			if diff := cmp.Diff(tt.faults, faultsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -244,7 +244,7 @@ func TestMergeAndRetiredFields(t *testing.T) {
 		{"unchanged, but broken on the wire", []Answer{{FieldID: "gone", Value: "kept", Malformed: "came broken"}}, nil, map[string]string{"gone": MsgUnknownField}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, _, err := feedback().Merge(stored, nil, tt.answers)
+			got, _, err := feedback().Merge(stored, nil, tt.answers, Writer{})
 			if diff := cmp.Diff(tt.faults, faultsOf(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -253,7 +253,7 @@ func TestMergeAndRetiredFields(t *testing.T) {
 			}
 		})
 	}
-	_, _, err := feedback().NewEntries([]Answer{text("comment", "a"), text("gone", "kept")})
+	_, _, err := feedback().NewEntries([]Answer{text("comment", "a"), text("gone", "kept")}, Writer{})
 	if diff := cmp.Diff(map[string]string{"gone": MsgUnknownField}, faultsOf(t, err)); diff != "" {
 		t.Errorf("a retired field on create (-want +got):\n%s", diff)
 	}

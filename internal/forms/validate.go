@@ -28,6 +28,9 @@ func (f *Field) check(value string) string {
 		}
 		return ""
 	}
+	if msg := f.tooLong(value); msg != "" {
+		return msg
+	}
 	if !f.MultiValue() || f.Validation == AnyOf {
 		return f.checkOne(value)
 	}

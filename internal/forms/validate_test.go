@@ -36,7 +36,7 @@ func faultOf(t *testing.T, f Field, value string) string {
 	t.Helper()
 	f.ID = "f"
 	form := Form{Fields: []Field{f}}
-	entries, _, err := form.NewEntries([]Answer{{FieldID: "f", Value: value}})
+	entries, _, err := form.NewEntries([]Answer{{FieldID: "f", Value: value}}, Writer{})
 	if err != nil {
 		return faultsOf(t, err)["f"]
 	}
@@ -183,7 +183,7 @@ func TestRequired(t *testing.T) {
 			}
 		}
 		form := Form{Fields: []Field{required}}
-		_, _, err := form.NewEntries(nil)
+		_, _, err := form.NewEntries(nil, Writer{})
 		if diff := cmp.Diff(map[string]string{"f": msgRequired}, faultsOf(t, err)); diff != "" {
 			t.Errorf("required %q field, absent (-want +got):\n%s", v, diff)
 		}
@@ -199,12 +199,12 @@ func TestRequired(t *testing.T) {
 func TestRequiredMultiValueFieldNeedsAValue(t *testing.T) {
 	form := Form{Fields: []Field{{ID: "f", Type: Checkbox, Required: true}}}
 	for _, list := range [][]string{nil, {}, {""}, {"", ""}, {" ", "\u00a0"}} {
-		_, _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: list}})
+		_, _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: list}}, Writer{})
 		if diff := cmp.Diff(map[string]string{"f": msgRequired}, faultsOf(t, err)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", list, diff)
 		}
 	}
-	if _, _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: []string{"", "a"}}}); err != nil {
+	if _, _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: []string{"", "a"}}}, Writer{}); err != nil {
 		t.Errorf("a list with a value: %v", err)
 	}
 }
@@ -217,7 +217,7 @@ func TestOptionalFieldMayBeEmpty(t *testing.T) {
 				t.Errorf("optional %s with validation %q refuses an empty value: %s", typ, v, msg)
 			}
 			form := Form{Fields: []Field{f}}
-			entries, _, err := form.NewEntries(nil)
+			entries, _, err := form.NewEntries(nil, Writer{})
 			if err != nil || len(entries) != 0 {
 				t.Errorf("optional %s with validation %q, absent: got %v, %v; want no entry", typ, v, entries, err)
 			}

@@ -218,6 +218,8 @@ func (m *multipartBody) filePart(p formPart) error {
 		m.note(name, forms.MsgUnknownField)
 	case field.Type != forms.File:
 		m.misfit(field, forms.MsgNoFileField)
+	case !m.access.MaySet(field):
+		m.misfit(field, forms.MsgByEditors)
 	default:
 		if a, isNew := m.answer(name); !isNew && m.sent[name] == 1 && a.Malformed == "" && a.Misfit == "" { // it was sent as a text
 			m.note(name, "must be sent as files only")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -28,6 +29,15 @@ func (a *Access) MayEdit() bool { return a.editor }
 // MaySeeAll reports whether the caller may read every submission of the form.
 // Without it they may read their own, unless the form is anonymous.
 func (a *Access) MaySeeAll() bool { return a.seesAll }
+
+// MaySet reports whether the caller may set a field of the form.
+func (a *Access) MaySet(field *forms.Field) bool { return a.editor || !field.ByEditors }
+
+// Today is the current day in the zone of the service, as 2006-01-02.
+func (a *Access) Today() string { return a.service.now().In(a.service.zone).Format(time.DateOnly) }
+
+// writer is the caller as the rules of the form see them.
+func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.editor, Today: a.Today()} }
 
 // Anonymize has submissions stored as on an anonymous form. It is for a form
 // that was anonymous when the caller decided to submit, but is no longer.
@@ -73,7 +83,7 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 
 // newSubmission checks the answers and returns what is to be stored.
 func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
-	entries, files, err := a.Form.NewEntries(answers)
+	entries, files, err := a.Form.NewEntries(answers, a.writer())
 	if err != nil {
 		return store.New{}, err
 	}
@@ -179,7 +189,7 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 	if err != nil {
 		return store.Change{}, err
 	}
-	entries, files, err := a.Form.Merge(stored, old.Files, answers)
+	entries, files, err := a.Form.Merge(stored, old.Files, answers, a.writer())
 	if err != nil {
 		return store.Change{}, err
 	}

@@ -28,6 +28,7 @@ type Options struct {
 	// the same over restarts and replicas.
 	AnonymousKey []byte
 	Now          func() time.Time
+	Zone         *time.Location // in which days begin; nil for UTC
 	// MaxSubmission bounds a submission as a whole: the bytes of its field ids
 	// and values together.
 	MaxSubmission int64
@@ -42,6 +43,7 @@ type Service struct {
 	anonymousKey  []byte
 	cursors       cipher.AEAD
 	now           func() time.Time
+	zone          *time.Location
 	maxSubmission int64
 	maxFile       int64
 	largeWrites   largeWrites
@@ -52,6 +54,7 @@ type Service struct {
 // New makes a service.
 func New(opts Options) *Service {
 	return &Service{
+		zone:  cmp.Or(opts.Zone, time.UTC),
 		pages: opts.Pages, store: opts.Store, files: opts.Files, anonymousKey: opts.AnonymousKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
 		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), largeWrites: newLargeWrites(),
 		cursors: newCursors(derive(opts.AnonymousKey, "cursor")), idempotencyKey: derive(opts.AnonymousKey, "idempotency"),
@@ -67,6 +70,9 @@ func derive(secret []byte, purpose string) []byte {
 
 // Now is the time of the service.
 func (s *Service) Now() time.Time { return s.now() }
+
+// Zone is the time zone in which days begin.
+func (s *Service) Zone() *time.Location { return s.zone }
 
 // MaxFile is the size of the largest file that is taken, in bytes.
 func (s *Service) MaxFile() int64 { return s.maxFile }
