@@ -10,9 +10,9 @@ import (
 
 // The known keys, in the order of the documentation.
 var (
-	formKeys    = []string{"form", "anonymous", "oneSubmission", "fields"}
-	fieldKeys   = []string{"id", "type", "label", "required", "options", "validate", "help", "accept", "maxSize", "showIf"}
-	sectionKeys = []string{"section", "showIf", "fields"}
+	formKeys    = keysOf(InForm)
+	fieldKeys   = keysOf(InField)
+	sectionKeys = keysOf(InSection)
 )
 
 const (
@@ -46,16 +46,17 @@ func (o *owner) name(f *forms.Form) string {
 // builder checks what an author wrote, and makes a form of it.
 type builder struct {
 	*decoder
-	form     *forms.Form
-	at       int
-	hostIDs  map[*yaml.Node]string // macro ids that the host gives fields
-	ranks    map[string]int        // by field id
-	offsets  []int                 // of the fields, by rank
-	options  []map[string]bool     // of the fields, by rank
-	sections map[string]int        // offsets by name
-	owners   []*owner
-	rules    int
-	scans    map[int]int // by rank: rules that read all of the field's value
+	form       *forms.Form
+	at         int
+	hostIDs    map[*yaml.Node]string // macro ids that the host gives fields
+	ranks      map[string]int        // by field id
+	offsets    []int                 // of the fields, by rank
+	options    []map[string]bool     // of the fields, by rank
+	sections   map[string]int        // offsets by name
+	owners     []*owner
+	references []boundReference
+	rules      int
+	scans      map[int]int // by rank: rules that read all of the field's value
 }
 
 // build checks a form and makes it of its mapping. It returns nil if root is no
@@ -82,11 +83,16 @@ func (d *decoder) build(root *yaml.Node, block rawBlock, pageID int64) *forms.Fo
 	w.form.MacroID = cmp.Or(block.hostID, forms.FormMacroID(pageID, w.form.ID))
 	w.form.Anonymous = w.boolean(m, "anonymous")
 	w.form.OneSubmission = w.boolean(m, "oneSubmission")
+	w.form.Title, w.form.Thanks = w.shownText(m, "title"), w.shownText(m, "thanks")
+	w.opening(m)
 	if block.macros == nil || m.values["fields"] != nil { // a form macro without fields was reported
 		w.fields(m, "form")
 	}
 	for _, o := range w.owners {
 		w.condition(o)
+	}
+	for _, r := range w.references {
+		w.checkReference(r)
 	}
 	w.findCycles()
 	if !w.failed {
@@ -142,12 +148,13 @@ func (w *builder) section(n *yaml.Node) {
 	} else {
 		w.sections[id] = name.at
 	}
+	title := w.shownText(m, "title")
 	first := len(w.form.Fields)
 	w.fields(m, "section")
 	w.addOwner(m, id, first)
 	if count := len(w.form.Fields) - first; count > 0 { // an empty one was reported
 		w.form.Sections = append(w.form.Sections, forms.Section{
-			Name: id, MacroID: forms.SectionMacroID(w.form.PageID, w.form.ID, id),
+			Name: id, Title: title, MacroID: forms.SectionMacroID(w.form.PageID, w.form.ID, id),
 			First: first, Count: count, Condition: w.form.Fields[first].Condition,
 		})
 	}

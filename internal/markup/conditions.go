@@ -125,7 +125,7 @@ func (w *builder) operand(m *yamlMap, rule *forms.Rule) {
 	n := m.values[key]
 	switch takesList := rule.Operator == forms.Equals || rule.Operator == forms.InList; {
 	case takesList && n.Kind == yaml.SequenceNode:
-		rule.Operator, rule.Value = forms.InList, w.joinValues(n.Column, w.list(n, key))
+		rule.Operator, rule.Value = forms.InList, w.joinValues(n.Column, w.list(n, key), "rule")
 		return
 	case rule.Operator == forms.Empty || rule.Operator == forms.NotEmpty:
 		isEmpty := w.boolean(m, key) == (rule.Operator == forms.Empty) // not-empty: false is empty: true
@@ -152,9 +152,9 @@ func (w *builder) operand(m *yamlMap, rule *forms.Rule) {
 	}
 }
 
-func (w *builder) joinValues(at int, list []value) string {
+func (w *builder) joinValues(at int, list []value, noun string) string {
 	if len(list) > MaxOptions {
-		w.errorf(at, "", "the rule has more than %d values", MaxOptions)
+		w.errorf(at, "", "the %s has more than %d values", noun, MaxOptions)
 		return ""
 	}
 	var texts []string

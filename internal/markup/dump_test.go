@@ -3,6 +3,7 @@ package markup
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -58,6 +59,7 @@ func dumpBlock(b *strings.Builder, block Block) {
 	if f.OneSubmission {
 		b.WriteString(" oneSubmission")
 	}
+	dumpFormKeys(b, f)
 	b.WriteString("\n")
 	for i := range f.Fields {
 		dumpField(b, f, &f.Fields[i])
@@ -65,6 +67,9 @@ func dumpBlock(b *strings.Builder, block Block) {
 	for _, s := range f.Sections {
 		fmt.Fprintf(b, "  section %q of fields %d to %d", s.Name, s.First, s.First+s.Count-1)
 		dumpMacroID(b, s.MacroID, forms.SectionMacroID(f.PageID, f.ID, s.Name))
+		if s.Title != "" {
+			fmt.Fprintf(b, " title %q", s.Title)
+		}
 		b.WriteString("\n")
 	}
 	for macroID, condition := range f.Conditions() {
@@ -100,10 +105,60 @@ func dumpField(b *strings.Builder, form *forms.Form, f *forms.Field) {
 	if f.MaxSize != 0 {
 		fmt.Fprintf(b, " maxSize %d", f.MaxSize)
 	}
+	dumpLimits(b, f)
 	if f.Condition != nil {
 		fmt.Fprintf(b, " if %s", dumpCondition(f.Condition))
 	}
 	b.WriteString("\n")
+}
+
+func dumpFormKeys(b *strings.Builder, f *forms.Form) {
+	if f.Title != "" {
+		fmt.Fprintf(b, " title %q", f.Title)
+	}
+	if !f.Opens.IsZero() {
+		fmt.Fprintf(b, " opens %s", dumpMoment(f.Opens))
+	}
+	if !f.Closes.IsZero() {
+		fmt.Fprintf(b, " closes %s", dumpMoment(f.Closes))
+	}
+	if f.Limit != 0 {
+		fmt.Fprintf(b, " limit %d", f.Limit)
+	}
+	if f.Thanks != "" {
+		fmt.Fprintf(b, " thanks %q", f.Thanks)
+	}
+}
+
+func dumpMoment(m forms.Moment) string {
+	if m.Day != "" {
+		return m.Day
+	}
+	return m.Time.Format(time.RFC3339Nano)
+}
+
+func dumpLimits(b *strings.Builder, f *forms.Field) {
+	dumpBound(b, "min", f.Min)
+	dumpBound(b, "max", f.Max)
+	if f.MaxLength != 0 {
+		fmt.Fprintf(b, " maxLength %d", f.MaxLength)
+	}
+	if f.Default != "" {
+		fmt.Fprintf(b, " default %q", f.Default)
+	}
+	if f.ByEditors {
+		b.WriteString(" by editors")
+	}
+}
+
+func dumpBound(b *strings.Builder, name string, bound *forms.Bound) {
+	switch {
+	case bound == nil:
+	case bound.FieldID != "":
+		fmt.Fprintf(b, " %s field %q", name, bound.FieldID)
+	default:
+		fmt.Fprintf(b, " %s %s", name, bound.Value)
+	}
 }
 
 func dumpCondition(c *forms.Condition) string {

@@ -24,6 +24,7 @@ func (w *builder) field(n *yaml.Node, inSection bool) {
 	w.options = append(w.options, nil)
 	w.validation(m, &f)
 	w.fileLimits(m, &f)
+	w.fieldLimits(m, &f)
 	w.form.Fields = append(w.form.Fields, f)
 	w.offsets = append(w.offsets, m.at)
 	if key := m.keys["showIf"]; inSection && key != nil {
@@ -62,7 +63,9 @@ func (w *builder) fieldType(m *yamlMap) forms.FieldType {
 	return choice(w.decoder, v, "type", forms.FieldTypes)
 }
 
-// shownText reads a label or a help text, which may have several lines.
+const shownTextHint = "shorten it, and put it on one line; only help and thanks have several"
+
+// shownText reads a text for people. Help texts and thanks may have several lines.
 func (w *builder) shownText(m *yamlMap, key string) string {
 	v := w.text(m, key)
 	if !v.present() {
@@ -71,11 +74,11 @@ func (w *builder) shownText(m *yamlMap, key string) string {
 	w.warnOfComment(m.values[key], key)
 	text := strings.TrimSpace(v.text)
 	checked := text
-	if key == "help" {
+	if key == "help" || key == "thanks" {
 		checked = strings.ReplaceAll(text, "\n", " ")
 	}
 	if reason := checkText(checked); reason != "" {
-		w.errorf(v.at, "", "%s %s %s", key, quote(text), reason)
+		w.errorf(v.at, shownTextHint, "%s %s %s", key, quote(text), reason)
 	}
 	return text
 }

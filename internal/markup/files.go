@@ -38,7 +38,7 @@ func (w *builder) fileLimits(m *yamlMap, f *forms.Field) {
 		return
 	}
 	for _, key := range []string{"accept", "maxSize"} {
-		if n := m.values[key]; n != nil && slices.Contains(forms.FieldTypes, f.Type) { // another type was reported
+		if n := m.values[key]; n != nil && isKnownType(f) {
 			w.errorf(n.Column, "", "a field of type %s can't have %s: it is for fields of type file", f.Type, key)
 		}
 	}

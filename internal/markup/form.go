@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,13 +15,17 @@ const formText Format = 0
 // ParseForm reads the text of one form: its YAML alone. The same code reads the
 // text of a block on a page, so that diagnostics are the same, but their lines and
 // columns count within text. The form is nil if the text is broken. Its macro ids
-// are those that it would have on the page.
+// are those that it would have on the page. Its title is never empty.
 func ParseForm(pageID int64, text []byte) (*forms.Form, []Diagnostic) {
 	page := Parse(formText, pageID, text)
 	if len(page.Blocks) == 0 {
 		return nil, page.Diagnostics
 	}
-	return page.Blocks[0].Form, page.Diagnostics
+	form := page.Blocks[0].Form
+	if form != nil {
+		form.Title = cmp.Or(form.Title, form.ID)
+	}
+	return form, page.Diagnostics
 }
 
 // findAll returns the whole text as a block.

@@ -118,6 +118,16 @@ func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
 		ids[field.ID] = true
 		checkField(t, field)
 	}
+	for i := range f.Fields {
+		for _, b := range []*forms.Bound{f.Fields[i].Min, f.Fields[i].Max} {
+			if b != nil && b.FieldID != "" && !ids[b.FieldID] {
+				t.Errorf("field %q has a bound on the unknown field %q", f.Fields[i].ID, b.FieldID)
+			}
+		}
+	}
+	if f.Limit < 0 || f.Limit > MaxLimit || len(f.Title) > MaxTextBytes || len(f.Thanks) > MaxTextBytes {
+		t.Errorf("form with limit %d, title %q, thanks %q", f.Limit, f.Title, f.Thanks)
+	}
 	if len(f.Fields) == 0 {
 		t.Error("no fields")
 	}
@@ -179,6 +189,17 @@ func checkField(t *testing.T, f *forms.Field) {
 		if a != strings.ToLower(a) || len(a) > MaxAcceptLen || strings.ContainsAny(a, " ,;") || !strings.ContainsAny(a, "./") {
 			t.Errorf("accepts %q", a)
 		}
+	}
+	for _, b := range []*forms.Bound{f.Min, f.Max} {
+		if b != nil && ((b.Value == "") == (b.FieldID == "") || b.FieldID == f.ID || kindOfBound(f) == "" || len(b.Value) > maxBoundLen) {
+			t.Errorf("bound %+v of %s field with validation %q", b, f.Type, f.Validation)
+		}
+	}
+	if f.MaxLength < 0 || f.MaxLength > MaxMaxLength || f.MaxLength > 0 && kindOfBound(f) != "" {
+		t.Errorf("maxLength %d of %s field", f.MaxLength, f.Type)
+	}
+	if f.Default != "" && (f.Default != forms.Today || kindOfBound(f) != forms.DateOnly) && defaultProblem(f, f.Default) != "" {
+		t.Errorf("default %q of %+v", f.Default, f)
 	}
 	if f.Condition != nil && len(f.Condition.Rules) == 0 {
 		t.Errorf("field %q has a condition without rules", f.ID)

@@ -184,6 +184,22 @@ func TestLimits(t *testing.T) {
 	scans := func(n int) string {
 		return "form: a\nfields: [{id: x, type: textfield}, {id: y, type: date, showIf: {any: [" + numbers(n, "{field: x, contains: v%d},") + "]}}]\n"
 	}
+	defaults := func(n int) string {
+		return "form: a\nfields: [{id: x, type: checkbox, default: [" + numbers(n, "%d,") + "]}]\n"
+	}
+	number := func(key, field string) func(int) string {
+		return func(n int) string {
+			return fmt.Sprintf("form: a\n"+key+"\nfields: [{id: x, type: textfield"+field+"}]\n", n)
+		}
+	}
+	text := func(key, field string) func(int) string {
+		return func(n int) string {
+			return fmt.Sprintf("form: a\n"+key+"\nfields: [{id: x, type: textbox"+field+"}]\n", strings.Repeat("x", n))
+		}
+	}
+	digits := func(n int) string {
+		return "form: a\nfields: [{id: x, type: textfield, validate: numeric, min: " + strings.Repeat("9", n) + "}]\n"
+	}
 	comment := func(n int) string {
 		form := "form: a\nfields: [{id: x, type: date}]\n#"
 		return form + strings.Repeat("x", n-len(form)-1) + "\n"
@@ -193,12 +209,19 @@ func TestLimits(t *testing.T) {
 		limit int
 		want  string
 	}{
-		"fields":  {fields, MaxFields, "more than 1000 fields"},
-		"options": {options, MaxOptions, "more than 1000 options"},
-		"rules":   {rules, MaxRules, "more than 1000 rules"},
-		"values":  {values, MaxOptions, "more than 1000 values"},
-		"scans":   {scans, MaxScans, "more than 100 rules about field \"x\""},
-		"bytes":   {comment, MaxBlockBytes, "more than 262144 bytes"},
+		"defaults":  {defaults, MaxOptions, "more than 1000 values"},
+		"limit":     {number("limit: %d", ""), MaxLimit, "from 1 to 10000"},
+		"maxLength": {number("", ", maxLength: %d"), MaxMaxLength, "from 1 to 1000000"},
+		"title":     {text("title: %s", ""), MaxTextBytes, "longer than 4096 bytes"},
+		"thanks":    {text("thanks: %s", ""), MaxTextBytes, "longer than 4096 bytes"},
+		"default":   {text("", ", default: %s"), MaxTextBytes, "longer than 4096 bytes"},
+		"min":       {digits, maxBoundLen, "more than 40 digits"},
+		"fields":    {fields, MaxFields, "more than 1000 fields"},
+		"options":   {options, MaxOptions, "more than 1000 options"},
+		"rules":     {rules, MaxRules, "more than 1000 rules"},
+		"values":    {values, MaxOptions, "more than 1000 values"},
+		"scans":     {scans, MaxScans, "more than 100 rules about field \"x\""},
+		"bytes":     {comment, MaxBlockBytes, "more than 262144 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit)+"```\n")); len(p.Diagnostics) != 0 || p.Blocks[0].Form == nil {

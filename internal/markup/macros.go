@@ -113,7 +113,7 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 }
 
 // valueNode returns the value of a parameter, or nil if it is empty. Options are
-// a list.
+// a list. A bound that is the answer to another field is written field:ID.
 func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	if p.nested {
 		return newNode(yaml.MappingNode, "", p.at) // builder refuses it
@@ -123,6 +123,11 @@ func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	at := p.text.pageOffset(len(raw) - len(strings.TrimLeft(raw, " \t\n"+noBreakSpace)))
 	if text == "" {
 		return nil
+	}
+	if id, found := strings.CutPrefix(text, "field:"); found && (p.name == "min" || p.name == "max") {
+		reference := newNode(yaml.MappingNode, "", at)
+		reference.Content = []*yaml.Node{newNode(yaml.ScalarNode, "field", at), newNode(yaml.ScalarNode, trimmed(id), at)}
+		return reference
 	}
 	if p.name != "options" {
 		return newNode(yaml.ScalarNode, text, at)

@@ -28,7 +28,10 @@ const (
 	MaxRules       = 1000      // in a form
 	MaxScans       = 100       // rules about one field that take longer for a longer answer
 	MaxIDBytes     = 200       // of form, field, section and macro ids
-	MaxTextBytes   = 4096      // of a label, a help text, an option, a rule's value
+	MaxTextBytes   = 4096      // of a label, a title, a help text, thanks, an option, a default, a rule's value
+	MaxLimit       = 10_000    // submissions that limit can allow
+	MaxMaxLength   = 1_000_000 // characters that maxLength can allow
+	maxBoundLen    = 40        // digits of min and max
 	MaxAccept      = 50        // file types that a field accepts
 	MaxAcceptLen   = 100       // bytes of each
 	MaxFileBytes   = 1 << 40   // that maxSize can allow

@@ -69,7 +69,7 @@ const (
 	fieldIDHint = "use visible characters and single spaces"
 )
 
-// checkText returns why s can't be a label, a help text, an option or a value of a rule, or
+// checkText returns why s can't be a label, a title, a help text, an option or a value of a rule, or
 // "". Control characters would not survive a browser's form.
 func checkText(s string) string {
 	if len(s) > MaxTextBytes {

@@ -13,10 +13,13 @@ const (
 // DefinitionSize is about the number of bytes that a form's definition takes in
 // an answer. It is not bounded by the size of the page: the condition of a
 // section is repeated for each of its fields, and so is what a page's author
-// wrote once and referred to with an alias. Help texts count, too: the pages in
-// the browser show them.
+// wrote once and referred to with an alias. Texts that only the pages in the
+// browser show count, too.
 func DefinitionSize(f *forms.Form) int {
-	size := fieldBytes + len(f.ID)
+	size := fieldBytes + len(f.ID) + len(f.Title) + len(f.Thanks)
+	for i := range f.Sections {
+		size += len(f.Sections[i].Title)
+	}
 	var last *forms.Condition
 	condition := 0
 	for i := range f.Fields {
@@ -25,7 +28,7 @@ func DefinitionSize(f *forms.Form) int {
 			last, condition = field.Condition, conditionSize(field.Condition)
 			size += condition // once more in the list of conditions
 		}
-		size += condition + fieldBytes + 2*len(field.ID) + len(field.Label) + len(field.Help)
+		size += condition + fieldBytes + 2*len(field.ID) + len(field.Label) + len(field.Help) + len(field.Default) + boundSize(field.Min) + boundSize(field.Max)
 		for _, texts := range [][]string{field.Options, field.Accept} {
 			for _, text := range texts {
 				size += optionBytes + len(text)
@@ -33,6 +36,13 @@ func DefinitionSize(f *forms.Form) int {
 		}
 	}
 	return size
+}
+
+func boundSize(b *forms.Bound) int {
+	if b == nil {
+		return 0
+	}
+	return ruleBytes + len(b.Value) + len(b.FieldID)
 }
 
 func conditionSize(c *forms.Condition) int {

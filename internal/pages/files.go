@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -106,6 +107,25 @@ func nameID(path string) int64 {
 		return 0
 	}
 	return id
+}
+
+// pageTitle is the title that the page says, or one made from the file's name.
+func pageTitle(page *markup.Page, path string) string {
+	return cmp.Or(strings.TrimSpace(page.Meta.Title), titleFromName(path, page.ID))
+}
+
+// nameForms gives a title to the forms that were just read and have none: the
+// page's to the only form of a page, else the form's id.
+func nameForms(page *markup.Page, title string) {
+	for _, b := range page.Blocks {
+		switch {
+		case b.Form == nil || b.Form.Title != "":
+		case len(page.Blocks) == 1 && len(title) <= markup.MaxTextBytes:
+			b.Form.Title = title
+		default:
+			b.Form.Title = b.Form.ID
+		}
+	}
 }
 
 // titleFromName is the title of a page that has none in its front matter: what

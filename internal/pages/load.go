@@ -117,6 +117,7 @@ func (d *Directory) loadFile(path string, found reload.File, all bool) (isNew bo
 	if !page.MetaRead && f.page.ID != 0 {
 		page.ID = f.page.ID // it may have been in the part that can't be read now
 	}
+	nameForms(&page, pageTitle(&page, path))
 	f.sum, f.page, f.isNew = sum, page, true
 	d.logDiagnostics(path, page.Diagnostics)
 	return true, nil

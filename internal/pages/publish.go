@@ -14,7 +14,7 @@ func (d *Directory) publish() {
 	owners := d.chooseOwners()
 	for id, path := range owners {
 		f := d.files[path]
-		page := renew(before[id], &f.page, titleFromName(path, id))
+		page := renew(before[id], &f.page, pageTitle(&f.page, path))
 		if page != nil {
 			next.pages[id] = page
 			next.counts.Pages++

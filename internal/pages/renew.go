@@ -1,19 +1,15 @@
 package pages
 
 import (
-	"cmp"
-	"strings"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 )
 
 // renew makes the page that follows old, which may be nil: what is broken now
 // keeps its last good definition. Permissions that can be read apply at once,
-// whatever is wrong with the rest of the page. name is the title of a page that
-// does not say one.
-func renew(old *Page, parsed *markup.Page, name string) *Page {
-	page := &Page{ID: parsed.ID, Title: cmp.Or(strings.TrimSpace(parsed.Meta.Title), name), Text: parsed.Text, meta: parsed.Meta}
+// whatever is wrong with the rest of the page.
+func renew(old *Page, parsed *markup.Page, title string) *Page {
+	page := &Page{ID: parsed.ID, Title: title, Text: parsed.Text, meta: parsed.Meta}
 	if parsed.Unreadable {
 		if old == nil || !parsed.MetaRead {
 			return old

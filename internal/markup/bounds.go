@@ -1,0 +1,207 @@
+package markup
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+const (
+	numberHint    = "write a number such as 12 or -3.5, or {field: ID} for the answer to another field"
+	dayHint       = "write a day such as 2026-01-31, today, or {field: ID} for the answer to another field"
+	referenceHint = "write {field: ID}"
+)
+
+// fieldLimits reads what an answer must be beyond its validation.
+func (w *builder) fieldLimits(m *yamlMap, f *forms.Field) {
+	f.Min, f.Max = w.bound(m, f, "min"), w.bound(m, f, "max")
+	if isFixed(f.Min) && isFixed(f.Max) && isGreater(f, f.Min.Value, f.Max.Value) {
+		w.errorf(m.values["min"].Column, "exchange them", "min %s is above max %s", f.Min.Value, f.Max.Value)
+	}
+	if v := w.text(m, "maxLength"); v.written && !v.invalid {
+		isText := (f.Type == forms.Textfield || f.Type == forms.Textbox) && f.Validation != forms.Numeric && f.Validation != forms.DateOnly
+		if f.MaxLength = w.wholeNumber(v, "maxLength", MaxMaxLength); !isText && isKnownType(f) {
+			w.errorf(v.at, "leave maxLength out; numbers and dates have min and max", "maxLength is for fields of type textfield and textbox without validate: numeric or date")
+		}
+	}
+	w.defaultValue(m, f)
+	f.ByEditors = choice(w.decoder, w.text(m, "by"), "value of by", []string{byEditors}) == byEditors
+	if f.ByEditors && f.Required && f.Default == "" {
+		w.warnf(m.keys["by"].Column, "give it a default, or leave required out",
+			"field %s is required, but only editors set it: nobody else can submit the form", quote(f.ID))
+	}
+}
+
+const byEditors = "editors"
+
+// isKnownType is false for a field whose type was reported.
+func isKnownType(f *forms.Field) bool { return slices.Contains(forms.FieldTypes, f.Type) }
+
+// kindOfBound is Numeric or DateOnly for a field that can have bounds, else
+// NoValidation.
+func kindOfBound(f *forms.Field) forms.Validation {
+	own := ownValidation[f.Type]
+	if f.MultiValue() || own != "" && own != f.Validation || f.Validation != forms.Numeric && f.Validation != forms.DateOnly {
+		return forms.NoValidation
+	}
+	return f.Validation
+}
+
+// bound reads min or max. A field that it names is looked up when all are known.
+func (w *builder) bound(m *yamlMap, f *forms.Field, key string) *forms.Bound {
+	n := m.values[key]
+	if n == nil || !isKnownType(f) {
+		return nil
+	}
+	kind := kindOfBound(f)
+	if kind == forms.NoValidation {
+		w.errorf(n.Column, "use a textfield with validate: numeric, or type: date", "%s is for numbers and dates", key)
+		return nil
+	}
+	if n.Kind == yaml.MappingNode {
+		return w.reference(n, key)
+	}
+	v := w.scalar(n, key)
+	hint, isValue := numberHint, forms.IsDecimal(v.text)
+	if kind == forms.DateOnly {
+		hint, isValue = dayHint, isDay(v.text) || v.text == forms.Today
+	}
+	switch {
+	case v.invalid:
+		return nil
+	case !isValue:
+		w.errorf(v.at, hint, "%s %s is not %s", key, quote(v.text), kindName[kind])
+		return nil
+	case len(v.text) > maxBoundLen:
+		w.errorf(v.at, "", "%s %s has more than %d digits", key, quote(v.text), maxBoundLen)
+	}
+	return &forms.Bound{Value: v.text}
+}
+
+var kindName = map[forms.Validation]string{forms.Numeric: "a number", forms.DateOnly: "a day"}
+
+func isDay(s string) bool { return forms.Ordered(s) && !forms.IsDecimal(s) }
+
+// reference reads a bound that is the answer to another field.
+func (w *builder) reference(n *yaml.Node, key string) *forms.Bound {
+	v := w.text(w.readMap(n, key, referenceHint, []string{"field"}, nil), "field")
+	if !v.present() {
+		if !v.invalid {
+			w.errorf(n.Column, referenceHint, `%s names no "field"`, key)
+		}
+		return nil
+	}
+	w.references = append(w.references, boundReference{rank: len(w.form.Fields), key: key, field: v})
+	return &forms.Bound{FieldID: v.text}
+}
+
+// boundReference is a bound of a field that names another one.
+type boundReference struct {
+	rank  int
+	key   string
+	field value
+}
+
+func (w *builder) checkReference(r boundReference) {
+	f := &w.form.Fields[r.rank]
+	other, known := w.ranks[r.field.text]
+	switch {
+	case !known:
+		w.errorf(r.field.at, w.nearestField(r.field.text), "unknown field %s", quote(r.field.text))
+	case other == r.rank:
+		w.errorf(r.field.at, "name another field", "the %s of field %s is its own answer", r.key, quote(f.ID))
+	case isKnownType(&w.form.Fields[other]) && kindOfBound(&w.form.Fields[other]) != kindOfBound(f):
+		w.errorf(r.field.at, "name a field of the same kind", "field %s is not %s, as field %s is", quote(r.field.text), kindName[kindOfBound(f)], quote(f.ID))
+	}
+}
+
+// isFixed is true for a bound that is the same every day, for every submission.
+func isFixed(b *forms.Bound) bool {
+	return b != nil && b.FieldID == "" && b.Value != forms.Today
+}
+
+func isGreater(f *forms.Field, a, b string) bool {
+	return forms.Rule{Operator: forms.GreaterThan, Value: b}.Holds(f, a)
+}
+
+// defaultValue reads the default of a field, which must be a valid answer.
+func (w *builder) defaultValue(m *yamlMap, f *forms.Field) {
+	n := m.values["default"]
+	switch {
+	case n == nil || !isKnownType(f):
+		return
+	case f.Type == forms.File:
+		w.errorf(n.Column, "leave default out", "a field of type file can't have a default")
+		return
+	}
+	value := w.defaultText(n, f)
+	if value == "" || value == forms.Today && kindOfBound(f) == forms.DateOnly {
+		f.Default = value
+		return
+	}
+	hint := "a default must be a valid answer"
+	if len(f.Options) > 0 {
+		hint = forms.Clip(oneOf(f.Options))
+	}
+	if reason := defaultProblem(f, value); reason != "" {
+		w.errorf(n.Column, hint, "default %s %s", quote(value), reason)
+		return
+	}
+	f.Default = value
+}
+
+// defaultText returns the default as it is stored, or "" if it was reported.
+func (w *builder) defaultText(n *yaml.Node, f *forms.Field) string {
+	if f.MultiValue() && n.Kind == yaml.SequenceNode {
+		return w.joinValues(n.Column, w.list(n, "default"), "default")
+	}
+	v := w.scalar(n, "default")
+	w.warnOfComment(n, "default")
+	checked := v.text
+	if f.Type == forms.Textbox {
+		v.text = strings.TrimRight(v.text, "\n")
+		checked = strings.ReplaceAll(v.text, "\n", " ")
+	}
+	switch {
+	case v.invalid:
+		return ""
+	case strings.TrimSpace(v.text) == "":
+		w.errorf(v.at, "leave default out", "default is empty")
+		return ""
+	case checkText(checked) != "":
+		w.errorf(v.at, "", "default %s %s", quote(v.text), checkText(checked))
+		return ""
+	case f.MultiValue():
+		parts := strings.Split(v.text, forms.Separator)
+		for i := range parts {
+			parts[i] = strings.TrimSpace(parts[i])
+		}
+		return strings.Join(parts, forms.Separator)
+	}
+	return v.text
+}
+
+// defaultProblem returns why a value can't be the default, or "". Bounds that
+// depend on the day or on other answers are checked when a submission comes.
+func defaultProblem(f *forms.Field, value string) string {
+	plain := *f
+	plain.Min, plain.Max, plain.MaxLength = nil, nil, 0
+	switch reason := plain.CheckAnswer(forms.Answer{FieldID: f.ID, Value: value}); {
+	case reason != "" && len(f.Options) > 0:
+		return "is not an option"
+	case reason != "":
+		return reason
+	case f.MaxLength > 0 && utf8.RuneCountInString(value) > f.MaxLength:
+		return "is longer than maxLength " + strconv.Itoa(f.MaxLength)
+	case isFixed(f.Min) && isGreater(f, f.Min.Value, value):
+		return "is below min " + f.Min.Value
+	case isFixed(f.Max) && isGreater(f, value, f.Max.Value):
+		return "is above max " + f.Max.Value
+	}
+	return ""
+}
