@@ -43,6 +43,8 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 		{"no body", "", append(serve, "--max-body", "0"), "--max-body 0: use 1 or more"},
 		{"no file", "", append(serve, "--max-file", "0"), "--max-file 0: use 1 or more"},
 		{"no connections", "", append(serve, "--max-connections", "0"), "--max-connections 0: use 1 or more"},
+		{"no zone", "", append(serve, "--timezone", "Europe/Berln"), `--timezone "Europe/Berln": there is no such zone; use a name such as UTC or Europe/Berlin`},
+		{"the zone of the machine", "", append(serve, "--timezone", "Local"), `--timezone "Local": there is no such zone`},
 		{"no body by environment", "FORMULARY_MAX_BODY=-1", serve, "--max-body -1: use 1 or more"},
 		{"not a number by environment", "FORMULARY_MAX_BODY=much", serve, `"FORMULARY_MAX_BODY"`},
 		{"not a boolean by environment", "FORMULARY_ACCESS_LOG=maybe", serve, `"FORMULARY_ACCESS_LOG"`},

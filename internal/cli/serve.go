@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	_ "time/tzdata" // for --timezone where the system has no zones, such as in a container
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
@@ -61,6 +62,10 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.StringSliceFlag{
 				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For is trusted",
 				Sources: env("trusted-proxies"),
+			},
+			&cli.StringFlag{
+				Name: "timezone", Value: "UTC", Usage: "zone in which days begin: those of opens, closes, today and filters by day; a name such as Europe/Berlin",
+				Sources: env("timezone"),
 			},
 			&cli.Int64Flag{Name: "max-body", Value: request.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},
 			&cli.Int64Flag{Name: "max-file", Value: service.DefaultMaxFile, Usage: "largest file of a submission, in bytes", Sources: env("max-file")},
@@ -135,8 +140,20 @@ func checkServeFlags(cmd *cli.Command) error {
 	if _, err := parseOrigins(cmd.StringSlice("frame-ancestors")); err != nil {
 		return err
 	}
+	if _, err := parseZone(cmd.String("timezone")); err != nil {
+		return err
+	}
 	_, err := locate(cmd)
 	return err
+}
+
+// parseZone refuses "Local": servers on one database must agree.
+func parseZone(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return nil, usagef("--timezone %q: there is no such zone; use a name such as UTC or Europe/Berlin", name)
+	}
+	return zone, nil
 }
 
 func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
@@ -211,13 +228,17 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	if err != nil {
 		return err
 	}
+	zone, err := parseZone(cmd.String("timezone"))
+	if err != nil {
+		return err
+	}
 	store, key, err := openServed(ctx, cmd, at, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeServed(store)) }()
 	svc := service.New(service.Options{
-		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now,
+		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now, Zone: zone,
 		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"),
 	})
 	backend := request.NewBackend(request.Options{

@@ -83,6 +83,9 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 
 // newSubmission checks the answers and returns what is to be stored.
 func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
+	if err := a.mayCreate(); err != nil {
+		return store.New{}, err
+	}
 	entries, files, err := a.Form.NewEntries(answers, a.writer())
 	if err != nil {
 		return store.New{}, err
@@ -125,7 +128,7 @@ func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
 func (a *Access) MayMerge(ctx context.Context, id int64, pre Precondition) error {
 	sub, err := a.Get(ctx, id)
 	if err == nil {
-		err = a.MayChange(sub)
+		err = cmp.Or(a.MayChange(sub), a.MayUpdate())
 	}
 	if err == nil {
 		err = a.check(pre, sub)
@@ -134,7 +137,7 @@ func (a *Access) MayMerge(ctx context.Context, id int64, pre Precondition) error
 }
 
 // MayChange is MayMerge for a submission that the caller has read, without a
-// precondition.
+// precondition and whether the form is open or not.
 func (a *Access) MayChange(sub forms.Submission) error {
 	switch {
 	case a.editor, a.owns(sub):
@@ -179,7 +182,7 @@ func (a *Access) Merge(
 // merge returns what an update makes of a submission, or why the caller may not
 // make it.
 func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precondition) (store.Change, error) {
-	if err := a.MayChange(old); err != nil {
+	if err := cmp.Or(a.MayChange(old), a.MayUpdate()); err != nil {
 		return store.Change{}, err
 	}
 	if err := a.check(pre, old); err != nil {

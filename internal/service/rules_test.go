@@ -39,3 +39,77 @@ func TestRulesKnowDayAndEditor(t *testing.T) {
 	_, err = e.Merge(t.Context(), sub.ID, granted, nil, admitAll)
 	w.wants("merge by an editor", err, "ok")
 }
+
+// While a form is not open, nobody creates, and only editors update. The text says
+// when.
+func TestOpensAndCloses(t *testing.T) {
+	at := func(text string) time.Time {
+		t.Helper()
+		moment, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return moment
+	}
+	day := func(text string) forms.Moment { return forms.Moment{Day: text} }
+	const early, late = "this form is not open yet: it opens ", "this form has closed: it took submissions until "
+	for _, tt := range []struct {
+		name          string
+		opens, closes forms.Moment
+		now           string
+		state         FormState
+		reason        string
+	}{
+		{name: "the last moment before it opens", opens: day("2026-03-02"), now: "2026-03-01T10:59:59Z", state: FormNotYetOpen, reason: early + "on 2026-03-02 (UTC+13)"},
+		{name: "the day begins in the zone", opens: day("2026-03-02"), now: "2026-03-01T11:00:00Z"},
+		{name: "the last moment of the day", closes: day("2026-03-02"), now: "2026-03-02T10:59:59Z"},
+		{name: "the day has ended", closes: day("2026-03-02"), now: "2026-03-02T11:00:00Z", state: FormClosed, reason: late + "the end of 2026-03-02 (UTC+13)"},
+		{name: "one day", opens: day("2026-03-02"), closes: day("2026-03-02"), now: "2026-03-02T00:00:00Z"},
+		{name: "not yet at a time", opens: forms.Moment{Time: at("2026-03-02T09:00:00Z")}, now: "2026-03-02T08:59:59Z", state: FormNotYetOpen, reason: early + "at 2026-03-02 22:00:00 (UTC+13)"},
+		{name: "at a time", closes: forms.Moment{Time: at("2026-03-02T09:00:00Z")}, now: "2026-03-02T09:00:00Z", state: FormClosed, reason: late + "2026-03-02 22:00:00 (UTC+13)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.zone = time.FixedZone("UTC+13", 13*60*60)
+			before := w.submits(owner, "named", "before")
+			w.page.Forms[0].Opens, w.page.Forms[0].Closes = tt.opens, tt.closes
+			w.clock = at(tt.now)
+			a := w.as(owner, "named")
+			if v, err := a.Availability(t.Context()); err != nil || v.State != tt.state || v.Reason != tt.reason {
+				t.Errorf("available: %+v, %v", v, err)
+			}
+			create, update := "ok", "ok"
+			if tt.reason != "" {
+				create = `invalid map[] ["` + tt.reason + `"]`
+				update = `invalid map[] ["` + tt.reason + `. Only editors of this page may change submissions now"]`
+			}
+			for _, answers := range [][]forms.Answer{answer("new"), nil} {
+				if tt.reason == "" && answers == nil {
+					continue
+				}
+				_, _, err := w.as(editor, "named").Create(t.Context(), answers, "")
+				w.wants("create by an editor", err, create)
+				w.wants("validation of a create", a.ValidateNew(t.Context(), answers), create)
+			}
+			_, err := a.Merge(t.Context(), before.ID, answer("changed"), nil, admitAll)
+			w.wants("update", err, update)
+			w.wants("validation of an update", a.ValidateMerge(t.Context(), before.ID, answer("changed"), nil), update)
+			w.wants("update at all", a.MayMerge(t.Context(), before.ID, nil), update)
+			_, err = w.as(editor, "named").Merge(t.Context(), before.ID, answer("corrected"), nil, admitAll)
+			w.wants("update by an editor", err, "ok")
+		})
+	}
+}
+
+// A repeat gets its submission after the form has closed.
+func TestRepeatAfterTheEnd(t *testing.T) {
+	w := newWorld(t)
+	stored, _, err := w.as(owner, "named").Create(t.Context(), answer("x"), "key")
+	w.wants("create", err, "ok")
+	w.page.Forms[0].Closes = forms.Moment{Day: "2026-02-28"}
+	sub, replayed, err := w.as(owner, "named").Create(t.Context(), answer("x"), "key")
+	w.wants("repeat", err, "ok")
+	if sub.ID != stored.ID || !replayed {
+		t.Errorf("got %d, replayed %v", sub.ID, replayed)
+	}
+}
