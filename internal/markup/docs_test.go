@@ -31,6 +31,11 @@ func TestFormsPage(t *testing.T) {
 			}
 		}
 	}
+	for _, key := range metaKeys {
+		if !strings.Contains(string(text), "\n"+key+": ") {
+			t.Errorf("no example of the front matter has %q", key)
+		}
+	}
 	for _, word := range words() {
 		if !slices.Contains(rows, word) {
 			t.Errorf("no row for %q", word)

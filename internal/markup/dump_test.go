@@ -22,6 +22,9 @@ func dump(p Page) string {
 	if p.Meta.Title != "" {
 		fmt.Fprintf(&b, "title %q\n", p.Meta.Title)
 	}
+	if p.Meta.Lang != "" {
+		fmt.Fprintf(&b, "lang %q\n", p.Meta.Lang)
+	}
 	dumpPrincipals(&b, "view", p.Meta.View)
 	dumpPrincipals(&b, "edit", p.Meta.Edit)
 	if p.Meta.ResultsForViewers {

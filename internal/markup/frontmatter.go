@@ -97,6 +97,9 @@ func (m *metaReader) read(root *yaml.Node) {
 	if v := m.text(entries, "title"); v.present() {
 		m.meta.Title = v.text
 	}
+	if n := entries.values["lang"]; n != nil && !isNull(n) {
+		m.readLang(n)
+	}
 	m.meta.View = m.principals(entries, "view")
 	m.meta.Edit = m.principals(entries, "edit")
 	switch v := m.text(entries, "results"); {
@@ -105,6 +108,20 @@ func (m *metaReader) read(root *yaml.Node) {
 		m.meta.ResultsForViewers = true
 	default:
 		m.errorf(v.at, "use viewers or editors", "unknown value %s of results", quote(v.text))
+	}
+}
+
+// languageTag matches tags of BCP 47 that name a language first. Whether a part is
+// registered is not checked.
+var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,5}$`)
+
+// readLang only warns of a tag that is none: other programs have this key, too, and
+// an error would close the page.
+func (m *metaReader) readLang(n *yaml.Node) {
+	if tag := strings.TrimSpace(n.Value); n.Kind == yaml.ScalarNode && languageTag.MatchString(tag) {
+		m.meta.Lang = tag
+	} else {
+		m.warnf(n.Column, "write a language tag such as en, de or pt-BR", "lang %s is not a language tag: it has no effect", quote(n.Value))
 	}
 }
 

@@ -54,6 +54,7 @@ var Keys = []Key{
 
 	{InPage, "id", "101", "the page's id; default: the number that the file's name begins with"},
 	{InPage, "title", "TEXT", "the page's title; default: made from the file's name"},
+	{InPage, "lang", "de", "the language of the page's text and labels, for screen readers and hyphenation"},
 	{InPage, "view", `[alice, "@staff"]`, "who may read the forms and submit; default: every user"},
 	{InPage, "edit", `["@hr"]`, "who may read, change and delete all submissions; default: all who may view"},
 	{InPage, "results", "viewers", "viewers may read all submissions, too"},

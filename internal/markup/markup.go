@@ -85,6 +85,7 @@ type Page struct {
 // Meta is the content of the front matter.
 type Meta struct {
 	Title             string
+	Lang              string      // a language tag; "" if the page says none
 	View              *Principals // nil: every authenticated user
 	Edit              *Principals // nil: every authenticated user
 	ResultsForViewers bool

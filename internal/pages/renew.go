@@ -5,14 +5,27 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 )
 
+// maxDiagnostics bounds what a page keeps of what is wrong with it. Nobody reads
+// more, and formulary check lists all.
+const maxDiagnostics = 50
+
 // renew makes the page that follows old, which may be nil: what is broken now
 // keeps its last good definition. Permissions that can be read apply at once,
 // whatever is wrong with the rest of the page.
 func renew(old *Page, parsed *markup.Page, title string) *Page {
-	page := &Page{ID: parsed.ID, Title: title, Text: parsed.Text, meta: parsed.Meta}
+	page := &Page{
+		ID: parsed.ID, Title: title, Text: parsed.Text,
+		Lang: parsed.Meta.Lang, Readers: readersOf(&parsed.Meta), meta: parsed.Meta,
+		Diagnostics: parsed.Diagnostics[:min(len(parsed.Diagnostics), maxDiagnostics)],
+	}
 	if parsed.Unreadable {
-		if old == nil || !parsed.MetaRead {
-			return old
+		if old == nil {
+			return nil
+		}
+		if !parsed.MetaRead {
+			same := *old
+			same.Diagnostics = page.Diagnostics
+			return &same
 		}
 		page.Forms, page.Text = old.Forms, old.Text
 		return page

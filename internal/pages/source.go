@@ -85,6 +85,20 @@ func includes(p *markup.Principals, user User) bool {
 	return slices.Contains(p.Users, user.Name) || slices.ContainsFunc(p.Groups, user.InGroup)
 }
 
+// Readers is who may read every submission to the forms of a page.
+type Readers struct {
+	Viewers       bool     // everybody who may view the page
+	Users, Groups []string // unless Viewers; both are empty if nobody may
+}
+
+// readersOf agrees with rightsOf about SeeAll.
+func readersOf(meta *markup.Meta) Readers {
+	if meta.Edit == nil || meta.ResultsForViewers {
+		return Readers{Viewers: true}
+	}
+	return Readers{Users: meta.Edit.Users, Groups: meta.Edit.Groups}
+}
+
 // Counts is how much a source serves.
 type Counts struct {
 	Pages, Forms int
@@ -100,6 +114,17 @@ type Page struct {
 	// Text is what people read on the page. It is nil for pages without forms,
 	// and for pages that are not Markdown: their own wiki shows them.
 	Text *markup.Text
+
+	// Lang is the language tag of the page's text and labels, "" if it is not known.
+	Lang string
+
+	// Readers is who may read the submissions, for people who are about to submit.
+	Readers Readers
+
+	// Diagnostics is what is wrong with the page as it is written now, also while
+	// earlier definitions are in force. Only editors may see it. It is cut where
+	// it is long.
+	Diagnostics []markup.Diagnostic
 
 	meta markup.Meta // known to a Directory only
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -16,6 +18,7 @@ type Access struct {
 	PageTitle string // of the form's page
 
 	service   *Service
+	page      *pages.Page
 	user      string // the name of the caller
 	anonymous bool   // submissions are stored without a name
 	editor    bool   // may change and delete every submission
@@ -38,6 +41,21 @@ func (a *Access) Today() string { return a.service.now().In(a.service.zone).Form
 
 // writer is the caller as the rules of the form see them.
 func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.editor, Today: a.Today()} }
+
+// Readers is who may read every submission of the form.
+func (a *Access) Readers() pages.Readers { return a.page.Readers }
+
+// Lang is the language tag of the form's texts, or "".
+func (a *Access) Lang() string { return a.page.Lang }
+
+// Diagnostics is what is wrong with the form's page as it is written now. It is
+// empty unless the caller may edit the page.
+func (a *Access) Diagnostics() []markup.Diagnostic {
+	if !a.editor {
+		return nil
+	}
+	return a.page.Diagnostics
+}
 
 // Anonymize has submissions stored as on an anonymous form. It is for a form
 // that was anonymous when the caller decided to submit, but is no longer.

@@ -96,7 +96,12 @@ type PageView struct {
 	ID    int64
 	Title string
 	Text  *markup.Text // nil if the page has none to show. Each version has another one
+	Lang  string       // the language tag of its texts, or ""
 	Forms []*Access    // in page order
+
+	// Diagnostics is what is wrong with the page as it is written now. It is empty
+	// unless the caller may edit the page.
+	Diagnostics []markup.Diagnostic
 }
 
 // Page returns a page that the caller may view, and opens all its forms.
@@ -105,7 +110,10 @@ func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (Pa
 	if err != nil {
 		return PageView{}, err
 	}
-	view := PageView{ID: page.ID, Title: page.Title, Text: page.Text}
+	view := PageView{ID: page.ID, Title: page.Title, Text: page.Text, Lang: page.Lang}
+	if rights.Edit {
+		view.Diagnostics = page.Diagnostics
+	}
 	for _, form := range page.Forms {
 		view.Forms = append(view.Forms, s.access(page, form, who, rights))
 	}

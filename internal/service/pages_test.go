@@ -130,6 +130,29 @@ func (withoutRights) Rights(context.Context, pages.User, ...*pages.Page) ([]page
 	return nil, fmt.Errorf("%w: no answer", pages.ErrUnavailable)
 }
 
+// What is wrong on a page is told to its editors alone; who reads the answers, to all.
+func TestWhatAPageSaysBesideItsForms(t *testing.T) {
+	source := &pagestest.Memory{}
+	s, w := New(Options{Pages: source}), &world{t: t}
+	source.Put(&pages.Page{
+		ID: 1, Lang: "de", Readers: pages.Readers{Users: []string{"ann"}}, Diagnostics: []markup.Diagnostic{{Line: 7}}, Forms: []*forms.Form{{ID: "x", PageID: 1}},
+	}, func(u pages.User) pages.Rights {
+		return pages.Rights{View: true, SeeAll: true, Edit: u.Name == editor.Name}
+	})
+	for who, lines := range map[*auth.Identity]int{&editor: 1, &viewer: 0} {
+		page, err := s.Page(t.Context(), *who, 1)
+		w.wants(who.Name, err, "ok")
+		form, err := s.Form(t.Context(), *who, 1, "x")
+		w.wants(who.Name, err, "ok")
+		if page.Lang != "de" || form.Lang() != "de" || form.Readers().Users[0] != "ann" {
+			t.Errorf("%s: page %+v, form %+v", who.Name, page, form)
+		}
+		if len(page.Diagnostics) != lines || len(form.Diagnostics()) != lines {
+			t.Errorf("%s: %v and %v, want %d", who.Name, page.Diagnostics, form.Diagnostics(), lines)
+		}
+	}
+}
+
 // A page and its forms are of one version, with the rights of the caller.
 func TestPageWithItsForms(t *testing.T) {
 	source := &pagestest.Memory{}

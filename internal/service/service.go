@@ -164,7 +164,7 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 
 func (s *Service) access(page *pages.Page, form *forms.Form, who auth.Identity, rights pages.Rights) *Access {
 	return &Access{
-		Form: form, PageTitle: page.Title, service: s, user: who.Name, anonymous: form.Anonymous,
+		Form: form, PageTitle: page.Title, page: page, service: s, user: who.Name, anonymous: form.Anonymous,
 		editor: rights.Edit, seesAll: rights.SeeAll,
 	}
 }

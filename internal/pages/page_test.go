@@ -1,0 +1,97 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/markup"
+)
+
+// What people read in place of a form's id.
+func TestFormTitles(t *testing.T) {
+	titled := strings.Replace(form("b", "x"), "fields:", "title: The second\nfields:", 1)
+	long := strings.Repeat("x", markup.MaxTextBytes+1)
+	for _, tt := range []struct{ name, file, text, want string }{
+		{"its own", "1.md", "---\ntitle: Page\n---\n" + titled, "The second"},
+		{"the page's, for the only form", "1.md", "---\ntitle: ' Page '\n---\n" + form("a", "x"), "Page"},
+		{"the page's, made from the file's name", "1-team-feedback.md", form("a", "x"), "team-feedback"},
+		{"the id, on a page with several", "1.md", "---\ntitle: Page\n---\n" + form("a", "x") + titled, "a, The second"},
+		{"the id, where another is broken", "1.md", "---\ntitle: Page\n---\n" + form("a", "x") + broken("b"), "a"},
+		{"the id, where the page's is too long", "1.md", "---\ntitle: " + long + "\n---\n" + form("a", "x"), "a"},
+	} {
+		s := newSite(t).save(tt.file, tt.text).open()
+		page, err := s.Page(t.Context(), 1)
+		s.must(err)
+		var titles []string
+		for _, f := range page.Forms {
+			titles = append(titles, f.Title)
+		}
+		if got := strings.Join(titles, ", "); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// What is wrong with the page as it is written now is known, whatever is in force.
+func TestDiagnostics(t *testing.T) {
+	front := "---\nedit: [ann]\nlang: de\n---\n"
+	s := newSite(t).save("1.md", front+form("a", "old")).open()
+	for _, step := range []struct {
+		name, text string
+		lines      string
+	}{
+		{"good", front + form("a", "old"), "[]"},
+		{"a broken form", front + broken("a"), "[8]"},
+		{"front matter that can't be read", "---\nedit: {a: b}\n---\n" + form("a", "new"), "[2]"},
+		{"unreadable, but for its front matter", front + "\xff", "[5]"},
+		{"many", front + "```form\nform: a\nfields: [" + strings.Repeat("x, ", 100) + "]\n```\n", fmt.Sprint(slices.Repeat([]int{7}, maxDiagnostics))},
+		{"repaired", front + form("a", "old"), "[]"},
+	} {
+		s.save("1.md", step.text).update()
+		s.save("2.md", form("x", step.name)).update() // another page's edit changes nothing here
+		page, err := s.Page(t.Context(), 1)
+		s.must(err)
+		lines := []int{}
+		for _, q := range page.Diagnostics {
+			lines = append(lines, q.Line)
+		}
+		if got := fmt.Sprint(lines); got != step.lines {
+			t.Errorf("%s: diagnostics on lines %s, want %s", step.name, got, step.lines)
+		}
+		if s.shows(1) != "a=old" || page.Lang != "de" {
+			t.Errorf("%s: page 1 shows %s in language %q", step.name, s.shows(1), page.Lang)
+		}
+	}
+}
+
+// Readers says in advance what Rights grants.
+func TestReaders(t *testing.T) {
+	everybody := Readers{Viewers: true}
+	for front, want := range map[string]Readers{
+		"title: x":                             everybody,
+		"view: [ann, bob]":                     everybody,
+		"results: viewers":                     everybody,
+		"edit: [ann, '@hr']\nresults: viewers": everybody,
+		"edit: [ann, '@hr']":                   {Users: []string{"ann"}, Groups: []string{"hr"}},
+		"view: [bob]\nedit: [ann]":             {Users: []string{"ann"}},
+		"edit: []":                             {},
+	} {
+		s := newSite(t).save("1.md", "---\n"+front+"\n---\n"+form("a", "x")).open()
+		page, err := s.Page(t.Context(), 1)
+		s.must(err)
+		if diff := cmp.Diff(want, page.Readers); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", front, diff)
+		}
+		for _, u := range []User{user("ann"), user("bob"), user("eve", "hr"), user("sam")} {
+			named := slices.Contains(want.Users, u.Name) || slices.ContainsFunc(want.Groups, u.InGroup)
+			rights := s.rights(u)
+			if rights.SeeAll != (named || want.Viewers && rights.View) {
+				t.Errorf("%s: %s may %+v", front, u.Name, rights)
+			}
+		}
+	}
+}
