@@ -45,6 +45,12 @@ type site struct {
 
 func newSite(t *testing.T, options browsertest.Options, args ...string) *site {
 	t.Helper()
+	return newSiteOf(t, "testdata/pages", options, args...)
+}
+
+// newSiteOf is a site with the pages of a directory.
+func newSiteOf(t *testing.T, dir string, options browsertest.Options, args ...string) *site {
+	t.Helper()
 	var users strings.Builder
 	for _, name := range []string{ann, ben, eve} {
 		hash, err := bcrypt.GenerateFromPassword([]byte(name+"-secret"), bcrypt.MinCost)
@@ -56,7 +62,7 @@ func newSite(t *testing.T, options browsertest.Options, args ...string) *site {
 	file := filepath.Join(t.TempDir(), "users.htpasswd")
 	testkit.WriteFile(t, file, users.String())
 	pages := filepath.Join(t.TempDir(), "pages")
-	if err := os.CopyFS(pages, os.DirFS("testdata/pages")); err != nil {
+	if err := os.CopyFS(pages, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
 	return &site{url: start(t, append([]string{"--pages", pages, "--users", file}, args...)...), pages: pages, options: options}

@@ -27,6 +27,8 @@ type formView struct {
 	Preview bool   // it can't be sent
 	Key     string // what makes sending it twice harmless; "" if it changes a submission
 	Tag     string // of the state of the submission that it changes
+	Draft   string // what drafts.js calls it; "" if the browser keeps nothing that is typed
+	Typed   bool   // it shows what was typed before
 	For     string // keyed hash of the user that it was made for
 	Promise string // what it says about the sender's name; "" if it changes a submission
 	Labels  string // of its questions; see labelsOf
@@ -128,6 +130,7 @@ type filling struct {
 	values    []string // by rank, joined as they are stored; nil if nothing is
 	why       refusal
 	retired   []retiredAnswer
+	typed     bool                  // by the caller, before the page was made
 	change    bool                  // it is of a submission that is changed
 	files     map[string][]fileLink // by field id
 	removed   map[string]bool       // ids of fields whose files are to go

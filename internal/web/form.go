@@ -105,7 +105,17 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 	v.Action, v.Submit = c.path(c.formPath(access.Form)), "Send"
 	v.Key, v.For = rand.Text(), s.hashUser(c.Who.Name)
 	v.Promise, v.Labels = promiseOf(access.Form), labelsOf(access.Form)
+	v.Draft, v.Typed = s.draftName(c, access, c.formPath(access.Form)), with.typed
 	return v, nil
+}
+
+// draftName names what the caller types into the form at a path, in the browser's
+// storage. A copy of answers to an anonymous form would tell who gave them.
+func (s *Site) draftName(c *call, access *service.Access, path string) string {
+	if access.Form.Anonymous {
+		return ""
+	}
+	return s.hashUser(c.Who.Name) + " " + path
 }
 
 // hashUser names a user in the pages that were made for them. A page that one

@@ -119,6 +119,7 @@ func TestScriptsNoteTheSignOut(t *testing.T) {
 import { button, element, input, show } from "page.js";
 const stored = new Map();
 globalThis.localStorage = { getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value) };
+globalThis.sessionStorage = localStorage;
 const signOut = element("form", { "data-sign-out": "" }, button());
 const other = element("form", { "data-form": "" }, input("hasAttribute", "text"), input("matches", "text"));
 show(signOut, other);
@@ -137,5 +138,41 @@ globalThis.reloadsAfter = (sent) => {
 		if got := callScript(t, vm, "reloadsAfter", step.sent); got != step.reloads {
 			t.Errorf("after %q: %s reloads, want %s", step.sent, got, step.reloads)
 		}
+	}
+}
+
+// What is typed and not sent is kept for the same user and form, within bounds.
+func TestScriptsKeepDrafts(t *testing.T) {
+	vm := newVM(t)
+	runModule(t, vm, `import "typing.js"; import { attachDrafts } from "drafts.js"; globalThis.attachDrafts = attachDrafts;`)
+	const filled, empty = "hello|two lines|S|false|true", "|||false|false"
+	const back, offered = "What you typed here earlier is back. It was not sent yet.|Discard",
+		"You typed something here earlier that was not sent.|Restore|Discard"
+	for _, test := range []struct {
+		story string
+		want  []string
+	}{
+		{"restored", []string{"0", "1", filled, back, "true", empty, "nothing", "0"}},
+		{"leftAtOnce", []string{filled}},
+		{"otherUser", []string{empty, "nothing"}},
+		{"anonymous", []string{"0"}},
+		{"prefilled", []string{"x|||false|false", offered, "hello|newer|S|false|true", back}},
+		{"changedByOthers", []string{empty, offered}},
+		{"refused", []string{"7.50|||false|false", "nothing", "7.50|corrected||false|false"}},
+		{"erased", []string{"0"}},
+		{"sent", []string{"1", "formulary.draft amy /page/1/form/f"}},
+		{"signedOutInAnotherTab", []string{"1"}}, // the sign-out itself
+		{"tooLong", []string{"0"}},
+		{"tooMany", []string{"20", "false", "true"}},
+		{"old", []string{"1", "0"}},
+		{"spoiled", []string{empty, "0"}},
+		{"noStorage", []string{filled}},
+	} {
+		t.Run(test.story, func(t *testing.T) {
+			got := strings.Split(callScript(t, vm, "tell", test.story), "\n")
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -144,7 +144,9 @@ func withoutEmpty(answers []forms.Answer) []forms.Answer {
 
 // filling is what was sent for a form, with the reason why it was not stored.
 func (r received) filling(f *forms.Form, why refusal) filling {
-	with := filling{values: make([]string, len(f.Fields)), notStored: map[string]string{}, why: why, retired: r.retired(f, nil)}
+	with := filling{
+		values: make([]string, len(f.Fields)), notStored: map[string]string{}, why: why, retired: r.retired(f, nil), typed: true,
+	}
 	byID := answersByID(r.answers)
 	for rank := range f.Fields {
 		id := f.Fields[rank].ID

@@ -96,7 +96,7 @@ func (st stored) filling() filling {
 func (st stored) changedBy(sent received, why refusal) filling {
 	f, answered := st.access.Form, sent.answered()
 	with, typed := st.filling(), sent.filling(f, why)
-	with.why, with.notStored, with.retired = why, typed.notStored, sent.retired(f, st.values)
+	with.why, with.notStored, with.retired, with.typed = why, typed.notStored, sent.retired(f, st.values), true
 	with.removed = setOf(sent.extra[removeControl])
 	for rank := range f.Fields {
 		if field := &f.Fields[rank]; field.Type != forms.File && answered[field.ID] {
@@ -203,6 +203,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.path+"/change", "Save", st.path
 	page.Form.Tag, page.Form.For, page.Form.Labels = st.access.Tag(st.sub), s.hashUser(c.Who.Name), labelsOf(st.access.Form)
+	page.Form.Draft, page.Form.Typed = s.draftName(c, st.access, unframedPath(st.path)), with.typed
 	return page, nil
 }
 

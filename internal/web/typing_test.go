@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
@@ -73,4 +74,44 @@ func TestNumericKeypad(t *testing.T) {
 			t.Error("a number that may be negative has a keypad without a minus")
 		}
 	}
+}
+
+// The browser keeps a draft for each user, and each form or submission. It keeps none
+// of an anonymous form.
+func TestDraftNames(t *testing.T) {
+	e := newEnv(t, wiki)
+	draft := func(p *answer) (name string, typed bool) {
+		for _, n := range p.all(func(n *html.Node) bool { return n.Data == "form" && hasAttribute(n, "data-draft") }) {
+			return attribute(n, "data-draft"), hasAttribute(n, "data-typed")
+		}
+		return "", false
+	}
+	amys, _ := draft(e.get(t, "alice", survey))
+	for _, p := range []*answer{e.get(t, "alice", "/page/1"), e.framed(t, "alice", "/embed"+survey)} {
+		if got, _ := draft(p); got != amys {
+			t.Errorf("%s: the draft is %q, want %q", p.path, got, amys)
+		}
+	}
+	bobs, _ := draft(e.get(t, "bob", survey))
+	if bobs == amys || !strings.HasSuffix(amys, " "+survey) || strings.Contains(amys, "alice") {
+		t.Errorf("drafts of two users are %q and %q", amys, bobs)
+	}
+	if got, _ := draft(e.get(t, "alice", "/page/3/form/ballot")); got != "" {
+		t.Errorf("the browser keeps answers to an anonymous form as %q", got)
+	}
+
+	b := e.signedIn(t, "alice")
+	refused := b.send(survey, b.get(survey).values())
+	if got, typed := draft(refused); got != amys || !typed {
+		t.Errorf("refused: %q, typed %t", got, typed)
+	}
+	sent := b.send(survey, with(b.get(survey).values(), "comment", "c"))
+	sent.wantHTML("data-sent")
+	path := strings.TrimSuffix(sent.path, "?sent")
+	change := b.get(path + "/change")
+	if got, typed := draft(change); !strings.HasSuffix(got, " "+path) || typed {
+		t.Errorf("change: %q, typed %t", got, typed)
+	}
+	b.send(path+"/change", with(change.values(), "comment", "d")).wantHTML("data-sent")
+	b.get(path).wantNoHTML("data-sent")
 }

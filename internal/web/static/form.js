@@ -8,6 +8,7 @@
 
 import { tidy, visibility } from "./conditions.js";
 import { announce, call, find } from "./dom.js";
+import { attachDrafts } from "./drafts.js";
 import { upload } from "./upload.js";
 
 const separator = ";";
@@ -27,6 +28,7 @@ attach();
 /** Prepares what the page contains now. Called again when its content is replaced. */
 export function attach() {
   document.querySelector("[data-error-summary]")?.focus();
+  attachDrafts();
   for (const form of document.querySelectorAll("form[data-conditions]")) {
     const update = updater(form);
     updates.set(form, update);

@@ -1,14 +1,40 @@
 // Browsers keep pages in memory for the back button, some of them whatever
 // Cache-Control says. After a sign-out, in whatever tab, such a page is loaded
 // again: the server asks to sign in.
+//
+// What drafts.js keeps goes when it was sent, and at the sign-out.
 
 const key = "formulary.signedOut";
-const before = localStorage.getItem(key);
+const draftPrefix = "formulary.draft ";
+const before = access(() => localStorage.getItem(key));
 
-document.querySelector("form[data-sign-out]")?.addEventListener("submit", () => localStorage.setItem(key, String(Date.now())));
+document.addEventListener("submit", ({ target }) => {
+  if (Element.prototype.matches.call(target, "[data-sign-out]")) {
+    access(signOut);
+  }
+});
 
 window.addEventListener("pageshow", ({ persisted }) => {
-  if (persisted && localStorage.getItem(key) !== before) {
+  if (persisted && access(() => localStorage.getItem(key)) !== before) {
     location.reload();
   }
 });
+
+if (document.querySelector("[data-sent]")) {
+  access(() => localStorage.removeItem(sessionStorage.getItem("formulary.sent") ?? ""));
+  access(() => sessionStorage.removeItem("formulary.sent"));
+}
+
+function signOut() {
+  localStorage.setItem(key, String(Date.now()));
+  Object.keys(localStorage).filter((name) => name.startsWith(draftPrefix)).forEach((name) => localStorage.removeItem(name));
+}
+
+/** Does something with the storage, which a browser may refuse. */
+function access(act) {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/browsertest"
+)
+
+const order = "/page/20/form/order"
+
+// TestFilling has people fill in forms with JavaScript, wide and narrow.
+func TestFilling(t *testing.T) {
+	for _, browser := range []struct {
+		name  string
+		width int
+	}{{"wide", 1280}, {"narrow", 360}} {
+		t.Run(browser.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSiteOf(t, "testdata/filling", browsertest.Options{Width: browser.width})
+			t.Run("drafts", func(t *testing.T) { drafts(t, s) })
+		})
+	}
+}
+
+// drafts: what is typed is there after a reload, until it is sent or discarded, and
+// for its user alone. A comma is understood at once.
+func drafts(t *testing.T, s *site) {
+	const back = "What you typed here earlier is back."
+	p := s.as(t, ann, order)
+	stored := func(p *page, text string) {
+		t.Helper()
+		p.Wait("the draft is stored", func() bool {
+			return strings.Contains(browsertest.Eval[string](p.Page, `JSON.stringify(localStorage)`), text)
+		})
+	}
+	p.Fill("Item", " Desk ")
+	p.Fill("Price", "100,50")
+	p.Fill("Why so much?", "It is\nlarge.")
+	p.Select("Size", "large")
+	p.In("Extras").Click("checkbox", "express")
+	stored(p, "express")
+	p.Reload()
+	p.want(back, "Why so much?")
+	p.Check()
+	wantTyped := func(p *page) {
+		t.Helper()
+		p.wantValue("Item", " Desk ")
+		p.wantValue("Price", "100,50")
+		p.wantValue("Why so much?", "It is\nlarge.")
+		p.wantValue("Size", "large")
+		if p.Value("express") != "on" || p.Value("gift") != "off" {
+			t.Errorf("%s: other boxes are ticked", p)
+		}
+	}
+	wantTyped(p)
+	q := p.tab("/page/20") // the page has the same form
+	q.want(back)
+	wantTyped(q)
+	q.Fill("Word", "hush")
+	p.goTo(order + "?item=Chair")
+	p.want("You typed something here earlier that was not sent.")
+	p.wantNot(back)
+	p.Check()
+	p.Click("button", "Restore")
+	wantTyped(p)
+
+	p.press("Send")
+	p.want("Desk", "100.50", "It is\nlarge.")
+	own, _, _ := strings.Cut(p.path(), "?")
+	p.goTo("/page/20")
+	p.wantNot(back, "hush")
+	p.wantValue("Item", "")
+	p.wantValue("Word", "")
+
+	// A change has a draft of its own.
+	p.goTo(own)
+	p.follow("Change")
+	p.Fill("Price", "99")
+	stored(p, `99`)
+	p.Reload()
+	p.want(back)
+	p.wantValue("Price", "99")
+	p.wantValue("Item", "Desk")
+	p.Click("button", "Discard")
+	p.wantValue("Price", "100.50")
+	p.Fill("Price", "98")
+	p.press("Save")
+	p.want("98")
+	p.follow("Change")
+	p.wantNot(back)
+
+	// The sign-out removes all of them.
+	p.goTo(order)
+	p.Fill("Item", "Lamp")
+	stored(p, "Lamp")
+	p.press("Sign out")
+	if left := browsertest.Eval[string](p.Page, `JSON.stringify(localStorage)`); strings.Contains(left, "Lamp") || strings.Contains(left, "hush") {
+		t.Errorf("after the sign-out the browser keeps %s", left)
+	}
+	p.goTo(order)
+	p.signIn(ben)
+	p.wantNot(back)
+	p.wantValue("Item", "")
+}
