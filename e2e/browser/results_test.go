@@ -53,6 +53,18 @@ func (p *page) wantRows(want string) {
 	}
 }
 
+// filterBy adds a filter. With JavaScript its controls follow the field at once.
+func (p *page) filterBy(field, condition, value string) {
+	p.t.Helper()
+	p.Select("Filter by", field)
+	if p.site.options.NoScript {
+		p.press("Apply")
+	}
+	p.Select("Condition", condition)
+	p.Select("Value", value)
+	p.press("Apply")
+}
+
 func results(t *testing.T, s *site) {
 	p := s.as(t, eve, lunch+"/results")
 	p.want("Nobody has sent anything yet.")
@@ -74,9 +86,7 @@ func results(t *testing.T, s *site) {
 	p.follow("First page")
 
 	// Filtered by a question, and searched.
-	p.Select("Filter by", "Dish")
-	p.Fill("Value", "Soup")
-	p.press("Apply")
+	p.filterBy("Dish", "is", "Soup")
 	p.want("3 submissions")
 	p.wantRows("n4,n2,n0")
 	for _, format := range []string{"csv", "xlsx", "ndjson"} {
@@ -85,10 +95,14 @@ func results(t *testing.T, s *site) {
 			t.Errorf("the export is %s", link)
 		}
 	}
+	p.filterBy("Days", "includes", "Monday")
+	p.wantRows("n4,n2,n0")
 	p.Fill("Search", "N2")
 	p.press("Apply")
 	p.wantRows("n2")
 	p.Check()
+	p.follow("Remove this filter: Dish is Soup")
+	p.wantRows("n2")
 	p.goTo(lunch + "/results?filter[price][greater-than]=many")
 	p.wantStatus(http.StatusUnprocessableEntity)
 	p.want("There is a problem")

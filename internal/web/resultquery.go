@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -24,6 +25,8 @@ const (
 	fieldControl    = "_field"
 	operatorControl = "_operator"
 	valueControl    = "_value"
+	ruleControl     = "_rule" // the field that the controls for operator and value were made for
+	partControl     = "_part" // only these controls are wanted
 )
 
 // resultsView is which submissions a page shows, and in which order, as its
@@ -35,6 +38,7 @@ type resultsView struct {
 	params *request.Params // all that the address has, with their faults
 
 	added   addedFilter // by the form
+	part    bool        // only the controls of that filter are wanted
 	changed bool        // the address is not yet what the form asks for
 	deleted int64
 }
@@ -71,26 +75,46 @@ func (v *resultsView) takeForm(given url.Values) {
 	if !given.Has(fieldControl) {
 		return
 	}
-	v.changed = true
 	v.added = addedFilter{given.Get(fieldControl), given.Get(operatorControl), given.Get(valueControl)}
+	made := cmp.Or(given.Get(ruleControl), v.added.Field)
+	if v.added.Field != "" && (made != v.added.Field || !given.Has(operatorControl) && !given.Has(valueControl)) {
+		v.added = addedFilter{Field: v.added.Field} // operator and value are yet to be chosen
+		v.part, v.changed = given.Has(partControl), false
+		return
+	}
+	v.changed = true
+	if v.added.Field != "" || v.added.Value != "" {
+		v.addFilter()
+	}
+}
+
+// addFilter makes a parameter of the filter that is added.
+func (v *resultsView) addFilter() {
+	if v.added.Field == "" {
+		v.params.Invalid.AddError(noFieldMessage)
+		return
+	}
 	if v.added.Operator == "" {
 		v.added.Operator = string(forms.Equals)
 	}
-	unary := v.added.Operator == string(forms.Empty) || v.added.Operator == string(forms.NotEmpty)
-	switch {
-	case v.added.Field == "" && v.added.Value == "":
-		return
-	case v.added.Field == "":
-		v.params.Invalid.AddError(noFieldMessage)
-		return
-	case unary:
+	unary := isUnary(v.added.Operator)
+	if unary {
 		v.added.Value = ""
 	}
-	if _, problem := forms.NewRule(v.added.Field, v.added.Operator, v.added.Value); problem != "" {
+	_, problem := forms.NewRule(v.added.Field, v.added.Operator, v.added.Value)
+	if problem == "" && v.added.Value == "" && !unary {
+		problem = "is missing"
+	}
+	if problem != "" {
 		v.params.Invalid.AddError(valueMessage + problem)
 		return
 	}
 	v.query.Add("filter["+v.added.Field+"]["+v.added.Operator+"]", v.added.Value)
+}
+
+// isUnary reports whether an operator takes no value.
+func isUnary(operator string) bool {
+	return operator == string(forms.Empty) || operator == string(forms.NotEmpty)
 }
 
 // Messages about the controls of the filter form begin like this.
@@ -223,103 +247,4 @@ func orderName(descending bool) string {
 		return "descending"
 	}
 	return "ascending"
-}
-
-// filterForm is the form above the results that narrows them.
-type filterForm struct {
-	Action    string
-	Search    string
-	Fields    []filterOption
-	Operators []filterOption
-	Value     string // of a filter that can't be added
-}
-
-// filterOption is an option of a select.
-type filterOption struct {
-	Value, Label string
-	Chosen       bool
-}
-
-// activeFilter is a filter that holds, with the path that lifts it.
-type activeFilter struct{ Label, Operator, Value, Remove string }
-
-// operatorWords are the operators as people say them.
-var operatorWords = map[forms.Operator]string{
-	forms.Equals: "is", forms.NotEquals: "is not", forms.InList: "is one of (separated by ;)", forms.Contains: "contains",
-	forms.Empty: "is empty", forms.NotEmpty: "is not empty", forms.GreaterThan: "is above or after", forms.LessThan: "is below or before",
-}
-
-func newFilterForm(f *forms.Form, v *resultsView) filterForm {
-	form := filterForm{Action: v.path, Search: v.query.Get("q"), Value: v.added.Value}
-	add := func(id, label string) {
-		form.Fields = append(form.Fields, filterOption{id, clipLabel(label), id == v.added.Field})
-	}
-	for rank := range f.Fields {
-		add(f.Fields[rank].ID, labelOf(&f.Fields[rank]))
-	}
-	for _, id := range []string{forms.ColumnUsername, forms.ColumnTimestamp, forms.ColumnID} {
-		if id != forms.ColumnUsername || !f.Anonymous {
-			add(id, columnLabel(f, id))
-		}
-	}
-	for _, o := range forms.Operators {
-		form.Operators = append(form.Operators, filterOption{string(o), operatorWords[o], string(o) == v.added.Operator})
-	}
-	return form
-}
-
-// active lists the filters of the address.
-func (v *resultsView) active(f *forms.Form) []activeFilter {
-	var active []activeFilter
-	for _, parameter := range hiddenValues(v.selection()) {
-		filter := activeFilter{Value: parameter.Value, Remove: v.without(parameter.Name, parameter.Value)}
-		switch parameter.Name {
-		case "username":
-			filter.Label, filter.Operator = "User name", operatorWords[forms.Equals]
-		case "q":
-			filter.Label = "Search"
-		default:
-			filter.describe(f, parameter.Name)
-		}
-		active = append(active, filter)
-	}
-	return active
-}
-
-// hidden are the parameters that the filter form sends again, besides those that it
-// has controls for.
-func (v *resultsView) hidden() []hiddenValue {
-	base := v.base()
-	base.Del("q")
-	return hiddenValues(base)
-}
-
-// describe says what a parameter filters by.
-func (a *activeFilter) describe(f *forms.Form, name string) {
-	id, operator, ok := request.ParseFilter(name)
-	if !ok {
-		a.Label = name
-		return
-	}
-	a.Label, a.Operator = columnLabel(f, id), operator
-	if words, known := operatorWords[forms.Operator(operator)]; known {
-		a.Operator, _, _ = strings.Cut(words, " (")
-	}
-	if operator == string(forms.Empty) || operator == string(forms.NotEmpty) {
-		a.Value = ""
-	}
-}
-
-// elementOf is the control that a message is about; "" if it is none.
-func (form filterForm) elementOf(message string) string {
-	switch {
-	case message == noFieldMessage:
-		return "#filter-field"
-	case strings.HasPrefix(message, valueMessage):
-		return "#filter-value"
-	case strings.HasPrefix(message, "q "):
-		return "#filter-q"
-	default:
-		return ""
-	}
 }

@@ -49,6 +49,9 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 		return nil
 	}
 	page := newResultsPage(c, access, v)
+	if v.part && err == nil {
+		return c.render(w, http.StatusOK, "filter", page)
+	}
 	if err == nil {
 		err = c.readTable(page, access, v)
 	}
@@ -99,7 +102,7 @@ func newResultsPage(c *call, access *service.Access, v *resultsView) *resultsPag
 		Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Params: v.hidden(),
 	}
 	page.Results = "" // this is it
-	page.Wide = true
+	page.Wide, page.Script = true, "results.js"
 	return page
 }
 

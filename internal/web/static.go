@@ -23,7 +23,9 @@ const staticPrefix = "/static/"
 var stylesheets = []string{"tokens.css", "base.css", "form.css", "results.css", "author.css", "print.css"}
 
 // scripts are the modules that pages load, and those that modules import.
-var scripts = []string{"author.js", "conditions.js", "dom.js", "drafts.js", "form.js", "frame.js", "session.js", "upload.js"}
+var scripts = []string{
+	"author.js", "conditions.js", "dom.js", "drafts.js", "form.js", "frame.js", "results.js", "session.js", "upload.js",
+}
 
 // staticFiles serves the stylesheets and scripts below a path with a fingerprint of
 // all of them. Browsers can keep them for a year, and modules can import each other

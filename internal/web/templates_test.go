@@ -15,6 +15,7 @@ var pageTypes = map[string]any{
 	"change.html":     &changePage{},
 	"delete.html":     &deletePage{},
 	"error.html":      &errorPage{},
+	"filter.html":     &resultsPage{},
 	"form.html":       &formPage{},
 	"home.html":       &homePage{},
 	"login.html":      &signInPage{},

@@ -1,0 +1,201 @@
+package web
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
+)
+
+// filterForm is the form above the results that narrows them.
+type filterForm struct {
+	Action string
+	Search string
+	Fields []filterOption
+	Rule   *filterRule // nil until a field is chosen
+}
+
+// filterRule is the controls of a filter by one field.
+type filterRule struct {
+	Field     string
+	Operators []filterOption
+	Options   []filterOption // of the value; nil if it is typed
+	Input     string         // type of the control that it is typed into
+	Value     string         // of a filter that can't be added
+	Focus     bool           // the field was chosen just now
+}
+
+// filterOption is an option of a select.
+type filterOption struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// activeFilter is a filter that holds, with the path that lifts it.
+type activeFilter struct{ Label, Operator, Value, Remove string }
+
+// filterKind is how a column can be filtered by.
+type filterKind struct {
+	operators []forms.Operator // the usual one first
+	input     string
+	options   []string
+	words     map[forms.Operator]string // where they are not operatorWords
+}
+
+// operatorWords are the operators as people say them.
+var operatorWords = map[forms.Operator]string{
+	forms.Equals: "is", forms.NotEquals: "is not", forms.InList: "is one of (separated by ;)", forms.Contains: "contains",
+	forms.Empty: "is empty", forms.NotEmpty: "is not empty", forms.GreaterThan: "is above or after", forms.LessThan: "is below or before",
+}
+
+// The kinds of columns. Options come from the field.
+var (
+	textKind = filterKind{
+		operators: []forms.Operator{forms.Contains, forms.Equals, forms.NotEquals, forms.InList, forms.Empty, forms.NotEmpty}, input: "text",
+	}
+	fileKind   = filterKind{operators: []forms.Operator{forms.Contains, forms.NotEmpty, forms.Empty}, input: "text"}
+	numberKind = filterKind{
+		operators: []forms.Operator{forms.Equals, forms.NotEquals, forms.GreaterThan, forms.LessThan, forms.Empty, forms.NotEmpty}, input: "number",
+		words: map[forms.Operator]string{forms.GreaterThan: "is above", forms.LessThan: "is below"},
+	}
+	dateKind = filterKind{
+		operators: numberKind.operators, input: "date",
+		words: map[forms.Operator]string{forms.GreaterThan: "is after", forms.LessThan: "is before"},
+	}
+	// Every submission has an id and a time.
+	idKind   = filterKind{operators: numberKind.operators[:4], input: "number", words: numberKind.words}
+	timeKind = filterKind{operators: numberKind.operators[:4], input: "date", words: dateKind.words}
+	oneKind  = filterKind{operators: []forms.Operator{forms.Equals, forms.NotEquals, forms.Empty, forms.NotEmpty}}
+	manyKind = filterKind{
+		operators: []forms.Operator{forms.Contains, forms.Equals, forms.Empty, forms.NotEmpty},
+		words:     map[forms.Operator]string{forms.Contains: "includes", forms.Equals: "is exactly", forms.NotEquals: "is not exactly"},
+	}
+)
+
+func filterKindOf(f *forms.Form, id string) filterKind {
+	switch id {
+	case forms.ColumnID:
+		return idKind
+	case forms.ColumnTimestamp:
+		return timeKind
+	}
+	rank := slices.IndexFunc(f.Fields, func(field forms.Field) bool { return field.ID == id })
+	if rank < 0 {
+		return textKind
+	}
+	switch field := &f.Fields[rank]; {
+	case field.MultiValue():
+		return manyKind.with(field.Options)
+	case len(field.Options) > 0 && !slices.ContainsFunc(field.Options, func(o string) bool { return !forms.Ordered(o) }):
+		return numberKind.with(field.Options)
+	case len(field.Options) > 0:
+		return oneKind.with(field.Options)
+	case field.Type == forms.File:
+		return fileKind
+	case field.Validation == forms.Numeric:
+		return numberKind
+	case field.Validation == forms.DateOnly:
+		return dateKind
+	default:
+		return textKind
+	}
+}
+
+func (k filterKind) with(options []string) filterKind {
+	k.options = options
+	return k
+}
+
+func (k filterKind) word(operator forms.Operator) string {
+	if word := k.words[operator]; word != "" {
+		return word
+	}
+	return operatorWords[operator]
+}
+
+func newFilterForm(f *forms.Form, v *resultsView) filterForm {
+	form := filterForm{Action: v.path, Search: v.query.Get("q")}
+	add := func(id, label string) {
+		form.Fields = append(form.Fields, filterOption{id, clipLabel(label), id == v.added.Field})
+	}
+	for rank := range f.Fields {
+		add(f.Fields[rank].ID, labelOf(&f.Fields[rank]))
+	}
+	add(forms.ColumnTimestamp, columnLabel(f, forms.ColumnTimestamp))
+	if !f.Anonymous {
+		add(forms.ColumnUsername, columnLabel(f, forms.ColumnUsername))
+		add(forms.ColumnID, columnLabel(f, forms.ColumnID))
+	}
+	if v.added.Field != "" {
+		form.Rule = newFilterRule(filterKindOf(f, v.added.Field), v.added)
+	}
+	return form
+}
+
+func newFilterRule(kind filterKind, added addedFilter) *filterRule {
+	rule := &filterRule{Field: added.Field, Input: kind.input, Value: added.Value, Focus: added.Operator == ""}
+	for _, o := range kind.operators {
+		rule.Operators = append(rule.Operators, filterOption{string(o), kind.word(o), string(o) == added.Operator})
+	}
+	for _, o := range kind.options {
+		rule.Options = append(rule.Options, filterOption{o, clipLabel(o), o == added.Value})
+	}
+	return rule
+}
+
+// active lists the filters of the address.
+func (v *resultsView) active(f *forms.Form) []activeFilter {
+	var active []activeFilter
+	for _, parameter := range hiddenValues(v.selection()) {
+		filter := activeFilter{Value: parameter.Value, Remove: v.without(parameter.Name, parameter.Value)}
+		switch parameter.Name {
+		case "username":
+			filter.Label, filter.Operator = "User name", operatorWords[forms.Equals]
+		case "q":
+			filter.Label = "Search"
+		default:
+			filter.describe(f, parameter.Name)
+		}
+		active = append(active, filter)
+	}
+	return active
+}
+
+// hidden are the parameters that the filter form sends again, besides those that it
+// has controls for.
+func (v *resultsView) hidden() []hiddenValue {
+	base := v.base()
+	base.Del("q")
+	return hiddenValues(base)
+}
+
+// describe says what a parameter filters by.
+func (a *activeFilter) describe(f *forms.Form, name string) {
+	id, operator, ok := request.ParseFilter(name)
+	if !ok {
+		a.Label = name
+		return
+	}
+	a.Label, a.Operator = columnLabel(f, id), operator
+	if word := filterKindOf(f, id).word(forms.Operator(operator)); word != "" {
+		a.Operator, _, _ = strings.Cut(word, " (")
+	}
+	if isUnary(operator) {
+		a.Value = ""
+	}
+}
+
+// elementOf is the control that a message is about; "" if it is none.
+func (form filterForm) elementOf(message string) string {
+	switch {
+	case message == noFieldMessage:
+		return "#filter-field"
+	case strings.HasPrefix(message, valueMessage):
+		return "#filter-value"
+	case strings.HasPrefix(message, "q "):
+		return "#filter-q"
+	default:
+		return ""
+	}
+}

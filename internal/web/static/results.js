@@ -1,0 +1,32 @@
+// The results page: the controls of a filter follow the field that is chosen, and
+// the column that the table is sorted by is in view. Without this script, "Apply"
+// shows the controls, too.
+
+const field = document.getElementById("filter-field");
+
+field?.addEventListener("change", async () => {
+  const chosen = field.value;
+  const address = new URL(location.pathname, location.href);
+  address.search = new URLSearchParams({ _field: chosen, _part: "filter" });
+  const rule = chosen ? await readRule(address) : document.createElement("div");
+  if (rule && field.value === chosen) {
+    rule.id = "filter-rule";
+    document.getElementById("filter-rule").replaceWith(rule);
+  }
+});
+
+async function readRule(address) {
+  const text = await fetch(address).then((response) => response.text()).catch(() => "");
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const rule = page.getElementById("filter-rule"); // none if the session has ended
+  rule?.querySelector("[autofocus]")?.removeAttribute("autofocus");
+  return rule;
+}
+
+const sorted = document.querySelector(".results th[aria-sort]");
+const box = sorted?.closest(".scroll");
+if (box && sorted.previousElementSibling) {
+  const fixed = sorted.parentElement.firstElementChild.offsetWidth;
+  const room = box.clientWidth - fixed - sorted.offsetWidth;
+  box.scrollLeft = sorted.offsetLeft - fixed - Math.max(room, 0) / 2;
+}
