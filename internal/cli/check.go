@@ -130,13 +130,29 @@ func (c *checker) file(path string) {
 	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(source), "\ufeff"))
 	lines := strings.Split(text, "\n")
-	for _, p := range page.Diagnostics {
+	for _, p := range append(missingEditors(&page, lines[0]), page.Diagnostics...) {
 		f := finding{File: path, Line: p.Line, Column: p.Column, Severity: p.Severity, Message: p.Message, Hint: p.Hint}
 		if p.Line <= len(lines) {
 			f.source = &lines[p.Line-1]
 		}
 		c.report(f)
 	}
+}
+
+// missingEditors warns of a page with forms that does not say who may edit. The
+// server says nothing of it: it is the default of every page.
+func missingEditors(page *markup.Page, firstLine string) []markup.Diagnostic {
+	if len(page.Blocks) == 0 || !page.MetaRead || page.Meta.Edit != nil {
+		return nil
+	}
+	hint := `add edit: [NAME, "@GROUP"] to the front matter`
+	if strings.TrimRight(firstLine, " \t") != "---" {
+		hint = `begin the page with the lines "---", edit: [NAME, "@GROUP"] and "---"`
+	}
+	return []markup.Diagnostic{{
+		Line: 1, Column: 1, Severity: markup.Warning, Hint: hint,
+		Message: "the page names no editors: everybody who may view it may read, change and delete all submissions",
+	}}
 }
 
 // duplicateIDs reports files that share a page id: a server serves only one of them.

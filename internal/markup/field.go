@@ -60,6 +60,10 @@ func (w *builder) fieldType(m *yamlMap) forms.FieldType {
 	if !v.written {
 		w.errorf(m.at, oneOf(forms.FieldTypes), `the field has no "type"`)
 	}
+	if hint := typeHints[strings.ToLower(v.text)]; hint != "" {
+		w.errorf(v.at, hint, "unknown type %s", quote(v.text))
+		return forms.FieldType(v.text)
+	}
 	return choice(w.decoder, v, "type", forms.FieldTypes)
 }
 
@@ -118,6 +122,7 @@ func (w *builder) readOptions(m *yamlMap, f *forms.Field, validate value) {
 	seen := map[string]bool{}
 	for _, v := range list {
 		w.checkListValue(v, "option")
+		w.warnOfCurlyQuotes(v)
 		if seen[v.text] {
 			w.warnf(v.at, "", "option %s appears twice", quote(v.text))
 		}
@@ -128,6 +133,18 @@ func (w *builder) readOptions(m *yamlMap, f *forms.Field, validate value) {
 	f.Validation = forms.OneOf
 	if f.MultiValue() {
 		f.Validation = forms.AnyOf
+	}
+}
+
+// curlyQuotes are what word processors make of straight ones. The apostrophe is
+// not among them: words end with it.
+const curlyQuotes = "“”„‟‘‚"
+
+// warnOfCurlyQuotes warns of an option in quotes that YAML does not know. Quotes
+// within an option are fine.
+func (w *builder) warnOfCurlyQuotes(v value) {
+	if inner := strings.Trim(v.text, curlyQuotes); inner != v.text && !strings.ContainsAny(inner, curlyQuotes) {
+		w.warnf(v.at, `use straight quotes ("), or none`, "option %s has curly quotes around it: they are part of the answer", quote(v.text))
 	}
 }
 

@@ -25,7 +25,15 @@ const hostParameter = "atlassian-macro-output-type"
 // rawBlocks turns the page's macros into raw blocks.
 func (s *storageReader) rawBlocks() []rawBlock {
 	s.macros = slices.DeleteFunc(s.macros, func(m *macro) bool {
-		return m.name == codeMacro && !isFormText(plainSpaces.Replace(m.body.text()))
+		if m.name != codeMacro {
+			return false
+		}
+		text := plainSpaces.Replace(m.body.text())
+		isForm := isFormText(text)
+		if !isForm && isFormText(strings.ToLower(text)) {
+			s.report(m.at, Warning, `begin with "form:" in lower case`, "this code macro looks like a form, but begins with other letters: it is not served")
+		}
+		return !isForm
 	})
 	for _, m := range s.macros {
 		if m.form != nil {

@@ -129,6 +129,25 @@ func didYouMean(word string) string {
 	return fmt.Sprintf("did you mean %q?", word)
 }
 
+// typeHints are for the names that types of fields have elsewhere.
+var typeHints = map[string]string{
+	"text": useTextfield, "string": useTextfield, "input": useTextfield, "url": useTextfield, "tel": useTextfield, "phone": useTextfield, "time": useTextfield,
+	"number": useNumeric, "numeric": useNumeric, "integer": useNumeric, "int": useNumeric, "float": useNumeric, "decimal": useNumeric, "range": useNumeric,
+	"email": "use textfield with validate: email", "mail": "use textfield with validate: email",
+	"textarea": "use textbox", "multiline": "use textbox", "paragraph": "use textbox",
+	"select": "use dropdown", "list": "use dropdown", "choice": "use radio or dropdown",
+	"multiselect": "use checkbox", "checkboxes": "use checkbox", "multiplechoice": "use checkbox",
+	"boolean": useYesNo, "bool": useYesNo, "yesno": useYesNo, "toggle": useYesNo, "switch": useYesNo,
+	"datetime": "use date", "day": "use date", "calendar": "use date",
+	"upload": "use file", "attachment": "use file", "image": "use file",
+}
+
+const (
+	useTextfield = "use textfield"
+	useNumeric   = "use textfield with validate: numeric"
+	useYesNo     = "use radio with options: [Yes, No]"
+)
+
 // wordHint is the hint for a word that is none of the known ones.
 func wordHint[T ~string](s string, words []T) string {
 	return cmp.Or(didYouMean(nearest(s, words)), oneOf(words))
