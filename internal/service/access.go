@@ -96,7 +96,7 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 		return forms.Submission{}, false, invalid
 	}
 	sub, err = a.service.store.Create(ctx, n)
-	return sub, false, Explain(err)
+	return sub, false, a.explain(err)
 }
 
 // newSubmission checks the answers and returns what is to be stored.
@@ -118,7 +118,7 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 
 // unfilled is a submission of the caller without what they filled in.
 func (a *Access) unfilled() store.New {
-	n := store.New{PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.user}
+	n := store.New{PageID: a.Form.PageID, FormID: a.Form.ID, Username: a.user, Limit: a.Form.Limit}
 	if a.anonymous {
 		n.Username = ""
 	}

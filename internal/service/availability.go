@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 )
 
 // FormState says whether a form takes new submissions.
@@ -35,11 +37,11 @@ func (a *Access) Availability(ctx context.Context) (Availability, error) {
 	if v.State != FormOpen {
 		return v, nil
 	}
-	full, err := a.full(ctx)
+	full, err := a.service.store.AtLimit(ctx, a.unfilled())
 	if full {
 		v.State, v.Reason = FormFull, a.fullReason()
 	}
-	return v, err
+	return v, Explain(err)
 }
 
 // window is Availability without a look at what is stored.
@@ -93,8 +95,17 @@ func (a *Access) MayUpdate() error {
 	return nil
 }
 
-func (a *Access) full(context.Context) (bool, error) { return false, nil }
-
 func (a *Access) fullReason() string {
-	return fmt.Sprintf("this form is full: it takes at most %d submissions", a.Form.Limit)
+	if a.Form.Limit == 1 {
+		return "this form is full: it takes 1 submission"
+	}
+	return fmt.Sprintf("this form is full: it takes %d submissions", a.Form.Limit)
+}
+
+// explain is Explain for errors that name the rules of the form.
+func (a *Access) explain(err error) error {
+	if errors.Is(err, store.ErrLimit) {
+		return &forms.Invalid{Errors: []string{a.fullReason()}}
+	}
+	return Explain(err)
 }

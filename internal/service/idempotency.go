@@ -73,7 +73,7 @@ func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r r
 		if invalid == nil {
 			sub, err = a.service.store.Create(ctx, n)
 			if !errors.Is(err, store.ErrKeyUsed) {
-				return sub, false, Explain(err)
+				return sub, false, a.explain(err)
 			}
 		}
 		stored, body, err := a.service.store.ByKey(ctx, a.Form.PageID, a.Form.ID, r.key)

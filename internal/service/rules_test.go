@@ -113,3 +113,38 @@ func TestRepeatAfterTheEnd(t *testing.T) {
 		t.Errorf("got %d, replayed %v", sub.ID, replayed)
 	}
 }
+
+// The limit is told after what is wrong with the submission itself, by writes and by
+// validations alike.
+func TestFullForm(t *testing.T) {
+	w := newWorld(t)
+	const full = `invalid map[] ["this form is full: it takes 1 submission"]`
+	w.page.Forms[0].Limit = 1
+	w.page.Forms[1].Limit = 1
+	a, other := w.as(owner, "named"), w.as(editor, "named")
+	w.wants("validation while there is room", a.ValidateNew(t.Context(), answer("x")), "ok")
+	stored, _, err := a.Create(t.Context(), answer("x"), "key")
+	w.wants("create", err, "ok")
+	_, _, err = other.Create(t.Context(), answer("x"), "")
+	w.wants("create", err, full)
+	_, _, err = other.Create(t.Context(), answer("x"), "key")
+	w.wants("create with a key", err, full)
+	w.wants("validation", other.ValidateNew(t.Context(), answer("x")), full)
+	_, _, err = other.Create(t.Context(), nil, "")
+	w.wants("create of what is invalid", err, "invalid map[text:is required] []")
+	if v, err := other.Availability(t.Context()); err != nil || v.State != FormFull || v.Reason == "" {
+		t.Errorf("available: %+v, %v", v, err)
+	}
+	if sub, replayed, err := a.Create(t.Context(), answer("x"), "key"); err != nil || !replayed || sub.ID != stored.ID {
+		t.Errorf("a repeat: %d, %v, %v", sub.ID, replayed, err)
+	}
+	_, err = a.Merge(t.Context(), stored.ID, answer("changed"), nil, admitAll)
+	w.wants("update", err, "ok")
+	w.wants("delete", other.Delete(t.Context(), stored.ID, nil), "ok")
+	w.submits(editor, "named", "x")
+
+	w.submits(owner, "named-once", "x")
+	const once = `invalid map[] ["this form takes one submission from each person, and yours is already there"]`
+	w.wants("validation of a second one", w.as(owner, "named-once").ValidateNew(t.Context(), answer("x")), once)
+	w.wants("validation of another's", w.as(editor, "named-once").ValidateNew(t.Context(), answer("x")), full)
+}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -17,14 +18,25 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer) error 
 	}
 	defer release()
 	n, err := a.newSubmission(answers)
-	if err != nil || n.SubmitterKey == "" {
+	if err != nil {
 		return err
 	}
-	submitted, err := a.service.store.Submitted(ctx, n)
-	if err == nil && submitted {
-		err = store.ErrAlreadySubmitted
+	return a.explain(a.refusal(ctx, n))
+}
+
+// refusal returns the error of a create that is due to what is stored.
+func (a *Access) refusal(ctx context.Context, n store.New) error {
+	if n.SubmitterKey != "" {
+		if submitted, err := a.service.store.Submitted(ctx, n); err != nil || submitted {
+			return cmp.Or(err, store.ErrAlreadySubmitted)
+		}
 	}
-	return Explain(err)
+	if n.Limit > 0 {
+		if full, err := a.service.store.AtLimit(ctx, n); err != nil || full {
+			return cmp.Or(err, store.ErrLimit)
+		}
+	}
+	return nil
 }
 
 // ValidateMerge returns the error that Merge would return for the submission as

@@ -18,6 +18,8 @@ var (
 	ErrNotFound = errors.New("submission not found")
 	// ErrAlreadySubmitted: the submitter already has a submission, and may have one only.
 	ErrAlreadySubmitted = errors.New("already submitted")
+	// ErrLimit: the form has as many submissions as it takes.
+	ErrLimit = errors.New("the form is full")
 	// ErrKeyUsed: a submission of the form was stored with the same Key.
 	ErrKeyUsed = errors.New("already stored with this key")
 	// ErrNoFile: a file that was to become part of a submission is not staged:
@@ -54,8 +56,8 @@ var (
 type Store interface {
 	// Create stores a new submission and returns it with all ids assigned.
 	// The files that it names must be staged, and belong to it from then on.
-	// Errors: ErrKeyUsed, ErrAlreadySubmitted, ErrNoFile, ErrFull, ErrUnavailable; when
-	// several apply, the first of them.
+	// Errors: ErrKeyUsed, ErrAlreadySubmitted, ErrLimit, ErrNoFile, ErrFull, ErrUnavailable;
+	// when several apply, the first of them.
 	Create(ctx context.Context, n New) (forms.Submission, error)
 
 	// Get returns one submission. Errors: ErrNotFound, ErrUnavailable.
@@ -71,6 +73,11 @@ type Store interface {
 	// submission. It looks at nothing of it but PageID, FormID, Username and
 	// SubmitterKey. Errors: ErrUnavailable.
 	Submitted(ctx context.Context, n New) (bool, error)
+
+	// AtLimit reports whether the form of a new submission has as many submissions as
+	// its Limit says. It looks at nothing else of it but PageID and FormID. Errors:
+	// ErrUnavailable.
+	AtLimit(ctx context.Context, n New) (bool, error)
 
 	// Latest returns a user's latest submissions to all forms: those with the
 	// highest ids, the highest first, at most limit and at most MaxLatest. There
@@ -151,6 +158,9 @@ type Key struct {
 // MaxLatest bounds the answer of Latest.
 const MaxLatest = 200
 
+// MaxLimit is the highest Limit. It bounds how many rows are counted.
+const MaxLimit = 10_000
+
 // New is a submission to be stored.
 type New struct {
 	PageID   int64
@@ -164,6 +174,10 @@ type New struct {
 	// where Username is not "", any by that user, such as one from before the
 	// limit was set. A delete frees it. A user's SubmitterKey for a form never changes.
 	SubmitterKey string
+
+	// Limit, when not 0, makes Create fail with ErrLimit if the form has so many
+	// submissions, from before the limit was set included. It is at most MaxLimit.
+	Limit int
 
 	// Files are all files of the submission, with their contents staged.
 	Files []forms.StoredFile

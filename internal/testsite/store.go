@@ -76,6 +76,14 @@ func (s *Store) Submitted(ctx context.Context, n store.New) (bool, error) {
 	return s.Store.Submitted(ctx, n)
 }
 
+// AtLimit implements store.Store.
+func (s *Store) AtLimit(ctx context.Context, n store.New) (bool, error) {
+	if err := s.ask(ctx, "at limit"); err != nil {
+		return false, err
+	}
+	return s.Store.AtLimit(ctx, n)
+}
+
 // Latest implements store.Store.
 func (s *Store) Latest(ctx context.Context, username string, limit int) ([]forms.Submission, error) {
 	if err := s.ask(ctx, "latest"); err != nil {

@@ -153,8 +153,13 @@ func (b batch) insertWithFiles(ctx context.Context, conn *pgx.Conn, files []form
 	if err != nil {
 		return err
 	}
-	if _, err := conn.Exec(ctx, `BEGIN`); err != nil {
+	room, err := b.begin(ctx, conn)
+	if err != nil {
 		return err
+	}
+	if room <= 0 {
+		b.refuse(ctx, conn, columns)
+		return nil
 	}
 	refused, err := b.insertEach(ctx, conn, columns)
 	if err != nil {

@@ -114,3 +114,22 @@ func TestLastIDWhileItAdvances(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestReplicasKeepTheLimit has three processes fill one form.
+func TestReplicasKeepTheLimit(t *testing.T) {
+	url := database(t)
+	r := [3]*Store{openStore(t, url), openStore(t, url), openStore(t, url)}
+	const creates, limit = 200, 50
+	n := sample("x")
+	n.Limit = limit
+	stored := 0
+	for i, err := range storetest.Parallel(creates, func(i int) error { _, err := r[i%3].Create(ctx, n); return err }) {
+		if err == nil {
+			stored++
+		} else if !errors.Is(err, store.ErrLimit) {
+			t.Errorf("create %d: %v", i, err)
+		}
+	}
+	storetest.Same(t, "acknowledged", stored, limit)
+	storetest.Same(t, "stored", len(storetest.Values(t, r[0])), limit)
+}

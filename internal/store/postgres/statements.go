@@ -15,6 +15,13 @@ const (
 			WHERE page_id = $1 AND form_id = $2 AND submitter_key = $3 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 AND username = $4 AND username <> '')`
 
+	// sqlCountForm counts the submissions of a form, up to $3.
+	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT $3) AS n`
+
+	// sqlLockForm waits until no other transaction has the lock of the form. Two forms
+	// may share a lock.
+	sqlLockForm = `SELECT pg_advisory_xact_lock(hashtextextended($2, $1))`
+
 	sqlLatest = `SELECT page_id, form_id, id, created FROM submissions
 		WHERE username = $1 AND username <> '' ORDER BY id DESC LIMIT $2`
 
@@ -54,6 +61,14 @@ const (
 
 	sqlKeyOwner = `SELECT s.id FROM submissions s
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.key = n.key AND s.key IS NOT NULL LIMIT 1`
+
+	// sqlAllSubmitted returns the ids of the rows of a batch whose submitter has a
+	// submission, and may have one only.
+	sqlAllSubmitted = `SELECT n.id FROM ` + sqlRows + `
+		WHERE n.submitter_key <> '' AND ((` + sqlBySubmitter + `) IS NOT NULL OR (` + sqlByUser + `) IS NOT NULL)`
+
+	sqlBySubmitter = `SELECT s.id FROM submissions s
+		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.submitter_key = n.submitter_key AND s.submitter_key IS NOT NULL LIMIT 1`
 
 	// sqlUseIndex keeps the planner from sorting the whole table before the first
 	// row of sqlDump.

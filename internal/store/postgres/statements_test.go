@@ -66,6 +66,7 @@ func testPlans(t *testing.T, form string) {
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey,
 		sqlCreate: byUser,
 		sqlByKey:  "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_by_submitter",
+		sqlCountForm: "submissions_pkey", sqlAllSubmitted: "submissions_by_submitter",
 		sqlLatest:  "Index Scan Backward using submissions_latest",
 		sqlSetting: byName, sqlRelease: byName,
 		sqlSession: "sessions_pkey", sqlRenewSession: "sessions_pkey", sqlDeleteSession: "sessions_pkey",

@@ -79,6 +79,16 @@ func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err err
 	return found, err
 }
 
+// AtLimit implements store.Store.
+func (s *Store) AtLimit(ctx context.Context, n store.New) (bool, error) {
+	if n.Limit == 0 {
+		return false, nil
+	}
+	count := 0
+	err := s.queryRow(ctx, sqlCountForm, []any{n.PageID, n.FormID, n.Limit}, &count)
+	return count >= n.Limit, err
+}
+
 // Update implements store.Store. It is a transaction in two round trips.
 func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (after forms.Submission, err error) {
 	var removed []int64

@@ -94,6 +94,7 @@ func (s *Store) createAll(batch []*operation) {
 // fail. None is tried again, because some may be stored.
 func (s *Store) createSome(ops []*operation) (done int) {
 	err := engine.Protect(func() error {
+		groupByLimit(ops)
 		done = statementSize(ops)
 		s.create(ops[:done])
 		return nil
@@ -111,6 +112,9 @@ func (s *Store) createSome(ops []*operation) (done int) {
 func statementSize(ops []*operation) int {
 	bytes := 0
 	for i, op := range ops {
+		if !sameLimit(ops[0], op) {
+			return i
+		}
 		for _, e := range op.Value.new.Entries {
 			bytes += 64 + 2*len(e.FieldID) + len(e.Value)
 		}
@@ -147,6 +151,9 @@ func (s *Store) insert(ops []*operation) error {
 		b, err := prepareBatch(ctx, conn, ops)
 		if err != nil {
 			return err
+		}
+		if b.limit() > 0 {
+			return b.insertLimited(ctx, conn)
 		}
 		return b.insert(ctx, conn)
 	})

@@ -23,6 +23,8 @@ const (
 		WHERE username = ? AND username <> '' ORDER BY row_id & 0xffffffffff DESC`
 	sqlSubmitted = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
+	// sqlCountForm counts the submissions of a form, up to store.MaxLimit.
+	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ?1 AND row_id < ?2 LIMIT 10000)`
 )
 
 // prepared remembers every statement made through it, so that they are closed together.
@@ -60,6 +62,7 @@ type writeStmts struct {
 	lastID, setLastID              *sqlite3.Stmt
 	form, newForm                  *sqlite3.Stmt
 	get, byUser, byKey             *sqlite3.Stmt
+	count, submitted               *sqlite3.Stmt
 	insert, insertAll, update, del *sqlite3.Stmt
 	stageFile, touchFile, putChunk *sqlite3.Stmt
 }
@@ -76,6 +79,8 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.get = w.add(sqlGet)
 	w.byUser = w.add(`SELECT 1 FROM submissions WHERE form = ? AND username = ? AND username <> '' LIMIT 1`)
 	w.byKey = w.add(sqlKey)
+	w.count = w.add(sqlCountForm)
+	w.submitted = w.add(sqlSubmitted)
 	w.insert = w.add(`INSERT INTO submissions (row_id, form, username, created, submitter_key, fields) VALUES (?, ?, ?, ?, ?, ?)`)
 	w.insertAll = w.add(`INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	w.update = w.add(`UPDATE submissions SET fields = ?, files = ? WHERE row_id = ?`)
@@ -132,7 +137,7 @@ func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
-	form, get, byKey, submitted, latest, chunk, session *sqlite3.Stmt
+	form, get, byKey, submitted, count, latest, chunk, session *sqlite3.Stmt
 
 	list map[engine.ListKind]*sqlite3.Stmt
 }
@@ -143,6 +148,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r.get = r.add(sqlGet)
 	r.byKey = r.add(sqlKey)
 	r.submitted = r.add(sqlSubmitted)
+	r.count = r.add(sqlCountForm)
 	r.latest = r.add(sqlLatest)
 	r.chunk = r.add(sqlChunk)
 	r.session = r.add(sqlSession)

@@ -21,7 +21,8 @@ func TestPlans(t *testing.T) {
 		sqlGet: byRowID + " (rowid=?)", w.update.SQL(): byRowID + " (rowid=?)", w.del.SQL(): byRowID + " (rowid=?)",
 		w.byUser.SQL(): byUser, sqlSubmitted: "submissions_by_submitter (form=? AND submitter_key=?)",
 		sqlKey: "submissions_key (form=? AND key=?)", sqlLatest: "submissions_latest (username=?)",
-		sqlSession: "PRIMARY KEY (hash=?)", sqlRenewSession: "PRIMARY KEY (hash=?)", sqlDeleteSession: "PRIMARY KEY (hash=?)",
+		sqlCountForm: byRowID + " (rowid>? AND rowid<?)",
+		sqlSession:   "PRIMARY KEY (hash=?)", sqlRenewSession: "PRIMARY KEY (hash=?)", sqlDeleteSession: "PRIMARY KEY (hash=?)",
 		sqlTrimSessions: "sessions_by_owner (owner=?)", sqlDeleteExpired: "sessions_by_expiry (expires<?)",
 	}
 	for _, kind := range engine.ListKinds {
@@ -48,12 +49,15 @@ func TestPlans(t *testing.T) {
 func TestStatementsAreCompiledOnce(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	limited := sample("x")
-	limited.FormID, limited.SubmitterKey = "limited", "amy"
+	limited.FormID, limited.SubmitterKey, limited.Limit = "limited", "amy", 2
 	amy := "amy"
 	for range 5 * s.pool.count { // the connections take turns
 		mustCreate(t, s, sample("x"))
 		_, _ = s.Create(ctx, limited)
 		_, err := s.Submitted(ctx, limited)
+		if err == nil {
+			_, err = s.AtLimit(ctx, limited)
+		}
 		if err == nil {
 			_, err = s.Latest(ctx, amy, 1)
 		}

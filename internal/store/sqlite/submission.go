@@ -32,11 +32,59 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 	if err != nil {
 		return forms.Submission{}, classify(err)
 	}
+	if n.Limit > 0 {
+		if err := t.refuseAtLimit(form, n); err != nil {
+			return forms.Submission{}, err
+		}
+	}
 	sub, err := t.insert(form, n)
 	if n.Key != "" && errors.Is(err, store.ErrAlreadySubmitted) { // a repeat, whose key is used: that is told first
 		err = cmp.Or(refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key), err)
 	}
 	return sub, err
+}
+
+// refuseAtLimit returns an error if the form has as many submissions as it takes. That
+// the submission is a repeat, or its submitter's second one, is told first.
+func (t *tx) refuseAtLimit(form int64, n store.New) error {
+	full, err := atLimit(t.stmts.count, form, n.Limit)
+	if err != nil || !full {
+		return classify(err)
+	}
+	submitted := false
+	stmt := t.stmts.submitted
+	err = cmp.Or(
+		refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key),
+		classify(query(stmt, func() bool { submitted = stmt.ColumnBool(0); return false }, form, n.SubmitterKey, n.Username)))
+	if err == nil && submitted && n.SubmitterKey != "" {
+		err = store.ErrAlreadySubmitted
+	}
+	return cmp.Or(err, store.ErrLimit)
+}
+
+// atLimit reports whether a form has so many submissions.
+func atLimit(stmt *sqlite3.Stmt, form int64, limit int) (full bool, err error) {
+	low, high := rowIDRange(form, store.Query{})
+	err = query(stmt, func() bool { full = stmt.ColumnInt64(0) >= int64(limit); return false }, low, high)
+	return full, err
+}
+
+// AtLimit implements store.Store.
+func (s *Store) AtLimit(ctx context.Context, n store.New) (full bool, err error) {
+	if n.Limit == 0 {
+		return false, nil
+	}
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		form, err := s.form(stmts, formName{n.PageID, n.FormID})
+		if err == nil {
+			full, err = atLimit(stmts.count, form, n.Limit)
+		}
+		if errors.Is(err, errNoForm) {
+			return nil
+		}
+		return err
+	})
+	return full, err
 }
 
 // insert stores a submission. The error is ErrAlreadySubmitted also where it is the key that

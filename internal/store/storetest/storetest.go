@@ -34,6 +34,7 @@ func Run(t *testing.T, open Opener, sql SQL) {
 		{"values", valueTests},
 		{"update", updateTests},
 		{"one submission each", submitterKeyTests},
+		{"limit", limitTests},
 		{"keys", keyTests},
 		{"files", fileTests},
 		{"files that are removed", sweepTests},

@@ -1,0 +1,148 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+var limitTests = []test{
+	{"so many, until one is deleted", testLimit},
+	{"each form and page for itself", testLimitApart},
+	{"submissions from before the limit count", testLimitLowered},
+	{"a repeat and a second submission are told first", testLimitOrder},
+	{"holds for files", testLimitFiles},
+	{"holds for concurrent creates", testLimitConcurrent},
+	{"refused rows leave room", testLimitRefused},
+}
+
+func withLimit(n store.New, limit int) store.New {
+	n.Limit = limit
+	return n
+}
+
+// full checks that the form takes no more.
+func (b *bench) full(t *testing.T, what string, n store.New) {
+	t.Helper()
+	if full, err := b.AtLimit(ctx, n); !full || err != nil {
+		t.Errorf("%s: at its limit %t, %v", what, full, err)
+	}
+	if _, err := b.Create(ctx, n); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("%s: %v, want %v", what, err, store.ErrLimit)
+	}
+}
+
+// takes checks that the form takes one more.
+func (b *bench) takes(t *testing.T, n store.New) record {
+	t.Helper()
+	if full, err := b.AtLimit(ctx, n); full || err != nil {
+		t.Errorf("before a create that succeeds: at its limit %t, %v", full, err)
+	}
+	return b.create(t, n)
+}
+
+func testLimit(t *testing.T, b *bench) {
+	n := withLimit(sample("form", "amy", "x"), 2)
+	first := b.takes(t, n)
+	b.takes(t, n)
+	b.full(t, "third", n)
+	b.delete(t, first.key())
+	b.takes(t, n)
+	b.reopen(t)
+	b.full(t, "after a restart", n)
+	b.create(t, withLimit(n, 0))
+	Same(t, "stored", len(b.all(t, "form")), 3)
+}
+
+func testLimitApart(t *testing.T, b *bench) {
+	n := withLimit(sample("form", "amy", "x"), 1)
+	b.takes(t, n)
+	for _, change := range []func(*store.New){
+		func(n *store.New) { n.FormID = "other" },
+		func(n *store.New) { n.FormID = "Form" },
+		func(n *store.New) { n.PageID = 2 },
+	} {
+		elsewhere := n
+		change(&elsewhere)
+		b.takes(t, elsewhere)
+		b.full(t, "second there", elsewhere)
+	}
+}
+
+func testLimitLowered(t *testing.T, b *bench) {
+	for range 3 {
+		b.create(t, sample("form", "amy", "x"))
+	}
+	n := withLimit(sample("form", "bob", "x"), 2)
+	b.full(t, "with three from before", n)
+	b.takes(t, withLimit(n, store.MaxLimit))
+}
+
+func testLimitOrder(t *testing.T, b *bench) {
+	n := withLimit(sample("form", "amy", "x"), 1)
+	n.SubmitterKey, n.Key = "amy", "key"
+	b.takes(t, n)
+	if _, err := b.Create(ctx, n); !errors.Is(err, store.ErrKeyUsed) {
+		t.Errorf("a repeat: %v", err)
+	}
+	n.Key = "another"
+	if _, err := b.Create(ctx, n); !errors.Is(err, store.ErrAlreadySubmitted) {
+		t.Errorf("a second one: %v", err)
+	}
+	b.full(t, "somebody else", withSubmitterKey(withLimit(sample("form", "bob", "x"), 1), "bob"))
+	anonymous := withLimit(sample("form", "", "x"), 1)
+	b.full(t, "nobody", anonymous)
+}
+
+func testLimitFiles(t *testing.T, b *bench) {
+	n := withLimit(sample("form", "amy", "x"), 1)
+	n.Files = []forms.StoredFile{b.stage(t, "a", []byte("a"))}
+	b.takes(t, n)
+	n.Files = []forms.StoredFile{b.stage(t, "b", []byte("b"))}
+	b.full(t, "with a file", n)
+	Same(t, "stored", len(b.all(t, "form")), 1)
+}
+
+// testLimitConcurrent has forms with and without a limit share batches.
+func testLimitConcurrent(t *testing.T, b *bench) {
+	const creates, limit = 200, 20
+	errs := Parallel(2*creates, func(i int) error {
+		n := sample("free", "amy", "x")
+		if i%2 == 0 {
+			n = withLimit(sample(fmt.Sprint("form", i/2%2), "amy", "x"), limit)
+		}
+		_, err := b.Create(ctx, n)
+		return err
+	})
+	stored := 0
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			stored++
+		case !errors.Is(err, store.ErrLimit) || i%2 == 1:
+			t.Errorf("create %d: %v", i, err)
+		}
+	}
+	Same(t, "acknowledged", stored, creates+2*limit)
+	Same(t, "without a limit", len(b.all(t, "free")), creates)
+	Same(t, "stored", []int{len(b.all(t, "form0")), len(b.all(t, "form1"))}, []int{limit, limit})
+}
+
+// testLimitRefused: a submitter's second submission takes no place of somebody else.
+func testLimitRefused(t *testing.T, b *bench) {
+	const people, repeats = 10, 10
+	errs := Parallel(people*repeats, func(i int) error {
+		name := fmt.Sprint("user", i%people)
+		_, err := b.Create(ctx, withLimit(withSubmitterKey(sample("form", name, "x"), name), people))
+		return err
+	})
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, store.ErrAlreadySubmitted) {
+			t.Errorf("create %d: %v", i, err)
+		}
+	}
+	Same(t, "stored", len(b.all(t, "form")), people)
+}
