@@ -48,6 +48,6 @@ func listenAdvice(err error) string {
 	}
 }
 
-const clearTextWarning = "TLS IS OFF on an address that others can reach: passwords travel in the clear. " +
+const clearTextWarning = "TLS IS OFF on an address that others can reach: passwords and answers travel in the clear. " +
 	"Give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that does TLS. " +
 	"Ignore this only where nothing but such a proxy can connect."

@@ -21,7 +21,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
@@ -46,9 +45,7 @@ func serveCommand(streams Streams) *cli.Command {
 				Name: "poll", Usage: "look at all pages twice a second, for network file systems: they send no event when another machine edits a page",
 				Sources: env("poll"),
 			},
-			&cli.StringFlag{Name: "users", Required: true, Usage: "htpasswd file of users, bcrypt only; 'formulary passwd' writes it", Sources: env("users")},
-			&cli.StringFlag{Name: "groups", Usage: "Apache-style group file", Sources: env("groups")},
-		}, storeFlags(), poolFlags(), []cli.Flag{
+		}, signInFlags(), storeFlags(), poolFlags(), []cli.Flag{
 			&cli.StringFlag{
 				Name: "anonymous-key", Usage: "file with the key that anonymous submitters are recognised by, the same for all servers on one database; made if it is missing",
 				DefaultText: anonymousKeyFile + " in --data", Sources: env("anonymous-key"),
@@ -60,7 +57,7 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain (PEM); read again when it changes", Sources: env("tls-cert")},
 			&cli.StringFlag{Name: "tls-key", Usage: "private key of the certificate (PEM)", Sources: env("tls-key")},
 			&cli.StringSliceFlag{
-				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For is trusted",
+				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For, X-Forwarded-Proto and --user-header are trusted",
 				Sources: env("trusted-proxies"),
 			},
 			&cli.StringFlag{
@@ -136,6 +133,9 @@ func checkServeFlags(cmd *cli.Command) error {
 		return usagef("--database-timeout %v: use 1s or more", cmd.Duration("database-timeout"))
 	case cmd.String("data") == "" && cmd.String("database") != "" && cmd.String("anonymous-key") == "":
 		return usagef("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
+	}
+	if err := checkSignInFlags(cmd); err != nil {
+		return err
 	}
 	if _, err := parseOrigins(cmd.StringSlice("frame-ancestors")); err != nil {
 		return err
@@ -216,9 +216,9 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	defer runtime.KeepAlive(ballast)
 	hangUps, stopHangUps := catchHangUps()
 	defer stopHangUps()
-	users, err := auth.Open(auth.Options{UsersFile: cmd.String("users"), GroupsFile: cmd.String("groups"), Logger: log})
+	users, err := openPeople(cmd, log)
 	if err != nil {
-		return &configError{err}
+		return err
 	}
 	source, err := pages.OpenDirectory(cmd.String("pages"), cmd.Bool("poll"), log)
 	if err != nil {
@@ -244,7 +244,8 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	backend := request.NewBackend(request.Options{
 		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"),
 	})
-	sessions, err := session.New(session.Options{Store: store, Users: users, OwnerKey: key, Logger: log})
+	// Where a proxy signs people in, there may be sessions of an earlier time. They expire.
+	sessions, err := session.New(session.Options{Store: store, Users: users.directory, OwnerKey: key, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -254,8 +255,8 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	}
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
-		TrustedProxies: proxies, Logger: log, MaxConnections: cmd.Int("max-connections"),
-		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
+		TrustedProxies: proxies, ProxyHeaders: users.headers, Logger: log, MaxConnections: cmd.Int("max-connections"),
+		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.ready(ctx)) },
 		Handler: routes(rest.New(backend), site),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
@@ -277,13 +278,14 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	if srv.Exposed() {
 		log.Warn(clearTextWarning, "address", srv.Addr())
 	}
+	users.noteProxies(log, proxies)
 	counts := source.Counts()
 	log.Info("serving", "url", srv.URL(), "version", Version(), "store", at.String(),
 		"pages", counts.Pages, "forms", counts.Forms, "broken", counts.Broken)
 	reload := func(ctx context.Context) {
-		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload)
+		reloadOn(ctx, hangUps, log, users.reload, source.Reload, srv.Reload)
 	}
-	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, reload)
+	return runWith(ctx, srv.Run, users.watch, source.Run, sessions.Run, reload)
 }
 
 // openServed opens the store with the key that belongs to it.

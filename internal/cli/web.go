@@ -45,10 +45,14 @@ func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessi
 	if err != nil {
 		return nil, err
 	}
-	return web.New(web.Options{
-		Backend: backend, Sessions: sessions, Key: key,
+	opts := web.Options{
+		Backend: backend, Key: key, LogoutURL: cmd.String("logout-url"),
 		FrameAncestors: origins, BrandName: cmd.String("brand-name"), BrandCSS: css,
-	}), nil
+	}
+	if cmd.String("user-header") == "" {
+		opts.Sessions = sessions
+	}
+	return web.New(opts), nil
 }
 
 // parseOrigins reads the origins that may embed forms.

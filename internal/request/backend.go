@@ -14,7 +14,7 @@ const DefaultMaxBody = 1 << 20
 // Options are what a Backend is made of.
 type Options struct {
 	Service *service.Service
-	Auth    Authenticator
+	Auth    auth.Authenticator
 	Logger  *slog.Logger
 	MaxBody int64 // bytes; 0 for DefaultMaxBody
 	Limits  Limits

@@ -41,6 +41,7 @@ type Failure struct {
 	Status     int
 	Detail     string        // for the client; names no internals
 	RetryAfter time.Duration // 0 for no advice
+	challenge  bool          // Basic credentials would help
 	Log        bool          // the server is at fault: log the error
 }
 
@@ -62,7 +63,16 @@ func FailureOf(ctx context.Context, err error) Failure {
 		}
 		return f
 	case errors.Is(err, auth.ErrBadCredentials):
-		return Failure{Status: http.StatusUnauthorized, Detail: "Send a user name and password with HTTP Basic authentication."}
+		return Failure{
+			Status: http.StatusUnauthorized, challenge: true,
+			Detail: "Send a user name and password with HTTP Basic authentication.",
+		}
+	case errors.Is(err, auth.ErrNobody):
+		return Failure{
+			Status: http.StatusUnauthorized,
+			Detail: "You are not signed in: the proxy in front of this service has not said who you are. " +
+				"Come by the address that you were given, and sign in there.",
+		}
 	case errors.As(err, &throttled):
 		return Failure{
 			Status: http.StatusTooManyRequests, RetryAfter: throttled.RetryAfter,
@@ -104,7 +114,7 @@ func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // SetHeader sets the headers that go with the failure.
 func (f Failure) SetHeader(h http.Header) {
-	if f.Status == http.StatusUnauthorized {
+	if f.challenge {
 		h.Set("WWW-Authenticate", `Basic realm="formulary", charset="UTF-8"`)
 	}
 	if f.RetryAfter > 0 {

@@ -36,6 +36,7 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		{"in doubt", t.Context(), kind(service.InDoubt), 503, "2", true},
 		{"key reused", t.Context(), kind(service.KeyReused), 422, "", false},
 		{"credentials", t.Context(), auth.ErrBadCredentials, 401, "", false},
+		{"nobody", t.Context(), auth.ErrNobody, 401, "", false},
 		{"throttled", t.Context(), &auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}, 429, "2", false},
 		{"busy", t.Context(), &auth.BusyError{RetryAfter: 3 * time.Second}, 429, "3", false},
 		{"media type", t.Context(), &StatusError{http.StatusUnsupportedMediaType, "detail"}, 415, "", false},
@@ -53,7 +54,7 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		if f.Detail == "" || f.Detail == "secret" {
 			t.Errorf("%s: detail %q", tt.name, f.Detail)
 		}
-		if challenged := h.Get("WWW-Authenticate") != ""; challenged != (tt.status == http.StatusUnauthorized) {
+		if challenged := h.Get("WWW-Authenticate") != ""; challenged != errors.Is(tt.err, auth.ErrBadCredentials) {
 			t.Errorf("%s: WWW-Authenticate %q", tt.name, h.Get("WWW-Authenticate"))
 		}
 	}

@@ -61,7 +61,7 @@ func New(backend *request.Backend) *API {
 // else is looked at, and answers errors.
 func (a *API) serve(h handler, compress bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who, err := request.BasicCaller(a.Auth, r)
+		who, err := a.Auth.Identify(r)
 		c := a.NewCall(w, r, who)
 		defer c.End()
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 
 	"github.com/formulary/formulary/internal/problem"
 )
@@ -21,6 +22,8 @@ import (
 // recorder, and because it runs on every request.
 type chain struct {
 	proxies  trustedProxies
+	believed []string // canonical names of headers that only trusted proxies may send
+	ignored  rate.Sometimes
 	logger   *slog.Logger
 	log      *slog.Logger            // the access log; nil when off
 	metrics  *Metrics                // nil when off
@@ -35,6 +38,7 @@ type chain struct {
 func newChain(opts Options, ready *readiness) *chain {
 	c := &chain{
 		proxies:  opts.TrustedProxies,
+		ignored:  rate.Sometimes{Interval: time.Minute},
 		logger:   opts.Logger,
 		metrics:  opts.Metrics,
 		own:      ownEndpoints(opts, ready),
@@ -42,6 +46,9 @@ func newChain(opts Options, ready *readiness) *chain {
 		timeouts: opts.Timeouts,
 		log:      opts.AccessLog,
 		most:     int64(opts.MaxConnections),
+	}
+	for _, name := range opts.ProxyHeaders {
+		c.believed = append(c.believed, http.CanonicalHeaderKey(name))
 	}
 	if c.metrics != nil {
 		c.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -53,7 +60,10 @@ func newChain(opts Options, ready *readiness) *chain {
 
 func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, foreign := requestID(r)
-	c.proxies.resolve(r)
+	peer := r.RemoteAddr
+	if !c.proxies.resolve(r) {
+		c.ignoreHeaders(r, peer)
+	}
 
 	// Not pooled: a goroutine that outlives its handler could write into another
 	// request.
@@ -86,6 +96,19 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.handler.ServeHTTP(rec, r)
+}
+
+// ignoreHeaders removes what only trusted proxies may say. A proxy that the operator
+// has forgotten to trust is told in the log, once in a while.
+func (c *chain) ignoreHeaders(r *http.Request, peer string) {
+	for _, name := range c.believed {
+		if _, sent := r.Header[name]; sent {
+			delete(r.Header, name)
+			c.ignored.Do(func() {
+				c.logger.Warn("a header is ignored because its sender is no trusted proxy", "header", name, "sender", peer)
+			})
+		}
+	}
 }
 
 // finish runs for every request, aborted ones included.

@@ -18,18 +18,18 @@ func (t trustedProxies) contains(addr netip.Addr) bool {
 // resolve replaces r.RemoteAddr by the client's address if the peer is a
 // trusted proxy that sent it. The form stays "IP:port". It sets r.URL.Scheme to
 // "https" if the client uses TLS, with this server or with a trusted proxy, and to
-// "http" if not.
-func (t trustedProxies) resolve(r *http.Request) {
+// "http" if not. It returns whether the peer is a trusted proxy.
+func (t trustedProxies) resolve(r *http.Request) bool {
 	r.URL.Scheme = "http" // a client may have sent any
 	if r.TLS != nil {
 		r.URL.Scheme = "https"
 	}
 	if len(t) == 0 {
-		return
+		return false
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !t.contains(plain(peer.Addr())) {
-		return
+		return false
 	}
 	if proto := r.Header["X-Forwarded-Proto"]; len(proto) > 0 && strings.EqualFold(proto[len(proto)-1], "https") {
 		r.URL.Scheme = "https"
@@ -40,13 +40,14 @@ func (t trustedProxies) resolve(r *http.Request) {
 	for _, entry := range slices.Backward(entries) {
 		client, ok := parseForwarded(strings.TrimSpace(entry))
 		if !ok {
-			return
+			break
 		}
 		r.RemoteAddr = client.String()
 		if !t.contains(client.Addr()) {
-			return
+			break
 		}
 	}
+	return true
 }
 
 // parseForwarded takes an address with or without a port: some proxies add it.

@@ -24,6 +24,10 @@ type Options struct {
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 
+	// ProxyHeaders are the names of headers that the handler believes. They are
+	// removed from requests of all but trusted proxies.
+	ProxyHeaders []string
+
 	// Handler answers everything but /healthz, /readyz and /metrics, its own
 	// 404 and 405 included.
 	Handler http.Handler

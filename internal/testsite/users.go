@@ -3,6 +3,7 @@ package testsite
 import (
 	"context"
 	"maps"
+	"net/http"
 	"sync"
 	"time"
 
@@ -66,6 +67,15 @@ func (u *Users) Authenticate(_ context.Context, user, password, _ string) (auth.
 		return auth.Identity{}, auth.ErrBadCredentials
 	}
 	return auth.NewIdentity(user, groups...), nil
+}
+
+// Identify checks the Basic credentials of a request.
+func (u *Users) Identify(r *http.Request) (auth.Identity, error) {
+	user, password, ok := auth.BasicCredentials(r)
+	if !ok {
+		return auth.Identity{}, auth.ErrBadCredentials
+	}
+	return u.Authenticate(r.Context(), user, password, r.RemoteAddr)
 }
 
 // Reverify is Authenticate for a session.

@@ -53,10 +53,11 @@ func (c *call) offerNewTab(w http.ResponseWriter, next, reason string) error {
 }
 
 // overTLS answers framed pages over a connection without TLS by itself: browsers
-// take cookies for frames over TLS only.
+// take cookies for frames over TLS only. Where a proxy signs people in, its cookie
+// has come, or nobody is signed in.
 func (s *Site) overTLS(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if request.IsSecure(r) {
+		if request.IsSecure(r) || s.Sessions == nil {
 			h.ServeHTTP(w, r)
 			return
 		}

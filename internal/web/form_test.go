@@ -4,6 +4,7 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -114,25 +115,30 @@ globalThis.focused = () => String(document.activeElement?.hasAttribute("data-err
 // A page that was kept for the back button is loaded again after a sign-out. A
 // control of another form may have any name.
 func TestScriptsNoteTheSignOut(t *testing.T) {
+	t.Run("form", func(t *testing.T) { testSignOut(t, "form", "submit") })
+	t.Run("link", func(t *testing.T) { testSignOut(t, "a", "click") })
+}
+
+func testSignOut(t *testing.T, element, event string) {
 	vm := newVM(t)
-	runModule(t, vm, `
+	runModule(t, vm, fmt.Sprintf(`
 import { button, element, input, show } from "page.js";
 const stored = new Map();
 globalThis.localStorage = { getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value) };
 globalThis.sessionStorage = localStorage;
-const signOut = element("form", { "data-sign-out": "" }, button());
+const signOut = element("%s", { "data-sign-out": "" }, button());
 const other = element("form", { "data-form": "" }, input("hasAttribute", "text"), input("matches", "text"));
 show(signOut, other);
 let reloads = 0;
 location.reload = () => reloads++;
-const submit = (form) => [form, document].forEach((at) => at.fire("submit", { target: form }));
+const press = (target, event) => [target, document].forEach((at) => at.fire(event, { target }));
 globalThis.reloadsAfter = (sent) => {
   if (sent) {
-    submit(sent === "sign-out" ? signOut : other);
+    sent === "sign-out" ? press(signOut, "%s") : press(other, "submit");
   }
   window.fire("pageshow", { persisted: true });
   return String(reloads);
-};`)
+};`, element, event))
 	runModule(t, vm, `import "session.js";`)
 	for _, step := range []struct{ sent, reloads string }{{"", "0"}, {"other", "0"}, {"sign-out", "1"}} {
 		if got := callScript(t, vm, "reloadsAfter", step.sent); got != step.reloads {

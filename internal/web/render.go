@@ -58,7 +58,8 @@ type Layout struct {
 	Framed   bool
 	Wide     bool // the page uses the width of the window
 	Script   string
-	Logout   string // path
+	Logout   string // path to post to; "" where nobody signs out here
+	Leave    string // where to sign out instead; "" for nowhere
 	NewTab   string // path of the same page by itself; "" unless framed
 }
 
@@ -66,14 +67,19 @@ type Layout struct {
 func (c *call) layout(title string) Layout {
 	l := Layout{
 		Title: title, Brand: c.site.BrandName, BrandCSS: c.site.BrandCSS != nil,
-		User: c.Who.Name, Framed: c.framed, Logout: c.path("/logout"),
+		User: c.Who.Name, Framed: c.framed, Leave: c.site.LogoutURL,
+	}
+	if c.site.Sessions != nil {
+		l.Logout = c.path("/logout")
 	}
 	if c.framed && request.IsClean(c.Request) { // "/embed//host" without its prefix would be an address of another site
 		p := c.URL.EscapedPath()
 		l.NewTab = unframedPath(p)
 		// The next person may not see the submission that is shown.
 		form, _, _ := strings.Cut(p, "/submission/")
-		l.Logout += "?next=" + url.QueryEscape(form)
+		if l.Logout != "" {
+			l.Logout += "?next=" + url.QueryEscape(form)
+		}
 	}
 	return l
 }
@@ -206,6 +212,7 @@ var errorTitles = map[int]string{
 	http.StatusConflict:              "Nothing was changed",
 	http.StatusNotFound:              "Page not found",
 	http.StatusForbidden:             "You may not do that",
+	http.StatusUnauthorized:          "You are not signed in",
 	http.StatusRequestEntityTooLarge: "That is too much",
 	http.StatusServiceUnavailable:    "This can't be done right now",
 	http.StatusInternalServerError:   "Something went wrong",

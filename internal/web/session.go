@@ -48,8 +48,11 @@ func (f frame) sessionID(r *http.Request) string {
 	return c.Value
 }
 
-// caller returns who is signed in.
+// caller returns who is signed in: here, or with the proxy in front.
 func (s *Site) caller(r *http.Request, f frame) (auth.Identity, error) {
+	if s.Sessions == nil {
+		return s.Backend.Auth.Identify(r)
+	}
 	id := f.sessionID(r)
 	if id == "" {
 		return auth.Identity{}, session.ErrNone
@@ -57,6 +60,17 @@ func (s *Site) caller(r *http.Request, f frame) (auth.Identity, error) {
 	return s.Sessions.Open(r.Context(), id)
 }
 
+// hasCredentials reports whether a request has credentials, right or wrong.
+func (s *Site) hasCredentials(r *http.Request, f frame) bool {
+	if s.Sessions == nil {
+		_, err := s.Backend.Auth.Identify(r)
+		return err == nil
+	}
+	return f.sessionID(r) != ""
+}
+
+// isNoSession reports whether to ask for a sign-in. There is nobody to ask where a
+// proxy signs people in: auth.ErrNobody is answered as it is.
 func isNoSession(err error) bool {
 	return errors.Is(err, session.ErrNone) || errors.Is(err, auth.ErrBadCredentials)
 }

@@ -28,8 +28,12 @@ type Sessions interface {
 
 // Options are what the pages work with.
 type Options struct {
-	Backend  *request.Backend
+	Backend *request.Backend
+	// Sessions are nil where the Authenticator of the Backend tells who sends a request to
+	// a page, too: then nobody signs in or out here.
 	Sessions Sessions
+	// LogoutURL is where people sign out who do not do so here; "" for nowhere.
+	LogoutURL string
 	// Key is a secret that all servers on one store share. Pages carry a keyed
 	// hash of the user that they were made for.
 	Key []byte
@@ -70,7 +74,7 @@ type route struct {
 	handler      handler
 	framed       bool    // there is a second one below /embed
 	resume       resumer // nil if nothing is shown again after a sign-in
-	public       bool    // it needs no session
+	public       bool    // to sign in or out: it needs no session
 }
 
 var routes = []route{
@@ -108,6 +112,9 @@ func New(opts Options) *Site {
 	s.templates = parseTemplates(s.static)
 	s.routes = request.NewMux(s.noRoute)
 	for _, route := range routes {
+		if route.public && s.Sessions == nil {
+			continue
+		}
 		s.routes.Handle(route.method, route.path, s.handle(route, frame{}))
 		if route.framed {
 			s.routes.Handle(route.method, embedPrefix+route.path, s.overTLS(s.handle(route, frame{framed: true})))
@@ -148,7 +155,7 @@ func aroundForms(p string) bool {
 func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string) {
 	c := s.newCall(w, r, frame{framed: isFramed(r)}, auth.Identity{})
 	defer c.End()
-	if c.sessionID(r) != "" { // they may have meant an anonymous form
+	if s.hasCredentials(r, c.frame) { // they may have meant an anonymous form
 		c.Log.Anonymous()
 	}
 	err := &request.StatusError{Status: http.StatusNotFound, Detail: "There is no page at this address."}

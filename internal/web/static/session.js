@@ -8,11 +8,14 @@ const key = "formulary.signedOut";
 const draftPrefix = "formulary.draft ";
 const before = access(() => localStorage.getItem(key));
 
-document.addEventListener("submit", ({ target }) => {
-  if (Element.prototype.matches.call(target, "[data-sign-out]")) {
-    access(signOut);
-  }
-});
+// The link leads to where a proxy signs people out.
+for (const [event, element] of [["submit", "form"], ["click", "a"]]) {
+  document.addEventListener(event, ({ target }) => {
+    if (Element.prototype.matches.call(target, `${element}[data-sign-out]`)) {
+      access(signOut);
+    }
+  });
+}
 
 window.addEventListener("pageshow", ({ persisted }) => {
   if (persisted && access(() => localStorage.getItem(key)) !== before) {

@@ -1,0 +1,211 @@
+package web
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/testsite"
+)
+
+// newProxiedEnv serves the pages behind a proxy that signs people in.
+func newProxiedEnv(t *testing.T, logout string) *env {
+	t.Helper()
+	e := newEnv(t, wiki)
+	backend := request.NewBackend(request.Options{
+		Auth: auth.NewProxy("X-User", "X-Groups", e.Logger), Logger: e.Logger,
+		Service: service.New(service.Options{
+			Pages: e.Pages, Store: e.Store, Files: e.Store, AnonymousKey: testsite.Key,
+			Now: e.Clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: 1 << 20,
+		}),
+	})
+	e.site = New(Options{Key: testsite.Key, Backend: backend, LogoutURL: logout, FrameAncestors: []string{"https://wiki.example"}})
+	return e
+}
+
+// behindProxy is a browser whose requests a proxy adds a header to.
+type behindProxy struct {
+	http.RoundTripper
+	header http.Header
+}
+
+func (p *behindProxy) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, values := range p.header {
+		r.Header[name] = values
+	}
+	return p.RoundTripper.RoundTrip(r)
+}
+
+// proxied is a browser of somebody who has signed in with the proxy.
+func (e *env) proxied(t *testing.T, at, user string, groups ...string) *browser {
+	t.Helper()
+	b := e.browserAt(t, at)
+	b.client.Transport = &behindProxy{b, http.Header{"X-User": {user}, "X-Groups": {strings.Join(groups, ",")}}}
+	return b.stay()
+}
+
+const plainHTTP = "http://forms.example"
+
+func TestProxySignsPeopleIn(t *testing.T) {
+	e := newProxiedEnv(t, "")
+	alice := e.proxied(t, plainHTTP, "alice")
+	p := alice.get("/")
+	p.want(http.StatusOK, "Survey")
+	p.wantHTML("<bdi>alice</bdi>")
+	p.wantNoHTML("Sign out", "logout", "/login")
+	alice.get("/page/4").want(http.StatusNotFound)
+	p = alice.send(survey, with(alice.get(survey).values(), "comment", "by a proxy"))
+	if p.status != http.StatusSeeOther || p.header["Set-Cookie"] != nil {
+		t.Errorf("send: %d, cookies %q", p.status, p.header["Set-Cookie"])
+	}
+	if sub := e.latest(t, "alice", 1, "survey"); sub.Username != "alice" {
+		t.Errorf("sent by %q", sub.Username)
+	}
+	for _, path := range []string{"/login", "/logout", "/embed/login", "/embed/logout"} {
+		alice.get(path).want(http.StatusNotFound)
+		alice.postForm(path, credentials("alice", "")).want(http.StatusNotFound)
+	}
+
+	// The proxy's groups are those of the page.
+	e.Write(t, "4-private.md", strings.Replace(wiki["4-private.md"], "[carol]", `["@hr"]`, 1))
+	alice.get("/page/4").want(http.StatusNotFound)
+	e.proxied(t, plainHTTP, "dora", "staff", "hr").get("/page/4").want(http.StatusOK)
+}
+
+func TestWhomTheProxyDoesNotName(t *testing.T) {
+	e := newProxiedEnv(t, "/proxy/sign-out")
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:alice-secret"))
+	for name, header := range map[string]http.Header{
+		"no header":  {},
+		"empty":      {"X-User": {""}},
+		"two":        {"X-User": {"alice", "alice"}},
+		"a password": {"Authorization": {basic}},
+		"a session":  {"Cookie": {"formulary=" + strings.Repeat("a", 43)}},
+		"a bad name": {"X-User": {"a:b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := e.browser(t).stay()
+			b.client.Transport = &behindProxy{b, header}
+			for _, p := range []*answer{
+				b.get("/"), b.get("/page/1"), b.get(survey), b.get("/author"), b.get(survey + "/results.csv"), b.get("/embed" + survey),
+				b.send(survey, url.Values{"comment": {"x"}}), b.send(survey, url.Values{nameControl: {"alice"}, passwordControl: {"alice-secret"}}),
+			} {
+				p.want(http.StatusUnauthorized, "You are not signed in")
+				p.wantNoHTML("Sign out", "<input", "Basic")
+				if p.header.Get("Location") != "" || p.header.Get("WWW-Authenticate") != "" || p.header.Get("Cache-Control") != "no-store" {
+					t.Errorf("%s: header %v", p.path, p.header)
+				}
+			}
+			b.get("/embed" + survey).wantHTML(`href="` + survey + `" target="_blank"`) // where the proxy can ask to sign in
+		})
+	}
+	if n := e.count(t, "alice", 1, "survey") + e.count(t, "bob", 1, "survey"); n != 0 {
+		t.Errorf("%d submissions", n)
+	}
+}
+
+func TestLogoutURL(t *testing.T) {
+	e := newProxiedEnv(t, "https://login.example/out?rd=/&x=1")
+	b := e.proxied(t, plainHTTP, "alice")
+	if p := b.get("/"); p.link("Sign out") != "https://login.example/out?rd=/&x=1" {
+		t.Errorf("the link leads to %q", p.link("Sign out"))
+	}
+	b.get("/").wantNoHTML(`method="post"`)
+	b.get("/embed" + survey).wantHTML(`<a href="https://login.example/out?rd=/&amp;x=1" target="_blank" rel="noopener" data-sign-out>Sign out</a>`)
+}
+
+// The cookie of the proxy may go with the requests of any site.
+func TestOtherSitesSendNothingBehindAProxy(t *testing.T) {
+	e := newProxiedEnv(t, "")
+	alice := e.proxied(t, "https://forms.example", "alice")
+	values := with(alice.get(survey).values(), "comment", "x")
+	body, contentType := multipartForm(t, values)
+	send := func(header ...string) *answer {
+		return alice.request(http.MethodPost, survey, contentType, strings.NewReader(body), header...)
+	}
+	for _, header := range [][]string{
+		{"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site"},
+		{"Origin", "https://evil.example"},
+		{"Origin", "null"},
+		{"Origin", "https://forms.example:8443"},
+	} {
+		send(header...).want(http.StatusForbidden, "on behalf of another site")
+		alice.postForm("/author", nil, header...).want(http.StatusForbidden)
+	}
+	// The page of one user is not sent as another, who has signed in with the proxy since.
+	e.proxied(t, "https://forms.example", "bob").send(survey, values).want(http.StatusConflict)
+	e.proxied(t, "https://forms.example", "bob").send(survey, with(values, forControl, "")).want(http.StatusConflict)
+	if n := e.count(t, "alice", 1, "survey") + e.count(t, "bob", 1, "survey"); n != 0 {
+		t.Errorf("%d submissions", n)
+	}
+	if p := send("Sec-Fetch-Site", "same-origin", "Origin", "https://forms.example"); p.status != http.StatusSeeOther {
+		t.Errorf("from the page itself: %d", p.status)
+	}
+}
+
+// A frame needs no cookie of ours. Over plain HTTP, browsers send a proxy's within
+// one site.
+func TestFramesBehindAProxy(t *testing.T) {
+	for _, at := range []string{plainHTTP, "https://forms.example"} {
+		e := newProxiedEnv(t, "")
+		b := e.proxied(t, at, "alice")
+		p := b.get("/embed" + survey)
+		p.want(http.StatusOK, "Comment")
+		p.wantNoHTML("logout", "Sign out")
+		p = b.send("/embed"+survey, with(p.values(), "comment", "framed"))
+		if p.status != http.StatusSeeOther || p.header["Set-Cookie"] != nil || !strings.HasPrefix(p.header.Get("Location"), "/embed/") {
+			t.Errorf("%s: %d, %v", at, p.status, p.header)
+		}
+	}
+}
+
+// Page and user are looked at again after the body.
+func TestRightsAreReadAfterTheBodyBehindAProxy(t *testing.T) {
+	e := newProxiedEnv(t, "")
+	b := e.proxied(t, plainHTTP, "carol")
+	const form = "/page/2/form/once"
+	body, contentType := multipartForm(t, with(b.get(form).values(), "text", "late"))
+	b.request(http.MethodPost, form, contentType, &lateBody{strings.NewReader(body), func() {
+		e.Write(t, "2-once.md", strings.Replace(wiki["2-once.md"], "edit: [carol]", "view: [bob]", 1))
+	}}).want(http.StatusNotFound)
+	if n := e.count(t, "carol", 2, "once"); n != 0 {
+		t.Errorf("%d submissions are stored", n)
+	}
+}
+
+// The header of the proxy names whoever fills in an anonymous form. The log does not.
+func TestProxyNamesNobodyInTheLogOfAnAnonymousForm(t *testing.T) {
+	const ballot = "/page/3/form/ballot"
+	e := newProxiedEnv(t, "")
+	for _, below := range []string{"", embedPrefix} {
+		b := e.proxied(t, plainHTTP, "alice"+strings.TrimPrefix(below, "/"))
+		form := below + ballot
+		values := b.get(form).values()
+		for _, path := range []string{"/page/3", "/embed.js", "/login", below + "/pages/3", "/nothing", "/Page/3", form + "/results"} {
+			b.get(path)
+		}
+		if p := b.send(form, with(values, "vote", "yes")); p.status != http.StatusSeeOther {
+			t.Errorf("%s: %d %s", form, p.status, p.text())
+		}
+		b.request(http.MethodPut, form, "", nil)
+		b.get(form + "/sent")
+		for _, n := range b.asked {
+			if !n.anonymous || n.user != "" {
+				t.Errorf("%s: status %d, anonymous %v, user %q", n.what, n.Code, n.anonymous, n.user)
+			}
+		}
+	}
+	w := &noted{ResponseRecorder: httptest.NewRecorder()}
+	e.site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	if w.Code != http.StatusUnauthorized || w.anonymous || w.user != "" { // as with any failed login: the address, and no name
+		t.Errorf("nobody: %d, %v, %q", w.Code, w.anonymous, w.user)
+	}
+}
