@@ -111,7 +111,6 @@ func fillLeave(p *page) {
 	p.In("Half days").Click("checkbox", "last day")
 	p.Fill("Who stands in for you?", "Bob")
 	p.In("They know").Click("checkbox", "yes")
-	p.In("State").Click("radio", "open")
 }
 
 func sendLeave(p *page) {

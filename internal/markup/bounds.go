@@ -31,9 +31,16 @@ func (w *builder) fieldLimits(m *yamlMap, f *forms.Field) {
 	}
 	w.defaultValue(m, f)
 	f.ByEditors = choice(w.decoder, w.text(m, "by"), "value of by", []string{byEditors}) == byEditors
-	if f.ByEditors && f.Required && f.Default == "" {
-		w.warnf(m.keys["by"].Column, "give it a default, or leave required out",
-			"field %s is required, but only editors set it: nobody else can submit the form", quote(f.ID))
+}
+
+// warnOfEditorsOnly warns of fields that keep everybody but editors from submitting.
+func (w *builder) warnOfEditorsOnly() {
+	for rank := range w.form.Fields {
+		f := &w.form.Fields[rank]
+		if f.ByEditors && f.Required && f.Default == "" && f.Condition == nil {
+			w.warnf(w.offsets[rank], "give it a default, or leave required out",
+				"field %s is required, but only editors set it: nobody else can submit the form", quote(f.ID))
+		}
 	}
 }
 

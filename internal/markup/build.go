@@ -94,6 +94,7 @@ func (d *decoder) build(root *yaml.Node, block rawBlock, pageID int64) *forms.Fo
 	for _, r := range w.references {
 		w.checkReference(r)
 	}
+	w.warnOfEditorsOnly()
 	w.findCycles()
 	if !w.failed {
 		w.measure(m.at)

@@ -13,5 +13,8 @@ func TestExamplesHaveNoDiagnostics(t *testing.T) {
 		if err != nil || len(page.Diagnostics) > 0 {
 			t.Errorf("%s: %v %+v", f, err, page.Diagnostics)
 		}
+		if page.Meta.Edit == nil || page.Meta.Lang == "" {
+			t.Errorf("%s does not say who may edit it, or its language", f)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -50,11 +51,12 @@ func (b *browser) write(text string) *answer {
 }
 
 // Each template is clean under "formulary check", and together they show all
-// types and all operators.
+// types, all operators and all keys.
 func TestExamples(t *testing.T) {
-	types, operators := map[forms.FieldType]bool{}, map[string]bool{}
+	types, operators, all := map[forms.FieldType]bool{}, map[string]bool{}, ""
 	for _, e := range examples {
 		text := exampleText(e.Name)
+		all += "\n" + text
 		form, problems := markup.ParseForm(1, []byte(text))
 		if form == nil || len(problems) > 0 {
 			t.Errorf("%s: %v", e.Name, problems)
@@ -75,6 +77,11 @@ func TestExamples(t *testing.T) {
 	for name, there := range operators {
 		if !there {
 			t.Errorf("no template has a rule with %s", name)
+		}
+	}
+	for _, key := range markup.Keys {
+		if key.Place != markup.InPage && !regexp.MustCompile(`(?m)^[- ]*`+key.Name+`:`).MatchString(all) {
+			t.Errorf("no template has %s", key.Name)
 		}
 	}
 	files, err := exampleFiles.ReadDir("examples")
@@ -218,7 +225,12 @@ func TestAuthorBlocks(t *testing.T) {
 			page := markup.Parse(format, 1, []byte(a.textarea(id)))
 			if len(page.Blocks) != 1 {
 				t.Errorf("%s of %q: %d blocks, %v", id, text, len(page.Blocks), page.Diagnostics)
-			} else if diff := cmp.Diff(want, page.Blocks[0].Form); diff != "" {
+				continue
+			}
+			if form := page.Blocks[0].Form; form != nil && form.Title == "" {
+				form.Title = form.ID // as the source of pages does
+			}
+			if diff := cmp.Diff(want, page.Blocks[0].Form); diff != "" {
 				t.Errorf("%s of %q (-text +block): %s", id, text, diff)
 			}
 		}
