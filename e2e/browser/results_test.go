@@ -83,7 +83,9 @@ func results(t *testing.T, s *site) {
 	p.Check()
 	p.follow("Next")
 	p.wantRows("n1,n0")
-	p.follow("First page")
+	p.want("5–6 of 6")
+	p.follow("Previous")
+	p.wantRows("n5,n4,n3,n2")
 
 	// Filtered by a question, and searched.
 	p.filterBy("Dish", "is", "Soup")
@@ -118,6 +120,12 @@ func results(t *testing.T, s *site) {
 	// From a row to its submission. Viewers see their own.
 	p.follow(strings.TrimSpace(browsertest.Eval[string](p.Page, `document.querySelector("table.results tbody th a").textContent`)))
 	p.want("n0", "Sent by eve")
+	p.follow("Next")
+	p.want("n1")
+	p.follow("Previous")
+	p.Check()
+	p.follow("Results")
+	p.wantRows("n0,n1,n5,n2,n3,n4")
 	q := s.as(t, ann, lunch+"/results")
 	q.want("My submissions", "1 submission")
 	q.wantRows("n5")

@@ -235,3 +235,22 @@ func FuzzNewRule(f *testing.F) {
 		}
 	})
 }
+
+func TestFindFold(t *testing.T) {
+	for _, c := range []struct{ text, search, want string }{
+		{"Straße Äpfel", "äPF", "Äpf"},
+		{"a", "b", ""},
+		{"aKb", "k", "K"}, // the Kelvin sign, which is longer than k
+		{"KK", "kk", "KK"},
+		{"\xffab", "AB", "ab"},
+		{"end", "ND", "nd"},
+	} {
+		got := ""
+		if start, end := FindFold(c.text, Fold(c.search)); start >= 0 {
+			got = c.text[start:end]
+		}
+		if got != c.want {
+			t.Errorf("%q in %q: %q, want %q", c.search, c.text, got, c.want)
+		}
+	}
+}

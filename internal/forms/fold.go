@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -35,4 +36,24 @@ func appendFolded(dst []byte, text string) []byte {
 		dst, text = utf8.AppendRune(dst, foldRune(r)), text[size:]
 	}
 	return dst
+}
+
+// FindFold returns where a folded text occurs first in another text, upper and lower
+// case alike. start is -1 if it does not.
+func FindFold(text, folded string) (start, end int) {
+	first := strings.Index(Fold(text), folded)
+	if first < 0 {
+		return -1, -1
+	}
+	at := 0 // within the folded text, whose characters may have other lengths
+	for i, r := range text {
+		if at == first {
+			start = i
+		}
+		if at == first+len(folded) {
+			return start, i
+		}
+		at += utf8.RuneLen(foldRune(r))
+	}
+	return start, len(text)
 }

@@ -44,6 +44,7 @@ func (f *Field) comparison() Validation {
 type Sorter struct {
 	column     column
 	descending bool
+	reverse    bool // from the end of the list
 	after      *Position
 	limit      int
 	row        *Result
@@ -60,24 +61,38 @@ func (f *Form) NewSorter(sort Sort, after *Position, limit int) *Sorter {
 	}
 }
 
-// Add takes note of a submission.
-func (s *Sorter) Add(sub Submission) error {
+// NewReverseSorter makes a sorter that finds the last limit submissions up to a
+// position, that one included. The last of them comes first.
+func (f *Form) NewReverseSorter(sort Sort, upTo Position, limit int) *Sorter {
+	s := f.NewSorter(sort, &upTo, limit)
+	s.reverse = true
+	return s
+}
+
+// Position returns where a submission comes. Its Key is valid until the next call.
+func (s *Sorter) Position(sub Submission) (Position, error) {
 	if s.column.stored() {
 		if err := s.row.Read(sub); err != nil {
-			return err
+			return Position{}, err
 		}
 	}
 	text, err := s.column.text(sub, s.row)
 	if err != nil {
-		return err
+		return Position{}, err
 	}
 	p := Position{Empty: s.column.field.isBlank(text), ID: sub.ID}
 	if !p.Empty {
 		s.key = appendSortKey(s.key[:0], s.column.field.comparison(), text)
 		p.Key = s.key
 	}
-	if s.after != nil && s.compare(p, *s.after) <= 0 || s.last != nil && s.compare(p, *s.last) > 0 {
-		return nil
+	return p, nil
+}
+
+// Add takes note of a submission.
+func (s *Sorter) Add(sub Submission) error {
+	p, err := s.Position(sub)
+	if err != nil || s.isBefore(p) || s.last != nil && s.compare(p, *s.last) > 0 {
+		return err
 	}
 	p.Key = bytes.Clone(p.Key)
 	if s.found = append(s.found, p); len(s.found) >= 2*s.limit {
@@ -96,7 +111,19 @@ func (s *Sorter) Positions() []Position {
 	return s.found[:min(len(s.found), s.limit)]
 }
 
+// isBefore reports whether a position is not beyond that which the sorter begins with.
+func (s *Sorter) isBefore(p Position) bool {
+	if s.after == nil {
+		return false
+	}
+	c := s.compare(p, *s.after)
+	return c < 0 || c == 0 && !s.reverse
+}
+
 func (s *Sorter) compare(a, b Position) int {
+	if s.reverse {
+		a, b = b, a
+	}
 	if a.Empty != b.Empty {
 		if a.Empty {
 			return 1

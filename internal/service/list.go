@@ -27,6 +27,7 @@ type ListOptions struct {
 	Cursor string      // ListPage.Cursor of the page before, of a sorted list
 
 	Count bool // ListPage.Total is wanted
+	Back  bool // ListPage.Previous is wanted, of a list with a limit of at most MaxPage
 
 	// Begin, if not nil, is called once, before the first submission is visited.
 	Begin func(ListPage) error
@@ -40,6 +41,14 @@ type ListPage struct {
 	Total  int64  // how many there are, whatever After, Limit and Cursor are; with Count only
 	After  int64  // what the next page comes after; 0 if there is none, or Limit is above MaxPage
 	Cursor string // the same of a sorted list; "" if there is none
+
+	Previous *ListStart // where the page before begins; nil for the first page; with Back only
+}
+
+// ListStart is After or Cursor of a page. Both are zero for the first one.
+type ListStart struct {
+	After  int64
+	Cursor string
 }
 
 // List calls visit for each submission that the caller may see and the options
@@ -235,12 +244,27 @@ func (l *lister) sorted(ctx context.Context, visit func(forms.Submission) error)
 	}
 	var page ListPage
 	sorter := l.Form.NewSorter(*l.opts.Sort, after, l.opts.Limit+1)
+	var before *forms.Sorter // of the page before, and the one submission that it comes after
+	if l.opts.Back && after != nil {
+		before = l.Form.NewReverseSorter(*l.opts.Sort, *after, l.opts.Limit+1)
+	}
 	err = l.scan(ctx, 0, 0, func(sub forms.Submission) error {
 		page.Total++
+		if before != nil {
+			if err := before.Add(sub); err != nil {
+				return err
+			}
+		}
 		return sorter.Add(sub)
 	})
 	if err != nil {
 		return err
+	}
+	if before != nil {
+		page.Previous = &ListStart{}
+		if p := before.Positions(); len(p) > l.opts.Limit {
+			page.Previous.Cursor = l.sealCursor(l.opts, p[l.opts.Limit])
+		}
 	}
 	positions := sorter.Positions()
 	if len(positions) > l.opts.Limit {
@@ -299,6 +323,11 @@ func (l *lister) page(ctx context.Context, page ListPage, visit func(forms.Submi
 	if len(ids) > l.opts.Limit {
 		ids = ids[:l.opts.Limit]
 		page.After = ids[len(ids)-1]
+	}
+	if l.opts.Back && l.opts.After > 0 {
+		if page.Previous, err = l.previous(ctx); err != nil {
+			return err
+		}
 	}
 	if err := l.begin(page); err != nil {
 		return err

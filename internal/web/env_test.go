@@ -122,7 +122,9 @@ func (b *browser) stay() *browser {
 
 // RoundTrip implements http.RoundTripper. It uses no network.
 func (b *browser) RoundTrip(r *http.Request) (*http.Response, error) {
-	received := httptest.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), r.Body)
+	address := *r.URL
+	address.Fragment = "" // browsers keep it
+	received := httptest.NewRequestWithContext(r.Context(), r.Method, address.String(), r.Body)
 	received.Header = r.Header
 	if r.ContentLength > 0 {
 		received.ContentLength = r.ContentLength

@@ -140,6 +140,9 @@ func skeleton(root *html.Node) string {
 		if n.Type != html.ElementNode || attribute(n, "class") == "long" { // names of files are cleaned, and may be shorter then
 			continue
 		}
+		if n.Data == "mark" && len(n.Attr) == 0 { // nor are cleaned names found
+			continue
+		}
 		b.WriteString("<" + n.Data)
 		for _, a := range n.Attr {
 			b.WriteString(" " + a.Key)

@@ -37,6 +37,7 @@ type resultsView struct {
 	opts   service.ListOptions
 	params *request.Params // all that the address has, with their faults
 
+	from    int64       // number of the page's first row in the list, from 1, as links tell it; 0 if that is not known
 	added   addedFilter // by the form
 	part    bool        // only the controls of that filter are wanted
 	changed bool        // the address is not yet what the form asks for
@@ -51,14 +52,25 @@ var listParameters = []string{"q", "username", "sort", "order", "after", "cursor
 
 func isFilter(name string) bool { return name == "filter" || strings.HasPrefix(name, "filter[") }
 
-// readResults reads the address of a page.
-func readResults(c *call) *resultsView {
-	v := &resultsView{path: c.URL.EscapedPath(), params: request.ReadParams(c.URL.RawQuery), query: url.Values{}}
+// fromParameter tells which row of the list a page begins with. To count the rows
+// before it would take too long.
+const fromParameter = "from"
+
+// tableAnchor has links within the list stay at the table.
+const tableAnchor = "#submissions"
+
+// readResults reads the address of a page, or that of a submission in its list. path
+// is that of the results.
+func readResults(path, rawQuery string) *resultsView {
+	v := &resultsView{path: path, params: request.ReadParams(rawQuery), query: url.Values{}, from: 1}
 	given := v.params.Values
 	for name, values := range given {
 		if slices.Contains(listParameters, name) || isFilter(name) {
 			v.query[name] = values
 		}
+	}
+	if v.positioned() {
+		v.from, _ = request.ParseID(given.Get(fromParameter))
 	}
 	v.deleted, _ = request.ParseID(given.Get("deleted"))
 	v.takeForm(given)
@@ -144,6 +156,9 @@ func (v *resultsView) readOptions() {
 // filtered reports whether some submissions may be left out.
 func (v *resultsView) filtered() bool { return !v.opts.Filter.IsZero() || v.opts.Username != nil }
 
+// positioned reports whether the address names another page than the first.
+func (v *resultsView) positioned() bool { return v.query.Has("after") || v.query.Has("cursor") }
+
 // base is the parameters without the position: those of the first page.
 func (v *resultsView) base() url.Values {
 	base := maps.Clone(v.query)
@@ -158,6 +173,29 @@ func (v *resultsView) link(query url.Values) string {
 		return v.path
 	}
 	return v.path + "?" + query.Encode()
+}
+
+// pageLink is the path of the page that begins at a position, with the row of that number.
+func (v *resultsView) pageLink(start service.ListStart, from int64) string {
+	query := v.base()
+	if start.Cursor != "" {
+		query.Set("cursor", start.Cursor)
+	} else if start.After != 0 {
+		query.Set("after", strconv.FormatInt(start.After, 10))
+	}
+	if len(query) > len(v.base()) && from > 1 {
+		query.Set(fromParameter, strconv.FormatInt(from, 10))
+	}
+	return v.link(query) + tableAnchor
+}
+
+// listQuery is the query of the page itself, "" for that of the whole list.
+func (v *resultsView) listQuery() string {
+	query := maps.Clone(v.query)
+	if v.positioned() && v.from > 0 {
+		query.Set(fromParameter, strconv.FormatInt(v.from, 10))
+	}
+	return query.Encode()
 }
 
 // without is the path of the first page without a value of a parameter.
@@ -237,7 +275,7 @@ func (v *resultsView) header(prefix, id, label string) tableHeader {
 		}
 	}
 	if prefix != "" {
-		h.Sort = prefix + parameter
+		h.Sort = prefix + parameter + tableAnchor
 	}
 	return h
 }

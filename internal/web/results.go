@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"net/http"
-	"net/url"
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
@@ -27,10 +26,15 @@ type resultsPage struct {
 	Summary *summaryView // nil if there is no submission
 	Table   *resultTable // nil if there is no submission
 	Exports []exportLink
-	ByID    bool   // exports are by id, unlike the table
+	ByID    bool // exports are by id, unlike the table
+	Rows    rowRange
 	First   string // path of the first page; "" if this is it
+	Back    string // path of the page before; "" if this is the first one
 	Next    string // path of the next page; "" if this is the last one
 }
+
+// rowRange is which rows of a list a page has. From is 0 if that is not known.
+type rowRange struct{ From, To, Total int64 }
 
 // results shows a page of results. It takes its slot before the query is read: a
 // page that is refused takes memory, too.
@@ -42,7 +46,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 	if err := c.HoldList(); err != nil {
 		return err
 	}
-	v := readResults(c)
+	v := readResults(c.URL.EscapedPath(), c.URL.RawQuery)
 	err = v.params.Err()
 	if v.changed && err == nil {
 		redirect(w, c.Request, v.link(v.base()))
@@ -75,12 +79,13 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 // readTable reads the submissions of the page.
 func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsView) error {
 	opts := v.opts
+	opts.Back = true
 	opts.Begin = func(p service.ListPage) error {
-		page.Next = request.NextPage(&url.URL{Path: c.URL.Path, RawPath: c.URL.RawPath, RawQuery: v.base().Encode()}, p)
+		page.setPaging(v, p)
 		return nil
 	}
 	opts.Check = func() error { return c.MayStillList(access) }
-	table := newResultTable(access.Form, c.formPath(access.Form), opts.Limit, c.HoldAnswer)
+	table := newResultTable(access.Form, c.formPath(access.Form), v, c.HoldAnswer)
 	err := access.List(c.Context(), opts, table.add)
 	if err != nil && !errors.Is(err, errTableFull) {
 		return err
@@ -90,6 +95,30 @@ func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsVi
 		page.Table = table
 	}
 	return nil
+}
+
+// setPaging sets the links to the pages around this one.
+func (p *resultsPage) setPaging(v *resultsView, list service.ListPage) {
+	limit := int64(v.opts.Limit)
+	if list.After != 0 || list.Cursor != "" {
+		from := v.from
+		if from > 0 {
+			from += limit
+		}
+		p.Next = v.pageLink(service.ListStart{After: list.After, Cursor: list.Cursor}, from)
+	}
+	if list.Previous != nil {
+		p.Back = v.pageLink(*list.Previous, v.from-limit)
+	}
+}
+
+// setRows tells which rows the page has. The total is that of the summary, which may
+// be a few seconds old.
+func (p *resultsPage) setRows(v *resultsView) {
+	p.Rows.Total = p.Summary.Count
+	if rows := int64(len(p.Table.Rows)); v.from > 0 && v.from+rows-1 <= p.Summary.Count {
+		p.Rows.From, p.Rows.To = v.from, v.from+rows-1
+	}
 }
 
 func newResultsPage(c *call, access *service.Access, v *resultsView) *resultsPage {
@@ -112,8 +141,11 @@ func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 	if v.filtered() {
 		p.ShowAll = v.path
 	}
-	if v.query.Has("after") || v.query.Has("cursor") {
-		p.First = v.link(v.base())
+	if v.positioned() {
+		p.First = v.link(v.base()) + tableAnchor
+	}
+	if p.Table != nil {
+		p.setRows(v)
 	}
 }
 

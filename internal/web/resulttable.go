@@ -23,6 +23,9 @@ const (
 	maxRetired    = 50 // columns of fields that have left the page
 	maxHeader     = 120
 	maxSortLinks  = 256 << 10 // bytes of the links that sort, of all columns
+	maxRowQuery   = 1000      // bytes of the query that leads from a submission back to the list
+	maxHits       = 10        // that are marked in an answer
+	hitLead       = 60        // bytes of an answer before the first hit
 )
 
 // resultTable is the table of submissions on a results page.
@@ -35,6 +38,8 @@ type resultTable struct {
 
 	form     *forms.Form
 	path     string // of a submission, without its id
+	query    string // of a submission's address, which leads back to the list
+	search   string // what is marked, folded
 	cellSize int
 	retired  []string        // ids of fields that have left the page, as far as rows have them
 	size     int             // of the HTML of its rows, at most
@@ -82,8 +87,8 @@ func htmlSize(text string) int {
 // tableCell is an answer as it is shown.
 type tableCell struct {
 	column int // rank of the field, or beyond these the index in retired
-	Text   string
-	Values []string // of a field with several
+	Text   marked
+	Values []marked // of a field with several
 	Number bool
 	Long   bool // it takes more than one line
 	Status bool
@@ -91,12 +96,16 @@ type tableCell struct {
 	Cut    bool
 }
 
-func newResultTable(form *forms.Form, formPath string, limit int, hold func(size int) error) *resultTable {
-	cells := limit * (len(form.Fields) + 1)
-	return &resultTable{
-		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
+func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func(size int) error) *resultTable {
+	cells := v.opts.Limit * (len(form.Fields) + 1)
+	t := &resultTable{
+		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(), search: forms.Fold(v.opts.Filter.Search),
 		cellSize: min(max(maxTableHTML/cells, minCell), maxCell),
 	}
+	if query := v.listQuery(); query != "" && len(query) <= maxRowQuery {
+		t.query = "?" + query
+	}
+	return t
 }
 
 // errTableFull: no more rows fit into the table.
@@ -108,7 +117,7 @@ func (t *resultTable) add(sub forms.Submission) error {
 		return err
 	}
 	row := tableRow{ID: sub.ID, Created: sub.Created, Username: sub.Username, table: t}
-	row.size = rowHTML + len(t.path) + htmlSize(sub.Username) + emptyHTML*(len(t.form.Fields)+maxRetired)
+	row.size = rowHTML + len(t.path) + htmlSize(t.query) + htmlSize(sub.Username) + emptyHTML*(len(t.form.Fields)+maxRetired)
 	for rank, value := range t.result.Fields {
 		if err := row.add(rank, value); err != nil {
 			return err
@@ -150,10 +159,13 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	if column < len(r.table.form.Fields) {
 		field = &r.table.form.Fields[column]
 	}
-	cell := newCell(field, text, r.table.cellSize)
+	cell := newCell(field, text, r.table)
 	cell.column = column
 	r.answers = append(r.answers, cell)
-	r.size += cellHTML + valueHTML*len(cell.Values) + htmlSize(cell.Text)
+	r.size += cellHTML + valueHTML*len(cell.Values) + htmlSize(cell.Text.Text) + markHTML*len(cell.Text.Hits)
+	for _, v := range cell.Values {
+		r.size += markHTML * len(v.Hits)
+	}
 	return nil
 }
 
@@ -161,7 +173,9 @@ func (r *tableRow) add(column int, value forms.Value) error {
 func (t *resultTable) Named() bool { return !t.form.Anonymous }
 
 // Path is that of the submission.
-func (r *tableRow) Path() string { return r.table.path + strconv.FormatInt(r.ID, 10) }
+func (r *tableRow) Path() string {
+	return r.table.path + strconv.FormatInt(r.ID, 10) + r.table.query
+}
 
 // Cells are those of all columns but the first ones, which every table has.
 func (r *tableRow) Cells() []tableCell {
@@ -172,16 +186,26 @@ func (r *tableRow) Cells() []tableCell {
 	return cells
 }
 
-// newCell cuts the text to a size.
-func newCell(field *forms.Field, text string, size int) tableCell {
-	short, whole := cut(text, size)
-	cell := tableCell{Text: short, Cut: !whole}
-	switch {
-	case field.MultiValue(), field.Type == forms.File: // names of files; the submission has the links
-		cell.Values = strings.SplitN(short, forms.Separator, maxCellValues+1)
-		if len(cell.Values) > maxCellValues {
-			cell.Values, cell.Cut = cell.Values[:maxCellValues], true
+// newCell cuts the text to the size that cells of the table have.
+func newCell(field *forms.Field, text string, t *resultTable) tableCell {
+	several := field.MultiValue() || field.Type == forms.File // names of files; the submission has the links
+	if !several {
+		text = fromHit(text, t.search)
+	}
+	short, whole := cut(text, t.cellSize)
+	cell := tableCell{Text: marked{Text: short}, Cut: !whole}
+	if several {
+		values := strings.SplitN(short, forms.Separator, maxCellValues+1)
+		if len(values) > maxCellValues {
+			values, cell.Cut = values[:maxCellValues], true
 		}
+		for _, v := range values {
+			cell.Values = append(cell.Values, mark(v, t.search))
+		}
+		return cell
+	}
+	cell.Text = mark(short, t.search)
+	switch {
 	case field.Type == forms.Status:
 		cell.Status, cell.Tone = true, toneOf(field, short)
 	case field.Validation == forms.Numeric:

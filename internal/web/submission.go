@@ -27,6 +27,8 @@ type submissionPage struct {
 	Delete    string
 	Again     string // path of the empty form; "" if there is no more to send
 	Anonymous bool
+	Back      string // path of the submission before in the list that it was opened from; "" if there is none
+	Next      string // path of the one after
 }
 
 // answerView is the answer to one question.
@@ -51,6 +53,7 @@ type stored struct {
 	entries []forms.Entry
 	values  map[string]string // of the entries, by field id
 	path    string
+	list    *resultsView // that it was opened from
 }
 
 func (c *call) stored() (stored, error) {
@@ -70,7 +73,7 @@ func (c *call) stored() (stored, error) {
 	for _, e := range entries {
 		values[e.FieldID] = e.Value
 	}
-	return stored{access, sub, entries, values, c.submissionPath(access.Form, id)}, err
+	return stored{access, sub, entries, values, c.submissionPath(access.Form, id), c.openedFrom(access.Form)}, err
 }
 
 // changeable is a submission that the caller may change.
@@ -163,18 +166,21 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 		title = "Sent"
 	}
 	page := &submissionPage{
-		Layout: c.formLayout(title, st.access), Crumbs: c.crumbs(st.access), ID: st.sub.ID,
+		Layout: c.formLayout(title, st.access), Crumbs: c.crumbsOf(st), ID: st.sub.ID,
 		Created: st.sub.Created, Username: st.sub.Username, Sent: query.Has("sent"), Saved: query.Has("saved"),
 		Answers: st.answers(), Anonymous: st.access.Form.Anonymous,
 	}
 	if st.access.MayChange(st.sub) == nil {
-		page.Change = st.path + "/change"
+		page.Change = st.at("/change", "")
 	}
 	if st.access.MayEdit() && !c.framed {
-		page.Delete = st.path + "/delete"
+		page.Delete = st.at("/delete", "")
 	}
 	if !st.access.Form.OneSubmission {
 		page.Again = c.path(c.formPath(st.access.Form))
+	}
+	if err := c.setNeighbours(page, st); err != nil {
+		return err
 	}
 	return c.render(w, http.StatusOK, "submission", page)
 }
@@ -198,10 +204,10 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 		return nil, err
 	}
 	page := &changePage{
-		Layout: c.formLayout("Change submission "+strconv.FormatInt(st.sub.ID, 10), st.access), Crumbs: c.crumbs(st.access), ID: st.sub.ID, Form: view,
+		Layout: c.formLayout("Change submission "+strconv.FormatInt(st.sub.ID, 10), st.access), Crumbs: c.crumbsOf(st), ID: st.sub.ID, Form: view,
 	}
 	page.Script = "form.js"
-	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.path+"/change", "Save", st.path
+	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.at("/change", ""), "Save", st.at("", "")
 	page.Form.Tag, page.Form.For, page.Form.Labels = st.access.Tag(st.sub), s.hashUser(c.Who.Name), labelsOf(st.access.Form)
 	page.Form.Draft, page.Form.Typed = s.draftName(c, st.access, unframedPath(st.path)), with.typed
 	return page, nil
@@ -281,7 +287,7 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 	case err != nil:
 		return err
 	}
-	redirect(w, c.Request, before.path+"?saved")
+	redirect(w, c.Request, before.at("", "saved"))
 	return nil
 }
 
@@ -411,8 +417,8 @@ func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice str
 		return err
 	}
 	return c.render(w, status, "delete", &deletePage{
-		Layout: c.formLayout("Delete submission "+strconv.FormatInt(st.sub.ID, 10), st.access), Crumbs: c.crumbs(st.access), ID: st.sub.ID,
-		Answers: st.answers(), Action: st.path + "/delete", Cancel: st.path, Tag: st.access.Tag(st.sub), Notice: notice,
+		Layout: c.formLayout("Delete submission "+strconv.FormatInt(st.sub.ID, 10), st.access), Crumbs: c.crumbsOf(st), ID: st.sub.ID,
+		Answers: st.answers(), Action: st.at("/delete", ""), Cancel: st.at("", ""), Tag: st.access.Tag(st.sub), Notice: notice,
 	})
 }
 
@@ -436,7 +442,11 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	redirect(w, c.Request, c.formPath(access.Form)+"/results?deleted="+strconv.FormatInt(id, 10))
+	query := "?deleted=" + strconv.FormatInt(id, 10)
+	if list := c.openedFrom(access.Form).listQuery(); list != "" {
+		query += "&" + list
+	}
+	redirect(w, c.Request, c.formPath(access.Form)+"/results"+query)
 	return nil
 }
 

@@ -1,0 +1,73 @@
+package web
+
+import (
+	"errors"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// openedFrom is the list that the address of a submission names: that of all if it
+// names none.
+func (c *call) openedFrom(f *forms.Form) *resultsView {
+	path := c.formPath(f) + "/results"
+	v := readResults(path, c.URL.RawQuery)
+	if v.params.Err() != nil || len(v.listQuery()) > maxRowQuery {
+		v = readResults(path, "")
+	}
+	return v
+}
+
+// at is the path of a page about the submission, which leads back to its list. flag is
+// added to the query, unless it is "".
+func (st stored) at(page, flag string) string {
+	query := st.list.listQuery()
+	if flag != "" && query != "" {
+		query = flag + "&" + query
+	} else {
+		query += flag
+	}
+	if query == "" {
+		return st.path + page
+	}
+	return st.path + page + "?" + query
+}
+
+// crumbsOf are those of a page about the submission. They lead back to its list.
+func (c *call) crumbsOf(st stored) Crumbs {
+	crumbs := c.crumbs(st.access)
+	if query := st.list.listQuery(); crumbs.Results != "" && query != "" {
+		crumbs.Results += "?" + query + tableAnchor
+	}
+	return crumbs
+}
+
+// setNeighbours finds the submissions before and after this one in its list. On an
+// anonymous form one does not lead to the next: the order may tell who sent them.
+func (c *call) setNeighbours(page *submissionPage, st stored) error {
+	if page.Sent || c.framed || page.Anonymous {
+		return nil
+	}
+	opts := st.list.opts
+	if !opts.Filter.IsZero() || opts.Sort != nil { // it may read the whole list
+		if err := c.HoldList(); err != nil {
+			return err
+		}
+	}
+	opts.Check = func() error { return c.MayStillList(st.access) }
+	before, after, err := st.access.Neighbours(c.Context(), opts, st.sub)
+	var invalid *forms.Invalid
+	if errors.As(err, &invalid) { // a filter by a field that is nowhere any more
+		return nil
+	}
+	page.Back, page.Next = c.inList(st, before), c.inList(st, after)
+	return err
+}
+
+// inList is the path of another submission of the same list, "" for none.
+func (c *call) inList(st stored, id int64) string {
+	if id == 0 {
+		return ""
+	}
+	st.path = c.submissionPath(st.access.Form, id)
+	return st.at("", "")
+}
