@@ -114,11 +114,11 @@ func authorByKeyboard(t *testing.T, server string) {
 	p.Fill("Text of the form", written)
 	p.WaitText("Your name")
 	var got []string
-	for range 5 {
+	for range 6 {
 		p.Press("Tab")
 		got = append(got, p.Focused())
 	}
-	want := `button "Show the form" textbox "Your name" DisclosureTriangle "Markdown" button "Copy Markdown block" DisclosureTriangle "Confluence"`
+	want := `link "All keys" button "Show the form" textbox "Your name" DisclosureTriangle "Markdown" button "Copy Markdown block" DisclosureTriangle "Confluence"`
 	if strings.Join(got, " ") != want {
 		t.Errorf("the Tab key goes to %q, want %q", got, want)
 	}

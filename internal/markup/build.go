@@ -10,9 +10,9 @@ import (
 
 // The known keys, in the order of the documentation.
 var (
-	formKeys    = keysOf(InForm)
-	fieldKeys   = keysOf(InField)
-	sectionKeys = keysOf(InSection)
+	formKeys    = namesOf(InForm)
+	fieldKeys   = namesOf(InField)
+	sectionKeys = namesOf(InSection)
 )
 
 const (

@@ -45,11 +45,14 @@ var Keys = []Key{
 	{InField, "by", "editors", "only editors of the page set or change it"},
 	{InField, "accept", "[.pdf, image/*]", "the files that a field of type file takes"},
 	{InField, "maxSize", "5MB", "how large each file may be"},
-	{InField, "showIf", "{field: ID, equals: A}", "when the field is shown"},
+	{
+		InField, "showIf", "{field: ID, equals: A}",
+		"when the field is shown: equals, not-equals, one-of, contains, empty, not-empty, greater-than or less-than; several such rules as a list below all: or any:",
+	},
 
 	{InSection, "section", "ID", "the section's name; unique in the form"},
 	{InSection, "title", "TEXT", "shown above its fields"},
-	{InSection, "showIf", "{field: ID, equals: A}", "when the section is shown"},
+	{InSection, "showIf", "{field: ID, equals: A}", "when the section is shown, written as for a field"},
 	{InSection, "fields", "LIST", "its fields"},
 
 	{InPage, "id", "101", "the page's id; default: the number that the file's name begins with"},
@@ -60,12 +63,20 @@ var Keys = []Key{
 	{InPage, "results", "viewers", "viewers may read all submissions, too"},
 }
 
-// keysOf returns the names of the keys of a place.
-func keysOf(place Place) (names []string) {
+// KeysOf returns the keys of a place.
+func KeysOf(place Place) (keys []Key) {
 	for _, key := range Keys {
 		if key.Place == place {
-			names = append(names, key.Name)
+			keys = append(keys, key)
 		}
+	}
+	return keys
+}
+
+// namesOf returns the names of the keys of a place.
+func namesOf(place Place) (names []string) {
+	for _, key := range KeysOf(place) {
+		names = append(names, key.Name)
 	}
 	return names
 }

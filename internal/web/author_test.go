@@ -116,6 +116,29 @@ func TestAuthor(t *testing.T) {
 	b.write("\x00\xff<b>").want(http.StatusOK, "1 problem")
 }
 
+// The reference has every key that the parser knows, where it is written.
+func TestAuthorReference(t *testing.T) {
+	a := newEnv(t, nil).signedIn(t, "alice").get("/author")
+	place, got := "", map[string]bool{}
+	for n := range a.element("keys").Descendants() {
+		switch n.Data {
+		case "h3":
+			place = strings.TrimPrefix(attribute(n, "id"), "keys-")
+		case "dt":
+			name, _, _ := strings.Cut(textOf(n), ":")
+			got[place+" "+name] = textOf(n.NextSibling.NextSibling) != ""
+		}
+	}
+	for _, key := range markup.Keys {
+		if !got[string(key.Place)+" "+key.Name] {
+			t.Errorf("no row for %s of a %s, or one without a meaning", key.Name, key.Place)
+		}
+	}
+	if len(got) != len(markup.Keys) {
+		t.Errorf("%d rows for %d keys", len(got), len(markup.Keys))
+	}
+}
+
 // The problems are those of "formulary check", with the lines of the text.
 func TestAuthorProblems(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
