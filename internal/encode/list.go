@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -19,6 +20,18 @@ const FlushBytes = 128 << 10
 // asks for. If there is one only, the list is in that, whatever the request asks
 // for. The list is written as it is read, so that neither side ever holds all of it.
 func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, formats ...*Format) error {
+	return sendList(w, c, access, nil, model, formats)
+}
+
+// SendEdited is SendList in one format, with submissions as edit returns them.
+func SendEdited(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, format *Format) error {
+	return sendList(w, c, access, edit, model, []*Format{format})
+}
+
+// Edit returns a submission as it is sent. It changes no value.
+type Edit func(forms.Submission) forms.Submission
+
+func sendList(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, formats []*Format) error {
 	asked, err := readListRequest(c.Request, formats)
 	if err != nil {
 		return err
@@ -40,6 +53,10 @@ func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, mo
 	s := listWriter{w: w, buf: getBuffer(), begin: begin, may: asked.Check}
 	defer putBuffer(s.buf)
 	list := func(visit func(forms.Submission) error) error {
+		if edit != nil {
+			send := visit
+			visit = func(sub forms.Submission) error { return send(edit(sub)) }
+		}
 		return access.List(c.Context(), asked.ListOptions, visit)
 	}
 	f, err := newEncoder(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions), s.may)
@@ -111,7 +128,7 @@ func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked l
 	request.SetNoStore(h)
 	if asked.format == CSV || asked.format == XLSX {
 		day := c.Backend.Service.Now().UTC().Format(time.DateOnly)
-		h.Set("Content-Disposition", request.Attachment(form.ID+"-"+day+"."+asked.format.Name))
+		h.Set("Content-Disposition", request.Attachment(fileName(form, asked.table.Labels)+"-"+day+"."+asked.format.Name))
 	}
 	if asked.Count {
 		h.Set(totalHeader, strconv.FormatInt(page.Total, 10))
@@ -119,6 +136,20 @@ func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked l
 	if next := request.NextPage(c.URL, page); next != "" {
 		h.Set("Link", "<"+next+`>; rel="next"`)
 	}
+}
+
+// fileName is what a file of a form's answers is called: its title with labels, else
+// its id.
+func fileName(form *forms.Form, labels bool) string {
+	if !labels || form.Title == "" {
+		return form.ID
+	}
+	return forms.CleanFileName(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|`, r) { // some system refuses it
+			return '_'
+		}
+		return r
+	}, form.Title))
 }
 
 // listWriter sends a list in parts.

@@ -28,7 +28,7 @@ var (
 
 // Options are how a table is written.
 type Options struct {
-	Labels  bool // the header has labels where it can; else ids
+	Labels  bool // the header has labels where it can, and sheets the form's title; else ids
 	BOM     bool // CSV begins with a byte order mark
 	NoGuard bool // CSV has formulas as they were sent
 }
@@ -128,6 +128,14 @@ func (c *Columns) header(labels bool) []string {
 		}
 	}
 	return append(names, c.ids...)
+}
+
+// title is what the table is called.
+func (c *Columns) title(labels bool) string {
+	if labels {
+		return cmp.Or(c.form.Title, c.form.ID)
+	}
+	return c.form.ID
 }
 
 // read makes sub the current row: its values are in row.Fields and values.

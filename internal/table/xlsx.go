@@ -172,7 +172,7 @@ func (w *XLSX) End(dst []byte) ([]byte, error) {
 	if err := w.part("xl/styles.xml", stylesPart(w.formats)); err != nil {
 		return dst, err
 	}
-	workbook, relations := workbookParts(w.results, len(w.notes) > 0)
+	workbook, relations := workbookParts(w.columns.title(w.opts.Labels), w.results, len(w.notes) > 0)
 	if err := w.part("xl/workbook.xml", workbook); err != nil {
 		return dst, err
 	}

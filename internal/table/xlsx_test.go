@@ -425,3 +425,32 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+func TestSheetNames(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		n     int
+		want  string
+	}{
+		{"Feedback", 1, "Feedback"},
+		{"Feedback", 12, "Feedback 12"},
+		{`a:b\c/d?e*f[g]h'i`, 1, "a_b_c_d_e_f_g_h_i"},
+		{"Notes", 1, "Notes_"},
+		{"history", 1, "history_"},
+		{" ", 1, "_"},
+		{strings.Repeat("x", 40), 1, strings.Repeat("x", 31)},
+		{strings.Repeat("x", 40), 2, strings.Repeat("x", 29) + " 2"},
+		{strings.Repeat("x", 30) + "😀", 1, strings.Repeat("x", 30)}, // it counts as two
+	} {
+		if got := sheetName(c.title, c.n); got != c.want {
+			t.Errorf("sheet %d of %q is %q, want %q", c.n, c.title, got, c.want)
+		}
+	}
+	form := formOf()
+	form.ID, form.Title = "id", "<Title> & more"
+	for want, opts := range map[string]Options{"id": {}, "<Title> & more": {Labels: true}} {
+		if names := open(t, table{form, nil}.xlsx(t, opts)).GetSheetList(); !slices.Equal(names, []string{want}) {
+			t.Errorf("sheets %q, want %q", names, want)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package table
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 )
 
 const (
@@ -70,14 +72,41 @@ func stylesPart(formats []numberFormat) string {
 		`<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`
 }
 
+// notesSheet is the name of the sheet of notes.
+const notesSheet = "notes"
+
+// sheetName is the name of the n-th sheet of results. A name has at most 31 characters,
+// as UTF-16 counts them, and not all of them may be in it. No two are the same in
+// whatever case.
+func sheetName(title string, n int) string {
+	const most = 31
+	suffix := ""
+	if n > 1 {
+		suffix = fmt.Sprintf(" %d", n)
+	}
+	title = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`:\/?*[]'`, r) || !unicode.IsPrint(r) {
+			return '_'
+		}
+		return r
+	}, title))
+	if lower := strings.ToLower(title); lower == "" || lower == notesSheet || lower == "history" { // the last is a spreadsheet's own
+		title += "_"
+	}
+	units := utf16.Encode([]rune(title))
+	units = units[:min(len(units), most-len(suffix))]
+	return strings.TrimRight(string(utf16.Decode(units)), " \ufffd") + suffix // half a character becomes the latter
+}
+
 // workbookParts are the parts that name the sheets.
-func workbookParts(results int, notes bool) (workbook, relations string) {
-	names := []string{"results"}
-	for i := 2; i <= results; i++ {
-		names = append(names, fmt.Sprintf("results %d", i))
+func workbookParts(title string, results int, notes bool) (workbook, relations string) {
+	var names []string
+	for i := range results {
+		name, _, _ := appendXML(nil, []byte(sheetName(title, i+1))) // it is valid: IsPrint holds for all of it
+		names = append(names, string(name))
 	}
 	if notes {
-		names = append(names, "notes")
+		names = append(names, notesSheet)
 	}
 	var sheets, targets strings.Builder
 	for i, name := range names {

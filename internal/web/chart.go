@@ -25,7 +25,8 @@ const (
 // summaryView is a summary as it is shown.
 type summaryView struct {
 	Count       int64
-	First, Last time.Time
+	First, Last time.Time // their days, if the form is anonymous
+	DaysOnly    bool
 	Time        *columnChart // nil without submissions
 	Fields      []fieldChart
 	Others      []fieldChart // of fields without a chart
@@ -113,6 +114,9 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 	v := &summaryView{Count: s.Count, First: s.First, Last: s.Last}
 	if s.Count == 0 {
 		return v
+	}
+	if v.DaysOnly = f.Anonymous; v.DaysOnly {
+		v.First, v.Last = dayIn(s.First, page.zone), dayIn(s.Last, page.zone)
 	}
 	v.Time = newTimeChart(s)
 	bars := 0

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
@@ -36,6 +37,7 @@ type resultsView struct {
 	query  url.Values // the parameters of the list
 	opts   service.ListOptions
 	params *request.Params // all that the address has, with their faults
+	zone   *time.Location  // in which days begin
 
 	from    int64       // number of the page's first row in the list, from 1, as links tell it; 0 if that is not known
 	added   addedFilter // by the form

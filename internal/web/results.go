@@ -15,13 +15,14 @@ import (
 type resultsPage struct {
 	Layout
 	Crumbs
-	Hidden  bool  // the form is anonymous, so that the caller's own can't be told
-	Deleted int64 // id of a submission that was deleted just now; 0 for none
-	Errors  []errorLine
-	Filter  filterForm
-	Active  []activeFilter
-	Params  []hiddenValue // of the address, that the filter form sends again
-	ShowAll string        // path of the results without filters; "" if there are none
+	Anonymous bool
+	Hidden    bool  // the form is anonymous, so that the caller's own can't be told
+	Deleted   int64 // id of a submission that was deleted just now; 0 for none
+	Errors    []errorLine
+	Filter    filterForm
+	Active    []activeFilter
+	Params    []hiddenValue // of the address, that the filter form sends again
+	ShowAll   string        // path of the results without filters; "" if there are none
 
 	Summary *summaryView // nil if there is no submission
 	Table   *resultTable // nil if there is no submission
@@ -47,6 +48,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	v := readResults(c.URL.EscapedPath(), c.URL.RawQuery)
+	v.zone = s.Backend.Service.Zone()
 	err = v.params.Err()
 	if v.changed && err == nil {
 		redirect(w, c.Request, v.link(v.base()))
@@ -127,7 +129,7 @@ func newResultsPage(c *call, access *service.Access, v *resultsView) *resultsPag
 		title = "My submissions"
 	}
 	page := &resultsPage{
-		Layout: c.formLayout(title, access), Crumbs: c.crumbs(access), Hidden: access.Form.Anonymous && !access.MaySeeAll(),
+		Layout: c.formLayout(title, access), Crumbs: c.crumbs(access), Anonymous: access.Form.Anonymous, Hidden: access.Form.Anonymous && !access.MaySeeAll(),
 		Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Params: v.hidden(),
 	}
 	page.Results = "" // this is it
@@ -165,7 +167,8 @@ func refuseResults(w http.ResponseWriter, c *call, page *resultsPage, invalid *f
 
 // export sends all submissions that the filters select, whatever part of them
 // a page shows. A list that is sorted by values has a limit, so an export is by
-// id.
+// id. It has labels, and the mark by which spreadsheets know UTF-8, unless the
+// address says otherwise. On an anonymous form it tells days, as the page does.
 func export(format *encode.Format) handler {
 	return func(_ *Site, w http.ResponseWriter, c *call) error { return c.export(w, format) }
 }
@@ -183,12 +186,26 @@ func (c *call) export(w http.ResponseWriter, format *encode.Format) error {
 	for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {
 		query.Del(name)
 	}
+	for _, name := range []string{"labels", "bom"} {
+		if !query.Has(name) {
+			query.Set(name, "true")
+		}
+	}
 	at := *c.URL
 	at.RawQuery = query.Encode()
 	request := *c.Request
 	request.URL = &at
 	c.Request = &request
+	if access.Form.Anonymous {
+		return encode.SendEdited(w, c.Call, access, c.toDay, encode.Flat, format)
+	}
 	return encode.SendList(w, c.Call, access, encode.Flat, format)
+}
+
+// toDay has a submission tell its day alone.
+func (c *call) toDay(sub forms.Submission) forms.Submission {
+	sub.Created = dayIn(sub.Created, c.Backend.Service.Zone())
+	return sub
 }
 
 // caption says in which order rows are.

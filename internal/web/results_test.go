@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
@@ -219,14 +220,36 @@ func TestResultsRights(t *testing.T) {
 	}
 }
 
+// TestResultsAnonymous shows neither name nor minute nor id, and has no submission lead
+// to the next.
 func TestResultsAnonymous(t *testing.T) {
-	e := newEnv(t, page1("edit: [carol]\n", "form: poll\nanonymous: true\nfields:\n  - {id: vote, type: radio, label: Vote, options: [a, b]}\n"))
-	e.submit(t, "alice", 1, "poll", "vote", "a")
-	page := e.get(t, "carol", "/page/1/form/poll/results")
-	if !slices.Equal(rowIDs(page), []string{"1"}) || strings.Contains(page.body, "User name") || strings.Contains(page.body, "alice") {
-		t.Errorf("results of an anonymous form:\n%s", page.body)
+	const poll = "/page/1/form/poll"
+	e := newEnv(t, page1("edit: [carol]\n", "form: poll\nanonymous: true\nfields:\n  - {id: vote, type: radio, label: Vote, options: [a, b]}\n"),
+		func(o *envOptions) { o.service.Zone = time.FixedZone("east", 13*60*60) })
+	for range 3 {
+		e.submit(t, "alice", 1, "poll", "vote", "a")
 	}
-	page = e.get(t, "alice", "/page/1/form/poll/results")
+	page := e.get(t, "carol", poll+"/results")
+	want := [][]string{{"Submission", "Time", "Vote"}, {"1", "2025-11-16", "a"}, {"2", "2025-11-16", "a"}, {"3", "2025-11-16", "a"}}
+	if diff := cmp.Diff(want, page.tableRows("results")); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	page.wantNoHTML("User name", "alice", "12:03", "01:03", "_id")
+	if got := page.link("1"); got != poll+"/submission/3" {
+		t.Errorf("the first row leads to %s", got)
+	}
+	for _, path := range []string{"", "/change", "/delete"} {
+		view := e.get(t, "carol", poll+"/submission/2"+path)
+		view.wantNoHTML("12:03", "01:03", "ubmission 2", ">Previous<", ">Next<")
+	}
+	e.get(t, "carol", poll+"/submission/2").want(http.StatusOK, "Sent without a name on 2025-11-16")
+	for _, format := range []string{".csv", ".ndjson"} {
+		text := e.get(t, "carol", poll+"/results"+format).body
+		if strings.Contains(text, "12:03") || strings.Contains(text, "01:03") || strings.Contains(text, fmt.Sprint(began.UnixMilli())) {
+			t.Errorf("%s has a minute:\n%s", format, text)
+		}
+	}
+	page = e.get(t, "alice", poll+"/results")
 	if rowIDs(page) != nil || !strings.Contains(page.body, "This form is anonymous: nobody can tell") || strings.Contains(page.body, "<strong>1</strong>") {
 		t.Errorf("a viewer of an anonymous form sees:\n%s", page.body)
 	}
@@ -453,7 +476,11 @@ var exportPattern = regexp.MustCompile(`<a download href="([^"]+)">(CSV|XLSX|NDJ
 // TestResultsExport follows the links of a page, and finds what the API has for
 // the same filters.
 func TestResultsExport(t *testing.T) {
-	e := newFeedback(t, "")
+	e := newEnv(t, page1("", strings.Replace(smallForm, "\n", "\ntitle: 'What /we: think?'\n", 1)))
+	e.submit(t, "alice", 1, "feedback", "name", "Ann", "score", "9")
+	e.submit(t, "bob", 1, "feedback", "name", "Ben", "state", "Done", "score", "10")
+	e.submit(t, "alice", 1, "feedback", "name", "Ann Two", "state", "Open", "score", "-3.5")
+	e.submit(t, "carol", 1, "feedback", "name", "cleo", "state", "Open")
 	for query, list := range map[string]string{
 		"":                                    "order=desc",
 		"?order=asc&limit=1":                  "",
@@ -468,12 +495,13 @@ func TestResultsExport(t *testing.T) {
 		for _, link := range links {
 			a := e.expect(t, http.StatusOK, "alice", stdhtml.UnescapeString(link[1]))
 			format := strings.ToLower(link[2])
-			want := e.list(t, "alice", "feedback", list+"&format="+format)
+			want := e.list(t, "alice", "feedback", list+"&labels=true&bom=true&format="+format)
 			if a.body != want {
 				t.Errorf("%s: %s is\n%s\nwant\n%s", query, link[2], a.body, want)
 			}
-			if format != "ndjson" && !strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment") {
-				t.Errorf("%s is not an attachment", link[2])
+			name := `attachment; filename="What _we_ think_-2025-11-15.` + format + `"`
+			if got := a.header.Get("Content-Disposition"); format != "ndjson" && !strings.HasPrefix(got, name) {
+				t.Errorf("%s has the disposition %s, want %s", link[2], got, name)
 			}
 		}
 	}

@@ -34,12 +34,15 @@ type resultTable struct {
 	Head    []tableHeader
 	More    int  // answers to fields that have left the page, beyond maxRetired
 	Cut     bool // rows are missing at the end
+	Changes bool // some submission was changed
 	Rows    []tableRow
 
 	form     *forms.Form
 	path     string // of a submission, without its id
 	query    string // of a submission's address, which leads back to the list
 	search   string // what is marked, folded
+	from     int64  // number of the first row
+	zone     *time.Location
 	cellSize int
 	retired  []string        // ids of fields that have left the page, as far as rows have them
 	size     int             // of the HTML of its rows, at most
@@ -52,6 +55,7 @@ type resultTable struct {
 type tableHeader struct {
 	Label  string
 	Number bool
+	UTC    bool   // it is of times
 	Order  string // "ascending" or "descending" if the table is sorted by the column
 	Sort   string // path; "" where links would take too much room
 }
@@ -59,8 +63,10 @@ type tableHeader struct {
 // tableRow is a submission. It holds the cells that are not empty.
 type tableRow struct {
 	ID       int64
-	Created  time.Time
+	Name     string    // what its link is called
+	Created  time.Time // its day, if the form is anonymous
 	Username string
+	Changed  *changeView // nil if it never was
 	answers  []tableCell
 	size     int // of its HTML, at most
 	table    *resultTable
@@ -68,7 +74,7 @@ type tableRow struct {
 
 // Sizes of HTML without the texts in it, in bytes.
 const (
-	rowHTML   = 250
+	rowHTML   = 400
 	emptyHTML = len("<td></td>")
 	cellHTML  = 70
 	valueHTML = 40 // one of several values of an answer
@@ -100,6 +106,7 @@ func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func
 	cells := v.opts.Limit * (len(form.Fields) + 1)
 	t := &resultTable{
 		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(), search: forms.Fold(v.opts.Filter.Search),
+		from: max(v.from, 1), zone: v.zone,
 		cellSize: min(max(maxTableHTML/cells, minCell), maxCell),
 	}
 	if query := v.listQuery(); query != "" && len(query) <= maxRowQuery {
@@ -116,7 +123,7 @@ func (t *resultTable) add(sub forms.Submission) error {
 	if err := t.result.Read(sub); err != nil {
 		return err
 	}
-	row := tableRow{ID: sub.ID, Created: sub.Created, Username: sub.Username, table: t}
+	row := t.newRow(sub)
 	row.size = rowHTML + len(t.path) + htmlSize(t.query) + htmlSize(sub.Username) + emptyHTML*(len(t.form.Fields)+maxRetired)
 	for rank, value := range t.result.Fields {
 		if err := row.add(rank, value); err != nil {
@@ -149,6 +156,19 @@ func (t *resultTable) add(sub forms.Submission) error {
 	return t.hold(t.size)
 }
 
+// newRow is the row of a submission, without its answers.
+func (t *resultTable) newRow(sub forms.Submission) tableRow {
+	row := tableRow{ID: sub.ID, Name: strconv.FormatInt(sub.ID, 10), Created: sub.Created, Username: sub.Username, table: t}
+	if t.form.Anonymous {
+		row.Name = strconv.FormatInt(t.from+int64(len(t.Rows)), 10)
+		row.Created = dayIn(sub.Created, t.zone)
+	}
+	if row.Changed = newChange(t.form, sub, t.zone); row.Changed != nil {
+		t.Changes = true
+	}
+	return row
+}
+
 // add adds an answer unless it is empty.
 func (r *tableRow) add(column int, value forms.Value) error {
 	text, err := value.Text()
@@ -168,6 +188,9 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	}
 	return nil
 }
+
+// DaysOnly reports whether times are shown as days.
+func (t *resultTable) DaysOnly() bool { return t.form.Anonymous }
 
 // Named reports whether there is a column for the user name.
 func (t *resultTable) Named() bool { return !t.form.Anonymous }
@@ -229,9 +252,14 @@ func (t *resultTable) setHead(v *resultsView) {
 	if len(prefix)*(len(t.form.Fields)+len(t.retired)) > maxSortLinks {
 		prefix = ""
 	}
-	t.Head = append(t.Head, v.header(prefix, forms.ColumnID, "Submission"), v.header(prefix, forms.ColumnTimestamp, "Time (UTC)"))
+	timeHeader := v.header(prefix, forms.ColumnTimestamp, "Time")
+	timeHeader.UTC = !t.DaysOnly()
+	t.Head = append(t.Head, v.header(prefix, forms.ColumnID, "Submission"), timeHeader)
 	if t.Named() {
 		t.Head = append(t.Head, v.header(prefix, forms.ColumnUsername, "User name"))
+	}
+	if t.Changes {
+		t.Head = append(t.Head, tableHeader{Label: "Changed"})
 	}
 	for rank := range t.form.Fields {
 		field := &t.form.Fields[rank]

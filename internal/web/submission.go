@@ -17,16 +17,18 @@ import (
 type submissionPage struct {
 	Layout
 	Crumbs
-	ID        int64
-	Created   time.Time
+	Number    string
+	Created   time.Time // its day, if the form is anonymous
 	Username  string
-	Sent      bool // it was sent just now
-	Saved     bool // or changed
+	Changed   *changeView // nil if it never was
+	Sent      bool        // it was sent just now
+	Saved     bool        // or changed
 	Answers   []answerView
 	Change    string // path; "" if the caller may not
 	Delete    string
 	Again     string // path of the empty form; "" if there is no more to send
 	Anonymous bool
+	Set       setForm
 	Back      string // path of the submission before in the list that it was opened from; "" if there is none
 	Next      string // path of the one after
 }
@@ -39,6 +41,7 @@ type answerView struct {
 	Files   []fileLink
 	Lozenge bool
 	Tone    int
+	Set     *setView // nil unless the caller sets it with one press
 }
 
 // submissionPath is the path of one submission.
@@ -128,8 +131,11 @@ func (st stored) answers() []answerView {
 	shown := f.Visible(with.values)
 	var views []answerView
 	for rank := range f.Fields {
-		if shown[rank] || with.values[rank] != "" {
-			views = append(views, newAnswer(&f.Fields[rank], with.values[rank], with.files[f.Fields[rank].ID]))
+		field, value := &f.Fields[rank], with.values[rank]
+		forOthers := field.ByEditors && !st.access.MayEdit() // it is not theirs to answer
+		if value != "" || shown[rank] && !forOthers {
+			views = append(views, newAnswer(field, value, with.files[field.ID]))
+			views[len(views)-1].Set = st.setOf(field, value, shown[rank])
 		}
 	}
 	fields := f.Index()
@@ -161,15 +167,19 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	query := c.URL.Query()
-	title := "Submission " + strconv.FormatInt(st.sub.ID, 10)
+	title := "Submission" + st.number()
 	if query.Has("sent") {
 		title = "Sent"
 	}
 	page := &submissionPage{
-		Layout: c.formLayout(title, st.access), Crumbs: c.crumbsOf(st), ID: st.sub.ID,
-		Created: st.sub.Created, Username: st.sub.Username, Sent: query.Has("sent"), Saved: query.Has("saved"),
+		Layout: c.formLayout(title, st.access), Crumbs: c.crumbsOf(st), Number: st.number(),
+		Created: st.sub.Created, Username: st.sub.Username, Changed: newChange(st.access.Form, st.sub, s.Backend.Service.Zone()), Sent: query.Has("sent"), Saved: query.Has("saved"),
 		Answers: st.answers(), Anonymous: st.access.Form.Anonymous,
 	}
+	if page.Anonymous {
+		page.Created = dayIn(page.Created, s.Backend.Service.Zone())
+	}
+	page.Set = setForm{Action: st.at("/change", ""), Tag: st.access.Tag(st.sub), For: s.hashUser(c.Who.Name)}
 	if st.access.MayChange(st.sub) == nil {
 		page.Change = st.at("/change", "")
 	}
@@ -189,7 +199,7 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 type changePage struct {
 	Layout
 	Crumbs
-	ID     int64
+	Number string
 	Form   *formView
 	Notice string
 	Theirs []difference // what is stored now, after a conflict
@@ -204,7 +214,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 		return nil, err
 	}
 	page := &changePage{
-		Layout: c.formLayout("Change submission "+strconv.FormatInt(st.sub.ID, 10), st.access), Crumbs: c.crumbsOf(st), ID: st.sub.ID, Form: view,
+		Layout: c.formLayout("Change submission"+st.number(), st.access), Crumbs: c.crumbsOf(st), Number: st.number(), Form: view,
 	}
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.at("/change", ""), "Save", st.at("", "")
@@ -396,7 +406,7 @@ func (s *Site) resumeChange(w http.ResponseWriter, c *call, typed url.Values) er
 type deletePage struct {
 	Layout
 	Crumbs
-	ID      int64
+	Number  string
 	Answers []answerView
 	Action  string
 	Cancel  string
@@ -417,7 +427,7 @@ func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice str
 		return err
 	}
 	return c.render(w, status, "delete", &deletePage{
-		Layout: c.formLayout("Delete submission "+strconv.FormatInt(st.sub.ID, 10), st.access), Crumbs: c.crumbsOf(st), ID: st.sub.ID,
+		Layout: c.formLayout("Delete submission"+st.number(), st.access), Crumbs: c.crumbsOf(st), Number: st.number(),
 		Answers: st.answers(), Action: st.at("/delete", ""), Cancel: st.at("", ""), Tag: st.access.Tag(st.sub), Notice: notice,
 	})
 }

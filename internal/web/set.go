@@ -1,0 +1,57 @@
+package web
+
+import (
+	"strconv"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// setView is the buttons that set an answer which editors give, each with one press.
+type setView struct {
+	FieldID string
+	Options []setOption
+}
+
+type setOption struct {
+	Value   string
+	Current bool
+	Status  bool
+	Tone    int
+}
+
+// setForm is what the forms around these buttons have in common: they send a change of
+// one answer.
+type setForm struct{ Action, Tag, For string }
+
+// setButtons is both, for a template.
+type setButtons struct {
+	Set   *setView
+	Form  setForm
+	Label string
+}
+
+// maxSetOptions is how many buttons an answer has at most. With more options, it is
+// changed like all others.
+const maxSetOptions = 20
+
+// setOf returns nil for what the caller does not set with one press.
+func (st stored) setOf(field *forms.Field, value string, shown bool) *setView {
+	options := len(field.Options)
+	if !field.ByEditors || !st.access.MayEdit() || !shown || field.MultiValue() || options == 0 || options > maxSetOptions {
+		return nil
+	}
+	view := &setView{FieldID: field.ID}
+	for _, o := range field.Options {
+		view.Options = append(view.Options, setOption{o, o == value, field.Type == forms.Status, toneOf(field, o)})
+	}
+	return view
+}
+
+// number is that of the submission as headings have it, with a space before. An
+// anonymous one has none: ids are in the order of time, over all forms.
+func (st stored) number() string {
+	if st.access.Form.Anonymous {
+		return ""
+	}
+	return " " + strconv.FormatInt(st.sub.ID, 10)
+}

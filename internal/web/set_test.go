@@ -1,0 +1,85 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+const requestForm = `form: feedback
+fields:
+  - {id: name, type: textfield, label: Name}
+  - {id: state, type: status, label: State, by: editors, options: [New, Granted, Refused], default: New}
+  - {id: level, type: radio, label: Level, by: editors, options: [Low, High]}
+  - {id: tags, type: checkbox, label: Tags, by: editors, options: [a, b]}
+`
+
+// pressed are the values that are sent with the button of a name.
+func (a *answer) pressed(button string) (action string, values url.Values) {
+	a.t.Helper()
+	for _, form := range a.all(func(n *html.Node) bool { return attribute(n, "class") == "set" }) {
+		values := url.Values{}
+		found := false
+		for n := range form.Descendants() {
+			switch {
+			case n.Data == "input":
+				values.Set(attribute(n, "name"), attribute(n, "value"))
+			case n.Data == "button" && textOf(n) == button:
+				values.Set(attribute(n, "name"), attribute(n, "value"))
+				found = true
+			}
+		}
+		if found {
+			return attribute(form, "action"), values
+		}
+	}
+	a.t.Fatalf("%s: no button %q in %s", a.path, button, a.body)
+	return "", nil
+}
+
+// TestSetWithOnePress has an editor set what editors answer, and nothing else.
+func TestSetWithOnePress(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", requestForm))
+	id := e.submit(t, "alice", 1, "feedback", "name", "Ann")
+	path := "/page/1/form/feedback/submission/1"
+	b := e.signedIn(t, "carol")
+	page := b.get(path + "?q=ann")
+	page.wantHTML(`<div role="group" aria-label="State">`, `value="New" aria-pressed="true">`, `value="Granted" aria-pressed="false">`)
+	page.wantNoHTML(`name="tags"`) // several values are not one press
+	other := b.get(path)
+	action, values := page.pressed("Granted")
+	after := b.send(action, values)
+	after.want(http.StatusOK, "The changes are saved.")
+	if after.path != path+"?saved&q=ann" {
+		t.Errorf("after it one is at %s", after.path)
+	}
+	after.wantHTML(`value="Granted" aria-pressed="true">`)
+	if got := valuesOf(t, e.latest(t, "alice", 1, "feedback")); got["state"] != "Granted" || got["name"] != "Ann" || id != 1 {
+		t.Errorf("stored: %v", got)
+	}
+	// Somebody who has not seen that change is told.
+	b.send(other.pressed("Refused")).want(http.StatusConflict, "has changed since you opened it", "Granted", "Refused")
+	if got := valuesOf(t, e.latest(t, "alice", 1, "feedback")); got["state"] != "Granted" {
+		t.Errorf("stored after the conflict: %v", got)
+	}
+	// Whoever is no editor sees what is answered, and no buttons.
+	mine := e.get(t, "alice", path)
+	mine.want(http.StatusOK, "State", "Granted")
+	mine.wantNoHTML("aria-pressed", "Level", "Tags")
+	e.signedIn(t, "alice").send(action, with(values, "_tag", "x")).want(http.StatusConflict) // the page was made for carol
+}
+
+// TestSetNeedsFewOptions has buttons for a few options only.
+func TestSetNeedsFewOptions(t *testing.T) {
+	list := ""
+	for i := range maxSetOptions + 1 {
+		list += string(rune('a'+i)) + ", "
+	}
+	form := "form: feedback\nfields:\n  - {id: many, type: dropdown, label: Many, by: editors, options: [" + strings.TrimSuffix(list, ", ") + "]}\n"
+	e := newEnv(t, page1("", form))
+	e.submit(t, "alice", 1, "feedback", "many", "b")
+	e.get(t, "alice", "/page/1/form/feedback/submission/1").wantNoHTML("aria-pressed")
+}
