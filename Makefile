@@ -55,7 +55,7 @@ vuln: ## look for known vulnerabilities in what is linked in (asks vuln.go.dev)
 test-deps: ## install what the tests need beside Go (Debian, as root), or say what is missing
 	@scripts/test-deps
 
-# Before a release, not in CI: it takes long, and needs LibreOffice, nginx, systemd, Patroni and etcd.
+# Before a release, not in CI: it takes long, and needs LibreOffice, nginx, Caddy, systemd, Patroni and etcd.
 # What it measures of a failover is in docs/operations.md.
 check-release: export CI = true
 check-release: test-deps-release tidy lint build ## all of check, and the tests that take minutes or install servers
