@@ -35,6 +35,11 @@ func SetTag(w http.ResponseWriter, tag string) {
 	w.Header()["Etag"] = []string{`"` + tag + `"`} // the name as net/http spells it
 }
 
+// SetLastModified sets the header that tells when a submission was changed last.
+func SetLastModified(w http.ResponseWriter, s forms.Submission) {
+	w.Header()["Last-Modified"] = []string{s.Changed.UTC().Format(http.TimeFormat)}
+}
+
 // AppendOne appends a submission by itself, in one of the two models.
 type AppendOne func(dst []byte, form *forms.Form, s forms.Submission) ([]byte, error)
 

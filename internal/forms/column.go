@@ -30,6 +30,9 @@ func (x Index) column(id string) column {
 	case ColumnTimestamp:
 		field.Validation = Numeric
 		return column{field: field, metadata: func(s Submission) string { return strconv.FormatInt(s.Created.UnixMilli(), 10) }}
+	case ColumnChanged:
+		field.Validation = Numeric
+		return column{field: field, metadata: func(s Submission) string { return strconv.FormatInt(s.Changed.UnixMilli(), 10) }}
 	case ColumnUsername:
 		return column{field: field, metadata: func(s Submission) string { return s.Username }}
 	}

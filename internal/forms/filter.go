@@ -34,6 +34,11 @@ func (f Filter) IDs() []string {
 	return ids
 }
 
+// Names reports whether a rule looks at the column with the given id.
+func (f Filter) Names(id string) bool {
+	return slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.FieldID == id })
+}
+
 // NewRule makes a rule of a filter from what a caller wrote. What is wrong with
 // it is returned as a message.
 func NewRule(id, operator, value string) (rule Rule, message string) {
@@ -48,7 +53,7 @@ func NewRule(id, operator, value string) (rule Rule, message string) {
 			return rule, "takes true, or nothing"
 		}
 		rule.Value = ""
-	case id == ColumnTimestamp && rule.Operator != Contains:
+	case isTimeColumn(id) && rule.Operator != Contains:
 		return rule.withTimes()
 	case (rule.Operator == GreaterThan || rule.Operator == LessThan) && !Ordered(value):
 		return rule, "must be a number such as 12 or -3.5, or a date such as 2026-01-31"
@@ -56,13 +61,17 @@ func NewRule(id, operator, value string) (rule Rule, message string) {
 	return rule, ""
 }
 
-// withTimes writes the times of a rule as the flat model has them.
+// withTimes writes the times of a rule as the flat model has them. Days stay: what
+// they mean depends on the zone.
 func (r Rule) withTimes() (rule Rule, message string) {
 	times := []string{r.Value}
 	if r.Operator == InList {
 		times = strings.Split(r.Value, Separator)
 	}
 	for i, text := range times {
+		if isDay(text) {
+			continue
+		}
 		millis, ok := parseTime(text)
 		if !ok {
 			return r, "must be a time such as 2026-01-31T12:00:00Z or 2026-01-31, or milliseconds since 1970 (write + as %2B in an address)"
@@ -78,7 +87,7 @@ func (r Rule) withTimes() (rule Rule, message string) {
 // without a zone is in UTC.
 var timeLayouts = []string{
 	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04:05-07", "2006-01-02T15:04:05",
-	"2006-01-02T15:04Z07:00", "2006-01-02T15:04-0700", "2006-01-02T15:04", time.DateOnly,
+	"2006-01-02T15:04Z07:00", "2006-01-02T15:04-0700", "2006-01-02T15:04",
 }
 
 // parseTime returns the milliseconds since 1970 as a decimal. A time between two
@@ -132,10 +141,11 @@ type Matcher struct {
 type test struct {
 	column column
 	rules  []Rule
+	times  []timeRule // those that name days
 }
 
-// NewMatcher makes a Matcher for submissions of the form.
-func (f *Form) NewMatcher(filter Filter) *Matcher {
+// NewMatcher makes a Matcher for submissions of the form. Days are those of the zone.
+func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
 	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, filter.Search)}
 	m.reads = len(m.search) > 0
 	fields := f.Index()
@@ -145,7 +155,11 @@ func (f *Form) NewMatcher(filter Filter) *Matcher {
 			i = len(m.tests)
 			m.tests = append(m.tests, test{column: fields.column(r.FieldID)})
 		}
-		m.tests[i].rules = append(m.tests[i].rules, r)
+		if rule, ok := newTimeRule(r, zone); ok {
+			m.tests[i].times = append(m.tests[i].times, rule)
+		} else {
+			m.tests[i].rules = append(m.tests[i].rules, r)
+		}
 		m.reads = m.reads || m.tests[i].column.stored()
 	}
 	return m
@@ -171,6 +185,11 @@ func (t *test) holds(s Submission, row *Result) (bool, error) {
 	value, err := t.column.text(s, row)
 	if err != nil {
 		return false, err
+	}
+	for _, r := range t.times {
+		if !r.holds(value) {
+			return false, nil
+		}
 	}
 	for _, r := range t.rules {
 		if !r.Holds(t.column.field, value) {

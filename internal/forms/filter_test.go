@@ -27,12 +27,15 @@ func survey(id int64, username string, idsAndValues ...string) Submission {
 	for i := 0; i < len(idsAndValues); i += 2 {
 		entries = append(entries, Entry{ID: int64(i + 1), FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
 	}
-	return Submission{ID: id, Username: username, Created: surveyTime.Add(time.Duration(id) * time.Second), Entries: EncodeEntries(nil, entries)}
+	return Submission{
+		ID: id, Username: username, Created: surveyTime.Add(time.Duration(id) * time.Second), Entries: EncodeEntries(nil, entries),
+		Changed: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC),
+	}
 }
 
 func matches(t testing.TB, f Filter, s Submission) bool {
 	t.Helper()
-	got, err := surveyForm.NewMatcher(f).Match(s)
+	got, err := surveyForm.NewMatcher(f, time.UTC).Match(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +68,24 @@ func TestFilters(t *testing.T) {
 		{"_timestamp", "equals", "2026-03-01T13:00:07.123+01:00", true},
 		{"_timestamp", "not-equals", "2026-03-01T12:00:07.123Z", false},
 		{"_timestamp", "one-of", "5;2026-03-01T12:00:07.123Z", true},
-		{"_timestamp", "greater-than", "2026-03-01", true},
+		{"_timestamp", "equals", "2026-03-01", true},
+		{"_timestamp", "equals", "2026-02-28", false},
+		{"_timestamp", "not-equals", "2026-03-01", false},
+		{"_timestamp", "not-equals", "2026-03-02", true},
+		{"_timestamp", "one-of", "2026-02-28;2026-03-01", true},
+		{"_timestamp", "one-of", "2026-02-28;2026-03-02", false},
+		{"_timestamp", "one-of", "2026-02-28;2026-03-01T12:00:07.123Z", true},
+		{"_timestamp", "contains", "2026-03-01", true},
+		{"_timestamp", "contains", "2026-03-02", false},
+		{"_timestamp", "greater-than", "2026-03-01", false},
+		{"_timestamp", "greater-than", "2026-02-28", true},
+		{"_timestamp", "less-than", "2026-03-01", false},
+		{"_timestamp", "less-than", "2026-03-02", true},
+		{"_timestamp", "not-empty", "", true},
+		{"_changed", "equals", "2026-03-04", true},
+		{"_changed", "equals", "2026-03-04T00:00:00Z", true},
+		{"_changed", "greater-than", "2026-03-03T23:59:59.999Z", true},
+		{"_changed", "less-than", "2026-03-04", false},
 		{"_timestamp", "greater-than", "2026-03-01T12:00:07", true},
 		{"_timestamp", "greater-than", "2026-03-01T12:00", true},
 		{"_timestamp", "greater-than", "2026-03-01T12:00:07.1229999Z", true},
@@ -82,6 +102,30 @@ func TestFilters(t *testing.T) {
 		}
 		if got := matches(t, Filter{Rules: []Rule{rule}}, s); got != tt.want {
 			t.Errorf("%s %s %q: got %t", tt.id, tt.operator, tt.value, got)
+		}
+	}
+}
+
+// A day is that of the zone, to the millisecond.
+func TestDaysOfAZone(t *testing.T) {
+	zone := time.FixedZone("UTC+13", 13*60*60)
+	begin := time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC) // of 2 March
+	end := begin.AddDate(0, 0, 1)
+	for _, tt := range []struct {
+		at   time.Time
+		want map[Operator]bool
+	}{
+		{begin.Add(-time.Millisecond), map[Operator]bool{LessThan: true, NotEquals: true}},
+		{begin, map[Operator]bool{Equals: true, InList: true, Contains: true}},
+		{end.Add(-time.Millisecond), map[Operator]bool{Equals: true, InList: true, Contains: true}},
+		{end, map[Operator]bool{GreaterThan: true, NotEquals: true}},
+	} {
+		for _, o := range []Operator{Equals, NotEquals, InList, Contains, GreaterThan, LessThan} {
+			rule, message := NewRule("_timestamp", string(o), "2026-03-02")
+			got, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, zone).Match(Submission{ID: 1, Created: tt.at})
+			if message != "" || err != nil || got != tt.want[o] {
+				t.Errorf("%v %s: %t, %v %s", tt.at, o, got, err, message)
+			}
 		}
 	}
 }
@@ -161,7 +205,7 @@ func TestSearchFoldsLikeEqualFold(t *testing.T) {
 		if len([]rune(a)) != len([]rune(b)) || a == "" || !storable(a) || !storable(b) {
 			return
 		}
-		m := surveyForm.NewMatcher(Filter{Search: a})
+		m := surveyForm.NewMatcher(Filter{Search: a}, time.UTC)
 		got, err := m.Match(survey(1, "", "name", b))
 		if err != nil || got != strings.EqualFold(a, b) {
 			t.Errorf("%q in %q: %t, %v", a, b, got, err)
@@ -174,7 +218,7 @@ func TestSearchFoldsLikeEqualFold(t *testing.T) {
 func TestFilteringDecodesAValueOnce(t *testing.T) {
 	s := survey(7, "ann", "name", strings.Repeat("\n", 100))
 	allocations := func(rules int) float64 {
-		m := surveyForm.NewMatcher(Filter{Rules: slices.Repeat([]Rule{{"name", NotEquals, "x"}}, rules)})
+		m := surveyForm.NewMatcher(Filter{Rules: slices.Repeat([]Rule{{"name", NotEquals, "x"}}, rules)}, time.UTC)
 		return testing.AllocsPerRun(100, func() {
 			if ok, err := m.Match(s); !ok || err != nil {
 				t.Fatal(ok, err)
@@ -188,13 +232,13 @@ func TestFilteringDecodesAValueOnce(t *testing.T) {
 
 func TestFilterReportsWhatCantBeRead(t *testing.T) {
 	s := Submission{ID: 3, Entries: Entries(`{"name":broken`)}
-	if _, err := surveyForm.NewMatcher(Filter{Search: "x"}).Match(s); err == nil {
+	if _, err := surveyForm.NewMatcher(Filter{Search: "x"}, time.UTC).Match(s); err == nil {
 		t.Error("no error")
 	}
 	if _, err := surveyForm.Missing("x").Find(s); err == nil {
 		t.Error("no error")
 	}
-	if ok, err := surveyForm.NewMatcher(Filter{Rules: []Rule{{"_id", Equals, "3"}}}).Match(s); !ok || err != nil {
+	if ok, err := surveyForm.NewMatcher(Filter{Rules: []Rule{{"_id", Equals, "3"}}}, time.UTC).Match(s); !ok || err != nil {
 		t.Errorf("metadata needs no entries: %t, %v", ok, err)
 	}
 }
@@ -225,7 +269,7 @@ func FuzzNewRule(f *testing.F) {
 		if message != "" {
 			return
 		}
-		if _, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}).Match(survey(1, "x", "name", "y")); err != nil {
+		if _, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, time.UTC).Match(survey(1, "x", "name", "y")); err != nil {
 			t.Fatal(err)
 		}
 		if id == ColumnTimestamp && rule.Operator == Equals {

@@ -11,6 +11,8 @@ const (
 	ColumnID        = "_id"
 	ColumnTimestamp = "_timestamp"
 	ColumnUsername  = "_username"
+	// ColumnChanged is for filters and sorting only: it is in no result.
+	ColumnChanged = "_changed"
 )
 
 // Columns returns the names of the columns of the flat model: ColumnID,

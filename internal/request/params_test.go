@@ -46,7 +46,7 @@ func TestListOptions(t *testing.T) {
 		"filter[a b][less-than]=-3.5":                 {Filter: forms.Filter{Rules: rules("a b", "less-than", "-3.5")}},
 		"filter[a][b][equals]=x":                      {Filter: forms.Filter{Rules: rules("a][b", "equals", "x")}},
 		"filter[a]b]=x":                               {Filter: forms.Filter{Rules: rules("a]b", "equals", "x")}},
-		"filter[_timestamp][greater-than]=2026-01-31": {Filter: forms.Filter{Rules: rules("_timestamp", "greater-than", "1769817600000")}},
+		"filter[_timestamp][greater-than]=2026-01-31": {Filter: forms.Filter{Rules: rules("_timestamp", "greater-than", "2026-01-31")}},
 		"sort=a&limit=1000":                           {Limit: 1000, Sort: &forms.Sort{ID: "a"}},
 		"sort=-_id&limit=1&cursor=xyz":                {Limit: 1, Sort: &forms.Sort{ID: "_id", Descending: true}, Cursor: "xyz"},
 		"sort=--a&limit=1":                            {Limit: 1, Sort: &forms.Sort{ID: "-a", Descending: true}},

@@ -100,6 +100,7 @@ func (a *API) getOne(w http.ResponseWriter, c *request.Call, model encode.Append
 	switch err := conditionsOf(c.Request).check(tag); {
 	case errors.Is(err, errNotModified):
 		encode.SetTag(w, tag)
+		encode.SetLastModified(w, sub)
 		request.SetNoStore(w.Header())
 		w.WriteHeader(http.StatusNotModified)
 		return nil
@@ -109,6 +110,7 @@ func (a *API) getOne(w http.ResponseWriter, c *request.Call, model encode.Append
 	if err := c.HoldAnswer(len(sub.Entries)); err != nil {
 		return err
 	}
+	encode.SetLastModified(w, sub)
 	return encode.WriteOne(w, http.StatusOK, tag, model, access.Form, sub)
 }
 

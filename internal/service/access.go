@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -214,7 +215,26 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 	if err != nil {
 		return store.Change{}, err
 	}
-	return store.Change{Entries: entries, Files: files}, cmp.Or(a.service.checkSize(entries, stored), checkFiles(files, old.Files))
+	change := store.Change{Entries: entries, Files: files}
+	if !sameEntries(entries, stored) || !slices.Equal(files, old.Files) {
+		change.Changed, change.Changer = a.service.now(), a.user
+		if a.anonymous { // where all may edit, the editor may be the submitter
+			change.Changer = ""
+		}
+	}
+	return change, cmp.Or(a.service.checkSize(entries, stored), checkFiles(files, old.Files))
+}
+
+// sameEntries reports whether merged entries are those that were stored, in any order.
+func sameEntries(merged, stored []forms.Entry) bool {
+	if len(merged) != len(stored) || slices.Equal(merged, stored) {
+		return len(merged) == len(stored)
+	}
+	byID := make(map[int64]forms.Entry, len(stored))
+	for _, e := range stored {
+		byID[e.ID] = e
+	}
+	return !slices.ContainsFunc(merged, func(e forms.Entry) bool { return byID[e.ID] != e })
 }
 
 // checkSize refuses entries beyond the limit of a submission, so that merges

@@ -70,7 +70,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			w.wants("may change", a.MayChange(first), tt.want.Merge)
 			merged, err := a.Merge(t.Context(), first.ID, answer("new"), nil, admitAll)
 			w.wants("merge", err, tt.want.Merge)
-			w.keepsValue(first, merged, err)
+			w.keepsValue(first, merged, err, tt.who.Name)
 			w.wants("delete", a.Delete(t.Context(), first.ID, nil), tt.want.Delete)
 			left := w.lists(w.as(editor, tt.form), ListOptions{})
 			if gone := !slices.Contains(left, first.ID); gone != (tt.want.Delete == "ok") {
@@ -85,7 +85,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 
 // keepsValue checks that a refused merge changed nothing, and that one that
 // went through kept who sent it and when.
-func (w *world) keepsValue(before, merged forms.Submission, mergeErr error) {
+func (w *world) keepsValue(before, merged forms.Submission, mergeErr error, by string) {
 	w.t.Helper()
 	now, err := w.store.Get(w.t.Context(), store.Key{PageID: 1, FormID: before.FormID, ID: before.ID})
 	if err != nil {
@@ -98,6 +98,9 @@ func (w *world) keepsValue(before, merged forms.Submission, mergeErr error) {
 			w.t.Fatal(err)
 		}
 		entries[0].Value = "new"
+		if want.Username != "" {
+			want.Changer = by
+		}
 		want.Entries = forms.EncodeEntries(nil, entries)
 		if diff := cmp.Diff(want, merged); diff != "" {
 			w.t.Errorf("answer of the merge (-want +got):\n%s", diff)
@@ -202,7 +205,7 @@ func TestCreateRecordsWhoAndWhen(t *testing.T) {
 	w := newWorld(t)
 	sub := w.submits(owner, "named", "x")
 	want := forms.Submission{
-		ID: 1, PageID: 1, FormID: "named", Created: w.clock, Username: "owner",
+		ID: 1, PageID: 1, FormID: "named", Created: w.clock, Username: "owner", Changed: w.clock, Changer: "owner",
 		Entries: forms.EncodeEntries(nil, []forms.Entry{{ID: 8193, FieldID: "text", Value: "x"}}),
 	}
 	if diff := cmp.Diff(want, sub); diff != "" {
@@ -213,6 +216,7 @@ func TestCreateRecordsWhoAndWhen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	want.Changed, want.Changer = w.clock, "editor"
 	want.Entries = forms.EncodeEntries(nil, []forms.Entry{{ID: 8193, FieldID: "text", Value: "x"}, {ID: 8194, FieldID: "n", Value: "5"}})
 	if diff := cmp.Diff(want, merged); diff != "" {
 		t.Errorf("an editor's change (-want +got):\n%s", diff)

@@ -34,7 +34,7 @@ type Availability struct {
 // Availability returns the state of the form now.
 func (a *Access) Availability(ctx context.Context) (Availability, error) {
 	v := a.window()
-	if v.State != FormOpen {
+	if v.State != FormOpen || a.Form.Limit == 0 {
 		return v, nil
 	}
 	full, err := a.service.store.AtLimit(ctx, a.unfilled())

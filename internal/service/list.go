@@ -29,6 +29,8 @@ type ListOptions struct {
 	Count bool // ListPage.Total is wanted
 	Back  bool // ListPage.Previous is wanted, of a list with a limit of at most MaxPage
 
+	Changes bool // Changed and Changer of the submissions are wanted
+
 	// Begin, if not nil, is called once, before the first submission is visited.
 	Begin func(ListPage) error
 	// Check, if not nil, is called now and then while submissions are read,
@@ -121,7 +123,7 @@ func (l *lister) prepare(ctx context.Context) error {
 		return err
 	}
 	if !l.opts.Filter.IsZero() {
-		l.match = l.Form.NewMatcher(l.opts.Filter)
+		l.match = l.Form.NewMatcher(l.opts.Filter, l.service.zone)
 	}
 	return nil
 }
@@ -186,7 +188,8 @@ func (l *lister) query(username *string) store.Query {
 		}
 		username = &mine
 	}
-	return store.Query{PageID: l.Form.PageID, FormID: l.Form.ID, Username: username, Descending: l.opts.Descending}
+	changes := l.opts.Changes || l.opts.Filter.Names(forms.ColumnChanged) || l.opts.Sort != nil && l.opts.Sort.ID == forms.ColumnChanged
+	return store.Query{PageID: l.Form.PageID, FormID: l.Form.ID, Username: username, Descending: l.opts.Descending, Changes: changes}
 }
 
 // scan visits what the options select beyond an id, at most limit submissions if

@@ -1,10 +1,12 @@
 package service
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 // addForm puts a form on page 1.
@@ -147,4 +149,75 @@ func TestFullForm(t *testing.T) {
 	const once = `invalid map[] ["this form takes one submission from each person, and yours is already there"]`
 	w.wants("validation of a second one", w.as(owner, "named-once").ValidateNew(t.Context(), answer("x")), once)
 	w.wants("validation of another's", w.as(editor, "named-once").ValidateNew(t.Context(), answer("x")), full)
+}
+
+// A submission keeps who changed it last, and when. A merge that changes nothing is no
+// change.
+func TestLastChange(t *testing.T) { enginetest.Each(t, testLastChange) }
+
+func testLastChange(t *testing.T, on enginetest.Engine) {
+	w := newWorldOn(t, on)
+	made := w.clock
+	named, nobody := w.submits(owner, "named", "x"), w.submits(owner, "anonymous", "x")
+	changes := func(what string, who *Access, sub forms.Submission, value string, at time.Time, by string) {
+		t.Helper()
+		merged, err := who.Merge(t.Context(), sub.ID, answer(value), nil, admitAll)
+		w.wants(what, err, "ok")
+		read, err := who.Get(t.Context(), sub.ID)
+		w.wants(what, err, "ok")
+		for _, s := range []forms.Submission{merged, read} {
+			if !s.Changed.Equal(at) || s.Changer != by || !s.Created.Equal(made) || s.Username != sub.Username {
+				t.Errorf("%s: changed by %q at %v, want by %q at %v", what, s.Changer, s.Changed, by, at)
+			}
+		}
+	}
+	w.clock = made.Add(time.Hour)
+	changes("a merge that changes nothing", w.as(editor, "named"), named, "x", made, "owner")
+	first := w.clock
+	changes("a change by an editor", w.as(editor, "named"), named, "y", first, "editor")
+	w.clock = first.Add(time.Hour)
+	changes("another that changes nothing", w.as(owner, "named"), named, "y", first, "editor")
+	changes("a change by the owner", w.as(owner, "named"), named, "z", w.clock, "owner")
+	// Where all may edit, the editor may be the submitter: no name is kept.
+	changes("a change of an anonymous one", w.as(editor, "anonymous"), nobody, "y", w.clock, "")
+
+	other := w.submits(owner, "named", "created now")
+	day := func(id string) ListOptions {
+		rule, message := forms.NewRule(id, "less-than", w.clock.Format(time.RFC3339Nano))
+		if message != "" {
+			t.Fatal(message)
+		}
+		return ListOptions{Filter: forms.Filter{Rules: []forms.Rule{rule}}}
+	}
+	a := w.as(editor, "named")
+	if got := w.lists(a, day("_timestamp")); !slices.Equal(got, []int64{named.ID}) {
+		t.Errorf("created before: %v", got)
+	}
+	if got := w.lists(a, day("_changed")); got != nil {
+		t.Errorf("changed before: %v", got)
+	}
+	w.clock = w.clock.Add(time.Hour)
+	changes("a late change", w.as(editor, "named"), named, "late", w.clock, "editor")
+	if got := w.lists(a, ListOptions{Sort: &forms.Sort{ID: "_changed", Descending: true}, Limit: 10}); !slices.Equal(got, []int64{named.ID, other.ID}) {
+		t.Errorf("the latest change first: %v", got)
+	}
+}
+
+// Reordered entries are the same.
+func TestSameEntries(t *testing.T) {
+	a, b, other := forms.Entry{ID: 1, FieldID: "a"}, forms.Entry{ID: 2, FieldID: "b"}, forms.Entry{ID: 2, FieldID: "b", Value: "x"}
+	for _, tt := range []struct {
+		merged []forms.Entry
+		want   bool
+	}{
+		{[]forms.Entry{a, b}, true},
+		{[]forms.Entry{b, a}, true},
+		{[]forms.Entry{a}, false},
+		{[]forms.Entry{other, a}, false},
+		{[]forms.Entry{a, {FieldID: "b"}}, false},
+	} {
+		if got := sameEntries(tt.merged, []forms.Entry{a, b}); got != tt.want {
+			t.Errorf("%v: %t", tt.merged, got)
+		}
+	}
 }

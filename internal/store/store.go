@@ -81,12 +81,12 @@ type Store interface {
 
 	// Latest returns a user's latest submissions to all forms: those with the
 	// highest ids, the highest first, at most limit and at most MaxLatest. There
-	// are none of a user named "". They come without Entries and Files.
+	// are none of a user named "". They come without Entries, Files, Changed and Changer.
 	// Errors: ErrUnavailable.
 	Latest(ctx context.Context, username string, limit int) ([]forms.Submission, error)
 
-	// Update replaces the entries and files of a submission by what merge
-	// returns for it; no other call changes the submission in between. Entries
+	// Update replaces the entries and files of a submission, and who changed it and
+	// when, by what merge returns for it; no other call changes the submission in between. Entries
 	// that come back with id 0 are given new ids; those of entries that do not
 	// come back may be among them. Files that the submission
 	// did not have before must be staged. The contents of files that do not
@@ -109,7 +109,8 @@ type Store interface {
 	// memory does not grow with the number of submissions. A scan is not one
 	// snapshot: what is written meanwhile may show or not, but what was there
 	// before and stays is visited exactly once. The submission's Entries are
-	// valid until visit returns; it comes without its Files.
+	// valid until visit returns; it comes without its Files, and without Changed and
+	// Changer unless the query asks for them.
 	// Errors: visit's, ErrUnavailable.
 	Scan(ctx context.Context, q Query, visit func(forms.Submission) error) error
 
@@ -193,6 +194,8 @@ type New struct {
 type Change struct {
 	Entries []forms.Entry
 	Files   []forms.StoredFile // all that the submission has afterwards
+	Changed time.Time          // zero leaves Changed and Changer as they are
+	Changer string
 }
 
 // Query selects submissions of one form.
@@ -203,4 +206,5 @@ type Query struct {
 	Descending bool    // by id, from the highest
 	After      int64   // only ids beyond this one in the query's order; 0 for all
 	Limit      int     // at most so many; 0 for all
+	Changes    bool    // Changed and Changer are wanted: else they are not set, which is faster
 }

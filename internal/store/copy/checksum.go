@@ -32,8 +32,8 @@ func (c *checksum) add(r store.Record) error {
 	if err != nil {
 		return fmt.Errorf("submission %d: %w", r.ID, err)
 	}
-	_, err = fmt.Fprintf(c.hash, "%d %q %d %d %q %q %q %q %q %q\n",
-		r.PageID, r.FormID, r.ID, r.Created.UnixMilli(), r.Username, r.SubmitterKey, r.Key, r.Body, r.Entries, text)
+	_, err = fmt.Fprintf(c.hash, "%d %q %d %d %q %q %q %q %q %q %d %q\n",
+		r.PageID, r.FormID, r.ID, r.Created.UnixMilli(), r.Username, r.SubmitterKey, r.Key, r.Body, r.Entries, text, r.Changed.UnixMilli(), r.Changer)
 	return err
 }
 

@@ -49,6 +49,8 @@ func TestChecksumCoversAll(t *testing.T) {
 		"file name": func(r *store.Record) { r.Files[0].Name = "A" },
 		"size":      func(r *store.Record) { r.Files[0].Size = 4 },
 		"sha256":    func(r *store.Record) { r.Files[0].SHA256 = "ab" },
+		"change":    func(r *store.Record) { r.Changed = r.Created },
+		"changer":   func(r *store.Record) { r.Changer = "bob" },
 		"type":      func(r *store.Record) { r.Files[0].Type = "image/png" },
 	} {
 		r := full()

@@ -23,14 +23,21 @@ type Rows struct {
 	// Last is set by the ListReader when no row follows.
 	Last bool
 
-	rows []row
-	text []byte
+	rows    []row
+	changes []change // of each row, if the query asks for them; else empty
+	text    []byte
 }
 
 type row struct {
 	id, created int64
 	username    string
 	end         int // of its entries in text
+}
+
+// change is when a submission was changed last, and by whom.
+type change struct {
+	at int64
+	by string
 }
 
 var pool = sync.Pool{New: func() any { return &Rows{text: make([]byte, 0, MaxListBytes+8<<10)} }}
@@ -42,7 +49,9 @@ func (r *Rows) recycle() {
 }
 
 // Reset removes all rows.
-func (r *Rows) Reset() { r.rows, r.text, r.Last = r.rows[:0], r.text[:0], false }
+func (r *Rows) Reset() {
+	r.rows, r.changes, r.text, r.Last = r.rows[:0], r.changes[:0], r.text[:0], false
+}
 
 // Add appends a row. username and fields are copied; created is in
 // milliseconds since 1970.
@@ -55,6 +64,16 @@ func (r *Rows) Add(id, created int64, username, fields []byte) {
 	}
 	r.text = append(r.text, fields...)
 	r.rows = append(r.rows, row{id: id, created: created, username: name, end: len(r.text)})
+}
+
+// AddChange adds the last change to the row that was added last. at is in milliseconds
+// since 1970.
+func (r *Rows) AddChange(at int64, by []byte) {
+	name := r.rows[len(r.rows)-1].username
+	if name != string(by) { // mostly it is the submitter: share the text
+		name = string(by)
+	}
+	r.changes = append(r.changes, change{at, name})
 }
 
 // Full reports whether these are enough, or all that the query asks for.
@@ -114,14 +133,23 @@ func (read ListReader) part(ctx context.Context, q store.Query) part {
 }
 
 // ListKind says which statement reads a list.
-type ListKind struct{ ByUser, Descending bool }
+type ListKind struct{ ByUser, Descending, Changes bool }
 
 // ListKinds are all kinds of lists.
-var ListKinds = []ListKind{{}, {ByUser: true}, {Descending: true}, {ByUser: true, Descending: true}}
+var ListKinds = []ListKind{
+	{},
+	{ByUser: true},
+	{Descending: true},
+	{ByUser: true, Descending: true},
+	{Changes: true},
+	{ByUser: true, Changes: true},
+	{Descending: true, Changes: true},
+	{ByUser: true, Descending: true, Changes: true},
+}
 
 // KindOf returns the kind of list that a query asks for.
 func KindOf(q store.Query) ListKind {
-	return ListKind{ByUser: q.Username != nil, Descending: q.Descending}
+	return ListKind{ByUser: q.Username != nil, Descending: q.Descending, Changes: q.Changes}
 }
 
 // nextQuery returns the query for the rows after those that q has read, and
@@ -138,13 +166,16 @@ func (r *Rows) nextQuery(q store.Query) (rest store.Query, more bool) {
 
 func (r *Rows) visit(q store.Query, visit func(forms.Submission) error) error {
 	start := 0
-	for _, row := range r.rows {
-		err := visit(forms.Submission{
+	for i, row := range r.rows {
+		sub := forms.Submission{
 			ID: row.id, PageID: q.PageID, FormID: q.FormID, Username: row.username,
 			Created: time.UnixMilli(row.created).UTC(),
 			Entries: r.text[start:row.end:row.end],
-		})
-		if err != nil {
+		}
+		if q.Changes {
+			sub.Changed, sub.Changer = time.UnixMilli(r.changes[i].at).UTC(), r.changes[i].by
+		}
+		if err := visit(sub); err != nil {
 			return err
 		}
 		start = row.end

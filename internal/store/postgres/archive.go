@@ -64,13 +64,13 @@ func fetch(ctx context.Context, tx pgx.Tx) ([]store.Record, error) {
 }
 
 func readRecord(row pgx.Row) (r store.Record, err error) {
-	var created int64
+	var created, changed int64
 	var files []byte
-	err = row.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.SubmitterKey, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files)
+	err = row.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.SubmitterKey, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files, &changed, &r.Changer)
 	if err == nil {
 		r.Files, err = forms.DecodeFiles(files)
 	}
-	r.Created = time.UnixMilli(created).UTC()
+	r.Created, r.Changed = time.UnixMilli(created).UTC(), time.UnixMilli(changed).UTC()
 	return r, err
 }
 

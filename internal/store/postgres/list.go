@@ -25,7 +25,7 @@ const (
 
 // rawFormats requests the binary format, so that values are copied straight from
 // the driver's buffer, without an allocation for each.
-var rawFormats = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.BinaryFormatCode}
+var rawFormats = pgx.QueryResultFormats{pgx.BinaryFormatCode} // one for all columns
 
 // Scan implements store.Store.
 func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
@@ -81,6 +81,9 @@ func readPart(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Query
 	for !c.Full(q) && rows.Next() {
 		raw := rows.RawValues()
 		c.Add(number(raw[0]), number(raw[1]), raw[2], raw[3])
+		if q.Changes {
+			c.AddChange(number(raw[4]), raw[5])
+		}
 	}
 	if c.Len() == limit || c.Full(q) {
 		return discardRest(rows, cancel)

@@ -4,11 +4,17 @@ import "github.com/formulary/formulary/internal/store/engine"
 
 // The SQL statements. Each finds its rows by an index, which TestPlans checks.
 const (
-	sqlGet = `SELECT created, username, fields, files FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
+	sqlGet = `SELECT ` + sqlSubmission + ` FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
 	sqlLock = sqlGet + ` FOR UPDATE`
 
-	sqlByKey = `SELECT id, body, created, username, fields, files FROM submissions
+	// sqlSubmission are the columns of readSubmission.
+	sqlSubmission = `created, username, fields, files, ` + sqlChange
+
+	// sqlChange is the creation while the submission was never changed.
+	sqlChange = `COALESCE(changed, created), COALESCE(changer, username)`
+
+	sqlByKey = `SELECT id, body, ` + sqlSubmission + ` FROM submissions
 		WHERE page_id = $1 AND form_id = $2 AND key = $3 AND key IS NOT NULL`
 
 	sqlSubmitted = `SELECT EXISTS (SELECT 1 FROM submissions
@@ -25,18 +31,19 @@ const (
 	sqlLatest = `SELECT page_id, form_id, id, created FROM submissions
 		WHERE username = $1 AND username <> '' ORDER BY id DESC LIMIT $2`
 
-	sqlUpdate = `UPDATE submissions SET fields = $4, files = $5 WHERE page_id = $1 AND form_id = $2 AND id = $3`
+	sqlUpdate = `UPDATE submissions SET fields = $4, files = $5, changed = $6, changer = $7 WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
 	sqlDelete = `DELETE FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
 	// sqlRows turns the columns of a batch into rows.
-	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
-		AS n (page_id, form_id, id, username, created, fields, submitter_key, key, body, files)`
+	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
+			$11::bigint[], $12::text[])
+		AS n (page_id, form_id, id, username, created, fields, submitter_key, key, body, files, changed, changer)`
 
 	// sqlInsert stores all rows of a batch or none.
-	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, fields, submitter_key, key, body, files)
+	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, fields, submitter_key, key, body, files, changed, changer)
 		SELECT n.page_id, n.form_id, n.id, n.username, n.created, n.fields, NULLIF(n.submitter_key, ''),
-			NULLIF(n.key, ''), NULLIF(n.body, ''), NULLIF(n.files, '') FROM ` + sqlRows
+			NULLIF(n.key, ''), NULLIF(n.body, ''), NULLIF(n.files, ''), n.changed, n.changer FROM ` + sqlRows
 
 	// sqlInsertPlain is sqlInsert for rows that have no limit, key or files, as
 	// most have. The other columns would cost a tenth of a create.
@@ -75,7 +82,7 @@ const (
 	sqlUseIndex = `SET LOCAL cursor_tuple_fraction = 0`
 
 	sqlDump = `DECLARE dump NO SCROLL CURSOR FOR
-		SELECT page_id, form_id, id, username, created, COALESCE(submitter_key, ''), fields, COALESCE(key, ''), COALESCE(body, ''), files
+		SELECT page_id, form_id, id, username, created, COALESCE(submitter_key, ''), fields, COALESCE(key, ''), COALESCE(body, ''), files, ` + sqlChange + `
 		FROM submissions ORDER BY page_id, form_id, id`
 
 	sqlCount = `SELECT count(*) FROM submissions`
@@ -163,6 +170,10 @@ func listSQL(k engine.ListKind) string {
 	if k.ByUser {
 		user = ` AND username = $5 AND username <> ''`
 	}
-	return `SELECT id, created, username, fields FROM submissions WHERE page_id = $1 AND form_id = $2 AND ` +
+	change := ``
+	if k.Changes {
+		change = `, ` + sqlChange
+	}
+	return `SELECT id, created, username, fields` + change + ` FROM submissions WHERE page_id = $1 AND form_id = $2 AND ` +
 		after + user + ` ORDER BY id ` + order + ` LIMIT $4`
 }

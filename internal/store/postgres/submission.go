@@ -38,10 +38,10 @@ func (s *Store) Get(ctx context.Context, key store.Key) (sub forms.Submission, e
 // readSubmission reads a row of sqlGet, or of a statement with more columns
 // before those.
 func readSubmission(row pgx.Row, key store.Key, before ...any) (forms.Submission, error) {
-	var created int64
+	var created, changed int64
 	var files []byte
 	sub := forms.Submission{ID: key.ID, PageID: key.PageID, FormID: key.FormID}
-	err := row.Scan(append(before, &created, &sub.Username, (*[]byte)(&sub.Entries), &files)...)
+	err := row.Scan(append(before, &created, &sub.Username, (*[]byte)(&sub.Entries), &files, &changed, &sub.Changer)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return forms.Submission{}, store.ErrNotFound
 	}
@@ -51,7 +51,7 @@ func readSubmission(row pgx.Row, key store.Key, before ...any) (forms.Submission
 	if err != nil {
 		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, err)
 	}
-	sub.Created = time.UnixMilli(created).UTC()
+	sub.Created, sub.Changed = time.UnixMilli(created).UTC(), time.UnixMilli(changed).UTC()
 	return sub, nil
 }
 
@@ -112,6 +112,9 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		after = before
 		after.Entries = forms.EncodeEntries(make([]byte, 0, len(before.Entries)+256), entries)
 		after.Files = slices.Clone(change.Files)
+		if !change.Changed.IsZero() {
+			after.Changed, after.Changer = change.Changed.Truncate(time.Millisecond).UTC(), change.Changer
+		}
 		files, err := forms.EncodeFiles(after.Files)
 		if err != nil {
 			return err
@@ -121,7 +124,8 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		if err := claimFiles(ctx, conn, added); err != nil {
 			return err
 		}
-		return commit(ctx, conn, removed, sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files)
+		changed, changer := lastChange(after)
+		return commit(ctx, conn, removed, sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files, changed, changer)
 	})
 	if err != nil {
 		return forms.Submission{}, err
@@ -130,6 +134,15 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		s.SweepSoon()
 	}
 	return after, nil
+}
+
+// lastChange returns the last two columns of a submission.
+func lastChange(s forms.Submission) (changed *int64, changer *string) {
+	if !(store.Record{Submission: s}).IsChanged() {
+		return nil, nil
+	}
+	at := s.Changed.UnixMilli()
+	return &at, &s.Changer
 }
 
 // lockSubmission begins a transaction, locks a submission and reads it.

@@ -193,11 +193,12 @@ func newBatch(ops []*operation, ids []int64) (batch, error) {
 			return nil, err
 		}
 		op.Value.stored = forms.Submission{
-			ID: ids[i], PageID: n.PageID, FormID: n.FormID, Username: n.Username,
+			ID: ids[i], PageID: n.PageID, FormID: n.FormID, Username: n.Username, Changer: n.Username,
 			Created: n.Created.Truncate(time.Millisecond).UTC(),
 			Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
 			Files:   slices.Clone(n.Files),
 		}
+		op.Value.stored.Changed = op.Value.stored.Created
 	}
 	slices.SortStableFunc(b, func(x, y *operation) int {
 		a, b := &x.Value.new, &y.Value.new
@@ -222,17 +223,19 @@ func columns(records []store.Record) ([]any, error) {
 	pages, ids, created := make([]int64, n), make([]int64, n), make([]int64, n)
 	formIDs, usernames, submitterKeys := make([]string, n), make([]string, n), make([]string, n)
 	keys, bodies := make([]string, n), make([]string, n)
+	changed, changers := make([]*int64, n), make([]*string, n)
 	fields, files := make(pgtype.FlatArray[[]byte], n), make(pgtype.FlatArray[[]byte], n)
 	for i, r := range records {
 		pages[i], formIDs[i], ids[i] = r.PageID, r.FormID, r.ID
 		usernames[i], created[i], fields[i] = r.Username, r.Created.UnixMilli(), r.Entries
 		submitterKeys[i], keys[i], bodies[i] = r.SubmitterKey, r.Key, r.Body
+		changed[i], changers[i] = lastChange(r.Submission)
 		var err error
 		if files[i], err = forms.EncodeFiles(r.Files); err != nil {
 			return nil, fmt.Errorf("submission %d: %w", r.ID, err)
 		}
 	}
-	return []any{pages, formIDs, ids, usernames, created, fields, submitterKeys, keys, bodies, files}, nil
+	return []any{pages, formIDs, ids, usernames, created, fields, submitterKeys, keys, bodies, files, changed, changers}, nil
 }
 
 // insert stores the batch and sets the outcome of each operation.

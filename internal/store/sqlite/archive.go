@@ -16,7 +16,7 @@ import (
 
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
 // the order of their unique index, and within each its submissions by row id.
-const sqlDump = `SELECT page_id, form_id, row_id, username, created, ifnull(submitter_key, ''), fields, ifnull(key, ''), ifnull(body, ''), files
+const sqlDump = `SELECT page_id, form_id, row_id, username, created, ifnull(submitter_key, ''), fields, ifnull(key, ''), ifnull(body, ''), files, ` + sqlChange + `
 		FROM forms CROSS JOIN submissions ON row_id > number << 40 AND row_id < (number + 1) << 40
 		ORDER BY page_id, form_id, row_id`
 
@@ -81,6 +81,7 @@ func readRecord(stmt *sqlite3.Stmt) (store.Record, error) {
 		PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: id,
 		Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
 		Entries: stmt.ColumnRawText(6), Files: files,
+		Changed: time.UnixMilli(stmt.ColumnInt64(10)).UTC(), Changer: stmt.ColumnText(11),
 	}}, nil
 }
 

@@ -42,6 +42,9 @@ func readList(stmts *readStmts, c *engine.Rows, form int64, q store.Query) error
 			return false
 		}
 		c.Add(submissionID(stmt.ColumnInt64(0)), stmt.ColumnInt64(1), stmt.ColumnRawText(2), stmt.ColumnRawText(3))
+		if q.Changes {
+			c.AddChange(stmt.ColumnInt64(4), stmt.ColumnRawText(5))
+		}
 		return true
 	}, args...)
 }

@@ -19,6 +19,8 @@ func bind(stmt *sqlite3.Stmt, args []any) error {
 	for i, arg := range args {
 		var err error
 		switch arg := arg.(type) {
+		case nil:
+			err = stmt.BindNull(i + 1)
 		case int64:
 			err = stmt.BindInt64(i+1, arg)
 		case string:

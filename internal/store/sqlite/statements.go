@@ -11,11 +11,17 @@ import (
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
+// sqlSubmission are the columns of readSubmission.
+const sqlSubmission = `created, username, fields, files, ` + sqlChange
+
+// sqlChange is the creation while the submission was never changed.
+const sqlChange = `ifnull(changed, created), ifnull(changer, username)`
+
 const (
 	sqlForm  = `SELECT number FROM forms WHERE page_id = ? AND form_id = ?`
-	sqlGet   = `SELECT created, username, fields, files FROM submissions WHERE row_id = ?`
+	sqlGet   = `SELECT ` + sqlSubmission + ` FROM submissions WHERE row_id = ?`
 	sqlChunk = `SELECT data FROM file_chunks WHERE file = ? AND number = ?`
-	sqlKey   = `SELECT created, username, fields, files, row_id, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
+	sqlKey   = `SELECT ` + sqlSubmission + `, row_id, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
 	// sqlLatest reads no large texts. It has no LIMIT, and callers stop reading
 	// instead: SQLite compiles a statement anew whenever a parameter of LIMIT is
 	// bound.
@@ -82,8 +88,9 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.count = w.add(sqlCountForm)
 	w.submitted = w.add(sqlSubmitted)
 	w.insert = w.add(`INSERT INTO submissions (row_id, form, username, created, submitter_key, fields) VALUES (?, ?, ?, ?, ?, ?)`)
-	w.insertAll = w.add(`INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	w.update = w.add(`UPDATE submissions SET fields = ?, files = ? WHERE row_id = ?`)
+	w.insertAll = w.add(`INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files, changed, changer)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	w.update = w.add(`UPDATE submissions SET fields = ?, files = ?, changed = ?, changer = ? WHERE row_id = ?`)
 	w.del = w.add(`DELETE FROM submissions WHERE row_id = ?`)
 	w.stageFile = w.add(`INSERT INTO staged_files (touched, id, removed) VALUES (?, ?, 0)`)
 	w.touchFile = w.add(`UPDATE staged_files SET touched = ? WHERE id = ? AND removed = 0`)
@@ -112,18 +119,26 @@ func (w *writeStmts) readLastID() (int64, error) {
 	return last, nil
 }
 
-// insertSubmission stores a new row. Most have neither a key nor files, and a
-// statement with fewer columns is faster.
+// insertSubmission stores a new row. Most have neither a key nor files and were not
+// changed, and a statement with fewer columns is faster.
 func (w *writeStmts) insertSubmission(form int64, r store.Record) error {
 	row := [...]any{makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), optional(r.SubmitterKey), r.Entries}
-	if r.Key == "" && len(r.Files) == 0 {
+	if r.Key == "" && len(r.Files) == 0 && !r.IsChanged() {
 		return run(w.insert, row[:]...)
 	}
 	files, err := forms.EncodeFiles(r.Files)
 	if err != nil {
 		return err
 	}
-	return run(w.insertAll, append(row[:], optional(r.Key), optional(r.Body), optional(files))...)
+	return run(w.insertAll, append(append(row[:], optional(r.Key), optional(r.Body), optional(files)), lastChange(r.Submission)...)...)
+}
+
+// lastChange returns the last two columns of a submission.
+func lastChange(s forms.Submission) []any {
+	if !(store.Record{Submission: s}).IsChanged() {
+		return []any{nil, nil}
+	}
+	return []any{s.Changed.UnixMilli(), s.Changer}
 }
 
 func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
@@ -131,7 +146,7 @@ func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
 	if err != nil {
 		return err
 	}
-	return run(w.update, s.Entries, optional(files), rowID)
+	return run(w.update, append(append([]any{s.Entries, optional(files)}, lastChange(s)...), rowID)...)
 }
 
 // readStmts are the statements of a reading connection.
@@ -169,6 +184,10 @@ func listSQL(k engine.ListKind) string {
 	if k.ByUser {
 		user = ` AND form = ?3 AND username = ?4 AND username <> ''`
 	}
-	return `SELECT row_id, created, username, fields FROM submissions WHERE row_id > ?1 AND row_id < ?2` + user +
+	change := ``
+	if k.Changes {
+		change = `, ` + sqlChange
+	}
+	return `SELECT row_id, created, username, fields` + change + ` FROM submissions WHERE row_id > ?1 AND row_id < ?2` + user +
 		` ORDER BY row_id ` + order
 }

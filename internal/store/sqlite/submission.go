@@ -103,11 +103,12 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 		return forms.Submission{}, err
 	}
 	sub := forms.Submission{
-		ID: t.lastID, PageID: n.PageID, FormID: n.FormID, Username: n.Username,
+		ID: t.lastID, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Changer: n.Username,
 		Created: n.Created.Truncate(time.Millisecond).UTC(),
 		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
 		Files:   slices.Clone(n.Files),
 	}
+	sub.Changed = sub.Created
 	t.bytes += len(sub.Entries)
 	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body})
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
@@ -166,12 +167,16 @@ func (s *Store) replace(ctx context.Context, key store.Key, before forms.Submiss
 	after := before
 	after.Entries = forms.EncodeEntries(make([]byte, 0, len(before.Entries)+256), entries)
 	after.Files = slices.Clone(change.Files)
+	if !change.Changed.IsZero() {
+		after.Changed, after.Changer = change.Changed.Truncate(time.Millisecond).UTC(), change.Changer
+	}
 	err = s.writer.do(ctx, func(tx *tx) error {
 		at, now, err := tx.find(key)
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(now.Entries, before.Entries) || !slices.Equal(now.Files, before.Files) {
+		if !bytes.Equal(now.Entries, before.Entries) || !slices.Equal(now.Files, before.Files) ||
+			!now.Changed.Equal(before.Changed) || now.Changer != before.Changer {
 			return errChanged
 		}
 		tx.bytes += len(after.Entries)
@@ -234,13 +239,20 @@ func readSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error)
 	if err != nil {
 		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, err)
 	}
-	return forms.Submission{
+	sub := forms.Submission{
 		ID: key.ID, PageID: key.PageID, FormID: key.FormID,
 		Created:  time.UnixMilli(stmt.ColumnInt64(0)).UTC(),
 		Username: stmt.ColumnText(1),
 		Entries:  append([]byte(nil), stmt.ColumnRawText(2)...),
 		Files:    files,
-	}, nil
+		Changed:  time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
+	}
+	if changer := stmt.ColumnRawText(5); string(changer) != sub.Username { // mostly it is: share the text
+		sub.Changer = string(changer)
+	} else {
+		sub.Changer = sub.Username
+	}
+	return sub, nil
 }
 
 // ByKey implements store.Store.
@@ -252,9 +264,9 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 		}
 		stmt, readErr := stmts.byKey, store.ErrNotFound
 		err = query(stmt, func() bool {
-			id := submissionID(stmt.ColumnInt64(4))
+			id := submissionID(stmt.ColumnInt64(6))
 			sub, readErr = readSubmission(stmt, store.Key{PageID: pageID, FormID: formID, ID: id})
-			body = stmt.ColumnText(5)
+			body = stmt.ColumnText(7)
 			return false
 		}, form, key)
 		return cmp.Or(err, readErr)

@@ -35,6 +35,7 @@ func Run(t *testing.T, open Opener, sql SQL) {
 		{"update", updateTests},
 		{"one submission each", submitterKeyTests},
 		{"limit", limitTests},
+		{"changes", changeTests},
 		{"keys", keyTests},
 		{"files", fileTests},
 		{"files that are removed", sweepTests},
