@@ -1,7 +1,9 @@
 package forms
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +13,14 @@ type Numbers struct {
 	Count          int64
 	Min, Max, Mean float64 // 0 without any
 	Bins           []Bin   // contiguous, of one width
+
+	// What follows is not part of the API's summary.
+
+	Median float64
+	Exact  bool  // the median is exact, as it is for up to maxCells different values
+	Inner  []Bin // without the few values that are far from the others; nil if there are none
+	Below  int64 // values below Inner
+	Above  int64 // values above Inner
 }
 
 // Bin is the number of values from From up to, but not including, To.
@@ -103,21 +113,80 @@ func (c *numberCounter) result() *Numbers {
 	n := c.numbers
 	if n.Count > 0 {
 		n.Mean = c.sum / float64(n.Count)
-		n.Bins = c.bins()
+		for c.exponent < -c.places {
+			c.coarsen()
+		}
+		cells := slices.Sorted(maps.Keys(c.cells))
+		n.Bins = c.bins(cells)
+		n.Median, n.Exact = (c.at(cells, (n.Count-1)/2)+c.at(cells, n.Count/2))/2, c.exponent <= -c.places
+		if inner := c.inner(cells); len(inner) < len(cells) {
+			n.Inner = c.bins(inner)
+			n.Below, n.Above = c.count(cells, inner[0]), n.Count-c.count(cells, inner[len(inner)-1]+1)
+		}
 	}
 	return &n
 }
 
+// rank returns the cell of the value with an index among all values in order.
+func (c *numberCounter) rank(cells []int64, index int64) (cell, within int64) {
+	for _, n := range cells {
+		if index < c.cells[n] {
+			return n, index
+		}
+		index -= c.cells[n]
+	}
+	panic("there are fewer values")
+}
+
+// at returns the value with an index among all values in order. Within a cell that
+// holds different values, they are taken for evenly spread.
+func (c *numberCounter) at(cells []int64, index int64) float64 {
+	cell, within := c.rank(cells, index)
+	if c.exponent <= -c.places {
+		return c.bound(cell)
+	}
+	from, to := c.bound(cell), c.bound(cell+1)
+	return from + (to-from)*(float64(within)+0.5)/float64(c.cells[cell])
+}
+
+// count returns how many values are in cells below the given one.
+func (c *numberCounter) count(cells []int64, below int64) (count int64) {
+	for _, n := range cells {
+		if n < below {
+			count += c.cells[n]
+		}
+	}
+	return count
+}
+
+// inner returns the cells that are not far from most values: at most three times the
+// distance of the quartiles beyond these. If more than one value in twenty is farther, they are no
+// exceptions, and it returns all.
+func (c *numberCounter) inner(cells []int64) []int64 {
+	const far, few = 3, 20
+	total := c.numbers.Count
+	low, _ := c.rank(cells, total/4)
+	high, _ := c.rank(cells, (3*total)/4)
+	distance := far * max(high-low, 1)
+	var inner []int64
+	kept := int64(0)
+	for _, n := range cells {
+		if low-distance <= n && n <= high+distance {
+			inner = append(inner, n)
+			kept += c.cells[n]
+		}
+	}
+	if (total-kept)*few > total {
+		return cells
+	}
+	return inner
+}
+
 // bins returns bins of the smallest width of 1, 2 or 5 times a power of ten that
-// is not finer than the values are, and makes at most maxBins of them.
-func (c *numberCounter) bins() []Bin {
-	for c.exponent < -c.places {
-		c.coarsen()
-	}
-	low, high := int64(math.MaxInt64), int64(math.MinInt64)
-	for n := range c.cells {
-		low, high = min(low, n), max(high, n)
-	}
+// is not finer than the values are, and makes at most maxBins of them. The cells are
+// sorted.
+func (c *numberCounter) bins(cells []int64) []Bin {
+	low, high := cells[0], cells[len(cells)-1]
 	width := roundWidth(low, high)
 	first := floorDiv(low, width)
 	bins := make([]Bin, floorDiv(high, width)-first+1)
@@ -125,8 +194,8 @@ func (c *numberCounter) bins() []Bin {
 		from := (first + int64(i)) * width
 		bins[i] = Bin{From: c.bound(from), To: c.bound(from + width)}
 	}
-	for n, count := range c.cells {
-		bins[floorDiv(n, width)-first].Count += count
+	for _, n := range cells {
+		bins[floorDiv(n, width)-first].Count += c.cells[n]
 	}
 	return bins
 }

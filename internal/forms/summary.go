@@ -27,6 +27,12 @@ type FieldSummary struct {
 	Answered int64         // submissions with a value that is not empty
 	Options  []OptionCount // of a field with options
 	Numbers  *Numbers      // of a numeric field without options
+
+	// What follows is not part of the API's summary.
+
+	Latest []string   // the last texts of a field for text, cut, the latest first
+	Months []DayCount // of a date field: how often each month was answered, as its first day
+	Beyond int64      // days in further months, where there are very many
 }
 
 // OptionCount is the number of submissions that chose a value.
@@ -57,6 +63,8 @@ type fieldCounter struct {
 	answered int64
 	choices  *choiceCounter // of a field with options
 	numbers  *numberCounter // of a numeric field
+	months   *monthCounter  // of a date field
+	latest   *latestTexts   // of a field for text
 }
 
 // NewSummarizer makes a Summarizer for submissions of the form.
@@ -70,6 +78,10 @@ func (f *Form) NewSummarizer() *Summarizer {
 			c.choices = newChoiceCounter(c.Options)
 		case c.Validation == Numeric:
 			c.numbers = &numberCounter{}
+		case c.Validation == DateOnly:
+			c.months = &monthCounter{counts: map[string]int64{}}
+		case c.Type == Textfield || c.Type == Textbox:
+			c.latest = &latestTexts{}
 		}
 	}
 	return s
@@ -113,6 +125,12 @@ func (s *Summarizer) Summary() Summary {
 		if c.numbers != nil {
 			field.Numbers = c.numbers.result()
 		}
+		if c.months != nil {
+			field.Months, field.Beyond = c.months.list(), c.months.beyond
+		}
+		if c.latest != nil {
+			field.Latest = c.latest.list()
+		}
 		sum.Fields = append(sum.Fields, field)
 	}
 	return sum
@@ -140,6 +158,10 @@ func (c *fieldCounter) add(id int64, v Value) error {
 			c.choices.add(id, part)
 		case c.numbers != nil:
 			c.numbers.add(part)
+		case c.months != nil:
+			c.months.add(part)
+		case c.latest != nil:
+			c.latest.add(part)
 		}
 	}
 	return nil

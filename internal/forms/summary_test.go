@@ -35,11 +35,11 @@ func TestSummary(t *testing.T) {
 		Count: 3, First: surveyTime.Add(time.Second), Last: surveyTime.Add(24 * time.Hour),
 		Days: []DayCount{{day, 2}, {day.AddDate(0, 0, 1), 1}},
 		Fields: []FieldSummary{
-			{ID: "name", Answered: 1},
+			{ID: "name", Answered: 1, Latest: []string{"x"}},
 			{ID: "size", Answered: 3, Options: []OptionCount{{"S", 0}, {"M", 2}, {"L", 0}, {"XL", 1}}},
 			{ID: "extras", Answered: 2, Options: []OptionCount{{"a", 1}, {"b", 0}, {"c", 2}, {"old", 1}}},
-			{ID: "count", Answered: 3, Numbers: &Numbers{Count: 2, Min: 1, Max: 3, Mean: 2, Bins: []Bin{{1, 2, 1}, {2, 3, 0}, {3, 4, 1}}}},
-			{ID: "day", Answered: 1},
+			{ID: "count", Answered: 3, Numbers: &Numbers{Count: 2, Min: 1, Max: 3, Mean: 2, Median: 2, Exact: true, Bins: []Bin{{1, 2, 1}, {2, 3, 0}, {3, 4, 1}}}},
+			{ID: "day", Answered: 1, Months: []DayCount{{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 1}}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -146,5 +146,75 @@ func TestNumbersBeyondAnyRange(t *testing.T) {
 	}
 	if n.Min != -1e300 || n.Max != 1e300 || len(n.Bins) > maxBins {
 		t.Errorf("%v", n)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		values string
+		want   float64
+	}{
+		{"5", 5}, {"1 2", 1.5}, {"3 1 2", 2}, {"1 1 1 100", 1}, {"-2.5 -1 7", -1}, {"9.80 9.8 10", 9.8}, {"1000000 2000000 3000000", 2000000},
+	} {
+		if n := numbersOf(strings.Fields(c.values)); n.Median != c.want || !n.Exact {
+			t.Errorf("the median of %s is %g, exactly %t", c.values, n.Median, n.Exact)
+		}
+	}
+	var all []string
+	for i := range 5001 {
+		all = append(all, fmt.Sprintf("%d.%02d", i/100, i%100))
+	}
+	if n := numbersOf(all); n.Exact || math.Abs(n.Median-25) > 0.1 {
+		t.Errorf("the median of many values is %g, exactly %t", n.Median, n.Exact)
+	}
+}
+
+// A few values that are far from the others do not flatten what is shown of these.
+func TestOutliers(t *testing.T) {
+	var values []string
+	for i := range 100 {
+		values = append(values, strconv.Itoa(20+i%20))
+	}
+	if n := numbersOf(values); n.Inner != nil || n.Below != 0 || n.Above != 0 {
+		t.Errorf("there are outliers of none: %+v", n)
+	}
+	n := numbersOf(append(values, "1000000", "-5000", "3000000"))
+	if len(n.Inner) != 20 || n.Inner[0] != (Bin{20, 21, 5}) || n.Below != 1 || n.Above != 2 || len(n.Bins) > maxBins || n.Median != 30 {
+		t.Errorf("%+v", n)
+	}
+	for i := range 10 { // more of them are no exceptions
+		values = append(values, strconv.Itoa(1000*i+1000))
+	}
+	if n := numbersOf(values); n.Inner != nil {
+		t.Errorf("%+v", n)
+	}
+	same := slices.Repeat([]string{"7"}, 50)
+	if n := numbersOf(append(same, "100000")); len(n.Inner) != 1 || n.Above != 1 {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestLatestTexts(t *testing.T) {
+	l := latestTexts{}
+	for i := range 7 {
+		l.add(fmt.Sprint("text ", i, strings.Repeat("é", i/6*maxLatestText)))
+	}
+	got := l.list()
+	if len(got) != maxLatest || got[1] != "text 5" || got[4] != "text 2" || len(got[0]) > maxLatestText+len("…") || !strings.HasSuffix(got[0], "é…") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestMonthsAreBounded(t *testing.T) {
+	c := monthCounter{counts: map[string]int64{}}
+	for year := range 200 {
+		for month := range 12 {
+			c.add(fmt.Sprintf("%04d-%02d-07", year+1900, month+1))
+		}
+	}
+	c.add("1900-01-31")
+	c.add("soon")
+	if list := c.list(); len(list) != maxMonths || list[0].Count != 2 || c.beyond != 1200 {
+		t.Errorf("%d months, %d beyond", len(list), c.beyond)
 	}
 }

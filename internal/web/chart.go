@@ -42,6 +42,9 @@ type fieldChart struct {
 	Status               bool // options are statuses
 	LeftBars             int  // values that are not shown
 	Numbers              *numberChart
+	Months               *columnChart
+	Texts                []string // the latest
+	All                  string   // path of the results with an answer; "" if there are no more than Texts
 }
 
 // bar is the number of submissions that chose a value.
@@ -56,8 +59,8 @@ type bar struct {
 
 // numberChart is the distribution of numbers.
 type numberChart struct {
-	Chart          *columnChart
-	Min, Max, Mean string
+	Chart                  *columnChart
+	Min, Max, Mean, Median string
 }
 
 // columnChart is a chart of columns from left to right.
@@ -67,6 +70,8 @@ type columnChart struct {
 	Head        string // of the first column of its table
 	Columns     []chartColumn
 	From, To    string // what the first and the last column stand for
+	Middle      string // what the one in the middle stands for; "" where there are few
+	Most        int64  // of a column
 }
 
 // chartColumn is a column of a chart.
@@ -98,6 +103,7 @@ func (c *columnChart) setHeights() {
 	for _, column := range c.Columns {
 		most = max(most, column.Count)
 	}
+	c.Most = most
 	for i := range c.Columns {
 		column := &c.Columns[i]
 		height := columnHeight * float64(column.Count) / float64(most)
@@ -136,6 +142,17 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 		case sum.Numbers != nil && sum.Numbers.Count > 0:
 			chart.Numbers = newNumberChart("n"+strconv.Itoa(rank), chart.Label, sum.Numbers)
 			bars += len(chart.Numbers.Chart.Columns)
+			v.Fields = append(v.Fields, chart)
+		case sum.Months != nil:
+			chart.Months = newMonthChart("d"+strconv.Itoa(rank), chart.Label, sum)
+			bars += len(chart.Months.Columns)
+			v.Fields = append(v.Fields, chart)
+		case sum.Latest != nil:
+			chart.Texts = sum.Latest
+			if link := page.with(field.ID, forms.NotEmpty, ""); sum.Answered > int64(len(sum.Latest)) && len(link) <= maxBarLink {
+				chart.All = link + tableAnchor
+			}
+			bars += len(chart.Texts)
 			v.Fields = append(v.Fields, chart)
 		default:
 			chart.Width = share(sum.Answered, s.Count)
@@ -177,34 +194,75 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 	return bars, max(left, 0)
 }
 
+// newNumberChart draws the values that are not far from most others. The rest is a column
+// at each end, so that it does not flatten them.
 func newNumberChart(id, label string, n *forms.Numbers) *numberChart {
 	c := &columnChart{ID: id, Head: "Values", Title: "How often each value of “" + label + "” occurs"}
-	numbers := &numberChart{Chart: c, Min: number(n.Min), Max: number(n.Max), Mean: mean(n.Mean)}
-	c.Desc = fmt.Sprintf("%d values from %s to %s, on average %s.", n.Count, numbers.Min, numbers.Max, numbers.Mean)
-	for _, b := range n.Bins {
+	numbers := &numberChart{Chart: c, Min: number(n.Min), Max: number(n.Max), Mean: mean(n.Mean), Median: mean(n.Median)}
+	if !n.Exact {
+		numbers.Median = "about " + numbers.Median
+	}
+	c.Desc = fmt.Sprintf("%d values from %s to %s, on average %s, median %s.", n.Count, numbers.Min, numbers.Max, numbers.Mean, numbers.Median)
+	bins := n.Bins
+	if n.Inner != nil {
+		bins = n.Inner
+	}
+	c.From, c.To = number(bins[0].From), number(bins[len(bins)-1].To)
+	if n.Below > 0 {
+		c.From = "below " + c.From
+		c.Columns = append(c.Columns, chartColumn{Label: c.From, Count: n.Below})
+	}
+	for _, b := range bins {
 		text := number(b.From) + " to below " + number(b.To)
 		c.Columns = append(c.Columns, chartColumn{Label: text, Count: b.Count})
 	}
-	c.From, c.To = number(n.Bins[0].From), number(n.Bins[len(n.Bins)-1].To)
+	if n.Above > 0 {
+		c.To += " and above"
+		c.Columns = append(c.Columns, chartColumn{Label: c.To, Count: n.Above})
+	}
+	if even := len(bins)%2 == 0; even && len(bins) >= fewColumns && len(bins) == len(c.Columns) {
+		c.Middle = number(bins[len(bins)/2].From)
+	}
 	c.setHeights()
 	return numbers
 }
 
+// fewColumns are too few for a label in the middle.
+const fewColumns = 6
+
 // newTimeChart makes the chart of submissions over time: by day, or by as long
 // a period as it takes for the columns to be few enough.
 func newTimeChart(s forms.Summary) *columnChart {
-	first, last := s.Days[0].Day, s.Days[len(s.Days)-1].Day
-	p := choosePeriod(first, last)
-	c := &columnChart{ID: "time", Title: "Submissions over time, by " + p.name, Head: upperFirst(p.name)}
+	return newPeriodChart("time", "Submissions over time", s.Days, periods)
+}
+
+// newMonthChart makes the chart of a date field: by month, or by longer periods.
+func newMonthChart(id, label string, sum forms.FieldSummary) *columnChart {
+	const months = 2
+	c := newPeriodChart(id, "How often each date of “"+label+"” occurs", sum.Months, periods[months:])
+	if sum.Beyond > 0 {
+		c.Desc += fmt.Sprintf(" %d further dates are left out.", sum.Beyond)
+	}
+	return c
+}
+
+func newPeriodChart(id, title string, days []forms.DayCount, by []period) *columnChart {
+	first, last := days[0].Day, days[len(days)-1].Day
+	p := choosePeriod(first, last, by)
+	c := &columnChart{ID: id, Title: title + ", by " + p.name, Head: upperFirst(p.name)}
 	index := map[time.Time]int{}
 	for day := p.begin(first); !day.After(last); day = p.next(day) {
 		index[day] = len(c.Columns)
 		c.Columns = append(c.Columns, chartColumn{Label: day.Format(p.layout)})
 	}
-	for _, d := range s.Days {
+	for _, d := range days {
 		c.Columns[index[p.begin(d.Day)]].Count += d.Count
 	}
-	c.From, c.To = c.Columns[0].Label, c.Columns[len(c.Columns)-1].Label
+	n := len(c.Columns)
+	c.From, c.To = c.Columns[0].Label, c.Columns[n-1].Label
+	if n >= fewColumns && n%2 == 1 {
+		c.Middle = c.Columns[n/2].Label
+	}
 	c.Desc = "From " + c.From + " to " + c.To + "."
 	c.setHeights()
 	return c
@@ -236,9 +294,11 @@ func (p period) begin(day time.Time) time.Time {
 
 func (p period) next(begin time.Time) time.Time { return begin.AddDate(0, p.months, p.days) }
 
-func choosePeriod(first, last time.Time) period {
-	days := int(last.Sub(first)/(24*time.Hour)) + 1
-	for _, p := range periods {
+const daySeconds = 24 * 60 * 60
+
+func choosePeriod(first, last time.Time, from []period) period {
+	days := int(last.Unix()/daySeconds-first.Unix()/daySeconds) + 1 // a Duration ends at 292 years
+	for _, p := range from {
 		if days <= (maxPeriods-1)*(30*p.months+p.days) {
 			return p
 		}

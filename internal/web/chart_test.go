@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -91,9 +92,10 @@ func TestSummaryView(t *testing.T) {
 		`<th scope="row">15 Nov 2025</th><td class="number">4</td>`,
 		`<a href="/page/1/form/feedback/results?filter%5Bstate%5D%5Bequals%5D=Open" title="Show these"><span class="lozenge tone-1">Open</span></a>`,
 		`<rect width="100" height="10"></rect></svg></td><td class="number">2</td><td class="number">50 %</td>`,
-		"3 answered, 1 did not · from -3.5 to 10, on average 5.17",
+		"3 answered, 1 did not · from -3.5 to 10, on average 5.17, median 9",
 		"1 answered, 3 did not", // topics
-		`<th scope="row" dir="auto">Name</th>`,
+		`<li dir="auto">cleo</li>
+<li dir="auto">Ann Two</li>`,
 	)
 	// A bar leads to the submissions that it counts.
 	if got := rowIDs(e.get(t, "alice", feedbackResults+"?filter[topics][contains]=Room")); !slices.Equal(got, []string{"1"}) {
@@ -130,5 +132,38 @@ func TestSummaryBounds(t *testing.T) {
 	}
 	if first := v.Fields[0].Bars[0]; first.Count != 999 {
 		t.Errorf("the first bar is %v, want that of the most", first)
+	}
+}
+
+// TestNumberChartOfOutliers has a column at the end for the few values that are far off.
+func TestNumberChartOfOutliers(t *testing.T) {
+	n := newNumberChart("n0", "Price", &forms.Numbers{
+		Count: 11, Min: 1, Max: 1e6, Mean: 90912, Median: 2, Bins: []forms.Bin{{From: 0, To: 1e5, Count: 10}},
+		Inner: []forms.Bin{{From: 1, To: 2, Count: 4}, {From: 2, To: 3, Count: 6}}, Above: 1,
+	})
+	var labels []string
+	for _, c := range n.Chart.Columns {
+		labels = append(labels, fmt.Sprint(c.Label, ": ", c.Count))
+	}
+	if got := strings.Join(labels, ", "); got != "1 to below 2: 4, 2 to below 3: 6, 3 and above: 1" || n.Chart.Most != 6 || n.Median != "about 2" {
+		t.Errorf("%s, at most %d, median %s", got, n.Chart.Most, n.Median)
+	}
+}
+
+// TestSummaryOfTextsAndDates shows the latest answers with a link to all, and dates by
+// month.
+func TestSummaryOfTextsAndDates(t *testing.T) {
+	e := newEnv(t, page1("", kindsForm))
+	for i := range 7 {
+		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("text ", i), "day", fmt.Sprintf("2026-%02d-28", i%3+1))
+	}
+	e.submit(t, "alice", 1, "feedback", "state", "New")
+	page := e.get(t, "alice", feedbackResults)
+	page.want(http.StatusOK, "text 6 text 5 text 4 text 3 text 2 Show all 7")
+	page.wantHTML(`<th scope="row">Jan 2026</th><td class="number">3</td>`, `<th scope="row">Mar 2026</th><td class="number">2</td>`,
+		`<p class="scale" aria-hidden="true"><span>8</span><span>0</span></p>`)
+	all := e.get(t, "alice", page.link("Show all 7 answers to “Name”"))
+	if got := len(rowIDs(all)); got != 7 {
+		t.Errorf("all answers are in %d rows", got)
 	}
 }
