@@ -88,7 +88,7 @@ func home(t *testing.T, s *site) {
 	fillTrip(p)
 	p.press("Send")
 	p.goTo("/")
-	p.want("My latest submissions", "Company trip: trip")
+	p.want("My latest submissions", "My submission:")
 	p.Check()
 	p.Fill("Search pages and forms", "SHIRT")
 	p.press("Search")
@@ -103,7 +103,7 @@ func home(t *testing.T, s *site) {
 	p.want("No page and no form has “nothing like it” in its name.")
 	p.Check()
 	p.follow("Show all")
-	p.follow("Company trip: trip")
+	p.follow("My submission: Company trip")
 	p.want("Sent by ben")
 }
 
@@ -230,7 +230,7 @@ func uploadFile(t *testing.T, s *site) {
 	tolerant := *s
 	tolerant.options.ConsoleErrors = true
 	p := tolerant.as(t, ann, trip)
-	p.want("The one of the train. Accepted: .txt, .pdf. At most 20 MiB each.")
+	p.want("The one of the train. Accepted: .txt, .pdf. At most 20.9 MB each.")
 	fillTrip(p)
 	p.Attach("Ticket", bad)
 	// With JavaScript the page is replaced in place.

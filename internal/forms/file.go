@@ -45,5 +45,20 @@ func (f *Field) CheckFileSize(size int64) string {
 	if f.MaxSize == 0 || size <= f.MaxSize {
 		return ""
 	}
-	return "must not be larger than " + strconv.FormatInt(f.MaxSize, 10) + " bytes"
+	return "must be at most " + SizeText(f.MaxSize)
+}
+
+// SizeText is a number of bytes as people write it. It is rounded down: a limit must
+// not promise more than it allows.
+func SizeText(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
+		if n >= unit.size {
+			tenths := float64(n/(unit.size/10)) / 10
+			return strconv.FormatFloat(tenths, 'f', -1, 64) + " " + unit.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
 }

@@ -36,12 +36,22 @@ func TestDamagedFilesAreAnError(t *testing.T) {
 
 func TestMaxSize(t *testing.T) {
 	f := Field{Type: File, MaxSize: 5_000_000}
-	for size, want := range map[int64]string{0: "", 5_000_000: "", 5_000_001: "must not be larger than 5000000 bytes"} {
+	for size, want := range map[int64]string{0: "", 5_000_000: "", 5_000_001: "must be at most 5 MB"} {
 		if got := f.CheckFileSize(size); got != want {
 			t.Errorf("%d bytes: %q, want %q", size, got, want)
 		}
 	}
 	if got := (&Field{Type: File}).CheckFileSize(1 << 40); got != "" {
 		t.Errorf("without a limit: %q", got)
+	}
+}
+
+func TestSizeText(t *testing.T) {
+	for size, want := range map[int64]string{
+		0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 1999: "1.9 kB", 5_000_000: "5 MB", 5 << 20: "5.2 MB", 5_999_999: "5.9 MB", 25 << 30: "26.8 GB",
+	} {
+		if got := SizeText(size); got != want {
+			t.Errorf("%d: %q, want %q", size, got, want)
+		}
 	}
 }

@@ -267,5 +267,5 @@ func (m *multipartBody) discard(content io.Reader) error {
 }
 
 func (m *multipartBody) tooLargeFile() error {
-	return errNoRoom("A file is larger than %d bytes.", m.maxFile)
+	return errNoRoom("A file is too large: each may have at most %s.", forms.SizeText(m.maxFile))
 }

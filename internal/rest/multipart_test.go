@@ -212,7 +212,7 @@ func multipartFaults() []struct {
 		{"_charset_", multipartOf(textPart("_charset_", "windows-1252"), title), 400, `{},"errors":["_charset_ must be UTF-8: send the body in UTF-8"]`},
 		{"nested multipart", multipartOf(title, with(doc, "Content-Type", "multipart/mixed; boundary=x")), 400, `{"doc":"must be sent as it is, texts in UTF-8: without Content-Transfer-Encoding, and not as a multipart of its own"},"errors":[]`},
 		{"content against accept", multipartOf(title, doc, filePart("pic", "a.png", "<html>")), 400, `{"pic":"takes image/*, .pdf: the name, the type and the content of a file must agree with it"},"errors":[]`},
-		{"beyond maxSize", multipartOf(title, doc, filePart("pic", "a.pdf", "%PDF-1.7"+strings.Repeat("x", 993))), 400, `{"pic":"must not be larger than 1000 bytes"},"errors":[]`},
+		{"beyond maxSize", multipartOf(title, doc, filePart("pic", "a.pdf", "%PDF-1.7"+strings.Repeat("x", 993))), 400, `{"pic":"must be at most 1 kB"},"errors":[]`},
 		{"a shown field's file", multipartOf(title, filePart("proof", "a.pdf", "text"), textPart("kind", "proof")), 400, `{"proof":"takes .pdf: the name, the type and the content of a file must agree with it"},"errors":[]`},
 		{"a shown field without a file", multipartOf(title, doc, textPart("kind", "proof")), 400, `{"proof":"is required"},"errors":[]`},
 		{"empty", "", 400, `{},"errors":["the body is not valid multipart/form-data: it ends before its last boundary"]`},

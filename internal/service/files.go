@@ -63,7 +63,7 @@ func (a *Access) stageError(field *forms.Field, from *fileReader, err error) err
 	case from.tooLarge() && field.CheckFileSize(from.read) != "": // the limit of the field
 		return forms.InvalidField(field.ID, field.CheckFileSize(from.read))
 	case from.tooLarge():
-		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("A file is larger than %d bytes. Nothing was changed.", a.service.maxFile)}
+		return &Error{Kind: TooLarge, Detail: "A file is too large: each may have at most " + forms.SizeText(a.service.maxFile) + ". Nothing was changed."}
 	case from.err != nil:
 		return from.err
 	default:

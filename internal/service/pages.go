@@ -59,8 +59,8 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 // MaxSearch is the length of the longest text to search for, in bytes.
 const MaxSearch = 200
 
-// Search returns the pages that have every word of the text in their title or in
-// the id of a form, upper and lower case alike.
+// Search returns the pages that have every word of the text in their title, or in the
+// id or the title of a form, upper and lower case alike.
 func (l PageList) Search(text string) (PageList, error) {
 	if len(text) > MaxSearch {
 		return nil, &forms.Invalid{Errors: []string{fmt.Sprintf("the text to search for is longer than %d bytes", MaxSearch)}}
@@ -78,14 +78,14 @@ func (l PageList) Search(text string) (PageList, error) {
 	return found, nil
 }
 
-// hasAll reports whether each of the folded words occurs in the page's title or
-// in the id of one of its forms.
+// hasAll reports whether each of the folded words occurs in the page's title, or in
+// the id or the title of one of its forms.
 func (p PageInfo) hasAll(words []string) bool {
 	var text strings.Builder
 	text.WriteString(p.Title)
 	for _, f := range p.Forms {
 		text.WriteByte('\n') // no word has it, so none matches across the ends of two texts
-		text.WriteString(f.ID)
+		text.WriteString(f.ID + "\n" + f.Title)
 	}
 	folded := forms.Fold(text.String())
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(folded, word) })

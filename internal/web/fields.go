@@ -73,6 +73,7 @@ type item struct {
 
 type sectionView struct {
 	Name      string
+	Title     string // "" shows none
 	Hidden    bool
 	Questions []*question
 }
@@ -106,6 +107,7 @@ type question struct {
 	DescribedBy string
 	AcceptList  string
 	Limit       string // of the size of a file, for people
+	MaxBytes    int64  // the same
 	Stored      []fileLink
 	StoredNames string // joined as in the API
 	Removed     bool   // the stored files are to go
@@ -179,7 +181,7 @@ func layOut(id string, f *forms.Form, with filling) (items []item, all []*questi
 			rank++
 			continue
 		}
-		section := &sectionView{Name: sections[0].Name, Questions: all[rank : rank+sections[0].Count]}
+		section := &sectionView{Name: sections[0].Name, Title: sections[0].Title, Questions: all[rank : rank+sections[0].Count]}
 		section.Hidden = !slices.ContainsFunc(section.Questions, func(q *question) bool { return !q.Hidden })
 		items = append(items, item{Section: section})
 		rank += sections[0].Count
@@ -308,7 +310,7 @@ func (q *question) fileControl(maxFile int64) {
 	if q.MaxSize > 0 {
 		maxFile = min(maxFile, q.MaxSize)
 	}
-	q.Limit = exactSize(maxFile)
+	q.Limit, q.MaxBytes = forms.SizeText(maxFile), maxFile
 	q.StoredNames = q.Value
 }
 
@@ -323,7 +325,7 @@ func (b *questionBuilder) choices(q *question) (choices []choice) {
 	for _, o := range q.Options {
 		isOption[o] = true
 	}
-	chosen := map[string]bool{"": q.Value == ""}
+	chosen := map[string]bool{}
 	values := slices.Clone(q.Options)
 	choose := func(value string) {
 		switch {
@@ -343,7 +345,7 @@ func (b *questionBuilder) choices(q *question) (choices []choice) {
 		choose(q.Value)
 	}
 	if !q.Required && (q.Type == forms.Radio || q.Type == forms.Status) {
-		values = append(values, "")
+		values = append(values, "") // a radio button can't be released
 	}
 	for i, value := range values {
 		choices = append(choices, choice{
@@ -391,34 +393,6 @@ func otherErrors(invalid *forms.Invalid, seen map[string]bool) (lines []errorLin
 		lines = append(lines, errorLine{Text: upperFirst(text)})
 	}
 	return lines
-}
-
-// exactSize is a limit without rounding. What is a multiple of both units, like
-// 512 kB and 500 KiB, has the decimal one: the error message counts bytes, and
-// its number begins with the same digits.
-func exactSize(n int64) string {
-	for _, u := range []struct {
-		size int64
-		name string
-	}{{1e6, "MB"}, {1 << 20, "MiB"}, {1e3, "kB"}, {1 << 10, "KiB"}} {
-		if n%u.size == 0 {
-			return strconv.FormatInt(n/u.size, 10) + " " + u.name
-		}
-	}
-	return strconv.FormatInt(n, 10) + " bytes"
-}
-
-// byteSize is about the size of a file, as people write it.
-func byteSize(n int64) string {
-	for _, u := range []struct {
-		size int64
-		name string
-	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		if n >= u.size {
-			return strings.TrimSuffix(strconv.FormatFloat(float64(n)/float64(u.size), 'f', 1, 64), ".0") + " " + u.name
-		}
-	}
-	return strconv.FormatInt(n, 10) + " bytes"
 }
 
 // upperFirst makes a message a sentence.

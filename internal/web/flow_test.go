@@ -337,7 +337,7 @@ func TestRights(t *testing.T) {
 		t.Errorf("search: %s", p.text())
 	}
 	alice.send(survey, with(alice.get(survey).values(), "comment", "c"))
-	alice.get("/").want(http.StatusOK, "My latest submissions", "Survey: survey")
+	alice.get("/").want(http.StatusOK, "My latest submissions", "My submission: Survey")
 }
 
 func TestPageWithText(t *testing.T) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -31,8 +32,9 @@ type Crumbs struct {
 	Framed    bool
 	PageTitle string
 	PagePath  string
-	FormID    string
+	FormTitle string
 	FormPath  string
+	FormLink  bool   // beside that to the page
 	Results   string // path; "" if the caller can see no results
 	Mine      bool   // the results are the caller's own
 }
@@ -41,9 +43,13 @@ func (c *call) crumbs(access *service.Access) Crumbs {
 	p := c.formPath(access.Form)
 	return Crumbs{
 		Framed: c.framed, PageTitle: access.PageTitle, PagePath: "/page/" + strconv.FormatInt(access.Form.PageID, 10),
-		FormID: access.Form.ID, FormPath: c.path(p), Results: resultsPath(access.Form, access.MaySeeAll(), p), Mine: !access.MaySeeAll(),
+		FormTitle: titleOf(access.Form), FormPath: c.path(p), FormLink: titleOf(access.Form) != access.PageTitle,
+		Results: resultsPath(access.Form, access.MaySeeAll(), p), Mine: !access.MaySeeAll(),
 	}
 }
+
+// titleOf is what people read in place of the id of a form.
+func titleOf(f *forms.Form) string { return cmp.Or(f.Title, f.ID) }
 
 // formPath is the path of a form's own page.
 func (c *call) formPath(f *forms.Form) string {
@@ -86,10 +92,10 @@ func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*form
 		return nil, err
 	}
 	page := &formPage{
-		Layout: c.layout(access.PageTitle), Crumbs: c.crumbs(access), Form: view,
+		Layout: c.layout(titleOf(access.Form)), Crumbs: c.crumbs(access), Form: view,
 		Anonymous: access.Form.Anonymous, Once: access.Form.OneSubmission,
 	}
-	page.Script = "form.js"
+	page.Script, page.FormLink = "form.js", false
 	if page.Anonymous && page.Once {
 		page.Submitted, err = access.Submitted(c.Context())
 	}
@@ -212,7 +218,8 @@ const resumedNotice = "You are signed in again, and the form is as you left it. 
 type sentPage struct {
 	Layout
 	Crumbs
-	Once bool
+	Once   bool
+	Thanks []textPart
 }
 
 func (s *Site) sent(w http.ResponseWriter, c *call) error {
@@ -225,6 +232,6 @@ func (s *Site) sent(w http.ResponseWriter, c *call) error {
 		return nil
 	}
 	return c.render(w, http.StatusOK, "sent", &sentPage{
-		Layout: c.formLayout("Sent", access), Crumbs: c.crumbs(access), Once: access.Form.OneSubmission,
+		Layout: c.formLayout("Sent", access), Crumbs: c.crumbs(access), Once: access.Form.OneSubmission, Thanks: linkText(access.Form.Thanks),
 	})
 }

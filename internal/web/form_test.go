@@ -84,6 +84,9 @@ func TestScriptsSendAForm(t *testing.T) {
 			"true", "This can't be done right now. Try again in a moment. What you entered is still here.", "enabled", "1", "true", "false",
 		}},
 		{"notAPage", []string{"The server refused the form (status 413).", "enabled"}},
+		{"sizeKnown", []string{
+			"“a.pdf” is too large: at most 1 kB each.", "false", "“a.pdf” is too large: at most 1 kB each.", "enabled", "true", "", "false", "disabled",
+		}},
 		{"hiddenFile", []string{"true"}},
 		{"summary", []string{"false,0,true", "false,1,true", "true,1,true", "true,1,true", "true,1,true"}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -25,14 +26,14 @@ type pageCard struct {
 }
 
 type formLink struct {
-	ID, Path string
-	Results  string // path; "" if the caller can see none
-	Mine     bool   // the results are the caller's own
+	Title, Path string
+	Results     string // path; "" if the caller can see none
+	Mine        bool   // the results are the caller's own
 }
 
 type latestCard struct {
-	PageTitle, FormID, Path string
-	Created                 time.Time
+	Title, Path string
+	Created     time.Time
 }
 
 // What the home page shows at most. More pages are found by searching.
@@ -58,7 +59,7 @@ func (s *Site) home(w http.ResponseWriter, c *call) error {
 	}
 	for _, l := range latest {
 		page.Latest = append(page.Latest, latestCard{
-			PageTitle: l.PageTitle, FormID: l.Form.ID, Created: l.Created,
+			Title: titleOnPage(l.Form, l.PageTitle), Created: l.Created,
 			Path: c.submissionPath(l.Form, l.ID),
 		})
 	}
@@ -73,6 +74,14 @@ func (s *Site) home(w http.ResponseWriter, c *call) error {
 	return c.render(w, http.StatusOK, "home", page)
 }
 
+// titleOnPage is the title of a form, with that of its page unless they are the same.
+func titleOnPage(f *forms.Form, pageTitle string) string {
+	if title := titleOf(f); title != pageTitle {
+		return pageTitle + ": " + title
+	}
+	return pageTitle
+}
+
 func (c *call) pageCard(p service.PageInfo) pageCard {
 	card := pageCard{Title: p.Title, Path: "/page/" + strconv.FormatInt(p.ID, 10)}
 	for i, f := range p.Forms {
@@ -81,7 +90,7 @@ func (c *call) pageCard(p service.PageInfo) pageCard {
 			break
 		}
 		at := c.formPath(f)
-		card.Forms = append(card.Forms, formLink{ID: f.ID, Path: at, Results: resultsPath(f, p.MaySeeAll, at), Mine: !p.MaySeeAll})
+		card.Forms = append(card.Forms, formLink{Title: titleOf(f), Path: at, Results: resultsPath(f, p.MaySeeAll, at), Mine: !p.MaySeeAll})
 	}
 	return card
 }

@@ -26,7 +26,7 @@ type pieceView struct {
 // pageForm is a form on its page.
 type pageForm struct {
 	Crumbs
-	Heading   string // "" if it is the only form
+	Heading   string // "" if the page's title says it
 	Form      template.HTML
 	Own       string // path of the caller's submission, where they can have one only
 	Anonymous bool
@@ -100,8 +100,8 @@ func (c *call) renderText(page service.PageView) ([]pagehtml.Piece, error) {
 func (s *Site) pageForm(c *call, access *service.Access, n int, several bool, room *int) (*pageForm, error) {
 	form := access.Form
 	v := &pageForm{Crumbs: c.crumbs(access), Anonymous: form.Anonymous, Once: form.OneSubmission}
-	if several {
-		v.Heading = form.ID
+	if several || v.FormLink {
+		v.Heading = v.FormTitle
 	}
 	switch {
 	case n > maxPageForms:

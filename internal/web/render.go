@@ -88,7 +88,7 @@ func (c *call) layout(title string) Layout {
 
 // formLayout is that of a page about a form, whose title says which.
 func (c *call) formLayout(title string, access *service.Access) Layout {
-	return c.layout(title + ": " + access.PageTitle)
+	return c.layout(title + ": " + titleOf(access.Form))
 }
 
 // render answers with a page.

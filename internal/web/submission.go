@@ -23,6 +23,7 @@ type submissionPage struct {
 	Changed   *changeView // nil if it never was
 	Sent      bool        // it was sent just now
 	Saved     bool        // or changed
+	Thanks    []textPart
 	Answers   []answerView
 	Change    string // path; "" if the caller may not
 	Delete    string
@@ -117,7 +118,7 @@ func (st stored) files() map[string][]fileLink {
 	links := map[string][]fileLink{}
 	for _, f := range st.sub.Files {
 		links[f.FieldID] = append(links[f.FieldID], fileLink{
-			Name: f.Name, Size: byteSize(f.Size),
+			Name: f.Name, Size: forms.SizeText(f.Size),
 			Path: st.path + "/file/" + url.PathEscape(f.FieldID) + "/" + url.PathEscape(f.Name),
 		})
 	}
@@ -180,6 +181,9 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 		page.Created = dayIn(page.Created, s.Backend.Service.Zone())
 	}
 	page.Set = setForm{Action: st.at("/change", ""), Tag: st.access.Tag(st.sub), For: s.hashUser(c.Who.Name)}
+	if page.Sent {
+		page.Thanks = linkText(st.access.Form.Thanks)
+	}
 	if st.access.MayChange(st.sub) == nil {
 		page.Change = st.at("/change", "")
 	}

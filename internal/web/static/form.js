@@ -9,7 +9,7 @@
 import { tidy, visibility } from "./conditions.js";
 import { announce, call, find } from "./dom.js";
 import { attachDrafts } from "./drafts.js";
-import { upload } from "./upload.js";
+import { checkSizes, upload } from "./upload.js";
 
 const separator = ";";
 const labelsNamed = 3; // in one announcement: more would take too long to listen to
@@ -49,6 +49,9 @@ function onPageShow() {
 }
 
 function onChange(event) {
+  if (event.target.type === "file") {
+    checkSizes(event.target);
+  }
   const text = updates.get(event.target.form)?.();
   if (text) {
     announce(text);
@@ -152,9 +155,16 @@ function onSubmit(event) {
     event.preventDefault();
     return;
   }
+  const files = find(form, 'input[type="file"]').filter((input) => !input.disabled && input.files.length > 0);
+  const tooLarge = files.filter((input) => !checkSizes(input));
+  if (tooLarge.length > 0) {
+    event.preventDefault();
+    tooLarge[0].focus();
+    return;
+  }
   const attempt = {};
   sending.set(form, attempt);
-  if (find(form, 'input[type="file"]').some((input) => !input.disabled && input.files.length > 0)) {
+  if (files.length > 0) {
     event.preventDefault();
     upload(form, event.submitter, { release: () => release(form), attach });
     disableButtons(form, true);

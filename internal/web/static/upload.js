@@ -52,6 +52,19 @@ export function upload(form, submitter, { release, attach }) {
   request.send(data);
 }
 
+/** Tells which of the chosen files are larger than the server takes, and returns whether there is none. */
+export function checkSizes(input) {
+  const limit = Number(input.getAttribute("data-max-size"));
+  const large = Array.from(input.files).filter(({ size }) => limit && size > limit);
+  find(input.closest("[data-field]"), "[data-size-error]").forEach((old) => old.remove());
+  if (large.length > 0) {
+    const names = large.map(({ name }) => `“${name}”`).join(", ");
+    const text = `${names} ${large.length > 1 ? "are" : "is"} too large: at most ${input.getAttribute("data-limit")} each.`;
+    input.before(create("p", { class: "error", role: "alert", "data-size-error": "" }, text));
+  }
+  return large.length === 0;
+}
+
 /** Shows the progress of a request at the end of the form, and a button that aborts it. */
 function progressBox(form, request) {
   const box = create("div", { class: "upload" });

@@ -57,6 +57,9 @@ class Element {
     children.forEach((child) => (child.parent = this));
     this.children.push(...children);
   }
+  before(...others) {
+    this.replaceWith(...others, this);
+  }
   replaceWith(...others) {
     this.parent.children.splice(this.parent.children.indexOf(this), 1, ...others);
     others.forEach((other) => (other.parent = this.parent));

@@ -145,6 +145,18 @@ const stories = {
     request.onload();
     return [document.querySelector('[role="alert"]').textContent.slice(0, 41), buttons(form)];
   },
+  sizeKnown() {
+    const { form, save, file } = open();
+    file.setAttribute("data-max-size", "1000");
+    file.setAttribute("data-limit", "1 kB");
+    file.files = [{ name: "a.pdf", size: 1001 }, { name: "b.pdf", size: 1000 }];
+    document.fire("change", { target: file });
+    const alerts = () => form.querySelectorAll("[data-size-error]").map(({ textContent }) => textContent).join();
+    const seen = [alerts(), press(form, save), alerts(), buttons(form), document.activeElement === file];
+    file.files = [{ name: "b.pdf", size: 1000 }];
+    document.fire("change", { target: file });
+    return [...seen, alerts(), press(form, save), buttons(form)];
+  },
   hiddenFile() {
     const { form, save, file } = open();
     choose(file);

@@ -26,9 +26,6 @@ globalThis.Event = class {
 Element.prototype.dispatchEvent = function ({ type }) {
   document.fire(type, { target: this });
 };
-Element.prototype.before = function (...others) {
-  this.replaceWith(...others, this);
-};
 window.localStorage = newStorage();
 show();
 

@@ -1,0 +1,114 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+// People read titles instead of ids, where there are some.
+func TestTitles(t *testing.T) {
+	const fields = "fields:\n  - {id: a, type: textfield}\n" +
+		"  - {section: first, title: About <you>, fields: [{id: b, type: textfield}]}\n" +
+		"  - {section: second, fields: [{id: c, type: textfield}]}\n"
+	e := newEnv(t, map[string]string{
+		"1.md": "---\ntitle: Holidays\n---\n```form\nform: leave\n" + fields + "```\n\n```form\nform: swap\ntitle: Swap a <shift>\n" + fields + "```\n",
+		"2.md": "---\ntitle: Lunch\n---\n```form\nform: meal\n" + fields + "```\n",
+	})
+	b := e.signedIn(t, "alice")
+	heading := func(p *answer, tag string) (texts []string) {
+		for _, n := range p.all(func(n *html.Node) bool { return n.Data == tag }) {
+			texts = append(texts, textOf(n))
+		}
+		return texts
+	}
+	for path, want := range map[string]string{
+		"/page/1/form/leave": "leave", "/page/1/form/swap": "Swap a <shift>", "/page/2/form/meal": "Lunch",
+	} {
+		p := b.get(path)
+		if got := heading(p, "h1"); !slices.Equal(got, []string{want}) || p.title() != want+" – Formulary" {
+			t.Errorf("%s: heading %q, title %q, want %q", path, got, p.title(), want)
+		}
+		if got := heading(p, "legend"); !slices.Equal(got, []string{"About <you>"}) {
+			t.Errorf("%s: legends %q", path, got)
+		}
+	}
+	if got, want := heading(b.get("/page/1"), "h2"), []string{"leave", "Swap a <shift>"}; !slices.Equal(got, want) {
+		t.Errorf("headings %q, want %q", got, want)
+	}
+	if got := heading(b.get("/page/2"), "h2"); got != nil {
+		t.Errorf("the only form has the heading %q beside its page's", got)
+	}
+
+	sent := b.send("/page/1/form/swap", with(b.get("/page/1/form/swap").values(), "a", "x"))
+	if sent.title() != "Sent: Swap a <shift> – Formulary" || sent.link("Swap a <shift>") != "/page/1/form/swap" || sent.link("Holidays") != "/page/1" {
+		t.Errorf("title %q, body %s", sent.title(), sent.body)
+	}
+	home := b.get("/")
+	home.want(http.StatusOK, "Fill in “leave”", "Fill in “Swap a <shift>”", "Fill in “Lunch”", "My submission: Holidays: Swap a <shift>")
+	if text := b.get("/?q=shift").text(); !strings.Contains(text, "Holidays") || strings.Contains(text, "Lunch") {
+		t.Errorf("a search by the title of a form finds %s", text)
+	}
+}
+
+// Thanks are plain text with links, above what was sent.
+func TestThanks(t *testing.T) {
+	const thanks = "thanks: |\n  Well <b>done</b>.\n  See https://wiki.example/a_(b)?c=1&d=2. And (https://x.example/).\n" +
+		"  Not javascript:alert(1) or http://plain.example or https://\n"
+	form := func(id, more string) string {
+		return "```form\nform: " + id + "\n" + more + thanks + "fields:\n  - {id: a, type: textfield}\n```\n\n"
+	}
+	e := newEnv(t, map[string]string{"1.md": "---\nedit: [carol]\n---\n" + form("named", "") + form("secret", "anonymous: true\n")})
+	b := e.signedIn(t, "alice")
+	for _, id := range []string{"named", "secret"} {
+		path := "/page/1/form/" + id
+		p := b.send(path, with(b.get(path).values(), "a", "my answer"))
+		p.want(http.StatusOK, "Well <b>done</b>. See https://wiki.example/a_(b)?c=1&d=2. And (https://x.example/). Not javascript:alert(1)")
+		p.wantHTML("Well &lt;b&gt;done&lt;/b&gt;.\nSee <a href=", ">https://wiki.example/a_(b)?c=1&amp;d=2</a>. And (<a")
+		var links []string
+		for _, n := range p.all(func(n *html.Node) bool { return n.Data == "a" && strings.HasPrefix(attribute(n, "href"), "http") }) {
+			links = append(links, attribute(n, "href"))
+			if attribute(n, "rel") != "noopener" || hasAttribute(n, "target") {
+				t.Errorf("%s: %v", id, n.Attr)
+			}
+		}
+		if want := []string{"https://wiki.example/a_%28b%29?c=1&d=2", "https://x.example/"}; !slices.Equal(links, want) {
+			t.Errorf("%s: links %q, want %q", id, links, want)
+		}
+		if id == "named" {
+			text := p.text()
+			if strings.Index(text, "Well") > strings.Index(text, "my answer") {
+				t.Errorf("thanks come after what was sent: %s", text)
+			}
+			b.get(strings.TrimSuffix(p.path, "?sent")).wantNoHTML("Well")
+		}
+	}
+	e.framed(t, "alice", "/embed/page/1/form/secret/sent").wantHTML(` rel="noopener" target="_blank">https://x.example/</a>`)
+}
+
+// "No answer" is a choice that clears, and no answer by itself.
+func TestNoAnswerIsNotPreselected(t *testing.T) {
+	e := newEnv(t, wiki)
+	b := e.signedIn(t, "alice")
+	checked := func(p *answer) (values []string) {
+		for _, n := range p.all(func(n *html.Node) bool { return attribute(n, "type") == "radio" && hasAttribute(n, "checked") }) {
+			values = append(values, attribute(n, "name")+"="+attribute(n, "value"))
+		}
+		return values
+	}
+	if got := checked(b.get(survey)); got != nil {
+		t.Errorf("preselected: %q", got)
+	}
+	sent := b.send(survey, with(b.get(survey).values(), "comment", "c", "kind", "a", "state", "open"))
+	change := strings.TrimSuffix(sent.path, "?sent") + "/change"
+	if got, want := checked(b.get(change)), []string{"kind=a", "state=open"}; !slices.Equal(got, want) {
+		t.Errorf("chosen: %q, want %q", got, want)
+	}
+	b.send(change, with(b.get(change).values(), "kind", "")).want(http.StatusOK)
+	if got := valuesOf(t, e.latest(t, "alice", 1, "survey")); got["kind"] != "" || got["state"] != "open" {
+		t.Errorf("after “No answer”: %q", got)
+	}
+}
