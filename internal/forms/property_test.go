@@ -126,3 +126,39 @@ var cmpEmptyAsNil = cmp.Transformer("emptyAsNil", func(entries []Entry) []Entry 
 	}
 	return entries
 })
+
+// Whatever somebody sends who is no editor, the values of editors' fields stay as they
+// were: on a create, the defaults.
+func TestOthersNeverSetEditorsFields(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		form := genForm(t)
+		valuesOf := func(entries []Entry) map[string]string {
+			values := map[string]string{}
+			for _, e := range entries {
+				if rank := form.Index().Rank(e.FieldID); form.Fields[rank].ByEditors {
+					values[e.FieldID] = e.Value
+				}
+			}
+			return values
+		}
+		created, _, err := form.NewEntries(genAnswers(t, form), Writer{})
+		if err == nil {
+			for id, value := range valuesOf(created) {
+				if want := form.Fields[form.Index().Rank(id)].Default; value != want {
+					t.Fatalf("%s was created as %q, its default is %q", id, value, want)
+				}
+			}
+		}
+		stored, _, err := form.NewEntries(genAnswers(t, form), Writer{Editor: true})
+		if err != nil {
+			return
+		}
+		merged, _, err := form.Merge(stored, nil, genAnswers(t, form), Writer{})
+		if err != nil {
+			return
+		}
+		if diff := cmp.Diff(valuesOf(stored), valuesOf(merged)); diff != "" {
+			t.Fatalf("editors' fields (-stored +merged):\n%s", diff)
+		}
+	})
+}

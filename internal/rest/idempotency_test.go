@@ -92,7 +92,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 	for _, key := range []string{"!", "~", `"quoted"`, strings.Repeat("k", 255)} {
 		e.expect(t, 201, createWith("alice", allPath, key, body))
 	}
-	// Validation takes no key, and uses none.
+	// Validation uses up no key.
 	check := createWith("alice", allPath, "checked", body)
 	check.path += "?validate=only"
 	e.expect(t, 200, check)

@@ -196,4 +196,10 @@ func testCloses(t *testing.T, e *env) {
 	if again := e.expect(t, 201, send); again.header.Get("Location") != path {
 		t.Errorf("a repeat: %v", again.header)
 	}
+	send.path += "?validate=only"
+	if a := e.expect(t, 200, send); a.body != validResult {
+		t.Errorf("validation of a repeat: %s", a.body)
+	}
+	send.body = nestedBody("name", "other answers")
+	e.expect(t, 422, send)
 }

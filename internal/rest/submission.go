@@ -40,7 +40,7 @@ func (a *API) createSubmission(w http.ResponseWriter, c *request.Call) error {
 		return err
 	}
 	if in.validateOnly {
-		return answerValid(w, in.access.ValidateNew(c.Context(), in.answers))
+		return answerValid(w, in.access.ValidateNew(c.Context(), in.answers, key))
 	}
 	sub, replayed, err := in.access.Create(c.Context(), in.answers, key)
 	if err != nil {

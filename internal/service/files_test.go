@@ -149,7 +149,7 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 		t.Errorf("merge of another state: %v", err)
 	}
 	files.expect(t, kept.ID)
-	if err := a.ValidateNew(t.Context(), with("text", fileAnswer(w.stages(a, "doc", "b", "y")))); err != nil {
+	if err := a.ValidateNew(t.Context(), with("text", fileAnswer(w.stages(a, "doc", "b", "y"))), ""); err != nil {
 		t.Errorf("validate a create: %v", err)
 	}
 	if err := a.ValidateMerge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil); err != nil {

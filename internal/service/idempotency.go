@@ -76,18 +76,28 @@ func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r r
 				return sub, false, a.explain(err)
 			}
 		}
-		stored, body, err := a.service.store.ByKey(ctx, a.Form.PageID, a.Form.ID, r.key)
-		switch {
-		case err == nil && body == r.body:
-			return stored, true, nil
-		case err == nil:
-			return forms.Submission{}, false, &Error{Kind: KeyReused, Detail: "This Idempotency-Key belongs to a submission with other answers. " +
-				"Send the same answers again, or use a new key. Nothing was stored."}
-		case !errors.Is(err, store.ErrNotFound):
-			return forms.Submission{}, false, Explain(err)
-		case invalid != nil:
+		stored, found, err := a.replay(ctx, r)
+		if err != nil || found {
+			return stored, found, err
+		}
+		if invalid != nil {
 			return forms.Submission{}, false, invalid
 		}
 	}
 	return forms.Submission{}, false, &Error{Kind: Unavailable, Detail: "The submission with this Idempotency-Key is being deleted again and again. Try again in a moment."}
+}
+
+// replay returns the submission that was stored with a key, if there is one.
+func (a *Access) replay(ctx context.Context, r repeatable) (sub forms.Submission, found bool, err error) {
+	sub, body, err := a.service.store.ByKey(ctx, a.Form.PageID, a.Form.ID, r.key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return forms.Submission{}, false, nil
+	case err != nil:
+		return forms.Submission{}, false, Explain(err)
+	case body != r.body:
+		return forms.Submission{}, false, &Error{Kind: KeyReused, Detail: "This Idempotency-Key belongs to a submission with other answers. " +
+			"Send the same answers again, or use a new key. Nothing was stored."}
+	}
+	return sub, true, nil
 }

@@ -91,7 +91,7 @@ func TestOpensAndCloses(t *testing.T) {
 				}
 				_, _, err := w.as(editor, "named").Create(t.Context(), answers, "")
 				w.wants("create by an editor", err, create)
-				w.wants("validation of a create", a.ValidateNew(t.Context(), answers), create)
+				w.wants("validation of a create", a.ValidateNew(t.Context(), answers, ""), create)
 			}
 			_, err := a.Merge(t.Context(), before.ID, answer("changed"), nil, admitAll)
 			w.wants("update", err, update)
@@ -124,14 +124,14 @@ func TestFullForm(t *testing.T) {
 	w.page.Forms[0].Limit = 1
 	w.page.Forms[1].Limit = 1
 	a, other := w.as(owner, "named"), w.as(editor, "named")
-	w.wants("validation while there is room", a.ValidateNew(t.Context(), answer("x")), "ok")
+	w.wants("validation while there is room", a.ValidateNew(t.Context(), answer("x"), ""), "ok")
 	stored, _, err := a.Create(t.Context(), answer("x"), "key")
 	w.wants("create", err, "ok")
 	_, _, err = other.Create(t.Context(), answer("x"), "")
 	w.wants("create", err, full)
 	_, _, err = other.Create(t.Context(), answer("x"), "key")
 	w.wants("create with a key", err, full)
-	w.wants("validation", other.ValidateNew(t.Context(), answer("x")), full)
+	w.wants("validation", other.ValidateNew(t.Context(), answer("x"), ""), full)
 	_, _, err = other.Create(t.Context(), nil, "")
 	w.wants("create of what is invalid", err, "invalid map[text:is required] []")
 	if v, err := other.Availability(t.Context()); err != nil || v.State != FormFull || v.Reason == "" {
@@ -147,8 +147,8 @@ func TestFullForm(t *testing.T) {
 
 	w.submits(owner, "named-once", "x")
 	const once = `invalid map[] ["this form takes one submission from each person, and yours is already there"]`
-	w.wants("validation of a second one", w.as(owner, "named-once").ValidateNew(t.Context(), answer("x")), once)
-	w.wants("validation of another's", w.as(editor, "named-once").ValidateNew(t.Context(), answer("x")), full)
+	w.wants("validation of a second one", w.as(owner, "named-once").ValidateNew(t.Context(), answer("x"), ""), once)
+	w.wants("validation of another's", w.as(editor, "named-once").ValidateNew(t.Context(), answer("x"), ""), full)
 }
 
 // A submission keeps who changed it last, and when. A merge that changes nothing is no

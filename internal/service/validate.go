@@ -10,13 +10,18 @@ import (
 
 // ValidateNew returns the error that Create would return now. It stores nothing.
 // The files of the answers are dropped.
-func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer) error {
+func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key string) error {
 	defer a.DropFiles(ctx, StagedFiles(answers))
 	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
 	if err != nil {
 		return err
 	}
 	defer release()
+	if key != "" {
+		if _, found, err := a.replay(ctx, a.repeatable(key, answers)); err != nil || found {
+			return err
+		}
+	}
 	n, err := a.newSubmission(answers)
 	if err != nil {
 		return err
