@@ -139,7 +139,7 @@ func (s *Store) createWithFiles(ctx context.Context, n store.New) (forms.Submiss
 		if err != nil {
 			return err
 		}
-		return b.insertWithFiles(ctx, conn, n.Files)
+		return b.insertAlone(ctx, conn)
 	})
 	if err = cmp.Or(err, op.Err); err != nil {
 		return forms.Submission{}, err
@@ -147,19 +147,19 @@ func (s *Store) createWithFiles(ctx context.Context, n store.New) (forms.Submiss
 	return op.Value.stored, nil
 }
 
-// insertWithFiles runs the transaction. A refused row leaves it to be rolled back.
-func (b batch) insertWithFiles(ctx context.Context, conn *pgx.Conn, files []forms.StoredFile) error {
+// insertAlone runs the transaction of one create, with the steps that creates in a
+// batch have no need of. A refused row leaves it to be rolled back.
+func (b batch) insertAlone(ctx context.Context, conn *pgx.Conn) error {
 	columns, err := b.columns()
 	if err != nil {
 		return err
 	}
-	room, err := b.begin(ctx, conn)
+	takesOne, err := b.begin(ctx, conn)
 	if err != nil {
 		return err
 	}
-	if room <= 0 {
-		b.refuse(ctx, conn, columns)
-		return nil
+	if !takesOne {
+		return b.refuse(ctx, conn, columns)
 	}
 	refused, err := b.insertEach(ctx, conn, columns)
 	if err != nil {
@@ -169,7 +169,7 @@ func (b batch) insertWithFiles(ctx context.Context, conn *pgx.Conn, files []form
 		findUsedKeys(ctx, conn, refused, columns)
 		return nil
 	}
-	added, _ := engine.DiffFiles(nil, files)
+	added, _ := engine.DiffFiles(nil, b[0].Value.new.Files)
 	if err := claimFiles(ctx, conn, added); err != nil {
 		return err
 	}

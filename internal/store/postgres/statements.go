@@ -69,14 +69,6 @@ const (
 	sqlKeyOwner = `SELECT s.id FROM submissions s
 		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.key = n.key AND s.key IS NOT NULL LIMIT 1`
 
-	// sqlAllSubmitted returns the ids of the rows of a batch whose submitter has a
-	// submission, and may have one only.
-	sqlAllSubmitted = `SELECT n.id FROM ` + sqlRows + `
-		WHERE n.submitter_key <> '' AND ((` + sqlBySubmitter + `) IS NOT NULL OR (` + sqlByUser + `) IS NOT NULL)`
-
-	sqlBySubmitter = `SELECT s.id FROM submissions s
-		WHERE s.page_id = n.page_id AND s.form_id = n.form_id AND s.submitter_key = n.submitter_key AND s.submitter_key IS NOT NULL LIMIT 1`
-
 	// sqlUseIndex keeps the planner from sorting the whole table before the first
 	// row of sqlDump.
 	sqlUseIndex = `SET LOCAL cursor_tuple_fraction = 0`

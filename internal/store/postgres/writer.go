@@ -80,7 +80,9 @@ func (w *writer) run() {
 // createAll stores a batch, in as many statements as its size requires, and
 // answers all callers in it.
 func (s *Store) createAll(batch []*operation) {
-	for rest := engine.Take(batch); len(rest) > 0; {
+	rest := engine.Take(batch)
+	limitedLast(rest)
+	for len(rest) > 0 {
 		n := s.createSome(rest)
 		for _, op := range rest[:n] {
 			op.Done()
@@ -94,7 +96,6 @@ func (s *Store) createAll(batch []*operation) {
 // fail. None is tried again, because some may be stored.
 func (s *Store) createSome(ops []*operation) (done int) {
 	err := engine.Protect(func() error {
-		groupByLimit(ops)
 		done = statementSize(ops)
 		s.create(ops[:done])
 		return nil
@@ -108,12 +109,13 @@ func (s *Store) createSome(ops []*operation) (done int) {
 	return len(ops)
 }
 
-// statementSize returns how many of the operations fit one statement.
+// statementSize returns how many of the operations fit one statement. A create to a
+// form with a limit is stored by itself.
 func statementSize(ops []*operation) int {
 	bytes := 0
 	for i, op := range ops {
-		if !sameLimit(ops[0], op) {
-			return i
+		if op.Value.new.Limit > 0 {
+			return max(i, 1)
 		}
 		for _, e := range op.Value.new.Entries {
 			bytes += 64 + 2*len(e.FieldID) + len(e.Value)
@@ -152,8 +154,8 @@ func (s *Store) insert(ops []*operation) error {
 		if err != nil {
 			return err
 		}
-		if b.limit() > 0 {
-			return b.insertLimited(ctx, conn)
+		if b[0].Value.new.Limit > 0 {
+			return b.insertAlone(ctx, conn)
 		}
 		return b.insert(ctx, conn)
 	})
