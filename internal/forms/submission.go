@@ -21,6 +21,11 @@ type Submission struct {
 	Files    []StoredFile // nil without files, as nearly always
 }
 
+// IsChanged reports whether the submission was changed since it was created.
+func (s *Submission) IsChanged() bool {
+	return !s.Changed.IsZero() && (!s.Changed.Equal(s.Created) || s.Changer != s.Username)
+}
+
 // Entry is the stored value of one field. ID is 0 until NumberEntries assigns it.
 type Entry struct {
 	ID      int64

@@ -86,11 +86,6 @@ type Record struct {
 	Open func(f forms.StoredFile) io.ReadCloser
 }
 
-// IsChanged reports whether the submission was changed since it was created.
-func (r Record) IsChanged() bool {
-	return !r.Changed.IsZero() && (!r.Changed.Equal(r.Created) || r.Changer != r.Username)
-}
-
 // CheckIDs refuses ids that no store assigns.
 func (r Record) CheckIDs() error {
 	if r.ID < 1 || r.ID > forms.MaxSubmissionID {

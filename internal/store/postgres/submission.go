@@ -124,7 +124,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		if err := claimFiles(ctx, conn, added); err != nil {
 			return err
 		}
-		changed, changer := lastChange(after)
+		changed, changer := lastChange(&after)
 		return commit(ctx, conn, removed, sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files, changed, changer)
 	})
 	if err != nil {
@@ -137,8 +137,8 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 }
 
 // lastChange returns the last two columns of a submission.
-func lastChange(s forms.Submission) (changed *int64, changer *string) {
-	if !(store.Record{Submission: s}).IsChanged() {
+func lastChange(s *forms.Submission) (changed *int64, changer *string) {
+	if !s.IsChanged() {
 		return nil, nil
 	}
 	at := s.Changed.UnixMilli()

@@ -227,11 +227,12 @@ func columns(records []store.Record) ([]any, error) {
 	keys, bodies := make([]string, n), make([]string, n)
 	changed, changers := make([]*int64, n), make([]*string, n)
 	fields, files := make(pgtype.FlatArray[[]byte], n), make(pgtype.FlatArray[[]byte], n)
-	for i, r := range records {
+	for i := range records {
+		r := &records[i]
 		pages[i], formIDs[i], ids[i] = r.PageID, r.FormID, r.ID
 		usernames[i], created[i], fields[i] = r.Username, r.Created.UnixMilli(), r.Entries
 		submitterKeys[i], keys[i], bodies[i] = r.SubmitterKey, r.Key, r.Body
-		changed[i], changers[i] = lastChange(r.Submission)
+		changed[i], changers[i] = lastChange(&r.Submission)
 		var err error
 		if files[i], err = forms.EncodeFiles(r.Files); err != nil {
 			return nil, fmt.Errorf("submission %d: %w", r.ID, err)

@@ -130,12 +130,12 @@ func (w *writeStmts) insertSubmission(form int64, r store.Record) error {
 	if err != nil {
 		return err
 	}
-	return run(w.insertAll, append(append(row[:], optional(r.Key), optional(r.Body), optional(files)), lastChange(r.Submission)...)...)
+	return run(w.insertAll, append(append(row[:], optional(r.Key), optional(r.Body), optional(files)), lastChange(&r.Submission)...)...)
 }
 
 // lastChange returns the last two columns of a submission.
-func lastChange(s forms.Submission) []any {
-	if !(store.Record{Submission: s}).IsChanged() {
+func lastChange(s *forms.Submission) []any {
+	if !s.IsChanged() {
 		return []any{nil, nil}
 	}
 	return []any{s.Changed.UnixMilli(), s.Changer}
@@ -146,7 +146,7 @@ func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
 	if err != nil {
 		return err
 	}
-	return run(w.update, append(append([]any{s.Entries, optional(files)}, lastChange(s)...), rowID)...)
+	return run(w.update, append(append([]any{s.Entries, optional(files)}, lastChange(&s)...), rowID)...)
 }
 
 // readStmts are the statements of a reading connection.
