@@ -183,7 +183,7 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	if page.TooLarge = errors.Is(err, errPageTooLarge); page.TooLarge {
 		return nil
 	}
-	page.Preview = &pageForm{Form: html, Anonymous: form.Anonymous, Once: form.OneSubmission}
+	page.Preview = &pageForm{Form: html, Notes: Notes{Anonymous: form.Anonymous, Once: form.OneSubmission}}
 	page.JSON = indentedJSON(form)
 	return err
 }

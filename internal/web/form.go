@@ -20,11 +20,9 @@ import (
 type formPage struct {
 	Layout
 	Crumbs
-	Form      *formView
-	Anonymous bool
-	Once      bool
-	Submitted bool // an anonymous form that takes one submission has it
-	Notice    string
+	Notes
+	Problems Problems
+	Form     *formView // nil if nobody can fill it in
 }
 
 // Crumbs are the links above a page that belongs to a form.
@@ -87,18 +85,19 @@ func (s *Site) showForm(w http.ResponseWriter, c *call) error {
 }
 
 func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*formPage, error) {
-	view, err := s.createForm(c, access, "f0", with)
-	if err != nil {
+	page := &formPage{Layout: c.layout(titleOf(access.Form)), Crumbs: c.crumbs(access), Problems: problemsOf(access.Diagnostics())}
+	page.Script, page.FormLink = "form.js", false
+	var err error
+	if page.Notes, err = c.notes(access); err != nil {
 		return nil, err
 	}
-	page := &formPage{
-		Layout: c.layout(titleOf(access.Form)), Crumbs: c.crumbs(access), Form: view,
-		Anonymous: access.Form.Anonymous, Once: access.Form.OneSubmission,
+	if with.typed { // else it would hide what is wrong, and what was typed
+		page.Submitted, page.Closed = false, ""
 	}
-	page.Script, page.FormLink = "form.js", false
-	if page.Anonymous && page.Once {
-		page.Submitted, err = access.Submitted(c.Context())
+	if page.Submitted || page.Closed != "" {
+		return page, nil
 	}
+	page.Form, err = s.createForm(c, access, "f0", with)
 	return page, err
 }
 
@@ -196,7 +195,6 @@ func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access,
 	}
 	if why.status != http.StatusOK {
 		page.Title = "Error: " + page.Title
-		page.Submitted = false // it would hide what is wrong, and what was typed
 	}
 	page.Notice = why.notice
 	return c.render(w, why.status, "form", page)

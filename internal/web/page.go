@@ -14,7 +14,8 @@ import (
 // wikiPage is a page with its text and its forms.
 type wikiPage struct {
 	Layout
-	Pieces []pieceView
+	Problems Problems
+	Pieces   []pieceView
 }
 
 // pieceView is a piece of a page. Form is set if the piece is a form that can be shown.
@@ -26,13 +27,10 @@ type pieceView struct {
 // pageForm is a form on its page.
 type pageForm struct {
 	Crumbs
-	Heading   string // "" if the page's title says it
-	Form      template.HTML
-	Own       string // path of the caller's submission, where they can have one only
-	Anonymous bool
-	Once      bool
-	Submitted bool
-	Notice    string
+	Heading string // "" if the page's title says it
+	Notes
+	Form template.HTML
+	Own  string // path of the caller's submission, where they can have one only
 }
 
 // Bounds of the forms that are shown on their page. A page may have hundreds,
@@ -59,7 +57,7 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 	for _, access := range view.Forms {
 		forms[access.Form.ID] = access
 	}
-	page := &wikiPage{Layout: c.layout(view.Title)}
+	page := &wikiPage{Layout: c.layout(view.Title), Problems: problemsOf(view.Diagnostics)}
 	page.Script = "form.js"
 	shown, room := 0, maxPageHTML
 	for _, piece := range pieces {
@@ -99,14 +97,18 @@ func (c *call) renderText(page service.PageView) ([]pagehtml.Piece, error) {
 // one, there is a link instead of questions.
 func (s *Site) pageForm(c *call, access *service.Access, n int, several bool, room *int) (*pageForm, error) {
 	form := access.Form
-	v := &pageForm{Crumbs: c.crumbs(access), Anonymous: form.Anonymous, Once: form.OneSubmission}
+	v := &pageForm{Crumbs: c.crumbs(access), Notes: Notes{Anonymous: form.Anonymous, Once: form.OneSubmission}}
 	if several || v.FormLink {
 		v.Heading = v.FormTitle
 	}
-	switch {
-	case n > maxPageForms:
+	if n > maxPageForms {
 		return v, nil
-	case form.OneSubmission && !form.Anonymous:
+	}
+	var err error
+	if v.Notes, err = c.notes(access); err != nil {
+		return nil, err
+	}
+	if form.OneSubmission && !form.Anonymous {
 		mine, found, err := access.Mine(c.Context())
 		if err != nil {
 			return nil, err
@@ -115,11 +117,9 @@ func (s *Site) pageForm(c *call, access *service.Access, n int, several bool, ro
 			v.Own = c.submissionPath(form, mine)
 			return v, nil
 		}
-	case form.OneSubmission:
-		var err error
-		if v.Submitted, err = access.Submitted(c.Context()); err != nil || v.Submitted {
-			return v, err
-		}
+	}
+	if v.Submitted || v.Closed != "" {
+		return v, nil
 	}
 	view, err := s.createForm(c, access, "f"+strconv.Itoa(n), filling{})
 	if err != nil {

@@ -250,7 +250,7 @@ func TestResultsAnonymous(t *testing.T) {
 		}
 	}
 	page = e.get(t, "alice", poll+"/results")
-	if rowIDs(page) != nil || !strings.Contains(page.body, "This form is anonymous: nobody can tell") || strings.Contains(page.body, "<strong>1</strong>") {
+	if rowIDs(page) != nil || !strings.Contains(page.body, "This form is anonymous: it does not keep") || strings.Contains(page.body, "<strong>1</strong>") {
 		t.Errorf("a viewer of an anonymous form sees:\n%s", page.body)
 	}
 }

@@ -184,7 +184,7 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	if page.Sent {
 		page.Thanks = linkText(st.access.Form.Thanks)
 	}
-	if st.access.MayChange(st.sub) == nil {
+	if st.access.MayChange(st.sub) == nil && st.access.MayUpdate() == nil {
 		page.Change = st.at("/change", "")
 	}
 	if st.access.MayEdit() && !c.framed {
@@ -231,6 +231,10 @@ func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
 	st, err := c.changeable()
 	if err != nil {
 		return err
+	}
+	var closed *forms.Invalid
+	if errors.As(st.access.MayUpdate(), &closed) {
+		return &service.Error{Kind: service.Forbidden, Detail: upperFirst(closed.Errors[0]) + "."}
 	}
 	page, err := s.newChangePage(c, st, st.filling())
 	if err != nil {

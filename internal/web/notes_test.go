@@ -1,0 +1,117 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Under its heading, a form says who reads the answers, and promises no more than that.
+func TestAudience(t *testing.T) {
+	const named, secret = "form: f\nfields:\n  - {id: a, type: textfield}\n", "form: f\nanonymous: true\nfields:\n  - {id: a, type: textfield}\n"
+	const seen = "This form is anonymous. No name is kept. Whoever reads the results sees the answers and when they were sent."
+	for _, tt := range []struct{ front, form, want string }{
+		{"", named, "Sent with your name. Read by everybody who may view this page."},
+		{"edit: [carol]\nresults: viewers\n", named, "Sent with your name. Read by everybody who may view this page."},
+		{"edit: [carol, \"@hr\"]\n", named, "Sent with your name. Read by: @hr, carol."},
+		{"edit: [a, b, c, d, e, f, \"@hr\"]\n", named, "Sent with your name. Read by: @hr, a, b, c, d and 2 more."},
+		{"edit: []\n", named, "Sent with your name. Nobody else reads it."},
+		{"edit: [carol]\n", secret, seen + " You can't change them later. Read by: carol."},
+		{"", secret, seen + " You can't change them later. Read by everybody who may view this page."},
+	} {
+		e := newEnv(t, page1(tt.front, tt.form))
+		for _, path := range []string{"/page/1", "/page/1/form/f"} {
+			e.get(t, "alice", path).want(http.StatusOK, tt.want)
+		}
+	}
+}
+
+// A form that takes no submissions says why instead of showing questions. Whoever has
+// it open keeps what was typed.
+func TestFormsOpenAndClose(t *testing.T) {
+	const form = "/page/1/form/f"
+	fields := "fields:\n  - {id: a, type: textfield, label: The question}\n"
+	e := newEnv(t, page1("edit: [carol]\n", "form: f\nopens: 2025-11-16\ncloses: 2025-11-17\n"+fields))
+	b := e.signedIn(t, "alice")
+	closed := func(reason string) {
+		t.Helper()
+		for _, path := range []string{form, "/page/1"} {
+			p := b.get(path)
+			p.want(http.StatusOK, reason)
+			p.wantNoHTML("The question", "Fill in this form", "data-draft")
+		}
+	}
+	at := func(hours int) {
+		e.Clock.Set(began)
+		for range hours { // the session stays in use
+			e.Clock.Advance(3600e9)
+			b.get("/")
+		}
+	}
+	closed("This form is not open yet: it opens on 2025-11-16 (UTC).")
+	at(24)
+	open := b.get(form)
+	open.want(http.StatusOK, "Open until the end of 2025-11-17 (UTC).", "The question")
+	b.get("/page/1").want(http.StatusOK, "Open until the end of 2025-11-17 (UTC).", "The question")
+	own := strings.TrimSuffix(b.send(form, with(open.values(), "a", "early")).path, "?sent")
+	change := b.get(own + "/change").values()
+
+	at(72)
+	closed("This form has closed: it took submissions until the end of 2025-11-17 (UTC).")
+	refused := b.send(form, with(open.values(), "a", "too late"))
+	refused.want(http.StatusUnprocessableEntity, "There is a problem", "This form has closed")
+	if got := refused.values().Get("a"); got != "too late" {
+		t.Errorf("what was typed is %q", got)
+	}
+	if p := b.get(own); p.link("Change") != "" {
+		t.Error("a closed form offers a change")
+	}
+	b.get(own+"/change").want(http.StatusForbidden, "This form has closed")
+	refused = b.send(own+"/change", with(change, "a", "changed"))
+	refused.want(http.StatusUnprocessableEntity, "This form has closed")
+	if got := refused.values().Get("a"); got != "changed" {
+		t.Errorf("what was typed is %q", got)
+	}
+	carol := e.signedIn(t, "carol")
+	carol.get(form).wantNoHTML("The question")
+	carol.send(own+"/change", with(carol.get(own+"/change").values(), "a", "mended")).want(http.StatusOK, "mended")
+}
+
+func TestFullForm(t *testing.T) {
+	const form = "/page/1/form/f"
+	e := newEnv(t, page1("edit: [carol]\n", "form: f\nlimit: 1\nfields:\n  - {id: a, type: textfield, label: The question}\n"))
+	b := e.signedIn(t, "alice")
+	open := b.get(form)
+	open.want(http.StatusOK, "The question")
+	e.submit(t, "bob", 1, "f", "a", "first")
+	for _, path := range []string{form, "/page/1"} {
+		p := b.get(path)
+		p.want(http.StatusOK, "This form is full")
+		p.wantNoHTML("The question")
+	}
+	refused := b.send(form, with(open.values(), "a", "second"))
+	refused.want(http.StatusUnprocessableEntity, "This form is full")
+	if got := refused.values().Get("a"); got != "second" {
+		t.Errorf("what was typed is %q", got)
+	}
+}
+
+// Editors of a page see what is wrong with it, also while an earlier definition is in
+// force. Nobody else does.
+func TestEditorsSeeBrokenEdits(t *testing.T) {
+	const good, bad = "form: f\nfields:\n  - {id: a, type: textfield, label: The question}\n", "form: f\nfields:\n  - {id: a, type: textfeld}\n"
+	e := newEnv(t, page1("edit: [carol]\n", good))
+	e.Write(t, "1.md", page1("edit: [carol]\n", bad)["1.md"])
+	for _, path := range []string{"/page/1", "/page/1/form/f"} {
+		p := e.get(t, "carol", path)
+		p.want(http.StatusOK, "This page has mistakes", "Line 8: ", "textfeld", "(did you mean", "The question")
+		if strings.Index(p.text(), "Line 8") > strings.Index(p.text(), "The question") {
+			t.Errorf("%s: the mistakes are below the form", path)
+		}
+		p = e.get(t, "alice", path)
+		p.want(http.StatusOK, "The question")
+		p.wantNoHTML("mistakes", "textfeld")
+	}
+	e.Write(t, "1.md", page1("edit: [carol]\nlang: klingonisch\n", good)["1.md"]) // a warning
+	e.get(t, "carol", "/page/1").wantNoHTML("mistakes")
+}
