@@ -42,6 +42,10 @@ fields:
 oneSubmission: true
 fields:
   - {id: text, type: textfield, label: Text}
+` + "```\n\n```yaml form\n" + `form: seats
+limit: 30
+fields:
+  - {id: text, type: textfield, label: Text}
 ` + "```\n\n```yaml form\n" + `form: sheet
 fields:
   - {id: f0, type: textfield, label: F}

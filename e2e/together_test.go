@@ -86,6 +86,30 @@ func TestOneSubmissionOverReplicas(t *testing.T) {
 	}
 }
 
+// Of concurrent creates at three servers a form takes as many as its limit says.
+func TestLimitOverReplicas(t *testing.T) {
+	t.Parallel()
+	replicas := startReplicas(t, newSharedSite(t), 3, "--access-log=false")
+	create := func(i int) (int, error) {
+		r, err := replicas[i%3].call(t.Context(), "POST", "/seats/submission", note("mine"))
+		return r.status, err
+	}
+	if statuses := atOnce(t, 200, create); statuses[http.StatusCreated] != 30 || statuses[http.StatusBadRequest] != 170 {
+		t.Errorf("answers by status: %v, want 30 of 201 and 170 of 400", statuses)
+	}
+	stored := replicas[0].submissions(t, "seats")
+	if len(stored) != 30 {
+		t.Errorf("%d are stored", len(stored))
+	}
+	for id := range stored {
+		replicas[1].must(t, 204, "DELETE", fmt.Sprint("/seats/result/", id), "")
+		break
+	}
+	if statuses := atOnce(t, 6, create); statuses[http.StatusCreated] != 1 || statuses[http.StatusBadRequest] != 5 {
+		t.Errorf("after a delete: %v", statuses)
+	}
+}
+
 // atOnce makes calls at the same time, and counts the answers by their status.
 func atOnce(t *testing.T, count int, call func(i int) (int, error)) map[int]int {
 	t.Helper()
