@@ -17,11 +17,12 @@ type collector struct {
 	blocks []Block
 	lines  map[string]int      // by form id: the line of the first form with it
 	fences map[ast.Node]string // by fence: the ids of the forms in all raw blocks of a Markdown page
+	ids    map[int]string      // the same for other pages, by offset
 }
 
 // add reads a raw block, the first of which has number 1.
 func (c *collector) add(number int, block rawBlock) {
-	if block.fence != nil {
+	if c.ids[block.at] = ""; block.fence != nil {
 		c.fences[block.fence] = ""
 	}
 	switch {
@@ -36,7 +37,7 @@ func (c *collector) add(number int, block rawBlock) {
 		return
 	}
 	id, form := c.read(block)
-	if block.fence != nil {
+	if c.ids[block.at] = id; block.fence != nil {
 		c.fences[block.fence] = id
 	}
 	first, dup := c.lines[id]

@@ -74,7 +74,7 @@ type Page struct {
 	Blocks      []Block      // in page order, broken ones included
 	Diagnostics []Diagnostic // by line and column
 	Unreadable  bool         // the forms are not known: keep the last good ones. Blocks is empty
-	Text        *Text        // of a Markdown page that has forms; nil for others, and when Unreadable
+	Text        *Text        // of a page that has forms; nil if it has none to show, and when Unreadable
 	// MetaRead is true if the front matter was understood, or if there is none.
 	// Then Meta and ID are valid even when the page is Unreadable, so that users
 	// without permission stay locked out. If it is false, the page is Unreadable,
@@ -130,13 +130,18 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 		if !p.unreadable {
 			page.Meta, page.MetaRead = meta, true
 		}
-		c := &collector{reader: p, pageID: page.ID, lines: map[string]int{}, fences: map[ast.Node]string{}}
-		for i, block := range p.find(format) {
+		c := &collector{reader: p, pageID: page.ID, lines: map[string]int{}, fences: map[ast.Node]string{}, ids: map[int]string{}}
+		blocks := p.find(format)
+		for i, block := range blocks {
 			c.add(i+1, block)
 		}
 		page.Blocks = c.blocks
-		if format == Markdown && !p.unreadable {
+		switch {
+		case p.unreadable, format == formText:
+		case format == Markdown:
 			page.Text = p.text(c.fences)
+		default:
+			page.Text = p.plainText(format, blocks, c.ids)
 		}
 	}
 	if p.unreadable {
@@ -153,6 +158,7 @@ func noAccess() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 // of Confluence.
 type rawBlock struct {
 	at      int      // offset of the block in the page
+	end     int      // offset after it; known in wikitext only
 	fence   ast.Node // of a Markdown page
 	text    *excerpt
 	macros  *yaml.Node            // the mapping of a form that macros describe

@@ -9,7 +9,8 @@ import (
 // MaxShownBytes is how much text of a page is shown.
 const MaxShownBytes = 128 << 10
 
-// Text is what people read of a Markdown page. It is not changed after Parse, so
+// Text is what people read of a page, or what is plain of it if the page is not Markdown.
+// It is not changed after Parse, so
 // that it can be read concurrently.
 type Text struct {
 	Source []byte // without the front matter; line ends are \n

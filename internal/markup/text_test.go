@@ -50,6 +50,37 @@ func TestText(t *testing.T) {
 	}
 }
 
+// What is plain of a page that is not Markdown. A long or intricate text is not
+// shown: as it is written, it would be no text.
+func TestPlainText(t *testing.T) {
+	wiki := func(text string) string {
+		return text + "\n<pre class=form>\nform: a\nfields: [{id: f, type: date}]\n</pre>"
+	}
+	for name, tt := range map[string]struct {
+		format Format
+		src    string
+		want   int // parts
+	}{
+		"wikitext":           {Wikitext, wiki("= a =\nb"), 3},
+		"no form":            {Wikitext, "= a =\nb", 0},
+		"a form alone":       {Wikitext, wiki("{{a}}"), 0},
+		"long":               {Wikitext, wiki(strings.Repeat("x", MaxShownBytes)), 0},
+		"intricate":          {Wikitext, wiki(strings.Repeat("''a'' ", maxTreeNodes/3+1)), 0},
+		"storage format":     {Confluence, "<p>a</p><p>b</p><ac:macro ac:name='code'><ac:plain-text-body>form: a</ac:plain-text-body></ac:macro>", 3},
+		"not well-formed":    {Confluence, "<p>a</p><ac:macro ac:name='code'><ac:plain-text-body>form: a</ac:plain-text-body>", 0},
+		"the text of a form": {formText, "form: a\nfields: [{id: f, type: date}]", 0},
+	} {
+		text := read(tt.format, 1, []byte(tt.src)).Text
+		got := 0
+		if text != nil {
+			got = len(text.Parts)
+		}
+		if got != tt.want {
+			t.Errorf("%s: %d parts, want %d", name, got, tt.want)
+		}
+	}
+}
+
 // The caller may use the buffer of the page for something else.
 func TestTextKeepsNoReferenceToThePage(t *testing.T) {
 	src := []byte("[link](/address \"title\")\n\n" + oneForm)

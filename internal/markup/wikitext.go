@@ -43,7 +43,7 @@ func (p *reader) findInWikitext() (blocks []rawBlock) {
 		at = content
 		if strings.HasSuffix(tag, "/") {
 			if isForm {
-				blocks = append(blocks, rawBlock{at: start, text: &excerpt{}})
+				blocks = append(blocks, rawBlock{at: start, end: content, text: &excerpt{}})
 			}
 			continue
 		}
@@ -57,12 +57,12 @@ func (p *reader) findInWikitext() (blocks []rawBlock) {
 		switch {
 		case stop < 0 && isForm:
 			p.report(start, Error, "close it with </"+name+">", "<%s> is never closed", name)
-			return append(blocks, rawBlock{at: start, text: p.unescaped(content, len(p.src)), failed: true})
+			return append(blocks, rawBlock{at: start, end: len(p.src), text: p.unescaped(content, len(p.src)), failed: true})
 		case stop < 0 && name == "":
 			return blocks
 		case stop < 0:
 		case isForm:
-			blocks = append(blocks, rawBlock{at: start, text: p.unescaped(content, stop)})
+			blocks = append(blocks, rawBlock{at: start, end: at, text: p.unescaped(content, stop)})
 		case name != "" && name != nowikiTag && isYAML(attributes["lang"]) && looksLikeForm(string(p.src[content:stop])):
 			p.warnOfUnmarkedForm(start, `write <`+name+` class="form">`)
 		}

@@ -111,8 +111,8 @@ type Page struct {
 	Title string        // never empty
 	Forms []*forms.Form // in page order
 
-	// Text is what people read on the page. It is nil for pages without forms,
-	// and for pages that are not Markdown: their own wiki shows them.
+	// Text is what people read on the page, or what is plain of it if the page is
+	// not Markdown. It is nil where there is nothing to show beside the forms.
 	Text *markup.Text
 
 	// Lang is the language tag of the page's text and labels, "" if it is not known.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/markup"
 )
 
 // allowed are the elements that a piece may have, and the attributes of each.
@@ -125,7 +127,10 @@ func FuzzRender(f *testing.F) {
 		f.Add([]byte(payload))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		renderPage(t, src)
-		renderPage(t, append([]byte(form+"\n"), src...))
+		renderPage(t, markup.Markdown, src)
+		renderPage(t, markup.Markdown, append([]byte(form+"\n"), src...))
+		for format, form := range otherForms {
+			renderPage(t, format, append([]byte(form), src...))
+		}
 	})
 }

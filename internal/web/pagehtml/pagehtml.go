@@ -1,4 +1,4 @@
-// Package pagehtml turns the text of a Markdown page into HTML, with the forms in
+// Package pagehtml turns the text of a page into HTML, with the forms in
 // their places. Anyone who may edit the wiki writes pages, so the HTML can't run
 // script, load anything or contain controls, and the time to make it is bounded
 // for every text. The package does no I/O.

@@ -49,7 +49,7 @@ func runArchive(t *testing.T, name string) {
 		if strings.HasSuffix(f.Name, ".want") {
 			continue
 		}
-		got := dump(renderPage(t, f.Data))
+		got := dump(renderPage(t, formatOf(f.Name), f.Data))
 		if diff := cmp.Diff(want[f.Name+".want"], got); diff != "" && !*update {
 			t.Errorf("%s: (-want +got):\n%s", f.Name, diff)
 		}
@@ -62,13 +62,18 @@ func runArchive(t *testing.T, name string) {
 	}
 }
 
+func formatOf(fileName string) markup.Format {
+	format, _ := markup.FormatOf(fileName)
+	return format
+}
+
 // controls stand in an archive for characters that would get lost there.
 var controls = strings.NewReplacer("⟨bel⟩", "\a", "⟨esc⟩", "\x1b")
 
 // renderPage renders a page that has all its good forms, and checks the pieces.
-func renderPage(t *testing.T, src []byte) []Piece {
+func renderPage(t *testing.T, format markup.Format, src []byte) []Piece {
 	t.Helper()
-	page := markup.Parse(markup.Markdown, 1, []byte(controls.Replace(string(src))))
+	page := markup.Parse(format, 1, []byte(controls.Replace(string(src))))
 	var formIDs []string
 	for _, b := range page.Blocks {
 		if b.Form != nil {
@@ -96,6 +101,12 @@ func dump(pieces []Piece) string {
 }
 
 const form = "```form\nform: a\nfields: [{id: f, type: textfield, label: F}]\n```\n"
+
+// otherForms are the same form in the other formats.
+var otherForms = map[markup.Format]string{
+	markup.Wikitext:   "<pre class=\"form\">\nform: a\nfields: [{id: f, type: textfield, label: F}]\n</pre>\n",
+	markup.Confluence: "<ac:macro ac:name=\"code\"><ac:plain-text-body>form: a\nfields: [{id: f, type: textfield, label: F}]</ac:plain-text-body></ac:macro>\n",
+}
 
 // textOf returns the text of a page that begins with the form a.
 func textOf(t testing.TB, rest string) *markup.Text {
@@ -161,6 +172,23 @@ func TestHostileTextIsBounded(t *testing.T) {
 			if name == plain && !isPlain(pieces, tooMuchWork) {
 				t.Errorf("%q: laid out", name)
 			}
+		}
+	}
+}
+
+// Other formats than Markdown are never shown as they are written.
+func TestHostileTextInOtherFormats(t *testing.T) {
+	wiki := []string{
+		"[", "]", "[[", "[[a|", "[[a]]", "[http://a.b ", "http://a.b ", "http://", "''", "'''a", "'''a''b", "{{", "}}", "{{a}}", "{{a", "{|\n", "{|\n|}\n", "|}\n", "* a\n", "*#*#*# a\n",
+		"# a\n* b\n", ": a\n", "= a =\n", "=\n", "<", "<ref>", "<ref/>", "<!--", "<!-- -->", "<br>", "<b>", "__TOC__", "&", "&amp;", "&#60;script>", "a\n\n", "\uE000", "…", "a",
+	}
+	storage := []string{
+		"<p>a</p>", "<p/>", "<b>a</b>", "<ul><li>a</li></ul>", "<li>a</li>", "<table><tr><td>a</td></tr></table>", "a<br/>", "<a href='http://a.b'>a</a>", "&nbsp;", "&lt;", "<h1>a</h1>", "a\n",
+		strings.Repeat("<ul><li>", 50) + strings.Repeat("</li></ul>", 50), strings.Repeat("<b><a href='http://a'>", 50) + "x" + strings.Repeat("</a></b>", 50),
+	}
+	for format, units := range map[markup.Format][]string{markup.Wikitext: wiki, markup.Confluence: storage} {
+		for _, unit := range units {
+			renderPage(t, format, []byte(otherForms[format]+repeat(unit)(markup.MaxShownBytes/4)))
 		}
 	}
 }

@@ -102,6 +102,9 @@ func TestPayloadsAreInert(t *testing.T) {
 			if checkPieces(t, pieces, []string{"a"}); t.Failed() {
 				t.Fatalf("%q became\n%s", src, dump(pieces))
 			}
+			for format, form := range otherForms {
+				renderPage(t, format, []byte(form+src))
+			}
 		}
 	}
 }
