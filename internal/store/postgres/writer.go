@@ -80,9 +80,7 @@ func (w *writer) run() {
 // createAll stores a batch, in as many statements as its size requires, and
 // answers all callers in it.
 func (s *Store) createAll(batch []*operation) {
-	rest := engine.Take(batch)
-	limitedLast(rest)
-	for len(rest) > 0 {
+	for rest := engine.Take(batch); len(rest) > 0; {
 		n := s.createSome(rest)
 		for _, op := range rest[:n] {
 			op.Done()
@@ -96,6 +94,7 @@ func (s *Store) createAll(batch []*operation) {
 // fail. None is tried again, because some may be stored.
 func (s *Store) createSome(ops []*operation) (done int) {
 	err := engine.Protect(func() error {
+		limitedLast(ops)
 		done = statementSize(ops)
 		s.create(ops[:done])
 		return nil
