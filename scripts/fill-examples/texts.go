@@ -1,0 +1,36 @@
+package main
+
+// texts are answers by the id of their field.
+var texts = map[string][]string{
+	"comment": {
+		"A calm sprint. We finished what we had planned.",
+		"The pairing sessions helped a lot. More of that, please.",
+		"Too many meetings on Tuesday, but the demo went well.",
+		"The new build is twice as fast. Thank you!",
+		"I liked that we wrote down decisions at once.",
+		"Reviews took long. Could we agree on a day?",
+		"Good mood, good coffee, and the release was on time.",
+		"The on-call week was quiet.",
+		"We should talk about the estimates. They were off again.",
+		"The retrospective was honest and useful.",
+		"Nothing to complain about.",
+		"The test environment was down for two days.",
+	},
+	"reason": {
+		"The requirements changed twice in one week.",
+		"I waited three days for a review.",
+		"The test environment was down, and nobody felt responsible.",
+		"Too much at the same time.",
+		"We did not speak about the outage at all.",
+	},
+	"explanation": {
+		"I am moving to another flat.",
+		"A day for my sister's wedding.",
+		"Jury duty, the letter follows.",
+		"Two days for an exam.",
+	},
+	"substitute": {"Bob", "Carol", "Dana", "Erik", "Fatima", "Noah"},
+	"name":       {"Bob Baker", "Carol Chen", "Dana Duarte", "Erik Eriksen", "Fatima Farah"},
+	"mail":       {"bob@example.org", "carol@example.org", "dana@example.org", "erik@example.org", "fatima@example.org"},
+	"wish":       {"Something vegetarian", "Ice cream!", "Less meat, more salad", "Lemonade", "Gluten-free cake"},
+}
