@@ -127,6 +127,7 @@ func results(t *testing.T, s *site) {
 	p.follow("Results")
 	p.wantRows("n0,n1,n5,n2,n3,n4")
 	q := s.as(t, ann, lunch+"/results")
-	q.want("My submissions", "1 submission")
-	q.wantRows("n5")
+	q.want("My submissions", "1–1 of 1", "Stew")
+	q.wantNot("Filter by")
+	q.Check()
 }

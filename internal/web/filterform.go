@@ -77,7 +77,7 @@ func filterKindOf(f *forms.Form, id string) filterKind {
 	switch id {
 	case forms.ColumnID:
 		return idKind
-	case forms.ColumnTimestamp:
+	case forms.ColumnTimestamp, forms.ColumnChanged:
 		return timeKind
 	}
 	rank := slices.IndexFunc(f.Fields, func(field forms.Field) bool { return field.ID == id })
@@ -123,6 +123,7 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 		add(f.Fields[rank].ID, labelOf(&f.Fields[rank]))
 	}
 	add(forms.ColumnTimestamp, columnLabel(f, forms.ColumnTimestamp))
+	add(forms.ColumnChanged, columnLabel(f, forms.ColumnChanged))
 	if !f.Anonymous {
 		add(forms.ColumnUsername, columnLabel(f, forms.ColumnUsername))
 		add(forms.ColumnID, columnLabel(f, forms.ColumnID))

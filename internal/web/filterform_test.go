@@ -36,6 +36,7 @@ func TestFilterControls(t *testing.T) {
 		"score":      "number: is, is not, is above, is below, is empty, is not empty",
 		"doc":        "text: contains, is not empty, is empty",
 		"_timestamp": "date: is, is not, is after, is before",
+		"_changed":   "date: is, is not, is after, is before",
 		"_username":  "text: contains, is, is not, is one of (separated by ;), is empty, is not empty",
 		"_id":        "number: is, is not, is above, is below",
 		"unknown":    "text: contains, is, is not, is one of (separated by ;), is empty, is not empty",

@@ -81,7 +81,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 // readTable reads the submissions of the page.
 func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsView) error {
 	opts := v.opts
-	opts.Back = true
+	opts.Back, opts.Changes = true, opts.Sort == nil // a sorted list reads its rows once more, with all they have
 	opts.Begin = func(p service.ListPage) error {
 		page.setPaging(v, p)
 		return nil
@@ -227,6 +227,8 @@ func columnLabel(f *forms.Form, id string) string {
 		return "Submission"
 	case forms.ColumnTimestamp:
 		return "Time"
+	case forms.ColumnChanged:
+		return "Changed"
 	case forms.ColumnUsername:
 		return "User name"
 	}

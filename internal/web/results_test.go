@@ -68,7 +68,23 @@ func rowIDs(page *answer) []string {
 			ids = append(ids, row[0])
 		}
 	}
+	for _, item := range page.mine() {
+		_, id, _ := strings.Cut(item[0], "/submission/")
+		ids = append(ids, id)
+	}
 	return ids
+}
+
+// mine are path and text of the submissions in the list of somebody's own.
+func (a *answer) mine() (items [][2]string) {
+	for _, list := range a.all(func(n *html.Node) bool { return attribute(n, "class") == "cards mine" }) {
+		for li := range list.ChildNodes() {
+			if li.Data == "li" {
+				items = append(items, [2]string{attribute(li.FirstChild, "href"), textOf(li)})
+			}
+		}
+	}
+	return items
 }
 
 func TestResultsTable(t *testing.T) {
@@ -189,7 +205,7 @@ func TestResultsRights(t *testing.T) {
 	check := func(user, heading string, want ...string) {
 		t.Helper()
 		page := e.get(t, user, feedbackResults)
-		total := fmt.Sprintf("<strong>%d</strong> submission", len(want))
+		total := fmt.Sprintf("1–%d of %[1]d", len(want))
 		if got := rowIDs(page); !slices.Equal(got, want) || !strings.Contains(page.body, "<h1>"+heading+"</h1>") || !strings.Contains(page.body, total) {
 			t.Errorf("%s sees rows %v, want %v, with %q and %q:\n%s", user, got, want, heading, total, page.body)
 		}
@@ -217,6 +233,70 @@ func TestResultsRights(t *testing.T) {
 	check("bob", "My submissions", "2")
 	if page := e.get(t, "dave", feedbackResults); !strings.Contains(page.body, "You have not sent anything yet.") || strings.Contains(page.body, "<strong>") {
 		t.Errorf("dave sees a summary:\n%s", page.body)
+	}
+}
+
+// TestMySubmissions is a plain list with state and time, and exports.
+func TestMySubmissions(t *testing.T) {
+	e := newFeedback(t, "edit: [carol]\n")
+	page := e.get(t, "alice", feedbackResults+"?limit=1")
+	want := [][2]string{{"/page/1/form/feedback/submission/3?limit=1", "Sent on 15 Nov 2025, 12:03 UTC State Open Ann Two"}}
+	if diff := cmp.Diff(want, page.mine()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	page.wantNoHTML("<table", "Filter by", `type="search"`, "Summary")
+	if links := exportPattern.FindAllString(page.body, -1); len(links) != 3 {
+		t.Errorf("%d links to exports", len(links))
+	}
+	last := e.get(t, "alice", page.link("Next"))
+	if got := last.mine(); len(got) != 1 || !strings.Contains(got[0][1], "State New Ann") || rangeOf(last) != "2–2 of 2" || last.link("Previous") == "" {
+		t.Errorf("the second page: %v, %s", got, rangeOf(last))
+	}
+}
+
+// TestResultsShowChanges tells who has changed a submission, and when.
+func TestResultsShowChanges(t *testing.T) {
+	e := newFeedback(t, "edit: [carol]\n")
+	e.get(t, "carol", feedbackResults).wantNoHTML(">Changed<span")
+	e.Clock.Advance(26 * time.Hour)
+	delete(e.users, "carol") // the session has ended
+	b := e.signedIn(t, "carol")
+	change := b.get("/page/1/form/feedback/submission/2/change")
+	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(http.StatusOK, "Sent by bob on 15 Nov 2025, 12:03 UTC Changed by carol on 16 Nov 2025, 14:03 UTC")
+	for _, query := range []string{"", "?sort=name", "?filter[_changed]=2025-11-16"} {
+		page := e.get(t, "carol", feedbackResults+query)
+		for i, row := range page.tableRows("results") {
+			want := ""
+			if i == 0 {
+				want = "Changed (UTC)"
+			} else if row[0] == "2" {
+				want = "2025-11-16 14:03 carol"
+			}
+			if row[3] != want {
+				t.Errorf("%s: row %d has %q, want %q", query, i, row[3], want)
+			}
+		}
+	}
+	e.get(t, "carol", "/page/1/form/feedback/submission/1").wantNoHTML("Changed by")
+}
+
+// TestResultsShowAnonymousChanges shows their day.
+func TestResultsShowAnonymousChanges(t *testing.T) {
+	form := &forms.Form{Anonymous: true}
+	sub := forms.Submission{Created: began, Changed: began.Add(13 * time.Hour), Changer: "carol"}
+	if got := newChange(form, sub, time.UTC); *got != (changeView{day("2025-11-16"), "carol"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestResultsOfADay has a day mean the whole day.
+func TestResultsOfADay(t *testing.T) {
+	e := newFeedback(t, "", func(o *envOptions) { o.service.Zone = time.FixedZone("east", 13*60*60) })
+	for day, want := range map[string]int{"2025-11-15": 0, "2025-11-16": 4} {
+		sent := e.ask(t, "alice", feedbackResults+"?q=&_field=_timestamp&_rule=_timestamp&_operator=equals&_value="+day)
+		if got := len(rowIDs(e.get(t, "alice", sent.header.Get("Location")))); got != want {
+			t.Errorf("%s has %d rows, want %d", day, got, want)
+		}
 	}
 }
 

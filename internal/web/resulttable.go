@@ -209,6 +209,33 @@ func (r *tableRow) Cells() []tableCell {
 	return cells
 }
 
+// stateView is the answer to a status field.
+type stateView struct {
+	Label, Text string
+	Tone        int
+}
+
+// States are the answers to status fields, for those who see their own submissions.
+func (r *tableRow) States() []stateView {
+	var states []stateView
+	for _, cell := range r.answers {
+		if cell.Status {
+			states = append(states, stateView{clipLabel(labelOf(&r.table.form.Fields[cell.column])), cell.Text.Text, cell.Tone})
+		}
+	}
+	return states
+}
+
+// Excerpt is the first other answer, by which people know their submissions.
+func (r *tableRow) Excerpt() string {
+	for _, cell := range r.answers {
+		if !cell.Status {
+			return clipLabel(strings.ReplaceAll(cell.Text.Text, forms.Separator, ", "))
+		}
+	}
+	return ""
+}
+
 // newCell cuts the text to the size that cells of the table have.
 func newCell(field *forms.Field, text string, t *resultTable) tableCell {
 	several := field.MultiValue() || field.Type == forms.File // names of files; the submission has the links
@@ -259,7 +286,9 @@ func (t *resultTable) setHead(v *resultsView) {
 		t.Head = append(t.Head, v.header(prefix, forms.ColumnUsername, "User name"))
 	}
 	if t.Changes {
-		t.Head = append(t.Head, tableHeader{Label: "Changed"})
+		header := v.header(prefix, forms.ColumnChanged, "Changed")
+		header.UTC = !t.DaysOnly()
+		t.Head = append(t.Head, header)
 	}
 	for rank := range t.form.Fields {
 		field := &t.form.Fields[rank]
