@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
@@ -38,7 +37,7 @@ func (a *Access) MaySeeAll() bool { return a.seesAll }
 func (a *Access) MaySet(field *forms.Field) bool { return a.editor || !field.ByEditors }
 
 // Today is the current day in the zone of the service, as 2006-01-02.
-func (a *Access) Today() string { return a.service.now().In(a.service.zone).Format(time.DateOnly) }
+func (a *Access) Today() string { return a.service.Today() }
 
 // writer is the caller as the rules of the form see them.
 func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.editor, Today: a.Today()} }

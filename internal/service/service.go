@@ -71,6 +71,9 @@ func derive(secret []byte, purpose string) []byte {
 // Now is the time of the service.
 func (s *Service) Now() time.Time { return s.now() }
 
+// Today is the current day in the zone of the service, as 2006-01-02.
+func (s *Service) Today() string { return s.now().In(s.zone).Format(time.DateOnly) }
+
 // Zone is the time zone in which days begin.
 func (s *Service) Zone() *time.Location { return s.zone }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"html/template"
 	"maps"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/service"
 )
 
 // formView is a form as it is shown to be filled in.
@@ -35,6 +37,7 @@ type formView struct {
 	Errors  []errorLine
 	Retired []retiredAnswer
 
+	Fixed      string      // JSON of the values that count for conditions and can't be set, by field id; "" for none
 	Definition template.JS // for the module that shows and hides questions; "" without conditions
 	Required   bool        // some question needs an answer
 	Items      []item
@@ -103,6 +106,10 @@ type question struct {
 	Complete    string // autocomplete
 	Choices     []choice
 	Hidden      bool
+	Locked      bool // it is not on the form
+	Bounds      string
+	MinDay      string // for a browser's calendar, as MaxDay
+	MaxDay      string
 	Error       string
 	DescribedBy string
 	AcceptList  string
@@ -138,6 +145,8 @@ type filling struct {
 	removed   map[string]bool       // ids of fields whose files are to go
 	notStored map[string]string     // by field id: names of files that were sent
 	maxFile   int64                 // the largest file that the server takes
+	today     string                // as 2006-01-02
+	access    *service.Access       // of the caller; nil in a preview
 }
 
 // manyControls is how many fields and options a form has whose page is surely
@@ -156,38 +165,62 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 			return nil, err
 		}
 	}
-	with.maxFile = c.site.Backend.Service.MaxFile()
+	with.maxFile, with.today = c.site.Backend.Service.MaxFile(), c.site.Backend.Service.Today()
 	if with.values == nil {
-		with.values = make([]string, len(f.Fields))
+		with.values = defaults(f, with.today)
 	}
 	items, questions := layOut(id, f, with)
 	return &formView{
 		ID: id, Items: items, Errors: summarize(questions, with), Retired: with.retired, Definition: conditionsOf(f),
-		Required: slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Required }),
+		Required: slices.ContainsFunc(questions, func(q *question) bool { return q.Required && !q.Locked }), Fixed: fixedValues(questions),
 	}, nil
 }
 
 // layOut makes the questions of a form, by rank, and the sections that they are in.
 func layOut(id string, f *forms.Form, with filling) (items []item, all []*question) {
 	shown := f.Visible(with.values)
-	b := questionBuilder{form: f, with: with, extra: markup.MaxOptions}
+	b := questionBuilder{form: f, fields: f.Index(), with: with, extra: markup.MaxOptions}
 	for rank := range f.Fields {
 		all = append(all, b.question(rank, id+"-"+strconv.Itoa(rank), !shown[rank]))
 	}
 	sections := f.Sections
 	for rank := 0; rank < len(all); {
 		if len(sections) == 0 || sections[0].First != rank {
-			items = append(items, item{Question: all[rank]})
+			if !all[rank].Locked {
+				items = append(items, item{Question: all[rank]})
+			}
 			rank++
 			continue
 		}
-		section := &sectionView{Name: sections[0].Name, Title: sections[0].Title, Questions: all[rank : rank+sections[0].Count]}
+		section := &sectionView{Name: sections[0].Name, Title: sections[0].Title}
+		for _, q := range all[rank : rank+sections[0].Count] {
+			if !q.Locked {
+				section.Questions = append(section.Questions, q)
+			}
+		}
 		section.Hidden = !slices.ContainsFunc(section.Questions, func(q *question) bool { return !q.Hidden })
-		items = append(items, item{Section: section})
+		if len(section.Questions) > 0 {
+			items = append(items, item{Section: section})
+		}
 		rank += sections[0].Count
 		sections = sections[1:]
 	}
 	return items, all
+}
+
+// fixedValues are the values of questions that are not on the form.
+func fixedValues(questions []*question) string {
+	fixed := map[string]string{}
+	for _, q := range questions {
+		if q.Locked && q.Value != "" {
+			fixed[q.ID] = q.Value
+		}
+	}
+	if len(fixed) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(fixed) // strings can be encoded
+	return string(text)
 }
 
 // conditionsOf is the definition of a form with conditions for the module that
@@ -213,16 +246,17 @@ func message(f *forms.Field, text string) string { return "“" + labelOf(f) + "
 
 // questionBuilder makes the questions of a form.
 type questionBuilder struct {
-	form  *forms.Form
-	with  filling
-	extra int // how many more values are shown that are no options
+	form   *forms.Form
+	fields forms.Index
+	with   filling
+	extra  int // how many more values are shown that are no options
 }
 
 func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	f, with := &b.form.Fields[rank], b.with
 	q := &question{
 		Field: f, ElementID: id, Label: labelOf(f), Value: with.values[rank], Hidden: hidden,
-		Stored: with.files[f.ID], Removed: with.removed[f.ID],
+		Stored: with.files[f.ID], Removed: with.removed[f.ID], Locked: with.locked(f),
 	}
 	if with.why.invalid != nil {
 		if text, faulty := with.why.invalid.Fields[f.ID]; faulty {
@@ -233,9 +267,10 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 		q.NotStored = strings.ReplaceAll(with.notStored[f.ID], forms.Separator, ", ")
 	}
 	b.setControl(q)
-	q.MarkShown = with.change && q.Kind == "checkboxes"
+	b.setBounds(q)
+	q.MarkShown = q.Kind == "checkboxes" && (with.change || f.Default != "")
 	var described []string
-	if f.Help != "" || q.Limit != "" || q.AcceptList != "" {
+	if f.Help != "" || q.Limit != "" || q.AcceptList != "" || q.Bounds != "" {
 		described = append(described, id+"-help")
 	}
 	if q.Needed() {
@@ -372,7 +407,11 @@ func summarize(questions []*question, with filling) (lines []errorLine) {
 	}
 	for _, q := range questions {
 		if q.Error != "" {
-			lines = append(lines, errorLine{Href: "#" + q.ElementID, Text: q.Error})
+			line := errorLine{Href: "#" + q.ElementID, Text: q.Error}
+			if q.Locked {
+				line.Href = ""
+			}
+			lines = append(lines, line)
 		}
 		seen[q.ID] = true
 	}

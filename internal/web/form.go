@@ -77,7 +77,7 @@ func (s *Site) showForm(w http.ResponseWriter, c *call) error {
 			return nil
 		}
 	}
-	page, err := s.newFormPage(c, access, filling{})
+	page, err := s.newFormPage(c, access, filling{values: prefilled(access, c.URL.Query())})
 	if err != nil {
 		return err
 	}
@@ -103,6 +103,7 @@ func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*form
 
 // createForm is the view of a form that makes a new submission.
 func (s *Site) createForm(c *call, access *service.Access, id string, with filling) (*formView, error) {
+	with.access = access
 	v, err := c.formView(id, access.Form, with)
 	if err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func (s *Site) sendForm(w http.ResponseWriter, c *call) error {
 		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
 		return s.showAgain(w, c, access, sent, refusal{status: http.StatusConflict, reason: reason})
 	}
-	sub, _, err := access.Create(c.Context(), withoutEmpty(sent.answers), sent.createKey(access))
+	sub, _, err := access.Create(c.Context(), sent.newAnswers(access.Form), sent.createKey(access))
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) {
 		return s.showAgain(w, c, access, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
@@ -186,7 +187,9 @@ type refusal struct {
 
 // showAgain shows the form as it was sent, and why it was not stored.
 func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access, sent received, why refusal) error {
-	page, err := s.newFormPage(c, access, sent.filling(access.Form, why))
+	with := sent.filling(access.Form, why)
+	sent.addDefaults(&with, access.Form, access.Today())
+	page, err := s.newFormPage(c, access, with)
 	if err != nil {
 		return err
 	}

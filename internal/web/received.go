@@ -134,14 +134,6 @@ func (r received) createKey(access *service.Access) string {
 	return access.KeyOfAnswers(key, r.answers)
 }
 
-// withoutEmpty leaves out questions without an answer, which browsers send as
-// empty texts.
-func withoutEmpty(answers []forms.Answer) []forms.Answer {
-	return slices.DeleteFunc(slices.Clone(answers), func(a forms.Answer) bool {
-		return a.Value == "" && !a.IsList && a.Malformed == "" && a.Misfit == ""
-	})
-}
-
 // filling is what was sent for a form, with the reason why it was not stored.
 func (r received) filling(f *forms.Form, why refusal) filling {
 	with := filling{

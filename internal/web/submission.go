@@ -213,6 +213,7 @@ type changePage struct {
 type difference struct{ Label, Theirs, Yours string }
 
 func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, error) {
+	with.access = st.access
 	view, err := c.formView("f0", st.access.Form, with)
 	if err != nil {
 		return nil, err

@@ -64,9 +64,11 @@ function updater(form) {
   const questions = find(form, "[data-field]");
   const sections = find(form, "[data-section]");
   const label = ({ dataset }) => definition.fields[dataset.field].label || dataset.field;
+  // What counts for conditions, and is not on the form.
+  const fixed = Object.entries(JSON.parse(call(form, "getAttribute", "data-fixed") ?? "{}"));
   const value = (question) => valueOf(question, definition.fields[question.dataset.field]);
   return () => {
-    const { added, removed } = apply(visible, questions, value);
+    const { added, removed } = apply(visible, questions, value, fixed);
     for (const section of sections) {
       section.hidden = find(section, "[data-field]").every((question) => question.hidden);
     }
@@ -75,8 +77,8 @@ function updater(form) {
 }
 
 /** Shows and hides the questions, and returns those for which that is a change. */
-function apply(visible, questions, value) {
-  const shown = visible(new Map(questions.map((question) => [question.dataset.field, value(question)])));
+function apply(visible, questions, value, fixed) {
+  const shown = visible(new Map([...fixed, ...questions.map((question) => [question.dataset.field, value(question)])]));
   const changed = { added: [], removed: [] };
   for (const question of questions) {
     const hidden = !shown.has(question.dataset.field);

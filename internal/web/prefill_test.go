@@ -1,0 +1,174 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+const leaveForm = `form: f
+fields:
+  - {id: name, type: textfield, label: Name, maxLength: 20}
+  - {id: days, type: textfield, label: Days, validate: numeric, min: 1, max: 30, default: 5}
+  - {id: first, type: date, label: First day, min: today, default: today}
+  - {id: last, type: date, label: Last day, min: {field: first}}
+  - {id: kind, type: radio, label: Kind, options: [paid, unpaid], default: paid}
+  - {id: with, type: checkbox, label: With, options: [pay, car, desk], default: [pay, desk]}
+  - {id: cv, type: file, label: CV}
+  - {id: state, type: status, label: State, options: [open, granted], default: open, by: editors}
+  - {id: reason, type: textbox, label: Reason, by: editors}
+  - {id: while, type: textfield, label: While it is open, showIf: {field: state, equals: open}}
+  - {id: after, type: textfield, label: When it is granted, showIf: {field: state, equals: granted}, default: later}
+  - {section: office, title: Office use, fields: [{id: note, type: textfield, label: Note, by: editors}]}
+`
+
+const leavePath = "/page/1/form/f"
+
+func fieldIDs(p *answer) (ids []string) {
+	for _, n := range p.all(func(n *html.Node) bool { return hasAttribute(n, "data-field") }) {
+		ids = append(ids, attribute(n, "data-field"))
+	}
+	return ids
+}
+
+// The form begins with its defaults. What somebody empties stays empty.
+func TestDefaultsAreFilledIn(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", leaveForm))
+	b := e.signedIn(t, "alice")
+	for _, p := range []*answer{b.get(leavePath), b.get("/page/1")} {
+		got := p.values()
+		for id, want := range map[string][]string{
+			"name": {""}, "days": {"5"}, "first": {"2025-11-15"}, "last": {""}, "kind": {"paid"}, "with": {"pay", "desk"}, "while": {""},
+		} {
+			if !slices.Equal(got[id], want) {
+				t.Errorf("%s: %s is %q, want %q", p.path, id, got[id], want)
+			}
+		}
+	}
+	values := b.get(leavePath).values()
+	b.send(leavePath, values).want(http.StatusOK)
+	if got := valuesOf(t, e.latest(t, "alice", 1, "f")); got["days"] != "5" || got["with"] != "pay;desk" || got["state"] != "open" || got["first"] != "2025-11-15" {
+		t.Errorf("stored %q", got)
+	}
+	cleared := with(values, "days", "", "kind", "", "first", "")
+	delete(cleared, "with") // no box is ticked
+	again := b.send(leavePath, with(cleared, "_update", "1"))
+	if got := again.values(); got.Get("days") != "" || got.Get("with") != "" || hidden(again, "after") != true {
+		t.Errorf("shown again: %q", got)
+	}
+	b.send(leavePath, cleared).want(http.StatusOK)
+	got := valuesOf(t, e.latest(t, "alice", 1, "f"))
+	if got["days"] != "" || got["with"] != "" || got["kind"] != "" || got["first"] != "" {
+		t.Errorf("emptied, and stored %q", got)
+	}
+	if _, stored := got["after"]; stored {
+		t.Error("the default of a hidden question is stored")
+	}
+}
+
+// A question that was hidden when the form was sent shows its default, if it is there
+// when the form is shown again.
+func TestDefaultsOfQuestionsThatAreAdded(t *testing.T) {
+	e := newEnv(t, page1("", "form: f\nfields:\n  - {id: a, type: textfield}\n  - {id: b, type: textfield, default: x, showIf: {field: a, not-empty: true}}\n"))
+	b := e.signedIn(t, "alice")
+	p := b.send(leavePath, with(b.get(leavePath).values(), "a", "1", "_update", "1"))
+	if got := p.values().Get("b"); got != "x" || hidden(p, "b") {
+		t.Errorf("it has %q", got)
+	}
+}
+
+// Only editors find the questions that they answer on the form. They count for
+// conditions all the same.
+func TestEditorsFields(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", leaveForm))
+	b, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	all := []string{"name", "days", "first", "last", "kind", "with", "cv", "state", "reason", "while", "after", "note"}
+	others := []string{"name", "days", "first", "last", "kind", "with", "cv", "while", "after"}
+	for _, path := range []string{leavePath, "/page/1"} {
+		if got := fieldIDs(carol.get(path)); !slices.Equal(got, all) {
+			t.Errorf("%s: an editor sees %q", path, got)
+		}
+		p := b.get(path)
+		if got := fieldIDs(p); !slices.Equal(got, others) {
+			t.Errorf("%s: others see %q", path, got)
+		}
+		p.wantNoHTML("Office use")
+		p.wantHTML(`data-fixed="{&#34;state&#34;:&#34;open&#34;}"`)
+		if hidden(p, "while") || !hidden(p, "after") {
+			t.Errorf("%s: the default of an editors' question does not count", path)
+		}
+	}
+	sent := b.send(leavePath, with(b.get(leavePath).values(), "name", "Al"))
+	sent.want(http.StatusOK, "State", "open")
+	if strings.Contains(sent.text(), "Reason") {
+		t.Error("an editors' question without an answer is shown to others")
+	}
+	own := strings.TrimSuffix(sent.path, "?sent")
+	refused := b.send(leavePath, with(b.get(leavePath).values(), "state", "granted"))
+	refused.want(http.StatusUnprocessableEntity, "“State” is set by editors of this page only")
+
+	carol.send(own+"/change", with(carol.get(own+"/change").values(), "state", "granted", "reason", "why not")).want(http.StatusOK, "granted")
+	p := b.get(own + "/change")
+	if got := fieldIDs(p); !slices.Equal(got, others) || !hidden(p, "while") || hidden(p, "after") {
+		t.Errorf("others change %q", got)
+	}
+	b.send(own+"/change", with(p.values(), "name", "Bo")).want(http.StatusOK, "Bo", "granted", "why not")
+}
+
+// An address fills in what the reader may set, and sends nothing.
+func TestPrefilledAddress(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", leaveForm))
+	query := "?" + url.Values{
+		"name": {"  Zoë <b>  "}, "days": {"7,5"}, "first": {"soon"}, "last": {"2026-01-31"}, "kind": {"unpaid"}, "with": {"car", "desk"},
+		"state": {"granted"}, "reason": {"so"}, "cv": {"cv.pdf"}, "unknown": {"x"}, "_key": {"k"}, "_tag": {"t"},
+	}.Encode()
+	check := func(p *answer, state string) {
+		t.Helper()
+		p.want(http.StatusOK)
+		got := p.values()
+		for id, want := range map[string][]string{
+			"name": {"Zoë <b>"}, "days": {"7.5"}, "first": {"2025-11-15"}, "last": {"2026-01-31"}, "kind": {"unpaid"}, "with": {"car", "desk"},
+		} {
+			if !slices.Equal(got[id], want) {
+				t.Errorf("%s: %s is %q, want %q", p.path, id, got[id], want)
+			}
+		}
+		if got.Get("state") != state || got.Get("_key") == "k" || got.Has("_tag") || got.Has("unknown") {
+			t.Errorf("%s: %q", p.path, got)
+		}
+	}
+	check(e.get(t, "alice", leavePath+query), "")
+	check(e.get(t, "carol", leavePath+query), "granted")
+	check(e.framed(t, "alice", "/embed"+leavePath+query), "")
+	for _, odd := range []string{"?kind=other", "?with=pay&with=plane", "?name=%00", "?name=%ff", "?name=" + strings.Repeat("x", 21), "?days=five"} {
+		p := e.get(t, "alice", leavePath+odd)
+		if got := p.values(); got.Get("kind") != "paid" || got.Get("name") != "" || got.Get("days") != "5" || !slices.Equal(got["with"], []string{"pay", "desk"}) {
+			t.Errorf("%s fills in %q", odd, got)
+		}
+		p.wantNoHTML("plane", ">other<")
+	}
+	if n := e.count(t, "alice", 1, "f"); n != 0 {
+		t.Errorf("%d submissions were sent", n)
+	}
+	// After a sign-in, the address is still there.
+	b := e.browser(t)
+	check(b.postForm("/login", credentials("alice", b.get(leavePath+query).values().Get("next"))), "")
+}
+
+// A question says which answers it takes, before the server refuses one.
+func TestBoundsAreTold(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", leaveForm+
+		"  - {id: low, type: textfield, validate: numeric, min: 0.5}\n  - {id: high, type: textfield, validate: numeric, max: -1}\n"+
+		"  - {id: past, type: date, max: today}\n"))
+	p := e.get(t, "alice", leavePath)
+	p.want(http.StatusOK, "At most 20 characters.", "From 1 to 30.", "Not before 2025-11-15.", "Not before “First day”.", "At least 0.5.", "At most -1.", "Not after 2025-11-15.")
+	p.wantHTML(`name="first" value="2025-11-15" dir="auto" min="2025-11-15"`, `max="2025-11-15"`, `inputmode="decimal"`)
+	b := e.signedIn(t, "alice")
+	refused := b.send(leavePath, with(b.get(leavePath).values(), "days", "31", "name", strings.Repeat("é", 21), "last", "2025-11-14"))
+	refused.want(http.StatusUnprocessableEntity,
+		"“Days” must be at most 30", "“Name” must have at most 20 characters", "“Last day” must not be before First day (2025-11-15)")
+}
