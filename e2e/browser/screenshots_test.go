@@ -39,6 +39,7 @@ var shots = []shot{
 		p.press("Sign in")
 	}},
 	{name: "page", user: "alice", path: "/page/101"},
+	{name: "page-wikitext", user: "alice", path: "/page/102"},
 	{name: "page-two-forms", user: "alice", path: "/page/104"},
 	{name: "form", user: "alice", path: leave, prepare: fillLeave},
 	{name: "form-empty", user: "alice", path: leave},
