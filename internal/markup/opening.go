@@ -15,11 +15,18 @@ func (w *builder) opening(m *yamlMap) {
 	if v := w.text(m, "limit"); v.written && !v.invalid {
 		w.form.Limit = w.wholeNumber(v, "limit", MaxLimit)
 	}
-	w.form.Opens, w.form.Closes = w.moment(m, "opens"), w.moment(m, "closes")
-	if w.form.Opens.IsZero() || w.form.Closes.IsZero() {
+	f := w.form
+	f.Opens, f.Closes = w.moment(m, "opens"), w.moment(m, "closes")
+	if f.Opens.IsZero() || f.Closes.IsZero() {
 		return
 	}
-	if neverOpen(w.form.Opens, w.form.Closes) {
+	// When a day begins depends on the server's zone, so days count as they are written.
+	const day = len(time.DateOnly)
+	never := m.values["opens"].Value[:day] > m.values["closes"].Value[:day]
+	if f.Opens.Day == "" && f.Closes.Day == "" {
+		never = !f.Opens.Time.Before(f.Closes.Time)
+	}
+	if never {
 		w.errorf(m.values["opens"].Column, "exchange opens and closes, or correct the year", "the form opens after it closes: nobody could submit it")
 	}
 }
@@ -35,30 +42,9 @@ func (w *builder) moment(m *yamlMap, key string) forms.Moment {
 	var t time.Time
 	if t.UnmarshalText([]byte(strings.ToUpper(v.text))) != nil || t.UTC().Year() < 1 || t.IsZero() {
 		w.errorf(v.at, momentHint, "%s %s is neither a day nor a time", key, quote(v.text))
+		return forms.Moment{}
 	}
 	return forms.Moment{Time: t.UTC()}
-}
-
-// neverOpen reports whether the form is closed in every zone: which one the server
-// has is not known here. A day begins up to 14 hours before it does in UTC, and ends
-// up to 12 hours after it.
-func neverOpen(opens, closes forms.Moment) bool {
-	if opens.Day != "" && closes.Day != "" {
-		return opens.Day > closes.Day
-	}
-	from := momentOr(opens, -14*time.Hour)
-	to := momentOr(closes, (24+12)*time.Hour)
-	return !from.Before(to)
-}
-
-// momentOr returns a point in time, or that of a day that begins so much later
-// than in UTC.
-func momentOr(m forms.Moment, later time.Duration) time.Time {
-	if m.Day == "" {
-		return m.Time
-	}
-	day, _ := time.Parse(time.DateOnly, m.Day) // it is a day
-	return day.Add(later)
 }
 
 // wholeNumber reads a number from 1 to limit. What is wrong is reported, and gives 0.
