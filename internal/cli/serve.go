@@ -61,7 +61,7 @@ func serveCommand(streams Streams) *cli.Command {
 				Sources: env("trusted-proxies"),
 			},
 			&cli.StringFlag{
-				Name: "timezone", Value: "UTC", Usage: "zone in which days begin: those of opens, closes, today and filters by day; a name such as Europe/Berlin, the same for all servers on one database",
+				Name: "timezone", Value: "UTC", Usage: "zone in which days begin: those of opens, closes, today, filters and summaries by day; a name such as Europe/Berlin, the same for all servers on one database",
 				Sources: env("timezone"),
 			},
 			&cli.Int64Flag{Name: "max-body", Value: request.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},

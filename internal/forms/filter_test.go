@@ -261,6 +261,7 @@ func FuzzNewRule(f *testing.F) {
 	for _, value := range []string{"", "1", "2026-01-31", "2026-03-01T12:00:07.123+0000", "-5", "a;b", "1;2026-01-31"} {
 		for _, o := range Operators {
 			f.Add("_timestamp", string(o), value)
+			f.Add("_changed", string(o), value)
 			f.Add("name", string(o), value)
 		}
 	}
@@ -272,7 +273,7 @@ func FuzzNewRule(f *testing.F) {
 		if _, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, time.UTC).Match(survey(1, "x", "name", "y")); err != nil {
 			t.Fatal(err)
 		}
-		if id == ColumnTimestamp && rule.Operator == Equals {
+		if isTimeColumn(id) && rule.Operator == Equals {
 			if _, again := NewRule(id, operator, rule.Value); again != "" && !strings.Contains(rule.Value, ".") {
 				t.Fatalf("%q became %q, which is refused: %s", value, rule.Value, again)
 			}

@@ -15,9 +15,9 @@ type Summary struct {
 	Fields      []FieldSummary // by rank
 }
 
-// DayCount is the number of submissions of one day, in UTC.
+// DayCount is the number of submissions of one day.
 type DayCount struct {
-	Day   time.Time // its beginning
+	Day   time.Time // its beginning in UTC, in whichever zone the day was
 	Count int64
 }
 
@@ -53,6 +53,7 @@ const (
 type Summarizer struct {
 	row     *Result
 	summary Summary
+	zone    *time.Location
 	days    map[int64]int64 // by the number of the day since 1970
 	fields  []fieldCounter  // by rank
 }
@@ -67,9 +68,10 @@ type fieldCounter struct {
 	latest   *latestTexts   // of a field for text
 }
 
-// NewSummarizer makes a Summarizer for submissions of the form.
-func (f *Form) NewSummarizer() *Summarizer {
-	s := &Summarizer{row: f.NewResult(), days: map[int64]int64{}, fields: make([]fieldCounter, len(f.Fields))}
+// NewSummarizer makes a Summarizer for submissions of the form. Days are those of the
+// zone, as in filters.
+func (f *Form) NewSummarizer(zone *time.Location) *Summarizer {
+	s := &Summarizer{row: f.NewResult(), zone: zone, days: map[int64]int64{}, fields: make([]fieldCounter, len(f.Fields))}
 	for rank := range f.Fields {
 		c := &s.fields[rank]
 		c.Field = &f.Fields[rank]
@@ -106,7 +108,8 @@ func (s *Summarizer) Add(sub Submission) error {
 		s.summary.Last = sub.Created
 	}
 	s.summary.Count++
-	s.days[floorDiv(sub.Created.UnixMilli(), dayLength.Milliseconds())]++
+	_, offset := sub.Created.In(s.zone).Zone()
+	s.days[floorDiv(sub.Created.Unix()+int64(offset), int64(dayLength.Seconds()))]++
 	return nil
 }
 

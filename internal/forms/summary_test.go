@@ -15,13 +15,29 @@ import (
 
 func summarize(t testing.TB, subs ...Submission) Summary {
 	t.Helper()
-	s := surveyForm.NewSummarizer()
+	s := surveyForm.NewSummarizer(time.UTC)
 	for _, sub := range subs {
 		if err := s.Add(sub); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return s.Summary()
+}
+
+// A day is that of the zone, as in filters.
+func TestSummaryOfDaysInAZone(t *testing.T) {
+	s := surveyForm.NewSummarizer(time.FixedZone("UTC+13", 13*60*60))
+	begin := time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC) // of 2 March
+	for i, at := range []time.Time{begin.Add(-time.Millisecond), begin, begin.Add(24*time.Hour - time.Millisecond), time.UnixMilli(-1)} {
+		if err := s.Add(Submission{ID: int64(i + 1), Created: at, Entries: Entries("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	want := []DayCount{{time.UnixMilli(0).UTC(), 1}, {day, 1}, {day.AddDate(0, 0, 1), 2}}
+	if diff := cmp.Diff(want, s.Summary().Days); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 func TestSummary(t *testing.T) {

@@ -88,7 +88,7 @@ func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, 
 	if err := l.prepare(ctx); err != nil {
 		return forms.Summary{}, err
 	}
-	s := a.Form.NewSummarizer()
+	s := a.Form.NewSummarizer(a.service.zone)
 	if err := l.scan(ctx, 0, 0, s.Add); err != nil {
 		return forms.Summary{}, err
 	}
