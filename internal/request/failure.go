@@ -70,8 +70,8 @@ func FailureOf(ctx context.Context, err error) Failure {
 	case errors.Is(err, auth.ErrNobody):
 		return Failure{
 			Status: http.StatusUnauthorized,
-			Detail: "You are not signed in: the proxy in front of this service has not said who you are. " +
-				"Come by the address that you were given, and sign in there.",
+			Detail: "The proxy in front of this service has not said who you are, and nothing was changed. " +
+				"Sign in again in another tab, then go back and try once more.",
 		}
 	case errors.As(err, &throttled):
 		return Failure{
