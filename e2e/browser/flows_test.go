@@ -37,6 +37,7 @@ var flows = []struct {
 	{"one submission each", oneSubmission},
 	{"anonymous", anonymous},
 	{"results", results},
+	{"an editor answers", editorAnswers},
 	{"long words and other scripts", longWords},
 	{"expired session", expiredSession},
 	{"refused pages", refusedPages},

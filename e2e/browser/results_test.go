@@ -13,6 +13,8 @@ import (
 
 const lunch = "/page/6/form/lunch"
 
+const request = "/page/8/form/leave"
+
 // store sends answers by the API.
 func (s *site) store(t testing.TB, user, password, form string, values map[string]string) {
 	t.Helper()
@@ -130,4 +132,41 @@ func results(t *testing.T, s *site) {
 	q.want("My submissions", "1–1 of 1", "Stew")
 	q.wantNot("Filter by")
 	q.Check()
+}
+
+// editorAnswers has an editor grant what somebody asks for with one press, and both
+// see it.
+func editorAnswers(t *testing.T, s *site) {
+	s.store(t, ann, ann+"-secret", request, map[string]string{"first": "2026-03-02", "kind": "Holiday"})
+	p := s.as(t, eve, request+"/results?sort=first")
+	p.follow(strings.TrimSpace(browsertest.Eval[string](p.Page, `document.querySelector("table.results tbody th a").textContent`)))
+	p.Check()
+	pressed := func() string {
+		return browsertest.Eval[string](p.Page, `document.querySelector("[aria-pressed=true]").textContent`)
+	}
+	if got := pressed(); got != "Asked for" {
+		t.Errorf("%q is pressed", got)
+	}
+	p.press("Granted")
+	p.want("The changes are saved.", "Changed by eve")
+	if got := pressed(); got != "Granted" {
+		t.Errorf("%q is pressed after Granted", got)
+	}
+	p.Check()
+	p.follow("Results")
+	p.wantPath(request + "/results?sort=first#submissions")
+	q := s.as(t, ann, request+"/results")
+	q.want("State Granted", "2026-03-02")
+	if s.options.NoScript {
+		p.want("Time (UTC)")
+		return
+	}
+	p.wantNot("UTC") // times are those of the reader
+	q.goTo(request)
+	if got := browsertest.Eval[int](q.Page, `dispatchEvent(new Event("beforeprint")) && document.querySelectorAll(".paper-choices li").length`); got != 2 {
+		t.Errorf("%d choices are on paper", got)
+	}
+	if got := browsertest.Eval[int](q.Page, `dispatchEvent(new Event("afterprint")) && document.querySelectorAll(".paper-choices").length`); got != 0 {
+		t.Error("what is for paper stays on the screen")
+	}
 }

@@ -40,7 +40,7 @@ type latestCard struct {
 const (
 	maxHomePages  = 100
 	maxHomeForms  = 20 // of each page
-	maxHomeLatest = 10
+	maxHomeLatest = 5
 )
 
 func (s *Site) home(w http.ResponseWriter, c *call) error {

@@ -294,7 +294,7 @@ func TestHomeShowsSomeForms(t *testing.T) {
 	e := newEnv(t, map[string]string{"1-many.md": page})
 	p := e.signedIn(t, "alice").get("/")
 	p.want(http.StatusOK, "3 more on the page")
-	if n := strings.Count(p.body, "Fill in “"); n != maxHomeForms {
+	if n := strings.Count(p.text(), "Fill in “"); n != maxHomeForms {
 		t.Errorf("the list has %d forms", n)
 	}
 }

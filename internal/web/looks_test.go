@@ -23,17 +23,23 @@ func TestHomeResults(t *testing.T) {
 	}
 }
 
-// Below many pages people would not find what they have sent.
-func TestHomeLeadsToLatest(t *testing.T) {
+// What somebody has sent comes first: below many pages they would not find it.
+func TestHomeShowsMineFirst(t *testing.T) {
 	files := map[string]string{}
 	for i := range 11 {
 		files[fmt.Sprintf("%d.md", i+1)] = page1("", "form: f\nfields:\n  - {id: a, type: textfield, label: A}\n")["1.md"]
 	}
 	e := newEnv(t, files)
-	const link = `<a href="#latest">My latest submissions</a>`
-	e.get(t, "alice", "/").wantNoHTML(link)
-	e.submit(t, "alice", 1, "f", "a", "x")
-	e.get(t, "alice", "/").wantHTML(link, `<h2 id="latest">`)
+	const heading = `<h2 id="latest">My latest submissions</h2>`
+	e.get(t, "alice", "/").wantNoHTML(heading)
+	for range 2 * maxHomeLatest {
+		e.submit(t, "alice", 1, "f", "a", "x")
+	}
+	page := e.get(t, "alice", "/")
+	before, after, found := strings.Cut(page.body, heading)
+	if !found || strings.Contains(before, `href="/page/`) || !strings.Contains(after, `href="/page/11"`) || strings.Count(after, "/submission/") != maxHomeLatest {
+		t.Errorf("home is\n%s", page.body)
+	}
 }
 
 func TestErrorTitles(t *testing.T) {
