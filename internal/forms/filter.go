@@ -131,6 +131,7 @@ func (f Filter) Check() string {
 type Matcher struct {
 	tests  []test
 	search []byte // folded
+	zone   *time.Location
 	row    *Result
 	reads  bool   // some test needs the row
 	folded []byte // reused for each value that is searched
@@ -141,12 +142,12 @@ type Matcher struct {
 type test struct {
 	column column
 	rules  []Rule
-	times  []timeRule // those that name days
+	days   []Rule // about a time: those that name days
 }
 
 // NewMatcher makes a Matcher for submissions of the form. Days are those of the zone.
 func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
-	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, filter.Search)}
+	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, filter.Search), zone: zone}
 	m.reads = len(m.search) > 0
 	fields := f.Index()
 	for _, r := range filter.Rules {
@@ -155,8 +156,8 @@ func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
 			i = len(m.tests)
 			m.tests = append(m.tests, test{column: fields.column(r.FieldID)})
 		}
-		if rule, ok := newTimeRule(r, zone); ok {
-			m.tests[i].times = append(m.tests[i].times, rule)
+		if isTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, Separator), isDay) {
+			m.tests[i].days = append(m.tests[i].days, r)
 		} else {
 			m.tests[i].rules = append(m.tests[i].rules, r)
 		}
@@ -173,7 +174,7 @@ func (m *Matcher) Match(s Submission) (bool, error) {
 		}
 	}
 	for i := range m.tests {
-		holds, err := m.tests[i].holds(s, m.row)
+		holds, err := m.tests[i].holds(s, m.row, m.zone)
 		if err != nil || !holds {
 			return false, err
 		}
@@ -181,23 +182,34 @@ func (m *Matcher) Match(s Submission) (bool, error) {
 	return m.found()
 }
 
-func (t *test) holds(s Submission, row *Result) (bool, error) {
+func (t *test) holds(s Submission, row *Result, zone *time.Location) (bool, error) {
 	value, err := t.column.text(s, row)
 	if err != nil {
 		return false, err
-	}
-	for _, r := range t.times {
-		if !r.holds(value) {
-			return false, nil
-		}
 	}
 	for _, r := range t.rules {
 		if !r.Holds(t.column.field, value) {
 			return false, nil
 		}
 	}
+	for _, r := range t.days {
+		isListed := r.Operator == InList && r.Holds(t.column.field, value) // a list may have times, too
+		if !isListed && !r.Holds(t.column.field, dayOf(value, zone)) {
+			return false, nil
+		}
+	}
 	return true, nil
 }
+
+// dayOf returns the day of a time in a zone. A rule that names a day compares it with
+// that, so that it means the whole day.
+func dayOf(millis string, zone *time.Location) string {
+	n, _ := strconv.ParseInt(millis, 10, 64) // as the column writes it
+	return time.UnixMilli(n).In(zone).Format(time.DateOnly)
+}
+
+// isTimeColumn reports whether the metadata with the given id is a time.
+func isTimeColumn(id string) bool { return id == ColumnTimestamp || id == ColumnChanged }
 
 // found reports whether some value of the row has the text that is searched.
 func (m *Matcher) found() (bool, error) {

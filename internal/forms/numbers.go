@@ -119,9 +119,8 @@ func (c *numberCounter) result() *Numbers {
 		cells := slices.Sorted(maps.Keys(c.cells))
 		n.Bins = c.bins(cells)
 		n.Median, n.Exact = (c.at(cells, (n.Count-1)/2)+c.at(cells, n.Count/2))/2, c.exponent <= -c.places
-		if inner := c.inner(cells); len(inner) < len(cells) {
-			n.Inner = c.bins(inner)
-			n.Below, n.Above = c.count(cells, inner[0]), n.Count-c.count(cells, inner[len(inner)-1]+1)
+		if inner, below, above := c.inner(cells); len(inner) < len(cells) {
+			n.Inner, n.Below, n.Above = c.bins(inner), below, above
 		}
 	}
 	return &n
@@ -149,37 +148,29 @@ func (c *numberCounter) at(cells []int64, index int64) float64 {
 	return from + (to-from)*(float64(within)+0.5)/float64(c.cells[cell])
 }
 
-// count returns how many values are in cells below the given one.
-func (c *numberCounter) count(cells []int64, below int64) (count int64) {
-	for _, n := range cells {
-		if n < below {
-			count += c.cells[n]
-		}
-	}
-	return count
-}
-
-// inner returns the cells that are not far from most values: at most three times the
-// distance of the quartiles beyond these. If more than one value in twenty is farther, they are no
-// exceptions, and it returns all.
-func (c *numberCounter) inner(cells []int64) []int64 {
+// inner returns the cells that are not far from most values, and how many values are
+// below and above them: beyond three times the distance of the quartiles. If these are more
+// than one value in twenty, they are no exceptions, and it returns all cells.
+func (c *numberCounter) inner(cells []int64) (inner []int64, below, above int64) {
 	const far, few = 3, 20
 	total := c.numbers.Count
 	low, _ := c.rank(cells, total/4)
 	high, _ := c.rank(cells, (3*total)/4)
 	distance := far * max(high-low, 1)
-	var inner []int64
-	kept := int64(0)
 	for _, n := range cells {
-		if low-distance <= n && n <= high+distance {
+		switch {
+		case n < low-distance:
+			below += c.cells[n]
+		case n > high+distance:
+			above += c.cells[n]
+		default:
 			inner = append(inner, n)
-			kept += c.cells[n]
 		}
 	}
-	if (total-kept)*few > total {
-		return cells
+	if (below+above)*few > total {
+		return cells, 0, 0
 	}
-	return inner
+	return inner, below, above
 }
 
 // bins returns bins of the smallest width of 1, 2 or 5 times a power of ten that

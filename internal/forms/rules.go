@@ -1,7 +1,6 @@
 package forms
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -45,47 +44,35 @@ func (d *draft) takeLocked(rank int, a *Answer) {
 }
 
 // outOfBounds returns how the value of a field violates its bounds, or "". It looks at
-// the bounds that counts selects.
+// the bounds that counts selects; nil selects all.
 func (d *draft) outOfBounds(rank int, shown []bool, counts func(*Bound) bool) string {
-	field, value := &d.fields[rank], d.values[rank]
-	if field.Min == nil && field.Max == nil || value == "" {
-		return ""
-	}
-	var least, most limit
-	if counts(field.Min) {
-		least = d.limit(field.Min, shown)
-	}
-	if counts(field.Max) {
-		most = d.limit(field.Max, shown)
-	}
-	if !field.MultiValue() {
-		return outside(value, least, most)
-	}
-	for part := range strings.SplitSeq(value, Separator) {
-		if msg := outside(part, least, most); msg != "" {
-			return msg
+	field := &d.fields[rank]
+	for _, b := range []struct {
+		*Bound
+		wrong       int // what comparing a value with the bound must not give
+		number, day string
+	}{
+		{field.Min, -1, "must be at least ", "must not be before "},
+		{field.Max, 1, "must be at most ", "must not be after "},
+	} {
+		if b.Bound == nil || d.values[rank] == "" || counts != nil && !counts(b.Bound) {
+			continue
+		}
+		limit := d.limit(b.Bound, shown)
+		for part := range strings.SplitSeq(d.values[rank], Separator) {
+			value, ok := parseOrdered(part)
+			c, alike := value.compare(limit.value)
+			switch {
+			case !ok || !limit.set || !alike || c != b.wrong:
+			case value.isDay():
+				return b.day + limit.name
+			default:
+				return b.number + limit.name
+			}
 		}
 	}
 	return ""
 }
-
-// outside returns which limit a value exceeds, or "".
-func outside(value string, least, most limit) string {
-	parsed, ok := parseOrdered(value)
-	if !ok {
-		return ""
-	}
-	if c, ok := parsed.compare(least.value); ok && least.set && c < 0 {
-		return least.message("must be at least %s", "must not be before %s")
-	}
-	if c, ok := parsed.compare(most.value); ok && most.set && c > 0 {
-		return most.message("must be at most %s", "must not be after %s")
-	}
-	return ""
-}
-
-// everyBound selects all bounds for outOfBounds.
-func everyBound(*Bound) bool { return true }
 
 // limit is what a bound comes to in one submission.
 type limit struct {
@@ -94,45 +81,31 @@ type limit struct {
 	name  string
 }
 
-func (l limit) message(number, day string) string {
-	if l.value.isDay() {
-		return fmt.Sprintf(day, l.name)
-	}
-	return fmt.Sprintf(number, l.name)
-}
-
 // limit resolves a bound. One that refers to a field counts only while that field has
-// a value; a hidden field has none.
+// a value; a hidden field has none. A value can be as long as a request body, and a
+// thousand fields can refer to it: it is parsed once.
 func (d *draft) limit(b *Bound, shown []bool) limit {
+	text, name, rank := b.Value, b.Value, -1
 	switch {
-	case b == nil:
-		return limit{}
 	case b.FieldID != "":
-		return d.limitOf(d.Rank(b.FieldID), shown)
-	case b.Value == Today:
-		value, ok := parseOrdered(d.writer.Today)
-		return limit{ok, value, fmt.Sprintf("today (%s)", d.writer.Today)}
-	default:
-		value, ok := parseOrdered(b.Value)
-		return limit{ok, value, b.Value}
+		if rank = d.Rank(b.FieldID); rank < 0 || !shown[rank] {
+			return limit{}
+		}
+		if l, known := d.limits[rank]; known {
+			return l
+		}
+		text = d.values[rank]
+		name = fmt.Sprintf("%s (%s)", Clip(d.fields[rank].Label), Clip(text))
+	case text == Today:
+		text, name = d.writer.Today, fmt.Sprintf("today (%s)", d.writer.Today)
 	}
-}
-
-// limitOf resolves a bound that refers to a field. A value can be as long as a request
-// body, and a thousand fields can refer to it: it is parsed once.
-func (d *draft) limitOf(rank int, shown []bool) limit {
-	if rank < 0 || !shown[rank] {
-		return limit{}
-	}
-	if l, known := d.limits[rank]; known {
-		return l
-	}
-	field, text := &d.fields[rank], d.values[rank]
 	value, ok := parseOrdered(text)
-	l := limit{ok, value, fmt.Sprintf("%s (%s)", Clip(cmp.Or(field.Label, field.ID)), Clip(text))}
-	if d.limits == nil {
-		d.limits = map[int]limit{}
+	l := limit{ok, value, name}
+	if rank >= 0 {
+		if d.limits == nil {
+			d.limits = map[int]limit{}
+		}
+		d.limits[rank] = l
 	}
-	d.limits[rank] = l
 	return l
 }

@@ -180,7 +180,7 @@ func (d *draft) check(rank int, shown []bool) {
 		msg = msgRequiredOfEditors
 	}
 	if msg == "" {
-		msg = d.outOfBounds(rank, shown, everyBound)
+		msg = d.outOfBounds(rank, shown, nil)
 	}
 	d.report(rank, msg)
 }
@@ -248,9 +248,6 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Wri
 	shown := d.visible(d.values)
 	touched := func(rank int) bool { return d.sent[rank] != nil || d.misfit[rank] != "" || !shownBefore[rank] }
 	affected := func(b *Bound) bool {
-		if b == nil || b.FieldID == "" {
-			return false
-		}
 		rank := d.Rank(b.FieldID)
 		return rank >= 0 && touched(rank)
 	}

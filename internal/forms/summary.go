@@ -132,7 +132,8 @@ func (s *Summarizer) Summary() Summary {
 			field.Months, field.Beyond = c.months.list(), c.months.beyond
 		}
 		if c.latest != nil {
-			field.Latest = c.latest.list()
+			field.Latest = slices.Clone(*c.latest)
+			slices.Reverse(field.Latest)
 		}
 		sum.Fields = append(sum.Fields, field)
 	}

@@ -215,9 +215,8 @@ func TestLatestTexts(t *testing.T) {
 	for i := range 7 {
 		l.add(fmt.Sprint("text ", i, strings.Repeat("é", i/6*maxLatestText)))
 	}
-	got := l.list()
-	if len(got) != maxLatest || got[1] != "text 5" || got[4] != "text 2" || len(got[0]) > maxLatestText+len("…") || !strings.HasSuffix(got[0], "é…") {
-		t.Errorf("%q", got)
+	if len(l) != maxLatest || l[3] != "text 5" || l[0] != "text 2" || len(l[4]) > maxLatestText+len("…") || !strings.HasSuffix(l[4], "é…") {
+		t.Errorf("%q", l)
 	}
 }
 

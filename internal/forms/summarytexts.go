@@ -3,6 +3,7 @@ package forms
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -12,29 +13,15 @@ const (
 	maxMonths     = 1200 // a hundred years
 )
 
-// latestTexts keeps the last texts of a field. Submissions are added by ascending id.
-type latestTexts struct {
-	texts [maxLatest][]byte // reused
-	count int
-}
+// latestTexts are the last texts of a field. Submissions are added by ascending id.
+type latestTexts []string
 
 func (l *latestTexts) add(text string) {
-	kept := &l.texts[l.count%maxLatest]
-	l.count++
 	if len(text) > maxLatestText {
-		*kept = append(append((*kept)[:0], cutText(text, maxLatestText)...), "…"...)
-		return
+		text = cutText(text, maxLatestText) + "…"
 	}
-	*kept = append((*kept)[:0], text...)
-}
-
-// list returns the texts, the latest first.
-func (l *latestTexts) list() []string {
-	var list []string
-	for i := l.count - 1; i >= max(l.count-maxLatest, 0); i-- {
-		list = append(list, string(l.texts[i%maxLatest]))
-	}
-	return list
+	all := append(*l, strings.Clone(text)) // it may share memory with a text of any length
+	*l = all[max(len(all)-maxLatest, 0):]
 }
 
 // monthCounter counts days by month.
