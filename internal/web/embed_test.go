@@ -143,7 +143,9 @@ func TestFramedForm(t *testing.T) {
 	b.signInFramed("alice")
 	a = b.get("/embed" + formPath)
 	a.wantPage(http.StatusOK, `<html lang="en" class="framed">`, `action="/embed`+formPath+`"`, `action="/embed/logout?next=%2Fembed%2Fpage%2F101%2Fform%2Ffeedback"`)
-	a.wantNoHTML(`<header`, "/docs", "/results")
+	a.wantNoHTML(`<header`, "/docs")
+	a.wantHTML(`<a href="`+formPath+`/results?username=alice" target="_blank" rel="noopener">My submissions</a>`,
+		`<a href="`+formPath+`/results" target="_blank" rel="noopener">Results</a>`)
 	stays(t, a)
 
 	form := a.values()
@@ -169,6 +171,21 @@ func TestFramedForm(t *testing.T) {
 	a = b.send(sent+"/change", form)
 	if a.want(http.StatusSeeOther); a.location() != sent+"?saved" {
 		t.Errorf("led to %s", a.location())
+	}
+}
+
+// A frame without a form says so to embed.js, which gives the block back. It does not
+// for a submission that is not there.
+func TestFrameWithoutForm(t *testing.T) {
+	b := embedding(t, wikiSite)
+	b.get("/embed/page/101/form/gone").wantNoHTML("data-missing") // the sign-in
+	b.signInFramed("alice")
+	for path, missing := range map[string]bool{
+		"/embed/page/101/form/gone": true, "/embed/page/999/form/feedback": true, "/embed" + formPath + "/submission/999": false, "/page/999": false,
+	} {
+		if a := b.get(path); a.status != http.StatusSeeOther && (a.status != http.StatusNotFound || strings.Contains(a.body, " data-missing>") != missing) {
+			t.Errorf("%s: %d\n%s", path, a.status, a.body)
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ type item struct {
 type sectionView struct {
 	Name      string
 	Title     string // "" shows none
+	Lang      string
 	Hidden    bool
 	Questions []*question
 }
@@ -99,6 +100,7 @@ type question struct {
 	*forms.Field
 	ElementID   string
 	Label       string // never empty
+	Lang        string // of what the author wrote, or ""
 	Value       string
 	Kind        string // of control: text, textarea, select, radios, checkboxes, status, file
 	InputType   string // of kind text
@@ -192,7 +194,7 @@ func layOut(id string, f *forms.Form, with filling) (items []item, all []*questi
 			rank++
 			continue
 		}
-		section := &sectionView{Name: sections[0].Name, Title: sections[0].Title}
+		section := &sectionView{Name: sections[0].Name, Title: sections[0].Title, Lang: all[rank].Lang}
 		for _, q := range all[rank : rank+sections[0].Count] {
 			if !q.Locked {
 				section.Questions = append(section.Questions, q)
@@ -257,6 +259,9 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	q := &question{
 		Field: f, ElementID: id, Label: labelOf(f), Value: with.values[rank], Hidden: hidden,
 		Stored: with.files[f.ID], Removed: with.removed[f.ID], Locked: with.locked(f),
+	}
+	if with.access != nil {
+		q.Lang = with.access.Lang()
 	}
 	if with.why.invalid != nil {
 		if text, faulty := with.why.invalid.Fields[f.ID]; faulty {

@@ -85,7 +85,7 @@ func (s *Site) showForm(w http.ResponseWriter, c *call) error {
 }
 
 func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*formPage, error) {
-	page := &formPage{Layout: c.layout(titleOf(access.Form)), Crumbs: c.crumbs(access), Problems: problemsOf(access.Diagnostics())}
+	page := &formPage{Layout: c.formLayout("", access), Crumbs: c.crumbs(access), Problems: problemsOf(access.Diagnostics())}
 	page.Script, page.FormLink = "form.js", false
 	var err error
 	if page.Notes, err = c.notes(access); err != nil {

@@ -58,7 +58,7 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 		forms[access.Form.ID] = access
 	}
 	page := &wikiPage{Layout: c.layout(view.Title), Problems: problemsOf(view.Diagnostics)}
-	page.Script = "form.js"
+	page.Script, page.Lang = "form.js", view.Lang
 	shown, room := 0, maxPageHTML
 	for _, piece := range pieces {
 		v := pieceView{Piece: piece}

@@ -63,6 +63,10 @@ type Layout struct {
 	Logout   string // path to post to; "" where nobody signs out here
 	Leave    string // where to sign out instead; "" for nowhere
 	NewTab   string // path of the same page by itself; "" unless framed
+	Own      string // path of the caller's submissions to the form in a frame; "" if they can see none
+	All      string // path of all of them; "" if the caller may not see them
+	Missing  bool   // there is no such form to show in a frame
+	Lang     string // language tag of the page's own texts, or ""
 }
 
 // layout is that of a page for the caller.
@@ -86,9 +90,23 @@ func (c *call) layout(title string) Layout {
 	return l
 }
 
-// formLayout is that of a page about a form, whose title says which.
+// formLayout is that of a page about a form, whose title says which. A frame has the
+// links at its end that are above other pages.
 func (c *call) formLayout(title string, access *service.Access) Layout {
-	return c.layout(title + ": " + titleOf(access.Form))
+	l := c.layout(strings.TrimPrefix(title+": "+titleOf(access.Form), ": "))
+	l.Lang = access.Lang()
+	if !c.framed {
+		return l
+	}
+	results := c.formPath(access.Form) + "/results"
+	if access.MaySeeAll() {
+		l.All = results
+		results += "?username=" + url.QueryEscape(c.Who.Name)
+	}
+	if !access.Form.Anonymous {
+		l.Own = results
+	}
+	return l
 }
 
 // render answers with a page.
@@ -242,6 +260,7 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 	if title := errorTitles[failure.Status]; title != "" {
 		page.Title = title
 	}
+	page.Missing = c.framed && failure.Status == http.StatusNotFound && c.PathValue("id") == ""
 	if failure.Log {
 		c.LogError("request failed", err)
 		page.RequestID = c.Log.RequestID()

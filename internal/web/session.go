@@ -83,6 +83,7 @@ type signInPage struct {
 	Name   string // user name, as typed
 	Errors []errorLine
 	Notice string
+	Host   string // whose account it is
 
 	Expired bool // the form of an expired session is part of the page
 	Typed   []hiddenValue
@@ -126,7 +127,7 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 
 // newSignInPage is the page to sign in and to go on to next.
 func (c *call) newSignInPage(next string) *signInPage {
-	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next}
+	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next, Host: c.Host}
 	if c.framed {
 		page.NewTab = unframedPath(next)
 	}

@@ -112,3 +112,42 @@ func TestNoAnswerIsNotPreselected(t *testing.T) {
 		t.Errorf("after “No answer”: %q", got)
 	}
 }
+
+// What the author wrote is in the page's language, all else is in English.
+func TestLanguage(t *testing.T) {
+	const form = "form: f\ntitle: Urlaub\nfields:\n  - {id: a, type: textfield, label: Grund, help: Kurz.}\n" +
+		"  - {id: b, type: radio, label: Art, options: [bezahlt, unbezahlt]}\n  - {section: s, title: Mehr, fields: [{id: c, type: dropdown, label: Ort, options: [hier]}]}\n"
+	e := newEnv(t, map[string]string{"1.md": "---\ntitle: Personal\nlang: de-AT\n---\nEin Text.\n\n```form\n" + form + "```\n"})
+	for _, path := range []string{"/page/1", "/page/1/form/f"} {
+		p := e.get(t, "alice", path)
+		for _, text := range []string{"Urlaub", "Grund", "Kurz.", "Art", "bezahlt", "Mehr", "Ort"} {
+			if got := p.languageOf(text); got != "de-AT" {
+				t.Errorf("%s: %q is in %q", path, text, got)
+			}
+		}
+		for _, text := range []string{"Send", "No answer"} {
+			if got := p.languageOf(text); got != "en" {
+				t.Errorf("%s: %q is in %q", path, text, got)
+			}
+		}
+	}
+	if p := e.get(t, "alice", "/page/1"); p.languageOf("Ein Text.") != "de-AT" || p.languageOf("Personal") != "de-AT" {
+		t.Error("the text of the page has another language")
+	}
+	newEnv(t, page1("", form)).get(t, "alice", "/page/1/form/f").wantNoHTML(` lang=""`)
+}
+
+// languageOf is the language of the element in the body that has a text.
+func (a *answer) languageOf(text string) string {
+	for n := range a.root.Descendants() {
+		if n.Type != html.TextNode || strings.TrimSpace(n.Data) != text || n.Parent.Data == "title" {
+			continue
+		}
+		for p := n.Parent; p != nil; p = p.Parent {
+			if hasAttribute(p, "lang") {
+				return attribute(p, "lang")
+			}
+		}
+	}
+	return ""
+}

@@ -300,17 +300,33 @@ func TestPartition(t *testing.T) {
 	p.Tab(w.forms + formPath).WaitText("User name")
 }
 
-// TestTwoForms: one sign-in is enough for all forms of a page.
+// TestTwoForms: one sign-in, which says whose account it is, is enough for all forms of
+// a page. A block without a form is left as it is for those who are signed in.
 func TestTwoForms(t *testing.T) {
-	w := newWikis(t, wikiPage(mediaWiki, block+`<pre class="form">form: ballot</pre>`), httptest.NewTLSServer)
-	p := browsertest.Open(t, w.one, browsertest.Options{Height: 1600})
+	const gone = "form: gone"
+	w := newWikis(t, wikiPage(mediaWiki, block+`<pre class="form">form: ballot</pre><pre class="form">`+gone+`</pre>`), httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{Height: 1600, ConsoleErrors: true})
 	login := w.forms + "/embed/login?next=%2Fembed%2Fpage%2F101%2Fform%2F"
 	first, second := p.Frame(login+"feedback"), p.Frame(login+"ballot")
 	fits(p, first)
+	first.WaitText("With your account of Formulary at forms.test")
+	p.Wait("the sign-in replaces the block", func() bool { return !strings.Contains(p.Text(), gone) })
 	signIn(second, "amy")
 	second.WaitText("Your vote")
 	first.WaitText("Signed in as amy")
 	first.WaitText("Comment")
+	p.Wait("the block is back", func() bool { return strings.Contains(p.Text(), gone) })
+	if n := len(sources(p, 2)); n != 2 || strings.Contains(p.Text(), blockText) {
+		t.Errorf("%d frames: %s", n, p.Text())
+	}
+	if !first.Has("link", "My submissions") || !first.Has("link", "Results") || second.Has("link", "My submissions") {
+		t.Error("the frames lead to other submissions than people can see")
+	}
+	for _, text := range p.ConsoleErrors() {
+		if !strings.Contains(text, "status of 404") {
+			t.Error(text)
+		}
+	}
 }
 
 // TestForgedHeights: only the form's own frame can tell its height.

@@ -4,7 +4,8 @@
 //   <script src="https://forms.example.org/embed.js" async></script>
 //
 // A block stays as it is until its form is there. So readers without JavaScript
-// see the block, and so does everybody when the server can't be reached.
+// see the block, and so does everybody when the server can't be reached or has no
+// such form. Whoever is not signed in sees the sign-in instead.
 (() => {
   "use strict";
   const script = document.currentScript;
@@ -21,6 +22,7 @@
   const blocks = "pre.form, code.form, code.language-form, [data-formulary-form], .mw-highlight.form, .code.panel > .codeContent";
   const seen = new WeakSet(); // blocks
   const waiting = new WeakMap(); // by iframe: the block that it replaces when its form is there
+  const replaced = new WeakMap(); // by iframe: the block that it has replaced
 
   window.addEventListener("message", onMessage);
   if (document.readyState === "loading") {
@@ -114,12 +116,17 @@
   }
 
   function onMessage({ origin, source, data }) {
-    const { height, loaded } = data?.formulary ?? {};
-    if (origin !== server || !(height > 0)) {
+    const { height, loaded, missing } = data?.formulary ?? {};
+    if (origin !== server || !(missing || height > 0)) {
       return;
     }
     for (const frame of document.querySelectorAll("iframe.formulary")) {
-      if (frame.contentWindow === source) {
+      if (frame.contentWindow !== source) {
+        continue;
+      }
+      if (missing) {
+        frame.replaceWith(waiting.get(frame) ?? replaced.get(frame));
+      } else {
         resize(frame, Math.min(height, highest), loaded);
       }
     }
@@ -130,6 +137,7 @@
     const block = waiting.get(frame);
     if (block) {
       waiting.delete(frame);
+      replaced.set(frame, block);
       frame.style.margin = "1em 0";
       frame.style.visibility = "";
       block.remove();

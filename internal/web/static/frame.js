@@ -16,6 +16,10 @@
   useScheme(scheme === "dark");
   let sent = 0;
   document.addEventListener("DOMContentLoaded", () => {
+    if (root.hasAttribute("data-missing")) {
+      window.parent.postMessage({ formulary: { missing: true } }, origin); // the block stays as it is
+      return;
+    }
     sendHeight(); // browsers don't draw, and thus don't observe, a frame that has no height yet
     new ResizeObserver(sendHeight).observe(root);
     shareSignIn();
