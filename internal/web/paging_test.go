@@ -1,0 +1,158 @@
+package web
+
+import (
+	"fmt"
+	stdhtml "html"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+// TestResultsPaging walks every row exactly once, by id and sorted, and back over the
+// same pages. Each says which rows it has.
+func TestResultsPaging(t *testing.T) {
+	e := newEnv(t, page1("", smallForm))
+	for i := range 25 {
+		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
+	}
+	for query, want := range map[string]string{
+		"?limit=4":                  "1–4 of 25, 5–8 of 25, 9–12 of 25, 13–16 of 25, 17–20 of 25, 21–24 of 25, 25–25 of 25",
+		"?limit=9&order=asc":        "1–9 of 25, 10–18 of 25, 19–25 of 25",
+		"?limit=9&sort=-score":      "1–9 of 25, 10–18 of 25, 19–25 of 25",
+		"?limit=4&sort=score&q=n1":  "1–4 of 11, 5–8 of 11, 9–11 of 11",
+		"?limit=4&q=n1":             "1–4 of 11, 5–8 of 11, 9–11 of 11",
+		"?limit=4&filter[name]=n11": "1–1 of 1",
+	} {
+		seen := map[string]int{}
+		var pages, ranges []string
+		var last *answer
+		for at := feedbackResults + query; at != ""; at = last.link("Next") {
+			last = e.get(t, "alice", at)
+			ids := rowIDs(last)
+			for _, id := range ids {
+				seen[id]++
+			}
+			pages, ranges = append(pages, strings.Join(ids, " ")), append(ranges, rangeOf(last))
+			if at := last.link("First"); at != "" != (len(pages) > 1) || at != "" && at != feedbackResults+encoded(query)+"#submissions" {
+				t.Errorf("%s: page %d leads to the first page: %s", query, len(pages), at)
+			}
+		}
+		if got := strings.Join(ranges, ", "); got != want {
+			t.Errorf("%s: pages %s, want %s", query, got, want)
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: row %s seen %d times", query, id, n)
+			}
+		}
+		for i := len(pages) - 2; i >= 0; i-- {
+			last = e.get(t, "alice", last.link("Previous"))
+			if got := strings.Join(rowIDs(last), " "); got != pages[i] || rangeOf(last) != ranges[i] {
+				t.Errorf("%s: page %d is %s, %s on the way back, and was %s, %s", query, i, got, rangeOf(last), pages[i], ranges[i])
+			}
+		}
+		if at := last.link("Previous"); at != "" {
+			t.Errorf("%s: the first page has one before: %s", query, at)
+		}
+	}
+	// Where a link does not tell which row it begins with, the page does not, either.
+	for _, from := range []string{"", "&from=99", "&from=x", "&from=-1"} {
+		if got := rangeOf(e.get(t, "alice", feedbackResults+"?after=20"+from)); got != "25" {
+			t.Errorf("%s: %s", from, got)
+		}
+	}
+}
+
+// encoded is a query as links have it.
+func encoded(query string) string {
+	values, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
+	if err != nil {
+		panic(err)
+	}
+	return "?" + values.Encode()
+}
+
+func rangeOf(page *answer) string {
+	for _, n := range page.all(func(n *html.Node) bool { return attribute(n, "class") == "range" }) {
+		return textOf(n)
+	}
+	return ""
+}
+
+// TestResultsMarkHits has what was searched marked, also deep in a long answer.
+func TestResultsMarkHits(t *testing.T) {
+	e := newEnv(t, page1("", smallForm))
+	e.submit(t, "alice", 1, "feedback", "name", "<Äpfel> und äPFEL", "state", "New", "topics", "Food;Room")
+	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("ä", 2000)+" needle in hay")
+	e.get(t, "alice", feedbackResults+"?q=ÄPFEL").wantHTML("&lt;<mark>Äpfel</mark>&gt; und <mark>äPFEL</mark>")
+	e.get(t, "alice", feedbackResults+"?q=oo").wantHTML(`<span class="tag" dir="auto">F<mark>oo</mark>d</span>`, "R<mark>oo</mark>m")
+	e.get(t, "alice", feedbackResults+"?q=ew").wantHTML(`<span class="lozenge tone-0">N<mark>ew</mark></span>`)
+	e.get(t, "alice", feedbackResults+"?q=needle").wantHTML(`<div class="long">…ä`, "ä <mark>needle</mark> in hay</div>")
+	e.get(t, "alice", feedbackResults).wantNoHTML("<mark>")
+	if n := len(mark(strings.Repeat("a", 1000), "A").Hits); n != 2*maxHits+1 {
+		t.Errorf("%d parts of a text with many hits", n)
+	}
+}
+
+// TestWayBackToResults has filters, order and page kept on the way to a submission,
+// through the list, by a change and a delete, and back.
+func TestWayBackToResults(t *testing.T) {
+	e := newEnv(t, page1("", smallForm))
+	for i := range 9 {
+		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(10-i), "state", []string{"New", "Open"}[i%2])
+	}
+	b := e.signedIn(t, "alice")
+	second := b.get(stdhtml.UnescapeString(b.get(feedbackResults + "?filter[state]=New&sort=score&limit=2").link("Next")))
+	if got := rowIDs(second); !slices.Equal(got, []string{"5", "3"}) {
+		t.Fatalf("rows of the second page: %v", got)
+	}
+	back := second.path + "#submissions"
+	page := b.get(second.link("3"))
+	check := func(what, link, wantText string) {
+		t.Helper()
+		if page.want(http.StatusOK, wantText); page.link(link) != back {
+			t.Errorf("%s: %s leads to %q, want %q", what, link, page.link(link), back)
+		}
+	}
+	check("a submission", "Results", "Submission 3")
+	page = b.get(page.link("Next"))
+	check("the next one", "Results", "Submission 1")
+	if page.link("Next") != "" {
+		t.Error("there is a submission after the last")
+	}
+	page = b.get(page.link("Previous"))
+	page = b.get(page.link("Previous"))
+	check("the one before", "Results", "Submission 5")
+	page = b.get(page.link("Change"))
+	check("to change it", "Results", "Change submission 5")
+	page = b.send(page.action(), with(page.values(), "name", "changed"))
+	check("changed", "Results", "The changes are saved.")
+	page = b.get(page.link("Delete"))
+	check("to delete it", "Results", "Delete submission 5")
+	page = b.postForm(page.action(), page.values())
+	page.want(http.StatusOK, "Submission 5 was deleted.")
+	if got := rowIDs(page); !slices.Equal(got, []string{"3", "1"}) {
+		t.Errorf("rows after the delete: %v", got)
+	}
+	// What is no list leads back to all results.
+	for _, query := range []string{"?sort=", "?filter[x", "?q=" + strings.Repeat("x", maxRowQuery)} {
+		if page := b.get("/page/1/form/feedback/submission/3" + query); page.status != http.StatusOK || page.link("Results") != feedbackResults {
+			t.Errorf("%.20s: %d, Results leads to %s", query, page.status, page.link("Results"))
+		}
+	}
+	e.get(t, "alice", "/page/1/form/feedback/submission/3?filter[nowhere]=1").want(http.StatusOK, "Submission 3")
+}
+
+// action is where the form of the page is sent.
+func (a *answer) action() string {
+	for _, n := range a.all(func(n *html.Node) bool {
+		return n.Data == "form" && attribute(n, "method") == "post" && !hasAttribute(n, "data-sign-out")
+	}) {
+		return attribute(n, "action")
+	}
+	return ""
+}
