@@ -74,7 +74,9 @@ func TestBehindASignInProxy(t *testing.T) {
 			// What is typed and not sent is gone with its author.
 			p.goTo(order)
 			p.Fill("Item", "Lamp")
-			drafted := func() bool { return strings.Contains(browsertest.Eval[string](p.Page, `JSON.stringify(localStorage)`), "Lamp") }
+			drafted := func() bool {
+				return strings.Contains(browsertest.Eval[string](p.Page, `JSON.stringify(localStorage)`), "Lamp")
+			}
 			p.Wait("the draft is stored", drafted)
 			p.follow("Sign out")
 			p.want("Signed out by the company")
