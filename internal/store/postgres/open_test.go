@@ -58,10 +58,30 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 	openStore(t, url).Close()
 	exec(t, url, `UPDATE formulary_schema SET version_id = 99`)
 	for _, mustExist := range []bool{false, true} {
-		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 1")
+		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 2")
 	}
-	exec(t, url, `UPDATE formulary_schema SET version_id = 1`)
+	exec(t, url, `UPDATE formulary_schema SET version_id = 2`)
 	openStore(t, url)
+}
+
+// A database that an earlier version has made keeps what is in it.
+func TestOlderSchemaIsMigrated(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	old := mustCreate(t, s, sample("old"))
+	s.Close()
+	exec(t, url, `ALTER TABLE submissions DROP COLUMN changed, DROP COLUMN changer`)
+	exec(t, url, `UPDATE formulary_schema SET version_id = 1`)
+	mustRefuse(t, Options{URL: url, MustExist: true}, "it has schema version 1") // which is not to be written to
+	for range 2 {
+		s = openStore(t, url)
+		sub, err := s.Get(ctx, store.Key{PageID: 1, FormID: "form", ID: old.ID})
+		if err != nil || string(sub.Entries) != string(old.Entries) || !sub.Changed.Equal(old.Created) || sub.Changer != "amy" {
+			t.Errorf("%+v, %v", sub, err)
+		}
+		s.Close()
+	}
+	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "2")
 }
 
 func TestAnotherProgramsTableIsLeftAlone(t *testing.T) {

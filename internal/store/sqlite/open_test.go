@@ -118,7 +118,7 @@ func TestRefusedStaysUntouched(t *testing.T) {
 	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
 	for name, c := range map[string]struct{ sql, because string }{
 		"another schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
-		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 1"},
+		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 2"},
 		"another program's id":  {"PRAGMA application_id = 1234; PRAGMA user_version = 1; CREATE TABLE t (x)", "another program"},
 		"another's, no version": {"PRAGMA application_id = 1234", "another program"},
 		"another's, no id":      {"PRAGMA user_version = 1", "another program"},
@@ -140,6 +140,32 @@ func TestRefusedStaysUntouched(t *testing.T) {
 		}
 		mustStayUntouched(t, path, func() { mustRefuse(t, dir, path, "not a database") })
 	})
+}
+
+// A store that an earlier version has made keeps what is in it.
+func TestOlderSchemaIsMigrated(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	old := mustCreate(t, s, sample("old"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	editFile(t, dir, `DROP VIEW readable; CREATE VIEW readable AS SELECT 1;
+		ALTER TABLE submissions DROP COLUMN changed; ALTER TABLE submissions DROP COLUMN changer; PRAGMA user_version = 1`)
+	_, err := Open(ctx, dir, Options{MustExist: true})
+	wantError(t, err, "it has schema version 1") // it is not to be written to
+	for range 2 {
+		s = openStore(t, dir)
+		sub, err := s.Get(ctx, store.Key{PageID: 1, FormID: "form", ID: old.ID})
+		if err != nil || string(sub.Entries) != string(old.Entries) || !sub.Changed.Equal(old.Created) || sub.Changer != "amy" {
+			t.Errorf("%+v, %v", sub, err)
+		}
+		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "2")
+		storetest.Same(t, "view", writerQuery(t, s, "SELECT count(created) FROM readable"), "1")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func mustStayUntouched(t *testing.T, path string, fn func()) {
@@ -316,5 +342,5 @@ func TestMustExist(t *testing.T) {
 	}
 	editFile(t, dir, "PRAGMA user_version = 99")
 	_, err = Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 99 and this formulary needs version 1")
+	wantError(t, err, "it has schema version 99 and this formulary needs version 2")
 }

@@ -15,8 +15,6 @@ CREATE TABLE submissions (
 	key           text COLLATE "C",          -- what a repeated create is recognised by
 	body          text,                      -- a hash of what was sent with the key
 	files         text,                      -- a JSON array, see forms.EncodeFiles
-	changed       bigint,                    -- when it was changed last, as created; NULL while it never was
-	changer       text COLLATE "C",          -- who changed it last, "" on an anonymous form; NULL while nobody did
 	PRIMARY KEY (page_id, form_id, id)
 );
 

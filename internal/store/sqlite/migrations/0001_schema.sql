@@ -18,9 +18,7 @@ CREATE TABLE submissions (
 	fields        TEXT    NOT NULL, -- the text of the nested model's "fields" member, see forms.Entries
 	key           TEXT,             -- what a repeated create is recognised by
 	body          TEXT,             -- a hash of what was sent with the key
-	files         TEXT,             -- a JSON array, see forms.EncodeFiles
-	changed       INTEGER,          -- when it was changed last, as created; NULL while it never was
-	changer       TEXT              -- who changed it last, "" on an anonymous form; NULL while nobody did
+	files         TEXT              -- a JSON array, see forms.EncodeFiles
 ) STRICT;
 
 -- The row id ends every index entry, so this serves lists in id order.
@@ -33,8 +31,7 @@ CREATE UNIQUE INDEX submissions_key ON submissions (form, key) WHERE key IS NOT 
 -- For people in a database shell.
 CREATE VIEW readable AS
 	SELECT row_id & 0xffffffffff AS id, page_id, form_id, username,
-		strftime('%Y-%m-%dT%H:%M:%fZ', created / 1000.0, 'unixepoch') AS created,
-		strftime('%Y-%m-%dT%H:%M:%fZ', changed / 1000.0, 'unixepoch') AS changed, changer, fields
+		strftime('%Y-%m-%dT%H:%M:%fZ', created / 1000.0, 'unixepoch') AS created, fields
 	FROM submissions JOIN forms ON number = form;
 
 -- The last id given, or reserved to be given. It is not taken from the rows,
