@@ -7,7 +7,11 @@ import (
 	"github.com/formulary/formulary/internal/browsertest"
 )
 
-const order = "/page/20/form/order"
+const (
+	order     = "/page/20/form/order"
+	leavePage = "/page/21"
+	leaveOf   = "/page/21/form/leave"
+)
 
 // TestFilling has people fill in forms with JavaScript, wide and narrow.
 func TestFilling(t *testing.T) {
@@ -19,6 +23,7 @@ func TestFilling(t *testing.T) {
 			t.Parallel()
 			s := newSiteOf(t, "testdata/filling", browsertest.Options{Width: browser.width})
 			t.Run("drafts", func(t *testing.T) { drafts(t, s) })
+			t.Run("what forms say", func(t *testing.T) { whatFormsSay(t, s) })
 		})
 	}
 }
@@ -102,4 +107,37 @@ func drafts(t *testing.T, s *site) {
 	p.signIn(ben)
 	p.wantNot(back)
 	p.wantValue("Item", "")
+}
+
+// whatFormsSay: titles, readers, defaults, addresses, editors' questions, thanks, forms
+// that have closed, and what is broken.
+func whatFormsSay(t *testing.T, s *site) {
+	p := s.as(t, ben, leavePage)
+	p.want("Leave request", "Sent with your name. Read by: eve.", "Open until the end of 2999-12-31", "Summer party", "This form has closed")
+	p.wantNot("Meal", "This page has mistakes", "State")
+	p.Check()
+	p.goTo(leaveOf + "?name=Benjamin&days=7,5&state=granted&with=car")
+	p.wantValue("Name", "Benjamin")
+	p.wantValue("Days", "7.5")
+	p.want("From 1 to 30.", "At most 30 characters.", "Answer until")
+	if p.In("With").Value("car") != "on" || p.In("With").Value("pay") != "off" || p.In("Kind").Value("No answer") != "off" {
+		t.Error("other choices are made than the address says")
+	}
+	p.Fill("Days", "31")
+	p.press("Send")
+	p.wantStatus(422)
+	p.wantProblems("“Days” must be at most 30")
+	p.Check()
+	p.Fill("Days", "")
+	p.In("With").Click("checkbox", "car")
+	p.press("Send")
+	p.want("Read https://wiki.example.org/leave.", "See you.", "This is what was sent.", "open")
+	if !p.Has("link", "https://wiki.example.org/leave") || strings.Contains(s.get(t, leaveOf+"/result"), `"days":"5"`) {
+		t.Errorf("%s: %s", p, s.get(t, leaveOf+"/result"))
+	}
+	p.Check()
+
+	q := s.as(t, eve, leavePage)
+	q.want("This page has mistakes", "Line 33:", "did you mean", "State")
+	q.Check()
 }
