@@ -1,6 +1,9 @@
 package auth
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+)
 
 // Authenticator tells who sends requests. Directory knows people by their
 // passwords, Proxy by what a proxy says of them.
@@ -10,6 +13,16 @@ type Authenticator interface {
 	// Refresh returns the caller of a request that is still under way as they are
 	// now, or an error if they may not send it any more.
 	Refresh(id Identity) (Identity, error)
+}
+
+// People is an Authenticator that learns of changes while it is used.
+type People interface {
+	Authenticator
+	// Watch takes changes until ctx ends, and Reload those that are there now.
+	Watch(ctx context.Context)
+	Reload(ctx context.Context)
+	// Ready returns an error if changes are not noticed.
+	Ready(ctx context.Context) error
 }
 
 // Identify authenticates a request by its Basic credentials. See Authenticate.

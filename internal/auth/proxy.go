@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -86,21 +87,19 @@ func parseGroupsHeader(lists []string) ([]string, error) {
 		return nil, errors.New("there are several") // one of them may be the client's
 	}
 	var groups []string
-	for _, list := range lists {
-		for name := range strings.SplitSeq(list, ",") {
-			name = strings.Trim(name, " \t")
-			switch {
-			case name == "":
-				continue
-			case len(groups) == maxGroups:
-				return nil, fmt.Errorf("more than %d groups", maxGroups)
-			case len(name) > maxGroupName:
-				return nil, fmt.Errorf("a group name is longer than %d bytes", maxGroupName)
-			case !utf8.ValidString(name), strings.ContainsFunc(name, unicode.IsControl):
-				return nil, errors.New("a group name is not valid UTF-8 or contains a control character")
-			}
-			groups = append(groups, name)
+	for name := range strings.SplitSeq(strings.Join(lists, ""), ",") {
+		name = strings.Trim(name, " \t")
+		switch {
+		case name == "":
+			continue
+		case len(groups) == maxGroups:
+			return nil, fmt.Errorf("more than %d groups", maxGroups)
+		case len(name) > maxGroupName:
+			return nil, fmt.Errorf("a group name is longer than %d bytes", maxGroupName)
+		case !utf8.ValidString(name), strings.ContainsFunc(name, unicode.IsControl):
+			return nil, errors.New("a group name is not valid UTF-8 or contains a control character")
 		}
+		groups = append(groups, name)
 	}
 	slices.Sort(groups)
 	return slices.Compact(groups), nil
@@ -109,3 +108,12 @@ func parseGroupsHeader(lists []string) ([]string, error) {
 // Refresh returns the caller as they are: the proxy has said who they are with the
 // request, and says nothing more until the next one.
 func (p *Proxy) Refresh(id Identity) (Identity, error) { return id, nil }
+
+// Watch implements People. There is nothing to watch, as for Reload and Ready.
+func (p *Proxy) Watch(context.Context) {}
+
+// Reload implements People.
+func (p *Proxy) Reload(context.Context) {}
+
+// Ready implements People.
+func (p *Proxy) Ready(context.Context) error { return nil }

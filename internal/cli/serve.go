@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
@@ -216,7 +217,7 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	defer runtime.KeepAlive(ballast)
 	hangUps, stopHangUps := catchHangUps()
 	defer stopHangUps()
-	users, err := openPeople(cmd, log)
+	users, err := openUsers(cmd, log)
 	if err != nil {
 		return err
 	}
@@ -245,7 +246,8 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"),
 	})
 	// Where a proxy signs people in, there may be sessions of an earlier time. They expire.
-	sessions, err := session.New(session.Options{Store: store, Users: users.directory, OwnerKey: key, Logger: log})
+	directory, _ := users.(*auth.Directory)
+	sessions, err := session.New(session.Options{Store: store, Users: directory, OwnerKey: key, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -255,8 +257,8 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	}
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
-		TrustedProxies: proxies, ProxyHeaders: users.headers, Logger: log, MaxConnections: cmd.Int("max-connections"),
-		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.ready(ctx)) },
+		TrustedProxies: proxies, ProxyHeaders: proxyHeaders(cmd), Logger: log, MaxConnections: cmd.Int("max-connections"),
+		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
 		Handler: routes(rest.New(backend), site),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
@@ -278,14 +280,16 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	if srv.Exposed() {
 		log.Warn(clearTextWarning, "address", srv.Addr())
 	}
-	users.noteProxies(log, proxies)
+	if headers := proxyHeaders(cmd); len(headers) > 0 {
+		log.Info("users are whom a trusted proxy names", "headers", headers, "proxies", proxies)
+	}
 	counts := source.Counts()
 	log.Info("serving", "url", srv.URL(), "version", Version(), "store", at.String(),
 		"pages", counts.Pages, "forms", counts.Forms, "broken", counts.Broken)
 	reload := func(ctx context.Context) {
-		reloadOn(ctx, hangUps, log, users.reload, source.Reload, srv.Reload)
+		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload)
 	}
-	return runWith(ctx, srv.Run, users.watch, source.Run, sessions.Run, reload)
+	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, reload)
 }
 
 // openServed opens the store with the key that belongs to it.

@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"context"
 	"log/slog"
-	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -94,51 +93,19 @@ func isLogoutURL(text string) bool {
 	return (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
-// people are who may use the server, as the flags say.
-type people struct {
-	auth.Authenticator
-	directory *auth.Directory // nil where a proxy names the users
-	headers   []string        // that the proxy names them in
+// proxyHeaders are the headers in which a proxy names users and their groups.
+func proxyHeaders(cmd *cli.Command) []string {
+	return slices.DeleteFunc([]string{cmd.String("user-header"), cmd.String("groups-header")}, func(name string) bool { return name == "" })
 }
 
-func openPeople(cmd *cli.Command, log *slog.Logger) (*people, error) {
+// openUsers opens who may use the server, as the flags say.
+func openUsers(cmd *cli.Command, log *slog.Logger) (auth.People, error) {
 	if header := cmd.String("user-header"); header != "" {
-		p := &people{Authenticator: auth.NewProxy(header, cmd.String("groups-header"), log), headers: []string{header}}
-		if groups := cmd.String("groups-header"); groups != "" {
-			p.headers = append(p.headers, groups)
-		}
-		return p, nil
+		return auth.NewProxy(header, cmd.String("groups-header"), log), nil
 	}
 	directory, err := auth.Open(auth.Options{UsersFile: cmd.String("users"), GroupsFile: cmd.String("groups"), Logger: log})
 	if err != nil {
 		return nil, &configError{err}
 	}
-	return &people{Authenticator: directory, directory: directory}, nil
-}
-
-// ready returns an error if changes of users and groups are not noticed.
-func (p *people) ready(ctx context.Context) error {
-	if p.directory == nil {
-		return nil
-	}
-	return p.directory.Ready(ctx)
-}
-
-func (p *people) watch(ctx context.Context) {
-	if p.directory != nil {
-		p.directory.Watch(ctx)
-	}
-}
-
-func (p *people) reload(ctx context.Context) {
-	if p.directory != nil {
-		p.directory.Reload(ctx)
-	}
-}
-
-// noteProxies says at the start whom the server believes.
-func (p *people) noteProxies(log *slog.Logger, proxies []netip.Prefix) {
-	if p.directory == nil {
-		log.Info("users are whom a trusted proxy names", "headers", p.headers, "proxies", proxies)
-	}
+	return directory, nil
 }

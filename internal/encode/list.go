@@ -20,18 +20,14 @@ const FlushBytes = 128 << 10
 // asks for. If there is one only, the list is in that, whatever the request asks
 // for. The list is written as it is read, so that neither side ever holds all of it.
 func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, formats ...*Format) error {
-	return sendList(w, c, access, nil, model, formats)
-}
-
-// SendEdited is SendList in one format, with submissions as edit returns them.
-func SendEdited(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, format *Format) error {
-	return sendList(w, c, access, edit, model, []*Format{format})
+	return SendEdited(w, c, access, nil, model, formats...)
 }
 
 // Edit returns a submission as it is sent. It changes no value.
 type Edit func(forms.Submission) forms.Submission
 
-func sendList(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, formats []*Format) error {
+// SendEdited is SendList with submissions as edit returns them, unless it is nil.
+func SendEdited(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, formats ...*Format) error {
 	asked, err := readListRequest(c.Request, formats)
 	if err != nil {
 		return err

@@ -8,11 +8,16 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// The known keys, in the order of the documentation.
+// Keys are all keys that authors write, by place, in the order of the documentation.
+var Keys = map[string][]string{"form": formKeys, "field": fieldKeys, "section": sectionKeys, "page": metaKeys}
+
 var (
-	formKeys    = namesOf(InForm)
-	fieldKeys   = namesOf(InField)
-	sectionKeys = namesOf(InSection)
+	formKeys  = []string{"form", "title", "anonymous", "oneSubmission", "opens", "closes", "limit", "thanks", "fields"}
+	fieldKeys = []string{
+		"id", "type", "label", "help", "required", "options",
+		"validate", "min", "max", "maxLength", "default", "by", "accept", "maxSize", "showIf",
+	}
+	sectionKeys = []string{"section", "title", "showIf", "fields"}
 )
 
 const (

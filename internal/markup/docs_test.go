@@ -45,11 +45,7 @@ func TestFormsPage(t *testing.T) {
 
 func words() []string {
 	words := forms.OperatorNames()
-	for _, key := range Keys {
-		if key.Place != InPage {
-			words = append(words, key.Name)
-		}
-	}
+	words = slices.Concat(words, formKeys, fieldKeys, sectionKeys)
 	for _, v := range forms.FieldTypes {
 		words = append(words, string(v))
 	}

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-var metaKeys = namesOf(InPage)
+var metaKeys = []string{"id", "title", "lang", "view", "edit", "results"}
 
 // frontMatter reads the text between two lines of three dashes at the
 // page's very start. It holds permissions, so an error in it makes the page

@@ -85,18 +85,12 @@ func includes(p *markup.Principals, user User) bool {
 	return slices.Contains(p.Users, user.Name) || slices.ContainsFunc(p.Groups, user.InGroup)
 }
 
-// Readers is who may read every submission to the forms of a page.
-type Readers struct {
-	Viewers       bool     // everybody who may view the page
-	Users, Groups []string // unless Viewers; both are empty if nobody may
-}
-
 // readersOf agrees with rightsOf about SeeAll.
-func readersOf(meta *markup.Meta) Readers {
-	if meta.Edit == nil || meta.ResultsForViewers {
-		return Readers{Viewers: true}
+func readersOf(meta *markup.Meta) *markup.Principals {
+	if meta.ResultsForViewers {
+		return nil
 	}
-	return Readers{Users: meta.Edit.Users, Groups: meta.Edit.Groups}
+	return meta.Edit
 }
 
 // Counts is how much a source serves.
@@ -118,8 +112,9 @@ type Page struct {
 	// Lang is the language tag of the page's text and labels, "" if it is not known.
 	Lang string
 
-	// Readers is who may read the submissions, for people who are about to submit.
-	Readers Readers
+	// Readers is who may read every submission, for people who are about to submit;
+	// nil for everybody who may view the page.
+	Readers *markup.Principals
 
 	// Diagnostics is what is wrong with the page as it is written now, also while
 	// earlier definitions are in force. Only editors may see it. It is cut where

@@ -42,8 +42,9 @@ func (a *Access) Today() string { return a.service.Today() }
 // writer is the caller as the rules of the form see them.
 func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.editor, Today: a.Today()} }
 
-// Readers is who may read every submission of the form.
-func (a *Access) Readers() pages.Readers { return a.page.Readers }
+// Readers is who may read every submission of the form; nil for everybody who may
+// view its page.
+func (a *Access) Readers() *markup.Principals { return a.page.Readers }
 
 // Lang is the language tag of the form's texts, or "".
 func (a *Access) Lang() string { return a.page.Lang }
@@ -101,7 +102,7 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 
 // newSubmission checks the answers and returns what is to be stored.
 func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
-	if err := a.mayCreate(); err != nil {
+	if err := a.mayWrite(""); err != nil {
 		return store.New{}, err
 	}
 	entries, files, err := a.Form.NewEntries(answers, a.writer())

@@ -10,58 +10,37 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// FormState says whether a form takes new submissions.
-type FormState int
-
-// The states of a form.
-const (
-	FormOpen FormState = iota
-	FormNotYetOpen
-	FormClosed
-	FormFull // it is open, and has as many submissions as it takes
-)
-
-// Availability is the state of a form at one time, and when that changes.
+// Availability says whether a form takes new submissions at one time.
 type Availability struct {
-	State FormState
-	// Opens and Closes are in the zone of the service, and zero if the form names
-	// none. A form that closes on a day closes when the next day begins.
-	Opens, Closes time.Time
-	// Reason tells a caller why the form takes no submission; "" while it does.
-	Reason string
+	Reason string // why it takes none, for the caller; "" while it does
+	// Closes is in the zone of the service, and zero if the form does not close. A
+	// form that closes on a day closes when the next day begins.
+	Closes time.Time
 }
 
 // Availability returns the state of the form now.
 func (a *Access) Availability(ctx context.Context) (Availability, error) {
 	v := a.window()
-	if v.State != FormOpen || a.Form.Limit == 0 {
+	if v.Reason != "" || a.Form.Limit == 0 {
 		return v, nil
 	}
 	full, err := a.service.store.AtLimit(ctx, a.unfilled())
 	if full {
-		v.State, v.Reason = FormFull, a.fullReason()
+		v.Reason = a.fullReason()
 	}
 	return v, Explain(err)
 }
 
 // window is Availability without a look at what is stored.
 func (a *Access) window() (v Availability) {
-	opens, closes := a.Form.Opens, a.Form.Closes
-	if opens.IsZero() && closes.IsZero() {
-		return v
-	}
-	now, zone := a.service.now(), a.service.zone
-	if !opens.IsZero() {
-		v.Opens = opens.Start(zone)
-	}
+	opens, closes, zone := a.Form.Opens, a.Form.Closes, a.service.zone
 	if !closes.IsZero() {
-		v.Closes = closes.End(zone)
+		if v.Closes = closes.End(zone); !a.service.now().Before(v.Closes) {
+			v.Reason = "this form has closed: it took submissions until " + a.describe(closes, "the end of ", "")
+		}
 	}
-	switch {
-	case !opens.IsZero() && now.Before(v.Opens):
-		v.State, v.Reason = FormNotYetOpen, "this form is not open yet: it opens "+a.describe(opens, "on ", "at ")
-	case !closes.IsZero() && !now.Before(v.Closes):
-		v.State, v.Reason = FormClosed, "this form has closed: it took submissions until "+a.describe(closes, "the end of ", "")
+	if !opens.IsZero() && a.service.now().Before(opens.Start(zone)) {
+		v.Reason = "this form is not open yet: it opens " + a.describe(opens, "on ", "at ")
 	}
 	return v
 }
@@ -75,10 +54,11 @@ func (a *Access) describe(m forms.Moment, beforeDay, beforeTime string) string {
 	return fmt.Sprintf("%s%s (%s)", beforeTime, m.Time.In(zone).Format("2006-01-02 15:04:05"), zone)
 }
 
-// mayCreate tells what keeps everybody from submitting now, whatever is stored.
-func (a *Access) mayCreate() error {
+// mayWrite tells what keeps everybody from submitting now, whatever is stored. more is
+// added to the reason.
+func (a *Access) mayWrite(more string) error {
 	if reason := a.window().Reason; reason != "" {
-		return &forms.Invalid{Errors: []string{reason}}
+		return &forms.Invalid{Errors: []string{reason + more}}
 	}
 	return nil
 }
@@ -89,10 +69,7 @@ func (a *Access) MayUpdate() error {
 	if a.editor {
 		return nil
 	}
-	if reason := a.window().Reason; reason != "" {
-		return &forms.Invalid{Errors: []string{reason + ". Only editors of this page may change submissions now"}}
-	}
-	return nil
+	return a.mayWrite(". Only editors of this page may change submissions now")
 }
 
 func (a *Access) fullReason() string {

@@ -135,7 +135,7 @@ func TestWhatAPageSaysBesideItsForms(t *testing.T) {
 	source := &pagestest.Memory{}
 	s, w := New(Options{Pages: source}), &world{t: t}
 	source.Put(&pages.Page{
-		ID: 1, Lang: "de", Readers: pages.Readers{Users: []string{"ann"}}, Diagnostics: []markup.Diagnostic{{Line: 7}}, Forms: []*forms.Form{{ID: "x", PageID: 1}},
+		ID: 1, Lang: "de", Readers: &markup.Principals{Users: []string{"ann"}}, Diagnostics: []markup.Diagnostic{{Line: 7}}, Forms: []*forms.Form{{ID: "x", PageID: 1}},
 	}, func(u pages.User) pages.Rights {
 		return pages.Rights{View: true, SeeAll: true, Edit: u.Name == editor.Name}
 	})

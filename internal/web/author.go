@@ -64,22 +64,6 @@ type authorPage struct {
 	JSON        string
 	PageID      int64
 	Blocks      []formBlock
-	Reference   []keyGroup
-}
-
-// keyGroup lists the keys of one place.
-type keyGroup struct {
-	Place markup.Place
-	Title string
-	Keys  []markup.Key
-}
-
-// reference has all keys that the parser knows.
-var reference = []keyGroup{
-	{markup.InForm, "Of the form", markup.KeysOf(markup.InForm)},
-	{markup.InField, "Of a field", markup.KeysOf(markup.InField)},
-	{markup.InSection, "Of a section, which is a group of fields", markup.KeysOf(markup.InSection)},
-	{markup.InPage, "Of the page, between two lines of three dashes at its start", markup.KeysOf(markup.InPage)},
 }
 
 // formBlock is the form as part of a page in one format.
@@ -148,7 +132,7 @@ func (s *Site) showText(w http.ResponseWriter, c *call, text string, page author
 	}
 	page.Layout = c.layout("Write a form")
 	page.Script, page.Wide = "author.js", true
-	page.For, page.Examples, page.PageID, page.Reference = s.hashUser(c.Who.Name), examples, authorPageID, reference
+	page.For, page.Examples, page.PageID = s.hashUser(c.Who.Name), examples, authorPageID
 	return c.render(w, http.StatusOK, "author", &page)
 }
 

@@ -36,28 +36,30 @@ type audience struct {
 // maxReaders is how many readers of a form are named.
 const maxReaders = 5
 
-func newAudience(access *service.Access) *audience {
-	readers := access.Readers()
-	names := make([]string, 0, len(readers.Groups)+len(readers.Users))
+func newAudience(readers *markup.Principals) *audience {
+	if readers == nil {
+		return &audience{Everybody: true}
+	}
+	var names []string
 	for _, group := range readers.Groups {
 		names = append(names, "@"+strings.TrimPrefix(group, "@"))
 	}
 	names = append(names, readers.Users...)
 	shown := min(len(names), maxReaders)
-	return &audience{Everybody: readers.Viewers, Names: names[:shown], More: len(names) - shown}
+	return &audience{Names: names[:shown], More: len(names) - shown}
 }
 
 // notes are those about a form for somebody who wants to fill it in.
 func (c *call) notes(access *service.Access) (Notes, error) {
 	n := Notes{
-		Anonymous: access.Form.Anonymous, Once: access.Form.OneSubmission, Audience: newAudience(access), Lang: access.Lang(),
+		Anonymous: access.Form.Anonymous, Once: access.Form.OneSubmission, Audience: newAudience(access.Readers()), Lang: access.Lang(),
 	}
 	available, err := access.Availability(c.Context())
 	if err != nil {
 		return n, err
 	}
 	switch {
-	case available.State != service.FormOpen:
+	case available.Reason != "":
 		n.Closed = upperFirst(available.Reason) + "."
 	case !available.Closes.IsZero():
 		n.Until = &until{Day: access.Form.Closes.Day, Zone: available.Closes.Location().String(), Time: available.Closes}
