@@ -53,12 +53,7 @@ func splitExt(name string) (stem, ext string) {
 }
 
 // shorten cuts the stem at a character, so that name and extension fit.
-func shorten(stem, ext string) string {
-	if limit := MaxFileName - len(ext); len(stem) > limit {
-		stem = cutText(stem, limit)
-	}
-	return stem + ext
-}
+func shorten(stem, ext string) string { return CutText(stem, MaxFileName-len(ext)) + ext }
 
 // UniqueFileName returns the name, with a number if it is taken: the second
 // "a.pdf" becomes "a (2).pdf".

@@ -73,16 +73,17 @@ func (e *Invalid) Err() error {
 		return nil
 	}
 	if n := e.moreErrors; n > 0 {
-		e.Errors = append(e.Errors, "and "+counted(n, "more error", "more errors"))
+		e.Errors = append(e.Errors, "and "+Counted(n, "more error", "more errors"))
 	}
 	if n := len(e.moreFields); n > 0 {
-		e.Errors = append(e.Errors, "and "+counted(n, "more field is at fault", "more fields are at fault"))
+		e.Errors = append(e.Errors, "and "+Counted(n, "more field is at fault", "more fields are at fault"))
 	}
 	e.moreErrors, e.moreFields = 0, nil
 	return e
 }
 
-func counted(n int, one, many string) string {
+// Counted writes a number with its noun.
+func Counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -91,14 +92,17 @@ func counted(n int, one, many string) string {
 
 // Clip cuts a name that a caller chose to what is repeated in messages.
 func Clip(name string) string {
-	if len(name) <= maxNamed {
-		return name
+	if short := CutText(name, maxNamed); short != name {
+		return short + "…"
 	}
-	return cutText(name, maxNamed) + "…"
+	return name
 }
 
-// cutText cuts a longer text to at most so many bytes, between two characters.
-func cutText(s string, limit int) string {
+// CutText returns at most so many bytes of a text, and no part of a character.
+func CutText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--
 	}

@@ -26,12 +26,21 @@ func (f *Field) DefaultValue(today string) string {
 	return f.Default
 }
 
+// Defaults are the values that a new submission begins with, by rank.
+func (f *Form) Defaults(today string) []string {
+	values := make([]string, len(f.Fields))
+	for rank := range f.Fields {
+		values[rank] = f.Fields[rank].DefaultValue(today)
+	}
+	return values
+}
+
 // tooLong returns what is wrong with the length of a value, or "".
 func (f *Field) tooLong(value string) string {
 	if f.MaxLength == 0 || len(value) <= f.MaxLength || utf8.RuneCountInString(value) <= f.MaxLength {
 		return ""
 	}
-	return "must have at most " + counted(f.MaxLength, "character", "characters")
+	return "must have at most " + Counted(f.MaxLength, "character", "characters")
 }
 
 // takeLocked takes an answer to a field that the writer may not set. The value that

@@ -125,9 +125,8 @@ type draft struct {
 	invalid Invalid
 }
 
-func (f *Form) newDraft(w Writer) *draft {
-	n := len(f.Fields)
-	return &draft{Index: f.Index(), values: make([]string, n), sent: make([]*Answer, n), writer: w}
+func (f *Form) newDraft(w Writer, values []string) *draft {
+	return &draft{Index: f.Index(), values: values, sent: make([]*Answer, len(values)), writer: w}
 }
 
 // take writes the answers into the draft. unknown returns the message for an
@@ -197,10 +196,7 @@ func (d *draft) report(rank int, message string) {
 // *Invalid. Answers to hidden fields are dropped. A field that is not named gets its
 // default, unless it is hidden.
 func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
-	d := f.newDraft(w)
-	for rank := range f.Fields {
-		d.values[rank] = f.Fields[rank].DefaultValue(w.Today)
-	}
+	d := f.newDraft(w, f.Defaults(w.Today))
 	d.take(answers, func(Answer) string { return MsgUnknownField })
 	entries := make([]Entry, 0, len(answers))
 	shown := d.visible(d.values)
@@ -229,7 +225,7 @@ func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, er
 // Files that are sent for a field replace those it had. If a text is sent for a file
 // field, it is a list of file names: stored files that it names stay, the others go.
 func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
-	d := f.newDraft(w)
+	d := f.newDraft(w, make([]string, len(f.Fields)))
 	old := d.splitStored(stored)
 	for rank, e := range old.current {
 		if e != nil {

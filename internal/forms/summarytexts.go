@@ -18,7 +18,7 @@ type latestTexts []string
 
 func (l *latestTexts) add(text string) {
 	if len(text) > maxLatestText {
-		text = cutText(text, maxLatestText) + "…"
+		text = CutText(text, maxLatestText) + "…"
 	}
 	all := append(*l, strings.Clone(text)) // it may share memory with a text of any length
 	*l = all[max(len(all)-maxLatest, 0):]

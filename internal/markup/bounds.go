@@ -2,9 +2,7 @@ package markup
 
 import (
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
@@ -151,12 +149,8 @@ func (w *builder) defaultValue(m *yamlMap, f *forms.Field) {
 		f.Default = value
 		return
 	}
-	hint := "a default must be a valid answer"
-	if len(f.Options) > 0 {
-		hint = forms.Clip(oneOf(f.Options))
-	}
 	if reason := defaultProblem(f, value); reason != "" {
-		w.errorf(n.Column, hint, "default %s %s", quote(value), reason)
+		w.errorf(n.Column, "a default must be a valid answer", "default %s %s", quote(value), forms.Clip(reason))
 		return
 	}
 	f.Default = value
@@ -196,15 +190,9 @@ func (w *builder) defaultText(n *yaml.Node, f *forms.Field) string {
 // defaultProblem returns why a value can't be the default, or "". Bounds that
 // depend on the day or on other answers are checked when a submission comes.
 func defaultProblem(f *forms.Field, value string) string {
-	plain := *f
-	plain.Min, plain.Max, plain.MaxLength = nil, nil, 0
-	switch reason := plain.CheckAnswer(forms.Answer{FieldID: f.ID, Value: value}); {
-	case reason != "" && len(f.Options) > 0:
-		return "is not an option"
+	switch reason := f.CheckAnswer(forms.Answer{FieldID: f.ID, Value: value}); {
 	case reason != "":
 		return reason
-	case f.MaxLength > 0 && utf8.RuneCountInString(value) > f.MaxLength:
-		return "is longer than maxLength " + strconv.Itoa(f.MaxLength)
 	case isFixed(f.Min) && isGreater(f, f.Min.Value, value):
 		return "is below min " + f.Min.Value
 	case isFixed(f.Max) && isGreater(f, value, f.Max.Value):

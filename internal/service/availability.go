@@ -73,10 +73,7 @@ func (a *Access) MayUpdate() error {
 }
 
 func (a *Access) fullReason() string {
-	if a.Form.Limit == 1 {
-		return "this form is full: it takes 1 submission"
-	}
-	return fmt.Sprintf("this form is full: it takes %d submissions", a.Form.Limit)
+	return "this form is full: it takes " + forms.Counted(a.Form.Limit, "submission", "submissions")
 }
 
 // explain is Explain for errors that name the rules of the form.

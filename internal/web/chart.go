@@ -138,26 +138,24 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			chart.Status = field.Type == forms.Status
 			chart.Bars, chart.LeftBars = newBars(field, sum, page)
 			bars += len(chart.Bars)
-			v.Fields = append(v.Fields, chart)
 		case sum.Numbers != nil && sum.Numbers.Count > 0:
 			chart.Numbers = newNumberChart("n"+strconv.Itoa(rank), chart.Label, sum.Numbers)
 			bars += len(chart.Numbers.Chart.Columns)
-			v.Fields = append(v.Fields, chart)
 		case sum.Months != nil:
 			chart.Months = newMonthChart("d"+strconv.Itoa(rank), chart.Label, sum)
 			bars += len(chart.Months.Columns)
-			v.Fields = append(v.Fields, chart)
 		case sum.Latest != nil:
 			chart.Texts = sum.Latest
 			if link := page.with(field.ID, forms.NotEmpty, ""); sum.Answered > int64(len(sum.Latest)) && len(link) <= maxBarLink {
 				chart.All = link + tableAnchor
 			}
 			bars += len(chart.Texts)
-			v.Fields = append(v.Fields, chart)
 		default:
 			chart.Width = share(sum.Answered, s.Count)
 			v.Others = append(v.Others, chart)
+			continue
 		}
+		v.Fields = append(v.Fields, chart)
 	}
 	return v
 }

@@ -169,7 +169,7 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 	}
 	with.maxFile, with.today = c.site.Backend.Service.MaxFile(), c.site.Backend.Service.Today()
 	if with.values == nil {
-		with.values = defaults(f, with.today)
+		with.values = f.Defaults(with.today)
 	}
 	items, questions := layOut(id, f, with)
 	return &formView{

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -21,7 +22,7 @@ type formPage struct {
 	Layout
 	Crumbs
 	Notes
-	Problems Problems
+	Problems []markup.Diagnostic
 	Form     *formView // nil if nobody can fill it in
 }
 

@@ -70,11 +70,9 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 	return n, err
 }
 
-// Problems are the mistakes on a page that editors have to see: those that keep
+// problemsOf are the mistakes on a page that editors have to see: those that keep
 // something that they wrote from being in force.
-type Problems []markup.Diagnostic
-
-func problemsOf(all []markup.Diagnostic) (list Problems) {
+func problemsOf(all []markup.Diagnostic) (list []markup.Diagnostic) {
 	for _, d := range all {
 		if d.Severity == markup.Error {
 			list = append(list, d)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/web/pagehtml"
@@ -14,7 +15,7 @@ import (
 // wikiPage is a page with its text and its forms.
 type wikiPage struct {
 	Layout
-	Problems Problems
+	Problems []markup.Diagnostic
 	Pieces   []pieceView
 }
 

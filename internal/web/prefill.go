@@ -10,20 +10,11 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
-// defaults are the values that a new submission begins with, by rank.
-func defaults(f *forms.Form, today string) []string {
-	values := make([]string, len(f.Fields))
-	for rank := range f.Fields {
-		values[rank] = f.Fields[rank].DefaultValue(today)
-	}
-	return values
-}
-
 // prefilled are the defaults, with what the address of the form says instead: ?ID=VALUE,
 // several for several values. A value that the field does not take, or not from the
 // caller, is ignored.
 func prefilled(access *service.Access, query url.Values) []string {
-	f, values := access.Form, defaults(access.Form, access.Today())
+	f, values := access.Form, access.Form.Defaults(access.Today())
 	for rank := range f.Fields {
 		field := &f.Fields[rank]
 		given, named := query[field.ID]
@@ -82,11 +73,12 @@ func (b *questionBuilder) setBounds(q *question) {
 	if q.MaxLength > 0 {
 		q.Bounds = "At most " + strconv.Itoa(q.MaxLength) + " characters."
 	}
-	least, most := b.bound(q.Min), b.bound(q.Max)
+	least, firstDay := b.bound(q.Min)
+	most, lastDay := b.bound(q.Max)
 	words := [3]string{"From %1 to %2.", "At least %1.", "At most %2."}
 	if q.Validation == forms.DateOnly {
 		words[1], words[2] = "Not before %1.", "Not after %2."
-		q.MinDay, q.MaxDay = b.day(q.Min), b.day(q.Max)
+		q.MinDay, q.MaxDay = firstDay, lastDay
 	}
 	say := strings.NewReplacer("%1", least, "%2", most)
 	switch {
@@ -99,32 +91,18 @@ func (b *questionBuilder) setBounds(q *question) {
 	}
 }
 
-// bound is a bound in words, or "".
-func (b *questionBuilder) bound(bound *forms.Bound) string {
+// bound is a bound in words, and its value if that does not depend on answers.
+func (b *questionBuilder) bound(bound *forms.Bound) (words, value string) {
 	switch {
 	case bound == nil:
-		return ""
+		return "", ""
+	case bound.Value == forms.Today:
+		return b.with.today, b.with.today
 	case bound.FieldID == "":
-		return dayOf(bound.Value, b.with.today)
+		return bound.Value, bound.Value
 	}
 	if rank := b.fields.Rank(bound.FieldID); rank >= 0 {
-		return "“" + labelOf(&b.form.Fields[rank]) + "”"
+		words = "“" + labelOf(&b.form.Fields[rank]) + "”"
 	}
-	return ""
-}
-
-// day is a bound that a browser knows, or "".
-func (b *questionBuilder) day(bound *forms.Bound) string {
-	if bound == nil {
-		return ""
-	}
-	return dayOf(bound.Value, b.with.today)
-}
-
-// dayOf replaces the word for the current day.
-func dayOf(value, today string) string {
-	if value == forms.Today {
-		return today
-	}
-	return value
+	return words, ""
 }

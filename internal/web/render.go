@@ -35,7 +35,6 @@ func templateFuncs(static *staticFiles) template.FuncMap {
 		"minute":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"number":       groupDigits,
-		"setButtons":   func(set *setView, form setForm, label string) setButtons { return setButtons{set, form, label} },
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 }

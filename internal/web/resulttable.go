@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -209,18 +208,12 @@ func (r *tableRow) Cells() []tableCell {
 	return cells
 }
 
-// stateView is the answer to a status field.
-type stateView struct {
-	Label, Text string
-	Tone        int
-}
-
 // States are the answers to status fields, for those who see their own submissions.
-func (r *tableRow) States() []stateView {
-	var states []stateView
+func (r *tableRow) States() (states []answerView) {
 	for _, cell := range r.answers {
 		if cell.Status {
-			states = append(states, stateView{clipLabel(labelOf(&r.table.form.Fields[cell.column])), cell.Text.Text, cell.Tone})
+			label := clipLabel(labelOf(&r.table.form.Fields[cell.column]))
+			states = append(states, answerView{Label: label, Value: cell.Text.Text, Tone: cell.Tone})
 		}
 	}
 	return states
@@ -242,8 +235,8 @@ func newCell(field *forms.Field, text string, t *resultTable) tableCell {
 	if !several {
 		text = fromHit(text, t.search)
 	}
-	short, whole := cut(text, t.cellSize)
-	cell := tableCell{Text: marked{Text: short}, Cut: !whole}
+	short := forms.CutText(text, t.cellSize)
+	cell := tableCell{Text: marked{Text: short}, Cut: short != text}
 	if several {
 		values := strings.SplitN(short, forms.Separator, maxCellValues+1)
 		if len(values) > maxCellValues {
@@ -302,20 +295,8 @@ func (t *resultTable) setHead(v *resultsView) {
 }
 
 func clipLabel(label string) string {
-	if short, whole := cut(label, maxHeader); !whole {
+	if short := forms.CutText(label, maxHeader); short != label {
 		return short + "…"
 	}
 	return label
-}
-
-// cut returns at most so many bytes of a text, no part of a character, and
-// whether that is all of it.
-func cut(text string, limit int) (short string, whole bool) {
-	if len(text) <= limit {
-		return text, true
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit], false
 }

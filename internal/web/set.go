@@ -7,27 +7,11 @@ import (
 )
 
 // setView is the buttons that set an answer which editors give, each with one press.
+// They send a change of that answer alone.
 type setView struct {
-	FieldID string
-	Options []setOption
-}
-
-type setOption struct {
-	Value   string
-	Current bool
-	Status  bool
-	Tone    int
-}
-
-// setForm is what the forms around these buttons have in common: they send a change of
-// one answer.
-type setForm struct{ Action, Tag, For string }
-
-// setButtons is both, for a template.
-type setButtons struct {
-	Set   *setView
-	Form  setForm
-	Label string
+	FieldID, Action, Tag, For string
+	Status                    bool
+	Options                   []choice
 }
 
 // maxSetOptions is how many buttons an answer has at most. With more options, it is
@@ -40,9 +24,11 @@ func (st stored) setOf(field *forms.Field, value string, shown bool) *setView {
 	if !field.ByEditors || !st.access.MayEdit() || !shown || field.MultiValue() || options == 0 || options > maxSetOptions {
 		return nil
 	}
-	view := &setView{FieldID: field.ID}
+	view := &setView{
+		FieldID: field.ID, Action: st.at("/change", ""), Tag: st.access.Tag(st.sub), For: st.forUser, Status: field.Type == forms.Status,
+	}
 	for _, o := range field.Options {
-		view.Options = append(view.Options, setOption{o, o == value, field.Type == forms.Status, toneOf(field, o)})
+		view.Options = append(view.Options, choice{Value: o, Chosen: o == value, Tone: toneOf(field, o)})
 	}
 	return view
 }

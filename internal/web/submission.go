@@ -29,7 +29,6 @@ type submissionPage struct {
 	Delete    string
 	Again     string // path of the empty form; "" if there is no more to send
 	Anonymous bool
-	Set       setForm
 	Back      string // path of the submission before in the list that it was opened from; "" if there is none
 	Next      string // path of the one after
 }
@@ -58,6 +57,7 @@ type stored struct {
 	values  map[string]string // of the entries, by field id
 	path    string
 	list    *resultsView // that it was opened from
+	forUser string       // see hashUser
 }
 
 func (c *call) stored() (stored, error) {
@@ -77,7 +77,7 @@ func (c *call) stored() (stored, error) {
 	for _, e := range entries {
 		values[e.FieldID] = e.Value
 	}
-	return stored{access, sub, entries, values, c.submissionPath(access.Form, id), c.openedFrom(access.Form)}, err
+	return stored{access, sub, entries, values, c.submissionPath(access.Form, id), c.openedFrom(access.Form), c.site.hashUser(c.Who.Name)}, err
 }
 
 // changeable is a submission that the caller may change.
@@ -180,7 +180,6 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	if page.Anonymous {
 		page.Created = dayIn(page.Created, s.Backend.Service.Zone())
 	}
-	page.Set = setForm{Action: st.at("/change", ""), Tag: st.access.Tag(st.sub), For: s.hashUser(c.Who.Name)}
 	if page.Sent {
 		page.Thanks = linkText(st.access.Form.Thanks)
 	}
@@ -223,7 +222,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 	}
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.at("/change", ""), "Save", st.at("", "")
-	page.Form.Tag, page.Form.For, page.Form.Labels = st.access.Tag(st.sub), s.hashUser(c.Who.Name), labelsOf(st.access.Form)
+	page.Form.Tag, page.Form.For, page.Form.Labels = st.access.Tag(st.sub), st.forUser, labelsOf(st.access.Form)
 	page.Form.Draft, page.Form.Typed = s.draftName(c, st.access, unframedPath(st.path)), with.typed
 	return page, nil
 }
