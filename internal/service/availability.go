@@ -13,6 +13,10 @@ import (
 // Availability says whether a form takes new submissions at one time.
 type Availability struct {
 	Reason string // why it takes none, for the caller; "" while it does
+	// Lead and At are the Reason in two parts if it ends with a point in time: pages
+	// show that in the zone of their reader. At is zero otherwise.
+	Lead string
+	At   time.Time
 	// Closes is in the zone of the service, and zero if the form does not close. A
 	// form that closes on a day closes when the next day begins.
 	Closes time.Time
@@ -36,22 +40,23 @@ func (a *Access) window() (v Availability) {
 	opens, closes, zone := a.Form.Opens, a.Form.Closes, a.service.zone
 	if !closes.IsZero() {
 		if v.Closes = closes.End(zone); !a.service.now().Before(v.Closes) {
-			v.Reason = "this form has closed: it took submissions until " + a.describe(closes, "the end of ", "")
+			v.refuse("this form has closed: it took submissions until", closes, "the end of ", zone)
 		}
 	}
 	if !opens.IsZero() && a.service.now().Before(opens.Start(zone)) {
-		v.Reason = "this form is not open yet: it opens " + a.describe(opens, "on ", "at ")
+		v.refuse("this form is not open yet: it opens on", opens, "", zone)
 	}
 	return v
 }
 
-// describe writes a moment of the form with its zone.
-func (a *Access) describe(m forms.Moment, beforeDay, beforeTime string) string {
-	zone := a.service.zone
+// refuse sets why the form takes no submissions: something that a moment ends with.
+func (v *Availability) refuse(lead string, m forms.Moment, beforeDay string, zone *time.Location) {
 	if m.Day != "" {
-		return fmt.Sprintf("%s%s (%s)", beforeDay, m.Day, zone)
+		v.Reason = fmt.Sprintf("%s %s%s (%s)", lead, beforeDay, m.Day, zone)
+		return
 	}
-	return fmt.Sprintf("%s%s (%s)", beforeTime, m.Time.In(zone).Format("2006-01-02 15:04:05"), zone)
+	v.Lead, v.At = lead, m.Time.In(zone)
+	v.Reason = fmt.Sprintf("%s %s (%s)", lead, v.At.Format("2006-01-02 15:04:05"), zone)
 }
 
 // mayWrite tells what keeps everybody from submitting now, whatever is stored. more is

@@ -67,7 +67,7 @@ func TestOpensAndCloses(t *testing.T) {
 		{name: "the last moment of the day", closes: day("2026-03-02"), now: "2026-03-02T10:59:59Z"},
 		{name: "the day has ended", closes: day("2026-03-02"), now: "2026-03-02T11:00:00Z", reason: late + "the end of 2026-03-02 (UTC+13)"},
 		{name: "one day", opens: day("2026-03-02"), closes: day("2026-03-02"), now: "2026-03-02T00:00:00Z"},
-		{name: "not yet at a time", opens: forms.Moment{Time: at("2026-03-02T09:00:00Z")}, now: "2026-03-02T08:59:59Z", reason: early + "at 2026-03-02 22:00:00 (UTC+13)"},
+		{name: "not yet at a time", opens: forms.Moment{Time: at("2026-03-02T09:00:00Z")}, now: "2026-03-02T08:59:59Z", reason: early + "on 2026-03-02 22:00:00 (UTC+13)"},
 		{name: "at a time", closes: forms.Moment{Time: at("2026-03-02T09:00:00Z")}, now: "2026-03-02T09:00:00Z", reason: late + "2026-03-02 22:00:00 (UTC+13)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

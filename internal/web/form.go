@@ -12,7 +12,6 @@ import (
 	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -22,7 +21,7 @@ type formPage struct {
 	Layout
 	Crumbs
 	Notes
-	Problems []markup.Diagnostic
+	Problems Problems
 	Form     *formView // nil if nobody can fill it in
 }
 
@@ -86,7 +85,7 @@ func (s *Site) showForm(w http.ResponseWriter, c *call) error {
 }
 
 func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*formPage, error) {
-	page := &formPage{Layout: c.formLayout("", access), Crumbs: c.crumbs(access), Problems: problemsOf(access.Diagnostics())}
+	page := &formPage{Layout: c.formLayout("", access), Crumbs: c.crumbs(access), Problems: access.Diagnostics()}
 	page.Script, page.FormLink = "form.js", false
 	var err error
 	if page.Notes, err = c.notes(access); err != nil {

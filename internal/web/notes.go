@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,8 @@ type Notes struct {
 	Anonymous bool
 	Once      bool
 	Submitted bool   // an anonymous form that takes one submission has it
-	Closed    string // why the form takes no submissions; "" while it does
+	Closed    string // why the form takes no submissions, as far as ClosedAt does not say it; "" while it does
+	ClosedAt  time.Time
 	Until     *until // nil if it does not close
 	Audience  *audience
 	Lang      string
@@ -59,8 +61,10 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 		return n, err
 	}
 	switch {
+	case !available.At.IsZero():
+		n.Closed, n.ClosedAt = upperFirst(available.Lead), available.At
 	case available.Reason != "":
-		n.Closed = upperFirst(available.Reason) + "."
+		n.Closed = upperFirst(available.Reason)
 	case !available.Closes.IsZero():
 		n.Until = &until{Day: access.Form.Closes.Day, Zone: available.Closes.Location().String(), Time: available.Closes}
 	}
@@ -70,13 +74,10 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 	return n, err
 }
 
-// problemsOf are the mistakes on a page that editors have to see: those that keep
-// something that they wrote from being in force.
-func problemsOf(all []markup.Diagnostic) (list []markup.Diagnostic) {
-	for _, d := range all {
-		if d.Severity == markup.Error {
-			list = append(list, d)
-		}
-	}
-	return list
+// Problems is what is wrong with a page, for its editors: the messages of check.
+type Problems []markup.Diagnostic
+
+// Broken reports whether something that they wrote is not in force.
+func (p Problems) Broken() bool {
+	return slices.ContainsFunc(p, func(d markup.Diagnostic) bool { return d.Severity == markup.Error })
 }

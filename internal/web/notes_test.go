@@ -15,7 +15,7 @@ func TestAudience(t *testing.T) {
 		{"edit: [carol]\nresults: viewers\n", named, "Sent with your name. Read by everybody who may view this page."},
 		{"edit: [carol, \"@hr\"]\n", named, "Sent with your name. Read by: @hr, carol."},
 		{"edit: [a, b, c, d, e, f, \"@hr\"]\n", named, "Sent with your name. Read by: @hr, a, b, c, d and 2 more."},
-		{"edit: []\n", named, "Sent with your name. Nobody else reads it."},
+		{"edit: []\n", named, "Sent with your name. This page names nobody who reads it."},
 		{"edit: [carol]\n", secret, seen + " You can't change them later. Read by: carol."},
 		{"", secret, seen + " You can't change them later. Read by everybody who may view this page."},
 	} {
@@ -113,5 +113,14 @@ func TestEditorsSeeBrokenEdits(t *testing.T) {
 		p.wantNoHTML("mistakes", "textfeld")
 	}
 	e.Write(t, "1.md", page1("edit: [carol]\nlang: klingonisch\n", good)["1.md"]) // a warning
-	e.get(t, "carol", "/page/1").wantNoHTML("mistakes")
+	p := e.get(t, "carol", "/page/1")
+	p.want(http.StatusOK, "This page has warnings", "Line 4, warning: ", "klingonisch")
+	p.wantNoHTML("mistakes")
+	e.get(t, "alice", "/page/1").wantNoHTML("klingonisch")
+}
+
+// A point in time is shown in the zone of the reader, which a script knows.
+func TestFormOpensAtATime(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", "form: f\nopens: 2099-01-02T03:04:05+01:00\nfields: [{id: a, type: textfield}]\n"))
+	e.get(t, "alice", "/page/1/form/f").wantHTML(`it opens on <time datetime="2099-01-02T02:04:05`)
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/web/pagehtml"
@@ -15,7 +14,7 @@ import (
 // wikiPage is a page with its text and its forms.
 type wikiPage struct {
 	Layout
-	Problems []markup.Diagnostic
+	Problems Problems
 	Pieces   []pieceView
 }
 
@@ -58,7 +57,7 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 	for _, access := range view.Forms {
 		forms[access.Form.ID] = access
 	}
-	page := &wikiPage{Layout: c.layout(view.Title), Problems: problemsOf(view.Diagnostics)}
+	page := &wikiPage{Layout: c.layout(view.Title), Problems: view.Diagnostics}
 	page.Script, page.Lang = "form.js", view.Lang
 	shown, room := 0, maxPageHTML
 	for _, piece := range pieces {
