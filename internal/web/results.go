@@ -49,6 +49,9 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 	}
 	v := readResults(c.URL.EscapedPath(), c.URL.RawQuery)
 	v.zone = s.Backend.Service.Zone()
+	if access.Form.Anonymous {
+		refuseTimes(v.opts, &v.params.Invalid)
+	}
 	err = v.params.Err()
 	if v.changed && err == nil {
 		redirect(w, c.Request, v.link(v.base()))
@@ -168,7 +171,8 @@ func refuseResults(w http.ResponseWriter, c *call, page *resultsPage, invalid *f
 // export sends all submissions that the filters select, whatever part of them
 // a page shows. A list that is sorted by values has a limit, so an export is by
 // id. It has labels, and the mark by which spreadsheets know UTF-8, unless the
-// address says otherwise. On an anonymous form it tells days, as the page does.
+// address says otherwise. On an anonymous form it tells days and numbers its rows, as
+// the page does.
 func export(format *encode.Format) handler {
 	return func(_ *Site, w http.ResponseWriter, c *call) error { return c.export(w, format) }
 }
@@ -180,11 +184,14 @@ func (c *call) export(w http.ResponseWriter, format *encode.Format) error {
 	}
 	params := request.ReadParams(c.URL.RawQuery)
 	query := params.Values
-	if err := params.Err(); err != nil {
-		return err
-	}
 	for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {
 		query.Del(name)
+	}
+	if access.Form.Anonymous {
+		refuseTimes(params.ListOptions(), &params.Invalid)
+	}
+	if err := params.Err(); err != nil {
+		return err
 	}
 	for _, name := range []string{"labels", "bom"} {
 		if !query.Has(name) {
@@ -197,15 +204,20 @@ func (c *call) export(w http.ResponseWriter, format *encode.Format) error {
 	request.URL = &at
 	c.Request = &request
 	if access.Form.Anonymous {
-		return encode.SendEdited(w, c.Call, access, c.toDay, encode.Flat, format)
+		return encode.SendEdited(w, c.Call, access, c.anonymously(), encode.Flat, format)
 	}
 	return encode.SendList(w, c.Call, access, encode.Flat, format)
 }
 
-// toDay has a submission tell its day alone.
-func (c *call) toDay(sub forms.Submission) forms.Submission {
-	sub.Created = dayIn(sub.Created, c.Backend.Service.Zone())
-	return sub
+// anonymously has submissions tell their day in place of the time, and their row in
+// place of the id.
+func (c *call) anonymously() encode.Edit {
+	row := int64(0)
+	return func(sub forms.Submission) forms.Submission {
+		row++
+		sub.ID, sub.Created = row, dayIn(sub.Created, c.Backend.Service.Zone())
+		return sub
+	}
 }
 
 // caption says in which order rows are.

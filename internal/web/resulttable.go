@@ -272,16 +272,21 @@ func (t *resultTable) setHead(v *resultsView) {
 	if len(prefix)*(len(t.form.Fields)+len(t.retired)) > maxSortLinks {
 		prefix = ""
 	}
-	timeHeader := v.header(prefix, forms.ColumnTimestamp, "Time")
-	timeHeader.UTC = !t.DaysOnly()
-	t.Head = append(t.Head, v.header(prefix, forms.ColumnID, "Submission"), timeHeader)
+	addMetadata := func(id string, isTime bool) {
+		header := tableHeader{Label: columnLabel(t.form, id)}
+		if !t.form.Anonymous { // else it would sort by times
+			header = v.header(prefix, id, header.Label)
+			header.UTC = isTime
+		}
+		t.Head = append(t.Head, header)
+	}
+	addMetadata(forms.ColumnID, false)
+	addMetadata(forms.ColumnTimestamp, true)
 	if t.Named() {
-		t.Head = append(t.Head, v.header(prefix, forms.ColumnUsername, "User name"))
+		addMetadata(forms.ColumnUsername, false)
 	}
 	if t.Changes {
-		header := v.header(prefix, forms.ColumnChanged, "Changed")
-		header.UTC = !t.DaysOnly()
-		t.Head = append(t.Head, header)
+		addMetadata(forms.ColumnChanged, true)
 	}
 	for rank := range t.form.Fields {
 		field := &t.form.Fields[rank]
