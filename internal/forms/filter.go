@@ -34,11 +34,6 @@ func (f Filter) IDs() []string {
 	return ids
 }
 
-// Names reports whether a rule looks at the column with the given id.
-func (f Filter) Names(id string) bool {
-	return slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.FieldID == id })
-}
-
 // NewRule makes a rule of a filter from what a caller wrote. What is wrong with
 // it is returned as a message.
 func NewRule(id, operator, value string) (rule Rule, message string) {

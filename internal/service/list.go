@@ -188,7 +188,7 @@ func (l *lister) query(username *string) store.Query {
 		}
 		username = &mine
 	}
-	changes := l.opts.Changes || l.opts.Filter.Names(forms.ColumnChanged) || l.opts.Sort != nil && l.opts.Sort.ID == forms.ColumnChanged
+	changes := l.opts.Changes || slices.Contains(l.opts.Filter.IDs(), forms.ColumnChanged) || l.opts.Sort != nil && l.opts.Sort.ID == forms.ColumnChanged
 	return store.Query{PageID: l.Form.PageID, FormID: l.Form.ID, Username: username, Descending: l.opts.Descending, Changes: changes}
 }
 

@@ -31,15 +31,11 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key st
 
 // refusal returns the error of a create that is due to what is stored.
 func (a *Access) refusal(ctx context.Context, n store.New) error {
-	if n.SubmitterKey != "" {
-		if submitted, err := a.service.store.Submitted(ctx, n); err != nil || submitted {
-			return cmp.Or(err, store.ErrAlreadySubmitted)
-		}
+	if submitted, err := a.service.store.Submitted(ctx, n); err != nil || submitted {
+		return cmp.Or(err, store.ErrAlreadySubmitted)
 	}
-	if n.Limit > 0 {
-		if full, err := a.service.store.AtLimit(ctx, n); err != nil || full {
-			return cmp.Or(err, store.ErrLimit)
-		}
+	if full, err := a.service.store.AtLimit(ctx, n); err != nil || full {
+		return cmp.Or(err, store.ErrLimit)
 	}
 	return nil
 }

@@ -23,21 +23,16 @@ type Rows struct {
 	// Last is set by the ListReader when no row follows.
 	Last bool
 
-	rows    []row
-	changes []change // of each row, if the query asks for them; else empty
-	text    []byte
+	rows []row
+	text []byte
 }
 
 type row struct {
 	id, created int64
 	username    string
-	end         int // of its entries in text
-}
-
-// change is when a submission was changed last, and by whom.
-type change struct {
-	at int64
-	by string
+	end         int   // of its entries in text
+	changed     int64 // if the query asks for it, as changer
+	changer     string
 }
 
 var pool = sync.Pool{New: func() any { return &Rows{text: make([]byte, 0, MaxListBytes+8<<10)} }}
@@ -49,9 +44,7 @@ func (r *Rows) recycle() {
 }
 
 // Reset removes all rows.
-func (r *Rows) Reset() {
-	r.rows, r.changes, r.text, r.Last = r.rows[:0], r.changes[:0], r.text[:0], false
-}
+func (r *Rows) Reset() { r.rows, r.text, r.Last = r.rows[:0], r.text[:0], false }
 
 // Add appends a row. username and fields are copied; created is in
 // milliseconds since 1970.
@@ -69,11 +62,11 @@ func (r *Rows) Add(id, created int64, username, fields []byte) {
 // AddChange adds the last change to the row that was added last. at is in milliseconds
 // since 1970.
 func (r *Rows) AddChange(at int64, by []byte) {
-	name := r.rows[len(r.rows)-1].username
-	if name != string(by) { // mostly it is the submitter: share the text
-		name = string(by)
+	row := &r.rows[len(r.rows)-1]
+	row.changed, row.changer = at, row.username
+	if row.username != string(by) { // mostly it is the submitter: share the text
+		row.changer = string(by)
 	}
-	r.changes = append(r.changes, change{at, name})
 }
 
 // Full reports whether these are enough, or all that the query asks for.
@@ -166,14 +159,15 @@ func (r *Rows) nextQuery(q store.Query) (rest store.Query, more bool) {
 
 func (r *Rows) visit(q store.Query, visit func(forms.Submission) error) error {
 	start := 0
-	for i, row := range r.rows {
+	for i := range r.rows {
+		row := &r.rows[i]
 		sub := forms.Submission{
 			ID: row.id, PageID: q.PageID, FormID: q.FormID, Username: row.username,
 			Created: time.UnixMilli(row.created).UTC(),
 			Entries: r.text[start:row.end:row.end],
 		}
 		if q.Changes {
-			sub.Changed, sub.Changer = time.UnixMilli(r.changes[i].at).UTC(), r.changes[i].by
+			sub.Changed, sub.Changer = time.UnixMilli(row.changed).UTC(), row.changer
 		}
 		if err := visit(sub); err != nil {
 			return err

@@ -51,15 +51,14 @@ func (t *tx) refuseAtLimit(form int64, n store.New) error {
 	if err != nil || !full {
 		return classify(err)
 	}
-	submitted := false
-	stmt := t.stmts.submitted
-	err = cmp.Or(
-		refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key),
-		classify(query(stmt, func() bool { submitted = stmt.ColumnBool(0); return false }, form, n.SubmitterKey, n.Username)))
-	if err == nil && submitted && n.SubmitterKey != "" {
-		err = store.ErrAlreadySubmitted
+	err = refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key)
+	if err == nil && n.SubmitterKey != "" {
+		var submitted bool
+		if submitted, err = isSubmitted(t.stmts.submitted, form, n); submitted {
+			return store.ErrAlreadySubmitted
+		}
 	}
-	return cmp.Or(err, store.ErrLimit)
+	return cmp.Or(classify(err), store.ErrLimit)
 }
 
 // atLimit reports whether a form has so many submissions.
@@ -69,22 +68,33 @@ func atLimit(stmt *sqlite3.Stmt, form int64, limit int) (full bool, err error) {
 	return full, err
 }
 
+// isSubmitted reports whether a form has the submission of the submitter of another.
+func isSubmitted(stmt *sqlite3.Stmt, form int64, n store.New) (found bool, err error) {
+	err = query(stmt, func() bool { found = stmt.ColumnBool(0); return false }, form, n.SubmitterKey, n.Username)
+	return found, err
+}
+
 // AtLimit implements store.Store.
-func (s *Store) AtLimit(ctx context.Context, n store.New) (full bool, err error) {
+func (s *Store) AtLimit(ctx context.Context, n store.New) (bool, error) {
 	if n.Limit == 0 {
 		return false, nil
 	}
+	return s.inForm(ctx, n, func(stmts *readStmts, form int64) (bool, error) { return atLimit(stmts.count, form, n.Limit) })
+}
+
+// inForm looks at the form of a new submission. There is nothing in a form that has none.
+func (s *Store) inForm(ctx context.Context, n store.New, look func(stmts *readStmts, form int64) (bool, error)) (found bool, err error) {
 	err = s.pool.with(ctx, func(stmts *readStmts) error {
 		form, err := s.form(stmts, formName{n.PageID, n.FormID})
-		if err == nil {
-			full, err = atLimit(stmts.count, form, n.Limit)
-		}
 		if errors.Is(err, errNoForm) {
 			return nil
 		}
+		if err == nil {
+			found, err = look(stmts, form)
+		}
 		return err
 	})
-	return full, err
+	return found, err
 }
 
 // insert stores a submission. The error is ErrAlreadySubmitted also where it is the key that
@@ -275,20 +285,9 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 }
 
 // Submitted implements store.Store.
-func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err error) {
+func (s *Store) Submitted(ctx context.Context, n store.New) (bool, error) {
 	if n.SubmitterKey == "" {
 		return false, nil
 	}
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		form, err := s.form(stmts, formName{n.PageID, n.FormID})
-		if errors.Is(err, errNoForm) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		stmt := stmts.submitted
-		return query(stmt, func() bool { found = stmt.ColumnBool(0); return false }, form, n.SubmitterKey, n.Username)
-	})
-	return found, err
+	return s.inForm(ctx, n, func(stmts *readStmts, form int64) (bool, error) { return isSubmitted(stmts.submitted, form, n) })
 }
