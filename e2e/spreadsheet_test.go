@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
 
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -100,10 +101,59 @@ func testSpreadsheetShowsWhatWasSent(t *testing.T, s site) {
 		t.Errorf("%d formulas", formulas)
 	}
 	convert(t, dir, "book", "", "plain.xlsx")
-	compare(t, "xlsx", sent, sheet(t, filepath.Join(dir, "book", "plain-results.csv")))
+	compare(t, "xlsx", sent, sheet(t, filepath.Join(dir, "book", "plain-answers.csv")))
 	notes, err := os.ReadFile(filepath.Join(dir, "book", "plain-notes.csv"))
 	if err != nil || !strings.Contains(string(notes), fmt.Sprintf("%d,text,32768,", len(hostileAnswers)+1)) {
 		t.Errorf("notes: %s (%v)", notes, err)
+	}
+}
+
+const pricesPage = "```yaml form\n" + `form: prices
+fields:
+  - {id: price, type: textfield, validate: numeric}
+  - {id: rating, type: radio, options: ["1", "2", "3", "4", "5"]}
+  - {id: day, type: date}
+` + "```\n"
+
+// What a spreadsheet computes from an export agrees with the answers.
+func TestSpreadsheetComputes(t *testing.T) {
+	s := newSite(t)
+	testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), pricesPage)
+	p := start(t, s)
+	const answers = 100
+	cents, ratings := 0, 0
+	for i := range answers {
+		cents, ratings = cents+895+7*i, ratings+i%5+1 // 8.95, 9.02, 9.09 …
+		p.must(t, 201, "POST", "/prices/submission", fmt.Sprintf(
+			`{"fields":{"price":{"fieldId":"price","value":"%d.%02d"},"rating":{"fieldId":"rating","value":"%d"},"day":{"fieldId":"day","value":"2026-03-%02d"}}}`,
+			(895+7*i)/100, (895+7*i)%100, i%5+1, i%28+1))
+	}
+	book, err := excelize.OpenReader(strings.NewReader(p.must(t, 200, "GET", "/prices/result?format=xlsx", "").body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := answers + 1
+	for cell, formula := range map[string]string{
+		"D%d": "SUM(D2:D%d)", "E%d": "AVERAGE(E2:E%d)", "F%d": "MAX(F2:F%d)-MIN(F2:F%d)",
+	} {
+		formula = strings.ReplaceAll(formula, "%d", fmt.Sprint(last))
+		if err := book.SetCellFormula("prices", fmt.Sprintf(cell, last+1), formula); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	if err := book.SaveAs(filepath.Join(dir, "prices.xlsx")); err != nil {
+		t.Fatal(err)
+	}
+	convert(t, dir, "book", "", "prices.xlsx")
+	text, err := os.ReadFile(filepath.Join(dir, "book", "prices-prices.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	want := fmt.Sprintf(",,,%d.%d,%d,27", cents/100, cents%100/10, ratings/answers)
+	if got := lines[len(lines)-1]; got != want {
+		t.Errorf("computed %s, want %s", got, want)
 	}
 }
 
