@@ -20,18 +20,22 @@ const FlushBytes = 128 << 10
 // asks for. If there is one only, the list is in that, whatever the request asks
 // for. The list is written as it is read, so that neither side ever holds all of it.
 func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, formats ...*Format) error {
-	return SendEdited(w, c, access, nil, model, formats...)
+	return SendEdited(w, c, access, Edit{}, model, formats...)
 }
 
-// Edit returns a submission as it is sent. It changes no value.
-type Edit func(forms.Submission) forms.Submission
+// Edit is how a list differs from that of the API.
+type Edit struct {
+	Numbers bool                                    // filters compare numbers as such
+	Row     func(forms.Submission) forms.Submission // returns a submission as it is sent, with all values; nil for as it is
+}
 
-// SendEdited is SendList with submissions as edit returns them, unless it is nil.
+// SendEdited is SendList with a list that differs.
 func SendEdited(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, formats ...*Format) error {
 	asked, err := readListRequest(c.Request, formats)
 	if err != nil {
 		return err
 	}
+	asked.Filter.Numbers = edit.Numbers
 	var page service.ListPage
 	asked.Begin = func(p service.ListPage) error { page = p; return nil }
 	asked.Check = func() error { return c.MayStillList(access) }
@@ -49,9 +53,9 @@ func SendEdited(w http.ResponseWriter, c *request.Call, access *service.Access, 
 	s := listWriter{w: w, buf: getBuffer(), begin: begin, may: asked.Check}
 	defer putBuffer(s.buf)
 	list := func(visit func(forms.Submission) error) error {
-		if edit != nil {
+		if edit.Row != nil {
 			send := visit
-			visit = func(sub forms.Submission) error { return send(edit(sub)) }
+			visit = func(sub forms.Submission) error { return send(edit.Row(sub)) }
 		}
 		return access.List(c.Context(), asked.ListOptions, visit)
 	}

@@ -20,6 +20,8 @@ const (
 type Filter struct {
 	Rules  []Rule // all must hold; FieldID is the id of a field, of one that has left the page, or of metadata
 	Search string // must occur in the value of some field, upper and lower case alike; "" for any
+	// Numbers has Equals and NotEquals compare the values of numeric fields as numbers.
+	Numbers bool
 }
 
 // IsZero reports whether the filter selects all submissions.
@@ -135,9 +137,10 @@ type Matcher struct {
 // test is the rules about one column, whose value is decoded once for all of
 // them.
 type test struct {
-	column column
-	rules  []Rule
-	days   []Rule // about a time: those that name days
+	column  column
+	rules   []Rule
+	days    []Rule // about a time: those that name days
+	numbers []Rule // those that compare numbers, in their shortest form
 }
 
 // NewMatcher makes a Matcher for submissions of the form. Days are those of the zone.
@@ -151,12 +154,17 @@ func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
 			i = len(m.tests)
 			m.tests = append(m.tests, test{column: fields.column(r.FieldID)})
 		}
-		if isTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, Separator), isDay) {
-			m.tests[i].days = append(m.tests[i].days, r)
-		} else {
-			m.tests[i].rules = append(m.tests[i].rules, r)
+		t := &m.tests[i]
+		switch {
+		case isTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, Separator), isDay):
+			t.days = append(t.days, r)
+		case filter.Numbers && t.column.field.Validation == Numeric && (r.Operator == Equals || r.Operator == NotEquals):
+			r.Value = shortNumber(r.Value)
+			t.numbers = append(t.numbers, r)
+		default:
+			t.rules = append(t.rules, r)
 		}
-		m.reads = m.reads || m.tests[i].column.stored()
+		m.reads = m.reads || t.column.stored()
 	}
 	return m
 }
@@ -187,6 +195,11 @@ func (t *test) holds(s Submission, row *Result, zone *time.Location) (bool, erro
 			return false, nil
 		}
 	}
+	for _, r := range t.numbers {
+		if !r.Holds(t.column.field, shortNumber(value)) {
+			return false, nil
+		}
+	}
 	for _, r := range t.days {
 		isListed := r.Operator == InList && r.Holds(t.column.field, value) // a list may have times, too
 		if !isListed && !r.Holds(t.column.field, dayOf(value, zone)) {
@@ -194,6 +207,26 @@ func (t *test) holds(s Submission, row *Result, zone *time.Location) (bool, erro
 		}
 	}
 	return true, nil
+}
+
+// shortNumber returns a decimal without zeros that change nothing. Equal numbers of any
+// length have the same. Other texts stay.
+func shortNumber(text string) string {
+	if !IsDecimal(text) {
+		return text
+	}
+	digits, negative := strings.CutPrefix(text, "-")
+	digits = strings.TrimLeft(digits, "0")
+	if strings.Contains(digits, ".") {
+		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
+	}
+	switch {
+	case digits == "":
+		return "0"
+	case negative:
+		return "-" + digits
+	}
+	return digits
 }
 
 // dayOf returns the day of a time in a zone. A rule that names a day compares it with

@@ -106,6 +106,35 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// Numbers are compared exactly, however long they are.
+func TestFiltersThatCompareNumbers(t *testing.T) {
+	for _, tt := range []struct {
+		stored, asked string
+		want          bool
+	}{
+		{"9.80", "9.8", true},
+		{"9.8", "9.80", true},
+		{"007", "7", true},
+		{"700", "7", false},
+		{"7.0", "7", true},
+		{"-0.50", "-00.5", true},
+		{"0.5", "-0.5", false},
+		{"-0", "0.00", true},
+		{"0", "", false},
+		{"", "0", false},
+		{"", "", true},
+		{"9007199254740993", "9007199254740992", false},
+		{"n/a", "n/a", true},
+	} {
+		for operator, want := range map[Operator]bool{Equals: tt.want, NotEquals: !tt.want} {
+			filter := Filter{Rules: []Rule{{"count", operator, tt.asked}}, Numbers: true}
+			if got := matches(t, filter, survey(1, "", "count", tt.stored)); got != want {
+				t.Errorf("%q %s %q: got %t", tt.stored, operator, tt.asked, got)
+			}
+		}
+	}
+}
+
 // A day is that of the zone, to the millisecond.
 func TestDaysOfAZone(t *testing.T) {
 	zone := time.FixedZone("UTC+13", 13*60*60)

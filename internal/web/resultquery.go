@@ -146,6 +146,7 @@ func (v *resultsView) readOptions() {
 	}
 	v.params.Values = query
 	opts := v.params.ListOptions()
+	opts.Filter.Numbers = true // 9.8 is 9.80 for people
 	if opts.Limit > maxRows {
 		v.params.Invalid.AddError("limit must be at most " + strconv.Itoa(maxRows) + " on this page")
 	}

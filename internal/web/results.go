@@ -203,15 +203,16 @@ func (c *call) export(w http.ResponseWriter, format *encode.Format) error {
 	request := *c.Request
 	request.URL = &at
 	c.Request = &request
+	edit := encode.Edit{Numbers: true}
 	if access.Form.Anonymous {
-		return encode.SendEdited(w, c.Call, access, c.anonymously(), encode.Flat, format)
+		edit.Row = c.anonymously()
 	}
-	return encode.SendList(w, c.Call, access, encode.Flat, format)
+	return encode.SendEdited(w, c.Call, access, edit, encode.Flat, format)
 }
 
 // anonymously has submissions tell their day in place of the time, and their row in
 // place of the id.
-func (c *call) anonymously() encode.Edit {
+func (c *call) anonymously() func(forms.Submission) forms.Submission {
 	row := int64(0)
 	return func(sub forms.Submission) forms.Submission {
 		row++

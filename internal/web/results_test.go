@@ -147,6 +147,31 @@ func TestResultsParameters(t *testing.T) {
 	)
 }
 
+// TestResultsCompareNumbers has the page and its exports compare numbers as people do. The
+// API compares texts.
+func TestResultsCompareNumbers(t *testing.T) {
+	e := newEnv(t, page1("", smallForm))
+	for _, score := range []string{"9.80", "9.8", "098", "9.81", ""} {
+		e.submit(t, "alice", 1, "feedback", "name", "9.80", "score", score)
+	}
+	for query, want := range map[string][2]int{ // rows of the page and of the API
+		"filter[score]=9.8":                  {2, 1},
+		"filter[score]=9.800":                {2, 0},
+		"filter[score][not-equals]=9.8":      {3, 4},
+		"filter[score]=98.0":                 {1, 0},
+		"filter[name]=9.8":                   {0, 0},
+		"filter[score][contains]=80":         {1, 1},
+		"filter[score]=9.8&filter[name]=9.8": {0, 0},
+	} {
+		onPage := len(rowIDs(e.get(t, "alice", feedbackResults+"?"+query)))
+		exported := strings.Count(e.get(t, "alice", feedbackResults+".ndjson?"+query).body, "\n")
+		api := strings.Count(e.list(t, "alice", "feedback", query+"&format=ndjson"), "\n")
+		if onPage != want[0] || exported != want[0] || api != want[1] {
+			t.Errorf("%s: %d rows, %d in the export, %d by the API, want %v", query, onPage, exported, api, want)
+		}
+	}
+}
+
 func TestResultsRefuseBadParameters(t *testing.T) {
 	e := newFeedback(t, "")
 	for query, want := range map[string]string{
