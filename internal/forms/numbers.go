@@ -45,12 +45,13 @@ const (
 
 // numberCounter counts numbers in cells of a power of ten, so that a single
 // pass finds bins of a round width, and the order of the values does not matter.
+// Only many different values make cells coarser: one that is far off does not.
 type numberCounter struct {
-	numbers  Numbers
-	sum      float64
-	exponent int             // a cell's width is 10^exponent
-	places   int             // the most places after the point, up to finestPlaces
-	cells    map[int64]int64 // counts by the number of the cell
+	numbers Numbers
+	sum     float64
+	grid    grid
+	places  int               // the most places after the point, up to finestPlaces
+	cells   map[float64]int64 // counts by the lower bound of the cell
 }
 
 // add counts a value, unless it is not a number.
@@ -63,62 +64,71 @@ func (c *numberCounter) add(text string) {
 	n := &c.numbers
 	if n.Count == 0 {
 		n.Min, n.Max = x, x
-		c.cells, c.exponent = map[int64]int64{}, -finestPlaces
+		c.cells, c.grid = map[float64]int64{}, -finestPlaces
 	}
 	n.Count++
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	c.sum += x
 	_, fraction, _ := strings.Cut(text, ".")
 	c.places = max(c.places, min(len(strings.TrimRight(fraction, "0")), finestPlaces))
-	for math.Abs(x) >= c.bound(maxCell) {
-		c.coarsen()
-	}
-	c.cells[c.cell(x)]++
+	c.cells[c.grid.floor(x)]++
 	for len(c.cells) > maxCells {
 		c.coarsen()
 	}
 }
 
+// coarsen makes cells ten times as wide. Where they are very wide, it takes larger steps,
+// so that long numbers do not make many.
+func (c *numberCounter) coarsen() {
+	const wide = 12
+	c.grid += max(1, c.grid/wide)
+	cells := make(map[float64]int64, len(c.cells))
+	for x, count := range c.cells {
+		cells[c.grid.floor(x)] += count
+	}
+	c.cells = cells
+}
+
+// grid is cells of the width 10^grid.
+type grid int
+
+// floor is the lower bound of the cell that x is in. Beyond maxCell a float64 is
+// hardly finer than a cell.
+func (g grid) floor(x float64) float64 {
+	if math.Abs(x) >= g.bound(maxCell) {
+		return x
+	}
+	return g.bound(g.cell(x))
+}
+
 // cell returns the number of the cell that x is in.
-func (c *numberCounter) cell(x float64) int64 {
-	n := int64(math.Floor(x / c.bound(1)))
-	for c.bound(n+1) <= x { // division may have rounded
+func (g grid) cell(x float64) int64 {
+	n := int64(math.Floor(x / g.bound(1)))
+	for g.bound(n+1) <= x { // division may have rounded
 		n++
 	}
-	for c.bound(n) > x {
+	for g.bound(n) > x {
 		n--
 	}
 	return n
 }
 
 // bound is the lower bound of a cell, as exactly as a float64 can be.
-func (c *numberCounter) bound(n int64) float64 {
-	if c.exponent < 0 {
-		return float64(n) / math.Pow10(-c.exponent)
+func (g grid) bound(n int64) float64 {
+	if g < 0 {
+		return float64(n) / math.Pow10(int(-g))
 	}
-	return float64(n) * math.Pow10(c.exponent)
-}
-
-// coarsen makes cells ten times as wide.
-func (c *numberCounter) coarsen() {
-	cells := make(map[int64]int64, len(c.cells))
-	for n, count := range c.cells {
-		cells[floorDiv(n, 10)] += count
-	}
-	c.cells = cells
-	c.exponent++
+	return float64(n) * math.Pow10(int(g))
 }
 
 func (c *numberCounter) result() *Numbers {
 	n := c.numbers
 	if n.Count > 0 {
 		n.Mean = c.sum / float64(n.Count)
-		for c.exponent < -c.places {
-			c.coarsen()
-		}
+		c.grid = max(c.grid, grid(-c.places))
 		cells := slices.Sorted(maps.Keys(c.cells))
 		n.Bins = c.bins(cells)
-		n.Median, n.Exact = (c.at(cells, (n.Count-1)/2)+c.at(cells, n.Count/2))/2, c.exponent <= -c.places
+		n.Median, n.Exact = (c.at(cells, (n.Count-1)/2)+c.at(cells, n.Count/2))/2, c.grid == grid(-c.places)
 		if inner, below, above := c.inner(cells); len(inner) < len(cells) {
 			n.Inner, n.Below, n.Above = c.bins(inner), below, above
 		}
@@ -127,47 +137,47 @@ func (c *numberCounter) result() *Numbers {
 }
 
 // rank returns the cell of the value with an index among all values in order.
-func (c *numberCounter) rank(cells []int64, index int64) (cell, within int64) {
-	for _, n := range cells {
-		if index < c.cells[n] {
-			return n, index
+func (c *numberCounter) rank(cells []float64, index int64) (cell float64, within int64) {
+	for _, x := range cells {
+		if index < c.cells[x] {
+			return x, index
 		}
-		index -= c.cells[n]
+		index -= c.cells[x]
 	}
 	panic("there are fewer values")
 }
 
 // at returns the value with an index among all values in order. Within a cell that
 // holds different values, they are taken for evenly spread.
-func (c *numberCounter) at(cells []int64, index int64) float64 {
+func (c *numberCounter) at(cells []float64, index int64) float64 {
 	cell, within := c.rank(cells, index)
-	if c.exponent <= -c.places {
-		return c.bound(cell)
+	if c.grid == grid(-c.places) {
+		return cell
 	}
-	from, to := c.bound(cell), c.bound(cell+1)
-	return from + (to-from)*(float64(within)+0.5)/float64(c.cells[cell])
+	return cell + c.grid.bound(1)*(float64(within)+0.5)/float64(c.cells[cell])
 }
 
 // inner returns the cells that are not far from most values, and how many values are
-// below and above them: beyond three times the distance of the quartiles. If these are more
-// than one value in twenty, they are no exceptions, and it returns all cells.
-func (c *numberCounter) inner(cells []int64) (inner []int64, below, above int64) {
-	const far, few = 3, 20
+// below and above them: beyond three times the distance of the quartiles, and what bins of
+// a cell would show. If these are more than two, and than one value in twenty, they are no
+// exceptions, and it returns all cells.
+func (c *numberCounter) inner(cells []float64) (inner []float64, below, above int64) {
+	const far, few, share = 3, 2, 20
 	total := c.numbers.Count
 	low, _ := c.rank(cells, total/4)
 	high, _ := c.rank(cells, (3*total)/4)
-	distance := far * max(high-low, 1)
-	for _, n := range cells {
+	distance := max(far*(high-low), c.grid.bound(maxBins))
+	for _, x := range cells {
 		switch {
-		case n < low-distance:
-			below += c.cells[n]
-		case n > high+distance:
-			above += c.cells[n]
+		case x < low-distance:
+			below += c.cells[x]
+		case x > high+distance:
+			above += c.cells[x]
 		default:
-			inner = append(inner, n)
+			inner = append(inner, x)
 		}
 	}
-	if (below+above)*few > total {
+	if below+above > max(few, total/share) {
 		return cells, 0, 0
 	}
 	return inner, below, above
@@ -176,17 +186,21 @@ func (c *numberCounter) inner(cells []int64) (inner []int64, below, above int64)
 // bins returns bins of the smallest width of 1, 2 or 5 times a power of ten that
 // is not finer than the values are, and makes at most maxBins of them. The cells are
 // sorted.
-func (c *numberCounter) bins(cells []int64) []Bin {
-	low, high := cells[0], cells[len(cells)-1]
+func (c *numberCounter) bins(cells []float64) []Bin {
+	g, lowest, highest := c.grid, cells[0], cells[len(cells)-1]
+	for max(-lowest, highest) >= g.bound(maxCell) {
+		g++
+	}
+	low, high := g.cell(lowest), g.cell(highest)
 	width := roundWidth(low, high)
 	first := floorDiv(low, width)
 	bins := make([]Bin, floorDiv(high, width)-first+1)
 	for i := range bins {
 		from := (first + int64(i)) * width
-		bins[i] = Bin{From: c.bound(from), To: c.bound(from + width)}
+		bins[i] = Bin{From: g.bound(from), To: g.bound(from + width)}
 	}
-	for _, n := range cells {
-		bins[floorDiv(n, width)-first].Count += c.cells[n]
+	for _, x := range cells {
+		bins[floorDiv(g.cell(x), width)-first].Count += c.cells[x]
 	}
 	return bins
 }

@@ -208,6 +208,56 @@ func TestOutliers(t *testing.T) {
 	if n := numbersOf(append(same, "100000")); len(n.Inner) != 1 || n.Above != 1 {
 		t.Errorf("%+v", n)
 	}
+	few := strings.Fields("9 10 10 11 11 12 12 13 13 14")
+	for _, c := range []struct {
+		far          []string
+		bins         int // in Inner
+		below, above int64
+	}{
+		{[]string{"99999999999"}, 6, 0, 1},
+		{[]string{"-4000", "99999999999"}, 6, 1, 1},
+		{[]string{"99999", "99999", "99999"}, 0, 0, 0}, // too many to be exceptions
+		{[]string{"25"}, 0, 0, 0},                      // flattens nothing
+	} {
+		if n := numbersOf(append(slices.Clone(few), c.far...)); len(n.Inner) != c.bins || n.Below != c.below || n.Above != c.above {
+			t.Errorf("with %v: %+v", c.far, n)
+		}
+	}
+}
+
+// A number that is far longer than the others says nothing about these.
+func TestLongNumbers(t *testing.T) {
+	values := []string{"99999999999", "12345678901234567890"}
+	for i := range 49 {
+		values = append(values, strconv.Itoa(9+i%9))
+	}
+	n := numbersOf(values)
+	if n.Median != 13 || !n.Exact || len(n.Inner) != 9 || n.Inner[0] != (Bin{9, 10, 6}) || n.Above != 2 || n.Max != 12345678901234567890 {
+		t.Errorf("%+v", n)
+	}
+	for i := range 5000 { // also beside so many that they share cells
+		values = append(values, fmt.Sprintf("%d.%02d", i/100, i%100))
+	}
+	if n := numbersOf(values); n.Exact || math.Abs(n.Median-25) > 1 || len(n.Inner) != 10 || n.Above != 2 {
+		t.Errorf("%+v", n)
+	}
+}
+
+// Cells stay few, and they are not made coarser ever so often, whatever the numbers.
+func TestCellsAreBounded(t *testing.T) {
+	c, steps, last := &numberCounter{}, 0, grid(-finestPlaces)
+	for i := range 30_000 {
+		c.add(strconv.Itoa(i) + strings.Repeat("7", i/100))
+		if len(c.cells) > maxCells {
+			t.Fatalf("%d cells", len(c.cells))
+		}
+		if c.grid != last {
+			steps, last = steps+1, c.grid
+		}
+	}
+	if n := c.result(); steps > 80 || n.Count != 30_000 || len(n.Bins) > maxBins {
+		t.Errorf("%d steps, %+v", steps, n)
+	}
 }
 
 func TestLatestTexts(t *testing.T) {
