@@ -200,7 +200,7 @@ func newNumberChart(id, label string, n *forms.Numbers) *numberChart {
 	if !n.Exact {
 		numbers.Median = "about " + numbers.Median
 	}
-	c.Desc = fmt.Sprintf("%d values from %s to %s, on average %s, median %s.", n.Count, numbers.Min, numbers.Max, numbers.Mean, numbers.Median)
+	c.Desc = fmt.Sprintf("%s values from %s to %s, on average %s, median %s.", count(n.Count), numbers.Min, numbers.Max, numbers.Mean, numbers.Median)
 	bins := n.Bins
 	if n.Inner != nil {
 		bins = n.Inner
@@ -239,7 +239,7 @@ func newMonthChart(id, label string, sum forms.FieldSummary) *columnChart {
 	const months = 2
 	c := newPeriodChart(id, "How often each date of “"+label+"” occurs", sum.Months, periods[months:])
 	if sum.Beyond > 0 {
-		c.Desc += fmt.Sprintf(" %d further dates are left out.", sum.Beyond)
+		c.Desc += " " + count(sum.Beyond) + " further dates are left out."
 	}
 	return c
 }
@@ -313,20 +313,26 @@ func percent(part, whole int64) string {
 	return strconv.Itoa(int(math.Round(100*float64(part)/float64(max(whole, 1))))) + " %"
 }
 
-// number writes a number for people: what is very large or very small has an
-// exponent.
+// wholeNumbers is from where a float64 has hardly any digits after the point.
+const wholeNumbers = 1e15
+
+// number writes a number for people, as counts are written. What is very large or
+// very small has an exponent.
 func number(x float64) string {
-	const most, least, digits = 1e12, 1e-4, 6
-	if a := math.Abs(x); a >= most || (a < least && a > 0) {
+	const most, least, digits = 1e21, 1e-4, 6
+	switch a := math.Abs(x); {
+	case a >= most || (a < least && a > 0):
 		return strconv.FormatFloat(x, 'g', digits, 64)
+	case a >= wholeNumbers: // zeros stand for digits that a float64 does not have
+		return groupDigits(strconv.FormatFloat(x, 'f', -1, 64))
 	}
-	return trimFloat(x, digits)
+	return groupDigits(trimFloat(x, digits))
 }
 
 // mean is number with fewer digits.
 func mean(x float64) string {
-	if a := math.Abs(x); a >= 1 && a < 1e12 {
-		return trimFloat(x, 2)
+	if a := math.Abs(x); a >= 1 && a < wholeNumbers {
+		return groupDigits(trimFloat(x, 2))
 	}
 	return number(x)
 }

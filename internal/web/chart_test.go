@@ -71,13 +71,16 @@ func TestPeriodsFit(t *testing.T) {
 }
 
 func TestNumbersForPeople(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 12: "12", -3.5: "-3.5", 0.1: "0.1", 1e15: "1e+15", 1e-7: "1e-07", 1234567: "1234567"} {
+	for x, want := range map[float64]string{
+		0: "0", 12: "12", -3.5: "-3.5", 0.1: "0.1", 1e-7: "1e-07", 999: "999", -999: "-999", 1234567: "1,234,567", -1234.5678: "-1,234.5678",
+		5e9: "5,000,000,000", 1e15: "1,000,000,000,000,000", 12345678901234567890: "12,345,678,901,234,567,000", 1e21: "1e+21", -1e300: "-1e+300",
+	} {
 		if got := number(x); got != want {
 			t.Errorf("number(%g) = %s, want %s", x, got, want)
 		}
 	}
-	if got := mean(17.850877); got != "17.85" {
-		t.Errorf("mean is %s", got)
+	if got := mean(17.850877) + " " + mean(-52040.8163) + " " + mean(1e300) + " " + mean(0.12345) + " " + count(-1234); got != "17.85 -52,040.82 1e+300 0.12345 -1,234" {
+		t.Errorf("means and a count are %s", got)
 	}
 	if got := percent(1, 3) + percent(0, 0) + share(1, 3) + share(0, 0); got != "33 %0 %33.330" {
 		t.Errorf("shares are %s", got)

@@ -34,18 +34,20 @@ func templateFuncs(static *staticFiles) template.FuncMap {
 		"day":          func(t time.Time) string { return t.Format(time.DateOnly) },
 		"minute":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"number":       groupDigits,
+		"number":       count,
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 }
 
-// groupDigits writes a number with commas, as in 12,345.
-func groupDigits(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
+// count writes a number with commas, as in 12,345.
+func count(n int64) string { return groupDigits(strconv.FormatInt(n, 10)) }
+
+func groupDigits(text string) string {
+	point := strings.IndexByte(text+".", '.')
+	for i := point - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
 	}
-	return digits
+	return text
 }
 
 // Layout is what surrounds every page. It is exported, as are other structs that
