@@ -13,6 +13,7 @@ const (
 	numberHint    = "write a number such as 12 or -3.5, or {field: ID} for the answer to another field"
 	dayHint       = "write a day such as 2026-01-31, today, or {field: ID} for the answer to another field"
 	referenceHint = "write {field: ID}"
+	defaultHint   = "a default must be a valid answer"
 )
 
 // fieldLimits reads what an answer must be beyond its validation.
@@ -112,6 +113,8 @@ type boundReference struct {
 	field value
 }
 
+// checkReference reports a bound that names no field that it can, or that always
+// refuses the default.
 func (w *builder) checkReference(r boundReference) {
 	f := &w.form.Fields[r.rank]
 	other, known := w.ranks[r.field.text]
@@ -122,7 +125,25 @@ func (w *builder) checkReference(r boundReference) {
 		w.errorf(r.field.at, "name another field", "the %s of field %s is its own answer", r.key, quote(f.ID))
 	case isKnownType(&w.form.Fields[other]) && kindOfBound(&w.form.Fields[other]) != kindOfBound(f):
 		w.errorf(r.field.at, "name a field of the same kind", "field %s is not %s, as field %s is", quote(r.field.text), kindName[kindOfBound(f)], quote(f.ID))
+	case f.Condition == nil && w.form.Fields[other].Condition == nil:
+		low, high, side := w.form.Fields[other].Default, f.Default, "below"
+		if r.key == "max" {
+			low, high, side = high, low, "above"
+		}
+		if isGreater(f, earliest(f, low), high) {
+			w.errorf(r.field.at, defaultHint, "default %s of field %s is %s %s, the default of field %s",
+				quote(f.Default), quote(f.ID), side, quote(w.form.Fields[other].Default), quote(r.field.text))
+		}
 	}
+}
+
+// earliest is the earliest day that Today can be: forms could not name it before. Whether a form
+// is valid must not depend on the day on which it is read.
+func earliest(f *forms.Field, value string) string {
+	if value == forms.Today && kindOfBound(f) == forms.DateOnly {
+		return "2026-01-01"
+	}
+	return value
 }
 
 // isFixed is true for a bound that is the same every day, for every submission.
@@ -144,16 +165,25 @@ func (w *builder) defaultValue(m *yamlMap, f *forms.Field) {
 		w.errorf(n.Column, "leave default out", "a field of type file can't have a default")
 		return
 	}
-	value := w.defaultText(n, f)
-	if value == "" || value == forms.Today && kindOfBound(f) == forms.DateOnly {
-		f.Default = value
+	f.Default = w.defaultText(n, f)
+	if f.Default == "" {
 		return
 	}
-	if reason := defaultProblem(f, value); reason != "" {
-		w.errorf(n.Column, "a default must be a valid answer", "default %s %s", quote(value), forms.Clip(reason))
-		return
+	if reason := defaultProblem(f, f.Default); reason != "" {
+		w.errorf(n.Column, defaultHint, "default %s %s", quote(firstWrong(f)), forms.Clip(reason))
+		f.Default = ""
 	}
-	f.Default = value
+}
+
+// firstWrong is the part of a default that is no option, or all of it.
+func firstWrong(f *forms.Field) string {
+	options := slices.Sorted(slices.Values(f.Options))
+	for part := range strings.SplitSeq(f.Default, forms.Separator) {
+		if _, ok := slices.BinarySearch(options, part); !ok && f.MultiValue() {
+			return part
+		}
+	}
+	return f.Default
 }
 
 // defaultText returns the default as it is stored, or "" if it was reported.
@@ -187,15 +217,16 @@ func (w *builder) defaultText(n *yaml.Node, f *forms.Field) string {
 	return v.text
 }
 
-// defaultProblem returns why a value can't be the default, or "". Bounds that
-// depend on the day or on other answers are checked when a submission comes.
+// defaultProblem returns why a value can never be the default, or "". A bound that
+// depends on other answers is left to checkReference.
 func defaultProblem(f *forms.Field, value string) string {
-	switch reason := f.CheckAnswer(forms.Answer{FieldID: f.ID, Value: value}); {
+	first := earliest(f, value)
+	switch reason := f.CheckAnswer(forms.Answer{FieldID: f.ID, Value: first}); {
 	case reason != "":
 		return reason
-	case isFixed(f.Min) && isGreater(f, f.Min.Value, value):
+	case f.Min != nil && isGreater(f, earliest(f, f.Min.Value), value):
 		return "is below min " + f.Min.Value
-	case isFixed(f.Max) && isGreater(f, value, f.Max.Value):
+	case f.Max != nil && isGreater(f, first, f.Max.Value):
 		return "is above max " + f.Max.Value
 	}
 	return ""
