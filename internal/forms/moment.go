@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+// IsEarly reports whether the form is not open yet.
+func (f *Form) IsEarly(now time.Time, zone *time.Location) bool {
+	return now.Before(f.Opens.Start(zone))
+}
+
+// IsOver reports whether the form has closed.
+func (f *Form) IsOver(now time.Time, zone *time.Location) bool {
+	return !f.Closes.IsZero() && !now.Before(f.Closes.End(zone))
+}
+
 // Start returns the point in time in the zone; of a day its beginning.
 func (m Moment) Start(zone *time.Location) time.Time { return m.day(zone, 0) }
 

@@ -37,14 +37,15 @@ func (a *Access) Availability(ctx context.Context) (Availability, error) {
 
 // window is Availability without a look at what is stored.
 func (a *Access) window() (v Availability) {
-	opens, closes, zone := a.Form.Opens, a.Form.Closes, a.service.zone
-	if !closes.IsZero() {
-		if v.Closes = closes.End(zone); !a.service.now().Before(v.Closes) {
-			v.refuse("this form has closed: it took submissions until", closes, "the end of ", zone)
-		}
+	f, now, zone := a.Form, a.service.now(), a.service.zone
+	if !f.Closes.IsZero() {
+		v.Closes = f.Closes.End(zone)
 	}
-	if !opens.IsZero() && a.service.now().Before(opens.Start(zone)) {
-		v.refuse("this form is not open yet: it opens on", opens, "", zone)
+	switch {
+	case f.IsEarly(now, zone):
+		v.refuse("this form is not open yet: it opens on", f.Opens, "", zone)
+	case f.IsOver(now, zone):
+		v.refuse("this form has closed: it took submissions until", f.Closes, "the end of ", zone)
 	}
 	return v
 }

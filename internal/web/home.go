@@ -27,6 +27,7 @@ type pageCard struct {
 
 type formLink struct {
 	Title, Path string
+	State       string // why it takes nothing now, as far as the clock tells; else ""
 	Results     string // path; "" if the caller can see none
 	Mine        bool   // the results are the caller's own
 }
@@ -90,7 +91,14 @@ func (c *call) pageCard(p service.PageInfo) pageCard {
 			break
 		}
 		at := c.formPath(f)
-		card.Forms = append(card.Forms, formLink{Title: titleOf(f), Path: at, Results: resultsPath(f, p.MaySeeAll, at), Mine: !p.MaySeeAll})
+		link := formLink{Title: titleOf(f), Path: at, Results: resultsPath(f, p.MaySeeAll, at), Mine: !p.MaySeeAll}
+		switch now, zone := c.Backend.Service.Now(), c.Backend.Service.Zone(); {
+		case f.IsEarly(now, zone):
+			link.State = "Not open yet"
+		case f.IsOver(now, zone):
+			link.State = "Closed"
+		}
+		card.Forms = append(card.Forms, link)
 	}
 	return card
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 )
@@ -51,6 +52,31 @@ func TestTitles(t *testing.T) {
 	home.want(http.StatusOK, "Fill in “leave”", "Fill in “Swap a <shift>”", "Fill in “Lunch”", "My submission: Holidays: Swap a <shift>")
 	if text := b.get("/?q=shift").text(); !strings.Contains(text, "Holidays") || strings.Contains(text, "Lunch") {
 		t.Errorf("a search by the title of a form finds %s", text)
+	}
+}
+
+// The home page offers no form that the clock keeps closed.
+func TestHomeOfClosedForms(t *testing.T) {
+	form := func(id, key string) string {
+		return "```form\nform: " + id + "\n" + key + "fields: [{id: a, type: textfield}]\n```\n\n"
+	}
+	e := newEnv(t, map[string]string{
+		"1.md": "---\ntitle: Many\n---\n" + form("early", "opens: 2025-11-16\n") + form("late", "closes: 2025-11-14\n") +
+			form("open", "opens: 2025-11-15\ncloses: 2025-11-15\n"),
+	})
+	for _, day := range []struct {
+		at   time.Time
+		want []string
+	}{
+		{began, []string{"Not open yet: “early”", "Closed: “late”", "Fill in “open”"}},
+		{began.AddDate(0, 0, 1), []string{"Fill in “early”", "Closed: “late”", "Closed: “open”"}},
+	} {
+		e.Clock.Set(day.at)
+		home := e.signedIn(t, "alice").get("/")
+		home.want(http.StatusOK, day.want...)
+		if got := home.link("Closed: “late”"); got != "" {
+			t.Errorf("a closed form has a link: %s", got)
+		}
 	}
 }
 
