@@ -241,7 +241,8 @@ func (b *bench) resultsPage(ctx context.Context) error {
 		return repeatedly(server, 1, func() error {
 			var page bytes.Buffer
 			_, err := getPage(ctx, server, resultsPage, "Cookie", cookie, &page)
-			if rows := bytes.Count(page.Bytes(), []byte("Number 0")); err == nil && rows != 50 {
+			// The summary has the latest answers, too.
+			if rows := bytes.Count(page.Bytes(), []byte("Number 0")); err == nil && rows < 50 {
 				err = fmt.Errorf("the results page has %d rows instead of 50", rows)
 			}
 			return err
