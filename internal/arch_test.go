@@ -24,6 +24,7 @@ const module = "github.com/formulary/formulary/"
 //	encode → table → forms
 //	web → session → store, auth
 //	store, pages → forms
+//	pages, auth → wiki
 //	web → pagehtml → markup
 //	service, web → markup
 //	pages → markup → forms
@@ -57,11 +58,12 @@ var mayImport = map[string][]string{
 	"internal/testsite":        {"internal/pages", "internal/auth", "internal/store", "internal/store/enginetest", "internal/forms", "internal/testkit"},
 	"internal/browsertest":     {"internal/testkit"},
 	"scripts/gotest":           {"internal/store/pgtest"},
-	"internal/pages":           {"internal/markup", "internal/forms", "internal/reload"},
+	"internal/pages":           {"internal/markup", "internal/forms", "internal/reload", "internal/wiki"},
 	"internal/pages/pagestest": {"internal/pages"},
 	"internal/web/pagehtml":    {"internal/markup"},
 	"internal/markup":          {"internal/forms"},
-	"internal/auth":            {"internal/durable", "internal/reload"},
+	"internal/auth":            {"internal/durable", "internal/reload", "internal/wiki"},
+	"internal/wiki":            {"internal/reload"},
 	"internal/session":         {"internal/store", "internal/auth"},
 	"internal/forms":           nil,
 	// Packages that several others need. They import no package of ours.

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/formulary/formulary/internal/reload"
+	"github.com/formulary/formulary/internal/wiki"
 )
 
 // maxPasswordLen is where bcrypt stops reading. A longer password is refused,
@@ -52,13 +53,17 @@ func (e *UsersFileError) Unwrap() error { return e.Err }
 type Identity struct {
 	Name   string
 	groups []string
-	hash   string // of the password that was verified
+	hash   string      // of the password that was verified
+	wiki   wiki.Caller // zero unless the caller is a user of a live wiki
 }
 
 // NewIdentity returns an identity without authentication, for tests.
 func NewIdentity(name string, groups ...string) Identity {
 	return Identity{Name: name, groups: slices.Clone(groups)}
 }
+
+// Wiki is the caller as the wiki knows them, zero if no wiki does.
+func (id Identity) Wiki() wiki.Caller { return id.wiki }
 
 // Groups returns the groups that the caller is in. They must not be changed.
 func (id Identity) Groups() []string { return id.groups }

@@ -14,20 +14,25 @@ import (
 
 // wiki writes Markdown files.
 type wiki struct {
-	t   *testing.T
-	dir string
+	t    *testing.T
+	dir  string
+	last int64 // page id
 }
 
-func (w wiki) must(err error) {
+func (w *wiki) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w wiki) file(id int64) string { return filepath.Join(w.dir, fmt.Sprintf("%d.md", id)) }
+func (w *wiki) file(id int64) string { return filepath.Join(w.dir, fmt.Sprintf("%d.md", id)) }
 
-func (w wiki) Write(p pagestest.Page) {
+func (w *wiki) Write(p pagestest.Page) int64 {
+	if p.ID == 0 {
+		w.last++
+		p.ID = w.last
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %q\n", p.Title)
 	for key, list := range map[string][]string{"view": p.View, "edit": p.Edit} {
@@ -35,14 +40,12 @@ func (w wiki) Write(p pagestest.Page) {
 			fmt.Fprintf(&b, "%s: [%s]\n", key, quoted(list))
 		}
 	}
-	if p.ResultsForViewers {
-		b.WriteString("results: viewers\n")
-	}
 	b.WriteString("---\n")
 	for _, id := range p.Forms {
 		fmt.Fprintf(&b, "```yaml form\nform: %s\nfields:\n  - {id: f, type: textfield, label: F}\n```\n", id)
 	}
 	w.must(os.WriteFile(w.file(p.ID), []byte(b.String()), 0o600))
+	return p.ID
 }
 
 func quoted(list []string) string {
@@ -53,9 +56,9 @@ func quoted(list []string) string {
 	return b.String()
 }
 
-func (w wiki) Remove(id int64) { w.must(os.Remove(w.file(id))) }
+func (w *wiki) Remove(id int64) { w.must(os.Remove(w.file(id))) }
 
-func (w wiki) Away(away bool) {
+func (w *wiki) Away(away bool) {
 	from, to := w.dir, w.dir+".away"
 	if !away {
 		from, to = to, from
@@ -63,13 +66,12 @@ func (w wiki) Away(away bool) {
 	w.must(os.Rename(from, to))
 }
 
+func (w *wiki) User(name string) pages.User { return pagestest.FileUser(name) }
+
 func TestDirectoryIsASource(t *testing.T) {
-	pagestest.Run(t, func(t *testing.T, begin []pagestest.Page) (pages.Source, pagestest.Wiki) {
-		w := wiki{t, filepath.Join(t.TempDir(), "pages")}
+	pagestest.Run(t, func(t *testing.T) (pages.Source, pagestest.Wiki) {
+		w := &wiki{t: t, dir: filepath.Join(t.TempDir(), "pages")}
 		w.must(os.Mkdir(w.dir, 0o700))
-		for _, p := range begin {
-			w.Write(p)
-		}
 		source, err := pages.OpenDirectory(w.dir, false, slog.New(slog.DiscardHandler))
 		w.must(err)
 		return source, w

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -66,27 +65,24 @@ func OpenDirectory(root string, poll bool, log *slog.Logger) (*Directory, error)
 }
 
 // Page implements Source.
-func (d *Directory) Page(_ context.Context, id int64) (*Page, error) {
+func (d *Directory) Page(_ context.Context, user User, id int64) (View, error) {
 	if p := d.current.Load().pages[id]; p != nil {
-		return p, nil
+		if rights := rightsOf(&p.meta, user); rights.View {
+			return View{p, rights}, nil
+		}
 	}
-	return nil, ErrNotFound
+	return View{}, ErrNotFound
 }
 
 // List implements Source.
-func (d *Directory) List(context.Context) ([]*Page, error) {
-	list := slices.Collect(maps.Values(d.current.Load().pages))
-	slices.SortFunc(list, func(a, b *Page) int { return cmp.Compare(a.ID, b.ID) })
-	return list, nil
-}
-
-// Rights implements Source. The rights are those of the very pages that are
-// given, even where they have been edited since.
-func (d *Directory) Rights(_ context.Context, user User, pages ...*Page) ([]Rights, error) {
-	list := make([]Rights, len(pages))
-	for i, p := range pages {
-		list[i] = rightsOf(&p.meta, user)
+func (d *Directory) List(_ context.Context, user User) ([]View, error) {
+	var list []View
+	for _, p := range d.current.Load().pages {
+		if rights := rightsOf(&p.meta, user); rights.View {
+			list = append(list, View{p, rights})
+		}
 	}
+	slices.SortFunc(list, func(a, b View) int { return cmp.Compare(a.ID, b.ID) })
 	return list, nil
 }
 

@@ -98,7 +98,7 @@ func TestTitles(t *testing.T) {
 	for id, want := range map[int64]string{
 		1: "team-feedback", 2: "Page 2", 3: "Lunch", 4: "notes.v2", 5: "Page 5", 6: "\ufffd", 7: "0007-x",
 	} {
-		page, err := s.Page(t.Context(), id)
+		page, err := s.served(id)
 		s.must(err)
 		if page.Title != want {
 			t.Errorf("page %d has the title %q, want %q", id, page.Title, want)
@@ -106,7 +106,7 @@ func TestTitles(t *testing.T) {
 	}
 	s.save("3-x.md", "---\ntitle: [\n---\n")
 	s.update()
-	if page, err := s.Page(t.Context(), 3); err != nil || page.Title != "Lunch" {
+	if page, err := s.served(3); err != nil || page.Title != "Lunch" {
 		t.Errorf("front matter broken: %+v, %v; want the last good title", page, err)
 	}
 }

@@ -24,7 +24,7 @@ func TestFormTitles(t *testing.T) {
 		{"the id, where the page's is too long", "1.md", "---\ntitle: " + long + "\n---\n" + form("a", "x"), "a"},
 	} {
 		s := newSite(t).save(tt.file, tt.text).open()
-		page, err := s.Page(t.Context(), 1)
+		page, err := s.served(1)
 		s.must(err)
 		var titles []string
 		for _, f := range page.Forms {
@@ -53,7 +53,7 @@ func TestDiagnostics(t *testing.T) {
 	} {
 		s.save("1.md", step.text).update()
 		s.save("2.md", form("x", step.name)).update() // another page's edit changes nothing here
-		page, err := s.Page(t.Context(), 1)
+		page, err := s.served(1)
 		s.must(err)
 		lines := []int{}
 		for _, q := range page.Diagnostics {
@@ -81,7 +81,7 @@ func TestReaders(t *testing.T) {
 		"edit: []":                             {},
 	} {
 		s := newSite(t).save("1.md", "---\n"+front+"\n---\n"+form("a", "x")).open()
-		page, err := s.Page(t.Context(), 1)
+		page, err := s.served(1)
 		s.must(err)
 		if diff := cmp.Diff(want, page.Readers); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", front, diff)

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -80,11 +81,27 @@ func user(name string, groups ...string) User {
 // rights returns what a user may do on page 1.
 func (s *site) rights(u User) Rights {
 	s.t.Helper()
-	page, err := s.Page(s.t.Context(), 1)
-	s.must(err)
-	list, err := s.Rights(s.t.Context(), u, page)
-	s.must(err)
-	return list[0]
+	page, err := s.Page(s.t.Context(), u, 1)
+	if !errors.Is(err, ErrNotFound) {
+		s.must(err)
+	}
+	return page.Rights
+}
+
+// Viewers see all submissions where the page says so, and only viewers do.
+func TestResultsForViewers(t *testing.T) {
+	all, results := Rights{View: true, SeeAll: true, Edit: true}, Rights{View: true, SeeAll: true}
+	for front, want := range map[string][2]Rights{ // of ann, and of sara in the group staff
+		"edit: [ann]\nresults: viewers":                   {all, results},
+		"view: ['@staff']\nedit: [ann]\nresults: viewers": {all, results},
+		"view: [bob]\nedit: [ann]\nresults: viewers":      {all, {}},
+		"results: viewers":                                {all, all},
+	} {
+		s := newSite(t).save("1.md", "---\n"+front+"\n---\n").open()
+		if got := [2]Rights{s.rights(user("ann")), s.rights(user("sara", "staff"))}; got != want {
+			t.Errorf("%q: rights are %+v, want %+v", front, got, want)
+		}
+	}
 }
 
 // allowed is the names who may view, and who may edit, page 1.
@@ -228,7 +245,7 @@ fields: [{id: x, type: textfield, label: old}]]]></ac:plain-text-body></ac:struc
 	}
 	s.save("1.xml", "---\nview: [carol]\n---\n<p>"+native)
 	s.update()
-	page, err := s.Page(t.Context(), 1)
+	page, err := s.served(1)
 	s.must(err)
 	alice, carol := s.rights(user("alice")).View, s.rights(user("carol")).View
 	if alice || !carol || page.Form("a") == nil {

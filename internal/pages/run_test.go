@@ -111,7 +111,7 @@ func TestPolledEditsShowWithinTwoSeconds(t *testing.T) {
 			testkit.WriteFile(t, page, form("a", label))
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
-			if p, err := d.Page(ctx, 1); err != nil || p.Forms[0].Fields[0].Label != label {
+			if p, err := d.Page(ctx, User{}, 1); err != nil || p.Forms[0].Fields[0].Label != label {
 				t.Errorf("the %s edit does not show after two seconds: %v", label, err)
 			}
 		}
@@ -143,7 +143,7 @@ func TestStuckLook(t *testing.T) {
 		if err := d.Ready(ctx); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "stuck for 7 seconds") {
 			t.Errorf("a look that takes seven seconds: %v", err)
 		}
-		if _, err := d.Page(ctx, 1); err != nil {
+		if _, err := d.Page(ctx, User{}, 1); err != nil {
 			t.Errorf("the last known page: %v", err)
 		}
 		stop()

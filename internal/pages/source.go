@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/wiki"
 )
 
 // What can go wrong when a source is asked.
@@ -22,19 +23,17 @@ var (
 // Source is where pages come from. All methods are safe for concurrent use.
 // Package pagestest holds a suite that every source must pass.
 type Source interface {
-	// Page returns the page as it stands now. It is quick, every request
-	// calls it. Errors: ErrNotFound, ErrUnavailable.
-	Page(ctx context.Context, id int64) (*Page, error)
+	// Page returns the page as it stands now, as the user may use it. It is quick,
+	// every request calls it. A right that the source is not sure of is not granted.
+	// Errors: ErrNotFound, also for a page that the user may not view;
+	// ErrUnavailable; wiki.ErrRefused, when the user is not signed in to the wiki any more.
+	Page(ctx context.Context, user User, id int64) (View, error)
 
-	// List returns all pages as they stand now, by ascending id, regardless of
-	// rights. The caller may change the slice. Error: ErrUnavailable.
-	List(ctx context.Context) ([]*Page, error)
-
-	// Rights returns what the user may do on each of the pages, in their order.
-	// The pages are from Page or List of this source. A right that the source
-	// is not sure of is not granted. Error: ErrUnavailable; there are no
-	// rights then.
-	Rights(ctx context.Context, user User, pages ...*Page) ([]Rights, error)
+	// List returns the pages that the source knows of and the user may view, by
+	// ascending id. A directory knows of all; a live wiki has too many, so it lists
+	// those that were asked for since the start. The caller may change the slice.
+	// Errors: as for Page, without ErrNotFound.
+	List(ctx context.Context, user User) ([]View, error)
 
 	// Ready returns an error if the source can't be reached. Error:
 	// ErrUnavailable.
@@ -57,7 +56,8 @@ type Source interface {
 // User is whom rights are asked for.
 type User struct {
 	Name   string
-	Groups []string
+	Groups []string    // known to a Directory only
+	Wiki   wiki.Caller // zero unless the user is one of a live wiki
 }
 
 // InGroup compares group names byte for byte.
@@ -69,6 +69,16 @@ type Rights struct {
 	View   bool // read the forms, submit, read and change one's own submissions
 	SeeAll bool // read every submission
 	Edit   bool // change and delete every submission
+
+	// Blocked: the wiki has blocked the user, who may read, and write nothing. It
+	// excludes Edit.
+	Blocked bool
+}
+
+// View is a page as one user may use it.
+type View struct {
+	*Page
+	Rights Rights // with View
 }
 
 // rightsOf returns what the front matter of a page grants a user. Who may edit a
@@ -113,8 +123,11 @@ type Page struct {
 	Lang string
 
 	// Readers is who may read every submission, for people who are about to submit;
-	// nil for everybody who may view the page.
+	// nil for everybody who may view the page, or who may edit it if InWiki.
 	Readers *markup.Principals
+
+	// InWiki: the page is one of a live wiki, which decides about rights.
+	InWiki bool
 
 	// Diagnostics is what is wrong with the page as it is written now, also while
 	// earlier definitions are in force. Only editors may see it. It is cut where

@@ -15,14 +15,14 @@ func TestTextOfAPage(t *testing.T) {
 		{"mended", "fourth\n" + form("a", "2"), "fourth\n" + form("a", "2")},
 	} {
 		s.save("1.md", step.now).update()
-		page, err := s.Page(t.Context(), 1)
+		page, err := s.served(1)
 		s.must(err)
 		if page.Text == nil || string(page.Text.Source) != step.want {
 			t.Errorf("%s: text is %+v, want %q", step.name, page.Text, step.want)
 		}
 	}
 	s.save("1.md", "fifth\n").update()
-	if page, err := s.Page(t.Context(), 1); err != nil || page.Text != nil {
+	if page, err := s.served(1); err != nil || page.Text != nil {
 		t.Errorf("without a form: %+v, %v", page, err)
 	}
 }

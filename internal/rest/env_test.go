@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
@@ -166,16 +167,23 @@ func (e *env) create(t testing.TB, user, form, body string) (path string, id int
 	return path, id
 }
 
+// forms are those of a page, regardless of who may view it.
+func (e *env) forms(id int64) []*forms.Form {
+	for name, groups := range testsite.Everybody {
+		page, err := e.Pages.Page(context.Background(), pages.User{Name: name, Groups: groups}, id)
+		if err == nil {
+			return page.Forms
+		}
+	}
+	return nil
+}
+
 // dump is everything stored for the forms that stand on pages 1 to 9.
 func (e *env) dump(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
 	for id := range int64(10) {
-		page, err := e.Pages.Page(context.Background(), id)
-		if err != nil {
-			continue
-		}
-		for _, f := range page.Forms {
+		for _, f := range e.forms(id) {
 			err := e.Store.Store.Scan(context.Background(), store.Query{PageID: id, FormID: f.ID}, func(s forms.Submission) error {
 				_, err := fmt.Fprintf(&b, "%d %s %d %s %q %s\n", s.PageID, s.FormID, s.ID, s.Created, s.Username, s.Entries)
 				return err

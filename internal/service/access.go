@@ -23,6 +23,7 @@ type Access struct {
 	anonymous bool   // submissions are stored without a name
 	editor    bool   // may change and delete every submission
 	seesAll   bool   // may read every submission
+	blocked   bool   // may write nothing
 }
 
 // MayEdit reports whether the caller may change and delete every submission of
@@ -43,8 +44,11 @@ func (a *Access) Today() string { return a.service.Today() }
 func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.editor, Today: a.Today()} }
 
 // Readers is who may read every submission of the form; nil for everybody who may
-// view its page.
+// view its page, or who may edit it if InWiki.
 func (a *Access) Readers() *markup.Principals { return a.page.Readers }
+
+// InWiki reports whether the rights are those of a live wiki.
+func (a *Access) InWiki() bool { return a.page.InWiki }
 
 // Lang is the language tag of the form's texts, or "".
 func (a *Access) Lang() string { return a.page.Lang }
@@ -83,6 +87,9 @@ func (a *Access) owns(s forms.Submission) bool {
 func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string) (sub forms.Submission, replayed bool, err error) {
 	if staged := StagedFiles(answers); len(staged) > 0 {
 		defer func() { a.dropUnused(ctx, staged, sub, err) }()
+	}
+	if a.blocked {
+		return forms.Submission{}, false, errBlocked
 	}
 	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -108,6 +109,31 @@ func (w *world) keepsValue(before, merged forms.Submission, mergeErr error, by s
 	}
 	if diff := cmp.Diff(want, now); diff != "" {
 		w.t.Errorf("stored after the merge (-want +got):\n%s", diff)
+	}
+}
+
+// Somebody whom the wiki has blocked reads what they have sent, and writes nothing:
+// not even what is stored already.
+func TestBlocked(t *testing.T) {
+	w := newWorld(t)
+	sub, _, err := w.as(owner, "named").Create(t.Context(), answer("sent before"), "key")
+	w.wants("before", err, "ok")
+	w.blocked = "owner"
+	a := w.as(owner, "named")
+	_, err = a.Get(t.Context(), sub.ID)
+	w.wants("get", err, "ok")
+	for _, key := range []string{"", "key"} {
+		_, _, err = a.Create(t.Context(), answer("sent before"), key)
+		w.wants("create with key "+key, err, "forbidden")
+		w.wants("validate with key "+key, a.ValidateNew(t.Context(), answer("sent before"), key), "forbidden")
+	}
+	_, err = a.Merge(t.Context(), sub.ID, answer("changed"), nil, func(int) error { return nil })
+	w.wants("merge", err, "forbidden")
+	w.wants("may merge", a.MayMerge(t.Context(), sub.ID, nil), "forbidden")
+	w.wants("delete", a.Delete(t.Context(), sub.ID, nil), "forbidden")
+	state, err := a.Availability(t.Context())
+	if err != nil || !strings.Contains(state.Reason, "blocked") {
+		t.Errorf("the form is %+v, %v", state, err)
 	}
 }
 

@@ -42,6 +42,8 @@ func (a *Access) window() (v Availability) {
 		v.Closes = f.Closes.End(zone)
 	}
 	switch {
+	case a.blocked:
+		v.Reason = errBlocked.Detail
 	case f.IsEarly(now, zone):
 		v.refuse("this form is not open yet: it opens on", f.Opens, "", zone)
 	case f.IsOver(now, zone):
@@ -60,9 +62,14 @@ func (v *Availability) refuse(lead string, m forms.Moment, beforeDay string, zon
 	v.Reason = fmt.Sprintf("%s %s (%s)", lead, v.At.Format("2006-01-02 15:04:05"), zone)
 }
 
+var errBlocked = &Error{Kind: Forbidden, Detail: "The wiki has blocked your account: you may read, but send and change nothing."}
+
 // mayWrite tells what keeps everybody from submitting now, whatever is stored. more is
 // added to the reason.
 func (a *Access) mayWrite(more string) error {
+	if a.blocked {
+		return errBlocked
+	}
 	if reason := a.window().Reason; reason != "" {
 		return &forms.Invalid{Errors: []string{reason + more}}
 	}

@@ -30,25 +30,15 @@ type PageInfo struct {
 
 // Pages lists the pages with forms that the caller may view.
 func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error) {
-	all, err := s.pages.List(ctx)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	var withForms []*pages.Page
-	for _, page := range all {
-		if len(page.Forms) > 0 {
-			withForms = append(withForms, page)
-		}
-	}
-	rights, err := s.pages.Rights(ctx, userOf(who), withForms...)
+	all, err := s.pages.List(ctx, userOf(who))
 	if err != nil {
 		return nil, Explain(err)
 	}
 	var list PageList
-	for i, page := range withForms {
-		if rights[i].View {
+	for _, page := range all {
+		if len(page.Forms) > 0 {
 			list = append(list, PageInfo{
-				ID: page.ID, Title: page.Title, Forms: page.Forms, MaySeeAll: rights[i].SeeAll, key: strings.ToLower(page.Title),
+				ID: page.ID, Title: page.Title, Forms: page.Forms, MaySeeAll: page.Rights.SeeAll, key: strings.ToLower(page.Title),
 			})
 		}
 	}
@@ -106,35 +96,30 @@ type PageView struct {
 
 // Page returns a page that the caller may view, and opens all its forms.
 func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (PageView, error) {
-	page, rights, err := s.page(ctx, who, pageID)
+	page, err := s.page(ctx, who, pageID)
 	if err != nil {
 		return PageView{}, err
 	}
 	view := PageView{ID: page.ID, Title: page.Title, Text: page.Text, Lang: page.Lang}
-	if rights.Edit {
+	if page.Rights.Edit {
 		view.Diagnostics = page.Diagnostics
 	}
 	for _, form := range page.Forms {
-		view.Forms = append(view.Forms, s.access(page, form, who, rights))
+		view.Forms = append(view.Forms, s.access(page, form, who))
 	}
 	return view, nil
 }
 
-func userOf(who auth.Identity) pages.User { return pages.User{Name: who.Name, Groups: who.Groups()} }
+func userOf(who auth.Identity) pages.User {
+	return pages.User{Name: who.Name, Groups: who.Groups(), Wiki: who.Wiki()}
+}
 
-// page returns a page that the caller may view, and what they may do on it. A
-// page that they may not view is answered like one that does not exist.
-func (s *Service) page(ctx context.Context, who auth.Identity, pageID int64) (*pages.Page, pages.Rights, error) {
-	page, err := s.pages.Page(ctx, pageID)
-	var rights []pages.Rights
-	if err == nil {
-		rights, err = s.pages.Rights(ctx, userOf(who), page)
+// page returns a page that the caller may view. A page that they may not view is
+// answered like one that does not exist.
+func (s *Service) page(ctx context.Context, who auth.Identity, pageID int64) (pages.View, error) {
+	page, err := s.pages.Page(ctx, userOf(who), pageID)
+	if errors.Is(err, pages.ErrNotFound) {
+		return pages.View{}, notFound("There is no page %d.", pageID)
 	}
-	if errors.Is(err, pages.ErrNotFound) || (err == nil && !rights[0].View) {
-		return nil, pages.Rights{}, notFound("There is no page %d.", pageID)
-	}
-	if err != nil {
-		return nil, pages.Rights{}, Explain(err)
-	}
-	return page, rights[0], nil
+	return page, Explain(err)
 }

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -110,24 +109,16 @@ func TestSearchPages(t *testing.T) {
 // longest fills a text up to the length of the longest to search for.
 func longest(text string) string { return text + strings.Repeat(" ", MaxSearch-len(text)) }
 
-// A source may answer with the page, and then not with the rights.
-func TestRightsThatCannotBeTold(t *testing.T) {
+func TestSourceIsUnavailable(t *testing.T) {
 	source := &pagestest.Memory{}
-	source.Put(&pages.Page{ID: 1, Title: "One", Forms: []*forms.Form{{ID: "f", PageID: 1}}}, pagestest.Everything)
-	s, w := New(Options{Pages: withoutRights{source}}), &world{t: t}
+	source.Fail(fmt.Errorf("%w: no answer", pages.ErrUnavailable))
+	s, w := New(Options{Pages: source}), &world{t: t}
 	_, err := s.Pages(t.Context(), owner)
 	w.wants("pages", err, "unavailable")
 	_, err = s.Forms(t.Context(), owner, 1)
 	w.wants("forms", err, "unavailable")
 	_, err = s.Form(t.Context(), owner, 1, "f")
 	w.wants("form", err, "unavailable")
-}
-
-// withoutRights is a source that can't tell rights.
-type withoutRights struct{ pages.Source }
-
-func (withoutRights) Rights(context.Context, pages.User, ...*pages.Page) ([]pages.Rights, error) {
-	return nil, fmt.Errorf("%w: no answer", pages.ErrUnavailable)
 }
 
 // What is wrong on a page is told to its editors alone; who reads the answers, to all.

@@ -145,7 +145,7 @@ func Explain(err error) error {
 
 // Forms returns the forms of a page in page order.
 func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([]*forms.Form, error) {
-	page, _, err := s.page(ctx, who, pageID)
+	page, err := s.page(ctx, who, pageID)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([
 
 // Form opens a form for the caller.
 func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, formID string) (*Access, error) {
-	page, rights, err := s.page(ctx, who, pageID)
+	page, err := s.page(ctx, who, pageID)
 	if err != nil {
 		return nil, err
 	}
@@ -162,12 +162,12 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 	if form == nil {
 		return nil, notFound("There is no such form on page %d.", pageID)
 	}
-	return s.access(page, form, who, rights), nil
+	return s.access(page, form, who), nil
 }
 
-func (s *Service) access(page *pages.Page, form *forms.Form, who auth.Identity, rights pages.Rights) *Access {
+func (s *Service) access(page pages.View, form *forms.Form, who auth.Identity) *Access {
 	return &Access{
-		Form: form, PageTitle: page.Title, page: page, service: s, user: who.Name, anonymous: form.Anonymous,
-		editor: rights.Edit, seesAll: rights.SeeAll,
+		Form: form, PageTitle: page.Title, page: page.Page, service: s, user: who.Name, anonymous: form.Anonymous,
+		editor: page.Rights.Edit, seesAll: page.Rights.SeeAll, blocked: page.Rights.Blocked,
 	}
 }

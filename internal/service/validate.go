@@ -12,6 +12,9 @@ import (
 // The files of the answers are dropped.
 func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key string) error {
 	defer a.DropFiles(ctx, StagedFiles(answers))
+	if a.blocked {
+		return errBlocked
+	}
 	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
 	if err != nil {
 		return err

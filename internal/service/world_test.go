@@ -34,6 +34,7 @@ type world struct {
 	page   *pages.Page
 	// Who may do more on page 1 than the variables above say.
 	allView, resultsForViewers bool
+	blocked                    string // the name of somebody whom the wiki has blocked
 	store                      store.Store
 	dir                        string // of the database's files
 	clock                      time.Time
@@ -69,9 +70,9 @@ func newWorldOn(t *testing.T, on enginetest.Engine) *world {
 
 // rights are those on page 1.
 func (w *world) rights(user pages.User) pages.Rights {
-	edit := user.InGroup("writers")
+	edit, blocked := user.InGroup("writers"), user.Name == w.blocked
 	view := edit || w.allView || user.Name == "owner" || user.InGroup("readers")
-	return pages.Rights{View: view, SeeAll: edit || (view && w.resultsForViewers), Edit: edit}
+	return pages.Rights{View: view, SeeAll: edit || (view && w.resultsForViewers), Edit: edit, Blocked: blocked}
 }
 
 // as opens a form, which must be there for the caller.

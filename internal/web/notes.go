@@ -31,6 +31,7 @@ type until struct {
 // audience is who reads the answers to a form.
 type audience struct {
 	Everybody bool // who may view the page
+	Wiki      bool // who may edit the page in the wiki
 	Names     []string
 	More      int // names that are left out
 }
@@ -38,9 +39,10 @@ type audience struct {
 // maxReaders is how many readers of a form are named.
 const maxReaders = 5
 
-func newAudience(readers *markup.Principals) *audience {
+func newAudience(access *service.Access) *audience {
+	readers := access.Readers()
 	if readers == nil {
-		return &audience{Everybody: true}
+		return &audience{Everybody: !access.InWiki(), Wiki: access.InWiki()}
 	}
 	var names []string
 	for _, group := range readers.Groups {
@@ -54,7 +56,7 @@ func newAudience(readers *markup.Principals) *audience {
 // notes are those about a form for somebody who wants to fill it in.
 func (c *call) notes(access *service.Access) (Notes, error) {
 	n := Notes{
-		Anonymous: access.Form.Anonymous, Once: access.Form.OneSubmission, Audience: newAudience(access.Readers()), Lang: access.Lang(),
+		Anonymous: access.Form.Anonymous, Once: access.Form.OneSubmission, Audience: newAudience(access), Lang: access.Lang(),
 	}
 	available, err := access.Availability(c.Context())
 	if err != nil {

@@ -18,8 +18,8 @@ type editedSource struct {
 	edit  func()
 }
 
-func (s *editedSource) Page(ctx context.Context, id int64) (*pages.Page, error) {
-	page, err := s.Source.Page(ctx, id)
+func (s *editedSource) Page(ctx context.Context, user pages.User, id int64) (pages.View, error) {
+	page, err := s.Source.Page(ctx, user, id)
 	if s.looks.Add(1); s.edit != nil {
 		s.edit()
 	}

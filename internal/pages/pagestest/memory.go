@@ -5,7 +5,6 @@ package pagestest
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 
@@ -24,6 +23,14 @@ var _ pages.Source = (*Memory)(nil)
 
 // Everything are the rights of a page that says nothing about them.
 func Everything(pages.User) pages.Rights { return pages.Rights{View: true, SeeAll: true, Edit: true} }
+
+// FileUser returns a user of the suite as a source knows them that reads files.
+func FileUser(name string) pages.User {
+	if name == "sara" {
+		return pages.User{Name: name, Groups: []string{"staff"}}
+	}
+	return pages.User{Name: name}
+}
 
 // Put adds a page, or replaces the one with its id.
 func (m *Memory) Put(page *pages.Page, rights func(pages.User) pages.Rights) {
@@ -50,40 +57,35 @@ func (m *Memory) Fail(err error) {
 }
 
 // Page implements pages.Source.
-func (m *Memory) Page(_ context.Context, id int64) (*pages.Page, error) {
+func (m *Memory) Page(_ context.Context, user pages.User, id int64) (pages.View, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
-		return nil, m.err
+		return pages.View{}, m.err
 	}
 	if page := m.pages[id]; page != nil {
-		return page, nil
+		if rights := m.rights[id](user); rights.View {
+			return pages.View{Page: page, Rights: rights}, nil
+		}
 	}
-	return nil, pages.ErrNotFound
+	return pages.View{}, pages.ErrNotFound
 }
 
 // List implements pages.Source.
-func (m *Memory) List(context.Context) ([]*pages.Page, error) {
+func (m *Memory) List(_ context.Context, user pages.User) ([]pages.View, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
 		return nil, m.err
 	}
-	return slices.SortedFunc(maps.Values(m.pages), func(a, b *pages.Page) int { return cmp.Compare(a.ID, b.ID) }), nil
-}
-
-// Rights implements pages.Source.
-func (m *Memory) Rights(_ context.Context, user pages.User, list ...*pages.Page) ([]pages.Rights, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.err != nil {
-		return nil, m.err
+	var list []pages.View
+	for id, page := range m.pages {
+		if rights := m.rights[id](user); rights.View {
+			list = append(list, pages.View{Page: page, Rights: rights})
+		}
 	}
-	rights := make([]pages.Rights, len(list))
-	for i, page := range list {
-		rights[i] = m.rights[page.ID](user)
-	}
-	return rights, nil
+	slices.SortFunc(list, func(a, b pages.View) int { return cmp.Compare(a.ID, b.ID) })
+	return list, nil
 }
 
 // Ready implements pages.Source.

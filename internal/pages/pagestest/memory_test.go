@@ -12,9 +12,16 @@ import (
 )
 
 // wiki writes into a Memory.
-type wiki struct{ *pagestest.Memory }
+type wiki struct {
+	*pagestest.Memory
+	last int64 // page id
+}
 
-func (w wiki) Write(p pagestest.Page) {
+func (w *wiki) Write(p pagestest.Page) int64 {
+	if p.ID == 0 {
+		w.last++
+		p.ID = w.last
+	}
 	page := &pages.Page{ID: p.ID, Title: p.Title}
 	for _, id := range p.Forms {
 		page.Forms = append(page.Forms, &forms.Form{PageID: p.ID, ID: id})
@@ -22,8 +29,9 @@ func (w wiki) Write(p pagestest.Page) {
 	w.Put(page, func(u pages.User) pages.Rights {
 		view := p.View == nil || includes(p.View, u) || includes(p.Edit, u)
 		edit := view && (p.Edit == nil || includes(p.Edit, u))
-		return pages.Rights{View: view, SeeAll: edit || (view && p.ResultsForViewers), Edit: edit}
+		return pages.Rights{View: view, SeeAll: edit, Edit: edit}
 	})
+	return p.ID
 }
 
 func includes(list []string, u pages.User) bool {
@@ -33,7 +41,7 @@ func includes(list []string, u pages.User) bool {
 	})
 }
 
-func (w wiki) Away(away bool) {
+func (w *wiki) Away(away bool) {
 	if !away {
 		w.Fail(nil)
 		return
@@ -41,12 +49,11 @@ func (w wiki) Away(away bool) {
 	w.Fail(fmt.Errorf("%w: taken away", pages.ErrUnavailable))
 }
 
+func (w *wiki) User(name string) pages.User { return pagestest.FileUser(name) }
+
 func TestMemory(t *testing.T) {
-	pagestest.Run(t, func(_ *testing.T, begin []pagestest.Page) (pages.Source, pagestest.Wiki) {
-		w := wiki{&pagestest.Memory{}}
-		for _, p := range begin {
-			w.Write(p)
-		}
+	pagestest.Run(t, func(*testing.T) (pages.Source, pagestest.Wiki) {
+		w := &wiki{Memory: &pagestest.Memory{}}
 		return w.Memory, w
 	})
 }

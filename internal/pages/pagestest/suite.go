@@ -3,6 +3,7 @@ package pagestest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -13,38 +14,44 @@ import (
 
 // Page is a page as it is written where a source reads it.
 type Page struct {
-	ID    int64
+	ID    int64 // 0 for a new page
 	Title string
 	Forms []string // the ids, in page order
 	// View and Edit are names of users, or "@" and the name of a group; nil is
-	// every user.
-	View, Edit        []string
-	ResultsForViewers bool
+	// every user. Who may edit the page may view it.
+	View, Edit []string
 }
 
-// Wiki is the place that a source reads its pages from.
+// Wiki is what a source reads its pages from.
 type Wiki interface {
-	Write(Page)
+	// Write writes a page and returns its id.
+	Write(Page) int64
 	Remove(id int64)
-	// Away makes the place unreachable, or reachable again.
+	// Away makes the wiki unreachable, or reachable again.
 	Away(away bool)
+	// User returns somebody who has an account: ann, bob, or sara in the group staff.
+	User(name string) pages.User
 }
 
 // Run checks a source against the contract of pages.Source. Open returns a
-// source over the wiki that begins with the given pages.
-func Run(t *testing.T, open func(t *testing.T, begin []Page) (pages.Source, Wiki)) {
+// source over an empty wiki.
+func Run(t *testing.T, open func(t *testing.T) (pages.Source, Wiki)) {
 	for name, test := range map[string]func(*suite){
-		"Pages": testPages, "List": testList, "Rights": testRights, "ManyRights": testManyRights, "Reload": testReload,
+		"Pages": testPages, "List": testList, "Rights": testRights, "Reload": testReload,
 		"HandedOutPagesStay": testHandedOutPagesStay, "Run": testRun, "Away": testAway, "Concurrent": testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &suite{T: t}
-			s.source, s.wiki = open(t, []Page{
-				{ID: 7, Title: "Open", Forms: []string{"feedback", "poll"}},
-				{ID: 2, Title: "Plain"},
-				{ID: 30, Title: "Closed", Forms: []string{"poll"}, View: []string{"ann", "@staff"}, Edit: []string{"ann"}},
-			})
+			s.source, s.Wiki = open(t)
+			s.ann, s.bob, s.sara = s.User("ann"), s.User("bob"), s.User("sara")
+			s.open = s.Write(Page{Title: "Open", Forms: []string{"feedback", "poll"}})
+			s.plain = s.Write(Page{Title: "Plain"})
+			s.closed = s.Write(Page{Title: "Closed", Forms: []string{"poll"}, View: []string{"ann", "@staff"}, Edit: []string{"ann"}})
+			s.source.Reload(t.Context())
+			for _, id := range []int64{s.open, s.plain, s.closed} {
+				s.page(id) // a live wiki lists what was asked for
+			}
 			test(s)
 		})
 	}
@@ -52,13 +59,16 @@ func Run(t *testing.T, open func(t *testing.T, begin []Page) (pages.Source, Wiki
 
 type suite struct {
 	*testing.T
-	source pages.Source
-	wiki   Wiki
+	Wiki
+	source              pages.Source
+	ann, bob, sara      pages.User
+	open, plain, closed int64 // ids
 }
 
-func (s *suite) page(id int64) *pages.Page {
+// page returns a page as ann may use it.
+func (s *suite) page(id int64) pages.View {
 	s.Helper()
-	page, err := s.source.Page(s.Context(), id)
+	page, err := s.source.Page(s.Context(), s.ann, id)
 	if err != nil {
 		s.Fatalf("page %d: %v", id, err)
 	}
@@ -75,24 +85,25 @@ func formIDs(page *pages.Page) []string {
 
 func testPages(s *suite) {
 	for id, want := range map[int64]Page{
-		7: {Title: "Open", Forms: []string{"feedback", "poll"}}, 2: {Title: "Plain"}, 30: {Title: "Closed", Forms: []string{"poll"}},
+		s.open:  {Title: "Open", Forms: []string{"feedback", "poll"}},
+		s.plain: {Title: "Plain"}, s.closed: {Title: "Closed", Forms: []string{"poll"}},
 	} {
 		page := s.page(id)
-		if page.ID != id || page.Title != want.Title || !slices.Equal(formIDs(page), want.Forms) {
-			s.Errorf("page %d is %d %q with forms %v, want %+v", id, page.ID, page.Title, formIDs(page), want)
+		if page.ID != id || page.Title != want.Title || !slices.Equal(formIDs(page.Page), want.Forms) {
+			s.Errorf("page %d is %d %q with forms %v, want %+v", id, page.ID, page.Title, formIDs(page.Page), want)
 		}
 		for _, f := range page.Forms {
 			if f.PageID != id || page.Form(f.ID) != f {
 				s.Errorf("form %s of page %d says page %d", f.ID, id, f.PageID)
 			}
 		}
-		checkText(s, page)
+		checkText(s, page.Page)
 		if page.Form("nope") != nil {
 			s.Errorf("page %d has a form that it has not", id)
 		}
 	}
-	for _, id := range []int64{0, -7, 1, 1 << 62} {
-		if page, err := s.source.Page(s.Context(), id); !errors.Is(err, pages.ErrNotFound) || page != nil {
+	for _, id := range []int64{0, -7, 1 << 62} {
+		if page, err := s.source.Page(s.Context(), s.ann, id); !errors.Is(err, pages.ErrNotFound) || page.Page != nil {
 			s.Errorf("page %d: got %v, %v; want %v", id, page, err, pages.ErrNotFound)
 		}
 	}
@@ -123,118 +134,95 @@ func checkText(s *suite, page *pages.Page) {
 }
 
 // list returns the ids of List, and checks that it agrees with Page.
-func (s *suite) list() []int64 {
+func (s *suite) list(user pages.User) []int64 {
 	s.Helper()
-	list, err := s.source.List(s.Context())
+	list, err := s.source.List(s.Context(), user)
 	if err != nil {
 		s.Fatal(err)
 	}
 	var ids []int64
 	for _, page := range list {
 		ids = append(ids, page.ID)
-		if same := s.page(page.ID); same.Title != page.Title || !slices.Equal(formIDs(same), formIDs(page)) {
-			s.Errorf("page %d is listed as %q %v, and is %q %v", page.ID, page.Title, formIDs(page), same.Title, formIDs(same))
+		same, err := s.source.Page(s.Context(), user, page.ID)
+		if err != nil || same.Title != page.Title || !slices.Equal(formIDs(same.Page), formIDs(page.Page)) || same.Rights != page.Rights {
+			s.Errorf("page %d is listed as %+v, and is %+v, %v", page.ID, page, same, err)
 		}
 	}
+	clear(list) // the next caller must not notice
 	return ids
 }
 
 func testList(s *suite) {
 	for range 2 {
-		if got, want := s.list(), []int64{2, 7, 30}; !slices.Equal(got, want) {
-			s.Errorf("listed are %v, want %v", got, want)
+		if got, want := s.list(s.ann), []int64{s.open, s.plain, s.closed}; !slices.Equal(got, want) {
+			s.Errorf("ann's list is %v, want %v", got, want)
 		}
-		list, err := s.source.List(s.Context())
-		if err != nil {
-			s.Fatal(err)
+		if got, want := s.list(s.bob), []int64{s.open, s.plain}; !slices.Equal(got, want) {
+			s.Errorf("bob's list is %v, want %v", got, want)
 		}
-		clear(list) // the next caller must not notice
 	}
 }
 
-func user(name string, groups ...string) pages.User {
-	return pages.User{Name: name, Groups: groups}
-}
-
 func testRights(s *suite) {
-	none, view := pages.Rights{}, pages.Rights{View: true}
-	results, all := pages.Rights{View: true, SeeAll: true}, pages.Rights{View: true, SeeAll: true, Edit: true}
+	none, view, all := pages.Rights{}, pages.Rights{View: true}, pages.Rights{View: true, SeeAll: true, Edit: true}
 	ann, bob, staff := []string{"ann"}, []string{"bob"}, []string{"@staff"}
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		page           Page
 		ann, bob, sara pages.Rights // sara is in the group staff
 	}{
 		{Page{}, all, all, all},
 		{Page{Edit: ann}, all, view, view},
-		{Page{Edit: ann, ResultsForViewers: true}, all, results, results},
 		{Page{View: ann}, all, none, none},
 		{Page{View: staff}, none, none, all},
 		{Page{View: staff, Edit: ann}, all, none, view},
-		{Page{View: staff, Edit: ann, ResultsForViewers: true}, all, none, results},
 		{Page{View: bob, Edit: staff}, none, view, all},
 		{Page{View: []string{}}, none, none, none},
 		{Page{Edit: []string{}}, view, view, view},
 	} {
-		tt.page.ID, tt.page.Title = 50, "Rights"
-		s.wiki.Write(tt.page)
+		tt.page.Title = fmt.Sprintf("Rights %d", i)
+		id := s.Write(tt.page)
 		s.source.Reload(s.Context())
-		page := s.page(50)
-		for who, want := range map[string]pages.Rights{"ann": tt.ann, "bob": tt.bob, "sara": tt.sara} {
-			asking := user(who)
-			if who == "sara" {
-				asking = user(who, "staff")
+		for _, is := range []struct {
+			user pages.User
+			want pages.Rights
+		}{{s.ann, tt.ann}, {s.bob, tt.bob}, {s.sara, tt.sara}} {
+			page, err := s.source.Page(s.Context(), is.user, id)
+			if err != nil && !errors.Is(err, pages.ErrNotFound) {
+				s.Fatal(err)
 			}
-			got, err := s.source.Rights(s.Context(), asking, page)
-			if err != nil || len(got) != 1 || got[0] != want {
-				s.Errorf("%+v: rights of %s are %+v, %v; want %+v", tt.page, who, got, err, want)
+			if page.Rights != is.want || (err == nil) != is.want.View {
+				s.Errorf("%+v: rights of %s are %+v, %v; want %+v", tt.page, is.user.Name, page.Rights, err, is.want)
 			}
 		}
 	}
 }
 
-func testManyRights(s *suite) {
-	list := []*pages.Page{s.page(30), s.page(7), s.page(30), s.page(2)}
-	got, err := s.source.Rights(s.Context(), user("bob"), list...)
-	if err != nil {
-		s.Fatal(err)
-	}
-	all := pages.Rights{View: true, SeeAll: true, Edit: true}
-	if want := []pages.Rights{{}, all, {}, all}; !slices.Equal(got, want) {
-		s.Errorf("rights are %+v, want %+v", got, want)
-	}
-	if got, err := s.source.Rights(s.Context(), user("bob")); err != nil || len(got) != 0 {
-		s.Errorf("rights on no page: %v, %v", got, err)
-	}
-}
-
 func testReload(s *suite) {
-	s.wiki.Write(Page{ID: 7, Title: "Changed", Forms: []string{"other"}})
-	s.wiki.Write(Page{ID: 8, Title: "New", Forms: []string{"new"}})
-	s.wiki.Remove(30)
+	s.Write(Page{ID: s.open, Title: "Changed", Forms: []string{"other"}})
+	added := s.Write(Page{Title: "New", Forms: []string{"new"}})
+	s.Remove(s.closed)
 	s.source.Reload(s.Context())
-	if got, want := s.list(), []int64{2, 7, 8}; !slices.Equal(got, want) {
-		s.Errorf("listed are %v, want %v", got, want)
+	if page := s.page(s.open); page.Title != "Changed" || !slices.Equal(formIDs(page.Page), []string{"other"}) {
+		s.Errorf("after the edit: %q %v", page.Title, formIDs(page.Page))
 	}
-	if page := s.page(7); page.Title != "Changed" || !slices.Equal(formIDs(page), []string{"other"}) {
-		s.Errorf("after the edit: %q %v", page.Title, formIDs(page))
-	}
-	if _, err := s.source.Page(s.Context(), 30); !errors.Is(err, pages.ErrNotFound) {
+	s.page(added)
+	if _, err := s.source.Page(s.Context(), s.ann, s.closed); !errors.Is(err, pages.ErrNotFound) {
 		s.Errorf("removed: %v", err)
 	}
-	if got, want := s.source.Counts(), (pages.Counts{Pages: 3, Forms: 2}); got != want {
-		s.Errorf("Counts is %+v, want %+v", got, want)
+	if got, want := s.list(s.ann), []int64{s.open, s.plain, added}; !slices.Equal(got, want) {
+		s.Errorf("listed are %v, want %v", got, want)
 	}
 }
 
 // A request goes on with the page that it began with.
 func testHandedOutPagesStay(s *suite) {
-	page := s.page(7)
-	s.wiki.Write(Page{ID: 7, Title: "Changed"})
+	page := s.page(s.open)
+	s.Write(Page{ID: s.open, Title: "Changed"})
 	s.source.Reload(s.Context())
-	if page.Title != "Open" || !slices.Equal(formIDs(page), []string{"feedback", "poll"}) {
-		s.Errorf("a page that was handed out is now %q %v", page.Title, formIDs(page))
+	if page.Title != "Open" || !slices.Equal(formIDs(page.Page), []string{"feedback", "poll"}) {
+		s.Errorf("a page that was handed out is now %q %v", page.Title, formIDs(page.Page))
 	}
-	checkText(s, page)
+	checkText(s, page.Page)
 }
 
 // run calls Run until the test ends, and checks that it ends with its context.
@@ -255,7 +243,7 @@ func (s *suite) run() {
 	})
 }
 
-// patience is for what should take two seconds, on a machine that is busy.
+// patience is for what should take seconds, on a machine that is busy.
 const patience = time.Minute
 
 func (s *suite) eventually(what string, holds func() bool) {
@@ -273,30 +261,30 @@ func (s *suite) eventually(what string, holds func() bool) {
 
 func testRun(s *suite) {
 	s.run()
-	for _, title := range []string{"first", "second"} {
-		s.wiki.Write(Page{ID: 7, Title: title})
-		s.eventually(title+" edit", func() bool { return s.page(7).Title == title })
+	for _, title := range []string{"First", "Second"} {
+		s.Write(Page{ID: s.open, Title: title})
+		s.eventually(title+" edit", func() bool { return s.page(s.open).Title == title })
 	}
-	s.wiki.Remove(30)
+	s.Remove(s.closed)
 	s.eventually("removed", func() bool {
-		_, err := s.source.Page(s.Context(), 30)
+		_, err := s.source.Page(s.Context(), s.ann, s.closed)
 		return errors.Is(err, pages.ErrNotFound)
 	})
 }
 
 func testAway(s *suite) {
 	s.run()
-	s.wiki.Away(true)
+	s.Away(true)
 	s.eventually("Ready notices", func() bool { return errors.Is(s.source.Ready(s.Context()), pages.ErrUnavailable) })
-	if _, err := s.source.Page(s.Context(), 7); err != nil && !errors.Is(err, pages.ErrUnavailable) {
+	if _, err := s.source.Page(s.Context(), s.ann, s.open); err != nil && !errors.Is(err, pages.ErrUnavailable) {
 		s.Errorf("Page: %v", err) // not ErrNotFound: it may be there
 	}
-	if list, err := s.source.List(s.Context()); (err != nil && !errors.Is(err, pages.ErrUnavailable)) || (err == nil && len(list) != 3) {
+	if list, err := s.source.List(s.Context(), s.ann); (err != nil && !errors.Is(err, pages.ErrUnavailable)) || (err == nil && len(list) != 3) {
 		s.Errorf("List: %d pages, %v", len(list), err)
 	}
-	s.wiki.Away(false)
+	s.Away(false)
 	s.eventually("Ready notices the return", func() bool { return s.source.Ready(s.Context()) == nil })
-	s.page(7)
+	s.page(s.open)
 }
 
 // The race detector does the checking.
@@ -306,10 +294,8 @@ func testConcurrent(s *suite) {
 	for i := range int64(4) {
 		wg.Go(func() {
 			for range 10 {
-				if page, err := s.source.Page(s.Context(), 7); err == nil {
-					_, _ = s.source.Rights(s.Context(), user("ann"), page)
-				}
-				_, _ = s.source.List(s.Context())
+				_, _ = s.source.Page(s.Context(), s.ann, s.open)
+				_, _ = s.source.List(s.Context(), s.bob)
 				_ = s.source.Ready(s.Context())
 				s.source.Counts()
 				if i == 0 {
@@ -319,7 +305,7 @@ func testConcurrent(s *suite) {
 		})
 	}
 	for i := range 10 {
-		s.wiki.Write(Page{ID: 7, Title: "Open", Forms: []string{"f", "g", "h"}[:1+i%3]})
+		s.Write(Page{ID: s.open, Title: "Open", Forms: []string{"f", "g", "h"}[:1+i%3]})
 	}
 	wg.Wait()
 }

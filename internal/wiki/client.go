@@ -1,0 +1,221 @@
+package wiki
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/formulary/formulary/internal/reload"
+)
+
+// Bounds of what one wiki may take of this server.
+const (
+	callTimeout  = 10 * time.Second // the wait for a slot included
+	maxAnswer    = 16 << 20         // bytes
+	maxCalls     = 16               // at a time
+	maxStrangers = 8                // of them: sign-ins, and cookies of unknown browsers
+	maxCAFile    = 1 << 20
+)
+
+// client sends requests to one wiki, within the bounds.
+type client struct {
+	base      *url.URL
+	agent     string
+	caFile    string
+	log       *slog.Logger
+	watcher   reload.Watcher
+	transport atomic.Pointer[http.Transport]
+	slots     *semaphore.Weighted
+	strangers *semaphore.Weighted // of the slots
+}
+
+func newClient(base *url.URL, opts Options) (*client, error) {
+	c := &client{
+		base: base, agent: opts.Agent, caFile: opts.CAFile, log: opts.Logger,
+		slots: semaphore.NewWeighted(maxCalls), strangers: semaphore.NewWeighted(maxStrangers),
+	}
+	c.watcher = reload.Watcher{
+		Name: "authorities of the wiki's certificate", Log: opts.Logger, Load: c.loadCA,
+		Look: func(func(string)) reload.State { return reload.Stats(c.caFile) },
+	}
+	return c, c.loadCA(nil, true)
+}
+
+// loadCA reads the authorities, and has connections made with them from now on.
+func (c *client) loadCA(reload.State, bool) error {
+	var roots *x509.CertPool // nil for the system's
+	if c.caFile != "" {
+		pem, err := reload.ReadFile(c.caFile, maxCAFile)
+		if err != nil {
+			return fmt.Errorf("read the authorities of the wiki's certificate: %w", err)
+		}
+		if roots = x509.NewCertPool(); !roots.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("%s has no certificate in PEM", c.caFile)
+		}
+	}
+	old := c.transport.Swap(&http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		MaxIdleConnsPerHost: maxCalls, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+	})
+	if old != nil {
+		old.CloseIdleConnections()
+	}
+	return nil
+}
+
+// Run implements Wiki.
+func (c *client) Run(ctx context.Context) {
+	if c.caFile == "" {
+		<-ctx.Done()
+		return
+	}
+	c.watcher.Run(ctx)
+}
+
+// Reload implements Wiki.
+func (c *client) Reload(ctx context.Context) {
+	if c.caFile != "" {
+		c.watcher.Reload(ctx)
+	}
+}
+
+// call is one request to the wiki.
+type call struct {
+	path     string      // below the address of the wiki, "" for that itself
+	query    url.Values  // nil for none
+	form     url.Values  // a body to POST; nil for a GET
+	header   http.Header // what authenticates the caller; nil for none
+	from     string      // address of the client, "" if there is none
+	stranger bool        // everybody can cause this call, without a right password
+}
+
+// answer is what the wiki has answered.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do sends a request and reads the whole answer. It follows no redirect, and takes
+// no notice of cookies.
+func (c *client) do(ctx context.Context, call call) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	release, err := c.acquire(ctx, call.stranger)
+	if err != nil {
+		return answer{}, failed(ctx, "wait for other calls", err)
+	}
+	defer release()
+	req, err := c.request(ctx, call)
+	if err != nil {
+		return answer{}, err
+	}
+	res, err := c.transport.Load().RoundTrip(req)
+	if err != nil {
+		return answer{}, failed(ctx, "connect", err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return answer{}, failed(ctx, "read the answer", err)
+	case len(body) > maxAnswer:
+		return answer{}, unavailablef("the answer has more than %d bytes", maxAnswer)
+	}
+	return answer{res.StatusCode, res.Header, body}, nil
+}
+
+func (c *client) request(ctx context.Context, call call) (*http.Request, error) {
+	to := *c.base
+	to.Path += call.path
+	to.RawQuery = call.query.Encode()
+	method, body := http.MethodGet, io.Reader(nil)
+	if call.form != nil {
+		method, body = http.MethodPost, strings.NewReader(call.form.Encode())
+	}
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), body)
+	if err != nil {
+		return nil, errors.New("make a request to the wiki") // the error has the address
+	}
+	for name, values := range call.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("User-Agent", c.agent)
+	req.Header.Set("Accept", "application/json")
+	if call.form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if host, _, err := net.SplitHostPort(call.from); err == nil {
+		req.Header.Set("X-Forwarded-For", host)
+	} else if call.from != "" {
+		req.Header.Set("X-Forwarded-For", call.from)
+	}
+	return req, nil
+}
+
+// acquire takes a slot. Calls that everybody can cause leave half of them to
+// others.
+func (c *client) acquire(ctx context.Context, stranger bool) (release func(), err error) {
+	if stranger {
+		if err := c.strangers.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+	}
+	if err = c.slots.Acquire(ctx, 1); err == nil {
+		return func() {
+			c.slots.Release(1)
+			if stranger {
+				c.strangers.Release(1)
+			}
+		}, nil
+	}
+	if stranger {
+		c.strangers.Release(1)
+	}
+	return nil, err
+}
+
+// failed is the error of a call that came to nothing. A caller that has gone away
+// gets the error of its context.
+func failed(ctx context.Context, doing string, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", callTimeout)
+	}
+	return unavailablef("%s: %w", doing, err)
+}
+
+// decode reads the JSON of an answer. Members that are not known are ignored, since
+// later versions have more.
+func (a answer) decode(into any) error {
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return a.odd() // the error may quote the answer
+	}
+	return nil
+}
+
+// odd is the error for an answer that is not the one that was asked for.
+func (a answer) odd() error {
+	e := &UnavailableError{Err: fmt.Errorf("unexpected answer with status %d", a.status)}
+	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
+		e.RetryAfter = time.Duration(min(max(seconds, 1), 300)) * time.Second
+	}
+	return e
+}
