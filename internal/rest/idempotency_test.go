@@ -152,7 +152,7 @@ func TestRepeatWhileTheFirstIsDeleted(t *testing.T) {
 		t.Errorf("%v after %d looks", a.header, looks)
 	}
 	e.Store.FailWith(func(_ context.Context, operation string) error {
-		if operation == "by key" || operation == "submitted" {
+		if operation == "by key" || operation == "refusal" {
 			return store.ErrUnavailable
 		}
 		return nil

@@ -28,9 +28,11 @@ func (a *Access) Availability(ctx context.Context) (Availability, error) {
 	if v.Reason != "" || a.Form.Limit == 0 {
 		return v, nil
 	}
-	full, err := a.service.store.AtLimit(ctx, a.unfilled())
-	if full {
-		v.Reason = a.fullReason()
+	n := a.unfilled()
+	n.SubmitterKey = "" // others may submit, even if the caller has
+	err := a.service.store.Refusal(ctx, n)
+	if errors.Is(err, store.ErrLimit) {
+		v.Reason, err = a.fullReason(), nil
 	}
 	return v, Explain(err)
 }

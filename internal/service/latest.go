@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -57,6 +58,11 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 // Submitted reports whether the form takes one submission from each person, and
 // has that of the caller. It works on anonymous forms, too.
 func (a *Access) Submitted(ctx context.Context) (bool, error) {
-	submitted, err := a.service.store.Submitted(ctx, a.unfilled())
-	return submitted, Explain(err)
+	n := a.unfilled()
+	n.Limit = 0
+	err := a.service.store.Refusal(ctx, n)
+	if errors.Is(err, store.ErrAlreadySubmitted) {
+		return true, nil
+	}
+	return false, Explain(err)
 }

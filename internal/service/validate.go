@@ -1,11 +1,9 @@
 package service
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/store"
 )
 
 // ValidateNew returns the error that Create would return now. It stores nothing.
@@ -29,18 +27,7 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key st
 	if err != nil {
 		return err
 	}
-	return a.explain(a.refusal(ctx, n))
-}
-
-// refusal returns the error of a create that is due to what is stored.
-func (a *Access) refusal(ctx context.Context, n store.New) error {
-	if submitted, err := a.service.store.Submitted(ctx, n); err != nil || submitted {
-		return cmp.Or(err, store.ErrAlreadySubmitted)
-	}
-	if full, err := a.service.store.AtLimit(ctx, n); err != nil || full {
-		return cmp.Or(err, store.ErrLimit)
-	}
-	return nil
+	return a.explain(a.service.store.Refusal(ctx, n))
 }
 
 // ValidateMerge returns the error that Merge would return for the submission as

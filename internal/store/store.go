@@ -69,15 +69,10 @@ type Store interface {
 	// Errors: ErrNotFound, ErrUnavailable.
 	ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error)
 
-	// Submitted reports whether Create would fail with ErrAlreadySubmitted for a new
-	// submission. It looks at nothing of it but PageID, FormID, Username and
-	// SubmitterKey. Errors: ErrUnavailable.
-	Submitted(ctx context.Context, n New) (bool, error)
-
-	// AtLimit reports whether the form of a new submission has as many submissions as
-	// its Limit says. It looks at nothing else of it but PageID and FormID. Errors:
-	// ErrUnavailable.
-	AtLimit(ctx context.Context, n New) (bool, error)
+	// Refusal returns ErrAlreadySubmitted or ErrLimit if Create would do so now. It looks
+	// at nothing of the new submission but PageID, FormID, Username, SubmitterKey and Limit.
+	// Errors: these, ErrUnavailable.
+	Refusal(ctx context.Context, n New) error
 
 	// Latest returns a user's latest submissions to all forms: those with the
 	// highest ids, the highest first, at most limit and at most MaxLatest. There

@@ -68,20 +68,12 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (fo
 	return s.Store.ByKey(ctx, pageID, formID, key)
 }
 
-// Submitted implements store.Store.
-func (s *Store) Submitted(ctx context.Context, n store.New) (bool, error) {
-	if err := s.ask(ctx, "submitted"); err != nil {
-		return false, err
+// Refusal implements store.Store.
+func (s *Store) Refusal(ctx context.Context, n store.New) error {
+	if err := s.ask(ctx, "refusal"); err != nil {
+		return err
 	}
-	return s.Store.Submitted(ctx, n)
-}
-
-// AtLimit implements store.Store.
-func (s *Store) AtLimit(ctx context.Context, n store.New) (bool, error) {
-	if err := s.ask(ctx, "at limit"); err != nil {
-		return false, err
-	}
-	return s.Store.AtLimit(ctx, n)
+	return s.Store.Refusal(ctx, n)
 }
 
 // Latest implements store.Store.

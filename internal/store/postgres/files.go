@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -128,51 +126,4 @@ func claimFiles(ctx context.Context, conn *pgx.Conn, ids []int64) error {
 		return store.ErrNoFile
 	}
 	return err
-}
-
-// createWithFiles stores a submission and makes the contents of its files its
-// own, in one transaction. Uploads are rare, so they share none.
-func (s *Store) createWithFiles(ctx context.Context, n store.New) (forms.Submission, error) {
-	op := &operation{Value: &creation{new: n}}
-	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-		b, err := prepareBatch(ctx, conn, []*operation{op})
-		if err != nil {
-			return err
-		}
-		return b.insertAlone(ctx, conn)
-	})
-	if err = cmp.Or(err, op.Err); err != nil {
-		return forms.Submission{}, err
-	}
-	return op.Value.stored, nil
-}
-
-// insertAlone runs the transaction of one create, with the steps that creates in a
-// batch have no need of. A refused row leaves it to be rolled back.
-func (b batch) insertAlone(ctx context.Context, conn *pgx.Conn) error {
-	columns, err := b.columns()
-	if err != nil {
-		return err
-	}
-	takesOne, err := b.begin(ctx, conn)
-	if err != nil {
-		return err
-	}
-	if !takesOne {
-		return b.refuse(ctx, conn, columns)
-	}
-	refused, err := b.insertEach(ctx, conn, columns)
-	if err != nil {
-		return err
-	}
-	if len(refused) > 0 {
-		findUsedKeys(ctx, conn, refused, columns)
-		return nil
-	}
-	added, _ := engine.DiffFiles(nil, b[0].Value.new.Files)
-	if err := claimFiles(ctx, conn, added); err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, `COMMIT`)
-	return commitError(conn, err)
 }

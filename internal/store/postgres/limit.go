@@ -3,57 +3,96 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
-// limitedLast puts the creates of forms with a limit last: the others must not wait
+// isAlone reports whether a create has a transaction of its own: to a form with a limit,
+// which is locked for it, or with files, whose contents become the submission's.
+func (c *creation) isAlone() bool { return c.new.Limit > 0 || len(c.new.Files) > 0 }
+
+// aloneLast puts the creates that share no transaction last: the others must not wait
 // for their locks.
-func limitedLast(ops []*operation) {
-	slices.SortStableFunc(ops, func(x, y *operation) int {
-		return cmp.Compare(min(x.Value.new.Limit, 1), min(y.Value.new.Limit, 1))
+func aloneLast(ops []*operation) {
+	rank := func(op *operation) int {
+		if op.Value.isAlone() {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(ops, func(x, y *operation) int { return cmp.Compare(rank(x), rank(y)) })
+}
+
+// insertAlone runs the transaction of one create. A refused row leaves it to be rolled
+// back.
+func (b batch) insertAlone(ctx context.Context, conn *pgx.Conn) error {
+	columns, err := b.columns()
+	if err != nil {
+		return err
+	}
+	op := b[0]
+	refused := map[int64]*operation{}
+	switch err := begin(ctx, conn, &op.Value.new); {
+	case errors.Is(err, store.ErrAlreadySubmitted), errors.Is(err, store.ErrLimit):
+		op.Err, refused[op.Value.stored.ID] = err, op
+	case err != nil:
+		return err
+	default:
+		if refused, err = b.insertEach(ctx, conn, columns); err != nil {
+			return err
+		}
+	}
+	if len(refused) > 0 {
+		findUsedKeys(ctx, conn, refused, columns)
+		return nil
+	}
+	added, _ := engine.DiffFiles(nil, op.Value.new.Files)
+	if err := claimFiles(ctx, conn, added); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, `COMMIT`)
+	return commitError(conn, err)
+}
+
+// begin begins the transaction of one create, and returns the error of Refusal. A form
+// with a limit is locked until the transaction ends: of concurrent transactions, in this
+// process and in others, each counts what the one before has stored.
+func begin(ctx context.Context, conn *pgx.Conn, n *store.New) error {
+	steps := &pgx.Batch{}
+	steps.Queue(`BEGIN`)
+	if n.Limit > 0 {
+		steps.Queue(sqlLockForm, n.PageID, n.FormID)
+	}
+	steps.Queue(sqlRefusal, refusalArgs(n)...).QueryRow(readRefusal)
+	return conn.SendBatch(ctx, steps).Close()
+}
+
+// Refusal implements store.Store.
+func (s *Store) Refusal(ctx context.Context, n store.New) error {
+	if n.SubmitterKey == "" && n.Limit == 0 {
+		return nil
+	}
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return readRefusal(conn.QueryRow(ctx, sqlRefusal, refusalArgs(&n)...))
 	})
 }
 
-// begin begins a transaction, and reports whether the form of the only create takes
-// one more. A form with a limit is locked until the transaction ends: of concurrent
-// transactions, in this process and in others, each counts what the one before has stored.
-func (b batch) begin(ctx context.Context, conn *pgx.Conn) (takesOne bool, err error) {
-	n := &b[0].Value.new
-	if n.Limit == 0 {
-		_, err := conn.Exec(ctx, `BEGIN`)
-		return true, err
-	}
-	steps := &pgx.Batch{}
-	steps.Queue(`BEGIN`)
-	steps.Queue(sqlLockForm, n.PageID, n.FormID)
-	count := 0
-	steps.Queue(sqlCountForm, n.PageID, n.FormID, n.Limit).QueryRow(func(row pgx.Row) error { return row.Scan(&count) })
-	if err := conn.SendBatch(ctx, steps).Close(); err != nil {
-		return false, fmt.Errorf("count submissions: %w", err)
-	}
-	return count < n.Limit, nil
+var refusals = [...]error{nil, store.ErrAlreadySubmitted, store.ErrLimit}
+
+func refusalArgs(n *store.New) []any {
+	return []any{n.PageID, n.FormID, n.SubmitterKey, n.Username, n.Limit}
 }
 
-// refuse sets the outcome of the only create, for which the form has no room. That it
-// is a repeat, or its submitter's second, is told first.
-func (b batch) refuse(ctx context.Context, conn *pgx.Conn, columns []any) error {
-	op := b[0]
-	op.Err = store.ErrLimit
-	if n := &op.Value.new; n.SubmitterKey != "" {
-		submitted := false
-		row := conn.QueryRow(ctx, sqlSubmitted, n.PageID, n.FormID, n.SubmitterKey, n.Username)
-		if err := row.Scan(&submitted); err != nil {
-			return fmt.Errorf("look for the submitter: %w", err)
-		}
-		if submitted {
-			op.Err = store.ErrAlreadySubmitted
-		}
+func readRefusal(row pgx.Row) error {
+	index := 0
+	if err := row.Scan(&index); err != nil {
+		return fmt.Errorf("look for what refuses a create: %w", err)
 	}
-	findUsedKeys(ctx, conn, map[int64]*operation{op.Value.stored.ID: op}, columns)
-	return nil
+	return refusals[index]
 }

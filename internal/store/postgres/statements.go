@@ -17,12 +17,14 @@ const (
 	sqlByKey = `SELECT id, body, ` + sqlSubmission + ` FROM submissions
 		WHERE page_id = $1 AND form_id = $2 AND key = $3 AND key IS NOT NULL`
 
-	sqlSubmitted = `SELECT EXISTS (SELECT 1 FROM submissions
-			WHERE page_id = $1 AND form_id = $2 AND submitter_key = $3 AND submitter_key IS NOT NULL)
-		OR EXISTS (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 AND username = $4 AND username <> '')`
-
-	// sqlCountForm counts the submissions of a form, up to $3.
-	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT $3) AS n`
+	// sqlRefusal returns an index of refusals. It counts up to the limit of the form, $5.
+	sqlRefusal = `SELECT CASE
+		WHEN $3 <> '' AND (
+			EXISTS (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 AND submitter_key = $3 AND submitter_key IS NOT NULL)
+			OR EXISTS (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 AND username = $4 AND username <> '')) THEN 1
+		WHEN $5::bigint > 0 AND $5 <=
+			(SELECT count(*) FROM (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT $5) AS n) THEN 2
+		ELSE 0 END`
 
 	// sqlLockForm waits until no other transaction has the lock of the form. Two forms
 	// may share a lock.

@@ -65,10 +65,9 @@ func testPlans(t *testing.T, form string) {
 	want := map[string]string{
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey,
 		sqlCreate: byUser,
-		sqlByKey:  "submissions_key", sqlKeysUsed: "submissions_key", sqlSubmitted: "submissions_by_submitter",
-		sqlCountForm: "submissions_pkey",
-		sqlLatest:    "Index Scan Backward using submissions_latest",
-		sqlSetting:   byName, sqlRelease: byName,
+		sqlByKey:  "submissions_key", sqlKeysUsed: "submissions_key", sqlRefusal: "submissions_by_submitter",
+		sqlLatest:  "Index Scan Backward using submissions_latest",
+		sqlSetting: byName, sqlRelease: byName,
 		sqlSession: "sessions_pkey", sqlRenewSession: "sessions_pkey", sqlDeleteSession: "sessions_pkey",
 		listStatements[engine.ListKind{}]:                               byKey,
 		listStatements[engine.ListKind{Descending: true}]:               "Index Scan Backward using submissions_pkey",

@@ -16,9 +16,6 @@ import (
 
 // Create implements store.Store.
 func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
-	if len(n.Files) > 0 {
-		return s.createWithFiles(ctx, n)
-	}
 	c := &creation{new: n}
 	if err := s.writer.queue.Do(ctx, c); err != nil {
 		return forms.Submission{}, err
@@ -68,25 +65,6 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 		return forms.Submission{}, "", err
 	}
 	return sub, body, nil
-}
-
-// Submitted implements store.Store.
-func (s *Store) Submitted(ctx context.Context, n store.New) (found bool, err error) {
-	if n.SubmitterKey == "" {
-		return false, nil
-	}
-	err = s.queryRow(ctx, sqlSubmitted, []any{n.PageID, n.FormID, n.SubmitterKey, n.Username}, &found)
-	return found, err
-}
-
-// AtLimit implements store.Store.
-func (s *Store) AtLimit(ctx context.Context, n store.New) (bool, error) {
-	if n.Limit == 0 {
-		return false, nil
-	}
-	count := 0
-	err := s.queryRow(ctx, sqlCountForm, []any{n.PageID, n.FormID, n.Limit}, &count)
-	return count >= n.Limit, err
 }
 
 // Update implements store.Store. It is a transaction in two round trips.

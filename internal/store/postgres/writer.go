@@ -47,10 +47,8 @@ type creation struct {
 	stored forms.Submission // set before the statement
 }
 
-// isPlain reports whether it has no limit, key or files.
-func (c *creation) isPlain() bool {
-	return c.new.SubmitterKey == "" && c.new.Key == "" && len(c.new.Files) == 0
-}
+// isPlain reports whether it has no key.
+func (c *creation) isPlain() bool { return c.new.SubmitterKey == "" && c.new.Key == "" }
 
 type operation = engine.Op[*creation]
 
@@ -94,7 +92,7 @@ func (s *Store) createAll(batch []*operation) {
 // fail. None is tried again, because some may be stored.
 func (s *Store) createSome(ops []*operation) (done int) {
 	err := engine.Protect(func() error {
-		limitedLast(ops)
+		aloneLast(ops)
 		done = statementSize(ops)
 		s.create(ops[:done])
 		return nil
@@ -108,12 +106,11 @@ func (s *Store) createSome(ops []*operation) (done int) {
 	return len(ops)
 }
 
-// statementSize returns how many of the operations fit one statement. A create to a
-// form with a limit is stored by itself.
+// statementSize returns how many of the operations fit one statement.
 func statementSize(ops []*operation) int {
 	bytes := 0
 	for i, op := range ops {
-		if op.Value.new.Limit > 0 {
+		if op.Value.isAlone() {
 			return max(i, 1)
 		}
 		for _, e := range op.Value.new.Entries {
@@ -153,7 +150,7 @@ func (s *Store) insert(ops []*operation) error {
 		if err != nil {
 			return err
 		}
-		if b[0].Value.new.Limit > 0 {
+		if b[0].Value.isAlone() {
 			return b.insertAlone(ctx, conn)
 		}
 		return b.insert(ctx, conn)

@@ -27,10 +27,10 @@ const (
 	// bound.
 	sqlLatest = `SELECT row_id, created, page_id, form_id FROM submissions CROSS JOIN forms ON number = form
 		WHERE username = ? AND username <> '' ORDER BY row_id & 0xffffffffff DESC`
-	sqlSubmitted = `SELECT EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
+	sqlSubmitted = `SELECT 1 WHERE EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
-	// sqlCountForm counts the submissions of a form, up to store.MaxLimit.
-	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ?1 AND row_id < ?2 LIMIT 10000)`
+	// sqlFull returns a row if a form has ?3 submissions. It counts up to store.MaxLimit.
+	sqlFull = `SELECT 1 WHERE ?3 <= (SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ?1 AND row_id < ?2 LIMIT 10000))`
 )
 
 // prepared remembers every statement made through it, so that they are closed together.
@@ -61,14 +61,35 @@ func (p *prepared) close() error {
 	return errors.Join(errs...)
 }
 
+// refusalStmts are the statements that look for what refuses a create.
+type refusalStmts struct{ submitted, full *sqlite3.Stmt }
+
+func (p *prepared) addRefusal() refusalStmts {
+	return refusalStmts{p.add(sqlSubmitted), p.add(sqlFull)}
+}
+
+// refusal returns why a form does not take a submission.
+func (r refusalStmts) refusal(form int64, n store.New) error {
+	if n.SubmitterKey != "" {
+		if err := refuseIfFound(store.ErrAlreadySubmitted, r.submitted, form, n.SubmitterKey, n.Username); err != nil {
+			return err
+		}
+	}
+	if n.Limit == 0 {
+		return nil
+	}
+	low, high := rowIDRange(form, store.Query{})
+	return refuseIfFound(store.ErrLimit, r.full, low, high, int64(n.Limit))
+}
+
 // writeStmts are the statements of the writing connection.
 type writeStmts struct {
 	prepared
+	refusalStmts
 	begin, commit, rollback        *sqlite3.Stmt
 	lastID, setLastID              *sqlite3.Stmt
 	form, newForm                  *sqlite3.Stmt
-	get, byUser, byKey             *sqlite3.Stmt
-	count, submitted               *sqlite3.Stmt
+	get, byKey                     *sqlite3.Stmt
 	insert, insertAll, update, del *sqlite3.Stmt
 	stageFile, touchFile, putChunk *sqlite3.Stmt
 }
@@ -83,10 +104,8 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.form = w.add(sqlForm)
 	w.newForm = w.add(`INSERT INTO forms (page_id, form_id) VALUES (?, ?)`)
 	w.get = w.add(sqlGet)
-	w.byUser = w.add(`SELECT 1 FROM submissions WHERE form = ? AND username = ? AND username <> '' LIMIT 1`)
 	w.byKey = w.add(sqlKey)
-	w.count = w.add(sqlCountForm)
-	w.submitted = w.add(sqlSubmitted)
+	w.refusalStmts = w.addRefusal()
 	w.insert = w.add(`INSERT INTO submissions (row_id, form, username, created, submitter_key, fields) VALUES (?, ?, ?, ?, ?, ?)`)
 	w.insertAll = w.add(`INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files, changed, changer)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
@@ -152,7 +171,8 @@ func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
 // readStmts are the statements of a reading connection.
 type readStmts struct {
 	prepared
-	form, get, byKey, submitted, count, latest, chunk, session *sqlite3.Stmt
+	refusalStmts
+	form, get, byKey, latest, chunk, session *sqlite3.Stmt
 
 	list map[engine.ListKind]*sqlite3.Stmt
 }
@@ -162,8 +182,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r.form = r.add(sqlForm)
 	r.get = r.add(sqlGet)
 	r.byKey = r.add(sqlKey)
-	r.submitted = r.add(sqlSubmitted)
-	r.count = r.add(sqlCountForm)
+	r.refusalStmts = r.addRefusal()
 	r.latest = r.add(sqlLatest)
 	r.chunk = r.add(sqlChunk)
 	r.session = r.add(sqlSession)

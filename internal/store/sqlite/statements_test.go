@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -19,10 +20,10 @@ func TestPlans(t *testing.T) {
 	w := s.writer.stmts
 	want := map[string]string{
 		sqlGet: byRowID + " (rowid=?)", w.update.SQL(): byRowID + " (rowid=?)", w.del.SQL(): byRowID + " (rowid=?)",
-		w.byUser.SQL(): byUser, sqlSubmitted: "submissions_by_submitter (form=? AND submitter_key=?)",
-		sqlKey: "submissions_key (form=? AND key=?)", sqlLatest: "submissions_latest (username=?)",
-		sqlCountForm: byRowID + " (rowid>? AND rowid<?)",
-		sqlSession:   "PRIMARY KEY (hash=?)", sqlRenewSession: "PRIMARY KEY (hash=?)", sqlDeleteSession: "PRIMARY KEY (hash=?)",
+		sqlSubmitted: "submissions_by_submitter (form=? AND submitter_key=?)",
+		sqlKey:       "submissions_key (form=? AND key=?)", sqlLatest: "submissions_latest (username=?)",
+		sqlFull:    byRowID + " (rowid>? AND rowid<?)",
+		sqlSession: "PRIMARY KEY (hash=?)", sqlRenewSession: "PRIMARY KEY (hash=?)", sqlDeleteSession: "PRIMARY KEY (hash=?)",
 		sqlTrimSessions: "sessions_by_owner (owner=?)", sqlDeleteExpired: "sessions_by_expiry (expires<?)",
 	}
 	for _, kind := range engine.ListKinds {
@@ -54,13 +55,13 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 	for range 5 * s.pool.count { // the connections take turns
 		mustCreate(t, s, sample("x"))
 		_, _ = s.Create(ctx, limited)
-		_, err := s.Submitted(ctx, limited)
-		if err == nil {
-			_, err = s.AtLimit(ctx, limited)
+		_ = s.Refusal(ctx, limited)
+		other := limited
+		other.Username, other.SubmitterKey, other.Limit = "bob", "bob", 1 // which the limit refuses
+		if err := s.Refusal(ctx, other); !errors.Is(err, store.ErrLimit) {
+			t.Fatal(err)
 		}
-		if err == nil {
-			_, err = s.Latest(ctx, amy, 1)
-		}
+		_, err := s.Latest(ctx, amy, 1)
 		if err == nil {
 			err = s.Scan(ctx, store.Query{PageID: 1, FormID: "form", Username: &amy}, func(forms.Submission) error { return nil })
 		}

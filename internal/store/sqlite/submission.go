@@ -32,79 +32,28 @@ func (t *tx) create(n store.New) (forms.Submission, error) {
 	if err != nil {
 		return forms.Submission{}, classify(err)
 	}
-	if n.Limit > 0 {
-		if err := t.refuseAtLimit(form, n); err != nil {
-			return forms.Submission{}, err
-		}
+	if err := t.stmts.refusal(form, n); err != nil { // if its key is used, it is a repeat, and that error comes first
+		return forms.Submission{}, cmp.Or(refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key), err)
 	}
-	sub, err := t.insert(form, n)
-	if n.Key != "" && errors.Is(err, store.ErrAlreadySubmitted) { // a repeat, whose key is used: that is told first
-		err = cmp.Or(refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key), err)
-	}
-	return sub, err
+	return t.insert(form, n)
 }
 
-// refuseAtLimit returns an error if the form has as many submissions as it takes. That
-// the submission is a repeat, or its submitter's second one, is told first.
-func (t *tx) refuseAtLimit(form int64, n store.New) error {
-	full, err := atLimit(t.stmts.count, form, n.Limit)
-	if err != nil || !full {
-		return classify(err)
+// Refusal implements store.Store. A form without a number has no submissions.
+func (s *Store) Refusal(ctx context.Context, n store.New) error {
+	if n.SubmitterKey == "" && n.Limit == 0 {
+		return nil
 	}
-	err = refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key)
-	if err == nil && n.SubmitterKey != "" {
-		var submitted bool
-		if submitted, err = isSubmitted(t.stmts.submitted, form, n); submitted {
-			return store.ErrAlreadySubmitted
-		}
-	}
-	return cmp.Or(classify(err), store.ErrLimit)
-}
-
-// atLimit reports whether a form has so many submissions.
-func atLimit(stmt *sqlite3.Stmt, form int64, limit int) (full bool, err error) {
-	low, high := rowIDRange(form, store.Query{})
-	err = query(stmt, func() bool { full = stmt.ColumnInt64(0) >= int64(limit); return false }, low, high)
-	return full, err
-}
-
-// isSubmitted reports whether a form has the submission of the submitter of another.
-func isSubmitted(stmt *sqlite3.Stmt, form int64, n store.New) (found bool, err error) {
-	err = query(stmt, func() bool { found = stmt.ColumnBool(0); return false }, form, n.SubmitterKey, n.Username)
-	return found, err
-}
-
-// AtLimit implements store.Store.
-func (s *Store) AtLimit(ctx context.Context, n store.New) (bool, error) {
-	if n.Limit == 0 {
-		return false, nil
-	}
-	return s.inForm(ctx, n, func(stmts *readStmts, form int64) (bool, error) { return atLimit(stmts.count, form, n.Limit) })
-}
-
-// inForm looks at the form of a new submission. There is nothing in a form that has none.
-func (s *Store) inForm(ctx context.Context, n store.New, look func(stmts *readStmts, form int64) (bool, error)) (found bool, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
+	return s.pool.with(ctx, func(stmts *readStmts) error {
 		form, err := s.form(stmts, formName{n.PageID, n.FormID})
 		if errors.Is(err, errNoForm) {
 			return nil
 		}
-		if err == nil {
-			found, err = look(stmts, form)
-		}
-		return err
+		return cmp.Or(err, stmts.refusal(form, n))
 	})
-	return found, err
 }
 
-// insert stores a submission. The error is ErrAlreadySubmitted also where it is the key that
-// is used.
+// insert stores a submission that was not refused.
 func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
-	if n.SubmitterKey != "" && n.Username != "" {
-		if err := refuseIfFound(store.ErrAlreadySubmitted, t.stmts.byUser, form, n.Username); err != nil {
-			return forms.Submission{}, err
-		}
-	}
 	if t.lastID++; t.lastID > forms.MaxSubmissionID {
 		return forms.Submission{}, fmt.Errorf("submission ids are used up: the last is %d", int64(forms.MaxSubmissionID))
 	}
@@ -122,7 +71,7 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 	t.bytes += len(sub.Entries)
 	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body})
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
-		return forms.Submission{}, store.ErrAlreadySubmitted
+		return forms.Submission{}, store.ErrKeyUsed
 	}
 	return sub, classify(err)
 }
@@ -282,12 +231,4 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 		return cmp.Or(err, readErr)
 	})
 	return sub, body, err
-}
-
-// Submitted implements store.Store.
-func (s *Store) Submitted(ctx context.Context, n store.New) (bool, error) {
-	if n.SubmitterKey == "" {
-		return false, nil
-	}
-	return s.inForm(ctx, n, func(stmts *readStmts, form int64) (bool, error) { return isSubmitted(stmts.submitted, form, n) })
 }

@@ -70,13 +70,7 @@ func testKeyUsed(t *testing.T, b *bench) {
 func testKeysApart(t *testing.T, b *bench) {
 	n := keyed(sample("form", "amy", "x"), "key")
 	b.create(t, n)
-	for _, change := range []func(*store.New){
-		func(n *store.New) { n.FormID = "other" },
-		func(n *store.New) { n.FormID = "Form" },
-		func(n *store.New) { n.PageID = 2 },
-	} {
-		elsewhere := n
-		change(&elsewhere)
+	for _, elsewhere := range otherForms(n) {
 		b.noKey(t, elsewhere.PageID, elsewhere.FormID, "key")
 		b.repeated(t, elsewhere, b.create(t, elsewhere))
 	}

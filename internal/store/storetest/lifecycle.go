@@ -25,14 +25,14 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge func
 	_, create := b.Create(ctx, sample("form", "bob", "late"))
 	_, get := b.Get(ctx, r.key())
 	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")
-	_, submitted := b.Submitted(ctx, withSubmitterKey(sample("form", "amy", "x"), "amy"))
+	refusal := b.Refusal(ctx, withSubmitterKey(sample("form", "amy", "x"), "amy"))
 	_, latest := b.Latest(ctx, "amy", 1)
 	_, update := b.Update(ctx, r.key(), merge)
 	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })
 	_, stage := b.StageFile(ctx, strings.NewReader("late"))
 	_, open := b.OpenFile(ctx, r.key(), 1)
 	calls := map[string]error{
-		"create": create, "get": get, "by key": byKey, "submitted": submitted, "latest": latest, "update": update, "scan": scan,
+		"create": create, "get": get, "by key": byKey, "refusal": refusal, "latest": latest, "update": update, "scan": scan,
 		"delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
 		"stage": stage, "open": open, "drop": b.DropFile(ctx, 1),
 	}

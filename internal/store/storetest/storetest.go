@@ -142,9 +142,9 @@ func withSubmitterKey(n store.New, key string) store.New {
 
 func (b *bench) create(t rapid.TB, n store.New) record {
 	t.Helper()
-	if n.SubmitterKey != "" {
-		if found, err := b.Submitted(ctx, n); found || err != nil {
-			t.Errorf("before a create that succeeds: submitted %t, %v", found, err)
+	if n.SubmitterKey != "" || n.Limit > 0 {
+		if err := b.Refusal(ctx, n); err != nil {
+			t.Errorf("before a create that succeeds: refusal %v", err)
 		}
 	}
 	sub, err := b.Create(ctx, n)

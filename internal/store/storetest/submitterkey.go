@@ -18,12 +18,25 @@ var submitterKeyTests = []test{
 
 func (b *bench) refused(t *testing.T, what string, n store.New) {
 	t.Helper()
-	if found, err := b.Submitted(ctx, n); !found || err != nil {
-		t.Errorf("%s: submitted %t, %v", what, found, err)
+	b.refuses(t, what, n, store.ErrAlreadySubmitted)
+}
+
+// refuses checks that Refusal and Create return an error.
+func (b *bench) refuses(t *testing.T, what string, n store.New, want error) {
+	t.Helper()
+	if err := b.Refusal(ctx, n); !errors.Is(err, want) {
+		t.Errorf("%s: refusal %v, want %v", what, err, want)
 	}
-	if _, err := b.Create(ctx, n); !errors.Is(err, store.ErrAlreadySubmitted) {
-		t.Errorf("%s: %v, want %v", what, err, store.ErrAlreadySubmitted)
+	if _, err := b.Create(ctx, n); !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
 	}
+}
+
+// otherForms is a submission to forms whose ids differ little.
+func otherForms(n store.New) []store.New {
+	other, upper, page := n, n, n
+	other.FormID, upper.FormID, page.PageID = "other", "Form", 2
+	return []store.New{other, upper, page}
 }
 
 func testOnce(t *testing.T, b *bench) {
@@ -44,13 +57,7 @@ func testOnce(t *testing.T, b *bench) {
 func testOnceApart(t *testing.T, b *bench) {
 	n := withSubmitterKey(sample("form", "amy", "x"), "amy")
 	b.create(t, n)
-	for _, change := range []func(*store.New){
-		func(n *store.New) { n.FormID = "other" },
-		func(n *store.New) { n.FormID = "Form" },
-		func(n *store.New) { n.PageID = 2 },
-	} {
-		elsewhere := n
-		change(&elsewhere)
+	for _, elsewhere := range otherForms(n) {
 		b.create(t, elsewhere)
 		b.refused(t, "second there", elsewhere)
 	}
