@@ -50,7 +50,7 @@ func NewRule(id, operator, value string) (rule Rule, message string) {
 			return rule, "takes true, or nothing"
 		}
 		rule.Value = ""
-	case isTimeColumn(id) && rule.Operator != Contains:
+	case IsTimeColumn(id) && rule.Operator != Contains:
 		return rule.withTimes()
 	case (rule.Operator == GreaterThan || rule.Operator == LessThan) && !Ordered(value):
 		return rule, "must be a number such as 12 or -3.5, or a date such as 2026-01-31"
@@ -128,7 +128,6 @@ func (f Filter) Check() string {
 type Matcher struct {
 	tests  []test
 	search []byte // folded
-	zone   *time.Location
 	row    *Result
 	reads  bool   // some test needs the row
 	folded []byte // reused for each value that is searched
@@ -137,15 +136,27 @@ type Matcher struct {
 // test is the rules about one column, whose value is decoded once for all of
 // them.
 type test struct {
-	column  column
-	rules   []Rule
-	days    []Rule // about a time: those that name days
-	numbers []Rule // those that compare numbers, in their shortest form
+	column column
+	rules  []convertedRule
+}
+
+// convertedRule is a rule about what convert makes of a value; nil leaves it as it is.
+type convertedRule struct {
+	Rule
+	convert func(value string) string
+}
+
+func (r *convertedRule) holds(f *Field, value string) bool {
+	if r.convert == nil {
+		return r.Holds(f, value)
+	}
+	isListed := r.Operator == InList && r.Holds(f, value) // a list may have times beside days
+	return isListed || r.Holds(f, r.convert(value))
 }
 
 // NewMatcher makes a Matcher for submissions of the form. Days are those of the zone.
 func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
-	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, filter.Search), zone: zone}
+	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, filter.Search)}
 	m.reads = len(m.search) > 0
 	fields := f.Index()
 	for _, r := range filter.Rules {
@@ -154,16 +165,14 @@ func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
 			i = len(m.tests)
 			m.tests = append(m.tests, test{column: fields.column(r.FieldID)})
 		}
-		t := &m.tests[i]
+		t, rule := &m.tests[i], convertedRule{Rule: r}
 		switch {
-		case isTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, Separator), isDay):
-			t.days = append(t.days, r)
+		case IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, Separator), isDay):
+			rule.convert = func(millis string) string { return dayOf(millis, zone) }
 		case filter.Numbers && t.column.field.Validation == Numeric && (r.Operator == Equals || r.Operator == NotEquals):
-			r.Value = shortNumber(r.Value)
-			t.numbers = append(t.numbers, r)
-		default:
-			t.rules = append(t.rules, r)
+			rule.Value, rule.convert = shortNumber(r.Value), shortNumber
 		}
+		t.rules = append(t.rules, rule)
 		m.reads = m.reads || t.column.stored()
 	}
 	return m
@@ -177,7 +186,7 @@ func (m *Matcher) Match(s Submission) (bool, error) {
 		}
 	}
 	for i := range m.tests {
-		holds, err := m.tests[i].holds(s, m.row, m.zone)
+		holds, err := m.tests[i].holds(s, m.row)
 		if err != nil || !holds {
 			return false, err
 		}
@@ -185,24 +194,13 @@ func (m *Matcher) Match(s Submission) (bool, error) {
 	return m.found()
 }
 
-func (t *test) holds(s Submission, row *Result, zone *time.Location) (bool, error) {
+func (t *test) holds(s Submission, row *Result) (bool, error) {
 	value, err := t.column.text(s, row)
 	if err != nil {
 		return false, err
 	}
-	for _, r := range t.rules {
-		if !r.Holds(t.column.field, value) {
-			return false, nil
-		}
-	}
-	for _, r := range t.numbers {
-		if !r.Holds(t.column.field, shortNumber(value)) {
-			return false, nil
-		}
-	}
-	for _, r := range t.days {
-		isListed := r.Operator == InList && r.Holds(t.column.field, value) // a list may have times, too
-		if !isListed && !r.Holds(t.column.field, dayOf(value, zone)) {
+	for i := range t.rules {
+		if !t.rules[i].holds(t.column.field, value) {
 			return false, nil
 		}
 	}
@@ -236,8 +234,8 @@ func dayOf(millis string, zone *time.Location) string {
 	return time.UnixMilli(n).In(zone).Format(time.DateOnly)
 }
 
-// isTimeColumn reports whether the metadata with the given id is a time.
-func isTimeColumn(id string) bool { return id == ColumnTimestamp || id == ColumnChanged }
+// IsTimeColumn reports whether the id is that of metadata which is a time.
+func IsTimeColumn(id string) bool { return id == ColumnTimestamp || id == ColumnChanged }
 
 // found reports whether some value of the row has the text that is searched.
 func (m *Matcher) found() (bool, error) {

@@ -302,7 +302,7 @@ func FuzzNewRule(f *testing.F) {
 		if _, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, time.UTC).Match(survey(1, "x", "name", "y")); err != nil {
 			t.Fatal(err)
 		}
-		if isTimeColumn(id) && rule.Operator == Equals {
+		if IsTimeColumn(id) && rule.Operator == Equals {
 			if _, again := NewRule(id, operator, rule.Value); again != "" && !strings.Contains(rule.Value, ".") {
 				t.Fatalf("%q became %q, which is refused: %s", value, rule.Value, again)
 			}

@@ -63,8 +63,8 @@ type Form struct {
 
 	Title  string // what people read in place of the id; never empty on a page
 	Thanks string // plain text, shown after sending
-	Opens  Moment // nobody creates before it; the zero value sets no limit, here and in Closes
-	Closes Moment // nobody creates after it; a day counts to its end
+	Opens  Moment // the form takes no submission before it; the zero value sets no limit, here and in Closes
+	Closes Moment // the form takes no submission after it; a day counts to its end
 	Limit  int    // at most so many submissions; 0 sets no limit
 }
 
@@ -128,7 +128,7 @@ type Field struct {
 	ByEditors bool   // only editors of the page set it
 }
 
-// Today stands for the current day in the default and the bounds of a date field.
+// Today means the current day in the default and the bounds of a date field.
 const Today = "today"
 
 // Bound is the least or greatest value of a field: a fixed one, or that of another field.
@@ -139,6 +139,16 @@ type Bound struct {
 
 // MultiValue reports whether the field takes several values at once.
 func (f *Field) MultiValue() bool { return f.Type == Checkbox }
+
+// Field returns the field with the given id, or nil.
+func (f *Form) Field(id string) *Field {
+	for rank := range f.Fields {
+		if f.Fields[rank].ID == id {
+			return &f.Fields[rank]
+		}
+	}
+	return nil
+}
 
 // Index finds the fields of a form by their ids. Make it once for many
 // look-ups: a form with many fields needs a map. For the few fields that

@@ -31,14 +31,14 @@ type Bin struct {
 
 const (
 	maxBins = 20
-	// maxCells is how many cells are kept until the width of a bin is known.
+	// maxCells is how many cells there may be until the width of a bin is known.
 	// It is so far above maxBins that coarser cells never change the result.
 	maxCells = 1000
 	// maxCell is up to which number cells are numbered: a float64 has as many
 	// whole numbers.
 	maxCell = 1e15
-	// finestPlaces is up to how many places after the point count for bins.
-	finestPlaces = 6
+	// maxDecimals is up to how many digits after the point count for bins.
+	maxDecimals = 6
 	// largestNumber keeps sums within a float64.
 	largestNumber = 1e300
 )
@@ -47,15 +47,15 @@ const (
 // pass finds bins of a round width, and the order of the values does not matter.
 // Only many different values make cells coarser: one that is far off does not.
 type numberCounter struct {
-	numbers Numbers
-	sum     float64
-	grid    grid
-	places  int               // the most places after the point, up to finestPlaces
-	cells   map[float64]int64 // counts by the lower bound of the cell
+	numbers  Numbers
+	sum      float64
+	grid     grid
+	decimals int               // the most digits after the point, up to maxDecimals
+	cells    map[float64]int64 // counts by the lower bound of the cell
 }
 
 // add counts a value, unless it is not a number.
-func (c *numberCounter) add(text string) {
+func (c *numberCounter) add(_ int64, text string) {
 	x, ok := parseNumber(text)
 	if !ok {
 		return
@@ -64,13 +64,13 @@ func (c *numberCounter) add(text string) {
 	n := &c.numbers
 	if n.Count == 0 {
 		n.Min, n.Max = x, x
-		c.cells, c.grid = map[float64]int64{}, -finestPlaces
+		c.cells, c.grid = map[float64]int64{}, -maxDecimals
 	}
 	n.Count++
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	c.sum += x
 	_, fraction, _ := strings.Cut(text, ".")
-	c.places = max(c.places, min(len(strings.TrimRight(fraction, "0")), finestPlaces))
+	c.decimals = max(c.decimals, min(len(strings.TrimRight(fraction, "0")), maxDecimals))
 	c.cells[c.grid.floor(x)]++
 	for len(c.cells) > maxCells {
 		c.coarsen()
@@ -121,19 +121,20 @@ func (g grid) bound(n int64) float64 {
 	return float64(n) * math.Pow10(int(g))
 }
 
-func (c *numberCounter) result() *Numbers {
+func (c *numberCounter) addTo(sum *FieldSummary) {
 	n := c.numbers
-	if n.Count > 0 {
-		n.Mean = c.sum / float64(n.Count)
-		c.grid = max(c.grid, grid(-c.places))
-		cells := slices.Sorted(maps.Keys(c.cells))
-		n.Bins = c.bins(cells)
-		n.Median, n.Exact = (c.at(cells, (n.Count-1)/2)+c.at(cells, n.Count/2))/2, c.grid == grid(-c.places)
-		if inner, below, above := c.inner(cells); len(inner) < len(cells) {
-			n.Inner, n.Below, n.Above = c.bins(inner), below, above
-		}
+	sum.Numbers = &n
+	if n.Count == 0 {
+		return
 	}
-	return &n
+	n.Mean = c.sum / float64(n.Count)
+	c.grid = max(c.grid, grid(-c.decimals))
+	cells := slices.Sorted(maps.Keys(c.cells))
+	n.Bins = c.bins(cells)
+	n.Median, n.Exact = (c.at(cells, (n.Count-1)/2)+c.at(cells, n.Count/2))/2, c.grid == grid(-c.decimals)
+	if inner, below, above := c.inner(cells); len(inner) < len(cells) {
+		n.Inner, n.Below, n.Above = c.bins(inner), below, above
+	}
 }
 
 // rank returns the cell of the value with an index among all values in order.
@@ -151,7 +152,7 @@ func (c *numberCounter) rank(cells []float64, index int64) (cell float64, within
 // holds different values, they are taken for evenly spread.
 func (c *numberCounter) at(cells []float64, index int64) float64 {
 	cell, within := c.rank(cells, index)
-	if c.grid == grid(-c.places) {
+	if c.grid == grid(-c.decimals) {
 		return cell
 	}
 	return cell + c.grid.bound(1)*(float64(within)+0.5)/float64(c.cells[cell])

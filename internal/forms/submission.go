@@ -16,7 +16,7 @@ type Submission struct {
 	Created  time.Time // to the millisecond
 	Username string    // "" on an anonymous form
 	Changed  time.Time // when it was changed last, to the millisecond; Created while it never was
-	Changer  string    // who changed it last; Username while nobody did
+	Changer  string    // user who changed it last; Username while it never was
 	Entries  Entries
 	Files    []StoredFile // nil without files, as nearly always
 }
@@ -120,7 +120,7 @@ type draft struct {
 	values  []string       // merged: stored, overlaid with sent
 	sent    []*Answer      // nil where none was sent, or none that fits
 	misfit  map[int]string // what keeps the sent answer from being a value; nil as nearly always
-	limits  map[int]limit  // of the fields that bounds refer to; see limitOf
+	limits  map[int]limit  // of the fields that bounds refer to; see limit
 	writer  Writer
 	invalid Invalid
 }

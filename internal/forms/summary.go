@@ -62,10 +62,13 @@ type Summarizer struct {
 type fieldCounter struct {
 	*Field
 	answered int64
-	choices  *choiceCounter // of a field with options
-	numbers  *numberCounter // of a numeric field
-	months   *monthCounter  // of a date field
-	latest   *latestTexts   // of a field for text
+	values   valueCounter // nil if only answers are counted
+}
+
+// valueCounter sums up the values of one field.
+type valueCounter interface {
+	add(submissionID int64, value string)
+	addTo(sum *FieldSummary)
 }
 
 // NewSummarizer makes a Summarizer for submissions of the form. Days are those of the
@@ -77,13 +80,13 @@ func (f *Form) NewSummarizer(zone *time.Location) *Summarizer {
 		c.Field = &f.Fields[rank]
 		switch {
 		case len(c.Options) > 0:
-			c.choices = newChoiceCounter(c.Options)
+			c.values = newChoiceCounter(c.Options)
 		case c.Validation == Numeric:
-			c.numbers = &numberCounter{}
+			c.values = &numberCounter{}
 		case c.Validation == DateOnly:
-			c.months = &monthCounter{counts: map[string]int64{}}
+			c.values = &monthCounter{counts: map[string]int64{}}
 		case c.Type == Textfield || c.Type == Textbox:
-			c.latest = &latestTexts{}
+			c.values = &latestTexts{}
 		}
 	}
 	return s
@@ -122,18 +125,8 @@ func (s *Summarizer) Summary() Summary {
 	for rank := range s.fields {
 		c := &s.fields[rank]
 		field := FieldSummary{ID: c.ID, Answered: c.answered}
-		if c.choices != nil {
-			field.Options = c.choices.counts()
-		}
-		if c.numbers != nil {
-			field.Numbers = c.numbers.result()
-		}
-		if c.months != nil {
-			field.Months, field.Beyond = c.months.list(), c.months.beyond
-		}
-		if c.latest != nil {
-			field.Latest = slices.Clone(*c.latest)
-			slices.Reverse(field.Latest)
+		if c.values != nil {
+			c.values.addTo(&field)
 		}
 		sum.Fields = append(sum.Fields, field)
 	}
@@ -152,21 +145,14 @@ func (c *fieldCounter) add(id int64, v Value) error {
 		return nil
 	}
 	c.answered++
-	parts := []string{text}
-	if c.MultiValue() {
-		parts = strings.Split(text, Separator)
-	}
-	for _, part := range parts {
-		switch {
-		case c.choices != nil && !isBlank(part):
-			c.choices.add(id, part)
-		case c.numbers != nil:
-			c.numbers.add(part)
-		case c.months != nil:
-			c.months.add(part)
-		case c.latest != nil:
-			c.latest.add(part)
+	switch {
+	case c.values == nil:
+	case c.MultiValue():
+		for part := range strings.SplitSeq(text, Separator) {
+			c.values.add(id, part)
 		}
+	default:
+		c.values.add(id, text)
 	}
 	return nil
 }
@@ -194,6 +180,9 @@ func newChoiceCounter(options []string) *choiceCounter {
 }
 
 func (c *choiceCounter) add(id int64, value string) {
+	if isBlank(value) {
+		return
+	}
 	counted := c.choices[value]
 	if counted == nil {
 		value = Clip(value)
@@ -213,9 +202,9 @@ func (c *choiceCounter) add(id int64, value string) {
 	}
 }
 
-// counts returns the options in the order of the form, then the others by code
+// addTo lists the options in the order of the form, then the others by code
 // point, then the rest of them.
-func (c *choiceCounter) counts() []OptionCount {
+func (c *choiceCounter) addTo(sum *FieldSummary) {
 	list := make([]OptionCount, 0, len(c.choices)+1)
 	for _, o := range c.options {
 		list = append(list, OptionCount{o, c.choices[o].count})
@@ -228,5 +217,54 @@ func (c *choiceCounter) counts() []OptionCount {
 	if c.rest.count > 0 {
 		list = append(list, OptionCount{remainder, c.rest.count})
 	}
-	return list
+	sum.Options = list
+}
+
+// monthCounter counts days by month.
+type monthCounter struct {
+	counts map[string]int64 // by the month as 2006-01
+	beyond int64            // of all other months, when there are maxMonths
+}
+
+const maxMonths = 1200 // a hundred years
+
+func (c *monthCounter) add(_ int64, day string) {
+	if !isDay(day) {
+		return
+	}
+	month := day[:len("2006-01")]
+	if _, known := c.counts[month]; !known && len(c.counts) == maxMonths {
+		c.beyond++
+		return
+	}
+	c.counts[month]++
+}
+
+func (c *monthCounter) addTo(sum *FieldSummary) {
+	sum.Beyond = c.beyond
+	for _, month := range slices.Sorted(maps.Keys(c.counts)) {
+		first, _ := time.Parse("2006-01", month) // it was a day
+		sum.Months = append(sum.Months, DayCount{first, c.counts[month]})
+	}
+}
+
+const (
+	maxLatest     = 5
+	maxLatestText = 300 // bytes of each
+)
+
+// latestTexts are the last texts of a field. Submissions are added by ascending id.
+type latestTexts []string
+
+func (l *latestTexts) add(_ int64, text string) {
+	if len(text) > maxLatestText {
+		text = CutText(text, maxLatestText) + "…"
+	}
+	all := append(*l, strings.Clone(text)) // it may share memory with a text of any length
+	*l = all[max(len(all)-maxLatest, 0):]
+}
+
+func (l *latestTexts) addTo(sum *FieldSummary) {
+	sum.Latest = slices.Clone(*l)
+	slices.Reverse(sum.Latest)
 }

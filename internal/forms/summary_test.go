@@ -131,11 +131,12 @@ func TestBins(t *testing.T) {
 }
 
 func numbersOf(values []string) *Numbers {
-	c := &numberCounter{}
+	c, sum := &numberCounter{}, FieldSummary{}
 	for _, v := range values {
-		c.add(v)
+		c.add(1, v)
 	}
-	return c.result()
+	c.addTo(&sum)
+	return sum.Numbers
 }
 
 func TestBinsOfManyValuesAreThoseOfFew(t *testing.T) {
@@ -245,9 +246,9 @@ func TestLongNumbers(t *testing.T) {
 
 // Cells stay few, and they are not made coarser ever so often, whatever the numbers.
 func TestCellsAreBounded(t *testing.T) {
-	c, steps, last := &numberCounter{}, 0, grid(-finestPlaces)
+	c, steps, last := &numberCounter{}, 0, grid(-maxDecimals)
 	for i := range 30_000 {
-		c.add(strconv.Itoa(i) + strings.Repeat("7", i/100))
+		c.add(1, strconv.Itoa(i)+strings.Repeat("7", i/100))
 		if len(c.cells) > maxCells {
 			t.Fatalf("%d cells", len(c.cells))
 		}
@@ -255,7 +256,9 @@ func TestCellsAreBounded(t *testing.T) {
 			steps, last = steps+1, c.grid
 		}
 	}
-	if n := c.result(); steps > 80 || n.Count != 30_000 || len(n.Bins) > maxBins {
+	sum := FieldSummary{}
+	c.addTo(&sum)
+	if n := sum.Numbers; steps > 80 || n.Count != 30_000 || len(n.Bins) > maxBins {
 		t.Errorf("%d steps, %+v", steps, n)
 	}
 }
@@ -263,7 +266,7 @@ func TestCellsAreBounded(t *testing.T) {
 func TestLatestTexts(t *testing.T) {
 	l := latestTexts{}
 	for i := range 7 {
-		l.add(fmt.Sprint("text ", i, strings.Repeat("é", i/6*maxLatestText)))
+		l.add(1, fmt.Sprint("text ", i, strings.Repeat("é", i/6*maxLatestText)))
 	}
 	if len(l) != maxLatest || l[3] != "text 5" || l[0] != "text 2" || len(l[4]) > maxLatestText+len("…") || !strings.HasSuffix(l[4], "é…") {
 		t.Errorf("%q", l)
@@ -274,12 +277,14 @@ func TestMonthsAreBounded(t *testing.T) {
 	c := monthCounter{counts: map[string]int64{}}
 	for year := range 200 {
 		for month := range 12 {
-			c.add(fmt.Sprintf("%04d-%02d-07", year+1900, month+1))
+			c.add(1, fmt.Sprintf("%04d-%02d-07", year+1900, month+1))
 		}
 	}
-	c.add("1900-01-31")
-	c.add("soon")
-	if list := c.list(); len(list) != maxMonths || list[0].Count != 2 || c.beyond != 1200 {
-		t.Errorf("%d months, %d beyond", len(list), c.beyond)
+	c.add(1, "1900-01-31")
+	c.add(1, "soon")
+	sum := FieldSummary{}
+	c.addTo(&sum)
+	if list := sum.Months; len(list) != maxMonths || list[0].Count != 2 || sum.Beyond != 1200 {
+		t.Errorf("%d months, %d beyond", len(list), sum.Beyond)
 	}
 }
