@@ -33,8 +33,8 @@ type Options struct {
 	NoGuard bool // CSV has formulas as they were sent
 }
 
-// metadata are the columns before those of fields.
-var metadata = []string{forms.ColumnID, forms.ColumnTimestamp, forms.ColumnUsername}
+// metadata is how many columns are before those of fields: id, timestamp, user name.
+const metadata = 3
 
 // Columns are the columns of a table: the metadata, the fields of the form in
 // rank order, and the fields that have left the page but are stored, by id. It
@@ -45,12 +45,12 @@ type Columns struct {
 	widths  []int                     // the most characters of a value, up to maxWidth; by column, without the retired
 	retired map[string]*retiredColumn // by id as Entries hold it
 	ids     []string                  // of the retired
-	values  []forms.Value             // of the row's retired fields, by index in ids
+	values  []forms.Value             // of the row: of the form's fields, then of the retired
 }
 
 // retiredColumn is the column of a field that has left the page.
 type retiredColumn struct {
-	index int // in Columns.ids, once they are sorted
+	index int // in Columns.values, once the columns are sorted
 	width int
 }
 
@@ -60,7 +60,7 @@ const maxWidth = 60
 // NewColumns makes the columns of a form, without those that Add finds.
 func NewColumns(form *forms.Form) *Columns {
 	return &Columns{
-		form: form, row: form.NewResult(), retired: map[string]*retiredColumn{}, widths: make([]int, len(metadata)+len(form.Fields)),
+		form: form, row: form.NewResult(), retired: map[string]*retiredColumn{}, widths: make([]int, metadata+len(form.Fields)),
 	}
 }
 
@@ -69,9 +69,9 @@ func (c *Columns) Add(sub forms.Submission) error {
 	if err := c.row.Read(sub); err != nil {
 		return err
 	}
-	widen(&c.widths[len(metadata)-1], len(sub.Username))
+	widen(&c.widths[metadata-1], len(sub.Username))
 	for rank, v := range c.row.Fields {
-		widen(&c.widths[len(metadata)+rank], len(v))
+		widen(&c.widths[metadata+rank], len(v))
 	}
 	for _, v := range c.row.Retired {
 		column, known := c.retired[string(v.FieldID)]
@@ -89,7 +89,7 @@ func (c *Columns) Add(sub forms.Submission) error {
 
 func widen(width *int, length int) { *width = max(*width, min(length, maxWidth)) }
 
-func (c *Columns) count() int { return len(metadata) + len(c.form.Fields) + len(c.retired) }
+func (c *Columns) count() int { return metadata + len(c.form.Fields) + len(c.retired) }
 
 // fix ends the first pass. The order of the retired fields does not depend on
 // the order of the rows.
@@ -107,24 +107,21 @@ func (c *Columns) fix() error {
 		columns = append(columns, column{id, key})
 	}
 	slices.SortFunc(columns, func(a, b column) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.key, b.key)) })
-	c.ids = make([]string, len(columns))
 	for i, column := range columns {
-		c.ids[i], c.retired[column.key].index = column.id, i
-		c.widths = append(c.widths, c.retired[column.key].width)
+		retired := c.retired[column.key]
+		retired.index = len(c.form.Fields) + i
+		c.ids, c.widths = append(c.ids, column.id), append(c.widths, retired.width)
 	}
-	c.values = make([]forms.Value, len(c.ids))
+	c.values = make([]forms.Value, len(c.form.Fields)+len(columns))
 	return nil
 }
 
 // header returns the names of the columns.
 func (c *Columns) header(labels bool) []string {
-	names := make([]string, 0, c.count())
-	names = append(names, metadata...)
+	names := c.form.Columns()
 	for rank := range c.form.Fields {
 		if labels {
-			names = append(names, c.form.Fields[rank].Label)
-		} else {
-			names = append(names, c.form.Fields[rank].ID)
+			names[metadata+rank] = c.form.Fields[rank].Label
 		}
 	}
 	return append(names, c.ids...)
@@ -138,12 +135,12 @@ func (c *Columns) title(labels bool) string {
 	return c.form.ID
 }
 
-// read makes sub the current row: its values are in row.Fields and values.
+// read makes sub the current row, and sets its values.
 func (c *Columns) read(sub forms.Submission) error {
 	if err := c.row.Read(sub); err != nil {
 		return err
 	}
-	clear(c.values)
+	clear(c.values[copy(c.values, c.row.Fields):])
 	for _, v := range c.row.Retired {
 		column, known := c.retired[string(v.FieldID)]
 		if !known {

@@ -44,14 +44,12 @@ func (w *CSV) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 	dst = append(forms.AppendTime(append(dst, ','), sub.Created), "Z,"...)
 	w.text = append(w.text[:0], sub.Username...)
 	dst = w.appendText(dst, w.text)
-	for _, values := range [2][]forms.Value{w.columns.row.Fields, w.columns.values} {
-		for _, v := range values {
-			text, err := decode(v, &w.text)
-			if err != nil {
-				return dst, err
-			}
-			dst = w.appendText(append(dst, ','), text)
+	for _, v := range w.columns.values {
+		text, err := decode(v, &w.text)
+		if err != nil {
+			return dst, err
 		}
+		dst = w.appendText(append(dst, ','), text)
 	}
 	return append(dst, "\r\n"...), nil
 }

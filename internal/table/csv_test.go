@@ -124,7 +124,7 @@ func TestFieldThatComesUpBetweenThePasses(t *testing.T) {
 
 func TestTooManyColumns(t *testing.T) {
 	many := make([]string, 0, MaxColumns)
-	for i := range MaxColumns - len(metadata) {
+	for i := range MaxColumns - metadata {
 		many = append(many, fmt.Sprint("f", i))
 	}
 	for _, tt := range []struct {

@@ -103,7 +103,7 @@ func NewXLSX(columns *Columns, opts Options) (*XLSX, error) {
 	w.kinds = make([]cellKind, len(w.cells))
 	w.kinds[0] = numberCell // the id
 	for rank := range columns.form.Fields {
-		w.kinds[len(metadata)+rank] = kindOf(&columns.form.Fields[rank])
+		w.kinds[metadata+rank] = kindOf(&columns.form.Fields[rank])
 	}
 	w.zip = zip.NewWriter(&w.zipped)
 	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
@@ -124,10 +124,8 @@ func columnName(i int) string {
 
 // Begin writes what comes before the rows.
 func (w *XLSX) Begin(dst []byte) ([]byte, error) {
-	for _, part := range partsBefore {
-		if err := w.part(part.name, part.text); err != nil {
-			return dst, err
-		}
+	if err := w.writeParts(partsBefore); err != nil {
+		return dst, err
 	}
 	if err := w.beginResults(); err != nil {
 		return dst, err
@@ -169,14 +167,7 @@ func (w *XLSX) End(dst []byte) ([]byte, error) {
 			return dst, err
 		}
 	}
-	if err := w.part("xl/styles.xml", stylesPart(w.formats)); err != nil {
-		return dst, err
-	}
-	workbook, relations := workbookParts(w.columns.title(w.opts.Labels), w.results, len(w.notes) > 0)
-	if err := w.part("xl/workbook.xml", workbook); err != nil {
-		return dst, err
-	}
-	if err := w.part("xl/_rels/workbook.xml.rels", relations); err != nil {
+	if err := w.writeParts(partsAfter(w.columns.title(w.opts.Labels), w.results, len(w.notes) > 0, w.formats)); err != nil {
 		return dst, err
 	}
 	if err := w.zip.Close(); err != nil {
@@ -192,14 +183,18 @@ func (w *XLSX) take(dst []byte) []byte {
 	return dst
 }
 
-// part writes a small file. It is not worth a compressor.
-func (w *XLSX) part(name, text string) error {
-	f, err := w.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
-	if err != nil {
-		return err
+// writeParts writes small files. They are not worth a compressor.
+func (w *XLSX) writeParts(parts []workbookPart) error {
+	for _, p := range parts {
+		f, err := w.zip.CreateHeader(&zip.FileHeader{Name: p.name, Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		if _, err = io.WriteString(f, p.text); err != nil {
+			return err
+		}
 	}
-	_, err = io.WriteString(f, text)
-	return err
+	return nil
 }
 
 // beginResults begins a sheet with its header.
@@ -270,17 +265,13 @@ func (w *XLSX) appendSubmission(sub forms.Submission) error {
 	if err := w.appendText(2, w.text, id, plainStyle); err != nil {
 		return err
 	}
-	column := len(metadata)
-	for _, values := range [2][]forms.Value{w.columns.row.Fields, w.columns.values} {
-		for _, v := range values {
-			text, err := decode(v, &w.text)
-			if err != nil {
-				return err
-			}
-			if err := w.appendCell(column, text, id); err != nil {
-				return err
-			}
-			column++
+	for i, v := range w.columns.values {
+		text, err := decode(v, &w.text)
+		if err != nil {
+			return err
+		}
+		if err := w.appendCell(metadata+i, text, id); err != nil {
+			return err
 		}
 	}
 	w.endRow()

@@ -27,10 +27,13 @@ const (
 	numberFormats = 164 // below are those that every spreadsheet has
 )
 
+// workbookPart is a file of a workbook.
+type workbookPart struct{ name, text string }
+
 // partsBefore are the parts that do not depend on how many sheets there will
 // be. Programs that tell a file's type by its beginning look for the first of
 // them. Whatever it does not name is a sheet.
-var partsBefore = []struct{ name, text string }{
+var partsBefore = []workbookPart{
 	{"[Content_Types].xml", xmlBegin + `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
 		`<Default Extension="xml" ContentType="` + docTypes + `worksheet+xml"/>` +
@@ -98,8 +101,8 @@ func sheetName(title string, n int) string {
 	return strings.TrimRight(string(utf16.Decode(units)), " \ufffd") + suffix // half a character becomes the latter
 }
 
-// workbookParts are the parts that name the sheets.
-func workbookParts(title string, results int, notes bool) (workbook, relations string) {
+// partsAfter are the parts that name the sheets, and the styles.
+func partsAfter(title string, results int, notes bool, formats []numberFormat) []workbookPart {
 	var names []string
 	for i := range results {
 		name, _, _ := appendXML(nil, []byte(sheetName(title, i+1))) // it is valid: IsPrint holds for all of it
@@ -113,8 +116,11 @@ func workbookParts(title string, results int, notes bool) (workbook, relations s
 		fmt.Fprintf(&sheets, `<sheet name="%s" sheetId="%d" r:id="rId%[2]d"/>`, name, i+1)
 		fmt.Fprintf(&targets, `<Relationship Id="rId%d" Type="%s/worksheet" Target="worksheets/sheet%[1]d.xml"/>`, i+1, relTypes)
 	}
-	workbook = xmlBegin + `<workbook ` + mainNS + ` xmlns:r="` + relTypes + `"><bookViews><workbookView/></bookViews><sheets>` + sheets.String() + `</sheets></workbook>`
-	relations = xmlBegin + `<Relationships ` + relsNS + `>` + targets.String() +
-		fmt.Sprintf(`<Relationship Id="rId%d" Type="%s/styles" Target="styles.xml"/></Relationships>`, len(names)+1, relTypes)
-	return workbook, relations
+	return []workbookPart{
+		{"xl/styles.xml", stylesPart(formats)},
+		{"xl/workbook.xml", xmlBegin + `<workbook ` + mainNS + ` xmlns:r="` + relTypes + `"><bookViews><workbookView/></bookViews><sheets>` +
+			sheets.String() + `</sheets></workbook>`},
+		{"xl/_rels/workbook.xml.rels", xmlBegin + `<Relationships ` + relsNS + `>` + targets.String() +
+			fmt.Sprintf(`<Relationship Id="rId%d" Type="%s/styles" Target="styles.xml"/></Relationships>`, len(names)+1, relTypes)},
+	}
 }
