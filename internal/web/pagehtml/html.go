@@ -76,9 +76,9 @@ type nodes struct{ ids headingIDs }
 
 func (r nodes) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
 	register.Register(ast.KindHeading, r.renderHeading)
-	register.Register(ast.KindParagraph, renderParagraph)
+	register.Register(ast.KindParagraph, renderAs("<p"+autoDir+">", "</p>\n"))
 	register.Register(ast.KindListItem, renderListItem)
-	register.Register(extast.KindTable, renderTable)
+	register.Register(extast.KindTable, renderAs("<table tabindex=\"0\">\n", "</table>\n")) // a wide one scrolls, by the keyboard, too
 	register.Register(extast.KindTableCell, renderTableCell)
 	register.Register(ast.KindLink, renderLink)
 	register.Register(ast.KindAutoLink, renderAutoLink)
@@ -101,13 +101,16 @@ func (r nodes) renderHeading(w util.BufWriter, source []byte, node ast.Node, ent
 	return ast.WalkContinue, nil
 }
 
-func renderParagraph(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		_, _ = w.WriteString("<p" + autoDir + ">")
-	} else {
-		_, _ = w.WriteString("</p>\n")
+// renderAs renders a node as an element with what the node contains.
+func renderAs(begin, end string) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			_, _ = w.WriteString(begin)
+		} else {
+			_, _ = w.WriteString(end)
+		}
+		return ast.WalkContinue, nil
 	}
-	return ast.WalkContinue, nil
 }
 
 func renderListItem(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -118,15 +121,6 @@ func renderListItem(w util.BufWriter, _ []byte, node ast.Node, entering bool) (a
 	_, _ = w.WriteString("<li" + autoDir + ">")
 	if first := node.FirstChild(); first != nil && first.Kind() != ast.KindTextBlock {
 		_ = w.WriteByte('\n')
-	}
-	return ast.WalkContinue, nil
-}
-
-func renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		_, _ = w.WriteString("<table tabindex=\"0\">\n") // a wide one scrolls, by the keyboard, too
-	} else {
-		_, _ = w.WriteString("</table>\n")
 	}
 	return ast.WalkContinue, nil
 }

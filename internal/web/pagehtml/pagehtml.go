@@ -1,5 +1,5 @@
-// Package pagehtml turns the text of a page into HTML, with the forms in
-// their places. Anyone who may edit the wiki writes pages, so the HTML can't run
+// Package pagehtml turns the text of a page into HTML, with each form where the
+// text has it. Anyone who may edit the wiki writes pages, so the HTML can't run
 // script, load anything or contain controls, and the time to make it is bounded
 // for every text. The package does no I/O.
 package pagehtml
@@ -18,7 +18,7 @@ import (
 // Piece is a part of a page: HTML, or a form.
 type Piece struct {
 	HTML   template.HTML // "" for a form. Elements that it opens are closed in it
-	FormID string        // the form that stands here; "" for HTML, and for a block whose form id can't be read
+	FormID string        // of the form to show here; "" for HTML, and for a block whose form id can't be read
 	// Missing is set for a block that is marked as a form where no form can be
 	// shown: it is broken and has no last good definition, or an earlier block
 	// has its form id.
@@ -28,7 +28,7 @@ type Piece struct {
 // Render returns the pieces of a page in page order. The title is that of the
 // page: the page shows it above the text, so a first heading that repeats it is
 // left out. The text is of markup.Parse, or nil. Each of the forms that the page
-// has gets exactly one piece. Those without a place in the text come last.
+// has gets exactly one piece. Those that the text does not have come last.
 //
 // A text that is too long, or would take too much work, is shown as it is
 // written, after the forms.
@@ -111,7 +111,7 @@ var (
 )
 
 // plain returns the forms, and the text as it is written. People come for the
-// forms, so they stand above a text that is long or strange.
+// forms, so they come before a text that is long or strange.
 func (p *page) plain(source []byte, why string) []Piece {
 	p.finish()
 	//nolint:gosec // G203: both are escaped
