@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -45,7 +46,7 @@ type Failure struct {
 	Log        bool          // the server is at fault: log the error
 }
 
-// FailureOf is the one place that gives errors their status. Any error that
+// FailureOf maps errors to statuses; nothing else does. Any error that
 // it does not know is a 500. *forms.Invalid is not for it: the answer to that
 // is a validation result. ctx is the context of the request.
 func FailureOf(ctx context.Context, err error) Failure {
@@ -103,12 +104,7 @@ func FailureOf(ctx context.Context, err error) Failure {
 }
 
 // inSeconds returns whole seconds in words, rounded up like Retry-After.
-func inSeconds(d time.Duration) string {
-	if n := wholeSeconds(d); n != 1 {
-		return strconv.Itoa(n) + " seconds"
-	}
-	return "1 second"
-}
+func inSeconds(d time.Duration) string { return forms.Counted(wholeSeconds(d), "second", "seconds") }
 
 func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 

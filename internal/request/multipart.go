@@ -131,15 +131,6 @@ func (m *multipartBody) misfit(field *forms.Field, message string) {
 	m.refused = m.refused || field.Condition == nil
 }
 
-// field returns the field of the form with that id, or nil.
-func (m *multipartBody) field(id string) *forms.Field {
-	fields := m.access.Form.Fields
-	if i := slices.IndexFunc(fields, func(f forms.Field) bool { return f.ID == id }); i >= 0 {
-		return &fields[i]
-	}
-	return nil
-}
-
 // textPart reads a part that is no file.
 func (m *multipartBody) textPart(p formPart) error {
 	m.parts.allow(m.maxBody-m.text+readAhead, m.tooMuchText())
@@ -167,7 +158,7 @@ func (m *multipartBody) textPart(p formPart) error {
 // textAnswer takes a text for the answer to a field. Parts that share a name are
 // the values of a list.
 func (m *multipartBody) textAnswer(name, value string) error {
-	field := m.field(name)
+	field := m.access.Form.Field(name)
 	if field != nil && field.Type == forms.File && value != "" {
 		m.misfit(field, "must be sent as a file: the part needs a filename")
 		return nil
@@ -202,7 +193,7 @@ func (m *multipartBody) filePart(p formPart) error {
 	content := bufio.NewReaderSize(p, 512)
 	if _, err := content.Peek(1); p.fileName == "" && err == io.EOF {
 		// A browser's field without a file. For an unknown field it is a fault.
-		if m.field(name) != nil {
+		if m.access.Form.Field(name) != nil {
 			return nil
 		}
 	}
@@ -212,7 +203,7 @@ func (m *multipartBody) filePart(p formPart) error {
 	if m.sent[name]++; m.sent[name] > service.MaxFilesPerField {
 		return errNoRoom("A field may have %d files.", service.MaxFilesPerField)
 	}
-	field := m.field(name)
+	field := m.access.Form.Field(name)
 	switch {
 	case field == nil:
 		m.note(name, forms.MsgUnknownField)
