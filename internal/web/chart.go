@@ -39,12 +39,12 @@ type fieldChart struct {
 	Answered, Unanswered int64
 	Width                string // of 100, of those who answered
 	Bars                 []bar
-	Status               bool // options are statuses
-	LeftBars             int  // values that are not shown
-	Numbers              *numberChart
-	Months               *columnChart
-	Texts                []string // the latest
-	All                  string   // path of the results with an answer; "" if there are no more than Texts
+	Status               bool         // options are statuses
+	LeftBars             int          // values that are not shown
+	Columns              *columnChart // of numbers or dates
+	Range                string       // of numbers: from, to, mean and median
+	Texts                []string     // the latest
+	All                  string       // path of the results with an answer; "" if there are no more than Texts
 }
 
 // bar is the number of submissions that chose a value.
@@ -57,20 +57,14 @@ type bar struct {
 	Only    string // path of the results that have it; "" where there is no filter for it
 }
 
-// numberChart is the distribution of numbers.
-type numberChart struct {
-	Chart                  *columnChart
-	Min, Max, Mean, Median string
-}
-
 // columnChart is a chart of columns from left to right.
 type columnChart struct {
 	ID          string // prefix of the ids of its elements
 	Title, Desc string
 	Head        string // of the first column of its table
 	Columns     []chartColumn
-	From, To    string // what the first and the last column stand for
-	Middle      string // what the one in the middle stands for; "" where there are few
+	From, To    string // labels below the first and the last column
+	Middle      string // the label below the one in the middle; "" where there are few
 	Most        int64  // of a column
 }
 
@@ -124,7 +118,7 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 	if v.DaysOnly = f.Anonymous; v.DaysOnly {
 		v.First, v.Last = dayIn(s.First, page.zone), dayIn(s.Last, page.zone)
 	}
-	v.Time = newTimeChart(s)
+	v.Time = newPeriodChart("time", "Submissions over time", s.Days, periods)
 	bars := 0
 	for rank := range s.Fields {
 		if rank >= maxCharts || bars >= maxBars {
@@ -139,14 +133,15 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			chart.Bars, chart.LeftBars = newBars(field, sum, page)
 			bars += len(chart.Bars)
 		case sum.Numbers != nil && sum.Numbers.Count > 0:
-			chart.Numbers = newNumberChart("n"+strconv.Itoa(rank), chart.Label, sum.Numbers)
-			bars += len(chart.Numbers.Chart.Columns)
+			chart.Range = describeNumbers(sum.Numbers)
+			chart.Columns = newNumberChart("n"+strconv.Itoa(rank), chart.Label, chart.Range, sum.Numbers)
+			bars += len(chart.Columns.Columns)
 		case sum.Months != nil:
-			chart.Months = newMonthChart("d"+strconv.Itoa(rank), chart.Label, sum)
-			bars += len(chart.Months.Columns)
+			chart.Columns = newMonthChart("d"+strconv.Itoa(rank), chart.Label, sum)
+			bars += len(chart.Columns.Columns)
 		case sum.Latest != nil:
 			chart.Texts = sum.Latest
-			if link := page.with(field.ID, forms.NotEmpty, ""); sum.Answered > int64(len(sum.Latest)) && len(link) <= maxBarLink {
+			if link := page.with(field.ID, forms.NotEmpty, ""); link != "" && sum.Answered > int64(len(sum.Latest)) {
 				chart.All = link + tableAnchor
 			}
 			bars += len(chart.Texts)
@@ -183,8 +178,8 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 		// A value that is none of the options may have been cut.
 		if i := slices.Index(field.Options, o.Value); i >= 0 {
 			b.Tone = i % tones
-			if link := page.with(field.ID, operator, o.Value); o.Count > 0 && len(link) <= maxBarLink {
-				b.Only = link
+			if o.Count > 0 {
+				b.Only = page.with(field.ID, operator, o.Value)
 			}
 		}
 		bars = append(bars, b)
@@ -192,15 +187,21 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 	return bars, max(left, 0)
 }
 
+// describeNumbers says where numbers lie.
+func describeNumbers(n *forms.Numbers) string {
+	median := mean(n.Median)
+	if !n.Exact {
+		median = "about " + median
+	}
+	return fmt.Sprintf("from %s to %s, on average %s, median %s", number(n.Min), number(n.Max), mean(n.Mean), median)
+}
+
 // newNumberChart draws the values that are not far from most others. The rest is a column
 // at each end, so that it does not flatten them.
-func newNumberChart(id, label string, n *forms.Numbers) *numberChart {
-	c := &columnChart{ID: id, Head: "Values", Title: "How often each value of “" + label + "” occurs"}
-	numbers := &numberChart{Chart: c, Min: number(n.Min), Max: number(n.Max), Mean: mean(n.Mean), Median: mean(n.Median)}
-	if !n.Exact {
-		numbers.Median = "about " + numbers.Median
+func newNumberChart(id, label, numberRange string, n *forms.Numbers) *columnChart {
+	c := &columnChart{
+		ID: id, Head: "Values", Title: "How often each value of “" + label + "” occurs", Desc: count(n.Count) + " values " + numberRange + ".",
 	}
-	c.Desc = fmt.Sprintf("%s values from %s to %s, on average %s, median %s.", count(n.Count), numbers.Min, numbers.Max, numbers.Mean, numbers.Median)
 	bins := n.Bins
 	if n.Inner != nil {
 		bins = n.Inner
@@ -222,17 +223,11 @@ func newNumberChart(id, label string, n *forms.Numbers) *numberChart {
 		c.Middle = number(bins[len(bins)/2].From)
 	}
 	c.setHeights()
-	return numbers
+	return c
 }
 
 // fewColumns are too few for a label in the middle.
 const fewColumns = 6
-
-// newTimeChart makes the chart of submissions over time: by day, or by as long
-// a period as it takes for the columns to be few enough.
-func newTimeChart(s forms.Summary) *columnChart {
-	return newPeriodChart("time", "Submissions over time", s.Days, periods)
-}
 
 // newMonthChart makes the chart of a date field: by month, or by longer periods.
 func newMonthChart(id, label string, sum forms.FieldSummary) *columnChart {
@@ -244,6 +239,8 @@ func newMonthChart(id, label string, sum forms.FieldSummary) *columnChart {
 	return c
 }
 
+// newPeriodChart makes a chart by the first of the given periods that is long enough
+// for the columns to be few.
 func newPeriodChart(id, title string, days []forms.DayCount, by []period) *columnChart {
 	first, last := days[0].Day, days[len(days)-1].Day
 	p := choosePeriod(first, last, by)

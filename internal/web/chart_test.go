@@ -42,7 +42,7 @@ func TestTimeChart(t *testing.T) {
 			}
 			s.Days = append(s.Days, forms.DayCount{Day: day(text), Count: 1})
 		}
-		chart := newTimeChart(s)
+		chart := newPeriodChart("time", "Submissions over time", s.Days, periods)
 		var labels []string
 		var counts []int64
 		for _, column := range chart.Columns {
@@ -62,7 +62,7 @@ func TestPeriodsFit(t *testing.T) {
 	first := day("2023-12-29")
 	for days := 0; days < 200_000; days = days*11/10 + 1 {
 		last := first.AddDate(0, 0, days)
-		chart := newTimeChart(forms.Summary{Days: []forms.DayCount{{Day: first, Count: 2}, {Day: last, Count: 3}}})
+		chart := newPeriodChart("time", "Submissions over time", []forms.DayCount{{Day: first, Count: 2}, {Day: last, Count: 3}}, periods)
 		n := len(chart.Columns)
 		if n > maxPeriods+1 || (n > 1 && (chart.Columns[0].Count != 2 || chart.Columns[n-1].Count != 3)) {
 			t.Fatalf("%d days: %d columns, %v", days, n, chart.Columns)
@@ -140,16 +140,17 @@ func TestSummaryBounds(t *testing.T) {
 
 // TestNumberChartOfOutliers has a column at the end for the few values that are far off.
 func TestNumberChartOfOutliers(t *testing.T) {
-	n := newNumberChart("n0", "Price", &forms.Numbers{
+	n := &forms.Numbers{
 		Count: 11, Min: 1, Max: 1e6, Mean: 90912, Median: 2, Bins: []forms.Bin{{From: 0, To: 1e5, Count: 10}},
 		Inner: []forms.Bin{{From: 1, To: 2, Count: 4}, {From: 2, To: 3, Count: 6}}, Above: 1,
-	})
+	}
+	chart := newNumberChart("n0", "Price", describeNumbers(n), n)
 	var labels []string
-	for _, c := range n.Chart.Columns {
+	for _, c := range chart.Columns {
 		labels = append(labels, fmt.Sprint(c.Label, ": ", c.Count))
 	}
-	if got := strings.Join(labels, ", "); got != "1 to below 2: 4, 2 to below 3: 6, 3 and above: 1" || n.Chart.Most != 6 || n.Median != "about 2" {
-		t.Errorf("%s, at most %d, median %s", got, n.Chart.Most, n.Median)
+	if got := strings.Join(labels, ", "); got != "1 to below 2: 4, 2 to below 3: 6, 3 and above: 1" || chart.Most != 6 || !strings.HasSuffix(chart.Desc, "median about 2.") {
+		t.Errorf("%s, at most %d, %s", got, chart.Most, chart.Desc)
 	}
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -37,10 +38,10 @@ type activeFilter struct{ Label, Operator, Value, Remove string }
 
 // filterKind is how a column can be filtered by.
 type filterKind struct {
-	operators []forms.Operator // the usual one first
-	input     string
-	options   []string
+	input     string                    // type of the control for a value that is typed
+	operators []forms.Operator          // the usual one first
 	words     map[forms.Operator]string // where they are not operatorWords
+	options   []string                  // of the field
 }
 
 // operatorWords are the operators as people say them.
@@ -49,28 +50,26 @@ var operatorWords = map[forms.Operator]string{
 	forms.Empty: "is empty", forms.NotEmpty: "is not empty", forms.GreaterThan: "is above or after", forms.LessThan: "is below or before",
 }
 
-// The kinds of columns. Options come from the field.
 var (
-	textKind = filterKind{
-		operators: []forms.Operator{forms.Contains, forms.Equals, forms.NotEquals, forms.InList, forms.Empty, forms.NotEmpty}, input: "text",
-	}
-	fileKind   = filterKind{operators: []forms.Operator{forms.Contains, forms.NotEmpty, forms.Empty}, input: "text"}
-	numberKind = filterKind{
-		operators: []forms.Operator{forms.Equals, forms.NotEquals, forms.GreaterThan, forms.LessThan, forms.Empty, forms.NotEmpty}, input: "number",
-		words: map[forms.Operator]string{forms.GreaterThan: "is above", forms.LessThan: "is below"},
-	}
-	dateKind = filterKind{
-		operators: numberKind.operators, input: "date",
-		words: map[forms.Operator]string{forms.GreaterThan: "is after", forms.LessThan: "is before"},
-	}
-	// Every submission has an id and a time.
-	idKind   = filterKind{operators: numberKind.operators[:4], input: "number", words: numberKind.words}
-	timeKind = filterKind{operators: numberKind.operators[:4], input: "date", words: dateKind.words}
-	oneKind  = filterKind{operators: []forms.Operator{forms.Equals, forms.NotEquals, forms.Empty, forms.NotEmpty}}
-	manyKind = filterKind{
-		operators: []forms.Operator{forms.Contains, forms.Equals, forms.Empty, forms.NotEmpty},
-		words:     map[forms.Operator]string{forms.Contains: "includes", forms.Equals: "is exactly", forms.NotEquals: "is not exactly"},
-	}
+	numberWords = map[forms.Operator]string{forms.GreaterThan: "is above", forms.LessThan: "is below"}
+	dateWords   = map[forms.Operator]string{forms.GreaterThan: "is after", forms.LessThan: "is before"}
+	manyWords   = map[forms.Operator]string{forms.Contains: "includes", forms.Equals: "is exactly", forms.NotEquals: "is not exactly"}
+
+	comparisons = []forms.Operator{forms.Equals, forms.NotEquals, forms.GreaterThan, forms.LessThan}
+	orderedOps  = append(slices.Clip(comparisons), forms.Empty, forms.NotEmpty)
+	textOps     = []forms.Operator{forms.Contains, forms.Equals, forms.NotEquals, forms.InList, forms.Empty, forms.NotEmpty}
+)
+
+// The kinds of columns. Every submission has an id and a time, so these are never empty.
+var (
+	idKind     = filterKind{input: "number", operators: comparisons, words: numberWords}
+	timeKind   = filterKind{input: "date", operators: comparisons, words: dateWords}
+	numberKind = filterKind{input: "number", operators: orderedOps, words: numberWords}
+	dateKind   = filterKind{input: "date", operators: orderedOps, words: dateWords}
+	textKind   = filterKind{input: "text", operators: textOps}
+	fileKind   = filterKind{input: "text", operators: []forms.Operator{forms.Contains, forms.NotEmpty, forms.Empty}}
+	oneKind    = filterKind{operators: []forms.Operator{forms.Equals, forms.NotEquals, forms.Empty, forms.NotEmpty}}
+	manyKind   = filterKind{operators: []forms.Operator{forms.Contains, forms.Equals, forms.Empty, forms.NotEmpty}, words: manyWords}
 )
 
 func filterKindOf(f *forms.Form, id string) filterKind {
@@ -80,38 +79,29 @@ func filterKindOf(f *forms.Form, id string) filterKind {
 	case forms.ColumnTimestamp, forms.ColumnChanged:
 		return timeKind
 	}
-	rank := slices.IndexFunc(f.Fields, func(field forms.Field) bool { return field.ID == id })
-	if rank < 0 {
-		return textKind
+	kind, field := textKind, f.Field(id)
+	if field == nil {
+		return kind
 	}
-	switch field := &f.Fields[rank]; {
+	notOrdered := func(option string) bool { return !forms.Ordered(option) }
+	switch {
 	case field.MultiValue():
-		return manyKind.with(field.Options)
-	case len(field.Options) > 0 && !slices.ContainsFunc(field.Options, func(o string) bool { return !forms.Ordered(o) }):
-		return numberKind.with(field.Options)
-	case len(field.Options) > 0:
-		return oneKind.with(field.Options)
+		kind = manyKind
+	case len(field.Options) > 0 && slices.ContainsFunc(field.Options, notOrdered):
+		kind = oneKind
 	case field.Type == forms.File:
-		return fileKind
-	case field.Validation == forms.Numeric:
-		return numberKind
+		kind = fileKind
+	case field.Validation == forms.Numeric || len(field.Options) > 0:
+		kind = numberKind
 	case field.Validation == forms.DateOnly:
-		return dateKind
-	default:
-		return textKind
+		kind = dateKind
 	}
-}
-
-func (k filterKind) with(options []string) filterKind {
-	k.options = options
-	return k
+	kind.options = field.Options
+	return kind
 }
 
 func (k filterKind) word(operator forms.Operator) string {
-	if word := k.words[operator]; word != "" {
-		return word
-	}
-	return operatorWords[operator]
+	return cmp.Or(k.words[operator], operatorWords[operator])
 }
 
 func newFilterForm(f *forms.Form, v *resultsView) filterForm {

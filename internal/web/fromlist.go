@@ -2,6 +2,8 @@ package web
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -17,20 +19,17 @@ func (c *call) openedFrom(f *forms.Form) *resultsView {
 	return v
 }
 
-// at is the path of a page about the submission, which leads back to its list. flag is
-// added to the query, unless it is "".
-func (st stored) at(page, flag string) string {
-	query := st.list.listQuery()
-	if flag != "" && query != "" {
-		query = flag + "&" + query
-	} else {
-		query += flag
-	}
+// withQuery adds the parts of a query to a path, as far as they are not empty.
+func withQuery(path string, parts ...string) string {
+	query := strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "&")
 	if query == "" {
-		return st.path + page
+		return path
 	}
-	return st.path + page + "?" + query
+	return path + "?" + query
 }
+
+// at is the path of a page about the submission, which leads back to its list.
+func (st stored) at(page string) string { return withQuery(st.path+page, st.list.listQuery()) }
 
 // crumbsOf are those of a page about the submission. They lead back to its list.
 func (c *call) crumbsOf(st stored) Crumbs {
@@ -69,5 +68,5 @@ func (c *call) inList(st stored, id int64) string {
 		return ""
 	}
 	st.path = c.submissionPath(st.access.Form, id)
-	return st.at("", "")
+	return st.at("")
 }

@@ -172,10 +172,7 @@ func (v *resultsView) base() url.Values {
 
 // link is the path of a page of results.
 func (v *resultsView) link(query url.Values) string {
-	if len(query) == 0 {
-		return v.path
-	}
-	return v.path + "?" + query.Encode()
+	return withQuery(v.path, query.Encode())
 }
 
 // pageLink is the path of the page that begins at a position, with the row of that number.
@@ -220,15 +217,18 @@ func (v *resultsView) selection() url.Values {
 	return query
 }
 
-// with is the path of the results that one more filter selects. It has no position
-// and no order: a summary is for all pages of a list.
+// with is the path of the results that one more filter selects, "" if that is too long.
+// It has no position and no order: a summary is for all pages of a list.
 func (v *resultsView) with(id string, operator forms.Operator, value string) string {
 	query := v.selection()
 	name := "filter[" + id + "][" + string(operator) + "]"
 	if !slices.Contains(query[name], value) {
 		query[name] = append(slices.Clone(query[name]), value)
 	}
-	return v.link(query)
+	if link := v.link(query); len(link) <= maxBarLink {
+		return link
+	}
+	return ""
 }
 
 // exportLink leads to a file with all submissions that the filters select, by id.

@@ -245,10 +245,8 @@ func columnLabel(f *forms.Form, id string) string {
 	case forms.ColumnUsername:
 		return "User name"
 	}
-	for rank := range f.Fields {
-		if f.Fields[rank].ID == id {
-			return labelOf(&f.Fields[rank])
-		}
+	if field := f.Field(id); field != nil {
+		return labelOf(field)
 	}
 	return id
 }

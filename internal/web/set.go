@@ -25,7 +25,7 @@ func (st stored) setOf(field *forms.Field, value string, shown bool) *setView {
 		return nil
 	}
 	view := &setView{
-		FieldID: field.ID, Action: st.at("/change", ""), Tag: st.access.Tag(st.sub), For: st.forUser, Status: field.Type == forms.Status,
+		FieldID: field.ID, Action: st.at("/change"), Tag: st.access.Tag(st.sub), For: st.forUser, Status: field.Type == forms.Status,
 	}
 	for _, o := range field.Options {
 		view.Options = append(view.Options, choice{Value: o, Chosen: o == value, Tone: toneOf(field, o)})

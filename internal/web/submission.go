@@ -184,10 +184,10 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 		page.Thanks = linkText(st.access.Form.Thanks)
 	}
 	if st.access.MayChange(st.sub) == nil && st.access.MayUpdate() == nil {
-		page.Change = st.at("/change", "")
+		page.Change = st.at("/change")
 	}
 	if st.access.MayEdit() && !c.framed {
-		page.Delete = st.at("/delete", "")
+		page.Delete = st.at("/delete")
 	}
 	if !st.access.Form.OneSubmission {
 		page.Again = c.path(c.formPath(st.access.Form))
@@ -221,7 +221,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 		Layout: c.formLayout("Change submission"+st.number(), st.access), Crumbs: c.crumbsOf(st), Number: st.number(), Form: view,
 	}
 	page.Script = "form.js"
-	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.at("/change", ""), "Save", st.at("", "")
+	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.at("/change"), "Save", st.at("")
 	page.Form.Tag, page.Form.For, page.Form.Labels = st.access.Tag(st.sub), st.forUser, labelsOf(st.access.Form)
 	page.Form.Draft, page.Form.Typed = s.draftName(c, st.access, unframedPath(st.path)), with.typed
 	return page, nil
@@ -305,7 +305,7 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 	case err != nil:
 		return err
 	}
-	redirect(w, c.Request, before.at("", "saved"))
+	redirect(w, c.Request, withQuery(before.path, "saved", before.list.listQuery()))
 	return nil
 }
 
@@ -436,7 +436,7 @@ func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice str
 	}
 	return c.render(w, status, "delete", &deletePage{
 		Layout: c.formLayout("Delete submission"+st.number(), st.access), Crumbs: c.crumbsOf(st), Number: st.number(),
-		Answers: st.answers(), Action: st.at("/delete", ""), Cancel: st.at("", ""), Tag: st.access.Tag(st.sub), Notice: notice,
+		Answers: st.answers(), Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub), Notice: notice,
 	})
 }
 
@@ -460,11 +460,8 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	query := "?deleted=" + strconv.FormatInt(id, 10)
-	if list := c.openedFrom(access.Form).listQuery(); list != "" {
-		query += "&" + list
-	}
-	redirect(w, c.Request, c.formPath(access.Form)+"/results"+query)
+	deleted := "deleted=" + strconv.FormatInt(id, 10)
+	redirect(w, c.Request, withQuery(c.formPath(access.Form)+"/results", deleted, c.openedFrom(access.Form).listQuery()))
 	return nil
 }
 

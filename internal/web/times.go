@@ -38,16 +38,13 @@ func dayIn(t time.Time, zone *time.Location) time.Time {
 // refuseTimes refuses filters and orders that would tell more than the day of an
 // anonymous submission.
 func refuseTimes(opts service.ListOptions, invalid *forms.Invalid) {
-	if opts.Sort != nil && (opts.Sort.ID == forms.ColumnID || isTime(opts.Sort.ID)) {
+	if opts.Sort != nil && (opts.Sort.ID == forms.ColumnID || forms.IsTimeColumn(opts.Sort.ID)) {
 		invalid.AddError("this form is anonymous: its submissions can't be sorted by time or id")
 	}
 	for _, r := range opts.Filter.Rules {
 		values := strings.Split(r.Value, forms.Separator)
-		if isTime(r.FieldID) && slices.ContainsFunc(values, func(v string) bool { return forms.IsDecimal(v) || !forms.Ordered(v) }) {
+		if forms.IsTimeColumn(r.FieldID) && slices.ContainsFunc(values, func(v string) bool { return forms.IsDecimal(v) || !forms.Ordered(v) }) {
 			invalid.AddError("this form is anonymous: write a day, such as 2026-01-31, to filter by time")
 		}
 	}
 }
-
-// isTime reports whether a column is of times.
-func isTime(id string) bool { return id == forms.ColumnTimestamp || id == forms.ColumnChanged }
