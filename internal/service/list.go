@@ -58,8 +58,8 @@ type ListStart struct {
 // the sort order that is neither in the form nor in what the caller may see is a
 // *forms.Invalid.
 func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Submission) error) error {
-	l := &lister{Access: a, opts: opts, unread: checkBytes}
-	if err := l.prepare(ctx); err != nil {
+	l, err := a.newLister(ctx, opts)
+	if err != nil {
 		return err
 	}
 	if opts.Sort != nil {
@@ -84,8 +84,8 @@ func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Su
 // Summary sums up the submissions that the caller may see and the options
 // select. Of the options, Username, Filter and Check count.
 func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, error) {
-	l := &lister{Access: a, opts: ListOptions{Username: opts.Username, Filter: opts.Filter, Check: opts.Check}, unread: checkBytes}
-	if err := l.prepare(ctx); err != nil {
+	l, err := a.newLister(ctx, ListOptions{Username: opts.Username, Filter: opts.Filter, Check: opts.Check})
+	if err != nil {
 		return forms.Summary{}, err
 	}
 	s := a.Form.NewSummarizer(a.service.zone)
@@ -103,29 +103,30 @@ type lister struct {
 	unread int            // bytes that may be read until the next check
 }
 
-// prepare checks the options. An id that the form does not have may be that of a
+// newLister checks the options. An id that the form does not have may be that of a
 // field that has left the page: a pass over what is stored finds out.
-func (l *lister) prepare(ctx context.Context) error {
+func (a *Access) newLister(ctx context.Context, opts ListOptions) (*lister, error) {
 	var invalid forms.Invalid
-	if fault := l.opts.Filter.Check(); fault != "" {
+	if fault := opts.Filter.Check(); fault != "" {
 		invalid.AddError(fault)
 	}
-	if l.opts.Sort != nil && (l.opts.Limit < 1 || l.opts.Limit > MaxPage) {
+	if opts.Sort != nil && (opts.Limit < 1 || opts.Limit > MaxPage) {
 		invalid.AddError(fmt.Sprintf("sort needs a limit of at most %d", MaxPage))
 	}
-	if l.opts.Cursor != "" && l.opts.Sort == nil {
+	if opts.Cursor != "" && opts.Sort == nil {
 		invalid.AddError("cursor needs sort")
 	}
 	if err := invalid.Err(); err != nil {
-		return err
+		return nil, err
 	}
+	l := &lister{Access: a, opts: opts, unread: checkBytes}
 	if err := l.findColumns(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	if !l.opts.Filter.IsZero() {
-		l.match = l.Form.NewMatcher(l.opts.Filter, l.service.zone)
+	if !opts.Filter.IsZero() {
+		l.match = a.Form.NewMatcher(opts.Filter, a.service.zone)
 	}
-	return nil
+	return l, nil
 }
 
 // errEnough ends a scan.
@@ -202,9 +203,6 @@ func (l *lister) scan(ctx context.Context, after int64, limit int, visit func(fo
 	}
 	visited := 0
 	err := l.service.store.Scan(ctx, q, func(sub forms.Submission) error {
-		if err := l.check(sub); err != nil {
-			return err
-		}
 		if selected, err := l.selects(sub); err != nil || !selected {
 			return err
 		}
@@ -295,18 +293,16 @@ func (l *lister) revisit(ctx context.Context, id int64, visit func(forms.Submiss
 	if err != nil {
 		return Explain(err)
 	}
-	if err := l.check(sub); err != nil {
-		return err
-	}
 	if selected, err := l.selects(sub); err != nil || !selected {
 		return err
 	}
 	return visit(sub)
 }
 
+// selects reports whether the filter selects a submission that was just read.
 func (l *lister) selects(sub forms.Submission) (bool, error) {
-	if l.match == nil {
-		return true, nil
+	if err := l.check(sub); err != nil || l.match == nil {
+		return err == nil, err
 	}
 	return l.match.Match(sub)
 }

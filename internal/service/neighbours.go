@@ -35,8 +35,8 @@ func (l *lister) previous(ctx context.Context) (*ListStart, error) {
 // is none. Begin and Count do not count.
 func (a *Access) Neighbours(ctx context.Context, opts ListOptions, sub forms.Submission) (before, after int64, err error) {
 	opts.After, opts.Limit, opts.Cursor, opts.Begin, opts.Count = 0, 1, "", nil, false
-	l := &lister{Access: a, opts: opts, unread: checkBytes}
-	if err := l.prepare(ctx); err != nil {
+	l, err := a.newLister(ctx, opts)
+	if err != nil {
 		return 0, 0, err
 	}
 	if opts.Sort != nil {

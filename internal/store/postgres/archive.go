@@ -44,10 +44,7 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error 
 	if visitErr != nil {
 		return visitErr
 	}
-	if err != nil {
-		return fmt.Errorf("dump submissions: %w", err)
-	}
-	return nil
+	return engine.Wrap(err, "dump submissions")
 }
 
 // fetch returns the next rows of a dump.
@@ -104,10 +101,7 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 		}
 		return claimFiles(ctx, tx.Conn(), files)
 	})
-	if err != nil {
-		return fmt.Errorf("load submissions: %w", err)
-	}
-	return nil
+	return engine.Wrap(err, "load submissions")
 }
 
 // duplicateError maps a unique violation to ErrExists, to ErrAlreadySubmitted if the
@@ -133,10 +127,7 @@ func (s *Store) Clear(ctx context.Context) error {
 		_, err := tx.Exec(ctx, `TRUNCATE submissions, file_chunks, staged_files`)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("remove all submissions: %w", err)
-	}
-	return nil
+	return engine.Wrap(err, "remove all submissions")
 }
 
 // Count implements store.Archive.
@@ -144,8 +135,5 @@ func (s *Store) Count(ctx context.Context) (count int64, err error) {
 	err = s.transact(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, sqlCount).Scan(&count)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count submissions: %w", err)
-	}
-	return count, nil
+	return count, engine.Wrap(err, "count submissions")
 }

@@ -249,10 +249,8 @@ func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[stri
 			columns = append(columns, fmt.Sprintf("set_config('%s', $%d, false)", name, len(args)-1))
 		}
 	}
-	if _, err := conn.Exec(ctx, `SELECT `+strings.Join(columns, ", "), args...); err != nil {
-		return fmt.Errorf("set up the connection: %w", err)
-	}
-	return nil
+	_, err := conn.Exec(ctx, `SELECT `+strings.Join(columns, ", "), args...)
+	return engine.Wrap(err, "set up the connection")
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

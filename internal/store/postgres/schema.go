@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/jackc/pgx/v5"
@@ -50,10 +49,7 @@ func readVersion(ctx context.Context, conn *pgx.Conn) (version int, err error) {
 	if err == nil && exists {
 		err = conn.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM formulary_schema`).Scan(&version)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("read the schema's version: %w", err)
-	}
-	return version, nil
+	return version, engine.Wrap(err, "read the schema's version")
 }
 
 // migrate applies all migrations in one transaction, unless another process has
@@ -81,8 +77,5 @@ func migrate(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 		_, err = tx.Exec(ctx, `INSERT INTO formulary_schema VALUES ($1)`, len(migrations))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("migrate the schema: %w", err)
-	}
-	return nil
+	return engine.Wrap(err, "migrate the schema")
 }

@@ -2,17 +2,16 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // LastID implements store.Archive.
 func (s *Store) LastID(ctx context.Context) (last int64, err error) {
-	if err = s.queryRow(ctx, sqlLastID, nil, &last); err != nil {
-		return 0, fmt.Errorf("read the last id: %w", err)
-	}
-	return last, nil
+	err = s.queryRow(ctx, sqlLastID, nil, &last)
+	return last, engine.Wrap(err, "read the last id")
 }
 
 // Advance implements store.Archive. The sequence never goes back, so there is
@@ -33,8 +32,5 @@ func (s *Store) Advance(ctx context.Context, to int64) error {
 			return err
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("advance the sequence: %w", err)
-	}
-	return nil
+	return engine.Wrap(err, "advance the sequence")
 }

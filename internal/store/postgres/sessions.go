@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // CreateSession implements store.Sessions.
@@ -19,10 +20,7 @@ func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
 		batch.Queue(sqlInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed)
 		return commitError(conn, conn.SendBatch(ctx, batch).Close())
 	})
-	if err != nil {
-		return fmt.Errorf("create session: %w", err)
-	}
-	return nil
+	return engine.Wrap(err, "create session")
 }
 
 // Session implements store.Sessions.
@@ -48,25 +46,17 @@ func (s *Store) RenewSession(ctx context.Context, hash [32]byte, expires time.Ti
 	if err == nil && changed == 0 {
 		err = store.ErrNoSession
 	}
-	if err != nil {
-		return fmt.Errorf("renew session: %w", err)
-	}
-	return nil
+	return engine.Wrap(err, "renew session")
 }
 
 // DeleteSession implements store.Sessions.
 func (s *Store) DeleteSession(ctx context.Context, hash [32]byte) error {
-	if _, err := s.exec(ctx, sqlDeleteSession, hash[:]); err != nil {
-		return fmt.Errorf("delete session: %w", err)
-	}
-	return nil
+	_, err := s.exec(ctx, sqlDeleteSession, hash[:])
+	return engine.Wrap(err, "delete session")
 }
 
 // DeleteExpiredSessions implements store.Sessions.
 func (s *Store) DeleteExpiredSessions(ctx context.Context, until time.Time, limit int) (removed int, err error) {
 	changed, err := s.exec(ctx, sqlDeleteExpired, until.UnixMilli(), limit)
-	if err != nil {
-		return 0, fmt.Errorf("delete expired sessions: %w", err)
-	}
-	return int(changed), nil
+	return int(changed), engine.Wrap(err, "delete expired sessions")
 }

@@ -3,32 +3,29 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // Claim implements store.Settings.
 func (s *Store) Claim(ctx context.Context, name, value string) (current string, err error) {
-	if err = s.queryRow(ctx, sqlClaim, []any{name, value}, &current); err != nil {
-		return "", fmt.Errorf("claim setting %q: %w", name, err)
-	}
-	return current, nil
+	err = s.queryRow(ctx, sqlClaim, []any{name, value}, &current)
+	return current, engine.Wrap(err, "claim setting %q", name)
 }
 
 // Setting implements store.Settings.
 func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
 	err = s.queryRow(ctx, sqlSetting, []any{name}, &value)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return "", fmt.Errorf("read setting %q: %w", name, err)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
 	}
-	return value, nil
+	return value, engine.Wrap(err, "read setting %q", name)
 }
 
 // Release implements store.Settings.
 func (s *Store) Release(ctx context.Context, name string) error {
-	if _, err := s.exec(ctx, sqlRelease, name); err != nil {
-		return fmt.Errorf("release setting %q: %w", name, err)
-	}
-	return nil
+	_, err := s.exec(ctx, sqlRelease, name)
+	return engine.Wrap(err, "release setting %q", name)
 }

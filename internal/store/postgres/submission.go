@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -75,23 +74,8 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		if err != nil {
 			return err
 		}
-		var change store.Change
-		err = engine.Protect(func() (err error) { // after a panic, the transaction must be rolled back and the connection released
-			change, err = merge(before)
+		if after, err = engine.Merge(before, merge); err != nil {
 			return err
-		})
-		if err != nil {
-			return err
-		}
-		entries, err := forms.NumberEntries(key.ID, change.Entries)
-		if err != nil {
-			return err
-		}
-		after = before
-		after.Entries = forms.EncodeEntries(make([]byte, 0, len(before.Entries)+256), entries)
-		after.Files = slices.Clone(change.Files)
-		if !change.Changed.IsZero() {
-			after.Changed, after.Changer = change.Changed.Truncate(time.Millisecond).UTC(), change.Changer
 		}
 		files, err := forms.EncodeFiles(after.Files)
 		if err != nil {

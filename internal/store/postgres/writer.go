@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -185,18 +184,10 @@ type batch []*operation
 func newBatch(ops []*operation, ids []int64) (batch, error) {
 	b := slices.Clone(ops)
 	for i, op := range b {
-		n := &op.Value.new
-		entries, err := forms.NumberEntries(ids[i], n.Entries)
-		if err != nil {
+		var err error
+		if op.Value.stored, err = engine.NewSubmission(ids[i], &op.Value.new); err != nil {
 			return nil, err
 		}
-		op.Value.stored = forms.Submission{
-			ID: ids[i], PageID: n.PageID, FormID: n.FormID, Username: n.Username, Changer: n.Username,
-			Created: n.Created.Truncate(time.Millisecond).UTC(),
-			Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
-			Files:   slices.Clone(n.Files),
-		}
-		op.Value.stored.Changed = op.Value.stored.Created
 	}
 	slices.SortStableFunc(b, func(x, y *operation) int {
 		a, b := &x.Value.new, &y.Value.new
@@ -304,8 +295,5 @@ func findUsedKeys(ctx context.Context, conn *pgx.Conn, refused map[int64]*operat
 func queryIDs(ctx context.Context, conn *pgx.Conn, sql string, args ...any) ([]int64, error) {
 	rows, _ := conn.Query(ctx, sql, args...) // the rows have its error
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("create: %w", err)
-	}
-	return ids, nil
+	return ids, engine.Wrap(err, "create")
 }

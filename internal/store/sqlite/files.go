@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -97,33 +98,26 @@ func readChunk(stmt *sqlite3.Stmt, id, number int64, buf []byte) (n int, err err
 
 // MarkRemoved implements engine.FileEngine.
 func (s fileEngine) MarkRemoved(ctx context.Context, id int64) error {
-	return s.writer.do(ctx, func(tx *tx) error {
-		_, err := execute(tx.stmts.conn, `UPDATE staged_files SET removed = 1 WHERE id = ?`, id)
-		return classify(err)
-	})
+	_, err := s.exec(ctx, `UPDATE staged_files SET removed = 1 WHERE id = ?`, id)
+	return err
 }
 
 // Touch implements engine.FileEngine. To be asked again within a minute changes
 // nothing.
 func (s fileEngine) Touch(ctx context.Context, ids []int64) error {
 	now := time.Now()
-	return s.writer.do(ctx, func(tx *tx) error {
-		_, err := execute(tx.stmts.conn, `UPDATE staged_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
-			now.UnixMilli(), now.Add(-time.Minute).UnixMilli())
-		return classify(err)
-	})
+	_, err := s.exec(ctx, `UPDATE staged_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
+		now.UnixMilli(), now.Add(-time.Minute).UnixMilli())
+	return err
 }
 
 // idList is a list of ids in SQL.
 func idList(ids []int64) string {
-	list := []byte{'('}
+	list := make([]string, len(ids))
 	for i, id := range ids {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = strconv.AppendInt(list, id, 10)
+		list[i] = strconv.FormatInt(id, 10)
 	}
-	return string(append(list, ')'))
+	return "(" + strings.Join(list, ",") + ")"
 }
 
 // MarkStale implements engine.FileEngine.
@@ -131,11 +125,8 @@ func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
 	if found, err := s.ask(ctx, `SELECT EXISTS (SELECT 1 FROM staged_files)`); err != nil || !found {
 		return err
 	}
-	return s.writer.do(ctx, func(tx *tx) error {
-		_, err := execute(tx.stmts.conn, `UPDATE staged_files SET removed = 1 WHERE removed = 0 AND touched < ?`,
-			time.Now().Add(-age).UnixMilli())
-		return classify(err)
-	})
+	_, err := s.exec(ctx, `UPDATE staged_files SET removed = 1 WHERE removed = 0 AND touched < ?`, time.Now().Add(-age).UnixMilli())
+	return err
 }
 
 // ask asks a question whose answer is 0 or 1. It spares the writer work: most

@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // Latest implements store.Store.
@@ -25,8 +25,5 @@ func (s *Store) Latest(ctx context.Context, username string, limit int) (found [
 			return true
 		}, username)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read the latest submissions: %w", err)
-	}
-	return found, nil
+	return found, engine.Wrap(err, "read the latest submissions")
 }

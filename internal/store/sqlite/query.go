@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // optional is a text that is NULL in the database where it is "".
@@ -89,6 +91,15 @@ func execute(conn *sqlite3.Conn, sql string, args ...any) (changed int64, err er
 	return conn.Changes(), nil
 }
 
+// exec runs one statement through the writer. It returns how many rows were changed.
+func (s *Store) exec(ctx context.Context, sql string, args ...any) (changed int64, err error) {
+	err = s.writer.do(ctx, func(tx *tx) error {
+		changed, err = execute(tx.stmts.conn, sql, args...)
+		return classify(err)
+	})
+	return changed, err
+}
+
 // queryRow reads the first row of a statement that is used too rarely to stay
 // prepared. No row is ErrNotFound.
 func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt), args ...any) error {
@@ -107,8 +118,5 @@ func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt), args
 
 func queryInt(conn *sqlite3.Conn, sql string) (n int64, err error) {
 	err = queryRow(conn, sql, func(row *sqlite3.Stmt) { n = row.ColumnInt64(0) })
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", sql, err)
-	}
-	return n, nil
+	return n, engine.Wrap(err, "%s", sql)
 }

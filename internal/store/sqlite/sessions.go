@@ -53,32 +53,21 @@ func (s *Store) Session(ctx context.Context, hash [32]byte) (found store.Session
 
 // RenewSession implements store.Sessions.
 func (s *Store) RenewSession(ctx context.Context, hash [32]byte, expires time.Time) error {
-	return s.writer.do(ctx, func(tx *tx) error {
-		changed, err := execute(tx.stmts.conn, sqlRenewSession, hash[:], expires.UnixMilli())
-		if err == nil && changed == 0 {
-			return store.ErrNoSession
-		}
-		return classify(err)
-	})
+	changed, err := s.exec(ctx, sqlRenewSession, hash[:], expires.UnixMilli())
+	if err == nil && changed == 0 {
+		return store.ErrNoSession
+	}
+	return err
 }
 
 // DeleteSession implements store.Sessions.
 func (s *Store) DeleteSession(ctx context.Context, hash [32]byte) error {
-	return s.writer.do(ctx, func(tx *tx) error {
-		_, err := execute(tx.stmts.conn, sqlDeleteSession, hash[:])
-		return classify(err)
-	})
+	_, err := s.exec(ctx, sqlDeleteSession, hash[:])
+	return err
 }
 
 // DeleteExpiredSessions implements store.Sessions.
 func (s *Store) DeleteExpiredSessions(ctx context.Context, until time.Time, limit int) (removed int, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
-		changed, err := execute(tx.stmts.conn, sqlDeleteExpired, until.UnixMilli(), int64(limit))
-		removed = int(changed)
-		return classify(err)
-	})
-	if err != nil {
-		return 0, err
-	}
-	return removed, nil
+	changed, err := s.exec(ctx, sqlDeleteExpired, until.UnixMilli(), int64(limit))
+	return int(changed), err
 }

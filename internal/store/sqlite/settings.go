@@ -32,10 +32,8 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, err err
 
 // Release implements store.Settings.
 func (s *Store) Release(ctx context.Context, name string) error {
-	return s.writer.do(ctx, func(tx *tx) error {
-		_, err := execute(tx.stmts.conn, `DELETE FROM settings WHERE name = ?`, name)
-		return classify(err)
-	})
+	_, err := s.exec(ctx, `DELETE FROM settings WHERE name = ?`, name)
+	return err
 }
 
 func setting(conn *sqlite3.Conn, name string) (value string, err error) {

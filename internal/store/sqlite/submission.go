@@ -57,17 +57,10 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 	if t.lastID++; t.lastID > forms.MaxSubmissionID {
 		return forms.Submission{}, fmt.Errorf("submission ids are used up: the last is %d", int64(forms.MaxSubmissionID))
 	}
-	entries, err := forms.NumberEntries(t.lastID, n.Entries)
+	sub, err := engine.NewSubmission(t.lastID, &n)
 	if err != nil {
 		return forms.Submission{}, err
 	}
-	sub := forms.Submission{
-		ID: t.lastID, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Changer: n.Username,
-		Created: n.Created.Truncate(time.Millisecond).UTC(),
-		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
-		Files:   slices.Clone(n.Files),
-	}
-	sub.Changed = sub.Created
 	t.bytes += len(sub.Entries)
 	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body})
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
@@ -98,38 +91,26 @@ var errChanged = errors.New("the submission was changed meanwhile")
 // this one begins again.
 func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
 	for {
-		sub, err := s.Get(ctx, key)
+		before, err := s.Get(ctx, key)
 		if err != nil {
 			return forms.Submission{}, err
 		}
-		var change store.Change
-		err = engine.Protect(func() (err error) {
-			change, err = merge(sub)
-			return err
-		})
-		if err != nil {
-			return forms.Submission{}, err
+		after, err := engine.Merge(before, merge)
+		if err == nil {
+			err = s.replace(ctx, key, before, after)
 		}
-		updated, err := s.replace(ctx, key, sub, change)
-		if !errors.Is(err, errChanged) {
-			return updated, err
+		switch {
+		case err == nil:
+			return after, nil
+		case !errors.Is(err, errChanged):
+			return forms.Submission{}, err
 		}
 	}
 }
 
-// replace stores a change of a submission, unless that is not what it was.
-func (s *Store) replace(ctx context.Context, key store.Key, before forms.Submission, change store.Change) (forms.Submission, error) {
-	entries, err := forms.NumberEntries(key.ID, change.Entries)
-	if err != nil {
-		return forms.Submission{}, err
-	}
-	after := before
-	after.Entries = forms.EncodeEntries(make([]byte, 0, len(before.Entries)+256), entries)
-	after.Files = slices.Clone(change.Files)
-	if !change.Changed.IsZero() {
-		after.Changed, after.Changer = change.Changed.Truncate(time.Millisecond).UTC(), change.Changer
-	}
-	err = s.writer.do(ctx, func(tx *tx) error {
+// replace stores a submission as it is after an update, unless it is not what it was before.
+func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.Submission) error {
+	err := s.writer.do(ctx, func(tx *tx) error {
 		at, now, err := tx.find(key)
 		if err != nil {
 			return err
@@ -141,13 +122,10 @@ func (s *Store) replace(ctx context.Context, key store.Key, before forms.Submiss
 		tx.bytes += len(after.Entries)
 		return tx.withFiles(before.Files, after.Files, func() error { return classify(tx.stmts.updateSubmission(at, after)) })
 	})
-	if err != nil {
-		return forms.Submission{}, err
-	}
-	if !slices.Equal(before.Files, after.Files) {
+	if err == nil && !slices.Equal(before.Files, after.Files) {
 		s.SweepSoon()
 	}
-	return after, nil
+	return err
 }
 
 // Delete implements store.Store.

@@ -209,10 +209,10 @@ func checkContent(ctx context.Context, conn *sqlite3.Conn, progress Progress) (r
 			progress("checking", "submissions", report.Submissions, total)
 		}
 		_, err := r.Entries.Decode()
-		found.add(wrapFault(r, cmp.Or(err, r.Entries.CheckIDs(r.ID))))
+		found.add(engine.Wrap(cmp.Or(err, r.Entries.CheckIDs(r.ID)), "submission %d", r.ID))
 		for _, f := range r.Files {
 			file := r.Open(f)
-			found.add(wrapFault(r, engine.CheckFile(f, file)))
+			found.add(engine.Wrap(engine.CheckFile(f, file), "submission %d", r.ID))
 			_ = file.Close() // it has been read
 			report.Files++
 		}
@@ -223,13 +223,6 @@ func checkContent(ctx context.Context, conn *sqlite3.Conn, progress Progress) (r
 	}
 	progress("checking", "submissions", report.Submissions, total)
 	return report, found.err()
-}
-
-func wrapFault(r store.Record, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("submission %d: %w", r.ID, err)
 }
 
 func integrityCheck(conn *sqlite3.Conn, found *faults) error {

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// NewSubmission returns a new submission as it is stored under an id.
+func NewSubmission(id int64, n *store.New) (forms.Submission, error) {
+	entries, err := forms.NumberEntries(id, n.Entries)
+	if err != nil {
+		return forms.Submission{}, err
+	}
+	created := n.Created.Truncate(time.Millisecond).UTC()
+	return forms.Submission{
+		ID: id, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Created: created, Changer: n.Username, Changed: created,
+		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
+		Files:   slices.Clone(n.Files),
+	}, nil
+}
+
+// Merge returns a submission as it is stored after an update. A panic of merge is an
+// error: the caller may hold a connection and a transaction.
+func Merge(before forms.Submission, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
+	after := before
+	err := Protect(func() error {
+		change, err := merge(before)
+		if err != nil {
+			return err
+		}
+		entries, err := forms.NumberEntries(before.ID, change.Entries)
+		if err != nil {
+			return err
+		}
+		after.Entries = forms.EncodeEntries(make([]byte, 0, len(before.Entries)+256), entries)
+		after.Files = slices.Clone(change.Files)
+		if !change.Changed.IsZero() {
+			after.Changed, after.Changer = change.Changed.Truncate(time.Millisecond).UTC(), change.Changer
+		}
+		return nil
+	})
+	return after, err
+}
+
+// Wrap adds to an error what was being done. It returns nil if there is none.
+func Wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
