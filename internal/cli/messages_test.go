@@ -97,7 +97,7 @@ func serveBoth(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(routes(rest.New(backend), web.New(web.Options{Backend: backend, Sessions: sessions, Key: testsite.Key})))
+	server := httptest.NewServer(routes("", rest.New(backend), web.New(web.Options{Backend: backend, Sessions: sessions, Key: testsite.Key})))
 	t.Cleanup(server.Close)
 	return server
 }

@@ -9,7 +9,9 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -41,6 +43,11 @@ func serveCommand(streams Streams) *cli.Command {
 		Usage: "serve the forms of a directory of pages",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "address to listen on", Sources: env("listen")},
+			&cli.StringFlag{
+				Name: "base-path", Value: "/", Usage: "path that pages, API and /embed.js are below, such as /forms on the host of a wiki; " +
+					"/healthz, /readyz and /metrics stay at the root",
+				Sources: env("base-path"),
+			},
 			&cli.StringFlag{Name: "pages", Required: true, Usage: "directory of wiki pages (" + markup.Extensions + ")", Sources: env("pages")},
 			&cli.BoolFlag{
 				Name: "poll", Usage: "look at all pages twice a second, for network file systems: they send no event when another machine edits a page",
@@ -135,6 +142,9 @@ func checkServeFlags(cmd *cli.Command) error {
 	case cmd.String("data") == "" && cmd.String("database") != "" && cmd.String("anonymous-key") == "":
 		return usagef("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
 	}
+	if _, err := parseBasePath(cmd.String("base-path")); err != nil {
+		return err
+	}
 	if err := checkSignInFlags(cmd); err != nil {
 		return err
 	}
@@ -146,6 +156,24 @@ func checkServeFlags(cmd *cli.Command) error {
 	}
 	_, err := locate(cmd)
 	return err
+}
+
+// basePath is made of segments that need no escape in a path or in a cookie's name.
+var basePath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+/?$`)
+
+// maxBasePath bounds --base-path, in bytes.
+const maxBasePath = 200
+
+// parseBasePath returns what paths begin with, without a slash at the end: "" for /.
+func parseBasePath(text string) (string, error) {
+	if text == "/" {
+		return "", nil
+	}
+	base := strings.TrimSuffix(text, "/")
+	if !basePath.MatchString(text) || len(text) > maxBasePath || path.Clean(base) != base {
+		return "", usagef("--base-path %q: use a path such as /forms, with letters, digits, -, _, . and ~, and at most %d of them", text, maxBasePath)
+	}
+	return base, nil
 }
 
 // parseZone refuses "Local": servers on one database must agree.
@@ -233,6 +261,10 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	if err != nil {
 		return err
 	}
+	base, err := parseBasePath(cmd.String("base-path"))
+	if err != nil {
+		return err
+	}
 	store, key, err := openServed(ctx, cmd, at, log)
 	if err != nil {
 		return err
@@ -243,7 +275,7 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"),
 	})
 	backend := request.NewBackend(request.Options{
-		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"),
+		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), BasePath: base,
 	})
 	// Where a proxy signs people in, there may be sessions of an earlier time. They expire.
 	directory, _ := users.(*auth.Directory)
@@ -259,7 +291,7 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
 		TrustedProxies: proxies, ProxyHeaders: proxyHeaders(cmd), Logger: log, MaxConnections: cmd.Int("max-connections"),
 		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
-		Handler: routes(rest.New(backend), site),
+		Handler: routes(base, rest.New(backend), site),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
 		opts.AccessLog = log
@@ -284,7 +316,7 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 		log.Info("users are whom a trusted proxy names", "headers", headers, "proxies", proxies)
 	}
 	counts := source.Counts()
-	log.Info("serving", "url", srv.URL(), "version", Version(), "store", at.String(),
+	log.Info("serving", "url", srv.URL()+base, "version", Version(), "store", at.String(),
 		"pages", counts.Pages, "forms", counts.Forms, "broken", counts.Broken)
 	reload := func(ctx context.Context) {
 		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload)

@@ -17,7 +17,9 @@ type Options struct {
 	Auth    auth.Authenticator
 	Logger  *slog.Logger
 	MaxBody int64 // bytes; 0 for DefaultMaxBody
-	Limits  Limits
+	// BasePath begins the path of everything that is served, such as "/forms"; "" for none.
+	BasePath string
+	Limits   Limits
 }
 
 // Backend is what all HTTP surfaces work with. They share one, so that a limit

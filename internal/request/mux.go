@@ -10,30 +10,31 @@ import (
 // that is not clean matches nothing.
 type Mux struct {
 	mux     *http.ServeMux
+	base    string
 	methods []string
 	other   func(w http.ResponseWriter, r *http.Request, allowed []string)
 }
 
-// NewMux returns a Mux that has other called for requests that match nothing.
+// NewMux returns a Mux for paths that begin with base. It has other called for requests that match nothing.
 // allowed are the methods that the path takes instead; there are none if there is
 // nothing at the path.
-func NewMux(other func(w http.ResponseWriter, r *http.Request, allowed []string)) *Mux {
-	m := &Mux{mux: http.NewServeMux(), other: other}
+func NewMux(base string, other func(w http.ResponseWriter, r *http.Request, allowed []string)) *Mux {
+	m := &Mux{mux: http.NewServeMux(), base: base, other: other}
 	m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { other(w, r, m.allowed(r)) })
 	return m
 }
 
-// Handle has h called for a method and a path, which is a pattern. GET includes
-// HEAD.
+// Handle has h called for a method and a path below the base, which is a pattern.
+// GET includes HEAD.
 func (m *Mux) Handle(method, path string, h http.Handler) {
-	m.mux.Handle(method+" "+path, h)
+	m.mux.Handle(method+" "+m.base+path, h)
 	if !slices.Contains(m.methods, method) {
 		m.methods = append(m.methods, method)
 	}
 }
 
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !IsClean(r) {
+	if !IsClean(r) && r.URL.EscapedPath() != m.base+"/" {
 		m.other(w, r, nil)
 		return
 	}
@@ -41,7 +42,7 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (m *Mux) allowed(r *http.Request) (methods []string) {
-	if path.Clean(r.URL.Path) != r.URL.Path { // with an escaped "." or "/", it is none of the interface's paths
+	if p := r.URL.Path; path.Clean(p) != p && p != m.base+"/" { // with an escaped "." or "/", it is none of the interface's paths
 		return nil
 	}
 	for _, method := range m.methods {

@@ -189,7 +189,7 @@ var asVersion30 = &openapi3.T{OpenAPI: "3.0.3"}
 // such path. A method that the path does not take is held against any of the
 // path's operations: they all document 401 and 405.
 func findRoute(doc *openapi3.T, req *http.Request) *routers.Route {
-	path, ok := strings.CutPrefix(req.URL.EscapedPath(), Prefix)
+	path, ok := strings.CutPrefix(strings.TrimPrefix(req.URL.EscapedPath(), testBase), Prefix)
 	if !ok {
 		return nil
 	}

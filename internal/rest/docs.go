@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	_ "embed"
 	"net/http"
 
@@ -14,8 +15,8 @@ import (
 //go:embed openapi.yaml
 var openAPI []byte
 
-// OpenAPIPath and DocsPath are the paths of the document that describes the
-// interface and of the page that shows it. The files that the page loads are
+// OpenAPIPath and DocsPath are the paths, after the base path, of the document that
+// describes the interface and of the page that shows it. The files that the page loads are
 // below DocsPath. Neither needs credentials: they tell nothing about users.
 const (
 	OpenAPIPath = Prefix + "/openapi.yaml"
@@ -28,20 +29,21 @@ const (
 const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// OpenAPI serves the document at OpenAPIPath.
-func OpenAPI() http.Handler {
+// OpenAPI serves the document at OpenAPIPath. It says that the interface is below base.
+func OpenAPI(base string) http.Handler {
+	document := bytes.Replace(openAPI, []byte("\n  - url: "+Prefix+"\n"), []byte("\n  - url: "+base+Prefix+"\n"), 1)
 	return problem.ReadOnly(request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")
-		_, _ = w.Write(openAPI)
+		_, _ = w.Write(document)
 	})))
 }
 
-// Docs serves DocsPath and what is below it.
-func Docs() http.Handler {
+// Docs serves DocsPath and what is below it, all of it below base.
+func Docs(base string) http.Handler {
 	page := problem.ReadOnly(v5emb.NewWithConfig(swgui.Config{
 		ShowTopBar: false,
 		SettingsUI: map[string]string{"validatorUrl": "null", "tryItOutEnabled": "true"},
-	})("Formulary", OpenAPIPath, DocsPath))
+	})("Formulary", base+OpenAPIPath, base+DocsPath))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", docsPolicy)
 		page.ServeHTTP(w, r)

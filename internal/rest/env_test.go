@@ -68,12 +68,12 @@ func serve(t testing.TB, site *testsite.Site, change ...func(*request.Options)) 
 
 // mount serves the interface and its documentation, as package cli does.
 func mount(a *API) http.Handler {
-	docs, document := Docs(), OpenAPI()
+	docs, document := Docs(a.BasePath), OpenAPI(a.BasePath)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch p := r.URL.Path; {
-		case p == OpenAPIPath:
+		case p == a.BasePath+OpenAPIPath:
 			document.ServeHTTP(w, r)
-		case strings.HasPrefix(p, DocsPath):
+		case strings.HasPrefix(p, a.BasePath+DocsPath):
 			docs.ServeHTTP(w, r)
 		default:
 			a.ServeHTTP(w, r)

@@ -11,7 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
-// Prefix is what the path of every endpoint of the interface begins with.
+// Prefix is what the path of every endpoint of the interface begins with, after the base path.
 const Prefix = "/rest/forms/1.0"
 
 // API serves the interface: requests whose path begins with Prefix.
@@ -48,7 +48,7 @@ var endpoints = []endpoint{
 // New makes the API.
 func New(backend *request.Backend) *API {
 	a := &API{Backend: backend}
-	a.Mux = request.NewMux(func(w http.ResponseWriter, r *http.Request, allowed []string) {
+	a.Mux = request.NewMux(backend.BasePath, func(w http.ResponseWriter, r *http.Request, allowed []string) {
 		a.serve(func(_ *API, w http.ResponseWriter, _ *request.Call) error { return noEndpoint(w, allowed) }, false).ServeHTTP(w, r)
 	})
 	for _, e := range endpoints {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
 )
 
 func day(text string) time.Time {
@@ -125,7 +126,7 @@ func TestSummaryBounds(t *testing.T) {
 		s.Fields = append(s.Fields, forms.FieldSummary{ID: id, Options: counts})
 	}
 	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}})
-	site := New(Options{})
+	site := New(Options{Backend: request.NewBackend(request.Options{})})
 	var b bytes.Buffer
 	if err := site.templates.ExecuteTemplate(&b, "summary", v); err != nil {
 		t.Fatal(err)

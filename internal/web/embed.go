@@ -2,14 +2,23 @@ package web
 
 import (
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 )
 
-// frame tells whether a page is shown by itself or within a wiki's page.
-type frame struct{ framed bool }
+// frame tells whether a page is shown by itself or within a wiki's page. It makes the
+// addresses of all pages.
+type frame struct {
+	base   string // see request.Options.BasePath
+	framed bool
+}
+
+func (s *Site) frame(framed bool) frame { return frame{s.Backend.BasePath, framed} }
 
 // embedPrefix begins the paths of the pages that others may embed.
 const embedPrefix = "/embed"
@@ -19,18 +28,34 @@ const embedPrefix = "/embed"
 const signedInMark = "signed-in"
 
 // isFramed reports whether a request is for a page that others may embed.
-func isFramed(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, embedPrefix+"/") }
-
-// path is that of a page by itself, or of the same within a frame.
-func (f frame) path(p string) string {
-	if f.framed {
-		return embedPrefix + p
-	}
-	return p
+func (s *Site) isFramed(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, s.frame(true).path("/"))
 }
 
-// unframedPath is the path of a framed page by itself.
-func unframedPath(framed string) string { return strings.TrimPrefix(framed, embedPrefix) }
+// path is the address of a page by itself, or of the same within a frame. Its
+// argument is a path of the table of pages.
+func (f frame) path(p string) string {
+	if f.framed {
+		return f.base + embedPrefix + p
+	}
+	return f.base + p
+}
+
+// alone is for addresses of pages that are never within a frame.
+func (f frame) alone() frame { return frame{base: f.base} }
+
+// pagePath is the address of a wiki page.
+func (f frame) pagePath(id int64) string { return f.path("/page/" + strconv.FormatInt(id, 10)) }
+
+// formPath is the address of a form's own page.
+func (f frame) formPath(form *forms.Form) string {
+	return f.pagePath(form.PageID) + "/form/" + url.PathEscape(form.ID)
+}
+
+// unframedPath is the address of a framed page by itself.
+func (f frame) unframedPath(framed string) string {
+	return f.base + strings.TrimPrefix(strings.TrimPrefix(framed, f.base), embedPrefix)
+}
 
 // newTabPage has a link to a form that can't be filled in within a frame.
 type newTabPage struct {
@@ -47,7 +72,7 @@ const (
 
 // offerNewTab answers in a frame in which a sign-in would fail.
 func (c *call) offerNewTab(w http.ResponseWriter, next, reason string) error {
-	page := &newTabPage{Layout: c.layout("This form opens in a new tab"), Reason: reason, Address: unframedPath(next)}
+	page := &newTabPage{Layout: c.layout("This form opens in a new tab"), Reason: reason, Address: c.unframedPath(next)}
 	page.NewTab = "" // the page itself is about that
 	return c.render(w, http.StatusOK, "newtab", page)
 }
@@ -61,7 +86,7 @@ func (s *Site) overTLS(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		c := s.newCall(w, r, frame{framed: true}, auth.Identity{})
+		c := s.newCall(w, r, s.frame(true), auth.Identity{})
 		defer c.End()
 		next := r.URL.EscapedPath()
 		if next == c.path("/login") || next == c.path("/logout") {

@@ -89,6 +89,7 @@ type browser struct {
 type noted struct {
 	*httptest.ResponseRecorder
 	what      string
+	pattern   string // of the page's route
 	user      string
 	anonymous bool
 }
@@ -131,6 +132,7 @@ func (b *browser) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	n := &noted{ResponseRecorder: httptest.NewRecorder(), what: r.Method + " " + r.URL.String()}
 	b.env.site.ServeHTTP(n, received)
+	n.pattern = received.Pattern
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked = append(b.asked, n)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
@@ -38,21 +37,16 @@ type Crumbs struct {
 }
 
 func (c *call) crumbs(access *service.Access) Crumbs {
-	p := c.formPath(access.Form)
+	alone := c.alone()
 	return Crumbs{
-		Framed: c.framed, PageTitle: access.PageTitle, PagePath: "/page/" + strconv.FormatInt(access.Form.PageID, 10),
-		FormTitle: titleOf(access.Form), FormPath: c.path(p), FormLink: titleOf(access.Form) != access.PageTitle,
-		Results: resultsPath(access.Form, access.MaySeeAll(), p), Mine: !access.MaySeeAll(),
+		Framed: c.framed, PageTitle: access.PageTitle, PagePath: alone.pagePath(access.Form.PageID),
+		FormTitle: titleOf(access.Form), FormPath: c.formPath(access.Form), FormLink: titleOf(access.Form) != access.PageTitle,
+		Results: resultsPath(access.Form, access.MaySeeAll(), alone.formPath(access.Form)), Mine: !access.MaySeeAll(),
 	}
 }
 
 // titleOf is what people read in place of the id of a form.
 func titleOf(f *forms.Form) string { return cmp.Or(f.Title, f.ID) }
-
-// formPath is the path of a form's own page.
-func (c *call) formPath(f *forms.Form) string {
-	return "/page/" + strconv.FormatInt(f.PageID, 10) + "/form/" + url.PathEscape(f.ID)
-}
 
 // resultsPath is "" where the caller could see no submission at all.
 func resultsPath(f *forms.Form, seesAll bool, formPath string) string {
@@ -108,10 +102,10 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 	if err != nil {
 		return nil, err
 	}
-	v.Action, v.Submit = c.path(c.formPath(access.Form)), "Send"
+	v.Action, v.Submit = c.formPath(access.Form), "Send"
 	v.Key, v.For = rand.Text(), s.hashUser(c.Who.Name)
 	v.Promise, v.Labels = promiseOf(access.Form), labelsOf(access.Form)
-	v.Draft, v.Typed = s.draftName(c, access, c.formPath(access.Form)), with.typed
+	v.Draft, v.Typed = s.draftName(c, access, c.alone().formPath(access.Form)), with.typed
 	return v, nil
 }
 
@@ -172,7 +166,7 @@ var errOtherUser = &request.StatusError{
 // stored without their name.
 func (c *call) sentPath(access *service.Access, id int64) string {
 	if access.Form.Anonymous && !access.MaySeeAll() {
-		return c.path(c.formPath(access.Form)) + "/sent"
+		return c.formPath(access.Form) + "/sent"
 	}
 	return c.submissionPath(access.Form, id) + "?sent"
 }
@@ -229,7 +223,7 @@ func (s *Site) sent(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if !access.Form.Anonymous {
-		redirect(w, c.Request, c.path(c.formPath(access.Form)))
+		redirect(w, c.Request, c.formPath(access.Form))
 		return nil
 	}
 	return c.render(w, http.StatusOK, "sent", &sentPage{

@@ -11,7 +11,7 @@ import (
 // openedFrom is the list that the address of a submission names: that of all if it
 // names none.
 func (c *call) openedFrom(f *forms.Form) *resultsView {
-	path := c.formPath(f) + "/results"
+	path := c.alone().formPath(f) + "/results"
 	v := readResults(path, c.URL.RawQuery)
 	if v.params.Err() != nil || len(v.listQuery()) > maxRowQuery {
 		v = readResults(path, "")

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -84,7 +83,7 @@ func titleOnPage(f *forms.Form, pageTitle string) string {
 }
 
 func (c *call) pageCard(p service.PageInfo) pageCard {
-	card := pageCard{Title: p.Title, Path: "/page/" + strconv.FormatInt(p.ID, 10)}
+	card := pageCard{Title: p.Title, Path: c.pagePath(p.ID)}
 	for i, f := range p.Forms {
 		if i == maxHomeForms {
 			card.More = len(p.Forms) - i

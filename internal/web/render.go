@@ -22,14 +22,15 @@ var templateFiles embed.FS
 
 // parseTemplates reads all templates into one set. A page is executed by the
 // name of its file.
-func parseTemplates(static *staticFiles) *template.Template {
+func parseTemplates(base string, static *staticFiles) *template.Template {
 	files := []string{"templates/*.html", "templates/partials/*.html"}
-	return template.Must(template.New("").Funcs(templateFuncs(static)).ParseFS(templateFiles, files...))
+	return template.Must(template.New("").Funcs(templateFuncs(base, static)).ParseFS(templateFiles, files...))
 }
 
-func templateFuncs(static *staticFiles) template.FuncMap {
+func templateFuncs(base string, static *staticFiles) template.FuncMap {
 	return template.FuncMap{
-		"static":       static.path,
+		"path":         frame{base: base}.path, // of a page that is never within a frame
+		"static":       func(name string) (string, error) { p, err := static.path(name); return base + p, err },
 		"date":         func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" },
 		"day":          func(t time.Time) string { return t.Format(time.DateOnly) },
 		"minute":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
@@ -81,7 +82,7 @@ func (c *call) layout(title string) Layout {
 	}
 	if c.framed && request.IsClean(c.Request) { // "/embed//host" without its prefix would be an address of another site
 		p := c.URL.EscapedPath()
-		l.NewTab = unframedPath(p)
+		l.NewTab = c.unframedPath(p)
 		// The next person may not see the submission that is shown.
 		form, _, _ := strings.Cut(p, "/submission/")
 		if l.Logout != "" {
@@ -99,7 +100,7 @@ func (c *call) formLayout(title string, access *service.Access) Layout {
 	if !c.framed {
 		return l
 	}
-	results := c.formPath(access.Form) + "/results"
+	results := c.alone().formPath(access.Form) + "/results"
 	if access.MaySeeAll() {
 		l.All = results
 		results += "?username=" + url.QueryEscape(c.Who.Name)

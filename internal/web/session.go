@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -24,14 +25,19 @@ const (
 const maxControls = 16 << 10
 
 // cookie is the cookie of a session. Within the page of another site it is
-// partitioned: it counts for forms that are embedded there, and nowhere else.
+// partitioned: it counts for forms that are embedded there, and nowhere else. Servers
+// with different base paths on one host have cookies of their own: by the path, or by
+// the name where the prefix wants the path to be "/".
 func (f frame) cookie(r *http.Request, id string) *http.Cookie {
-	c := &http.Cookie{Name: cookieName, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{Name: cookieName, Value: id, Path: cmp.Or(f.base, "/"), HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	switch {
 	case f.framed:
 		c.Name, c.Secure, c.Partitioned, c.SameSite = framedCookieName, true, true, http.SameSiteNoneMode
 	case request.IsSecure(r):
 		c.Name, c.Secure = secureCookieName, true
+	}
+	if c.Secure {
+		c.Name, c.Path = c.Name+strings.ReplaceAll(f.base, "/", "+"), "/"
 	}
 	if id == "" {
 		c.MaxAge = -1
@@ -97,7 +103,11 @@ func localPath(next string, f frame) string {
 		strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
 		return f.path("/")
 	}
-	if f.framed && (!strings.HasPrefix(u.Path, embedPrefix+"/") || path.Clean(u.Path) != u.Path) {
+	clean := path.Clean(u.Path)
+	if !strings.HasPrefix(clean+"/", f.base+"/") { // another service on this host
+		return f.path("/")
+	}
+	if f.framed && (!strings.HasPrefix(u.Path, f.path("/")) || clean != u.Path) {
 		return f.path("/") // other pages refuse to be framed
 	}
 	return next
@@ -129,7 +139,7 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 func (c *call) newSignInPage(next string) *signInPage {
 	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next, Host: c.Host}
 	if c.framed {
-		page.NewTab = unframedPath(next)
+		page.NewTab = c.unframedPath(next)
 	}
 	return page
 }
@@ -146,7 +156,7 @@ func (s *Site) login(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return s.refuseSignIn(w, c, page, err)
 	}
-	noteSignIn(w, who, page.Next)
+	s.noteSignIn(w, who, page.Next)
 	to := page.Next
 	if c.framed {
 		to = c.path("/login") + "?" + signedInMark + "&next=" + url.QueryEscape(page.Next)
@@ -157,8 +167,8 @@ func (s *Site) login(w http.ResponseWriter, c *call) error {
 
 // noteSignIn names the user in the access log, unless they go on to a page that
 // may have an anonymous form.
-func noteSignIn(w http.ResponseWriter, who auth.Identity, next string) {
-	if u, err := url.Parse(next); err != nil || aroundForms(u.Path) {
+func (s *Site) noteSignIn(w http.ResponseWriter, who auth.Identity, next string) {
+	if u, err := url.Parse(next); err != nil || s.aroundForms(u.Path) {
 		request.ReporterOf(w).Anonymous()
 		return
 	}

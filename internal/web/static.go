@@ -63,7 +63,7 @@ func readStatic(name string) []byte {
 	return content
 }
 
-// path is the address of a static file.
+// path is that of a static file, after the base path.
 func (s *staticFiles) path(name string) (string, error) {
 	if s.content[name] == nil {
 		return "", fmt.Errorf("no static file %s", name)

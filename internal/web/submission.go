@@ -46,7 +46,7 @@ type answerView struct {
 
 // submissionPath is the path of one submission.
 func (c *call) submissionPath(f *forms.Form, id int64) string {
-	return c.path(c.formPath(f)) + "/submission/" + strconv.FormatInt(id, 10)
+	return c.formPath(f) + "/submission/" + strconv.FormatInt(id, 10)
 }
 
 // stored is a submission that the caller may read.
@@ -190,7 +190,7 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 		page.Delete = st.at("/delete")
 	}
 	if !st.access.Form.OneSubmission {
-		page.Again = c.path(c.formPath(st.access.Form))
+		page.Again = c.formPath(st.access.Form)
 	}
 	if err := c.setNeighbours(page, st); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.at("/change"), "Save", st.at("")
 	page.Form.Tag, page.Form.For, page.Form.Labels = st.access.Tag(st.sub), st.forUser, labelsOf(st.access.Form)
-	page.Form.Draft, page.Form.Typed = s.draftName(c, st.access, unframedPath(st.path)), with.typed
+	page.Form.Draft, page.Form.Typed = s.draftName(c, st.access, c.unframedPath(st.path)), with.typed
 	return page, nil
 }
 

@@ -30,7 +30,7 @@ var pageTypes = map[string]any{
 // TestTemplatesMatchTheirPages checks each field that a template names against the
 // type of its page, in branches that no other test takes, too.
 func TestTemplatesMatchTheirPages(t *testing.T) {
-	set := parseTemplates(newStaticFiles(nil))
+	set := parseTemplates("", newStaticFiles(nil))
 	for name, page := range pageTypes {
 		if err := templatecheck.CheckHTMLStrict(set.Lookup(name), page); err != nil {
 			t.Errorf("%s: %v", name, err)

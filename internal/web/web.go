@@ -109,15 +109,15 @@ func New(opts Options) *Site {
 	if s.BrandName == "" {
 		s.BrandName = "Formulary"
 	}
-	s.templates = parseTemplates(s.static)
-	s.routes = request.NewMux(s.noRoute)
+	s.templates = parseTemplates(s.Backend.BasePath, s.static)
+	s.routes = request.NewMux(s.Backend.BasePath, s.noRoute)
 	for _, route := range routes {
 		if route.public && s.Sessions == nil {
 			continue
 		}
-		s.routes.Handle(route.method, route.path, s.handle(route, frame{}))
+		s.routes.Handle(route.method, route.path, s.handle(route, s.frame(false)))
 		if route.framed {
-			s.routes.Handle(route.method, embedPrefix+route.path, s.overTLS(s.handle(route, frame{framed: true})))
+			s.routes.Handle(route.method, embedPrefix+route.path, s.overTLS(s.handle(route, s.frame(true))))
 		}
 	}
 	s.routes.Handle("GET", "/embed.js", request.Compress(http.HandlerFunc(serveEmbedScript)))
@@ -127,18 +127,18 @@ func New(opts Options) *Site {
 
 // ServeHTTP answers every path that no other surface has.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if aroundForms(r.URL.Path) {
+	if s.aroundForms(r.URL.Path) {
 		request.ReporterOf(w).Anonymous() // until it is known what the request is for
 	}
-	s.setPolicy(w.Header(), isFramed(r))
+	s.setPolicy(w.Header(), s.isFramed(r))
 	s.routes.ServeHTTP(w, r)
 }
 
 // aroundForms reports whether a browser may ask for a path on its way to or from
 // an anonymous form. The log must not tell where such a request comes from: it
 // would be next to the line of the form.
-func aroundForms(p string) bool {
-	switch p = path.Clean(p); p {
+func (s *Site) aroundForms(p string) bool {
+	switch p = strings.TrimPrefix(path.Clean(p), s.Backend.BasePath); p {
 	case "/login", "/logout", "/embed.js", "/favicon.ico":
 		return true
 	}
@@ -153,7 +153,7 @@ func aroundForms(p string) bool {
 // noRoute answers what matches no page: another method than the page takes, or
 // a path that there is no page at.
 func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string) {
-	c := s.newCall(w, r, frame{framed: isFramed(r)}, auth.Identity{})
+	c := s.newCall(w, r, s.frame(s.isFramed(r)), auth.Identity{})
 	defer c.End()
 	if s.hasCredentials(r, c.frame) { // they may have meant an anonymous form
 		c.Log.Anonymous()

@@ -59,7 +59,7 @@ async function update() {
   request = new AbortController();
   const { signal } = request;
   try {
-    const response = await fetch("/author", { method: "POST", body: new FormData(text.form), signal });
+    const response = await fetch(text.form.getAttribute("action"), { method: "POST", body: new FormData(text.form), signal });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     if (page.getElementById("password")) {
       fail("You are not signed in any more. Press “Show the form” to sign in: the text stays.");

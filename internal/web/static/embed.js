@@ -13,7 +13,7 @@
     console.warn("Formulary: embed.js needs a script element with src, and without type=module.");
     return;
   }
-  const server = new URL(script.src).origin;
+  const server = new URL(".", script.src); // the forms are beside this script
   const highest = 100_000; // pixels; frame.js has the same limit
   const pause = 100; // milliseconds between a change of the page and the search for blocks
 
@@ -91,7 +91,7 @@
 
   function newFrame(page, form, scheme) {
     const frame = document.createElement("iframe");
-    frame.src = `${server}/embed/page/${page}/form/${encodeURIComponent(form)}`;
+    frame.src = `${server.href}embed/page/${page}/form/${encodeURIComponent(form)}`;
     frame.name = `formulary ${scheme} ${location.origin}`;
     frame.title = `Form “${form}”`;
     frame.loading = "lazy";
@@ -117,7 +117,7 @@
 
   function onMessage({ origin, source, data }) {
     const { height, loaded, missing } = data?.formulary ?? {};
-    if (origin !== server || !(missing || height > 0)) {
+    if (origin !== server.origin || !(missing || height > 0)) {
       return;
     }
     for (const frame of document.querySelectorAll("iframe.formulary")) {

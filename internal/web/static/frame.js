@@ -42,7 +42,7 @@
     const channel = new BroadcastChannel("formulary signed in");
     const next = document.querySelector("input[data-next]"); // a sign-in that has nothing typed to lose
     if (next) {
-      channel.onmessage = () => location.assign(`/embed/login?next=${encodeURIComponent(next.value)}`);
+      channel.onmessage = () => location.assign(`${next.form.getAttribute("action")}?next=${encodeURIComponent(next.value)}`);
     } else if (document.querySelector(".below .who")) {
       channel.postMessage(null);
     }
