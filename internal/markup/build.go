@@ -2,13 +2,16 @@ package markup
 
 import (
 	"cmp"
+	"strconv"
+	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// Keys are all keys that authors write, by place, in the order of the documentation.
+// Keys are all keys that authors write, by the mapping that has them, in the order of the documentation.
 var Keys = map[string][]string{"form": formKeys, "field": fieldKeys, "section": sectionKeys, "page": metaKeys}
 
 var (
@@ -66,7 +69,7 @@ type builder struct {
 
 // build checks a form and makes it of its mapping. It returns nil if root is no
 // mapping. The form can be used unless the decoder has failed.
-func (d *decoder) build(root *yaml.Node, block rawBlock, pageID int64) *forms.Form {
+func (d *decoder) build(root *yaml.Node, block *rawBlock, pageID int64) *forms.Form {
 	w := &builder{
 		decoder:  d,
 		form:     &forms.Form{PageID: pageID},
@@ -213,4 +216,53 @@ func (w *builder) boolean(m *yamlMap, key string) bool {
 		w.errorf(v.at, "use true or false", "%s must be true or false, not %s", key, quote(v.text))
 	}
 	return false
+}
+
+const momentHint = "write a day such as 2026-03-31, or a time with its zone such as 2026-03-31T18:00:00+02:00"
+
+// opening reads when the form takes submissions, and how many.
+func (w *builder) opening(m *yamlMap) {
+	if v := w.text(m, "limit"); v.written && !v.invalid {
+		w.form.Limit = w.wholeNumber(v, "limit", MaxLimit)
+	}
+	f := w.form
+	f.Opens, f.Closes = w.moment(m, "opens"), w.moment(m, "closes")
+	if f.Opens.IsZero() || f.Closes.IsZero() {
+		return
+	}
+	// When a day begins depends on the server's zone, so days count as they are written.
+	const day = len(time.DateOnly)
+	never := m.values["opens"].Value[:day] > m.values["closes"].Value[:day]
+	if f.Opens.Day == "" && f.Closes.Day == "" {
+		never = !f.Opens.Time.Before(f.Closes.Time)
+	}
+	if never {
+		w.errorf(m.values["opens"].Column, "exchange opens and closes, or correct the year", "the form opens after it closes: nobody could submit it")
+	}
+}
+
+func (w *builder) moment(m *yamlMap, key string) forms.Moment {
+	v := w.text(m, key)
+	switch {
+	case !v.written, v.invalid:
+		return forms.Moment{}
+	case isDay(v.text):
+		return forms.Moment{Day: v.text}
+	}
+	var t time.Time
+	if t.UnmarshalText([]byte(strings.ToUpper(v.text))) != nil || t.UTC().Year() < 1 || t.IsZero() {
+		w.errorf(v.at, momentHint, "%s %s is neither a day nor a time", key, quote(v.text))
+		return forms.Moment{}
+	}
+	return forms.Moment{Time: t.UTC()}
+}
+
+// wholeNumber reads a number from 1 to limit. What is wrong is reported, and gives 0.
+func (w *builder) wholeNumber(v value, key string, limit int) int {
+	n, err := strconv.Atoi(v.text)
+	if err != nil || n < 1 || n > limit || v.text[0] == '+' || v.text[0] == '0' {
+		w.errorf(v.at, "leave "+key+" out if there is none", "%s must be a whole number from 1 to %d, not %s", key, limit, quote(v.text))
+		return 0
+	}
+	return n
 }

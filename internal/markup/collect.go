@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/yuin/goldmark/ast"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -15,16 +14,11 @@ type collector struct {
 	*reader
 	pageID int64
 	blocks []Block
-	lines  map[string]int      // by form id: the line of the first form with it
-	fences map[ast.Node]string // by fence: the ids of the forms in all raw blocks of a Markdown page
-	ids    map[int]string      // the same for other pages, by offset
+	lines  map[string]int // by form id: the line of the first form with it
 }
 
 // add reads a raw block, the first of which has number 1.
-func (c *collector) add(number int, block rawBlock) {
-	if c.ids[block.at] = ""; block.fence != nil {
-		c.fences[block.fence] = ""
-	}
+func (c *collector) add(number int, block *rawBlock) {
 	switch {
 	case number == 1 && c.pageID == 0 && !c.unreadable:
 		c.report(block.at, Error, `let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
@@ -37,9 +31,7 @@ func (c *collector) add(number int, block rawBlock) {
 		return
 	}
 	id, form := c.read(block)
-	if c.ids[block.at] = id; block.fence != nil {
-		c.fences[block.fence] = id
-	}
+	block.formID = id
 	first, dup := c.lines[id]
 	switch {
 	case dup:
@@ -53,7 +45,7 @@ func (c *collector) add(number int, block rawBlock) {
 
 // read returns the form of a block, or nil if the block is broken, and its id, or
 // "" if that can't be read.
-func (c *collector) read(block rawBlock) (id string, form *forms.Form) {
+func (c *collector) read(block *rawBlock) (id string, form *forms.Form) {
 	d := &decoder{reader: c.reader, failed: block.failed}
 	root, text := block.macros, ""
 	if block.text != nil {
@@ -79,7 +71,7 @@ func (c *collector) read(block rawBlock) (id string, form *forms.Form) {
 }
 
 // root returns the root of a block's YAML, or nil if the text is broken.
-func (d *decoder) root(text string, block rawBlock) *yaml.Node {
+func (d *decoder) root(text string, block *rawBlock) *yaml.Node {
 	switch {
 	case block.failed: // where the block ends is not known
 		return nil

@@ -67,8 +67,7 @@ func isFormText(text string) bool {
 	return false
 }
 
-// formNode returns the mapping that a form macro stands for, and the macro ids of
-// its fields.
+// formNode returns a form macro as a YAML mapping, and the macro ids of its fields.
 func (s *storageReader) formNode(m *macro) (form *yaml.Node, hostIDs map[*yaml.Node]string) {
 	form = s.parameters(m, formParameters)
 	if len(m.fields) == 0 {

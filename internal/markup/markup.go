@@ -130,18 +130,18 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 		if !p.unreadable {
 			page.Meta, page.MetaRead = meta, true
 		}
-		c := &collector{reader: p, pageID: page.ID, lines: map[string]int{}, fences: map[ast.Node]string{}, ids: map[int]string{}}
+		c := &collector{reader: p, pageID: page.ID, lines: map[string]int{}}
 		blocks := p.find(format)
-		for i, block := range blocks {
-			c.add(i+1, block)
+		for i := range blocks {
+			c.add(i+1, &blocks[i])
 		}
 		page.Blocks = c.blocks
 		switch {
-		case p.unreadable, format == formText:
+		case p.unreadable, format == formText, len(blocks) == 0: // a page without forms is not shown
 		case format == Markdown:
-			page.Text = p.text(c.fences)
+			page.Text = p.text(blocks)
 		default:
-			page.Text = p.plainText(format, blocks, c.ids)
+			page.Text = p.plainText(format, blocks)
 		}
 	}
 	if p.unreadable {
@@ -165,6 +165,7 @@ type rawBlock struct {
 	hostID  string                // the macro id that the host gives the form, or ""
 	hostIDs map[*yaml.Node]string // and its fields
 	failed  bool                  // an error in it was reported
+	formID  string                // set by the collector; "" if it can't be read
 	open    bool                  // the block is never closed
 }
 

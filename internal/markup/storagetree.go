@@ -16,7 +16,7 @@ import (
 // themselves, and these are never read as markup.
 type storageTree struct {
 	open  []ast.Node          // from the document to the innermost node
-	forms map[ast.Node]string // the ids of forms, by the nodes in their places
+	forms map[ast.Node]string // the ids of forms, by their placeholder nodes
 }
 
 // maxOpen bounds how deeply nodes nest.
@@ -29,38 +29,57 @@ var notText = []string{"table", "structured-macro", "macro", "image", "emoticon"
 var absoluteAddress = regexp.MustCompile(`^(?i:https?://|mailto:)`)
 
 // plainText returns the text of a page that is not Markdown, or nil if there is too
-// much of it, or none beside the forms. ids has the form id of each raw block by its offset.
-func (p *reader) plainText(format Format, blocks []rawBlock, ids map[int]string) *Text {
-	source, base := p.src[p.body:], p.body
-	if len(blocks) == 0 || len(source) > MaxShownBytes {
+// much of it, or none beside the forms.
+func (p *reader) plainText(format Format, blocks []rawBlock) *Text {
+	source := p.src[p.body:]
+	if len(source) > MaxShownBytes {
 		return nil
-	}
-	if format == Wikitext {
-		source, base, ids = p.translateWikitext(blocks, ids)
 	}
 	document := ast.NewDocument()
 	t := &storageTree{open: []ast.Node{document}, forms: map[ast.Node]string{}}
-	t.read(source, base, ids)
+	if format == Wikitext {
+		from := p.body
+		for i := range blocks {
+			t.read(wikiToStorage(string(p.src[from:blocks[i].at])), nil)
+			t.addForm(blocks[i].formID)
+			from = blocks[i].end
+		}
+		t.read(wikiToStorage(string(p.src[from:])), nil)
+	} else {
+		ids := map[int]string{}
+		for i := range blocks {
+			ids[blocks[i].at-p.body] = blocks[i].formID
+		}
+		t.read(string(source), ids)
+	}
 	if n := countNodes(document); n > maxTreeNodes || n == 1+len(t.forms) {
 		return nil
 	}
-	return &Text{Source: bytes.Clone(p.src[p.body:]), Parts: parts(document, t.forms)}
+	return &Text{Source: bytes.Clone(source), Parts: parts(document, t.forms)}
+}
+
+// addForm adds a placeholder node for a form.
+func (t *storageTree) addForm(id string) {
+	placeholder := ast.NewThematicBreak()
+	t.forms[placeholder] = id
+	t.innermost().AppendChild(t.innermost(), placeholder)
 }
 
 // read reads storage format. ids has the id of the form of each macro that is one, by
-// its offset, which counts from base.
-func (t *storageTree) read(source []byte, base int, ids map[int]string) {
+// its offset.
+func (t *storageTree) read(source string, ids map[int]string) {
 	type element struct {
 		depth  int  // how many nodes are open outside of it
 		hidden bool // its content is not shown, except for forms
 	}
 	stack := []element{{}}
-	decoder := xml.NewDecoder(bytes.NewReader(source))
+	decoder := xml.NewDecoder(strings.NewReader(source))
 	decoder.Strict, decoder.Entity = false, xml.HTMLEntity
 	for {
-		at := base + int(decoder.InputOffset())
+		at := int(decoder.InputOffset())
 		token, err := decoder.Token()
 		if err != nil {
+			t.open = t.open[:1]
 			return
 		}
 		last := stack[len(stack)-1]
@@ -68,9 +87,7 @@ func (t *storageTree) read(source []byte, base int, ids map[int]string) {
 		case xml.StartElement:
 			e := element{len(t.open), last.hidden || slices.Contains(notText, token.Name.Local)}
 			if id, isForm := ids[at]; isForm {
-				place := ast.NewThematicBreak()
-				t.forms[place] = id
-				t.innermost().AppendChild(t.innermost(), place)
+				t.addForm(id)
 			}
 			if !e.hidden {
 				t.element(token)

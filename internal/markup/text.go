@@ -9,9 +9,8 @@ import (
 // MaxShownBytes is how much text of a page is shown.
 const MaxShownBytes = 128 << 10
 
-// Text is what people read of a page, or what is plain of it if the page is not Markdown.
-// It is not changed after Parse, so
-// that it can be read concurrently.
+// Text is what people read of a page: of one that is not Markdown, headings, paragraphs,
+// lists and links. It is not changed after Parse, so that it can be read concurrently.
 type Text struct {
 	Source []byte // without the front matter; line ends are \n
 	// Parts are the page's outermost blocks, with the forms between them. They
@@ -30,12 +29,8 @@ type TextPart struct {
 	FormID string
 }
 
-// text returns the text of a page. ids has the form id of each fence that is
-// marked as a form. A page without forms is not shown, so its text is not kept.
-func (p *reader) text(ids map[ast.Node]string) *Text {
-	if len(ids) == 0 {
-		return nil
-	}
+// text returns the text of a Markdown page.
+func (p *reader) text(blocks []rawBlock) *Text {
 	body := p.src[p.body:]
 	if len(body) > MaxShownBytes {
 		// It is cut after a line. If a line is that long, the cut may split a character.
@@ -47,6 +42,10 @@ func (p *reader) text(ids map[ast.Node]string) *Text {
 	}
 	t := &Text{Source: p.tree.source}
 	if p.tree.complete {
+		ids := map[ast.Node]string{}
+		for i := range blocks {
+			ids[blocks[i].fence] = blocks[i].formID
+		}
 		t.Parts = parts(p.tree.root, ids)
 	}
 	return t

@@ -22,7 +22,7 @@ const (
 	maxInlineWork = 8_000_000
 	cellWork      = 400    // a cell of a table, even if the row is shorter than the table is wide
 	markerWork    = 20     // any such character, however short its block is
-	maxTreeNodes  = 30_000 // of a tree that is kept: at most ten megabytes
+	maxTreeNodes  = 30_000 // of a tree that stays in memory: at most ten megabytes
 )
 
 // tree is a parsed Markdown page.

@@ -21,8 +21,8 @@ func rewriteAll(s string, list []rewrite) string {
 }
 
 const (
-	omitted   = "…"      // stands for a template in a sentence
-	breakMark = "\uE000" // stands for a line break while a text is escaped
+	omitted   = "…"      // replaces a template
+	breakMark = "\uE000" // replaces a line break while a text is escaped
 
 	wikiNoText = `(?:ref|gallery|math|syntaxhighlight|source|pre)`    // elements
 	wikiWhole  = `((?:[^<]|<br/>|<a [^>]*>[^<]*</a>|<b>[^<]*</b>)+?)` // a text with whole elements in it
@@ -54,29 +54,16 @@ var (
 	}
 )
 
-// wikiWriter translates the plain part of wikitext to storage format.
+// wikiWriter writes storage format.
 type wikiWriter struct {
 	strings.Builder
 	open []string // what closes the open paragraph, or the open lists
 }
 
-// translateWikitext returns the text with the forms in it as storage format, and the
-// form ids by their offsets there.
-func (p *reader) translateWikitext(blocks []rawBlock, ids map[int]string) (source []byte, base int, places map[int]string) {
-	w, from := &wikiWriter{}, p.body
-	places = map[int]string{}
-	for _, block := range blocks {
-		w.read(string(p.src[from:block.at]))
-		places[w.Len()] = ids[block.at]
-		w.WriteString("<macro/>")
-		from = block.end
-	}
-	w.read(string(p.src[from:]))
-	return []byte(w.String()), 0, places
-}
-
-func (w *wikiWriter) read(s string) {
+// wikiToStorage translates the plain part of wikitext to storage format.
+func wikiToStorage(s string) string {
 	const nesting = 10
+	w := &wikiWriter{}
 	for range nesting {
 		s = wikiTemplate.ReplaceAllString(s, omitted)
 	}
@@ -85,6 +72,7 @@ func (w *wikiWriter) read(s string) {
 		w.line(line, strings.TrimLeft(line, "*#:;"))
 	}
 	w.close(0)
+	return w.String()
 }
 
 func (w *wikiWriter) line(line, content string) {
