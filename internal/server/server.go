@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -207,4 +208,38 @@ func waitUntilZero(n func() int64, limit time.Duration) {
 		case <-tick.C:
 		}
 	}
+}
+
+// ListenError is returned by [New] if the address can't be listened on. Err is
+// a [syscall.Errno] below its wrappers where the system refused it.
+type ListenError struct {
+	Address string
+	Err     error
+}
+
+func (e *ListenError) Error() string { return fmt.Sprintf("listen on %q: %v", e.Address, e.Err) }
+
+// Unwrap returns the cause.
+func (e *ListenError) Unwrap() error { return e.Err }
+
+// CertificateError is returned by [New] if the certificate or its key can't be
+// used. Err names the files.
+type CertificateError struct{ Err error }
+
+func (e *CertificateError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *CertificateError) Unwrap() error { return e.Err }
+
+// errorLog logs the messages of net/http about connections. They contain addresses
+// and protocol errors, never headers or bodies.
+type errorLog struct{ logger *slog.Logger }
+
+func (l errorLog) Write(line []byte) (int, error) {
+	level := slog.LevelWarn
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		level = slog.LevelDebug // port scanners, and browsers that distrust a certificate
+	}
+	l.logger.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	return len(line), nil
 }

@@ -137,3 +137,51 @@ func (s *Store) Count(ctx context.Context) (count int64, err error) {
 	})
 	return count, engine.Wrap(err, "count submissions")
 }
+
+// LastID implements store.Archive.
+func (s *Store) LastID(ctx context.Context) (last int64, err error) {
+	err = s.queryRow(ctx, sqlLastID, nil, &last)
+	return last, engine.Wrap(err, "read the last id")
+}
+
+// Advance implements store.Archive. The sequence never goes back, so there is
+// nothing to do if it is far enough.
+func (s *Store) Advance(ctx context.Context, to int64) error {
+	last, err := s.LastID(ctx)
+	if err != nil || last >= to {
+		return err
+	}
+	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			// Without the lock, another process could allocate ids between the
+			// read and the write, and setval would move the sequence back.
+			if _, err := tx.Exec(ctx, sqlLockSequence); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, sqlAdvance, to)
+			return err
+		})
+	})
+	return engine.Wrap(err, "advance the sequence")
+}
+
+// Claim implements store.Settings.
+func (s *Store) Claim(ctx context.Context, name, value string) (current string, err error) {
+	err = s.queryRow(ctx, sqlClaim, []any{name, value}, &current)
+	return current, engine.Wrap(err, "claim setting %q", name)
+}
+
+// Setting implements store.Settings.
+func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
+	err = s.queryRow(ctx, sqlSetting, []any{name}, &value)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return value, engine.Wrap(err, "read setting %q", name)
+}
+
+// Release implements store.Settings.
+func (s *Store) Release(ctx context.Context, name string) error {
+	_, err := s.exec(ctx, sqlRelease, name)
+	return engine.Wrap(err, "release setting %q", name)
+}
