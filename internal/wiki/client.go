@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/formulary/formulary/internal/reload"
 )
@@ -212,10 +213,26 @@ func (a answer) decode(into any) error {
 }
 
 // odd is the error for an answer that is not the one that was asked for.
-func (a answer) odd() error {
+func (a answer) odd() *UnavailableError {
 	e := &UnavailableError{Err: fmt.Errorf("unexpected answer with status %d", a.status)}
 	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
 		e.RetryAfter = time.Duration(min(max(seconds, 1), 300)) * time.Second
 	}
 	return e
+}
+
+// coalesce has concurrent callers share one run of work, which goes on when they
+// have gone away.
+func coalesce[T any](ctx context.Context, flight *singleflight.Group, work func(context.Context) (T, error)) (T, error) {
+	done := flight.DoChan("", func() (any, error) { return work(context.WithoutCancel(ctx)) })
+	var none T
+	select {
+	case <-ctx.Done():
+		return none, ctx.Err()
+	case result := <-done:
+		if result.Err != nil {
+			return none, result.Err
+		}
+		return result.Val.(T), nil //nolint:forcetypeassert // it is from work
+	}
 }

@@ -8,9 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Wiki is a live wiki. All methods are safe for concurrent use. Each can return
@@ -120,10 +121,11 @@ type Session struct {
 	Name string // as the wiki writes it
 	ID   uint64 // of no other session of this process
 
-	credential Credential   // to renew the session; zero if it is that of a browser
-	ended      atomic.Bool  // the wiki knows it no more
-	renewing   sync.Mutex   // held by the call that renews it
-	header     atomic.Value // http.Header: what authenticates a call
+	credential Credential         // to renew the session; zero if it is that of a browser
+	ended      atomic.Bool        // the wiki knows it no more
+	header     atomic.Value       // http.Header: what authenticates a call
+	renewing   singleflight.Group // has concurrent calls share one renewal
+	notBefore  time.Time          // the wiki's throttle ends; for the renewal only
 }
 
 var lastSession atomic.Uint64
@@ -147,4 +149,9 @@ func (s *Session) GoString() string { return s.String() }
 type Caller struct {
 	*Session
 	From string
+}
+
+// authentication is what authenticates a call in this session.
+func (s *Session) authentication() http.Header {
+	return s.header.Load().(http.Header) //nolint:forcetypeassert // newSession stores it
 }

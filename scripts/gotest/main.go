@@ -28,7 +28,7 @@ import (
 var (
 	raced = []string{
 		"internal/auth", "internal/cli", "internal/pages", "internal/request", "internal/rest", "internal/server", "internal/service",
-		"internal/session", "internal/store", "internal/reload",
+		"internal/session", "internal/store", "internal/reload", "internal/wiki",
 	}
 	sequential = []string{"internal/store/copy", "internal/store/pgtest"}
 )

@@ -1,0 +1,310 @@
+package wiki
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// mwSignIn is what the wiki asks of somebody who signs in.
+type mwSignIn struct {
+	Requests []struct {
+		ID     string         `json:"id"`
+		Fields map[string]any `json:"fields"`
+	} `json:"requests"`
+}
+
+// mwLogin is the answer to a sign-in: with a bot password, or with that of the
+// account.
+type mwLogin struct {
+	Result  string    `json:"result"`
+	BotUser string    `json:"lgusername"`
+	Reason  mwMessage `json:"reason"`
+
+	Status  string    `json:"status"`
+	User    string    `json:"username"`
+	Message mwMessage `json:"message"`
+}
+
+// mwMessage is a message of the wiki, not put into words.
+type mwMessage struct {
+	Key    string         `json:"key"`
+	Params jsontext.Value `json:"params"`
+}
+
+// How long a throttle lasts, if the wiki does not say so, and at most.
+const (
+	defaultThrottle = 5 * time.Minute
+	maxThrottle     = time.Hour
+)
+
+func botPasswordAdvice() error {
+	return &AdviceError{"Your password alone does not sign you in to this wiki from here. Make a bot password " +
+		"on its page Special:BotPasswords, and sign in with that and its name, such as Alice@forms."}
+}
+
+// Login implements Wiki.
+func (m *mediaWiki) Login(ctx context.Context, c Credential, from string) (*Session, error) {
+	if c.User == "" || c.Password == "" { // there are no tokens
+		return nil, ErrRefused
+	}
+	name, header, err := m.signIn(ctx, c, from)
+	if err != nil {
+		return nil, err
+	}
+	return newSession(name, c, header), nil
+}
+
+// signIn returns the name of the user, and what authenticates calls.
+func (m *mediaWiki) signIn(ctx context.Context, c Credential, from string) (string, http.Header, error) {
+	owner, _, bot := strings.Cut(c.User, "@")
+	a, err := m.loginToken(ctx, from)
+	if err != nil {
+		return "", nil, err
+	}
+	cookies, token := addCookies(nil, a.header), a.Query.Tokens["logintoken"]
+	action, form := "login", url.Values{"lgname": {c.User}, "lgpassword": {c.Password}, "lgtoken": {token}}
+	if !bot {
+		if err := a.Query.SignIn.obstacle(); err != nil {
+			return "", nil, err
+		}
+		action, form = "clientlogin", url.Values{
+			"username": {c.User}, "password": {c.Password}, "logintoken": {token},
+			"loginmessageformat": {"raw"}, "loginreturnurl": {m.base.Scheme + "://" + m.base.Host + "/"},
+		}
+	}
+	a, err = m.ask(ctx, call{
+		query: url.Values{"action": {action}}, form: form, header: cookieHeader(cookies), from: from, stranger: true,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	login := a.ClientLogin
+	if bot {
+		login = a.Login
+	}
+	name, err := login.user()
+	if err == nil && bot && normalizeName(owner) != normalizeName(name) {
+		err = ErrRefused // the wiki took all of it for the name of an account
+	}
+	return name, cookieHeader(addCookies(cookies, a.header)), err
+}
+
+// loginToken asks for what a sign-in needs: a token, the cookie of the session that
+// it belongs to, and what the wiki wants to know of people. It learns the prefix of
+// cookies by the way.
+func (m *mediaWiki) loginToken(ctx context.Context, from string) (*mwAnswer, error) {
+	params := url.Values{"action": {"query"}, "meta": {"tokens|authmanagerinfo"}, "type": {"login"}, "amirequestsfor": {"login"}}
+	a, err := m.ask(ctx, call{query: params, from: from, stranger: true})
+	if err != nil {
+		return nil, err
+	}
+	if a.Query.Tokens["logintoken"] == "" {
+		return nil, unavailablef("the answer has no token")
+	}
+	prefix := ""
+	for _, c := range addCookies(nil, a.header) {
+		if begin, found := strings.CutSuffix(c.Name, "_session"); found {
+			prefix = begin
+		}
+	}
+	m.prefix.Store(&prefix)
+	return a, nil
+}
+
+// obstacle is why no password needs to be sent.
+func (s mwSignIn) obstacle() error {
+	takesPassword := false
+	for _, r := range s.Requests {
+		if strings.Contains(r.ID, "Captcha") { // without it the right password counts as wrong
+			return &ThrottledError{RetryAfter: defaultThrottle, Captcha: true}
+		}
+		takesPassword = takesPassword || r.Fields["password"] != nil
+	}
+	if !takesPassword {
+		return botPasswordAdvice()
+	}
+	return nil
+}
+
+// user is the name of the user who has signed in.
+func (l mwLogin) user() (string, error) {
+	name := cmp.Or(l.BotUser, l.User)
+	switch cmp.Or(l.Result, l.Status) {
+	case "Success", "PASS":
+		if name != "" {
+			return name, nil
+		}
+	case "UI", "REDIRECT", "RESTART", "Aborted":
+		return "", botPasswordAdvice()
+	case "Failed":
+		return "", l.Reason.refusal()
+	case "FAIL":
+		return "", l.Message.refusal()
+	}
+	return "", unavailablef("the sign-in has no result")
+}
+
+var mwNumber = regexp.MustCompile(`[0-9]{1,9}`)
+
+// refusal is the error for a password that the wiki did not take.
+func (m mwMessage) refusal() error {
+	switch {
+	case m.Key == "login-throttled": // its only parameter is the time, such as {"duration":300}
+		wait := defaultThrottle
+		if seconds, err := strconv.Atoi(mwNumber.FindString(string(m.Params))); err == nil {
+			wait = time.Duration(seconds) * time.Second
+		}
+		return &ThrottledError{RetryAfter: min(max(wait, time.Second), maxThrottle)}
+	case strings.HasPrefix(m.Key, "captcha-"):
+		return &ThrottledError{RetryAfter: defaultThrottle, Captcha: true}
+	case m.Key == "authpage-cannot-login-continue":
+		return unavailablef("the wiki has lost the session of the sign-in")
+	}
+	return ErrRefused
+}
+
+// normalizeName does what MediaWiki does to names of users.
+func normalizeName(name string) string {
+	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ' ' }), " ")
+	first, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[size:]
+}
+
+// renew signs in again after the wiki has ended a session, and returns what
+// authenticates calls from now on. Used is what did so before.
+func (m *mediaWiki) renew(ctx context.Context, c Caller, used http.Header) (http.Header, error) {
+	if c.credential == (Credential{}) {
+		c.ended.Store(true)
+		return nil, ErrRefused
+	}
+	return coalesce(ctx, &c.renewing, func(ctx context.Context) (http.Header, error) {
+		if current := c.authentication(); current.Get("Cookie") != used.Get("Cookie") {
+			return current, nil // another call has renewed it
+		}
+		if wait := time.Until(c.notBefore); wait > 0 {
+			return nil, &ThrottledError{RetryAfter: max(wait, time.Second)}
+		}
+		name, header, err := m.signIn(ctx, c.credential, c.From)
+		if err == nil && name != c.Name {
+			err = ErrRefused // the user has been renamed
+		}
+		var throttled *ThrottledError
+		switch {
+		case err == nil:
+			c.header.Store(header)
+		case errors.Is(err, ErrRefused):
+			c.ended.Store(true)
+		case errors.As(err, &throttled):
+			c.notBefore = time.Now().Add(throttled.RetryAfter)
+		}
+		return header, err
+	})
+}
+
+// Bounds of the cookies that a browser's session may have.
+const (
+	maxCookies     = 16
+	maxCookieBytes = 8 << 10
+)
+
+// SessionCookies implements Wiki.
+func (m *mediaWiki) SessionCookies(ctx context.Context, cookies []*http.Cookie) ([]*http.Cookie, error) {
+	wanted := func(name string) bool { return slices.Contains(m.cookies, name) }
+	if m.cookies == nil {
+		prefix, err := m.cookiePrefix(ctx, cookies)
+		if err != nil || prefix == "" || !hasCookie(cookies, prefix+"_session") && !hasCookie(cookies, prefix+"Token") {
+			return nil, err
+		}
+		wanted = func(name string) bool { return strings.HasPrefix(name, prefix) }
+	}
+	var found []*http.Cookie
+	size := 0
+	for _, c := range cookies {
+		sent := &http.Cookie{Name: c.Name, Value: c.Value}                                       //nolint:gosec // it is for the wiki, not for a browser
+		if wanted(c.Name) && c.Value != "" && sent.Valid() == nil && !hasCookie(found, c.Name) { // PHP takes the first of a name
+			found = append(found, sent)
+			size += len(c.Name) + len(c.Value)
+		}
+	}
+	if len(found) > maxCookies || size > maxCookieBytes {
+		return nil, nil
+	}
+	slices.SortFunc(found, func(a, b *http.Cookie) int { return cmp.Compare(a.Name, b.Name) })
+	return found, nil
+}
+
+// cookiePrefix returns what the names of the wiki's cookies begin with. While that
+// is not known, it asks the wiki if one of the cookies may be its own.
+func (m *mediaWiki) cookiePrefix(ctx context.Context, cookies []*http.Cookie) (string, error) {
+	if prefix := m.prefix.Load(); prefix != nil {
+		return *prefix, nil
+	}
+	for _, c := range cookies {
+		if strings.HasSuffix(c.Name, "_session") || strings.HasSuffix(c.Name, "Token") {
+			return coalesce(ctx, &m.learning, func(ctx context.Context) (string, error) {
+				if _, err := m.loginToken(ctx, ""); err != nil {
+					return "", err
+				}
+				return *m.prefix.Load(), nil
+			})
+		}
+	}
+	return "", nil
+}
+
+// Resume implements Wiki.
+func (m *mediaWiki) Resume(ctx context.Context, cookies []*http.Cookie, from string) (*Session, error) {
+	if len(cookies) == 0 {
+		return nil, ErrRefused
+	}
+	header := cookieHeader(cookies)
+	params := url.Values{"action": {"query"}, "meta": {"userinfo"}, "assert": {"user"}}
+	a, err := m.ask(ctx, call{query: params, header: header, from: from, stranger: true})
+	switch {
+	case isMWError(err, mwNotSignedIn, mwClosedWiki):
+		return nil, ErrRefused
+	case err != nil:
+		return nil, err
+	case a.Query.User.Anon || a.Query.User.Temp:
+		return nil, ErrRefused
+	case a.Query.User.ID < 1 || a.Query.User.Name == "":
+		return nil, unavailablef("the answer has no user")
+	}
+	return newSession(a.Query.User.Name, Credential{}, header), nil
+}
+
+// addCookies returns cookies with what an answer has set and deleted. It ignores
+// attributes: the wiki may be known to browsers by another address.
+func addCookies(cookies []*http.Cookie, header http.Header) []*http.Cookie {
+	for _, c := range (&http.Response{Header: header}).Cookies() {
+		cookies = slices.DeleteFunc(cookies, func(old *http.Cookie) bool { return old.Name == c.Name })
+		if c.Value != "" && c.MaxAge >= 0 { // PHP deletes with Max-Age=0, which Go reads as -1
+			cookies = append(cookies, c)
+		}
+	}
+	return cookies
+}
+
+func hasCookie(cookies []*http.Cookie, name string) bool {
+	return slices.ContainsFunc(cookies, func(c *http.Cookie) bool { return c.Name == name })
+}
+
+func cookieHeader(cookies []*http.Cookie) http.Header {
+	var pairs []string
+	for _, c := range cookies {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	return http.Header{"Cookie": {strings.Join(pairs, "; ")}}
+}
