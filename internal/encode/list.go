@@ -20,18 +20,19 @@ const FlushBytes = 128 << 10
 // asks for. If there is one only, the list is in that, whatever the request asks
 // for. The list is written as it is read, so that neither side ever holds all of it.
 func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, formats ...*Format) error {
-	return SendEdited(w, c, access, Edit{}, model, formats...)
+	return SendEdited(w, c, access, Edit{Params: request.ReadParams(c.URL.RawQuery)}, model, formats...)
 }
 
 // Edit is how a list differs from that of the API.
 type Edit struct {
+	Params  *request.Params                         // in place of those of the address
 	Numbers bool                                    // filters compare numbers as such
 	Row     func(forms.Submission) forms.Submission // returns a submission as it is sent, with all values; nil for as it is
 }
 
 // SendEdited is SendList with a list that differs.
 func SendEdited(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, formats ...*Format) error {
-	asked, err := readListRequest(c.Request, formats)
+	asked, err := readListRequest(edit.Params, c.Header, formats)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func SendEdited(w http.ResponseWriter, c *request.Call, access *service.Access, 
 	if err := c.HoldList(); err != nil {
 		return err
 	}
-	s := listWriter{w: w, buf: getBuffer(), begin: begin, may: asked.Check}
+	s := listWriter{w: w, buf: getBuffer(), begin: begin, check: asked.Check}
 	defer putBuffer(s.buf)
 	list := func(visit func(forms.Submission) error) error {
 		if edit.Row != nil {
@@ -59,7 +60,7 @@ func SendEdited(w http.ResponseWriter, c *request.Call, access *service.Access, 
 		}
 		return access.List(c.Context(), asked.ListOptions, visit)
 	}
-	f, err := newEncoder(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions), s.may)
+	f, err := newEncoder(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions))
 	if err == nil {
 		err = explainTable(s.write(f, list))
 	}
@@ -102,10 +103,10 @@ func rowsOnly(c *request.Call, access *service.Access, opts service.ListOptions)
 }
 
 // newEncoder makes the encoder of the format that a list is sent in.
-func newEncoder(asked listRequest, form *forms.Form, model Model, list scan, may func() error) (encoder, error) {
+func newEncoder(asked listRequest, form *forms.Form, model Model, list scan) (encoder, error) {
 	switch asked.format {
 	case CSV, XLSX:
-		return newTable(asked, form, list, may)
+		return newTable(asked, form, list)
 	case NDJSON:
 		return &ndjson{appendRow: model(form)}, nil
 	default:
@@ -156,7 +157,7 @@ func fileName(form *forms.Form, labels bool) string {
 type listWriter struct {
 	w     http.ResponseWriter
 	buf   *[]byte
-	may   func() error // asked before each part is sent
+	check func() error // called before each part is sent
 	begin func()       // called before the first part is sent
 	begun bool
 }
@@ -183,7 +184,7 @@ func (s *listWriter) write(f encoder, list scan) (err error) {
 }
 
 func (s *listWriter) flush() error {
-	if err := s.may(); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
 	if !s.begun {
@@ -205,14 +206,13 @@ type listRequest struct {
 
 // readListRequest reads the query and the headers of a request for a list. It ignores
 // unknown parameters.
-func readListRequest(r *http.Request, formats []*Format) (listRequest, error) {
-	params := request.ReadParams(r.URL.RawQuery)
+func readListRequest(params *request.Params, header http.Header, formats []*Format) (listRequest, error) {
 	asked := listRequest{
 		ListOptions: params.ListOptions(), format: formats[0], negotiated: len(formats) > 1,
 		table: table.Options{Labels: params.Flag("labels", false), BOM: params.Flag("bom", false), NoGuard: !params.Flag("guard", true)},
 	}
 	if asked.negotiated {
-		asked.format = pickFormat(params, r.Header, formats)
+		asked.format = pickFormat(params, header, formats)
 	}
 	return asked, params.Err()
 }

@@ -14,14 +14,14 @@ type scan func(visit func(forms.Submission) error) error
 
 // newTable makes a first pass over the rows of a list, which finds the fields
 // that have left the page, and returns the encoder that writes them.
-func newTable(asked listRequest, form *forms.Form, list scan, may func() error) (encoder, error) {
+func newTable(asked listRequest, form *forms.Form, list scan) (encoder, error) {
 	columns := table.NewColumns(form)
 	read := 0
 	err := list(func(sub forms.Submission) error {
 		// As often as if the rows were sent.
 		if read += len(sub.Entries); read >= FlushBytes {
 			read = 0
-			if err := may(); err != nil {
+			if err := asked.Check(); err != nil {
 				return err
 			}
 		}

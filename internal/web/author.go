@@ -93,11 +93,7 @@ func (s *Site) author(w http.ResponseWriter, c *call) error {
 }
 
 func exampleText(name string) string {
-	text, err := exampleFiles.ReadFile("examples/" + name + ".yaml")
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	return string(text)
+	return string(readEmbedded(exampleFiles, "examples/"+name+".yaml"))
 }
 
 // showWritten shows the form of a text.
@@ -144,7 +140,10 @@ func (c *call) readText(page *authorPage) error {
 	}
 	defer c.endTurn()
 	form, diagnostics := markup.ParseForm(authorPageID, []byte(page.Text))
-	page.Count, page.Diagnostics = countProblems(len(diagnostics)), diagnostics
+	page.Count, page.Diagnostics = forms.Counted(len(diagnostics), "problem", "problems"), diagnostics
+	if len(diagnostics) == 0 {
+		page.Count = "No problems"
+	}
 	if form == nil {
 		return nil
 	}
@@ -170,17 +169,6 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	page.Preview = &pageForm{Form: html, Notes: Notes{Anonymous: form.Anonymous, Once: form.OneSubmission}}
 	page.JSON = indentedJSON(form)
 	return err
-}
-
-func countProblems(n int) string {
-	switch n {
-	case 0:
-		return "No problems"
-	case 1:
-		return "1 problem"
-	default:
-		return fmt.Sprintf("%d problems", n)
-	}
 }
 
 // indentedJSON is the form as the API describes it, for people.

@@ -258,7 +258,7 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	f, with := &b.form.Fields[rank], b.with
 	q := &question{
 		Field: f, ElementID: id, Label: labelOf(f), Value: with.values[rank], Hidden: hidden,
-		Stored: with.files[f.ID], Removed: with.removed[f.ID], Locked: with.locked(f),
+		Stored: with.files[f.ID], Removed: with.removed[f.ID], Locked: with.access != nil && !with.access.MaySet(f),
 	}
 	if with.access != nil {
 		q.Lang = with.access.Lang()
@@ -303,23 +303,20 @@ func (q *question) Needed() bool { return q.Required && q.Kind == "checkboxes" }
 
 // setControl decides what a question is answered with.
 func (b *questionBuilder) setControl(q *question) {
-	switch q.Type {
-	case forms.Textbox:
+	switch {
+	case q.Type == forms.Textbox:
 		q.Kind = "textarea"
-	case forms.File:
+	case q.Type == forms.File:
 		q.fileControl(b.with.maxFile)
-	case forms.Dropdown, forms.Radio, forms.Checkbox, forms.Status:
-		if len(q.Options) == 0 { // any text is taken
-			q.textControl()
-			return
-		}
-		q.Kind = map[forms.FieldType]string{
-			forms.Dropdown: "select", forms.Radio: "radios", forms.Checkbox: "checkboxes", forms.Status: "status",
-		}[q.Type]
-		q.Choices = b.choices(q)
-	default:
+	case len(q.Options) > 0 && choiceKinds[q.Type] != "":
+		q.Kind, q.Choices = choiceKinds[q.Type], b.choices(q)
+	default: // without options, any text is taken
 		q.textControl()
 	}
+}
+
+var choiceKinds = map[forms.FieldType]string{
+	forms.Dropdown: "select", forms.Radio: "radios", forms.Checkbox: "checkboxes", forms.Status: "status",
 }
 
 func (q *question) textControl() {
@@ -354,6 +351,45 @@ func (q *question) fileControl(maxFile int64) {
 	q.StoredNames = q.Value
 }
 
+// setBounds says which answers a question takes. A browser's calendar leaves out other
+// days.
+func (b *questionBuilder) setBounds(q *question) {
+	if q.MaxLength > 0 {
+		q.Bounds = "At most " + strconv.Itoa(q.MaxLength) + " characters."
+	}
+	least, firstDay := b.bound(q.Min)
+	most, lastDay := b.bound(q.Max)
+	atLeast, atMost := "At least ", "At most "
+	if q.Validation == forms.DateOnly {
+		atLeast, atMost = "Not before ", "Not after "
+		q.MinDay, q.MaxDay = firstDay, lastDay
+	}
+	switch {
+	case least != "" && most != "":
+		q.Bounds = "From " + least + " to " + most + "."
+	case least != "":
+		q.Bounds = atLeast + least + "."
+	case most != "":
+		q.Bounds = atMost + most + "."
+	}
+}
+
+// bound is a bound in words, and its value if that does not depend on answers.
+func (b *questionBuilder) bound(bound *forms.Bound) (words, value string) {
+	switch {
+	case bound == nil:
+		return "", ""
+	case bound.Value == forms.Today:
+		return b.with.today, b.with.today
+	case bound.FieldID == "":
+		return bound.Value, bound.Value
+	}
+	if rank := b.fields.Rank(bound.FieldID); rank >= 0 {
+		words = "“" + labelOf(&b.form.Fields[rank]) + "”"
+	}
+	return words, ""
+}
+
 // tones is the number of colours of statuses.
 const tones = 6
 
@@ -361,10 +397,7 @@ const tones = 6
 // offered, so that saving does not lose it. An answer may hold hundreds of
 // thousands of such values, so the form shows a limited number.
 func (b *questionBuilder) choices(q *question) (choices []choice) {
-	isOption := make(map[string]bool, len(q.Options))
-	for _, o := range q.Options {
-		isOption[o] = true
-	}
+	isOption := stringSet(q.Options)
 	chosen := map[string]bool{}
 	values := slices.Clone(q.Options)
 	choose := func(value string) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
@@ -76,6 +77,29 @@ func (s *Site) showForm(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	return c.render(w, http.StatusOK, "form", page)
+}
+
+// prefilled are the defaults, with what the address of the form says instead: ?ID=VALUE,
+// several for several values. A value that the field does not take, or not from the
+// caller, is ignored.
+func prefilled(access *service.Access, query url.Values) []string {
+	f, values := access.Form, access.Form.Defaults(access.Today())
+	for rank := range f.Fields {
+		field := &f.Fields[rank]
+		given, named := query[field.ID]
+		if !named || field.Type == forms.File || !access.MaySet(field) {
+			continue
+		}
+		value := given[0]
+		if field.MultiValue() {
+			value = strings.Join(given, forms.Separator)
+		}
+		value = tidyValue(field, value)
+		if field.CheckAnswer(forms.Answer{FieldID: field.ID, Value: value}) == "" {
+			values[rank] = value
+		}
+	}
+	return values
 }
 
 func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*formPage, error) {

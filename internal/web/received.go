@@ -39,17 +39,17 @@ func newReceived(typed url.Values) received {
 // box of a question is ticked, a browser sends nothing for it: a page that
 // changes a submission names those questions that it showed.
 func (r received) answered() map[string]bool {
-	ids := setOf(r.extra[shownControl])
+	ids := stringSet(r.extra[shownControl])
 	for i := range r.answers {
 		ids[r.answers[i].FieldID] = true
 	}
 	return ids
 }
 
-func setOf(ids []string) map[string]bool {
-	set := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		set[id] = true
+func stringSet(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, s := range list {
+		set[s] = true
 	}
 	return set
 }
@@ -65,9 +65,6 @@ func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (
 	var invalid *forms.Invalid
 	if errors.As(err, &invalid) { // not what browsers send
 		err = errUnreadable
-	}
-	for i := range answers {
-		normalize(&answers[i])
 	}
 	sent.answers = answers
 	if access != nil {
@@ -96,6 +93,7 @@ func tidy(f *forms.Form, answers []forms.Answer) {
 	fields := f.Index()
 	for i := range answers {
 		a := &answers[i]
+		normalize(a)
 		if rank := fields.Rank(a.FieldID); rank >= 0 {
 			a.Value = tidyValue(&f.Fields[rank], a.Value)
 		}
@@ -152,6 +150,37 @@ func (r received) filling(f *forms.Form, why refusal) filling {
 		}
 	}
 	return with
+}
+
+// newAnswers are the answers of a new submission. Browsers send a question without an
+// answer as an empty text, and nothing where no box is ticked. Such answers are left
+// out, unless they replace a default.
+func (r received) newAnswers(f *forms.Form) []forms.Answer {
+	fields := f.Index()
+	hasDefault := func(id string) bool {
+		rank := fields.Rank(id)
+		return rank >= 0 && f.Fields[rank].Default != ""
+	}
+	answers := slices.DeleteFunc(slices.Clone(r.answers), func(a forms.Answer) bool {
+		return a.Value == "" && !a.IsList && a.Malformed == "" && a.Misfit == "" && !hasDefault(a.FieldID)
+	})
+	sent := answersByID(answers)
+	for id := range stringSet(r.extra[shownControl]) {
+		if sent[id] == nil && hasDefault(id) {
+			answers = append(answers, forms.Answer{FieldID: id})
+		}
+	}
+	return answers
+}
+
+// addDefaults fills in the questions that were hidden when the form was sent.
+func (r received) addDefaults(with *filling, f *forms.Form, today string) {
+	answered := r.answered()
+	for rank := range f.Fields {
+		if field := &f.Fields[rank]; !answered[field.ID] {
+			with.values[rank] = field.DefaultValue(today)
+		}
+	}
 }
 
 // answerText is an answer as it would be stored.

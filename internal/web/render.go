@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -58,11 +59,11 @@ type Layout struct {
 	Title    string
 	Brand    string
 	BrandCSS bool
-	User     string // "" if nobody is signed in
+	User     string // user name of the caller; "" before the sign-in
 	Framed   bool
 	Wide     bool // the page uses the width of the window
 	Script   string
-	Logout   string // path to post to; "" where nobody signs out here
+	Logout   string // path to post to; "" where Formulary has no sign-out of its own
 	Leave    string // where to sign out instead; "" for nowhere
 	NewTab   string // path of the same page by itself; "" unless framed
 	Own      string // path of the caller's submissions to the form in a frame; "" if they can see none
@@ -224,7 +225,7 @@ func (s *Site) setPolicy(h http.Header, framed bool) {
 type errorPage struct {
 	Layout
 	Detail    string
-	RequestID string // for whoever runs the service; "" if the fault is not theirs
+	RequestID string // to find the error in the log; "" if nothing was logged
 }
 
 // errorTitles are headings of error pages. Others have that of http.StatusText.
@@ -258,10 +259,8 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 		failure.Detail = "The connection to the database was lost, so this may be stored or not. " +
 			"Reload this page to send it again: a form is stored only once."
 	}
-	page := &errorPage{Layout: c.layout(http.StatusText(failure.Status)), Detail: failure.Detail}
-	if title := errorTitles[failure.Status]; title != "" {
-		page.Title = title
-	}
+	title := cmp.Or(errorTitles[failure.Status], http.StatusText(failure.Status))
+	page := &errorPage{Layout: c.layout(title), Detail: failure.Detail}
 	page.Missing = c.framed && failure.Status == http.StatusNotFound && c.PathValue("id") == ""
 	if failure.Log {
 		c.LogError("request failed", err)

@@ -174,44 +174,33 @@ func refuseResults(w http.ResponseWriter, c *call, page *resultsPage, invalid *f
 // address says otherwise. On an anonymous form it tells days and numbers its rows, as
 // the page does.
 func export(format *encode.Format) handler {
-	return func(_ *Site, w http.ResponseWriter, c *call) error { return c.export(w, format) }
-}
-
-func (c *call) export(w http.ResponseWriter, format *encode.Format) error {
-	access, err := c.Form()
-	if err != nil {
-		return err
-	}
-	params := request.ReadParams(c.URL.RawQuery)
-	query := params.Values
-	for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {
-		query.Del(name)
-	}
-	if access.Form.Anonymous {
-		refuseTimes(params.ListOptions(), &params.Invalid)
-	}
-	if err := params.Err(); err != nil {
-		return err
-	}
-	for _, name := range []string{"labels", "bom"} {
-		if !query.Has(name) {
-			query.Set(name, "true")
+	return func(_ *Site, w http.ResponseWriter, c *call) error {
+		access, err := c.Form()
+		if err != nil {
+			return err
 		}
+		edit := encode.Edit{Params: request.ReadParams(c.URL.RawQuery), Numbers: true}
+		for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {
+			edit.Params.Values.Del(name)
+		}
+		if access.Form.Anonymous {
+			refuseTimes(edit.Params.ListOptions(), &edit.Params.Invalid)
+			edit.Row = c.anonymously()
+		}
+		if err := edit.Params.Err(); err != nil {
+			return err
+		}
+		for _, name := range []string{"labels", "bom"} {
+			if !edit.Params.Values.Has(name) {
+				edit.Params.Values.Set(name, "true")
+			}
+		}
+		return encode.SendEdited(w, c.Call, access, edit, encode.Flat, format)
 	}
-	at := *c.URL
-	at.RawQuery = query.Encode()
-	request := *c.Request
-	request.URL = &at
-	c.Request = &request
-	edit := encode.Edit{Numbers: true}
-	if access.Form.Anonymous {
-		edit.Row = c.anonymously()
-	}
-	return encode.SendEdited(w, c.Call, access, edit, encode.Flat, format)
 }
 
-// anonymously has submissions tell their day in place of the time, and their row in
-// place of the id.
+// anonymously returns what replaces the time of each submission by its day, and its id
+// by the number of its row.
 func (c *call) anonymously() func(forms.Submission) forms.Submission {
 	row := int64(0)
 	return func(sub forms.Submission) forms.Submission {

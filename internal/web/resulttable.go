@@ -29,12 +29,13 @@ const (
 
 // resultTable is the table of submissions on a results page.
 type resultTable struct {
-	Caption string
-	Head    []tableHeader
-	More    int  // answers to fields that have left the page, beyond maxRetired
-	Cut     bool // rows are missing at the end
-	Changes bool // some submission was changed
-	Rows    []tableRow
+	Caption   string
+	Head      []tableHeader
+	More      int  // answers to fields that have left the page, beyond maxRetired
+	Cut       bool // rows are missing at the end
+	Changes   bool // some submission was changed
+	Anonymous bool // there are days for times, and no user names
+	Rows      []tableRow
 
 	form     *forms.Form
 	path     string // of a submission, without its id
@@ -104,7 +105,7 @@ type tableCell struct {
 func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func(size int) error) *resultTable {
 	cells := v.opts.Limit * (len(form.Fields) + 1)
 	t := &resultTable{
-		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(), search: forms.Fold(v.opts.Filter.Search),
+		Anonymous: form.Anonymous, form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(), search: forms.Fold(v.opts.Filter.Search),
 		from: max(v.from, 1), zone: v.zone,
 		cellSize: min(max(maxTableHTML/cells, minCell), maxCell),
 	}
@@ -188,12 +189,6 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	return nil
 }
 
-// DaysOnly reports whether times are shown as days.
-func (t *resultTable) DaysOnly() bool { return t.form.Anonymous }
-
-// Named reports whether there is a column for the user name.
-func (t *resultTable) Named() bool { return !t.form.Anonymous }
-
 // Path is that of the submission.
 func (r *tableRow) Path() string {
 	return r.table.path + strconv.FormatInt(r.ID, 10) + r.table.query
@@ -272,21 +267,20 @@ func (t *resultTable) setHead(v *resultsView) {
 	if len(prefix)*(len(t.form.Fields)+len(t.retired)) > maxSortLinks {
 		prefix = ""
 	}
-	addMetadata := func(id string, isTime bool) {
-		header := tableHeader{Label: columnLabel(t.form, id)}
-		if !t.form.Anonymous { // else it would sort by times
-			header = v.header(prefix, id, header.Label)
-			header.UTC = isTime
-		}
-		t.Head = append(t.Head, header)
-	}
-	addMetadata(forms.ColumnID, false)
-	addMetadata(forms.ColumnTimestamp, true)
-	if t.Named() {
-		addMetadata(forms.ColumnUsername, false)
+	metadata := []string{forms.ColumnID, forms.ColumnTimestamp}
+	if !t.Anonymous {
+		metadata = append(metadata, forms.ColumnUsername)
 	}
 	if t.Changes {
-		addMetadata(forms.ColumnChanged, true)
+		metadata = append(metadata, forms.ColumnChanged)
+	}
+	for _, id := range metadata {
+		header := tableHeader{Label: columnLabel(t.form, id)}
+		if !t.Anonymous { // else it would sort by times
+			header = v.header(prefix, id, header.Label)
+			header.UTC = forms.IsTimeColumn(id)
+		}
+		t.Head = append(t.Head, header)
 	}
 	for rank := range t.form.Fields {
 		field := &t.form.Fields[rank]

@@ -55,8 +55,10 @@ func newStaticFiles(brandCSS []byte) *staticFiles {
 	return s
 }
 
-func readStatic(name string) []byte {
-	content, err := staticFS.ReadFile("static/" + name)
+func readStatic(name string) []byte { return readEmbedded(staticFS, "static/"+name) }
+
+func readEmbedded(files embed.FS, name string) []byte {
+	content, err := files.ReadFile(name)
 	if err != nil {
 		panic(err) // it is part of the program
 	}

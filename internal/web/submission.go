@@ -104,7 +104,7 @@ func (st stored) changedBy(sent received, why refusal) filling {
 	f, answered := st.access.Form, sent.answered()
 	with, typed := st.filling(), sent.filling(f, why)
 	with.why, with.notStored, with.retired, with.typed = why, typed.notStored, sent.retired(f, st.values), true
-	with.removed = setOf(sent.extra[removeControl])
+	with.removed = stringSet(sent.extra[removeControl])
 	for rank := range f.Fields {
 		if field := &f.Fields[rank]; field.Type != forms.File && answered[field.ID] {
 			with.values[rank] = typed.values[rank]
@@ -313,7 +313,7 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 // not touch is not checked again: the form may have become stricter since.
 func (st stored) changes(sent received) []forms.Answer {
 	f := st.access.Form
-	with, answered, removed := sent.filling(f, refusal{}), sent.answered(), setOf(sent.extra[removeControl])
+	with, answered, removed := sent.filling(f, refusal{}), sent.answered(), stringSet(sent.extra[removeControl])
 	byID, fields := answersByID(sent.answers), f.Index()
 	var changes []forms.Answer
 	for rank := range f.Fields {
