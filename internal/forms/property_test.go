@@ -101,7 +101,7 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 				return // refused, hidden or not
 			}
 			if rank := form.Index().Rank(a.FieldID); a.misfit(&form.Fields[rank]) == "" && (w.Editor || !form.Fields[rank].ByEditors) {
-				values[rank] = a.text()
+				values[rank] = a.Text()
 			}
 		}
 		shown := form.Index().visible(values)

@@ -47,7 +47,7 @@ func (f *Field) tooLong(value string) string {
 // is there already is no write. For a field that turns out to be hidden, no other
 // value is a fault either.
 func (d *draft) takeLocked(rank int, a *Answer) {
-	if len(a.Files) > 0 || a.Misfit != "" || a.text() != d.values[rank] {
+	if len(a.Files) > 0 || a.Misfit != "" || a.Text() != d.values[rank] {
 		d.addMisfit(rank, MsgByEditors)
 	}
 }

@@ -76,8 +76,8 @@ type Answer struct {
 	Whole     bool         // Malformed is about the request as a whole, not one field
 }
 
-// text is the value as it is stored.
-func (a Answer) text() string {
+// Text is the value as it is stored.
+func (a Answer) Text() string {
 	if a.IsList {
 		return strings.Join(a.List, Separator)
 	}
@@ -86,7 +86,7 @@ func (a Answer) text() string {
 
 // malformed returns what is wrong with the answer whatever field it is for, or "".
 func (a Answer) malformed() string {
-	if a.Malformed == "" && !storable(a.text()) {
+	if a.Malformed == "" && !storable(a.Text()) {
 		return "must be valid text without NUL characters"
 	}
 	return a.Malformed
@@ -111,7 +111,7 @@ func (a Answer) misfit(f *Field) string {
 // CheckAnswer returns what is wrong with an answer to the field, provided that the
 // field is visible, or "".
 func (f *Field) CheckAnswer(a Answer) string {
-	return cmp.Or(a.malformed(), a.misfit(f), f.check(a.text()))
+	return cmp.Or(a.malformed(), a.misfit(f), f.check(a.Text()))
 }
 
 // draft collects a submission's values by rank while it is checked.
@@ -157,7 +157,7 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 			d.addMisfit(rank, msg)
 			continue
 		}
-		d.values[rank], d.sent[rank] = a.text(), a
+		d.values[rank], d.sent[rank] = a.Text(), a
 	}
 }
 
@@ -236,7 +236,7 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Wri
 	d.take(answers, func(a Answer) string {
 		// What was read may be sent back: an unchanged value of a field that
 		// has left the page is no write.
-		if value, ok := old.retiredValues[a.FieldID]; ok && a.Malformed == "" && value == a.text() {
+		if value, ok := old.retiredValues[a.FieldID]; ok && a.Malformed == "" && value == a.Text() {
 			return ""
 		}
 		return MsgUnknownField

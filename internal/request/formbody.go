@@ -1,7 +1,6 @@
 package request
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -70,28 +69,27 @@ func (c *Call) readParts(body io.Reader, maxText int64) (url.Values, error) {
 		return nil, err
 	}
 	values := url.Values{}
-	for {
-		part, err := parts.next()
-		switch {
-		case errors.Is(err, errLastPart):
-			return values, nil
-		case err != nil:
-			return nil, parts.explain(c, err)
-		case parts.count > MaxFormValues:
-			return nil, ErrFormTooLarge
+	err = parts.readAll(func(part formPart) error {
+		if parts.count > MaxFormValues {
+			return ErrFormTooLarge
 		}
 		parts.allow(maxText+formOverhead, ErrFormTooLarge)
 		value, err := readPart(part)
 		if err != nil {
-			return nil, parts.explain(c, err)
+			return err
 		}
 		if maxText -= int64(len(part.name) + len(value)); maxText < 0 {
-			return nil, ErrFormTooLarge
+			return ErrFormTooLarge
 		}
 		if !part.isFile || value != "" { // a browser sends a question without a file as a file without a name
 			values.Add(part.name, value)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, parts.explain(c, err)
 	}
+	return values, nil
 }
 
 // readPart returns a text, or the name of a file.

@@ -18,7 +18,7 @@ type Limits struct {
 	Uploads, UploadsPerUser         int // bodies with files being sent
 }
 
-// DefaultLimits are those of every server. docs/configuration.md tells them.
+// DefaultLimits are those of every server. docs/configuration.md documents them.
 var DefaultLimits = Limits{Lists: 200, ListsPerUser: 50, LargeBodies: 64, LargeBodiesPerUser: 16, Uploads: 40, UploadsPerUser: 16}
 
 // LargeBody is the size from which on a body needs a slot. The number of
@@ -149,7 +149,7 @@ func newLimiters(l Limits) limiters {
 	}
 }
 
-// Slots tell how many are taken right now.
+// Slots is how many slots of each limit are taken.
 type Slots struct{ Lists, LargeBodies, Uploads int }
 
 // Slots returns how much of the limits is used.
@@ -161,11 +161,11 @@ func (b *Backend) Slots() Slots {
 // hold takes a slot for the rest of the call. No call needs more than one: an
 // answer counts under the slot of the body or upload before it. A list that becomes
 // a large answer gives up its slot for that of one, of which there are fewer.
-func (c *Call) hold(l *limiter) error {
+func (c *Call) hold(l *limiter, key string) error {
 	if c.release != nil && (c.slot != c.Backend.limiters.lists || l != c.Backend.limiters.bodies) {
 		return nil
 	}
-	release, err := l.acquire(c.Context(), c.Who.Name)
+	release, err := l.acquire(c.Context(), key)
 	if err != nil {
 		return err
 	}
@@ -188,22 +188,18 @@ func (c *Call) End() {
 }
 
 // HoldList takes a slot for a list, or for anything that reads as much.
-func (c *Call) HoldList() error { return c.hold(c.Backend.limiters.lists) }
+func (c *Call) HoldList() error { return c.hold(c.Backend.limiters.lists, c.Who.Name) }
 
 // HoldBody takes a slot for a large body or a large answer.
-func (c *Call) HoldBody() error { return c.hold(c.Backend.limiters.bodies) }
+func (c *Call) HoldBody() error { return c.hold(c.Backend.limiters.bodies, c.Who.Name) }
 
 // HoldAuthor waits for a slot for the text of a form that the caller writes.
-func (c *Call) HoldAuthor() (err error) {
-	c.release, err = c.Backend.limiters.authors.acquire(c.Context(), c.Who.Name)
-	return err
-}
+func (c *Call) HoldAuthor() error { return c.hold(c.Backend.limiters.authors, c.Who.Name) }
 
 // HoldSignedOut waits for a slot for a form that comes without a session. It
 // counts for the address of the client.
-func (c *Call) HoldSignedOut() (err error) {
-	c.release, err = c.Backend.limiters.signedOut.acquire(c.Context(), auth.ClientHost(c.RemoteAddr).String())
-	return err
+func (c *Call) HoldSignedOut() error {
+	return c.hold(c.Backend.limiters.signedOut, auth.ClientHost(c.RemoteAddr).String())
 }
 
 // HoldUpload takes a slot for a body with files, unless it is known to be small.
@@ -211,7 +207,7 @@ func (c *Call) HoldUpload() error {
 	if c.ContentLength >= 0 && c.ContentLength <= LargeBody {
 		return nil
 	}
-	return c.hold(c.Backend.limiters.uploads)
+	return c.hold(c.Backend.limiters.uploads, c.Who.Name)
 }
 
 // HoldAnswer takes a slot for an answer that is large: it stays in memory

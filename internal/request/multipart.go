@@ -63,27 +63,12 @@ func DecodeMultipart(w http.ResponseWriter, c *Call, access *service.Access, ext
 		call: c, access: access, extra: extra, maxBody: c.Backend.MaxBody, maxFile: c.Backend.Service.MaxFile(),
 		parts: parts, byField: map[string]int{}, sent: map[string]int{},
 	}
-	if err := m.read(); err != nil {
+	if err := parts.readAll(m.part); err != nil {
 		access.DropFiles(c.Context(), service.StagedFiles(m.answers))
 		c.CloseUnread(w)
 		return nil, parts.explain(c, err)
 	}
 	return m.answers, nil
-}
-
-func (m *multipartBody) read() error {
-	for {
-		part, err := m.parts.next()
-		if errors.Is(err, errLastPart) {
-			return nil
-		}
-		if err == nil {
-			err = m.part(part)
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // part reads one part: a text or a file.

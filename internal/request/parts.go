@@ -96,33 +96,36 @@ func newPartReader(h http.Header, body io.Reader) (*partReader, error) {
 // errNotMultipart is a fault of the syntax.
 var errNotMultipart = errors.New("not multipart/form-data")
 
-// errLastPart says that a body has arrived in full.
-var errLastPart = errors.New("no more parts")
-
-// next returns the next part, or errLastPart.
-func (p *partReader) next() (formPart, error) {
-	p.allow(maxPartHeader, errNoRoom("The header of a part is larger than %d bytes.", maxPartHeader))
-	part, err := p.parts.NextRawPart()
-	if err == io.EOF { // one that is wrapped means that the last boundary is missing
-		return formPart{}, p.end()
+// readAll calls read for each part, and returns nil if the body has arrived in full.
+func (p *partReader) readAll(read func(formPart) error) error {
+	for {
+		p.allow(maxPartHeader, errNoRoom("The header of a part is larger than %d bytes.", maxPartHeader))
+		raw, err := p.parts.NextRawPart()
+		if err == io.EOF { // one that is wrapped means that the last boundary is missing
+			return p.end()
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", errNotMultipart, err)
+		}
+		if p.count++; p.count > MaxParts {
+			return errNoRoom("The body has more than %d parts.", MaxParts)
+		}
+		part, err := p.describe(raw)
+		if err == nil {
+			err = read(part)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return formPart{}, fmt.Errorf("%w: %w", errNotMultipart, err)
-	}
-	if p.count++; p.count > MaxParts {
-		return formPart{}, errNoRoom("The body has more than %d parts.", MaxParts)
-	}
-	return p.describe(part)
 }
 
-// end returns errLastPart. What follows the last boundary means nothing (RFC 2046),
-// so there must not be much of it.
+// end reads what follows the last boundary. It means nothing (RFC 2046), so there must
+// not be much of it.
 func (p *partReader) end() error {
 	p.allow(readAhead, wholeFault("the body has more after its last boundary"))
-	if _, err := io.Copy(io.Discard, p.body); err != nil {
-		return err
-	}
-	return errLastPart
+	_, err := io.Copy(io.Discard, p.body)
+	return err
 }
 
 // allow has reads fail with over after about n more bytes of the body.

@@ -64,7 +64,7 @@ func NewColumns(form *forms.Form) *Columns {
 	}
 }
 
-// Add has the table make room for a submission. It is for the first pass.
+// Add finds the columns of a submission, and their widths. It is for the first pass.
 func (c *Columns) Add(sub forms.Submission) error {
 	if err := c.row.Read(sub); err != nil {
 		return err

@@ -32,7 +32,7 @@ type workbookPart struct{ name, text string }
 
 // partsBefore are the parts that do not depend on how many sheets there will
 // be. Programs that tell a file's type by its beginning look for the first of
-// them. Whatever it does not name is a sheet.
+// them. Parts that it does not name are sheets.
 var partsBefore = []workbookPart{
 	{"[Content_Types].xml", xmlBegin + `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
@@ -79,8 +79,8 @@ func stylesPart(formats []numberFormat) string {
 const notesSheet = "notes"
 
 // sheetName is the name of the n-th sheet of results. A name has at most 31 characters,
-// as UTF-16 counts them, and not all of them may be in it. No two are the same in
-// whatever case.
+// as UTF-16 counts them, and not all of them may be in it. Names are unique, upper and
+// lower case alike.
 func sheetName(title string, n int) string {
 	const most = 31
 	suffix := ""

@@ -164,7 +164,7 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 	}
 	shown := sum.Options
 	if left = len(shown) - maxFieldBars; left > 0 {
-		// Those that most have chosen tell most.
+		// The values that were chosen most often are shown.
 		shown = slices.Clone(shown)
 		slices.SortStableFunc(shown, func(a, b forms.OptionCount) int { return cmp.Compare(b.Count, a.Count) })
 		shown = shown[:maxFieldBars]

@@ -40,7 +40,7 @@ type formView struct {
 	Fixed      string      // JSON of the values that count for conditions and can't be set, by field id; "" for none
 	Definition template.JS // for the module that shows and hides questions; "" without conditions
 	Required   bool        // some question needs an answer
-	Items      []item
+	Sections   []sectionView
 }
 
 // Hidden are the controls that are no questions.
@@ -68,14 +68,9 @@ func hiddenValues(query url.Values) (list []hiddenValue) {
 	return list
 }
 
-// item is a question, or a section with its questions.
-type item struct {
-	Question *question // nil for a section
-	Section  *sectionView
-}
-
+// sectionView is a section with its questions, or a question that is in none.
 type sectionView struct {
-	Name      string
+	Name      string // "" for a question in no section
 	Title     string // "" shows none
 	Lang      string
 	Hidden    bool
@@ -101,11 +96,10 @@ type question struct {
 	ElementID   string
 	Label       string // never empty
 	Lang        string // of what the author wrote, or ""
-	Value       string
+	Value       string // of a file field the names of stored files, joined as in the API
 	Kind        string // of control: text, textarea, select, radios, checkboxes, status, file
 	InputType   string // of kind text
 	InputMode   string
-	Complete    string // autocomplete
 	Choices     []choice
 	Hidden      bool
 	Locked      bool // it is not on the form
@@ -118,7 +112,6 @@ type question struct {
 	Limit       string // of the size of a file, for people
 	MaxBytes    int64  // the same
 	Stored      []fileLink
-	StoredNames string // joined as in the API
 	Removed     bool   // the stored files are to go
 	NotStored   string // names of files that were sent and have to be chosen again
 	MarkShown   bool   // a hidden control says that it was shown; see received.answered
@@ -171,15 +164,15 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 	if with.values == nil {
 		with.values = f.Defaults(with.today)
 	}
-	items, questions := layOut(id, f, with)
+	sections, questions := layOut(id, f, with)
 	return &formView{
-		ID: id, Items: items, Errors: summarize(questions, with), Retired: with.retired, Definition: conditionsOf(f),
+		ID: id, Sections: sections, Errors: summarize(questions, with), Retired: with.retired, Definition: conditionsOf(f),
 		Required: slices.ContainsFunc(questions, func(q *question) bool { return q.Required && !q.Locked }), Fixed: fixedValues(questions),
 	}, nil
 }
 
 // layOut makes the questions of a form, by rank, and the sections that they are in.
-func layOut(id string, f *forms.Form, with filling) (items []item, all []*question) {
+func layOut(id string, f *forms.Form, with filling) (views []sectionView, all []*question) {
 	shown := f.Visible(with.values)
 	b := questionBuilder{form: f, fields: f.Index(), with: with, extra: markup.MaxOptions}
 	for rank := range f.Fields {
@@ -187,27 +180,22 @@ func layOut(id string, f *forms.Form, with filling) (items []item, all []*questi
 	}
 	sections := f.Sections
 	for rank := 0; rank < len(all); {
-		if len(sections) == 0 || sections[0].First != rank {
-			if !all[rank].Locked {
-				items = append(items, item{Question: all[rank]})
-			}
-			rank++
-			continue
+		view, count := sectionView{Hidden: true}, 1
+		if len(sections) > 0 && sections[0].First == rank {
+			view.Name, view.Title, view.Lang = sections[0].Name, sections[0].Title, all[rank].Lang
+			count, sections = sections[0].Count, sections[1:]
 		}
-		section := &sectionView{Name: sections[0].Name, Title: sections[0].Title, Lang: all[rank].Lang}
-		for _, q := range all[rank : rank+sections[0].Count] {
+		for _, q := range all[rank : rank+count] {
 			if !q.Locked {
-				section.Questions = append(section.Questions, q)
+				view.Questions, view.Hidden = append(view.Questions, q), view.Hidden && q.Hidden
 			}
 		}
-		section.Hidden = !slices.ContainsFunc(section.Questions, func(q *question) bool { return !q.Hidden })
-		if len(section.Questions) > 0 {
-			items = append(items, item{Section: section})
+		if len(view.Questions) > 0 {
+			views = append(views, view)
 		}
-		rank += sections[0].Count
-		sections = sections[1:]
+		rank += count
 	}
-	return items, all
+	return views, all
 }
 
 // fixedValues are the values of questions that are not on the form.
@@ -323,7 +311,7 @@ func (q *question) textControl() {
 	q.Kind, q.InputType = "text", "text"
 	switch q.Validation {
 	case forms.Email:
-		q.InputType, q.Complete = "email", "email"
+		q.InputType = "email"
 	case forms.Numeric:
 		if notNegative(q.Min) {
 			q.InputMode = "decimal" // on some phones it has no key for a minus
@@ -348,7 +336,6 @@ func (q *question) fileControl(maxFile int64) {
 		maxFile = min(maxFile, q.MaxSize)
 	}
 	q.Limit, q.MaxBytes = forms.SizeText(maxFile), maxFile
-	q.StoredNames = q.Value
 }
 
 // setBounds says which answers a question takes. A browser's calendar leaves out other

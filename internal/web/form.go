@@ -22,7 +22,7 @@ type formPage struct {
 	Crumbs
 	Notes
 	Problems Problems
-	Form     *formView // nil if nobody can fill it in
+	Form     *formView // nil while the form takes no submission
 }
 
 // Crumbs are the links above a page that belongs to a form.
@@ -205,9 +205,8 @@ type refusal struct {
 
 // showAgain shows the form as it was sent, and why it was not stored.
 func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access, sent received, why refusal) error {
-	with := sent.filling(access.Form, why)
-	sent.addDefaults(&with, access.Form, access.Today())
-	page, err := s.newFormPage(c, access, with)
+	empty := filling{values: access.Form.Defaults(access.Today())}
+	page, err := s.newFormPage(c, access, sent.filling(access.Form, empty, nil, why))
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,8 @@ func (c *call) crumbsOf(st stored) Crumbs {
 	return crumbs
 }
 
-// setNeighbours finds the submissions before and after this one in its list. On an
-// anonymous form one does not lead to the next: the order may tell who sent them.
+// setNeighbours finds the submissions before and after this one in its list. Those of an
+// anonymous form have no such links: their order could identify the senders.
 func (c *call) setNeighbours(page *submissionPage, st stored) error {
 	if page.Sent || c.framed || page.Anonymous {
 		return nil

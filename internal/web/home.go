@@ -26,7 +26,7 @@ type pageCard struct {
 
 type formLink struct {
 	Title, Path string
-	State       string // why it takes nothing now, as far as the clock tells; else ""
+	State       string // "Not open yet", "Closed", or "" while the form is open
 	Results     string // path; "" if the caller can see none
 	Mine        bool   // the results are the caller's own
 }

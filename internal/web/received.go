@@ -132,21 +132,24 @@ func (r received) createKey(access *service.Access) string {
 	return access.KeyOfAnswers(key, r.answers)
 }
 
-// filling is what was sent for a form, with the reason why it was not stored.
-func (r received) filling(f *forms.Form, why refusal) filling {
-	with := filling{
-		values: make([]string, len(f.Fields)), notStored: map[string]string{}, why: why, retired: r.retired(f, nil), typed: true,
-	}
-	byID := answersByID(r.answers)
+// filling is what a form was filled in with before, with what was sent instead, and the
+// reason why that was not stored. Questions that are hidden are not sent. stored are
+// values by field id.
+func (r received) filling(f *forms.Form, before filling, stored map[string]string, why refusal) filling {
+	with := before
+	with.why, with.typed, with.retired = why, true, r.retired(f, stored)
+	with.notStored, with.removed = map[string]string{}, stringSet(r.extra[removeControl])
+	byID, answered := answersByID(r.answers), r.answered()
 	for rank := range f.Fields {
-		id := f.Fields[rank].ID
-		a := byID[id]
+		id, text := f.Fields[rank].ID, ""
+		if a := byID[id]; a != nil {
+			text = a.Text()
+		}
 		switch {
-		case a == nil:
 		case f.Fields[rank].Type == forms.File:
-			with.notStored[id] = answerText(a)
-		default:
-			with.values[rank] = answerText(a)
+			with.notStored[id] = text
+		case answered[id]:
+			with.values[rank] = text
 		}
 	}
 	return with
@@ -173,24 +176,6 @@ func (r received) newAnswers(f *forms.Form) []forms.Answer {
 	return answers
 }
 
-// addDefaults fills in the questions that were hidden when the form was sent.
-func (r received) addDefaults(with *filling, f *forms.Form, today string) {
-	answered := r.answered()
-	for rank := range f.Fields {
-		if field := &f.Fields[rank]; !answered[field.ID] {
-			with.values[rank] = field.DefaultValue(today)
-		}
-	}
-}
-
-// answerText is an answer as it would be stored.
-func answerText(a *forms.Answer) string {
-	if a.IsList {
-		return strings.Join(a.List, forms.Separator)
-	}
-	return a.Value
-}
-
 // retiredAnswer was typed for a question that has left the form meanwhile.
 type retiredAnswer struct {
 	FieldID   string
@@ -208,7 +193,7 @@ func (r received) retired(f *forms.Form, stored map[string]string) []retiredAnsw
 	var list []retiredAnswer
 	for i := range r.answers {
 		a := &r.answers[i]
-		text := answerText(a)
+		text := a.Text()
 		if text == "" || fields.HasColumn(a.FieldID) || text == lineFeeds(stored[a.FieldID]) {
 			continue
 		}

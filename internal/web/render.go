@@ -218,7 +218,7 @@ func (s *Site) setPolicy(h http.Header, framed bool) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors "+ancestors)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Referrer-Policy", "same-origin") // with less, browsers tell no origin when they send a form
+	h.Set("Referrer-Policy", "same-origin") // with a stricter policy, browsers leave out the Origin of a form, which CheckOrigin needs
 }
 
 // errorPage tells what went wrong.

@@ -34,12 +34,12 @@ const (
 // address says.
 type resultsView struct {
 	path   string     // of the page, escaped
-	query  url.Values // the parameters of the list
+	query  url.Values // the parameters of the list, and from
 	opts   service.ListOptions
 	params *request.Params // all that the address has, with their faults
 	zone   *time.Location  // in which days begin
 
-	from    int64       // number of the page's first row in the list, from 1, as links tell it; 0 if that is not known
+	from    int64       // number of the page's first row in the list, counted from 1; 0 if the address does not have it
 	added   addedFilter // by the form
 	part    bool        // only the controls of that filter are wanted
 	changed bool        // the address is not yet what the form asks for
@@ -72,7 +72,9 @@ func readResults(path, rawQuery string) *resultsView {
 		}
 	}
 	if v.positioned() {
-		v.from, _ = request.ParseID(given.Get(fromParameter))
+		if v.from, _ = request.ParseID(given.Get(fromParameter)); v.from > 0 {
+			v.query.Set(fromParameter, given.Get(fromParameter))
+		}
 	}
 	v.deleted, _ = request.ParseID(given.Get("deleted"))
 	v.takeForm(given)
@@ -156,17 +158,15 @@ func (v *resultsView) readOptions() {
 	v.opts = opts
 }
 
-// filtered reports whether some submissions may be left out.
-func (v *resultsView) filtered() bool { return !v.opts.Filter.IsZero() || v.opts.Username != nil }
-
 // positioned reports whether the address names another page than the first.
 func (v *resultsView) positioned() bool { return v.query.Has("after") || v.query.Has("cursor") }
 
 // base is the parameters without the position: those of the first page.
 func (v *resultsView) base() url.Values {
 	base := maps.Clone(v.query)
-	base.Del("after")
-	base.Del("cursor")
+	for _, name := range []string{"after", "cursor", fromParameter} {
+		base.Del(name)
+	}
 	return base
 }
 
@@ -183,20 +183,14 @@ func (v *resultsView) pageLink(start service.ListStart, from int64) string {
 	} else if start.After != 0 {
 		query.Set("after", strconv.FormatInt(start.After, 10))
 	}
-	if len(query) > len(v.base()) && from > 1 {
+	if start != (service.ListStart{}) && from > 1 {
 		query.Set(fromParameter, strconv.FormatInt(from, 10))
 	}
 	return v.link(query) + tableAnchor
 }
 
 // listQuery is the query of the page itself, "" for that of the whole list.
-func (v *resultsView) listQuery() string {
-	query := maps.Clone(v.query)
-	if v.positioned() && v.from > 0 {
-		query.Set(fromParameter, strconv.FormatInt(v.from, 10))
-	}
-	return query.Encode()
-}
+func (v *resultsView) listQuery() string { return v.query.Encode() }
 
 // without is the path of the first page without a value of a parameter.
 func (v *resultsView) without(name, value string) string {

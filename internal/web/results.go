@@ -117,15 +117,6 @@ func (p *resultsPage) setPaging(v *resultsView, list service.ListPage) {
 	}
 }
 
-// setRows tells which rows the page has. The total is that of the summary, which may
-// be a few seconds old.
-func (p *resultsPage) setRows(v *resultsView) {
-	p.Rows.Total = p.Summary.Count
-	if rows := int64(len(p.Table.Rows)); v.from > 0 && v.from+rows-1 <= p.Summary.Count {
-		p.Rows.From, p.Rows.To = v.from, v.from+rows-1
-	}
-}
-
 func newResultsPage(c *call, access *service.Access, v *resultsView) *resultsPage {
 	title := "Results"
 	if !access.MaySeeAll() {
@@ -143,14 +134,18 @@ func newResultsPage(c *call, access *service.Access, v *resultsView) *resultsPag
 // addLinks adds the links that repeat the query of the page.
 func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 	p.Active, p.Exports, p.ByID = v.active(f), v.exports(), v.opts.Sort != nil
-	if v.filtered() {
+	if !v.opts.Filter.IsZero() || v.opts.Username != nil {
 		p.ShowAll = v.path
 	}
 	if v.positioned() {
 		p.First = v.link(v.base()) + tableAnchor
 	}
-	if p.Table != nil {
-		p.setRows(v)
+	if p.Table == nil {
+		return
+	}
+	p.Rows.Total = p.Summary.Count // which may be a few seconds old
+	if last := v.from + int64(len(p.Table.Rows)) - 1; v.from > 0 && last <= p.Summary.Count {
+		p.Rows.From, p.Rows.To = v.from, last
 	}
 }
 

@@ -305,15 +305,6 @@ func TestResultsShowChanges(t *testing.T) {
 	e.get(t, "carol", "/page/1/form/feedback/submission/1").wantNoHTML("Changed by")
 }
 
-// TestResultsShowAnonymousChanges shows their day.
-func TestResultsShowAnonymousChanges(t *testing.T) {
-	form := &forms.Form{Anonymous: true}
-	sub := forms.Submission{Created: began, Changed: began.Add(13 * time.Hour), Changer: "carol"}
-	if got := newChange(form, sub, time.UTC); *got != (changeView{day("2025-11-16"), "carol"}) {
-		t.Errorf("%v", got)
-	}
-}
-
 // TestResultsOfADay has a day mean the whole day.
 func TestResultsOfADay(t *testing.T) {
 	e := newFeedback(t, "", func(o *envOptions) { o.service.Zone = time.FixedZone("east", 13*60*60) })
@@ -323,74 +314,6 @@ func TestResultsOfADay(t *testing.T) {
 			t.Errorf("%s has %d rows, want %d", day, got, want)
 		}
 	}
-}
-
-// TestResultsAnonymous shows neither name nor minute nor id, and has no submission lead
-// to the next.
-func TestResultsAnonymous(t *testing.T) {
-	const poll = "/page/1/form/poll"
-	e := newEnv(t, page1("edit: [carol]\n", "form: poll\nanonymous: true\nfields:\n  - {id: vote, type: radio, label: Vote, options: [a, b]}\n"),
-		func(o *envOptions) { o.service.Zone = time.FixedZone("east", 13*60*60) })
-	for range 3 {
-		e.submit(t, "alice", 1, "poll", "vote", "a")
-	}
-	page := e.get(t, "carol", poll+"/results")
-	want := [][]string{{"Submission", "Time", "Vote"}, {"1", "2025-11-16", "a"}, {"2", "2025-11-16", "a"}, {"3", "2025-11-16", "a"}}
-	if diff := cmp.Diff(want, page.tableRows("results")); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
-	page.wantNoHTML("User name", "alice", "12:03", "01:03", "_id")
-	if got := page.link("1"); got != poll+"/submission/3" {
-		t.Errorf("the first row leads to %s", got)
-	}
-	for _, path := range []string{"", "/change", "/delete"} {
-		view := e.get(t, "carol", poll+"/submission/2"+path)
-		view.wantNoHTML("12:03", "01:03", "ubmission 2", ">Previous<", ">Next<")
-	}
-	e.get(t, "carol", poll+"/submission/2").want(http.StatusOK, "Sent without a name on 2025-11-16")
-	e.submit(t, "alice", 1, "poll", "vote", "b") // the last one, which is the first row
-	for format, want := range map[string]string{".csv": "\n1,2025-11-16T00:00:00.000Z,,b\r\n", ".ndjson": `{"_id":"1","_timestamp":"1763251200000","_username":"","vote":"b"`} {
-		text := e.get(t, "carol", poll+"/results"+format+"?order=desc").body
-		if !strings.Contains(text, want) {
-			t.Errorf("%s does not number its rows:\n%s", format, text)
-		}
-		if strings.Contains(text, "12:03") || strings.Contains(text, "01:03") || strings.Contains(text, fmt.Sprint(began.UnixMilli())) {
-			t.Errorf("%s has a minute:\n%s", format, text)
-		}
-	}
-	page = e.get(t, "alice", poll+"/results")
-	if rowIDs(page) != nil || !strings.Contains(page.body, "This form is anonymous: it does not keep") || strings.Contains(page.body, "<strong>1</strong>") {
-		t.Errorf("a viewer of an anonymous form sees:\n%s", page.body)
-	}
-}
-
-// TestResultsAnonymousTimes has neither filters nor orders find out more than the day.
-func TestResultsAnonymousTimes(t *testing.T) {
-	e := newEnv(t, page1("", "form: feedback\nanonymous: true\nfields:\n  - {id: vote, type: textfield}\n"))
-	e.submit(t, "alice", 1, "feedback", "vote", "a")
-	millis := fmt.Sprint(began.UnixMilli())
-	for _, id := range []string{"_timestamp", "_changed"} {
-		for _, rule := range []string{
-			"=" + millis, "[contains]=" + millis[:8], "[greater-than]=2025-11-15T00:00:00Z", "[less-than]=" + millis,
-			"[one-of]=2025-11-15;" + millis, "[not-equals]=2025-11-15T00:00",
-		} {
-			for _, path := range []string{feedbackResults, feedbackResults + ".csv", feedbackResults + ".ndjson"} {
-				a := e.ask(t, "alice", path+"?filter["+id+"]"+rule)
-				if a.status < 400 || !strings.Contains(a.body, "write a day, such as 2026-01-31, to filter by time") {
-					t.Errorf("%s: status %d", a.path, a.status)
-				}
-			}
-		}
-		for _, rule := range []string{"=2025-11-15", "[greater-than]=2025-11-14", "[one-of]=2025-11-15;2025-11-16", "[contains]=2025-11-15"} {
-			if got := rowIDs(e.get(t, "alice", feedbackResults+"?filter["+id+"]"+rule)); len(got) != 1 {
-				t.Errorf("%s%s: rows %v", id, rule, got)
-			}
-		}
-	}
-	for _, id := range []string{"_timestamp", "-_changed", "_id"} {
-		e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?sort="+id).wantHTML("be sorted by time or id")
-	}
-	e.get(t, "alice", feedbackResults+"?sort=vote").wantNoHTML("sort=_", "order=", "sort=-_")
 }
 
 func TestResultsEmpty(t *testing.T) {

@@ -259,8 +259,8 @@ func toneOf(field *forms.Field, value string) int {
 	return max(slices.Index(field.Options, value), 0) % tones
 }
 
-// setHead sets the headers. It is called when all rows are there: only they tell
-// which fields have left the page.
+// setHead sets the headers. It is called after the rows were read: only these have the
+// fields that have left the page.
 func (t *resultTable) setHead(v *resultsView) {
 	t.Caption = v.caption(t.form)
 	prefix := v.sortPrefix()

@@ -1,10 +1,6 @@
 package web
 
-import (
-	"strconv"
-
-	"github.com/formulary/formulary/internal/forms"
-)
+import "github.com/formulary/formulary/internal/forms"
 
 // setView is the buttons that set an answer which editors give, each with one press.
 // They send a change of that answer alone.
@@ -31,13 +27,4 @@ func (st stored) setOf(field *forms.Field, value string, shown bool) *setView {
 		view.Options = append(view.Options, choice{Value: o, Chosen: o == value, Tone: toneOf(field, o)})
 	}
 	return view
-}
-
-// number is that of the submission as headings have it, with a space before. An
-// anonymous one has none: ids are in the order of time, over all forms.
-func (st stored) number() string {
-	if st.access.Form.Anonymous {
-		return ""
-	}
-	return " " + strconv.FormatInt(st.sub.ID, 10)
 }

@@ -97,10 +97,10 @@ func TestQuestionsAreInTheWrittenOrder(t *testing.T) {
 	}
 	f.Fields[0].Condition = &forms.Condition{Match: forms.MatchAll, Rules: []forms.Rule{{FieldID: "c", Operator: forms.NotEmpty}}}
 	items, all := layOut("f0", f, filling{values: make([]string, 4)})
-	if len(items) != 3 || items[0].Question != all[0] || !slices.Equal(items[1].Section.Questions, all[1:3]) || items[2].Question != all[3] {
+	if len(items) != 3 || items[0].Questions[0] != all[0] || !slices.Equal(items[1].Questions, all[1:3]) || items[2].Questions[0] != all[3] {
 		t.Errorf("got %+v", items)
 	}
-	if !all[0].Hidden || items[1].Section.Hidden {
-		t.Errorf("hidden: %v, %v", all[0].Hidden, items[1].Section.Hidden)
+	if !all[0].Hidden || items[1].Hidden {
+		t.Errorf("hidden: %v, %v", all[0].Hidden, items[1].Hidden)
 	}
 }

@@ -80,6 +80,15 @@ func (c *call) stored() (stored, error) {
 	return stored{access, sub, entries, values, c.submissionPath(access.Form, id), c.openedFrom(access.Form), c.site.hashUser(c.Who.Name)}, err
 }
 
+// number is that of the submission as headings have it, with a space before. An
+// anonymous one has none: ids are in the order of time, over all forms.
+func (st stored) number() string {
+	if st.access.Form.Anonymous {
+		return ""
+	}
+	return " " + strconv.FormatInt(st.sub.ID, 10)
+}
+
 // changeable is a submission that the caller may change.
 func (c *call) changeable() (stored, error) {
 	st, err := c.stored()
@@ -94,21 +103,6 @@ func (st stored) filling() filling {
 	with := filling{values: make([]string, len(st.access.Form.Fields)), files: st.files(), change: true}
 	for rank := range st.access.Form.Fields {
 		with.values[rank] = st.values[st.access.Form.Fields[rank].ID]
-	}
-	return with
-}
-
-// changedBy is what the submission holds, with the answers that were sent instead of
-// the stored ones. Questions that are hidden are not sent.
-func (st stored) changedBy(sent received, why refusal) filling {
-	f, answered := st.access.Form, sent.answered()
-	with, typed := st.filling(), sent.filling(f, why)
-	with.why, with.notStored, with.retired, with.typed = why, typed.notStored, sent.retired(f, st.values), true
-	with.removed = stringSet(sent.extra[removeControl])
-	for rank := range f.Fields {
-		if field := &f.Fields[rank]; field.Type != forms.File && answered[field.ID] {
-			with.values[rank] = typed.values[rank]
-		}
 	}
 	return with
 }
@@ -313,24 +307,23 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 // not touch is not checked again: the form may have become stricter since.
 func (st stored) changes(sent received) []forms.Answer {
 	f := st.access.Form
-	with, answered, removed := sent.filling(f, refusal{}), sent.answered(), stringSet(sent.extra[removeControl])
+	answered, removed := sent.answered(), stringSet(sent.extra[removeControl])
 	byID, fields := answersByID(sent.answers), f.Index()
 	var changes []forms.Answer
 	for rank := range f.Fields {
 		field := &f.Fields[rank]
 		answer := byID[field.ID]
-		switch {
-		case field.Type == forms.File && answer != nil:
-			changes = append(changes, *answer)
-		case field.Type == forms.File:
-			if removed[field.ID] {
-				changes = append(changes, forms.Answer{FieldID: field.ID})
-			}
-		case !answered[field.ID]: // its question was not shown
-		case with.values[rank] == tidyValue(field, st.values[field.ID]):
-		case answer == nil: // no box is ticked
-			changes = append(changes, forms.Answer{FieldID: field.ID})
-		default:
+		isSent := answered[field.ID]
+		if field.Type == forms.File {
+			isSent = answer != nil || removed[field.ID]
+		}
+		if !isSent {
+			continue
+		}
+		if answer == nil { // no box is ticked, or the files are to go
+			answer = &forms.Answer{FieldID: field.ID}
+		}
+		if field.Type == forms.File || answer.Text() != tidyValue(field, st.values[field.ID]) {
 			changes = append(changes, *answer)
 		}
 	}
@@ -357,11 +350,16 @@ func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, wh
 	if err != nil {
 		return err
 	}
-	with := st.changedBy(sent, why)
+	with := sent.filling(st.access.Form, st.filling(), st.values, why)
 	var theirs []difference
 	if why.status == http.StatusConflict {
 		theirs = st.differences(sent, with)
-		with.why.reason = conflictReason(len(theirs) > 0)
+		with.why.reason = "The submission or its form has changed since you opened it. Nothing of yours is saved yet. "
+		if len(theirs) > 0 {
+			with.why.reason += "Compare both versions: “Save” replaces what is stored by what is in the form below."
+		} else {
+			with.why.reason += "The form below shows what is stored now."
+		}
 	}
 	page, err := s.newChangePage(c, st, with)
 	if err != nil {
@@ -375,14 +373,6 @@ func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, wh
 		page.Form.Tag = sent.extra.Get(tagControl)
 	}
 	return c.render(w, why.status, "change", page)
-}
-
-func conflictReason(differ bool) string {
-	reason := "The submission or its form has changed since you opened it. Nothing of yours is saved yet. "
-	if differ {
-		return reason + "Compare both versions: “Save” replaces what is stored by what is in the form below."
-	}
-	return reason + "The form below shows what is stored now."
 }
 
 // differences are the questions whose stored answer the next "Save" replaces.

@@ -27,16 +27,16 @@ func newChange(f *forms.Form, sub forms.Submission, zone *time.Location) *change
 	return change
 }
 
-// dayIn is the day of a time in a zone, as its beginning in UTC. It is all that pages
-// tell of the times of an anonymous form: the minute, beside those of other
-// submissions, may tell who has sent it.
+// dayIn is the day of a time in a zone, as its beginning in UTC. Pages about an
+// anonymous form show no more of its times: the minute, beside those of other
+// submissions, could identify the sender.
 func dayIn(t time.Time, zone *time.Location) time.Time {
 	year, month, day := t.In(zone).Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// refuseTimes refuses filters and orders that would tell more than the day of an
-// anonymous submission.
+// refuseTimes refuses filters and orders that reveal more than the day of an anonymous
+// submission.
 func refuseTimes(opts service.ListOptions, invalid *forms.Invalid) {
 	if opts.Sort != nil && (opts.Sort.ID == forms.ColumnID || forms.IsTimeColumn(opts.Sort.ID)) {
 		invalid.AddError("this form is anonymous: its submissions can't be sorted by time or id")
