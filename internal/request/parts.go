@@ -110,12 +110,12 @@ func (p *partReader) readAll(read func(formPart) error) error {
 		if p.count++; p.count > MaxParts {
 			return errNoRoom("The body has more than %d parts.", MaxParts)
 		}
-		part, err := p.describe(raw)
-		if err == nil {
-			err = read(part)
+		part, fault := p.describe(raw)
+		if fault == nil {
+			fault = read(part)
 		}
-		if err != nil {
-			return err
+		if fault != nil {
+			return fault
 		}
 	}
 }
