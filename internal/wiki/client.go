@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -158,6 +159,7 @@ func (c *client) request(ctx context.Context, call call) (*http.Request, error) 
 	}
 	req.Header.Set("User-Agent", c.agent)
 	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Cache-Control", "no-cache") // a proxy may have the answer for another user
 	if call.form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -198,9 +200,28 @@ func failed(ctx context.Context, doing string, err error) error {
 		return ctx.Err()
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %s", callTimeout)
+		return unavailablef("%s: no answer within %s", doing, callTimeout)
 	}
-	return unavailablef("%s: %w", doing, err)
+	return unavailablef("%s: %w", doing, withoutAddress(err))
+}
+
+// withoutAddress returns what is wrong with a connection, without what errors tell
+// beside it: addresses, names in certificates, the beginning of an odd answer.
+func withoutAddress(err error) error {
+	var unknown *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var system *os.SyscallError
+	switch {
+	case errors.As(err, &unknown):
+		return errors.New("the name of its host can't be resolved")
+	case errors.As(err, &certificate):
+		return errors.New("its certificate is not trusted")
+	case errors.As(err, &system):
+		return system
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return io.ErrUnexpectedEOF
+	}
+	return errors.New("the connection failed")
 }
 
 // decode reads the JSON of an answer. Members that are not known are ignored, since

@@ -213,12 +213,6 @@ func (m *mediaWiki) renew(ctx context.Context, c Caller, used http.Header) (http
 	})
 }
 
-// Bounds of the cookies that a browser's session may have.
-const (
-	maxCookies     = 16
-	maxCookieBytes = 8 << 10
-)
-
 // SessionCookies implements Wiki.
 func (m *mediaWiki) SessionCookies(ctx context.Context, cookies []*http.Cookie) ([]*http.Cookie, error) {
 	wanted := func(name string) bool { return slices.Contains(m.cookies, name) }
@@ -229,20 +223,7 @@ func (m *mediaWiki) SessionCookies(ctx context.Context, cookies []*http.Cookie) 
 		}
 		wanted = func(name string) bool { return strings.HasPrefix(name, prefix) }
 	}
-	var found []*http.Cookie
-	size := 0
-	for _, c := range cookies {
-		sent := &http.Cookie{Name: c.Name, Value: c.Value}                                       //nolint:gosec // it is for the wiki, not for a browser
-		if wanted(c.Name) && c.Value != "" && sent.Valid() == nil && !hasCookie(found, c.Name) { // PHP takes the first of a name
-			found = append(found, sent)
-			size += len(c.Name) + len(c.Value)
-		}
-	}
-	if len(found) > maxCookies || size > maxCookieBytes {
-		return nil, nil
-	}
-	slices.SortFunc(found, func(a, b *http.Cookie) int { return cmp.Compare(a.Name, b.Name) })
-	return found, nil
+	return selectCookies(cookies, wanted), nil
 }
 
 // cookiePrefix returns what the names of the wiki's cookies begin with. While that
@@ -295,16 +276,4 @@ func addCookies(cookies []*http.Cookie, header http.Header) []*http.Cookie {
 		}
 	}
 	return cookies
-}
-
-func hasCookie(cookies []*http.Cookie, name string) bool {
-	return slices.ContainsFunc(cookies, func(c *http.Cookie) bool { return c.Name == name })
-}
-
-func cookieHeader(cookies []*http.Cookie) http.Header {
-	var pairs []string
-	for _, c := range cookies {
-		pairs = append(pairs, c.Name+"="+c.Value)
-	}
-	return http.Header{"Cookie": {strings.Join(pairs, "; ")}}
 }

@@ -21,7 +21,9 @@ type Options struct {
 // kinds makes a wiki of each kind. The kind begins the address:
 // mediawiki+https://wiki.example.org/api.php.
 var kinds = map[string]func(*client, Options) Wiki{
-	"mediawiki": newMediaWiki,
+	"mediawiki":        newMediaWiki,
+	"confluence":       newConfluence(dataCenter),
+	"confluence-cloud": newConfluence(cloud),
 }
 
 // IsAddress reports whether a text is meant to be the address of a wiki, and not

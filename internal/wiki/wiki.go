@@ -126,6 +126,7 @@ type Session struct {
 	header     atomic.Value       // http.Header: what authenticates a call
 	renewing   singleflight.Group // has concurrent calls share one renewal
 	notBefore  time.Time          // the wiki's throttle ends; for the renewal only
+	mark       string             // Confluence: how answers for this user are marked; "" if they are not
 }
 
 var lastSession atomic.Uint64

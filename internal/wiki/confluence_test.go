@@ -1,0 +1,398 @@
+package wiki_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/wiki"
+	"github.com/formulary/formulary/internal/wiki/confluencetest"
+)
+
+// site is a Confluence and a client of it.
+type site struct {
+	*testing.T
+	*confluencetest.Server
+	wiki.Wiki
+	cloud bool
+}
+
+const (
+	password = "through the looking-glass"
+	from     = "192.0.2.7:4711"
+)
+
+// eachConfluence runs a test with Data Center and with Cloud, which have the users ann,
+// bob, and sara of the group staff.
+func eachConfluence(t *testing.T, test func(s *site)) {
+	for name, cloud := range map[string]bool{"data center": false, "cloud": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newSite(t, cloud))
+		})
+	}
+}
+
+func newSite(t *testing.T, cloud bool) *site {
+	t.Helper()
+	s := &site{T: t, Server: confluencetest.New(t, cloud), cloud: cloud}
+	for name, groups := range map[string][]string{"ann": nil, "bob": nil, "sara": {"staff"}} {
+		s.AddUser(confluencetest.User{Name: name, Password: password, Token: "token-of-" + name, Email: name + "@example.org", Groups: groups})
+	}
+	s.Wiki = s.open(nil)
+	return s
+}
+
+func (s *site) open(cookies []string) wiki.Wiki {
+	s.Helper()
+	w, err := wiki.Open(wiki.Options{Address: s.Address(), Cookies: cookies, Agent: "Formulary/test", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return w
+}
+
+// credential is what somebody signs in with.
+func (s *site) credential(name string) wiki.Credential {
+	if s.cloud {
+		return wiki.Credential{User: name + "@example.org", Password: "token-of-" + name}
+	}
+	return wiki.Credential{User: name, Password: password}
+}
+
+// name is how Formulary calls somebody.
+func (s *site) name(user string) string {
+	if s.cloud {
+		return user + "@example.org"
+	}
+	return user
+}
+
+func (s *site) signIn(name string) wiki.Caller {
+	s.Helper()
+	session, err := s.Login(s.Context(), s.credential(name), from)
+	if err != nil || session.Name != s.name(name) {
+		s.Fatalf("sign in as %s: %+v, %v", name, session, err)
+	}
+	return wiki.Caller{Session: session, From: from}
+}
+
+// checkQuiet checks that an error has nothing that must not be in a log.
+func (s *site) checkQuiet(err error) {
+	s.Helper()
+	for _, secret := range []string{password, "token-of", "ann", "bob", "127.0.0.1", "example.org", "secret"} {
+		if err != nil && strings.Contains(err.Error(), secret) {
+			s.Errorf("the error %q contains %q", err, secret)
+		}
+	}
+}
+
+// wantUnavailable checks an error of a wiki that did not answer as it should.
+func (s *site) wantUnavailable(err error) {
+	s.Helper()
+	var unavailable *wiki.UnavailableError
+	if !errors.As(err, &unavailable) || errors.Is(err, wiki.ErrRefused) {
+		s.Errorf("got %v, want an UnavailableError", err)
+	}
+	s.checkQuiet(err)
+}
+
+func TestConfluenceLogin(t *testing.T) {
+	eachConfluence(t, func(s *site) {
+		s.AddUser(confluencetest.User{Name: "hal", Password: "a:b:c", Token: "token-of-hal", Email: "hal@example.org", Hidden: true})
+		right := map[wiki.Credential]string{s.credential("ann"): s.name("ann")}
+		if s.cloud {
+			right[wiki.Credential{User: "ann@example.org", Token: "token-of-ann"}] = "ann@example.org"
+			right[s.credential("hal")] = "hal"
+		} else {
+			right[wiki.Credential{Token: "token-of-ann"}] = "ann"
+			right[wiki.Credential{User: "bob", Token: "token-of-ann"}] = "ann"
+			right[wiki.Credential{User: "ANN", Password: password}] = "ann"
+			right[wiki.Credential{User: "hal", Password: "a:b:c"}] = "hal"
+		}
+		for credential, want := range right {
+			session, err := s.Login(s.Context(), credential, from)
+			if err != nil || session.Name != want || session.Ended() {
+				s.Errorf("Login: got %+v, %v; want %s", session, err, want)
+			}
+		}
+		call := s.Calls("")[0]
+		if call.Path != "/rest/api/user/current" || call.Header.Get("X-Forwarded-For") != "192.0.2.7" {
+			s.Errorf("the first call is %+v", call)
+		}
+		wrong := s.credential("ann")
+		wrong.Password += "!"
+		for _, private := range []bool{false, true} {
+			s.Private(private)
+			for _, credential := range []wiki.Credential{wrong, {Token: "nobody's"}, {User: "ann@example.org", Token: "nobody's"}} {
+				if session, err := s.Login(s.Context(), credential, from); session != nil || err != wiki.ErrRefused { //nolint:errorlint // an AdviceError is one, too
+					s.Errorf("wrong credential, private %v: got %+v, %v", private, session, err)
+				}
+			}
+		}
+	})
+}
+
+// Credentials that can't be sent are refused without a call.
+func TestConfluenceLoginThatCannotBeSent(t *testing.T) {
+	eachConfluence(t, func(s *site) {
+		for _, credential := range []wiki.Credential{
+			{},
+			{User: "ann"},
+			{Password: password},
+			{User: "an:n", Password: password},
+			{Token: "a\r\nX-Evil: b"},
+			{Token: "a b"},
+			{Token: "ä"},
+			{User: "ann", Token: "\x00"},
+		} {
+			if session, err := s.Login(s.Context(), credential, from); session != nil || !errors.Is(err, wiki.ErrRefused) {
+				s.Errorf("Login: got %+v, %v", session, err)
+			}
+		}
+		if calls := s.Calls(""); len(calls) != 0 {
+			s.Errorf("there were calls: %v", calls)
+		}
+	})
+}
+
+func TestConfluenceLoginThrottled(t *testing.T) {
+	tooMany := confluencetest.JSON(http.StatusTooManyRequests, `{"message":"secret"}`)
+	after := func(text string) confluencetest.Fault { return confluencetest.With("Retry-After", text, tooMany) }
+	for name, test := range map[string]struct {
+		fault confluencetest.Fault
+		want  wiki.ThrottledError
+	}{
+		"CAPTCHA":      {confluencetest.Captcha, wiki.ThrottledError{RetryAfter: 30 * time.Second, Captcha: true}},
+		"login reason": {confluencetest.With("X-Seraph-LoginReason", "OUT, AUTHENTICATION_DENIED", confluencetest.As("")), wiki.ThrottledError{RetryAfter: 30 * time.Second, Captcha: true}},
+		"sane time":    {after("90"), wiki.ThrottledError{RetryAfter: 90 * time.Second}},
+		"an hour":      {after("3600"), wiki.ThrottledError{RetryAfter: time.Hour}},
+		"more":         {after("3601"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
+		"absurd":       {after("99999999999999999999"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
+		"zero":         {after("0"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
+		"negative":     {after("-5"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
+		"a text":       {after("soon"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
+		"no time":      {tooMany, wiki.ThrottledError{RetryAfter: 30 * time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachConfluence(t, func(s *site) {
+				s.Fail(test.fault)
+				_, err := s.Login(s.Context(), s.credential("ann"), from)
+				var throttled *wiki.ThrottledError
+				if !errors.As(err, &throttled) || *throttled != test.want {
+					s.Errorf("got %#v, want %+v", err, test.want)
+				}
+				s.checkQuiet(err)
+			})
+		})
+	}
+}
+
+func TestConfluenceTakesNoPasswords(t *testing.T) {
+	for name, fault := range map[string]confluencetest.Fault{
+		"data center": confluencetest.PasswordsOff,
+		"an app":      confluencetest.HTML(http.StatusForbidden, "Basic Auth with password is disabled by the API Token Authentication app"),
+		"cloud":       confluencetest.HTML(http.StatusUnauthorized, "Basic authentication with passwords is deprecated."),
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachConfluence(t, func(s *site) {
+				s.Fail(fault)
+				_, err := s.Login(s.Context(), s.credential("ann"), from)
+				var advice *wiki.AdviceError
+				if !errors.As(err, &advice) || !strings.Contains(advice.Detail, "token") {
+					s.Errorf("got %v, want advice", err)
+				}
+				s.checkQuiet(err)
+			})
+		})
+	}
+}
+
+// oddAnswers are no answers to any question.
+var oddAnswers = map[string]confluencetest.Fault{
+	"HTML":              confluencetest.HTML(http.StatusOK, "secret"),
+	"HTML, forbidden":   confluencetest.HTML(http.StatusForbidden, "secret"),
+	"HTML, not found":   confluencetest.HTML(http.StatusNotFound, "secret"),
+	"error":             confluencetest.JSON(http.StatusInternalServerError, `{"message":"secret"}`),
+	"error in HTML":     confluencetest.HTML(http.StatusBadGateway, "secret"),
+	"half":              confluencetest.Half,
+	"torn":              confluencetest.Torn,
+	"redirect":          confluencetest.Redirect,
+	"loop":              confluencetest.Loop,
+	"100 MB":            confluencetest.Huge,
+	"no content":        confluencetest.JSON(http.StatusOK, ""),
+	"a list":            confluencetest.JSON(http.StatusOK, `[]`),
+	"an empty object":   confluencetest.JSON(http.StatusOK, `{}`),
+	"null":              confluencetest.JSON(http.StatusOK, `null`),
+	"created":           confluencetest.JSON(http.StatusCreated, `{"type":"known","username":"ann","email":"ann@example.org"}`),
+	"duplicate members": confluencetest.JSON(http.StatusOK, `{"type":"anonymous","type":"known","username":"ann","email":"ann@example.org"}`),
+}
+
+func TestConfluenceOddUsers(t *testing.T) {
+	odd := map[string]confluencetest.Fault{
+		"no type":   confluencetest.JSON(http.StatusOK, `{"username":"ann","email":"ann@example.org","accountId":"ann"}`),
+		"no name":   confluencetest.JSON(http.StatusOK, `{"type":"known","displayName":"ann"}`),
+		"long name": confluencetest.JSON(http.StatusOK, strings.ReplaceAll(`{"type":"known","username":"NAME","email":"NAME"}`, "NAME", strings.Repeat("a", 256))),
+		"control":   confluencetest.JSON(http.StatusOK, `{"type":"known","username":"a\nb","email":"a\nb"}`),
+		"not found": confluencetest.JSON(http.StatusNotFound, `{"message":"secret"}`),
+		"throttle":  confluencetest.HTML(http.StatusServiceUnavailable, "secret"),
+	}
+	for name, fault := range oddAnswers {
+		odd[name] = fault
+	}
+	for name, fault := range odd {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachConfluence(t, func(s *site) {
+				cookies, _ := s.SessionCookies(s.Context(), s.SignIn("ann"))
+				s.Fail(fault)
+				session, err := s.Login(s.Context(), s.credential("ann"), from)
+				s.wantUnavailable(err)
+				resumed, err := s.Resume(s.Context(), cookies, from)
+				s.wantUnavailable(err)
+				if session != nil || resumed != nil {
+					s.Errorf("there are sessions: %v, %v", session, resumed)
+				}
+			})
+		})
+	}
+}
+
+func TestConfluenceThatDoesNotAnswer(t *testing.T) {
+	for name, fault := range map[string]confluencetest.Fault{"slow": confluencetest.Slow, "dripping": confluencetest.Drip} {
+		t.Run(name, func(t *testing.T) {
+			eachConfluence(t, func(s *site) {
+				ann, id := s.signIn("ann"), s.Write(confluencetest.Page{Title: "Open"})
+				s.Fail(fault)
+				ctx, cancel := context.WithTimeout(s.Context(), 50*time.Millisecond)
+				defer cancel()
+				_, err := s.Login(ctx, s.credential("ann"), from)
+				s.wantUnavailable(err)
+				_, err = s.Pages(ctx, ann, id)
+				s.wantUnavailable(err)
+				_, err = s.Text(ctx, ann, id)
+				s.wantUnavailable(err)
+				s.wantUnavailable(s.Ready(ctx))
+				s.Fail(nil)
+				if _, err := s.Pages(s.Context(), ann, id); err != nil {
+					s.Errorf("after that: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestConfluenceCookies(t *testing.T) {
+	cookie := func(name, value string) *http.Cookie { return &http.Cookie{Name: name, Value: value} }
+	many, names := make([]*http.Cookie, 17), make([]string, 17)
+	for i := range many {
+		names[i] = fmt.Sprintf("session%02d", i)
+		many[i] = cookie(names[i], "1")
+	}
+	for name, test := range map[string]struct {
+		names    []string // instead of the usual ones
+		cloud    bool
+		from, to []*http.Cookie
+	}{
+		"data center": {from: []*http.Cookie{cookie("seraph.confluence", "2"), cookie("other", "x"), cookie("JSESSIONID", "1")}, to: []*http.Cookie{cookie("JSESSIONID", "1"), cookie("seraph.confluence", "2")}},
+		"cloud": {
+			cloud: true, from: []*http.Cookie{cookie("tenant.session.token", "2"), cookie("JSESSIONID", "x"), cookie("cloud.session.token", "1")},
+			to: []*http.Cookie{cookie("cloud.session.token", "1"), cookie("tenant.session.token", "2")},
+		},
+		"other names":   {names: []string{"crowd.token_key"}, from: []*http.Cookie{cookie("JSESSIONID", "x"), cookie("crowd.token_key", "1")}, to: []*http.Cookie{cookie("crowd.token_key", "1")}},
+		"twice":         {from: []*http.Cookie{cookie("JSESSIONID", "2"), cookie("JSESSIONID", "1")}, to: []*http.Cookie{cookie("JSESSIONID", "2")}},
+		"not sendable":  {from: []*http.Cookie{cookie("JSESSIONID", "a;b"), cookie("JSESSIONID", "a\r\nb"), cookie("JSESSIONID", ""), cookie("seraph.confluence", "ä")}},
+		"none":          {},
+		"too many":      {names: names, from: many},
+		"just enough":   {names: names, from: many[:16], to: many[:16]},
+		"too long":      {from: []*http.Cookie{cookie("JSESSIONID", strings.Repeat("a", 8<<10))}},
+		"attributes go": {from: []*http.Cookie{{Name: "JSESSIONID", Value: "1", Path: "/", Secure: true}}, to: []*http.Cookie{cookie("JSESSIONID", "1")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, test.cloud)
+			got, err := s.open(test.names).SessionCookies(t.Context(), test.from)
+			if diff := cmp.Diff(test.to, got); diff != "" || err != nil {
+				t.Error(diff, err)
+			}
+			if calls := s.Calls(""); len(calls) != 0 {
+				t.Errorf("there were calls: %v", calls)
+			}
+		})
+	}
+}
+
+func TestConfluenceResume(t *testing.T) {
+	eachConfluence(t, func(s *site) {
+		browser := s.SignIn("ann")
+		cookies, err := s.SessionCookies(s.Context(), browser)
+		if err != nil || len(cookies) != 1 {
+			s.Fatalf("SessionCookies: %v, %v", cookies, err)
+		}
+		session, err := s.Resume(s.Context(), cookies, from)
+		if err != nil || session.Name != s.name("ann") {
+			s.Fatalf("Resume: %+v, %v", session, err)
+		}
+		id := s.Write(confluencetest.Page{Title: "Closed", View: []string{"ann"}})
+		if pages, err := s.Pages(s.Context(), wiki.Caller{Session: session, From: from}, id); err != nil || len(pages) != 1 {
+			s.Errorf("Pages: %v, %v", pages, err)
+		}
+		for _, call := range s.Calls("") {
+			if got := call.Header.Get("Cookie"); got != cookies[0].String() {
+				s.Errorf("%s had the cookies %q", call.Path, got)
+			}
+		}
+		before := len(s.Calls(""))
+		if _, err := s.Resume(s.Context(), nil, from); !errors.Is(err, wiki.ErrRefused) || len(s.Calls("")) != before {
+			s.Errorf("Resume without cookies: %v", err)
+		}
+		s.SignOut()
+		for _, private := range []bool{false, true} {
+			s.Private(private)
+			if session, err := s.Resume(s.Context(), cookies, from); session != nil || !errors.Is(err, wiki.ErrRefused) {
+				s.Errorf("Resume after signing out, private %v: %+v, %v", private, session, err)
+			}
+		}
+	})
+}
+
+func TestConfluenceReady(t *testing.T) {
+	eachConfluence(t, func(s *site) {
+		for name, fault := range map[string]confluencetest.Fault{
+			"public":       nil,
+			"unauthorized": confluencetest.JSON(http.StatusUnauthorized, `{"message":"Unauthorized"}`),
+		} {
+			s.Fail(fault)
+			if err := s.Ready(s.Context()); err != nil {
+				s.Errorf("%s: %v", name, err)
+			}
+		}
+		s.Fail(nil)
+		s.Private(true)
+		if err := s.Ready(s.Context()); err != nil {
+			s.Errorf("private: %v", err)
+		}
+		for _, name := range []string{"HTML", "HTML, forbidden", "error", "redirect", "loop", "half", "torn", "100 MB", "a list", "no content"} {
+			s.Fail(oddAnswers[name])
+			s.wantUnavailable(s.Ready(s.Context()))
+		}
+		s.Fail(confluencetest.With("Retry-After", "9999", confluencetest.JSON(http.StatusTooManyRequests, `{}`)))
+		var unavailable *wiki.UnavailableError
+		if err := s.Ready(s.Context()); !errors.As(err, &unavailable) || unavailable.RetryAfter != 5*time.Minute {
+			s.Errorf("throttled: %#v", err)
+		}
+		s.Fail(nil)
+		s.Stop()
+		s.wantUnavailable(s.Ready(s.Context()))
+		s.Restart()
+		if err := s.Ready(s.Context()); err != nil {
+			s.Errorf("after a restart: %v", err)
+		}
+	})
+}
