@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 )
@@ -77,23 +76,6 @@ func (c *call) offerNewTab(w http.ResponseWriter, next, reason string) error {
 	return c.render(w, http.StatusOK, "newtab", page)
 }
 
-// overTLS answers framed pages over a connection without TLS by itself: browsers
-// take cookies for frames over TLS only. Where a proxy signs people in, its cookie
-// has come, or nobody is signed in.
-func (s *Site) overTLS(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if request.IsSecure(r) || s.Sessions == nil {
-			h.ServeHTTP(w, r)
-			return
-		}
-		c := s.newCall(w, r, s.frame(true), auth.Identity{})
-		defer c.End()
-		next := r.URL.EscapedPath()
-		if next == c.path("/login") || next == c.path("/logout") {
-			next = localPath(r.URL.Query().Get("next"), c.frame)
-		}
-		if err := c.offerNewTab(w, next, notEncrypted); err != nil {
-			c.fail(w, err) //nolint:contextcheck // the call has the request
-		}
-	})
-}
+// maySignIn is false within a frame over a connection without TLS: browsers take
+// cookies for frames over TLS only.
+func (c *call) maySignIn() bool { return !c.framed || request.IsSecure(c.Request) }

@@ -105,8 +105,7 @@ func TestNoFrameAncestors(t *testing.T) {
 	closed(t, b.get("/embed"+formPath))
 }
 
-// TestFramedCookie: the cookie counts in frames of one site only, and the other
-// cookie not within frames.
+// TestFramedCookie: the cookie counts in frames of one site only.
 func TestFramedCookie(t *testing.T) {
 	b := embedding(t, wikiSite)
 	b.signInFramed("alice")
@@ -121,11 +120,49 @@ func TestFramedCookie(t *testing.T) {
 	if to := "/embed/login?next=" + url.QueryEscape("/embed"+formPath); a.location() != to {
 		t.Errorf("sign-out led to %s", a.location())
 	}
-	b.postForm("/login", credentials("alice", ""))
-	b.get(formPath).want(http.StatusOK)
-	if a := b.get("/embed" + formPath); a.status != http.StatusSeeOther {
-		t.Errorf("the cookie of pages opens frames: %d", a.status)
+}
+
+// TestOrdinarySessionInFrame: browsers send the ordinary cookie within pages of the
+// same site, and then there is no second sign-in, also without TLS.
+func TestOrdinarySessionInFrame(t *testing.T) {
+	for _, at := range []string{"http://forms.example", "https://forms.example"} {
+		b := embedding(t, wikiSite)
+		b.at = at
+		b.postForm("/login", credentials("alice", "")).want(http.StatusSeeOther)
+		a := b.get("/embed" + formPath)
+		a.wantPage(http.StatusOK, "Signed in as <bdi>alice</bdi>", `action="/embed/logout?next=`)
+		stays(t, a)
+		if a := b.get("/embed/login?next=/embed" + formPath); a.location() != "/embed"+formPath {
+			t.Errorf("%s: asked to sign in: %d", at, a.status)
+		}
+		b.send("/embed"+formPath, with(a.values(), "comment", "a")).want(http.StatusSeeOther)
+
+		a = b.postForm("/embed/logout", nil)
+		if set := a.header.Values("Set-Cookie"); len(set) != 1 || !strings.Contains(set[0], "formulary=; Path=/; Max-Age=0") {
+			t.Errorf("%s: sign-out: %q", at, set)
+		}
+		if a := b.get(formPath); !strings.HasPrefix(a.location(), "/login?") {
+			t.Errorf("%s: after the sign-out: %d", at, a.status)
+		}
 	}
+}
+
+// TestTwoSessionsInFrame: that of frames comes first, and a sign-out ends both.
+func TestTwoSessionsInFrame(t *testing.T) {
+	b := embedding(t, wikiSite)
+	b.signInFramed("alice")
+	b.postForm("/login", credentials("bob", "")).want(http.StatusSeeOther)
+	b.get("/embed"+formPath).wantPage(http.StatusOK, "Signed in as <bdi>alice</bdi>")
+	b.get(formPath).wantPage(http.StatusOK, "<bdi>bob</bdi>")
+	b.postForm("/embed/logout", nil).want(http.StatusSeeOther)
+	for _, p := range []string{"/embed" + formPath, formPath} {
+		b.get(p).want(http.StatusSeeOther)
+	}
+	b.signInFramed("alice")
+	b.postForm("/login", credentials("bob", "")).want(http.StatusSeeOther)
+	u, _ := url.Parse(b.at)
+	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: framedCookieName, Value: "expired", Path: "/", Secure: true}})
+	b.get("/embed"+formPath).wantPage(http.StatusOK, "Signed in as <bdi>bob</bdi>")
 }
 
 // TestFramedForm: from the sign-in to the change of a submission, all stays
@@ -233,14 +270,15 @@ func TestCookieRefused(t *testing.T) {
 	a.wantPage(http.StatusOK, "Password")
 }
 
-// TestFrameWithoutTLS: no cookie for frames is set in the clear.
+// TestFrameWithoutTLS: nobody can sign in there, and no cookie for frames is set in the
+// clear.
 func TestFrameWithoutTLS(t *testing.T) {
 	b := embedding(t, wikiSite)
 	b.at = "http://forms.example"
 	signIn := credentials("alice", "/embed"+formPath)
 	for _, a := range []*answer{
 		b.get("/embed" + formPath), b.get("/embed/login?next=/embed" + formPath), b.send("/embed"+formPath, url.Values{"comment": {"a"}}),
-		b.postForm("/embed/logout?next=/embed"+formPath, nil),
+		b.get(b.postForm("/embed/logout?next=/embed"+formPath, nil).location()),
 	} {
 		a.wantPage(http.StatusOK, "is not encrypted", `href="`+formPath+`" target="_blank" rel="noopener"`)
 	}

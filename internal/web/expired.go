@@ -33,6 +33,9 @@ const (
 // askToSignIn answers a request without a session. The form of an expired session
 // comes back with the sign-in page, and is shown again after the sign-in.
 func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error {
+	if !c.maySignIn() {
+		return c.offerNewTab(w, c.URL.EscapedPath(), notEncrypted)
+	}
 	if c.Method != http.MethodPost {
 		redirect(w, c.Request, c.path("/login")+"?next="+url.QueryEscape(c.URL.RequestURI()))
 		return nil

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -45,6 +46,15 @@ func (f frame) cookie(r *http.Request, id string) *http.Cookie {
 	return c
 }
 
+// sessions are those whose cookies count. Within a frame the ordinary one counts, too:
+// browsers send it, since it is SameSite=Lax, if the page around is of the same site.
+func (f frame) sessions() []frame {
+	if f.framed {
+		return []frame{f, f.alone()}
+	}
+	return []frame{f}
+}
+
 // sessionID is what the browser sends; "" without a session.
 func (f frame) sessionID(r *http.Request) string {
 	c, err := r.Cookie(f.cookie(r, "").Name)
@@ -59,11 +69,13 @@ func (s *Site) caller(r *http.Request, f frame) (auth.Identity, error) {
 	if s.Sessions == nil {
 		return s.Backend.Auth.Identify(r)
 	}
-	id := f.sessionID(r)
-	if id == "" {
-		return auth.Identity{}, session.ErrNone
+	for _, from := range f.sessions() {
+		who, err := s.Sessions.Open(r.Context(), from.sessionID(r))
+		if !isNoSession(err) {
+			return who, err
+		}
 	}
-	return s.Sessions.Open(r.Context(), id)
+	return auth.Identity{}, session.ErrNone
 }
 
 // hasCredentials reports whether a request has credentials, right or wrong.
@@ -72,7 +84,7 @@ func (s *Site) hasCredentials(r *http.Request, f frame) bool {
 		_, err := s.Backend.Auth.Identify(r)
 		return err == nil
 	}
-	return f.sessionID(r) != ""
+	return slices.ContainsFunc(f.sessions(), func(from frame) bool { return from.sessionID(r) != "" })
 }
 
 // isNoSession reports whether to ask for a sign-in. There is nobody to ask where a
@@ -129,6 +141,8 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 		return nil
 	case !isNoSession(err):
 		return err
+	case !c.maySignIn():
+		return c.offerNewTab(w, next, notEncrypted)
 	case c.framed && query.Has(signedInMark):
 		return c.offerNewTab(w, next, cookieRefused)
 	}
@@ -145,6 +159,9 @@ func (c *call) newSignInPage(next string) *signInPage {
 }
 
 func (s *Site) login(w http.ResponseWriter, c *call) error {
+	if !c.maySignIn() {
+		return c.offerNewTab(w, c.path("/"), notEncrypted)
+	}
 	c.Log.SetUser("") // the address, for password guessing to be traced
 	sent, err := c.readForm(w, maxControls, errUnreadable)
 	if err != nil {
@@ -208,13 +225,17 @@ func (s *Site) refuseSignIn(w http.ResponseWriter, c *call, page *signInPage, er
 	return c.render(w, status, "login", page)
 }
 
+// logout ends every session that the page could be shown with: otherwise, the frame
+// would show the form to the same person, or to another one.
 func (s *Site) logout(w http.ResponseWriter, c *call) error {
-	if id := c.sessionID(c.Request); id != "" {
-		if err := s.Sessions.SignOut(c.Context(), id); err != nil {
-			return err
+	for _, from := range c.sessions() {
+		if id := from.sessionID(c.Request); id != "" {
+			if err := s.Sessions.SignOut(c.Context(), id); err != nil {
+				return err
+			}
+			http.SetCookie(w, from.cookie(c.Request, ""))
 		}
 	}
-	http.SetCookie(w, c.cookie(c.Request, ""))
 	to := c.path("/login")
 	if c.framed { // back to the form, for somebody else
 		to += "?next=" + url.QueryEscape(localPath(c.URL.Query().Get("next"), c.frame))

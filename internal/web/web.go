@@ -117,7 +117,7 @@ func New(opts Options) *Site {
 		}
 		s.routes.Handle(route.method, route.path, s.handle(route, s.frame(false)))
 		if route.framed {
-			s.routes.Handle(route.method, embedPrefix+route.path, s.overTLS(s.handle(route, s.frame(true))))
+			s.routes.Handle(route.method, embedPrefix+route.path, s.handle(route, s.frame(true)))
 		}
 	}
 	s.routes.Handle("GET", "/embed.js", request.Compress(http.HandlerFunc(serveEmbedScript)))
