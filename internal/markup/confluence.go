@@ -57,6 +57,7 @@ type storageReader struct {
 	decoder *xml.Decoder
 	stack   []element
 	macros  []*macro // code and form macros, in page order
+	count   int      // of all macros
 	hostIDs map[string]bool
 }
 
@@ -67,6 +68,8 @@ type element struct {
 	param *parameter // set when the element is a parameter
 	form  *macro     // the innermost form macro that the element is in, or is itself
 	field *macro     // the same for form-field
+	count int        // of macros before it
+	again bool       // it repeats what was before it
 }
 
 // macro is a code, form or form-field macro. All others are plain elements.
@@ -113,7 +116,15 @@ func (s *storageReader) open(t xml.StartElement, at int) element {
 	}
 	// Only direct children are the text and the parameters of a macro, so macro
 	// and param are not inherited.
-	e := element{form: parent.form, field: parent.field}
+	e := element{form: parent.form, field: parent.field, count: s.count, again: parent.again}
+	// Cloud has elements that older readers do not know, and repeats their content
+	// for these in a fallback. Some have it only there.
+	if t.Name.Local == "adf-fallback" && s.count > parent.count {
+		e.again = true
+	}
+	if e.again {
+		return e
+	}
 	isCode := parent.macro != nil && parent.macro.name == codeMacro
 	switch t.Name.Local {
 	case "structured-macro", "macro":
@@ -135,6 +146,7 @@ func (s *storageReader) open(t xml.StartElement, at int) element {
 func (s *storageReader) openMacro(t xml.StartElement, at int, e element) element {
 	m := &macro{name: attributeOf(t, "name"), at: at, hostID: s.hostID(t), form: e.form}
 	e.macro = m
+	s.count++
 	switch m.name {
 	case codeMacro:
 		s.macros = append(s.macros, m)

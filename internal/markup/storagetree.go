@@ -23,7 +23,10 @@ type storageTree struct {
 const maxOpen = 20
 
 // notText are the elements whose content is no plain text.
-var notText = []string{"table", "structured-macro", "macro", "image", "emoticon", "task-list", "placeholder", "pre", "script", "style"}
+var notText = []string{
+	"table", "structured-macro", "macro", "image", "emoticon", "task-list", "placeholder", "pre", "script", "style",
+	"adf-attribute", "adf-fallback",
+}
 
 // absoluteAddress matches addresses that lead to the same page from here as from the wiki.
 var absoluteAddress = regexp.MustCompile(`^(?i:https?://|mailto:)`)

@@ -67,6 +67,7 @@ func TestPlainText(t *testing.T) {
 		"long":               {Wikitext, wiki(strings.Repeat("x", MaxShownBytes)), 0},
 		"intricate":          {Wikitext, wiki(strings.Repeat("''a'' ", maxTreeNodes/3+1)), 0},
 		"storage format":     {Confluence, "<p>a</p><p>b</p><ac:macro ac:name='code'><ac:plain-text-body>form: a</ac:plain-text-body></ac:macro>", 3},
+		"a fallback":         {Confluence, "<ac:adf-extension><ac:adf-node><ac:adf-attribute>note</ac:adf-attribute><ac:adf-content><p>a</p></ac:adf-content></ac:adf-node><ac:adf-fallback><p>a</p></ac:adf-fallback></ac:adf-extension><ac:macro ac:name='code'><ac:plain-text-body>form: a</ac:plain-text-body></ac:macro>", 2},
 		"not well-formed":    {Confluence, "<p>a</p><ac:macro ac:name='code'><ac:plain-text-body>form: a</ac:plain-text-body>", 0},
 		"the text of a form": {formText, "form: a\nfields: [{id: f, type: date}]", 0},
 	} {
