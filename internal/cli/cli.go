@@ -1,5 +1,5 @@
-// Package cli is the command line: a file per command. It is the one place
-// that picks the storage engine and puts the parts together.
+// Package cli is the command line: a file per command. It alone picks the storage
+// engine and puts the parts together.
 package cli
 
 import (
@@ -27,8 +27,7 @@ var (
 )
 
 // Run runs the command line and returns the exit status: 0, 1 for a failure, 2
-// for a wrong call or configuration. The systemd units
-// restart the server after 1, not after 2.
+// for a wrong call or configuration. systemd restarts the server after 1, not after 2.
 func Run(ctx context.Context, args []string, streams Streams) int {
 	root := newRoot(streams)
 	started := false

@@ -28,8 +28,8 @@ type Archive interface {
 	Dump(ctx context.Context, visit func(Record) error) error
 
 	// Load stores submissions as they are, ids included: all of them, or, when
-	// it returns an error, none. The ids of entries must be those of their submission. Ids that Create gives from then on are higher
-	// than those. Errors: ErrExists, ErrKeyUsed, ErrAlreadySubmitted, ErrFull, ErrUnavailable.
+	// it returns an error, none. The ids of entries must be those of their submission.
+	// Create gives higher ids from then on. Errors: ErrExists, ErrKeyUsed, ErrAlreadySubmitted, ErrFull, ErrUnavailable.
 	Load(ctx context.Context, records []Record) error
 
 	// Clear removes all submissions and files. It is for a copy that begins

@@ -13,13 +13,13 @@ var ErrNoSession = errors.New("no such session")
 // team shares.
 const MaxSessions = 100
 
-// Sessions keeps who is signed in, beside Store. It knows neither the id of a
-// session nor a credential: with a copy of the database nobody can open a
-// session or tell whose it is.
+// Sessions stores sessions of signed-in users, beside Store. It knows neither the id of a
+// session nor a credential: a thief of the database can neither use a session nor tell its
+// user.
 //
 // Sessions are in no backup and in no copy. A restored backup would bring back
-// sessions that were ended since, and a backup that is kept for years is no place for
-// credentials, sealed or not. People sign in once more instead.
+// sessions that were ended since, and old backups must not contain credentials,
+// encrypted or not. Users sign in again instead.
 //
 // What Store says about concurrent use, durability and contexts holds here, too.
 type Sessions interface {
@@ -53,5 +53,5 @@ type Session struct {
 	Hash    [32]byte  // of the id, which is not stored
 	Owner   [32]byte  // the same in all sessions of one person
 	Expires time.Time // to the millisecond
-	Sealed  []byte    // the credential, which nobody can read without the id; a few KB at most
+	Sealed  []byte    // the credential, encrypted with a key from the id; a few KB at most
 }

@@ -81,13 +81,12 @@ type Store interface {
 	Latest(ctx context.Context, username string, limit int) ([]forms.Submission, error)
 
 	// Update replaces the entries and files of a submission, and who changed it and
-	// when, by what merge returns for it; no other call changes the submission in between. Entries
-	// that come back with id 0 are given new ids; those of entries that do not
-	// come back may be among them. Files that the submission
-	// did not have before must be staged. The contents of files that do not
-	// come back are removed. merge must not call the store, and
-	// may be called more than once; while it runs, other submissions can be
-	// written. An error of merge is returned as it is and nothing is stored.
+	// when, by what merge returns for it; no other call changes the submission in
+	// between. Entries that merge returns with id 0 get new ids, which may be those of
+	// entries that it leaves out. Files that the submission did not have before must be
+	// staged. The contents of files that merge leaves out are removed. merge must not
+	// call the store, and may be called more than once; while it runs, other submissions
+	// can be written. An error of merge is returned as it is and nothing is stored.
 	// Errors: merge's, ErrNotFound, ErrNoFile, ErrFull, ErrUnavailable.
 	Update(ctx context.Context, key Key, merge func(forms.Submission) (Change, error)) (forms.Submission, error)
 
@@ -182,7 +181,7 @@ type New struct {
 	// the form was stored with the same Key. A delete frees it. An equal Key
 	// comes with an equal SubmitterKey.
 	Key  string
-	Body string // kept beside Key, and returned by ByKey
+	Body string // stored with Key, and returned by ByKey
 }
 
 // Change is what Update makes of a submission.

@@ -96,10 +96,7 @@ func prepare(ctx context.Context, from, to Store) error {
 		return fmt.Errorf("look for an earlier copy: %w", err)
 	}
 	if mark != "" {
-		if err := to.Clear(ctx); err != nil {
-			return fmt.Errorf("remove what an interrupted copy has left: %w", err)
-		}
-		return nil
+		return engine.Wrap(to.Clear(ctx), "remove what an interrupted copy has left")
 	}
 	count, err := to.Count(ctx)
 	if err != nil {
@@ -108,10 +105,8 @@ func prepare(ctx context.Context, from, to Store) error {
 	if count > 0 {
 		return ErrNotEmpty
 	}
-	if _, err = to.Claim(ctx, store.SettingUnfinishedCopy, "of "+source); err != nil {
-		return fmt.Errorf("mark the copy as unfinished: %w", err)
-	}
-	return nil
+	_, err = to.Claim(ctx, store.SettingUnfinishedCopy, "of "+source)
+	return engine.Wrap(err, "mark the copy as unfinished")
 }
 
 // copier stores what a dump visits.
@@ -181,10 +176,7 @@ func copyLastID(ctx context.Context, from, to Store) error {
 	if err == nil {
 		err = to.Advance(ctx, last)
 	}
-	if err != nil {
-		return fmt.Errorf("copy the last id: %w", err)
-	}
-	return nil
+	return engine.Wrap(err, "copy the last id")
 }
 
 // copyKey replaces the fingerprint of the key of anonymous submissions: a

@@ -28,7 +28,8 @@ type chunkReader struct {
 	done   func() // called by Close
 }
 
-func openChunks(ctx context.Context, f forms.StoredFile, read ReadChunk, done func()) io.ReadSeekCloser {
+// OpenContent returns a reader of a file, which calls done when it is closed.
+func OpenContent(ctx context.Context, f forms.StoredFile, read ReadChunk, done func()) io.ReadSeekCloser {
 	r := &chunkReader{ctx: ctx, read: read, file: f, done: done}
 	return struct {
 		*io.SectionReader
@@ -46,7 +47,7 @@ func (c *Files) OpenFile(ctx context.Context, key store.Key, id int64) (io.ReadS
 	sub, err := c.engine.Get(ctx, key)
 	i := slices.IndexFunc(sub.Files, func(f forms.StoredFile) bool { return f.ID == id })
 	if err == nil && i >= 0 {
-		return openChunks(ctx, sub.Files[i], c.engine.ReadChunk, func() { c.endRead(id) }), nil
+		return OpenContent(ctx, sub.Files[i], c.engine.ReadChunk, func() { c.endRead(id) }), nil
 	}
 	c.endRead(id)
 	return nil, cmp.Or(err, store.ErrNotFound)
@@ -63,11 +64,6 @@ func (c *Files) endRead(id int64) {
 		c.skipped = false
 		c.SweepSoon()
 	}
-}
-
-// OpenContent returns a reader of a file that can't be removed meanwhile.
-func OpenContent(ctx context.Context, f forms.StoredFile, read ReadChunk) io.ReadSeekCloser {
-	return openChunks(ctx, f, read, func() {})
 }
 
 // ReadAt implements io.ReaderAt, within the file.

@@ -23,7 +23,7 @@ func storeChunks(id int64, data []byte) (chunks [][]byte) {
 func openStored(id int64, size int, chunks [][]byte) io.ReadSeekCloser {
 	return OpenContent(context.Background(), forms.StoredFile{ID: id, Size: int64(size)}, func(_ context.Context, _, number int64, buf []byte) (int, error) {
 		return copy(buf, chunks[number]), nil
-	})
+	}, func() {})
 }
 
 // readPart reads the bytes from one offset to another.

@@ -110,7 +110,7 @@ const sumBytes = crc32.Size
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // appendSum appends the checksum of a chunk. It covers the chunk's key, so that a
-// chunk that is found in the place of another is noticed, too.
+// chunk under the key of another is noticed, too.
 func appendSum(data []byte, id, number int64) []byte {
 	var key [16]byte
 	binary.BigEndian.PutUint64(key[:], uint64(id))      //nolint:gosec // a bijection is all that is needed

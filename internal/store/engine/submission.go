@@ -9,18 +9,18 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// NewSubmission returns a new submission as it is stored under an id.
-func NewSubmission(id int64, n *store.New) (forms.Submission, error) {
+// NewRecord returns a new submission as it is stored under an id.
+func NewRecord(id int64, n *store.New) (store.Record, error) {
 	entries, err := forms.NumberEntries(id, n.Entries)
 	if err != nil {
-		return forms.Submission{}, err
+		return store.Record{}, err
 	}
 	created := n.Created.Truncate(time.Millisecond).UTC()
-	return forms.Submission{
+	return store.Record{SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body, Submission: forms.Submission{
 		ID: id, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Created: created, Changer: n.Username, Changed: created,
 		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
 		Files:   slices.Clone(n.Files),
-	}, nil
+	}}, nil
 }
 
 // Merge returns a submission as it is stored after an update. A panic of merge is an

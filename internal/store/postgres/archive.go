@@ -55,7 +55,7 @@ func fetch(ctx context.Context, tx pgx.Tx) ([]store.Record, error) {
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Record, error) {
 		r, err := readRecord(row)
-		r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, readChunk) }
+		r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, readChunk, func() {}) }
 		return r, err
 	})
 }

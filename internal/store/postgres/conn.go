@@ -89,29 +89,22 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	bounded, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	conn, err := s.pool.Acquire(bounded)
-	if err != nil {
-		return nil, s.acquireError(ctx, err)
+	switch {
+	case err == nil:
+		return conn, nil
+	case s.closed.Load():
+		return nil, fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
+	case ctx.Err() != nil: // that of the caller has ended
+		return nil, fmt.Errorf("wait for a connection: %w", ctx.Err())
+	default:
+		return nil, fmt.Errorf("%w: connect: %w", errLost, err)
 	}
-	return conn, nil
 }
 
 // Connections returns how many connections are in use, and the pool's limit.
 func (s *Store) Connections() (used, limit int) {
 	stat := s.pool.Stat()
 	return int(stat.AcquiredConns()), int(stat.MaxConns())
-}
-
-// acquireError is the error of an operation that got no connection. When the
-// caller's context has ended, it is the context's error.
-func (s *Store) acquireError(ctx context.Context, err error) error {
-	switch {
-	case s.closed.Load():
-		return fmt.Errorf("%w: the store is closed", store.ErrUnavailable)
-	case ctx.Err() != nil:
-		return fmt.Errorf("wait for a connection: %w", ctx.Err())
-	default:
-		return fmt.Errorf("%w: connect: %w", errLost, err)
-	}
 }
 
 // checkConn wraps the error of an attempt in errLost if the connection is

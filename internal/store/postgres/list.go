@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"github.com/jackc/pgx/v5"
@@ -50,11 +49,8 @@ func (l *list) read(ctx context.Context, c *engine.Rows, q store.Query) error {
 		c.Reset()
 		return readPart(ctx, conn, c, q, limit)
 	})
-	if err != nil {
-		return fmt.Errorf("list submissions: %w", err)
-	}
 	l.rows = rowsFor(c)
-	return nil
+	return engine.Wrap(err, "list submissions")
 }
 
 // rowsFor returns how many rows of the average size fill a part.

@@ -19,7 +19,7 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 	if err := s.writer.queue.Do(ctx, c); err != nil {
 		return forms.Submission{}, err
 	}
-	return c.stored, nil
+	return c.stored.Submission, nil
 }
 
 // Get implements store.Store.
@@ -131,10 +131,8 @@ func commit(ctx context.Context, conn *pgx.Conn, removed []int64, sql string, ar
 		batch.Queue(sqlMarkFiles, removed)
 	}
 	batch.Queue(`COMMIT`)
-	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
-		return commitError(conn, fmt.Errorf("write the submission: %w", err))
-	}
-	return nil
+	err := conn.SendBatch(ctx, batch).Close()
+	return commitError(conn, engine.Wrap(err, "write the submission"))
 }
 
 // Delete implements store.Store. Like an update it takes two round trips.

@@ -43,11 +43,8 @@ type writer struct {
 // creation is one call of Create.
 type creation struct {
 	new    store.New
-	stored forms.Submission // set before the statement
+	stored store.Record // set before the statement
 }
-
-// isPlain reports whether it has no key.
-func (c *creation) isPlain() bool { return c.new.SubmitterKey == "" && c.new.Key == "" }
 
 type operation = engine.Op[*creation]
 
@@ -144,8 +141,8 @@ func (s *Store) create(ops []*operation) {
 // insert allocates ids right before they are used, and stores the submissions
 // under them. So ids are in the order of time across all processes.
 func (s *Store) insert(ops []*operation) error {
-	return s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn) (err error) {
-		b, err := prepareBatch(ctx, conn, ops)
+	return s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn) error {
+		b, err := newBatch(ctx, conn, ops)
 		if err != nil {
 			return err
 		}
@@ -154,14 +151,6 @@ func (s *Store) insert(ops []*operation) error {
 		}
 		return b.insert(ctx, conn)
 	})
-}
-
-func prepareBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (batch, error) {
-	ids, err := queryIDs(ctx, conn, sqlTakeIDs, len(ops))
-	if err != nil {
-		return nil, err
-	}
-	return newBatch(ops, ids)
 }
 
 // conflictError is the error of a row that sqlCreate did not store, and whose
@@ -179,13 +168,16 @@ func conflictError(c *creation) error {
 // batch is the creates of one statement.
 type batch []*operation
 
-// newBatch sorts the creates by their keys, so that two statements with the same
-// keys can't deadlock.
-func newBatch(ops []*operation, ids []int64) (batch, error) {
+// newBatch gives ids to the creates. It sorts them by their keys, so that two statements
+// with the same keys can't deadlock.
+func newBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (batch, error) {
+	ids, err := queryIDs(ctx, conn, sqlTakeIDs, len(ops))
+	if err != nil {
+		return nil, err
+	}
 	b := slices.Clone(ops)
 	for i, op := range b {
-		var err error
-		if op.Value.stored, err = engine.NewSubmission(ids[i], &op.Value.new); err != nil {
+		if op.Value.stored, err = engine.NewRecord(ids[i], &op.Value.new); err != nil {
 			return nil, err
 		}
 	}
@@ -199,8 +191,7 @@ func newBatch(ops []*operation, ids []int64) (batch, error) {
 func (b batch) columns() ([]any, error) {
 	records := make([]store.Record, len(b))
 	for i, op := range b {
-		n := &op.Value.new
-		records[i] = store.Record{Submission: op.Value.stored, SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body}
+		records[i] = op.Value.stored
 	}
 	return columns(records)
 }
@@ -234,7 +225,8 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(b, func(op *operation) bool { return !op.Value.isPlain() }) {
+	hasKey := func(op *operation) bool { return op.Value.new.SubmitterKey != "" || op.Value.new.Key != "" }
+	if !slices.ContainsFunc(b, hasKey) {
 		_, err := conn.Exec(ctx, sqlInsertPlain, columns[:6]...)
 		switch {
 		case err == nil:

@@ -314,7 +314,7 @@ func TestUsedKeysCantBeFound(t *testing.T) {
 	mustCreate(t, s, keyed(sample("first"), "used"))
 	ops := operations(keyed(sample("again"), "used"), sample("new"))
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		b, err := prepareBatch(ctx, conn, ops)
+		b, err := newBatch(ctx, conn, ops)
 		if err != nil {
 			return err
 		}
@@ -366,8 +366,12 @@ func TestLostWhileTakingIDs(t *testing.T) {
 func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	elsewhere := withSubmitterKey(sample("x"), "a")
 	elsewhere.FormID = "another"
-	b, err := newBatch(operations(withSubmitterKey(sample("x"), "c"), sample("x"), withSubmitterKey(sample("x"), "a"), elsewhere, withSubmitterKey(sample("x"), "b"), withSubmitterKey(sample("x"), "a")),
-		[]int64{1, 2, 3, 4, 5, 6})
+	ops := operations(withSubmitterKey(sample("x"), "c"), sample("x"), withSubmitterKey(sample("x"), "a"), elsewhere, withSubmitterKey(sample("x"), "b"), withSubmitterKey(sample("x"), "a"))
+	var b batch
+	err := openStore(t, database(t)).do(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		b, err = newBatch(ctx, conn, ops)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

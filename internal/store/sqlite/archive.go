@@ -62,7 +62,7 @@ func dumpRows(ctx context.Context, conn *sqlite3.Conn, visit func(store.Record) 
 			return err
 		}
 		if len(r.Files) > 0 {
-			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, read) }
+			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, read, func() {}) }
 		}
 		if err := visit(r); err != nil {
 			return err

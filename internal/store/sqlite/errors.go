@@ -17,8 +17,8 @@ var unavailable = []sqlite3.ErrorCode{
 	sqlite3.NOMEM, sqlite3.PERM, sqlite3.PROTOCOL, sqlite3.INTERRUPT,
 }
 
-// classify wraps an error of SQLite with the error of the store's contract that
-// it stands for. Other errors are returned as they are.
+// classify wraps an error of SQLite in the matching error of the store's contract.
+// Other errors are returned as they are.
 func classify(err error) error {
 	if err == nil { // before code is allocated
 		return nil

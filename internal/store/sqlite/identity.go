@@ -37,15 +37,12 @@ func identify(path string) (identity, error) {
 	return id, nil
 }
 
-// sizes are the least that the database and its WAL can have: the database
-// never shrinks, and the WAL holds all pages that are not in the database yet.
-type sizes struct{ database, wal int64 }
-
-// check returns an error, which wraps store.ErrUnavailable, unless the files
-// are still where they were and as large as they must be. It returns the size
-// of the database.
-func (id identity) check(least sizes) (database int64, err error) {
-	smallest := []int64{max(1, least.database), least.wal, 0}
+// check returns an error, which wraps store.ErrUnavailable, unless the files are still
+// where they were, and the database and its WAL have as many bytes as they must: the
+// database never shrinks, and the WAL holds all pages that are not in the database yet.
+// It returns the size of the database.
+func (id identity) check(minDatabase, minWAL int64) (database int64, err error) {
+	smallest := []int64{max(1, minDatabase), minWAL, 0}
 	for i, f := range id {
 		found, size, err := statFile(f.name)
 		switch {

@@ -76,7 +76,7 @@ func (p *readPool) acquire(ctx context.Context) (c *readConn, err error) {
 // connect opens a connection, unless it would be to other files than those of
 // the writer.
 func (p *readPool) connect(ctx context.Context) (*sqlite3.Conn, error) {
-	if _, err := p.files.check(sizes{}); err != nil {
+	if _, err := p.files.check(0, 0); err != nil {
 		return nil, err
 	}
 	conn, err := openConn(ctx, p.uri)

@@ -132,10 +132,7 @@ func (w *writeStmts) readLastID() (int64, error) {
 	case last < 0 || last > forms.MaxSubmissionID+reserveIDs:
 		err = fmt.Errorf("it is %d: the database is damaged", last)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("read the last id: %w", err)
-	}
-	return last, nil
+	return last, engine.Wrap(err, "read the last id")
 }
 
 // insertSubmission stores a new row. Most have neither a key nor files and were not

@@ -57,16 +57,16 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 	if t.lastID++; t.lastID > forms.MaxSubmissionID {
 		return forms.Submission{}, fmt.Errorf("submission ids are used up: the last is %d", int64(forms.MaxSubmissionID))
 	}
-	sub, err := engine.NewSubmission(t.lastID, &n)
+	r, err := engine.NewRecord(t.lastID, &n)
 	if err != nil {
 		return forms.Submission{}, err
 	}
-	t.bytes += len(sub.Entries)
-	err = t.stmts.insertSubmission(form, store.Record{Submission: sub, SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body})
+	t.bytes += len(r.Entries)
+	err = t.stmts.insertSubmission(form, r)
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return forms.Submission{}, store.ErrKeyUsed
 	}
-	return sub, classify(err)
+	return r.Submission, classify(err)
 }
 
 // Get implements store.Store.

@@ -237,8 +237,7 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 
 // checkFiles runs after each commit, before the callers are answered.
 func (w *writer) checkFiles() error {
-	least := sizes{w.databaseSize, w.wal.fileSize()}
-	database, err := w.files.check(least)
+	database, err := w.files.check(w.databaseSize, w.wal.fileSize())
 	w.databaseSize = max(w.databaseSize, database)
 	switch {
 	case err != nil && w.filesErr == nil:
