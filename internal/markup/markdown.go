@@ -5,7 +5,198 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
+
+// Limits of the work for a Markdown page. The parser looks at each line once for
+// every list and quote that is open there: a page with too many of them is
+// refused. The work for inlines, link definitions and tables can grow with the
+// square of the text, or faster. It is counted while it is done: each character
+// that may begin or end an inline costs as much as its block is long. A text
+// with too much of it is shown as it is written.
+const (
+	maxNesting    = 100
+	maxLineWork   = 2_000_000 // calls of PeekLine
+	maxInlineWork = 8_000_000
+	cellWork      = 400    // a cell of a table, even if the row is shorter than the table is wide
+	markerWork    = 20     // any such character, however short its block is
+	maxTreeNodes  = 30_000 // of a tree that stays in memory: at most ten megabytes
+)
+
+// tree is a parsed Markdown page.
+type tree struct {
+	source   []byte
+	root     ast.Node
+	complete bool // it has inlines and tables, not blocks alone
+}
+
+// meter counts the work for one page.
+type meter struct {
+	text.Reader // of the page's lines
+	lines       int
+	refusal     string // why the page is refused; "" if it is not
+	refusedAt   int
+	ended       bool
+	inlines     int
+	parent      ast.Node // the block in which inlines were last looked for
+	size        int      // of that block
+}
+
+var meterKey = parser.NewContextKey()
+
+func meterOf(pc parser.Context) *meter { return pc.Get(meterKey).(*meter) }
+
+// parseMarkdown parses a page, or its blocks alone.
+func parseMarkdown(source []byte, complete bool) (t *tree, refusal string, at int) {
+	m, pc := &meter{Reader: text.NewReader(source)}, parser.NewContext()
+	if !complete {
+		m.inlines = maxInlineWork + 1
+	}
+	pc.Set(meterKey, m)
+	root := markdown.Parse(m, parser.WithContext(pc))
+	return &tree{source, root, !m.exhausted() && countNodes(root) <= maxTreeNodes}, m.refusal, m.refusedAt
+}
+
+func countNodes(root ast.Node) (n int) {
+	_ = ast.Walk(root, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			n++
+		}
+		return ast.WalkContinue, nil
+	})
+	return n
+}
+
+// markdown is CommonMark with the extensions that people know from other wikis.
+var markdown = parser.NewParser(
+	parser.WithBlockParsers(limitDepth(parser.DefaultBlockParsers())...),
+	parser.WithInlineParsers(append(
+		parser.DefaultInlineParsers(),
+		util.Prioritized(inlineLimit{}, 1),
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+		util.Prioritized(extension.NewStrikethroughParser(), 500),
+		util.Prioritized(extension.NewLinkifyParser(), 999),
+	)...),
+	parser.WithParagraphTransformers(append(
+		parser.DefaultParagraphTransformers(),
+		util.Prioritized(paragraphLimit{}, 1),
+		util.Prioritized(extension.NewTableParagraphTransformer(), 200),
+	)...),
+	parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+)
+
+func limitDepth(parsers []util.PrioritizedValue) []util.PrioritizedValue {
+	for i, p := range parsers {
+		parsers[i].Value = depthLimit{p.Value.(parser.BlockParser)}
+	}
+	return parsers
+}
+
+// depthLimit is a block parser that refuses to nest too deeply.
+type depthLimit struct{ parser.BlockParser }
+
+func (d depthLimit) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for n := parent; n != nil; n = n.Parent() {
+		depth++
+	}
+	if depth > maxNesting {
+		meterOf(pc).refuse("lists and quotes are nested too deeply")
+		return nil, parser.NoChildren
+	}
+	return d.BlockParser.Open(parent, reader, pc)
+}
+
+// The meter ends the page early when its lines take too much work. It does so
+// between lines: parsers don't expect a line to vanish while they read it.
+
+func (m *meter) refuse(why string) {
+	if m.refusal == "" {
+		_, line := m.Position()
+		m.refusal, m.refusedAt = why, line.Start
+	}
+}
+
+func (m *meter) PeekLine() ([]byte, text.Segment) {
+	if m.ended {
+		return nil, text.Segment{}
+	}
+	m.lines++
+	return m.Reader.PeekLine()
+}
+
+func (m *meter) AdvanceLine() {
+	if m.lines > maxLineWork {
+		m.refuse("the page has too many lines, or too many inside lists and quotes")
+	}
+	m.ended = m.refusal != ""
+	m.Reader.AdvanceLine()
+}
+
+func (m *meter) SkipBlankLines() (text.Segment, int, bool) {
+	if m.ended {
+		return text.Segment{}, 0, false
+	}
+	return m.Reader.SkipBlankLines()
+}
+
+func (m *meter) exhausted() bool { return m.inlines > maxInlineWork }
+
+// inlineLimit is asked before all other parsers about each character that an
+// inline with superlinear cost begins or ends with. When the work is exhausted,
+// it takes the character for itself, and the rest takes no time.
+type inlineLimit struct{}
+
+func (inlineLimit) Trigger() []byte { return []byte("[]!*_~`<") }
+
+func (inlineLimit) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	m := meterOf(pc)
+	if m.parent != parent {
+		m.parent, m.size = parent, sizeOf(parent.Lines())
+	}
+	m.inlines += m.size + markerWork
+	if !m.exhausted() {
+		return nil
+	}
+	_, segment := block.PeekLine()
+	block.Advance(1)
+	return ast.NewTextSegment(segment.WithStop(segment.Start + 1))
+}
+
+func sizeOf(lines *text.Segments) (n int) {
+	for i := range lines.Len() {
+		line := lines.At(i)
+		n += line.Len()
+	}
+	return n
+}
+
+// paragraphLimit counts the work for link definitions and tables, which
+// paragraphs are turned into. When the work is exhausted, it leaves one line: a
+// paragraph without a line would be removed, which would change the list that
+// contains it.
+type paragraphLimit struct{}
+
+func (paragraphLimit) Transform(n *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	m, source := meterOf(pc), reader.Source()
+	lines, size := n.Lines(), sizeOf(n.Lines())
+	columns, definitions := 0, 0
+	for i := range lines.Len() {
+		segment := lines.At(i)
+		line := segment.Value(source)
+		columns = max(columns, bytes.Count(line, []byte("|")))
+		if bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("[")) {
+			definitions++
+		}
+	}
+	m.inlines += columns*lines.Len()*cellWork + definitions*size
+	if m.exhausted() {
+		lines.SetSliced(0, min(1, lines.Len()))
+	}
+}
 
 // findInMarkdown finds fenced blocks whose info string is that of a form. It
 // keeps the page's tree, from which its text is made.

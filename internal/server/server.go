@@ -89,23 +89,19 @@ func newHTTPServer(base context.Context, opts Options, h http.Handler, tlsConfig
 		MaxHeaderBytes:    maxHeaderBytes,
 		// "OPTIONS *" is the handler's to refuse, like any other path.
 		DisableGeneralOptionsHandler: true,
-		// Streams have their own deadlines. Frames that belong to no stream would
-		// wait for ever for a peer that has stopped reading.
-		HTTP2:       http2Config(t),
+		HTTP2: &http.HTTP2Config{
+			// Streams have their own deadlines. Frames that belong to no stream would
+			// wait for ever for a peer that has stopped reading.
+			WriteByteTimeout: t.Write,
+			// The others bound what a connection holds in memory before any handler has
+			// looked at it: net/http's defaults allow 1 MiB of frames and 1 MiB of bodies.
+			MaxConcurrentStreams:          100,
+			MaxReadFrameSize:              16 << 10,
+			MaxReceiveBufferPerConnection: 128 << 10,
+			MaxReceiveBufferPerStream:     64 << 10,
+		},
 		ErrorLog:    log.New(errorLog{opts.Logger}, "", 0),
 		BaseContext: func(net.Listener) context.Context { return base },
-	}
-}
-
-// http2Config bounds what a connection holds in memory before any handler has
-// looked at it: net/http's defaults allow 1 MiB of frames and 1 MiB of bodies.
-func http2Config(t Timeouts) *http.HTTP2Config {
-	return &http.HTTP2Config{
-		WriteByteTimeout:              t.Write,
-		MaxConcurrentStreams:          100,
-		MaxReadFrameSize:              16 << 10,
-		MaxReceiveBufferPerConnection: 128 << 10,
-		MaxReceiveBufferPerStream:     64 << 10,
 	}
 }
 

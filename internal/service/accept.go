@@ -50,10 +50,8 @@ func lookup(mediaType string) *mimetype.MIME {
 // fitsType reports whether a content is of an accepted type or range. Most kinds
 // of text have no signature.
 func fitsType(content *mimetype.MIME, token string) bool {
-	for m := content; m != nil; m = m.Parent() {
-		if m.Is(token) || inRange(m.String(), token) {
-			return true
-		}
+	if derives(content, func(m *mimetype.MIME) bool { return m.Is(token) || inRange(m.String(), token) }) {
+		return true
 	}
 	if want := lookup(token); want != nil {
 		return isKind(content, want)
@@ -65,13 +63,14 @@ func fitsType(content *mimetype.MIME, token string) bool {
 // type at which sniffing may have stopped: a document may look like any ZIP
 // archive, and a table like any text.
 func isKind(content, want *mimetype.MIME) bool {
-	for m := content; m != nil; m = m.Parent() {
-		if m.Is(want.String()) {
-			return true
-		}
-	}
-	for m := want.Parent(); m != nil && m.Parent() != nil; m = m.Parent() {
-		if content.Is(m.String()) {
+	return derives(content, func(m *mimetype.MIME) bool { return m.Is(want.String()) }) ||
+		derives(want.Parent(), func(m *mimetype.MIME) bool { return m.Parent() != nil && content.Is(m.String()) })
+}
+
+// derives reports whether a type, or one that it is a special case of, fits.
+func derives(m *mimetype.MIME, fits func(*mimetype.MIME) bool) bool {
+	for ; m != nil; m = m.Parent() {
+		if fits(m) {
 			return true
 		}
 	}
@@ -117,10 +116,6 @@ func fitsExtension(content *mimetype.MIME, ext string) bool {
 	if want := signedExtensions[ext]; want != nil {
 		return isKind(content, want)
 	}
-	for m := content; m != nil; m = m.Parent() {
-		if m.Extension() == ext || m.Is("text/plain") {
-			return true
-		}
-	}
-	return content.Parent() == nil || content.Is("application/zip") || content.Is("application/x-ole-storage")
+	return derives(content, func(m *mimetype.MIME) bool { return m.Extension() == ext || m.Is("text/plain") }) ||
+		content.Parent() == nil || content.Is("application/zip") || content.Is("application/x-ole-storage")
 }
