@@ -35,35 +35,25 @@ var (
 	XLSX   = &Format{"xlsx", request.XLSXType, []string{request.XLSXType}}
 )
 
-// jsonArray is a list as one JSON array.
-type jsonArray struct {
-	appendRow Appender
-	begun     bool // with its rows
+// jsonRows is a list of JSON values: an array, or one value per line.
+type jsonRows struct {
+	begin, separator, rowEnd, end string
+	appendRow                     Appender
+	begun                         bool // with its rows
 }
 
-func (j *jsonArray) Begin(dst []byte) ([]byte, error) { return append(dst, '['), nil }
+func (j *jsonRows) Begin(dst []byte) ([]byte, error) { return append(dst, j.begin...), nil }
 
-func (j *jsonArray) Row(dst []byte, sub forms.Submission) ([]byte, error) {
+func (j *jsonRows) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 	if j.begun {
-		dst = append(dst, ',')
+		dst = append(dst, j.separator...)
 	}
 	j.begun = true
-	return j.appendRow(dst, sub)
+	dst, err := j.appendRow(dst, sub)
+	return append(dst, j.rowEnd...), err
 }
 
-func (j *jsonArray) End(dst []byte) ([]byte, error) { return append(dst, ']'), nil }
-
-// ndjson is a list as one JSON value per line.
-type ndjson struct{ appendRow Appender }
-
-func (n *ndjson) Begin(dst []byte) ([]byte, error) { return dst, nil }
-
-func (n *ndjson) Row(dst []byte, sub forms.Submission) ([]byte, error) {
-	dst, err := n.appendRow(dst, sub)
-	return append(dst, '\n'), err
-}
-
-func (n *ndjson) End(dst []byte) ([]byte, error) { return dst, nil }
+func (j *jsonRows) End(dst []byte) ([]byte, error) { return append(dst, j.end...), nil }
 
 // pickFormat decides between the formats that a list can be had in. The
 // parameter wins over the header.

@@ -108,9 +108,9 @@ func newEncoder(asked listRequest, form *forms.Form, model Model, list scan) (en
 	case CSV, XLSX:
 		return newTable(asked, form, list)
 	case NDJSON:
-		return &ndjson{appendRow: model(form)}, nil
+		return &jsonRows{appendRow: model(form), rowEnd: "\n"}, nil
 	default:
-		return &jsonArray{appendRow: model(form)}, nil
+		return &jsonRows{appendRow: model(form), begin: "[", separator: ",", end: "]"}, nil
 	}
 }
 

@@ -14,19 +14,17 @@ const MaxFormValues = 500
 // of MaxFormValues values, and contents of small files.
 const formOverhead = 64 << 10
 
-// ErrFormTooLarge is what ReadForm returns for more than it reads.
-var ErrFormTooLarge = &StatusError{Status: http.StatusRequestEntityTooLarge, Detail: "The form is too large."}
-
-// ReadForm reads the texts of a form as browsers send them, up to maxText bytes.
-// The value of a file is its name; its content is discarded. What is too large is
-// refused by its Content-Length if it has one, before anything is read.
-func (c *Call) ReadForm(w http.ResponseWriter, maxText int64) (url.Values, error) {
+// ReadForm reads the texts of a form as browsers send them, up to maxText bytes; for
+// more it returns tooLarge. The value of a file is its name; its content is discarded.
+// What is too large is refused by its Content-Length if it has one, before anything is
+// read.
+func (c *Call) ReadForm(w http.ResponseWriter, maxText int64, tooLarge *StatusError) (url.Values, error) {
 	limit := maxText + formOverhead
 	if c.ContentLength > limit {
 		c.CloseUnread(w)
-		return nil, ErrFormTooLarge
+		return nil, tooLarge
 	}
-	body := &meteredReader{r: c.Body, left: limit, over: ErrFormTooLarge}
+	body := &meteredReader{r: c.Body, left: limit, over: tooLarge}
 	read := c.readQuery
 	if IsMultipart(c.Header) {
 		read = c.readParts
@@ -39,13 +37,13 @@ func (c *Call) ReadForm(w http.ResponseWriter, maxText int64) (url.Values, error
 }
 
 // readQuery reads a body of application/x-www-form-urlencoded.
-func (c *Call) readQuery(body io.Reader, maxText int64) (url.Values, error) {
+func (c *Call) readQuery(body *meteredReader, maxText int64) (url.Values, error) {
 	text, err := io.ReadAll(body)
 	if err != nil {
 		return nil, c.ReadError(err)
 	}
 	if strings.Count(string(text), "&") >= MaxFormValues {
-		return nil, ErrFormTooLarge
+		return nil, body.over
 	}
 	values, err := url.ParseQuery(string(text))
 	if err != nil {
@@ -57,13 +55,13 @@ func (c *Call) readQuery(body io.Reader, maxText int64) (url.Values, error) {
 		}
 	}
 	if maxText < 0 {
-		return nil, ErrFormTooLarge
+		return nil, body.over
 	}
 	return values, nil
 }
 
 // readParts reads a body of multipart/form-data.
-func (c *Call) readParts(body io.Reader, maxText int64) (url.Values, error) {
+func (c *Call) readParts(body *meteredReader, maxText int64) (url.Values, error) {
 	parts, err := newPartReader(c.Header, body)
 	if err != nil {
 		return nil, err
@@ -71,15 +69,15 @@ func (c *Call) readParts(body io.Reader, maxText int64) (url.Values, error) {
 	values := url.Values{}
 	err = parts.readAll(func(part formPart) error {
 		if parts.count > MaxFormValues {
-			return ErrFormTooLarge
+			return body.over
 		}
-		parts.allow(maxText+formOverhead, ErrFormTooLarge)
+		parts.allow(maxText+formOverhead, body.over)
 		value, err := readPart(part)
 		if err != nil {
 			return err
 		}
 		if maxText -= int64(len(part.name) + len(value)); maxText < 0 {
-			return ErrFormTooLarge
+			return body.over
 		}
 		if !part.isFile || value != "" { // a browser sends a question without a file as a file without a name
 			values.Add(part.name, value)

@@ -305,7 +305,7 @@ func (e *env) readForm(t *testing.T, contentType string, body io.Reader, length 
 	r.Header.Set("Content-Type", contentType)
 	r.ContentLength = length
 	c := e.backend.NewCall(httptest.NewRecorder(), r, auth.Identity{})
-	return c.ReadForm(httptest.NewRecorder(), 1000)
+	return c.ReadForm(httptest.NewRecorder(), 1000, errTooLargeForm)
 }
 
 const partsType = MultipartType + "; boundary=a-boundary"
@@ -335,6 +335,8 @@ func TestPartHeaders(t *testing.T) {
 	}
 }
 
+var errTooLargeForm = &StatusError{Status: http.StatusRequestEntityTooLarge, Detail: "The form is too large."}
+
 // A form has texts, and names of its files. What is too large is refused by its
 // length, or when it has been read so far.
 func TestReadForm(t *testing.T) {
@@ -361,8 +363,8 @@ func TestReadForm(t *testing.T) {
 		"query, text":   {"application/x-www-form-urlencoded", strings.NewReader("a=" + strings.Repeat("x", 1000)), -1},
 		"query, values": {"application/x-www-form-urlencoded", strings.NewReader(strings.Repeat("&", MaxFormValues)), -1},
 	} {
-		if _, err := e.readForm(t, c.contentType, c.body, c.length); !errors.Is(err, ErrFormTooLarge) {
-			t.Errorf("%s: %v, want %v", name, err, ErrFormTooLarge)
+		if _, err := e.readForm(t, c.contentType, c.body, c.length); !errors.Is(err, errTooLargeForm) {
+			t.Errorf("%s: %v, want %v", name, err, errTooLargeForm)
 		}
 	}
 	var invalid *forms.Invalid

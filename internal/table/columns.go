@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -43,15 +44,16 @@ type Columns struct {
 	form    *forms.Form
 	row     *forms.Result
 	widths  []int                     // the most characters of a value, up to maxWidth; by column, without the retired
-	retired map[string]*retiredColumn // by id as Entries hold it
+	retired map[string]*retiredColumn // by key
 	ids     []string                  // of the retired
 	values  []forms.Value             // of the row: of the form's fields, then of the retired
 }
 
 // retiredColumn is the column of a field that has left the page.
 type retiredColumn struct {
-	index int // in Columns.values, once the columns are sorted
-	width int
+	id, key string // key is the id as Entries hold it
+	index   int    // in Columns.values, once the columns are sorted
+	width   int
 }
 
 // maxWidth is the most characters that a column shows in one line.
@@ -76,8 +78,12 @@ func (c *Columns) Add(sub forms.Submission) error {
 	for _, v := range c.row.Retired {
 		column, known := c.retired[string(v.FieldID)]
 		if !known {
-			column = &retiredColumn{}
-			c.retired[string(v.FieldID)] = column
+			id, err := v.FieldID.Text()
+			if err != nil {
+				return err
+			}
+			column = &retiredColumn{id: id, key: string(v.FieldID)}
+			c.retired[column.key] = column
 			if c.count() > MaxColumns {
 				return ErrTooManyColumns
 			}
@@ -97,22 +103,12 @@ func (c *Columns) fix() error {
 	if c.count() > MaxColumns {
 		return ErrTooManyColumns
 	}
-	type column struct{ id, key string }
-	columns := make([]column, 0, len(c.retired))
-	for key := range c.retired {
-		id, err := forms.Value(key).Text()
-		if err != nil {
-			return err
-		}
-		columns = append(columns, column{id, key})
+	byID := func(a, b *retiredColumn) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.key, b.key)) }
+	for i, column := range slices.SortedFunc(maps.Values(c.retired), byID) {
+		column.index = len(c.form.Fields) + i
+		c.ids, c.widths = append(c.ids, column.id), append(c.widths, column.width)
 	}
-	slices.SortFunc(columns, func(a, b column) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.key, b.key)) })
-	for i, column := range columns {
-		retired := c.retired[column.key]
-		retired.index = len(c.form.Fields) + i
-		c.ids, c.widths = append(c.ids, column.id), append(c.widths, retired.width)
-	}
-	c.values = make([]forms.Value, len(c.form.Fields)+len(columns))
+	c.values = make([]forms.Value, len(c.form.Fields)+len(c.ids))
 	return nil
 }
 

@@ -103,13 +103,10 @@ func (c *call) readExpiredForm(w http.ResponseWriter) (url.Values, error) {
 
 // readForm reads the texts of a form, and the names of its files. tooLarge is the
 // answer to a form of more than maxText bytes.
-func (c *call) readForm(w http.ResponseWriter, maxText int64, tooLarge error) (url.Values, error) {
-	values, err := c.ReadForm(w, maxText)
+func (c *call) readForm(w http.ResponseWriter, maxText int64, tooLarge *request.StatusError) (url.Values, error) {
+	values, err := c.ReadForm(w, maxText, tooLarge)
 	var status *request.StatusError
-	switch {
-	case errors.Is(err, request.ErrFormTooLarge):
-		return nil, tooLarge
-	case err != nil && !errors.As(err, &status):
+	if err != nil && !errors.As(err, &status) {
 		return nil, errUnreadable
 	}
 	return values, err

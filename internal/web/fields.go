@@ -231,9 +231,6 @@ func labelOf(f *forms.Field) string {
 	return f.Label
 }
 
-// message is what is wrong with a field, as the API says it, about its label.
-func message(f *forms.Field, text string) string { return "“" + labelOf(f) + "” " + text }
-
 // questionBuilder makes the questions of a form.
 type questionBuilder struct {
 	form   *forms.Form
@@ -253,7 +250,7 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	}
 	if with.why.invalid != nil {
 		if text, faulty := with.why.invalid.Fields[f.ID]; faulty {
-			q.Error = message(f, text)
+			q.Error = "“" + q.Label + "” " + text // as the API says it, about the label
 		}
 	}
 	if q.Error == "" { // which says what to do with the file

@@ -139,14 +139,21 @@ func newFilterRule(kind filterKind, added addedFilter) *filterRule {
 func (v *resultsView) active(f *forms.Form) []activeFilter {
 	var active []activeFilter
 	for _, parameter := range hiddenValues(v.selection()) {
-		filter := activeFilter{Value: parameter.Value, Remove: v.without(parameter.Name, parameter.Value)}
-		switch parameter.Name {
-		case "username":
+		filter := activeFilter{Label: parameter.Name, Value: parameter.Value, Remove: v.without(parameter.Name, parameter.Value)}
+		id, operator, isFilter := request.ParseFilter(parameter.Name)
+		switch {
+		case parameter.Name == "username":
 			filter.Label, filter.Operator = "User name", operatorWords[forms.Equals]
-		case "q":
+		case parameter.Name == "q":
 			filter.Label = "Search"
-		default:
-			filter.describe(f, parameter.Name)
+		case isFilter:
+			filter.Label, filter.Operator = columnLabel(f, id), operator
+			if word := filterKindOf(f, id).word(forms.Operator(operator)); word != "" {
+				filter.Operator, _, _ = strings.Cut(word, " (")
+			}
+			if isUnary(operator) {
+				filter.Value = ""
+			}
 		}
 		active = append(active, filter)
 	}
@@ -159,22 +166,6 @@ func (v *resultsView) hidden() []hiddenValue {
 	base := v.base()
 	base.Del("q")
 	return hiddenValues(base)
-}
-
-// describe says what a parameter filters by.
-func (a *activeFilter) describe(f *forms.Form, name string) {
-	id, operator, ok := request.ParseFilter(name)
-	if !ok {
-		a.Label = name
-		return
-	}
-	a.Label, a.Operator = columnLabel(f, id), operator
-	if word := filterKindOf(f, id).word(forms.Operator(operator)); word != "" {
-		a.Operator, _, _ = strings.Cut(word, " (")
-	}
-	if isUnary(operator) {
-		a.Value = ""
-	}
 }
 
 // elementOf is the control that a message is about; "" if it is none.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -96,7 +97,7 @@ func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsVi
 		return err
 	}
 	if len(table.Rows) > 0 || table.Cut {
-		table.setHead(v)
+		table.setHead()
 		page.Table = table
 	}
 	return nil
@@ -219,18 +220,12 @@ func (v *resultsView) caption(f *forms.Form) string {
 
 // columnLabel is what a column is called.
 func columnLabel(f *forms.Form, id string) string {
-	switch id {
-	case forms.ColumnID:
-		return "Submission"
-	case forms.ColumnTimestamp:
-		return "Time"
-	case forms.ColumnChanged:
-		return "Changed"
-	case forms.ColumnUsername:
-		return "User name"
-	}
 	if field := f.Field(id); field != nil {
 		return labelOf(field)
 	}
-	return id
+	return cmp.Or(metadataLabels[id], id)
+}
+
+var metadataLabels = map[string]string{
+	forms.ColumnID: "Submission", forms.ColumnTimestamp: "Time", forms.ColumnChanged: "Changed", forms.ColumnUsername: "User name",
 }

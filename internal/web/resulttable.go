@@ -41,8 +41,7 @@ type resultTable struct {
 	path     string // of a submission, without its id
 	query    string // of a submission's address, which leads back to the list
 	search   string // what is marked, folded
-	from     int64  // number of the first row
-	zone     *time.Location
+	view     *resultsView
 	cellSize int
 	retired  []string        // ids of fields that have left the page, as far as rows have them
 	size     int             // of the HTML of its rows, at most
@@ -106,8 +105,7 @@ func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func
 	cells := v.opts.Limit * (len(form.Fields) + 1)
 	t := &resultTable{
 		Anonymous: form.Anonymous, form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(), search: forms.Fold(v.opts.Filter.Search),
-		from: max(v.from, 1), zone: v.zone,
-		cellSize: min(max(maxTableHTML/cells, minCell), maxCell),
+		view: v, cellSize: min(max(maxTableHTML/cells, minCell), maxCell),
 	}
 	if query := v.listQuery(); query != "" && len(query) <= maxRowQuery {
 		t.query = "?" + query
@@ -160,10 +158,10 @@ func (t *resultTable) add(sub forms.Submission) error {
 func (t *resultTable) newRow(sub forms.Submission) tableRow {
 	row := tableRow{ID: sub.ID, Name: strconv.FormatInt(sub.ID, 10), Created: sub.Created, Username: sub.Username, table: t}
 	if t.form.Anonymous {
-		row.Name = strconv.FormatInt(t.from+int64(len(t.Rows)), 10)
-		row.Created = dayIn(sub.Created, t.zone)
+		row.Name = strconv.FormatInt(max(t.view.from, 1)+int64(len(t.Rows)), 10)
+		row.Created = dayIn(sub.Created, t.view.zone)
 	}
-	if row.Changed = newChange(t.form, sub, t.zone); row.Changed != nil {
+	if row.Changed = newChange(t.form, sub, t.view.zone); row.Changed != nil {
 		t.Changes = true
 	}
 	return row
@@ -261,7 +259,8 @@ func toneOf(field *forms.Field, value string) int {
 
 // setHead sets the headers. It is called after the rows were read: only these have the
 // fields that have left the page.
-func (t *resultTable) setHead(v *resultsView) {
+func (t *resultTable) setHead() {
+	v := t.view
 	t.Caption = v.caption(t.form)
 	prefix := v.sortPrefix()
 	if len(prefix)*(len(t.form.Fields)+len(t.retired)) > maxSortLinks {
