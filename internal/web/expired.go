@@ -11,9 +11,9 @@ import (
 
 // Names of the controls that are no answers. Ids of fields never begin with "_".
 const (
-	keyControl      = "_key"      // of the create
-	tagControl      = "_tag"      // of the submission that is changed
-	forControl      = "_for"      // who the page was made for
+	keyControl      = "_key"      // of the create: it makes sending a form twice harmless
+	tagControl      = "_tag"      // of the state of the submission that is changed
+	forControl      = "_for"      // keyed hash of the user that the page was made for
 	updateControl   = "_update"   // the button "Update questions"
 	removeControl   = "_remove"   // ids of fields whose files are to go
 	shownControl    = "_shown"    // ids of fields with checkboxes that were shown

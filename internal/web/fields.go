@@ -22,18 +22,14 @@ import (
 
 // formView is a form as it is shown to be filled in.
 type formView struct {
-	ID      string // prefix of the ids of its elements, unique on the page
-	Action  string // where it is sent
-	Submit  string // the word on its button
-	Cancel  string // where its link "Cancel" leads; "" without one
-	Preview bool   // it can't be sent
-	Key     string // what makes sending it twice harmless; "" if it changes a submission
-	Tag     string // of the state of the submission that it changes
-	Draft   string // what drafts.js calls it; "" if the browser keeps nothing that is typed
-	Typed   bool   // it shows what was typed before
-	For     string // keyed hash of the user that it was made for
-	Promise string // what it says about the sender's name; "" if it changes a submission
-	Labels  string // of its questions; see labelsOf
+	ID      string     // prefix of the ids of its elements, unique on the page
+	Action  string     // where it is sent
+	Submit  string     // the word on its button
+	Cancel  string     // where its link "Cancel" leads; "" without one
+	Preview bool       // it can't be sent
+	Draft   string     // what drafts.js calls it; "" if the browser stores no draft of it
+	Typed   bool       // it shows what was typed before
+	Hidden  url.Values // the controls that are no questions; see keyControl
 	Errors  []errorLine
 	Retired []retiredAnswer
 
@@ -41,18 +37,6 @@ type formView struct {
 	Definition template.JS // for the module that shows and hides questions; "" without conditions
 	Required   bool        // some question needs an answer
 	Sections   []sectionView
-}
-
-// Hidden are the controls that are no questions.
-func (v *formView) Hidden() (list []hiddenValue) {
-	for _, h := range []hiddenValue{
-		{keyControl, v.Key}, {tagControl, v.Tag}, {forControl, v.For}, {promiseControl, v.Promise}, {labelsControl, v.Labels},
-	} {
-		if h.Value != "" {
-			list = append(list, h)
-		}
-	}
-	return list
 }
 
 // hiddenValue is the name and value of a hidden control.
@@ -117,7 +101,7 @@ type question struct {
 	MarkShown   bool   // a hidden control says that it was shown; see received.answered
 }
 
-// choice is an option of a question.
+// choice is an option of a question, or of a select of the filter form.
 type choice struct {
 	ElementID, Value, Label string
 	Chosen                  bool

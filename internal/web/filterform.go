@@ -13,24 +13,18 @@ import (
 type filterForm struct {
 	Action string
 	Search string
-	Fields []filterOption
+	Fields []choice
 	Rule   *filterRule // nil until a field is chosen
 }
 
 // filterRule is the controls of a filter by one field.
 type filterRule struct {
 	Field     string
-	Operators []filterOption
-	Options   []filterOption // of the value; nil if it is typed
-	Input     string         // type of the control that it is typed into
-	Value     string         // of a filter that can't be added
-	Focus     bool           // the field was chosen just now
-}
-
-// filterOption is an option of a select.
-type filterOption struct {
-	Value, Label string
-	Chosen       bool
+	Operators []choice
+	Options   []choice // of the value; nil if it is typed
+	Input     string   // type of the control that it is typed into
+	Value     string   // of a filter that can't be added
+	Focus     bool     // the field was chosen just now
 }
 
 // activeFilter is a filter that holds, with the path that lifts it.
@@ -107,7 +101,7 @@ func (k filterKind) word(operator forms.Operator) string {
 func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	form := filterForm{Action: v.path, Search: v.query.Get("q")}
 	add := func(id, label string) {
-		form.Fields = append(form.Fields, filterOption{id, clipLabel(label), id == v.added.Field})
+		form.Fields = append(form.Fields, choice{Value: id, Label: clipLabel(label), Chosen: id == v.added.Field})
 	}
 	for rank := range f.Fields {
 		add(f.Fields[rank].ID, labelOf(&f.Fields[rank]))
@@ -127,10 +121,10 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 func newFilterRule(kind filterKind, added addedFilter) *filterRule {
 	rule := &filterRule{Field: added.Field, Input: kind.input, Value: added.Value, Focus: added.Operator == ""}
 	for _, o := range kind.operators {
-		rule.Operators = append(rule.Operators, filterOption{string(o), kind.word(o), string(o) == added.Operator})
+		rule.Operators = append(rule.Operators, choice{Value: string(o), Label: kind.word(o), Chosen: string(o) == added.Operator})
 	}
 	for _, o := range kind.options {
-		rule.Options = append(rule.Options, filterOption{o, clipLabel(o), o == added.Value})
+		rule.Options = append(rule.Options, choice{Value: o, Label: clipLabel(o), Chosen: o == added.Value})
 	}
 	return rule
 }

@@ -127,8 +127,9 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 		return nil, err
 	}
 	v.Action, v.Submit = c.formPath(access.Form), "Send"
-	v.Key, v.For = rand.Text(), s.hashUser(c.Who.Name)
-	v.Promise, v.Labels = promiseOf(access.Form), labelsOf(access.Form)
+	v.Hidden = url.Values{
+		keyControl: {rand.Text()}, forControl: {s.hashUser(c.Who.Name)}, promiseControl: {promiseOf(access.Form)}, labelsControl: {labelsOf(access.Form)},
+	}
 	v.Draft, v.Typed = s.draftName(c, access, c.alone().formPath(access.Form)), with.typed
 	return v, nil
 }
@@ -211,7 +212,7 @@ func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access,
 		return err
 	}
 	if key := sent.extra.Get(keyControl); key != "" {
-		page.Form.Key = key
+		page.Form.Hidden.Set(keyControl, key)
 	}
 	if why.status != http.StatusOK {
 		page.Title = "Error: " + page.Title

@@ -216,7 +216,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 	}
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.at("/change"), "Save", st.at("")
-	page.Form.Tag, page.Form.For, page.Form.Labels = st.access.Tag(st.sub), st.forUser, labelsOf(st.access.Form)
+	page.Form.Hidden = url.Values{tagControl: {st.access.Tag(st.sub)}, forControl: {st.forUser}, labelsControl: {labelsOf(st.access.Form)}}
 	page.Form.Draft, page.Form.Typed = s.draftName(c, st.access, c.unframedPath(st.path)), with.typed
 	return page, nil
 }
@@ -370,7 +370,7 @@ func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, wh
 		page.Title = "Error: " + page.Title
 	}
 	if why.status != http.StatusConflict {
-		page.Form.Tag = sent.extra.Get(tagControl)
+		page.Form.Hidden.Set(tagControl, sent.extra.Get(tagControl))
 	}
 	return c.render(w, why.status, "change", page)
 }
