@@ -225,7 +225,10 @@ type query struct {
 // get returns false for what is not there for the caller: Confluence does not say
 // whether it exists.
 func (q *query) get(ctx context.Context, path string, parameters url.Values, into any) (bool, error) {
-	a, err := q.ask(ctx, path, parameters)
+	if q.Ended() {
+		return false, ErrRefused
+	}
+	a, err := q.do(ctx, call{path: path, query: parameters, header: q.authentication(), from: q.From})
 	if err != nil {
 		return false, err
 	}
@@ -246,28 +249,21 @@ func (q *query) get(ctx context.Context, path string, parameters url.Values, int
 	return true, a.decode(into)
 }
 
-func (q *query) ask(ctx context.Context, path string, parameters url.Values) (answer, error) {
-	if q.Ended() {
-		return answer{}, ErrRefused
-	}
-	return q.do(ctx, call{path: path, query: parameters, header: q.authentication(), from: q.From})
-}
-
 func (q *query) end() error {
 	q.ended.Store(true)
 	return ErrRefused
 }
 
-// verify makes sure that the answers so far are for the caller. A token that has
-// expired gets answers for anonymous users, without an error. Data Center marks its
-// answers with the user. Without that, the credential must be the user's still, after
-// the answers: one that has expired does not come back.
-func (q *query) verify(ctx context.Context) error {
+// verify makes sure that the answers so far are for the caller, unless there is an error
+// already. A token that has expired gets answers for anonymous users, without an
+// error. Data Center marks its answers with the user. Without that, the credential
+// must be the user's still, after the answers: one that has expired does not come back.
+func (q *query) verify(ctx context.Context, err error) error {
 	foreign := q.foreign.Load()
-	if !q.unmarked.Swap(false) && !foreign {
-		return nil
+	if err != nil || !q.unmarked.Swap(false) && !foreign {
+		return err
 	}
-	a, err := q.ask(ctx, currentUser, nil)
+	a, err := q.do(ctx, call{path: currentUser, header: q.authentication(), from: q.From})
 	if err != nil {
 		return err
 	}

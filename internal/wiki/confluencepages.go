@@ -39,14 +39,13 @@ type operation struct {
 	TargetType string `json:"targetType"` // the page itself, its comments, its attachments
 }
 
-var updatePage = operation{"update", "page"}
-
 // isPage reports whether readers see this, and as a page: no draft, nothing in the
 // trash. Blog posts are none, since Cloud has them at another path.
 func (c content) isPage() bool { return (c.Type == nil || *c.Type == "page") && c.Status == "current" }
 
 func (c content) page(id int64) Page {
-	return Page{ID: id, Title: c.Title, Version: c.Version.Number, Edit: slices.Contains(c.Operations, updatePage), HasText: true}
+	edit := slices.Contains(c.Operations, operation{"update", "page"})
+	return Page{ID: id, Title: c.Title, Version: c.Version.Number, Edit: edit, HasText: true}
 }
 
 func (c content) source() Text {
@@ -103,11 +102,7 @@ func (c *confluence) Pages(ctx context.Context, caller Caller, ids ...int64) (ma
 			return err
 		})
 	}
-	err := group.Wait()
-	if err == nil {
-		err = q.verify(ctx)
-	}
-	if err != nil {
+	if err := q.verify(ctx, group.Wait()); err != nil {
 		return nil, err
 	}
 	return pages, nil
@@ -117,13 +112,10 @@ func (c *confluence) Pages(ctx context.Context, caller Caller, ids ...int64) (ma
 func (c *confluence) Text(ctx context.Context, caller Caller, id int64) (Text, error) {
 	q := &query{confluence: c, Caller: caller}
 	content, found, err := q.content(ctx, id, q.text, true)
-	if err == nil {
-		err = q.verify(ctx)
-	}
-	switch {
-	case err != nil:
+	if err := q.verify(ctx, err); err != nil {
 		return Text{}, err
-	case !found:
+	}
+	if !found {
 		return Text{}, ErrNoText
 	}
 	return content.source(), nil
@@ -145,45 +137,36 @@ func (c *confluence) All(ctx context.Context, caller Caller, visit func(page Pag
 	for range maxBatches {
 		var b batch
 		found, err := q.get(ctx, c.pages, parameters, &b)
-		if err == nil {
-			err = q.verify(ctx)
-		}
-		switch {
-		case err != nil:
+		if err := q.verify(ctx, err); err != nil {
 			return err
-		case !found || b.Results == nil:
+		}
+		if !found || b.Results == nil {
 			return unavailablef("an answer that is no list of pages")
 		}
+		before := len(seen)
 		if err := c.visitNew(b.Results, seen, visit); err != nil || b.Links.Next == "" {
 			return err
 		}
 		next, err := url.Parse(b.Links.Next) // of any host: only the position in the list counts
-		if err != nil || !next.Query().Has(c.next) {
-			return unavailablef("a list of pages that can't be continued")
+		if err != nil || !next.Query().Has(c.next) || len(seen) == before && len(b.Results) > 0 {
+			return unavailablef("a list of pages that does not go on, or begins again")
 		}
 		parameters.Set(c.next, next.Query().Get(c.next))
 	}
 	return unavailablef("a list of pages without an end")
 }
 
-// visitNew visits the pages of a batch. That all have been seen is an error: the list
-// has begun again.
+// visitNew visits the pages of a batch that have not been seen.
 func (c *confluence) visitNew(batch []content, seen map[int64]bool, visit func(Page, Text, int) error) error {
-	before := len(seen)
 	for _, content := range batch {
 		id, err := c.check(content, true)
+		if err == nil && !seen[id] && content.isPage() {
+			err = visit(content.page(id), content.source(), 0)
+		}
 		if err != nil {
 			return err
 		}
-		if !seen[id] && content.isPage() {
-			err = visit(content.page(id), content.source(), 0)
-		}
-		if seen[id] = true; err != nil {
-			return err
-		}
-	}
-	if len(seen) == before && len(batch) > 0 {
-		return unavailablef("a list of pages that begins again")
+		seen[id] = true
 	}
 	return nil
 }

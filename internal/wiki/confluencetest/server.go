@@ -59,7 +59,8 @@ type Server struct {
 	users    map[string]User
 	cookies  map[string]string // value of the session cookie: user name
 	pages    map[int64]Page
-	last     int64 // page id
+	versions map[int64]int64 // of removed pages, too
+	last     int64           // page id
 	private  bool
 	unmarked bool
 	batch    int // pages of a list, at most
@@ -71,7 +72,7 @@ type Server struct {
 func New(t testing.TB, cloud bool) *Server {
 	s := &Server{
 		t: t, cloud: cloud, host: "127.0.0.1:0", last: 65536, batch: 25,
-		users: map[string]User{}, cookies: map[string]string{}, pages: map[int64]Page{},
+		users: map[string]User{}, cookies: map[string]string{}, pages: map[int64]Page{}, versions: map[int64]int64{},
 	}
 	s.Restart()
 	t.Cleanup(s.Stop)
@@ -166,7 +167,8 @@ func (s *Server) Write(p Page) int64 {
 	if p.Status == "" {
 		p.Status = "current"
 	}
-	p.Version = s.pages[p.ID].Version + 1
+	s.versions[p.ID]++
+	p.Version = s.versions[p.ID]
 	s.pages[p.ID] = p
 	return p.ID
 }
