@@ -34,6 +34,7 @@ var ErrBadCredentials = errors.New("unknown user or wrong password")
 // checked.
 type ThrottledError struct {
 	RetryAfter time.Duration // whole seconds, at least one
+	Captcha    bool          // the wiki wants a CAPTCHA solved: only its own sign-in can show it
 }
 
 func (e *ThrottledError) Error() string {
@@ -60,6 +61,12 @@ type Identity struct {
 // NewIdentity returns an identity without authentication, for tests.
 func NewIdentity(name string, groups ...string) Identity {
 	return Identity{Name: name, groups: slices.Clone(groups)}
+}
+
+// WithAddress returns the identity of a request that comes from an address.
+func (id Identity) WithAddress(addr string) Identity {
+	id.wiki.From = addr
+	return id
 }
 
 // Wiki is the caller as the wiki knows them, zero if no wiki does.
@@ -89,11 +96,9 @@ type Directory struct {
 	hashes   map[string]userHash
 	groupsOf map[string][]string
 
-	current  atomic.Pointer[snapshot]
-	verified *verifiedCache
-	throttle *throttle
-	flights  singleflight.Group // by the MAC of the credential and the host
-	slots    *hashSlots         // one for each bcrypt computation under way
+	current atomic.Pointer[snapshot]
+	gate
+	flights singleflight.Group // by the MAC of the credential and the host
 
 	// compare is bcrypt.CompareHashAndPassword; tests count its calls.
 	compare func(hash, password []byte) error
@@ -119,7 +124,6 @@ func Open(opts Options) (*Directory, error) {
 	d := &Directory{
 		log:     opts.Logger,
 		now:     opts.Now,
-		slots:   newHashSlots(hashingCores()),
 		compare: bcrypt.CompareHashAndPassword,
 	}
 	if d.log == nil {
@@ -128,7 +132,7 @@ func Open(opts Options) (*Directory, error) {
 	if d.now == nil {
 		d.now = time.Now
 	}
-	d.verified, d.throttle = newVerifiedCache(d.now), newThrottle(d.now)
+	d.gate = newGate(d.now, hashingCores())
 
 	d.users.path = opts.UsersFile
 	if opts.GroupsFile != "" {
@@ -165,7 +169,7 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 		return acct.identity, nil
 	}
 
-	ok, err := d.check(ctx, &attempt{
+	err := d.check(ctx, &attempt{
 		user:     user,
 		password: password,
 		from:     from,
@@ -176,9 +180,6 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 	})
 	if err != nil {
 		return Identity{}, err
-	}
-	if !ok {
-		return Identity{}, ErrBadCredentials
 	}
 	latest, err := d.Refresh(acct.identity) // the user may have been changed or removed while the attempt waited
 	if err == nil {
@@ -219,23 +220,20 @@ type attempt struct {
 // leads, the others wait for its answer. Only the leader pays with a token of the
 // throttle, because together they try one password only. Attempts of other hosts are
 // not coalesced with them: each host has to pass the throttle on its own.
-func (d *Directory) check(ctx context.Context, a *attempt) (bool, error) {
+func (d *Directory) check(ctx context.Context, a *attempt) error {
 	key := string(a.mac[:]) + a.from.String()
 	for {
 		led := false
 		result := d.flights.DoChan(key, func() (any, error) {
 			led = true
-			return d.lead(ctx, a)
+			return nil, d.lead(ctx, a)
 		})
 		select {
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return ctx.Err()
 		case r := <-result:
-			if r.Err == nil {
-				return r.Val.(bool), nil
-			}
 			if led || !isContextError(r.Err) {
-				return false, r.Err
+				return r.Err
 			}
 			// The leader's request was cancelled, and this one was not.
 		}
@@ -246,45 +244,21 @@ func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// lead does the slow comparison. ctx can cancel it only before the comparison
-// starts: a guess that is cancelled later has cost its token. The token is taken
-// after the slot: users behind one address who wait for a slot with a correct
-// password, as all do after a restart, must not use up the tokens of the address.
-//
-// Only a pair of host and user that has succeeded before is trusted and served
-// first. A credential that only another host has verified is not trusted: the
-// shorter wait would reveal that the password is right.
-func (d *Directory) lead(ctx context.Context, a *attempt) (bool, error) {
+// lead does the slow comparison, unless another attempt has done it in the meantime.
+func (d *Directory) lead(ctx context.Context, a *attempt) error {
 	if d.verified.hasFrom(a.mac, a.from) {
-		return true, nil // verified by another attempt in the meantime
+		return nil
 	}
-	// The throttle does not hold up a host that has sent this very credential
-	// before and only has to be verified anew: others may guess there.
-	returning := d.verified.usedFrom(a.mac, a.from)
-	trusted, err := d.throttle.allow(a.from, a.user)
-	if err != nil && !returning {
-		return false, err
-	}
-	release, err := d.slots.acquire(ctx, trusted || returning)
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	refund, err := d.throttle.reserve(a.from, a.user)
-	if err != nil && !returning {
-		return false, err
-	}
-	if !d.verified.has(a.mac) {
+	return d.pass(ctx, a.mac, a.from, a.user, func() error {
+		if d.verified.has(a.mac) {
+			return nil
+		}
 		if !d.matches(a) {
-			return false, nil
+			return ErrBadCredentials
 		}
 		d.verified.add(a.mac)
-	}
-	if err == nil {
-		refund()
-	}
-	d.verified.addUse(a.mac, a.from)
-	return true, nil
+		return nil
+	})
 }
 
 // matches takes the same time for every failure. An unknown user comes with

@@ -66,7 +66,7 @@ func newFixture(t *testing.T, users, groups string) *fixture {
 		t.Fatal(err)
 	}
 	d.compare = f.compare
-	d.slots = newHashSlots(fixtureSlots)
+	d.slots = newLoginSlots(fixtureSlots)
 	f.Directory = d
 	return f
 }
@@ -377,7 +377,7 @@ func TestOneComputationPerCredential(t *testing.T) {
 func TestWaitingHostsShareAComputation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
-		f.slots = newHashSlots(1)
+		f.slots = newLoginSlots(1)
 		f.block = make(chan struct{})
 		var done sync.WaitGroup
 		for i := range 50 {

@@ -82,7 +82,7 @@ func TestReverifyAndTheThrottle(t *testing.T) {
 func TestReverifyGoesBeforeStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
-		f.slots = newHashSlots(1)
+		f.slots = newLoginSlots(1)
 		f.block = make(chan struct{})
 		var strangers, views sync.WaitGroup
 		for i := range 50 {

@@ -28,17 +28,17 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("too many logins at the same time, try again in %s", e.RetryAfter)
 }
 
-// hashSlots limits how many passwords are hashed at the same time. Strangers need
+// loginSlots limits how many passwords are verified at the same time. Strangers need
 // two slots, one of them from the half that is for strangers: those who wait for it
 // are not in the queue of the users who logged in before. Both queues are bounded in
 // length and in time.
-type hashSlots struct {
+type loginSlots struct {
 	all, strangers               *semaphore.Weighted
 	knownWaiting, strangeWaiting atomic.Int64
 }
 
-func newHashSlots(total int) *hashSlots {
-	return &hashSlots{all: semaphore.NewWeighted(int64(total)), strangers: semaphore.NewWeighted(int64(max(1, total/2)))}
+func newLoginSlots(total int) *loginSlots {
+	return &loginSlots{all: semaphore.NewWeighted(int64(total)), strangers: semaphore.NewWeighted(int64(max(1, total/2)))}
 }
 
 // hashingCores leaves half of the cores for everything else.
@@ -46,7 +46,7 @@ func hashingCores() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // acquire waits for a slot. The caller must call release once. The error is a
 // *BusyError or that of ctx.
-func (s *hashSlots) acquire(ctx context.Context, known bool) (release func(), err error) {
+func (s *loginSlots) acquire(ctx context.Context, known bool) (release func(), err error) {
 	waiting, needed := &s.strangeWaiting, []*semaphore.Weighted{s.strangers, s.all}
 	if known {
 		waiting, needed = &s.knownWaiting, needed[1:]

@@ -22,7 +22,7 @@ func (f *fixture) wantBusy(user, password, addr string) {
 // is called.
 type slotUsers struct {
 	t     *testing.T
-	slots *hashSlots
+	slots *loginSlots
 	group sync.WaitGroup
 
 	mu      sync.Mutex
@@ -67,7 +67,7 @@ func (u *slotUsers) want(holding ...string) {
 
 func TestTrustedAreServedBeforeStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &slotUsers{t: t, slots: newHashSlots(1)}
+		u := &slotUsers{t: t, slots: newLoginSlots(1)}
 		u.ask("stranger1", false) // a stranger gets the only slot while no other attempt wants it
 		u.ask("stranger2", false)
 		u.ask("stranger3", false)
@@ -84,7 +84,7 @@ func TestTrustedAreServedBeforeStrangers(t *testing.T) {
 
 func TestStrangersHoldHalfOfTheSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &slotUsers{t: t, slots: newHashSlots(4)}
+		u := &slotUsers{t: t, slots: newLoginSlots(4)}
 		for _, name := range []string{"s1", "s2", "s3", "s4"} {
 			u.ask(name, false)
 		}
@@ -110,7 +110,7 @@ func TestStrangersHoldHalfOfTheSlots(t *testing.T) {
 func TestQueuesForSlotsAreBounded(t *testing.T) {
 	for _, trusted := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			u := &slotUsers{t: t, slots: newHashSlots(1)}
+			u := &slotUsers{t: t, slots: newLoginSlots(1)}
 			for range 1 + maxWaiting {
 				u.ask("", trusted)
 			}
@@ -130,7 +130,7 @@ func TestQueuesForSlotsAreBounded(t *testing.T) {
 
 func TestWaitForASlotIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &slotUsers{t: t, slots: newHashSlots(1)}
+		u := &slotUsers{t: t, slots: newLoginSlots(1)}
 		u.ask("holder", true)
 		for _, trusted := range []bool{false, true} {
 			start := time.Now()
@@ -162,7 +162,7 @@ func TestHashingLeavesHalfOfTheCores(t *testing.T) {
 func TestKnownUserGoesBeforeAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame")+userLine("bob", "sesame"), "")
-		f.slots = newHashSlots(1)
+		f.slots = newLoginSlots(1)
 		f.wantLogin("alice", "sesame", home)
 		f.advance(verifiedTTL)
 		f.block = make(chan struct{})

@@ -108,6 +108,16 @@ type Block struct {
 // It keeps no reference to src. A panic of a third-party parser makes the page
 // unreadable, and does not end the process.
 func Parse(format Format, nameID int64, src []byte) (page Page) {
+	return parse(format, nameID, src, true)
+}
+
+// ParseBody is Parse for a page of a live wiki, which has no front matter: its id and
+// its permissions are the wiki's.
+func ParseBody(format Format, id int64, src []byte) (page Page) {
+	return parse(format, id, src, false)
+}
+
+func parse(format Format, nameID int64, src []byte, frontMatter bool) (page Page) {
 	defer func() {
 		if r := recover(); r != nil {
 			page.Unreadable, page.Blocks = true, nil
@@ -115,20 +125,21 @@ func Parse(format Format, nameID int64, src []byte) (page Page) {
 			page.Diagnostics = []Diagnostic{{Line: 1, Column: 1, Severity: Error, Message: message}}
 		}
 	}()
-	page.read(format, nameID, src)
+	page.read(format, nameID, src, frontMatter)
 	return page
 }
 
 // read fills in the page step by step: a panic leaves what was read before it. The
 // fuzz tests call it in order to see panics.
-func (page *Page) read(format Format, nameID int64, src []byte) {
+func (page *Page) read(format Format, nameID int64, src []byte, frontMatter bool) {
 	p := newReader(src)
 	page.ID, page.Meta = nameID, noAccess()
+	if !frontMatter {
+		page.Meta, page.MetaRead = Meta{}, true
+	}
 	if p.check(len(src)) {
-		id, meta := p.frontMatter(format, nameID)
-		page.ID = id
-		if !p.unreadable {
-			page.Meta, page.MetaRead = meta, true
+		if frontMatter {
+			page.readMeta(p, format)
 		}
 		c := &collector{reader: p, pageID: page.ID, lines: map[string]int{}}
 		blocks := p.find(format)
@@ -148,6 +159,15 @@ func (page *Page) read(format Format, nameID int64, src []byte) {
 		page.Unreadable, page.Blocks = true, nil
 	}
 	page.Diagnostics = p.sorted()
+}
+
+// readMeta takes id and permissions from the front matter.
+func (page *Page) readMeta(p *reader, format Format) {
+	id, meta := p.frontMatter(format, page.ID)
+	page.ID = id
+	if !p.unreadable {
+		page.Meta, page.MetaRead = meta, true
+	}
 }
 
 // noAccess is the Meta of a page whose front matter can't be read. It permits no

@@ -12,23 +12,23 @@ import (
 	"github.com/formulary/formulary/internal/pages/pagestest"
 )
 
-// wiki writes Markdown files.
-type wiki struct {
+// files writes Markdown files.
+type files struct {
 	t    *testing.T
 	dir  string
 	last int64 // page id
 }
 
-func (w *wiki) must(err error) {
+func (w *files) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *wiki) file(id int64) string { return filepath.Join(w.dir, fmt.Sprintf("%d.md", id)) }
+func (w *files) file(id int64) string { return filepath.Join(w.dir, fmt.Sprintf("%d.md", id)) }
 
-func (w *wiki) Write(p pagestest.Page) int64 {
+func (w *files) Write(p pagestest.Page) int64 {
 	if p.ID == 0 {
 		w.last++
 		p.ID = w.last
@@ -56,9 +56,9 @@ func quoted(list []string) string {
 	return b.String()
 }
 
-func (w *wiki) Remove(id int64) { w.must(os.Remove(w.file(id))) }
+func (w *files) Remove(id int64) { w.must(os.Remove(w.file(id))) }
 
-func (w *wiki) Away(away bool) {
+func (w *files) Away(away bool) {
 	from, to := w.dir, w.dir+".away"
 	if !away {
 		from, to = to, from
@@ -66,11 +66,11 @@ func (w *wiki) Away(away bool) {
 	w.must(os.Rename(from, to))
 }
 
-func (w *wiki) User(name string) pages.User { return pagestest.FileUser(name) }
+func (w *files) User(name string) pages.User { return pagestest.FileUser(name) }
 
 func TestDirectoryIsASource(t *testing.T) {
 	pagestest.Run(t, func(t *testing.T) (pages.Source, pagestest.Wiki) {
-		w := &wiki{t: t, dir: filepath.Join(t.TempDir(), "pages")}
+		w := &files{t: t, dir: filepath.Join(t.TempDir(), "pages")}
 		w.must(os.Mkdir(w.dir, 0o700))
 		source, err := pages.OpenDirectory(w.dir, false, slog.New(slog.DiscardHandler))
 		w.must(err)

@@ -119,7 +119,7 @@ func (d *Directory) loadFile(path string, found reload.File, all bool) (isNew bo
 	}
 	nameForms(&page, pageTitle(&page, path))
 	f.sum, f.page, f.isNew = sum, page, true
-	d.logDiagnostics(path, page.Diagnostics)
+	logDiagnostics(d.log.With("file", path), page.Diagnostics)
 	return true, nil
 }
 

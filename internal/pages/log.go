@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"log/slog"
 	"slices"
 
 	"github.com/formulary/formulary/internal/markup"
@@ -18,14 +19,14 @@ func (d *Directory) logNew(before map[string]bool, now []string, message, key st
 	return seen
 }
 
-// logDiagnostics logs what is wrong on a page that was read.
-func (d *Directory) logDiagnostics(path string, diagnostics []markup.Diagnostic) {
+// logDiagnostics logs what is wrong on a page that was read. The log names the page.
+func logDiagnostics(log *slog.Logger, diagnostics []markup.Diagnostic) {
 	for _, q := range diagnostics {
-		write := d.log.Warn
+		write := log.Warn
 		if q.Severity == markup.Error {
-			write = d.log.Error
+			write = log.Error
 		}
-		args := []any{"file", path, "line", q.Line, "column", q.Column, "problem", q.Message}
+		args := []any{"line", q.Line, "column", q.Column, "problem", q.Message}
 		if q.Hint != "" {
 			args = append(args, "hint", q.Hint)
 		}
@@ -33,9 +34,9 @@ func (d *Directory) logDiagnostics(path string, diagnostics []markup.Diagnostic)
 	}
 }
 
-// logBroken logs for each form that is broken in the file whether its last
+// logBroken logs for each form that is broken on the page whether its last
 // good definition is served. page is what is served, or nil.
-func (d *Directory) logBroken(path string, parsed *markup.Page, page *Page) {
+func logBroken(log *slog.Logger, parsed *markup.Page, page *Page) {
 	if page == nil {
 		page = &Page{}
 	}
@@ -44,7 +45,7 @@ func (d *Directory) logBroken(path string, parsed *markup.Page, page *Page) {
 		if good {
 			served = "last good definition"
 		}
-		d.log.Error(message, append([]any{"file", path, "page", parsed.ID, "served", served}, args...)...)
+		log.Error(message, append([]any{"page", parsed.ID, "served", served}, args...)...)
 	}
 	if parsed.Unreadable {
 		logForm("page is broken", len(page.Forms) > 0)

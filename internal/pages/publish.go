@@ -23,7 +23,7 @@ func (d *Directory) publish() {
 		next.counts.Broken += countBroken(&f.page)
 		if f.isNew {
 			f.isNew = false
-			d.logBroken(path, &f.page, page)
+			logBroken(d.log.With("file", path), &f.page, page)
 		}
 	}
 	d.owners = owners

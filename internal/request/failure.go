@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/wiki"
 )
 
 // StatusError is an error of HTTP itself, such as a body that is too long or a
@@ -55,6 +57,8 @@ func FailureOf(ctx context.Context, err error) Failure {
 		status    *StatusError
 		throttled *auth.ThrottledError
 		busy      *auth.BusyError
+		refused   *auth.RefusedError
+		down      *wiki.UnavailableError
 	)
 	switch {
 	case errors.As(err, &status):
@@ -63,7 +67,9 @@ func FailureOf(ctx context.Context, err error) Failure {
 			f.RetryAfter = retryDelay
 		}
 		return f
-	case errors.Is(err, auth.ErrBadCredentials):
+	case errors.As(err, &refused):
+		return Failure{Status: http.StatusUnauthorized, challenge: true, Detail: refused.Detail}
+	case errors.Is(err, auth.ErrBadCredentials), errors.Is(err, wiki.ErrRefused):
 		return Failure{
 			Status: http.StatusUnauthorized, challenge: true,
 			Detail: "Send a user name and password with HTTP Basic authentication.",
@@ -74,6 +80,12 @@ func FailureOf(ctx context.Context, err error) Failure {
 			Detail: "The proxy in front of this service has not said who you are, and nothing was changed. " +
 				"Sign in again in another tab, then go back and try once more.",
 		}
+	case errors.As(err, &throttled) && throttled.Captcha:
+		return Failure{
+			Status: http.StatusTooManyRequests, RetryAfter: throttled.RetryAfter,
+			Detail: "After failed attempts the wiki wants a CAPTCHA solved. Sign in to the wiki itself, or try again in " +
+				inSeconds(throttled.RetryAfter) + ".",
+		}
 	case errors.As(err, &throttled):
 		return Failure{
 			Status: http.StatusTooManyRequests, RetryAfter: throttled.RetryAfter,
@@ -83,6 +95,11 @@ func FailureOf(ctx context.Context, err error) Failure {
 		return Failure{
 			Status: http.StatusTooManyRequests, RetryAfter: busy.RetryAfter,
 			Detail: "Too many logins at the same time. Try again in " + inSeconds(busy.RetryAfter) + ".",
+		}
+	case errors.As(err, &down):
+		return Failure{
+			Status: http.StatusServiceUnavailable, RetryAfter: cmp.Or(down.RetryAfter, retryDelay), Log: true,
+			Detail: "The wiki does not answer right now. Try again in a moment.",
 		}
 	case errors.As(err, &known), errors.As(service.Explain(err), &known): // sessions ask the store without the service
 		f := Failure{Status: kindStatus[known.Kind], Detail: known.Detail}

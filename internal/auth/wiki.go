@@ -1,0 +1,328 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/formulary/formulary/internal/wiki"
+)
+
+// maxLogins is how many logins the wiki is sent at the same time.
+const maxLogins = 16
+
+// refusedFor is how long a credential that the wiki has refused is not sent to it
+// again.
+const refusedFor = 15 * time.Second
+
+// RefusedError is ErrBadCredentials with what the user can do about it.
+type RefusedError struct{ Detail string }
+
+func (e *RefusedError) Error() string { return e.Detail }
+func (e *RefusedError) Unwrap() error { return ErrBadCredentials }
+
+// WikiOptions configure a Wiki.
+type WikiOptions struct {
+	Wiki    wiki.Wiki
+	Relogin time.Duration    // how long a verified password counts
+	Recheck time.Duration    // how long the cookies of a browser count
+	Now     func() time.Time // nil is time.Now
+}
+
+// Wiki knows people by their accounts of a live wiki: by name and password, by a
+// token, and in browsers by the wiki's own cookies. Its methods may be called
+// concurrently.
+type Wiki struct {
+	WikiOptions
+	gate     // knows the hosts that a credential was used from; sessions has what is verified
+	sessions *otter.Cache[mac, *wiki.Session]
+	accounts *otter.Cache[string, mac] // the password that an account signed in with last
+	refused  *otter.Cache[mac, string] // the advice to the user, "" for none
+	browsers *otter.Cache[mac, browser]
+	blocked  *otter.Cache[blockedKey, blocked]
+	flights  singleflight.Group // by the MAC of the credential and the host
+}
+
+// browser is what the wiki has said about cookies. The session is nil if they are
+// those of no user.
+type browser struct{ *wiki.Session }
+
+// blockedKey is whom the wiki lets try no password, and from where.
+type blockedKey struct {
+	user string
+	from netip.Addr
+}
+
+// blocked is until when, and why.
+type blocked struct {
+	until   time.Time
+	captcha bool
+}
+
+// NewWiki makes a Wiki. It asks nothing yet.
+func NewWiki(opts WikiOptions) *Wiki {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	now := clock(opts.Now)
+	return &Wiki{
+		WikiOptions: opts, gate: newGate(now, maxLogins),
+		sessions: newTable(now, otter.ExpiryWriting[mac, *wiki.Session](opts.Relogin)),
+		accounts: newTable(now, otter.ExpiryWriting[string, mac](opts.Relogin)),
+		refused:  newTable(now, otter.ExpiryWriting[mac, string](refusedFor)),
+		browsers: newTable(now, otter.ExpiryWriting[mac, browser](opts.Recheck)),
+		blocked:  newTable(now, otter.ExpiryWriting[blockedKey, blocked](time.Hour)),
+	}
+}
+
+// Identify authenticates a request by its Basic credentials or its bearer token. Cookies
+// do not count here: see IdentifyBrowser.
+func (w *Wiki) Identify(r *http.Request) (Identity, error) {
+	var c wiki.Credential
+	var ok bool
+	if c.User, c.Password, ok = BasicCredentials(r); !ok {
+		c.Token, ok = bearerToken(r)
+	}
+	if !ok {
+		return Identity{}, ErrBadCredentials
+	}
+	return w.authenticate(r.Context(), c, r.RemoteAddr)
+}
+
+// bearerToken is the token of a request with one Authorization header.
+func bearerToken(r *http.Request) (string, bool) {
+	headers := r.Header["Authorization"]
+	if len(headers) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	return token, strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// Authenticate is as that of Directory. The error can also be a *RefusedError, or a
+// *wiki.UnavailableError.
+func (w *Wiki) Authenticate(ctx context.Context, user, password, addr string) (Identity, error) {
+	return w.authenticate(ctx, wiki.Credential{User: user, Password: password}, addr)
+}
+
+// maxCredential bounds what is sent to the wiki, in bytes.
+const maxCredential = 4 << 10
+
+func (w *Wiki) authenticate(ctx context.Context, c wiki.Credential, addr string) (Identity, error) {
+	if len(c.User)+len(c.Password)+len(c.Token) > maxCredential || c.Token == "" && (c.User == "" || c.Password == "") {
+		return Identity{}, ErrBadCredentials
+	}
+	m, from := w.mac(c), ClientHost(addr)
+	if s := w.session(m); s != nil && w.verified.usedFrom(m, from) {
+		return identity(s, addr), nil
+	}
+	s, err := w.coalesce(ctx, string(m[:])+from.String(), func(ctx context.Context) (*wiki.Session, error) {
+		return w.lead(ctx, c, m, from, addr)
+	})
+	if err != nil {
+		return Identity{}, err
+	}
+	return identity(s, addr), nil
+}
+
+func identity(s *wiki.Session, addr string) Identity {
+	return Identity{Name: s.Name, wiki: wiki.Caller{Session: s, From: addr}}
+}
+
+func (w *Wiki) mac(c wiki.Credential) mac { return w.verified.mac(c.User, c.Password, c.Token) }
+
+// session is that of a credential which the wiki has verified lately.
+func (w *Wiki) session(m mac) *wiki.Session {
+	if s, ok := w.sessions.GetIfPresent(m); ok && !s.Ended() {
+		return s
+	}
+	return nil
+}
+
+// coalesce has concurrent callers share one call. It goes on when the first of them
+// goes away.
+func (w *Wiki) coalesce(
+	ctx context.Context, key string, call func(context.Context) (*wiki.Session, error),
+) (*wiki.Session, error) {
+	flight := w.flights.DoChan(key, func() (any, error) { return call(context.WithoutCancel(ctx)) })
+	select {
+	case r := <-flight:
+		return r.Val.(*wiki.Session), r.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// lead verifies a credential, within the bounds of the throttle.
+func (w *Wiki) lead(ctx context.Context, c wiki.Credential, m mac, from netip.Addr, addr string) (s *wiki.Session, err error) {
+	err = w.pass(ctx, m, from, c.User, func() error {
+		s, err = w.verify(ctx, c, m, addr)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.throttle.succeeded(from, c.User)
+	return s, nil
+}
+
+// verify returns the session of a credential, by a login if there is none yet. There
+// is one login at a time for a credential, whatever hosts it comes from.
+func (w *Wiki) verify(ctx context.Context, c wiki.Credential, m mac, addr string) (*wiki.Session, error) {
+	return w.coalesce(ctx, "login"+string(m[:]), func(ctx context.Context) (*wiki.Session, error) {
+		if s := w.session(m); s != nil {
+			return s, nil
+		}
+		if advice, ok := w.refused.GetIfPresent(m); ok {
+			return nil, refusal(advice)
+		}
+		return w.login(ctx, c, m, addr)
+	})
+}
+
+// login asks the wiki, unless it has said that it wants no password for a while.
+func (w *Wiki) login(ctx context.Context, c wiki.Credential, m mac, addr string) (*wiki.Session, error) {
+	key := blockedKey{c.User, ClientHost(addr)}
+	if b, ok := w.blocked.GetIfPresent(key); ok && w.Now().Before(b.until) {
+		return nil, w.throttled(b)
+	}
+	s, err := w.Wiki.Login(ctx, c, addr)
+	var advice *wiki.AdviceError
+	var throttled *wiki.ThrottledError
+	switch {
+	case errors.As(err, &throttled):
+		b := blocked{w.Now().Add(throttled.RetryAfter), throttled.Captcha}
+		w.blocked.Set(key, b)
+		return nil, w.throttled(b)
+	case errors.As(err, &advice):
+		w.refused.Set(m, advice.Detail)
+		return nil, refusal(advice.Detail)
+	case errors.Is(err, wiki.ErrRefused):
+		w.refused.Set(m, "")
+		return nil, ErrBadCredentials
+	case err != nil:
+		return nil, err
+	}
+	w.sessions.Set(m, s)
+	w.replace(c, s, m)
+	return s, nil
+}
+
+func refusal(advice string) error {
+	if advice == "" {
+		return ErrBadCredentials
+	}
+	return &RefusedError{advice}
+}
+
+func (w *Wiki) throttled(b blocked) error {
+	wait := b.until.Sub(w.Now()) + time.Second - 1
+	return &ThrottledError{RetryAfter: max(wait.Truncate(time.Second), time.Second), Captcha: b.captcha}
+}
+
+// replace ends the session of another password that the same account has signed in
+// with: it was changed since. A bot password is an account of its own, and a user
+// may have many tokens.
+func (w *Wiki) replace(c wiki.Credential, s *wiki.Session, m mac) {
+	if c.Token != "" {
+		return
+	}
+	account := s.Name
+	if _, bot, isBot := strings.Cut(c.User, "@"); isBot {
+		account += "@" + bot
+	}
+	if old, isNew := w.accounts.Set(account, m); !isNew && old != m {
+		if s, ok := w.sessions.Invalidate(old); ok {
+			s.End()
+		}
+	}
+}
+
+// Reverify returns the identity of a user whose password was right before, and is that
+// of a session here. As that of Directory, it knows no address and is not throttled.
+func (w *Wiki) Reverify(ctx context.Context, user, password string) (Identity, error) {
+	c := wiki.Credential{User: user, Password: password}
+	s, err := w.verify(ctx, c, w.mac(c), "")
+	if err != nil {
+		return Identity{}, err
+	}
+	return identity(s, ""), nil
+}
+
+// Refresh returns the caller of a request that is still under way, unless their
+// session has ended.
+func (w *Wiki) Refresh(id Identity) (Identity, error) {
+	if id.wiki.Session == nil || id.wiki.Ended() {
+		return Identity{}, ErrBadCredentials
+	}
+	return id, nil
+}
+
+// IdentifyBrowser returns who sends the request of a browser by the wiki's cookies.
+// The error is ErrNobody if they are those of no user, or of a request that another
+// site has caused. It can be a *wiki.UnavailableError.
+func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
+	if !lax(r) {
+		return Identity{}, ErrNobody
+	}
+	cookies, err := w.Wiki.SessionCookies(r.Context(), r.Cookies())
+	if err != nil {
+		return Identity{}, err
+	}
+	if len(cookies) == 0 {
+		return Identity{}, ErrNobody
+	}
+	var text strings.Builder
+	for _, c := range cookies {
+		text.WriteString(c.Name + "=" + c.Value + "; ")
+	}
+	m := w.verified.mac("", "", text.String())
+	known, ok := w.browsers.GetIfPresent(m)
+	if !ok {
+		known.Session, err = w.coalesce(r.Context(), "cookies"+string(m[:]), func(ctx context.Context) (*wiki.Session, error) {
+			s, err := w.Wiki.Resume(ctx, cookies, r.RemoteAddr)
+			if errors.Is(err, wiki.ErrRefused) {
+				s, err = nil, nil
+			}
+			if err == nil {
+				w.browsers.Set(m, browser{s})
+			}
+			return s, err
+		})
+	}
+	switch {
+	case err != nil:
+		return Identity{}, err
+	case known.Session == nil || known.Ended():
+		return Identity{}, ErrNobody
+	}
+	return identity(known.Session, r.RemoteAddr), nil
+}
+
+// lax reports whether a browser would send cookies with SameSite=Lax: those of the
+// wiki may have no such attribute. A request that another site causes counts only if it
+// opens a page at the top.
+func lax(r *http.Request) bool {
+	return r.Header.Get("Sec-Fetch-Site") != "cross-site" ||
+		(r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+			r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// Watch implements People. Users are looked up when they come.
+func (w *Wiki) Watch(context.Context) {}
+
+// Reload implements People: all have to be verified again.
+func (w *Wiki) Reload(context.Context) {
+	w.sessions.InvalidateAll()
+	w.refused.InvalidateAll()
+	w.browsers.InvalidateAll()
+}
+
+// Ready implements People. The source of pages tells whether the wiki answers.
+func (w *Wiki) Ready(context.Context) error { return nil }

@@ -1,0 +1,405 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/wiki"
+)
+
+const (
+	// versionAge is how long a page is served before the wiki is asked for its
+	// version again. A page that was not there is looked for again after it, too.
+	versionAge = 5 * time.Second
+	// maxVersionWait is how long a request waits for that, or for the text of a newer
+	// version, while an older one can be served.
+	maxVersionWait = time.Second
+	// readyAge is how long the answer of Ready counts.
+	readyAge = time.Second
+	// maxRights bounds the cache of rights to some ten megabytes.
+	maxRights = 1 << 17
+	// maxPagesBytes bounds the cache of pages.
+	maxPagesBytes = 256 << 20
+	// maxListed is how many pages are listed: those that are used most.
+	maxListed = 100
+)
+
+// WikiOptions configure a Wiki.
+type WikiOptions struct {
+	Wiki    wiki.Wiki
+	Format  markup.Format // of its pages
+	Recheck time.Duration // how long rights count
+	Logger  *slog.Logger
+	Now     func() time.Time // nil is time.Now
+}
+
+// Wiki is a Source over a live wiki. Each user asks with their own session, so that
+// the wiki itself decides what they may do. Rights are remembered for a short
+// while, and forms until the wiki has another version of their page.
+type Wiki struct {
+	WikiOptions
+	versionAge time.Duration
+
+	rights *otter.Cache[rightsKey, knownRights]
+	pages  *otter.Cache[int64, *wikiPage]
+
+	looks  singleflight.Group // for rights and versions, by session and page
+	checks singleflight.Group // for versions, by page
+	texts  singleflight.Group // by page
+
+	// checkAfter is when versions of pages may be looked at again, in Unix nanoseconds:
+	// the wiki is slow, or fails.
+	checkAfter atomic.Int64
+
+	readyMu  sync.Mutex
+	readyAt  time.Time
+	readyErr error
+}
+
+var _ Source = (*Wiki)(nil)
+
+// rightsKey has the session, not the user: a bot password has fewer rights than its
+// user.
+type rightsKey struct {
+	session uint64
+	page    int64
+}
+
+// knownRights is what the wiki has answered about one session and page.
+type knownRights struct {
+	Rights
+	at time.Time // when the wiki was asked
+}
+
+// wikiPage is a page as it is served. It is replaced, never changed.
+type wikiPage struct {
+	*Page
+	broken    int
+	textBytes int
+	version   int64
+	asked     time.Time // when the call began that gave the version
+}
+
+// NewWiki makes a source of a wiki. It asks nothing yet.
+func NewWiki(opts WikiOptions) *Wiki {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Wiki{
+		WikiOptions: opts, versionAge: min(versionAge, opts.Recheck),
+		rights: otter.Must(&otter.Options[rightsKey, knownRights]{MaximumSize: maxRights}),
+		pages: otter.Must(&otter.Options[int64, *wikiPage]{
+			MaximumWeight: maxPagesBytes, Weigher: func(_ int64, p *wikiPage) uint32 { return p.weight() },
+		}),
+	}
+}
+
+// weight is about how much memory a page takes.
+func (p *wikiPage) weight() uint32 {
+	size := 4<<10 + 2*p.textBytes
+	for _, f := range p.Forms {
+		size += markup.DefinitionSize(f)
+	}
+	return uint32(min(size, maxPagesBytes)) //nolint:gosec // it fits
+}
+
+// Page implements Source.
+func (w *Wiki) Page(ctx context.Context, user User, id int64) (View, error) {
+	if id <= 0 || user.Wiki.Session == nil {
+		return View{}, ErrNotFound
+	}
+	rights, page, state := w.known(user.Wiki, id)
+	if state == outdated {
+		w.awaitCheck(ctx, user.Wiki, id)
+		rights, page, state = w.known(user.Wiki, id)
+	}
+	if state == unknown {
+		var err error
+		if rights, err = w.look(ctx, user.Wiki, id); err != nil {
+			return View{}, err
+		}
+		page, _ = w.pages.GetIfPresent(id)
+	}
+	if page == nil || !rights.View {
+		return View{}, ErrNotFound
+	}
+	return View{page.Page, rights.Rights}, nil
+}
+
+// What is known of a page for one session.
+const (
+	unknown  = iota // the wiki has to be asked
+	outdated        // the rights count, but the page may have another version
+	current
+)
+
+func (w *Wiki) known(c wiki.Caller, id int64) (rights knownRights, page *wikiPage, state int) {
+	rights, ok := w.knownRights(c, id)
+	page, _ = w.pages.GetIfPresent(id)
+	switch {
+	case !ok || rights.View && page == nil:
+		return rights, page, unknown
+	case rights.View && w.Now().Sub(page.asked) >= w.versionAge:
+		return rights, page, outdated
+	}
+	return rights, page, current
+}
+
+// knownRights returns rights that still count. That there are none counts for a
+// shorter while: the page may be created or restored.
+func (w *Wiki) knownRights(c wiki.Caller, id int64) (knownRights, bool) {
+	r, ok := w.rights.GetIfPresent(rightsKey{c.ID, id})
+	age := w.Recheck
+	if !r.View {
+		age = w.versionAge
+	}
+	return r, ok && w.Now().Sub(r.at) < age
+}
+
+// look asks the wiki for rights and version, and has the text of a new version read.
+// Concurrent callers with one session share a call.
+func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64) (knownRights, error) {
+	key := strconv.FormatUint(c.ID, 36) + "/" + strconv.FormatInt(id, 36)
+	return await(ctx, w.looks.DoChan(key, func() (any, error) {
+		if rights, _, state := w.known(c, id); state == current {
+			return rights, nil // since another call that has just ended
+		}
+		ctx := context.WithoutCancel(ctx) // others may wait for the answer, too
+		asked := w.Now()
+		found, err := w.Wiki.Pages(ctx, c, id)
+		if err != nil {
+			return knownRights{}, w.explain(err)
+		}
+		page, there := found[id]
+		if there {
+			err = w.update(ctx, c, page, asked)
+		}
+		if errors.Is(err, ErrNotFound) {
+			there, err = false, nil
+		}
+		if err != nil {
+			return knownRights{}, err
+		}
+		return w.remember(c, id, page, there, asked), nil
+	}))
+}
+
+// remember stores the rights that the wiki has told.
+func (w *Wiki) remember(c wiki.Caller, id int64, page wiki.Page, there bool, asked time.Time) knownRights {
+	r := knownRights{at: asked}
+	if there {
+		edit := page.Edit && !page.Blocked
+		r.Rights = Rights{View: true, SeeAll: edit, Edit: edit, Blocked: page.Blocked}
+	}
+	key := rightsKey{c.ID, id}
+	if later, ok := w.rights.GetIfPresent(key); !ok || later.at.Before(asked) {
+		w.rights.Set(key, r)
+	}
+	return r
+}
+
+// await returns the result of a flight, or the error of ctx.
+func await(ctx context.Context, flight <-chan singleflight.Result) (knownRights, error) {
+	select {
+	case r := <-flight:
+		return r.Val.(knownRights), r.Err
+	case <-ctx.Done():
+		return knownRights{}, ctx.Err()
+	}
+}
+
+// explain gives errors of the wiki their kind. Nothing but ErrRefused is the fault of
+// the user.
+func (w *Wiki) explain(err error) error {
+	if errors.Is(err, wiki.ErrRefused) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// awaitCheck has the version of a page looked at, and waits for that a second at
+// most: the page that is known is served otherwise. After a failure, or when it took
+// longer, the wiki is left alone for a while.
+func (w *Wiki) awaitCheck(ctx context.Context, c wiki.Caller, id int64) {
+	if w.Now().UnixNano() < w.checkAfter.Load() {
+		return
+	}
+	flight := w.checks.DoChan(strconv.FormatInt(id, 36), func() (any, error) {
+		r, err := w.look(context.WithoutCancel(ctx), c, id)
+		if err != nil {
+			w.postponeChecks()
+		}
+		return r, err
+	})
+	patience := time.NewTimer(maxVersionWait)
+	defer patience.Stop()
+	select {
+	case <-flight:
+	case <-patience.C:
+		w.postponeChecks()
+	case <-ctx.Done():
+	}
+}
+
+func (w *Wiki) postponeChecks() { w.checkAfter.Store(w.Now().Add(w.versionAge).UnixNano()) }
+
+// update has the page served in the version that the wiki has told. If the text
+// can't be had in time and an older version is served, that stays.
+func (w *Wiki) update(ctx context.Context, c wiki.Caller, page wiki.Page, asked time.Time) error {
+	old, _ := w.pages.GetIfPresent(page.ID)
+	switch {
+	case old != nil && old.asked.After(asked):
+		return nil // a later answer is known
+	case old != nil && old.version == page.Version && old.Title == page.Title:
+		same := *old
+		same.asked = asked
+		w.pages.Set(page.ID, &same)
+		return nil
+	}
+	flight := w.texts.DoChan(strconv.FormatInt(page.ID, 36), func() (any, error) {
+		return nil, w.readText(ctx, c, page, old, asked)
+	})
+	if old == nil {
+		return (<-flight).Err
+	}
+	select {
+	case r := <-flight:
+		if errors.Is(r.Err, ErrNotFound) || errors.Is(r.Err, wiki.ErrRefused) {
+			return r.Err
+		}
+		if r.Err != nil {
+			w.Logger.Warn("page has a newer version that can't be read; the last known one stays in force", "page", page.ID, "error", r.Err)
+		}
+	case <-time.After(maxVersionWait):
+	}
+	return nil
+}
+
+// readText reads a new version of a page, and serves it.
+func (w *Wiki) readText(ctx context.Context, c wiki.Caller, page wiki.Page, old *wikiPage, asked time.Time) error {
+	text, err := wiki.Text{Version: page.Version}, error(nil)
+	if page.HasText {
+		text, err = w.Wiki.Text(ctx, c, page.ID)
+	}
+	if errors.Is(err, wiki.ErrNoText) { // deleted, or closed to the user, since the version was told
+		return ErrNotFound
+	}
+	if err != nil {
+		return w.explain(err)
+	}
+	var before *Page
+	if old != nil {
+		before = old.Page
+	}
+	parsed := markup.ParseBody(w.Format, page.ID, text.Source)
+	nameForms(&parsed, page.Title)
+	next := &wikiPage{
+		Page: renew(before, &parsed, page.Title), broken: countBroken(&parsed), textBytes: len(text.Source),
+		version: text.Version, asked: asked,
+	}
+	if next.Page == nil { // nothing of it can be read, and its editors are told why
+		next.Page = &Page{ID: page.ID, Title: page.Title, Diagnostics: parsed.Diagnostics}
+	}
+	next.InWiki = true
+	w.pages.Set(page.ID, next)
+	log := w.Logger.With("title", page.Title)
+	logDiagnostics(log.With("page", page.ID), parsed.Diagnostics)
+	logBroken(log, &parsed, next.Page)
+	return nil
+}
+
+// List implements Source.
+func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
+	if user.Wiki.Session == nil {
+		return nil, nil
+	}
+	var list []*wikiPage
+	for entry := range w.pages.Hottest() {
+		if list = append(list, entry.Value); len(list) == maxListed {
+			break
+		}
+	}
+	if err := w.lookAtAll(ctx, user.Wiki, list); err != nil {
+		return nil, err
+	}
+	var views []View
+	for _, page := range list {
+		if r, known := w.knownRights(user.Wiki, page.ID); known && r.View {
+			views = append(views, View{page.Page, r.Rights})
+		}
+	}
+	slices.SortFunc(views, func(a, b View) int { return cmp.Compare(a.ID, b.ID) })
+	return views, nil
+}
+
+// lookAtAll asks for the rights on pages that are not known, many at once.
+func (w *Wiki) lookAtAll(ctx context.Context, c wiki.Caller, list []*wikiPage) error {
+	var ids []int64
+	for _, page := range list {
+		if _, known := w.knownRights(c, page.ID); !known {
+			ids = append(ids, page.ID)
+		}
+	}
+	for batch := range slices.Chunk(ids, wiki.MaxPages) {
+		asked := w.Now()
+		found, err := w.Wiki.Pages(ctx, c, batch...)
+		if err != nil {
+			return w.explain(err)
+		}
+		for _, id := range batch {
+			page, there := found[id]
+			w.remember(c, id, page, there, asked)
+		}
+	}
+	return nil
+}
+
+// Ready implements Source. Everybody may ask, so that the answer counts for a
+// second.
+func (w *Wiki) Ready(ctx context.Context) error {
+	w.readyMu.Lock()
+	defer w.readyMu.Unlock()
+	if w.Now().Sub(w.readyAt) >= readyAge {
+		err := w.Wiki.Ready(ctx)
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, cmp.Or(err, ctx.Err()))
+		}
+		w.readyAt, w.readyErr = w.Now(), err
+	}
+	if w.readyErr != nil {
+		return w.explain(w.readyErr)
+	}
+	return nil
+}
+
+// Counts implements Source. It counts what was served since the start.
+func (w *Wiki) Counts() (counts Counts) {
+	for page := range w.pages.Values() {
+		counts.Pages++
+		counts.Forms += len(page.Forms)
+		counts.Broken += page.broken
+	}
+	return counts
+}
+
+// Reload implements Source. The wiki is asked for everything again, when it is
+// needed.
+func (w *Wiki) Reload(ctx context.Context) {
+	w.rights.InvalidateAll()
+	w.Wiki.Reload(ctx)
+}
+
+// Run implements Source. Pages are looked at when they are asked for.
+func (w *Wiki) Run(ctx context.Context) { w.Wiki.Run(ctx) }
