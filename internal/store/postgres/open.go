@@ -229,7 +229,7 @@ func parseURL(text string) (*pgxpool.Config, error) {
 // set_config because PgBouncer refuses most settings as startup parameters.
 //
 // An acknowledged commit must be on disk. So synchronous_commit=off becomes on;
-// other values, which may include standbys, are kept.
+// other values, which may include standbys, are not changed.
 //
 // The server would plan lists for each execution anew, because it can't know
 // their limit. That takes longer than to read a page of them, and leads to the

@@ -82,6 +82,9 @@ func testPlans(t *testing.T, form string) {
 				t.Errorf("%s\nplan: %s\nwant %q, and nothing that reads more than it returns", sql, plan, uses)
 			}
 		}
+		if plan := explain(t, conn, sqlRefusal); !strings.Contains(plan, byUser) || !strings.Contains(plan, "submissions_pkey") {
+			t.Errorf("%s\nplan: %s\nwant an index for each subquery", sqlRefusal, plan)
+		}
 		if _, err := conn.Exec(ctx, `SET cursor_tuple_fraction = 0`); err != nil {
 			return err
 		}

@@ -39,6 +39,9 @@ func TestPlans(t *testing.T) {
 			t.Errorf("%s\nplan: %s\nwant %q, and nothing that reads more than it returns", sql, plan, uses)
 		}
 	}
+	if plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+sqlSubmitted); !strings.Contains(plan, byUser) {
+		t.Errorf("%s\nplan: %s\nwant %q, too", sqlSubmitted, plan, byUser)
+	}
 	plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+sqlDump) // which scans the forms
 	if !strings.Contains(plan, "SEARCH "+byRowID) || strings.Contains(plan, "TEMP B-TREE") {
 		t.Errorf("%s\nplan: %s", sqlDump, plan)
