@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 	"internal/wiki":                {"internal/reload"},
 	"internal/wiki/confluencetest": nil,
 	"internal/wiki/wikitest":       {"internal/wiki"},
+	"internal/wiki/mediawikitest":  {"internal/testkit"},
 	"internal/session":             {"internal/store", "internal/auth"},
 	"internal/forms":               nil,
 	// Packages that several others need. They import no package of ours.

@@ -1,0 +1,306 @@
+// Package mediawikitest runs a real MediaWiki for tests: that of Debian, with PHP's
+// own server and SQLite, on a loopback port. Each server is a copy of a template,
+// which is installed once per machine.
+package mediawikitest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// Server is a wiki that a test may do anything to. Its users are Admin, who may do
+// everything, Ann, Bob, Sara in the group staff, "Carl Doe" and "Über Größe".
+type Server struct {
+	URL string // without a slash at the end
+	API string // the address of api.php
+
+	t       testing.TB
+	dir     string
+	port    string
+	mu      sync.Mutex
+	state   state
+	running io.Closer // holds the process: it ends when this is closed
+	ended   chan struct{}
+}
+
+// state is what LocalSettings.php reads.
+type state struct {
+	ReadOnly bool             `json:"readOnly"`
+	Private  bool             `json:"private"`
+	Captcha  int              `json:"captcha"`
+	Attempts int              `json:"attempts"`
+	Seconds  int              `json:"seconds"`
+	Rights   map[int64]rights `json:"rights"`
+}
+
+type rights struct {
+	View []string `json:"view"`
+	Edit []string `json:"edit"`
+}
+
+// Password is that of a user, until SetPassword changes it.
+func Password(user string) string { return user + "'s password" }
+
+// workers is how many requests a server answers at a time.
+const workers = "4"
+
+// Start starts a wiki, which ends with the test. It has one page, and nothing of
+// what the methods of Server switch on.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	template, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if template == "" {
+		testkit.Missing(t, errMissing)
+	}
+	s := &Server{t: t, dir: t.TempDir()}
+	if err := os.CopyFS(s.dir, os.DirFS(template)); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, s.port, _ = net.SplitHostPort(listener.Addr().String())
+	_ = listener.Close()
+	s.URL = "http://127.0.0.1:" + s.port
+	s.API = s.URL + "/api.php"
+	t.Cleanup(s.Stop)
+	s.Restart()
+	return s
+}
+
+// script runs PHP's server, and ends it with all its workers when standard input is
+// closed: by Stop, or by the end of the tests, whatever its cause.
+const script = `"$@" </dev/null & cat >/dev/null; kill -KILL 0`
+
+// Restart starts the wiki again after Stop, at the same address.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command("/bin/sh", "-c", script, "sh", "php", "-d", "display_errors=0", "-d", "opcache.file_cache="+opcache(), //nolint:noctx,gosec // our own scripts; Stop ends them
+		"-S", "127.0.0.1:"+s.port, "-t", program, filepath.Join(s.dir, "router.php"))
+	cmd.Env = append(os.Environ(), "PHP_CLI_SERVER_WORKERS="+workers, "MEDIAWIKITEST_URL="+s.URL,
+		"MW_CONFIG_FILE="+filepath.Join(s.dir, "LocalSettings.php"), "TMPDIR="+s.dir)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	s.running, s.ended = stdin, ended
+	testkit.Eventually(s.t, "the wiki listens", s.listens)
+	s.do("ping")
+}
+
+func (s *Server) listens() bool {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", "127.0.0.1:"+s.port)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return err == nil
+}
+
+// Stop ends the wiki. What it has stored stays.
+func (s *Server) Stop() {
+	if s.running != nil {
+		_ = s.running.Close()
+		<-s.ended
+		s.running = nil
+		testkit.Eventually(s.t, "the last worker ends", func() bool { return !s.listens() })
+	}
+}
+
+// do calls a function of control.php.
+func (s *Server) do(function string, with ...any) any {
+	s.t.Helper()
+	if with == nil {
+		with = []any{}
+	}
+	body, err := json.Marshal(map[string]any{"do": function, "with": with})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	res, err := http.Post(s.URL+"/control", "application/json", bytes.NewReader(body)) //nolint:noctx // the wiki ends with the test
+	if err != nil {
+		s.t.Fatalf("%s: %v\n%s", function, err, s.log())
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, _ := io.ReadAll(res.Body)
+	var answer struct{ Answer, Error any }
+	if err := json.Unmarshal(text, &answer); err != nil || answer.Error != nil {
+		s.t.Fatalf("%s: %s\n%s", function, text, s.log())
+	}
+	return answer.Answer
+}
+
+// log is the end of what PHP has said.
+func (s *Server) log() []byte {
+	text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return text[max(0, len(text)-1500):]
+}
+
+func (s *Server) id(answer any) int64 {
+	s.t.Helper()
+	id, ok := answer.(float64)
+	if !ok || id < 1 {
+		s.t.Fatalf("no page id: %v", answer)
+	}
+	return int64(id)
+}
+
+// Write writes a page, which it makes if there is none with this title, and returns
+// its id.
+func (s *Server) Write(title, text string) int64 {
+	s.t.Helper()
+	return s.id(s.do("write", title, text))
+}
+
+// Edit changes the text of a page.
+func (s *Server) Edit(id int64, text string) { s.t.Helper(); s.do("write", id, text) }
+
+// Delete deletes a page.
+func (s *Server) Delete(id int64) { s.t.Helper(); s.do("delete", id) }
+
+// Undelete restores a page, and returns its id.
+func (s *Server) Undelete(title string) int64 {
+	s.t.Helper()
+	return s.id(s.do("undelete", title))
+}
+
+// Move gives a page another title.
+func (s *Server) Move(id int64, title string) { s.t.Helper(); s.do("move", id, title) }
+
+// Block blocks a user: everywhere, or on these pages alone. It replaces an earlier
+// block.
+func (s *Server) Block(user string, pages ...int64) {
+	s.t.Helper()
+	s.do("block", user, append([]int64{}, pages...))
+}
+
+// Unblock ends the block of a user.
+func (s *Server) Unblock(user string) { s.t.Helper(); s.do("unblock", user) }
+
+// SetPassword changes the password of a user.
+func (s *Server) SetPassword(user, password string) {
+	s.t.Helper()
+	s.do("setPassword", user, password)
+}
+
+// BotPassword makes a password for USER@APP with some grants, such as basic and
+// editpage.
+func (s *Server) BotPassword(user, app string, grants ...string) string {
+	s.t.Helper()
+	return fmt.Sprint(s.do("botPassword", user, app, append([]string{}, grants...)))
+}
+
+// TwoFactor has a user sign in with a second step.
+func (s *Server) TwoFactor(user string) { s.t.Helper(); s.do("twoFactor", user) }
+
+// EndSessions signs everybody out.
+func (s *Server) EndSessions() { s.t.Helper(); s.do("endSessions") }
+
+// SetRights says who may view and who may edit a page: names of users, or "@" and
+// the name of a group; nil is everybody. Who may edit may view.
+func (s *Server) SetRights(id int64, view, edit []string) {
+	s.t.Helper()
+	s.set(func(st *state) {
+		st.Rights = maps.Clone(st.Rights)
+		if st.Rights == nil {
+			st.Rights = map[int64]rights{}
+		}
+		st.Rights[id] = rights{view, edit}
+	})
+}
+
+// ReadOnly has the wiki refuse all changes, sign-ins among them.
+func (s *Server) ReadOnly(on bool) { s.t.Helper(); s.set(func(st *state) { st.ReadOnly = on }) }
+
+// Private has the wiki answer its own users alone.
+func (s *Server) Private(on bool) { s.t.Helper(); s.set(func(st *state) { st.Private = on }) }
+
+// Captcha has the wiki want a CAPTCHA of an address after some wrong passwords; 0
+// is never.
+func (s *Server) Captcha(after int) { s.t.Helper(); s.set(func(st *state) { st.Captcha = after }) }
+
+// Throttle has the wiki check so many passwords of a user in a time; 0 is all.
+func (s *Server) Throttle(attempts int, in time.Duration) {
+	s.t.Helper()
+	s.set(func(st *state) { st.Attempts, st.Seconds = attempts, int(in.Seconds()) })
+}
+
+// set changes the settings. The next request meets them.
+func (s *Server) set(change func(*state)) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.state)
+	text, err := json.Marshal(s.state)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	path := filepath.Join(s.dir, "state.json")
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Calls returns what the API was asked for since the start: the action, such as
+// "login" or "clientlogin", or of a query what that was for, such as "info",
+// "revisions", "tokens|authmanagerinfo", "siteinfo", "userinfo".
+func (s *Server) Calls() []string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, "calls"))
+	if err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
+	}
+	var calls []string
+	for line := range strings.Lines(string(text)) {
+		q, err := url.ParseQuery(strings.TrimSpace(line))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		call := q.Get("action")
+		if call == "query" {
+			call = cmp.Or(q.Get("prop"), q.Get("list"), q.Get("meta"))
+		}
+		calls = append(calls, call)
+	}
+	return calls
+}

@@ -1,0 +1,46 @@
+package mediawikitest_test
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/formulary/formulary/internal/wiki/mediawikitest"
+)
+
+func get(t *testing.T, address string) string {
+	t.Helper()
+	res, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", res.StatusCode, err, body)
+	}
+	return string(body)
+}
+
+// Package wiki tests what its client sees of a server. This is the rest.
+func TestServer(t *testing.T) {
+	s := mediawikitest.Start(t)
+	s.Write("A page", "some text")
+	s.Stop()
+	s.Restart()
+	const raw = "/index.php?title=A_page&action=raw"
+	if got := get(t, s.URL+raw); got != "some text" {
+		t.Errorf("after the restart the page is %q", got)
+	}
+	other := mediawikitest.Start(t)
+	other.Write("A page", "another text")
+	if got := get(t, s.URL+raw); got != "some text" {
+		t.Errorf("beside another wiki the page is %q", got)
+	}
+	get(t, s.API+"?action=query&meta=siteinfo&format=json")
+	get(t, s.API+"?action=query&prop=info&meta=userinfo&titles=A_page&format=json")
+	if got, want := s.Calls(), []string{"siteinfo", "info"}; !slices.Equal(got, want) {
+		t.Errorf("calls are %q, want %q", got, want)
+	}
+}
