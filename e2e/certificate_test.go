@@ -18,7 +18,7 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// certificate is a self-signed certificate for forms.example.com.
+// certificate is a self-signed certificate for the hosts of the documentation.
 type certificate struct {
 	cert, key string // files
 	pool      *x509.CertPool
@@ -32,7 +32,7 @@ func newCertificate(t *testing.T, dir string) certificate {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"forms.example.com"}, IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{"forms.example.com", "forms.example.org", "wiki.example.org"}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -53,7 +53,7 @@ func newCertificate(t *testing.T, dir string) certificate {
 	return c
 }
 
-// client returns a client that connects to the address for forms.example.com. from
+// client returns a client that connects to the address, whatever the host. from
 // is its own address; "" for any.
 func (c certificate) client(address, from string) *http.Client {
 	dialer := &net.Dialer{}

@@ -32,10 +32,10 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// docBlocks are the code blocks of docs/sign-in.md in a language.
-func docBlocks(t *testing.T, language string) []string {
+// docBlocks are the code blocks of a page of docs/ in a language.
+func docBlocks(t *testing.T, page, language string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/sign-in.md")
+	text, err := os.ReadFile("../docs/" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +47,9 @@ func docBlocks(t *testing.T, language string) []string {
 }
 
 // docBlock is the one block that begins with a text, with other values in it.
-func docBlock(t *testing.T, language, begin string, changes ...string) string {
+func docBlock(t *testing.T, page, language, begin string, changes ...string) string {
 	t.Helper()
-	blocks := slices.DeleteFunc(docBlocks(t, language), func(b string) bool { return !strings.HasPrefix(b, begin) })
+	blocks := slices.DeleteFunc(docBlocks(t, page, language), func(b string) bool { return !strings.HasPrefix(b, begin) })
 	if len(blocks) != 1 {
 		t.Fatalf("%d %s blocks begin with %q", len(blocks), language, begin)
 	}
@@ -177,7 +177,7 @@ func startCompany(t *testing.T) *company {
 	c.certificate = newCertificate(t, c.dir)
 	s := newSite(t)
 	testkit.WriteFile(t, filepath.Join(s.pages, "2.md"), "---\nview: [\"@hr\"]\n---\n```form\nform: pay\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n")
-	serve := docBlock(t, "sh", "formulary serve", "formulary serve", "exec "+binary+" serve",
+	serve := docBlock(t, "sign-in.md", "sh", "formulary serve", "formulary serve", "exec "+binary+" serve",
 		"127.0.0.1:8080", c.forms, "--pages pages", "--pages "+s.pages, "--data data", "--data "+s.data)
 	runBeside(t, exec.Command("sh", "-c", serve))
 
@@ -190,7 +190,7 @@ func startCompany(t *testing.T) *company {
 	}
 	testkit.WriteFile(t, filepath.Join(c.dir, "client-secret"), "secret")
 	testkit.WriteFile(t, filepath.Join(c.dir, "cookie-secret"), strings.Repeat("c", 32)+"\n")
-	sign := exec.Command("sh", "-c", docBlock(t, "sh", "export OAUTH2_PROXY", "oauth2-proxy --http", "exec "+program+" --http",
+	sign := exec.Command("sh", "-c", docBlock(t, "sign-in.md", "sh", "export OAUTH2_PROXY", "oauth2-proxy --http", "exec "+program+" --http",
 		"127.0.0.1:4180", c.oauth, "https://login.example.com/realms/staff", c.URL))
 	sign.Dir = c.dir
 	runBeside(t, sign)
@@ -214,10 +214,17 @@ func awaitListener(t *testing.T, address string) {
 // nginx runs the nginx of the document.
 func (c *company) nginx(t *testing.T) (address string) {
 	t.Helper()
-	dir := t.TempDir()
 	address = fmt.Sprint("127.0.0.1:", freePort(t))
-	conf := docBlock(t, "nginx", "map ", "listen 443 ssl", "listen "+address+" ssl", "127.0.0.1:8080", c.forms, "127.0.0.1:4180", c.oauth,
-		"/etc/ssl/formulary/fullchain.pem", c.certificate.cert, "/etc/ssl/formulary/privkey.pem", c.certificate.key)
+	runNginx(t, address, docBlock(t, "sign-in.md", "nginx", "map ",
+		"listen 443 ssl", "listen "+address+" ssl", "127.0.0.1:8080", c.forms, "127.0.0.1:4180", c.oauth,
+		"/etc/ssl/formulary/fullchain.pem", c.certificate.cert, "/etc/ssl/formulary/privkey.pem", c.certificate.key))
+	return address
+}
+
+// runNginx runs nginx with a configuration, which listens on the address, until the test ends.
+func runNginx(t *testing.T, address, conf string) {
+	t.Helper()
+	dir := t.TempDir()
 	main := "daemon off;\npid pid;\nevents {}\nhttp {\n"
 	if os.Geteuid() == 0 {
 		main = "user root;\n" + main
@@ -228,15 +235,19 @@ func (c *company) nginx(t *testing.T) (address string) {
 	testkit.WriteFile(t, filepath.Join(dir, "nginx.conf"), main+conf+"}\n")
 	runBeside(t, exec.Command(findNginx(t), "-p", dir, "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr"))
 	awaitListener(t, address)
-	return address
 }
 
 // caddy runs the Caddy of the document.
 func (c *company) caddy(t *testing.T) (address string) {
 	t.Helper()
+	return runCaddy(t, docBlock(t, "sign-in.md", "caddy", "forms.example.com {", "forms.example.com {",
+		"forms.example.com {\n\ttls "+c.certificate.cert+" "+c.certificate.key, "127.0.0.1:8080", c.forms, "127.0.0.1:4180", c.oauth))
+}
+
+// runCaddy runs Caddy with a configuration until the test ends, and returns where it listens.
+func runCaddy(t *testing.T, conf string) (address string) {
+	t.Helper()
 	dir, port := t.TempDir(), fmt.Sprint(freePort(t))
-	conf := docBlock(t, "caddy", "forms.example.com {", "forms.example.com {", "forms.example.com {\n\ttls "+c.certificate.cert+" "+c.certificate.key,
-		"127.0.0.1:8080", c.forms, "127.0.0.1:4180", c.oauth)
 	testkit.WriteFile(t, filepath.Join(dir, "Caddyfile"), "{\n\tadmin off\n\tauto_https disable_redirects\n\thttps_port "+port+"\n}\n"+conf)
 	cmd := exec.Command("caddy", "run", "--config", filepath.Join(dir, "Caddyfile"), "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)

@@ -26,7 +26,7 @@ var (
 // In returns the page with a view on one group: a fieldset by its legend, or
 // whatever else has this accessible name. Its methods find elements there only.
 func (p *Page) In(group string) *Page {
-	return &Page{tab: p.tab, t: p.t, group: group}
+	return &Page{tab: p.tab, t: p.t, group: group, inner: p.inner}
 }
 
 // Click clicks in the middle of the element that has this role and accessible
@@ -178,11 +178,11 @@ func (p *Page) find(name string, roles ...string) cdp.BackendNodeID {
 func (p *Page) query(name string, roles ...string) ([]*accessibility.Node, error) {
 	ctx, cancel := p.limited()
 	defer cancel()
-	document, err := chromedp.Call(ctx, dom.GetDocument, dom.GetDocumentParams{Depth: new(int64)})
+	root, err := p.root(ctx)
 	if err != nil {
 		return nil, err
 	}
-	roots := []cdp.BackendNodeID{document.Root.BackendNodeID}
+	roots := []cdp.BackendNodeID{root}
 	if p.group != "" {
 		if roots, err = groups(ctx, roots[0], p.group); err != nil {
 			return nil, err
@@ -204,6 +204,26 @@ func (p *Page) query(name string, roles ...string) ([]*accessibility.Node, error
 		}
 	}
 	return found, nil
+}
+
+// root is the document that elements are looked for in.
+func (p *Page) root(ctx context.Context) (cdp.BackendNodeID, error) {
+	if !p.inner {
+		document, err := chromedp.Call(ctx, dom.GetDocument, dom.GetDocumentParams{Depth: new(int64)})
+		if err != nil {
+			return 0, err
+		}
+		return document.Root.BackendNodeID, nil
+	}
+	object, err := chromedp.Run(ctx, chromedp.Evaluate[*runtime.RemoteObject](p.document()))
+	if err != nil {
+		return 0, err
+	}
+	document, err := chromedp.Call(ctx, dom.DescribeNode, dom.DescribeNodeParams{ObjectID: object.ObjectID})
+	if err != nil {
+		return 0, err
+	}
+	return document.Node.BackendNodeID, nil
 }
 
 // groups returns the elements of a name that others can be in.

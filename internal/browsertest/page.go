@@ -43,6 +43,7 @@ type Page struct {
 	*tab
 	t     testing.TB
 	group string // the accessible name of the group that In has chosen
+	inner bool   // the document is that of InnerFrame
 }
 
 type tab struct {
@@ -240,7 +241,7 @@ func (p *Page) Title() string {
 // Text returns the text that is visible, line by line.
 func (p *Page) Text() string {
 	p.t.Helper()
-	const text = `document.body?.innerText ?? ""` // there is no body while it loads
+	text := p.document() + `?.body?.innerText ?? ""` // there is no body while it loads
 	return read(p, "read the text", chromedp.Evaluate[string](text))
 }
 

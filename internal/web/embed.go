@@ -66,7 +66,7 @@ type newTabPage struct {
 // Reasons of a newTabPage.
 const (
 	cookieRefused = "Your browser does not keep you signed in to a form within another site's page."
-	notEncrypted  = "Nobody can sign in within another site's page here: the connection to this service is not encrypted."
+	notEncrypted  = "Nobody can sign in within a wiki's page here: the connection to this service is not encrypted."
 )
 
 // offerNewTab answers in a frame in which a sign-in would fail.
