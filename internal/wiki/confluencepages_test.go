@@ -322,6 +322,8 @@ func TestConfluenceMarks(t *testing.T) {
 			if pages := s.pages(caller, id); len(pages) != 1 {
 				t.Errorf("got %v", pages)
 			}
+			s.Fail(confluencetest.As(""))
+			s.checkNone(caller, s.Write(confluencetest.Page{Title: "For all"}), true)
 		})
 	}
 	t.Run("without", func(t *testing.T) {
@@ -416,16 +418,16 @@ func TestConfluenceOddLists(t *testing.T) {
 	}
 	const again = "/wiki?start=5&cursor=5"
 	for name, test := range map[string]struct {
-		fault confluencetest.Fault
-		pages int
+		fault        confluencetest.Fault
+		pages, calls int
 	}{
-		"no list":      {confluencetest.JSON(http.StatusOK, `{"_links":{}}`), 0},
-		"not found":    {confluencetest.JSON(http.StatusNotFound, `{}`), 0},
-		"half a page":  {list(`{"id":"1","type":"page","status":"current","title":"A","version":{"number":1}}`, ""), 0},
-		"begins again": {list(strings.Replace(one, "%d", "5", 1), again), 1},
-		"no position":  {list(one, "/wiki?limit=25"), 1},
-		"no address":   {list(one, "%%%"), 1},
-		"endless":      {list("", again+"%d"), 0},
+		"no list":      {confluencetest.JSON(http.StatusOK, `{"_links":{}}`), 0, 1},
+		"not found":    {confluencetest.JSON(http.StatusNotFound, `{}`), 0, 1},
+		"half a page":  {list(`{"id":"1","type":"page","status":"current","title":"A","version":{"number":1}}`, ""), 0, 1},
+		"begins again": {list(strings.Replace(one, "%d", "5", 1), again), 1, 2},
+		"no position":  {list(one, "/wiki?limit=25"), 1, 1},
+		"no address":   {list(one, "%%%"), 1, 1},
+		"endless":      {list("", again+"%d"), 0, 4000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -438,8 +440,8 @@ func TestConfluenceOddLists(t *testing.T) {
 				return nil
 			})
 			s.wantUnavailable(err)
-			if n != test.pages {
-				t.Errorf("%d pages were visited, want %d", n, test.pages)
+			if calls := len(s.Calls("/rest/api/content")); n != test.pages || calls != test.calls {
+				t.Errorf("%d pages were visited with %d calls, want %d with %d", n, calls, test.pages, test.calls)
 			}
 		})
 	}
