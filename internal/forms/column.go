@@ -2,6 +2,7 @@ package forms
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -62,39 +63,35 @@ func (c *column) text(s Submission, row *Result) (string, error) {
 	return "", nil
 }
 
-// Missing is a set of ids that the form does not have. Submissions are read
-// until each id is found, or there are no more.
-type Missing struct{ columns []column }
+// Missing is a set of ids that the form does not have, by their keys in Entries.
+// Submissions are read until each id is found, or there are no more.
+type Missing map[string]string
 
 // Missing returns the ids among the given ones that the form does not have.
-func (f *Form) Missing(ids ...string) *Missing {
-	m, fields := &Missing{}, f.Index()
+func (f *Form) Missing(ids ...string) Missing {
+	m, fields := Missing{}, f.Index()
 	for _, id := range ids {
 		if c := fields.column(id); c.key != nil {
-			m.columns = append(m.columns, c)
+			m[string(c.key)] = id
 		}
 	}
 	return m
 }
 
 // IDs returns the ids that were not found so far.
-func (m *Missing) IDs() []string {
-	var ids []string
-	for _, c := range m.columns {
-		ids = append(ids, c.field.ID)
-	}
-	return ids
-}
+func (m Missing) IDs() []string { return slices.Sorted(maps.Values(m)) }
 
 // Find removes the ids that are stored in the submission. It reports whether
 // all are found.
-func (m *Missing) Find(s Submission) (all bool, err error) {
-	if len(m.columns) == 0 {
+func (m Missing) Find(s Submission) (all bool, err error) {
+	if len(m) == 0 {
 		return true, nil
 	}
 	scan := s.Entries.Scan()
 	for scan.Next() {
-		m.columns = slices.DeleteFunc(m.columns, func(c column) bool { return bytes.Equal(scan.FieldID, c.key) })
+		if _, isMissing := m[string(scan.FieldID)]; isMissing {
+			delete(m, string(scan.FieldID))
+		}
 	}
-	return len(m.columns) == 0, scan.Err()
+	return len(m) == 0, scan.Err()
 }

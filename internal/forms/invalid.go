@@ -91,11 +91,14 @@ func Counted(n int, one, many string) string {
 }
 
 // Clip cuts a name that a caller chose to what is repeated in messages.
-func Clip(name string) string {
-	if short := CutText(name, maxNamed); short != name {
-		return short + "…"
+func Clip(name string) string { return Truncate(name, maxNamed) }
+
+// Truncate cuts a text that is longer than so many bytes, and marks the cut.
+func Truncate(text string, limit int) string {
+	if len(text) > limit {
+		return CutText(text, limit) + "…"
 	}
-	return name
+	return text
 }
 
 // CutText returns at most so many bytes of a text, and no part of a character.

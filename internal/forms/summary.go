@@ -257,10 +257,7 @@ const (
 type latestTexts []string
 
 func (l *latestTexts) add(_ int64, text string) {
-	if len(text) > maxLatestText {
-		text = CutText(text, maxLatestText) + "…"
-	}
-	all := append(*l, strings.Clone(text)) // it may share memory with a text of any length
+	all := append(*l, strings.Clone(Truncate(text, maxLatestText))) // it may share memory with a text of any length
 	*l = all[max(len(all)-maxLatest, 0):]
 }
 

@@ -244,18 +244,15 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	b.setBounds(q)
 	q.MarkShown = q.Kind == "checkboxes" && (with.change || f.Default != "")
 	var described []string
-	if f.Help != "" || q.Limit != "" || q.AcceptList != "" || q.Bounds != "" {
-		described = append(described, id+"-help")
+	describe := func(shown bool, suffix string) {
+		if shown {
+			described = append(described, id+suffix)
+		}
 	}
-	if q.Needed() {
-		described = append(described, id+"-needed")
-	}
-	if q.Error != "" {
-		described = append(described, id+"-error")
-	}
-	if q.NotStored != "" {
-		described = append(described, id+"-again")
-	}
+	describe(f.Help != "" || q.Limit != "" || q.AcceptList != "" || q.Bounds != "", "-help")
+	describe(q.Needed(), "-needed")
+	describe(q.Error != "", "-error")
+	describe(q.NotStored != "", "-again")
 	q.DescribedBy = strings.Join(described, " ")
 	return q
 }

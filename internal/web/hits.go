@@ -1,10 +1,6 @@
 package web
 
-import (
-	"unicode/utf8"
-
-	"github.com/formulary/formulary/internal/forms"
-)
+import "github.com/formulary/formulary/internal/forms"
 
 // marked is a text in which a search may have found something.
 type marked struct {
@@ -50,7 +46,5 @@ func fromHit(text, search string) string {
 	if start <= 2*hitLead {
 		return text
 	}
-	for start -= hitLead; !utf8.RuneStart(text[start]); start-- {
-	}
-	return "…" + text[start:]
+	return "…" + text[len(forms.CutText(text, start-hitLead)):]
 }

@@ -254,8 +254,7 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 		}
 		failure = request.Failure{Status: http.StatusBadRequest, Detail: strings.Join(texts, "; ")}
 	}
-	var known *service.Error
-	if errors.As(err, &known) && known.Kind == service.InDoubt {
+	if isKind(err, service.InDoubt) {
 		failure.Detail = "The connection to the database was lost, so this may be stored or not. " +
 			"Reload this page to send it again: a form is stored only once."
 	}

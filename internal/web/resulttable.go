@@ -292,9 +292,4 @@ func (t *resultTable) setHead() {
 	}
 }
 
-func clipLabel(label string) string {
-	if short := forms.CutText(label, maxHeader); short != label {
-		return short + "…"
-	}
-	return label
-}
+func clipLabel(label string) string { return forms.Truncate(label, maxHeader) }

@@ -156,6 +156,33 @@ func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
 	return v
 }
 
+// setView is the buttons that set an answer which editors give, each with one press.
+// They send a change of that answer alone.
+type setView struct {
+	FieldID, Action, Tag, For string
+	Status                    bool
+	Options                   []choice
+}
+
+// maxSetOptions is how many buttons an answer has at most. With more options, it is
+// changed like all others.
+const maxSetOptions = 20
+
+// setOf returns nil for what the caller does not set with one press.
+func (st stored) setOf(field *forms.Field, value string, shown bool) *setView {
+	options := len(field.Options)
+	if !field.ByEditors || !st.access.MayEdit() || !shown || field.MultiValue() || options == 0 || options > maxSetOptions {
+		return nil
+	}
+	view := &setView{
+		FieldID: field.ID, Action: st.at("/change"), Tag: st.access.Tag(st.sub), For: st.forUser, Status: field.Type == forms.Status,
+	}
+	for _, o := range field.Options {
+		view.Options = append(view.Options, choice{Value: o, Chosen: o == value, Tone: toneOf(field, o)})
+	}
+	return view
+}
+
 func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	st, err := c.stored()
 	if err != nil {
@@ -253,7 +280,7 @@ func wantTag(sent url.Values) func(tag string) error {
 func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
 	before, err := c.changeable() // don't take files for a change that is not allowed
 	access := before.access
-	if isNotFound(err) {
+	if isKind(err, service.NotFound) {
 		access, err = c.Form()
 	}
 	if err != nil {
@@ -272,9 +299,9 @@ func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
 	return s.merge(w, c, access, before, sent)
 }
 
-func isNotFound(err error) bool {
+func isKind(err error, kind service.Kind) bool {
 	var known *service.Error
-	return errors.As(err, &known) && known.Kind == service.NotFound
+	return errors.As(err, &known) && known.Kind == kind
 }
 
 // showDeleted shows a change of a submission that is not there any more as a form
@@ -294,7 +321,7 @@ func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, bef
 		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
 	case errors.Is(err, errChanged):
 		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusConflict})
-	case isNotFound(err):
+	case isKind(err, service.NotFound):
 		return s.showDeleted(w, c, access, sent)
 	case err != nil:
 		return err
@@ -340,7 +367,7 @@ func (st stored) changes(sent received) []forms.Answer {
 // the one that is stored now.
 func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, why refusal) error {
 	st, err := c.changeable()
-	if isNotFound(err) {
+	if isKind(err, service.NotFound) {
 		access, err := c.Form()
 		if err != nil {
 			return err
