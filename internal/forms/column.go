@@ -89,9 +89,7 @@ func (m Missing) Find(s Submission) (all bool, err error) {
 	}
 	scan := s.Entries.Scan()
 	for scan.Next() {
-		if _, isMissing := m[string(scan.FieldID)]; isMissing {
-			delete(m, string(scan.FieldID))
-		}
+		delete(m, string(scan.FieldID))
 	}
 	return len(m) == 0, scan.Err()
 }

@@ -70,9 +70,6 @@ func SizeText(n int64) string {
 // systems have the same limit, so that a download can be saved.
 const MaxFileName = 255
 
-// namelessFile is the name of a file that was sent without a usable one.
-const namelessFile = "file"
-
 // CleanFileName turns the name that a client sent with a file into one that can
 // be a part of the field's value and a segment of a path. Only the last part of
 // a path counts, whichever system it comes from.
@@ -88,7 +85,7 @@ func CleanFileName(name string) string {
 	}, name)
 	name = strings.TrimSpace(name)
 	if name == "" || name == "." || name == ".." {
-		return namelessFile
+		return "file" // the one that was sent is not usable
 	}
 	stem, ext := splitExt(name)
 	return shorten(stem, ext)

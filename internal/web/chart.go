@@ -231,8 +231,7 @@ const fewColumns = 6
 
 // newMonthChart makes the chart of a date field: by month, or by longer periods.
 func newMonthChart(id, label string, sum forms.FieldSummary) *columnChart {
-	const months = 2
-	c := newPeriodChart(id, "How often each date of “"+label+"” occurs", sum.Months, periods[months:])
+	c := newPeriodChart(id, "How often each date of “"+label+"” occurs", sum.Months, monthsAndYears)
 	if sum.Beyond > 0 {
 		c.Desc += " " + count(sum.Beyond) + " further dates are left out."
 	}
@@ -270,9 +269,10 @@ type period struct {
 	months, days int    // one of them is 0
 }
 
-var periods = []period{
-	{"day", "2 Jan 2006", 0, 1}, {"week from Monday", "2 Jan 2006", 0, 7}, {"month", "Jan 2006", 1, 0}, {"year", "2006", 12, 0},
-}
+var (
+	periods        = append([]period{{"day", "2 Jan 2006", 0, 1}, {"week from Monday", "2 Jan 2006", 0, 7}}, monthsAndYears...)
+	monthsAndYears = []period{{"month", "Jan 2006", 1, 0}, {"year", "2006", 12, 0}}
+)
 
 // begin is the beginning of the period that a day belongs to.
 func (p period) begin(day time.Time) time.Time {

@@ -109,9 +109,7 @@ type choice struct {
 }
 
 // fileLink is a stored file.
-type fileLink struct {
-	Name, Path, Size string
-}
+type fileLink struct{ Name, Path, Size string }
 
 // filling is what a form is filled in with.
 type filling struct {
@@ -255,12 +253,6 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	describe(q.NotStored != "", "-again")
 	q.DescribedBy = strings.Join(described, " ")
 	return q
-}
-
-// HasChoices reports whether the question is answered by radio buttons or
-// checkboxes, which share a fieldset.
-func (q *question) HasChoices() bool {
-	return q.Kind == "radios" || q.Kind == "checkboxes" || q.Kind == "status"
 }
 
 // Needed reports whether a text has to say that the question needs an answer.

@@ -24,8 +24,7 @@ var templateFiles embed.FS
 // parseTemplates reads all templates into one set. A page is executed by the
 // name of its file.
 func parseTemplates(base string, static *staticFiles) *template.Template {
-	files := []string{"templates/*.html", "templates/partials/*.html"}
-	return template.Must(template.New("").Funcs(templateFuncs(base, static)).ParseFS(templateFiles, files...))
+	return template.Must(template.New("").Funcs(templateFuncs(base, static)).ParseFS(templateFiles, "templates/*.html", "templates/partials/*.html"))
 }
 
 func templateFuncs(base string, static *staticFiles) template.FuncMap {
