@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -40,7 +40,7 @@ const (
 	mwMaxPageID = math.MaxUint32 // of MediaWiki's column
 	mwMaxInfo   = 25             // pages per call: MediaWiki tests 50 rights, and there are two of each page
 	mwMaxTexts  = 4              // that All fetches at a time
-	mwMaxLists  = 10_000         // of so many pages, for each namespace
+	mwMaxLists  = 4000           // of so many pages, for each namespace: 100,000
 	wikitext    = "wikitext"
 )
 
@@ -50,7 +50,7 @@ type mwAnswer struct {
 	Errors []struct {
 		Code string `json:"code"`
 	} `json:"errors"`
-	Complete bool              `json:"batchcomplete"`
+	Complete bool              `json:"batchcomplete"` // false if some pages lack their rights
 	Continue map[string]string `json:"continue"`
 	Query    struct {
 		Tokens     map[string]string `json:"tokens"`
@@ -67,9 +67,8 @@ type mwUser struct {
 	ID      int64  `json:"id"`
 	Name    string `json:"name"`
 	Anon    bool   `json:"anon"`
-	Temp    bool   `json:"temp"` // an account that the wiki gave to somebody who has none
-	BlockID any    `json:"blockid"`
-	Partial bool   `json:"blockpartial"`
+	Temp    bool   `json:"temp"`         // an account that the wiki gave to somebody who has none
+	Partial *bool  `json:"blockpartial"` // nil without a block
 }
 
 type mwPage struct {
@@ -91,12 +90,8 @@ type mwPage struct {
 // mwError is the code of an error that MediaWiki has answered with.
 type mwError string
 
-const (
-	mwNotSignedIn mwError = "assertuserfailed"
-	mwNotThisUser mwError = "assertnameduserfailed"
-	mwClosedWiki  mwError = "readapidenied" // the user may not read any page
-	mwClosedPage  mwError = "accessdenied"
-)
+// closedWiki is the code for users who may read no page at all.
+const closedWiki = "readapidenied"
 
 func (e mwError) Error() string { return "error " + string(e) }
 
@@ -121,8 +116,7 @@ func (m *mediaWiki) ask(ctx context.Context, c call) (*mwAnswer, error) {
 	if err := raw.decode(a); err != nil {
 		return nil, err
 	}
-	isQuery := c.form == nil
-	if len(a.Errors) == 0 && raw.status == http.StatusOK && (a.Complete || a.Continue != nil || !isQuery) {
+	if isQuery := c.form == nil; len(a.Errors) == 0 && raw.status == http.StatusOK && (a.Complete || !isQuery) {
 		return a, nil
 	}
 	odd := raw.odd()
@@ -141,7 +135,7 @@ func (m *mediaWiki) query(ctx context.Context, c Caller, params url.Values) (*mw
 	params.Set("assertuser", c.Name)
 	used := c.authentication()
 	a, err := m.ask(ctx, call{query: params, header: used, from: c.From})
-	if !isMWError(err, mwNotSignedIn, mwNotThisUser) {
+	if !isMWError(err, "assertuserfailed", "assertnameduserfailed") {
 		return a, err
 	}
 	if used, err = m.renew(ctx, c, used); err != nil {
@@ -182,20 +176,18 @@ func (m *mediaWiki) info(ctx context.Context, c Caller, params url.Values) (page
 	params.Set("uiprop", "blockinfo")
 	a, err := m.query(ctx, c, params)
 	switch {
-	case isMWError(err, mwClosedWiki):
+	case isMWError(err, closedWiki):
 		return nil, "", nil
 	case err != nil:
 		return nil, "", err
 	case a.Query.User.Name != c.Name:
 		return nil, "", unavailablef("the answer is for another user")
-	case !a.Complete:
-		return nil, "", unavailablef("the answer has not all rights")
 	}
 	for _, p := range a.Query.Pages {
 		if !p.Missing && p.Actions["read"] {
 			pages = append(pages, Page{
 				ID: p.ID, Title: p.Title, Version: p.Version, Edit: p.Actions[m.editAction],
-				Blocked: a.Query.User.BlockID != nil && !a.Query.User.Partial, HasText: p.Model == wikitext,
+				Blocked: a.Query.User.Partial != nil && !*a.Query.User.Partial, HasText: p.Model == wikitext,
 			})
 		}
 	}
@@ -211,7 +203,7 @@ func (m *mediaWiki) Text(ctx context.Context, c Caller, id int64) (Text, error) 
 		"prop": {"revisions"}, "rvslots": {"main"}, "rvprop": {"ids|content|contentmodel"}, "pageids": {strconv.FormatInt(id, 10)},
 	})
 	switch {
-	case isMWError(err, mwClosedWiki, mwClosedPage):
+	case isMWError(err, closedWiki, "accessdenied"):
 		return Text{}, ErrNoText
 	case err != nil:
 		return Text{}, err
@@ -277,23 +269,22 @@ func (m *mediaWiki) list(ctx context.Context, c Caller, space string, visit func
 func (m *mediaWiki) visit(ctx context.Context, c Caller, pages []Page, visit func(Page, Text) error) error {
 	for part := range slices.Chunk(pages, mwMaxTexts) {
 		var texts [mwMaxTexts]Text
-		group, groupCtx := errgroup.WithContext(ctx)
+		var errs [mwMaxTexts]error
+		var calls sync.WaitGroup
 		for i, page := range part {
-			group.Go(func() (err error) {
-				if texts[i], err = m.Text(groupCtx, c, page.ID); errors.Is(err, ErrNoText) {
-					return nil
-				}
-				return err
-			})
+			calls.Go(func() { texts[i], errs[i] = m.Text(ctx, c, page.ID) })
 		}
-		err := group.Wait()
-		for i := 0; err == nil && i < len(part); i++ {
-			if texts[i].Source != nil {
-				err = visit(part[i], texts[i])
+		calls.Wait()
+		for i, page := range part {
+			if errors.Is(errs[i], ErrNoText) {
+				continue
 			}
-		}
-		if err != nil {
-			return err
+			if err := errs[i]; err != nil {
+				return err
+			}
+			if err := visit(page, texts[i]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -302,7 +293,7 @@ func (m *mediaWiki) visit(ctx context.Context, c Caller, pages []Page, visit fun
 // Ready implements Wiki.
 func (m *mediaWiki) Ready(ctx context.Context) error {
 	_, err := m.ask(ctx, call{query: url.Values{"action": {"query"}, "meta": {"siteinfo"}}})
-	if isMWError(err, mwClosedWiki) {
+	if isMWError(err, closedWiki) {
 		return nil
 	}
 	return err

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -69,7 +67,7 @@ func (m *mediaWiki) Login(ctx context.Context, c Credential, from string) (*Sess
 // signIn returns the name of the user, and what authenticates calls.
 func (m *mediaWiki) signIn(ctx context.Context, c Credential, from string) (string, http.Header, error) {
 	owner, _, bot := strings.Cut(c.User, "@")
-	a, err := m.loginToken(ctx, from)
+	a, err := m.loginToken(ctx, from, !bot)
 	if err != nil {
 		return "", nil, err
 	}
@@ -95,7 +93,7 @@ func (m *mediaWiki) signIn(ctx context.Context, c Credential, from string) (stri
 		login = a.Login
 	}
 	name, err := login.user()
-	if err == nil && bot && normalizeName(owner) != normalizeName(name) {
+	if bot && !strings.EqualFold(strings.ReplaceAll(owner, "_", " "), name) && err == nil {
 		err = ErrRefused // the wiki took all of it for the name of an account
 	}
 	return name, cookieHeader(addCookies(cookies, a.header)), err
@@ -104,8 +102,11 @@ func (m *mediaWiki) signIn(ctx context.Context, c Credential, from string) (stri
 // loginToken asks for what a sign-in needs: a token, the cookie of the session that
 // it belongs to, and what the wiki wants to know of people. It learns the prefix of
 // cookies by the way.
-func (m *mediaWiki) loginToken(ctx context.Context, from string) (*mwAnswer, error) {
-	params := url.Values{"action": {"query"}, "meta": {"tokens|authmanagerinfo"}, "type": {"login"}, "amirequestsfor": {"login"}}
+func (m *mediaWiki) loginToken(ctx context.Context, from string, people bool) (*mwAnswer, error) {
+	params := url.Values{"action": {"query"}, "meta": {"tokens"}, "type": {"login"}}
+	if people {
+		params["meta"], params["amirequestsfor"] = []string{"tokens|authmanagerinfo"}, []string{"login"}
+	}
 	a, err := m.ask(ctx, call{query: params, from: from, stranger: true})
 	if err != nil {
 		return nil, err
@@ -167,19 +168,10 @@ func (m mwMessage) refusal() error {
 			wait = time.Duration(seconds) * time.Second
 		}
 		return &ThrottledError{RetryAfter: min(max(wait, time.Second), maxThrottle)}
-	case strings.HasPrefix(m.Key, "captcha-"):
-		return &ThrottledError{RetryAfter: defaultThrottle, Captcha: true}
 	case m.Key == "authpage-cannot-login-continue":
 		return unavailablef("the wiki has lost the session of the sign-in")
 	}
 	return ErrRefused
-}
-
-// normalizeName does what MediaWiki does to names of users.
-func normalizeName(name string) string {
-	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ' ' }), " ")
-	first, size := utf8.DecodeRuneInString(name)
-	return string(unicode.ToUpper(first)) + name[size:]
 }
 
 // renew signs in again after the wiki has ended a session, and returns what
@@ -215,34 +207,34 @@ func (m *mediaWiki) renew(ctx context.Context, c Caller, used http.Header) (http
 
 // SessionCookies implements Wiki.
 func (m *mediaWiki) SessionCookies(ctx context.Context, cookies []*http.Cookie) ([]*http.Cookie, error) {
-	wanted := func(name string) bool { return slices.Contains(m.cookies, name) }
-	if m.cookies == nil {
-		prefix, err := m.cookiePrefix(ctx, cookies)
-		if err != nil || prefix == "" || !hasCookie(cookies, prefix+"_session") && !hasCookie(cookies, prefix+"Token") {
-			return nil, err
-		}
-		wanted = func(name string) bool { return strings.HasPrefix(name, prefix) }
+	if m.cookies != nil {
+		return selectCookies(cookies, func(name string) bool { return slices.Contains(m.cookies, name) }), nil
 	}
-	return selectCookies(cookies, wanted), nil
+	// Most browsers have none of the wiki's: then the wiki need not be asked.
+	mayBe := func(c *http.Cookie) bool {
+		return strings.HasSuffix(c.Name, "_session") || strings.HasSuffix(c.Name, "Token")
+	}
+	if !slices.ContainsFunc(cookies, mayBe) {
+		return nil, nil
+	}
+	prefix, err := m.cookiePrefix(ctx)
+	if err != nil || prefix == "" || !hasCookie(cookies, prefix+"_session") && !hasCookie(cookies, prefix+"Token") {
+		return nil, err
+	}
+	return selectCookies(cookies, func(name string) bool { return strings.HasPrefix(name, prefix) }), nil
 }
 
-// cookiePrefix returns what the names of the wiki's cookies begin with. While that
-// is not known, it asks the wiki if one of the cookies may be its own.
-func (m *mediaWiki) cookiePrefix(ctx context.Context, cookies []*http.Cookie) (string, error) {
+// cookiePrefix returns what the names of the wiki's cookies begin with.
+func (m *mediaWiki) cookiePrefix(ctx context.Context) (string, error) {
 	if prefix := m.prefix.Load(); prefix != nil {
 		return *prefix, nil
 	}
-	for _, c := range cookies {
-		if strings.HasSuffix(c.Name, "_session") || strings.HasSuffix(c.Name, "Token") {
-			return coalesce(ctx, &m.learning, func(ctx context.Context) (string, error) {
-				if _, err := m.loginToken(ctx, ""); err != nil {
-					return "", err
-				}
-				return *m.prefix.Load(), nil
-			})
+	return coalesce(ctx, &m.learning, func(ctx context.Context) (string, error) {
+		if _, err := m.loginToken(ctx, "", false); err != nil {
+			return "", err
 		}
-	}
-	return "", nil
+		return *m.prefix.Load(), nil
+	})
 }
 
 // Resume implements Wiki.
@@ -254,7 +246,7 @@ func (m *mediaWiki) Resume(ctx context.Context, cookies []*http.Cookie, from str
 	params := url.Values{"action": {"query"}, "meta": {"userinfo"}, "assert": {"user"}}
 	a, err := m.ask(ctx, call{query: params, header: header, from: from, stranger: true})
 	switch {
-	case isMWError(err, mwNotSignedIn, mwClosedWiki):
+	case isMWError(err, "assertuserfailed", closedWiki):
 		return nil, ErrRefused
 	case err != nil:
 		return nil, err

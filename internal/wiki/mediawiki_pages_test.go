@@ -108,7 +108,7 @@ func TestMediaWikiPageAnswers(t *testing.T) {
 		"style sheet":   {with(`"wikitext"`, `"css"`), map[int64]Page{7: style}},
 		"blocked":       {user(`,"blockid":3,"blockpartial":false`), map[int64]Page{7: blocked}},
 		"partial block": {user(`,"blockid":3,"blockpartial":true`), map[int64]Page{7: page}},
-		"several":       {user(`,"blockid":null,"blockpartial":false`), map[int64]Page{7: page}},
+		"two blocks":    {user(`,"blockid":null,"blockpartial":false`), map[int64]Page{7: blocked}},
 		"other page":    {with(`"pageid":7`, `"pageid":8`), nil},
 		"closed wiki":   {`{"errors":[{"code":"readapidenied"}]}`, nil},
 	} {

@@ -308,7 +308,9 @@ func (r *liveWiki) testBlock(t *testing.T) {
 	}{
 		{"partial block", func() { r.Block("Bob", id) }, false, false, true},
 		{"block", func() { r.Block("Bob") }, true, false, false},
-		{"unblocked", func() { r.Unblock("Bob") }, false, true, true},
+		{"block of user and address", func() { r.Block(bob.From) }, true, false, false}, // such a block has no id
+		{"block of the address", func() { r.Unblock("Bob") }, true, false, false},
+		{"unblocked", func() { r.Unblock(bob.From) }, false, true, true},
 	} {
 		tt.set()
 		page, other := r.page(t, bob, id), r.page(t, bob, 1)

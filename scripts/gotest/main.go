@@ -40,7 +40,7 @@ var unraced = []string{"github.com/ncruces/go-sqlite3-wasm/...", "modernc.org/..
 
 // slow are the packages that take longest, and begin first.
 var slow = []string{
-	"e2e/browser", "e2e", "internal/store/postgres", "internal/store/sqlite", "internal/service", "internal/web/embedtest", "internal/rest",
+	"e2e/browser", "e2e", "internal/store/postgres", "internal/store/sqlite", "internal/service", "internal/web/embedtest", "internal/wiki", "internal/rest",
 	"internal/server", "internal/session", "internal/web", "internal/auth",
 }
 

@@ -204,14 +204,14 @@ func (s *Server) Undelete(title string) int64 {
 // Move gives a page another title.
 func (s *Server) Move(id int64, title string) { s.t.Helper(); s.do("move", id, title) }
 
-// Block blocks a user: everywhere, or on these pages alone. It replaces an earlier
-// block.
+// Block blocks a user or an address: everywhere, or on these pages alone. It
+// replaces an earlier block.
 func (s *Server) Block(user string, pages ...int64) {
 	s.t.Helper()
 	s.do("block", user, append([]int64{}, pages...))
 }
 
-// Unblock ends the block of a user.
+// Unblock ends the block of a user or an address.
 func (s *Server) Unblock(user string) { s.t.Helper(); s.do("unblock", user) }
 
 // SetPassword changes the password of a user.

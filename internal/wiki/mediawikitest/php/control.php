@@ -84,8 +84,8 @@ class Control {
 
 	public static function block( string $name, array $pages ) {
 		$restrictions = array_map( static fn ( $page ) => new PageRestriction( 0, $page ), $pages );
-		$block = self::services()->getBlockUserFactory()->newBlockUser( self::user( $name ), self::admin(), 'infinity', '',
-			[ 'isPartial' => (bool)$pages, 'isAutoblocking' => false, 'isUserTalkEditBlocked' => false ], $restrictions );
+		$block = self::services()->getBlockUserFactory()->newBlockUser( $name, self::admin(), 'infinity', '',
+			[ 'isPartial' => (bool)$pages, 'isAutoblocking' => false, 'isHardBlock' => true, 'isUserTalkEditBlocked' => false ], $restrictions );
 		self::check( $block->placeBlockUnsafe( true ) );
 	}
 
