@@ -35,7 +35,7 @@ const module = "github.com/formulary/formulary/"
 var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
-		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/markup",
+		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/wiki", "internal/markup",
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/copy", "internal/durable", "internal/reload",
 	},
 	"internal/server":          {"internal/problem", "internal/reload"},
@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/encode":          {"internal/table", "internal/request", "internal/service", "internal/forms"},
 	"internal/table":           {"internal/forms"},
 	"internal/request":         {"internal/service", "internal/auth", "internal/wiki", "internal/forms", "internal/problem"},
-	"internal/service":         {"internal/store", "internal/pages", "internal/markup", "internal/auth", "internal/forms", "internal/durable"},
+	"internal/service":         {"internal/store", "internal/wiki", "internal/pages", "internal/markup", "internal/auth", "internal/forms", "internal/durable"},
 	"internal/store":           {"internal/forms"},
 	"internal/store/copy":      {"internal/store", "internal/store/engine", "internal/forms"},
 	"internal/store/engine":    {"internal/store", "internal/forms"},

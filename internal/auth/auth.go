@@ -56,12 +56,17 @@ type Identity struct {
 	groups []string
 	hash   string      // of the password that was verified
 	wiki   wiki.Caller // zero unless the caller is a user of a live wiki
+
+	byCookies bool // known by the wiki's cookies
 }
 
 // NewIdentity returns an identity without authentication, for tests.
 func NewIdentity(name string, groups ...string) Identity {
 	return Identity{Name: name, groups: slices.Clone(groups)}
 }
+
+// ByWikiCookies reports whether the caller is signed in with the wiki, and not here.
+func (id Identity) ByWikiCookies() bool { return id.byCookies }
 
 // WithAddress returns the identity of a request that comes from an address.
 func (id Identity) WithAddress(addr string) Identity {

@@ -302,7 +302,9 @@ func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 	case known.Session == nil || known.Ended():
 		return Identity{}, ErrNobody
 	}
-	return identity(known.Session, r.RemoteAddr), nil
+	who := identity(known.Session, r.RemoteAddr)
+	who.byCookies = true
+	return who, nil
 }
 
 // lax reports whether a browser would send cookies with SameSite=Lax: those of the

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,15 +17,19 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/server"
+	"github.com/formulary/formulary/internal/wiki"
 )
 
 func checkCommand(streams Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "check",
 		Usage:     "say what is wrong on the pages",
-		ArgsUsage: "DIR|FILE…",
+		ArgsUsage: "DIR|FILE|WIKI…",
 		Description: "Reads page files, and directories of them, and prints each problem with file, line and column. The names of page files\n" +
 			"end in " + markup.Extensions + ".\n" +
+			"A live wiki is named as for serve: mediawiki+URL of its api.php, confluence+URL or confluence-cloud+URL. All its pages are\n" +
+			"read that the user of the variables FORMULARY_WIKI_USER and FORMULARY_WIKI_PASSWORD, or FORMULARY_WIKI_TOKEN, may read.\n" +
+			"The file of a problem is the title of its page then, and JSON has the id as page.\n" +
 			"The exit status is 1 if there is any error; warnings alone leave it 0.\n\n" +
 			"--format json prints one JSON object per line: file, line, column, severity (error or warning), message and hint.\n" +
 			"Line and column are absent where the file or directory as a whole is meant, hint where there is none. The last line\n" +
@@ -33,10 +38,11 @@ func checkCommand(streams Streams) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "text, json or github", Sources: env("format")},
 			&cli.BoolFlag{Name: "strict", Usage: "treat warnings as errors", Sources: env("strict")},
+			wikiCAFlag(),
 		},
-		Action: func(_ context.Context, cmd *cli.Command) error {
+		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if !cmd.Args().Present() {
-				return usagef("check takes page files or directories")
+				return usagef("check takes page files, directories or live wikis")
 			}
 			format, ok := checkFormats[cmd.String("format")]
 			if !ok {
@@ -45,7 +51,11 @@ func checkCommand(streams Streams) *cli.Command {
 			out := bufio.NewWriter(streams.Out)
 			c := newChecker(out, format)
 			for _, arg := range cmd.Args().Slice() {
-				c.path(arg)
+				if !wiki.IsAddress(arg) {
+					c.path(arg)
+				} else if err := c.wiki(ctx, arg, cmd, streams); err != nil {
+					return errors.Join(err, out.Flush())
+				}
 			}
 			c.duplicateIDs()
 			c.print(format.summary(c.summary))
@@ -118,6 +128,16 @@ func (c *checker) file(path string) {
 		c.cannotRead(path, err)
 		return
 	}
+	if page.ID != 0 {
+		c.files[page.ID] = append(c.files[page.ID], path)
+	}
+	firstLine, _, _ := strings.Cut(strings.TrimPrefix(string(source), "\ufeff"), "\n")
+	page.Diagnostics = append(missingEditors(&page, firstLine), page.Diagnostics...)
+	c.page(finding{File: path}, &page, source)
+}
+
+// page counts what is on a page, and reports what is wrong with it. at names the page.
+func (c *checker) page(at finding, page *markup.Page, source []byte) {
 	c.summary.Pages++
 	for _, b := range page.Blocks {
 		if b.Form != nil {
@@ -125,13 +145,11 @@ func (c *checker) file(path string) {
 			c.summary.Fields += len(b.Form.Fields)
 		}
 	}
-	if page.ID != 0 {
-		c.files[page.ID] = append(c.files[page.ID], path)
-	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(source), "\ufeff"))
 	lines := strings.Split(text, "\n")
-	for _, p := range append(missingEditors(&page, lines[0]), page.Diagnostics...) {
-		f := finding{File: path, Line: p.Line, Column: p.Column, Severity: p.Severity, Message: p.Message, Hint: p.Hint}
+	for _, p := range page.Diagnostics {
+		f := at
+		f.Line, f.Column, f.Severity, f.Message, f.Hint = p.Line, p.Column, p.Severity, p.Message, p.Hint
 		if p.Line <= len(lines) {
 			f.source = &lines[p.Line-1]
 		}
@@ -146,7 +164,7 @@ func missingEditors(page *markup.Page, firstLine string) []markup.Diagnostic {
 		return nil
 	}
 	hint := `add edit: [NAME, "@GROUP"] to the front matter`
-	if strings.TrimRight(firstLine, " \t") != "---" {
+	if strings.TrimRight(firstLine, " \t\r") != "---" {
 		hint = `begin the page with the lines "---", edit: [NAME, "@GROUP"] and "---"`
 	}
 	return []markup.Diagnostic{{

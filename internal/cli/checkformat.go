@@ -11,7 +11,8 @@ import (
 
 // finding is something wrong with a page file or a directory of them.
 type finding struct {
-	File     string          `json:"file"`
+	File     string          `json:"file"`           // or the title of a page of a live wiki
+	Page     int64           `json:"page,omitempty"` // its id
 	Line     int             `json:"line,omitempty"` // 0 for the file as a whole
 	Column   int             `json:"column,omitempty"`
 	Severity markup.Severity `json:"severity"`

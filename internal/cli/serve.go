@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/markup"
-	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/rest"
 	"github.com/formulary/formulary/internal/server"
@@ -40,7 +39,7 @@ import (
 func serveCommand(streams Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
-		Usage: "serve the forms of a directory of pages",
+		Usage: "serve the forms of a directory of pages, or of a live wiki",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "address to listen on", Sources: env("listen")},
 			&cli.StringFlag{
@@ -48,12 +47,16 @@ func serveCommand(streams Streams) *cli.Command {
 					"/healthz, /readyz and /metrics stay at the root",
 				Sources: env("base-path"),
 			},
-			&cli.StringFlag{Name: "pages", Required: true, Usage: "directory of wiki pages (" + markup.Extensions + ")", Sources: env("pages")},
+			&cli.StringFlag{
+				Name: "pages", Required: true, Usage: "directory of wiki pages (" + markup.Extensions + "), or a live wiki: mediawiki+URL of its api.php, " +
+					"confluence+URL or confluence-cloud+URL",
+				Sources: env("pages"),
+			},
 			&cli.BoolFlag{
 				Name: "poll", Usage: "look at all pages twice a second, for network file systems: they send no event when another machine edits a page",
 				Sources: env("poll"),
 			},
-		}, signInFlags(), storeFlags(), poolFlags(), []cli.Flag{
+		}, signInFlags(), wikiFlags(), storeFlags(), poolFlags(), []cli.Flag{
 			&cli.StringFlag{
 				Name: "anonymous-key", Usage: "file with the key that anonymous submitters are recognised by, the same for all servers on one database; made if it is missing",
 				DefaultText: anonymousKeyFile + " in --data", Sources: env("anonymous-key"),
@@ -145,7 +148,7 @@ func checkServeFlags(cmd *cli.Command) error {
 	if _, err := parseBasePath(cmd.String("base-path")); err != nil {
 		return err
 	}
-	if err := checkSignInFlags(cmd); err != nil {
+	if err := cmp.Or(checkSignInFlags(cmd), checkWikiFlags(cmd)); err != nil {
 		return err
 	}
 	if _, err := parseOrigins(cmd.StringSlice("frame-ancestors")); err != nil {
@@ -245,13 +248,9 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	defer runtime.KeepAlive(ballast)
 	hangUps, stopHangUps := catchHangUps()
 	defer stopHangUps()
-	users, err := openUsers(cmd, log)
+	source, users, err := openPages(cmd, log)
 	if err != nil {
 		return err
-	}
-	source, err := pages.OpenDirectory(cmd.String("pages"), cmd.Bool("poll"), log)
-	if err != nil {
-		return &configError{err}
 	}
 	at, err := locate(cmd)
 	if err != nil {
@@ -278,8 +277,8 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), BasePath: base,
 	})
 	// Where a proxy signs people in, there may be sessions of an earlier time. They expire.
-	directory, _ := users.(*auth.Directory)
-	sessions, err := session.New(session.Options{Store: store, Users: directory, OwnerKey: key, Logger: log})
+	passwords, _ := users.(session.Authenticator)
+	sessions, err := session.New(session.Options{Store: store, Users: passwords, OwnerKey: key, Logger: log})
 	if err != nil {
 		return err
 	}

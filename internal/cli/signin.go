@@ -16,7 +16,8 @@ import (
 func signInFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "users", Usage: "htpasswd file of users, bcrypt only; 'formulary passwd' writes it; required without --user-header",
+			Name: "users", Usage: "htpasswd file of users, bcrypt only; 'formulary passwd' writes it; or wiki: those of the live wiki of --pages; " +
+				"required without --user-header",
 			Sources: env("users"),
 		},
 		&cli.StringFlag{Name: "groups", Usage: "with --users: Apache-style group file", Sources: env("groups")},

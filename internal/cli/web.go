@@ -52,6 +52,7 @@ func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessi
 	if cmd.String("user-header") == "" {
 		opts.Sessions = sessions
 	}
+	opts.Browsers, _ = backend.Auth.(web.Browsers)
 	return web.New(opts), nil
 }
 

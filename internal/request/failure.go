@@ -69,7 +69,7 @@ func FailureOf(ctx context.Context, err error) Failure {
 		return f
 	case errors.As(err, &refused):
 		return Failure{Status: http.StatusUnauthorized, challenge: true, Detail: refused.Detail}
-	case errors.Is(err, auth.ErrBadCredentials), errors.Is(err, wiki.ErrRefused):
+	case errors.Is(err, auth.ErrBadCredentials):
 		return Failure{
 			Status: http.StatusUnauthorized, challenge: true,
 			Detail: "Send a user name and password with HTTP Basic authentication.",

@@ -77,7 +77,7 @@ func (c *call) layout(title string) Layout {
 		Title: title, Brand: c.site.BrandName, BrandCSS: c.site.BrandCSS != nil,
 		User: c.Who.Name, Framed: c.framed, Leave: c.site.LogoutURL,
 	}
-	if c.site.Sessions != nil {
+	if c.site.Sessions != nil && !c.Who.ByWikiCookies() {
 		l.Logout = c.path("/logout")
 	}
 	if c.framed && request.IsClean(c.Request) { // "/embed//host" without its prefix would be an address of another site

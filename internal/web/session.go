@@ -64,15 +64,20 @@ func (f frame) sessionID(r *http.Request) string {
 	return c.Value
 }
 
-// caller returns who is signed in: here, or with the proxy in front.
+// caller returns who is signed in: with the proxy in front, with the wiki, or here.
 func (s *Site) caller(r *http.Request, f frame) (auth.Identity, error) {
 	if s.Sessions == nil {
 		return s.Backend.Auth.Identify(r)
 	}
+	if s.Browsers != nil {
+		if who, err := s.Browsers.IdentifyBrowser(r); !errors.Is(err, auth.ErrNobody) {
+			return who, err
+		}
+	}
 	for _, from := range f.sessions() {
 		who, err := s.Sessions.Open(r.Context(), from.sessionID(r))
 		if !isNoSession(err) {
-			return who, err
+			return who.WithAddress(r.RemoteAddr), err
 		}
 	}
 	return auth.Identity{}, session.ErrNone
@@ -83,6 +88,11 @@ func (s *Site) hasCredentials(r *http.Request, f frame) bool {
 	if s.Sessions == nil {
 		_, err := s.Backend.Auth.Identify(r)
 		return err == nil
+	}
+	if s.Browsers != nil {
+		if _, err := s.Browsers.IdentifyBrowser(r); !errors.Is(err, auth.ErrNobody) {
+			return true
+		}
 	}
 	return slices.ContainsFunc(f.sessions(), func(from frame) bool { return from.sessionID(r) != "" })
 }

@@ -26,12 +26,19 @@ type Sessions interface {
 	SignOut(ctx context.Context, id string) error
 }
 
+// Browsers knows browsers without a session of ours. See auth.Wiki.
+type Browsers interface {
+	IdentifyBrowser(r *http.Request) (auth.Identity, error)
+}
+
 // Options are what the pages work with.
 type Options struct {
 	Backend *request.Backend
 	// Sessions are nil where the Authenticator of the Backend tells who sends a request to
 	// a page, too: then nobody signs in or out here.
 	Sessions Sessions
+	// Browsers are those that have signed in with the wiki; nil where there is no live one.
+	Browsers Browsers
 	// LogoutURL is where people sign out who do not do so here; "" for nowhere.
 	LogoutURL string
 	// Key is a secret that all servers on one store share. Pages carry a keyed

@@ -29,7 +29,7 @@ var kinds = map[string]func(*client, Options) Wiki{
 // IsAddress reports whether a text is meant to be the address of a wiki, and not
 // the path of a directory.
 func IsAddress(text string) bool {
-	kind, _, found := strings.Cut(text, "+http")
+	kind, _, found := strings.Cut(text, "+")
 	return found && kinds[kind] != nil
 }
 
