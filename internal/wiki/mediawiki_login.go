@@ -161,14 +161,14 @@ var mwNumber = regexp.MustCompile(`[0-9]{1,9}`)
 
 // refusal is the error for a password that the wiki did not take.
 func (m mwMessage) refusal() error {
-	switch {
-	case m.Key == "login-throttled": // its only parameter is the time, such as {"duration":300}
+	switch m.Key {
+	case "login-throttled": // its only parameter is the time, such as {"duration":300}
 		wait := defaultThrottle
 		if seconds, err := strconv.Atoi(mwNumber.FindString(string(m.Params))); err == nil {
 			wait = time.Duration(seconds) * time.Second
 		}
 		return &ThrottledError{RetryAfter: min(max(wait, time.Second), maxThrottle)}
-	case m.Key == "authpage-cannot-login-continue":
+	case "authpage-cannot-login-continue":
 		return unavailablef("the wiki has lost the session of the sign-in")
 	}
 	return ErrRefused

@@ -49,6 +49,23 @@ func TestMediaWikiLoginSends(t *testing.T) {
 	}
 }
 
+// Bot passwords work whatever the wiki asks of people, and whatever goes wrong with that.
+func TestMediaWikiBotSends(t *testing.T) {
+	f := newFake(t, Options{})
+	f.answer("login", says(`{"login":{"result":"Success","lgusername":"Ann"}}`))
+	if _, err := f.Login(t.Context(), Credential{User: "ann@forms", Password: "secret"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if q := f.last(t, "tokens").URL.Query(); q.Get("meta") != "tokens" || q.Has("amirequestsfor") {
+		t.Errorf("asked for %v", q)
+	}
+	if got, want := f.last(t, "login").PostForm, (url.Values{
+		"lgname": {"ann@forms"}, "lgpassword": {"secret"}, "lgtoken": {`t+\`},
+	}); !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+}
+
 func TestMediaWikiLoginAnswers(t *testing.T) {
 	const ( // what is sent
 		neither = 0

@@ -139,7 +139,7 @@ func php(dir string, env []string, args ...string) error {
 func removeOld() {
 	entries, _ := os.ReadDir(cacheDir())
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && entry.IsDir() && time.Since(info.ModTime()) > 7*24*time.Hour {
+		if info, err := entry.Info(); err == nil && entry.IsDir() && entry.Name() != filepath.Base(opcache()) && time.Since(info.ModTime()) > 7*24*time.Hour {
 			_ = os.RemoveAll(filepath.Join(cacheDir(), entry.Name()))
 		}
 	}
