@@ -85,7 +85,13 @@ func Start(t testing.TB) *Server {
 	_ = listener.Close()
 	s.URL = "http://127.0.0.1:" + s.port
 	s.API = s.URL + "/api.php"
-	t.Cleanup(s.Stop)
+	t.Cleanup(func() {
+		s.Stop()
+		compiled, _ := filepath.Glob(filepath.Join(opcache(), "*", s.dir)) // the scripts of this server
+		for _, dir := range compiled {
+			_ = os.RemoveAll(dir)
+		}
+	})
 	s.Restart()
 	return s
 }
