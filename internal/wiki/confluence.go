@@ -72,7 +72,7 @@ var cloud = edition{
 func newConfluence(e edition) func(*client, Options) Wiki {
 	return func(c *client, opts Options) Wiki {
 		wiki := &confluence{c, e}
-		if opts.Cookies != nil {
+		if len(opts.Cookies) > 0 {
 			wiki.cookies = opts.Cookies
 		}
 		return wiki

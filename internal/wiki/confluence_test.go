@@ -46,7 +46,7 @@ func newSite(t *testing.T, cloud bool) *site {
 	for name, groups := range map[string][]string{"ann": nil, "bob": nil, "sara": {"staff"}} {
 		s.AddUser(confluencetest.User{Name: name, Password: password, Token: "token-of-" + name, Email: name + "@example.org", Groups: groups})
 	}
-	s.Wiki = s.open(nil)
+	s.Wiki = s.open([]string{}) // as the command line has it without the flag
 	return s
 }
 

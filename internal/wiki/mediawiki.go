@@ -22,7 +22,7 @@ import (
 type mediaWiki struct {
 	*client
 	editAction string
-	cookies    []string // names of the session cookies; nil for those with the prefix
+	cookies    []string // names of the session cookies; none for those with the prefix
 	// prefix begins the names of the wiki's cookies. It is "" if that of the session
 	// cookie is an unusual one, and nil before it is known.
 	prefix   atomic.Pointer[string]

@@ -207,7 +207,7 @@ func (m *mediaWiki) renew(ctx context.Context, c Caller, used http.Header) (http
 
 // SessionCookies implements Wiki.
 func (m *mediaWiki) SessionCookies(ctx context.Context, cookies []*http.Cookie) ([]*http.Cookie, error) {
-	if m.cookies != nil {
+	if len(m.cookies) > 0 {
 		return selectCookies(cookies, func(name string) bool { return slices.Contains(m.cookies, name) }), nil
 	}
 	// Most browsers have none of the wiki's: then the wiki need not be asked.

@@ -150,6 +150,7 @@ func TestMediaWikiSessionCookies(t *testing.T) {
 		"bad values":     {nil, cookies("w_session=1", "wa=x\r\nCookie: y", `wb="`, "wc=ü", "wd="), "w_session=1", 1},
 		"too many":       {nil, cookies(many...), "", 1},
 		"too long":       {nil, cookies("w_session=1", "wx="+strings.Repeat("x", 8<<10)), "", 1},
+		"none named":     {[]string{}, cookies("w_session=1", "other=2"), "w_session=1", 1},
 		"named":          {[]string{"sso", "w_session"}, cookies("w_session=1", "wUserID=2", "sso=3"), "sso=3; w_session=1", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ type Options struct {
 	Address    string       // see Open
 	CAFile     string       // authorities that certificates are checked against, as PEM; "" for the system's
 	EditAction string       // MediaWiki: the action that editors of a page may do; "" for edit
-	Cookies    []string     // names of the wiki's session cookies; nil for those that it usually has
+	Cookies    []string     // names of the wiki's session cookies; none for those that it usually has
 	Agent      string       // User-Agent of calls
 	Logger     *slog.Logger // of reloads
 }
