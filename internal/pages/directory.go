@@ -78,7 +78,7 @@ func (d *Directory) Page(_ context.Context, user User, id int64) (View, error) {
 func (d *Directory) List(_ context.Context, user User) ([]View, error) {
 	var list []View
 	for _, p := range d.current.Load().pages {
-		if rights := rightsOf(&p.meta, user); rights.View {
+		if rights := rightsOf(&p.meta, user); rights.View && len(p.Forms) > 0 {
 			list = append(list, View{p, rights})
 		}
 	}

@@ -29,8 +29,8 @@ type Source interface {
 	// ErrUnavailable; wiki.ErrRefused, when the user is not signed in to the wiki any more.
 	Page(ctx context.Context, user User, id int64) (View, error)
 
-	// List returns the pages that the source knows of and the user may view, by
-	// ascending id. A directory knows of all; a live wiki has too many, so it lists
+	// List returns the pages with forms that the source knows of and the user may view,
+	// by ascending id. A directory knows of all; a live wiki has too many, so it lists
 	// those that were asked for since the start. The caller may change the slice.
 	// Errors: as for Page, without ErrNotFound.
 	List(ctx context.Context, user User) ([]View, error)

@@ -327,7 +327,10 @@ func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
 	}
 	var list []*wikiPage
 	for entry := range w.pages.Hottest() {
-		if list = append(list, entry.Value); len(list) == maxListed {
+		if len(entry.Value.Forms) > 0 {
+			list = append(list, entry.Value)
+		}
+		if len(list) == maxListed {
 			break
 		}
 	}

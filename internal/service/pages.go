@@ -36,11 +36,9 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 	}
 	var list PageList
 	for _, page := range all {
-		if len(page.Forms) > 0 {
-			list = append(list, PageInfo{
-				ID: page.ID, Title: page.Title, Forms: page.Forms, MaySeeAll: page.Rights.SeeAll, key: strings.ToLower(page.Title),
-			})
-		}
+		list = append(list, PageInfo{
+			ID: page.ID, Title: page.Title, Forms: page.Forms, MaySeeAll: page.Rights.SeeAll, key: strings.ToLower(page.Title),
+		})
 	}
 	slices.SortFunc(list, func(a, b PageInfo) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.ID, b.ID)) })
 	return list, nil

@@ -80,7 +80,7 @@ func (m *Memory) List(_ context.Context, user pages.User) ([]pages.View, error) 
 	}
 	var list []pages.View
 	for id, page := range m.pages {
-		if rights := m.rights[id](user); rights.View {
+		if rights := m.rights[id](user); rights.View && len(page.Forms) > 0 {
 			list = append(list, pages.View{Page: page, Rights: rights})
 		}
 	}
