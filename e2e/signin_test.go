@@ -61,7 +61,7 @@ func docBlock(t *testing.T, page, language, begin string, changes ...string) str
 	return strings.NewReplacer(changes...).Replace(blocks[0])
 }
 
-// issuer is an OpenID provider that asks for no password: it signs in whoever the
+// issuer is an OpenID provider that asks for no password: it signs in the user whom the
 // test says.
 type issuer struct {
 	*httptest.Server

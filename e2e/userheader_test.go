@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The server believes the header of a trusted proxy, and of nobody else, on pages
+// The server believes the header of a trusted proxy, and ignores that of other clients, on pages
 // and API alike.
 func TestUserHeader(t *testing.T) {
 	t.Parallel()

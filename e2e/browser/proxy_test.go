@@ -12,7 +12,7 @@ import (
 	"github.com/formulary/formulary/internal/browsertest"
 )
 
-// newProxiedSite is a site behind a proxy that signs in whoever asks for /company/in,
+// newProxiedSite is a site behind a proxy that signs in everybody who opens /company/in,
 // and keeps them in a cookie of its own.
 func newProxiedSite(t *testing.T, options browsertest.Options) *site {
 	t.Helper()

@@ -26,7 +26,7 @@ const (
 )
 
 // Proxy takes the user whom a proxy names in a header of the request. It believes
-// every request: whoever receives them removes the headers from those that do not
+// every request: the server removes the headers from those that do not
 // come from the proxy (see server.Options.ProxyHeaders).
 type Proxy struct {
 	userHeader, groupsHeader string // canonical; groupsHeader is "" for none
@@ -35,7 +35,7 @@ type Proxy struct {
 }
 
 // NewProxy makes a Proxy of the names of the headers. Groups are separated by
-// commas; without a groupsHeader nobody is in any.
+// commas; without a groupsHeader users have no groups.
 func NewProxy(userHeader, groupsHeader string, log *slog.Logger) *Proxy {
 	return &Proxy{
 		userHeader: http.CanonicalHeaderKey(userHeader), groupsHeader: http.CanonicalHeaderKey(groupsHeader),

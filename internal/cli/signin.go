@@ -63,8 +63,8 @@ func checkSignInFlags(cmd *cli.Command) error {
 	return checkProxies(cmd.StringSlice("trusted-proxies"))
 }
 
-// checkProxies refuses --user-header where everybody could name themselves
-// anybody, or nobody could.
+// checkProxies refuses --user-header if no proxy is trusted, or if every client is: then a
+// client could take any name.
 func checkProxies(list []string) error {
 	proxies, err := parsePrefixes(list)
 	if err != nil {

@@ -184,7 +184,7 @@ func TestRulesOfAMerge(t *testing.T) {
 	}
 }
 
-// Required looks at the record, whoever sends it.
+// Required looks at the merged record, also if an editor sends it.
 func TestRequiredEditorsField(t *testing.T) {
 	form := &Form{ID: "form", PageID: 1, Fields: []Field{{ID: "state", Type: Textfield, Required: true, ByEditors: true}}}
 	_, _, err := form.NewEntries(nil, somebody)

@@ -80,7 +80,7 @@ func TestConfluenceIsASource(t *testing.T) {
 	}
 }
 
-// Whatever Confluence answers, nobody gets a right that they have not, and afterwards
+// Whatever Confluence answers, users get no right that they do not have, and afterwards
 // everything is as before.
 func TestConfluenceFaults(t *testing.T) {
 	for name, fault := range map[string]confluencetest.Fault{

@@ -23,7 +23,7 @@ var (
 // Source is where pages come from. All methods are safe for concurrent use.
 // Package pagestest holds a suite that every source must pass.
 type Source interface {
-	// Page returns the page as it stands now, as the user may use it. It is quick,
+	// Page returns the current page, as the user may use it. It is quick,
 	// every request calls it. A right that the source is not sure of is not granted.
 	// Errors: ErrNotFound, also for a page that the user may not view;
 	// ErrUnavailable; wiki.ErrRefused, when the user is not signed in to the wiki any more.

@@ -126,7 +126,7 @@ func (l *live) calls(what string, pages, texts int) {
 	}
 }
 
-// A user causes one call for a page, and a version one call for its text, whoever asks.
+// A user causes one call for a page, and a version one call for its text, for all users.
 func TestWikiCalls(t *testing.T) {
 	l := newLive(t)
 	ann, bob := caller("ann"), caller("bob")

@@ -84,7 +84,7 @@ func TestNeighbours(t *testing.T) {
 			}
 		}
 	}
-	// Others' submissions are nobody's neighbours.
+	// Submissions of other users are left out.
 	mine := w.stores("viewer", "text", "a")
 	sub, err := w.as(viewer, "named").Get(t.Context(), mine)
 	if err != nil {

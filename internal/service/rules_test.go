@@ -43,7 +43,7 @@ func TestRulesKnowDayAndEditor(t *testing.T) {
 	w.wants("merge by an editor", err, "ok")
 }
 
-// While a form is not open, nobody creates, and only editors update. The text says
+// While a form is not open, creates are refused, and only editors update. The text says
 // when.
 func TestOpensAndCloses(t *testing.T) {
 	at := func(text string) time.Time {

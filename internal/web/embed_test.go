@@ -270,7 +270,7 @@ func TestCookieRefused(t *testing.T) {
 	a.wantPage(http.StatusOK, "Password")
 }
 
-// TestFrameWithoutTLS: nobody can sign in there, and no cookie for frames is set in the
+// TestFrameWithoutTLS: a sign-in there is refused, and no cookie for frames is set in the
 // clear.
 func TestFrameWithoutTLS(t *testing.T) {
 	b := embedding(t, wikiSite)

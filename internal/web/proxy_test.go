@@ -181,7 +181,7 @@ func TestRightsAreReadAfterTheBodyBehindAProxy(t *testing.T) {
 	}
 }
 
-// The header of the proxy names whoever fills in an anonymous form. The log does not.
+// The header of the proxy names the person who fills in an anonymous form. The log does not.
 func TestProxyNamesNobodyInTheLogOfAnAnonymousForm(t *testing.T) {
 	const ballot = "/page/3/form/ballot"
 	e := newProxiedEnv(t, "")

@@ -97,7 +97,7 @@ func (s *Site) hasCredentials(r *http.Request, f frame) bool {
 	return slices.ContainsFunc(f.sessions(), func(from frame) bool { return from.sessionID(r) != "" })
 }
 
-// isNoSession reports whether to ask for a sign-in. There is nobody to ask where a
+// isNoSession reports whether to ask for a sign-in. There is no sign-in to offer where a
 // proxy signs people in: auth.ErrNobody is answered as it is.
 func isNoSession(err error) bool {
 	return errors.Is(err, session.ErrNone) || errors.Is(err, auth.ErrBadCredentials)

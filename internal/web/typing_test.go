@@ -17,7 +17,7 @@ const typing = "form: price\nfields:\n" +
 	"  - {id: note, type: textbox, label: Note}\n" +
 	"  - {id: size, type: dropdown, label: Size, options: [\" small\", large]}\n"
 
-// People type spaces and commas that nobody wants to see stored.
+// People type spaces and commas that must not be stored.
 func TestTypedValues(t *testing.T) {
 	e := newEnv(t, page1("", typing))
 	b := e.signedIn(t, "alice")

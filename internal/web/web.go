@@ -35,7 +35,7 @@ type Browsers interface {
 type Options struct {
 	Backend *request.Backend
 	// Sessions are nil where the Authenticator of the Backend tells who sends a request to
-	// a page, too: then nobody signs in or out here.
+	// a page, too: then there is no sign-in or sign-out here.
 	Sessions Sessions
 	// Browsers are those that have signed in with the wiki; nil where there is no live one.
 	Browsers Browsers

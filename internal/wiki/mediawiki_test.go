@@ -400,7 +400,7 @@ func (r *liveWiki) testRenewOnce(t *testing.T) {
 	}
 }
 
-// A browser's session is that of whoever signed in with it.
+// A browser's session is that of the user who signed in with it.
 func (r *liveWiki) testBrowser(t *testing.T) {
 	cookies := (&http.Request{Header: r.user(t, "Über Größe").authentication()}).Cookies()
 	cookies = append(cookies, &http.Cookie{Name: "other", Value: "1"})

@@ -58,7 +58,7 @@ type Wiki interface {
 const MaxPages = 50
 
 var (
-	// ErrRefused says that the wiki knows nobody by a credential or by cookies, or that
+	// ErrRefused says that the wiki knows no user by a credential or by cookies, or that
 	// a session has ended.
 	ErrRefused = errors.New("the wiki refuses the credential")
 	// ErrNoText says that a page has no text to read.
