@@ -15,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/web"
+	"github.com/formulary/formulary/internal/wiki"
 )
 
 // webFlags are those of serve that concern the pages.
@@ -52,7 +53,14 @@ func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessi
 	if cmd.String("user-header") == "" {
 		opts.Sessions = sessions
 	}
-	opts.Browsers, _ = backend.Auth.(web.Browsers)
+	var live bool
+	opts.Browsers, live = backend.Auth.(web.Browsers)
+	if live {
+		opts.WikiHost = wiki.Host(cmd.String("pages"))
+	}
+	if live && backend.BasePath != "" {
+		opts.FrameAncestors = append(opts.FrameAncestors, "'self'") // the wiki has the same host: that is what the base path is for
+	}
 	return web.New(opts), nil
 }
 

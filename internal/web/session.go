@@ -112,6 +112,7 @@ type signInPage struct {
 	Errors []errorLine
 	Notice string
 	Host   string // whose account it is
+	Wiki   string // the host of the live wiki whose account it is instead; "" for none
 
 	Expired bool // the form of an expired session is part of the page
 	Typed   []hiddenValue
@@ -161,7 +162,7 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 
 // newSignInPage is the page to sign in and to go on to next.
 func (c *call) newSignInPage(next string) *signInPage {
-	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next, Host: c.Host}
+	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next, Host: c.Host, Wiki: c.site.WikiHost}
 	if c.framed {
 		page.NewTab = c.unframedPath(next)
 	}

@@ -52,8 +52,8 @@
   }
 
   function embed(found) {
-    if (found.closest("[contenteditable]")) {
-      return; // it is being edited
+    if (found.closest("[contenteditable]") || /^(edit|submit)$/.test(window.mw?.config?.get("wgAction"))) {
+      return; // it is being edited, or a preview of what is not stored yet
     }
     const macro = found.matches(".codeContent");
     if (macro && !/^\s*form:/.test(found.innerText)) {

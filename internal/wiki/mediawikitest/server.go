@@ -43,6 +43,7 @@ type Server struct {
 
 // state is what LocalSettings.php reads.
 type state struct {
+	Server   string           `json:"server"`
 	ReadOnly bool             `json:"readOnly"`
 	Private  bool             `json:"private"`
 	Captcha  int              `json:"captcha"`
@@ -250,6 +251,12 @@ func (s *Server) SetRights(id int64, view, edit []string) {
 		}
 		st.Rights[id] = rights{view, edit}
 	})
+}
+
+// SetAddress has the wiki behind a proxy use the proxy's address in its links.
+func (s *Server) SetAddress(origin string) {
+	s.t.Helper()
+	s.set(func(st *state) { st.Server = origin })
 }
 
 // ReadOnly has the wiki refuse all changes, sign-ins among them.

@@ -4,7 +4,7 @@
 $state = json_decode( (string)@file_get_contents( __DIR__ . '/state.json' ), true ) ?: [];
 
 $wgSitename = 'Test';
-$wgServer = getenv( 'MEDIAWIKITEST_URL' ) ?: 'http://127.0.0.1';
+$wgServer = ( $state['server'] ?? '' ) ?: getenv( 'MEDIAWIKITEST_URL' ) ?: 'http://127.0.0.1';
 $wgScriptPath = '';
 $wgSecretKey = $wgUpgradeKey = str_repeat( 'mediawikitest', 5 );
 $wgLanguageCode = 'en';
