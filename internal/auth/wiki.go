@@ -175,9 +175,12 @@ func (w *Wiki) lead(ctx context.Context, c wiki.Credential, m mac, from netip.Ad
 // verify returns the session of a credential, by a login if there is none yet. There
 // is one login at a time for a credential, whatever hosts it comes from.
 func (w *Wiki) verify(ctx context.Context, c wiki.Credential, m mac, addr string) (*wiki.Session, error) {
+	if s := w.session(m); s != nil {
+		return s, nil
+	}
 	return w.coalesce(ctx, "login"+string(m[:]), func(ctx context.Context) (*wiki.Session, error) {
 		if s := w.session(m); s != nil {
-			return s, nil
+			return s, nil // since another login that has just ended
 		}
 		if advice, ok := w.refused.GetIfPresent(m); ok {
 			return nil, refusal(advice)
