@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -45,6 +46,9 @@ var permissions = []permission{
 func TestWhoMayDoWhat(t *testing.T) {
 	e := newEnv(t, house())
 	for _, p := range permissions {
+		if !e.runs(p.name) {
+			continue
+		}
 		for what, statuses := range p.want {
 			for i, caller := range p.callers {
 				path, _ := e.create(t, p.owner, p.form, p.body)
@@ -81,7 +85,7 @@ func requestFor(what, form, path, body string) testRequest {
 func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
 	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
-	want := `{"formId":"ballot","pageId":4,"id":1,"fields":{"vote":{"id":8193,"fieldId":"vote","value":"yes"}},"timestamp":"` + beganISO + `","username":""}`
+	want := `{"formId":"ballot","pageId":` + fmt.Sprint(e.page(4)) + `,"id":1,"fields":{"vote":{"id":8193,"fieldId":"vote","value":"yes"}},"timestamp":"` + beganISO + `","username":""}`
 	if got := e.get(t, "carol", path); got != want {
 		t.Errorf("nested\n%s\nwant\n%s", got, want)
 	}
@@ -89,7 +93,7 @@ func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
 	if got := e.get(t, "carol", result(path)); got != want {
 		t.Errorf("flat\n%s\nwant\n%s", got, want)
 	}
-	for _, query := range []string{"?username=alice", "?username=carol"} {
+	for _, query := range []string{"?username=" + e.user("alice"), "?username=" + e.user("carol")} {
 		if got := e.get(t, "carol", ballotPath+"/result"+query); got != "[]" {
 			t.Errorf("%s finds %s", query, got)
 		}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/request"
@@ -28,15 +31,40 @@ const (
 // env is the whole API on a real listener, a real database and real pages.
 type env struct {
 	*testsite.Site
+	source pages.Source
+	people people
+	wiki   *wikiSite       // nil if pages are files
+	ids    map[int64]int64 // of the wiki's pages, by the number of their files
 	api    *API
 	url    string
 	client *http.Client
 }
 
+// people are users with passwords.
+type people interface {
+	auth.Authenticator
+	Authenticate(ctx context.Context, user, password, addr string) (auth.Identity, error)
+}
+
 // newEnv serves pages, by file name.
 func newEnv(t testing.TB, files map[string]string, change ...func(*request.Options)) *env {
 	t.Helper()
-	return serve(t, testsite.New(t, files), change...)
+	return newEnvOn(t, enginetest.Default(), files, change...)
+}
+
+// newEnvOn is newEnv on an engine. The pages are those of a wiki while tests run on
+// one.
+func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*request.Options)) *env {
+	t.Helper()
+	if theWiki == nil {
+		return serve(t, testsite.On(t, on, files), change...)
+	}
+	e := &env{Site: testsite.On(t, on, files), source: theWiki.pages, people: theWiki.people, wiki: theWiki, ids: map[int64]int64{}}
+	for name, text := range files {
+		e.Write(t, name, text)
+	}
+	e.serve(t, change...)
+	return e
 }
 
 // newExamplesEnv serves the pages of examples/.
@@ -47,23 +75,29 @@ func newExamplesEnv(t testing.TB) *env {
 
 func serve(t testing.TB, site *testsite.Site, change ...func(*request.Options)) *env {
 	t.Helper()
+	e := &env{Site: site, source: site.Pages, people: site.Users}
+	e.serve(t, change...)
+	return e
+}
+
+func (e *env) serve(t testing.TB, change ...func(*request.Options)) {
+	t.Helper()
 	opts := request.Options{
 		Service: service.New(service.Options{
-			Pages: site.Pages, Store: site.Store, Files: site.Store, AnonymousKey: testsite.Key,
-			Now: site.Clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: testMaxFile,
+			Pages: e.source, Store: e.Store, Files: e.Store, AnonymousKey: testsite.Key,
+			Now: e.Clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: testMaxFile,
 		}),
-		Auth: site.Users, Logger: site.Logger,
+		Auth: e.people, Logger: e.Logger,
 	}
 	for _, c := range change {
 		c(&opts)
 	}
-	e := &env{Site: site, api: New(request.NewBackend(opts))}
+	e.api = New(request.NewBackend(opts))
 	server := httptest.NewServer(mount(e.api))
 	e.url, e.client = server.URL, server.Client()
 	e.client.Transport.(*http.Transport).DisableCompression = true
 	e.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t.Cleanup(server.Close) // before the store, which was opened earlier
-	return e
 }
 
 // mount serves the interface and its documentation, as package cli does.
@@ -125,7 +159,7 @@ func (e *env) newRequest(t testing.TB, r testRequest) *http.Request {
 	if r.chunked {
 		body = struct{ io.Reader }{body} // hides the length
 	}
-	req, err := http.NewRequestWithContext(t.Context(), r.method, e.url+r.path, body)
+	req, err := http.NewRequestWithContext(t.Context(), r.method, e.url+e.path(r.path), body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,8 +203,12 @@ func (e *env) create(t testing.TB, user, form, body string) (path string, id int
 
 // forms are those of a page, regardless of who may view it.
 func (e *env) forms(id int64) []*forms.Form {
-	for name, groups := range testsite.Everybody {
-		page, err := e.Pages.Page(context.Background(), pages.User{Name: name, Groups: groups}, id)
+	for _, name := range slices.Sorted(maps.Keys(testsite.Everybody)) {
+		who, err := e.people.Authenticate(context.Background(), name, name+"-secret", "")
+		if err != nil {
+			continue // the account was removed
+		}
+		page, err := e.source.Page(context.Background(), pages.User{Name: who.Name, Groups: who.Groups(), Wiki: who.Wiki()}, id)
 		if err == nil {
 			return page.Forms
 		}
@@ -182,7 +220,8 @@ func (e *env) forms(id int64) []*forms.Form {
 func (e *env) dump(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
-	for id := range int64(10) {
+	for number := range int64(10) {
+		id := e.page(number)
 		for _, f := range e.forms(id) {
 			err := e.Store.Store.Scan(context.Background(), store.Query{PageID: id, FormID: f.ID}, func(s forms.Submission) error {
 				_, err := fmt.Fprintf(&b, "%d %s %d %s %q %s\n", s.PageID, s.FormID, s.ID, s.Created, s.Username, s.Entries)

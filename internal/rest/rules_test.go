@@ -33,7 +33,7 @@ fields: [{id: name, type: textfield, label: Name}]
 
 func TestRules(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
-		e := serve(t, testsite.On(t, on, map[string]string{"1.md": rulesPage}))
+		e := newEnvOn(t, on, map[string]string{"1.md": rulesPage})
 		t.Run("fields", func(t *testing.T) { testFieldRules(t, e) })
 		t.Run("limit", func(t *testing.T) { testLimitRule(t, e) })
 		t.Run("changes", func(t *testing.T) { testChanges(t, e) })

@@ -27,7 +27,8 @@ import (
 )
 
 // Server is a wiki that a test may do anything to. Its users are Admin, who may do
-// everything, Ann, Bob, Sara in the group staff, "Carl Doe" and "Über Größe".
+// everything, Ann, Alice, Bob, Dave, Sara in the group staff, Carol in the group hr,
+// "Carl Doe" and "Über Größe".
 type Server struct {
 	URL string // without a slash at the end
 	API string // the address of api.php

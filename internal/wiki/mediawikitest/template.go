@@ -29,7 +29,14 @@ var users = []struct {
 	Password string   `json:"password"`
 	Groups   []string `json:"groups"`
 }{
-	{Name: "Ann"}, {Name: "Bob"}, {Name: "Sara", Groups: []string{"staff"}}, {Name: "Carl Doe"}, {Name: "Über Größe"},
+	{Name: "Ann"},
+	{Name: "Bob"},
+	{Name: "Sara", Groups: []string{"staff"}},
+	{Name: "Carl Doe"},
+	{Name: "Über Größe"},
+	{Name: "Alice"},
+	{Name: "Carol", Groups: []string{"hr"}},
+	{Name: "Dave"},
 }
 
 // cacheDir is the folder with the templates.

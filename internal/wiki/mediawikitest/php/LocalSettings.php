@@ -40,7 +40,7 @@ $wgUsePrivateIPs = true;
 
 $wgGroupPermissions['*']['edit'] = false;
 $wgGroupPermissions['*']['createaccount'] = false;
-$wgGroupPermissions['staff']['read'] = true;
+$wgGroupPermissions['staff']['read'] = $wgGroupPermissions['hr']['read'] = true;
 $wgGroupPermissions['*']['read'] = !( $state['private'] ?? false );
 
 wfLoadExtension( 'OATHAuth' );
