@@ -161,15 +161,25 @@ func (w *Wiki) coalesce(
 
 // lead verifies a credential, within the bounds of the throttle.
 func (w *Wiki) lead(ctx context.Context, c wiki.Credential, m mac, from netip.Addr, addr string) (s *wiki.Session, err error) {
-	err = w.pass(ctx, m, from, c.User, func() error {
+	name := throttledName(c, m)
+	err = w.pass(ctx, m, from, name, func() error {
 		s, err = w.verify(ctx, c, m, addr)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	w.throttle.succeeded(from, c.User)
+	w.throttle.succeeded(from, name)
 	return s, nil
+}
+
+// throttledName is whom failures count for. A token names no user: all users of tokens
+// would wait for the failures of one.
+func throttledName(c wiki.Credential, m mac) string {
+	if c.Token != "" {
+		return string(m[:])
+	}
+	return c.User
 }
 
 // verify returns the session of a credential, by a login if there is none yet. There
@@ -191,7 +201,7 @@ func (w *Wiki) verify(ctx context.Context, c wiki.Credential, m mac, addr string
 
 // login asks the wiki, unless it has said that it wants no password for a while.
 func (w *Wiki) login(ctx context.Context, c wiki.Credential, m mac, addr string) (*wiki.Session, error) {
-	key := blockedKey{c.User, ClientHost(addr)}
+	key := blockedKey{throttledName(c, m), ClientHost(addr)}
 	if b, ok := w.blocked.GetIfPresent(key); ok && w.Now().Before(b.until) {
 		return nil, w.throttled(b)
 	}

@@ -288,3 +288,24 @@ func TestWikiBrowser(t *testing.T) {
 		t.Errorf("not known any more: %v", err)
 	}
 }
+
+// Wrong tokens hold up no user of another token, whose name is as unknown.
+func TestWikiTokensAreThrottledApart(t *testing.T) {
+	u := newWikiUsers(t)
+	sends := func(token, from string) error {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = from
+		r.Header.Set("Authorization", "Bearer "+token)
+		_, err := u.Identify(r)
+		return err
+	}
+	for i := range 200 {
+		from := fmt.Sprintf("192.0.2.%d:5000", i)
+		if err := sends(fmt.Sprint("wrong", i), from); !errors.Is(err, auth.ErrBadCredentials) {
+			t.Fatalf("guess %d: %v", i, err)
+		}
+	}
+	if err := sends("Alice.right", here); err != nil {
+		t.Errorf("the right token: %v", err)
+	}
+}

@@ -238,7 +238,7 @@ func (w *Wiki) awaitCheck(ctx context.Context, c wiki.Caller, id int64) {
 	}
 	flight := w.checks.DoChan(strconv.FormatInt(id, 36), func() (any, error) {
 		r, err := w.look(context.WithoutCancel(ctx), c, id)
-		if err != nil {
+		if err != nil && !errors.Is(err, wiki.ErrRefused) { // that is about this caller
 			w.postponeChecks()
 		}
 		return r, err
@@ -268,15 +268,21 @@ func (w *Wiki) update(ctx context.Context, c wiki.Caller, page wiki.Page, asked 
 		w.pages.Set(page.ID, &same)
 		return nil
 	}
+	own := false
 	flight := w.texts.DoChan(strconv.FormatInt(page.ID, 36), func() (any, error) {
+		own = true
 		return nil, w.readText(ctx, c, page, old, asked)
 	})
 	if old == nil {
-		return (<-flight).Err
+		err := (<-flight).Err
+		if !own && (errors.Is(err, ErrNotFound) || errors.Is(err, wiki.ErrRefused)) { // that is about another caller
+			err = w.readText(ctx, c, page, old, asked)
+		}
+		return err
 	}
 	select {
 	case r := <-flight:
-		if errors.Is(r.Err, ErrNotFound) || errors.Is(r.Err, wiki.ErrRefused) {
+		if own && (errors.Is(r.Err, ErrNotFound) || errors.Is(r.Err, wiki.ErrRefused)) {
 			return r.Err
 		}
 		if r.Err != nil {

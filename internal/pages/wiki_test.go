@@ -14,6 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/pages/pagestest"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
@@ -343,5 +344,42 @@ func TestWikiList(t *testing.T) {
 	}
 	if n := l.fake.Calls("Pages") - before; n != 2 {
 		t.Errorf("it took %d calls, want 2 of 50 pages", n)
+	}
+}
+
+// closing takes the text from ann alone, while others wait for what she is told.
+type closing struct {
+	wiki.Wiki
+	asked, release chan struct{}
+	err            error
+}
+
+func (c closing) Text(ctx context.Context, who wiki.Caller, id int64) (wiki.Text, error) {
+	if who.Name != "ann" {
+		return c.Wiki.Text(ctx, who, id)
+	}
+	close(c.asked)
+	<-c.release
+	return wiki.Text{}, c.err
+}
+
+// A caller whose rights or session end while a text is read fails alone.
+func TestWikiTextRefusedToAnother(t *testing.T) {
+	for _, refusal := range []error{wiki.ErrNoText, wiki.ErrRefused} {
+		l := newLive(t)
+		w := closing{l.fake, make(chan struct{}), make(chan struct{}), refusal}
+		l.Wiki = newWiki(w, 30*time.Second, time.Now)
+		var both sync.WaitGroup
+		both.Go(func() {
+			if _, err := l.Page(t.Context(), caller("ann"), l.id); err == nil {
+				t.Error("ann gets the page")
+			}
+		})
+		<-w.asked
+		both.Go(func() { l.wants("bob, beside ann", caller("bob"), "a") })
+		testkit.Eventually(t, "bob has rights", func() bool { return l.fake.Calls("Pages") == 2 })
+		close(w.release)
+		both.Wait()
+		l.wants("bob, afterwards", caller("bob"), "a")
 	}
 }

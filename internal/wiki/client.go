@@ -70,7 +70,7 @@ func (c *client) loadCA(reload.State, bool) error {
 		}
 	}
 	old := c.transport.Swap(&http.Transport{
-		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
+		Proxy:               http.ProxyFromEnvironment, // without HTTP/2: all calls would share a connection that may be dead
 		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		MaxIdleConnsPerHost: maxCalls, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
 	})
@@ -127,8 +127,10 @@ func (c *client) do(ctx context.Context, call call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	res, err := c.transport.Load().RoundTrip(req)
+	transport := c.transport.Load()
+	res, err := transport.RoundTrip(req)
 	if err != nil {
+		transport.CloseIdleConnections() // they may be as dead as this one
 		return answer{}, failed(ctx, "connect", err)
 	}
 	defer func() { _ = res.Body.Close() }()

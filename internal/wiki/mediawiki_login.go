@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/unicode/norm"
 )
 
 // mwSignIn is what the wiki asks of somebody who signs in.
@@ -61,6 +62,9 @@ func (m *mediaWiki) Login(ctx context.Context, c Credential, from string) (*Sess
 	if err != nil {
 		return nil, err
 	}
+	if owner, _, _ := strings.Cut(c.User, "@"); !sameUser(owner, name) { // and it has their cookies
+		return nil, unavailablef("the answer to a sign-in is for another user")
+	}
 	return newSession(name, c, header), nil
 }
 
@@ -93,10 +97,17 @@ func (m *mediaWiki) signIn(ctx context.Context, c Credential, from string) (stri
 		login = a.Login
 	}
 	name, err := login.user()
-	if bot && !strings.EqualFold(strings.ReplaceAll(owner, "_", " "), name) && err == nil {
+	if bot && !sameUser(owner, name) && err == nil {
 		err = ErrRefused // the wiki took all of it for the name of an account
 	}
 	return name, cookieHeader(addCookies(cookies, a.header)), err
+}
+
+// sameUser reports whether MediaWiki can take the first name for the second one. It
+// changes spaces, and the case of the first letter.
+func sameUser(typed, name string) bool {
+	words := strings.Fields(norm.NFC.String(strings.ReplaceAll(typed, "_", " ")))
+	return strings.EqualFold(strings.Join(words, " "), name)
 }
 
 // loginToken asks for what a sign-in needs: a token, the cookie of the session that
@@ -120,7 +131,9 @@ func (m *mediaWiki) loginToken(ctx context.Context, from string, people bool) (*
 			prefix = begin
 		}
 	}
-	m.prefix.Store(&prefix)
+	if prefix != "" || m.prefix.Load() == nil {
+		m.prefix.Store(&prefix)
+	}
 	return a, nil
 }
 
@@ -221,7 +234,10 @@ func (m *mediaWiki) SessionCookies(ctx context.Context, cookies []*http.Cookie) 
 	if err != nil || prefix == "" || !hasCookie(cookies, prefix+"_session") && !hasCookie(cookies, prefix+"Token") {
 		return nil, err
 	}
-	return selectCookies(cookies, func(name string) bool { return strings.HasPrefix(name, prefix) }), nil
+	return selectCookies(cookies, func(name string) bool {
+		rest, found := strings.CutPrefix(name, prefix)
+		return found && rest != "" && !strings.HasPrefix(rest, "formulary") // our own cookies are not for the wiki
+	}), nil
 }
 
 // cookiePrefix returns what the names of the wiki's cookies begin with.
@@ -254,8 +270,19 @@ func (m *mediaWiki) Resume(ctx context.Context, cookies []*http.Cookie, from str
 		return nil, ErrRefused
 	case a.Query.User.ID < 1 || a.Query.User.Name == "":
 		return nil, unavailablef("the answer has no user")
+	case !m.namesUser(cookies, a.Query.User.ID):
+		return nil, unavailablef("the answer is for another user")
 	}
 	return newSession(a.Query.User.Name, Credential{}, header), nil
+}
+
+// namesUser reports whether cookies are those of a user, as far as they tell. MediaWiki
+// itself takes no session whose cookies name another one.
+func (m *mediaWiki) namesUser(cookies []*http.Cookie, id int64) bool {
+	prefix := m.prefix.Load()
+	return prefix == nil || *prefix == "" || !slices.ContainsFunc(cookies, func(c *http.Cookie) bool {
+		return c.Name == *prefix+"UserID" && c.Value != strconv.FormatInt(id, 10)
+	})
 }
 
 // addCookies returns cookies with what an answer has set and deleted. It ignores

@@ -165,3 +165,20 @@ func TestMediaWikiDeletedCookies(t *testing.T) {
 		t.Errorf("cookies are %q", got)
 	}
 }
+
+// An answer for somebody else comes with their cookies: it signs nobody in.
+func TestMediaWikiLoginOfAnother(t *testing.T) {
+	for typed, want := range map[string]string{
+		"ann": "Ann", "Ann": "Ann", "_ann_": "Ann", "Anna": "unavailable", "Ben": "unavailable", "Ann Lee": "unavailable",
+	} {
+		f := newFake(t, Options{})
+		if got := outcome(f.Login(t.Context(), Credential{User: typed, Password: "secret"}, "")); got != want {
+			t.Errorf("%q: %s, want %s", typed, got, want)
+		}
+	}
+	f := newFake(t, Options{})
+	f.answer("clientlogin", says(`{"clientlogin":{"status":"PASS","username":"Über Größe"}}`))
+	if got := outcome(f.Login(t.Context(), Credential{User: "u\u0308ber_Gro\u0308ße", Password: "secret"}, "")); got != "Über Größe" {
+		t.Errorf("decomposed letters: %s", got)
+	}
+}

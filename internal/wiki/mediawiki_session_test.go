@@ -223,3 +223,34 @@ func TestMediaWikiResume(t *testing.T) {
 		t.Errorf("no cookies: %v", err)
 	}
 }
+
+// The wiki's answer about a browser must be for the user whom the cookies name.
+func TestMediaWikiResumeOfAnother(t *testing.T) {
+	f := newFake(t, Options{})
+	f.login(t) // learns the prefix
+	for id, want := range map[string]string{"1": "Ann", "2": "unavailable"} {
+		cookies := []*http.Cookie{{Name: "w_session", Value: "x"}, {Name: "wUserID", Value: id}}
+		if got := outcome(f.Resume(t.Context(), cookies, "")); got != want {
+			t.Errorf("user %s: %s, want %s", id, got, want)
+		}
+	}
+}
+
+// A wiki whose cookies begin like ours does not get ours, and an odd answer does not
+// make us forget what its cookies begin with.
+func TestMediaWikiGetsNoCookiesOfOurs(t *testing.T) {
+	f := newFake(t, Options{})
+	for prefix, ours := range map[string]string{"formulary": "formulary", "__Host-": "__Host-formulary+forms"} {
+		f.answer("tokens", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Add("Set-Cookie", prefix+"_session=before")
+			_, _ = io.WriteString(w, fakeToken)
+		})
+		f.login(t)
+		f.answer("tokens", says(fakeToken))
+		f.login(t)
+		got, err := f.SessionCookies(t.Context(), []*http.Cookie{{Name: prefix + "_session", Value: "a"}, {Name: ours, Value: "secret"}})
+		if err != nil || len(got) != 1 || got[0].Value != "a" {
+			t.Errorf("%s: %v, %v", prefix, got, err)
+		}
+	}
+}
