@@ -143,3 +143,21 @@ func TestMediaWikiWithoutForms(t *testing.T) {
 		t.Error("the preview has a form")
 	}
 }
+
+// TestScreenshotsInMediaWiki takes pictures of a form in the wiki's page.
+func TestScreenshotsInMediaWiki(t *testing.T) {
+	t.Parallel()
+	dir := *screenshots
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	w := newLiveWiki(t, browsertest.Options{Height: 900})
+	browsertest.Screenshots(t, dir, []browsertest.Shot{{Name: "wiki", Address: w.page(), Options: w.options, Prepare: func(tab *browsertest.Page) {
+		p := &page{tab, t, w.site}
+		w.signIn(p, "Ann")
+		frame := p.InnerFrame()
+		frame.WaitText("Signed in as Ann")
+		frame.In("Will you be there?").Click("radio", "yes")
+		frame.Fill("How many people do you bring?", "2")
+	}}})
+}
