@@ -32,7 +32,8 @@ func newCertificate(t *testing.T, dir string) certificate {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"forms.example.com", "forms.example.org", "wiki.example.org"}, IsCA: true, BasicConstraintsValid: true,
+		DNSNames:    []string{"forms.example.com", "forms.example.org", "wiki.example.org"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

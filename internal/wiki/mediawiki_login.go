@@ -70,7 +70,7 @@ func (m *mediaWiki) Login(ctx context.Context, c Credential, from string) (*Sess
 
 // signIn returns the name of the user, and what authenticates calls.
 func (m *mediaWiki) signIn(ctx context.Context, c Credential, from string) (string, http.Header, error) {
-	owner, _, bot := strings.Cut(c.User, "@")
+	bot := strings.Contains(c.User, "@")
 	a, err := m.loginToken(ctx, from, !bot)
 	if err != nil {
 		return "", nil, err
@@ -97,7 +97,7 @@ func (m *mediaWiki) signIn(ctx context.Context, c Credential, from string) (stri
 		login = a.Login
 	}
 	name, err := login.user()
-	if bot && !sameUser(owner, name) && err == nil {
+	if bot && sameUser(c.User, name) && err == nil {
 		err = ErrRefused // the wiki took all of it for the name of an account
 	}
 	return name, cookieHeader(addCookies(cookies, a.header)), err
