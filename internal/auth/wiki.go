@@ -41,12 +41,19 @@ type WikiOptions struct {
 type Wiki struct {
 	WikiOptions
 	gate     // knows the hosts that a credential was used from; sessions has what is verified
-	sessions *otter.Cache[mac, *wiki.Session]
-	accounts *otter.Cache[string, mac] // the password that an account signed in with last
-	refused  *otter.Cache[mac, string] // the advice to the user, "" for none
+	sessions *otter.Cache[mac, verifiedLogin]
+	accounts *otter.Cache[string, verifiedLogin] // the last of each account, by its name
+	refused  *otter.Cache[mac, string]           // the advice to the user, "" for none
 	browsers *otter.Cache[mac, browser]
 	blocked  *otter.Cache[blockedKey, blocked]
 	flights  singleflight.Group // by the MAC of the credential and the host
+}
+
+// verifiedLogin is a credential that the wiki has taken.
+type verifiedLogin struct {
+	*wiki.Session
+	account  string // "" for a token: a user may have many
+	password mac
 }
 
 // browser is what the wiki has said about cookies. The session is nil if they are
@@ -73,8 +80,8 @@ func NewWiki(opts WikiOptions) *Wiki {
 	now := clock(opts.Now)
 	return &Wiki{
 		WikiOptions: opts, gate: newGate(now, maxLogins),
-		sessions: newTable(now, otter.ExpiryWriting[mac, *wiki.Session](opts.Relogin)),
-		accounts: newTable(now, otter.ExpiryWriting[string, mac](opts.Relogin)),
+		sessions: newTable(now, otter.ExpiryWriting[mac, verifiedLogin](opts.Relogin)),
+		accounts: newTable(now, otter.ExpiryWriting[string, verifiedLogin](opts.Relogin)),
 		refused:  newTable(now, otter.ExpiryWriting[mac, string](refusedFor)),
 		browsers: newTable(now, otter.ExpiryWriting[mac, browser](opts.Recheck)),
 		blocked:  newTable(now, otter.ExpiryWriting[blockedKey, blocked](time.Hour)),
@@ -137,12 +144,19 @@ func identity(s *wiki.Session, addr string) Identity {
 
 func (w *Wiki) mac(c wiki.Credential) mac { return w.verified.mac(c.User, c.Password, c.Token) }
 
-// session is that of a credential which the wiki has verified lately.
+// session is that of a credential which the wiki has verified lately, unless its
+// account has signed in with another password since.
 func (w *Wiki) session(m mac) *wiki.Session {
-	if s, ok := w.sessions.GetIfPresent(m); ok && !s.Ended() {
-		return s
+	login, ok := w.sessions.GetIfPresent(m)
+	if !ok || login.Ended() {
+		return nil
 	}
-	return nil
+	if login.account != "" {
+		if last, ok := w.accounts.GetIfPresent(login.account); !ok || last.password != login.password {
+			return nil
+		}
+	}
+	return login.Session
 }
 
 // coalesce has concurrent callers share one call. It goes on when the first of them
@@ -222,8 +236,7 @@ func (w *Wiki) login(ctx context.Context, c wiki.Credential, m mac, addr string)
 	case err != nil:
 		return nil, err
 	}
-	w.sessions.Set(m, s)
-	w.replace(c, s, m)
+	w.remember(c, m, s)
 	return s, nil
 }
 
@@ -239,22 +252,19 @@ func (w *Wiki) throttled(b blocked) error {
 	return &ThrottledError{RetryAfter: max(wait.Truncate(time.Second), time.Second), Captcha: b.captcha}
 }
 
-// replace ends the session of another password that the same account has signed in
-// with: it was changed since. A bot password is an account of its own, and a user
-// may have many tokens.
-func (w *Wiki) replace(c wiki.Credential, s *wiki.Session, m mac) {
-	if c.Token != "" {
-		return
-	}
-	account := s.Name
-	if _, bot, isBot := strings.Cut(c.User, "@"); isBot {
-		account += "@" + bot
-	}
-	if old, isNew := w.accounts.Set(account, m); !isNew && old != m {
-		if s, ok := w.sessions.Invalidate(old); ok {
-			s.End()
+// remember has a session count for its credential. It ends that of another password of
+// the same account, which was changed since. A bot password is an account of its own.
+func (w *Wiki) remember(c wiki.Credential, m mac, s *wiki.Session) {
+	login := verifiedLogin{Session: s, password: w.verified.mac("", c.Password, "")}
+	if c.Token == "" {
+		_, bot, _ := strings.Cut(c.User, "@")
+		login.account = s.Name + "@" + bot
+		old, isNew := w.accounts.Set(login.account, login)
+		if !isNew && old.password != login.password {
+			old.End()
 		}
 	}
+	w.sessions.Set(m, login)
 }
 
 // Reverify returns the identity of a user whose password was right before, and is that

@@ -128,6 +128,24 @@ func TestWikiChangedPassword(t *testing.T) {
 	}
 }
 
+// One account under two spellings of its name is signed in with both.
+func TestWikiSpellings(t *testing.T) {
+	u := newWikiUsers(t)
+	first := u.wants("first", "alice", "right", here, "Alice")
+	for range 3 {
+		u.wants("other spelling", "Alice", "right", here, "Alice")
+		u.wants("first again", "alice", "right", here, "Alice")
+	}
+	u.logins("two spellings", 2)
+	who, err := u.Refresh(first)
+	u.check("a request under way", who, err, "Alice")
+	u.fake.SetUser("Alice", wikitest.User{Password: "new"})
+	u.wants("new", "Alice", "new", elsewhere, "Alice")
+	for _, name := range []string{"alice", "Alice"} {
+		u.wants("the old password is over", name, "right", here, auth.ErrBadCredentials)
+	}
+}
+
 func TestWikiSessionEnded(t *testing.T) {
 	u := newWikiUsers(t)
 	u.wants("first", "alice", "right", here, "Alice").Wiki().End()
