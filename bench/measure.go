@@ -57,6 +57,7 @@ var measurements = []struct {
 	{"postgres-uploads", func(b *bench, ctx context.Context) error {
 		return b.beside(ctx, postgres, "while ten files of 25 MiB are sent", "PostgreSQL-uploads", 0, 0.5, startUploads)
 	}},
+	{"wiki", (*bench).wiki},
 	{"start", (*bench).startAndList},
 	{"results-page", (*bench).resultsPage},
 	{"slow-reader", func(b *bench, ctx context.Context) error {
@@ -114,13 +115,14 @@ func openRunner(ctx context.Context, m message, conns int, server *process) (run
 	return l.run, l.close, nil
 }
 
+func sendReads(ctx context.Context, server *process) (runner, func(), error) {
+	return openRunner(ctx, server.read, manyConns, server)
+}
+
 func (b *bench) reads(ctx context.Context, e engine, others ...other) error {
-	t := func(ctx context.Context, server *process) (runner, func(), error) {
-		return openRunner(ctx, server.read, manyConns, server)
-	}
 	return b.compare(ctx, comparison{
 		title: "reads of one among 10,000 on " + e.name + ", 64 connections", store: e.name + "-read", rows: readRows, durability: noWrites,
-		lanes: b.lanes(e, t, others...),
+		lanes: b.lanes(e, sendReads, others...),
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // side is one of the programs that are compared. Each has stores of its own.
@@ -43,8 +44,11 @@ const noWrites = "reads only"
 func (b *bench) path(name string) string { return filepath.Join(b.work, name) }
 
 // formulary is a formulary binary with its default settings. The access log is on by default,
-// and goes to a file on the same disk.
-func (b *bench) formulary(name, binary string, e engine) side {
+// and goes to a file on the same disk. from are flags for pages and users, by default files.
+func (b *bench) formulary(name, binary string, e engine, from ...string) side {
+	if len(from) == 0 {
+		from = []string{"--pages", "pages", "--users", b.path(usersFile)}
+	}
 	s := side{name: name}
 	s.start = func(ctx context.Context, store string) (*process, error) {
 		store += "-" + name
@@ -52,7 +56,7 @@ func (b *bench) formulary(name, binary string, e engine) side {
 		if err != nil {
 			return nil, err
 		}
-		args := append([]string{"serve", "--pages", "pages", "--users", b.path(usersFile)}, flags...)
+		args := slices.Concat([]string{"serve"}, from, flags)
 		return start(ctx, formularyProtocol(), b.path(store+".log"), binary, args...)
 	}
 	s.make = func(ctx context.Context, store string, rows int64) error {
