@@ -163,7 +163,7 @@ func newWikiSite(t *testing.T) *wikiSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The time stands still, so that the wiki is asked again after Reload alone.
+	// The clock does not advance: only Reload has the wiki asked again.
 	w.pages = pages.NewWiki(pages.WikiOptions{
 		Wiki: client, Format: markup.Wikitext, Recheck: time.Hour, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return testsite.Began },

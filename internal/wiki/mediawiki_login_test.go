@@ -166,7 +166,7 @@ func TestMediaWikiDeletedCookies(t *testing.T) {
 	}
 }
 
-// An answer for somebody else comes with their cookies: it signs nobody in.
+// An answer for somebody else comes with their cookies: it must not sign anybody in.
 func TestMediaWikiLoginOfAnother(t *testing.T) {
 	for typed, want := range map[string]string{
 		"ann": "Ann", "Ann": "Ann", "_ann_": "Ann", "Anna": "unavailable", "Ben": "unavailable", "Ann Lee": "unavailable",
