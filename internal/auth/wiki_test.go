@@ -174,6 +174,26 @@ func TestWikiThrottle(t *testing.T) {
 	}
 }
 
+// The wiki's throttle of one token is not that of others.
+func TestWikiThrottleOfATokenIsItsOwn(t *testing.T) {
+	u := newWikiUsers(t)
+	with := func(token string) error {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		_, err := u.Identify(r)
+		return err
+	}
+	u.fake.Fail(&wiki.ThrottledError{RetryAfter: time.Minute})
+	throttled := &auth.ThrottledError{}
+	if err := with("alice.right"); !errors.As(err, &throttled) {
+		t.Errorf("throttled: %v", err)
+	}
+	u.fake.Fail(nil)
+	if err := with("bob.bob"); err != nil {
+		t.Errorf("another token: %v", err)
+	}
+}
+
 // Guesses are slowed here, too, also while the password is known from another host:
 // the answers must not tell that it is right.
 func TestWikiGuesses(t *testing.T) {

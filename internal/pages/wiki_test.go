@@ -196,6 +196,19 @@ func TestWikiRightsAreNeverOld(t *testing.T) {
 	l.wants("the session has ended", ann, wiki.ErrRefused)
 }
 
+// An ended session is about its user alone: others still see edits in time.
+func TestWikiEndedSessionPostponesNoCheck(t *testing.T) {
+	l := newLive(t)
+	ann, bob := caller("ann"), caller("bob")
+	l.wants("ann", ann, "a")
+	l.wants("bob", bob, "a")
+	l.fake.Write(l.id, wikitest.Page{Title: "Lunch", Text: wikitext("b")})
+	ann.Wiki.End()
+	l.advance(5 * time.Second)
+	l.wants("her look at the version fails, her rights still count", ann, "a")
+	l.wants("he sees the edit at once", bob, "b")
+}
+
 // What is blocked may read. A page in another format has no forms.
 func TestWikiRights(t *testing.T) {
 	l := newLive(t)
