@@ -67,6 +67,10 @@ type Form struct {
 	Opens  Moment // the form takes no submission before it; the zero value sets no limit, here and in Closes
 	Closes Moment // the form takes no submission after it; a day counts to its end
 	Limit  int    // at most so many submissions; 0 sets no limit
+
+	// Notify are the addresses that get a mail when submissions have come. Their
+	// domains are in lower case, and no address is listed twice.
+	Notify []string
 }
 
 // Moment is a day, or a point in time, as an author writes it. The zero value is none.

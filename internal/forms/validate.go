@@ -65,7 +65,7 @@ func (f *Field) checkOne(value string) string {
 			return "must consist of letters only"
 		}
 	case Email:
-		if !isEmail(value) {
+		if !IsEmail(value) {
 			return "must be an e-mail address such as name@example.org"
 		}
 	case DateOnly:
@@ -144,9 +144,9 @@ func isDay(s string) bool {
 	return err == nil && day.Year() > 0
 }
 
-// isEmail is the HTML standard's rule for a valid e-mail address: what a
+// IsEmail is the HTML standard's rule for a valid e-mail address: what a
 // browser's own check accepts, neither more nor less.
-func isEmail(s string) bool {
+func IsEmail(s string) bool {
 	local, domain, ok := strings.Cut(s, "@")
 	if !ok || local == "" {
 		return false

@@ -233,8 +233,8 @@ func TestEmailIsTheRuleOfTheHTMLStandard(t *testing.T) {
 	near := rapid.StringMatching("[a-z.\"ä !-]{0,3}@?[a-z0-9.@_ -]{0,5}(a{60,64})?(\\.[a-z-]{0,3}){0,2}")
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(near, rapid.String()).Draw(t, "address")
-		if got, want := isEmail(s), htmlEmail.MatchString(s); got != want {
-			t.Errorf("isEmail(%q) = %t, the standard says %t", s, got, want)
+		if got, want := IsEmail(s), htmlEmail.MatchString(s); got != want {
+			t.Errorf("IsEmail(%q) = %t, the standard says %t", s, got, want)
 		}
 	})
 }

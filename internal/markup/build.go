@@ -15,7 +15,7 @@ import (
 var Keys = map[string][]string{"form": formKeys, "field": fieldKeys, "section": sectionKeys, "page": metaKeys}
 
 var (
-	formKeys  = []string{"form", "title", "anonymous", "oneSubmission", "opens", "closes", "limit", "thanks", "fields"}
+	formKeys  = []string{"form", "title", "anonymous", "oneSubmission", "opens", "closes", "limit", "thanks", "notify", "fields"}
 	fieldKeys = []string{
 		"id", "type", "label", "help", "required", "options",
 		"validate", "min", "max", "maxLength", "default", "by", "accept", "maxSize", "showIf",
@@ -93,6 +93,7 @@ func (d *decoder) build(root *yaml.Node, block *rawBlock, pageID int64) *forms.F
 	w.form.OneSubmission = w.boolean(m, "oneSubmission")
 	w.form.Title, w.form.Thanks = w.shownText(m, "title"), w.shownText(m, "thanks")
 	w.opening(m)
+	w.notify(m)
 	if block.macros == nil || m.values["fields"] != nil { // a form macro without fields was reported
 		w.fields(m, "form")
 	}

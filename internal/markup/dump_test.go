@@ -131,6 +131,9 @@ func dumpFormKeys(b *strings.Builder, f *forms.Form) {
 	if f.Thanks != "" {
 		fmt.Fprintf(b, " thanks %q", f.Thanks)
 	}
+	if f.Notify != nil {
+		fmt.Fprintf(b, " notify %q", f.Notify)
+	}
 }
 
 func dumpMoment(m forms.Moment) string {

@@ -128,6 +128,11 @@ func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
 	if f.Limit < 0 || f.Limit > MaxLimit || len(f.Title) > MaxTextBytes || len(f.Thanks) > MaxTextBytes {
 		t.Errorf("form with limit %d, title %q, thanks %q", f.Limit, f.Title, f.Thanks)
 	}
+	for i, address := range f.Notify {
+		if !forms.IsEmail(address) || len(address) > maxAddressLen || slices.Contains(f.Notify[:i], address) || i == MaxNotify {
+			t.Errorf("notify %q", f.Notify)
+		}
+	}
 	if len(f.Fields) == 0 {
 		t.Error("no fields")
 	}

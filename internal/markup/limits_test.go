@@ -197,6 +197,9 @@ func TestLimits(t *testing.T) {
 			return fmt.Sprintf("form: a\n"+key+"\nfields: [{id: x, type: textbox"+field+"}]\n", strings.Repeat("x", n))
 		}
 	}
+	addresses := func(n int) string {
+		return "form: a\nnotify: [" + numbers(n, "a%d@example.org,") + "]\nfields: [{id: x, type: date}]\n"
+	}
 	digits := func(n int) string {
 		return "form: a\nfields: [{id: x, type: textfield, validate: numeric, min: " + strings.Repeat("9", n) + "}]\n"
 	}
@@ -212,6 +215,8 @@ func TestLimits(t *testing.T) {
 		"defaults":  {defaults, MaxOptions, "more than 1000 values"},
 		"limit":     {number("limit: %d", ""), MaxLimit, "from 1 to 10000"},
 		"maxLength": {number("", ", maxLength: %d"), MaxMaxLength, "from 1 to 1000000"},
+		"notify":    {addresses, MaxNotify, "more than 20 addresses"},
+		"address":   {text("notify: %s@example.org", ""), maxAddressLen - len("@example.org"), "longer than 254 bytes"},
 		"title":     {text("title: %s", ""), MaxTextBytes, "longer than 4096 bytes"},
 		"thanks":    {text("thanks: %s", ""), MaxTextBytes, "longer than 4096 bytes"},
 		"default":   {text("", ", default: %s"), MaxTextBytes, "longer than 4096 bytes"},

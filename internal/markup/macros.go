@@ -119,15 +119,15 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 	return node
 }
 
-// valueNode returns the value of a parameter, or nil if it is empty. Options are
-// a list. A bound that is the answer to another field is written field:ID.
+// valueNode returns the value of a parameter, or nil if it is empty. Options and
+// addresses are a list. A bound that is the answer to another field is written field:ID.
 func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	if p.nested {
 		return newNode(yaml.MappingNode, "", p.at) // builder refuses it
 	}
 	raw := p.text.text()
 	text := trimmed(raw)
-	at := p.text.pageOffset(len(raw) - len(strings.TrimLeft(raw, " \t\n"+noBreakSpace)))
+	at := p.text.pageOffset(leadingSpace(raw))
 	if text == "" {
 		return nil
 	}
@@ -136,22 +136,32 @@ func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 		reference.Content = []*yaml.Node{newNode(yaml.ScalarNode, "field", at), newNode(yaml.ScalarNode, trimmed(id), at)}
 		return reference
 	}
-	if p.name != "options" {
+	switch {
+	case p.name == "notify":
+		raw = strings.ReplaceAll(raw, ",", forms.Separator)
+	case p.name != "options":
 		return newNode(yaml.ScalarNode, text, at)
-	}
-	if strings.Contains(text, ",") && !strings.Contains(text, forms.Separator) {
+	case strings.Contains(text, ",") && !strings.Contains(text, forms.Separator):
 		s.report(at, Warning, `separate options by ";"`, "options %s is one option", quote(text))
 	}
 	list := newNode(yaml.SequenceNode, "", at)
-	for part := range strings.SplitSeq(text, forms.Separator) {
-		if part = strings.TrimSpace(part); part != "" {
-			list.Content = append(list.Content, newNode(yaml.ScalarNode, part, at))
+	start := 0
+	for part := range strings.SplitSeq(raw, forms.Separator) {
+		if value := trimmed(part); value != "" {
+			at := p.text.pageOffset(start + leadingSpace(part))
+			list.Content = append(list.Content, newNode(yaml.ScalarNode, value, at))
 		}
+		start += len(part) + len(forms.Separator)
 	}
 	if len(list.Content) == 0 {
 		return nil
 	}
 	return list
+}
+
+// leadingSpace counts the bytes of white space that a text begins with.
+func leadingSpace(text string) int {
+	return len(text) - len(strings.TrimLeft(text, " \t\n"+noBreakSpace))
 }
 
 func (s *storageReader) wrong(m *macro, at int, hint, message string) {

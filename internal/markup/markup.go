@@ -30,6 +30,7 @@ const (
 	MaxIDBytes     = 200       // of form, field, section and macro ids
 	MaxTextBytes   = 4096      // of a label, a title, a help text, thanks, an option, a default, a rule's value
 	MaxLimit       = 10_000    // submissions that limit can allow
+	MaxNotify      = 20        // addresses in notify
 	MaxMaxLength   = 1_000_000 // characters that maxLength can allow
 	maxBoundLen    = 40        // digits of min and max
 	MaxAccept      = 50        // file types that a field accepts

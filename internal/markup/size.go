@@ -17,6 +17,9 @@ const (
 // browser show count, too.
 func DefinitionSize(f *forms.Form) int {
 	size := fieldBytes + len(f.ID) + len(f.Title) + len(f.Thanks)
+	for _, address := range f.Notify {
+		size += optionBytes + len(address)
+	}
 	for i := range f.Sections {
 		size += len(f.Sections[i].Title)
 	}

@@ -10,9 +10,10 @@ fields:
   - {id: one, type: textfield, label: One}
 ` + "```\n\nThe order of the forms is the page's.\n\n```yaml form\n" + allForm + "```\n"
 
-	// allForm has every type and every validation. Its ids are not in
+	// allForm has every type and every validation, and addresses, which the API never shows. Its ids are not in
 	// alphabetical order, so that rank order can be told from it.
 	allForm = `form: all
+notify: [hr@example.org]
 fields:
   - {id: name, type: textfield, label: 'Your <b>"name"</b> & title', required: true}
   - {id: note, type: textbox, label: Note}
