@@ -53,7 +53,7 @@ func TestKeysTellNothing(t *testing.T) {
 			}
 		}
 		return nil
-	})
+	}, nil)
 	if err != nil || rows != 1 {
 		t.Errorf("%d rows, %v", rows, err)
 	}

@@ -16,6 +16,7 @@ type Engine interface {
 	Settings
 	Files
 	Sessions
+	Events
 }
 
 // Archive copies a store with everything in it. Every engine implements it.
@@ -24,15 +25,20 @@ type Archive interface {
 	// the bytes of their ids. It is one snapshot, however long it takes, and
 	// keeps a connection until it ends: it is for copies, not for requests. The
 	// Record's Entries are valid until visit returns, which must not close the
-	// store. Errors: visit's, ErrUnavailable.
-	Dump(ctx context.Context, visit func(Record) error) error
+	// store. Then it calls event, unless it is nil, with every event, in the order
+	// of their ids and from the same snapshot. Errors: visit's, event's, ErrUnavailable.
+	Dump(ctx context.Context, visit func(Record) error, event func(Event) error) error
 
 	// Load stores submissions as they are, ids included: all of them, or, when
 	// it returns an error, none. The ids of entries must be those of their submission.
 	// Create gives higher ids from then on. Errors: ErrExists, ErrKeyUsed, ErrAlreadySubmitted, ErrFull, ErrUnavailable.
 	Load(ctx context.Context, records []Record) error
 
-	// Clear removes all submissions and files. It is for a copy that begins
+	// LoadEvents stores events in their order, under new ids: all of them, or none.
+	// Errors: ErrFull, ErrUnavailable.
+	LoadEvents(ctx context.Context, events []Event) error
+
+	// Clear removes all submissions, files and events. It is for a copy that begins
 	// again, while nothing else uses the store. Ids that were assigned are not
 	// assigned again. Errors: ErrFull, ErrUnavailable.
 	Clear(ctx context.Context) error

@@ -93,9 +93,10 @@ type Store interface {
 	// Delete removes a submission for good, with its files. check, when not
 	// nil, is called with the submission as it is when it goes; an error of
 	// check is returned as it is and nothing is deleted. check must be quick
-	// and must not call the store, and may be called more than once.
+	// and must not call the store, and may be called more than once. The events
+	// are stored with the delete.
 	// Errors: check's, ErrNotFound, ErrFull, ErrUnavailable.
-	Delete(ctx context.Context, key Key, check func(forms.Submission) error) error
+	Delete(ctx context.Context, key Key, check func(forms.Submission) error, events ...Event) error
 
 	// Scan calls visit for every submission that the query selects, in the
 	// order of their ids, until visit returns an error, which Scan returns as
@@ -182,6 +183,8 @@ type New struct {
 	// comes with an equal SubmitterKey.
 	Key  string
 	Body string // stored with Key, and returned by ByKey
+
+	Events []Event // stored with the submission
 }
 
 // Change is what Update makes of a submission.
@@ -190,6 +193,7 @@ type Change struct {
 	Files   []forms.StoredFile // all that the submission has afterwards
 	Changed time.Time          // zero leaves Changed and Changer as they are
 	Changer string
+	Events  []Event // stored with the change
 }
 
 // Query selects submissions of one form.

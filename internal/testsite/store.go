@@ -95,11 +95,11 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 }
 
 // Delete implements store.Store.
-func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
+func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error, events ...store.Event) error {
 	if err := s.ask(ctx, "delete"); err != nil {
 		return err
 	}
-	return s.Store.Delete(ctx, key, check)
+	return s.Store.Delete(ctx, key, check, events...)
 }
 
 // Scan implements store.Store.

@@ -66,3 +66,37 @@ func TestChecksumCoversAll(t *testing.T) {
 		t.Error("the ids of files change the checksum")
 	}
 }
+
+// TestChecksumCoversEvents: every change of an event shows, but for its id.
+func TestChecksumCoversEvents(t *testing.T) {
+	sumOf := func(change func(*store.Event)) string {
+		e := store.Event{
+			Queue: store.Queue{Hook: "crm", Recipient: "a", PageID: 1, FormID: "form"}, ID: 1, Submission: 2, Type: "type",
+			Created: time.UnixMilli(3).UTC(), Message: "m", Title: "title", Failed: time.UnixMilli(4).UTC(), Error: "error",
+		}
+		change(&e)
+		c := newChecksum()
+		c.addEvent(e)
+		return hex.EncodeToString(c.hash.Sum(nil))
+	}
+	first := sumOf(func(*store.Event) {})
+	if sumOf(func(e *store.Event) { e.ID++ }) != first {
+		t.Error("the id shows")
+	}
+	seen := map[string]string{first: "no change"}
+	for what, change := range map[string]func(*store.Event){
+		"hook": func(e *store.Event) { e.Hook = "c" }, "recipient": func(e *store.Event) { e.Recipient = "" },
+		"page": func(e *store.Event) { e.PageID++ }, "form": func(e *store.Event) { e.FormID = "norm" },
+		"submission": func(e *store.Event) { e.Submission++ }, "type": func(e *store.Event) { e.Type = "" },
+		"created": func(e *store.Event) { e.Created = e.Failed }, "message": func(e *store.Event) { e.Message = "" },
+		"title": func(e *store.Event) { e.Title = "" }, "anonymous": func(e *store.Event) { e.Anonymous = true },
+		"failed": func(e *store.Event) { e.Failed = time.Time{} }, "error": func(e *store.Event) { e.Error = "" },
+		"shifted": func(e *store.Event) { e.Message, e.Title = "mtitle", "" },
+	} {
+		sum := sumOf(change)
+		if before, ok := seen[sum]; ok {
+			t.Errorf("%s: the same checksum as %s", what, before)
+		}
+		seen[sum] = what
+	}
+}

@@ -43,7 +43,7 @@ var (
 )
 
 // Copy copies everything from one store to another: submissions with their
-// ids and files, the ids that must not be given again, and the settings. It
+// ids and files, the events, the ids that must not be given again, and the settings. It
 // returns the number of submissions. What is copied is one snapshot; in the end
 // the target is read and compared with it.
 //
@@ -116,6 +116,7 @@ type copier struct {
 	batch    []store.Record
 	bytes    int
 	staged   int64 // bytes of files, for this batch
+	events   []store.Event
 	progress func(done int64)
 }
 
@@ -134,10 +135,25 @@ func (c *copier) run(ctx context.Context, from Store) error {
 			return c.load(ctx)
 		}
 		return nil
+	}, func(e store.Event) error {
+		c.source.addEvent(e)
+		if c.events = append(c.events, e); len(c.events) == batchRows {
+			return c.loadEvents(ctx)
+		}
+		return nil
 	})
 	if err == nil && len(c.batch) > 0 {
 		err = c.load(ctx)
 	}
+	if err == nil {
+		err = c.loadEvents(ctx)
+	}
+	return err
+}
+
+func (c *copier) loadEvents(ctx context.Context) error {
+	err := c.to.LoadEvents(ctx, c.events)
+	c.events = c.events[:0]
 	return err
 }
 
@@ -209,6 +225,9 @@ func compare(ctx context.Context, to Store, want *checksum, progress Progress) e
 			}
 		}
 		return nil
+	}, func(e store.Event) error {
+		found.addEvent(e)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -245,6 +264,12 @@ func (c *checksum) add(r store.Record) error {
 	_, err = fmt.Fprintf(c.hash, "%d %q %d %d %q %q %q %q %q %q %d %q\n",
 		r.PageID, r.FormID, r.ID, r.Created.UnixMilli(), r.Username, r.SubmitterKey, r.Key, r.Body, r.Entries, text, r.Changed.UnixMilli(), r.Changer)
 	return err
+}
+
+// addEvent hashes an event without its id: a copy has another one.
+func (c *checksum) addEvent(e store.Event) {
+	e.ID = 0
+	_, _ = fmt.Fprintf(c.hash, "%#v\n", e) // a hash takes everything
 }
 
 func (c *checksum) equal(other *checksum) bool {

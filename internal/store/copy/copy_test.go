@@ -62,7 +62,11 @@ func fill(t *testing.T, s store.Engine) {
 		t.Fatal(err)
 	}
 	f.FieldID, f.Name, f.Type = "text", "a.txt", "text/plain"
-	create(t, s, store.New{Key: "key", Body: "body", Files: []forms.StoredFile{f}})
+	told := store.Event{Queue: store.Queue{Hook: "crm"}, Type: store.SubmissionCreated, Created: time.UnixMilli(5).UTC(), Message: "m1"}
+	mail := told
+	mail.Hook, mail.Recipient, mail.Title, mail.Message = store.MailHook, "hr@example.org", "Title", "m2"
+	create(t, s, store.New{Key: "key", Body: "body", Files: []forms.StoredFile{f}, Events: []store.Event{told, mail}})
+	giveUp(t, s)
 	for range 2 {
 		last := create(t, s, store.New{})
 		if err := s.Delete(t.Context(), store.Key{PageID: 9, FormID: "form", ID: last.ID}, nil); err != nil {
@@ -87,17 +91,43 @@ func create(t *testing.T, s store.Engine, n store.New) forms.Submission {
 	return sub
 }
 
+// giveUp makes the event for a webhook a failed one.
+func giveUp(t *testing.T, s store.Engine) {
+	t.Helper()
+	l, err := s.LeaseQueue(t.Context(), store.Queue{Hook: "crm", PageID: 9, FormID: "form"}, time.Minute, 1)
+	if err == nil {
+		err = s.SettleQueue(t.Context(), l, store.Settlement{Failed: []int64{l.Events[0].ID}, Error: "answered 410"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dumpEvents returns all events, without their ids.
+func dumpEvents(t *testing.T, s store.Engine) (all []store.Event) {
+	t.Helper()
+	err := s.Dump(t.Context(), func(store.Record) error { return nil }, func(e store.Event) error {
+		e.ID = 0
+		all = append(all, e)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func dump(t *testing.T, s store.Engine) []store.Record {
 	t.Helper()
 	var all []store.Record
 	err := s.Dump(t.Context(), func(r store.Record) error {
 		r.Entries, r.Open = bytes.Clone(r.Entries), nil
 		for i := range r.Files {
-			r.Files[i].ID = 0 // a copy has other ones
+			r.Files[i].ID = 0
 		}
 		all = append(all, r)
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +150,9 @@ func checkCopy(t *testing.T, from, to store.Engine) {
 	t.Helper()
 	if source, copied := dump(t, from), dump(t, to); !reflect.DeepEqual(source, copied) { // much faster than cmp
 		t.Errorf("the copy is different (-source +copy):\n%.2000s", cmp.Diff(source, copied))
+	}
+	if diff := cmp.Diff(dumpEvents(t, from), dumpEvents(t, to)); diff != "" {
+		t.Errorf("the events are different (-source +copy):\n%s", diff)
 	}
 	if mark, key := setting(t, to, store.SettingUnfinishedCopy), setting(t, to, store.SettingAnonymousKey); mark != "" || key != "fingerprint" {
 		t.Errorf("the mark is %q, the fingerprint of the key %q", mark, key)

@@ -23,11 +23,11 @@ func NewRecord(id int64, n *store.New) (store.Record, error) {
 	}}, nil
 }
 
-// Merge returns a submission as it is stored after an update. A panic of merge is an
+// Merge returns a submission as it is stored after an update, and the events of that. A panic of merge is an
 // error: the caller may hold a connection and a transaction.
-func Merge(before forms.Submission, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
-	after := before
-	err := Protect(func() error {
+func Merge(before forms.Submission, merge func(forms.Submission) (store.Change, error)) (after forms.Submission, events []store.Event, err error) {
+	after = before
+	err = Protect(func() error {
 		change, err := merge(before)
 		if err != nil {
 			return err
@@ -41,9 +41,10 @@ func Merge(before forms.Submission, merge func(forms.Submission) (store.Change, 
 		if !change.Changed.IsZero() {
 			after.Changed, after.Changer = change.Changed.Truncate(time.Millisecond).UTC(), change.Changer
 		}
+		events = change.Events
 		return nil
 	})
-	return after, err
+	return after, events, err
 }
 
 // Wrap adds to an error what was being done. It returns nil if there is none.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ const fetchRows = 16
 
 // Dump implements store.Archive. It fetches rows through a cursor, because the
 // contents of their files are read over the same connection.
-func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error {
+func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event func(store.Event) error) error {
 	var visitErr error
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := s.transact(ctx, snapshot, func(tx pgx.Tx) error {
@@ -31,8 +32,11 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error 
 		}
 		for {
 			records, err := fetch(ctx, tx)
-			if err != nil || len(records) == 0 {
+			if err != nil {
 				return err
+			}
+			if len(records) == 0 {
+				break
 			}
 			for _, r := range records {
 				if visitErr = visit(r); visitErr != nil {
@@ -40,6 +44,20 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error 
 				}
 			}
 		}
+		if event == nil {
+			return nil
+		}
+		rows, _ := tx.Query(ctx, sqlAllEvents) // the rows have its error
+		for rows.Next() && visitErr == nil {
+			e, err := readEvent(rows)
+			if err != nil {
+				rows.Close()
+				return err
+			}
+			visitErr = event(e)
+		}
+		rows.Close()
+		return cmp.Or(visitErr, rows.Err())
 	})
 	if visitErr != nil {
 		return visitErr
@@ -124,7 +142,7 @@ func duplicateError(err error) error {
 // Clear implements store.Archive.
 func (s *Store) Clear(ctx context.Context) error {
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `TRUNCATE submissions, file_chunks, staged_files`)
+		_, err := tx.Exec(ctx, `TRUNCATE submissions, file_chunks, staged_files, events, event_queues`)
 		return err
 	})
 	return engine.Wrap(err, "remove all submissions")

@@ -23,7 +23,7 @@ func TestLongDumpIsOneSnapshot(t *testing.T) {
 			t.Fatalf("submission %d, where %d is next", r.ID, next)
 		}
 		return nil
-	})
+	}, nil)
 	if err != nil || next != count {
 		t.Errorf("%d rows, want %d: %v", next, count, err)
 	}

@@ -33,6 +33,70 @@ const (
 	sqlLatest = `SELECT page_id, form_id, id, created FROM submissions
 		WHERE username = $1 AND username <> '' ORDER BY id DESC LIMIT $2`
 
+	// sqlCreateTold is sqlCreate with events of the rows, which follow as parameters.
+	sqlCreateTold = `WITH stored AS (` + sqlCreate + `), told AS (INSERT INTO events ` + sqlEventColumns + `
+			SELECT e.* FROM unnest($13::bigint[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::text[], $19::bigint[], $20::text[], $21::text[],
+				$22::boolean[], $23::bigint[], $24::text[]) AS e ` + sqlEventColumns + ` JOIN stored ON stored.id = e.submission ORDER BY e.submission)
+		SELECT id FROM stored`
+
+	sqlInsertEvents = `INSERT INTO events ` + sqlEventColumns + `
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
+			$10::boolean[], $11::bigint[], $12::text[])`
+
+	// sqlEventColumns are the columns of eventColumns.
+	sqlEventColumns = `(page_id, form_id, submission, hook, recipient, type, created, message, title, anonymous, failed, error)`
+
+	// sqlEvent are the columns of readEvent.
+	sqlEvent = `id, page_id, form_id, submission, hook, recipient, type, created, message, COALESCE(title, ''), anonymous, failed, COALESCE(error, '')`
+
+	// sqlNow is the time in milliseconds since 1970. It goes on within a transaction.
+	sqlNow = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+
+	// sqlDueQueues jumps from the first event of a queue to that of the next one, so that
+	// its cost does not grow with the number of events.
+	sqlDueQueues = `WITH RECURSIVE first AS (
+			(SELECT hook, recipient, page_id, form_id, id FROM events WHERE failed IS NULL ORDER BY hook, recipient, page_id, form_id, id LIMIT 1)
+			UNION ALL
+			SELECT n.* FROM first f CROSS JOIN LATERAL (SELECT hook, recipient, page_id, form_id, id FROM events
+				WHERE failed IS NULL AND (hook, recipient, page_id, form_id) > (f.hook, f.recipient, f.page_id, f.form_id)
+				ORDER BY hook, recipient, page_id, form_id, id LIMIT 1) n)
+		SELECT hook, recipient, page_id, form_id FROM first LEFT JOIN event_queues q USING (hook, recipient, page_id, form_id)
+		WHERE hook = ANY($1::text[]) AND COALESCE(q.due, 0) <= ` + sqlNow + ` ORDER BY id LIMIT $2`
+
+	sqlLease = `INSERT INTO event_queues AS q (hook, recipient, page_id, form_id, due, leased, attempts)
+		VALUES ($1, $2, $3, $4, ` + sqlNow + ` + $5, true, 0)
+		ON CONFLICT (hook, recipient, page_id, form_id) DO UPDATE SET due = excluded.due, leased = true WHERE q.due <= ` + sqlNow + `
+		RETURNING attempts, due`
+
+	sqlOfQueue = ` WHERE hook = $1 AND recipient = $2 AND page_id = $3 AND form_id = $4`
+
+	sqlWaiting = `SELECT ` + sqlEvent + ` FROM events` + sqlOfQueue + ` AND failed IS NULL ORDER BY id LIMIT $5`
+
+	sqlDelivered = `DELETE FROM events` + sqlOfQueue + ` AND failed IS NULL AND id = ANY($5::bigint[])`
+
+	sqlGiveUp = `UPDATE events SET failed = ` + sqlNow + `, error = $6` + sqlOfQueue + ` AND failed IS NULL AND id = ANY($5::bigint[])`
+
+	sqlLeased = sqlOfQueue + ` AND leased AND due = $5`
+
+	sqlEndLease = `DELETE FROM event_queues` + sqlLeased
+
+	sqlDelayQueue = `UPDATE event_queues SET due = ` + sqlNow + ` + $6, leased = false, attempts = $7, error = NULLIF($8, '')` + sqlLeased
+
+	// sqlEventCounts takes the error of the queue that is due last, or else that of the
+	// event that failed last.
+	sqlEventCounts = `SELECT hook, count(*) FILTER (WHERE failed IS NULL), count(failed), min(created) FILTER (WHERE failed IS NULL),
+			COALESCE((SELECT q.error FROM event_queues q WHERE q.hook = e.hook AND q.error IS NOT NULL ORDER BY q.due DESC LIMIT 1),
+				(array_agg(error ORDER BY failed DESC) FILTER (WHERE failed IS NOT NULL))[1], '')
+		FROM events e GROUP BY hook ORDER BY hook`
+
+	sqlRetryFailed = `UPDATE events SET failed = NULL, error = NULL WHERE failed IS NOT NULL AND hook = ANY($1::text[])`
+
+	sqlRetryDelayed = `UPDATE event_queues SET due = 0 WHERE attempts > 0 AND NOT leased AND hook = ANY($1::text[])`
+
+	sqlRemoveFailed = `DELETE FROM events WHERE ctid = ANY (ARRAY(SELECT ctid FROM events WHERE failed < ` + sqlNow + ` - $1 ORDER BY failed LIMIT $2))`
+
+	sqlAllEvents = `SELECT ` + sqlEvent + ` FROM events ORDER BY id`
+
 	sqlUpdate = `UPDATE submissions SET fields = $4, files = $5, changed = $6, changer = $7 WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
 	sqlDelete = `DELETE FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`

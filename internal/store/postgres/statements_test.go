@@ -60,6 +60,10 @@ func testPlans(t *testing.T, form string) {
 	exec(t, url, `INSERT INTO settings SELECT 'name' || i, 'value' FROM generate_series(1, 2000) AS i`)
 	exec(t, url, `INSERT INTO sessions SELECT sha256(i::text::bytea), sha256((i % 500)::text::bytea), i, repeat('x', 300)::bytea
 		FROM generate_series(1, 5000) AS i`)
+	exec(t, url, `INSERT INTO events (hook, recipient, page_id, form_id, submission, type, created, message, anonymous, failed)
+		SELECT 'hook' || i % 3, '', `+form+`, i, 'submission.created', i, 'message', false, CASE WHEN i % 10 = 0 THEN i END
+		FROM generate_series(1, 20000) AS i`)
+	exec(t, url, `INSERT INTO event_queues SELECT 'hook' || i, '', i, 'form', 0, false, 1, 'error' FROM generate_series(1, 2000) AS i`)
 	exec(t, url, `ANALYZE`)
 	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
 	want := map[string]string{
@@ -68,6 +72,7 @@ func testPlans(t *testing.T, form string) {
 		sqlByKey:  "submissions_key", sqlKeysUsed: "submissions_key", sqlRefusal: "submissions_by_submitter",
 		sqlLatest:  "Index Scan Backward using submissions_latest",
 		sqlSetting: byName, sqlRelease: byName,
+		sqlWaiting: "events_waiting", sqlEndLease: "event_queues_pkey", sqlDelayQueue: "event_queues_pkey",
 		sqlSession: "sessions_pkey", sqlRenewSession: "sessions_pkey", sqlDeleteSession: "sessions_pkey",
 		listStatements[engine.ListKind{}]:                               byKey,
 		listStatements[engine.ListKind{Descending: true}]:               "Index Scan Backward using submissions_pkey",
@@ -85,6 +90,10 @@ func testPlans(t *testing.T, form string) {
 		if plan := explain(t, conn, sqlRefusal); !strings.Contains(plan, byUser) || !strings.Contains(plan, "submissions_pkey") {
 			t.Errorf("%s\nplan: %s\nwant an index for each subquery", sqlRefusal, plan)
 		}
+		plan := explain(t, conn, sqlDueQueues) // the other table holds queues, not events
+		if strings.Count(plan, "Index Only Scan using events_waiting") != 2 || strings.Contains(plan, "Seq Scan on events") {
+			t.Errorf("%s\nplan: %s\nwant only the first event of each queue to be read", sqlDueQueues, plan)
+		}
 		if _, err := conn.Exec(ctx, `SET cursor_tuple_fraction = 0`); err != nil {
 			return err
 		}
@@ -92,12 +101,15 @@ func testPlans(t *testing.T, form string) {
 		if err != nil {
 			return err
 		}
-		plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil || !strings.Contains(plan[0], byKey) {
-			t.Errorf("%s\nplan: %q, %v, want %q", sqlDump, plan, err, byKey)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil || !strings.Contains(lines[0], byKey) {
+			t.Errorf("%s\nplan: %q, %v, want %q", sqlDump, lines, err, byKey)
 		}
 		// These delete several rows, so a bitmap of those is in order.
-		for sql, uses := range map[string]string{sqlTrimSessions: "sessions_by_owner", sqlDeleteExpired: "sessions_by_expiry"} {
+		for sql, uses := range map[string]string{
+			sqlTrimSessions: "sessions_by_owner", sqlDeleteExpired: "sessions_by_expiry",
+			sqlDelivered: "events_waiting", sqlGiveUp: "events_waiting", sqlRemoveFailed: "events_failed",
+		} {
 			if plan := explain(t, conn, sql); !strings.Contains(plan, uses) || strings.Contains(plan, "Seq Scan") {
 				t.Errorf("%s\nplan: %s\nwant %q, and no scan of the table", sql, plan, uses)
 			}

@@ -74,7 +74,8 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		if err != nil {
 			return err
 		}
-		if after, err = engine.Merge(before, merge); err != nil {
+		var events []store.Event
+		if after, events, err = engine.Merge(before, merge); err != nil {
 			return err
 		}
 		files, err := forms.EncodeFiles(after.Files)
@@ -87,7 +88,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 			return err
 		}
 		changed, changer := lastChange(&after)
-		return commit(ctx, conn, removed, sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files, changed, changer)
+		return commit(ctx, conn, key, removed, events, sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files, changed, changer)
 	})
 	if err != nil {
 		return forms.Submission{}, err
@@ -122,11 +123,14 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (sub for
 	return sub, err
 }
 
-// commit runs the last statement of a transaction, marks files for removal, and
-// commits.
-func commit(ctx context.Context, conn *pgx.Conn, removed []int64, sql string, args ...any) error {
+// commit runs the last statement of a transaction about a submission, stores events,
+// marks files for removal, and commits.
+func commit(ctx context.Context, conn *pgx.Conn, key store.Key, removed []int64, events []store.Event, sql string, args ...any) error {
 	batch := &pgx.Batch{}
 	batch.Queue(sql, args...)
+	if len(events) > 0 {
+		batch.Queue(sqlInsertEvents, eventColumns(about(key, events))...)
+	}
 	if len(removed) > 0 {
 		batch.Queue(sqlMarkFiles, removed)
 	}
@@ -136,7 +140,7 @@ func commit(ctx context.Context, conn *pgx.Conn, removed []int64, sql string, ar
 }
 
 // Delete implements store.Store. Like an update it takes two round trips.
-func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
+func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error, events ...store.Event) error {
 	var removed []int64
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		found, err := lockSubmission(ctx, conn, key)
@@ -149,7 +153,7 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 			}
 		}
 		_, removed = engine.DiffFiles(found.Files, nil)
-		return commit(ctx, conn, removed, sqlDelete, key.PageID, key.FormID, key.ID)
+		return commit(ctx, conn, key, removed, events, sqlDelete, key.PageID, key.FormID, key.ID)
 	})
 	if err == nil && len(removed) > 0 {
 		s.SweepSoon()

@@ -112,6 +112,9 @@ func statementSize(ops []*operation) int {
 		for _, e := range op.Value.new.Entries {
 			bytes += 64 + 2*len(e.FieldID) + len(e.Value)
 		}
+		for _, e := range op.Value.new.Events {
+			bytes += 200 + len(e.Title)
+		}
 		if bytes >= maxBatchBytes {
 			return i + 1
 		}
@@ -196,6 +199,15 @@ func (b batch) columns() ([]any, error) {
 	return columns(records)
 }
 
+// events returns the events of all creates.
+func (b batch) events() (all []store.Event) {
+	for _, op := range b {
+		n := &op.Value.new
+		all = append(all, about(store.Key{PageID: n.PageID, FormID: n.FormID, ID: op.Value.stored.ID}, n.Events)...)
+	}
+	return all
+}
+
 // columns returns the parameters of sqlRows. The first six are those of
 // sqlInsertPlain.
 func columns(records []store.Record) ([]any, error) {
@@ -225,8 +237,8 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	hasKey := func(op *operation) bool { return op.Value.new.SubmitterKey != "" || op.Value.new.Key != "" }
-	if !slices.ContainsFunc(b, hasKey) {
+	isPlain := func(n *store.New) bool { return n.SubmitterKey == "" && n.Key == "" && len(n.Events) == 0 }
+	if !slices.ContainsFunc(b, func(op *operation) bool { return !isPlain(&op.Value.new) }) {
 		_, err := conn.Exec(ctx, sqlInsertPlain, columns[:6]...)
 		switch {
 		case err == nil:
@@ -247,7 +259,11 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 // insertEach stores the rows that violate nothing, sets the outcome of each
 // operation, and returns the operations whose rows were refused.
 func (b batch) insertEach(ctx context.Context, conn *pgx.Conn, columns []any) (refused map[int64]*operation, err error) {
-	stored, err := queryIDs(ctx, conn, sqlCreate, columns...)
+	sql := sqlCreate
+	if events := b.events(); len(events) > 0 {
+		sql, columns = sqlCreateTold, append(slices.Clip(columns), eventColumns(events)...)
+	}
+	stored, err := queryIDs(ctx, conn, sql, columns...)
 	if err != nil {
 		return nil, err
 	}

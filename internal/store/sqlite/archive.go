@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ const sqlDump = `SELECT page_id, form_id, row_id, username, created, ifnull(subm
 
 // Dump implements store.Archive. It has a connection of its own: the writer
 // waits for those of the pool when the WAL has grown long.
-func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error {
+func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event func(store.Event) error) error {
 	s.dumps.RLock()
 	defer s.dumps.RUnlock()
 	if err := s.pool.with(ctx, func(*readStmts) error { return nil }); err != nil { // closed
@@ -33,11 +34,28 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error) error 
 		return classify(err)
 	}
 	defer func() { _ = conn.Close() }()
-	return dumpRows(ctx, conn, visit)
+	return dumpAll(ctx, conn, visit, event)
 }
 
-// dumpRows is Dump on a connection. Its two statements share a snapshot, as long
-// as one of them is not finished.
+// dumpAll is Dump on a connection, in one read transaction.
+func dumpAll(ctx context.Context, conn *sqlite3.Conn, visit func(store.Record) error, event func(store.Event) error) error {
+	if err := conn.Exec(`BEGIN`); err != nil { // the connection is closed afterwards, which ends it
+		return classify(err)
+	}
+	err := dumpRows(ctx, conn, visit)
+	if err != nil || event == nil {
+		return err
+	}
+	queryErr := queryRows(conn, sqlAllEvents, func(row *sqlite3.Stmt) {
+		if err = cmp.Or(err, ctx.Err()); err == nil {
+			err = event(readEvent(row))
+		}
+	})
+	return cmp.Or(err, classify(queryErr))
+}
+
+// dumpRows visits the submissions. Its two statements share a snapshot, also without a
+// transaction, as long as one of them is not finished.
 func dumpRows(ctx context.Context, conn *sqlite3.Conn, visit func(store.Record) error) error {
 	stmt, _, err := conn.Prepare(sqlDump)
 	if err != nil {
@@ -126,7 +144,7 @@ func (t *tx) load(records []store.Record) error {
 func (s *Store) Clear(ctx context.Context) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		return tx.atomically(func() error {
-			return classify(tx.stmts.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files`))
+			return classify(tx.stmts.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files; DELETE FROM events; DELETE FROM event_queues`))
 		})
 	})
 }

@@ -176,17 +176,22 @@ func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int6
 	return more, err
 }
 
-// withFiles runs a write of a submission, and makes the contents of its files
-// follow.
-func (t *tx) withFiles(before, after []forms.StoredFile, write func() error) error {
-	if slices.Equal(before, after) {
-		return write()
+// change runs a write of a submission, which returns the row id. It makes the
+// contents of the files follow, and stores the events.
+func (t *tx) change(before, after []forms.StoredFile, events []store.Event, write func() (rowID int64, err error)) error {
+	if slices.Equal(before, after) && len(events) == 0 {
+		_, err := write()
+		return err
 	}
 	return t.atomically(func() error {
-		if err := write(); err != nil {
-			return err
+		rowID, err := write()
+		if err == nil {
+			err = t.changeFiles(before, after)
 		}
-		return t.changeFiles(before, after)
+		if err == nil {
+			err = t.insertEvents(rowID>>idBits, submissionID(rowID), events)
+		}
+		return err
 	})
 }
 

@@ -119,6 +119,8 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 	s := &Store{writer: w, pool: pool, forms: forms}
 	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return w.do(ctx, w.ping) })
 	s.Files = engine.NewFiles(fileEngine{s}, options.Log)
+	// Leases are those of a server that was killed. Without room to write, they run out.
+	_ = conn.Exec(`UPDATE event_queues SET leased = 0, due = 0 WHERE leased = 1`)
 	if markLeftovers(conn) {
 		s.SweepSoon()
 	}

@@ -118,7 +118,7 @@ func TestRefusedStaysUntouched(t *testing.T) {
 	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
 	for name, c := range map[string]struct{ sql, because string }{
 		"another schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
-		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 2"},
+		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 3"},
 		"another program's id":  {"PRAGMA application_id = 1234; PRAGMA user_version = 1; CREATE TABLE t (x)", "another program"},
 		"another's, no version": {"PRAGMA application_id = 1234", "another program"},
 		"another's, no id":      {"PRAGMA user_version = 1", "another program"},
@@ -151,7 +151,8 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		t.Fatal(err)
 	}
 	editFile(t, dir, `DROP VIEW readable; CREATE VIEW readable AS SELECT 1;
-		ALTER TABLE submissions DROP COLUMN changed; ALTER TABLE submissions DROP COLUMN changer; PRAGMA user_version = 1`)
+		ALTER TABLE submissions DROP COLUMN changed; ALTER TABLE submissions DROP COLUMN changer;
+		DROP TABLE events; DROP TABLE event_queues; PRAGMA user_version = 1`)
 	_, err := Open(ctx, dir, Options{MustExist: true})
 	wantError(t, err, "it has schema version 1") // it is not to be written to
 	for range 2 {
@@ -160,7 +161,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		if err != nil || string(sub.Entries) != string(old.Entries) || !sub.Changed.Equal(old.Created) || sub.Changer != "amy" {
 			t.Errorf("%+v, %v", sub, err)
 		}
-		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "2")
+		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "3")
 		storetest.Same(t, "view", writerQuery(t, s, "SELECT count(created) FROM readable"), "1")
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -342,5 +343,5 @@ func TestMustExist(t *testing.T) {
 	}
 	editFile(t, dir, "PRAGMA user_version = 99")
 	_, err = Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 99 and this formulary needs version 2")
+	wantError(t, err, "it has schema version 99 and this formulary needs version 3")
 }

@@ -103,17 +103,27 @@ func (s *Store) exec(ctx context.Context, sql string, args ...any) (changed int6
 // queryRow reads the first row of a statement that is used too rarely to stay
 // prepared. No row is ErrNotFound.
 func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt), args ...any) error {
+	found := false
+	err := queryRows(conn, sql, func(row *sqlite3.Stmt) {
+		if !found {
+			read(row)
+		}
+		found = true
+	}, args...)
+	if err == nil && !found {
+		return store.ErrNotFound
+	}
+	return err
+}
+
+// queryRows calls read for each row of a statement that is used too rarely to stay prepared.
+func queryRows(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt), args ...any) error {
 	stmt, _, err := conn.Prepare(sql)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = stmt.Close() }()
-	found := false
-	err = query(stmt, func() bool { read(stmt); found = true; return false }, args...)
-	if err == nil && !found {
-		return store.ErrNotFound
-	}
-	return err
+	return query(stmt, func() bool { read(stmt); return true }, args...)
 }
 
 func queryInt(conn *sqlite3.Conn, sql string) (n int64, err error) {

@@ -92,6 +92,7 @@ type writeStmts struct {
 	get, byKey                     *sqlite3.Stmt
 	insert, insertAll, update, del *sqlite3.Stmt
 	stageFile, touchFile, putChunk *sqlite3.Stmt
+	insertEvent                    *sqlite3.Stmt
 }
 
 func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
@@ -114,6 +115,7 @@ func prepareWrites(conn *sqlite3.Conn) (*writeStmts, error) {
 	w.stageFile = w.add(`INSERT INTO staged_files (touched, id, removed) VALUES (?, ?, 0)`)
 	w.touchFile = w.add(`UPDATE staged_files SET touched = ? WHERE id = ? AND removed = 0`)
 	w.putChunk = w.add(`INSERT INTO file_chunks (file, number, data) VALUES (?, ?, ?)`)
+	w.insertEvent = w.add(sqlInsertEvent)
 	if w.err != nil {
 		return nil, errors.Join(w.err, w.close())
 	}

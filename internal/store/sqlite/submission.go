@@ -19,23 +19,24 @@ import (
 // Create implements store.Store.
 func (s *Store) Create(ctx context.Context, n store.New) (created forms.Submission, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
-		return tx.withFiles(nil, n.Files, func() (err error) {
-			created, err = tx.create(n)
-			return err
+		return tx.change(nil, n.Files, n.Events, func() (rowID int64, err error) {
+			rowID, created, err = tx.create(n)
+			return rowID, err
 		})
 	})
 	return created, err
 }
 
-func (t *tx) create(n store.New) (forms.Submission, error) {
+func (t *tx) create(n store.New) (rowID int64, created forms.Submission, err error) {
 	form, err := t.formOrNew(formName{n.PageID, n.FormID})
 	if err != nil {
-		return forms.Submission{}, classify(err)
+		return 0, forms.Submission{}, classify(err)
 	}
 	if err := t.stmts.refusal(form, n); err != nil { // if its key is used, it is a repeat, and that error comes first
-		return forms.Submission{}, cmp.Or(refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key), err)
+		return 0, forms.Submission{}, cmp.Or(refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key), err)
 	}
-	return t.insert(form, n)
+	created, err = t.insert(form, n)
+	return makeRowID(form, created.ID), created, err
 }
 
 // Refusal implements store.Store. A form without a number has no submissions.
@@ -95,9 +96,9 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 		if err != nil {
 			return forms.Submission{}, err
 		}
-		after, err := engine.Merge(before, merge)
+		after, events, err := engine.Merge(before, merge)
 		if err == nil {
-			err = s.replace(ctx, key, before, after)
+			err = s.replace(ctx, key, before, after, events)
 		}
 		switch {
 		case err == nil:
@@ -109,7 +110,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 }
 
 // replace stores a submission as it is after an update, unless it is not what it was before.
-func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.Submission) error {
+func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.Submission, events []store.Event) error {
 	err := s.writer.do(ctx, func(tx *tx) error {
 		at, now, err := tx.find(key)
 		if err != nil {
@@ -120,7 +121,7 @@ func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.
 			return errChanged
 		}
 		tx.bytes += len(after.Entries)
-		return tx.withFiles(before.Files, after.Files, func() error { return classify(tx.stmts.updateSubmission(at, after)) })
+		return tx.change(before.Files, after.Files, events, func() (int64, error) { return at, classify(tx.stmts.updateSubmission(at, after)) })
 	})
 	if err == nil && !slices.Equal(before.Files, after.Files) {
 		s.SweepSoon()
@@ -129,7 +130,7 @@ func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.
 }
 
 // Delete implements store.Store.
-func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error) error {
+func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error, events ...store.Event) error {
 	var sub forms.Submission
 	err := s.writer.do(ctx, func(tx *tx) (err error) {
 		var at int64
@@ -141,7 +142,7 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 				return err
 			}
 		}
-		return tx.withFiles(sub.Files, nil, func() error { return classify(run(tx.stmts.del, at)) })
+		return tx.change(sub.Files, nil, events, func() (int64, error) { return at, classify(run(tx.stmts.del, at)) })
 	})
 	if err == nil && len(sub.Files) > 0 {
 		s.SweepSoon()

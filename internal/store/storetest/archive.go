@@ -39,7 +39,7 @@ func (b *bench) dump(t rapid.TB) []row {
 	err := b.Dump(ctx, func(r store.Record) error {
 		rows = append(rows, decodeRow(t, r))
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		t.Fatalf("dump: %v", err)
 	}
@@ -106,7 +106,7 @@ func testDumpVisitError(t *testing.T, b *bench) {
 				return enough
 			}
 			return nil
-		})
+		}, nil)
 		if err != enough { //nolint:errorlint // as it is, not wrapped
 			t.Errorf("dump: %v, want %v itself", err, enough)
 		}
@@ -134,7 +134,7 @@ func testDumpSnapshot(t *testing.T, b *bench) {
 		}
 		got = append(got, decodeRow(t, r))
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func testDumpVisitWrites(t *testing.T, b *bench) {
 	finishes(t, "a dump whose visit calls the store", func() {
 		err := b.Dump(ctx, func(r store.Record) error {
 			return b.callAll(t, store.Key{PageID: r.PageID, FormID: r.FormID, ID: r.ID})
-		})
+		}, nil)
 		if err != nil {
 			t.Error(err)
 		}
@@ -211,7 +211,7 @@ func (b *bench) archiveCalls(ctx context.Context) map[string]error {
 	_, setting := b.Setting(ctx, "late")
 	late := store.Record{Submission: forms.Submission{ID: 99, PageID: 1, FormID: "form", Created: created, Entries: forms.EncodeEntries(nil, nil)}}
 	return map[string]error{
-		"dump": b.Dump(ctx, func(store.Record) error { return errors.New("visited") }),
+		"dump": b.Dump(ctx, func(store.Record) error { return errors.New("visited") }, nil),
 		"load": b.Load(ctx, []store.Record{late}), "clear": b.Clear(ctx), "count": count, "last id": lastID,
 		"advance": b.Advance(ctx, 1000),
 		"claim":   claim, "setting": setting, "release": b.Release(ctx, "late"),
@@ -226,7 +226,7 @@ func testCloseDuringDump(t *testing.T, b *bench) {
 	err := b.Dump(ctx, func(store.Record) error {
 		if seen++; seen == 1 {
 			go func() { closed <- b.Close() }()
-			for b.Ping(ctx) == nil { // until the close has begun
+			for b.Ping(ctx) == nil {
 				runtime.Gosched()
 			}
 		}
@@ -236,7 +236,7 @@ func testCloseDuringDump(t *testing.T, b *bench) {
 		case <-time.After(10 * time.Millisecond):
 		}
 		return nil
-	})
+	}, nil)
 	if err != nil || seen != count || early {
 		t.Errorf("%d of %d visited, %v; closed before the end: %t", seen, count, err, early)
 	}

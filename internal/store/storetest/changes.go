@@ -128,7 +128,7 @@ func testChangeCopied(t *testing.T, b *bench) {
 		r.Entries, r.Open = slices.Clone(r.Entries), nil
 		records = append(records, r)
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -423,7 +423,7 @@ func testDumpFiles(t *testing.T, b *bench) {
 	var seen []record
 	err := b.Dump(ctx, func(r store.Record) error {
 		if len(seen) == 0 {
-			for _, m := range made[2:] { // all that follow go
+			for _, m := range made[2:] {
 				b.delete(t, m.key())
 			}
 		}
@@ -436,7 +436,7 @@ func testDumpFiles(t *testing.T, b *bench) {
 			}
 		}
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

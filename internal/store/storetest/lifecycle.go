@@ -38,6 +38,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge func
 	}
 	maps.Copy(calls, b.archiveCalls(ctx))
 	maps.Copy(calls, b.sessionCalls(ctx, s))
+	maps.Copy(calls, b.eventCalls(ctx))
 	return calls
 }
 

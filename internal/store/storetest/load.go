@@ -30,7 +30,7 @@ func (b *bench) archived(t *testing.T) []store.Record {
 		r.Entries = slices.Clone(r.Entries)
 		records = append(records, r)
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		t.Fatalf("dump: %v", err)
 	}

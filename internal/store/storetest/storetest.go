@@ -48,6 +48,7 @@ func Run(t *testing.T, open Opener, sql SQL) {
 		{"load", loadTests},
 		{"settings", settingTests},
 		{"sessions", sessionTests},
+		{"events", eventTests},
 		{"model", modelTests},
 	}
 	for _, part := range parts {

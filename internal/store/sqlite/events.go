@@ -1,0 +1,288 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
+)
+
+const (
+	sqlInsertEvent = `INSERT INTO events (hook, recipient, form, submission, type, created, message, title, anonymous, failed, error)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+	// sqlDueQueues jumps from the first event of a queue to that of the next one, so that
+	// its cost does not grow with the number of events.
+	sqlDueQueues = `WITH RECURSIVE first (id) AS (
+			SELECT (SELECT id FROM events WHERE failed IS NULL ORDER BY hook, recipient, form, id LIMIT 1)
+			UNION ALL
+			SELECT ifnull((SELECT id FROM events n WHERE failed IS NULL AND hook = e.hook AND recipient = e.recipient AND form > e.form ORDER BY form, id LIMIT 1),
+				ifnull((SELECT id FROM events n WHERE failed IS NULL AND hook = e.hook AND recipient > e.recipient ORDER BY recipient, form, id LIMIT 1),
+				(SELECT id FROM events n WHERE failed IS NULL AND hook > e.hook ORDER BY hook, recipient, form, id LIMIT 1)))
+			FROM first CROSS JOIN events e ON e.id = first.id)
+		SELECT e.hook, e.recipient, page_id, form_id FROM first CROSS JOIN events e ON e.id = first.id CROSS JOIN forms ON number = e.form
+			LEFT JOIN event_queues q USING (hook, recipient, form)
+		WHERE e.hook IN (SELECT value FROM json_each(?1)) AND ifnull(q.due, 0) <= ?2
+		ORDER BY e.id LIMIT ?3`
+
+	sqlLease = `INSERT INTO event_queues (hook, recipient, form, due, leased, attempts) VALUES (?1, ?2, ?3, ?4, 1, 0)
+		ON CONFLICT DO UPDATE SET due = ?4, leased = 1 WHERE due <= ?5 RETURNING attempts`
+	sqlWaiting = `SELECT ` + sqlEvent + ` FROM events JOIN forms ON number = form
+		WHERE hook = ? AND recipient = ? AND form = ? AND failed IS NULL ORDER BY id LIMIT ?`
+	// sqlEvent are the columns of readEvent.
+	sqlEvent = `id, hook, recipient, page_id, form_id, submission, type, created, message, ifnull(title, ''), anonymous, ifnull(failed, 0), ifnull(error, '')`
+
+	sqlDelivered  = `DELETE FROM events WHERE id IN (SELECT value FROM json_each(?))`
+	sqlGiveUp     = `UPDATE events SET failed = ?2, error = ?3 WHERE id IN (SELECT value FROM json_each(?1)) AND failed IS NULL`
+	sqlEndLease   = `DELETE FROM event_queues WHERE hook = ? AND recipient = ? AND form = ? AND leased = 1 AND due = ?`
+	sqlDelayQueue = `UPDATE event_queues SET due = ?5, leased = 0, attempts = ?6, error = ?7
+		WHERE hook = ?1 AND recipient = ?2 AND form = ?3 AND leased = 1 AND due = ?4`
+
+	sqlEventCounts = `SELECT hook, count(*) - count(failed), count(failed), ifnull(min(iif(failed IS NULL, created, NULL)), 0) FROM events GROUP BY hook ORDER BY hook`
+	// sqlEventErrors returns the latest error of each hook last.
+	sqlEventErrors = `SELECT hook, error FROM (
+			SELECT hook, error, max(failed) AS at FROM events WHERE failed IS NOT NULL GROUP BY hook
+			UNION ALL SELECT hook, error, due FROM event_queues WHERE error IS NOT NULL)
+		ORDER BY at`
+
+	sqlRetryFailed = `UPDATE events SET failed = NULL, error = NULL WHERE id IN (SELECT id FROM events
+		WHERE failed IS NOT NULL AND hook IN (SELECT value FROM json_each(?)) LIMIT 1000)`
+	sqlRetryDelayed = `UPDATE event_queues SET due = 0 WHERE attempts > 0 AND leased = 0 AND hook IN (SELECT value FROM json_each(?))`
+	sqlRemoveFailed = `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE failed < ? ORDER BY failed LIMIT ?)`
+	sqlAllEvents    = `SELECT ` + sqlEvent + ` FROM events JOIN forms ON number = form ORDER BY id`
+)
+
+// list is a parameter of json_each.
+func list[T any](values []T) string {
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // they are texts or numbers
+	}
+	return string(text)
+}
+
+// insertEvents stores events of a form.
+func (t *tx) insertEvents(form, submission int64, events []store.Event) error {
+	for _, e := range events {
+		anonymous, failed := int64(0), any(nil)
+		if e.Anonymous {
+			anonymous = 1
+		}
+		if !e.Failed.IsZero() {
+			failed = e.Failed.UnixMilli()
+		}
+		t.bytes += 200 + len(e.Title)
+		err := run(t.stmts.insertEvent, e.Hook, e.Recipient, form, submission, e.Type, e.Created.UnixMilli(), e.Message,
+			optional(e.Title), anonymous, failed, optional(e.Error))
+		if err != nil {
+			return classify(err)
+		}
+	}
+	return nil
+}
+
+// readEvent reads a row of sqlEvent.
+func readEvent(row *sqlite3.Stmt) store.Event {
+	e := store.Event{
+		ID:         row.ColumnInt64(0),
+		Queue:      store.Queue{Hook: row.ColumnText(1), Recipient: row.ColumnText(2), PageID: row.ColumnInt64(3), FormID: row.ColumnText(4)},
+		Submission: row.ColumnInt64(5), Type: row.ColumnText(6), Created: time.UnixMilli(row.ColumnInt64(7)).UTC(),
+		Message: row.ColumnText(8), Title: row.ColumnText(9), Anonymous: row.ColumnInt64(10) != 0, Error: row.ColumnText(12),
+	}
+	if failed := row.ColumnInt64(11); failed != 0 {
+		e.Failed = time.UnixMilli(failed).UTC()
+	}
+	return e
+}
+
+// DueQueues implements store.Events.
+func (s *Store) DueQueues(ctx context.Context, hooks []string, limit int) (due []store.Queue, err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		return queryRows(stmts.conn, sqlDueQueues, func(row *sqlite3.Stmt) {
+			due = append(due, store.Queue{Hook: row.ColumnText(0), Recipient: row.ColumnText(1), PageID: row.ColumnInt64(2), FormID: row.ColumnText(3)})
+		}, list(hooks), time.Now().UnixMilli(), int64(limit))
+	})
+	return due, engine.Wrap(err, "look for due events")
+}
+
+// LeaseQueue implements store.Events.
+func (s *Store) LeaseQueue(ctx context.Context, q store.Queue, lease time.Duration, limit int) (leased store.Lease, err error) {
+	err = s.writer.do(ctx, func(tx *tx) error {
+		leased = store.Lease{Queue: q}
+		return tx.atomically(func() error { return tx.lease(&leased, lease, limit) })
+	})
+	if len(leased.Events) == 0 {
+		leased = store.Lease{}
+	}
+	return leased, engine.Wrap(err, "lease events")
+}
+
+func (t *tx) lease(leased *store.Lease, lease time.Duration, limit int) error {
+	q := leased.Queue
+	form, err := t.form(formName{q.PageID, q.FormID})
+	if errors.Is(err, errNoForm) {
+		return nil
+	}
+	if err != nil {
+		return classify(err)
+	}
+	now := time.Now()
+	leased.Token = now.Add(lease).UnixMilli()
+	err = queryRow(t.stmts.conn, sqlLease, func(row *sqlite3.Stmt) { leased.Attempts = int(row.ColumnInt64(0)) },
+		q.Hook, q.Recipient, form, leased.Token, now.UnixMilli())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = queryRows(t.stmts.conn, sqlWaiting, func(row *sqlite3.Stmt) { leased.Events = append(leased.Events, readEvent(row)) },
+			q.Hook, q.Recipient, form, int64(limit))
+	}
+	if err == nil && len(leased.Events) == 0 {
+		_, err = execute(t.stmts.conn, sqlEndLease, q.Hook, q.Recipient, form, leased.Token)
+	}
+	return classify(err)
+}
+
+// SettleQueue implements store.Events.
+func (s *Store) SettleQueue(ctx context.Context, l store.Lease, settled store.Settlement) error {
+	err := s.writer.do(ctx, func(tx *tx) error {
+		form, err := tx.form(formName{l.PageID, l.FormID})
+		if err != nil {
+			return classify(err)
+		}
+		return tx.atomically(func() error { return classify(tx.settle(form, l, settled)) })
+	})
+	return engine.Wrap(err, "settle events")
+}
+
+func (t *tx) settle(form int64, l store.Lease, s store.Settlement) error {
+	now := time.Now()
+	conn, queue := t.stmts.conn, []any{l.Hook, l.Recipient, form, l.Token}
+	_, err := execute(conn, sqlDelivered, list(s.Delivered))
+	if err == nil {
+		_, err = execute(conn, sqlGiveUp, list(s.Failed), now.UnixMilli(), s.Error)
+	}
+	switch {
+	case err != nil:
+	case s.Delay == 0 && s.Attempts == 0:
+		_, err = execute(conn, sqlEndLease, queue...)
+	default:
+		_, err = execute(conn, sqlDelayQueue, append(queue, now.Add(s.Delay).UnixMilli(), int64(s.Attempts), optional(s.Error))...)
+	}
+	return err
+}
+
+// EventCounts implements store.Events.
+func (s *Store) EventCounts(ctx context.Context) (counts []store.EventCount, err error) {
+	err = s.pool.with(ctx, func(stmts *readStmts) error {
+		counts, err = eventCounts(stmts.conn)
+		return err
+	})
+	return counts, engine.Wrap(err, "count events")
+}
+
+func eventCounts(conn *sqlite3.Conn) (counts []store.EventCount, err error) {
+	errorOf := map[string]string{}
+	err = queryRows(conn, sqlEventErrors, func(row *sqlite3.Stmt) { errorOf[row.ColumnText(0)] = row.ColumnText(1) })
+	if err != nil {
+		return nil, err
+	}
+	err = queryRows(conn, sqlEventCounts, func(row *sqlite3.Stmt) {
+		c := store.EventCount{Hook: row.ColumnText(0), Queued: row.ColumnInt64(1), Failed: row.ColumnInt64(2)}
+		c.LastError = errorOf[c.Hook]
+		if oldest := row.ColumnInt64(3); oldest != 0 {
+			c.Oldest = time.UnixMilli(oldest).UTC()
+		}
+		counts = append(counts, c)
+	})
+	return counts, err
+}
+
+// RetryEvents implements store.Events.
+func (s *Store) RetryEvents(ctx context.Context, hooks []string) (failed int64, err error) {
+	return retryEvents(hooks, func(sql string, args ...any) (int64, error) { return s.exec(ctx, sql, args...) })
+}
+
+// retryEvents takes a thousand failed events at a time, so that other writers don't wait for long.
+func retryEvents(hooks []string, exec func(sql string, args ...any) (int64, error)) (failed int64, err error) {
+	for {
+		n, err := exec(sqlRetryFailed, list(hooks))
+		if failed += n; err != nil {
+			return failed, engine.Wrap(err, "retry failed events")
+		}
+		if n == 0 {
+			_, err := exec(sqlRetryDelayed, list(hooks))
+			return failed, engine.Wrap(err, "retry delayed events")
+		}
+	}
+}
+
+// RemoveFailedEvents implements store.Events.
+func (s *Store) RemoveFailedEvents(ctx context.Context, age time.Duration, limit int) (removed int, err error) {
+	n, err := s.exec(ctx, sqlRemoveFailed, time.Now().Add(-age).UnixMilli(), int64(limit))
+	return int(n), engine.Wrap(err, "remove failed events")
+}
+
+// LoadEvents implements store.Archive.
+func (s *Store) LoadEvents(ctx context.Context, events []store.Event) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		return tx.atomically(func() error {
+			for _, e := range events {
+				form, err := tx.formOrNew(formName{e.PageID, e.FormID})
+				if err == nil {
+					err = tx.insertEvents(form, e.Submission, []store.Event{e})
+				}
+				if err != nil {
+					return classify(err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// Shared is a store that a server has open. It can do what an operator asks for
+// while the server runs.
+type Shared struct{ conn *sqlite3.Conn }
+
+// OpenShared opens the store in directory dir beside a running server.
+func OpenShared(ctx context.Context, dir string) (*Shared, error) {
+	if err := errors.Join(Exists(dir), refuseReadOnly(dir)); err != nil {
+		return nil, err
+	}
+	conn, err := openShared(ctx, filepath.Join(dir, FileName))
+	if err != nil {
+		return nil, classify(err)
+	}
+	err = errors.Join(requireStore(conn), requestChecksums(conn))
+	if err == nil { // checkpoints are the server's
+		err = conn.Exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL`)
+	}
+	if err != nil {
+		return nil, errors.Join(classify(err), conn.Close())
+	}
+	return &Shared{conn}, nil
+}
+
+// EventCounts is that of store.Events.
+func (s *Shared) EventCounts(context.Context) ([]store.EventCount, error) {
+	counts, err := eventCounts(s.conn)
+	return counts, engine.Wrap(classify(err), "count events")
+}
+
+// RetryEvents is that of store.Events.
+func (s *Shared) RetryEvents(_ context.Context, hooks []string) (failed int64, err error) {
+	return retryEvents(hooks, func(sql string, args ...any) (int64, error) {
+		n, err := execute(s.conn, sql, args...)
+		return n, classify(err)
+	})
+}
+
+// Close closes the connection.
+func (s *Shared) Close() error { return s.conn.Close() }
