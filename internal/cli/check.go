@@ -38,6 +38,7 @@ func checkCommand(streams Streams) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "text, json or github", Sources: env("format")},
 			&cli.BoolFlag{Name: "strict", Usage: "treat warnings as errors", Sources: env("strict")},
+			mailDomainsFlag(),
 			wikiCAFlag(),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -48,8 +49,12 @@ func checkCommand(streams Streams) *cli.Command {
 			if !ok {
 				return usagef("--format %q: use text, json or github", cmd.String("format"))
 			}
+			mail, err := markup.NewMail(cmd.StringSlice("mail-domains"))
+			if err != nil {
+				return usagef("--mail-domains: %v", err)
+			}
 			out := bufio.NewWriter(streams.Out)
-			c := newChecker(out, format)
+			c := newChecker(out, format, mail)
 			for _, arg := range cmd.Args().Slice() {
 				if !wiki.IsAddress(arg) {
 					c.path(arg)
@@ -74,13 +79,14 @@ func checkCommand(streams Streams) *cli.Command {
 type checker struct {
 	out     io.Writer
 	format  checkFormat
+	mail    *markup.Mail
 	files   map[int64][]string // by page id
 	seen    map[string]bool    // by their full paths
 	summary checkSummary
 }
 
-func newChecker(out io.Writer, format checkFormat) *checker {
-	return &checker{out: out, format: format, files: map[int64][]string{}, seen: map[string]bool{}}
+func newChecker(out io.Writer, format checkFormat, mail *markup.Mail) *checker {
+	return &checker{out: out, format: format, mail: mail, files: map[int64][]string{}, seen: map[string]bool{}}
 }
 
 func (c *checker) path(path string) {
@@ -123,7 +129,7 @@ func (c *checker) file(path string) {
 		}
 		c.seen[full] = true
 	}
-	page, source, err := pages.Read(path)
+	page, source, err := pages.Read(path, c.mail)
 	if err != nil {
 		c.cannotRead(path, err)
 		return
@@ -211,4 +217,11 @@ func (c *checker) report(f finding) {
 func (c *checker) print(line string) {
 	line = strings.ReplaceAll(strings.ToValidUTF8(line, "\ufffd"), "\n", `\u000a`)
 	_, _ = fmt.Fprintln(server.EscapeLines(c.out), line)
+}
+
+func mailDomainsFlag() cli.Flag {
+	return &cli.StringSliceFlag{
+		Name: "mail-domains", Usage: "domains, such as example.org, whose addresses in notify get mail; subdomains count only if they are named",
+		DefaultText: "none", Sources: env("mail-domains"),
+	}
 }

@@ -130,7 +130,7 @@ func (c *checker) wiki(ctx context.Context, address string, cmd *cli.Command, st
 		}
 		seen := int64(0)
 		return w.All(ctx, wiki.Caller{Session: session}, func(page wiki.Page, text wiki.Text, total int) error {
-			parsed := markup.ParseBody(wikiFormat(address), page.ID, text.Source)
+			parsed := markup.ParseBody(wikiFormat(address), page.ID, text.Source, c.mail)
 			c.page(finding{File: page.Title, Page: page.ID}, &parsed, text.Source)
 			seen++
 			show("pages read", "pages", seen, int64(total))
@@ -147,7 +147,7 @@ func openPages(cmd *cli.Command, log *slog.Logger) (pages.Source, auth.People, e
 		if err != nil {
 			return nil, nil, err
 		}
-		source, err := pages.OpenDirectory(from, cmd.Bool("poll"), log)
+		source, err := pages.OpenDirectory(from, cmd.Bool("poll"), &markup.Mail{Off: true}, log)
 		if err != nil {
 			return nil, nil, &configError{err}
 		}
@@ -161,6 +161,6 @@ func openPages(cmd *cli.Command, log *slog.Logger) (pages.Source, auth.People, e
 		log.Warn("passwords cross the network in clear text on their way to the wiki: use https")
 	}
 	recheck := cmd.Duration("wiki-recheck")
-	source := pages.NewWiki(pages.WikiOptions{Wiki: w, Format: wikiFormat(from), Recheck: recheck, Logger: log})
+	source := pages.NewWiki(pages.WikiOptions{Wiki: w, Format: wikiFormat(from), Recheck: recheck, Mail: &markup.Mail{Off: true}, Logger: log})
 	return source, auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: cmd.Duration("wiki-relogin"), Recheck: recheck}), nil
 }

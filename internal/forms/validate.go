@@ -185,3 +185,24 @@ func isAlnum(b byte) bool {
 func storable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsRune(s, 0)
 }
+
+// MailDomains are the domains whose addresses get mail, in lower case.
+type MailDomains []string
+
+// ParseMailDomains reads the names of domains, in upper or lower case.
+func ParseMailDomains(names []string) (MailDomains, error) {
+	var domains MailDomains
+	for _, name := range names {
+		if !IsEmail("name@" + name) {
+			return nil, fmt.Errorf("%q is not a domain such as example.org", name)
+		}
+		domains = append(domains, strings.ToLower(name))
+	}
+	return domains, nil
+}
+
+// Allow reports whether an address is in one of the domains. Subdomains are others.
+func (d MailDomains) Allow(address string) bool {
+	_, domain, _ := strings.Cut(address, "@")
+	return slices.Contains(d, strings.ToLower(domain))
+}

@@ -238,3 +238,26 @@ func TestEmailIsTheRuleOfTheHTMLStandard(t *testing.T) {
 		}
 	})
 }
+
+func TestMailDomains(t *testing.T) {
+	for _, name := range []string{"", " ", "a@example.org", "@example.org", "*.example.org", "*", "example.org.", ".example.org", "two words", " example.org", "exämple.org", "a,b"} {
+		if domains, err := ParseMailDomains([]string{"example.com", name}); err == nil {
+			t.Errorf("%q is accepted: %q", name, domains)
+		}
+	}
+	domains, err := ParseMailDomains([]string{"Example.ORG", "intranet"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]bool{
+		"a@example.org": true, "A@EXAMPLE.org": true, "a@intranet": true,
+		"a@sub.example.org": false, "a@notexample.org": false, "a@example.org.evil.com": false, "a@org": false, "example.org": false, "": false, "a@": false,
+	} {
+		if got := domains.Allow(address); got != want {
+			t.Errorf("%q is allowed: %t", address, got)
+		}
+	}
+	if MailDomains(nil).Allow("a@example.org") {
+		t.Error("no domain allows an address")
+	}
+}

@@ -38,6 +38,7 @@ type reader struct {
 	unreadable  bool
 	tree        *tree // of a Markdown page
 	defined     int   // bytes of the forms' definitions
+	mail        *Mail
 }
 
 // offsetDiagnostic is a Diagnostic whose Line and Column are not set yet.

@@ -16,7 +16,7 @@ func TestFormsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := Parse(Markdown, 1, text)
+	page := Parse(Markdown, 1, text, nil)
 	for _, p := range page.Diagnostics {
 		t.Errorf("line %d: %s; %s", p.Line, p.Message, p.Hint)
 	}

@@ -16,8 +16,8 @@ const formText Format = 0
 // text of a block on a page, so that diagnostics are the same, but their lines and
 // columns count within text. The form is nil if the text is broken. Its macro ids
 // are those that it would have on the page. Its title is never empty.
-func ParseForm(pageID int64, text []byte) (*forms.Form, []Diagnostic) {
-	page := Parse(formText, pageID, text)
+func ParseForm(pageID int64, text []byte, mail *Mail) (*forms.Form, []Diagnostic) {
+	page := Parse(formText, pageID, text, mail)
 	if len(page.Blocks) == 0 {
 		return nil, page.Diagnostics
 	}

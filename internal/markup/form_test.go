@@ -19,7 +19,7 @@ func TestParseFormDiagnostics(t *testing.T) {
 	for name, text := range map[string]string{
 		"LF": broken, "CR LF": strings.ReplaceAll(broken, "\n", "\r\n"), "mark": byteOrderMark + broken, "no end": strings.TrimSpace(broken),
 	} {
-		form, diagnostics := ParseForm(1, []byte(text))
+		form, diagnostics := ParseForm(1, []byte(text), nil)
 		var got []string
 		for _, q := range diagnostics {
 			got = append(got, fmt.Sprintf("%d:%d: %s: %s", q.Line, q.Column, q.Severity, q.Message))
@@ -43,7 +43,7 @@ func TestParseFormRefuses(t *testing.T) {
 		strings.Repeat("#", MaxPageBytes+1):  "more than the",
 		smallForm + "---\n" + smallForm:      "a second YAML document",
 	} {
-		form, diagnostics := ParseForm(1, []byte(text))
+		form, diagnostics := ParseForm(1, []byte(text), nil)
 		if form != nil || len(diagnostics) == 0 || !strings.Contains(diagnostics[0].Message, want) {
 			t.Errorf("%.20q: form %v, diagnostics %.1v; want %q", text, form, diagnostics, want)
 		}
@@ -61,7 +61,7 @@ func checkCarried(t interface {
 }, text []byte,
 ) {
 	t.Helper()
-	want, _ := ParseForm(1, text)
+	want, _ := ParseForm(1, text, nil)
 	if want == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func TestFormBlock(t *testing.T) {
 	}
 	read := 0
 	for _, text := range texts {
-		if form, _ := ParseForm(1, []byte(text)); form != nil {
+		if form, _ := ParseForm(1, []byte(text), nil); form != nil {
 			read++
 		}
 		checkCarried(t, []byte(text))
@@ -141,7 +141,7 @@ func FuzzForm(f *testing.F) {
 func TestFormBlockAtTheLimit(t *testing.T) {
 	for room := range 2 {
 		text := smallForm + "#" + strings.Repeat("x", MaxBlockBytes-len(smallForm)-2-room) + "\n"
-		if form, diagnostics := ParseForm(1, []byte(text)); form == nil {
+		if form, diagnostics := ParseForm(1, []byte(text), nil); form == nil {
 			t.Errorf("%d bytes of room: %v", room, diagnostics)
 		}
 		_, err := FormBlock(Wikitext, []byte(text))

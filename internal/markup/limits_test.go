@@ -40,7 +40,7 @@ func TestPathological(t *testing.T) {
 	for _, c := range pathological() {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
-			p := Parse(c.format, 1, []byte(c.src))
+			p := Parse(c.format, 1, []byte(c.src), nil)
 			t.Logf("%v, %d diagnostics", time.Since(start), len(p.Diagnostics))
 			checkPage(t, p)
 			if c.want != "" && (len(p.Diagnostics) == 0 || !strings.Contains(p.Diagnostics[0].Message, c.want)) {
@@ -229,10 +229,10 @@ func TestLimits(t *testing.T) {
 		"bytes":     {comment, MaxBlockBytes, "more than 262144 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit)+"```\n")); len(p.Diagnostics) != 0 || p.Blocks[0].Form == nil {
+			if p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit)+"```\n"), nil); len(p.Diagnostics) != 0 || p.Blocks[0].Form == nil {
 				t.Errorf("at the limit: %v", p.Diagnostics)
 			}
-			p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit+1)+"```\n"))
+			p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit+1)+"```\n"), nil)
 			if len(p.Diagnostics) != 1 || !strings.Contains(p.Diagnostics[0].Message, c.want) || p.Blocks[0].FormID != "a" || p.Blocks[0].Form != nil {
 				t.Errorf("beyond the limit: %v %v", p.Blocks, p.Diagnostics)
 			}
@@ -242,7 +242,7 @@ func TestLimits(t *testing.T) {
 
 func TestTooManyForms(t *testing.T) {
 	src := numbers(MaxForms+2, "```form\nform: f%d\nfields: [{id: x, type: date}]\n```\n")
-	p := Parse(Markdown, 1, []byte(src))
+	p := Parse(Markdown, 1, []byte(src), nil)
 	if len(p.Blocks) != MaxForms+1 || p.Blocks[MaxForms-1].Form == nil || p.Blocks[MaxForms] != (Block{}) {
 		t.Errorf("%d blocks, the last %+v", len(p.Blocks), p.Blocks[len(p.Blocks)-1])
 	}
@@ -252,7 +252,7 @@ func TestTooManyForms(t *testing.T) {
 }
 
 func TestTooManyDiagnostics(t *testing.T) {
-	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields: ["+strings.Repeat("x, ", 2*MaxDiagnostics)+"]\n```\n"))
+	p := Parse(Markdown, 1, []byte("```form\nform: a\nfields: ["+strings.Repeat("x, ", 2*MaxDiagnostics)+"]\n```\n"), nil)
 	last := p.Diagnostics[len(p.Diagnostics)-1]
 	if len(p.Diagnostics) != MaxDiagnostics+1 || last.Severity != Error || !strings.Contains(last.Message, "not listed") {
 		t.Errorf("%d diagnostics, the last %v", len(p.Diagnostics), last)
@@ -269,7 +269,7 @@ func TestAliasesCountEachTime(t *testing.T) {
 		"more than the 1048576 allowed: a section's condition counts":     smallPage(),
 		"definitions of the page's forms have more than 8388608 bytes up": numbers(11, "```form\nform: f%d\n"+help+"```\n"),
 	} {
-		p := Parse(Markdown, 1, []byte(src))
+		p := Parse(Markdown, 1, []byte(src), nil)
 		found := slices.ContainsFunc(p.Diagnostics, func(q Diagnostic) bool { return q.Severity == Error && strings.Contains(q.Message, want) })
 		if !found || p.Blocks[len(p.Blocks)-1].Form != nil || len(p.Blocks) > 1 && p.Blocks[0].Form == nil {
 			t.Errorf("want %q: %.3v", want, p.Diagnostics)
@@ -290,14 +290,14 @@ func smallPage() string {
 func TestPageDefinitionSize(t *testing.T) {
 	section := "fields:\n  - {id: x, type: textbox}\n  - section: s\n    showIf: {field: x, equals: " + strings.Repeat("v", 4000) + "}\n" +
 		"    fields: [" + numbers(200, "{id: f%d, type: date},") + "]\n"
-	one := DefinitionSize(Parse(Markdown, 1, []byte("```form\nform: a\n"+section+"```\n")).Blocks[0].Form)
+	one := DefinitionSize(Parse(Markdown, 1, []byte("```form\nform: a\n"+section+"```\n"), nil).Blocks[0].Form)
 	fit := MaxPageDefinitionBytes / one
 	var src strings.Builder
 	for i := range fit + 1 {
 		fmt.Fprintf(&src, "```form\nform: f%d\n%s```\n", i, section)
 	}
 	src.WriteString("```form\nform: small\nfields: [{id: x, type: date}]\n```\n")
-	p := Parse(Markdown, 1, []byte(src.String()))
+	p := Parse(Markdown, 1, []byte(src.String()), nil)
 	if fit < 5 || len(p.Diagnostics) != 1 || !strings.Contains(p.Diagnostics[0].Message, "more than 8388608 bytes") || p.Diagnostics[0].Hint == "" {
 		t.Errorf("%d forms fit: %v", fit, p.Diagnostics)
 	}
@@ -330,13 +330,13 @@ func repeated(unit string) string { return strings.Repeat(unit, (MaxBlockBytes-1
 // of it.
 func TestDeepNestingIsRefusedWhileScanning(t *testing.T) {
 	for _, unit := range []string{"[", "{", "{a: ", "- ", "? ", "&a [", "!a ["} {
-		_, diagnostics := ParseForm(1, []byte(repeated(unit)))
+		_, diagnostics := ParseForm(1, []byte(repeated(unit)), nil)
 		if len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Message, "nested more than 20 deep") && !strings.Contains(diagnostics[0].Message, "commas and brackets") {
 			t.Errorf("%q: %v", unit, diagnostics)
 		}
 	}
 	deepest := "form: a\nfields: " + strings.Repeat("[", maxYAMLNesting) + strings.Repeat("]", maxYAMLNesting)
-	if _, diagnostics := ParseForm(1, []byte(deepest)); len(diagnostics) != 1 || strings.Contains(diagnostics[0].Message, "nested") {
+	if _, diagnostics := ParseForm(1, []byte(deepest), nil); len(diagnostics) != 1 || strings.Contains(diagnostics[0].Message, "nested") {
 		t.Errorf("at the limit: %v", diagnostics)
 	}
 }

@@ -106,19 +106,20 @@ type Block struct {
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
-// It keeps no reference to src. A panic of a third-party parser makes the page
+// mail says which addresses of notify get mail; with nil there is no warning of the
+// others. It keeps no reference to src. A panic of a third-party parser makes the page
 // unreadable, and does not end the process.
-func Parse(format Format, nameID int64, src []byte) (page Page) {
-	return parse(format, nameID, src, true)
+func Parse(format Format, nameID int64, src []byte, mail *Mail) (page Page) {
+	return parse(format, nameID, src, mail, true)
 }
 
 // ParseBody is Parse for a page of a live wiki, which has no front matter: its id and
 // its permissions are the wiki's.
-func ParseBody(format Format, id int64, src []byte) (page Page) {
-	return parse(format, id, src, false)
+func ParseBody(format Format, id int64, src []byte, mail *Mail) (page Page) {
+	return parse(format, id, src, mail, false)
 }
 
-func parse(format Format, nameID int64, src []byte, frontMatter bool) (page Page) {
+func parse(format Format, nameID int64, src []byte, mail *Mail, frontMatter bool) (page Page) {
 	defer func() {
 		if r := recover(); r != nil {
 			page.Unreadable, page.Blocks = true, nil
@@ -126,14 +127,15 @@ func parse(format Format, nameID int64, src []byte, frontMatter bool) (page Page
 			page.Diagnostics = []Diagnostic{{Line: 1, Column: 1, Severity: Error, Message: message}}
 		}
 	}()
-	page.read(format, nameID, src, frontMatter)
+	page.read(format, nameID, src, mail, frontMatter)
 	return page
 }
 
 // read fills in the page step by step: a panic leaves what was read before it. The
 // fuzz tests call it in order to see panics.
-func (page *Page) read(format Format, nameID int64, src []byte, frontMatter bool) {
+func (page *Page) read(format Format, nameID int64, src []byte, mail *Mail, frontMatter bool) {
 	p := newReader(src)
+	p.mail = mail
 	page.ID, page.Meta = nameID, noAccess()
 	if !frontMatter {
 		page.Meta, page.MetaRead = Meta{}, true

@@ -17,6 +17,7 @@ import (
 type Directory struct {
 	root    string
 	log     *slog.Logger
+	mail    *markup.Mail
 	watcher reload.Watcher
 
 	// The watcher calls look and load one at a time. They alone use what follows.
@@ -40,8 +41,8 @@ type snapshot struct {
 
 // OpenDirectory reads all pages below root. What is wrong with them is logged;
 // only a directory that can't be read is an error. poll is for file systems that
-// send no events, such as network file systems.
-func OpenDirectory(root string, poll bool, log *slog.Logger) (*Directory, error) {
+// send no events, such as network file systems. mail is as for markup.Parse.
+func OpenDirectory(root string, poll bool, mail *markup.Mail, log *slog.Logger) (*Directory, error) {
 	info, err := os.Stat(root)
 	if err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
@@ -49,7 +50,7 @@ func OpenDirectory(root string, poll bool, log *slog.Logger) (*Directory, error)
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open pages: %s is not a directory", root)
 	}
-	d := &Directory{root: root, log: log, files: map[string]*file{}}
+	d := &Directory{root: root, log: log, mail: mail, files: map[string]*file{}}
 	d.watcher = reload.Watcher{Name: "pages", Log: log, Look: d.look, Load: d.load}
 	if !poll {
 		d.watcher.Root = root

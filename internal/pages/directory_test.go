@@ -117,7 +117,7 @@ func TestOpenDirectoryRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, root := range []string{filepath.Join(dir, "missing"), file, ""} {
-		if _, err := OpenDirectory(root, false, slog.New(slog.DiscardHandler)); err == nil {
+		if _, err := OpenDirectory(root, false, nil, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%q was opened as a directory of pages", root)
 		}
 	}

@@ -9,7 +9,7 @@ func TestExamplesHaveNoDiagnostics(t *testing.T) {
 		t.Fatalf("%d files, %v unreadable: %v", len(files), unreadable, err)
 	}
 	for _, f := range files {
-		page, _, err := Read(f)
+		page, _, err := Read(f, nil)
 		if err != nil || len(page.Diagnostics) > 0 {
 			t.Errorf("%s: %v %+v", f, err, page.Diagnostics)
 		}

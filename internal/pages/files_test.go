@@ -75,17 +75,17 @@ func TestNameID(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	s := newSite(t).save("5.md", form("a", "one")).save("6.txt", "").save("8.md", "x")
-	page, source, err := Read(s.path("5.md"))
+	page, source, err := Read(s.path("5.md"), nil)
 	if err != nil || page.ID != 5 || len(page.Blocks) != 1 || string(source) != form("a", "one") {
 		t.Errorf("got page %d with %d blocks, source %q, %v", page.ID, len(page.Blocks), source, err)
 	}
 	for _, name := range []string{"6.txt", "7.md"} {
-		if _, _, err := Read(s.path(name)); err == nil {
+		if _, _, err := Read(s.path(name), nil); err == nil {
 			t.Errorf("%s was read as a page", name)
 		}
 	}
 	s.must(os.Truncate(s.path("8.md"), 1<<30)) // sparse
-	page, source, err = Read(s.path("8.md"))
+	page, source, err = Read(s.path("8.md"), nil)
 	if err != nil || !page.Unreadable || len(source) != markup.MaxPageBytes+1 {
 		t.Errorf("a huge file: unreadable %t, %d bytes read, %v; want the page to say so after one byte over the limit",
 			page.Unreadable, len(source), err)

@@ -1,7 +1,9 @@
 package pages
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +67,20 @@ func TestDiagnostics(t *testing.T) {
 		if s.shows(1) != "a=old" || page.Lang != "de" {
 			t.Errorf("%s: page 1 shows %s in language %q", step.name, s.shows(1), page.Lang)
 		}
+	}
+}
+
+// An address that gets no mail is told to editors, and the form is served.
+func TestNoMail(t *testing.T) {
+	s := newSite(t).save("1.md", strings.Replace(form("a", "old"), "form: a\n", "form: a\nnotify: hr@example.org\n", 1))
+	var log bytes.Buffer
+	d, err := OpenDirectory(s.dir, false, &markup.Mail{Off: true}, slog.New(slog.NewTextHandler(&log, nil)))
+	s.must(err)
+	s.Directory = d
+	page, err := s.served(1)
+	s.must(err)
+	if len(page.Diagnostics) != 1 || !strings.Contains(page.Diagnostics[0].Message, "gets no mail") || !strings.Contains(log.String(), "gets no mail") || s.shows(1) != "a=old" {
+		t.Errorf("diagnostics %v, log %q, forms %s", page.Diagnostics, log.String(), s.shows(1))
 	}
 }
 

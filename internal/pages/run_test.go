@@ -99,7 +99,7 @@ func TestPolledEditsShowWithinTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		page := filepath.Join(t.TempDir(), "1.md")
 		testkit.WriteFile(t, page, form("a", "zero"))
-		d, err := OpenDirectory(filepath.Dir(page), true, slog.New(slog.DiscardHandler))
+		d, err := OpenDirectory(filepath.Dir(page), true, nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestStuckLook(t *testing.T) {
 	s.mkdir("")
 	synctest.Test(t, func(t *testing.T) {
 		log := &strings.Builder{}
-		d, err := OpenDirectory(s.dir, true, slog.New(slog.NewTextHandler(log, nil)))
+		d, err := OpenDirectory(s.dir, true, nil, slog.New(slog.NewTextHandler(log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func newSite(t *testing.T) *site {
 func (s *site) open() *site {
 	s.t.Helper()
 	s.mkdir("")
-	d, err := OpenDirectory(s.dir, false, slog.New(slog.NewTextHandler(&s.log, nil)))
+	d, err := OpenDirectory(s.dir, false, nil, slog.New(slog.NewTextHandler(&s.log, nil)))
 	if err != nil {
 		s.t.Fatal(err)
 	}

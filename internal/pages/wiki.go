@@ -41,6 +41,7 @@ type WikiOptions struct {
 	Wiki    wiki.Wiki
 	Format  markup.Format // of its pages
 	Recheck time.Duration // how long rights count
+	Mail    *markup.Mail  // as for markup.Parse
 	Logger  *slog.Logger
 	Now     func() time.Time // nil is time.Now
 }
@@ -309,7 +310,7 @@ func (w *Wiki) readText(ctx context.Context, c wiki.Caller, page wiki.Page, old 
 	if old != nil {
 		before = old.Page
 	}
-	parsed := markup.ParseBody(w.Format, page.ID, text.Source)
+	parsed := markup.ParseBody(w.Format, page.ID, text.Source, w.Mail)
 	nameForms(&parsed, page.Title)
 	next := &wikiPage{
 		Page: renew(before, &parsed, page.Title), broken: countBroken(&parsed), textBytes: len(text.Source),

@@ -64,6 +64,7 @@ func TestWikiIsASource(t *testing.T) {
 
 func newWiki(w wiki.Wiki, recheck time.Duration, now func() time.Time) *pages.Wiki {
 	return pages.NewWiki(pages.WikiOptions{
+		Mail: &markup.Mail{Off: true},
 		Wiki: w, Format: markup.Wikitext, Recheck: recheck, Logger: slog.New(slog.DiscardHandler), Now: now,
 	})
 }
@@ -257,6 +258,13 @@ func TestWikiBrokenEdit(t *testing.T) {
 	l.wants("broken", ann, "a")
 	page, err := l.Page(t.Context(), ann, l.id)
 	if err != nil || len(page.Diagnostics) == 0 || l.Counts().Broken != 1 {
+		t.Errorf("diagnostics are %v, %v, counts %+v", page.Diagnostics, err, l.Counts())
+	}
+	l.fake.Write(l.id, wikitest.Page{Title: "Lunch", Text: strings.Replace(wikitext("a"), "fields:", "notify: hr@example.org\nfields:", 1)})
+	l.advance(5 * time.Second)
+	l.wants("without mail", ann, "a")
+	page, err = l.Page(t.Context(), ann, l.id)
+	if err != nil || len(page.Diagnostics) != 1 || !strings.Contains(page.Diagnostics[0].Message, "gets no mail") || l.Counts().Broken != 0 {
 		t.Errorf("diagnostics are %v, %v, counts %+v", page.Diagnostics, err, l.Counts())
 	}
 	l.fake.Write(l.id, wikitest.Page{Title: "Lunch", Text: ""})

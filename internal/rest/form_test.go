@@ -80,8 +80,8 @@ func golden(t testing.TB, name string) string {
 // site: they depend on the page's id.
 func (e *env) ownIDs(t testing.TB, text string) string {
 	t.Helper()
-	golden, _ := markup.ParseForm(1, []byte(allForm))
-	own, _ := markup.ParseForm(e.page(1), []byte(allForm))
+	golden, _ := markup.ParseForm(1, []byte(allForm), nil)
+	own, _ := markup.ParseForm(e.page(1), []byte(allForm), nil)
 	text = strings.Replace(text, `"pageId":1,`, fmt.Sprintf(`"pageId":%d,`, e.page(1)), 1)
 	text = strings.ReplaceAll(text, golden.MacroID, own.MacroID)
 	for i := range golden.Fields {

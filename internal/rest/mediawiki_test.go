@@ -202,7 +202,7 @@ func (w *wikiSite) write(t testing.TB, name, text string) {
 		w.Edit(page.id, wikitext(text))
 	}
 	page.text = text
-	meta := markup.Parse(markup.Markdown, page.id, []byte(text)).Meta
+	meta := markup.Parse(markup.Markdown, page.id, []byte(text), nil).Meta
 	w.SetRights(page.id, principals(meta.View), principals(meta.Edit))
 	w.pages.Reload(t.Context())
 }

@@ -139,7 +139,7 @@ func (c *call) readText(page *authorPage) error {
 		return err
 	}
 	defer c.endTurn()
-	form, diagnostics := markup.ParseForm(authorPageID, []byte(page.Text))
+	form, diagnostics := markup.ParseForm(authorPageID, []byte(page.Text), c.site.Mail)
 	page.Count, page.Diagnostics = forms.Counted(len(diagnostics), "problem", "problems"), diagnostics
 	if len(diagnostics) == 0 {
 		page.Count = "No problems"

@@ -57,7 +57,7 @@ func TestExamples(t *testing.T) {
 	for _, e := range examples {
 		text := exampleText(e.Name)
 		all += "\n" + text
-		form, problems := markup.ParseForm(1, []byte(text))
+		form, problems := markup.ParseForm(1, []byte(text), nil)
 		if form == nil || len(problems) > 0 {
 			t.Errorf("%s: %v", e.Name, problems)
 			continue
@@ -117,6 +117,14 @@ func TestAuthor(t *testing.T) {
 	b.postForm("/author", url.Values{"text": {shortForm}}).want(http.StatusOK, "No problems", "Name")
 	b.postForm("/author", nil).want(http.StatusOK, "1 problem", "the form block is empty")
 	b.write("\x00\xff<b>").want(http.StatusOK, "1 problem")
+}
+
+// An address that gets no mail on this server is a problem of the text.
+func TestAuthorNoMail(t *testing.T) {
+	text := strings.Replace(shortForm, "fields:", "notify: hr@example.org\nfields:", 1)
+	newEnv(t, nil).signedIn(t, "alice").write(text).want(http.StatusOK, "No problems")
+	e := newEnv(t, nil, func(o *envOptions) { o.Mail = &markup.Mail{Off: true} })
+	e.signedIn(t, "alice").write(text).want(http.StatusOK, "1 problem", "hr@example.org gets no mail")
 }
 
 // The reference has every key that the parser knows, where it is written.
@@ -220,7 +228,7 @@ func TestAuthorJSON(t *testing.T) {
 			shown = rawText(n)
 		}
 	}
-	form, _ := markup.ParseForm(1, []byte(text))
+	form, _ := markup.ParseForm(1, []byte(text), nil)
 	var got, want bytes.Buffer
 	if err := json.Compact(&got, []byte(shown)); err != nil {
 		t.Fatal(err)
@@ -249,10 +257,10 @@ func TestAuthorBlocks(t *testing.T) {
 		texts = append(texts, exampleText(x.Name))
 	}
 	for _, text := range texts {
-		want, _ := markup.ParseForm(1, []byte(text))
+		want, _ := markup.ParseForm(1, []byte(text), nil)
 		a := b.write(text)
 		for id, format := range blockFormats {
-			page := markup.Parse(format, 1, []byte(a.textarea(id)))
+			page := markup.Parse(format, 1, []byte(a.textarea(id)), nil)
 			if len(page.Blocks) != 1 {
 				t.Errorf("%s of %q: %d blocks, %v", id, text, len(page.Blocks), page.Diagnostics)
 				continue

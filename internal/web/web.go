@@ -16,6 +16,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -48,8 +49,9 @@ type Options struct {
 	Key []byte
 	// FrameAncestors are the origins that may embed forms.
 	FrameAncestors []string
-	BrandName      string // "" for Formulary
-	BrandCSS       []byte // a stylesheet after the own one; nil for none
+	BrandName      string       // "" for Formulary
+	BrandCSS       []byte       // a stylesheet after the own one; nil for none
+	Mail           *markup.Mail // as for markup.Parse, for the page for authors
 }
 
 // Site serves the pages.

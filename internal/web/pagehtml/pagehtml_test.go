@@ -73,7 +73,7 @@ var controls = strings.NewReplacer("⟨bel⟩", "\a", "⟨esc⟩", "\x1b")
 // renderPage renders a page that has all its good forms, and checks the pieces.
 func renderPage(t *testing.T, format markup.Format, src []byte) []Piece {
 	t.Helper()
-	page := markup.Parse(format, 1, []byte(controls.Replace(string(src))))
+	page := markup.Parse(format, 1, []byte(controls.Replace(string(src))), nil)
 	var formIDs []string
 	for _, b := range page.Blocks {
 		if b.Form != nil {
@@ -111,7 +111,7 @@ var otherForms = map[markup.Format]string{
 // textOf returns the text of a page that begins with the form a.
 func textOf(t testing.TB, rest string) *markup.Text {
 	t.Helper()
-	page := markup.Parse(markup.Markdown, 1, []byte(form+"\n"+rest))
+	page := markup.Parse(markup.Markdown, 1, []byte(form+"\n"+rest), nil)
 	if page.Text == nil {
 		t.Fatalf("no text: %+v", page.Diagnostics)
 	}
@@ -119,7 +119,7 @@ func textOf(t testing.TB, rest string) *markup.Text {
 }
 
 func TestEachFormHasOnePiece(t *testing.T) {
-	broken := markup.Parse(markup.Markdown, 1, []byte("```form\nform: a\n```\n\ntext\n")).Text
+	broken := markup.Parse(markup.Markdown, 1, []byte("```form\nform: a\n```\n\ntext\n"), nil).Text
 	for _, tt := range []struct {
 		name    string
 		text    *markup.Text

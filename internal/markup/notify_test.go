@@ -1,0 +1,64 @@
+package markup
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// An address that gets no mail is a warning where it is written, and the form works.
+func TestNoMail(t *testing.T) {
+	allowed := func(domains ...string) *Mail {
+		mail, err := NewMail(domains)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mail
+	}
+	const fields = "\nfields: [{id: x, type: date}]\n"
+	markdown := "```form\nform: a\nnotify: [hr@Example.org, x@other.org]" + fields + "```\n"
+	for _, tt := range []struct {
+		name   string
+		mail   *Mail
+		format Format
+		src    string
+		want   []string
+	}{
+		{"not asked", nil, Markdown, markdown, nil},
+		{"all", allowed("OTHER.org", "example.org"), Markdown, markdown, nil},
+		{"one", allowed("example.org"), Markdown, markdown, []string{"3:26 x@other.org gets no mail: its domain is not one of --mail-domains"}},
+		{"no domain", allowed(), Markdown, markdown, []string{"3:10 hr@Example.org gets no mail: no domain is allowed", "3:26 x@other.org gets no mail: no domain is allowed"}},
+		{"off", &Mail{Off: true}, Markdown, markdown, []string{
+			"3:10 hr@Example.org gets no mail: mail is not set up on this server (--smtp)", "3:26 x@other.org gets no mail: mail is not set up on this server (--smtp)",
+		}},
+		{
+			"a list", allowed("example.org"), Markdown, "```form\nform: a\nnotify:\n  - a@example.org\n  - \"x@other.org\"\n  - b@sub.example.org" + fields + "```\n",
+			[]string{"5:5 x@other.org gets no mail: its domain is not one of --mail-domains", "6:5 b@sub.example.org gets no mail: its domain is not one of --mail-domains"},
+		},
+		{
+			"wikitext", allowed("example.org"), Wikitext, "<pre class=\"form\">\nform: a\nnotify: x@other.org" + fields + "</pre>\n",
+			[]string{"3:9 x@other.org gets no mail: its domain is not one of --mail-domains"},
+		},
+		{
+			"macro", allowed("example.org"), Confluence, `<ac:structured-macro ac:name="form"><ac:parameter ac:name="formId">a</ac:parameter>
+<ac:parameter ac:name="notify">a@example.org; x@other.org</ac:parameter><ac:rich-text-body><ac:structured-macro ac:name="form-field">
+<ac:parameter ac:name="id">x</ac:parameter><ac:parameter ac:name="type">date</ac:parameter></ac:structured-macro></ac:rich-text-body></ac:structured-macro>`,
+			[]string{"2:47 x@other.org gets no mail: its domain is not one of --mail-domains"},
+		},
+	} {
+		page := Parse(tt.format, 1, []byte(tt.src), tt.mail)
+		var got []string
+		for _, d := range page.Diagnostics {
+			if d.Severity != Warning || d.Hint == "" {
+				t.Errorf("%s: %+v", tt.name, d)
+			}
+			got = append(got, fmt.Sprintf("%d:%d %s", d.Line, d.Column, d.Message))
+		}
+		if strings.Join(got, "\n") != strings.Join(tt.want, "\n") || len(page.Blocks) != 1 || page.Blocks[0].Form == nil || len(page.Blocks[0].Form.Notify) == 0 {
+			t.Errorf("%s: %q, want %q; %+v", tt.name, got, tt.want, page.Blocks)
+		}
+	}
+	if _, err := NewMail([]string{"@example.org"}); err == nil {
+		t.Error("a domain with @ is accepted")
+	}
+}
