@@ -44,12 +44,12 @@ const (
 	sqlDelayQueue = `UPDATE event_queues SET due = ?5, leased = 0, attempts = ?6, error = ?7
 		WHERE hook = ?1 AND recipient = ?2 AND form = ?3 AND leased = 1 AND due = ?4`
 
-	sqlEventCounts = `SELECT hook, count(*) - count(failed), count(failed), ifnull(min(iif(failed IS NULL, created, NULL)), 0) FROM events GROUP BY hook ORDER BY hook`
-	// sqlEventErrors returns the latest error of each hook last.
-	sqlEventErrors = `SELECT hook, error FROM (
-			SELECT hook, error, max(failed) AS at FROM events WHERE failed IS NOT NULL GROUP BY hook
-			UNION ALL SELECT hook, error, due FROM event_queues WHERE error IS NOT NULL)
-		ORDER BY at`
+	// sqlEventCounts takes the error of the queue that is due last, or else that of the
+	// event that failed last.
+	sqlEventCounts = `SELECT hook, count(*) - count(failed), count(failed), ifnull(min(iif(failed IS NULL, created, NULL)), 0), coalesce(
+			(SELECT error FROM event_queues q WHERE q.hook = e.hook AND error IS NOT NULL ORDER BY due DESC LIMIT 1),
+			(SELECT error FROM events f WHERE f.hook = e.hook AND failed IS NOT NULL ORDER BY failed DESC LIMIT 1), '')
+		FROM events e GROUP BY hook ORDER BY hook`
 
 	sqlRetryFailed = `UPDATE events SET failed = NULL, error = NULL WHERE id IN (SELECT id FROM events
 		WHERE failed IS NOT NULL AND hook IN (SELECT value FROM json_each(?)) LIMIT 1000)`
@@ -188,14 +188,8 @@ func (s *Store) EventCounts(ctx context.Context) (counts []store.EventCount, err
 }
 
 func eventCounts(conn *sqlite3.Conn) (counts []store.EventCount, err error) {
-	errorOf := map[string]string{}
-	err = queryRows(conn, sqlEventErrors, func(row *sqlite3.Stmt) { errorOf[row.ColumnText(0)] = row.ColumnText(1) })
-	if err != nil {
-		return nil, err
-	}
 	err = queryRows(conn, sqlEventCounts, func(row *sqlite3.Stmt) {
-		c := store.EventCount{Hook: row.ColumnText(0), Queued: row.ColumnInt64(1), Failed: row.ColumnInt64(2)}
-		c.LastError = errorOf[c.Hook]
+		c := store.EventCount{Hook: row.ColumnText(0), Queued: row.ColumnInt64(1), Failed: row.ColumnInt64(2), LastError: row.ColumnText(4)}
 		if oldest := row.ColumnInt64(3); oldest != 0 {
 			c.Oldest = time.UnixMilli(oldest).UTC()
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
@@ -38,6 +39,28 @@ func TestLeaseOfKilledServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	leaseQueue(t, openStore(t, dir), 1)
+}
+
+// A fault at the event leaves nothing of the change.
+func TestEventThatCannotBeStored(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	before := mustCreate(t, s, sample("before"))
+	key := store.Key{PageID: 1, FormID: "form", ID: before.ID}
+	writerQuery(t, s, `CREATE TRIGGER fault BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'fault'); END`)
+	n := told("x")
+	_, create := s.Create(ctx, n)
+	_, update := s.Update(ctx, key, func(forms.Submission) (store.Change, error) {
+		return store.Change{Entries: n.Entries, Events: n.Events}, nil
+	})
+	for what, err := range map[string]error{"create": create, "update": update, "delete": s.Delete(ctx, key, nil, n.Events...)} {
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	after := mustCreate(t, s, sample("after"))
+	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{before.ID: "before", after.ID: "after"})
+	writerQuery(t, s, `DROP TRIGGER fault`)
+	mustCreate(t, s, n)
 }
 
 // An operator counts and retries events while a server writes.

@@ -178,21 +178,26 @@ func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int6
 
 // change runs a write of a submission, which returns the row id. It makes the
 // contents of the files follow, and stores the events.
-func (t *tx) change(before, after []forms.StoredFile, events []store.Event, write func() (rowID int64, err error)) error {
-	if slices.Equal(before, after) && len(events) == 0 {
-		_, err := write()
+func (t *tx) change(before, after []forms.StoredFile, events []store.Event, write func() (rowID int64, err error)) (err error) {
+	var rowID int64
+	if slices.Equal(before, after) {
+		rowID, err = write()
+	} else {
+		err = t.atomically(func() error {
+			if rowID, err = write(); err != nil {
+				return err
+			}
+			return t.changeFiles(before, after)
+		})
+	}
+	if err != nil {
 		return err
 	}
-	return t.atomically(func() error {
-		rowID, err := write()
-		if err == nil {
-			err = t.changeFiles(before, after)
-		}
-		if err == nil {
-			err = t.insertEvents(rowID>>idBits, submissionID(rowID), events)
-		}
-		return err
-	})
+	err = t.insertEvents(rowID>>idBits, submissionID(rowID), events)
+	if err != nil { // the disk is full or faulty: a savepoint for it would cost half of a create
+		_ = t.stmts.rollback.Exec()
+	}
+	return err
 }
 
 // changeFiles makes the contents of a submission follow its files: what is

@@ -206,8 +206,9 @@ func (w *writer) commitEach(batch []*operation) {
 // transact runs operations in one transaction, up to maxBatchBytes. An
 // operation changes submissions with its last statement only, and SQLite undoes
 // a failed statement: so a failed operation leaves nothing behind but, at most,
-// the number of a new form, and does not affect the others. The error is that of
-// the transaction, which SQLite may roll back at any statement.
+// the number of a new form, and does not affect the others. Where more follows,
+// the operation uses a savepoint or rolls the transaction back. The error is that of
+// the transaction, which SQLite may roll back at any statement, too.
 func (w *writer) transact(batch []*operation) (done int, err error) {
 	// A WAL that was cut short has its length again after the next write.
 	if w.filesErr != nil || w.files.walSize() < w.wal.fileSize() {
