@@ -23,6 +23,7 @@ const module = "github.com/formulary/formulary/"
 //	rest, web → encode → request → service → store, pages, auth
 //	encode → table → forms
 //	web → session → store, auth
+//	events → store
 //	store, pages → forms
 //	pages, auth → wiki
 //	web → pagehtml → markup
@@ -36,7 +37,7 @@ var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
 		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/wiki", "internal/markup",
-		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/copy", "internal/durable", "internal/reload",
+		"internal/events", "internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/copy", "internal/durable", "internal/reload",
 	},
 	"internal/server":          {"internal/problem", "internal/reload"},
 	"internal/rest":            {"internal/encode", "internal/request", "internal/service", "internal/forms", "internal/problem"},
@@ -45,6 +46,7 @@ var mayImport = map[string][]string{
 	"internal/table":           {"internal/forms"},
 	"internal/request":         {"internal/service", "internal/auth", "internal/wiki", "internal/forms", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/wiki", "internal/pages", "internal/markup", "internal/auth", "internal/forms", "internal/durable"},
+	"internal/events":          {"internal/store", "internal/forms", "internal/reload"},
 	"internal/store":           {"internal/forms"},
 	"internal/store/copy":      {"internal/store", "internal/store/engine", "internal/forms"},
 	"internal/store/engine":    {"internal/store", "internal/forms"},

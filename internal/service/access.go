@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
@@ -121,7 +122,16 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 	}
 	n := a.unfilled()
 	n.Created, n.Entries, n.Files = a.service.now(), entries, files
+	n.Events = a.events(store.SubmissionCreated, n.Created)
 	return n, nil
+}
+
+// events returns what is stored with a change for those who listen.
+func (a *Access) events(eventType string, at time.Time) []store.Event {
+	if a.service.events == nil {
+		return nil
+	}
+	return a.service.events(a.Form, a.anonymous, eventType, at)
 }
 
 // unfilled is a submission of the caller without what they filled in.
@@ -228,6 +238,7 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 		if a.anonymous { // where all may edit, the editor may be the submitter
 			change.Changer = ""
 		}
+		change.Events = a.events(store.SubmissionUpdated, change.Changed)
 	}
 	return change, cmp.Or(a.service.checkSize(entries, stored), checkFiles(files, old.Files))
 }
@@ -315,5 +326,6 @@ func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 		}
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may delete submissions."}
 	}
-	return Explain(a.service.store.Delete(ctx, a.key(id), func(sub forms.Submission) error { return a.check(pre, sub) }))
+	check := func(sub forms.Submission) error { return a.check(pre, sub) }
+	return Explain(a.service.store.Delete(ctx, a.key(id), check, a.events(store.SubmissionDeleted, a.service.now())...))
 }

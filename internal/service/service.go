@@ -34,6 +34,8 @@ type Options struct {
 	// and values together.
 	MaxSubmission int64
 	MaxFile       int64 // bytes of one file; 0 for DefaultMaxFile
+	// Events returns what listeners are to be told of a change, to be stored with it; nil for nothing.
+	Events func(form *forms.Form, anonymous bool, eventType string, at time.Time) []store.Event
 }
 
 // Service answers callers.
@@ -48,6 +50,7 @@ type Service struct {
 	maxSubmission int64
 	maxFile       int64
 	largeWrites   largeWrites
+	events        func(form *forms.Form, anonymous bool, eventType string, at time.Time) []store.Event
 
 	idempotencyKey []byte
 }
@@ -57,7 +60,7 @@ func New(opts Options) *Service {
 	return &Service{
 		zone:  cmp.Or(opts.Zone, time.UTC),
 		pages: opts.Pages, store: opts.Store, files: opts.Files, anonymousKey: opts.AnonymousKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
-		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), largeWrites: newLargeWrites(),
+		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), largeWrites: newLargeWrites(), events: opts.Events,
 		cursors: newCursors(derive(opts.AnonymousKey, "cursor")), idempotencyKey: derive(opts.AnonymousKey, "idempotency"),
 	}
 }

@@ -27,7 +27,7 @@ import (
 // packages within them that do one thing after the other.
 var (
 	raced = []string{
-		"internal/auth", "internal/cli", "internal/pages", "internal/request", "internal/rest", "internal/server", "internal/service",
+		"internal/auth", "internal/cli", "internal/events", "internal/pages", "internal/request", "internal/rest", "internal/server", "internal/service",
 		"internal/session", "internal/store", "internal/reload", "internal/wiki",
 	}
 	sequential = []string{"internal/store/copy", "internal/store/pgtest"}

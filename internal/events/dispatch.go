@@ -1,0 +1,240 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+const (
+	slotsPerHook = 4      // queues of a hook that are delivered at the same time
+	maxLeased    = 50     // events of a webhook in one lease
+	maxTold      = 10_000 // events that one mail tells of
+	maxRemoved   = 1000   // failed events that are removed at a time
+)
+
+// tuning are the times that tests shorten.
+type tuning struct{ poll, lease, attempt, backoff, grace, keepFailed time.Duration }
+
+var defaultTuning = tuning{
+	poll: 500 * time.Millisecond, lease: 25 * time.Second, attempt: attemptTimeout, backoff: time.Second,
+	grace: time.Second, keepFailed: 30 * 24 * time.Hour,
+}
+
+// DispatcherOptions are what a dispatcher works with.
+type DispatcherOptions struct {
+	Store interface {
+		store.Events
+		Get(ctx context.Context, key store.Key) (forms.Submission, error)
+	}
+	Listeners      *Listeners
+	Encode         func(forms.Submission) ([]byte, error) // as JSON, for body: submission
+	Retry          time.Duration                          // an event that is older fails for good
+	NotifyInterval time.Duration                          // between two mails about a form to an address
+	Log            *slog.Logger
+}
+
+// Dispatcher delivers events: those of a queue one after the other, several queues at
+// the same time. It is a prometheus.Collector, too.
+type Dispatcher struct {
+	DispatcherOptions
+	metrics
+	tune     tuning
+	inFlight map[store.Queue]bool
+	ended    chan store.Queue
+	failing  atomic.Bool // the store; the log says so
+	removeAt time.Time   // when failed events are looked for
+}
+
+// NewDispatcher makes a dispatcher.
+func NewDispatcher(opts DispatcherOptions) *Dispatcher {
+	return &Dispatcher{
+		DispatcherOptions: opts, metrics: metrics{delivered: newDelivered()}, tune: defaultTuning,
+		inFlight: map[store.Queue]bool{}, ended: make(chan store.Queue),
+	}
+}
+
+// Run delivers until ctx ends. Attempts that are under way then may end within the
+// grace period. All leases are released.
+func (d *Dispatcher) Run(ctx context.Context) {
+	ticker := time.NewTicker(d.tune.poll)
+	defer ticker.Stop()
+	for ctx.Err() == nil || len(d.inFlight) > 0 {
+		for ctx.Err() == nil && d.start(ctx) {
+		}
+		select {
+		case <-ticker.C:
+			d.removeFailed(ctx)
+		case q := <-d.ended:
+			delete(d.inFlight, q)
+		}
+	}
+}
+
+// start begins to deliver due queues of hooks with free slots, and reports whether there
+// were any. They may have hidden queues of other hooks, so it is called again then.
+func (d *Dispatcher) start(ctx context.Context) (started bool) {
+	free := map[string]int{}
+	for name := range d.Listeners.byName() {
+		free[name] = slotsPerHook
+	}
+	for q := range d.inFlight {
+		free[q.Hook]--
+	}
+	maps.DeleteFunc(free, func(_ string, slots int) bool { return slots <= 0 })
+	if len(free) == 0 {
+		return false
+	}
+	queues, err := d.Store.DueQueues(ctx, slices.Collect(maps.Keys(free)), len(d.inFlight)+len(free)*slotsPerHook)
+	if err != nil || len(queues)+len(d.inFlight) == 0 {
+		d.note(ctx, err)
+	}
+	for _, q := range queues {
+		if d.inFlight[q] || free[q.Hook] <= 0 {
+			continue
+		}
+		d.inFlight[q], started = true, true
+		free[q.Hook]--
+		go func() {
+			if d.note(ctx, d.deliver(ctx, q)) {
+				<-time.After(d.tune.poll) // the queue may still be due
+			}
+			d.ended <- q
+		}()
+	}
+	return started
+}
+
+// note logs when the store begins to fail, and when it works again. It reports whether
+// there is an error.
+func (d *Dispatcher) note(ctx context.Context, err error) bool {
+	switch {
+	case err == nil && d.failing.Swap(false):
+		d.Log.Info("the store of events works again")
+	case err != nil && ctx.Err() == nil && !d.failing.Swap(true):
+		d.Log.Error("the store of events fails; they are delivered later", "error", err)
+	}
+	return err != nil
+}
+
+// deliver leases a queue, tries its events, and settles what has become of them. After
+// ctx has ended, attempts have the grace period to end, and the store has it once more.
+func (d *Dispatcher) deliver(ctx context.Context, q store.Queue) error {
+	leased, release := context.WithTimeout(context.WithoutCancel(ctx), d.tune.lease)
+	defer release()
+	attempts, cancel := context.WithTimeout(leased, d.tune.lease*9/10)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(d.tune.grace, cancel)
+		time.AfterFunc(2*d.tune.grace, release)
+	})()
+	limit := maxLeased
+	if q.Hook == store.MailHook {
+		limit = maxTold
+	}
+	lease, err := d.Store.LeaseQueue(leased, q, d.tune.lease, limit)
+	if err != nil || len(lease.Events) == 0 {
+		return err
+	}
+	return d.Store.SettleQueue(leased, lease, d.tryAll(ctx, attempts, lease))
+}
+
+// tryAll tries the events of a lease in their order until one fails: those of a webhook
+// one by one, those of a mail together. An attempt begins only if it must end within
+// the lease, and before ctx has ended.
+func (d *Dispatcher) tryAll(ctx, attempts context.Context, lease store.Lease) (s store.Settlement) {
+	log := d.Log.With("hook", lease.Hook, "page", lease.PageID, "form", lease.FormID)
+	end, _ := attempts.Deadline()
+	together := 1
+	if lease.Hook == store.MailHook {
+		together = len(lease.Events)
+	}
+	for events := range slices.Chunk(lease.Events, together) {
+		hook, known := d.Listeners.byName()[lease.Hook]
+		if !known || ctx.Err() != nil || time.Until(end) < d.tune.attempt {
+			break
+		}
+		err := d.try(attempts, hook, events)
+		switch {
+		case err != nil && attempts.Err() != nil: // the server ends
+			return s
+		case err != nil:
+			d.fail(&s, events, lease.Attempts, err)
+			log.Warn("events were not delivered", "attempts", lease.Attempts+1, "given up", len(s.Failed), "error", err)
+			return s
+		case lease.Attempts > 0:
+			log.Info("events are delivered again", "attempts", lease.Attempts+1)
+		}
+		lease.Attempts = 0 // of the next event
+		d.delivered.WithLabelValues(lease.Hook).Add(float64(len(events)))
+		for _, e := range events {
+			s.Delivered = append(s.Delivered, e.ID)
+		}
+		if lease.Hook == store.MailHook {
+			s.Delay = d.NotifyInterval
+		}
+	}
+	return s
+}
+
+// fail settles events whose attempt has failed, after so many before it.
+func (d *Dispatcher) fail(s *store.Settlement, events []store.Event, before int, err error) {
+	for _, e := range events {
+		if errors.Is(err, answered(http.StatusGone)) || time.Since(e.Created) > d.Retry {
+			s.Failed = append(s.Failed, e.ID)
+		}
+	}
+	s.Error, s.Attempts = err.Error(), before+1
+	if len(s.Failed) == len(events) {
+		s.Attempts = 0 // of the next event
+	}
+	s.Delay = backoff(d.tune.backoff, s.Attempts)
+}
+
+// backoff returns how long to wait after so many attempts: the base, twice as long and
+// so on, with a jitter of half of it, an hour at most.
+func backoff(base time.Duration, attempts int) time.Duration {
+	delay := min(base<<min(max(attempts-1, 0), 20), time.Hour)
+	return min(delay/2+rand.N(delay), time.Hour) //nolint:gosec // it need not be secret
+}
+
+// try makes one attempt. Without a hook it is a mail.
+func (d *Dispatcher) try(ctx context.Context, hook *Hook, events []store.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, d.tune.attempt)
+	defer cancel()
+	e := events[len(events)-1]
+	if hook == nil {
+		return d.Listeners.mail.Send(ctx, Mail{To: e.Recipient, Title: e.Title, PageID: e.PageID, FormID: e.FormID, Count: len(events)})
+	}
+	data := change{PageID: e.PageID, FormID: e.FormID, ID: e.Submission}
+	if hook.submission && !e.Anonymous && e.Type != store.SubmissionDeleted {
+		sub, err := d.Store.Get(ctx, store.Key{PageID: e.PageID, FormID: e.FormID, ID: e.Submission})
+		if err == nil && sub.Username != "" {
+			data.Submission, err = d.Encode(sub)
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return errors.New("the submission can't be read")
+		}
+	}
+	return hook.post(ctx, e.Message, payload{e.Type, e.Created.UTC(), data})
+}
+
+// removeFailed removes events that failed long ago, once an hour.
+func (d *Dispatcher) removeFailed(ctx context.Context) {
+	if ctx.Err() != nil || time.Now().Before(d.removeAt) {
+		return
+	}
+	removed, err := d.Store.RemoveFailedEvents(ctx, d.tune.keepFailed, maxRemoved)
+	if d.note(ctx, err) || removed < maxRemoved {
+		d.removeAt = time.Now().Add(time.Hour)
+	}
+}

@@ -1,0 +1,573 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+var submissionID = regexp.MustCompile(`"id":(\d+)`)
+
+// ids are the submissions that calls tell of.
+func ids(calls []call) (list []int64) {
+	for _, c := range calls {
+		id, _ := strconv.ParseInt(submissionID.FindStringSubmatch(c.Body)[1], 10, 64)
+		list = append(list, id)
+	}
+	return list
+}
+
+func TestBody(t *testing.T) { enginetest.Each(t, testBody) }
+
+func testBody(t *testing.T, on enginetest.Engine) {
+	at := time.Date(2026, 3, 1, 13, 0, 0, 120e6, time.FixedZone("", 3600))
+	named, anonymous := &forms.Form{PageID: 1, ID: "f<>"}, &forms.Form{PageID: 1, ID: "f<>", Anonymous: true}
+	const begin = `{"type":"submission.created","timestamp":"2026-03-01T12:00:00.12Z","data":{"pageId":1,"formId":"f<>","id":1`
+	const full = begin + `,"submission":{"entries":{"text":{"id":8193,"fieldId":"text","value":"a & b"}}}}}`
+	for _, test := range []struct {
+		name, body string
+		form       *forms.Form
+		user       string
+		then       func(o *postOffice, key store.Key) error // after the submission was created
+		want       []string
+	}{
+		{"ids", "ids", named, "someone", nil, []string{begin + `}}`}},
+		{"submission", "submission", named, "someone", nil, []string{full}},
+		{"anonymous form", "submission", anonymous, "", nil, []string{begin + `}}`}},
+		{"form that became anonymous", "submission", anonymous, "someone", nil, []string{begin + `}}`}},
+		{"form that was anonymous", "submission", named, "", nil, []string{begin + `}}`}},
+		{"deleted", "submission", named, "someone", func(o *postOffice, key store.Key) error {
+			return o.store.Delete(t.Context(), key, nil, o.listeners.Events(named, false, store.SubmissionDeleted, at)...)
+		}, []string{begin + `}}`, strings.Replace(begin, "created", "deleted", 1) + `}}`}},
+		{"updated", "submission", named, "someone", func(o *postOffice, key store.Key) error {
+			_, err := o.store.Update(t.Context(), key, func(forms.Submission) (store.Change, error) {
+				return store.Change{
+					Entries: []forms.Entry{{ID: 8193, FieldID: "text", Value: "new"}}, Changed: at,
+					Events: o.listeners.Events(named, false, store.SubmissionUpdated, at),
+				}, nil
+			})
+			return err
+		}, []string{strings.Replace(full, "a & b", "new", 1), strings.NewReplacer("created", "updated", "a & b", "new").Replace(full)}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newReceiver(t, nil)
+			o := open(t, on, r.hook("crm", "  body: "+test.body))
+			sub := o.createsAt(test.form, test.user, "a & b", at)
+			if test.then != nil {
+				if err := test.then(o, store.Key{PageID: 1, FormID: "f<>", ID: sub.ID}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o.runs(o.dispatcher())
+			o.settles("crm", 0)
+			var bodies []string
+			for _, c := range r.got() {
+				bodies = append(bodies, c.Body)
+			}
+			if diff := cmp.Diff(test.want, bodies); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestRetry: an event is sent again with the same id, and those of its form wait for it,
+// while others go on.
+func TestRetry(t *testing.T) {
+	var broken atomic.Bool
+	broken.Store(true)
+	r := newReceiver(t, func(c call) int {
+		if strings.Contains(c.Body, `"formId":"a"`) && broken.Load() {
+			return http.StatusInternalServerError
+		}
+		return http.StatusOK
+	})
+	o := open(t, enginetest.Default(), r.hook("crm"))
+	first, second := o.creates("a", "1"), o.creates("a", "2")
+	other := o.creates("b", "3")
+	o.runs(o.dispatcher())
+	testkit.Eventually(t, "three attempts, and the other form goes on", func() bool {
+		got := ids(r.got())
+		return slices.Contains(got, other.ID) && len(got) >= 4
+	})
+	if c := o.count("crm"); c.Queued != 2 || c.LastError != "answered 500" {
+		t.Errorf("while the receiver fails: %+v", c)
+	}
+	broken.Store(false)
+	o.settles("crm", 0)
+	calls := slices.DeleteFunc(r.got(), func(c call) bool { return strings.Contains(c.Body, `"formId":"b"`) })
+	last := len(calls) - 1
+	for i, c := range calls[:last] {
+		if c != calls[0] || ids(calls[i : i+1])[0] != first.ID {
+			t.Errorf("attempt %d: %v, but the first was %v", i, c, calls[0])
+		}
+	}
+	if calls[last].ID == calls[0].ID || ids(calls[last:])[0] != second.ID {
+		t.Errorf("the second event: %v", calls[last])
+	}
+	for _, want := range []string{
+		`level=WARN msg="events were not delivered" hook=crm page=1 form=a attempts=1 "given up"=0 error="answered 500"`,
+		`level=WARN msg="events were not delivered" hook=crm page=1 form=a attempts=2 "given up"=0 error="answered 500"`,
+		fmt.Sprintf(`level=INFO msg="events are delivered again" hook=crm page=1 form=a attempts=%d`, last),
+	} {
+		if strings.Count(o.log.String(), want) != 1 {
+			t.Errorf("not once in the log: %s\n%s", want, o.log)
+		}
+	}
+}
+
+// TestGivenUp: an event that is too old, or that gets 410, is kept as failed, and the
+// next one goes on.
+func TestGivenUp(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		age    time.Duration
+		status int
+	}{{"old", 72*time.Hour + time.Second, http.StatusInternalServerError}, {"gone", 0, http.StatusGone}} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newReceiver(t, func(c call) int {
+				if strings.Contains(c.Body, `"id":1}`) {
+					return test.status
+				}
+				return http.StatusOK
+			})
+			o := open(t, enginetest.Default(), r.hook("crm"))
+			form := &forms.Form{PageID: 1, ID: "a"}
+			o.createsAt(form, "someone", "1", time.Now().Add(-test.age))
+			o.creates("a", "2")
+			stop := o.runs(o.dispatcher())
+			o.settles("crm", 1)
+			if c := o.count("crm"); c.LastError != "answered "+strconv.Itoa(test.status) {
+				t.Errorf("%+v", c)
+			}
+			if got := ids(r.got()); !slices.Equal(got, []int64{1, 2}) {
+				t.Errorf("delivered %v", got)
+			}
+			stop()
+			r.answers(nil)
+			if n, err := o.store.RetryEvents(t.Context(), []string{"crm"}); err != nil || n != 1 {
+				t.Fatal(n, err)
+			}
+			o.runs(o.dispatcher())
+			o.settles("crm", 0)
+			if calls := r.got(); len(calls) != 3 || calls[2] != calls[0] {
+				t.Errorf("after a retry: %v", calls)
+			}
+		})
+	}
+}
+
+// TestNotGivenUp: an event that is not yet too old waits.
+func TestNotGivenUp(t *testing.T) {
+	r := newReceiver(t, func(call) int { return http.StatusBadGateway })
+	o := open(t, enginetest.Default(), r.hook("crm"))
+	o.createsAt(&forms.Form{PageID: 1, ID: "a"}, "someone", "1", time.Now().Add(-71*time.Hour))
+	o.runs(o.dispatcher())
+	testkit.Eventually(t, "three attempts", func() bool { return len(r.got()) >= 3 })
+	if c := o.count("crm"); c.Queued != 1 || c.Failed != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestRemoveFailed(t *testing.T) {
+	r := newReceiver(t, nil)
+	o := open(t, enginetest.Default(), r.hook("crm"))
+	event := func(days int) store.Event {
+		at := time.Now().AddDate(0, 0, -days)
+		return store.Event{
+			Queue: store.Queue{Hook: "gone", PageID: 1, FormID: "a"}, Submission: int64(days), Type: store.SubmissionCreated,
+			Created: at, Message: "m", Failed: at, Error: "answered 410",
+		}
+	}
+	if err := o.store.LoadEvents(t.Context(), []store.Event{event(31), event(29)}); err != nil {
+		t.Fatal(err)
+	}
+	o.runs(o.dispatcher())
+	testkit.Eventually(t, "the older one is removed", func() bool { return o.count("gone").Failed == 1 })
+	o.creates("a", "1") // and nothing else
+	o.settles("crm", 0)
+	if c := o.count("gone"); c.Failed != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestTwoDispatchers: no event is sent twice at the same time, nor out of order.
+func TestTwoDispatchers(t *testing.T) { enginetest.Each(t, testTwoDispatchers) }
+
+func testTwoDispatchers(t *testing.T, on enginetest.Engine) {
+	formIDs, each := []string{"a", "b", "c", "d", "e", "f"}, 60
+	var mu sync.Mutex
+	sending, refused := map[string]bool{}, map[string]bool{}
+	formOf := regexp.MustCompile(`"formId":"(.)"`)
+	r := newReceiver(t, func(c call) int {
+		form := formOf.FindStringSubmatch(c.Body)[1]
+		mu.Lock()
+		if sending[form] {
+			t.Errorf("two events of form %s at the same time", form)
+		}
+		sending[form] = true
+		refuse := strings.HasPrefix(c.ID, "A") && !refused[c.ID]
+		refused[c.ID] = true
+		mu.Unlock()
+		defer func() {
+			mu.Lock()
+			sending[form] = false
+			mu.Unlock()
+		}()
+		if refuse {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	o := open(t, on, r.hook("crm"))
+	o.runs(o.dispatcher())
+	o.runs(o.dispatcher())
+	for range each {
+		for _, form := range formIDs {
+			o.creates(form, "x")
+		}
+	}
+	o.settles("crm", 0)
+	delivered := map[string][]int64{}
+	seen := map[string]bool{}
+	for _, c := range r.got() {
+		if form := formOf.FindStringSubmatch(c.Body)[1]; !seen[c.ID] {
+			seen[c.ID] = true
+			delivered[form] = append(delivered[form], ids([]call{c})...)
+		}
+	}
+	for _, form := range formIDs {
+		if list := delivered[form]; len(list) != each || !slices.IsSorted(list) {
+			t.Errorf("form %s: %v", form, list)
+		}
+	}
+}
+
+// TestTakeover: the events of a server that died are sent when its lease has run out.
+func TestTakeover(t *testing.T) {
+	if defaultTuning.lease > 30*time.Second-2*defaultTuning.poll {
+		t.Error("a lease is too long for a takeover within 30 seconds")
+	}
+	r := newReceiver(t, nil)
+	o := open(t, enginetest.Default(), r.hook("crm"))
+	o.creates("a", "1")
+	began := time.Now()
+	const dead = 300 * time.Millisecond
+	lease, err := o.store.LeaseQueue(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}, dead, 10)
+	if err != nil || len(lease.Events) != 1 {
+		t.Fatal(lease, err)
+	}
+	o.runs(o.dispatcher())
+	o.settles("crm", 0)
+	if took := time.Since(began); took < dead {
+		t.Errorf("sent after %v, within the lease", took)
+	}
+}
+
+// TestShutdown: what was delivered is settled, what was not is free for others.
+func TestShutdown(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	r := newReceiver(t, func(call) int {
+		entered <- struct{}{}
+		<-release
+		return http.StatusOK
+	})
+	o := open(t, enginetest.Default(), r.hook("crm"))
+	for _, value := range []string{"1", "2", "3"} {
+		o.creates("a", value)
+	}
+	next := func(wantID int64) {
+		t.Helper()
+		lease, err := o.store.LeaseQueue(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}, time.Minute, 10)
+		if err != nil || len(lease.Events) == 0 || lease.Events[0].Submission != wantID || lease.Attempts != 0 {
+			t.Fatalf("want event %d to be due: %+v, %v", wantID, lease, err)
+		}
+		if err := o.store.SettleQueue(t.Context(), lease, store.Settlement{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := o.runs(o.dispatcher())
+	<-entered
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	release <- struct{}{}
+	select { // the attempt ended in time, before or after the server was told to stop
+	case <-stopped:
+	case <-entered:
+		release <- struct{}{}
+		<-stopped
+	}
+	next(int64(len(r.got()) + 1))
+
+	d := o.dispatcher()
+	d.tune.grace = time.Millisecond
+	before := len(r.got())
+	stop = o.runs(d)
+	<-entered
+	stop() // the attempt does not end
+	next(int64(before + 1))
+	close(release)
+	if strings.Contains(o.log.String(), "not delivered") {
+		t.Errorf("the end of the server is logged as a failure:\n%s", o.log)
+	}
+}
+
+// TestShutdownWithinTwoSeconds holds the times that are not those of tests.
+func TestShutdownWithinTwoSeconds(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	r := newReceiver(t, func(call) int {
+		close(entered)
+		<-release
+		return http.StatusOK
+	})
+	defer close(release)
+	o := open(t, enginetest.Default(), r.hook("crm"))
+	o.creates("a", "1")
+	d := o.dispatcher()
+	d.tune = defaultTuning
+	stop := o.runs(d)
+	<-entered
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestSlots: a hook has four attempts under way at most, and holds up no other.
+func TestSlots(t *testing.T) {
+	var most, now atomic.Int64
+	release := make(chan struct{})
+	slow := newReceiver(t, func(call) int {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		defer now.Add(-1)
+		<-release
+		return http.StatusOK
+	})
+	quickly := newReceiver(t, nil)
+	o := open(t, enginetest.Default(), slow.hook("slow"), quickly.hook("quick"))
+	for i := range 12 {
+		o.creates("form"+strconv.Itoa(i), "1")
+	}
+	o.runs(o.dispatcher())
+	o.settles("quick", 0)
+	testkit.Eventually(t, "all slots are used", func() bool { return now.Load() == slotsPerHook })
+	close(release)
+	o.settles("slow", 0)
+	if most.Load() != slotsPerHook {
+		t.Errorf("%d attempts at the same time", most.Load())
+	}
+}
+
+// TestLeaseEnds: an attempt begins only if it must end within the lease.
+func TestLeaseEnds(t *testing.T) {
+	r := newReceiver(t, nil)
+	o := open(t, enginetest.Default(), r.hook("crm"))
+	for range 3 {
+		o.creates("a", "1")
+	}
+	d := o.dispatcher()
+	d.tune.lease, d.tune.attempt = time.Second, time.Second
+	if err := d.deliver(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if calls := r.got(); len(calls) != 0 || o.count("crm").Queued != 3 {
+		t.Errorf("calls %v", calls)
+	}
+	if tune := defaultTuning; tune.lease*9/10 < 2*tune.attempt {
+		t.Error("there is no time for an attempt in a lease")
+	}
+}
+
+func TestMail(t *testing.T) {
+	o := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
+	form := &forms.Form{PageID: 1, ID: "a", Title: "Leave", Notify: []string{"hr@example.org", "boss@elsewhere.example"}}
+	create := func() { o.createsAt(form, "someone", "1", time.Now()) }
+	o.mail.fails(errors.New("the server is down"))
+	create()
+	create()
+	d := o.dispatcher()
+	stop := o.runs(d)
+	testkit.Eventually(t, "two attempts", func() bool { return len(o.mail.sent()) >= 2 })
+	o.mail.fails(nil)
+	o.settles("mail", 0)
+	mails := o.mail.sent()
+	for _, m := range mails {
+		if want := (Mail{To: "hr@example.org", Title: "Leave", PageID: 1, FormID: "a", Count: 2}); m != want {
+			t.Errorf("got %+v, want %+v", m, want)
+		}
+	}
+	create() // within the interval
+	create()
+	create()
+	o.createsAt(&forms.Form{PageID: 1, ID: "b", Notify: form.Notify}, "someone", "1", time.Now()) // another queue
+	testkit.Eventually(t, "the mail about the other form", func() bool { return o.count("mail").Queued == 3 })
+	if sent := o.mail.sent(); len(sent) != len(mails)+1 || sent[len(mails)].FormID != "b" {
+		t.Errorf("within the interval: %+v", sent)
+	}
+	stop()
+	if strings.Contains(o.log.String(), "@") {
+		t.Errorf("the log has an address:\n%s", o.log)
+	}
+}
+
+// TestMailInterval: what comes within the interval is told together after it.
+func TestMailInterval(t *testing.T) {
+	o := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
+	form := &forms.Form{PageID: 1, ID: "a", Title: "Leave", Notify: []string{"hr@example.org"}}
+	d := o.dispatcher()
+	d.NotifyInterval = 500 * time.Millisecond
+	stop := o.runs(d)
+	o.createsAt(form, "someone", "1", time.Now())
+	o.settles("mail", 0)
+	stop()
+	for range 3 {
+		o.createsAt(form, "someone", "1", time.Now())
+	}
+	o.runs(d) // across a restart
+	o.settles("mail", 0)
+	var counts []int
+	for _, m := range o.mail.sent() {
+		counts = append(counts, m.Count)
+	}
+	if !slices.Equal(counts, []int{1, 3}) {
+		t.Errorf("mails tell of %v", counts)
+	}
+}
+
+// TestMailGivenUp: of a mail that can't be sent, only the older events fail.
+func TestMailGivenUp(t *testing.T) {
+	o := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
+	form := &forms.Form{PageID: 1, ID: "a", Notify: []string{"hr@example.org"}}
+	o.mail.fails(errors.New("the server is down"))
+	o.createsAt(form, "someone", "1", time.Now().Add(-73*time.Hour))
+	o.createsAt(form, "someone", "1", time.Now())
+	o.runs(o.dispatcher())
+	testkit.Eventually(t, "one event failed", func() bool { return o.count("mail").Failed == 1 })
+	if c := o.count("mail"); c.Queued != 1 || c.LastError != "the server is down" {
+		t.Errorf("%+v", c)
+	}
+	o.mail.fails(nil)
+	o.settles("mail", 1)
+	if mails := o.mail.sent(); mails[len(mails)-1].Count != 1 {
+		t.Errorf("%+v", mails)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	for _, test := range []struct {
+		attempts       int
+		shortest, most time.Duration
+	}{
+		{0, time.Second / 2, time.Second * 3 / 2},
+		{1, time.Second / 2, time.Second * 3 / 2},
+		{2, time.Second, 3 * time.Second},
+		{5, 8 * time.Second, 24 * time.Second},
+		{12, 1024 * time.Second, 3072 * time.Second},
+		{13, 30 * time.Minute, time.Hour},
+		{1000, 30 * time.Minute, time.Hour},
+	} {
+		seen := map[time.Duration]bool{}
+		for range 1000 {
+			delay := backoff(time.Second, test.attempts)
+			if seen[delay] = true; delay < test.shortest || delay > test.most {
+				t.Fatalf("after %d attempts: %v", test.attempts, delay)
+			}
+		}
+		if len(seen) < 100 {
+			t.Errorf("after %d attempts there is no jitter", test.attempts)
+		}
+	}
+}
+
+// failingStore is a real store that can be made to fail.
+type failingStore struct {
+	store.Engine
+	due, get, settle atomic.Bool
+}
+
+var errOutage = fmt.Errorf("%w: outage", store.ErrUnavailable)
+
+func (s *failingStore) DueQueues(ctx context.Context, hooks []string, limit int) ([]store.Queue, error) {
+	if s.due.Load() {
+		return nil, errOutage
+	}
+	return s.Engine.DueQueues(ctx, hooks, limit)
+}
+
+func (s *failingStore) SettleQueue(ctx context.Context, l store.Lease, settled store.Settlement) error {
+	if s.settle.Load() {
+		return errOutage
+	}
+	return s.Engine.SettleQueue(ctx, l, settled)
+}
+
+func (s *failingStore) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
+	if s.get.Load() {
+		return forms.Submission{}, errOutage
+	}
+	return s.Engine.Get(ctx, key)
+}
+
+// TestOutage: an outage of the store is logged once, and events are delivered after it.
+func TestOutage(t *testing.T) {
+	r := newReceiver(t, nil)
+	o := open(t, enginetest.Default(), r.hook("crm", "  body: submission"))
+	failing := &failingStore{Engine: o.store}
+	failing.due.Store(true)
+	d := o.dispatcher()
+	d.Store = failing
+	o.creates("a", "1")
+	o.runs(d)
+	const outage = `level=ERROR msg="the store of events fails; they are delivered later" error="storage is unavailable: outage"`
+	testkit.Eventually(t, "the outage is logged", func() bool { return strings.Contains(o.log.String(), outage) })
+	failing.get.Store(true)
+	failing.due.Store(false)
+	testkit.Eventually(t, "an attempt without its submission", func() bool { return o.count("crm").LastError == "the submission can't be read" })
+	failing.get.Store(false)
+	o.settles("crm", 0)
+	testkit.Eventually(t, "the end is logged", func() bool { return strings.Contains(o.log.String(), "the store of events works again") })
+	if n := strings.Count(o.log.String(), "the store of events"); n != 2 {
+		t.Errorf("%d lines:\n%s", n, o.log)
+	}
+}
+
+// TestSettlementLost: an event whose settlement was lost is sent again, with its id.
+func TestSettlementLost(t *testing.T) {
+	r := newReceiver(t, nil)
+	o := open(t, enginetest.Default(), r.hook("crm"))
+	failing := &failingStore{Engine: o.store}
+	failing.settle.Store(true)
+	d := o.dispatcher()
+	d.Store = failing
+	d.tune.lease, d.tune.attempt = 500*time.Millisecond, 50*time.Millisecond
+	o.creates("a", "1")
+	o.runs(d)
+	testkit.Eventually(t, "the first attempt", func() bool { return len(r.got()) > 0 })
+	failing.settle.Store(false)
+	o.settles("crm", 0)
+	if calls := r.got(); len(calls) < 2 || calls[0] != calls[1] {
+		t.Errorf("calls %v", calls)
+	}
+}

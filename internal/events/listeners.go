@@ -1,0 +1,112 @@
+package events
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/reload"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Mail tells one recipient how many submissions of a form have come.
+type Mail struct {
+	To, Title string
+	PageID    int64
+	FormID    string
+	Count     int
+}
+
+// MailSender sends mails to the addresses that it allows. Its errors show no address.
+type MailSender interface {
+	Send(ctx context.Context, m Mail) error
+	Allows(address string) bool
+}
+
+// Listeners are the hooks of a file, which is read again when it changes, and the
+// addresses that forms name.
+type Listeners struct {
+	file    string
+	mail    MailSender
+	log     *slog.Logger
+	hooks   atomic.Pointer[[]Hook]
+	watcher reload.Watcher
+}
+
+// OpenListeners reads the hooks of a file; "" is none. Without mail, which may be nil,
+// only hooks are told.
+func OpenListeners(file string, mail MailSender, log *slog.Logger) (*Listeners, error) {
+	l := &Listeners{file: file, mail: mail, log: log}
+	l.hooks.Store(&[]Hook{})
+	l.watcher = reload.Watcher{Name: "hooks file", Log: log, Look: l.look, Load: l.load}
+	return l, l.load(nil, true)
+}
+
+func (l *Listeners) look(func(dir string)) reload.State {
+	paths := []string{l.file}
+	for _, h := range *l.hooks.Load() {
+		paths = append(paths, h.secretFile)
+	}
+	return reload.Stats(paths...)
+}
+
+// load replaces the hooks, unless there is a mistake in the file.
+func (l *Listeners) load(reload.State, bool) error {
+	if l.file == "" {
+		return nil
+	}
+	hooks, err := LoadHooks(l.file)
+	if err == nil && !reflect.DeepEqual(hooks, *l.hooks.Swap(&hooks)) {
+		l.log.Info("hooks file read", "file", l.file, "hooks", len(hooks))
+	}
+	return err
+}
+
+// Watch reads the file again when it or a file with a secret changes, until ctx ends.
+func (l *Listeners) Watch(ctx context.Context) { l.watcher.Run(ctx) }
+
+// Reload reads the file now. It returns when that is done, or when ctx ends.
+func (l *Listeners) Reload(ctx context.Context) { l.watcher.Reload(ctx) }
+
+// Events returns an event for each listener, to be stored with a change of a submission.
+// It allocates nothing if there are none.
+func (l *Listeners) Events(form *forms.Form, anonymous bool, eventType string, at time.Time) (list []store.Event) {
+	event := store.Event{Type: eventType, Created: at, Anonymous: anonymous}
+	for _, h := range *l.hooks.Load() {
+		if has(h.pages, form.PageID) && has(h.forms, form.ID) && has(h.events, eventType) {
+			event.Hook, event.Message = h.Name, rand.Text()
+			list = append(list, event)
+		}
+	}
+	if l.mail == nil || eventType != store.SubmissionCreated {
+		return list
+	}
+	event.Hook, event.Title = store.MailHook, form.Title
+	for _, address := range form.Notify {
+		if l.mail.Allows(address) {
+			event.Recipient, event.Message = address, rand.Text()
+			list = append(list, event)
+		}
+	}
+	return list
+}
+
+// has reports whether a list has a value. Nil has all.
+func has[T comparable](list []T, value T) bool { return list == nil || slices.Contains(list, value) }
+
+// byName returns the hooks that are set up. That of mails is nil.
+func (l *Listeners) byName() map[string]*Hook {
+	hooks := map[string]*Hook{}
+	for _, h := range *l.hooks.Load() {
+		hooks[h.Name] = &h
+	}
+	if l.mail != nil {
+		hooks[store.MailHook] = nil
+	}
+	return hooks
+}

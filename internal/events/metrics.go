@@ -1,0 +1,75 @@
+package events
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/formulary/formulary/internal/store"
+)
+
+var (
+	hookLabel  = []string{"hook"}
+	queuedDesc = prometheus.NewDesc("formulary_events_queued", "Events that wait for delivery.", hookLabel, nil)
+	failedDesc = prometheus.NewDesc("formulary_events_failed", "Events whose delivery was given up.", hookLabel, nil)
+	oldestDesc = prometheus.NewDesc("formulary_events_oldest_seconds", "Age of the oldest event that waits.", hookLabel, nil)
+)
+
+// metrics has what was delivered, and what the store has counted.
+type metrics struct {
+	delivered *prometheus.CounterVec
+
+	mu      sync.Mutex
+	counted time.Time
+	counts  []store.EventCount
+	err     error
+}
+
+func newDelivered() *prometheus.CounterVec {
+	opts := prometheus.CounterOpts{Name: "formulary_events_delivered_total", Help: "Events that were delivered."}
+	return prometheus.NewCounterVec(opts, hookLabel)
+}
+
+// Describe implements prometheus.Collector.
+func (d *Dispatcher) Describe(ch chan<- *prometheus.Desc) {
+	d.delivered.Describe(ch)
+	ch <- queuedDesc
+	ch <- failedDesc
+	ch <- oldestDesc
+}
+
+// Collect implements prometheus.Collector. It counts every 5 seconds at most. There are
+// no gauges while the store fails.
+func (d *Dispatcher) Collect(ch chan<- prometheus.Metric) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.counted) > 5*time.Second {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		d.counts, d.err = d.Store.EventCounts(ctx)
+		d.counted = time.Now()
+	}
+	byHook := map[string]store.EventCount{}
+	for name := range d.Listeners.byName() {
+		d.delivered.WithLabelValues(name)
+		byHook[name] = store.EventCount{}
+	}
+	d.delivered.Collect(ch)
+	if d.err != nil {
+		return
+	}
+	for _, c := range d.counts {
+		byHook[c.Hook] = c
+	}
+	for name, c := range byHook {
+		age := 0.0
+		if !c.Oldest.IsZero() {
+			age = time.Since(c.Oldest).Seconds()
+		}
+		for desc, value := range map[*prometheus.Desc]float64{queuedDesc: float64(c.Queued), failedDesc: float64(c.Failed), oldestDesc: age} {
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, name)
+		}
+	}
+}
