@@ -100,10 +100,8 @@ func verifyCommand(streams Streams) *cli.Command {
 // --database to refuse it: the environment may name a server's database.
 func embeddedFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "data", Usage: "directory of the embedded database", Sources: env("data")},
-		&cli.StringFlag{
-			Name: "database", Usage: "refused: PostgreSQL has its own tools, see 'Backup' in docs/operations.md", Sources: env("database"),
-		},
+		textFlag("data", "directory of the embedded database"),
+		textFlag("database", "refused: PostgreSQL has its own tools, see 'Backup' in docs/operations.md"),
 	}
 }
 

@@ -37,7 +37,7 @@ func checkCommand(streams Streams) *cli.Command {
 			"--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "text, json or github", Sources: env("format")},
-			&cli.BoolFlag{Name: "strict", Usage: "treat warnings as errors", Sources: env("strict")},
+			boolFlag("strict", "treat warnings as errors"),
 			mailDomainsFlag(),
 			wikiCAFlag(),
 		},
@@ -220,8 +220,5 @@ func (c *checker) print(line string) {
 }
 
 func mailDomainsFlag() cli.Flag {
-	return &cli.StringSliceFlag{
-		Name: "mail-domains", Usage: "domains, such as example.org, whose addresses in notify get mail; subdomains count only if they are named",
-		DefaultText: "none", Sources: env("mail-domains"),
-	}
+	return listFlag("mail-domains", "domains, such as example.org, whose addresses in notify get mail; subdomains count only if they are named")
 }

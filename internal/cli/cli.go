@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 )
@@ -133,4 +134,21 @@ func quoteArgument(arg string) string {
 // env names the environment variable of a flag.
 func env(flag string) cli.ValueSourceChain {
 	return cli.EnvVars("FORMULARY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")))
+}
+
+// textFlag is a flag with its environment variable, as are those below.
+func textFlag(name, usage string) cli.Flag {
+	return &cli.StringFlag{Name: name, Usage: usage, Sources: env(name)}
+}
+
+func listFlag(name, usage string) cli.Flag {
+	return &cli.StringSliceFlag{Name: name, Usage: usage, Sources: env(name)}
+}
+
+func boolFlag(name, usage string) cli.Flag {
+	return &cli.BoolFlag{Name: name, Usage: usage, Sources: env(name)}
+}
+
+func durationFlag(name string, value time.Duration, usage string) cli.Flag {
+	return &cli.DurationFlag{Name: name, Value: value, Usage: usage, Sources: env(name)}
 }

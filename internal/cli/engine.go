@@ -16,11 +16,9 @@ import (
 // storeFlags say where submissions are.
 func storeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "data", Usage: "directory of the embedded database and of " + anonymousKeyFile + "; made if it is missing", Sources: env("data")},
-		&cli.StringFlag{
-			Name: "database", Usage: "PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME " +
-				"(best given by the environment: other users of the machine see the command line)", Sources: env("database"),
-		},
+		textFlag("data", "directory of the embedded database and of "+anonymousKeyFile+"; made if it is missing"),
+		textFlag("database", "PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME "+
+			"(best given by the environment: other users of the machine see the command line)"),
 	}
 }
 
@@ -31,10 +29,7 @@ func poolFlags() []cli.Flag {
 			Name: "database-connections", Value: postgres.DefaultMaxConns,
 			Usage: "with --database: most connections that this process opens", Sources: env("database-connections"),
 		},
-		&cli.DurationFlag{
-			Name: "database-timeout", Value: postgres.DefaultStatementTimeout,
-			Usage: "with --database: longest time that a statement may take", Sources: env("database-timeout"),
-		},
+		durationFlag("database-timeout", postgres.DefaultStatementTimeout, "with --database: longest time that a statement may take"),
 	}
 }
 

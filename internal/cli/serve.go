@@ -52,25 +52,16 @@ func serveCommand(streams Streams) *cli.Command {
 					"confluence+URL or confluence-cloud+URL",
 				Sources: env("pages"),
 			},
-			&cli.BoolFlag{
-				Name: "poll", Usage: "look at all pages twice a second, for network file systems: they send no event when another machine edits a page",
-				Sources: env("poll"),
-			},
+			boolFlag("poll", "look at all pages twice a second, for network file systems: they send no event when another machine edits a page"),
 		}, signInFlags(), wikiFlags(), storeFlags(), poolFlags(), []cli.Flag{
 			&cli.StringFlag{
 				Name: "anonymous-key", Usage: "file with the key that anonymous submitters are recognised by, the same for all servers on one database; made if it is missing",
 				DefaultText: anonymousKeyFile + " in --data", Sources: env("anonymous-key"),
 			},
-			&cli.BoolFlag{
-				Name: "new-anonymous-key", Usage: "accept a new key because the old one is lost: everybody may submit once more to anonymous forms",
-				Sources: env("new-anonymous-key"),
-			},
-			&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain (PEM); read again when it changes", Sources: env("tls-cert")},
-			&cli.StringFlag{Name: "tls-key", Usage: "private key of the certificate (PEM)", Sources: env("tls-key")},
-			&cli.StringSliceFlag{
-				Name: "trusted-proxies", Usage: "addresses or prefixes of proxies whose X-Forwarded-For, X-Forwarded-Proto and --user-header are trusted",
-				Sources: env("trusted-proxies"),
-			},
+			boolFlag("new-anonymous-key", "accept a new key because the old one is lost: everybody may submit once more to anonymous forms"),
+			textFlag("tls-cert", "certificate chain (PEM); read again when it changes"),
+			textFlag("tls-key", "private key of the certificate (PEM)"),
+			listFlag("trusted-proxies", "addresses or prefixes of proxies whose X-Forwarded-For, X-Forwarded-Proto and --user-header are trusted"),
 			&cli.StringFlag{
 				Name: "timezone", Value: "UTC", Usage: "zone in which days begin: those of opens, closes, today, filters and summaries by day; a name such as Europe/Berlin, the same for all servers on one database",
 				Sources: env("timezone"),
@@ -81,7 +72,7 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request; on by default, --access-log=false switches it off", Sources: env("access-log")},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json, on standard error; durations in JSON are in seconds", Sources: env("log-format")},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
-			&cli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics, without credentials", Sources: env("metrics")},
+			boolFlag("metrics", "serve Prometheus metrics at /metrics, without credentials"),
 		}, webFlags()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := refuseArguments(cmd); err != nil {
@@ -145,20 +136,11 @@ func checkServeFlags(cmd *cli.Command) error {
 	case cmd.String("data") == "" && cmd.String("database") != "" && cmd.String("anonymous-key") == "":
 		return usagef("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
 	}
-	if _, err := parseBasePath(cmd.String("base-path")); err != nil {
-		return err
-	}
-	if err := cmp.Or(checkSignInFlags(cmd), checkWikiFlags(cmd)); err != nil {
-		return err
-	}
-	if _, err := parseOrigins(cmd.StringSlice("frame-ancestors")); err != nil {
-		return err
-	}
-	if _, err := parseZone(cmd.String("timezone")); err != nil {
-		return err
-	}
-	_, err := locate(cmd)
-	return err
+	_, baseErr := parseBasePath(cmd.String("base-path"))
+	_, originsErr := parseOrigins(cmd.StringSlice("frame-ancestors"))
+	_, zoneErr := parseZone(cmd.String("timezone"))
+	_, storeErr := locate(cmd)
+	return cmp.Or(baseErr, checkSignInFlags(cmd), checkWikiFlags(cmd), originsErr, zoneErr, storeErr)
 }
 
 // basePath is made of segments that need no escape in a path or in a cookie's name.
@@ -248,19 +230,13 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	defer runtime.KeepAlive(ballast)
 	hangUps, stopHangUps := catchHangUps()
 	defer stopHangUps()
+	at, atErr := locate(cmd)
+	zone, zoneErr := parseZone(cmd.String("timezone"))
+	base, baseErr := parseBasePath(cmd.String("base-path"))
+	if err := cmp.Or(atErr, zoneErr, baseErr); err != nil {
+		return err
+	}
 	source, users, err := openPages(cmd, log)
-	if err != nil {
-		return err
-	}
-	at, err := locate(cmd)
-	if err != nil {
-		return err
-	}
-	zone, err := parseZone(cmd.String("timezone"))
-	if err != nil {
-		return err
-	}
-	base, err := parseBasePath(cmd.String("base-path"))
 	if err != nil {
 		return err
 	}

@@ -15,24 +15,11 @@ import (
 // signInFlags are those of serve that say who may use it.
 func signInFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name: "users", Usage: "htpasswd file of users, bcrypt only; 'formulary passwd' writes it; or wiki: those of the live wiki of --pages; " +
-				"required without --user-header",
-			Sources: env("users"),
-		},
-		&cli.StringFlag{Name: "groups", Usage: "with --users: Apache-style group file", Sources: env("groups")},
-		&cli.StringFlag{
-			Name: "user-header", Usage: "instead of --users: header in which one of --trusted-proxies names the user, such as X-Forwarded-User",
-			Sources: env("user-header"),
-		},
-		&cli.StringFlag{
-			Name: "groups-header", Usage: "with --user-header: header in which the proxy names the user's groups, separated by commas",
-			Sources: env("groups-header"),
-		},
-		&cli.StringFlag{
-			Name: "logout-url", Usage: "with --user-header: where people sign out, as a path of the proxy or an address",
-			Sources: env("logout-url"),
-		},
+		textFlag("users", "htpasswd file of users, bcrypt only; 'formulary passwd' writes it; or wiki: those of the live wiki of --pages; required without --user-header"),
+		textFlag("groups", "with --users: Apache-style group file"),
+		textFlag("user-header", "instead of --users: header in which one of --trusted-proxies names the user, such as X-Forwarded-User"),
+		textFlag("groups-header", "with --user-header: header in which the proxy names the user's groups, separated by commas"),
+		textFlag("logout-url", "with --user-header: where people sign out, as a path of the proxy or an address"),
 	}
 }
 

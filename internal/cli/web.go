@@ -23,11 +23,8 @@ import (
 func webFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "brand-name", Value: "Formulary", Usage: "name that the pages show", Sources: env("brand-name")},
-		&cli.StringFlag{Name: "brand-css", Usage: "stylesheet that the pages load after their own; read at the start", Sources: env("brand-css")},
-		&cli.StringSliceFlag{
-			Name: "frame-ancestors", Usage: "origins of wikis that may embed forms, such as https://wiki.example.org",
-			Sources: env("frame-ancestors"),
-		},
+		textFlag("brand-css", "stylesheet that the pages load after their own; read at the start"),
+		listFlag("frame-ancestors", "origins of wikis that may embed forms, such as https://wiki.example.org"),
 	}
 }
 

@@ -26,21 +26,10 @@ const usersOfWiki = "wiki"
 func wikiFlags() []cli.Flag {
 	return []cli.Flag{
 		wikiCAFlag(),
-		&cli.StringFlag{
-			Name: "wiki-edit-action", Value: "edit", Usage: "MediaWiki: users who may do this to a page have its edit right",
-			Sources: env("wiki-edit-action"),
-		},
-		&cli.DurationFlag{
-			Name: "wiki-recheck", Value: 30 * time.Second, Usage: "how long an answer of the wiki about rights or about a browser's session counts, 1s to 5m",
-			Sources: env("wiki-recheck"),
-		},
-		&cli.DurationFlag{
-			Name: "wiki-relogin", Value: 5 * time.Minute, Usage: "how long a password counts before the wiki is asked again, 1s to 1h",
-			Sources: env("wiki-relogin"),
-		},
-		&cli.StringSliceFlag{
-			Name: "wiki-cookies", Usage: "names of the wiki's session cookies, if they are not those that it usually has", Sources: env("wiki-cookies"),
-		},
+		&cli.StringFlag{Name: "wiki-edit-action", Value: "edit", Usage: "MediaWiki: users who may do this to a page have its edit right", Sources: env("wiki-edit-action")},
+		durationFlag("wiki-recheck", 30*time.Second, "how long an answer of the wiki about rights or about a browser's session counts, 1s to 5m"),
+		durationFlag("wiki-relogin", 5*time.Minute, "how long a password counts before the wiki is asked again, 1s to 1h"),
+		listFlag("wiki-cookies", "names of the wiki's session cookies, if they are not those that it usually has"),
 	}
 }
 
