@@ -111,11 +111,12 @@ func (s *Store) DueQueues(ctx context.Context, hooks []string, limit int) (due [
 	return due, engine.Wrap(err, "look for due events")
 }
 
-// LeaseQueue implements store.Events.
+// LeaseQueue implements store.Events. If it fails after its first statement, the lease
+// runs out.
 func (s *Store) LeaseQueue(ctx context.Context, q store.Queue, lease time.Duration, limit int) (leased store.Lease, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
 		leased = store.Lease{Queue: q}
-		return tx.atomically(func() error { return tx.lease(&leased, lease, limit) })
+		return tx.lease(&leased, lease, limit)
 	})
 	if len(leased.Events) == 0 {
 		leased = store.Lease{}

@@ -226,17 +226,11 @@ func checkContent(ctx context.Context, conn *sqlite3.Conn, progress Progress) (r
 }
 
 func integrityCheck(conn *sqlite3.Conn, found *faults) error {
-	stmt, _, err := conn.Prepare(fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stmt.Close() }()
-	for stmt.Step() {
-		if text := stmt.ColumnText(0); text != "ok" {
+	return queryRows(conn, fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults), func(row *sqlite3.Stmt) {
+		if text := row.ColumnText(0); text != "ok" {
 			found.add(errors.New(text))
 		}
-	}
-	return stmt.Err()
+	})
 }
 
 // checkRules checks rules of the schema that SQLite does not know. Without them
