@@ -69,6 +69,7 @@ var mayImport = map[string][]string{
 	"internal/wiki/confluencetest": nil,
 	"internal/wiki/wikitest":       {"internal/wiki"},
 	"internal/wiki/mediawikitest":  {"internal/testkit"},
+	"internal/events/mailtest":     {"internal/testkit"},
 	"internal/session":             {"internal/store", "internal/auth"},
 	"internal/forms":               nil,
 	// Packages that several others need. They import no package of ours.

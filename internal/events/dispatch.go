@@ -207,14 +207,14 @@ func backoff(base time.Duration, attempts int) time.Duration {
 	return min(delay/2+rand.N(delay), time.Hour) //nolint:gosec // it need not be secret
 }
 
-// try makes one attempt. Without a hook it is a mail.
+// try makes one attempt. Without a hook it is a mail, which has a time limit of its own.
 func (d *Dispatcher) try(ctx context.Context, hook *Hook, events []store.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, d.tune.attempt)
-	defer cancel()
 	e := events[len(events)-1]
 	if hook == nil {
 		return d.Listeners.mail.Send(ctx, Mail{To: e.Recipient, Title: e.Title, PageID: e.PageID, FormID: e.FormID, Count: len(events)})
 	}
+	ctx, cancel := context.WithTimeout(ctx, d.tune.attempt)
+	defer cancel()
 	data := change{PageID: e.PageID, FormID: e.FormID, ID: e.Submission}
 	if hook.submission && !e.Anonymous && e.Type != store.SubmissionDeleted {
 		sub, err := d.Store.Get(ctx, store.Key{PageID: e.PageID, FormID: e.FormID, ID: e.Submission})

@@ -201,8 +201,8 @@ func ParseMailDomains(names []string) (MailDomains, error) {
 	return domains, nil
 }
 
-// Allow reports whether an address is in one of the domains. Subdomains are others.
-func (d MailDomains) Allow(address string) bool {
+// Allows reports whether an address is in one of the domains. Subdomains are others.
+func (d MailDomains) Allows(address string) bool {
 	_, domain, _ := strings.Cut(address, "@")
 	return slices.Contains(d, strings.ToLower(domain))
 }

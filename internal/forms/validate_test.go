@@ -253,11 +253,11 @@ func TestMailDomains(t *testing.T) {
 		"a@example.org": true, "A@EXAMPLE.org": true, "a@intranet": true,
 		"a@sub.example.org": false, "a@notexample.org": false, "a@example.org.evil.com": false, "a@org": false, "example.org": false, "": false, "a@": false,
 	} {
-		if got := domains.Allow(address); got != want {
+		if got := domains.Allows(address); got != want {
 			t.Errorf("%q is allowed: %t", address, got)
 		}
 	}
-	if MailDomains(nil).Allow("a@example.org") {
+	if MailDomains(nil).Allows("a@example.org") {
 		t.Error("no domain allows an address")
 	}
 }

@@ -62,7 +62,7 @@ func NewMail(domains []string) (*Mail, error) {
 // warnOfNoMail warns of an address that gets no mail.
 func (w *builder) warnOfNoMail(v value) {
 	switch {
-	case w.mail == nil, !w.mail.Off && w.mail.domains.Allow(v.text):
+	case w.mail == nil, !w.mail.Off && w.mail.domains.Allows(v.text):
 	case w.mail.Off:
 		w.warnf(v.at, "ask the operator of the server, or remove the address", "%s gets no mail: mail is not set up on this server (--smtp)", v.text)
 	case len(w.mail.domains) == 0:

@@ -1,0 +1,210 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	netmail "net/mail"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"github.com/wneessen/go-mail"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/reload"
+)
+
+// Bounds of a mail.
+const (
+	mailTimeout = 20 * time.Second // from the connection to the last answer
+	maxReplies  = 1 << 20          // bytes that the server answers
+	maxTitle    = 200              // bytes of the form's title
+	maxPassword = 4096
+)
+
+// MailOptions are what flags say about mail. The server is smtp://USER@HOST:587 or smtps://USER@HOST:465.
+type MailOptions struct {
+	Server, PasswordFile, Password, From, PublicURL string
+	Domains                                         []string
+}
+
+// Mailer sends mails, each over a connection of its own.
+type Mailer struct {
+	forms.MailDomains
+	options        MailOptions
+	server, public *url.URL
+	from           *netmail.Address
+	tls            *tls.Config
+	timeout        time.Duration
+}
+
+// NewMailer checks the options. Its errors never contain a password.
+func NewMailer(o MailOptions) (*Mailer, error) {
+	domains, err := forms.ParseMailDomains(o.Domains)
+	if err != nil {
+		return nil, fmt.Errorf("--mail-domains: %w", err)
+	}
+	m := &Mailer{MailDomains: domains, options: o, timeout: mailTimeout, server: parseURL(o.Server, "smtp", "smtps"), public: parseURL(o.PublicURL, "http", "https")}
+	_, inURL := m.server.User.Password()
+	hasUser, hasPassword := m.server.User.Username() != "", o.Password != "" || o.PasswordFile != ""
+	m.from, err = netmail.ParseAddress(o.From)
+	switch {
+	case inURL:
+		err = errors.New("--smtp must not contain a password: use --smtp-password-file or FORMULARY_SMTP_PASSWORD")
+	case m.server.Host == "" || m.server.Path != "":
+		err = errors.New("--smtp must be smtp://HOST, smtp://USER@HOST:587 or smtps://USER@HOST:465, without a path or a query")
+	case o.Password != "" && o.PasswordFile != "":
+		err = errors.New("--smtp-password-file and FORMULARY_SMTP_PASSWORD: use one of them")
+	case hasUser != hasPassword:
+		err = errors.New("a user in --smtp needs a password, by --smtp-password-file or FORMULARY_SMTP_PASSWORD, and a password needs a user")
+	case err != nil || !forms.IsEmail(m.from.Address) || strings.ContainsFunc(m.from.Name, unicode.IsControl):
+		err = errors.New("--mail-from must be one address, such as forms@example.org or Forms <forms@example.org>")
+	case m.public.Host == "" || m.public.User != nil:
+		err = errors.New("--public-url must be the address of this server, such as https://forms.example.org, without user, query and fragment")
+	default:
+		_, err = m.password()
+	}
+	m.tls = &tls.Config{ServerName: m.server.Hostname(), MinVersion: tls.VersionTLS12}
+	return m, err
+}
+
+// parseURL returns an empty URL for what is none. The error would show a password.
+func parseURL(text string, schemes ...string) *url.URL {
+	u, err := url.Parse(text)
+	if err == nil && slices.Contains(schemes, u.Scheme) && u.Hostname() != "" && !strings.ContainsAny(text, "?#") {
+		if port, err := strconv.ParseUint(cmp.Or(u.Port(), "1"), 10, 16); err == nil && port > 0 {
+			return u
+		}
+	}
+	return &url.URL{}
+}
+
+// password reads the file each time, so that a new password needs no restart.
+func (m *Mailer) password() (string, error) {
+	if m.options.PasswordFile == "" {
+		return m.options.Password, nil
+	}
+	text, err := reload.ReadFile(m.options.PasswordFile, maxPassword)
+	password := strings.TrimRight(string(text), "\r\n")
+	if err == nil && password == "" {
+		err = fmt.Errorf("%s is empty", m.options.PasswordFile)
+	}
+	return password, err
+}
+
+// Send implements MailSender. It ends within mailTimeout.
+func (m *Mailer) Send(ctx context.Context, n Mail) error {
+	ctx, cancel := context.WithTimeout(ctx, m.timeout)
+	defer cancel() // closes the connection
+	client, err := m.client(ctx)
+	if err != nil || !forms.IsEmail(n.To) {
+		return errors.New("the password file or the address can't be used")
+	}
+	session, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return explainMail(ctx, err)
+	}
+	message := m.message(n)
+	if err = client.SendWithSMTPClient(session, message); !message.IsDelivered() {
+		return explainMail(ctx, err)
+	}
+	_ = client.CloseWithSMTPClient(session) // what fails after the delivery does not matter
+	return nil
+}
+
+// client gives go-mail a dialer of our own: its own connections do not end with ctx.
+func (m *Mailer) client(ctx context.Context) (*mail.Client, error) {
+	host, port, policy := m.server.Hostname(), map[string]string{"smtp": "587", "smtps": "465"}[m.server.Scheme], mail.TLSOpportunistic
+	dial := func(_ context.Context, network, _ string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(host, cmp.Or(m.server.Port(), port)))
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		limited := limitedConn{conn, io.LimitReader(conn, maxReplies)}
+		if m.server.Scheme == "smtps" {
+			return tls.Client(limited, m.tls), nil
+		}
+		return limited, nil
+	}
+	options := []mail.Option{mail.WithDialContextFunc(dial), mail.WithTLSConfig(m.tls), mail.WithTimeout(mailTimeout), mail.WithoutNoop()}
+	if user := m.server.User.Username(); user != "" {
+		password, err := m.password()
+		if err != nil {
+			return nil, err
+		}
+		if m.server.Scheme == "smtp" { // with smtps, all is encrypted
+			policy = mail.TLSMandatory
+		}
+		options = append(options, mail.WithUsername(user), mail.WithPassword(password), mail.WithOpportunisticSMTPAuth(mail.SMTPAuthPlain, mail.SMTPAuthLogin))
+	}
+	return mail.NewClient(host, append(options, mail.WithTLSPolicy(policy))...)
+}
+
+// limitedConn is a connection of which only so much can be read.
+type limitedConn struct {
+	net.Conn
+	limited io.Reader
+}
+
+func (c limitedConn) Read(p []byte) (int, error) { return c.limited.Read(p) }
+
+func (m *Mailer) message(n Mail) *mail.Msg {
+	// A header has one line, and mail readers decode what is between =? and ?=.
+	words := strings.FieldsFunc(strings.ReplaceAll(n.Title, "=?", "= ?"), func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
+	subject := forms.Counted(n.Count, "new submission", "new submissions") + ": " + forms.Truncate(strings.Join(words, " "), maxTitle)
+	link := m.public.JoinPath("page", strconv.FormatInt(n.PageID, 10), "form", url.PathEscape(n.FormID), "results")
+	_, domain, _ := strings.Cut(m.from.Address, "@")
+	message := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	message.FromMailAddress(m.from)
+	message.ToMailAddress(&netmail.Address{Address: n.To})
+	message.Subject(subject)
+	message.SetDate()
+	message.SetMessageIDWithValue(rand.Text() + "@" + domain)
+	message.SetGenHeader("Auto-Submitted", "auto-generated")
+	message.SetBodyString(mail.TypeTextPlain, fmt.Sprintf(
+		"%s\n\n%s\n\nThe form has your address under \"notify\". To get no more such mails, have it removed there.\n", subject, link))
+	return message
+}
+
+// explainMail says why a mail was not sent, without addresses and text of the server.
+func explainMail(ctx context.Context, err error) error {
+	refused, isRefused := errors.AsType[*mail.SendError](err)
+	reply, isReply := errors.AsType[*textproto.Error](err)
+	_, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noHost := errors.AsType[*net.DNSError](err)
+	refusals := map[mail.SendErrReason]string{mail.ErrSMTPRcptTo: "recipient", mail.ErrSMTPMailFrom: "sender"}
+	phrase := "the connection failed"
+	switch {
+	case ctx.Err() != nil:
+		phrase = "no answer in time"
+	case isRefused && refused.ErrorCode() != 0:
+		phrase = fmt.Sprintf("the mail server refused the %s (%d)", cmp.Or(refusals[refused.Reason], "mail"), refused.ErrorCode())
+	case isReply && strings.HasPrefix(err.Error(), "SMTP AUTH"):
+		phrase = fmt.Sprintf("sign-in refused (%d)", reply.Code)
+	case isReply:
+		phrase = fmt.Sprintf("the mail server answered %d", reply.Code)
+	case isCertificate:
+		phrase = "the certificate of the mail server is not trusted"
+	case strings.Contains(err.Error(), "does not support STARTTLS"):
+		phrase = "the mail server offers no TLS"
+	case strings.Contains(err.Error(), "AUTH"):
+		phrase = "the mail server offers no sign-in"
+	case noHost:
+		phrase = "host not found"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		phrase = "connection refused"
+	}
+	return errors.New(phrase)
+}

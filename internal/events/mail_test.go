@@ -1,0 +1,463 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	netmail "net/mail"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/events/mailtest"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+const mailPassword = "pa$$w0rd+/=ß"
+
+// leave is a mail about a form.
+func leave(count int) Mail {
+	return Mail{To: "hr@example.org", Title: "Leave request", PageID: 102, FormID: "leave", Count: count}
+}
+
+func mailOptions(server string) MailOptions {
+	return MailOptions{Server: server, From: "Formulary <forms@example.org>", PublicURL: "https://forms.example.org/", Domains: []string{"example.org"}}
+}
+
+// newMailer makes a Mailer that trusts the authority of a server.
+func newMailer(t *testing.T, o MailOptions, s *mailtest.Server) *Mailer {
+	t.Helper()
+	m, err := NewMailer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s != nil {
+		pem, err := os.ReadFile(s.CA)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.tls.RootCAs = x509.NewCertPool()
+		m.tls.RootCAs.AppendCertsFromPEM(pem)
+	}
+	return m
+}
+
+// parseMail splits a mail that was delivered into its headers and its text.
+func parseMail(t *testing.T, raw string) (netmail.Header, string) {
+	t.Helper()
+	m, err := netmail.ReadMessage(strings.NewReader(raw))
+	if err != nil {
+		t.Fatalf("%v in %q", err, raw)
+	}
+	if got := m.Header.Get("Content-Transfer-Encoding"); got != "quoted-printable" {
+		t.Fatalf("encoding %q", got)
+	}
+	text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Header, strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+func TestMailMessage(t *testing.T) {
+	server := mailtest.Start(t, mailtest.Options{})
+	m := newMailer(t, mailOptions("smtp://"+server.Addr), nil)
+	other := Mail{To: "o'neil+x@Example.org", Title: "Übergabe – 引き継ぎ 🎉", PageID: 7, FormID: "größe.1", Count: 1}
+	for _, mail := range []Mail{leave(3), other} {
+		if err := m.Send(t.Context(), mail); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []struct{ to, subject, link string }{
+		{"<hr@example.org>", "3 new submissions: Leave request", "https://forms.example.org/page/102/form/leave/results"},
+		{"<o'neil+x@Example.org>", "1 new submission: Übergabe – 引き継ぎ 🎉", "https://forms.example.org/page/7/form/gr%C3%B6%C3%9Fe.1/results"},
+	} {
+		header, text := parseMail(t, server.Mails()[i])
+		for key, want := range map[string]string{
+			"To": want.to, "From": `"Formulary" <forms@example.org>`, "Auto-Submitted": "auto-generated",
+			"Content-Type": "text/plain; charset=UTF-8", "Mime-Version": "1.0", "Cc": "", "Bcc": "", "User-Agent": "", "X-Mailer": "",
+		} {
+			if got := strings.Join(header[key], ", "); got != want {
+				t.Errorf("%s: %q, want %q", key, got, want)
+			}
+		}
+		subject, err := new(mime.WordDecoder).DecodeHeader(header.Get("Subject"))
+		if err != nil || subject != want.subject {
+			t.Errorf("subject %q, want %q", subject, want.subject)
+		}
+		if sent, err := header.Date(); err != nil || time.Since(sent).Abs() > time.Hour {
+			t.Errorf("date %v, %v", sent, err)
+		}
+		if id := header.Get("Message-Id"); !strings.HasPrefix(id, "<") || !strings.HasSuffix(id, "@example.org>") {
+			t.Errorf("message id %q", id)
+		}
+		if text != want.subject+"\n\n"+want.link+"\n\nThe form has your address under \"notify\". To get no more such mails, have it removed there.\n" {
+			t.Errorf("text %q", text)
+		}
+	}
+	first, _ := parseMail(t, server.Mails()[0])
+	second, _ := parseMail(t, server.Mails()[1])
+	if first.Get("Message-Id") == second.Get("Message-Id") {
+		t.Error("two mails have one id")
+	}
+}
+
+// A title is the text of a page. It never becomes a header, a recipient or a second mail.
+func TestMailTitles(t *testing.T) {
+	server := mailtest.Start(t, mailtest.Options{})
+	m := newMailer(t, mailOptions("smtp://"+server.Addr), nil)
+	const injected = "Bcc: evil@example.org"
+	for i, tt := range []struct{ title, want string }{
+		{"a\r\n" + injected, "a " + injected},
+		{"a\n" + injected, "a " + injected},
+		{"a\r" + injected, "a " + injected},
+		{"a\r\n\r\nbody\r\n.\r\nQUIT\r\n", "a body . QUIT"},
+		{"a\x00b\u2028c\u2029d\u0085e\x1b[31m\u202ef", "a b c d e [31m f"},
+		{"=?utf-8?Q?a=0D=0ABcc:_evil@example.org?=", "= ?utf-8?Q?a=0D=0ABcc:_evil@example.org?="},
+		{"ä =?utf-8?B?DQpCY2M6IGV2aWxAZXhhbXBsZS5vcmc=?=", "ä = ?utf-8?B?DQpCY2M6IGV2aWxAZXhhbXBsZS5vcmc= ?="},
+		{"  two  spaces  ", "two spaces"},
+		{strings.Repeat("x", 5000), strings.Repeat("x", maxTitle) + "…"},
+		{strings.Repeat("ä", 5000), strings.Repeat("ä", maxTitle/2) + "…"},
+		{strings.Repeat("word ", 1000), strings.Repeat("word ", maxTitle/5) + "…"},
+		{"", ""},
+	} {
+		mail := leave(1)
+		mail.Title = tt.title
+		if err := m.Send(t.Context(), mail); err != nil {
+			t.Fatalf("%q: %v", tt.title, err)
+		}
+		mails := server.Mails()
+		if len(mails) != i+1 {
+			t.Fatalf("%q: %d mails, want %d", tt.title, len(mails), i+1)
+		}
+		header, text := parseMail(t, mails[i])
+		subject, err := new(mime.WordDecoder).DecodeHeader(header.Get("Subject"))
+		if want := "1 new submission: " + tt.want; err != nil || strings.TrimSpace(subject) != strings.TrimSpace(want) {
+			t.Errorf("%q: subject %q, want %q, %v", tt.title, subject, want, err)
+		}
+		if len(header["Bcc"]) != 0 || len(header["To"]) != 1 || strings.Count(text, "\n") != 5 {
+			t.Errorf("%q: %v %q", tt.title, header, text)
+		}
+		for line := range strings.Lines(mails[i]) {
+			if len(line) > 300 {
+				t.Errorf("%q: a line of %d bytes", tt.title, len(line))
+			}
+		}
+	}
+	before := len(server.Mails())
+	for _, to := range []string{"", "hr", "a@example.org\r\nRCPT TO:<b@example.org>", "a@example.org, b@example.org", "a@example.org>\n<b@example.org", "Ann <a@example.org>"} {
+		mail := leave(1)
+		mail.To = to
+		if err := m.Send(t.Context(), mail); err == nil || strings.Contains(err.Error(), "example.org") {
+			t.Errorf("to %q: %v", to, err)
+		}
+	}
+	if after := len(server.Mails()); after != before {
+		t.Errorf("%d mails were sent to bad addresses", after-before)
+	}
+}
+
+// recorder passes what it gets on to a server, and records what clients send in clear text.
+type recorder struct {
+	addr string
+	mu   sync.Mutex
+	sent bytes.Buffer
+}
+
+func record(t *testing.T, to string) *recorder {
+	t.Helper()
+	r := &recorder{}
+	r.addr = listen(t, func(conn net.Conn) {
+		server, err := net.Dial("tcp", to)
+		if err != nil {
+			return
+		}
+		defer func() { _ = server.Close() }()
+		go func() { _, _ = io.Copy(io.MultiWriter(server, r), conn) }()
+		_, _ = io.Copy(conn, server)
+	})
+	return r
+}
+
+// Write implements io.Writer.
+func (r *recorder) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent.Write(p)
+}
+
+func (r *recorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent.String()
+}
+
+// listen calls serve for each connection, until the test ends.
+func listen(t *testing.T, serve func(net.Conn)) (addr string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				serve(conn)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// TLS is used where it is offered, and no password is ever sent without it.
+func TestMailSecurity(t *testing.T) {
+	const user, hidden = "forms@example.org", "AGZvcm1zQGV4YW1wbGUub3Jn" // the beginning of AUTH PLAIN for the user
+	for _, tt := range []struct {
+		name      string
+		server    mailtest.Options
+		scheme    string
+		user      bool
+		password  string
+		untrusted bool
+		want      string
+		inClear   bool // the mail crosses the network in clear text
+	}{
+		{name: "plain", scheme: "smtp", inClear: true},
+		{name: "STARTTLS without a user", server: mailtest.Options{StartTLS: true}, scheme: "smtp"},
+		{name: "STARTTLS with a user", server: mailtest.Options{StartTLS: true, User: user, Password: mailPassword}, scheme: "smtp", user: true},
+		{name: "smtps without a user", server: mailtest.Options{TLS: true}, scheme: "smtps"},
+		{name: "smtps with a user", server: mailtest.Options{TLS: true, User: user, Password: mailPassword}, scheme: "smtps", user: true},
+		{name: "no TLS for a user", server: mailtest.Options{User: user, Password: mailPassword}, scheme: "smtp", user: true, want: "the mail server offers no TLS"},
+		{name: "wrong password", server: mailtest.Options{StartTLS: true, User: user, Password: "another"}, scheme: "smtp", user: true, want: "sign-in refused (535)"},
+		{name: "sign-in required", server: mailtest.Options{StartTLS: true, User: user, Password: "x"}, scheme: "smtp", want: "the mail server refused the sender (530)"},
+		{name: "no sign-in", server: mailtest.Options{StartTLS: true}, scheme: "smtp", user: true, want: "the mail server offers no sign-in"},
+		{name: "untrusted, STARTTLS", server: mailtest.Options{StartTLS: true}, scheme: "smtp", untrusted: true, want: "the certificate of the mail server is not trusted"},
+		{name: "untrusted, user", server: mailtest.Options{StartTLS: true, User: user, Password: mailPassword}, scheme: "smtp", user: true, untrusted: true, want: "the certificate of the mail server is not trusted"},
+		{name: "untrusted, smtps", server: mailtest.Options{TLS: true, User: user, Password: mailPassword}, scheme: "smtps", user: true, untrusted: true, want: "the certificate of the mail server is not trusted"},
+		{name: "smtps at a port without TLS", scheme: "smtps", want: "the connection failed"},
+		{name: "recipient refused", server: mailtest.Options{Recipients: "@example.com$"}, scheme: "smtp", want: "the mail server refused the recipient (550)", inClear: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server := mailtest.Start(t, tt.server)
+			r := record(t, server.Addr)
+			o := mailOptions(tt.scheme + "://" + r.addr)
+			if tt.user {
+				o.Server, o.Password = tt.scheme+"://"+user+"@"+r.addr, mailPassword
+			}
+			trusted := server
+			if tt.untrusted {
+				trusted = nil
+			}
+			err := newMailer(t, o, trusted).Send(t.Context(), leave(2))
+			if got := fmt.Sprint(err); got != tt.want && (err != nil || tt.want != "") {
+				t.Errorf("%q, want %q\n%s", got, tt.want, server.Log())
+			}
+			mails := len(server.Mails())
+			if (mails == 1) != (tt.want == "") || mails > 1 {
+				t.Errorf("%d mails", mails)
+			}
+			sent := r.text()
+			if strings.Contains(sent, "AUTH") || strings.Contains(sent, hidden) {
+				t.Errorf("a password was sent in clear text: %q", sent)
+			}
+			if strings.Contains(sent, "RCPT") != tt.inClear {
+				t.Errorf("sent in clear text: %q", sent)
+			}
+		})
+	}
+}
+
+// The file with the password is read for each mail.
+func TestMailPasswordFile(t *testing.T) {
+	server := mailtest.Start(t, mailtest.Options{StartTLS: true, User: "forms", Password: mailPassword})
+	file := filepath.Join(t.TempDir(), "password")
+	testkit.WriteFile(t, file, "old\n")
+	o := mailOptions("smtp://forms@" + server.Addr)
+	o.PasswordFile = file
+	m := newMailer(t, o, server)
+	if err := m.Send(t.Context(), leave(1)); fmt.Sprint(err) != "sign-in refused (535)" {
+		t.Errorf("old password: %v", err)
+	}
+	testkit.WriteFile(t, file, mailPassword+"\r\n")
+	if err := m.Send(t.Context(), leave(1)); err != nil {
+		t.Errorf("new password: %v", err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Send(t.Context(), leave(1)); err == nil || strings.Contains(err.Error(), file) {
+		t.Errorf("without the file: %v", err)
+	}
+}
+
+// Servers that do not answer as they should end the attempt, in time and with a few words.
+func TestMailServerFails(t *testing.T) {
+	server := mailtest.Start(t, mailtest.Options{})
+	m := newMailer(t, mailOptions("smtp://"+server.Addr), nil)
+	server.Stop()
+	if err := m.Send(t.Context(), leave(1)); fmt.Sprint(err) != "connection refused" {
+		t.Errorf("stopped: %v", err)
+	}
+	server.Restart()
+	if err := m.Send(t.Context(), leave(1)); err != nil || len(server.Mails()) != 1 {
+		t.Errorf("started again: %v", err)
+	}
+	const silence = 300 * time.Millisecond
+	var written atomic.Int64
+	for name, tt := range map[string]struct {
+		serve func(net.Conn)
+		want  string
+	}{
+		"silent": {func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }, "no answer in time"},
+		"silent later": {func(conn net.Conn) {
+			_, _ = io.WriteString(conn, "220 hello\r\n")
+			_, _ = io.Copy(io.Discard, conn)
+		}, "no answer in time"},
+		"slow": {func(conn net.Conn) {
+			for err := error(nil); err == nil; time.Sleep(silence / 20) {
+				_, err = io.WriteString(conn, "220-a\r\n")
+			}
+		}, "no answer in time"},
+		"endless": {func(conn net.Conn) {
+			for err := error(nil); err == nil; {
+				var n int
+				n, err = io.WriteString(conn, strings.Repeat("x", 4096))
+				written.Add(int64(n))
+			}
+		}, "the connection failed"},
+		"closed": {func(net.Conn) {}, "the connection failed"},
+		"busy":   {func(conn net.Conn) { _, _ = io.WriteString(conn, "421 hr@example.org, try later\r\n") }, "the mail server answered 421"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMailer(t, mailOptions("smtp://"+listen(t, tt.serve)), nil)
+			if tt.want == "no answer in time" {
+				m.timeout = silence
+			}
+			if err := m.Send(t.Context(), leave(1)); fmt.Sprint(err) != tt.want {
+				t.Errorf("%v, want %s", err, tt.want)
+			}
+		})
+	}
+	if n := written.Load(); n > 64<<20 {
+		t.Errorf("%d bytes of one answer were read", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	m = newMailer(t, mailOptions("smtp://"+listen(t, func(conn net.Conn) { cancel(); _, _ = io.Copy(io.Discard, conn) })), nil)
+	if err := m.Send(ctx, leave(1)); err == nil {
+		t.Error("an attempt that was ended has sent a mail")
+	}
+}
+
+// What happens after the server has taken the mail does not matter: it would be sent twice.
+func TestMailTaken(t *testing.T) {
+	addr := listen(t, func(conn net.Conn) {
+		buffer := make([]byte, 64<<10)
+		for _, answer := range []string{"220 hello", "250 hello", "250 ok", "250 ok", "354 go on", "", "250 taken"} {
+			if answer == "" {
+				for text := ""; !strings.HasSuffix(text, "\r\n.\r\n"); {
+					n, err := conn.Read(buffer)
+					if err != nil {
+						return
+					}
+					text += string(buffer[:n])
+				}
+				continue
+			}
+			_, _ = io.WriteString(conn, answer+"\r\n")
+			if answer != "354 go on" && answer != "250 taken" {
+				_, _ = conn.Read(buffer)
+			}
+		}
+	})
+	if err := newMailer(t, mailOptions("smtp://"+addr), nil).Send(t.Context(), leave(1)); err != nil {
+		t.Errorf("the mail was taken, but: %v", err)
+	}
+}
+
+func TestMailOptions(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"good": "secret\n", "empty": "\n", "long": strings.Repeat("x", maxPassword+1)} {
+		testkit.WriteFile(t, filepath.Join(dir, name), content)
+	}
+	const server, withUser = "smtp://mail.example.org", "smtp://forms@mail.example.org"
+	file := func(name string) func(*MailOptions) {
+		return func(o *MailOptions) { o.Server, o.PasswordFile = withUser, filepath.Join(dir, name) }
+	}
+	smtp := func(address string) func(*MailOptions) { return func(o *MailOptions) { o.Server = address } }
+	from := func(address string) func(*MailOptions) { return func(o *MailOptions) { o.From = address } }
+	public := func(address string) func(*MailOptions) { return func(o *MailOptions) { o.PublicURL = address } }
+	for _, tt := range []struct {
+		want   string
+		change []func(*MailOptions)
+	}{
+		{"", []func(*MailOptions){
+			smtp(server), smtp(server + ":25"), smtp("smtps://mail.example.org:465"), smtp("smtp://[::1]:25"), file("good"),
+			func(o *MailOptions) { o.Server, o.Password = "smtp://forms@example.org@mail.example.org:587", "secret" },
+			from("forms@example.org"), from("Formulär <forms@example.org>"), from(`"a, b" <forms@example.org>`),
+			public("http://localhost:8080"), public("https://example.org/forms/"), public("HTTPS://example.org"),
+			func(o *MailOptions) { o.Domains = nil },
+		}},
+		{"--smtp must be", []func(*MailOptions){
+			smtp(""), smtp("mail.example.org"), smtp("mail.example.org:587"), smtp("http://mail.example.org"), smtp("smtp://"), smtp("smtp://:587"),
+			smtp(server + ":0"), smtp(server + ":65536"), smtp(server + ":x"), smtp(server + "/path"), smtp(server + "/"), smtp(server + "?a=b"), smtp(server + "?"), smtp(server + "#a"),
+			smtp("smtp://forms:secret@mail example.org"), smtp("smtp:mail.example.org"),
+		}},
+		{"--smtp must not contain a password", []func(*MailOptions){smtp("smtp://forms:secret@mail.example.org"), smtp("smtp://:secret@mail.example.org"), smtp("smtp://forms:@mail.example.org")}},
+		{"needs a password", []func(*MailOptions){smtp(withUser)}},
+		{"a password needs a user", []func(*MailOptions){func(o *MailOptions) { o.Password = "secret" }, func(o *MailOptions) { o.PasswordFile = filepath.Join(dir, "good") }}},
+		{"use one of them", []func(*MailOptions){func(o *MailOptions) { file("good")(o); o.Password = "secret" }}},
+		{dir, []func(*MailOptions){file("empty"), file("long"), file("none"), file(".")}},
+		{"--mail-from must be", []func(*MailOptions){from(""), from("forms"), from("a@example.org, b@example.org"), from("forms@exämple.org"), from("a@example.org\r\nBcc: b@example.org"), from("\"a\x01b\" <a@example.org>")}},
+		{"--public-url must be", []func(*MailOptions){
+			public(""), public("forms.example.org"), public("ftp://example.org"), public("https://"), public("https://a:secret@example.org"), public("https://a@example.org"),
+			public("https://example.org/?a=b"), public("https://example.org?"), public("https://example.org/#x"), public("https://example.org:99999"), public("/forms"),
+		}},
+		{"--mail-domains: ", []func(*MailOptions){func(o *MailOptions) { o.Domains = []string{"*.example.org"} }}},
+	} {
+		for i, change := range tt.change {
+			o := mailOptions(server)
+			change(&o)
+			_, err := NewMailer(o)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret")) {
+				t.Errorf("case %d of %q: %v for %+v", i, tt.want, err, o)
+			}
+		}
+	}
+	m := newMailer(t, mailOptions(server), nil)
+	if !m.Allows("hr@EXAMPLE.org") || m.Allows("hr@sub.example.org") || m.timeout != mailTimeout || m.tls.MinVersion < tls.VersionTLS12 || m.tls.InsecureSkipVerify {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Ports have the defaults of their protocols.
+func TestMailPorts(t *testing.T) {
+	for server, want := range map[string]string{"smtp://127.0.0.9": ":587", "smtps://127.0.0.9": ":465", "smtp://127.0.0.9:1": ":1"} {
+		client, err := newMailer(t, mailOptions(server), nil).client(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.DialToSMTPClientWithContext(t.Context())
+		var refused *net.OpError
+		if !errors.As(err, &refused) || !strings.HasSuffix(refused.Addr.String(), want) {
+			t.Errorf("%s: %v, want port %s", server, err, want)
+		}
+	}
+}
