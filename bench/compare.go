@@ -93,12 +93,7 @@ func (b *bench) round(ctx context.Context, c comparison) (samples []sample, err 
 			return nil, fmt.Errorf("%s: %w", l.name, err)
 		}
 		defer end()
-		runners = append(runners, func(ctx context.Context, start, length time.Duration, t *tally) error {
-			if err := run(ctx, start, length, t); err != nil {
-				return fmt.Errorf("%s: %w", l.name, err)
-			}
-			return nil
-		})
+		runners = append(runners, run)
 	}
 	return inTurns(ctx, b.interval, cmp.Or(c.turn, b.turn), runners...)
 }

@@ -60,19 +60,19 @@ const (
 
 // uploads are clients that send one file after the other.
 type uploads struct {
-	wg   sync.WaitGroup
-	over atomic.Bool
-	errs [uploadCount]error
+	wg    sync.WaitGroup
+	over  atomic.Bool
+	block [64 << 10]byte // of the files
+	errs  [uploadCount]error
 }
 
 func startUploads(ctx context.Context, server *process) (finish func() error, err error) {
 	u := &uploads{}
-	block := make([]byte, 64<<10)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(block) // never fails
+	_, _ = rand.NewChaCha8([32]byte{}).Read(u.block[:]) // never fails
 	for i := range u.errs {
 		u.wg.Go(func() {
 			for u.errs[i] == nil && !u.over.Load() {
-				u.errs[i] = u.send(ctx, server, block)
+				u.errs[i] = u.send(ctx, server)
 			}
 		})
 	}
@@ -89,11 +89,11 @@ func (u *uploads) finish() error {
 }
 
 // send uploads one file. Its length is not told before, so that it can end early.
-func (u *uploads) send(ctx context.Context, server *process, block []byte) error {
+func (u *uploads) send(ctx context.Context, server *process) error {
 	const boundary = "bench-boundary"
 	body := io.MultiReader(
 		strings.NewReader("--"+boundary+"\r\nContent-Disposition: form-data; name=\"doc\"; filename=\"a.bin\"\r\n\r\n"),
-		io.LimitReader(&fileContent{u, block}, uploadSize),
+		io.LimitReader(u, uploadSize),
 		strings.NewReader("\r\n--"+boundary+"--\r\n"))
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+server.addr+paperPath, body)
 	if err != nil {
@@ -112,15 +112,10 @@ func (u *uploads) send(ctx context.Context, server *process, block []byte) error
 	return errors.Join(err, resp.Body.Close())
 }
 
-// fileContent gives random bytes until the uploads are over.
-type fileContent struct {
-	*uploads
-	block []byte
-}
-
-func (c *fileContent) Read(b []byte) (int, error) {
-	if c.over.Load() {
+// Read gives random bytes until the uploads are over.
+func (u *uploads) Read(b []byte) (int, error) {
+	if u.over.Load() {
 		return 0, io.EOF
 	}
-	return copy(b, c.block), nil
+	return copy(b, u.block[:]), nil
 }

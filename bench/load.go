@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // The phases of a turn. Workers look at the phase before every request.
@@ -29,24 +30,22 @@ type worker struct {
 	client    *client
 	next      func() []byte // gives the next request
 	latencies []time.Duration
-	err       error
 }
 
 // openLoad opens the connections. The first request of each server may be slow: it is made here.
 func openLoad(ctx context.Context, m message, conns int, server *process) (*load, error) {
 	l := &load{message: m, server: server}
-	if err := once(ctx, server.addr, server.hello); err != nil {
-		return nil, err
-	}
-	for i := range conns {
-		c, err := dial(ctx, server.addr)
-		if err != nil {
-			l.close()
-			return nil, err
+	err := once(ctx, server.addr, server.hello)
+	for i := 0; i < conns && err == nil; i++ {
+		w := worker{next: m.writer(uint64(i))}
+		if w.client, err = dial(ctx, server.addr); err == nil {
+			l.workers = append(l.workers, w)
 		}
-		l.workers = append(l.workers, worker{client: c, next: m.writer(uint64(i))})
 	}
-	return l, nil
+	if err != nil {
+		l.close()
+	}
+	return l, err
 }
 
 func (l *load) close() {
@@ -61,14 +60,14 @@ func (l *load) run(ctx context.Context, start, length time.Duration, t *tally) e
 	// One deadline for the whole turn: one per request would cost on every request.
 	deadline := time.Now().Add(start + length + 30*time.Second)
 	l.phase.Store(starting)
-	var wg sync.WaitGroup
+	var group errgroup.Group
 	for i := range l.workers {
 		w := &l.workers[i]
 		w.latencies = w.latencies[:0]
 		if err := w.client.conn.SetDeadline(deadline); err != nil {
 			return err
 		}
-		wg.Go(func() { w.err = w.work(l) })
+		group.Go(func() error { return w.work(l) })
 	}
 	pause(ctx, start)
 	begun, before := time.Now(), l.server.cpuTime()
@@ -77,22 +76,12 @@ func (l *load) run(ctx context.Context, start, length time.Duration, t *tally) e
 	t.wall += time.Since(begun)
 	t.cpu += l.server.cpuTime() - before
 	l.phase.Store(stopping)
-	wg.Wait()
-	if err := errors.Join(ctx.Err(), l.firstError()); err != nil {
-		return fmt.Errorf("%s on %s: %w", l.name, onConns(len(l.workers)), err)
+	if err := errors.Join(group.Wait(), ctx.Err()); err != nil {
+		return fmt.Errorf("%s: %s on %s: %w", l.server.log, l.name, onConns(len(l.workers)), err)
 	}
 	for i := range l.workers {
 		t.done += int64(len(l.workers[i].latencies))
 		t.latencies = append(t.latencies, l.workers[i].latencies...)
-	}
-	return nil
-}
-
-func (l *load) firstError() error {
-	for i := range l.workers {
-		if l.workers[i].err != nil {
-			return l.workers[i].err
-		}
 	}
 	return nil
 }
@@ -122,17 +111,16 @@ func sendAll(ctx context.Context, server *process, m message, times int64) error
 	defer l.close()
 	defer context.AfterFunc(ctx, l.close)()
 	var sent atomic.Int64
-	var wg sync.WaitGroup
-	for i := range l.workers {
-		w := &l.workers[i]
-		wg.Go(func() {
-			for w.err == nil && sent.Add(1) <= times {
-				w.err = w.client.do(&l.message, w.next())
+	var group errgroup.Group
+	for _, w := range l.workers {
+		group.Go(func() (err error) {
+			for err == nil && sent.Add(1) <= times {
+				err = w.client.do(&l.message, w.next())
 			}
+			return err
 		})
 	}
-	wg.Wait()
-	return errors.Join(ctx.Err(), l.firstError())
+	return errors.Join(group.Wait(), ctx.Err())
 }
 
 func pause(ctx context.Context, d time.Duration) {

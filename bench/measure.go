@@ -31,24 +31,24 @@ var measurements = []struct {
 	run  func(*bench, context.Context) error
 }{
 	{"sqlite-create-64", func(b *bench, ctx context.Context) error {
-		return b.creates(ctx, sqlite, manyConns, other{b.bare("bare POST", sqlite), 0.4},
-			other{b.pocketBase("PocketBase"), 7}, other{b.pocketBase("durable PocketBase", "--durable"), 10})
+		return b.creates(ctx, sqlite, manyConns, lane{side: b.bare("bare POST", sqlite), atLeast: 0.4},
+			lane{side: b.pocketBase("PocketBase"), atLeast: 7}, lane{side: b.pocketBase("durable PocketBase", "--durable"), atLeast: 10})
 	}},
 	{"sqlite-create-1", func(b *bench, ctx context.Context) error {
-		return b.creates(ctx, sqlite, 1, other{b.pocketBase("PocketBase"), 2}, other{b.pocketBase("durable PocketBase", "--durable"), 3})
+		return b.creates(ctx, sqlite, 1, lane{side: b.pocketBase("PocketBase"), atLeast: 2}, lane{side: b.pocketBase("durable PocketBase", "--durable"), atLeast: 3})
 	}},
 	{"postgres-create-64", func(b *bench, ctx context.Context) error {
-		return b.creates(ctx, postgres, manyConns, other{b.bare("raw pgx", postgres), 1.2})
+		return b.creates(ctx, postgres, manyConns, lane{side: b.bare("raw pgx", postgres), atLeast: 1.2})
 	}},
 	{"postgres-create-1", func(b *bench, ctx context.Context) error {
-		return b.creates(ctx, postgres, 1, other{b.bare("raw pgx", postgres), 0.4})
+		return b.creates(ctx, postgres, 1, lane{side: b.bare("raw pgx", postgres), atLeast: 0.4})
 	}},
 	{"sqlite-read-64", func(b *bench, ctx context.Context) error {
-		return b.reads(ctx, sqlite, other{b.bare("bare GET", sqlite), 0.5}, other{b.pocketBase("PocketBase"), 6})
+		return b.reads(ctx, sqlite, lane{side: b.bare("bare GET", sqlite), atLeast: 0.5}, lane{side: b.pocketBase("PocketBase"), atLeast: 6})
 	}},
 	{"postgres-read-64", func(b *bench, ctx context.Context) error { return b.reads(ctx, postgres) }},
 	{"sqlite-list", func(b *bench, ctx context.Context) error {
-		return b.list(ctx, sqlite, other{b.pocketBase("PocketBase"), 12})
+		return b.list(ctx, sqlite, lane{side: b.pocketBase("PocketBase"), atLeast: 12})
 	}},
 	{"postgres-list", func(b *bench, ctx context.Context) error { return b.list(ctx, postgres) }},
 	{"sqlite-uploads", func(b *bench, ctx context.Context) error {
@@ -57,6 +57,7 @@ var measurements = []struct {
 	{"postgres-uploads", func(b *bench, ctx context.Context) error {
 		return b.beside(ctx, postgres, "while ten files of 25 MiB are sent", "PostgreSQL-uploads", 0, 0.5, startUploads)
 	}},
+	{"hooks", (*bench).hooks},
 	{"wiki", (*bench).wiki},
 	{"start", (*bench).startAndList},
 	{"results-page", (*bench).resultsPage},
@@ -74,27 +75,21 @@ func (b *bench) sides(e engine) []side {
 	return sides
 }
 
-// other is a program that Formulary must reach a part of, or be so many times as fast as.
-type other struct {
-	side
-	atLeast float64
-}
-
 // lanes are Formulary and the others; with -before, Formulary and the older binary.
-func (b *bench) lanes(e engine, t task, others ...other) []lane {
+func (b *bench) lanes(e engine, t task, others ...lane) []lane {
 	var all []lane
 	for _, s := range b.sides(e) {
 		all = append(all, lane{s.name, s, t, unchanged})
 	}
 	if b.before == "" {
 		for _, o := range others {
-			all = append(all, lane{o.name, o.side, t, o.atLeast})
+			all = append(all, lane{o.side.name, o.side, t, o.atLeast})
 		}
 	}
 	return all
 }
 
-func (b *bench) creates(ctx context.Context, e engine, conns int, others ...other) error {
+func (b *bench) creates(ctx context.Context, e engine, conns int, others ...lane) error {
 	return b.compare(ctx, comparison{
 		title: "creates on " + e.name + ", " + onConns(conns), store: fmt.Sprintf("%s-create-%d", e.name, conns), durability: e.durability,
 		lanes: b.lanes(e, sendCreates(conns), others...),
@@ -103,30 +98,24 @@ func (b *bench) creates(ctx context.Context, e engine, conns int, others ...othe
 
 func sendCreates(conns int) task {
 	return func(ctx context.Context, server *process) (runner, func(), error) {
-		return openRunner(ctx, server.create, conns, server)
+		l, err := openLoad(ctx, server.create, conns, server)
+		return l.run, l.close, err
 	}
-}
-
-func openRunner(ctx context.Context, m message, conns int, server *process) (runner, func(), error) {
-	l, err := openLoad(ctx, m, conns, server)
-	if err != nil {
-		return nil, nil, err
-	}
-	return l.run, l.close, nil
 }
 
 func sendReads(ctx context.Context, server *process) (runner, func(), error) {
-	return openRunner(ctx, server.read, manyConns, server)
+	l, err := openLoad(ctx, server.read, manyConns, server)
+	return l.run, l.close, err
 }
 
-func (b *bench) reads(ctx context.Context, e engine, others ...other) error {
+func (b *bench) reads(ctx context.Context, e engine, others ...lane) error {
 	return b.compare(ctx, comparison{
 		title: "reads of one among 10,000 on " + e.name + ", 64 connections", store: e.name + "-read", rows: readRows, durability: noWrites,
 		lanes: b.lanes(e, sendReads, others...),
 	})
 }
 
-func (b *bench) list(ctx context.Context, e engine, others ...other) error {
+func (b *bench) list(ctx context.Context, e engine, others ...lane) error {
 	return b.compare(ctx, comparison{
 		title: "nested list of 100,000 on " + e.name, store: e.name + "-list", rows: listRows, durability: noWrites,
 		lanes: b.lanes(e, readLists, others...),
@@ -137,7 +126,7 @@ func (b *bench) list(ctx context.Context, e engine, others ...other) error {
 func readLists(ctx context.Context, server *process) (runner, func(), error) {
 	var body bytes.Buffer
 	size, err := readList(ctx, server, &body)
-	if rows := bytes.Count(body.Bytes(), []byte("Number 0")); err == nil && rows != listRows {
+	if rows := bytes.Count(body.Bytes(), []byte("Number 1")); err == nil && rows != listRows {
 		err = fmt.Errorf("the list has %d rows instead of %d", rows, listRows)
 	}
 	return repeatedly(server, listRows, func() error {
@@ -168,7 +157,7 @@ type disturbance func(ctx context.Context, server *process) (finish func() error
 // the same server, or with creates of the older binary beside the same.
 func (b *bench) beside(ctx context.Context, e engine, what, store string, rows int64, atLeast float64, disturb disturbance) error {
 	disturbed := func(ctx context.Context, server *process) (runner, func(), error) {
-		creates, end, err := openRunner(ctx, server.create, manyConns, server)
+		creates, end, err := sendCreates(manyConns)(ctx, server)
 		return func(ctx context.Context, start, length time.Duration, t *tally) error {
 			finish, err := disturb(ctx, server)
 			if err != nil {
@@ -244,7 +233,7 @@ func (b *bench) resultsPage(ctx context.Context) error {
 			var page bytes.Buffer
 			_, err := getPage(ctx, server, resultsPage, "Cookie", cookie, &page)
 			// The summary has the latest answers, too.
-			if rows := bytes.Count(page.Bytes(), []byte("Number 0")); err == nil && rows < 50 {
+			if rows := bytes.Count(page.Bytes(), []byte("Number 1")); err == nil && rows < 50 {
 				err = fmt.Errorf("the results page has %d rows instead of 50", rows)
 			}
 			return err

@@ -48,16 +48,8 @@ func (m message) writer(seed uint64) func() []byte {
 		rest := len(buf)
 		buf = append(buf, m.rest...)
 		if at >= 0 {
-			putDigits(buf[rest+at:rest+at+len(digits)], sentValues.Add(1))
+			strconv.AppendUint(buf[:rest+at], 1e15+sentValues.Add(1), 10) // over the digits
 		}
 		return buf
-	}
-}
-
-// putDigits writes n in decimal over all of dst.
-func putDigits(dst []byte, n uint64) {
-	for i := len(dst) - 1; i >= 0; i-- {
-		dst[i] = byte('0' + n%10)
-		n /= 10
 	}
 }

@@ -23,7 +23,7 @@ const (
 // digits are in every comment. Each request overwrites them with a number that was not sent
 // before, because SQLite skips a write that changes nothing.
 const (
-	digits  = "0000000000000000"
+	digits  = "1000000000000000"
 	comment = "Number " + digits + ": the talks were good, the rooms too small, and lunch came late."
 
 	// fields are what every submission holds, as Formulary takes and returns them.

@@ -94,7 +94,7 @@ func repeat(server *process, length time.Duration, rows int64, do func() error, 
 	cpu := server.cpuTime()
 	for begun, before := time.Now(), time.Now(); before.Sub(begun) < length; {
 		if err := do(); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", server.log, err)
 		}
 		now := time.Now()
 		t.done += rows

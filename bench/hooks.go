@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// hooks compares creates that a webhook is told of with creates that nobody listens to.
+func (b *bench) hooks(ctx context.Context) error {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	defer receiver.Close()
+	text := fmt.Sprintf("hooks: [{name: bench, url: %q, secret: %s, allowPrivate: true}]\n", receiver.URL, strings.Repeat("AAAA", 8))
+	err := os.WriteFile(b.path("hooks.yaml"), []byte(text), 0o600)
+	for _, e := range []engine{sqlite, postgres} {
+		hooked := b.formulary("webhook", b.binary, e, "--pages", "pages", "--users", b.path(usersFile), "--hooks", b.path("hooks.yaml"))
+		c := comparison{title: "creates on " + e.name + " with a webhook, 64 connections", store: e.name + "-hook", durability: e.durability}
+		c.lanes = []lane{{"webhook", hooked, onlyInTurn(sendCreates(manyConns)), 0}, {"no webhook", b.formulary("Formulary", b.binary, e), sendCreates(manyConns), 0.7}}
+		if err == nil {
+			err = b.compare(ctx, c)
+		}
+	}
+	return err
+}
+
+// onlyInTurn stops the server while others have their turn: it would go on to deliver events.
+func onlyInTurn(t task) task {
+	return func(ctx context.Context, server *process) (runner, func(), error) {
+		run, end, err := t(ctx, server)
+		return func(ctx context.Context, start, length time.Duration, t *tally) error {
+			resumed := server.cmd.Process.Signal(syscall.SIGCONT)
+			return errors.Join(resumed, run(ctx, start, length, t), server.cmd.Process.Signal(syscall.SIGSTOP))
+		}, func() { _ = server.cmd.Process.Signal(syscall.SIGCONT); end() }, err
+	}
+}
