@@ -108,18 +108,20 @@ func (m *Mailer) Send(ctx context.Context, n Mail) error {
 	ctx, cancel := context.WithTimeout(ctx, m.timeout)
 	defer cancel() // closes the connection
 	client, err := m.client(ctx)
-	if err != nil || !forms.IsEmail(n.To) {
-		return errors.New("the password file or the address can't be used")
+	switch {
+	case err != nil:
+		return errors.New("the password file can't be read")
+	case !forms.IsEmail(n.To):
+		return errors.New("the recipient is no e-mail address")
 	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
+	if err == nil {
+		err = client.SendWithSMTPClient(session, m.message(n))
+	}
 	if err != nil {
 		return explainMail(ctx, err)
 	}
-	message := m.message(n)
-	if err = client.SendWithSMTPClient(session, message); !message.IsDelivered() {
-		return explainMail(ctx, err)
-	}
-	_ = client.CloseWithSMTPClient(session) // what fails after the delivery does not matter
+	_ = client.CloseWithSMTPClient(session) // the mail was taken, whatever happens now
 	return nil
 }
 
@@ -138,7 +140,7 @@ func (m *Mailer) client(ctx context.Context) (*mail.Client, error) {
 		}
 		return limited, nil
 	}
-	options := []mail.Option{mail.WithDialContextFunc(dial), mail.WithTLSConfig(m.tls), mail.WithTimeout(mailTimeout), mail.WithoutNoop()}
+	options := []mail.Option{mail.WithDialContextFunc(dial), mail.WithTLSConfig(m.tls), mail.WithTimeout(mailTimeout), mail.WithoutNoop(), mail.WithoutRset()}
 	if user := m.server.User.Username(); user != "" {
 		password, err := m.password()
 		if err != nil {

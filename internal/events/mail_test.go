@@ -255,7 +255,6 @@ func TestMailSecurity(t *testing.T) {
 		{name: "recipient refused", server: mailtest.Options{Recipients: "@example.com$"}, scheme: "smtp", want: "the mail server refused the recipient (550)", inClear: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			server := mailtest.Start(t, tt.server)
 			r := record(t, server.Addr)
 			o := mailOptions(tt.scheme + "://" + r.addr)
@@ -303,7 +302,7 @@ func TestMailPasswordFile(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Send(t.Context(), leave(1)); err == nil || strings.Contains(err.Error(), file) {
+	if err := m.Send(t.Context(), leave(1)); fmt.Sprint(err) != "the password file can't be read" {
 		t.Errorf("without the file: %v", err)
 	}
 }
@@ -351,8 +350,9 @@ func TestMailServerFails(t *testing.T) {
 			if tt.want == "no answer in time" {
 				m.timeout = silence
 			}
-			if err := m.Send(t.Context(), leave(1)); fmt.Sprint(err) != tt.want {
-				t.Errorf("%v, want %s", err, tt.want)
+			start := time.Now()
+			if err := m.Send(t.Context(), leave(1)); fmt.Sprint(err) != tt.want || time.Since(start) > mailTimeout/2 {
+				t.Errorf("%v after %s, want %s", err, time.Since(start), tt.want)
 			}
 		})
 	}
@@ -361,8 +361,9 @@ func TestMailServerFails(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	m = newMailer(t, mailOptions("smtp://"+listen(t, func(conn net.Conn) { cancel(); _, _ = io.Copy(io.Discard, conn) })), nil)
-	if err := m.Send(ctx, leave(1)); err == nil {
-		t.Error("an attempt that was ended has sent a mail")
+	start := time.Now()
+	if err := m.Send(ctx, leave(1)); err == nil || time.Since(start) > mailTimeout/2 {
+		t.Errorf("an attempt that was ended: %v after %s", err, time.Since(start))
 	}
 }
 
@@ -425,7 +426,7 @@ func TestMailOptions(t *testing.T) {
 		{"a password needs a user", []func(*MailOptions){func(o *MailOptions) { o.Password = "secret" }, func(o *MailOptions) { o.PasswordFile = filepath.Join(dir, "good") }}},
 		{"use one of them", []func(*MailOptions){func(o *MailOptions) { file("good")(o); o.Password = "secret" }}},
 		{dir, []func(*MailOptions){file("empty"), file("long"), file("none"), file(".")}},
-		{"--mail-from must be", []func(*MailOptions){from(""), from("forms"), from("a@example.org, b@example.org"), from("forms@exämple.org"), from("a@example.org\r\nBcc: b@example.org"), from("\"a\x01b\" <a@example.org>")}},
+		{"--mail-from must be", []func(*MailOptions){from(""), from("forms"), from("a@example.org, b@example.org"), from("forms@exämple.org"), from("a@example.org\r\nBcc: b@example.org"), from("\"a\x01b\" <a@example.org>"), from("=?utf-8?Q?a=0D=0AB?= <a@example.org>")}},
 		{"--public-url must be", []func(*MailOptions){
 			public(""), public("forms.example.org"), public("ftp://example.org"), public("https://"), public("https://a:secret@example.org"), public("https://a@example.org"),
 			public("https://example.org/?a=b"), public("https://example.org?"), public("https://example.org/#x"), public("https://example.org:99999"), public("/forms"),

@@ -72,13 +72,8 @@ func Start(t testing.TB, o Options) *Server {
 		testkit.Missing(t, err)
 	}
 	dir := t.TempDir()
-	s := &Server{
-		t: t, Addr: freeAddress(t), CA: filepath.Join(dir, "cert.pem"), api: freeAddress(t), log: filepath.Join(dir, "log"),
-	}
-	s.args = []string{
-		mailpit, "--smtp", s.Addr, "--listen", s.api, "--database", filepath.Join(dir, "mails"),
-		"--smtp-disable-rdns", "--disable-version-check", "--verbose",
-	}
+	s := &Server{t: t, CA: filepath.Join(dir, "cert.pem"), log: filepath.Join(dir, "log")}
+	s.args = []string{mailpit, "--database", filepath.Join(dir, "mails"), "--smtp-disable-rdns", "--disable-version-check", "--verbose"}
 	writeCertificate(t, dir)
 	if o.StartTLS || o.TLS {
 		s.args = append(s.args, "--smtp-tls-cert", s.CA, "--smtp-tls-key", filepath.Join(dir, "key.pem"))
@@ -98,8 +93,14 @@ func Start(t testing.TB, o Options) *Server {
 		s.args = append(s.args, "--smtp-allowed-recipients", o.Recipients)
 	}
 	t.Cleanup(s.Stop)
-	s.Restart()
-	return s
+	for range 5 { // another process may take a port first
+		s.Addr, s.api = freeAddress(t), freeAddress(t)
+		if s.start() {
+			return s
+		}
+	}
+	t.Fatalf("the mail server does not start\n%s", s.Log())
+	return nil
 }
 
 // freeAddress is one that a server can listen on.
@@ -113,20 +114,29 @@ func freeAddress(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// script runs the server until standard input is closed: by Stop, or by the end of the
-// tests, whatever its cause.
-const script = `"$@" </dev/null & cat >/dev/null; kill -KILL 0`
+// script runs the server until it ends, or until standard input is closed: by Stop, or
+// by the end of the tests, whatever its cause.
+const script = `exec 3<&0; { cat <&3 >/dev/null; kill -KILL 0; } & exec "$@" </dev/null 3<&-`
 
 // Restart starts the server again after Stop, at the same address and with its mails.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
+	if !s.start() {
+		s.t.Fatalf("the mail server does not start again\n%s", s.Log())
+	}
+}
+
+// start reports whether the server listens. Otherwise it has ended.
+func (s *Server) start() bool {
+	s.t.Helper()
 	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, s.args...)...) //nolint:noctx,gosec // our own arguments; Stop ends it
+	args := append([]string{"-c", script, "sh"}, s.args...)
+	cmd := exec.Command("/bin/sh", append(args, "--smtp", s.Addr, "--listen", s.api)...) //nolint:noctx,gosec // our own arguments; Stop ends it
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := cmd.StdinPipe()
@@ -142,7 +152,18 @@ func (s *Server) Restart() {
 		close(ended)
 	}()
 	s.running, s.ended = stdin, ended
-	testkit.EventuallyWithin(s.t, 30*time.Second, "the mail server listens", func() bool { return listens(s.Addr) && listens(s.api) })
+	listening := false
+	testkit.EventuallyWithin(s.t, time.Minute, "the mail server listens", func() bool {
+		listening = listens(s.Addr) && listens(s.api)
+		select {
+		case <-ended:
+			listening, s.running = false, nil
+			return true
+		default:
+			return listening
+		}
+	})
+	return listening
 }
 
 func listens(address string) bool {
