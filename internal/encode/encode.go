@@ -35,8 +35,6 @@ func putBuffer(b *[]byte) {
 	}
 }
 
-func appendString(dst []byte, s string) []byte { return forms.AppendJSONString(dst, s) }
-
 // AppendSubmission writes one submission of the nested model. It copies the
 // entries as they are stored. It checks them first: what can't be read must not
 // be sent.
@@ -61,7 +59,7 @@ func Nested(form *forms.Form) Appender {
 
 func appendNested(dst []byte, s forms.Submission) []byte {
 	dst = append(dst, `{"formId":`...)
-	dst = appendString(dst, s.FormID)
+	dst = forms.AppendJSONString(dst, s.FormID)
 	dst = append(dst, `,"pageId":`...)
 	dst = strconv.AppendInt(dst, s.PageID, 10)
 	dst = append(dst, `,"id":`...)
@@ -71,7 +69,7 @@ func appendNested(dst []byte, s forms.Submission) []byte {
 	dst = append(dst, `,"timestamp":"`...)
 	dst = appendTimestamp(dst, s.Created)
 	dst = append(dst, `","username":`...)
-	dst = appendString(dst, s.Username)
+	dst = forms.AppendJSONString(dst, s.Username)
 	return append(dst, '}')
 }
 
@@ -101,7 +99,7 @@ func Flat(form *forms.Form) Appender {
 		} else {
 			all = append(all, ',')
 		}
-		all = append(appendString(all, column), ':')
+		all = append(forms.AppendJSONString(all, column), ':')
 		keys[i] = all[start:]
 	}
 	row := form.NewResult()
@@ -114,7 +112,7 @@ func Flat(form *forms.Form) Appender {
 		dst = append(dst, keys[1]...)
 		dst = append(strconv.AppendInt(append(dst, '"'), s.Created.UnixMilli(), 10), '"')
 		dst = append(dst, keys[2]...)
-		dst = appendString(dst, s.Username)
+		dst = forms.AppendJSONString(dst, s.Username)
 		for rank, key := range keys[3:] {
 			dst = append(dst, key...)
 			if value := row.Fields[rank]; value != nil {

@@ -17,7 +17,7 @@ var textWithoutNUL = rapid.Map(rapid.String(), func(s string) string { return st
 
 // flatReference writes the flat model in the plainest way there is.
 func flatReference(form *forms.Form, s forms.Submission, entries []forms.Entry) string {
-	quoted := func(text string) string { return string(appendString(nil, text)) }
+	quoted := func(text string) string { return string(forms.AppendJSONString(nil, text)) }
 	members := []string{
 		`"_id":"` + strconv.FormatInt(s.ID, 10) + `"`,
 		`"_timestamp":"` + strconv.FormatInt(s.Created.UnixMilli(), 10) + `"`,

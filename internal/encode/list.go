@@ -17,22 +17,17 @@ import (
 // FlushBytes is how much of a list is gathered before it is sent.
 const FlushBytes = 128 << 10
 
-// SendList answers with a list in the one of the given formats that the request
-// asks for. If there is one only, the list is in that, whatever the request asks
-// for. The list is written as it is read, so that neither side ever holds all of it.
-func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, model Model, formats ...*Format) error {
-	return SendEdited(w, c, access, Edit{Params: request.ReadParams(c.URL.RawQuery)}, model, formats...)
-}
-
-// Edit is how a list differs from that of the API.
+// Edit is the parameters of a list, and how it differs from that of the API.
 type Edit struct {
-	Params  *request.Params                         // in place of those of the address
+	Params  *request.Params
 	Numbers bool                                    // filters compare numbers as such
 	Row     func(forms.Submission) forms.Submission // returns a submission as it is sent, with all values; nil for as it is
 }
 
-// SendEdited is SendList with a list that differs.
-func SendEdited(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, formats ...*Format) error {
+// SendList answers with a list in the one of the given formats that the request
+// asks for. If there is one only, the list is in that, whatever the request asks
+// for. The list is written as it is read, so that neither side ever holds all of it.
+func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, formats ...*Format) error {
 	asked, err := readListRequest(edit.Params, c.Header, formats)
 	if err != nil {
 		return err
@@ -249,9 +244,7 @@ func newTable(asked listRequest, form *forms.Form, list scan) (encoder, error) {
 func explainTable(err error) error {
 	switch {
 	case errors.Is(err, table.ErrTooManyColumns):
-		invalid := &forms.Invalid{}
-		invalid.AddError(fmt.Sprintf("a table has at most %d columns, and this one would have more: use format=json or ndjson", table.MaxColumns))
-		return invalid
+		return forms.InvalidRequest(fmt.Sprintf("a table has at most %d columns, and this one would have more: use format=json or ndjson", table.MaxColumns))
 	case errors.Is(err, table.ErrNewColumn):
 		// The page has changed between the passes. The next request sees all of it.
 		return &service.Error{Kind: service.Unavailable, Detail: "The form has changed while its answers were read. Ask again."}

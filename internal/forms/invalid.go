@@ -35,6 +35,9 @@ func InvalidField(fieldID, message string) error {
 	return invalid.Err()
 }
 
+// InvalidRequest is the error of a request as a whole.
+func InvalidRequest(message string) error { return &Invalid{Errors: []string{message}} }
+
 // Add records the first message for a field; later ones would only repeat it.
 // A name that is too long for a field id becomes a general error.
 func (e *Invalid) Add(fieldID, message string) {

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 
@@ -31,9 +32,7 @@ type Backend struct {
 
 // NewBackend makes a Backend.
 func NewBackend(opts Options) *Backend {
-	if opts.MaxBody == 0 {
-		opts.MaxBody = DefaultMaxBody
-	}
+	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	return &Backend{Options: opts, limiters: newLimiters(opts.Limits)}
 }
 

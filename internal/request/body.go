@@ -115,6 +115,6 @@ func (c *Call) ReadError(err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &StatusError{Status: http.StatusRequestTimeout, Detail: "The body did not arrive in time."}
 	default:
-		return &forms.Invalid{Errors: []string{"the body did not arrive in full"}}
+		return forms.InvalidRequest("the body did not arrive in full")
 	}
 }

@@ -108,8 +108,7 @@ func (c *Call) MayStillList(access *service.Access) error {
 // refuses a caller who is beyond a limit: the address tells who to look for, as
 // with failed logins.
 func (c *Call) NoteRefusal(err error) {
-	var refused *StatusError
-	if errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests && !c.anonymous {
+	if refused, ok := errors.AsType[*StatusError](err); ok && refused.Status == http.StatusTooManyRequests && !c.anonymous {
 		c.Log.SetUser("")
 	}
 }

@@ -81,21 +81,11 @@ func FailureOf(ctx context.Context, err error) Failure {
 				"Sign in again in another tab, then go back and try once more.",
 		}
 	case errors.As(err, &throttled) && throttled.Captcha:
-		return Failure{
-			Status: http.StatusTooManyRequests, RetryAfter: throttled.RetryAfter,
-			Detail: "After failed attempts the wiki wants a CAPTCHA solved. Sign in to the wiki itself, or try again in " +
-				inSeconds(throttled.RetryAfter) + ".",
-		}
+		return tooMany("After failed attempts the wiki wants a CAPTCHA solved. Sign in to the wiki itself, or try again in", throttled.RetryAfter)
 	case errors.As(err, &throttled):
-		return Failure{
-			Status: http.StatusTooManyRequests, RetryAfter: throttled.RetryAfter,
-			Detail: "Too many failed attempts to log in. Try again in " + inSeconds(throttled.RetryAfter) + ".",
-		}
+		return tooMany("Too many failed attempts to log in. Try again in", throttled.RetryAfter)
 	case errors.As(err, &busy):
-		return Failure{
-			Status: http.StatusTooManyRequests, RetryAfter: busy.RetryAfter,
-			Detail: "Too many logins at the same time. Try again in " + inSeconds(busy.RetryAfter) + ".",
-		}
+		return tooMany("Too many logins at the same time. Try again in", busy.RetryAfter)
 	case errors.As(err, &down):
 		return Failure{
 			Status: http.StatusServiceUnavailable, RetryAfter: cmp.Or(down.RetryAfter, retryDelay), Log: true,
@@ -120,9 +110,13 @@ func FailureOf(ctx context.Context, err error) Failure {
 	}
 }
 
-// inSeconds returns whole seconds in words, rounded up like Retry-After.
-func inSeconds(d time.Duration) string { return forms.Counted(wholeSeconds(d), "second", "seconds") }
+// tooMany is the failure of a login that may be tried again after a while.
+func tooMany(detail string, wait time.Duration) Failure {
+	detail += " " + forms.Counted(wholeSeconds(wait), "second", "seconds") + "."
+	return Failure{Status: http.StatusTooManyRequests, RetryAfter: wait, Detail: detail}
+}
 
+// wholeSeconds rounds up.
 func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // SetHeader sets the headers that go with the failure.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // MaxFormValues is how many values the forms have that ReadForm reads.
@@ -47,7 +49,7 @@ func (c *Call) readQuery(body *meteredReader, maxText int64) (url.Values, error)
 	}
 	values, err := url.ParseQuery(string(text))
 	if err != nil {
-		return nil, wholeFault("the body is not valid application/x-www-form-urlencoded")
+		return nil, forms.InvalidRequest("the body is not valid application/x-www-form-urlencoded")
 	}
 	for name, list := range values {
 		for _, value := range list {

@@ -129,7 +129,7 @@ func (m *multipartBody) textPart(p formPart) error {
 	value := string(content)
 	if p.name == charsetPart {
 		if !strings.EqualFold(value, "utf-8") {
-			return wholeFault(charsetPart + " must be UTF-8: send the body in UTF-8")
+			return forms.InvalidRequest(charsetPart + " must be UTF-8: send the body in UTF-8")
 		}
 		return nil
 	}
@@ -214,8 +214,7 @@ func (m *multipartBody) stage(field *forms.Field, fileName, declaredType string,
 		return slices.ContainsFunc(a.Files, func(f forms.StoredFile) bool { return f.Name == n })
 	})
 	file, err := m.access.StageFile(m.call.Context(), field, fileName, declaredType, content)
-	var invalid *forms.Invalid
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		m.misfit(field, invalid.Fields[field.ID])
 		return m.discard(content)
 	}

@@ -31,8 +31,6 @@ func errNoRoom(format string, args ...any) error {
 	return &StatusError{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf(format, args...)}
 }
 
-func wholeFault(message string) error { return &forms.Invalid{Errors: []string{message}} }
-
 // IsMultipart reports whether a body with this header is multipart/form-data.
 func IsMultipart(h http.Header) bool {
 	mediaType, _, _ := strings.Cut(h.Get("Content-Type"), ";")
@@ -47,7 +45,7 @@ func boundaryOf(h http.Header) (string, error) {
 	}
 	contentType := h.Get("Content-Type")
 	if len(contentType) > maxPartField {
-		return "", wholeFault(fmt.Sprintf("Content-Type must not be longer than %d bytes", maxPartField))
+		return "", forms.InvalidRequest(fmt.Sprintf("Content-Type must not be longer than %d bytes", maxPartField))
 	}
 	_, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
@@ -59,7 +57,7 @@ func boundaryOf(h http.Header) (string, error) {
 	}
 	boundary := params["boundary"]
 	if boundary == "" || len(boundary) > maxBoundary {
-		return "", wholeFault(fmt.Sprintf("Content-Type must name a boundary of 1 to %d characters", maxBoundary))
+		return "", forms.InvalidRequest(fmt.Sprintf("Content-Type must name a boundary of 1 to %d characters", maxBoundary))
 	}
 	return boundary, nil
 }
@@ -123,7 +121,7 @@ func (p *partReader) readAll(read func(formPart) error) error {
 // end reads what follows the last boundary. It means nothing (RFC 2046), so there must
 // not be much of it.
 func (p *partReader) end() error {
-	p.allow(readAhead, wholeFault("the body has more after its last boundary"))
+	p.allow(readAhead, forms.InvalidRequest("the body has more after its last boundary"))
 	_, err := io.Copy(io.Discard, p.body)
 	return err
 }
@@ -145,10 +143,10 @@ func (p *partReader) describe(part *multipart.Part) (formPart, error) {
 	disposition, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	name := escapedNames.Replace(params["name"])
 	if err != nil || disposition != "form-data" || name == "" || len(part.Header["Content-Disposition"]) > 1 {
-		return formPart{}, wholeFault(fmt.Sprintf(`part %d must have one Content-Disposition: form-data; name="the id of a field"`, p.count))
+		return formPart{}, forms.InvalidRequest(fmt.Sprintf(`part %d must have one Content-Disposition: form-data; name="the id of a field"`, p.count))
 	}
 	if !utf8.ValidString(name) {
-		return formPart{}, wholeFault(fmt.Sprintf("the name of part %d is not in UTF-8", p.count))
+		return formPart{}, forms.InvalidRequest(fmt.Sprintf("the name of part %d is not in UTF-8", p.count))
 	}
 	fileName, isFile := params["filename"]
 	return formPart{part, name, escapedNames.Replace(fileName), isFile}, nil
@@ -179,9 +177,9 @@ func (p *partReader) explain(c *Call, err error) error {
 	case errors.As(err, &status), errors.As(err, &known), errors.As(err, &invalid):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return wholeFault("the body is not valid multipart/form-data: it ends before its last boundary")
+		return forms.InvalidRequest("the body is not valid multipart/form-data: it ends before its last boundary")
 	case errors.Is(err, errNotMultipart):
-		return wholeFault(fmt.Sprintf("the body is not valid multipart/form-data: part %d can't be read", p.count+1))
+		return forms.InvalidRequest(fmt.Sprintf("the body is not valid multipart/form-data: part %d can't be read", p.count+1))
 	default:
 		return err
 	}

@@ -89,7 +89,7 @@ var anyTag = entityTag{opaque: " any "}
 
 // parseTags reads the lines of a header, which count as one list.
 func parseTags(name string, lines []string) (tags []entityTag, err error) {
-	malformed := &forms.Invalid{Errors: []string{name + ` must be "*", or entity tags in double quotes, separated by commas`}}
+	malformed := forms.InvalidRequest(name + ` must be "*", or entity tags in double quotes, separated by commas`)
 	text := strings.Trim(strings.Join(lines, ","), " \t")
 	if text == "*" {
 		return []entityTag{anyTag}, nil

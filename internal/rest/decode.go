@@ -76,7 +76,7 @@ func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder)
 		return nil, err
 	}
 	if len(bytes.TrimSpace(b.buf.Bytes())) == 0 {
-		return nil, &forms.Invalid{Errors: []string{"the body is empty; it must be a JSON object"}}
+		return nil, forms.InvalidRequest("the body is empty; it must be a JSON object")
 	}
 	b.json.Reset(&b.buf)
 	answers, err := d.read(b, make([]forms.Answer, 0, min(len(form.Fields), usualFields)))
@@ -119,20 +119,19 @@ func (d *body) end() error {
 	case err != nil:
 		return err
 	default:
-		return &forms.Invalid{Errors: []string{"the body has more after its JSON object"}}
+		return forms.InvalidRequest("the body has more after its JSON object")
 	}
 }
 
 // explain turns a fault of JSON syntax into a validation result, at its field
 // where a field is at fault.
 func (d decoder) explain(err error) error {
-	var invalid *forms.Invalid
-	if errors.As(err, &invalid) {
+	if _, ok := errors.AsType[*forms.Invalid](err); ok {
 		return err
 	}
-	var syntax *jsontext.SyntacticError
-	if !errors.As(err, &syntax) {
-		return &forms.Invalid{Errors: []string{"the body is not valid JSON: it ends too early"}}
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
+		return forms.InvalidRequest("the body is not valid JSON: it ends too early")
 	}
 	duplicate := errors.Is(syntax.Err, jsontext.ErrDuplicateName)
 	reason := strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")
@@ -143,9 +142,7 @@ func (d decoder) explain(err error) error {
 	case ok && !errors.Is(syntax.Err, io.ErrUnexpectedEOF):
 		return forms.InvalidField(field, "is not valid JSON: "+reason)
 	default:
-		return &forms.Invalid{Errors: []string{
-			fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset),
-		}}
+		return forms.InvalidRequest(fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset))
 	}
 }
 
@@ -192,9 +189,9 @@ func (d *body) count(name int) error {
 	d.bytes += name
 	switch {
 	case d.names > request.MaxNames:
-		return &forms.Invalid{Errors: []string{tooManyNames}}
+		return forms.InvalidRequest(tooManyNames)
 	case d.bytes > maxNameBytes:
-		return &forms.Invalid{Errors: []string{tooLongNames}}
+		return forms.InvalidRequest(tooLongNames)
 	}
 	return nil
 }
@@ -229,7 +226,7 @@ func (d *body) skip() error {
 // Any other value is not read: no field is in it.
 func (d *body) mustObject(message string, member func(name string) error) error {
 	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
-		return &forms.Invalid{Errors: []string{message}}
+		return forms.InvalidRequest(message)
 	}
 	_, err := d.object(func(name string) error {
 		if err := d.count(len(name)); err != nil {

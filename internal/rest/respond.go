@@ -10,11 +10,19 @@ import (
 	"github.com/formulary/formulary/internal/request"
 )
 
+// send answers with a body of JSON that can be large.
+func send(w http.ResponseWriter, c *request.Call, body []byte) error {
+	if err := c.HoldAnswer(len(body)); err != nil {
+		return err
+	}
+	encode.WriteJSON(w, http.StatusOK, body)
+	return nil
+}
+
 // fail answers an error.
 func fail(w http.ResponseWriter, c *request.Call, err error) {
 	c.NoteRefusal(err)
-	var invalid *forms.Invalid
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		encode.WriteJSON(w, http.StatusBadRequest, encode.Invalid(invalid)) // the interface's validation result
 		return
 	}

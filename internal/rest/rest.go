@@ -6,6 +6,7 @@ package rest
 import (
 	"net/http"
 
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/problem"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
@@ -21,7 +22,7 @@ type API struct {
 }
 
 // handler answers a call, or returns an error and has written nothing.
-type handler func(a *API, w http.ResponseWriter, c *request.Call) error
+type handler func(w http.ResponseWriter, c *request.Call) error
 
 // endpoint is a row of the interface's table.
 type endpoint struct {
@@ -31,25 +32,25 @@ type endpoint struct {
 }
 
 var endpoints = []endpoint{
-	{"GET", "/page/{pageId}/form", (*API).listForms, true},
-	{"GET", "/page/{pageId}/form/{formId}", (*API).getForm, true},
-	{"GET", "/page/{pageId}/form/{formId}/submission", (*API).listSubmissions, true},
-	{"POST", "/page/{pageId}/form/{formId}/submission", (*API).createSubmission, false},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", (*API).getSubmission, false},
-	{"POST", "/page/{pageId}/form/{formId}/submission/{id}", (*API).updateSubmission, false},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", (*API).getFile, false},
-	{"GET", "/page/{pageId}/form/{formId}/summary", (*API).getSummary, true},
-	{"GET", "/page/{pageId}/form/{formId}/result", (*API).listResults, true},
-	{"GET", "/page/{pageId}/form/{formId}/result/{id}", (*API).getResult, false},
-	{"PUT", "/page/{pageId}/form/{formId}/result/{id}", (*API).updateResult, false},
-	{"DELETE", "/page/{pageId}/form/{formId}/result/{id}", (*API).deleteResult, false},
+	{"GET", "/page/{pageId}/form", listForms, true},
+	{"GET", "/page/{pageId}/form/{formId}", getForm, true},
+	{"GET", "/page/{pageId}/form/{formId}/submission", list(encode.Nested, encode.JSON, encode.NDJSON), true},
+	{"POST", "/page/{pageId}/form/{formId}/submission", createSubmission, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", getOne(encode.AppendSubmission), false},
+	{"POST", "/page/{pageId}/form/{formId}/submission/{id}", updateOne(nested, encode.AppendSubmission), false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", getFile, false},
+	{"GET", "/page/{pageId}/form/{formId}/summary", getSummary, true},
+	{"GET", "/page/{pageId}/form/{formId}/result", list(encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX), true},
+	{"GET", "/page/{pageId}/form/{formId}/result/{id}", getOne(encode.AppendResult), false},
+	{"PUT", "/page/{pageId}/form/{formId}/result/{id}", updateOne(flat, encode.AppendResult), false},
+	{"DELETE", "/page/{pageId}/form/{formId}/result/{id}", deleteResult, false},
 }
 
 // New makes the API.
 func New(backend *request.Backend) *API {
 	a := &API{Backend: backend}
 	a.Mux = request.NewMux(backend.BasePath, func(w http.ResponseWriter, r *http.Request, allowed []string) {
-		a.serve(func(_ *API, w http.ResponseWriter, _ *request.Call) error { return noEndpoint(w, allowed) }, false).ServeHTTP(w, r)
+		a.serve(func(w http.ResponseWriter, _ *request.Call) error { return noEndpoint(w, allowed) }, false).ServeHTTP(w, r)
 	})
 	for _, e := range endpoints {
 		a.Handle(e.method, Prefix+e.path, a.serve(e.handler, e.compress))
@@ -69,7 +70,7 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 			err = request.CheckOrigin(r)
 		}
 		answer := func(w http.ResponseWriter, _ *http.Request) {
-			if err := h(a, w, c); err != nil {
+			if err := h(w, c); err != nil {
 				fail(w, c, err) //nolint:contextcheck // c has it
 			}
 		}

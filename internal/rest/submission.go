@@ -12,21 +12,18 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
-var submissionFormats = []*encode.Format{encode.JSON, encode.NDJSON}
-
-func (a *API) listSubmissions(w http.ResponseWriter, c *request.Call) error {
-	access, err := c.Form()
-	if err != nil {
-		return err
+// list answers with a list in the given model, in one of the formats.
+func list(model encode.Model, formats ...*encode.Format) handler {
+	return func(w http.ResponseWriter, c *request.Call) error {
+		access, err := c.Form()
+		if err != nil {
+			return err
+		}
+		return encode.SendList(w, c, access, encode.Edit{Params: request.ReadParams(c.URL.RawQuery)}, model, formats...)
 	}
-	return encode.SendList(w, c, access, encode.Nested, submissionFormats...)
 }
 
-func (a *API) getSubmission(w http.ResponseWriter, c *request.Call) error {
-	return a.getOne(w, c, encode.AppendSubmission)
-}
-
-func (a *API) createSubmission(w http.ResponseWriter, c *request.Call) error {
+func createSubmission(w http.ResponseWriter, c *request.Call) error {
 	before, err := c.Form()
 	if err != nil {
 		return err
@@ -80,69 +77,69 @@ func readWrite(w http.ResponseWriter, c *request.Call, before *service.Access, d
 }
 
 // getFile answers with the content of a file.
-func (a *API) getFile(w http.ResponseWriter, c *request.Call) error { return c.SendFile(w) }
-
-func (a *API) updateSubmission(w http.ResponseWriter, c *request.Call) error {
-	return a.updateOne(w, c, nested, encode.AppendSubmission)
-}
+func getFile(w http.ResponseWriter, c *request.Call) error { return c.SendFile(w) }
 
 // getOne answers with one submission in the given model.
-func (a *API) getOne(w http.ResponseWriter, c *request.Call, model encode.AppendOne) error {
-	access, id, err := c.Submission()
-	if err != nil {
-		return err
-	}
-	sub, err := access.Get(c.Context(), id)
-	if err != nil {
-		return err
-	}
-	tag := access.Tag(sub)
-	switch err := conditionsOf(c.Request).check(tag); {
-	case errors.Is(err, errNotModified):
-		encode.SetTag(w, tag)
+func getOne(model encode.AppendOne) handler {
+	return func(w http.ResponseWriter, c *request.Call) error {
+		access, id, err := c.Submission()
+		if err != nil {
+			return err
+		}
+		sub, err := access.Get(c.Context(), id)
+		if err != nil {
+			return err
+		}
+		tag := access.Tag(sub)
+		switch err := conditionsOf(c.Request).check(tag); {
+		case errors.Is(err, errNotModified):
+			encode.SetTag(w, tag)
+			encode.SetLastModified(w, sub)
+			request.SetNoStore(w.Header())
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := c.HoldAnswer(len(sub.Entries)); err != nil {
+			return err
+		}
 		encode.SetLastModified(w, sub)
-		request.SetNoStore(w.Header())
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	case err != nil:
-		return err
+		return encode.WriteOne(w, http.StatusOK, tag, model, access.Form, sub)
 	}
-	if err := c.HoldAnswer(len(sub.Entries)); err != nil {
-		return err
-	}
-	encode.SetLastModified(w, sub)
-	return encode.WriteOne(w, http.StatusOK, tag, model, access.Form, sub)
 }
 
 // updateOne merges a body of either model into a submission.
-func (a *API) updateOne(w http.ResponseWriter, c *request.Call, d decoder, model encode.AppendOne) error {
-	before, id, err := c.Submission()
-	if err != nil {
-		return err
-	}
-	pre := conditionsOf(c.Request).precondition()
-	if d.nested && request.IsMultipart(c.Header) { // refuse files before they are sent
-		if err := before.MayMerge(c.Context(), id, pre); err != nil {
-			c.CloseUnread(w)
+func updateOne(d decoder, model encode.AppendOne) handler {
+	return func(w http.ResponseWriter, c *request.Call) error {
+		before, id, err := c.Submission()
+		if err != nil {
 			return err
 		}
+		pre := conditionsOf(c.Request).precondition()
+		if d.nested && request.IsMultipart(c.Header) { // refuse files before they are sent
+			if err := before.MayMerge(c.Context(), id, pre); err != nil {
+				c.CloseUnread(w)
+				return err
+			}
+		}
+		in, err := readWrite(w, c, before, d)
+		switch {
+		case in.access == nil:
+			return err
+		case err != nil:
+			return refuseMerge(c, in.access, id, pre, err)
+		case in.validateOnly:
+			return answerValid(w, in.access.ValidateMerge(c.Context(), id, in.answers, pre))
+		}
+		// The answer holds all of the submission, which may be large where the body
+		// is not: without a slot for it nothing is changed.
+		sub, err := in.access.Merge(c.Context(), id, in.answers, pre, c.HoldAnswer)
+		if err != nil {
+			return err
+		}
+		return encode.WriteOne(w, http.StatusOK, in.access.Tag(sub), model, in.access.Form, sub)
 	}
-	in, err := readWrite(w, c, before, d)
-	switch {
-	case in.access == nil:
-		return err
-	case err != nil:
-		return refuseMerge(c, in.access, id, pre, err)
-	case in.validateOnly:
-		return answerValid(w, in.access.ValidateMerge(c.Context(), id, in.answers, pre))
-	}
-	// The answer holds all of the submission, which may be large where the body
-	// is not: without a slot for it nothing is changed.
-	sub, err := in.access.Merge(c.Context(), id, in.answers, pre, c.HoldAnswer)
-	if err != nil {
-		return err
-	}
-	return encode.WriteOne(w, http.StatusOK, in.access.Tag(sub), model, in.access.Form, sub)
 }
 
 // refuseMerge returns what a caller is told whose body can't be read. First,
@@ -150,8 +147,7 @@ func (a *API) updateOne(w http.ResponseWriter, c *request.Call, d decoder, model
 // state that the request's header asks for, unless the body would not even have
 // been looked into: RFC 9110, section 13.2.1.
 func refuseMerge(c *request.Call, access *service.Access, id int64, pre service.Precondition, bad error) error {
-	var invalid *forms.Invalid
-	if !errors.As(bad, &invalid) {
+	if _, ok := errors.AsType[*forms.Invalid](bad); !ok {
 		pre = nil
 	}
 	return cmp.Or(access.MayMerge(c.Context(), id, pre), bad)

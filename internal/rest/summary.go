@@ -8,7 +8,7 @@ import (
 )
 
 // getSummary reads as much as a list does, and counts as one.
-func (a *API) getSummary(w http.ResponseWriter, c *request.Call) error {
+func getSummary(w http.ResponseWriter, c *request.Call) error {
 	access, err := c.Form()
 	if err != nil {
 		return err
@@ -29,10 +29,5 @@ func (a *API) getSummary(w http.ResponseWriter, c *request.Call) error {
 	if err := opts.Check(); err != nil {
 		return err
 	}
-	body := encode.Summary(summary)
-	if err := c.HoldAnswer(len(body)); err != nil {
-		return err
-	}
-	encode.WriteJSON(w, http.StatusOK, body)
-	return nil
+	return send(w, c, encode.Summary(summary))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -53,7 +54,7 @@ func (e *env) list(t testing.TB, user, form, query string) string {
 	defer c.End()
 	access, err := c.Form()
 	if err == nil {
-		err = encode.SendList(w, c, access, encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX)
+		err = encode.SendList(w, c, access, encode.Edit{Params: request.ReadParams(query)}, encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -65,8 +65,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 	if err == nil {
 		err = c.readTable(page, access, v)
 	}
-	var invalid *forms.Invalid
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		return refuseResults(w, c, page, invalid)
 	}
 	if err == nil && page.Table != nil {
@@ -191,7 +190,7 @@ func export(format *encode.Format) handler {
 				edit.Params.Values.Set(name, "true")
 			}
 		}
-		return encode.SendEdited(w, c.Call, access, edit, encode.Flat, format)
+		return encode.SendList(w, c.Call, access, edit, encode.Flat, format)
 	}
 }
 
