@@ -9,6 +9,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+
+	"golang.org/x/crypto/cryptobyte"
 )
 
 const (
@@ -36,7 +38,7 @@ func derive(secret []byte, purpose string) []byte {
 // owner names a user in the store. It differs from user to user, and only
 // a server with the key can compute it.
 func (s *Sessions) owner(user string) (owner [sha256.Size]byte) {
-	mac := hmac.New(sha256.New, s.ownerKey)
+	mac := hmac.New(sha256.New, s.opts.OwnerKey)
 	mac.Write([]byte(user))
 	mac.Sum(owner[:0])
 	return owner
@@ -104,21 +106,9 @@ func (c credential) encode() []byte {
 }
 
 func decodeCredential(text []byte) (credential, error) {
-	user, rest, ok := cutPart(text)
-	password, _, ok2 := cutPart(rest)
-	if !ok || !ok2 {
+	var user, password cryptobyte.String
+	if in := cryptobyte.String(text); !in.ReadUint16LengthPrefixed(&user) || !in.ReadUint16LengthPrefixed(&password) {
 		return credential{}, errors.New("the credential is cut short")
 	}
-	return credential{user, password}, nil
-}
-
-func cutPart(text []byte) (part string, rest []byte, ok bool) {
-	if len(text) < 2 {
-		return "", nil, false
-	}
-	end := 2 + int(binary.BigEndian.Uint16(text))
-	if len(text) < end {
-		return "", nil, false
-	}
-	return string(text[2:end]), text[end:], true
+	return credential{string(user), string(password)}, nil
 }

@@ -8,6 +8,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -59,12 +60,7 @@ type Options struct {
 // Sessions creates, opens and ends sessions. Its methods may be called
 // concurrently.
 type Sessions struct {
-	store    store.Sessions
-	users    Authenticator
-	ownerKey []byte
-	log      *slog.Logger
-	now      func() time.Time
-
+	opts       Options // OwnerKey is a key of our own that is derived from it
 	sweepEvery time.Duration
 	failing    atomic.Bool // the last write that no caller was told of has failed
 }
@@ -74,17 +70,12 @@ func New(o Options) (*Sessions, error) {
 	if len(o.OwnerKey) < keySize {
 		return nil, fmt.Errorf("the key of the sessions' owners has %d bytes, and needs %d", len(o.OwnerKey), keySize)
 	}
-	s := &Sessions{
-		store: o.Store, users: o.Users, ownerKey: derive(o.OwnerKey, "formulary session owner"),
-		log: o.Logger, now: o.Now, sweepEvery: sweepInterval,
+	o.OwnerKey = derive(o.OwnerKey, "formulary session owner")
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	return s, nil
+	return &Sessions{opts: o, sweepEvery: sweepInterval}, nil
 }
 
 // SignIn creates a session and returns its id, which is always a new one. addr is
@@ -99,14 +90,14 @@ func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id 
 	if c.tooLong() {
 		return "", auth.Identity{}, auth.ErrBadCredentials
 	}
-	who, err = s.users.Authenticate(ctx, user, password, addr)
+	who, err = s.opts.Users.Authenticate(ctx, user, password, addr)
 	if err != nil {
 		return "", auth.Identity{}, err
 	}
 	var secret secretID
 	_, _ = rand.Read(secret[:]) // never fails: crypto/rand aborts the program instead
-	err = s.store.CreateSession(ctx, store.Session{
-		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.now().Add(Lifetime), Sealed: secret.seal(c),
+	err = s.opts.Store.CreateSession(ctx, store.Session{
+		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.opts.Now().Add(Lifetime), Sealed: secret.seal(c),
 	})
 	if err != nil {
 		return "", auth.Identity{}, err
@@ -127,14 +118,14 @@ func (s *Sessions) Open(ctx context.Context, id string) (auth.Identity, error) {
 	if !ok {
 		return auth.Identity{}, ErrNone
 	}
-	found, err := s.store.Session(ctx, secret.hash())
+	found, err := s.opts.Store.Session(ctx, secret.hash())
 	if errors.Is(err, store.ErrNoSession) {
 		return auth.Identity{}, ErrNone
 	}
 	if err != nil {
 		return auth.Identity{}, err
 	}
-	now := s.now()
+	now := s.opts.Now()
 	if !now.Before(found.Expires) {
 		return auth.Identity{}, ErrNone // the sweep removes it
 	}
@@ -153,10 +144,10 @@ func (s *Sessions) Open(ctx context.Context, id string) (auth.Identity, error) {
 func (s *Sessions) verify(ctx context.Context, secret secretID, found store.Session) (auth.Identity, error) {
 	c, err := secret.open(found.Sealed)
 	if err != nil {
-		s.log.Error("a session is damaged: the user has to sign in again", "error", err)
+		s.opts.Logger.Error("a session is damaged: the user has to sign in again", "error", err)
 	} else {
 		var who auth.Identity
-		who, err = s.users.Reverify(ctx, c.user, c.password)
+		who, err = s.opts.Users.Reverify(ctx, c.user, c.password)
 		if err == nil {
 			return who, nil
 		}
@@ -164,7 +155,7 @@ func (s *Sessions) verify(ctx context.Context, secret secretID, found store.Sess
 			return auth.Identity{}, err
 		}
 	}
-	s.report(ctx, "remove a session that has ended", s.store.DeleteSession(ctx, found.Hash))
+	s.report(ctx, "remove a session that has ended", s.opts.Store.DeleteSession(ctx, found.Hash))
 	return auth.Identity{}, ErrNone
 }
 
@@ -175,7 +166,7 @@ func (s *Sessions) renew(ctx context.Context, found store.Session, now time.Time
 	if expires.Sub(found.Expires) < renewAfter {
 		return nil
 	}
-	err := s.store.RenewSession(ctx, found.Hash, expires)
+	err := s.opts.Store.RenewSession(ctx, found.Hash, expires)
 	if errors.Is(err, store.ErrNoSession) {
 		return ErrNone
 	}
@@ -190,7 +181,7 @@ func (s *Sessions) SignOut(ctx context.Context, id string) error {
 	if !ok {
 		return nil
 	}
-	return s.store.DeleteSession(ctx, secret.hash())
+	return s.opts.Store.DeleteSession(ctx, secret.hash())
 }
 
 // report logs the error of a write that the caller is not told of. It logs the
@@ -201,7 +192,7 @@ func (s *Sessions) report(ctx context.Context, what string, err error) {
 	case err == nil:
 		s.failing.Store(false)
 	case ctx.Err() == nil && !s.failing.Swap(true):
-		s.log.Warn("can't "+what, "error", err)
+		s.opts.Logger.Warn("can't "+what, "error", err)
 	}
 }
 
@@ -222,7 +213,7 @@ func (s *Sessions) Run(ctx context.Context) {
 
 func (s *Sessions) sweep(ctx context.Context) error {
 	for {
-		removed, err := s.store.DeleteExpiredSessions(ctx, s.now(), sweepBatch)
+		removed, err := s.opts.Store.DeleteExpiredSessions(ctx, s.opts.Now(), sweepBatch)
 		if err != nil || removed < sweepBatch {
 			return err
 		}

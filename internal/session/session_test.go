@@ -235,12 +235,12 @@ func TestBusyOpenEndsNothing(t *testing.T) {
 	f := newFixture(t)
 	id := f.signIn("amy", "secret")
 	for _, want := range []error{&auth.BusyError{RetryAfter: time.Second}, context.Canceled, context.DeadlineExceeded} {
-		f.users = reverifier(func(context.Context, string, string) (auth.Identity, error) { return auth.Identity{}, want })
+		f.opts.Users = reverifier(func(context.Context, string, string) (auth.Identity, error) { return auth.Identity{}, want })
 		if who, err := f.Open(t.Context(), id); !errors.Is(err, want) || who.Name != "" {
 			t.Errorf("open: %q, %v; want %v", who.Name, err, want)
 		}
 	}
-	f.users = f.dir
+	f.opts.Users = f.dir
 	f.wantOpen(id, "amy")
 }
 
@@ -299,7 +299,7 @@ func TestSignedOutWhileOpening(t *testing.T) {
 	f := newFixture(t)
 	id := f.signIn("amy", "secret")
 	f.clock.Advance(time.Hour)
-	f.users = reverifier(func(ctx context.Context, user, password string) (auth.Identity, error) {
+	f.opts.Users = reverifier(func(ctx context.Context, user, password string) (auth.Identity, error) {
 		if err := f.SignOut(ctx, id); err != nil {
 			t.Error(err)
 		}
@@ -394,7 +394,7 @@ func TestFullDiskSignsNobodyOut(t *testing.T) {
 	f := newFixture(t)
 	id := f.signIn("amy", "secret")
 	f.clock.Advance(time.Hour)
-	f.Sessions.store = failingRenewals{f.store}
+	f.opts.Store = failingRenewals{f.store}
 	for range 3 {
 		f.wantOpen(id, "amy")
 	}

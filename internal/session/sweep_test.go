@@ -84,7 +84,7 @@ func TestCancelledIsNotLogged(t *testing.T) {
 	f.clock.Advance(time.Hour)
 	for _, result := range []error{nil, auth.ErrBadCredentials} {
 		ctx, cancel := context.WithCancel(t.Context())
-		f.users = reverifier(func(context.Context, string, string) (auth.Identity, error) {
+		f.opts.Users = reverifier(func(context.Context, string, string) (auth.Identity, error) {
 			cancel()
 			return auth.Identity{}, result
 		})
