@@ -186,7 +186,7 @@ func TestAccessLogIsSafe(t *testing.T) {
 		c := newTestChain(Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.(Reporter).SetUser("alice" + hostile)
 		})})
-		c.chain.log = slog.New(handler)
+		c.opts.AccessLog = slog.New(handler)
 		r := httptest.NewRequest("GET", "/", nil)
 		r.URL.Path = "/a\nlevel=ERROR msg=forged" + hostile
 		c.serve(r)

@@ -24,37 +24,21 @@ import (
 // It is one type instead of nested handlers because all of it shares the
 // recorder, and because it runs on every request.
 type chain struct {
-	proxies  trustedProxies
+	opts     Options
 	believed []string // canonical names of headers that only trusted proxies may send
 	ignored  rate.Sometimes
-	logger   *slog.Logger
-	log      *slog.Logger            // the access log; nil when off
-	metrics  *Metrics                // nil when off
 	own      map[string]http.Handler // by path
-	handler  http.Handler
-	timeouts Timeouts
 	inFlight atomic.Int64
-	most     int64       // requests in flight
 	closing  atomic.Bool // answers carry "Connection: close"
 }
 
 func newChain(opts Options, ready *readiness) *chain {
-	c := &chain{
-		proxies:  opts.TrustedProxies,
-		ignored:  rate.Sometimes{Interval: time.Minute},
-		logger:   opts.Logger,
-		metrics:  opts.Metrics,
-		own:      ownEndpoints(opts, ready),
-		handler:  opts.Handler,
-		timeouts: opts.Timeouts,
-		log:      opts.AccessLog,
-		most:     int64(opts.MaxConnections),
-	}
+	c := &chain{opts: opts, ignored: rate.Sometimes{Interval: time.Minute}, own: ownEndpoints(opts, ready)}
 	for _, name := range opts.ProxyHeaders {
 		c.believed = append(c.believed, http.CanonicalHeaderKey(name))
 	}
-	if c.metrics != nil {
-		c.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	if opts.Metrics != nil {
+		opts.Metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "formulary_http_requests_in_flight", Help: "Requests being handled.",
 		}, func() float64 { return float64(c.inFlight.Load()) }))
 	}
@@ -64,7 +48,7 @@ func newChain(opts Options, ready *readiness) *chain {
 func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, foreign := requestID(r)
 	peer := r.RemoteAddr
-	if !c.proxies.resolve(r) {
+	if !trustedProxies(c.opts.TrustedProxies).resolve(r) {
 		c.ignoreHeaders(r, peer)
 	}
 
@@ -75,12 +59,12 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w:         w,
 		start:     now,
 		moved:     now,
-		write:     c.timeouts.Write,
+		write:     c.opts.Timeouts.Write,
 		id:        [1]string{id},
 		foreignID: foreign,
 		head:      r.Method == http.MethodHead,
 	}
-	r = withDeadlines(r, rec, c.timeouts.Read)
+	r = withDeadlines(r, rec, c.opts.Timeouts.Read)
 
 	inFlight := c.inFlight.Add(1)
 	defer c.finish(rec, r)
@@ -93,12 +77,12 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		own.ServeHTTP(rec, r)
 		return
 	}
-	if inFlight > c.most { // with HTTP/2 only: otherwise connections are bounded
+	if inFlight > int64(c.opts.MaxConnections) { // with HTTP/2 only: otherwise connections are bounded
 		rec.Header().Set("Retry-After", "2")
 		problem.Write(rec, http.StatusServiceUnavailable, "The server has too many requests under way. Try again in a moment.")
 		return
 	}
-	c.handler.ServeHTTP(rec, r)
+	c.opts.Handler.ServeHTTP(rec, r)
 }
 
 // ignoreHeaders removes what only trusted proxies may say. A proxy that the operator
@@ -108,7 +92,7 @@ func (c *chain) ignoreHeaders(r *http.Request, peer string) {
 		if _, sent := r.Header[name]; sent {
 			delete(r.Header, name)
 			c.ignored.Do(func() {
-				c.logger.Warn("a header is ignored because its sender is no trusted proxy", "header", name, "sender", peer)
+				c.opts.Logger.Warn("a header is ignored because its sender is no trusted proxy", "header", name, "sender", peer)
 			})
 		}
 	}
@@ -118,11 +102,11 @@ func (c *chain) ignoreHeaders(r *http.Request, peer string) {
 func (c *chain) finish(rec *recorder, r *http.Request) {
 	c.inFlight.Add(-1)
 	now := time.Now()
-	if c.metrics != nil {
-		c.metrics.observe(r, rec, now)
+	if c.opts.Metrics != nil {
+		c.opts.Metrics.observe(r, rec, now)
 	}
-	if c.log != nil {
-		logRequest(c.log, r, rec, now)
+	if c.opts.AccessLog != nil {
+		logRequest(c.opts.AccessLog, r, rec, now)
 	}
 }
 
@@ -136,7 +120,7 @@ func (c *chain) recoverPanic(rec *recorder, r *http.Request) {
 	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
 		panic(v) // the handler wants the connection closed, and net/http does it
 	}
-	c.logger.LogAttrs(r.Context(), slog.LevelError, "panic while handling a request",
+	c.opts.Logger.LogAttrs(r.Context(), slog.LevelError, "panic while handling a request",
 		slog.String("panic", truncate(fmt.Sprint(v), 1024)),
 		slog.String("method", truncate(r.Method, maxLoggedMethod)),
 		slog.String("path", truncate(r.URL.Path, maxLoggedPath)),

@@ -23,14 +23,13 @@ const stragglerGrace = time.Second
 
 // Server listens from New on and serves from Run on.
 type Server struct {
-	http            *http.Server
-	listener        *boundedListener
-	certificate     *certificate // nil without TLS
-	logger          *slog.Logger
-	chain           *chain
-	ready           *readiness
-	shutdownTimeout time.Duration
-	cancelRequests  context.CancelFunc
+	opts           Options
+	http           *http.Server
+	listener       *boundedListener
+	certificate    *certificate // nil without TLS
+	chain          *chain
+	ready          *readiness
+	cancelRequests context.CancelFunc
 }
 
 // New binds the listener and loads the certificate, so that errors of either are
@@ -57,14 +56,7 @@ func New(opts Options) (*Server, error) {
 	}
 
 	ready := &readiness{check: opts.Ready}
-	s := &Server{
-		listener:        listener,
-		certificate:     cert,
-		logger:          opts.Logger,
-		ready:           ready,
-		chain:           newChain(opts, ready),
-		shutdownTimeout: opts.ShutdownTimeout,
-	}
+	s := &Server{opts: opts, listener: listener, certificate: cert, ready: ready, chain: newChain(opts, ready)}
 	// Requests may outlive Run's context, but not the end of the shutdown.
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancelRequests = cancel
@@ -156,9 +148,9 @@ func (s *Server) serve() error {
 
 func (s *Server) shutdown() error {
 	s.ready.draining.Store(true)
-	s.logger.Info("shutting down", "in_flight", s.chain.inFlight.Load())
+	s.opts.Logger.Info("shutting down", "in_flight", s.chain.inFlight.Load())
 
-	ctx, cancel := context.WithTimeout(context.Background(), s.shutdownTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.ShutdownTimeout)
 	defer cancel()
 	s.announceEnd()
 	err := s.http.Shutdown(ctx)
@@ -169,8 +161,8 @@ func (s *Server) shutdown() error {
 		return fmt.Errorf("shut down: %w", err)
 	}
 
-	s.logger.Warn("requests didn't finish in time and were cut off",
-		"in_flight", s.chain.inFlight.Load(), "timeout", s.shutdownTimeout)
+	s.opts.Logger.Warn("requests didn't finish in time and were cut off",
+		"in_flight", s.chain.inFlight.Load(), "timeout", s.opts.ShutdownTimeout)
 	s.cancelRequests()
 	if err := s.http.Close(); err != nil {
 		return fmt.Errorf("close connections: %w", err)
@@ -189,7 +181,7 @@ const linger = 500 * time.Millisecond
 func (s *Server) announceEnd() {
 	s.chain.closing.Store(true)
 	_ = s.listener.Close() // an error means that it is closed already
-	waitUntilZero(s.listener.open, min(linger, s.shutdownTimeout/2))
+	waitUntilZero(s.listener.open, min(linger, s.opts.ShutdownTimeout/2))
 }
 
 // waitUntilZero polls n until it is zero, for at most limit.
@@ -214,8 +206,6 @@ type ListenError struct {
 }
 
 func (e *ListenError) Error() string { return fmt.Sprintf("listen on %q: %v", e.Address, e.Err) }
-
-// Unwrap returns the cause.
 func (e *ListenError) Unwrap() error { return e.Err }
 
 // CertificateError is returned by [New] if the certificate or its key can't be
@@ -223,8 +213,6 @@ func (e *ListenError) Unwrap() error { return e.Err }
 type CertificateError struct{ Err error }
 
 func (e *CertificateError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
 func (e *CertificateError) Unwrap() error { return e.Err }
 
 // errorLog logs the messages of net/http about connections. They contain addresses
