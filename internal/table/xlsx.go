@@ -2,6 +2,7 @@ package table
 
 import (
 	"archive/zip"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -33,7 +34,7 @@ type XLSX struct {
 	maxRows int
 
 	zip     *zip.Writer
-	zipped  appendWriter // what zip has written and was not taken yet
+	zipped  bytes.Buffer // what zip has written and was not taken yet
 	sheet   io.Writer    // within zip
 	xml     []byte       // of the sheet, not yet written to it
 	row     int          // of the sheet, from 1
@@ -42,36 +43,22 @@ type XLSX struct {
 	notes   []note
 	more    int // values that would have had a note beyond maxNotes
 
-	names   []string       // of the columns: ids, also where the header has labels
-	cells   []string       // the beginning of a cell, by column: <c r="AB
-	kinds   []cellKind     // by column
-	formats []numberFormat // of number cells; their styles follow the fixed ones
+	names   []string           // of the columns: ids, also where the header has labels
+	cells   []string           // the beginning of a cell, by column: <c r="AB
+	kinds   []forms.Validation // by column; see kindOf
+	formats []numberFormat     // of number cells; their styles follow the fixed ones
 	styles  map[numberFormat]int
 	text    []byte // of a value that had to be decoded; reused
 }
 
-// cellKind is what the cells of a column are, where their texts allow it.
-type cellKind int
-
-const (
-	textCell cellKind = iota
-	numberCell
-	dateCell
-)
-
-func kindOf(field *forms.Field) cellKind {
+// kindOf is Numeric or DateOnly where the cells of a field are numbers or dates, as far
+// as their texts allow it. Other cells are texts.
+func kindOf(field *forms.Field) forms.Validation {
 	notNumeric := func(option string) bool { return !forms.IsDecimal(option) }
-	switch field.Validation {
-	case forms.DateOnly:
-		return dateCell
-	case forms.Numeric:
-		return numberCell
-	case forms.OneOf:
-		if !slices.ContainsFunc(field.Options, notNumeric) {
-			return numberCell
-		}
+	if field.Validation == forms.OneOf && !slices.ContainsFunc(field.Options, notNumeric) {
+		return forms.Numeric
 	}
-	return textCell
+	return field.Validation
 }
 
 // noteColumns is how many columns the sheet of notes has.
@@ -81,14 +68,6 @@ const noteColumns = 4
 type note [noteColumns]string
 
 var tooLong = fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. CSV and JSON have it.", maxCell)
-
-// appendWriter is a byte slice to write to.
-type appendWriter []byte
-
-func (w *appendWriter) Write(p []byte) (int, error) {
-	*w = append(*w, p...)
-	return len(p), nil
-}
 
 // NewXLSX ends the first pass and begins a workbook.
 func NewXLSX(columns *Columns, opts Options) (*XLSX, error) {
@@ -100,8 +79,8 @@ func NewXLSX(columns *Columns, opts Options) (*XLSX, error) {
 	for i := range max(len(w.names), noteColumns) {
 		w.cells = append(w.cells, `<c r="`+columnName(i))
 	}
-	w.kinds = make([]cellKind, len(w.cells))
-	w.kinds[0] = numberCell // the id
+	w.kinds = make([]forms.Validation, len(w.cells))
+	w.kinds[0] = forms.Numeric // the id
 	for rank := range columns.form.Fields {
 		w.kinds[metadata+rank] = kindOf(&columns.form.Fields[rank])
 	}
@@ -178,8 +157,8 @@ func (w *XLSX) End(dst []byte) ([]byte, error) {
 
 // take moves what zip has written so far to dst.
 func (w *XLSX) take(dst []byte) []byte {
-	dst = append(dst, w.zipped...)
-	w.zipped = w.zipped[:0]
+	dst = append(dst, w.zipped.Bytes()...)
+	w.zipped.Reset()
 	return dst
 }
 
@@ -282,16 +261,15 @@ func (w *XLSX) appendSubmission(sub forms.Submission) error {
 // text is one, else a text.
 func (w *XLSX) appendCell(column int, text []byte, id string) error {
 	switch w.kinds[column] {
-	case numberCell:
+	case forms.Numeric:
 		if format, ok := formatOf(text); ok {
 			w.appendNumber(column, text, format)
 			return nil
 		}
-	case dateCell:
+	case forms.DateOnly:
 		if day, err := time.Parse(time.DateOnly, string(text)); err == nil && w.appendTime(column, day, dateStyle) {
 			return nil
 		}
-	case textCell:
 	}
 	return w.appendText(column, text, id, plainStyle)
 }
@@ -381,7 +359,7 @@ func (w *XLSX) writeNotes() error {
 	if err := w.beginSheet(w.results+1, header, []int{idWidth, maxWidth / 2, idWidth, maxWidth}); err != nil {
 		return err
 	}
-	w.kinds = []cellKind{numberCell, textCell, numberCell, textCell}
+	w.kinds = []forms.Validation{forms.Numeric, forms.NoValidation, forms.Numeric, forms.NoValidation}
 	if w.more > 0 {
 		w.notes = append(w.notes, note{noteColumns - 1: fmt.Sprintf("%d further values are too long, too. Their cells say #N/A.", w.more)})
 	}
