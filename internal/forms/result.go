@@ -3,6 +3,7 @@ package forms
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // The flat model of the API shows a submission as one row: these three columns, then
@@ -107,10 +108,5 @@ func (r *Result) rank(key []byte, next int) int {
 		}
 		return -1
 	}
-	for rank, k := range r.keys {
-		if bytes.Equal(k, key) {
-			return rank
-		}
-	}
-	return -1
+	return slices.IndexFunc(r.keys, func(k []byte) bool { return bytes.Equal(k, key) })
 }

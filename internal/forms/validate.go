@@ -126,12 +126,7 @@ func isDigits(s string) bool {
 }
 
 func isAlpha(s string) bool {
-	for _, r := range s {
-		if !unicode.IsLetter(r) && !unicode.IsMark(r) {
-			return false
-		}
-	}
-	return s != ""
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 }
 
 // isDay accepts a real calendar day. time.Parse alone would accept other lengths.
