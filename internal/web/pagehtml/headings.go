@@ -3,6 +3,7 @@ package pagehtml
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -15,16 +16,11 @@ import (
 // repeatedTitle returns the index of the part that repeats the title: the first
 // heading that is in no other block. It returns -1 if there is none.
 func repeatedTitle(t *markup.Text, title string) int {
-	for i, part := range t.Parts {
-		if part.Block == nil || part.Block.Kind() != ast.KindHeading {
-			continue
-		}
-		if strings.EqualFold(oneSpace(plainText(part.Block, t.Source)), oneSpace(title)) {
-			return i
-		}
-		break
+	i := slices.IndexFunc(t.Parts, func(p markup.TextPart) bool { return p.Block != nil && p.Block.Kind() == ast.KindHeading })
+	if i >= 0 && !strings.EqualFold(oneSpace(plainText(t.Parts[i].Block, t.Source)), oneSpace(title)) {
+		return -1
 	}
-	return -1
+	return i
 }
 
 func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -81,11 +81,11 @@ func (r nodes) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
 	register.Register(extast.KindTable, renderAs("<table tabindex=\"0\">\n", "</table>\n")) // a wide one scrolls, by the keyboard, too
 	register.Register(extast.KindTableCell, renderTableCell)
 	register.Register(ast.KindLink, renderLink)
-	register.Register(ast.KindAutoLink, renderAutoLink)
-	register.Register(ast.KindImage, renderImage)
-	register.Register(ast.KindRawHTML, renderRawHTML)
-	register.Register(ast.KindHTMLBlock, renderHTMLBlock)
-	register.Register(extast.KindTaskCheckBox, renderTask)
+	register.Register(ast.KindAutoLink, renderWhole(autoLink))
+	register.Register(ast.KindImage, renderWhole(image))
+	register.Register(ast.KindRawHTML, renderWhole(rawHTML))
+	register.Register(ast.KindHTMLBlock, renderWhole(htmlBlock))
+	register.Register(extast.KindTaskCheckBox, renderWhole(task))
 }
 
 // autoDir has browsers find out whether a block is written right to left.
@@ -110,6 +110,16 @@ func renderAs(begin, end string) renderer.NodeRendererFunc {
 			_, _ = w.WriteString(end)
 		}
 		return ast.WalkContinue, nil
+	}
+}
+
+// renderWhole renders a node at once, with or without what it contains.
+func renderWhole(render func(w util.BufWriter, source []byte, node ast.Node)) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			render(w, source, node)
+		}
+		return ast.WalkSkipChildren, nil
 	}
 }
 
@@ -185,27 +195,19 @@ func renderLink(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.W
 	return ast.WalkContinue, nil
 }
 
-func renderAutoLink(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkContinue, nil
-	}
+func autoLink(w util.BufWriter, source []byte, node ast.Node) {
 	n := node.(*ast.AutoLink)
 	destination := n.URL(source)
 	if n.AutoLinkType == ast.AutoLinkEmail && !bytes.HasPrefix(bytes.ToLower(destination), []byte("mailto:")) {
 		destination = append([]byte("mailto:"), destination...)
 	}
 	writeLink(w, node, address(util.URLEscape(destination, false)), string(n.Label(source)))
-	return ast.WalkContinue, nil
 }
 
-// renderImage renders an image as a link to it: the page loads nothing.
-func renderImage(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkContinue, nil
-	}
+// image renders an image as a link to it: the page loads nothing.
+func image(w util.BufWriter, source []byte, node ast.Node) {
 	label := cmp.Or(plainText(node, source), "image")
 	writeLink(w, node, address(util.URLEscape(node.(*ast.Image).Destination, true)), label)
-	return ast.WalkSkipChildren, nil
 }
 
 // inLink reports whether a node is inside a link, where no other link may be.
@@ -220,11 +222,8 @@ func inLink(node ast.Node) bool {
 
 var lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
 
-// renderRawHTML shows HTML as it is written, except comments and line breaks.
-func renderRawHTML(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkSkipChildren, nil
-	}
+// rawHTML shows HTML as it is written, except comments and line breaks.
+func rawHTML(w util.BufWriter, source []byte, node ast.Node) {
 	raw := node.(*ast.RawHTML).Segments.Value(source)
 	switch {
 	case bytes.HasPrefix(raw, []byte("<!--")):
@@ -233,13 +232,9 @@ func renderRawHTML(w util.BufWriter, source []byte, node ast.Node, entering bool
 	default:
 		_, _ = w.WriteString(template.HTMLEscapeString(string(raw)))
 	}
-	return ast.WalkSkipChildren, nil
 }
 
-func renderHTMLBlock(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkContinue, nil
-	}
+func htmlBlock(w util.BufWriter, source []byte, node ast.Node) {
 	n := node.(*ast.HTMLBlock)
 	raw := n.Lines().Value(source)
 	if n.HasClosure() {
@@ -248,7 +243,6 @@ func renderHTMLBlock(w util.BufWriter, source []byte, node ast.Node, entering bo
 	if !isComment(raw) {
 		_, _ = w.WriteString("<pre dir=\"auto\">" + escapePre(string(raw)) + "</pre>\n")
 	}
-	return ast.WalkContinue, nil
 }
 
 // isComment reports whether a block of HTML is one comment and nothing else.
@@ -262,15 +256,12 @@ func isComment(raw []byte) bool {
 	return end < 0 || end+len("-->") == len(rest)
 }
 
-// renderTask renders the box of a task as a character: an input could be taken
-// for one of a form.
-func renderTask(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	switch {
-	case !entering:
-	case node.(*extast.TaskCheckBox).IsChecked:
-		_, _ = w.WriteString("☑ ")
-	default:
-		_, _ = w.WriteString("☐ ")
+// task renders the box of a task as a character: an input could be taken for one of
+// a form.
+func task(w util.BufWriter, _ []byte, node ast.Node) {
+	box := "☐ "
+	if node.(*extast.TaskCheckBox).IsChecked {
+		box = "☑ "
 	}
-	return ast.WalkContinue, nil
+	_, _ = w.WriteString(box)
 }
