@@ -5,6 +5,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,9 +92,7 @@ type Options struct {
 // Directory knows the users and their groups. Its methods may be called
 // concurrently.
 type Directory struct {
-	log *slog.Logger
-	now func() time.Time
-
+	log     *slog.Logger
 	watcher reload.Watcher
 	// The watcher calls load once at a time. It alone uses what follows.
 	users    textFile
@@ -126,28 +125,22 @@ type account struct {
 // applies; a file that cannot be read at all is an error, a *UsersFileError for
 // the users file.
 func Open(opts Options) (*Directory, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
 	d := &Directory{
-		log:     opts.Logger,
-		now:     opts.Now,
-		compare: bcrypt.CompareHashAndPassword,
+		log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), users: textFile{path: opts.UsersFile},
+		gate: newGate(opts.Now, hashingCores()), compare: bcrypt.CompareHashAndPassword,
 	}
-	if d.log == nil {
-		d.log = slog.New(slog.DiscardHandler)
-	}
-	if d.now == nil {
-		d.now = time.Now
-	}
-	d.gate = newGate(d.now, hashingCores())
-
-	d.users.path = opts.UsersFile
 	if opts.GroupsFile != "" {
 		d.groups = &textFile{path: opts.GroupsFile}
 	}
 	d.watcher = reload.Watcher{Name: "users and groups", Log: d.log, Look: d.look, Load: d.load}
-	var noUsers *UsersFileError
-	if err := d.load(nil, true); errors.As(err, &noUsers) {
+	err := d.load(nil, true)
+	if noUsers, ok := errors.AsType[*UsersFileError](err); ok {
 		return nil, noUsers
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w (create it, or start without one)", err)
 	}
 	return d, nil

@@ -44,7 +44,7 @@ type Wiki struct {
 	sessions *otter.Cache[mac, verifiedLogin]
 	accounts *otter.Cache[string, verifiedLogin] // the last of each account, by its name
 	refused  *otter.Cache[mac, string]           // the advice to the user, "" for none
-	browsers *otter.Cache[mac, browser]
+	browsers *otter.Cache[mac, *wiki.Session]    // by cookies; nil for those of no user
 	blocked  *otter.Cache[blockedKey, blocked]
 	flights  singleflight.Group // by the MAC of the credential and the host
 }
@@ -55,10 +55,6 @@ type verifiedLogin struct {
 	account  string // "" for a token: a user may have many
 	password mac
 }
-
-// browser is what the wiki has said about cookies. The session is nil if they are
-// those of no user.
-type browser struct{ *wiki.Session }
 
 // blockedKey is whom the wiki lets try no password, and from where.
 type blockedKey struct {
@@ -83,7 +79,7 @@ func NewWiki(opts WikiOptions) *Wiki {
 		sessions: newTable(now, otter.ExpiryWriting[mac, verifiedLogin](opts.Relogin)),
 		accounts: newTable(now, otter.ExpiryWriting[string, verifiedLogin](opts.Relogin)),
 		refused:  newTable(now, otter.ExpiryWriting[mac, string](refusedFor)),
-		browsers: newTable(now, otter.ExpiryWriting[mac, browser](opts.Recheck)),
+		browsers: newTable(now, otter.ExpiryWriting[mac, *wiki.Session](opts.Recheck)),
 		blocked:  newTable(now, otter.ExpiryWriting[blockedKey, blocked](time.Hour)),
 	}
 }
@@ -129,7 +125,7 @@ func (w *Wiki) authenticate(ctx context.Context, c wiki.Credential, addr string)
 	if s := w.session(m); s != nil && w.verified.usedFrom(m, from) {
 		return identity(s, addr), nil
 	}
-	s, err := w.coalesce(ctx, string(m[:])+from.String(), func(ctx context.Context) (*wiki.Session, error) {
+	s, err := wiki.Coalesce(ctx, &w.flights, string(m[:])+from.String(), func(ctx context.Context) (*wiki.Session, error) {
 		return w.lead(ctx, c, m, from, addr)
 	})
 	if err != nil {
@@ -157,20 +153,6 @@ func (w *Wiki) session(m mac) *wiki.Session {
 		}
 	}
 	return login.Session
-}
-
-// coalesce has concurrent callers share one call. It goes on when the first of them
-// goes away.
-func (w *Wiki) coalesce(
-	ctx context.Context, key string, call func(context.Context) (*wiki.Session, error),
-) (*wiki.Session, error) {
-	flight := w.flights.DoChan(key, func() (any, error) { return call(context.WithoutCancel(ctx)) })
-	select {
-	case r := <-flight:
-		return r.Val.(*wiki.Session), r.Err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // lead verifies a credential, within the bounds of the throttle.
@@ -202,7 +184,7 @@ func (w *Wiki) verify(ctx context.Context, c wiki.Credential, m mac, addr string
 	if s := w.session(m); s != nil {
 		return s, nil
 	}
-	return w.coalesce(ctx, "login"+string(m[:]), func(ctx context.Context) (*wiki.Session, error) {
+	return wiki.Coalesce(ctx, &w.flights, "login"+string(m[:]), func(ctx context.Context) (*wiki.Session, error) {
 		if s := w.session(m); s != nil {
 			return s, nil // since another login that has just ended
 		}
@@ -306,15 +288,15 @@ func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 		text.WriteString(c.Name + "=" + c.Value + "; ")
 	}
 	m := w.verified.mac("", "", text.String())
-	known, ok := w.browsers.GetIfPresent(m)
+	session, ok := w.browsers.GetIfPresent(m)
 	if !ok {
-		known.Session, err = w.coalesce(r.Context(), "cookies"+string(m[:]), func(ctx context.Context) (*wiki.Session, error) {
+		session, err = wiki.Coalesce(r.Context(), &w.flights, "cookies"+string(m[:]), func(ctx context.Context) (*wiki.Session, error) {
 			s, err := w.Wiki.Resume(ctx, cookies, r.RemoteAddr)
 			if errors.Is(err, wiki.ErrRefused) {
 				s, err = nil, nil
 			}
 			if err == nil {
-				w.browsers.Set(m, browser{s})
+				w.browsers.Set(m, s)
 			}
 			return s, err
 		})
@@ -322,10 +304,10 @@ func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 	switch {
 	case err != nil:
 		return Identity{}, err
-	case known.Session == nil || known.Ended():
+	case session == nil || session.Ended():
 		return Identity{}, ErrNobody
 	}
-	who := identity(known.Session, r.RemoteAddr)
+	who := identity(session, r.RemoteAddr)
 	who.byCookies = true
 	return who, nil
 }

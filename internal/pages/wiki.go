@@ -173,11 +173,10 @@ func (w *Wiki) knownRights(c wiki.Caller, id int64) (knownRights, bool) {
 // Concurrent callers with one session share a call.
 func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64) (knownRights, error) {
 	key := strconv.FormatUint(c.ID, 36) + "/" + strconv.FormatInt(id, 36)
-	return await(ctx, w.looks.DoChan(key, func() (any, error) {
+	return wiki.Coalesce(ctx, &w.looks, key, func(ctx context.Context) (knownRights, error) {
 		if rights, _, state := w.known(c, id); state == current {
 			return rights, nil // since another call that has just ended
 		}
-		ctx := context.WithoutCancel(ctx) // others may wait for the answer, too
 		asked := w.Now()
 		found, err := w.Wiki.Pages(ctx, c, id)
 		if err != nil {
@@ -194,7 +193,7 @@ func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64) (knownRights, 
 			return knownRights{}, err
 		}
 		return w.remember(c, id, page, there, asked), nil
-	}))
+	})
 }
 
 // remember stores the rights that the wiki has told.
@@ -209,16 +208,6 @@ func (w *Wiki) remember(c wiki.Caller, id int64, page wiki.Page, there bool, ask
 		w.rights.Set(key, r)
 	}
 	return r
-}
-
-// await returns the result of a flight, or the error of ctx.
-func await(ctx context.Context, flight <-chan singleflight.Result) (knownRights, error) {
-	select {
-	case r := <-flight:
-		return r.Val.(knownRights), r.Err
-	case <-ctx.Done():
-		return knownRights{}, ctx.Err()
-	}
 }
 
 // explain gives errors of the wiki their kind. Nothing but ErrRefused is the fault of

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -118,11 +119,16 @@ type answer struct {
 func (c *client) do(ctx context.Context, call call) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	release, err := c.acquire(ctx, call.stranger)
-	if err != nil {
+	if call.stranger { // leaves half of the slots to others
+		if err := c.strangers.Acquire(ctx, 1); err != nil {
+			return answer{}, failed(ctx, "wait for other calls", err)
+		}
+		defer c.strangers.Release(1)
+	}
+	if err := c.slots.Acquire(ctx, 1); err != nil {
 		return answer{}, failed(ctx, "wait for other calls", err)
 	}
-	defer release()
+	defer c.slots.Release(1)
 	req, err := c.request(ctx, call)
 	if err != nil {
 		return answer{}, err
@@ -156,9 +162,7 @@ func (c *client) request(ctx context.Context, call call) (*http.Request, error) 
 	if err != nil {
 		return nil, errors.New("make a request to the wiki") // the error has the address
 	}
-	for name, values := range call.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, call.header)
 	req.Header.Set("User-Agent", c.agent)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Cache-Control", "no-cache") // a proxy may have the answer for another user
@@ -171,28 +175,6 @@ func (c *client) request(ctx context.Context, call call) (*http.Request, error) 
 		req.Header.Set("X-Forwarded-For", call.from)
 	}
 	return req, nil
-}
-
-// acquire takes a slot. Calls that everybody can cause leave half of them to
-// others.
-func (c *client) acquire(ctx context.Context, stranger bool) (release func(), err error) {
-	if stranger {
-		if err := c.strangers.Acquire(ctx, 1); err != nil {
-			return nil, err
-		}
-	}
-	if err = c.slots.Acquire(ctx, 1); err == nil {
-		return func() {
-			c.slots.Release(1)
-			if stranger {
-				c.strangers.Release(1)
-			}
-		}, nil
-	}
-	if stranger {
-		c.strangers.Release(1)
-	}
-	return nil, err
 }
 
 // failed is the error of a call that came to nothing. A caller that has gone away
@@ -244,10 +226,10 @@ func (a answer) odd() *UnavailableError {
 	return e
 }
 
-// coalesce has concurrent callers share one run of work, which goes on when they
-// have gone away.
-func coalesce[T any](ctx context.Context, flight *singleflight.Group, work func(context.Context) (T, error)) (T, error) {
-	done := flight.DoChan("", func() (any, error) { return work(context.WithoutCancel(ctx)) })
+// Coalesce has concurrent callers with one key share one run of work, which goes on
+// when they have gone away.
+func Coalesce[T any](ctx context.Context, flights *singleflight.Group, key string, work func(context.Context) (T, error)) (T, error) {
+	done := flights.DoChan(key, func() (any, error) { return work(context.WithoutCancel(ctx)) })
 	var none T
 	select {
 	case <-ctx.Done():

@@ -194,7 +194,7 @@ func (m *mediaWiki) renew(ctx context.Context, c Caller, used http.Header) (http
 		c.ended.Store(true)
 		return nil, ErrRefused
 	}
-	return coalesce(ctx, &c.renewing, func(ctx context.Context) (http.Header, error) {
+	return Coalesce(ctx, &c.renewing, "", func(ctx context.Context) (http.Header, error) {
 		if current := c.authentication(); current.Get("Cookie") != used.Get("Cookie") {
 			return current, nil // another call has renewed it
 		}
@@ -245,7 +245,7 @@ func (m *mediaWiki) cookiePrefix(ctx context.Context) (string, error) {
 	if prefix := m.prefix.Load(); prefix != nil {
 		return *prefix, nil
 	}
-	return coalesce(ctx, &m.learning, func(ctx context.Context) (string, error) {
+	return Coalesce(ctx, &m.learning, "", func(ctx context.Context) (string, error) {
 		if _, err := m.loginToken(ctx, "", false); err != nil {
 			return "", err
 		}
