@@ -95,8 +95,7 @@ func (s *storageReader) offset() int { return s.body + int(s.decoder.InputOffset
 
 func (s *storageReader) malformed(err error) {
 	message := strings.TrimPrefix(err.Error(), "xml: ")
-	var syntax *xml.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		message = syntax.Msg
 	}
 	s.refuse(s.offset(), "", "this is not well-formed XML: %s", message)

@@ -105,8 +105,7 @@ func (c *call) readExpiredForm(w http.ResponseWriter) (url.Values, error) {
 // answer to a form of more than maxText bytes.
 func (c *call) readForm(w http.ResponseWriter, maxText int64, tooLarge *request.StatusError) (url.Values, error) {
 	values, err := c.ReadForm(w, maxText, tooLarge)
-	var status *request.StatusError
-	if err != nil && !errors.As(err, &status) {
+	if _, ok := errors.AsType[*request.StatusError](err); err != nil && !ok {
 		return nil, errUnreadable
 	}
 	return values, err

@@ -171,8 +171,7 @@ func (s *Site) sendForm(w http.ResponseWriter, c *call) error {
 		return s.showAgain(w, c, access, sent, refusal{status: http.StatusConflict, reason: reason})
 	}
 	sub, _, err := access.Create(c.Context(), sent.newAnswers(access.Form), sent.createKey(access))
-	var invalid *forms.Invalid
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		return s.showAgain(w, c, access, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
 	}
 	if err != nil {

@@ -54,8 +54,7 @@ func (c *call) setNeighbours(page *submissionPage, st stored) error {
 	}
 	opts.Check = func() error { return c.MayStillList(st.access) }
 	before, after, err := st.access.Neighbours(c.Context(), opts, st.sub)
-	var invalid *forms.Invalid
-	if errors.As(err, &invalid) { // a filter by a field that is nowhere any more
+	if _, ok := errors.AsType[*forms.Invalid](err); ok { // a filter by a field that is nowhere any more
 		return nil
 	}
 	page.Back, page.Next = c.inList(st, before), c.inList(st, after)

@@ -62,8 +62,7 @@ func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (
 	access, answers, err := c.Receive(before, func(access *service.Access) ([]forms.Answer, error) {
 		return request.DecodeMultipart(w, c.Call, access, sent.extra)
 	})
-	var invalid *forms.Invalid
-	if errors.As(err, &invalid) { // not what browsers send
+	if _, ok := errors.AsType[*forms.Invalid](err); ok { // not what browsers send
 		err = errUnreadable
 	}
 	sent.answers = answers

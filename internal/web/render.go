@@ -245,8 +245,7 @@ var errorTitles = map[int]string{
 // fail answers an error with a page.
 func (c *call) fail(w http.ResponseWriter, err error) {
 	failure := request.FailureOf(c.Context(), err)
-	var invalid *forms.Invalid
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		var texts []string
 		for _, p := range otherErrors(invalid, nil) {
 			texts = append(texts, p.Text)

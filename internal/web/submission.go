@@ -253,8 +253,7 @@ func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	var closed *forms.Invalid
-	if errors.As(st.access.MayUpdate(), &closed) {
+	if closed, ok := errors.AsType[*forms.Invalid](st.access.MayUpdate()); ok {
 		return &service.Error{Kind: service.Forbidden, Detail: upperFirst(closed.Errors[0]) + "."}
 	}
 	page, err := s.newChangePage(c, st, st.filling())

@@ -153,12 +153,7 @@ func (s *Site) aroundForms(p string) bool {
 	case "/login", "/logout", "/embed.js", "/favicon.ico":
 		return true
 	}
-	for _, prefix := range []string{"/page/", embedPrefix + "/", staticPrefix} {
-		if strings.HasPrefix(p, prefix) {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(p, "/page/") || strings.HasPrefix(p, embedPrefix+"/") || strings.HasPrefix(p, staticPrefix)
 }
 
 // noRoute answers what matches no page: another method than the page takes, or
