@@ -22,44 +22,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/formulary/formulary/internal/testkit"
 )
-
-// docBlocks are the code blocks of a page of docs/ in a language.
-func docBlocks(t *testing.T, page, language string) []string {
-	t.Helper()
-	text, err := os.ReadFile("../docs/" + page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var blocks []string
-	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		blocks = append(blocks, m[1])
-	}
-	return blocks
-}
-
-// docBlock is the one block that begins with a text, with other values in it.
-func docBlock(t *testing.T, page, language, begin string, changes ...string) string {
-	t.Helper()
-	blocks := slices.DeleteFunc(docBlocks(t, page, language), func(b string) bool { return !strings.HasPrefix(b, begin) })
-	if len(blocks) != 1 {
-		t.Fatalf("%d %s blocks begin with %q", len(blocks), language, begin)
-	}
-	for i := 0; i < len(changes); i += 2 {
-		if !strings.Contains(blocks[0], changes[i]) {
-			t.Fatalf("the block that begins with %q has no %q", begin, changes[i])
-		}
-	}
-	return strings.NewReplacer(changes...).Replace(blocks[0])
-}
 
 // issuer is an OpenID provider that asks for no password: it signs in the user whom the
 // test says.
@@ -146,24 +115,6 @@ func (i *issuer) token(t *testing.T, code string) string {
 	return signed + "." + encode(signature)
 }
 
-// runBeside runs a program until the test ends.
-func runBeside(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // for what a shell starts
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("%s:\n%s", cmd.Path, &out)
-		}
-	})
-}
-
 // company is Formulary, oauth2-proxy and an issuer, as docs/sign-in.md has them.
 type company struct {
 	*issuer
@@ -198,17 +149,6 @@ func startCompany(t *testing.T) *company {
 		awaitListener(t, address)
 	}
 	return c
-}
-
-func awaitListener(t *testing.T, address string) {
-	t.Helper()
-	testkit.Eventually(t, address+" listens", func() bool {
-		conn, err := net.DialTimeout("tcp", address, time.Second)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	})
 }
 
 // nginx runs the nginx of the document.

@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
 		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/wiki", "internal/markup",
-		"internal/events", "internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/copy", "internal/durable", "internal/reload",
+		"internal/events", "internal/encode", "internal/forms", "internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/copy", "internal/durable", "internal/reload",
 	},
 	"internal/server":          {"internal/problem", "internal/reload"},
 	"internal/rest":            {"internal/encode", "internal/request", "internal/service", "internal/forms", "internal/problem"},

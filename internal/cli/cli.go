@@ -99,7 +99,7 @@ func newRoot(streams Streams) *cli.Command {
 		Commands: []*cli.Command{
 			serveCommand(streams), checkCommand(streams), passwdCommand(streams), usersCommand(streams),
 			migrateCommand(streams), backupCommand(streams), restoreCommand(streams), verifyCommand(streams),
-			healthCommand(streams), versionCommand(streams),
+			hooksCommand(), healthCommand(streams), versionCommand(streams),
 		},
 		Reader: streams.In, Writer: streams.Out, ErrWriter: streams.Err,
 		EnableShellCompletion: true,

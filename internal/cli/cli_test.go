@@ -54,6 +54,16 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 		{"certificate only", "", append(serve, "--tls-cert", "c.pem"), "--tls-cert and --tls-key"},
 		{"key only", "", append(serve, "--tls-key", "k.pem"), "--tls-cert and --tls-key"},
 		{"key only by environment", "FORMULARY_TLS_KEY=k.pem", serve, "--tls-cert and --tls-key"},
+		{"retries in the past", "", append(serve, "--event-retry", "-1s"), "--event-retry -1s: use 0s to 720h"},
+		{"retries for too long", "", append(serve, "--event-retry", "721h"), "--event-retry 721h0m0s: use 0s to 720h"},
+		{"no time between mails", "", append(serve, "--notify-interval", "999ms"), "--notify-interval 999ms: use 1s to 24h"},
+		{"mails too late", "", append(serve, "--notify-interval", "25h"), "--notify-interval 25h0m0s: use 1s to 24h"},
+		{"mails without a sender", "", append(serve, "--smtp", "smtp://host", "--public-url", "https://host"), "--smtp needs --mail-from ADDRESS"},
+		{"mails without links", "FORMULARY_SMTP=smtp://host", append(serve, "--mail-from", "ann@example.org"), "and --public-url URL"},
+		{"no command of hooks", "", []string{"hooks"}, "hooks takes a command"},
+		{"no such flag of hooks", "", []string{"hooks", "list", "--bogus"}, "bogus"},
+		{"hooks of no store", "", []string{"hooks", "list"}, "--data DIR"},
+		{"test of no file", "", []string{"hooks", "test", "crm"}, "--hooks FILE"},
 		{"no such format", "", []string{"check", "--format", "xml", "."}, `--format "xml": use text, json or github`},
 		{"another command", "FORMULARY_STRICT=maybe", []string{"check", "."}, `"FORMULARY_STRICT"`},
 	} {
@@ -87,6 +97,8 @@ func TestStartFailures(t *testing.T) {
 		{"no users file", "--users", none, 2},
 		{"users are a directory", "--users", dir, 2},
 		{"no groups file", "--groups", none, 2},
+		{"no hooks file", "--hooks", none, 2},
+		{"hooks file without hooks", "--hooks", file, 2},
 		{"no pages", "--pages", none, 2},
 		{"pages are a file", "--pages", file, 2},
 		{"address in use", "--listen", used.Addr().String(), 1},
@@ -146,5 +158,48 @@ func TestStartFailureInJSON(t *testing.T) {
 	}
 	if code, out := run(t.Context(), serveArgs(t, "--log-format", "json", "--max-body", "0")...); code != 2 || !strings.HasPrefix(out, "formulary: --max-body 0") {
 		t.Errorf("status %d: %s", code, out)
+	}
+}
+
+// A mail server that can't be used is told at the start, without its password.
+func TestMailFlags(t *testing.T) {
+	for flag, value := range map[string]string{
+		"--smtp": "smtp://ann:hunter2@host", "--smtp-password-file": "none", "--mail-from": "ann", "--public-url": "host", "--mail-domains": "*.example.org",
+	} {
+		t.Run(flag, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a server that starts
+			defer cancel()
+			code, said := run(ctx, serveArgs(t, "--smtp", "smtp://ann@host", "--mail-from", "ann@example.org", "--public-url", "https://host", flag, value)...)
+			if code != 2 || strings.Contains(said, "hunter2") || !strings.Contains(said, flag) && !strings.Contains(said, "none") {
+				t.Errorf("status %d: %s", code, said)
+			}
+		})
+	}
+}
+
+// A mistake in the hooks file is told with its line, by all commands that read it, and without what is
+// in the file. It is the status of a configuration that must be changed first.
+func TestBrokenHooksFile(t *testing.T) {
+	hooks := filepath.Join(t.TempDir(), "hooks.yaml")
+	testkit.WriteFile(t, hooks, "hooks:\n  - name: crm\n    url: https://crm.example/\n    secret: hunter2\n")
+	for name, args := range map[string][]string{
+		"serve": serveArgs(t, "--hooks", hooks),
+		"json":  serveArgs(t, "--hooks", hooks, "--log-format", "json"),
+		"list":  {"hooks", "list", "--hooks", hooks, "--data", "none"},
+		"retry": {"hooks", "retry", "--hooks", hooks, "--data", "none"},
+		"test":  {"hooks", "test", "--hooks", hooks, "crm"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a server that starts
+			defer cancel()
+			code, said := run(ctx, args...)
+			if code != 2 || !strings.Contains(said, hooks+":4: secret: ") || strings.Contains(said, "hunter2") || strings.Contains(said, "crm.example") {
+				t.Errorf("status %d: %s", code, said)
+			}
+		})
+	}
+	testkit.WriteFile(t, hooks, "hooks: []\n")
+	if code, said := run(t.Context(), "hooks", "test", "--hooks", hooks, "crm"); code != 1 || !strings.Contains(said, `there is no hook "crm"`) {
+		t.Errorf("status %d: %s", code, said)
 	}
 }

@@ -48,7 +48,7 @@ func commandReference(root *cli.Command) string {
 		fmt.Fprintf(&b, "\n### `%s`\n\n%s%s.\n", strings.TrimSpace("formulary "+c.Name+" "+c.ArgsUsage),
 			strings.ToUpper(c.Usage[:1]), c.Usage[1:])
 		for _, sub := range c.Commands {
-			fmt.Fprintf(&b, "\n- `formulary %s %s %s`: %s\n", c.Name, sub.Name, sub.ArgsUsage, sub.Usage)
+			fmt.Fprintf(&b, "\n- `%s`: %s\n", strings.TrimSpace("formulary "+c.Name+" "+sub.Name+" "+sub.ArgsUsage), sub.Usage)
 		}
 		if len(c.Flags) > 0 {
 			b.WriteString("\n| flag | environment | default | meaning |\n|---|---|---|---|\n")

@@ -73,7 +73,7 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json, on standard error; durations in JSON are in seconds", Sources: env("log-format")},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
 			boolFlag("metrics", "serve Prometheus metrics at /metrics, without credentials"),
-		}, webFlags()),
+		}, eventFlags(), webFlags()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := refuseArguments(cmd); err != nil {
 				return err
@@ -140,7 +140,7 @@ func checkServeFlags(cmd *cli.Command) error {
 	_, originsErr := parseOrigins(cmd.StringSlice("frame-ancestors"))
 	_, zoneErr := parseZone(cmd.String("timezone"))
 	_, storeErr := locate(cmd)
-	return cmp.Or(baseErr, checkSignInFlags(cmd), checkWikiFlags(cmd), originsErr, zoneErr, storeErr)
+	return cmp.Or(baseErr, checkSignInFlags(cmd), checkWikiFlags(cmd), checkEventFlags(cmd), originsErr, zoneErr, storeErr)
 }
 
 // basePath is made of segments that need no escape in a path or in a cookie's name.
@@ -240,6 +240,10 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	if err != nil {
 		return err
 	}
+	listeners, err := openListeners(cmd, log)
+	if err != nil {
+		return err
+	}
 	store, key, err := openServed(ctx, cmd, at, log)
 	if err != nil {
 		return err
@@ -247,7 +251,7 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	defer func() { err = errors.Join(err, closeServed(store)) }()
 	svc := service.New(service.Options{
 		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now, Zone: zone,
-		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"),
+		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"), Events: listeners.Events,
 	})
 	backend := request.NewBackend(request.Options{
 		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), BasePath: base,
@@ -294,9 +298,10 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	log.Info("serving", "url", srv.URL()+base, "version", Version(), "store", at.String(),
 		"pages", counts.Pages, "forms", counts.Forms, "broken", counts.Broken)
 	reload := func(ctx context.Context) {
-		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload)
+		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload, listeners.Reload)
 	}
-	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, reload)
+	deliver := newDelivery(cmd, store, listeners, opts.Metrics, log)
+	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, listeners.Watch, deliver, reload)
 }
 
 // openServed opens the store with the key that belongs to it.

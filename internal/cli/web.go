@@ -11,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/reload"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
@@ -46,7 +45,7 @@ func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessi
 	}
 	opts := web.Options{
 		Backend: backend, Key: key, LogoutURL: cmd.String("logout-url"),
-		FrameAncestors: origins, BrandName: cmd.String("brand-name"), BrandCSS: css, Mail: &markup.Mail{Off: true},
+		FrameAncestors: origins, BrandName: cmd.String("brand-name"), BrandCSS: css, Mail: notifyRules(cmd),
 	}
 	if cmd.String("user-header") == "" {
 		opts.Sessions = sessions

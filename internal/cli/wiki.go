@@ -136,7 +136,7 @@ func openPages(cmd *cli.Command, log *slog.Logger) (pages.Source, auth.People, e
 		if err != nil {
 			return nil, nil, err
 		}
-		source, err := pages.OpenDirectory(from, cmd.Bool("poll"), &markup.Mail{Off: true}, log)
+		source, err := pages.OpenDirectory(from, cmd.Bool("poll"), notifyRules(cmd), log)
 		if err != nil {
 			return nil, nil, &configError{err}
 		}
@@ -150,6 +150,6 @@ func openPages(cmd *cli.Command, log *slog.Logger) (pages.Source, auth.People, e
 		log.Warn("passwords cross the network in clear text on their way to the wiki: use https")
 	}
 	recheck := cmd.Duration("wiki-recheck")
-	source := pages.NewWiki(pages.WikiOptions{Wiki: w, Format: wikiFormat(from), Recheck: recheck, Mail: &markup.Mail{Off: true}, Logger: log})
+	source := pages.NewWiki(pages.WikiOptions{Wiki: w, Format: wikiFormat(from), Recheck: recheck, Mail: notifyRules(cmd), Logger: log})
 	return source, auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: cmd.Duration("wiki-relogin"), Recheck: recheck}), nil
 }

@@ -68,8 +68,8 @@ func (f hooksFile) parse(content []byte) ([]Hook, error) {
 		return nil, f.errorf(at.Mark.Line, "this is not one YAML document: check indentation, colons, quotes and brackets")
 	}
 	top := document.Content[0].Content
-	if len(top) != 2 || top[0].Value != "hooks" || top[1].Kind != yaml.SequenceNode || len(top[1].Content) == 0 || len(top[1].Content) > maxHooks {
-		return nil, f.errorf(document.Content[0].Line, `write "hooks:" and a list of 1 to %d hooks, and no other key`, maxHooks)
+	if len(top) != 2 || top[0].Value != "hooks" || top[1].Kind != yaml.SequenceNode || len(top[1].Content) > maxHooks {
+		return nil, f.errorf(document.Content[0].Line, `write "hooks:" and a list of at most %d hooks, and no other key`, maxHooks)
 	}
 	var hooks []Hook
 	lines := map[string]int{} // by name

@@ -63,9 +63,16 @@ func TestLoadHooks(t *testing.T) {
 	}
 }
 
+// A file may have no hooks yet.
+func TestLoadNoHooks(t *testing.T) {
+	if hooks, err := LoadHooks(writeHooks(t, "hooks: []\n")); err != nil || len(hooks) != 0 {
+		t.Errorf("%v, %v", hooks, err)
+	}
+}
+
 func TestLoadHooksRefuses(t *testing.T) {
 	const (
-		list    = `write "hooks:" and a list of 1 to 100 hooks, and no other key`
+		list    = `write "hooks:" and a list of at most 100 hooks, and no other key`
 		noYAML  = "this is not one YAML document: check indentation, colons, quotes and brackets"
 		needs   = "a hook needs name, url, and either secret or secretFile"
 		name    = "name: use letters, digits, - and _, at most 64 of them, and not mail"
@@ -90,7 +97,7 @@ func TestLoadHooksRefuses(t *testing.T) {
 		{"other key", "# hooks\nhook: []\n", "2: " + list},
 		{"two keys", hook + "more: 1\n", "1: " + list},
 		{"no list", "hooks: {name: crm}\n", "1: " + list},
-		{"empty list", "hooks: []\n", "1: " + list},
+		{"nothing", "hooks:\n", "1: " + list},
 		{"101 hooks", "hooks: [" + strings.Repeat("{},", 101) + "]\n", "1: " + list},
 		{"not a mapping", "hooks:\n- crm\n", "2: " + needs},
 		{"unknown key", hook + "  urls: https://leak.example/\n", "5: " + unknown},
