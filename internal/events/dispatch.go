@@ -210,7 +210,7 @@ func backoff(base time.Duration, attempts int) time.Duration {
 // try makes one attempt. Without a hook it is a mail, which has a time limit of its own.
 func (d *Dispatcher) try(ctx context.Context, hook *Hook, events []store.Event) error {
 	e := events[len(events)-1]
-	if hook == nil {
+	if hook == nil { // a mail has all of the lease
 		return d.Listeners.mail.Send(ctx, Mail{To: e.Recipient, Title: e.Title, PageID: e.PageID, FormID: e.FormID, Count: len(events)})
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.tune.attempt)

@@ -288,6 +288,7 @@ func TestShutdown(t *testing.T) {
 		<-release
 		return http.StatusOK
 	})
+	t.Cleanup(func() { close(release) })
 	o := open(t, enginetest.Default(), r.hook("crm"))
 	for _, value := range []string{"1", "2", "3"} {
 		o.creates("a", value)
@@ -319,13 +320,12 @@ func TestShutdown(t *testing.T) {
 	next(int64(len(r.got()) + 1))
 
 	d := o.dispatcher()
-	d.tune.grace = time.Millisecond
+	d.tune.grace = time.Second
 	before := len(r.got())
 	stop = o.runs(d)
 	<-entered
 	stop() // the attempt does not end
 	next(int64(before + 1))
-	close(release)
 	if strings.Contains(o.log.String(), "not delivered") {
 		t.Errorf("the end of the server is logged as a failure:\n%s", o.log)
 	}

@@ -105,6 +105,10 @@ func (l *logBuffer) String() string {
 	return l.text.String()
 }
 
+func newLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
 // postOffice is a real store with listeners.
 type postOffice struct {
 	t         testing.TB
@@ -149,9 +153,8 @@ func open(t testing.TB, on enginetest.Engine, hooks ...string) *postOffice {
 	t.Helper()
 	o := &postOffice{t: t, store: on.Open(t), mail: &fakeMail{}, log: &logBuffer{}, file: filepath.Join(t.TempDir(), "hooks.yaml")}
 	o.writes(hooks...)
-	logger := slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	if o.listeners, err = OpenListeners(o.file, o.mail, logger); err != nil {
+	if o.listeners, err = OpenListeners(o.file, o.mail, newLog(o.log)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -1,0 +1,173 @@
+package events
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// hookOf makes a hook that may call a test server.
+func hookOf(address string) *Hook {
+	return &Hook{Name: "crm", url: address, secret: []byte("0123456789abcdef01234567"), allowPrivate: true}
+}
+
+func TestTestEvent(t *testing.T) {
+	r := newReceiver(t, nil)
+	hooks, err := LoadHooks(writeHooks(t, "hooks:\n"+r.hook("crm")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hooks[0].Test(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	calls := r.got()
+	if len(calls) != 1 || len(calls[0].ID) < 20 {
+		t.Fatalf("got %v", calls)
+	}
+	timestamp, ok := strings.CutPrefix(calls[0].Body, `{"type":"test","timestamp":"`)
+	timestamp, isEnd := strings.CutSuffix(timestamp, `","data":{}}`)
+	if at, err := time.Parse(time.RFC3339, timestamp); !ok || !isEnd || err != nil || time.Since(at) > time.Minute || at.Location() != time.UTC {
+		t.Errorf("body %s: %v", calls[0].Body, err)
+	}
+	r.answers(func(call) int { return http.StatusTeapot })
+	if err := hooks[0].Test(t.Context()); err == nil || err.Error() != "answered 418" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestHostileReceivers: whatever a receiver does, an attempt ends soon, with a phrase that
+// shows nothing of it.
+func TestHostileReceivers(t *testing.T) {
+	var written atomic.Int64
+	followed := newReceiver(t, nil)
+	var stop chan struct{} // of the current test
+	hang := func() { <-stop }
+	hijack := func(w http.ResponseWriter, reply string) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(conn, reply)
+		_ = conn.(*net.TCPConn).SetLinger(0) // a reset
+		_ = conn.Close()
+	}
+	const noAnswer = "the connection failed, or ended without an HTTP answer"
+	for _, test := range []struct {
+		name, want string
+		handler    http.HandlerFunc
+	}{
+		{"ok", "", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }},
+		{"any 2xx", "", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(299) }},
+		{"error", "answered 500", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "leak", http.StatusInternalServerError)
+		}},
+		{"not modified", "answered 304", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }},
+		{"gone", "answered 410", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }},
+		{"redirect", "answered 307", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, followed.URL, http.StatusTemporaryRedirect)
+		}},
+		{"reset", noAnswer, func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }},
+		{"no HTTP", noAnswer, func(w http.ResponseWriter, _ *http.Request) { hijack(w, "leak\r\n\r\n") }},
+		{"endless header", noAnswer, func(w http.ResponseWriter, _ *http.Request) {
+			hijack(w, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: "+strings.Repeat("x", 1000)+"\r\n", 1000))
+		}},
+		{"hang", "no answer within 10 seconds", func(http.ResponseWriter, *http.Request) { hang() }},
+		{"hang in the body", "", func(w http.ResponseWriter, _ *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+			hang()
+		}},
+		{"gigabyte", "", func(w http.ResponseWriter, _ *http.Request) {
+			block := make([]byte, 1<<16)
+			for range 1 << 14 {
+				n, err := w.Write(block)
+				if written.Add(int64(n)); err != nil {
+					return
+				}
+			}
+		}},
+		{"compressed", "", func(_ http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Accept-Encoding") != "" {
+				t.Error("asks for a compressed answer")
+			}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(test.handler)
+			t.Cleanup(server.Close)
+			ctx, cancel := context.WithTimeout(t.Context(), testkit.WaitLimit)
+			if strings.HasPrefix(test.name, "hang") {
+				cancel()
+				ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+			}
+			defer cancel()
+			stop = make(chan struct{})
+			t.Cleanup(func() { close(stop) })
+			got := ""
+			if err := hookOf(server.URL+"/leak").post(ctx, "id", payload{}); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+	if len(followed.got()) > 0 {
+		t.Error("a redirect was followed")
+	}
+	if n := written.Load(); n > 32<<20 { // what buffers of the system take
+		t.Errorf("%d bytes of an answer were sent", n)
+	}
+}
+
+func TestNoConnection(t *testing.T) {
+	encrypted := httptest.NewTLSServer(http.NotFoundHandler())
+	defer encrypted.Close()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	for _, test := range []struct{ name, url, want string }{
+		{"certificate", encrypted.URL, "its certificate is not trusted"},
+		{"refused", closed.URL, "connection refused"},
+		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), "the connection failed, or ended without an HTTP answer"},
+		{"unknown host", "http://leak.invalid/", "host not found"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if err := hookOf(test.url).Test(t.Context()); err == nil || err.Error() != test.want {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// TestPrivateAddresses: they are not called unless the operator allows it, even if a name
+// leads to them, or a proxy is set.
+func TestPrivateAddresses(t *testing.T) {
+	r := newReceiver(t, nil)
+	t.Setenv("HTTP_PROXY", r.URL)
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(r.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{
+		"127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]", "localhost", "0.0.0.0", "169.254.169.254", "10.0.0.1", "192.168.1.1", "[fe80::1]", "[fd00::1]", "2130706433",
+	} {
+		hook := &Hook{url: "http://" + host + ":" + port, secret: []byte("0123456789abcdef01234567")}
+		err := hook.Test(t.Context())
+		if err == nil || (err.Error() != "the address is private: set allowPrivate: true" && host != "2130706433") {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	if len(r.got()) > 0 {
+		t.Errorf("got %v", r.got())
+	}
+}
