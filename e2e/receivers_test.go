@@ -49,6 +49,20 @@ func TestDocumentedReceivers(t *testing.T) {
 	}
 }
 
+// The hooks files of docs/events.md have no mistakes.
+func TestDocumentedHooks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"crm.secret", "wiki-bot"} {
+		testkit.WriteFile(t, filepath.Join(dir, name), "whsec_"+hookSecret+"\n")
+	}
+	for begin, names := range map[string]string{"# hooks.yaml": "crm", "hooks:": "crm, wiki-bot"} {
+		file := filepath.Join(dir, "hooks.yaml")
+		testkit.WriteFile(t, file, strings.ReplaceAll(docBlock(t, "events.md", "yaml", begin), "/run/secrets/", dir+"/"))
+		mustRefuse(t, "there are: "+names+"\n", "hooks", "test", "--hooks", file, "nobody")
+	}
+}
+
 // testReceiver sends requests to a receiver, which writes bodies into a file.
 func testReceiver(t *testing.T, url, file string) {
 	t.Helper()
