@@ -94,7 +94,7 @@ func TestNoListeners(t *testing.T) {
 }
 
 func TestOpenListenersRefuses(t *testing.T) {
-	file := writeHooks(t, "hooks: []\n")
+	file := writeHooks(t, "hooks: crm\n")
 	if _, err := OpenListeners(file, nil, newLog(&logBuffer{})); err == nil || !strings.HasPrefix(err.Error(), file+":1: ") {
 		t.Errorf("got %v", err)
 	}
