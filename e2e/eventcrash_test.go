@@ -1,0 +1,279 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// history is what clients have done to submissions, by "FORM/ID".
+type history struct {
+	mu       sync.Mutex
+	sent     int
+	acked    int
+	lives    map[string]*life
+	doubtful map[string]bool // texts of creates that may have happened
+}
+
+// life is what became of one submission. Nothing follows a change in doubt.
+type life struct {
+	text    string
+	updates int
+	maybe   string // the text of an update in doubt
+	deleted bool   // or in doubt
+	sure    bool   // the delete was acknowledged
+}
+
+func newHistory() *history { return &history{lives: map[string]*life{}, doubtful: map[string]bool{}} }
+
+// change makes a request, and notes its outcome. It returns false if there was no
+// acknowledgement: then the change may have happened, unless it was not sent.
+func (h *history) change(t *testing.T, url, method, path, body string, status int, done func(submission), doubt func()) bool {
+	req, err := request(context.Background(), url, method, path, body)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	r, err := do(client, req)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED): // it was not sent
+	case err != nil, r.status == http.StatusServiceUnavailable && r.header.Get("Retry-After") != "":
+		doubt()
+	case r.status != status:
+		t.Errorf("%s %s: status %d: %s", method, path, r.status, r.body)
+	default:
+		var s submission
+		_ = json.Unmarshal([]byte(r.body), &s) // only a create has one
+		h.acked++
+		done(s)
+		return true
+	}
+	return false
+}
+
+// live creates a submission. It updates most of them, and deletes some.
+func (h *history) live(t *testing.T, url string, turn int) {
+	h.mu.Lock()
+	h.sent++
+	l, form, path := &life{text: fmt.Sprint("text ", h.sent)}, fmt.Sprint("f", turn%manyForms), ""
+	h.mu.Unlock()
+	ok := h.change(t, url, "POST", "/"+form+"/submission", note(l.text), 201, func(s submission) {
+		h.lives[fmt.Sprint(form, "/", s.ID)] = l
+		path = fmt.Sprint("/", form, "/result/", s.ID)
+	}, func() { h.doubtful[l.text] = true })
+	for i := 0; ok && i < turn%3; i++ {
+		text := fmt.Sprint(l.text, ", version ", i)
+		ok = h.change(t, url, "PUT", path, fmt.Sprintf(`{"text":%q}`, text), 200,
+			func(submission) { l.text, l.updates = text, l.updates+1 }, func() { l.maybe = text })
+	}
+	if ok && turn%4 == 0 {
+		h.change(t, url, "DELETE", path, "", 204, func(submission) { l.deleted, l.sure = true, true }, func() { l.deleted = true })
+	}
+}
+
+// during has several clients change submissions until do returns.
+func (h *history) during(t *testing.T, urls []string, do func()) {
+	t.Helper()
+	var wg sync.WaitGroup
+	var over atomic.Bool
+	for i := range 6 {
+		wg.Go(func() {
+			for turn := i; !over.Load(); turn += 7 {
+				h.live(t, urls[turn%len(urls)], turn)
+			}
+		})
+	}
+	defer wg.Wait()
+	defer over.Store(true)
+	do()
+}
+
+func (h *history) moreAcked(t *testing.T, count int) {
+	t.Helper()
+	read := func() int { h.mu.Lock(); defer h.mu.Unlock(); return h.acked }
+	before := read()
+	testkit.Eventually(t, fmt.Sprint(count, " more changes are acknowledged"), func() bool { return read() >= before+count })
+}
+
+// check compares what is stored and what a receiver was told with what was acknowledged.
+// A change in doubt has happened or not: the store and the receiver agree about it.
+func (h *history) check(t *testing.T, p *process, r *receiver) {
+	t.Helper()
+	stored, want := map[string]string{}, map[string][]string{}
+	for i := range manyForms {
+		for id, text := range p.submissions(t, fmt.Sprint("f", i)) {
+			key := fmt.Sprintf("f%d/%d", i, id)
+			stored[key], want[key] = text, []string{store.SubmissionCreated}
+			if h.lives[key] == nil && !h.doubtful[text] {
+				t.Errorf("%s is %q, which was not acknowledged", key, text)
+			}
+		}
+	}
+	for key, l := range h.lives {
+		types := append([]string{store.SubmissionCreated}, slices.Repeat([]string{store.SubmissionUpdated}, l.updates)...)
+		text, found := stored[key]
+		switch {
+		case !found && l.deleted:
+			types = append(types, store.SubmissionDeleted)
+		case !found || l.sure || text != l.text && (text != l.maybe || l.maybe == ""):
+			t.Errorf("%s is %q, %v, and was %+v", key, text, found, l)
+		case text == l.maybe:
+			types = append(types, store.SubmissionUpdated)
+		}
+		want[key] = types
+	}
+	if diff := cmp.Diff(want, r.told(t)); diff != "" {
+		t.Errorf("the receiver was told otherwise (-want +told):\n%.3000s", diff)
+	}
+	t.Logf("%d changes of %d submissions acknowledged, %d creates in doubt, %d submissions stored, %d told in %d calls",
+		h.acked, len(h.lives), len(h.doubtful), len(stored), len(want), len(r.log()))
+}
+
+// When the process is killed again and again under all kinds of changes, every change
+// that is stored is told, in order, and nothing else is.
+func TestKillLosesNoEvents(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		r, h := newReceiver(t, "crm"), newHistory()
+		p := newReplica(t, s.withManyForms(t), withHooks(t, r.hook("/", "body: submission"))...)
+		for range 50 {
+			p.start(t)
+			h.during(t, []string{p.url}, func() {
+				h.moreAcked(t, 20)
+				p.kill()
+			})
+		}
+		p.start(t)
+		p.awaitEvents(t, "crm", "queued", 0)
+		h.check(t, p.process, r)
+	})
+}
+
+// startSenders starts three servers, each of which calls a path of its own.
+func startSenders(t *testing.T, r *receiver) (replicas []*replica) {
+	t.Helper()
+	s := newSharedSite(t).withManyForms(t)
+	for i := range 3 {
+		replicas = append(replicas, newReplica(t, s, withHooks(t, r.hook(fmt.Sprint("/", i)))...))
+		replicas[i].start(t)
+	}
+	return replicas
+}
+
+// Of three servers none sends an event of a form while another does, nor twice.
+func TestReplicasShareEvents(t *testing.T) {
+	t.Parallel()
+	r, h := newReceiver(t, "crm"), newHistory()
+	replicas := startSenders(t, r)
+	held := make(chan struct{}, 1)
+	r.breaks(func(w http.ResponseWriter, c hookCall, gone <-chan struct{}) int {
+		if c.Data.FormID == "f0" {
+			awaitOthers(r, c, gone)
+			select {
+			case held <- struct{}{}:
+			default:
+			}
+		}
+		return answersWith(http.StatusNoContent)(w, c, gone)
+	})
+	h.during(t, urlsOf(replicas), func() {
+		h.moreAcked(t, 500)
+		testkit.Eventually(t, "an event was held", func() bool { return len(held) > 0 })
+	})
+	r.heal()
+	replicas[0].awaitEvents(t, "crm", "queued", 0)
+	if calls, events := len(r.log()), len(r.delivered(t)); calls != events {
+		t.Errorf("%d events came in %d calls", events, calls)
+	}
+	h.check(t, replicas[1].process, r)
+}
+
+// awaitOthers returns when all servers but that of a call have looked for events, and
+// sent some, since the call began.
+func awaitOthers(r *receiver, c hookCall, gone <-chan struct{}) {
+	for others := map[string]bool{}; len(others) < 2; {
+		for _, other := range r.log() {
+			if other.begun.After(c.begun) && other.path != c.path {
+				others[other.path] = true
+			}
+		}
+		select {
+		case <-gone:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// What a server was sending when it was killed, another sends within 30 seconds. The
+// events behind it wait for it.
+func TestKilledSenderIsReplaced(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, "crm")
+	replicas := startSenders(t, r)
+	r.breaks(hangs)
+	var ids, told []int64
+	for range 5 {
+		ids = append(ids, create(t, replicas[0].process, "note", note("x")))
+	}
+	testkit.Eventually(t, "a server sends", func() bool { return len(r.log()) == 1 })
+	first := r.log()[0]
+	replicas[first.path[1]-'0'].kill()
+	killed := time.Now()
+	r.heal()
+	r.awaitDelivered(t, testkit.WaitLimit, len(ids))
+	if second := r.log()[1]; second.id != first.id || second.path == first.path || second.begun.Sub(killed) > 30*time.Second {
+		t.Errorf("%+v came after %s, and before that %+v", second, second.begun.Sub(killed), first)
+	}
+	for _, c := range r.delivered(t) {
+		told = append(told, c.Data.ID)
+	}
+	if diff := cmp.Diff(ids, told); diff != "" {
+		t.Errorf("their order: %s", diff)
+	}
+}
+
+// A server that is stopped while it sends ends in time. What waits is sent at once after
+// the start, and nothing that was delivered comes again.
+func TestRestartWhileSending(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		r := newReceiver(t, "crm")
+		p := newReplica(t, s.withManyForms(t), withHooks(t, r.hook("/"))...)
+		p.start(t)
+		for range 5 {
+			create(t, p.process, "note", note("before"))
+		}
+		r.awaitDelivered(t, testkit.WaitLimit, 5)
+		r.breaks(hangs)
+		for i := range 30 {
+			create(t, p.process, fmt.Sprint("f", i%3), note("waits"))
+		}
+		testkit.Eventually(t, "three forms are being sent", func() bool { return len(r.log()) == 8 })
+		begun := time.Now()
+		if err := p.terminate(t); err != nil || time.Since(begun) > 10*time.Second {
+			t.Errorf("it ended after %s: %v", time.Since(begun), err)
+		}
+		r.heal()
+		p.start(t)
+		r.awaitDelivered(t, 10*time.Second, 35) // a lease that was not released would take 25
+		if len(r.log()) != 38 {
+			t.Errorf("35 events came in %d calls, want 38", len(r.log()))
+		}
+	})
+}

@@ -1,0 +1,239 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/events/mailtest"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+const mailedForms = "\n```yaml form\n" + `form: leave
+title: Urlaub für alle
+notify: [hr@example.org, eve@elsewhere.example]
+fields:
+  - {id: text, type: textbox, label: Text, required: true}
+` + "```\n\n```yaml form\n" + `form: ballot
+title: Wahl
+anonymous: true
+notify: hr@example.org
+fields:
+  - {id: text, type: textbox, label: Text, required: true}
+` + "```\n"
+
+// withMail adds forms that have mails sent, and returns the flags for it.
+func (s site) withMail(t *testing.T, server string, interval time.Duration) (flags []string) {
+	t.Helper()
+	testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), pageSource+mailedForms)
+	return []string{
+		"--smtp", server, "--mail-from", "Forms <forms@example.org>", "--public-url", "https://example.org/base",
+		"--mail-domains", "example.org", "--notify-interval", interval.String(), "--metrics", "--access-log=false",
+	}
+}
+
+var mailLink = regexp.MustCompile(`(?m)^https://example\.org/base/page/1/form/(leave|ballot)/results\r?$`)
+
+// subjects returns what the mails are about. It checks what all have in common.
+func subjects(t *testing.T, server *mailtest.Server) (list []string) {
+	t.Helper()
+	for _, text := range server.Mails() {
+		m, err := mail.ReadMessage(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+		content, bodyErr := io.ReadAll(quotedprintable.NewReader(m.Body))
+		if err != nil || bodyErr != nil || !mailLink.Match(content) || regexp.MustCompile(`\bann\b|private`).Match(append(content, text...)) {
+			t.Errorf("not a link, or a name or an answer: %v, %v, %s", err, bodyErr, text)
+		}
+		list = append(list, subject)
+		for name, want := range map[string]string{
+			"To": "<hr@example.org>", "Cc": "", "Bcc": "", "From": `"Forms" <forms@example.org>`, "Auto-Submitted": "auto-generated",
+			"Content-Type": "text/plain; charset=UTF-8", "Content-Transfer-Encoding": "quoted-printable",
+		} {
+			if got := m.Header.Get(name); got != want {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}
+	}
+	return list
+}
+
+// The first submission is told at once, and those of the interval after it together: once,
+// also when servers are restarted, and with two of them.
+func TestMailsTellOfSubmissions(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		const interval = 20 * time.Second
+		server := mailtest.Start(t, mailtest.Options{})
+		flags := s.withMail(t, "smtp://"+server.Addr, interval)
+		replicas := startReplicas(t, s, 1, flags...)
+		if s.database != "" {
+			replicas = append(replicas, startReplicas(t, s, 1, flags...)...)
+		}
+		last := replicas[len(replicas)-1]
+		create(t, replicas[0].process, "leave", note("private"))
+		// Within five seconds; the test allows a busy machine twice as many.
+		testkit.EventuallyWithin(t, 10*time.Second, "the first mail has come", func() bool { return len(server.Mails()) == 1 })
+		first := time.Now()
+		for range 3 {
+			create(t, last.process, "leave", note("private"))
+		}
+		for _, r := range replicas {
+			if err := r.terminate(t); err != nil {
+				t.Error(err)
+			}
+			r.start(t)
+		}
+		create(t, replicas[0].process, "leave", note("private"))
+		create(t, last.process, "leave", note("private"))
+		if took := time.Since(first); took > interval-5*time.Second {
+			t.Fatalf("the machine is too slow: %s", took)
+		}
+		create(t, last.process, "ballot", note("private")) // another form has an interval of its own
+		testkit.EventuallyWithin(t, 10*time.Second, "the mail of another form has come", func() bool { return len(server.Mails()) == 2 })
+		testkit.Eventually(t, "the mail after the interval has come", func() bool { return len(server.Mails()) > 2 })
+		if after := time.Since(first); after < interval-2*time.Second {
+			t.Errorf("it comes after %s", after)
+		}
+		last.awaitEvents(t, "mail", "queued", 0)
+		want := []string{"1 new submission: Urlaub für alle", "1 new submission: Wahl", "5 new submissions: Urlaub für alle"}
+		if diff := cmp.Diff(want, subjects(t, server)); diff != "" {
+			t.Errorf("mails: %s", diff)
+		}
+	})
+}
+
+// impostor listens instead of a mail server, greets with a text and says no more.
+func impostor(t *testing.T, address, greeting string) (end func()) {
+	t.Helper()
+	var listener net.Listener
+	testkit.Eventually(t, "the port is free", func() (free bool) {
+		var err error
+		listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+		return err == nil
+	})
+	end = func() { _ = listener.Close() }
+	t.Cleanup(end)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			_, _ = conn.Write([]byte(greeting))
+		}
+	}()
+	return end
+}
+
+// A mail server that fails holds up neither writes nor webhooks, and is not called more
+// often than the backoff says. When it works again, all submissions are told.
+func TestFailingMailServer(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]struct {
+		greeting string
+		attempts int
+	}{"down": {"", 3}, "silent": {"", 2}, "refuses": {"554 go away\r\n", 3}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, hook, s := mailtest.Start(t, mailtest.Options{}), newReceiver(t, "crm"), newSite(t)
+			p := start(t, s, append(s.withMail(t, "smtp://"+server.Addr, time.Second), withHooks(t, hook.hook("/"))...)...)
+			server.Stop()
+			end := func() {}
+			if name != "down" {
+				end = impostor(t, server.Addr, fault.greeting)
+			}
+			count := checkUnhindered(t, p, hook, fault.attempts, func() []time.Time { return failures(t, p) }, "leave")
+			end()
+			server.Restart()
+			p.awaitEvents(t, "mail", "queued", 0)
+			told := 0
+			for _, subject := range subjects(t, server) {
+				var n int
+				if _, err := fmt.Sscanf(subject, "%d new submission", &n); err != nil {
+					t.Fatalf("%v: %s", err, subject)
+				}
+				told += n
+			}
+			if told != count {
+				t.Errorf("%d submissions are told of %d", told, count)
+			}
+		})
+	}
+}
+
+// failures are the times at which mails were not delivered, by the log.
+func failures(t *testing.T, p *process) (times []time.Time) {
+	t.Helper()
+	for text := range strings.Lines(p.output()) {
+		var line struct {
+			Time        time.Time
+			Level, Hook string
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		if line.Level == "WARN" && line.Hook == "mail" {
+			times = append(times, line.Time)
+		}
+	}
+	return times
+}
+
+// The password of the mail server is told nowhere, though the server refuses it. When the
+// file has the right one, the mail comes. The log does not tell addresses.
+func TestMailTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	const wrong, right = "hush-hush-wrong", "hush-hush-right"
+	server, s := mailtest.Start(t, mailtest.Options{StartTLS: true, User: "forms", Password: right}), newSite(t)
+	file := filepath.Join(t.TempDir(), "password")
+	testkit.WriteFile(t, file, wrong+"\n")
+	flags := append(s.withMail(t, "smtp://forms@"+server.Addr, time.Second), "--smtp-password-file", file, "--log-level", "debug")
+	cmd := exec.Command(binary, append(s.serve(), flags...)...)
+	cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+server.CA)
+	p := launch(t, cmd)
+	create(t, p, "leave", note("private"))
+	testkit.Eventually(t, "the password is refused", func() bool { return len(failures(t, p)) > 0 })
+	list := append([]string{"hooks", "list"}, s.store()...)
+	told := map[string]string{
+		"hooks list": mustRun(t, list...), "hooks list --format json": mustRun(t, append(list, "--format", "json")...), "/metrics": fetch(t, p, "/metrics").body,
+	}
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	mustRun(t, s.command("backup", backup)...)
+	content, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told["backup"] = string(bytes.ReplaceAll(content, []byte("hr@example.org"), nil)) // it has to have that
+	testkit.WriteFile(t, file, right+"\n")
+	testkit.Eventually(t, "the mail has come", func() bool { return len(server.Mails()) == 1 })
+	if err := p.terminate(t); err != nil {
+		t.Error(err)
+	}
+	told["log"] = p.output()
+	secrets := []string{"hush", "hr@example.org"}
+	for _, password := range []string{wrong, right} {
+		for _, login := range []string{"\x00forms\x00" + password, password} {
+			secrets = append(secrets, base64.StdEncoding.EncodeToString([]byte(login)))
+		}
+	}
+	mustNotTell(t, told, secrets...)
+}
