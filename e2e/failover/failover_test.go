@@ -38,7 +38,8 @@ func TestFailover(t *testing.T) {
 	c := startCluster(t)
 	c.awaitHealthy(t)
 	createDatabase(t, c)
-	l := startLoad(t, startServers(t, c))
+	hook := startReceiver(t)
+	l := startLoad(t, startServers(t, c, hook.file(t)))
 	t.Logf("Patroni: ttl %d s, loop_wait %d s, retry_timeout %d s, synchronous_mode; %d servers, %d writers", ttl, loopWait, retryTimeout, servers, writers)
 	for kill := 1; kill <= kills; kill++ {
 		l.failover(t, c, fmt.Sprintf("kill %d", kill), func(primary *node) (end func()) {
@@ -49,6 +50,7 @@ func TestFailover(t *testing.T) {
 	// Once as if the machine were gone: nothing breaks, and nobody answers.
 	l.failover(t, c, "freeze", func(primary *node) (end func()) { return primary.freeze(t) })
 	l.stop()
+	hook.check(t, l.read(t)) // after the last answer
 	sum := l.check(t)
 	t.Logf("in the end: %d acknowledged, %d lost, %d doubled; %d requests were told no (503), of which %d are stored all the same",
 		sum.acknowledged, sum.lost, sum.doubled, sum.refused, sum.refusedButStored)
@@ -97,7 +99,7 @@ fields:
 ` + "```\n"
 
 // startServers returns the addresses of Formulary's servers.
-func startServers(t *testing.T, c *cluster) (urls []string) {
+func startServers(t *testing.T, c *cluster, hooks string) (urls []string) {
 	t.Helper()
 	dir := t.TempDir()
 	binary, remove, err := testkit.Binary()
@@ -119,7 +121,7 @@ func startServers(t *testing.T, c *cluster) (urls []string) {
 			t.Fatal(err)
 		}
 		cmd := exec.CommandContext(t.Context(), binary, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port),
-			"--pages", pages, "--users", users, "--anonymous-key", filepath.Join(dir, "anonymous.key"), "--access-log=false")
+			"--pages", pages, "--users", users, "--anonymous-key", filepath.Join(dir, "anonymous.key"), "--access-log=false", "--hooks", hooks)
 		cmd.Env = append(os.Environ(), "FORMULARY_DATABASE="+c.url("formulary", "formulary"))
 		cmd.Stderr = out
 		if err := cmd.Start(); err != nil {
