@@ -93,9 +93,10 @@ func withHooks(ctx context.Context, cmd *cli.Command, do func(s eventStore, name
 		return err
 	}
 	var s eventStore
-	s, err = at.open(ctx, postgres.Options{MustExist: true})
-	if errors.Is(err, sqlite.ErrInUse) {
-		s, err = sqlite.OpenShared(ctx, at.dir)
+	if at.url != "" {
+		s, err = postgres.Open(ctx, postgres.Options{URL: at.url, MustExist: true})
+	} else {
+		s, err = sqlite.OpenShared(ctx, at.dir) // without its lock: a server may start meanwhile
 	}
 	if err != nil {
 		return err

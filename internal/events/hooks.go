@@ -65,7 +65,7 @@ func (f hooksFile) parse(content []byte) ([]Hook, error) {
 	if err := yaml.Load(content, &document, yaml.WithPlugin(limit.New(limit.DepthValue(maxNesting)))); err != nil {
 		at := &yaml.LoadError{}
 		_ = errors.As(err, &at) // its message may quote a secret
-		return nil, f.errorf(at.Mark.Line, "this is not one YAML document: check indentation, colons, quotes and brackets")
+		return nil, f.errorf(at.Mark.Line, `this is not one YAML document that begins with "hooks:": check indentation, colons, quotes and brackets`)
 	}
 	top := document.Content[0].Content
 	if len(top) != 2 || top[0].Value != "hooks" || top[1].Kind != yaml.SequenceNode || len(top[1].Content) > maxHooks {

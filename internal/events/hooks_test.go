@@ -73,7 +73,7 @@ func TestLoadNoHooks(t *testing.T) {
 func TestLoadHooksRefuses(t *testing.T) {
 	const (
 		list    = `write "hooks:" and a list of at most 100 hooks, and no other key`
-		noYAML  = "this is not one YAML document: check indentation, colons, quotes and brackets"
+		noYAML  = `this is not one YAML document that begins with "hooks:": check indentation, colons, quotes and brackets`
 		needs   = "a hook needs name, url, and either secret or secretFile"
 		name    = "name: use letters, digits, - and _, at most 64 of them, and not mail"
 		address = "url: write an address such as https://example.org/path, with http or https"

@@ -111,8 +111,8 @@ func (m *Mailer) Send(ctx context.Context, n Mail) error {
 	switch {
 	case err != nil:
 		return errors.New("the password file can't be read")
-	case !forms.IsEmail(n.To):
-		return errors.New("the recipient is no e-mail address")
+	case !forms.IsEmail(n.To) || !m.Allows(n.To): // it was allowed when the event was written
+		return errors.New("the recipient is not in --mail-domains")
 	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	if err == nil {

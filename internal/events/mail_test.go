@@ -462,3 +462,14 @@ func TestMailPorts(t *testing.T) {
 		}
 	}
 }
+
+// An address of a domain that is not allowed any more gets no mail, although events wait.
+func TestMailOutsideDomains(t *testing.T) {
+	m := newMailer(t, mailOptions("smtp://127.0.0.9:1"), nil)
+	for _, to := range []string{"hr@sub.example.org", "hr@example.com", "hr", "a@example.org\r\nb@example.org"} {
+		err := m.Send(t.Context(), Mail{To: to, Title: "Leave", PageID: 1, FormID: "leave", Count: 1})
+		if fmt.Sprint(err) != "the recipient is not in --mail-domains" {
+			t.Errorf("%q: %v", to, err)
+		}
+	}
+}
