@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
@@ -18,17 +20,13 @@ import (
 const (
 	slotsPerHook = 4      // queues of a hook that are delivered at the same time
 	maxLeased    = 50     // events of a webhook in one lease
-	maxTold      = 10_000 // events that one mail tells of
-	maxRemoved   = 1000   // failed events that are removed at a time
+	maxTold      = 10_000 // events that one mail tells of, or that are removed at a time
 )
 
 // tuning are the times that tests shorten.
-type tuning struct{ poll, lease, attempt, backoff, grace, keepFailed time.Duration }
+type tuning struct{ poll, cleanUp, lease, attempt, backoff, grace time.Duration }
 
-var defaultTuning = tuning{
-	poll: 500 * time.Millisecond, lease: 25 * time.Second, attempt: attemptTimeout, backoff: time.Second,
-	grace: time.Second, keepFailed: 30 * 24 * time.Hour,
-}
+var defaultTuning = tuning{500 * time.Millisecond, time.Hour, 25 * time.Second, attemptTimeout, time.Second, time.Second}
 
 // DispatcherOptions are what a dispatcher works with.
 type DispatcherOptions struct {
@@ -52,13 +50,12 @@ type Dispatcher struct {
 	inFlight map[store.Queue]bool
 	ended    chan store.Queue
 	failing  atomic.Bool // the store; the log says so
-	removeAt time.Time   // when failed events are looked for
 }
 
 // NewDispatcher makes a dispatcher.
 func NewDispatcher(opts DispatcherOptions) *Dispatcher {
 	return &Dispatcher{
-		DispatcherOptions: opts, metrics: metrics{delivered: newDelivered()}, tune: defaultTuning,
+		DispatcherOptions: opts, tune: defaultTuning, metrics: metrics{delivered: prometheus.NewCounterVec(deliveredOpts, hookLabel)},
 		inFlight: map[store.Queue]bool{}, ended: make(chan store.Queue),
 	}
 }
@@ -66,14 +63,15 @@ func NewDispatcher(opts DispatcherOptions) *Dispatcher {
 // Run delivers until ctx ends. Attempts that are under way then may end within the
 // grace period. All leases are released.
 func (d *Dispatcher) Run(ctx context.Context) {
-	ticker := time.NewTicker(d.tune.poll)
-	defer ticker.Stop()
+	poll, cleanUp := time.NewTicker(d.tune.poll), time.NewTicker(d.tune.cleanUp)
 	for ctx.Err() == nil || len(d.inFlight) > 0 {
 		for ctx.Err() == nil && d.start(ctx) {
 		}
 		select {
-		case <-ticker.C:
-			d.removeFailed(ctx)
+		case <-poll.C:
+		case <-cleanUp.C:
+			_, err := d.Store.RemoveFailedEvents(ctx, 30*24*time.Hour, maxTold)
+			d.note(ctx, err)
 		case q := <-d.ended:
 			delete(d.inFlight, q)
 		}
@@ -114,8 +112,7 @@ func (d *Dispatcher) start(ctx context.Context) (started bool) {
 	return started
 }
 
-// note logs when the store begins to fail, and when it works again. It reports whether
-// there is an error.
+// note logs when the store begins to fail, and when it works again.
 func (d *Dispatcher) note(ctx context.Context, err error) bool {
 	switch {
 	case err == nil && d.failing.Swap(false):
@@ -193,17 +190,15 @@ func (d *Dispatcher) fail(s *store.Settlement, events []store.Event, before int,
 			s.Failed = append(s.Failed, e.ID)
 		}
 	}
-	s.Error, s.Attempts = err.Error(), before+1
+	s.Error, s.Attempts, s.Delay = err.Error(), before+1, backoff(d.tune.backoff, before)
 	if len(s.Failed) == len(events) {
-		s.Attempts = 0 // of the next event
+		s.Attempts, s.Delay = 0, backoff(d.tune.backoff, 0) // of the next event
 	}
-	s.Delay = backoff(d.tune.backoff, s.Attempts)
 }
 
-// backoff returns how long to wait after so many attempts: the base, twice as long and
-// so on, with a jitter of half of it, an hour at most.
-func backoff(base time.Duration, attempts int) time.Duration {
-	delay := min(base<<min(max(attempts-1, 0), 20), time.Hour)
+// backoff doubles a delay for each failed attempt before, up to an hour, with jitter.
+func backoff(delay time.Duration, before int) time.Duration {
+	delay = min(delay<<min(before, 20), time.Hour)
 	return min(delay/2+rand.N(delay), time.Hour) //nolint:gosec // it need not be secret
 }
 
@@ -226,15 +221,4 @@ func (d *Dispatcher) try(ctx context.Context, hook *Hook, events []store.Event) 
 		}
 	}
 	return hook.post(ctx, e.Message, payload{e.Type, e.Created.UTC(), data})
-}
-
-// removeFailed removes events that failed long ago, once an hour.
-func (d *Dispatcher) removeFailed(ctx context.Context) {
-	if ctx.Err() != nil || time.Now().Before(d.removeAt) {
-		return
-	}
-	removed, err := d.Store.RemoveFailedEvents(ctx, d.tune.keepFailed, maxRemoved)
-	if d.note(ctx, err) || removed < maxRemoved {
-		d.removeAt = time.Now().Add(time.Hour)
-	}
 }

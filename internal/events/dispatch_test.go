@@ -198,7 +198,9 @@ func TestRemoveFailed(t *testing.T) {
 	if err := o.store.LoadEvents(t.Context(), []store.Event{event(31), event(29)}); err != nil {
 		t.Fatal(err)
 	}
-	o.runs(o.dispatcher())
+	d := o.dispatcher()
+	d.tune.cleanUp = 5 * time.Millisecond
+	o.runs(d)
 	testkit.Eventually(t, "the older one is removed", func() bool { return o.count("gone").Failed == 1 })
 	o.creates("a", "1") // and nothing else
 	o.settles("crm", 0)
@@ -477,26 +479,25 @@ func TestMailGivenUp(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	for _, test := range []struct {
-		attempts       int
+		before         int
 		shortest, most time.Duration
 	}{
 		{0, time.Second / 2, time.Second * 3 / 2},
-		{1, time.Second / 2, time.Second * 3 / 2},
-		{2, time.Second, 3 * time.Second},
-		{5, 8 * time.Second, 24 * time.Second},
-		{12, 1024 * time.Second, 3072 * time.Second},
-		{13, 30 * time.Minute, time.Hour},
+		{1, time.Second, 3 * time.Second},
+		{4, 8 * time.Second, 24 * time.Second},
+		{11, 1024 * time.Second, 3072 * time.Second},
+		{12, 30 * time.Minute, time.Hour},
 		{1000, 30 * time.Minute, time.Hour},
 	} {
 		seen := map[time.Duration]bool{}
 		for range 1000 {
-			delay := backoff(time.Second, test.attempts)
+			delay := backoff(defaultTuning.backoff, test.before)
 			if seen[delay] = true; delay < test.shortest || delay > test.most {
-				t.Fatalf("after %d attempts: %v", test.attempts, delay)
+				t.Fatalf("after %d attempts before: %v", test.before, delay)
 			}
 		}
 		if len(seen) < 100 {
-			t.Errorf("after %d attempts there is no jitter", test.attempts)
+			t.Errorf("after %d attempts before there is no jitter", test.before)
 		}
 	}
 }

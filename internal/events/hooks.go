@@ -43,9 +43,6 @@ var (
 	eventTypes = []string{store.SubmissionCreated, store.SubmissionUpdated, store.SubmissionDeleted}
 )
 
-// hooksFile is the path of a file with hooks.
-type hooksFile string
-
 // LoadHooks reads the hooks of a file. A mistake in it is an error "FILE:LINE: …", which
 // shows neither a secret nor a url.
 func LoadHooks(file string) ([]Hook, error) {
@@ -53,33 +50,37 @@ func LoadHooks(file string) ([]Hook, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the hooks file: %w", err)
 	}
-	return hooksFile(file).parse(content)
+	hooks, err := parseHooks(content, filepath.Dir(file))
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", file, err)
+	}
+	return hooks, nil
 }
 
-func (f hooksFile) errorf(line int, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %w", f, max(line, 1), fmt.Errorf(format, args...))
+// mistake returns an error at a line.
+func mistake(line int, format string, args ...any) error {
+	return fmt.Errorf("%d: %w", max(line, 1), fmt.Errorf(format, args...))
 }
 
-func (f hooksFile) parse(content []byte) ([]Hook, error) {
+func parseHooks(content []byte, dir string) (hooks []Hook, err error) {
 	var document yaml.Node
 	if err := yaml.Load(content, &document, yaml.WithPlugin(limit.New(limit.DepthValue(maxNesting)))); err != nil {
 		at := &yaml.LoadError{}
 		_ = errors.As(err, &at) // its message may quote a secret
-		return nil, f.errorf(at.Mark.Line, `this is not one YAML document that begins with "hooks:": check indentation, colons, quotes and brackets`)
+		return nil, mistake(at.Mark.Line, `this is not one YAML document that begins with "hooks:": check indentation, colons, quotes and brackets`)
 	}
 	top := document.Content[0].Content
 	if len(top) != 2 || top[0].Value != "hooks" || top[1].Kind != yaml.SequenceNode || len(top[1].Content) > maxHooks {
-		return nil, f.errorf(document.Content[0].Line, `write "hooks:" and a list of at most %d hooks, and no other key`, maxHooks)
+		return nil, mistake(document.Content[0].Line, `write "hooks:" and a list of at most %d hooks, and no other key`, maxHooks)
 	}
-	var hooks []Hook
 	lines := map[string]int{} // by name
 	for _, n := range top[1].Content {
-		hook, err := f.parseHook(n)
+		hook, err := parseHook(n, dir)
 		if err != nil {
 			return nil, err
 		}
 		if first := lines[hook.Name]; first != 0 {
-			return nil, f.errorf(n.Line, "name: the hook on line %d has the same one: use another", first)
+			return nil, mistake(n.Line, "name: the hook on line %d has the same one: use another", first)
 		}
 		lines[hook.Name] = n.Line
 		hooks = append(hooks, hook)
@@ -87,7 +88,7 @@ func (f hooksFile) parse(content []byte) ([]Hook, error) {
 	return hooks, nil
 }
 
-func (f hooksFile) parseHook(n *yaml.Node) (h Hook, err error) {
+func parseHook(n *yaml.Node, dir string) (h Hook, err error) {
 	seen := map[string]bool{}
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
 		key, items := n.Content[i], []*yaml.Node{n.Content[i+1]}
@@ -95,7 +96,7 @@ func (f hooksFile) parseHook(n *yaml.Node) (h Hook, err error) {
 			items = items[0].Content
 		}
 		if seen[key.Value] || len(items) == 0 || len(items) > maxItems {
-			return h, f.errorf(key.Line, "%s: write it once, with 1 to %d values, or leave it out", key.Value, maxItems)
+			return h, mistake(key.Line, "%s: write it once, with 1 to %d values, or leave it out", key.Value, maxItems)
 		}
 		seen[key.Value] = true
 		for _, item := range items {
@@ -103,13 +104,13 @@ func (f hooksFile) parseHook(n *yaml.Node) (h Hook, err error) {
 			if item.Kind != yaml.ScalarNode {
 				text = "" // which no key takes
 			}
-			if err := h.set(key.Value, text, filepath.Dir(string(f))); err != nil {
-				return h, f.errorf(item.Line, "%w", err)
+			if err := h.set(key.Value, text, dir); err != nil {
+				return h, mistake(item.Line, "%w", err)
 			}
 		}
 	}
 	if !seen["name"] || !seen["url"] || seen["secret"] == seen["secretFile"] {
-		return h, f.errorf(n.Line, "a hook needs name, url, and either secret or secretFile")
+		return h, mistake(n.Line, "a hook needs name, url, and either secret or secretFile")
 	}
 	return h, nil
 }

@@ -185,9 +185,9 @@ func FuzzParseHooks(f *testing.F) {
 	f.Add("hooks: [{name: a, url: 'http://a:1', secret: whsec_" + testSecret + ", body: submission, allowPrivate: true, forms: [x]}]")
 	f.Add("hooks:\n- &a {name: *a, <<: *a}\n---\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		hooks, err := hooksFile("f").parse([]byte(text))
+		hooks, err := parseHooks([]byte(text), "f")
 		if err != nil {
-			line, _, ok := strings.Cut(strings.TrimPrefix(err.Error(), "f:"), ": ")
+			line, _, ok := strings.Cut(err.Error(), ": ")
 			if n, lineErr := strconv.Atoi(line); !ok || lineErr != nil || n < 1 || len(err.Error()) > 300 && !strings.Contains(err.Error(), "secretFile") {
 				t.Errorf("%q: %v", text, err)
 			}

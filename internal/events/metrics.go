@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -11,10 +12,11 @@ import (
 )
 
 var (
-	hookLabel  = []string{"hook"}
-	queuedDesc = prometheus.NewDesc("formulary_events_queued", "Events that wait for delivery.", hookLabel, nil)
-	failedDesc = prometheus.NewDesc("formulary_events_failed", "Events whose delivery was given up.", hookLabel, nil)
-	oldestDesc = prometheus.NewDesc("formulary_events_oldest_seconds", "Age of the oldest event that waits.", hookLabel, nil)
+	hookLabel     = []string{"hook"}
+	deliveredOpts = prometheus.CounterOpts{Name: "formulary_events_delivered_total", Help: "Events that were delivered."}
+	queuedDesc    = prometheus.NewDesc("formulary_events_queued", "Events that wait for delivery.", hookLabel, nil)
+	failedDesc    = prometheus.NewDesc("formulary_events_failed", "Events whose delivery was given up.", hookLabel, nil)
+	oldestDesc    = prometheus.NewDesc("formulary_events_oldest_seconds", "Age of the oldest event that waits.", hookLabel, nil)
 )
 
 // metrics has what was delivered, and what the store has counted.
@@ -25,11 +27,6 @@ type metrics struct {
 	counted time.Time
 	counts  []store.EventCount
 	err     error
-}
-
-func newDelivered() *prometheus.CounterVec {
-	opts := prometheus.CounterOpts{Name: "formulary_events_delivered_total", Help: "Events that were delivered."}
-	return prometheus.NewCounterVec(opts, hookLabel)
 }
 
 // Describe implements prometheus.Collector.
@@ -64,12 +61,11 @@ func (d *Dispatcher) Collect(ch chan<- prometheus.Metric) {
 		byHook[c.Hook] = c
 	}
 	for name, c := range byHook {
-		age := 0.0
-		if !c.Oldest.IsZero() {
-			age = time.Since(c.Oldest).Seconds()
+		if c.Oldest.IsZero() {
+			c.Oldest = time.Now()
 		}
-		for desc, value := range map[*prometheus.Desc]float64{queuedDesc: float64(c.Queued), failedDesc: float64(c.Failed), oldestDesc: age} {
-			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, name)
-		}
+		ch <- prometheus.MustNewConstMetric(queuedDesc, prometheus.GaugeValue, float64(c.Queued), name)
+		ch <- prometheus.MustNewConstMetric(failedDesc, prometheus.GaugeValue, float64(c.Failed), name)
+		ch <- prometheus.MustNewConstMetric(oldestDesc, prometheus.GaugeValue, math.Round(time.Since(c.Oldest).Seconds()), name)
 	}
 }

@@ -174,8 +174,8 @@ func (o *postOffice) writes(hooks ...string) {
 }
 
 var quick = tuning{
-	poll: 5 * time.Millisecond, lease: 25 * time.Second, attempt: attemptTimeout, backoff: 2 * time.Millisecond,
-	grace: 30 * time.Second, keepFailed: 30 * 24 * time.Hour,
+	poll: 5 * time.Millisecond, cleanUp: time.Hour, lease: 25 * time.Second, attempt: attemptTimeout, backoff: 2 * time.Millisecond,
+	grace: 30 * time.Second,
 }
 
 // dispatcher makes one with short times.

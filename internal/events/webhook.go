@@ -87,6 +87,7 @@ func (h *Hook) post(ctx context.Context, id string, p payload) error {
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "User-Agent": {"Formulary"}, "Webhook-Id": {id}, "Webhook-Timestamp": {timestamp},
 		"Webhook-Signature": {"v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))},
+		"Idempotency-Key":   {}, // is not sent, but replaces a connection that the receiver has closed
 	}
 	client := publicClient
 	if h.allowPrivate {
