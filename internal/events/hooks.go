@@ -131,6 +131,9 @@ func (h *Hook) set(key, text, dir string) (err error) {
 		h.secret, valid = parseSecret(text)
 		advice = "write the base64 of 24 to 64 bytes, with or without whsec_"
 	case "secretFile":
+		if _, isSecret := parseSecret(text); isSecret || strings.HasPrefix(text, "whsec_") {
+			return errors.New("secretFile: write the path of a file, or use secret: this is a secret itself")
+		}
 		if h.secretFile = text; !filepath.IsAbs(text) {
 			h.secretFile = filepath.Join(dir, text)
 		}

@@ -127,6 +127,8 @@ func TestLoadHooksRefuses(t *testing.T) {
 		{"long secret", strings.Replace(hook, testSecret, secretOf(65), 1), "4: " + secret},
 		{"not base64", strings.Replace(hook, testSecret, "leak-"+testSecret, 1), "4: " + secret},
 		{"missing file", strings.Replace(hook, "secret: "+testSecret, "secretFile: missing", 1), "4: secretFile: open DIR/missing: no such file or directory"},
+		{"secret for its file", strings.Replace(hook, "secret:", "secretFile:", 1), "4: secretFile: write the path of a file, or use secret: this is a secret itself"},
+		{"broken secret for its file", strings.Replace(hook, "secret: "+testSecret, "secretFile: whsec_abc", 1), "4: secretFile: write the path of a file, or use secret: this is a secret itself"},
 		{"empty file name", strings.Replace(hook, "secret: "+testSecret, "secretFile:", 1), "4: secretFile: DIR is not a regular file"},
 		{"bad file", strings.Replace(hook, "secret: "+testSecret, "secretFile: bad", 1), "4: secretFile: the file must have the base64 of 24 to 64 bytes, with or without whsec_"},
 		{"large file", strings.Replace(hook, "secret: "+testSecret, "secretFile: large", 1), "4: secretFile: DIR/large is larger than 1048576 bytes"},

@@ -26,17 +26,18 @@ const (
 )
 
 var (
-	publicClient = newClient(&net.Dialer{Control: ssrf.New(ssrf.WithAnyPort()).Safe})
-	anyClient    = newClient(&net.Dialer{}) // for hooks with allowPrivate
+	publicClient = newClient(&net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(ssrf.WithAnyPort()).Safe})
+	anyClient    = newClient(&net.Dialer{Timeout: attemptTimeout}) // for hooks with allowPrivate
 )
 
 // newClient returns a client that follows no redirects, and uses no proxy: that would
-// connect to any address.
+// connect to any address. The end of a request does not end the dial or the TLS handshake
+// that it began, so these have time limits of their own.
 func newClient(dialer *net.Dialer) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext: dialer.DialContext, DisableCompression: true, MaxResponseHeaderBytes: maxAnswer,
-			MaxIdleConnsPerHost: slotsPerHook, IdleConnTimeout: time.Minute,
+			DialContext: dialer.DialContext, TLSHandshakeTimeout: dialer.Timeout, DisableCompression: true,
+			MaxResponseHeaderBytes: maxAnswer, MaxIdleConnsPerHost: slotsPerHook, IdleConnTimeout: time.Minute,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -97,11 +98,11 @@ func (h *Hook) post(ctx context.Context, id string, p payload) error {
 	if err != nil {
 		return describe(err)
 	}
-	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer)
-	_ = response.Body.Close() // with the connection, unless all was read
-	if response.StatusCode/100 != 2 {
+	defer func() { _ = response.Body.Close() }() // with the connection, unless all was read
+	if response.StatusCode/100 != 2 {            // after 101, ctx would not end a read
 		return answered(response.StatusCode)
 	}
+	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer)
 	return nil
 }
 

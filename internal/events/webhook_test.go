@@ -75,6 +75,13 @@ func TestHostileReceivers(t *testing.T) {
 		{"redirect", "answered 307", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, followed.URL, http.StatusTemporaryRedirect)
 		}},
+		{"hang after 101", "answered 101", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "leak")
+			w.WriteHeader(http.StatusSwitchingProtocols)
+			_ = http.NewResponseController(w).Flush()
+			hang()
+		}},
 		{"reset", noAnswer, func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }},
 		{"no HTTP", noAnswer, func(w http.ResponseWriter, _ *http.Request) { hijack(w, "leak\r\n\r\n") }},
 		{"endless header", noAnswer, func(w http.ResponseWriter, _ *http.Request) {
@@ -125,6 +132,30 @@ func TestHostileReceivers(t *testing.T) {
 	}
 	if n := written.Load(); n > 32<<20 { // what buffers of the system take
 		t.Errorf("%d bytes of an answer were sent", n)
+	}
+}
+
+// TestHangingHandshake: a connection that never gets to be encrypted is closed.
+func TestHangingHandshake(t *testing.T) {
+	closed := make(chan error, 1)
+	addr := listen(t, func(conn net.Conn) {
+		_, err := io.Copy(io.Discard, conn)
+		closed <- err
+	})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+addr, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := newClient(&net.Dialer{Timeout: 50 * time.Millisecond}).Do(request)
+	if err == nil {
+		_ = response.Body.Close()
+		t.Fatalf("got %v", response.Status)
+	}
+	<-closed
+	for _, client := range []*http.Client{publicClient, anyClient} {
+		if limit := client.Transport.(*http.Transport).TLSHandshakeTimeout; limit != attemptTimeout {
+			t.Errorf("the limit is %v", limit)
+		}
 	}
 }
 
