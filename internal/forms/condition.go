@@ -24,11 +24,11 @@ const (
 // Operators lists every operator in the order the documentation names them.
 var Operators = []Operator{Equals, NotEquals, InList, Contains, Empty, NotEmpty, GreaterThan, LessThan}
 
-// OperatorNames returns the names of all operators.
-func OperatorNames() []string {
-	names := make([]string, len(Operators))
-	for i, o := range Operators {
-		names[i] = string(o)
+// Names returns the words that an author may write as texts.
+func Names[T ~string](words []T) []string {
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = string(w)
 	}
 	return names
 }

@@ -42,7 +42,7 @@ func NewRule(id, operator, value string) (rule Rule, message string) {
 	rule = Rule{FieldID: id, Operator: Operator(operator), Value: value}
 	switch {
 	case !slices.Contains(Operators, rule.Operator):
-		return rule, "has an unknown operator: use one of " + strings.Join(OperatorNames(), ", ")
+		return rule, "has an unknown operator: use one of " + strings.Join(Names(Operators), ", ")
 	case !storable(value):
 		return rule, "must be valid text without NUL characters"
 	case rule.Operator == Empty || rule.Operator == NotEmpty:
@@ -256,9 +256,6 @@ func (m *Matcher) found() (bool, error) {
 }
 
 func (m *Matcher) contains(v Value) (bool, error) {
-	if v == nil {
-		return false, nil
-	}
 	text, err := v.Text()
 	if err != nil {
 		return false, err

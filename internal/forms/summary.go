@@ -134,15 +134,9 @@ func (s *Summarizer) Summary() Summary {
 }
 
 func (c *fieldCounter) add(id int64, v Value) error {
-	if v == nil {
-		return nil
-	}
 	text, err := v.Text()
-	if err != nil {
+	if err != nil || c.isBlank(text) {
 		return err
-	}
-	if c.isBlank(text) {
-		return nil
 	}
 	c.answered++
 	switch {

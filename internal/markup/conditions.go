@@ -13,7 +13,7 @@ const (
 	showIfHint = ruleHint + ", or all: or any: with a list of such rules"
 )
 
-var ruleKeys = append([]string{"field"}, forms.OperatorNames()...)
+var ruleKeys = append([]string{"field"}, forms.Names(forms.Operators)...)
 
 // condition reads the rules of an owner and makes its condition.
 func (w *builder) condition(o *owner) {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // Severity is what a diagnostic means for the form that has it.
@@ -145,9 +147,5 @@ func quote(s string) string {
 
 // oneOf is the hint that lists what may be written.
 func oneOf[T ~string](words []T) string {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = string(w)
-	}
-	return "use one of " + strings.Join(list, ", ")
+	return "use one of " + strings.Join(forms.Names(words), ", ")
 }

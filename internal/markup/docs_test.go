@@ -44,7 +44,7 @@ func TestFormsPage(t *testing.T) {
 }
 
 func words() []string {
-	words := forms.OperatorNames()
+	words := forms.Names(forms.Operators)
 	words = slices.Concat(words, formKeys, fieldKeys, sectionKeys)
 	for _, v := range forms.FieldTypes {
 		words = append(words, string(v))
