@@ -103,13 +103,11 @@ func columnName(i int) string {
 
 // Begin writes what comes before the rows.
 func (w *XLSX) Begin(dst []byte) ([]byte, error) {
-	if err := w.writeParts(partsBefore); err != nil {
-		return dst, err
+	err := w.writeParts(partsBefore)
+	if err == nil {
+		err = w.beginResults()
 	}
-	if err := w.beginResults(); err != nil {
-		return dst, err
-	}
-	return w.take(dst), nil
+	return w.take(dst), err
 }
 
 // Row writes a submission.
@@ -138,21 +136,17 @@ func (w *XLSX) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 
 // End writes the notes and what names the sheets.
 func (w *XLSX) End(dst []byte) ([]byte, error) {
-	if err := w.endSheet(); err != nil {
-		return dst, err
+	err := w.endSheet()
+	if err == nil && len(w.notes) > 0 {
+		err = w.writeNotes()
 	}
-	if len(w.notes) > 0 {
-		if err := w.writeNotes(); err != nil {
-			return dst, err
-		}
+	if err == nil {
+		err = w.writeParts(partsAfter(w.columns.title(w.opts.Labels), w.results, len(w.notes) > 0, w.formats))
 	}
-	if err := w.writeParts(partsAfter(w.columns.title(w.opts.Labels), w.results, len(w.notes) > 0, w.formats)); err != nil {
-		return dst, err
+	if err == nil {
+		err = w.zip.Close()
 	}
-	if err := w.zip.Close(); err != nil {
-		return dst, err
-	}
-	return w.take(dst), nil
+	return w.take(dst), err
 }
 
 // take moves what zip has written so far to dst.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"errors"
 	"unicode/utf8"
 )
@@ -58,13 +59,5 @@ func appendXML(dst, text []byte) (xml []byte, length int, err error) {
 // looksEscaped reports whether text begins like _xHHHH_. The last underscore
 // may still come, from an escape that follows.
 func looksEscaped(text []byte) bool {
-	if len(text) < len("_xHHHH") || text[1] != 'x' {
-		return false
-	}
-	for _, b := range text[2:6] {
-		if ('0' > b || b > '9') && ('a' > b || b > 'f') && ('A' > b || b > 'F') {
-			return false
-		}
-	}
-	return true
+	return len(text) >= len("_xHHHH") && text[1] == 'x' && len(bytes.Trim(text[2:6], "0123456789abcdefABCDEF")) == 0
 }
