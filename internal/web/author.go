@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/formulary/formulary/internal/encode"
@@ -84,12 +85,10 @@ func (s *Site) author(w http.ResponseWriter, c *call) error {
 	if c.URL.Query().Has("template") {
 		name = c.URL.Query().Get("template")
 	}
-	for _, e := range examples {
-		if e.Name == name {
-			return s.showText(w, c, exampleText(name), authorPage{Chosen: name})
-		}
+	if !slices.ContainsFunc(examples, func(e example) bool { return e.Name == name }) {
+		return &request.StatusError{Status: http.StatusNotFound, Detail: "There is no template of this name."}
 	}
-	return &request.StatusError{Status: http.StatusNotFound, Detail: "There is no template of this name."}
+	return s.showText(w, c, exampleText(name), authorPage{Chosen: name})
 }
 
 func exampleText(name string) string {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -58,10 +57,11 @@ func (s *Site) home(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	for _, l := range latest {
-		page.Latest = append(page.Latest, latestCard{
-			Title: titleOnPage(l.Form, l.PageTitle), Created: l.Created,
-			Path: c.submissionPath(l.Form, l.ID),
-		})
+		card := latestCard{Title: l.PageTitle, Path: c.submissionPath(l.Form, l.ID), Created: l.Created}
+		if title := titleOf(l.Form); title != l.PageTitle {
+			card.Title += ": " + title
+		}
+		page.Latest = append(page.Latest, card)
 	}
 	found, err := all.Search(page.Query)
 	if err != nil {
@@ -72,14 +72,6 @@ func (s *Site) home(w http.ResponseWriter, c *call) error {
 		page.Pages = append(page.Pages, c.pageCard(p))
 	}
 	return c.render(w, http.StatusOK, "home", page)
-}
-
-// titleOnPage is the title of a form, with that of its page unless they are the same.
-func titleOnPage(f *forms.Form, pageTitle string) string {
-	if title := titleOf(f); title != pageTitle {
-		return pageTitle + ": " + title
-	}
-	return pageTitle
 }
 
 func (c *call) pageCard(p service.PageInfo) pageCard {

@@ -24,11 +24,7 @@ var templateFiles embed.FS
 // parseTemplates reads all templates into one set. A page is executed by the
 // name of its file.
 func parseTemplates(base string, static *staticFiles) *template.Template {
-	return template.Must(template.New("").Funcs(templateFuncs(base, static)).ParseFS(templateFiles, "templates/*.html", "templates/partials/*.html"))
-}
-
-func templateFuncs(base string, static *staticFiles) template.FuncMap {
-	return template.FuncMap{
+	funcs := template.FuncMap{
 		"path":         frame{base: base}.path, // of a page that is never within a frame
 		"static":       func(name string) (string, error) { p, err := static.path(name); return base + p, err },
 		"date":         func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" },
@@ -38,6 +34,7 @@ func templateFuncs(base string, static *staticFiles) template.FuncMap {
 		"number":       count,
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
+	return template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/*.html", "templates/partials/*.html"))
 }
 
 // count writes a number with commas, as in 12,345.
