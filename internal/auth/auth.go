@@ -230,16 +230,12 @@ func (d *Directory) check(ctx context.Context, a *attempt) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case r := <-result:
-			if led || !isContextError(r.Err) {
+			if led || !errors.Is(r.Err, context.Canceled) && !errors.Is(r.Err, context.DeadlineExceeded) {
 				return r.Err
 			}
 			// The leader's request was cancelled, and this one was not.
 		}
 	}
-}
-
-func isContextError(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // lead does the slow comparison, unless another attempt has done it in the meantime.

@@ -166,11 +166,11 @@ func (p *Params) filter(opts *service.ListOptions, name string, values []string)
 // ParseFilter takes the name of a filter's parameter apart. An id may hold brackets: the
 // operator is in the last ones, if there is more than one pair.
 func ParseFilter(name string) (id, operator string, ok bool) {
-	inner, found := strings.CutPrefix(name, "filter[")
-	if !found || !strings.HasSuffix(inner, "]") {
+	inner, begun := strings.CutPrefix(name, "filter[")
+	inner, ended := strings.CutSuffix(inner, "]")
+	if !begun || !ended {
 		return "", "", false
 	}
-	inner = strings.TrimSuffix(inner, "]")
 	id, operator = inner, string(forms.Equals)
 	if i := strings.LastIndex(inner, "]["); i >= 0 {
 		id, operator = inner[:i], inner[i+len("]["):]

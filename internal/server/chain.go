@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -170,7 +171,10 @@ func ambiguousEnd(r *http.Request) bool {
 	return !r.ProtoAtLeast(1, 1) || r.ProtoMajor == 1 && len(r.TransferEncoding) > 0
 }
 
-const maxRequestID = 64
+const (
+	maxRequestID   = 64
+	requestIDBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+)
 
 // requestID returns the id that the client or a proxy sent, if it is safe to
 // repeat in headers and logs, and a new id otherwise.
@@ -185,17 +189,5 @@ func requestID(r *http.Request) (id string, foreign bool) {
 }
 
 func validRequestID(id string) bool {
-	if id == "" || len(id) > maxRequestID {
-		return false
-	}
-	for i := range len(id) {
-		c := id[i]
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	return id != "" && len(id) <= maxRequestID && strings.Trim(id, requestIDBytes) == ""
 }
