@@ -134,30 +134,23 @@ func (f *Form) newDraft(w Writer, values []string) *draft {
 func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 	for i := range answers {
 		a := &answers[i]
-		if a.Whole {
-			d.invalid.AddError(a.Malformed)
-			continue
-		}
 		rank := d.Rank(a.FieldID)
-		if rank < 0 {
+		switch {
+		case a.Whole:
+			d.invalid.AddError(a.Malformed)
+		case rank < 0:
 			if msg := unknown(*a); msg != "" {
 				d.invalid.Add(a.FieldID, msg)
 			}
-			continue
-		}
-		if msg := a.malformed(); msg != "" {
-			d.invalid.Add(a.FieldID, msg)
-			continue
-		}
-		if d.fields[rank].ByEditors && !d.writer.Editor {
+		case a.malformed() != "":
+			d.invalid.Add(a.FieldID, a.malformed())
+		case d.fields[rank].ByEditors && !d.writer.Editor:
 			d.takeLocked(rank, a)
-			continue
+		case a.misfit(&d.fields[rank]) != "":
+			d.addMisfit(rank, a.misfit(&d.fields[rank]))
+		default:
+			d.values[rank], d.sent[rank] = a.Text(), a
 		}
-		if msg := a.misfit(&d.fields[rank]); msg != "" {
-			d.addMisfit(rank, msg)
-			continue
-		}
-		d.values[rank], d.sent[rank] = a.Text(), a
 	}
 }
 
