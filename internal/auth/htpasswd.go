@@ -47,25 +47,21 @@ func parseUsers(data []byte) (map[string]userHash, []badLine) {
 	var bad []badLine
 	for number, line := range textLines(data) {
 		user, hash, found := strings.Cut(line, ":")
-		if !found {
+		nameErr, first := checkUserName(user), firstLine[user]
+		switch cost, err := bcryptCost(hash); {
+		case !found:
 			bad = append(bad, badLine{line: number, reason: `malformed line, not "user:hash"`})
-			continue
-		}
-		if err := checkUserName(user); err != nil {
-			bad = append(bad, badLine{line: number, user: user, reason: err.Error()})
-			continue
-		}
-		if first, twice := firstLine[user]; twice {
+		case nameErr != nil:
+			bad = append(bad, badLine{line: number, user: user, reason: nameErr.Error()})
+		case first != 0:
 			bad = append(bad, badLine{line: number, user: user, reason: fmt.Sprintf("duplicate user, line %d counts", first)})
-			continue
-		}
-		firstLine[user] = number
-		cost, err := bcryptCost(hash)
-		if err != nil {
+		case err != nil:
+			firstLine[user] = number
 			bad = append(bad, badLine{line: number, user: user, reason: err.Error(), rehash: true})
-			continue
+		default:
+			firstLine[user] = number
+			users[user] = userHash{hash: hash, cost: cost}
 		}
-		users[user] = userHash{hash: hash, cost: cost}
 	}
 	return users, bad
 }

@@ -110,10 +110,6 @@ func newEncoder(asked listRequest, form *forms.Form, model Model, list scan) (en
 	}
 }
 
-// totalHeader tells how many submissions there are, whatever part of the list is
-// sent.
-const totalHeader = "X-Total-Count"
-
 // beginList sets the headers of a list. It is called when nothing but the list
 // can be answered any more.
 func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked listRequest, page service.ListPage) {
@@ -128,7 +124,7 @@ func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked l
 		h.Set("Content-Disposition", request.Attachment(fileName(form, asked.table.Labels)+"-"+day+"."+asked.format.Name))
 	}
 	if asked.Count {
-		h.Set(totalHeader, strconv.FormatInt(page.Total, 10))
+		h.Set("X-Total-Count", strconv.FormatInt(page.Total, 10)) // of all, whatever part of the list is sent
 	}
 	if next := request.NextPage(c.URL, page); next != "" {
 		h.Set("Link", "<"+next+`>; rel="next"`)

@@ -17,12 +17,6 @@ import (
 // maxLimit bounds a page of a list. Without a limit all of it is sent.
 const maxLimit = 1_000_000
 
-// The names of the parameters that a page of a list begins with.
-const (
-	afterParameter  = "after"
-	cursorParameter = "cursor"
-)
-
 // Params are the query parameters of a request. The methods that read them note
 // all faults in Invalid, so that a caller is told of every one at once.
 type Params struct {
@@ -190,7 +184,7 @@ func (p *Params) page(opts *service.ListOptions) {
 		}
 		opts.Limit = int(n)
 	}
-	if v, given := p.One(afterParameter); given {
+	if v, given := p.One("after"); given {
 		id, ok := ParseID(v)
 		if !ok && v != "0" {
 			p.Invalid.AddError("after must be the id of a submission")
@@ -208,7 +202,7 @@ func (p *Params) page(opts *service.ListOptions) {
 
 // sort reads the order of a list by values.
 func (p *Params) sort(opts *service.ListOptions) {
-	cursor, hasCursor := p.One(cursorParameter)
+	cursor, hasCursor := p.One("cursor")
 	opts.Cursor = cursor
 	v, sorted := p.text("sort")
 	if hasCursor && cursor == "" {
@@ -217,7 +211,7 @@ func (p *Params) sort(opts *service.ListOptions) {
 	if !sorted {
 		return
 	}
-	if p.Values.Has(afterParameter) {
+	if p.Values.Has("after") {
 		p.Invalid.AddError("after is of a list by id: a sorted one goes on with cursor")
 	}
 	if p.Values.Has("order") {
@@ -238,9 +232,9 @@ func NextPage(at *url.URL, page service.ListPage) string {
 	}
 	query, _ := parseQuery(at.RawQuery) // it was read before
 	if page.Cursor != "" {
-		query.Set(cursorParameter, page.Cursor)
+		query.Set("cursor", page.Cursor)
 	} else {
-		query.Set(afterParameter, strconv.FormatInt(page.After, 10))
+		query.Set("after", strconv.FormatInt(page.After, 10))
 	}
 	return at.EscapedPath() + "?" + query.Encode()
 }
