@@ -79,8 +79,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 }
 
 // start begins to deliver due queues of hooks with free slots, and reports whether there
-// were any. They may have hidden queues of other hooks, so it is called again then.
-func (d *Dispatcher) start(ctx context.Context) (started bool) {
+// may be more: queues of one hook may have hidden those of another.
+func (d *Dispatcher) start(ctx context.Context) (more bool) {
 	free := map[string]int{}
 	for name := range d.Listeners.byName() {
 		free[name] = slotsPerHook
@@ -92,7 +92,8 @@ func (d *Dispatcher) start(ctx context.Context) (started bool) {
 	if len(free) == 0 {
 		return false
 	}
-	queues, err := d.Store.DueQueues(ctx, slices.Collect(maps.Keys(free)), len(d.inFlight)+len(free)*slotsPerHook)
+	limit := len(d.inFlight) + len(free)*slotsPerHook
+	queues, err := d.Store.DueQueues(ctx, slices.Collect(maps.Keys(free)), limit)
 	if err != nil || len(queues)+len(d.inFlight) == 0 {
 		d.note(ctx, err)
 	}
@@ -100,7 +101,7 @@ func (d *Dispatcher) start(ctx context.Context) (started bool) {
 		if d.inFlight[q] || free[q.Hook] <= 0 {
 			continue
 		}
-		d.inFlight[q], started = true, true
+		d.inFlight[q], more = true, len(queues) == limit
 		free[q.Hook]--
 		go func() {
 			if d.note(ctx, d.deliver(ctx, q)) {
@@ -109,7 +110,7 @@ func (d *Dispatcher) start(ctx context.Context) (started bool) {
 			d.ended <- q
 		}()
 	}
-	return started
+	return more
 }
 
 // note logs when the store begins to fail, and when it works again.

@@ -29,7 +29,7 @@ const (
 		SELECT e.hook, e.recipient, page_id, form_id FROM first CROSS JOIN events e ON e.id = first.id CROSS JOIN forms ON number = e.form
 			LEFT JOIN event_queues q USING (hook, recipient, form)
 		WHERE e.hook IN (SELECT value FROM json_each(?1)) AND ifnull(q.due, 0) <= ?2
-		ORDER BY e.id LIMIT ?3`
+		ORDER BY e.id`
 
 	sqlLease = `INSERT INTO event_queues (hook, recipient, form, due, leased, attempts) VALUES (?1, ?2, ?3, ?4, 1, 0)
 		ON CONFLICT DO UPDATE SET due = ?4, leased = 1 WHERE due <= ?5 RETURNING attempts`
@@ -104,9 +104,11 @@ func readEvent(row *sqlite3.Stmt) store.Event {
 // DueQueues implements store.Events.
 func (s *Store) DueQueues(ctx context.Context, hooks []string, limit int) (due []store.Queue, err error) {
 	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		return queryRows(stmts.conn, sqlDueQueues, func(row *sqlite3.Stmt) {
+		row := stmts.dueQueues
+		return query(row, func() bool {
 			due = append(due, store.Queue{Hook: row.ColumnText(0), Recipient: row.ColumnText(1), PageID: row.ColumnInt64(2), FormID: row.ColumnText(3)})
-		}, list(hooks), time.Now().UnixMilli(), int64(limit))
+			return len(due) < limit
+		}, list(hooks), time.Now().UnixMilli())
 	})
 	return due, engine.Wrap(err, "look for due events")
 }

@@ -171,7 +171,7 @@ func (w *writeStmts) updateSubmission(rowID int64, s forms.Submission) error {
 type readStmts struct {
 	prepared
 	refusalStmts
-	form, get, byKey, latest, chunk, session *sqlite3.Stmt
+	form, get, byKey, latest, chunk, session, dueQueues *sqlite3.Stmt
 
 	list map[engine.ListKind]*sqlite3.Stmt
 }
@@ -185,6 +185,7 @@ func prepareReads(conn *sqlite3.Conn) (*readStmts, error) {
 	r.latest = r.add(sqlLatest)
 	r.chunk = r.add(sqlChunk)
 	r.session = r.add(sqlSession)
+	r.dueQueues = r.add(sqlDueQueues)
 	for _, k := range engine.ListKinds {
 		r.list[k] = r.add(listSQL(k))
 	}
