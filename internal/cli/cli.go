@@ -114,6 +114,9 @@ func newRoot(streams Streams) *cli.Command {
 	}
 	for _, c := range root.Commands {
 		c.OnUsageError = asUsageError
+		for _, sub := range c.Commands {
+			sub.OnUsageError = asUsageError
+		}
 	}
 	return root
 }

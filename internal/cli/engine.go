@@ -17,8 +17,7 @@ import (
 func storeFlags() []cli.Flag {
 	return []cli.Flag{
 		textFlag("data", "directory of the embedded database and of "+anonymousKeyFile+"; made if it is missing"),
-		textFlag("database", "PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME "+
-			"(best given by the environment: other users of the machine see the command line)"),
+		textFlag("database", "PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME (best given by the environment: other users of the machine see the command line)"),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -32,13 +33,16 @@ func eventFlags() []cli.Flag {
 
 func checkEventFlags(cmd *cli.Command) error {
 	retry, interval := cmd.Duration("event-retry"), cmd.Duration("notify-interval")
+	base, public := strings.TrimSuffix(cmd.String("base-path"), "/"), strings.TrimSuffix(cmd.String("public-url"), "/")
 	switch {
 	case retry < 0 || retry > 720*time.Hour:
 		return usagef("--event-retry %v: use 0s to 720h", retry)
 	case interval < time.Second || interval > 24*time.Hour:
 		return usagef("--notify-interval %v: use 1s to 24h", interval)
-	case cmd.String("smtp") != "" && (cmd.String("mail-from") == "" || cmd.String("public-url") == ""):
+	case cmd.String("smtp") != "" && (cmd.String("mail-from") == "" || public == ""):
 		return usagef("--smtp needs --mail-from ADDRESS, the sender of mails, and --public-url URL, the address of this server in their links")
+	case public != "" && !strings.HasSuffix(public, base):
+		return usagef("--public-url must end with --base-path: add %s to it", base)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,16 +86,13 @@ type eventStore interface {
 // then that of mails, then those of hooks that have left the file.
 func withHooks(ctx context.Context, cmd *cli.Command, do func(s eventStore, names []string, counts map[string]store.EventCount) error) error {
 	at, err := locate(cmd)
-	if err != nil {
-		return err
-	}
-	_, names, err := loadHooks(cmd)
-	if err != nil {
+	_, names, loadErr := loadHooks(cmd)
+	if err := cmp.Or(err, loadErr); err != nil {
 		return err
 	}
 	var s eventStore
 	if at.url != "" {
-		s, err = postgres.Open(ctx, postgres.Options{URL: at.url, MustExist: true})
+		s, err = postgres.Open(ctx, postgres.Options{URL: at.url, MustExist: true, Log: slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil))})
 	} else {
 		s, err = sqlite.OpenShared(ctx, at.dir) // without its lock: a server may start meanwhile
 	}
@@ -169,10 +167,7 @@ func testHook(ctx context.Context, cmd *cli.Command) error {
 		return usagef("hooks test takes --hooks FILE and the name of a hook in it")
 	}
 	hooks, names, err := loadHooks(cmd)
-	if err != nil {
-		return err
-	}
-	if err := requireHooks(cmd.Args().Slice(), names); err != nil {
+	if err := cmp.Or(err, requireHooks(cmd.Args().Slice(), names)); err != nil {
 		return err
 	}
 	hook := hooks[slices.Index(names, cmd.Args().First())]

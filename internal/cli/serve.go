@@ -300,8 +300,7 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	reload := func(ctx context.Context) {
 		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload, listeners.Reload)
 	}
-	deliver := newDelivery(cmd, store, listeners, opts.Metrics, log)
-	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, listeners.Watch, deliver, reload)
+	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, listeners.Watch, newDelivery(cmd, store, listeners, opts.Metrics, log), reload)
 }
 
 // openServed opens the store with the key that belongs to it.
