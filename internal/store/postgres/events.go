@@ -125,9 +125,12 @@ func (s *Store) EventCounts(ctx context.Context) ([]store.EventCount, error) {
 	return counts, engine.Wrap(err, "count events")
 }
 
-// RetryEvents implements store.Events.
+// RetryEvents implements store.Events. It takes a thousand failed events at a time: all of
+// them could take longer than a statement may.
 func (s *Store) RetryEvents(ctx context.Context, hooks []string) (failed int64, err error) {
-	failed, err = s.exec(ctx, sqlRetryFailed, hooks)
+	for n := int64(1); n > 0 && err == nil; failed += n {
+		n, err = s.exec(ctx, sqlRetryFailed, hooks)
+	}
 	if err == nil {
 		_, err = s.exec(ctx, sqlRetryDelayed, hooks)
 	}

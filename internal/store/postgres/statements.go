@@ -89,7 +89,8 @@ const (
 				(array_agg(error ORDER BY failed DESC) FILTER (WHERE failed IS NOT NULL))[1], '')
 		FROM events e GROUP BY hook ORDER BY hook`
 
-	sqlRetryFailed = `UPDATE events SET failed = NULL, error = NULL WHERE failed IS NOT NULL AND hook = ANY($1::text[])`
+	sqlRetryFailed = `UPDATE events SET failed = NULL, error = NULL WHERE ctid = ANY (ARRAY(
+		SELECT ctid FROM events WHERE failed IS NOT NULL AND hook = ANY($1::text[]) ORDER BY failed LIMIT 1000))`
 
 	sqlRetryDelayed = `UPDATE event_queues SET due = 0 WHERE attempts > 0 AND NOT leased AND hook = ANY($1::text[])`
 
