@@ -43,15 +43,6 @@ func (f *Field) tooLong(value string) string {
 	return "must have at most " + Counted(f.MaxLength, "character", "characters")
 }
 
-// takeLocked takes an answer to a field that the writer may not set. The value that
-// is there already is no write. For a field that turns out to be hidden, no other
-// value is a fault either.
-func (d *draft) takeLocked(rank int, a *Answer) {
-	if len(a.Files) > 0 || a.Misfit != "" || a.Text() != d.values[rank] {
-		d.addMisfit(rank, MsgByEditors)
-	}
-}
-
 // outOfBounds returns how the value of a field violates its bounds, or "". It looks at
 // the bounds that counts selects; nil selects all.
 func (d *draft) outOfBounds(rank int, shown []bool, counts func(*Bound) bool) string {

@@ -145,7 +145,11 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 		case a.malformed() != "":
 			d.invalid.Add(a.FieldID, a.malformed())
 		case d.fields[rank].ByEditors && !d.writer.Editor:
-			d.takeLocked(rank, a)
+			// The value that is there already is no write. For a field that turns out to be
+			// hidden, no other value is a fault either.
+			if len(a.Files) > 0 || a.Misfit != "" || a.Text() != d.values[rank] {
+				d.addMisfit(rank, MsgByEditors)
+			}
 		case a.misfit(&d.fields[rank]) != "":
 			d.addMisfit(rank, a.misfit(&d.fields[rank]))
 		default:
