@@ -74,13 +74,9 @@ type formBlock struct {
 	Problem  string // why there is none
 }
 
-// author shows a form while it is written. GET begins with an example, POST
-// shows the form of the text that was sent. Nothing is stored.
+// author begins to write a form with an example.
 func (s *Site) author(w http.ResponseWriter, c *call) error {
 	c.Log.SetUser(c.Who.Name)
-	if c.Method == http.MethodPost {
-		return s.showWritten(w, c)
-	}
 	name := examples[0].Name
 	if c.URL.Query().Has("template") {
 		name = c.URL.Query().Get("template")
@@ -95,8 +91,9 @@ func exampleText(name string) string {
 	return string(readEmbedded(exampleFiles, "examples/"+name+".yaml"))
 }
 
-// showWritten shows the form of a text.
+// showWritten shows the form of a text that was sent. Nothing is stored.
 func (s *Site) showWritten(w http.ResponseWriter, c *call) error {
+	c.Log.SetUser(c.Who.Name)
 	if err := c.HoldAuthor(); err != nil {
 		c.CloseUnread(w)
 		return err

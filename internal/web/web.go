@@ -108,7 +108,7 @@ var routes = []route{
 	{"GET", "/page/{pageId}/form/{formId}/results.xlsx", export(encode.XLSX), false, nil, false},
 	{"GET", "/page/{pageId}/form/{formId}/results.ndjson", export(encode.NDJSON), false, nil, false},
 	{"GET", "/author", (*Site).author, false, nil, false},
-	{"POST", "/author", (*Site).author, false, (*Site).resumeAuthor, false},
+	{"POST", "/author", (*Site).showWritten, false, (*Site).resumeAuthor, false},
 }
 
 // New makes the pages.
