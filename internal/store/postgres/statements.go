@@ -1,6 +1,11 @@
 package postgres
 
-import "github.com/formulary/formulary/internal/store/engine"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/formulary/formulary/internal/store/engine"
+)
 
 // The SQL statements. Each finds its rows by an index, which TestPlans checks.
 const (
@@ -32,16 +37,6 @@ const (
 
 	sqlLatest = `SELECT page_id, form_id, id, created FROM submissions
 		WHERE username = $1 AND username <> '' ORDER BY id DESC LIMIT $2`
-
-	// sqlCreateTold is sqlCreate with events of the rows, which follow as parameters.
-	sqlCreateTold = `WITH stored AS (` + sqlCreate + `), told AS (INSERT INTO events ` + sqlEventColumns + `
-			SELECT e.* FROM unnest($13::bigint[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::text[], $19::bigint[], $20::text[], $21::text[],
-				$22::boolean[], $23::bigint[], $24::text[]) AS e ` + sqlEventColumns + ` JOIN stored ON stored.id = e.submission ORDER BY e.submission)
-		SELECT id FROM stored`
-
-	sqlInsertEvents = `INSERT INTO events ` + sqlEventColumns + `
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
-			$10::boolean[], $11::bigint[], $12::text[])`
 
 	// sqlEventColumns are the columns of eventColumns.
 	sqlEventColumns = `(page_id, form_id, submission, hook, recipient, type, created, message, title, anonymous, failed, error)`
@@ -212,6 +207,27 @@ const (
 	sqlLockSequence = `ALTER SEQUENCE submission_ids CACHE 1`
 	sqlAdvance      = `SELECT setval('submission_ids', $1) FROM submission_ids WHERE last_value <= $1`
 )
+
+// These take the parameters of eventColumns, after those of another statement.
+var (
+	sqlInsertEvents = insertEvents(1)
+
+	// sqlInsertPlainTold is sqlInsertPlain with events of the rows.
+	sqlInsertPlainTold = `WITH told AS (` + insertEvents(7) + `) ` + sqlInsertPlain
+
+	// sqlCreateTold is sqlCreate with events of the rows that are stored.
+	sqlCreateTold = `WITH stored AS (` + sqlCreate + `), told AS (` + insertEvents(13) + ` WHERE submission IN (SELECT id FROM stored) ORDER BY submission)
+		SELECT id FROM stored`
+)
+
+// insertEvents stores events whose first parameter has a number.
+func insertEvents(first int) string {
+	columns := strings.Split(`bigint text bigint text text text bigint text text boolean bigint text`, " ")
+	for i, column := range columns {
+		columns[i] = fmt.Sprintf("$%d::%s[]", first+i, column)
+	}
+	return `INSERT INTO events ` + sqlEventColumns + ` SELECT * FROM unnest(` + strings.Join(columns, ", ") + `) AS e ` + sqlEventColumns
+}
 
 var listStatements = map[engine.ListKind]string{}
 

@@ -199,13 +199,18 @@ func (b batch) columns() ([]any, error) {
 	return columns(records)
 }
 
-// events returns the events of all creates.
-func (b batch) events() (all []store.Event) {
+// withEvents returns a statement with its parameters, or the one that stores the events
+// of the batch, too, if there are any.
+func (b batch) withEvents(sql, told string, columns []any) (string, []any) {
+	var events []store.Event
 	for _, op := range b {
 		n := &op.Value.new
-		all = append(all, about(store.Key{PageID: n.PageID, FormID: n.FormID, ID: op.Value.stored.ID}, n.Events)...)
+		events = append(events, about(store.Key{PageID: n.PageID, FormID: n.FormID, ID: op.Value.stored.ID}, n.Events)...)
 	}
-	return all
+	if len(events) == 0 {
+		return sql, columns
+	}
+	return told, append(slices.Clip(columns), eventColumns(events)...)
 }
 
 // columns returns the parameters of sqlRows. The first six are those of
@@ -237,9 +242,10 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	isPlain := func(n *store.New) bool { return n.SubmitterKey == "" && n.Key == "" && len(n.Events) == 0 }
-	if !slices.ContainsFunc(b, func(op *operation) bool { return !isPlain(&op.Value.new) }) {
-		_, err := conn.Exec(ctx, sqlInsertPlain, columns[:6]...)
+	hasKey := func(op *operation) bool { return op.Value.new.SubmitterKey != "" || op.Value.new.Key != "" }
+	if !slices.ContainsFunc(b, hasKey) {
+		sql, plain := b.withEvents(sqlInsertPlain, sqlInsertPlainTold, columns[:6])
+		_, err := conn.Exec(ctx, sql, plain...)
 		switch {
 		case err == nil:
 			return nil
@@ -259,10 +265,7 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 // insertEach stores the rows that violate nothing, sets the outcome of each
 // operation, and returns the operations whose rows were refused.
 func (b batch) insertEach(ctx context.Context, conn *pgx.Conn, columns []any) (refused map[int64]*operation, err error) {
-	sql := sqlCreate
-	if events := b.events(); len(events) > 0 {
-		sql, columns = sqlCreateTold, append(slices.Clip(columns), eventColumns(events)...)
-	}
+	sql, columns := b.withEvents(sqlCreate, sqlCreateTold, columns)
 	stored, err := queryIDs(ctx, conn, sql, columns...)
 	if err != nil {
 		return nil, err
