@@ -240,7 +240,9 @@ func newTable(asked listRequest, form *forms.Form, list scan) (encoder, error) {
 func explainTable(err error) error {
 	switch {
 	case errors.Is(err, table.ErrTooManyColumns):
-		return forms.InvalidRequest(fmt.Sprintf("a table has at most %d columns, and this one would have more: use format=json or ndjson", table.MaxColumns))
+		return forms.InvalidRequest(fmt.Sprintf(
+			"a table has at most %d columns, and this one would have more: use format=json or ndjson", table.MaxColumns,
+		))
 	case errors.Is(err, table.ErrNewColumn):
 		// The page has changed between the passes. The next request sees all of it.
 		return &service.Error{Kind: service.Unavailable, Detail: "The form has changed while its answers were read. Ask again."}

@@ -143,7 +143,9 @@ func (p *partReader) describe(part *multipart.Part) (formPart, error) {
 	disposition, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	name := escapedNames.Replace(params["name"])
 	if err != nil || disposition != "form-data" || name == "" || len(part.Header["Content-Disposition"]) > 1 {
-		return formPart{}, forms.InvalidRequest(fmt.Sprintf(`part %d must have one Content-Disposition: form-data; name="the id of a field"`, p.count))
+		return formPart{}, forms.InvalidRequest(fmt.Sprintf(
+			`part %d must have one Content-Disposition: form-data; name="the id of a field"`, p.count,
+		))
 	}
 	if !utf8.ValidString(name) {
 		return formPart{}, forms.InvalidRequest(fmt.Sprintf("the name of part %d is not in UTF-8", p.count))
