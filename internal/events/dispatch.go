@@ -65,7 +65,8 @@ func NewDispatcher(opts DispatcherOptions) *Dispatcher {
 func (d *Dispatcher) Run(ctx context.Context) {
 	poll, cleanUp := time.NewTicker(d.tune.poll), time.NewTicker(d.tune.cleanUp)
 	for ctx.Err() == nil || len(d.inFlight) > 0 {
-		for ctx.Err() == nil && d.start(ctx) {
+		if ctx.Err() == nil {
+			d.start(ctx)
 		}
 		select {
 		case <-poll.C:
@@ -78,9 +79,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// start begins to deliver due queues of hooks with free slots, and reports whether there
-// may be more: queues of one hook may have hidden those of another.
-func (d *Dispatcher) start(ctx context.Context) (more bool) {
+// start begins to deliver due queues of hooks with free slots.
+func (d *Dispatcher) start(ctx context.Context) {
 	free := map[string]int{}
 	for name := range d.Listeners.byName() {
 		free[name] = slotsPerHook
@@ -90,10 +90,9 @@ func (d *Dispatcher) start(ctx context.Context) (more bool) {
 	}
 	maps.DeleteFunc(free, func(_ string, slots int) bool { return slots <= 0 })
 	if len(free) == 0 {
-		return false
+		return
 	}
-	limit := len(d.inFlight) + len(free)*slotsPerHook
-	queues, err := d.Store.DueQueues(ctx, slices.Collect(maps.Keys(free)), limit)
+	queues, err := d.Store.DueQueues(ctx, slices.Collect(maps.Keys(free)), len(d.inFlight)+len(free)*slotsPerHook)
 	if err != nil || len(queues)+len(d.inFlight) == 0 {
 		d.note(ctx, err)
 	}
@@ -101,7 +100,7 @@ func (d *Dispatcher) start(ctx context.Context) (more bool) {
 		if d.inFlight[q] || free[q.Hook] <= 0 {
 			continue
 		}
-		d.inFlight[q], more = true, len(queues) == limit
+		d.inFlight[q] = true
 		free[q.Hook]--
 		go func() {
 			if d.note(ctx, d.deliver(ctx, q)) {
@@ -110,7 +109,6 @@ func (d *Dispatcher) start(ctx context.Context) (more bool) {
 			d.ended <- q
 		}()
 	}
-	return more
 }
 
 // note logs when the store begins to fail, and when it works again.
@@ -167,7 +165,7 @@ func (d *Dispatcher) tryAll(ctx, attempts context.Context, lease store.Lease) (s
 			return s
 		case err != nil:
 			d.fail(&s, events, lease.Attempts, err)
-			log.Warn("events were not delivered", "attempts", lease.Attempts+1, "given up", len(s.Failed), "error", err)
+			log.Warn("events were not delivered", "attempts", lease.Attempts+1, "failed", len(s.Failed), "error", err)
 			return s
 		case lease.Attempts > 0:
 			log.Info("events are delivered again", "attempts", lease.Attempts+1)

@@ -122,8 +122,8 @@ func TestRetry(t *testing.T) {
 		t.Errorf("the second event: %v", calls[last])
 	}
 	for _, want := range []string{
-		`level=WARN msg="events were not delivered" hook=crm page=1 form=a attempts=1 "given up"=0 error="answered 500"`,
-		`level=WARN msg="events were not delivered" hook=crm page=1 form=a attempts=2 "given up"=0 error="answered 500"`,
+		`level=WARN msg="events were not delivered" hook=crm page=1 form=a attempts=1 failed=0 error="answered 500"`,
+		`level=WARN msg="events were not delivered" hook=crm page=1 form=a attempts=2 failed=0 error="answered 500"`,
 		fmt.Sprintf(`level=INFO msg="events are delivered again" hook=crm page=1 form=a attempts=%d`, last),
 	} {
 		if strings.Count(o.log.String(), want) != 1 {
@@ -502,10 +502,34 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
+// TestFailSettlement: after an event was given up, the next one has all attempts.
+func TestFailSettlement(t *testing.T) {
+	d := &Dispatcher{DispatcherOptions: DispatcherOptions{Retry: time.Hour}, tune: defaultTuning}
+	fresh, old := store.Event{ID: 1, Created: time.Now()}, store.Event{ID: 2, Created: time.Now().Add(-2 * time.Hour)}
+	for _, test := range []struct {
+		events   []store.Event
+		err      error
+		failed   []int64
+		attempts int
+	}{
+		{[]store.Event{fresh}, answered(500), nil, 11},
+		{[]store.Event{fresh}, answered(http.StatusGone), []int64{1}, 0},
+		{[]store.Event{old}, answered(500), []int64{2}, 0},
+		{[]store.Event{old, fresh}, errors.New("a mail was not sent"), []int64{2}, 11},
+	} {
+		var s store.Settlement
+		d.fail(&s, test.events, 10, test.err)
+		if first := s.Delay <= 3*time.Second/2; !slices.Equal(s.Failed, test.failed) || s.Attempts != test.attempts || first != (test.attempts == 0) || s.Error != test.err.Error() {
+			t.Errorf("%v: %+v", test, s)
+		}
+	}
+}
+
 // failingStore is a real store that can be made to fail.
 type failingStore struct {
 	store.Engine
-	due, get, settle atomic.Bool
+	due, get, lease, settle atomic.Bool
+	leases                  atomic.Int64 // that have failed
 }
 
 var errOutage = fmt.Errorf("%w: outage", store.ErrUnavailable)
@@ -515,6 +539,14 @@ func (s *failingStore) DueQueues(ctx context.Context, hooks []string, limit int)
 		return nil, errOutage
 	}
 	return s.Engine.DueQueues(ctx, hooks, limit)
+}
+
+func (s *failingStore) LeaseQueue(ctx context.Context, q store.Queue, lease time.Duration, limit int) (store.Lease, error) {
+	if s.lease.Load() {
+		s.leases.Add(1)
+		return store.Lease{}, errOutage
+	}
+	return s.Engine.LeaseQueue(ctx, q, lease, limit)
 }
 
 func (s *failingStore) SettleQueue(ctx context.Context, l store.Lease, settled store.Settlement) error {
@@ -571,4 +603,23 @@ func TestSettlementLost(t *testing.T) {
 	if calls := r.got(); len(calls) < 2 || calls[0] != calls[1] {
 		t.Errorf("calls %v", calls)
 	}
+}
+
+// TestLeaseFails: a queue that can't be leased is tried again at the next poll, not at once.
+func TestLeaseFails(t *testing.T) {
+	r := newReceiver(t, nil)
+	o := open(t, enginetest.Default(), r.hook("crm"))
+	failing := &failingStore{Engine: o.store}
+	failing.lease.Store(true)
+	d := o.dispatcher()
+	d.Store, d.tune.poll = failing, 200*time.Millisecond
+	o.creates("a", "1")
+	began := time.Now()
+	o.runs(d)
+	testkit.Eventually(t, "five leases have failed", func() bool { return failing.leases.Load() >= 5 })
+	if took := time.Since(began); took < 4*d.tune.poll {
+		t.Errorf("five leases in %v", took)
+	}
+	failing.lease.Store(false)
+	o.settles("crm", 0)
 }

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
@@ -84,9 +85,7 @@ func TestHostileReceivers(t *testing.T) {
 		}},
 		{"reset", noAnswer, func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }},
 		{"no HTTP", noAnswer, func(w http.ResponseWriter, _ *http.Request) { hijack(w, "leak\r\n\r\n") }},
-		{"endless header", noAnswer, func(w http.ResponseWriter, _ *http.Request) {
-			hijack(w, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: "+strings.Repeat("x", 1000)+"\r\n", 1000))
-		}},
+		{"large header", noAnswer, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("A", strings.Repeat("x", 100<<10)) }},
 		{"hang", "no answer within 10 seconds", func(http.ResponseWriter, *http.Request) { hang() }},
 		{"hang in the body", "", func(w http.ResponseWriter, _ *http.Request) {
 			_ = http.NewResponseController(w).Flush()
@@ -181,10 +180,14 @@ func TestNoConnection(t *testing.T) {
 }
 
 // TestPrivateAddresses: they are not called unless the operator allows it, even if a name
-// leads to them, or a proxy is set.
+// leads to them. A proxy could call them.
 func TestPrivateAddresses(t *testing.T) {
+	for _, client := range []*http.Client{publicClient, anyClient} {
+		if client.Transport.(*http.Transport).Proxy != nil {
+			t.Error("there is a proxy")
+		}
+	}
 	r := newReceiver(t, nil)
-	t.Setenv("HTTP_PROXY", r.URL)
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(r.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -200,5 +203,49 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 	if len(r.got()) > 0 {
 		t.Errorf("got %v", r.got())
+	}
+}
+
+// TestClosedConnection: a receiver that closes an idle connection when the next event comes
+// is called again at once.
+func TestClosedConnection(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var connections atomic.Int64
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			requests := bufio.NewReader(conn)
+			for answers := 1; ; answers-- {
+				request, err := http.ReadRequest(requests)
+				if err != nil || answers == 0 {
+					break
+				}
+				_, _ = io.Copy(io.Discard, request.Body)
+				_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
+			}
+			_ = conn.Close()
+		}
+	}()
+	defer func() {
+		anyClient.CloseIdleConnections()
+		_ = listener.Close()
+		<-served
+	}()
+	for i := range 3 {
+		if err := hookOf("http://" + listener.Addr().String()).Test(t.Context()); err != nil {
+			t.Errorf("event %d: %v", i, err)
+		}
+	}
+	if connections.Load() != 3 {
+		t.Errorf("%d connections", connections.Load())
 	}
 }
