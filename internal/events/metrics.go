@@ -24,7 +24,7 @@ type metrics struct {
 	delivered *prometheus.CounterVec
 
 	mu      sync.Mutex
-	counted time.Time
+	countAt time.Time // the next count
 	counts  []store.EventCount
 	err     error
 }
@@ -37,16 +37,16 @@ func (d *Dispatcher) Describe(ch chan<- *prometheus.Desc) {
 	ch <- oldestDesc
 }
 
-// Collect implements prometheus.Collector. It counts every 5 seconds at most. There are
-// no gauges while the store fails.
+// Collect implements prometheus.Collector. It counts every 5 seconds at most, and a tenth
+// of the time: a million events take a second. There are no gauges while the store fails.
 func (d *Dispatcher) Collect(ch chan<- prometheus.Metric) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if time.Since(d.counted) > 5*time.Second {
+	if begun := time.Now(); begun.After(d.countAt) {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		d.counts, d.err = d.Store.EventCounts(ctx)
-		d.counted = time.Now()
+		d.countAt = time.Now().Add(max(5*time.Second, 10*time.Since(begun)))
 	}
 	byHook := map[string]store.EventCount{}
 	for name := range d.Listeners.byName() {
