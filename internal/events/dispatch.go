@@ -56,7 +56,7 @@ type Dispatcher struct {
 func NewDispatcher(opts DispatcherOptions) *Dispatcher {
 	return &Dispatcher{
 		DispatcherOptions: opts, tune: defaultTuning, metrics: metrics{delivered: prometheus.NewCounterVec(deliveredOpts, hookLabel)},
-		inFlight: map[store.Queue]bool{}, ended: make(chan store.Queue),
+		inFlight: map[store.Queue]bool{}, ended: make(chan store.Queue, (maxHooks+1)*slotsPerHook),
 	}
 }
 
@@ -75,6 +75,9 @@ func (d *Dispatcher) Run(ctx context.Context) {
 			d.note(ctx, err)
 		case q := <-d.ended:
 			delete(d.inFlight, q)
+			for len(d.ended) > 0 { // one look at the store for all of them
+				delete(d.inFlight, <-d.ended)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -379,6 +380,39 @@ func TestSlots(t *testing.T) {
 	o.settles("slow", 0)
 	if most.Load() != slotsPerHook {
 		t.Errorf("%d attempts at the same time", most.Load())
+	}
+}
+
+// slowStore takes so long to find due queues that all deliveries have ended meanwhile.
+type slowStore struct {
+	store.Engine
+	d     *Dispatcher
+	looks atomic.Int64
+}
+
+func (s *slowStore) DueQueues(ctx context.Context, hooks []string, limit int) ([]store.Queue, error) {
+	for len(s.d.ended) < len(s.d.inFlight) {
+		runtime.Gosched()
+	}
+	s.looks.Add(1)
+	return s.Engine.DueQueues(ctx, hooks, limit)
+}
+
+// TestManyQueues: deliveries that end during one look at the store share the next one.
+func TestManyQueues(t *testing.T) {
+	o := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm"))
+	const queues = 40
+	for i := range queues {
+		o.creates("form"+strconv.Itoa(i), "1")
+	}
+	d := o.dispatcher()
+	d.tune.poll = time.Second // the end of the test waits for it
+	slow := &slowStore{Engine: o.store, d: d}
+	d.Store = slow
+	o.runs(d)
+	o.settles("crm", 0)
+	if looks := slow.looks.Load(); looks > queues {
+		t.Errorf("%d looks", looks)
 	}
 }
 
