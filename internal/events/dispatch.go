@@ -65,8 +65,7 @@ func NewDispatcher(opts DispatcherOptions) *Dispatcher {
 func (d *Dispatcher) Run(ctx context.Context) {
 	poll, cleanUp := time.NewTicker(d.tune.poll), time.NewTicker(d.tune.cleanUp)
 	for ctx.Err() == nil || len(d.inFlight) > 0 {
-		if ctx.Err() == nil {
-			d.start(ctx)
+		for ctx.Err() == nil && d.start(ctx) {
 		}
 		select {
 		case <-poll.C:
@@ -82,8 +81,9 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// start begins to deliver due queues of hooks with free slots.
-func (d *Dispatcher) start(ctx context.Context) {
+// start begins to deliver due queues of hooks with free slots, and reports whether there
+// may be more: many queues of one hook may have hidden newer ones of another.
+func (d *Dispatcher) start(ctx context.Context) (more bool) {
 	free := map[string]int{}
 	for name := range d.Listeners.byName() {
 		free[name] = slotsPerHook
@@ -93,9 +93,10 @@ func (d *Dispatcher) start(ctx context.Context) {
 	}
 	maps.DeleteFunc(free, func(_ string, slots int) bool { return slots <= 0 })
 	if len(free) == 0 {
-		return
+		return false
 	}
-	queues, err := d.Store.DueQueues(ctx, slices.Collect(maps.Keys(free)), len(d.inFlight)+len(free)*slotsPerHook)
+	limit := len(d.inFlight) + len(free)*slotsPerHook
+	queues, err := d.Store.DueQueues(ctx, slices.Collect(maps.Keys(free)), limit)
 	if err != nil || len(queues)+len(d.inFlight) == 0 {
 		d.note(ctx, err)
 	}
@@ -103,7 +104,7 @@ func (d *Dispatcher) start(ctx context.Context) {
 		if d.inFlight[q] || free[q.Hook] <= 0 {
 			continue
 		}
-		d.inFlight[q] = true
+		d.inFlight[q], more = true, len(queues) == limit
 		free[q.Hook]--
 		go func() {
 			if d.note(ctx, d.deliver(ctx, q)) {
@@ -112,6 +113,7 @@ func (d *Dispatcher) start(ctx context.Context) {
 			d.ended <- q
 		}()
 	}
+	return more
 }
 
 // note logs when the store begins to fail, and when it works again.

@@ -416,6 +416,29 @@ func TestManyQueues(t *testing.T) {
 	}
 }
 
+// TestBusyHook: a hook with many queues of older events does not hide those of another.
+func TestBusyHook(t *testing.T) {
+	busy := newReceiver(t, nil)
+	before := make(chan int, 1)
+	other := newReceiver(t, func(call) int {
+		before <- len(busy.got())
+		return http.StatusOK
+	})
+	const queues = 60
+	o := open(t, enginetest.Default(), busy.hook("busy"), other.hook("other", "  forms: [last]"))
+	for i := range queues {
+		o.creates("form"+strconv.Itoa(i), "1")
+	}
+	o.creates("last", "1")
+	d := o.dispatcher()
+	d.tune.poll = time.Second
+	d.Store = &slowStore{Engine: o.store, d: d}
+	o.runs(d)
+	if n := <-before; n > queues/2 {
+		t.Errorf("%d events of a hook went before the one of another", n)
+	}
+}
+
 // TestLeaseEnds: an attempt begins only if it must end within the lease.
 func TestLeaseEnds(t *testing.T) {
 	r := newReceiver(t, nil)
