@@ -62,9 +62,7 @@ func (p *Page) emulate(look Options) {
 	p.must("change the window", errors.Join(look.apply(p.ctx), chromedp.Do(p.ctx, look.window())))
 }
 
-// noticeable is a hundredth of the shift that counts as good. On a busy machine
-// a browser may draw a page that it has not read to its end: then a word in the
-// header, which is aligned to the right, moves when the next one follows.
+// noticeable is a hundredth of the shift that counts as good.
 const noticeable = 0.001
 
 // axeSource is the script of axe-core.
@@ -143,13 +141,16 @@ func (p *Page) shift() layoutShifts {
 	return shift
 }
 
+// A browser may draw a page that it has not read to its end: then what is aligned to the
+// right moves when more follows. Shifts of that time don't count.
+//
 // Shifts are reported with a frame. Two frames from now all shifts that have a
 // cause before now are reported.
 const layoutShift = `until => new Promise(resolve => {
 	let sum = 0;
-	const moved = [];
+	const moved = [], parsed = performance.getEntriesByType("navigation")[0].domInteractive;
 	const add = entries => {
-		for (const e of entries) if (!e.hadRecentInput && e.startTime <= until) {
+		for (const e of entries) if (!e.hadRecentInput && e.startTime > parsed && e.startTime <= until) {
 			sum += e.value;
 			for (const s of e.sources) moved.push((s.node?.nodeName ?? "?") + "." + (s.node?.className ?? "") + " at " + Math.round(e.startTime) + " ms");
 		}
