@@ -3,7 +3,6 @@
 package mailtest
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -21,7 +20,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -42,12 +40,11 @@ type Server struct {
 	Addr string // host and port of SMTP
 	CA   string // file with the certificate, which is its own authority (PEM); for SSL_CERT_FILE
 
-	t       testing.TB
-	api     string
-	args    []string
-	log     string
-	running io.Closer // holds the process: it ends when this is closed
-	ended   chan struct{}
+	t      testing.TB
+	api    string
+	args   []string
+	log    string
+	daemon *testkit.Daemon // nil while it does not run
 }
 
 var program = sync.OnceValues(func() (string, error) {
@@ -94,7 +91,7 @@ func Start(t testing.TB, o Options) *Server {
 	}
 	t.Cleanup(s.Stop)
 	for range 5 { // another process may take a port first
-		s.Addr, s.api = freeAddress(t), freeAddress(t)
+		s.Addr, s.api = testkit.FreeAddress(t), testkit.FreeAddress(t)
 		if s.start() {
 			return s
 		}
@@ -102,21 +99,6 @@ func Start(t testing.TB, o Options) *Server {
 	t.Fatalf("the mail server does not start\n%s", s.Log())
 	return nil
 }
-
-// freeAddress is one that a server can listen on.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
-// script runs the server until it ends, or until standard input is closed: by Stop, or
-// by the end of the tests, whatever its cause.
-const script = `exec 3<&0; { cat <&3 >/dev/null; kill -KILL 0; } & exec "$@" </dev/null 3<&-`
 
 // Restart starts the server again after Stop, at the same address and with its mails.
 func (s *Server) Restart() {
@@ -130,34 +112,14 @@ func (s *Server) Restart() {
 // start reports whether the server listens. Otherwise it has ended.
 func (s *Server) start() bool {
 	s.t.Helper()
-	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = log.Close() }()
-	args := append([]string{"-c", script, "sh"}, s.args...)
-	cmd := exec.Command("/bin/sh", append(args, "--smtp", s.Addr, "--listen", s.api)...) //nolint:noctx,gosec // our own arguments; Stop ends it
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
-	s.running, s.ended = stdin, ended
+	s.daemon = testkit.NewDaemon(s.log, s.args[0], append(s.args[1:len(s.args):len(s.args)], "--smtp", s.Addr, "--listen", s.api)...)
+	s.daemon.Start(s.t)
 	listening := false
 	testkit.EventuallyWithin(s.t, time.Minute, "the mail server listens", func() bool {
-		listening = listens(s.Addr) && listens(s.api)
+		listening = testkit.Listens(s.Addr) && testkit.Listens(s.api)
 		select {
-		case <-ended:
-			listening, s.running = false, nil
+		case <-s.daemon.Ended:
+			listening, s.daemon = false, nil
 			return true
 		default:
 			return listening
@@ -166,21 +128,12 @@ func (s *Server) start() bool {
 	return listening
 }
 
-func listens(address string) bool {
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", address)
-	if err == nil {
-		_ = conn.Close()
-	}
-	return err == nil
-}
-
 // Stop ends the server.
 func (s *Server) Stop() {
-	if s.running != nil {
-		_ = s.running.Close()
-		<-s.ended
-		s.running = nil
-		testkit.Eventually(s.t, "the mail server ends", func() bool { return !listens(s.Addr) && !listens(s.api) })
+	if s.daemon != nil {
+		s.daemon.Stop()
+		s.daemon = nil
+		testkit.Eventually(s.t, "the mail server ends", func() bool { return !testkit.Listens(s.Addr) && !testkit.Listens(s.api) })
 	}
 }
 

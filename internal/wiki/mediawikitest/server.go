@@ -6,20 +6,16 @@ package mediawikitest
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,13 +29,12 @@ type Server struct {
 	URL string // without a slash at the end
 	API string // the address of api.php
 
-	t       testing.TB
-	dir     string
-	port    string
-	mu      sync.Mutex
-	state   state
-	running io.Closer // holds the process: it ends when this is closed
-	ended   chan struct{}
+	t      testing.TB
+	dir    string
+	addr   string
+	mu     sync.Mutex
+	state  state
+	daemon *testkit.Daemon // nil while it does not run
 }
 
 // state is what LocalSettings.php reads.
@@ -79,13 +74,8 @@ func Start(t testing.TB) *Server {
 	if err := os.CopyFS(s.dir, os.DirFS(template)); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, s.port, _ = net.SplitHostPort(listener.Addr().String())
-	_ = listener.Close()
-	s.URL = "http://127.0.0.1:" + s.port
+	s.addr = testkit.FreeAddress(t)
+	s.URL = "http://" + s.addr
 	s.API = s.URL + "/api.php"
 	t.Cleanup(func() {
 		s.Stop()
@@ -98,57 +88,26 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// script runs PHP's server, and ends it with all its workers when standard input is
-// closed: by Stop, or by the end of the tests, whatever its cause.
-const script = `"$@" </dev/null & cat >/dev/null; kill -KILL 0`
-
 // Restart starts the wiki again after Stop, at the same address.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
-	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = log.Close() }()
-	cmd := exec.Command("/bin/sh", "-c", script, "sh", "php", "-d", "display_errors=0", "-d", "opcache.file_cache="+opcache(), //nolint:noctx,gosec // our own scripts; Stop ends them
-		"-S", "127.0.0.1:"+s.port, "-t", program, filepath.Join(s.dir, "router.php"))
-	cmd.Env = append(os.Environ(), "PHP_CLI_SERVER_WORKERS="+workers, "MEDIAWIKITEST_URL="+s.URL,
+	s.daemon = testkit.NewDaemon(filepath.Join(s.dir, "log"), "php", "-d", "display_errors=0", "-d", "opcache.file_cache="+opcache(),
+		"-S", s.addr, "-t", program, filepath.Join(s.dir, "router.php"))
+	s.daemon.Env = append(os.Environ(), "PHP_CLI_SERVER_WORKERS="+workers, "MEDIAWIKITEST_URL="+s.URL,
 		"MW_CONFIG_FILE="+filepath.Join(s.dir, "LocalSettings.php"), "TMPDIR="+s.dir)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
-	s.running, s.ended = stdin, ended
-	testkit.Eventually(s.t, "the wiki listens", s.listens)
+	s.daemon.Dir = s.dir
+	s.daemon.Start(s.t)
+	testkit.Eventually(s.t, "the wiki listens", func() bool { return testkit.Listens(s.addr) })
 	s.do("ping")
-}
-
-func (s *Server) listens() bool {
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", "127.0.0.1:"+s.port)
-	if err == nil {
-		_ = conn.Close()
-	}
-	return err == nil
 }
 
 // Stop ends the wiki. What it has stored stays.
 func (s *Server) Stop() {
-	if s.running != nil {
-		_ = s.running.Close()
-		<-s.ended
-		s.running = nil
-		testkit.Eventually(s.t, "the last worker ends", func() bool { return !s.listens() })
+	if s.daemon != nil {
+		s.daemon.Stop()
+		s.daemon = nil
+		testkit.Eventually(s.t, "the last worker ends", func() bool { return !testkit.Listens(s.addr) })
 	}
 }
 
