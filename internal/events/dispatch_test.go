@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,7 +43,7 @@ func testBody(t *testing.T, on enginetest.Engine) {
 		name, body string
 		form       *forms.Form
 		user       string
-		then       func(o *postOffice, key store.Key) error // after the submission was created
+		then       func(f *fixture, key store.Key) error // after the submission was created
 		want       []string
 	}{
 		{"ids", "ids", named, "someone", nil, []string{begin + `}}`}},
@@ -53,14 +51,14 @@ func testBody(t *testing.T, on enginetest.Engine) {
 		{"anonymous form", "submission", anonymous, "", nil, []string{begin + `}}`}},
 		{"form that became anonymous", "submission", anonymous, "someone", nil, []string{begin + `}}`}},
 		{"form that was anonymous", "submission", named, "", nil, []string{begin + `}}`}},
-		{"deleted", "submission", named, "someone", func(o *postOffice, key store.Key) error {
-			return o.store.Delete(t.Context(), key, nil, o.listeners.Events(named, false, store.SubmissionDeleted, at)...)
+		{"deleted", "submission", named, "someone", func(f *fixture, key store.Key) error {
+			return f.store.Delete(t.Context(), key, nil, f.listeners.Events(named, false, store.SubmissionDeleted, at)...)
 		}, []string{begin + `}}`, strings.Replace(begin, "created", "deleted", 1) + `}}`}},
-		{"updated", "submission", named, "someone", func(o *postOffice, key store.Key) error {
-			_, err := o.store.Update(t.Context(), key, func(forms.Submission) (store.Change, error) {
+		{"updated", "submission", named, "someone", func(f *fixture, key store.Key) error {
+			_, err := f.store.Update(t.Context(), key, func(forms.Submission) (store.Change, error) {
 				return store.Change{
 					Entries: []forms.Entry{{ID: 8193, FieldID: "text", Value: "new"}}, Changed: at,
-					Events: o.listeners.Events(named, false, store.SubmissionUpdated, at),
+					Events: f.listeners.Events(named, false, store.SubmissionUpdated, at),
 				}, nil
 			})
 			return err
@@ -68,15 +66,15 @@ func testBody(t *testing.T, on enginetest.Engine) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newReceiver(t, nil)
-			o := open(t, on, r.hook("crm", "  body: "+test.body))
-			sub := o.createsAt(test.form, test.user, "a & b", at)
+			f := open(t, on, r.hook("crm", "  body: "+test.body))
+			sub := f.createsAt(test.form, test.user, "a & b", at)
 			if test.then != nil {
-				if err := test.then(o, store.Key{PageID: 1, FormID: "f<>", ID: sub.ID}); err != nil {
+				if err := test.then(f, store.Key{PageID: 1, FormID: "f<>", ID: sub.ID}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			o.runs(o.dispatcher())
-			o.settles("crm", 0)
+			f.runs(f.dispatcher())
+			f.settles("crm", 0)
 			var bodies []string
 			for _, c := range r.got() {
 				bodies = append(bodies, c.Body)
@@ -99,19 +97,19 @@ func TestRetry(t *testing.T) {
 		}
 		return http.StatusOK
 	})
-	o := open(t, enginetest.Default(), r.hook("crm"))
-	first, second := o.creates("a", "1"), o.creates("a", "2")
-	other := o.creates("b", "3")
-	o.runs(o.dispatcher())
+	f := open(t, enginetest.Default(), r.hook("crm"))
+	first, second := f.creates("a", "1"), f.creates("a", "2")
+	other := f.creates("b", "3")
+	f.runs(f.dispatcher())
 	testkit.Eventually(t, "three attempts, and the other form goes on", func() bool {
 		got := ids(r.got())
 		return slices.Contains(got, other.ID) && len(got) >= 4
 	})
-	if c := o.count("crm"); c.Queued != 2 || c.LastError != "answered 500" {
+	if c := f.count("crm"); c.Queued != 2 || c.LastError != "answered 500" {
 		t.Errorf("while the receiver fails: %+v", c)
 	}
 	broken.Store(false)
-	o.settles("crm", 0)
+	f.settles("crm", 0)
 	calls := slices.DeleteFunc(r.got(), func(c call) bool { return strings.Contains(c.Body, `"formId":"b"`) })
 	last := len(calls) - 1
 	for i, c := range calls[:last] {
@@ -127,8 +125,8 @@ func TestRetry(t *testing.T) {
 		`level=WARN msg="events were not delivered" hook=crm page=1 form=a attempts=2 failed=0 error="answered 500"`,
 		fmt.Sprintf(`level=INFO msg="events are delivered again" hook=crm page=1 form=a attempts=%d`, last),
 	} {
-		if strings.Count(o.log.String(), want) != 1 {
-			t.Errorf("not once in the log: %s\n%s", want, o.log)
+		if strings.Count(f.log.String(), want) != 1 {
+			t.Errorf("not once in the log: %s\n%s", want, f.log)
 		}
 	}
 }
@@ -148,13 +146,13 @@ func TestGivenUp(t *testing.T) {
 				}
 				return http.StatusOK
 			})
-			o := open(t, enginetest.Default(), r.hook("crm"))
+			f := open(t, enginetest.Default(), r.hook("crm"))
 			form := &forms.Form{PageID: 1, ID: "a"}
-			o.createsAt(form, "someone", "1", time.Now().Add(-test.age))
-			o.creates("a", "2")
-			stop := o.runs(o.dispatcher())
-			o.settles("crm", 1)
-			if c := o.count("crm"); c.LastError != "answered "+strconv.Itoa(test.status) {
+			f.createsAt(form, "someone", "1", time.Now().Add(-test.age))
+			f.creates("a", "2")
+			stop := f.runs(f.dispatcher())
+			f.settles("crm", 1)
+			if c := f.count("crm"); c.LastError != "answered "+strconv.Itoa(test.status) {
 				t.Errorf("%+v", c)
 			}
 			if got := ids(r.got()); !slices.Equal(got, []int64{1, 2}) {
@@ -162,11 +160,11 @@ func TestGivenUp(t *testing.T) {
 			}
 			stop()
 			r.answers(nil)
-			if n, err := o.store.RetryEvents(t.Context(), []string{"crm"}); err != nil || n != 1 {
+			if n, err := f.store.RetryEvents(t.Context(), []string{"crm"}); err != nil || n != 1 {
 				t.Fatal(n, err)
 			}
-			o.runs(o.dispatcher())
-			o.settles("crm", 0)
+			f.runs(f.dispatcher())
+			f.settles("crm", 0)
 			if calls := r.got(); len(calls) != 3 || calls[2] != calls[0] {
 				t.Errorf("after a retry: %v", calls)
 			}
@@ -177,18 +175,18 @@ func TestGivenUp(t *testing.T) {
 // TestNotGivenUp: an event that is not yet too old waits.
 func TestNotGivenUp(t *testing.T) {
 	r := newReceiver(t, func(call) int { return http.StatusBadGateway })
-	o := open(t, enginetest.Default(), r.hook("crm"))
-	o.createsAt(&forms.Form{PageID: 1, ID: "a"}, "someone", "1", time.Now().Add(-71*time.Hour))
-	o.runs(o.dispatcher())
+	f := open(t, enginetest.Default(), r.hook("crm"))
+	f.createsAt(&forms.Form{PageID: 1, ID: "a"}, "someone", "1", time.Now().Add(-71*time.Hour))
+	f.runs(f.dispatcher())
 	testkit.Eventually(t, "three attempts", func() bool { return len(r.got()) >= 3 })
-	if c := o.count("crm"); c.Queued != 1 || c.Failed != 0 {
+	if c := f.count("crm"); c.Queued != 1 || c.Failed != 0 {
 		t.Errorf("%+v", c)
 	}
 }
 
 func TestRemoveFailed(t *testing.T) {
 	r := newReceiver(t, nil)
-	o := open(t, enginetest.Default(), r.hook("crm"))
+	f := open(t, enginetest.Default(), r.hook("crm"))
 	event := func(days int) store.Event {
 		at := time.Now().AddDate(0, 0, -days)
 		return store.Event{
@@ -196,282 +194,33 @@ func TestRemoveFailed(t *testing.T) {
 			Created: at, Message: "m", Failed: at, Error: "answered 410",
 		}
 	}
-	if err := o.store.LoadEvents(t.Context(), []store.Event{event(31), event(29)}); err != nil {
+	if err := f.store.LoadEvents(t.Context(), []store.Event{event(31), event(29)}); err != nil {
 		t.Fatal(err)
 	}
-	d := o.dispatcher()
+	d := f.dispatcher()
 	d.tune.cleanUp = 5 * time.Millisecond
-	o.runs(d)
-	testkit.Eventually(t, "the older one is removed", func() bool { return o.count("gone").Failed == 1 })
-	o.creates("a", "1") // and nothing else
-	o.settles("crm", 0)
-	if c := o.count("gone"); c.Failed != 1 {
+	f.runs(d)
+	testkit.Eventually(t, "the older one is removed", func() bool { return f.count("gone").Failed == 1 })
+	f.creates("a", "1") // and nothing else
+	f.settles("crm", 0)
+	if c := f.count("gone"); c.Failed != 1 {
 		t.Errorf("%+v", c)
 	}
 }
 
-// TestTwoDispatchers: no event is sent twice at the same time, nor out of order.
-func TestTwoDispatchers(t *testing.T) { enginetest.Each(t, testTwoDispatchers) }
-
-func testTwoDispatchers(t *testing.T, on enginetest.Engine) {
-	formIDs, each := []string{"a", "b", "c", "d", "e", "f"}, 60
-	var mu sync.Mutex
-	sending, refused := map[string]bool{}, map[string]bool{}
-	formOf := regexp.MustCompile(`"formId":"(.)"`)
-	r := newReceiver(t, func(c call) int {
-		form := formOf.FindStringSubmatch(c.Body)[1]
-		mu.Lock()
-		if sending[form] {
-			t.Errorf("two events of form %s at the same time", form)
-		}
-		sending[form] = true
-		refuse := strings.HasPrefix(c.ID, "A") && !refused[c.ID]
-		refused[c.ID] = true
-		mu.Unlock()
-		defer func() {
-			mu.Lock()
-			sending[form] = false
-			mu.Unlock()
-		}()
-		if refuse {
-			return http.StatusServiceUnavailable
-		}
-		return http.StatusOK
-	})
-	o := open(t, on, r.hook("crm"))
-	o.runs(o.dispatcher())
-	o.runs(o.dispatcher())
-	for range each {
-		for _, form := range formIDs {
-			o.creates(form, "x")
-		}
-	}
-	o.settles("crm", 0)
-	delivered := map[string][]int64{}
-	seen := map[string]bool{}
-	for _, c := range r.got() {
-		if form := formOf.FindStringSubmatch(c.Body)[1]; !seen[c.ID] {
-			seen[c.ID] = true
-			delivered[form] = append(delivered[form], ids([]call{c})...)
-		}
-	}
-	for _, form := range formIDs {
-		if list := delivered[form]; len(list) != each || !slices.IsSorted(list) {
-			t.Errorf("form %s: %v", form, list)
-		}
-	}
-}
-
-// TestTakeover: the events of a server that died are sent when its lease has run out.
-func TestTakeover(t *testing.T) {
-	if defaultTuning.lease > 30*time.Second-2*defaultTuning.poll {
-		t.Error("a lease is too long for a takeover within 30 seconds")
-	}
-	r := newReceiver(t, nil)
-	o := open(t, enginetest.Default(), r.hook("crm"))
-	o.creates("a", "1")
-	began := time.Now()
-	const dead = 300 * time.Millisecond
-	lease, err := o.store.LeaseQueue(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}, dead, 10)
-	if err != nil || len(lease.Events) != 1 {
-		t.Fatal(lease, err)
-	}
-	o.runs(o.dispatcher())
-	o.settles("crm", 0)
-	if took := time.Since(began); took < dead {
-		t.Errorf("sent after %v, within the lease", took)
-	}
-}
-
-// TestShutdown: what was delivered is settled, what was not is free for others.
-func TestShutdown(t *testing.T) {
-	entered, release := make(chan struct{}), make(chan struct{})
-	r := newReceiver(t, func(call) int {
-		entered <- struct{}{}
-		<-release
-		return http.StatusOK
-	})
-	t.Cleanup(func() { close(release) })
-	o := open(t, enginetest.Default(), r.hook("crm"))
-	for _, value := range []string{"1", "2", "3"} {
-		o.creates("a", value)
-	}
-	next := func(wantID int64) {
-		t.Helper()
-		lease, err := o.store.LeaseQueue(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}, time.Minute, 10)
-		if err != nil || len(lease.Events) == 0 || lease.Events[0].Submission != wantID || lease.Attempts != 0 {
-			t.Fatalf("want event %d to be due: %+v, %v", wantID, lease, err)
-		}
-		if err := o.store.SettleQueue(t.Context(), lease, store.Settlement{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stop := o.runs(o.dispatcher())
-	<-entered
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		stop()
-	}()
-	release <- struct{}{}
-	select { // the attempt ended in time, before or after the server was told to stop
-	case <-stopped:
-	case <-entered:
-		release <- struct{}{}
-		<-stopped
-	}
-	next(int64(len(r.got()) + 1))
-
-	d := o.dispatcher()
-	d.tune.grace = time.Second
-	before := len(r.got())
-	stop = o.runs(d)
-	<-entered
-	stop() // the attempt does not end
-	next(int64(before + 1))
-	if strings.Contains(o.log.String(), "not delivered") {
-		t.Errorf("the end of the server is logged as a failure:\n%s", o.log)
-	}
-}
-
-// TestShutdownWithinTwoSeconds holds the times that are not those of tests.
-func TestShutdownWithinTwoSeconds(t *testing.T) {
-	entered, release := make(chan struct{}), make(chan struct{})
-	r := newReceiver(t, func(call) int {
-		close(entered)
-		<-release
-		return http.StatusOK
-	})
-	defer close(release)
-	o := open(t, enginetest.Default(), r.hook("crm"))
-	o.creates("a", "1")
-	d := o.dispatcher()
-	d.tune = defaultTuning
-	stop := o.runs(d)
-	<-entered
-	began := time.Now()
-	stop()
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("it took %v", took)
-	}
-}
-
-// TestSlots: a hook has four attempts under way at most, and holds up no other.
-func TestSlots(t *testing.T) {
-	var most, now atomic.Int64
-	release := make(chan struct{})
-	slow := newReceiver(t, func(call) int {
-		if n := now.Add(1); n > most.Load() {
-			most.Store(n)
-		}
-		defer now.Add(-1)
-		<-release
-		return http.StatusOK
-	})
-	quickly := newReceiver(t, nil)
-	o := open(t, enginetest.Default(), slow.hook("slow"), quickly.hook("quick"))
-	for i := range 12 {
-		o.creates("form"+strconv.Itoa(i), "1")
-	}
-	o.runs(o.dispatcher())
-	o.settles("quick", 0)
-	testkit.Eventually(t, "all slots are used", func() bool { return now.Load() == slotsPerHook })
-	close(release)
-	o.settles("slow", 0)
-	if most.Load() != slotsPerHook {
-		t.Errorf("%d attempts at the same time", most.Load())
-	}
-}
-
-// slowStore takes so long to find due queues that all deliveries have ended meanwhile.
-type slowStore struct {
-	store.Engine
-	d     *Dispatcher
-	looks atomic.Int64
-}
-
-func (s *slowStore) DueQueues(ctx context.Context, hooks []string, limit int) ([]store.Queue, error) {
-	for len(s.d.ended) < len(s.d.inFlight) {
-		runtime.Gosched()
-	}
-	s.looks.Add(1)
-	return s.Engine.DueQueues(ctx, hooks, limit)
-}
-
-// TestManyQueues: deliveries that end during one look at the store share the next one.
-func TestManyQueues(t *testing.T) {
-	o := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm"))
-	const queues = 40
-	for i := range queues {
-		o.creates("form"+strconv.Itoa(i), "1")
-	}
-	d := o.dispatcher()
-	d.tune.poll = time.Second // the end of the test waits for it
-	slow := &slowStore{Engine: o.store, d: d}
-	d.Store = slow
-	o.runs(d)
-	o.settles("crm", 0)
-	if looks := slow.looks.Load(); looks > queues {
-		t.Errorf("%d looks", looks)
-	}
-}
-
-// TestBusyHook: a hook with many queues of older events does not hide those of another.
-func TestBusyHook(t *testing.T) {
-	busy := newReceiver(t, nil)
-	before := make(chan int, 1)
-	other := newReceiver(t, func(call) int {
-		before <- len(busy.got())
-		return http.StatusOK
-	})
-	const queues = 60
-	o := open(t, enginetest.Default(), busy.hook("busy"), other.hook("other", "  forms: [last]"))
-	for i := range queues {
-		o.creates("form"+strconv.Itoa(i), "1")
-	}
-	o.creates("last", "1")
-	d := o.dispatcher()
-	d.tune.poll = time.Second
-	d.Store = &slowStore{Engine: o.store, d: d}
-	o.runs(d)
-	if n := <-before; n > queues/2 {
-		t.Errorf("%d events of a hook went before the one of another", n)
-	}
-}
-
-// TestLeaseEnds: an attempt begins only if it must end within the lease.
-func TestLeaseEnds(t *testing.T) {
-	r := newReceiver(t, nil)
-	o := open(t, enginetest.Default(), r.hook("crm"))
-	for range 3 {
-		o.creates("a", "1")
-	}
-	d := o.dispatcher()
-	d.tune.lease, d.tune.attempt = time.Second, time.Second
-	if err := d.deliver(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	if calls := r.got(); len(calls) != 0 || o.count("crm").Queued != 3 {
-		t.Errorf("calls %v", calls)
-	}
-	if tune := defaultTuning; tune.lease*9/10 < 2*tune.attempt {
-		t.Error("there is no time for an attempt in a lease")
-	}
-}
-
 func TestMail(t *testing.T) {
-	o := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
+	f := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
 	form := &forms.Form{PageID: 1, ID: "a", Title: "Leave", Notify: []string{"hr@example.org", "boss@elsewhere.example"}}
-	create := func() { o.createsAt(form, "someone", "1", time.Now()) }
-	o.mail.fails(errors.New("the server is down"))
+	create := func() { f.createsAt(form, "someone", "1", time.Now()) }
+	f.mail.fails(errors.New("the server is down"))
 	create()
 	create()
-	d := o.dispatcher()
-	stop := o.runs(d)
-	testkit.Eventually(t, "two attempts", func() bool { return len(o.mail.sent()) >= 2 })
-	o.mail.fails(nil)
-	o.settles("mail", 0)
-	mails := o.mail.sent()
+	d := f.dispatcher()
+	stop := f.runs(d)
+	testkit.Eventually(t, "two attempts", func() bool { return len(f.mail.sent()) >= 2 })
+	f.mail.fails(nil)
+	f.settles("mail", 0)
+	mails := f.mail.sent()
 	for _, m := range mails {
 		if want := (Mail{To: "hr@example.org", Title: "Leave", PageID: 1, FormID: "a", Count: 2}); m != want {
 			t.Errorf("got %+v, want %+v", m, want)
@@ -480,34 +229,34 @@ func TestMail(t *testing.T) {
 	create() // within the interval
 	create()
 	create()
-	o.createsAt(&forms.Form{PageID: 1, ID: "b", Notify: form.Notify}, "someone", "1", time.Now()) // another queue
-	testkit.Eventually(t, "the mail about the other form", func() bool { return o.count("mail").Queued == 3 })
-	if sent := o.mail.sent(); len(sent) != len(mails)+1 || sent[len(mails)].FormID != "b" {
+	f.createsAt(&forms.Form{PageID: 1, ID: "b", Notify: form.Notify}, "someone", "1", time.Now()) // another queue
+	testkit.Eventually(t, "the mail about the other form", func() bool { return f.count("mail").Queued == 3 })
+	if sent := f.mail.sent(); len(sent) != len(mails)+1 || sent[len(mails)].FormID != "b" {
 		t.Errorf("within the interval: %+v", sent)
 	}
 	stop()
-	if strings.Contains(o.log.String(), "@") {
-		t.Errorf("the log has an address:\n%s", o.log)
+	if strings.Contains(f.log.String(), "@") {
+		t.Errorf("the log has an address:\n%s", f.log)
 	}
 }
 
 // TestMailInterval: what comes within the interval is told together after it.
 func TestMailInterval(t *testing.T) {
-	o := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
+	f := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
 	form := &forms.Form{PageID: 1, ID: "a", Title: "Leave", Notify: []string{"hr@example.org"}}
-	d := o.dispatcher()
+	d := f.dispatcher()
 	d.NotifyInterval = 500 * time.Millisecond
-	stop := o.runs(d)
-	o.createsAt(form, "someone", "1", time.Now())
-	o.settles("mail", 0)
+	stop := f.runs(d)
+	f.createsAt(form, "someone", "1", time.Now())
+	f.settles("mail", 0)
 	stop()
 	for range 3 {
-		o.createsAt(form, "someone", "1", time.Now())
+		f.createsAt(form, "someone", "1", time.Now())
 	}
-	o.runs(d) // across a restart
-	o.settles("mail", 0)
+	f.runs(d) // across a restart
+	f.settles("mail", 0)
 	var counts []int
-	for _, m := range o.mail.sent() {
+	for _, m := range f.mail.sent() {
 		counts = append(counts, m.Count)
 	}
 	if !slices.Equal(counts, []int{1, 3}) {
@@ -517,19 +266,19 @@ func TestMailInterval(t *testing.T) {
 
 // TestMailGivenUp: of a mail that can't be sent, only the older events fail.
 func TestMailGivenUp(t *testing.T) {
-	o := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
+	f := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
 	form := &forms.Form{PageID: 1, ID: "a", Notify: []string{"hr@example.org"}}
-	o.mail.fails(errors.New("the server is down"))
-	o.createsAt(form, "someone", "1", time.Now().Add(-73*time.Hour))
-	o.createsAt(form, "someone", "1", time.Now())
-	o.runs(o.dispatcher())
-	testkit.Eventually(t, "one event failed", func() bool { return o.count("mail").Failed == 1 })
-	if c := o.count("mail"); c.Queued != 1 || c.LastError != "the server is down" {
+	f.mail.fails(errors.New("the server is down"))
+	f.createsAt(form, "someone", "1", time.Now().Add(-73*time.Hour))
+	f.createsAt(form, "someone", "1", time.Now())
+	f.runs(f.dispatcher())
+	testkit.Eventually(t, "one event failed", func() bool { return f.count("mail").Failed == 1 })
+	if c := f.count("mail"); c.Queued != 1 || c.LastError != "the server is down" {
 		t.Errorf("%+v", c)
 	}
-	o.mail.fails(nil)
-	o.settles("mail", 1)
-	if mails := o.mail.sent(); mails[len(mails)-1].Count != 1 {
+	f.mail.fails(nil)
+	f.settles("mail", 1)
+	if mails := f.mail.sent(); mails[len(mails)-1].Count != 1 {
 		t.Errorf("%+v", mails)
 	}
 }
@@ -623,40 +372,40 @@ func (s *failingStore) Get(ctx context.Context, key store.Key) (forms.Submission
 // TestOutage: an outage of the store is logged once, and events are delivered after it.
 func TestOutage(t *testing.T) {
 	r := newReceiver(t, nil)
-	o := open(t, enginetest.Default(), r.hook("crm", "  body: submission"))
-	failing := &failingStore{Engine: o.store}
+	f := open(t, enginetest.Default(), r.hook("crm", "  body: submission"))
+	failing := &failingStore{Engine: f.store}
 	failing.due.Store(true)
-	d := o.dispatcher()
+	d := f.dispatcher()
 	d.Store = failing
-	o.creates("a", "1")
-	o.runs(d)
+	f.creates("a", "1")
+	f.runs(d)
 	const outage = `level=ERROR msg="the store of events fails; they are delivered later" error="storage is unavailable: outage"`
-	testkit.Eventually(t, "the outage is logged", func() bool { return strings.Contains(o.log.String(), outage) })
+	testkit.Eventually(t, "the outage is logged", func() bool { return strings.Contains(f.log.String(), outage) })
 	failing.get.Store(true)
 	failing.due.Store(false)
-	testkit.Eventually(t, "an attempt without its submission", func() bool { return o.count("crm").LastError == "the submission can't be read" })
+	testkit.Eventually(t, "an attempt without its submission", func() bool { return f.count("crm").LastError == "the submission can't be read" })
 	failing.get.Store(false)
-	o.settles("crm", 0)
-	testkit.Eventually(t, "the end is logged", func() bool { return strings.Contains(o.log.String(), "the store of events works again") })
-	if n := strings.Count(o.log.String(), "the store of events"); n != 2 {
-		t.Errorf("%d lines:\n%s", n, o.log)
+	f.settles("crm", 0)
+	testkit.Eventually(t, "the end is logged", func() bool { return strings.Contains(f.log.String(), "the store of events works again") })
+	if n := strings.Count(f.log.String(), "the store of events"); n != 2 {
+		t.Errorf("%d lines:\n%s", n, f.log)
 	}
 }
 
 // TestSettlementLost: an event whose settlement was lost is sent again, with its id.
 func TestSettlementLost(t *testing.T) {
 	r := newReceiver(t, nil)
-	o := open(t, enginetest.Default(), r.hook("crm"))
-	failing := &failingStore{Engine: o.store}
+	f := open(t, enginetest.Default(), r.hook("crm"))
+	failing := &failingStore{Engine: f.store}
 	failing.settle.Store(true)
-	d := o.dispatcher()
+	d := f.dispatcher()
 	d.Store = failing
 	d.tune.lease, d.tune.attempt = 500*time.Millisecond, 50*time.Millisecond
-	o.creates("a", "1")
-	o.runs(d)
+	f.creates("a", "1")
+	f.runs(d)
 	testkit.Eventually(t, "the first attempt", func() bool { return len(r.got()) > 0 })
 	failing.settle.Store(false)
-	o.settles("crm", 0)
+	f.settles("crm", 0)
 	if calls := r.got(); len(calls) < 2 || calls[0] != calls[1] {
 		t.Errorf("calls %v", calls)
 	}
@@ -665,18 +414,18 @@ func TestSettlementLost(t *testing.T) {
 // TestLeaseFails: a queue that can't be leased is tried again at the next poll, not at once.
 func TestLeaseFails(t *testing.T) {
 	r := newReceiver(t, nil)
-	o := open(t, enginetest.Default(), r.hook("crm"))
-	failing := &failingStore{Engine: o.store}
+	f := open(t, enginetest.Default(), r.hook("crm"))
+	failing := &failingStore{Engine: f.store}
 	failing.lease.Store(true)
-	d := o.dispatcher()
+	d := f.dispatcher()
 	d.Store, d.tune.poll = failing, 200*time.Millisecond
-	o.creates("a", "1")
+	f.creates("a", "1")
 	began := time.Now()
-	o.runs(d)
+	f.runs(d)
 	testkit.Eventually(t, "five leases have failed", func() bool { return failing.leases.Load() >= 5 })
 	if took := time.Since(began); took < 4*d.tune.poll {
 		t.Errorf("five leases in %v", took)
 	}
 	failing.lease.Store(false)
-	o.settles("crm", 0)
+	f.settles("crm", 0)
 }

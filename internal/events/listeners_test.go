@@ -104,36 +104,36 @@ func TestOpenListenersRefuses(t *testing.T) {
 // line, and what was read last stays.
 func TestWatch(t *testing.T) {
 	r := newReceiver(t, nil)
-	o := open(t, enginetest.Default(), r.hook("crm"), r.hook("other"))
+	f := open(t, enginetest.Default(), r.hook("crm"), r.hook("other"))
 	ctx, cancel := context.WithCancel(t.Context())
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		o.listeners.Watch(ctx)
+		f.listeners.Watch(ctx)
 	}()
 	defer func() {
 		cancel()
 		<-watched
 	}()
 	names := func() (names []string) {
-		for _, h := range *o.listeners.hooks.Load() {
+		for _, h := range *f.listeners.hooks.Load() {
 			names = append(names, h.Name)
 		}
 		return names
 	}
-	o.writes(r.hook("crm"), "- name: 'not a name'\n")
+	f.writes(r.hook("crm"), "- name: 'not a name'\n")
 	testkit.Eventually(t, "the mistake is logged", func() bool {
-		return strings.Contains(o.log.String(), `level=ERROR msg="the hooks file can't be read; what was read last stays in force" error="`+o.file+`:6: name: use letters`)
+		return strings.Contains(f.log.String(), `level=ERROR msg="the hooks file can't be read; what was read last stays in force" error="`+f.file+`:6: name: use letters`)
 	})
 	if !slices.Equal(names(), []string{"crm", "other"}) {
 		t.Errorf("after a mistake: %v", names())
 	}
-	secretFile := o.file + ".secret"
+	secretFile := f.file + ".secret"
 	testkit.WriteFile(t, secretFile, secretOf(24))
-	o.writes("- name: third\n  url: http://a\n  secretFile: " + secretFile + "\n")
+	f.writes("- name: third\n  url: http://a\n  secretFile: " + secretFile + "\n")
 	testkit.Eventually(t, "the new file is read", func() bool { return slices.Equal(names(), []string{"third"}) })
 	testkit.WriteFile(t, secretFile, secretOf(32))
-	testkit.Eventually(t, "the new secret is read", func() bool { return len((*o.listeners.hooks.Load())[0].secret) == 32 })
+	testkit.Eventually(t, "the new secret is read", func() bool { return len((*f.listeners.hooks.Load())[0].secret) == 32 })
 }
 
 // TestNewAddress: a new url and secret hold for what waits.
@@ -141,14 +141,14 @@ func TestNewAddress(t *testing.T) {
 	before := newReceiver(t, func(call) int { return 500 })
 	after := newReceiver(t, nil)
 	after.secret = secretOf(40)
-	o := open(t, enginetest.Default(), before.hook("crm"))
-	o.creates("a", "1")
-	o.creates("a", "2")
-	o.runs(o.dispatcher())
+	f := open(t, enginetest.Default(), before.hook("crm"))
+	f.creates("a", "1")
+	f.creates("a", "2")
+	f.runs(f.dispatcher())
 	testkit.Eventually(t, "an attempt", func() bool { return len(before.got()) > 0 })
-	o.writes(after.hook("crm"))
-	o.listeners.Reload(t.Context())
-	o.settles("crm", 0)
+	f.writes(after.hook("crm"))
+	f.listeners.Reload(t.Context())
+	f.settles("crm", 0)
 	if got := ids(after.got()); !slices.Equal(got, []int64{1, 2}) {
 		t.Errorf("delivered %v", got)
 	}
@@ -160,32 +160,32 @@ func TestNewAddress(t *testing.T) {
 // TestHookLeaves: what waits for a hook that has left waits until it is back.
 func TestHookLeaves(t *testing.T) {
 	r, other := newReceiver(t, func(call) int { return 500 }), newReceiver(t, nil)
-	o := open(t, enginetest.Default(), r.hook("crm"), other.hook("other"))
-	o.runs(o.dispatcher())
-	o.creates("a", "1")
+	f := open(t, enginetest.Default(), r.hook("crm"), other.hook("other"))
+	f.runs(f.dispatcher())
+	f.creates("a", "1")
 	testkit.Eventually(t, "an attempt", func() bool { return len(r.got()) > 0 })
-	o.writes(other.hook("other"))
-	o.listeners.Reload(t.Context())
-	o.settles("other", 0)
+	f.writes(other.hook("other"))
+	f.listeners.Reload(t.Context())
+	f.settles("other", 0)
 	var lease store.Lease
 	testkit.Eventually(t, "no attempt is under way", func() bool {
 		var err error
-		lease, err = o.store.LeaseQueue(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}, time.Minute, 10)
+		lease, err = f.store.LeaseQueue(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}, time.Minute, 10)
 		return err == nil && len(lease.Events) == 1
 	})
 	r.answers(nil)
 	attempts := len(r.got())
-	if err := o.store.SettleQueue(t.Context(), lease, store.Settlement{}); err != nil {
+	if err := f.store.SettleQueue(t.Context(), lease, store.Settlement{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 { // each is found by a poll that could find what waits for the other
-		o.creates("a", "2")
-		o.settles("other", 0)
+		f.creates("a", "2")
+		f.settles("other", 0)
 	}
-	if c := o.count("crm"); c.Queued != 1 || len(r.got()) != attempts {
+	if c := f.count("crm"); c.Queued != 1 || len(r.got()) != attempts {
 		t.Errorf("without the hook: %+v, %d attempts", c, len(r.got()))
 	}
-	o.writes(r.hook("crm"), other.hook("other"))
-	o.listeners.Reload(t.Context())
-	o.settles("crm", 0)
+	f.writes(r.hook("crm"), other.hook("other"))
+	f.listeners.Reload(t.Context())
+	f.settles("crm", 0)
 }

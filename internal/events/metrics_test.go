@@ -63,21 +63,21 @@ func TestMetrics(t *testing.T) {
 		}
 		return 200
 	})
-	o := open(t, enginetest.Default(), r.hook("crm"), r.hook("idle", "  pages: [9]"))
+	f := open(t, enginetest.Default(), r.hook("crm"), r.hook("idle", "  pages: [9]"))
 	form := &forms.Form{PageID: 1, ID: "a", Notify: []string{"hr@example.org"}}
 	for range 3 {
-		o.createsAt(form, "someone", "1", time.Now())
+		f.createsAt(form, "someone", "1", time.Now())
 	}
-	d := o.dispatcher()
-	counting := &countingStore{Engine: o.store}
+	d := f.dispatcher()
+	counting := &countingStore{Engine: f.store}
 	d.Store = counting
-	stop := o.runs(d)
-	o.settles("crm", 1)
-	o.settles("mail", 0)
+	stop := f.runs(d)
+	f.settles("crm", 1)
+	f.settles("mail", 0)
 	stop()
-	o.createsAt(form, "someone", "1", time.Now().Add(-2*time.Hour-time.Minute))
-	o.writes(entry("other", "pages: [9]")) // crm has left, and has events
-	o.listeners.Reload(t.Context())
+	f.createsAt(form, "someone", "1", time.Now().Add(-2*time.Hour-time.Minute))
+	f.writes(entry("other", "pages: [9]")) // crm has left, and has events
+	f.listeners.Reload(t.Context())
 	counters := []string{"delivered_total hook=crm 2", "delivered_total hook=mail 3", "delivered_total hook=other 0"}
 	want := slices.Concat(counters, []string{
 		"failed hook=crm 1", "failed hook=mail 0", "failed hook=other 0",

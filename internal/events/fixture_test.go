@@ -109,8 +109,8 @@ func newLog(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// postOffice is a real store with listeners.
-type postOffice struct {
+// fixture is a real store with listeners.
+type fixture struct {
 	t         testing.TB
 	store     store.Engine
 	file      string
@@ -149,28 +149,28 @@ func (f *fakeMail) sent() []Mail {
 
 // open opens a store, and listeners for hooks of a file. In the end, the log must show
 // neither addresses nor secrets.
-func open(t testing.TB, on enginetest.Engine, hooks ...string) *postOffice {
+func open(t testing.TB, on enginetest.Engine, hooks ...string) *fixture {
 	t.Helper()
-	o := &postOffice{t: t, store: on.Open(t), mail: &fakeMail{}, log: &logBuffer{}, file: filepath.Join(t.TempDir(), "hooks.yaml")}
-	o.writes(hooks...)
+	f := &fixture{t: t, store: on.Open(t), mail: &fakeMail{}, log: &logBuffer{}, file: filepath.Join(t.TempDir(), "hooks.yaml")}
+	f.writes(hooks...)
 	var err error
-	if o.listeners, err = OpenListeners(o.file, o.mail, newLog(o.log)); err != nil {
+	if f.listeners, err = OpenListeners(f.file, f.mail, newLog(f.log)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		for _, secret := range []string{"127.0.0.1", "secret-path", testSecret, "someone", "answer-"} {
-			if strings.Contains(o.log.String(), secret) {
-				t.Errorf("the log has %q:\n%s", secret, o.log)
+			if strings.Contains(f.log.String(), secret) {
+				t.Errorf("the log has %q:\n%s", secret, f.log)
 			}
 		}
 	})
-	return o
+	return f
 }
 
 // writes replaces the hooks file.
-func (o *postOffice) writes(hooks ...string) {
-	o.t.Helper()
-	testkit.WriteFile(o.t, o.file, "hooks:\n"+strings.Join(hooks, ""))
+func (f *fixture) writes(hooks ...string) {
+	f.t.Helper()
+	testkit.WriteFile(f.t, f.file, "hooks:\n"+strings.Join(hooks, ""))
 }
 
 var quick = tuning{
@@ -179,9 +179,9 @@ var quick = tuning{
 }
 
 // dispatcher makes one with short times.
-func (o *postOffice) dispatcher() *Dispatcher {
+func (f *fixture) dispatcher() *Dispatcher {
 	d := NewDispatcher(DispatcherOptions{
-		Store: o.store, Listeners: o.listeners, Retry: 72 * time.Hour, NotifyInterval: time.Hour, Log: o.listeners.log,
+		Store: f.store, Listeners: f.listeners, Retry: 72 * time.Hour, NotifyInterval: time.Hour, Log: f.listeners.log,
 		Encode: func(s forms.Submission) ([]byte, error) { return []byte(`{"entries":` + string(s.Entries) + `}`), nil },
 	})
 	d.tune = quick
@@ -189,7 +189,7 @@ func (o *postOffice) dispatcher() *Dispatcher {
 }
 
 // runs runs a dispatcher until the end of the test, or until stop is called.
-func (o *postOffice) runs(d *Dispatcher) (stop func()) {
+func (f *fixture) runs(d *Dispatcher) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -200,34 +200,34 @@ func (o *postOffice) runs(d *Dispatcher) (stop func()) {
 		cancel()
 		<-done
 	}
-	o.t.Cleanup(stop)
+	f.t.Cleanup(stop)
 	return stop
 }
 
 // creates stores a submission of page 1, with events for the listeners.
-func (o *postOffice) creates(formID, value string) forms.Submission {
-	o.t.Helper()
-	return o.createsAt(&forms.Form{PageID: 1, ID: formID, Title: "Title of " + formID}, "someone", value, time.Now())
+func (f *fixture) creates(formID, value string) forms.Submission {
+	f.t.Helper()
+	return f.createsAt(&forms.Form{PageID: 1, ID: formID, Title: "Title of " + formID}, "someone", value, time.Now())
 }
 
-func (o *postOffice) createsAt(form *forms.Form, user, value string, at time.Time) forms.Submission {
-	o.t.Helper()
-	sub, err := o.store.Create(o.t.Context(), store.New{
+func (f *fixture) createsAt(form *forms.Form, user, value string, at time.Time) forms.Submission {
+	f.t.Helper()
+	sub, err := f.store.Create(f.t.Context(), store.New{
 		PageID: form.PageID, FormID: form.ID, Username: user, Created: at, Entries: []forms.Entry{{FieldID: "text", Value: value}},
-		Events: o.listeners.Events(form, form.Anonymous, store.SubmissionCreated, at),
+		Events: f.listeners.Events(form, form.Anonymous, store.SubmissionCreated, at),
 	})
 	if err != nil {
-		o.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return sub
 }
 
 // count returns the counts of a hook.
-func (o *postOffice) count(hook string) store.EventCount {
-	o.t.Helper()
-	counts, err := o.store.EventCounts(o.t.Context())
+func (f *fixture) count(hook string) store.EventCount {
+	f.t.Helper()
+	counts, err := f.store.EventCounts(f.t.Context())
 	if err != nil {
-		o.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for _, c := range counts {
 		if c.Hook == hook {
@@ -238,10 +238,10 @@ func (o *postOffice) count(hook string) store.EventCount {
 }
 
 // settles waits until no event of a hook waits, and so many have failed.
-func (o *postOffice) settles(hook string, failed int64) {
-	o.t.Helper()
-	testkit.Eventually(o.t, "the events of "+hook+" are settled", func() bool {
-		c := o.count(hook)
+func (f *fixture) settles(hook string, failed int64) {
+	f.t.Helper()
+	testkit.Eventually(f.t, "the events of "+hook+" are settled", func() bool {
+		c := f.count(hook)
 		return c.Queued == 0 && c.Failed == failed
 	})
 }
