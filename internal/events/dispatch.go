@@ -151,8 +151,10 @@ func (d *Dispatcher) deliver(ctx context.Context, q store.Queue) error {
 
 // tryAll tries the events of a lease in their order until one fails: those of a webhook
 // one by one, those of a mail together. An attempt begins only if it must end within
-// the lease, and before ctx has ended.
-func (d *Dispatcher) tryAll(ctx, attempts context.Context, lease store.Lease) (s store.Settlement) {
+// the lease, and before ctx has ended. If none has ended, the next server goes on with the
+// number of failed attempts, so that restarts do not shorten the backoff.
+func (d *Dispatcher) tryAll(ctx, attempts context.Context, lease store.Lease) store.Settlement {
+	s := store.Settlement{Attempts: lease.Attempts}
 	log := d.Log.With("hook", lease.Hook, "page", lease.PageID, "form", lease.FormID)
 	end, _ := attempts.Deadline()
 	together := 1
@@ -175,7 +177,7 @@ func (d *Dispatcher) tryAll(ctx, attempts context.Context, lease store.Lease) (s
 		case lease.Attempts > 0:
 			log.Info("events are delivered again", "attempts", lease.Attempts+1)
 		}
-		lease.Attempts = 0 // of the next event
+		lease.Attempts, s.Attempts = 0, 0 // of the next event
 		d.delivered.WithLabelValues(lease.Hook).Add(float64(len(events)))
 		for _, e := range events {
 			s.Delivered = append(s.Delivered, e.ID)

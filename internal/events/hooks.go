@@ -70,7 +70,7 @@ func parseHooks(content []byte, dir string) (hooks []Hook, err error) {
 		return nil, mistake(at.Mark.Line, `this is not one YAML document that begins with "hooks:": check indentation, colons, quotes and brackets`)
 	}
 	top := document.Content[0].Content
-	if len(top) != 2 || top[0].Value != "hooks" || top[1].Kind != yaml.SequenceNode || len(top[1].Content) > maxHooks {
+	if document.Content[0].Kind != yaml.MappingNode || len(top) != 2 || top[0].Value != "hooks" || top[1].Kind != yaml.SequenceNode || len(top[1].Content) > maxHooks {
 		return nil, mistake(document.Content[0].Line, `write "hooks:" and a list of at most %d hooks, and no other key`, maxHooks)
 	}
 	lines := map[string]int{} // by name

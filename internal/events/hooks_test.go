@@ -94,6 +94,7 @@ func TestLoadHooksRefuses(t *testing.T) {
 		{"unknown anchor", "hooks:\n- name: *leak\n", "2: " + noYAML},
 		{"text", "hooks", "1: " + list},
 		{"list", "- name: crm\n", "1: " + list},
+		{"list of two", "- hooks\n- []\n", "1: " + list},
 		{"other key", "# hooks\nhook: []\n", "2: " + list},
 		{"two keys", hook + "more: 1\n", "1: " + list},
 		{"no list", "hooks: {name: crm}\n", "1: " + list},

@@ -142,6 +142,35 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// TestShutdownAttempts: a restart during an attempt does not shorten the backoff.
+func TestShutdownAttempts(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	r := newReceiver(t, func(call) int {
+		entered <- struct{}{}
+		<-release
+		return http.StatusOK
+	})
+	t.Cleanup(func() { close(release) })
+	f := open(t, enginetest.Default(), r.hook("crm"))
+	f.creates("a", "1")
+	queue := store.Queue{Hook: "crm", PageID: 1, FormID: "a"}
+	lease, err := f.store.LeaseQueue(t.Context(), queue, time.Minute, 1)
+	if err == nil {
+		err = f.store.SettleQueue(t.Context(), lease, store.Settlement{Attempts: 3, Error: "answered 500"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := f.dispatcher()
+	d.tune.grace = time.Millisecond
+	stop := f.runs(d)
+	<-entered
+	stop()
+	if lease, err = f.store.LeaseQueue(t.Context(), queue, time.Minute, 1); err != nil || lease.Attempts != 3 || len(lease.Events) != 1 {
+		t.Errorf("lease %+v, %v", lease, err)
+	}
+}
+
 // TestShutdownWithinTwoSeconds holds the times that are not those of tests.
 func TestShutdownWithinTwoSeconds(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})

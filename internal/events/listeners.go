@@ -50,7 +50,9 @@ func OpenListeners(file string, mail MailSender, log *slog.Logger) (*Listeners, 
 func (l *Listeners) look(func(dir string)) reload.State {
 	paths := []string{l.file}
 	for _, h := range *l.hooks.Load() {
-		paths = append(paths, h.secretFile)
+		if h.secretFile != "" {
+			paths = append(paths, h.secretFile)
+		}
 	}
 	return reload.Stats(paths...)
 }
@@ -68,7 +70,12 @@ func (l *Listeners) load(reload.State, bool) error {
 }
 
 // Watch reads the file again when it or a file with a secret changes, until ctx ends.
-func (l *Listeners) Watch(ctx context.Context) { l.watcher.Run(ctx) }
+// Without a file there is nothing to watch.
+func (l *Listeners) Watch(ctx context.Context) {
+	if l.file != "" {
+		l.watcher.Run(ctx)
+	}
+}
 
 // Reload reads the file now. It returns when that is done, or when ctx ends.
 func (l *Listeners) Reload(ctx context.Context) { l.watcher.Reload(ctx) }

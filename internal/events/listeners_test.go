@@ -91,6 +91,11 @@ func TestNoListeners(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	l.Watch(ctx)
+	none, err := OpenListeners("", nil, newLog(&logBuffer{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	none.Watch(t.Context()) // returns: there is nothing to watch
 }
 
 func TestOpenListenersRefuses(t *testing.T) {

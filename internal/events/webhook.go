@@ -84,11 +84,14 @@ func (h *Hook) post(ctx context.Context, id string, p payload) error {
 	}
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, h.secret)
-	mac.Write([]byte(id + "." + timestamp + "." + string(body)))
+	mac.Write([]byte(id + "." + timestamp + "."))
+	mac.Write(body)
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "User-Agent": {"Formulary"}, "Webhook-Id": {id}, "Webhook-Timestamp": {timestamp},
 		"Webhook-Signature": {"v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))},
-		"Idempotency-Key":   {}, // is not sent, but replaces a connection that the receiver has closed
+		// It has no value and is not sent. With it, the transport sends the request again over a
+		// new connection if the receiver has closed an idle one.
+		"Idempotency-Key": {},
 	}
 	client := publicClient
 	if h.allowPrivate {
