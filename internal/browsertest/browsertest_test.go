@@ -20,12 +20,13 @@ func TestFaultsAreFound(t *testing.T) {
 		"throw":   "on the console: Uncaught Error: an exception",
 		"csp":     "Content Security Policy",
 		"missing": "on the console: Failed to load resource: the server responded with a status of 404 (Not Found) " + site + "/none.png",
-		"shift":   "the layout has shifted by 0.",
+		"shift":   "the layout has shifted by 0.00",
+		"parsing": "the layout has shifted by 0.0000, and by 0.",
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := failures(t, func(t testing.TB) {
 				p := Open(t, site+"/"+name, Options{})
-				if name == "shift" {
+				if name == "shift" || name == "parsing" {
 					p.Wait("it has moved", func() bool { return p.Title() == "moved" })
 				}
 				p.Check()

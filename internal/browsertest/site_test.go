@@ -61,6 +61,7 @@ var pages = map[string]string{
 	"csp":     `<script>document.title = "run"</script>`,
 	"missing": `<p><img src="/none.png" alt="nothing"></p>`,
 	"shift":   `<p>A line that moves.</p><script src="/shift.js"></script>`,
+	"parsing": `<p>A line that moves far.</p><script src="/parsing.js"></script><script src="/wait.js"></script><p>The rest.</p>`,
 	"dark":    `<p class="dim">A dim text.</p>`,
 	"narrow":  `<p class="half">A line for wide windows.</p>`,
 }
@@ -71,17 +72,38 @@ var files = map[string]struct{ kind, text string }{
 	"icon.svg": {"image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg"/>`},
 	"error.js": {"text/javascript", `console.error("a message", 7)`},
 	"throw.js": {"text/javascript", `throw new Error("an exception")`},
-	"shift.js": {"text/javascript", `requestAnimationFrame(() => requestAnimationFrame(() => {
-		const box = document.createElement("p");
-		box.textContent = "pushes the others down";
-		document.querySelector("main").prepend(box, document.createElement("hr"));
-		document.title = "moved";
-	}))`},
+	"shift.js": {"text/javascript", `addEventListener("load", () => ` + move + `)`},
+	// It moves the page while the rest of the document waits for wait.js.
+	"parsing.js": {"text/javascript", move + `
+		new PerformanceObserver(() => { new Image().src = "/moved" }).observe({type: "layout-shift"})`},
 }
+
+// move pushes the lines of the page down after it was drawn.
+const move = `requestAnimationFrame(() => requestAnimationFrame(() => {
+	const box = document.createElement("p");
+	box.textContent = "pushes the others down";
+	if (document.title.startsWith("parsing")) box.style.height = "20rem"; // farther than 0.01
+	document.querySelector("main").prepend(box, document.createElement("hr"));
+	document.title = "moved";
+}))`
 
 // newSite serves the pages.
 func newSite(t testing.TB) string {
 	mux := http.NewServeMux()
+	moved := make(chan struct{}, 1)
+	mux.HandleFunc("GET /moved", func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case moved <- struct{}{}:
+		default: // a second shift
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("GET /wait.js", func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-moved:
+		case <-r.Context().Done():
+		}
+	})
 	mux.HandleFunc("GET /{name}", func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("name")
 		if file, ok := files[name]; ok {
