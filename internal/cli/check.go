@@ -49,12 +49,12 @@ func checkCommand(streams Streams) *cli.Command {
 			if !ok {
 				return usagef("--format %q: use text, json or github", cmd.String("format"))
 			}
-			mail, err := markup.NewMail(cmd.StringSlice("mail-domains"))
+			domains, err := mailDomains(cmd)
 			if err != nil {
-				return usagef("--mail-domains: %v", err)
+				return err
 			}
 			out := bufio.NewWriter(streams.Out)
-			c := newChecker(out, format, mail)
+			c := newChecker(out, format, &markup.Mail{Domains: domains})
 			for _, arg := range cmd.Args().Slice() {
 				if !wiki.IsAddress(arg) {
 					c.path(arg)

@@ -165,17 +165,20 @@ func TestStartFailureInJSON(t *testing.T) {
 
 // A mail server that can't be used is told at the start, without its password.
 func TestMailFlags(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a server that starts
+	defer cancel()
 	for flag, value := range map[string]string{
 		"--smtp": "smtp://ann:hunter2@host", "--smtp-password-file": "none", "--mail-from": "ann", "--public-url": "host", "--mail-domains": "*.example.org",
 	} {
 		t.Run(flag, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a server that starts
-			defer cancel()
 			code, said := run(ctx, serveArgs(t, "--smtp", "smtp://ann@host", "--mail-from", "ann@example.org", "--public-url", "https://host", flag, value)...)
 			if code != 2 || strings.Contains(said, "hunter2") || !strings.Contains(said, flag) && !strings.Contains(said, "none") {
 				t.Errorf("status %d: %s", code, said)
 			}
 		})
+	}
+	if code, said := run(ctx, serveArgs(t, "--mail-domains", "*.example.org")...); code != 2 || !strings.Contains(said, "--mail-domains: ") {
+		t.Errorf("without --smtp: status %d: %s", code, said)
 	}
 }
 

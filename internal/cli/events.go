@@ -44,14 +44,22 @@ func checkEventFlags(cmd *cli.Command) error {
 	case public != "" && !strings.HasSuffix(public, base):
 		return usagef("--public-url must end with --base-path: add %s to it", base)
 	}
-	return nil
+	_, err := mailDomains(cmd)
+	return err
 }
 
-// notifyRules say which addresses of forms get mail. openListeners refuses wrong domains.
+func mailDomains(cmd *cli.Command) (forms.MailDomains, error) {
+	domains, err := forms.ParseMailDomains(cmd.StringSlice("mail-domains"))
+	if err != nil {
+		return nil, usagef("--mail-domains: %v", err)
+	}
+	return domains, nil
+}
+
+// notifyRules say which addresses of forms get mail. checkEventFlags has refused wrong domains.
 func notifyRules(cmd *cli.Command) *markup.Mail {
-	rules, _ := markup.NewMail(cmd.StringSlice("mail-domains"))
-	rules.Off = cmd.String("smtp") == ""
-	return rules
+	domains, _ := mailDomains(cmd)
+	return &markup.Mail{Off: cmd.String("smtp") == "", Domains: domains}
 }
 
 // openListeners reads who is told of changes.
@@ -60,7 +68,7 @@ func openListeners(cmd *cli.Command, log *slog.Logger) (*events.Listeners, error
 	if cmd.String("smtp") != "" {
 		mailer, err := events.NewMailer(events.MailOptions{
 			Server: cmd.String("smtp"), PasswordFile: cmd.String("smtp-password-file"), Password: os.Getenv("FORMULARY_SMTP_PASSWORD"),
-			From: cmd.String("mail-from"), PublicURL: cmd.String("public-url"), Domains: cmd.StringSlice("mail-domains"),
+			From: cmd.String("mail-from"), PublicURL: cmd.String("public-url"), Domains: notifyRules(cmd).Domains,
 		})
 		if err != nil {
 			return nil, &configError{err}

@@ -36,7 +36,7 @@ const (
 // MailOptions are what flags say about mail. The server is smtp://USER@HOST:587 or smtps://USER@HOST:465.
 type MailOptions struct {
 	Server, PasswordFile, Password, From, PublicURL string
-	Domains                                         []string
+	Domains                                         forms.MailDomains
 }
 
 // Mailer sends mails, each over a connection of its own.
@@ -51,14 +51,10 @@ type Mailer struct {
 
 // NewMailer checks the options. Its errors never contain a password.
 func NewMailer(o MailOptions) (*Mailer, error) {
-	domains, err := forms.ParseMailDomains(o.Domains)
-	if err != nil {
-		return nil, fmt.Errorf("--mail-domains: %w", err)
-	}
-	m := &Mailer{MailDomains: domains, options: o, timeout: mailTimeout, server: parseURL(o.Server, "smtp", "smtps"), public: parseURL(o.PublicURL, "http", "https")}
+	m := &Mailer{MailDomains: o.Domains, options: o, timeout: mailTimeout, server: parseURL(o.Server, "smtp", "smtps"), public: parseURL(o.PublicURL, "http", "https")}
 	_, inURL := m.server.User.Password()
 	hasUser, hasPassword := m.server.User.Username() != "", o.Password != "" || o.PasswordFile != ""
-	m.from, err = netmail.ParseAddress(o.From)
+	from, err := netmail.ParseAddress(o.From)
 	switch {
 	case inURL:
 		err = errors.New("--smtp must not contain a password: use --smtp-password-file or FORMULARY_SMTP_PASSWORD")
@@ -68,13 +64,14 @@ func NewMailer(o MailOptions) (*Mailer, error) {
 		err = errors.New("--smtp-password-file and FORMULARY_SMTP_PASSWORD: use one of them")
 	case hasUser != hasPassword:
 		err = errors.New("a user in --smtp needs a password, by --smtp-password-file or FORMULARY_SMTP_PASSWORD, and a password needs a user")
-	case err != nil || !forms.IsEmail(m.from.Address) || strings.ContainsFunc(m.from.Name, unicode.IsControl):
+	case err != nil || !forms.IsEmail(from.Address) || strings.ContainsFunc(from.Name, unicode.IsControl):
 		err = errors.New("--mail-from must be one address, such as forms@example.org or Forms <forms@example.org>")
 	case m.public.Host == "" || m.public.User != nil:
 		err = errors.New("--public-url must be the address of this server, such as https://forms.example.org, without user, query and fragment")
 	default:
 		_, err = m.password()
 	}
+	m.from = from
 	m.tls = &tls.Config{ServerName: m.server.Hostname(), MinVersion: tls.VersionTLS12}
 	return m, err
 }

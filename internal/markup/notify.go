@@ -50,22 +50,16 @@ func (w *builder) notify(m *yamlMap) {
 // Mail says which addresses get mail.
 type Mail struct {
 	Off     bool // the server sends none
-	domains forms.MailDomains
-}
-
-// NewMail makes a Mail of the domains that --mail-domains names.
-func NewMail(domains []string) (*Mail, error) {
-	parsed, err := forms.ParseMailDomains(domains)
-	return &Mail{domains: parsed}, err
+	Domains forms.MailDomains
 }
 
 // warnOfNoMail warns of an address that gets no mail.
 func (w *builder) warnOfNoMail(v value) {
 	switch {
-	case w.mail == nil, !w.mail.Off && w.mail.domains.Allows(v.text):
+	case w.mail == nil, !w.mail.Off && w.mail.Domains.Allows(v.text):
 	case w.mail.Off:
 		w.warnf(v.at, "ask the operator of the server, or remove the address", "%s gets no mail: mail is not set up on this server (--smtp)", v.text)
-	case len(w.mail.domains) == 0:
+	case len(w.mail.Domains) == 0:
 		w.warnf(v.at, "name the domains that get mail with --mail-domains", "%s gets no mail: no domain is allowed", v.text)
 	default:
 		w.warnf(v.at, "use an address of an allowed domain, or have this one allowed", "%s gets no mail: its domain is not one of --mail-domains", v.text)

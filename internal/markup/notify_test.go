@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // An address that gets no mail is a warning where it is written, and the form works.
 func TestNoMail(t *testing.T) {
 	allowed := func(domains ...string) *Mail {
-		mail, err := NewMail(domains)
+		parsed, err := forms.ParseMailDomains(domains)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return mail
+		return &Mail{Domains: parsed}
 	}
 	const fields = "\nfields: [{id: x, type: date}]\n"
 	markdown := "```form\nform: a\nnotify: [hr@Example.org, x@other.org]" + fields + "```\n"
@@ -57,8 +59,5 @@ func TestNoMail(t *testing.T) {
 		if strings.Join(got, "\n") != strings.Join(tt.want, "\n") || len(page.Blocks) != 1 || page.Blocks[0].Form == nil || len(page.Blocks[0].Form.Notify) == 0 {
 			t.Errorf("%s: %q, want %q; %+v", tt.name, got, tt.want, page.Blocks)
 		}
-	}
-	if _, err := NewMail([]string{"@example.org"}); err == nil {
-		t.Error("a domain with @ is accepted")
 	}
 }

@@ -28,7 +28,7 @@ var eventTests = []test{
 	{"failed events are removed when they are old", testRemoveFailed},
 	{"counts", testEventCounts},
 	{"the oldest queue is first, and hooks are chosen", testDueQueues},
-	{"events survive a restart", testEventsKept},
+	{"events survive a restart", testEventsSurviveRestart},
 	{"events are dumped, loaded and cleared", testArchivedEvents},
 	{"a dump of events is from the snapshot of the submissions", testEventSnapshot},
 }
@@ -435,7 +435,7 @@ func testDueQueues(t *testing.T, b *bench) {
 	Same(t, "one", first, []store.Queue{queue("crm", "z")})
 }
 
-func testEventsKept(t *testing.T, b *bench) {
+func testEventsSurviveRestart(t *testing.T, b *bench) {
 	b.tell(t, "form", "x", "crm")
 	l := b.lease(t, crm, lease, 1)
 	b.settle(t, l, store.Settlement{Delay: time.Hour, Attempts: 7, Error: "answered 500"})
