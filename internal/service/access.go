@@ -20,29 +20,27 @@ type Access struct {
 
 	service   *Service
 	page      *pages.Page
+	rights    pages.Rights
 	user      string // the name of the caller
 	anonymous bool   // submissions are stored without a name
-	editor    bool   // may change and delete every submission
-	seesAll   bool   // may read every submission
-	blocked   bool   // may write nothing
 }
 
 // MayEdit reports whether the caller may change and delete every submission of
 // the form. Without it they may change their own, unless the form is anonymous.
-func (a *Access) MayEdit() bool { return a.editor }
+func (a *Access) MayEdit() bool { return a.rights.Edit }
 
 // MaySeeAll reports whether the caller may read every submission of the form.
 // Without it they may read their own, unless the form is anonymous.
-func (a *Access) MaySeeAll() bool { return a.seesAll }
+func (a *Access) MaySeeAll() bool { return a.rights.SeeAll }
 
 // MaySet reports whether the caller may set a field of the form.
-func (a *Access) MaySet(field *forms.Field) bool { return a.editor || !field.ByEditors }
+func (a *Access) MaySet(field *forms.Field) bool { return a.rights.Edit || !field.ByEditors }
 
 // Today is the current day in the zone of the service, as 2006-01-02.
 func (a *Access) Today() string { return a.service.Today() }
 
 // writer is the caller as the rules of the form see them.
-func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.editor, Today: a.Today()} }
+func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.rights.Edit, Today: a.Today()} }
 
 // Readers is who may read every submission of the form; nil for everybody who may
 // view its page, or who may edit it if InWiki.
@@ -57,7 +55,7 @@ func (a *Access) Lang() string { return a.page.Lang }
 // Diagnostics is what is wrong with the form's page as it is written now. It is
 // empty unless the caller may edit the page.
 func (a *Access) Diagnostics() []markup.Diagnostic {
-	if !a.editor {
+	if !a.rights.Edit {
 		return nil
 	}
 	return a.page.Diagnostics
@@ -69,7 +67,7 @@ func (a *Access) Anonymize() { a.anonymous = true }
 
 // Covers reports whether all that other may list can be listed by a, too. Both
 // are of the same caller and form, opened at different times.
-func (a *Access) Covers(other *Access) bool { return a.seesAll || !other.seesAll }
+func (a *Access) Covers(other *Access) bool { return a.rights.SeeAll || !other.rights.SeeAll }
 
 func (a *Access) key(id int64) store.Key {
 	return store.Key{PageID: a.Form.PageID, FormID: a.Form.ID, ID: id}
@@ -89,7 +87,7 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 	if staged := StagedFiles(answers); len(staged) > 0 {
 		defer func() { a.dropUnused(ctx, staged, sub, err) }()
 	}
-	if a.blocked {
+	if a.rights.Blocked {
 		return forms.Submission{}, false, errBlocked
 	}
 	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
@@ -104,7 +102,7 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 	if invalid != nil {
 		return forms.Submission{}, false, invalid
 	}
-	sub, err = a.service.store.Create(ctx, n)
+	sub, err = a.service.opts.Store.Create(ctx, n)
 	return sub, false, a.explain(err)
 }
 
@@ -121,17 +119,17 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 		return store.New{}, err
 	}
 	n := a.unfilled()
-	n.Created, n.Entries, n.Files = a.service.now(), entries, files
+	n.Created, n.Entries, n.Files = a.service.opts.Now(), entries, files
 	n.Events = a.events(store.SubmissionCreated, n.Created)
 	return n, nil
 }
 
 // events returns what is stored with a change for those who listen.
 func (a *Access) events(eventType string, at time.Time) []store.Event {
-	if a.service.events == nil {
+	if a.service.opts.Events == nil {
 		return nil
 	}
-	return a.service.events(a.Form, a.anonymous, eventType, at)
+	return a.service.opts.Events(a.Form, a.anonymous, eventType, at)
 }
 
 // unfilled is a submission of the caller without what they filled in.
@@ -149,8 +147,8 @@ func (a *Access) unfilled() store.New {
 
 // Get returns one submission.
 func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
-	sub, err := a.service.store.Get(ctx, a.key(id))
-	if err == nil && !a.seesAll && !a.owns(sub) {
+	sub, err := a.service.opts.Store.Get(ctx, a.key(id))
+	if err == nil && !a.rights.SeeAll && !a.owns(sub) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
@@ -176,9 +174,9 @@ func (a *Access) MayMerge(ctx context.Context, id int64, pre Precondition) error
 // precondition and whether the form is open or not.
 func (a *Access) MayChange(sub forms.Submission) error {
 	switch {
-	case a.editor, a.owns(sub):
+	case a.rights.Edit, a.owns(sub):
 		return nil
-	case a.seesAll:
+	case a.rights.SeeAll:
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may change other people's submissions."}
 	default:
 		return Explain(store.ErrNotFound)
@@ -209,7 +207,7 @@ func (a *Access) Merge(
 		return forms.Submission{}, err
 	}
 	defer release()
-	merged, err = a.service.store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
+	merged, err = a.service.opts.Store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
 		return a.merge(old, answers, pre)
 	})
 	return merged, Explain(err)
@@ -234,7 +232,7 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 	}
 	change := store.Change{Entries: entries, Files: files}
 	if !sameEntries(entries, stored) || !slices.Equal(files, old.Files) {
-		change.Changed, change.Changer = a.service.now(), a.user
+		change.Changed, change.Changer = a.service.opts.Now(), a.user
 		if a.anonymous { // where all may edit, the editor may be the submitter
 			change.Changer = ""
 		}
@@ -262,10 +260,10 @@ func (s *Service) checkSize(entries, stored []forms.Entry) error {
 	if len(entries) > forms.MaxEntries { // fields that have left the page count, too
 		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission would have answers to more than %d fields. Nothing was changed.", forms.MaxEntries)}
 	}
-	if n := size(entries); n <= s.maxSubmission || n <= size(stored) {
+	if n := size(entries); n <= s.opts.MaxSubmission || n <= size(stored) {
 		return nil
 	}
-	return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission as a whole would be larger than %d bytes. Nothing was changed.", s.maxSubmission)}
+	return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission as a whole would be larger than %d bytes. Nothing was changed.", s.opts.MaxSubmission)}
 }
 
 // size counts what callers choose, so that no submission is larger than the
@@ -281,7 +279,7 @@ func size(entries []forms.Entry) (n int64) {
 // The files of the answers are dropped.
 func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key string) error {
 	defer a.DropFiles(ctx, StagedFiles(answers))
-	if a.blocked {
+	if a.rights.Blocked {
 		return errBlocked
 	}
 	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
@@ -298,7 +296,7 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key st
 	if err != nil {
 		return err
 	}
-	return a.explain(a.service.store.Refusal(ctx, n))
+	return a.explain(a.service.opts.Store.Refusal(ctx, n))
 }
 
 // ValidateMerge returns the error that Merge would return for the submission as
@@ -320,12 +318,12 @@ func (a *Access) ValidateMerge(ctx context.Context, id int64, answers []forms.An
 
 // Delete removes a submission for good.
 func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
-	if !a.editor {
+	if !a.rights.Edit {
 		if _, err := a.Get(ctx, id); err != nil {
 			return err
 		}
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may delete submissions."}
 	}
 	check := func(sub forms.Submission) error { return a.check(pre, sub) }
-	return Explain(a.service.store.Delete(ctx, a.key(id), check, a.events(store.SubmissionDeleted, a.service.now())...))
+	return Explain(a.service.opts.Store.Delete(ctx, a.key(id), check, a.events(store.SubmissionDeleted, a.service.opts.Now())...))
 }

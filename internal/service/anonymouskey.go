@@ -23,7 +23,7 @@ func (s *Service) submitterKey(f *forms.Form, username string) string {
 	if !f.Anonymous {
 		return "user:" + username
 	}
-	return "hash:" + hash(s.anonymousKey, strconv.FormatInt(f.PageID, 10), f.ID, username)
+	return "hash:" + hash(s.opts.AnonymousKey, strconv.FormatInt(f.PageID, 10), f.ID, username)
 }
 
 const anonymousKeySize = 32

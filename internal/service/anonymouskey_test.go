@@ -86,7 +86,7 @@ func testAnonymousSubmitterIsStoredNowhere(t *testing.T, on enginetest.Engine) {
 
 func TestOnceNamesNobodyOnAnAnonymousForm(t *testing.T) {
 	anonymous := func(page int64, id string) *forms.Form { return &forms.Form{PageID: page, ID: id, Anonymous: true} }
-	s, other := &Service{anonymousKey: []byte("one key")}, &Service{anonymousKey: []byte("another key")}
+	s, other := &Service{opts: Options{AnonymousKey: []byte("one key")}}, &Service{opts: Options{AnonymousKey: []byte("another key")}}
 	seen := map[string]string{}
 	for what, once := range map[string]string{
 		"ann on form a":                      s.submitterKey(anonymous(1, "a"), "ann"),
@@ -105,7 +105,7 @@ func TestOnceNamesNobodyOnAnAnonymousForm(t *testing.T) {
 			t.Errorf("%s: %q is no hash", what, once)
 		}
 	}
-	hash, restarted := s.submitterKey(anonymous(1, "a"), "ann"), &Service{anonymousKey: []byte("one key")}
+	hash, restarted := s.submitterKey(anonymous(1, "a"), "ann"), &Service{opts: Options{AnonymousKey: []byte("one key")}}
 	if restarted.submitterKey(anonymous(1, "a"), "ann") != hash {
 		t.Error("the same person is not recognised after a restart")
 	}

@@ -30,7 +30,7 @@ func (a *Access) Availability(ctx context.Context) (Availability, error) {
 	}
 	n := a.unfilled()
 	n.SubmitterKey = "" // others may submit, even if the caller has
-	err := a.service.store.Refusal(ctx, n)
+	err := a.service.opts.Store.Refusal(ctx, n)
 	if errors.Is(err, store.ErrLimit) {
 		v.Reason, err = a.fullReason(), nil
 	}
@@ -39,12 +39,12 @@ func (a *Access) Availability(ctx context.Context) (Availability, error) {
 
 // window is Availability without a look at what is stored.
 func (a *Access) window() (v Availability) {
-	f, now, zone := a.Form, a.service.now(), a.service.zone
+	f, now, zone := a.Form, a.service.opts.Now(), a.service.opts.Zone
 	if !f.Closes.IsZero() {
 		v.Closes = f.Closes.End(zone)
 	}
 	switch {
-	case a.blocked:
+	case a.rights.Blocked:
 		v.Reason = errBlocked.Detail
 	case f.IsEarly(now, zone):
 		v.refuse("this form is not open yet: it opens on", f.Opens, "", zone)
@@ -69,7 +69,7 @@ var errBlocked = &Error{Kind: Forbidden, Detail: "The wiki has blocked your acco
 // mayWrite tells what keeps everybody from submitting now, whatever is stored. more is
 // added to the reason.
 func (a *Access) mayWrite(more string) error {
-	if a.blocked {
+	if a.rights.Blocked {
 		return errBlocked
 	}
 	if reason := a.window().Reason; reason != "" {
@@ -81,7 +81,7 @@ func (a *Access) mayWrite(more string) error {
 // MayUpdate tells what keeps the caller from changing submissions of the form now,
 // their own included: only editors do while it is not open.
 func (a *Access) MayUpdate() error {
-	if a.editor {
+	if a.rights.Edit {
 		return nil
 	}
 	return a.mayWrite(". Only editors of this page may change submissions now")

@@ -21,7 +21,7 @@ type told struct {
 
 // listens has all changes told to a hook, and returns what is stored for it.
 func (w *world) listens() (stored func() []told) {
-	w.events = func(form *forms.Form, anonymous bool, eventType string, at time.Time) []store.Event {
+	w.opts.Events = func(form *forms.Form, anonymous bool, eventType string, at time.Time) []store.Event {
 		if form.PageID != 1 || form.ID == "" {
 			w.t.Errorf("events of form %d %q", form.PageID, form.ID)
 		}
@@ -101,7 +101,7 @@ func testEvents(t *testing.T, on enginetest.Engine) {
 	expect("delete", told{"named", store.SubmissionDeleted, sub.ID, at, false})
 	w.wants("delete again", a.Delete(t.Context(), sub.ID, nil), "not found")
 	expect("delete again")
-	w.events = nil
+	w.opts.Events = nil
 	w.submits(owner, "named", "nobody listens")
 	expect("no listeners")
 }

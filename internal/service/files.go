@@ -36,9 +36,9 @@ const sniffBytes = 3 << 10
 // Errors: *forms.Invalid for a file that the field does not take, the read
 // error of r as it is, and those of the service.
 func (a *Access) StageFile(ctx context.Context, field *forms.Field, name, declaredType string, r io.Reader) (forms.StoredFile, error) {
-	from := &fileReader{r: r, left: a.service.maxFile}
+	from := &fileReader{r: r, limit: a.service.opts.MaxFile}
 	if field.MaxSize > 0 {
-		from.left = min(from.left, field.MaxSize)
+		from.limit = min(from.limit, field.MaxSize)
 	}
 	buffered := bufio.NewReaderSize(from, sniffBytes)
 	head, err := buffered.Peek(sniffBytes)
@@ -50,7 +50,7 @@ func (a *Access) StageFile(ctx context.Context, field *forms.Field, name, declar
 		return forms.StoredFile{}, forms.InvalidField(field.ID,
 			"takes "+strings.Join(field.Accept, ", ")+": the name, the type and the content of a file must agree with it")
 	}
-	file, err := a.service.files.StageFile(ctx, buffered)
+	file, err := a.service.opts.Files.StageFile(ctx, buffered)
 	if err != nil {
 		return forms.StoredFile{}, a.stageError(field, from, err)
 	}
@@ -63,7 +63,7 @@ func (a *Access) stageError(field *forms.Field, from *fileReader, err error) err
 	case from.tooLarge() && field.CheckFileSize(from.read) != "": // the limit of the field
 		return forms.InvalidField(field.ID, field.CheckFileSize(from.read))
 	case from.tooLarge():
-		return &Error{Kind: TooLarge, Detail: "A file is too large: each may have at most " + forms.SizeText(a.service.maxFile) + ". Nothing was changed."}
+		return &Error{Kind: TooLarge, Detail: "A file is too large: each may have at most " + forms.SizeText(a.service.opts.MaxFile) + ". Nothing was changed."}
 	case from.err != nil:
 		return from.err
 	default:
@@ -75,22 +75,20 @@ func (a *Access) stageError(field *forms.Field, from *fileReader, err error) err
 // remembers whether the error of a read was its own or that of the client's
 // connection.
 type fileReader struct {
-	r    io.Reader
-	left int64 // bytes that may still be read; -1 after one too many
-	read int64
-	err  error // of r, but for io.EOF
+	r           io.Reader
+	limit, read int64 // bytes
+	err         error // of r, but for io.EOF
 }
 
 var errFileTooLarge = errors.New("file is too large")
 
-func (f *fileReader) tooLarge() bool { return f.left < 0 }
+func (f *fileReader) tooLarge() bool { return f.read > f.limit }
 
 func (f *fileReader) Read(p []byte) (int, error) {
 	// One byte more than allowed tells a file that is too large from one that
 	// just fits.
-	n, err := f.r.Read(p[:min(int64(len(p)), f.left+1)])
+	n, err := f.r.Read(p[:min(int64(len(p)), f.limit+1-f.read)])
 	f.read += int64(n)
-	f.left -= int64(n)
 	if f.tooLarge() {
 		return 0, errFileTooLarge
 	}
@@ -113,7 +111,7 @@ func (a *Access) DropFiles(ctx context.Context, files []forms.StoredFile) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	for _, file := range files {
-		_ = a.service.files.DropFile(ctx, file.ID) // the store removes it later
+		_ = a.service.opts.Files.DropFile(ctx, file.ID) // the store removes it later
 	}
 }
 
@@ -164,7 +162,7 @@ func (a *Access) OpenFile(ctx context.Context, id int64, fieldID, name string) (
 		if i < 0 {
 			return forms.StoredFile{}, nil, notFound("There is no such file.")
 		}
-		content, err := a.service.files.OpenFile(ctx, a.key(id), sub.Files[i].ID)
+		content, err := a.service.opts.Files.OpenFile(ctx, a.key(id), sub.Files[i].ID)
 		if !errors.Is(err, store.ErrNotFound) {
 			return sub.Files[i], content, Explain(err)
 		}

@@ -113,8 +113,8 @@ func TestUnusedFilesAreDropped(t *testing.T) { enginetest.Each(t, testUnusedFile
 
 func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	w := newPapers(t, on)
-	files := &countingFiles{Files: w.files, staged: map[int64]bool{}}
-	w.files = files
+	files := &countingFiles{Files: w.opts.Files, staged: map[int64]bool{}}
+	w.opts.Files = files
 	a := w.as(owner, "named")
 	with := func(value string, answers ...forms.Answer) []forms.Answer { return append(answer(value), answers...) }
 
@@ -167,7 +167,7 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 		}
 		many = append(many, fileAnswer(ten...))
 	}
-	w.maxSubmission = 1 << 20
+	w.opts.MaxSubmission = 1 << 20
 	if _, err := a.Merge(t.Context(), sub.ID, many, nil, admitAll); outcome(err) != "too large" {
 		t.Errorf("more than %d files: %v", MaxFiles, err)
 	}
@@ -175,7 +175,7 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 
 	// It is not known what became of this one: the store decides.
 	lost := w.stages(a, "doc", "c", "z")
-	w.Service.store = unavailable{w.store}
+	w.opts.Store = unavailable{w.store}
 	if _, _, err := a.Create(t.Context(), with("text", fileAnswer(lost)), ""); outcome(err) != "unavailable" {
 		t.Errorf("create without a store: %v", err)
 	}
@@ -188,8 +188,8 @@ func TestRepeatsWithFiles(t *testing.T) { enginetest.Each(t, testRepeatsWithFile
 
 func testRepeatsWithFiles(t *testing.T, on enginetest.Engine) {
 	w := newPapers(t, on)
-	files := &countingFiles{Files: w.files, staged: map[int64]bool{}}
-	w.files = files
+	files := &countingFiles{Files: w.opts.Files, staged: map[int64]bool{}}
+	w.opts.Files = files
 	a := w.as(owner, "named")
 	create := func(name, content string) (forms.Submission, bool, error) {
 		return a.Create(t.Context(), append(answer("text"), fileAnswer(w.stages(a, "doc", name, content))), "key")

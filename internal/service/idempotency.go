@@ -71,7 +71,7 @@ func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r r
 	n.Key, n.Body = r.key, r.body
 	for range maxReplays {
 		if invalid == nil {
-			sub, err = a.service.store.Create(ctx, n)
+			sub, err = a.service.opts.Store.Create(ctx, n)
 			if !errors.Is(err, store.ErrKeyUsed) {
 				return sub, false, a.explain(err)
 			}
@@ -89,7 +89,7 @@ func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r r
 
 // replay returns the submission that was stored with a key, if there is one.
 func (a *Access) replay(ctx context.Context, r repeatable) (sub forms.Submission, found bool, err error) {
-	sub, body, err := a.service.store.ByKey(ctx, a.Form.PageID, a.Form.ID, r.key)
+	sub, body, err := a.service.opts.Store.ByKey(ctx, a.Form.PageID, a.Form.ID, r.key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return forms.Submission{}, false, nil

@@ -16,7 +16,7 @@ func TestKeysAreSharedByReplicas(t *testing.T) { enginetest.Each(t, testKeysAreS
 func testKeysAreSharedByReplicas(t *testing.T, on enginetest.Engine) {
 	w := newWorldOn(t, on)
 	replica := func(key string) *Service {
-		return New(Options{Pages: w.source, Store: w.store, AnonymousKey: []byte(key), Now: w.now, MaxSubmission: maxSubmission})
+		return New(Options{Pages: w.source, Store: w.store, AnonymousKey: []byte(key), Now: w.opts.Now, MaxSubmission: maxSubmission})
 	}
 	for _, id := range []string{"named", "named-once", "anonymous", "anonymous-once"} {
 		var ids []int64

@@ -22,7 +22,7 @@ type OwnSubmission struct {
 // store.MaxLatest submissions, and leaves out forms that have become anonymous.
 // The list is what Pages has returned for the same caller, or a part of it.
 func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, limit int) ([]OwnSubmission, error) {
-	found, err := s.store.Latest(ctx, who.Name, store.MaxLatest)
+	found, err := s.opts.Store.Latest(ctx, who.Name, store.MaxLatest)
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -48,7 +48,7 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 		return 0, false, nil
 	}
 	last := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Username: &a.user, Descending: true, Limit: 1}
-	err = a.service.store.Scan(ctx, last, func(sub forms.Submission) error {
+	err = a.service.opts.Store.Scan(ctx, last, func(sub forms.Submission) error {
 		id, found = sub.ID, true
 		return nil
 	})
@@ -60,7 +60,7 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 func (a *Access) Submitted(ctx context.Context) (bool, error) {
 	n := a.unfilled()
 	n.Limit = 0
-	err := a.service.store.Refusal(ctx, n)
+	err := a.service.opts.Store.Refusal(ctx, n)
 	if errors.Is(err, store.ErrAlreadySubmitted) {
 		return true, nil
 	}

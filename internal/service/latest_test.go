@@ -113,7 +113,7 @@ func TestMine(t *testing.T) {
 
 	open := w.as(owner, "named")
 	stored := w.store
-	w.Service.store = unreadable{stored}
+	w.opts.Store = unreadable{stored}
 	wants("without reading it", owner, "named", first.ID)
 	if err := stored.Close(); err != nil {
 		t.Fatal(err)

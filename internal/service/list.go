@@ -88,7 +88,7 @@ func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, 
 	if err != nil {
 		return forms.Summary{}, err
 	}
-	s := a.Form.NewSummarizer(a.service.zone)
+	s := a.Form.NewSummarizer(a.service.opts.Zone)
 	if err := l.scan(ctx, 0, 0, s.Add); err != nil {
 		return forms.Summary{}, err
 	}
@@ -124,7 +124,7 @@ func (a *Access) newLister(ctx context.Context, opts ListOptions) (*lister, erro
 		return nil, err
 	}
 	if !opts.Filter.IsZero() {
-		l.match = a.Form.NewMatcher(opts.Filter, a.service.zone)
+		l.match = a.Form.NewMatcher(opts.Filter, a.service.opts.Zone)
 	}
 	return l, nil
 }
@@ -142,7 +142,7 @@ func (l *lister) findColumns(ctx context.Context) error {
 		return nil
 	}
 	q := l.query(nil)
-	err := l.service.store.Scan(ctx, q, func(sub forms.Submission) error {
+	err := l.service.opts.Store.Scan(ctx, q, func(sub forms.Submission) error {
 		if err := l.check(sub); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (l *lister) begin(p ListPage) error {
 
 // query selects what the caller may see, of one submitter or of all.
 func (l *lister) query(username *string) store.Query {
-	if !l.seesAll {
+	if !l.rights.SeeAll {
 		mine := l.user
 		if username != nil && *username != mine {
 			mine = "" // matches no row; the store is asked anyway, so that an outage is an error and not an empty list
@@ -202,7 +202,7 @@ func (l *lister) scan(ctx context.Context, after int64, limit int, visit func(fo
 		q.Limit = limit
 	}
 	visited := 0
-	err := l.service.store.Scan(ctx, q, func(sub forms.Submission) error {
+	err := l.service.opts.Store.Scan(ctx, q, func(sub forms.Submission) error {
 		if selected, err := l.selects(sub); err != nil || !selected {
 			return err
 		}
@@ -286,7 +286,7 @@ func (l *lister) sorted(ctx context.Context, visit func(forms.Submission) error)
 // revisit visits a submission unless it was deleted meanwhile, or was changed so
 // that the filter no longer selects it.
 func (l *lister) revisit(ctx context.Context, id int64, visit func(forms.Submission) error) error {
-	sub, err := l.service.store.Get(ctx, l.key(id))
+	sub, err := l.service.opts.Store.Get(ctx, l.key(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -384,13 +384,10 @@ func (a *Access) Neighbours(ctx context.Context, opts ListOptions, sub forms.Sub
 	if opts.Sort != nil {
 		return l.sortedNeighbours(ctx, sub)
 	}
-	note := func(id *int64) func(forms.Submission) error {
-		return func(s forms.Submission) error { *id = s.ID; return nil }
+	err = l.scan(ctx, sub.ID, 1, func(next forms.Submission) error { after = next.ID; return nil })
+	if err == nil {
+		err = l.reversed().scan(ctx, sub.ID, 1, func(last forms.Submission) error { before = last.ID; return nil })
 	}
-	if err := l.scan(ctx, sub.ID, 1, note(&after)); err != nil {
-		return 0, 0, err
-	}
-	err = l.reversed().scan(ctx, sub.ID, 1, note(&before))
 	return before, after, err
 }
 

@@ -352,7 +352,7 @@ func TestPageEndsWhereTheNextBegins(t *testing.T) {
 	for range 8 {
 		w.stores("owner", "text", "x")
 	}
-	w.Service.store = &between{Store: w.store, do: func() {
+	w.opts.Store = &between{Store: w.store, do: func() {
 		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 4, nil), "ok")
 	}}
 	ids, page := w.listsPage(w.as(editor, "named"), ListOptions{Limit: 5})
@@ -367,7 +367,7 @@ func TestSortedPageIsReadAgain(t *testing.T) {
 	for _, n := range []string{"3", "2", "1"} {
 		w.stores("owner", "text", "a", "n", n)
 	}
-	w.Service.store = &between{Store: w.store, do: func() {
+	w.opts.Store = &between{Store: w.store, do: func() {
 		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 2, nil), "ok")
 		_, err := w.as(editor, "named").Merge(t.Context(), 3, answer("b"), nil, func(int) error { return nil })
 		w.wants("change", err, "ok")

@@ -30,7 +30,7 @@ type PageInfo struct {
 
 // Pages lists the pages with forms that the caller may view.
 func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error) {
-	all, err := s.pages.List(ctx, userOf(who))
+	all, err := s.opts.Pages.List(ctx, userOf(who))
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -115,7 +115,7 @@ func userOf(who auth.Identity) pages.User {
 // page returns a page that the caller may view. A page that they may not view is
 // answered like one that does not exist.
 func (s *Service) page(ctx context.Context, who auth.Identity, pageID int64) (pages.View, error) {
-	page, err := s.pages.Page(ctx, userOf(who), pageID)
+	page, err := s.opts.Pages.Page(ctx, userOf(who), pageID)
 	if errors.Is(err, pages.ErrNotFound) {
 		return pages.View{}, notFound("There is no page %d.", pageID)
 	}

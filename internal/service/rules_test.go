@@ -19,7 +19,7 @@ func (w *world) addForm(f forms.Form) {
 // Days are those of the zone, and fields of editors are theirs.
 func TestRulesKnowDayAndEditor(t *testing.T) {
 	w := newWorld(t)
-	w.zone = time.FixedZone("UTC+13", 13*60*60) // the next day there
+	w.opts.Zone = time.FixedZone("UTC+13", 13*60*60) // the next day there
 	state := forms.Field{ID: "state", Type: forms.Textfield, ByEditors: true}
 	w.addForm(forms.Form{ID: "rules", Fields: []forms.Field{
 		{ID: "day", Type: forms.Date, Validation: forms.DateOnly, Default: forms.Today, Min: &forms.Bound{Value: forms.Today}}, state,
@@ -72,7 +72,7 @@ func TestOpensAndCloses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.zone = time.FixedZone("UTC+13", 13*60*60)
+			w.opts.Zone = time.FixedZone("UTC+13", 13*60*60)
 			before := w.submits(owner, "named", "before")
 			w.page.Forms[0].Opens, w.page.Forms[0].Closes = tt.opens, tt.closes
 			w.clock = at(tt.now)

@@ -40,28 +40,18 @@ type Options struct {
 
 // Service answers callers.
 type Service struct {
-	pages         pages.Source
-	store         store.Store
-	files         store.Files
-	anonymousKey  []byte
-	cursors       cipher.AEAD
-	now           func() time.Time
-	zone          *time.Location
-	maxSubmission int64
-	maxFile       int64
-	largeWrites   largeWrites
-	events        func(form *forms.Form, anonymous bool, eventType string, at time.Time) []store.Event
-
+	opts           Options
+	cursors        cipher.AEAD
 	idempotencyKey []byte
+	largeWrites    largeWrites
 }
 
 // New makes a service.
 func New(opts Options) *Service {
+	opts.Zone, opts.MaxFile = cmp.Or(opts.Zone, time.UTC), cmp.Or(opts.MaxFile, DefaultMaxFile)
 	return &Service{
-		zone:  cmp.Or(opts.Zone, time.UTC),
-		pages: opts.Pages, store: opts.Store, files: opts.Files, anonymousKey: opts.AnonymousKey, now: opts.Now, maxSubmission: opts.MaxSubmission,
-		maxFile: cmp.Or(opts.MaxFile, DefaultMaxFile), largeWrites: newLargeWrites(), events: opts.Events,
-		cursors: newCursors(derive(opts.AnonymousKey, "cursor")), idempotencyKey: derive(opts.AnonymousKey, "idempotency"),
+		opts: opts, cursors: newCursors(derive(opts.AnonymousKey, "cursor")),
+		idempotencyKey: derive(opts.AnonymousKey, "idempotency"), largeWrites: newLargeWrites(),
 	}
 }
 
@@ -73,20 +63,20 @@ func derive(secret []byte, purpose string) []byte {
 }
 
 // Now is the time of the service.
-func (s *Service) Now() time.Time { return s.now() }
+func (s *Service) Now() time.Time { return s.opts.Now() }
 
 // Today is the current day in the zone of the service, as 2006-01-02.
-func (s *Service) Today() string { return s.now().In(s.zone).Format(time.DateOnly) }
+func (s *Service) Today() string { return s.opts.Now().In(s.opts.Zone).Format(time.DateOnly) }
 
 // Zone is the time zone in which days begin.
-func (s *Service) Zone() *time.Location { return s.zone }
+func (s *Service) Zone() *time.Location { return s.opts.Zone }
 
 // MaxFile is the size of the largest file that is taken, in bytes.
-func (s *Service) MaxFile() int64 { return s.maxFile }
+func (s *Service) MaxFile() int64 { return s.opts.MaxFile }
 
 // Ready reports whether the service can serve.
 func (s *Service) Ready(ctx context.Context) error {
-	return errors.Join(s.pages.Ready(ctx), s.store.Ping(ctx))
+	return errors.Join(s.opts.Pages.Ready(ctx), s.opts.Store.Ping(ctx))
 }
 
 // Kind sorts the errors of the service by what a caller can do about them.
@@ -173,7 +163,7 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 
 func (s *Service) access(page pages.View, form *forms.Form, who auth.Identity) *Access {
 	return &Access{
-		Form: form, PageTitle: page.Title, page: page.Page, service: s, user: who.Name, anonymous: form.Anonymous,
-		editor: page.Rights.Edit, seesAll: page.Rights.SeeAll, blocked: page.Rights.Blocked,
+		Form: form, PageTitle: page.Title, page: page.Page, rights: page.Rights,
+		service: s, user: who.Name, anonymous: form.Anonymous,
 	}
 }

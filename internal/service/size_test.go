@@ -46,7 +46,7 @@ func TestSubmissionHasALimit(t *testing.T) {
 // left the page.
 func TestSubmissionHasALimitOfFields(t *testing.T) {
 	w := newWorld(t)
-	w.maxSubmission = 1 << 20
+	w.opts.MaxSubmission = 1 << 20
 	n := store.New{PageID: 1, FormID: "named", Username: "owner", Created: w.clock}
 	for i := range forms.MaxEntries - 1 {
 		n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprint("gone", i)})
@@ -73,10 +73,10 @@ func TestSubmissionHasALimitOfFields(t *testing.T) {
 // and deleted, and may shrink or keep its size.
 func TestSubmissionThatIsLargerAlready(t *testing.T) {
 	w := newWorld(t)
-	w.maxSubmission = 1000
+	w.opts.MaxSubmission = 1000
 	a := w.as(editor, "named")
 	sub := w.submits(owner, "named", strings.Repeat("x", 500))
-	w.maxSubmission = maxSubmission
+	w.opts.MaxSubmission = maxSubmission
 	for _, step := range []struct {
 		bytes int
 		want  string
