@@ -330,12 +330,13 @@ func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
 			break
 		}
 	}
-	if err := w.lookAtAll(ctx, user.Wiki, list); err != nil {
+	rights, err := w.rightsOn(ctx, user.Wiki, list)
+	if err != nil {
 		return nil, err
 	}
 	var views []View
 	for _, page := range list {
-		if r, known := w.knownRights(user.Wiki, page.ID); known && r.View {
+		if r := rights[page.ID]; r.View {
 			views = append(views, View{page.Page, r.Rights})
 		}
 	}
@@ -343,11 +344,15 @@ func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
 	return views, nil
 }
 
-// lookAtAll asks for the rights on pages that are not known, many at once.
-func (w *Wiki) lookAtAll(ctx context.Context, c wiki.Caller, list []*wikiPage) error {
+// rightsOn returns the rights on pages. It asks for those that are not known, many at
+// once. What it was told counts for its caller, however long the wiki took.
+func (w *Wiki) rightsOn(ctx context.Context, c wiki.Caller, list []*wikiPage) (map[int64]knownRights, error) {
+	rights := map[int64]knownRights{}
 	var ids []int64
 	for _, page := range list {
-		if _, known := w.knownRights(c, page.ID); !known {
+		if r, known := w.knownRights(c, page.ID); known {
+			rights[page.ID] = r
+		} else {
 			ids = append(ids, page.ID)
 		}
 	}
@@ -355,14 +360,14 @@ func (w *Wiki) lookAtAll(ctx context.Context, c wiki.Caller, list []*wikiPage) e
 		asked := w.Now()
 		found, err := w.Wiki.Pages(ctx, c, batch...)
 		if err != nil {
-			return w.explain(err)
+			return nil, w.explain(err)
 		}
 		for _, id := range batch {
 			page, there := found[id]
-			w.remember(c, id, page, there, asked)
+			rights[id] = w.remember(c, id, page, there, asked)
 		}
 	}
-	return nil
+	return rights, nil
 }
 
 // Ready implements Source. Everybody may ask, so that the answer counts for a

@@ -322,6 +322,12 @@ func TestWikiSlow(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		l.wants("it is back", bob, "b")
 
+		// What a list is told counts, though the wiki takes longer than rights do count.
+		time.AfterFunc(time.Minute, f.Hold())
+		if list, err := l.List(t.Context(), caller("sara")); err != nil || len(list) != 1 {
+			t.Errorf("%d pages are listed, %v; want 1", len(list), err)
+		}
+
 		// Without rights that count there is no answer, but a caller may go away.
 		release = f.Hold()
 		defer release()
