@@ -140,6 +140,15 @@ var ListKinds = []ListKind{
 	{ByUser: true, Descending: true, Changes: true},
 }
 
+// ListStatements returns the statement of each kind of list.
+func ListStatements(sql func(ListKind) string) map[ListKind]string {
+	all := map[ListKind]string{}
+	for _, kind := range ListKinds {
+		all[kind] = sql(kind)
+	}
+	return all
+}
+
 // KindOf returns the kind of list that a query asks for.
 func KindOf(q store.Query) ListKind {
 	return ListKind{ByUser: q.Username != nil, Descending: q.Descending, Changes: q.Changes}

@@ -229,13 +229,7 @@ func insertEvents(first int) string {
 	return `INSERT INTO events ` + sqlEventColumns + ` SELECT * FROM unnest(` + strings.Join(columns, ", ") + `) AS e ` + sqlEventColumns
 }
 
-var listStatements = map[engine.ListKind]string{}
-
-func init() {
-	for _, kind := range engine.ListKinds {
-		listStatements[kind] = listSQL(kind)
-	}
-}
+var listStatements = engine.ListStatements(listSQL)
 
 func listSQL(k engine.ListKind) string {
 	after, order, user := `id > $3`, `ASC`, ``

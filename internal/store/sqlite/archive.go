@@ -26,7 +26,7 @@ const sqlDump = `SELECT page_id, form_id, row_id, username, created, ifnull(subm
 func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event func(store.Event) error) error {
 	s.dumps.RLock()
 	defer s.dumps.RUnlock()
-	if err := s.pool.with(ctx, func(*readStmts) error { return nil }); err != nil { // closed
+	if err := s.pool.with(ctx, func(*connection) error { return nil }); err != nil { // closed
 		return err
 	}
 	conn, err := s.pool.connect(ctx)
@@ -38,7 +38,7 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 }
 
 // dumpAll is Dump on a connection, in one read transaction.
-func dumpAll(ctx context.Context, conn *sqlite3.Conn, visit func(store.Record) error, event func(store.Event) error) error {
+func dumpAll(ctx context.Context, conn *connection, visit func(store.Record) error, event func(store.Event) error) error {
 	if err := conn.Exec(`BEGIN`); err != nil { // the connection is closed afterwards, which ends it
 		return classify(err)
 	}
@@ -46,47 +46,35 @@ func dumpAll(ctx context.Context, conn *sqlite3.Conn, visit func(store.Record) e
 	if err != nil || event == nil {
 		return err
 	}
-	queryErr := queryRows(conn, sqlAllEvents, func(row *sqlite3.Stmt) {
-		if err = cmp.Or(err, ctx.Err()); err == nil {
-			err = event(readEvent(row))
-		}
-	})
-	return cmp.Or(err, classify(queryErr))
+	return visitRows(ctx, conn, sqlAllEvents, func(row *sqlite3.Stmt) error { return event(readEvent(row)) })
 }
 
-// dumpRows visits the submissions. Its two statements share a snapshot, also without a
-// transaction, as long as one of them is not finished.
-func dumpRows(ctx context.Context, conn *sqlite3.Conn, visit func(store.Record) error) error {
-	stmt, _, err := conn.Prepare(sqlDump)
-	if err != nil {
-		return classify(err)
-	}
-	defer func() { _ = stmt.Close() }()
-	chunk, _, err := conn.Prepare(sqlChunk)
-	if err != nil {
-		return classify(err)
-	}
-	defer func() { _ = chunk.Close() }()
+// dumpRows visits the submissions. To be called in a read transaction.
+func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) error) error {
 	read := func(_ context.Context, id, number int64, buf []byte) (int, error) {
-		n, err := readChunk(chunk, id, number, buf)
+		n, err := readChunk(conn, id, number, buf)
 		return n, classify(err)
 	}
-	for stmt.Step() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		r, err := readRecord(stmt)
+	return visitRows(ctx, conn, sqlDump, func(row *sqlite3.Stmt) error {
+		r, err := readRecord(row)
 		if err != nil {
 			return err
 		}
-		if len(r.Files) > 0 {
-			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, read, func() {}) }
+		r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, read, func() {}) }
+		return visit(r)
+	})
+}
+
+// visitRows calls visit for each row of a statement, until visit fails or ctx ends.
+func visitRows(ctx context.Context, conn *connection, sql string, visit func(row *sqlite3.Stmt) error) error {
+	var visitErr error
+	err := conn.query(sql, func(row *sqlite3.Stmt) bool {
+		if visitErr = ctx.Err(); visitErr == nil {
+			visitErr = visit(row)
 		}
-		if err := visit(r); err != nil {
-			return err
-		}
-	}
-	return classify(stmt.Err())
+		return visitErr == nil
+	})
+	return cmp.Or(visitErr, classify(err))
 }
 
 func readRecord(stmt *sqlite3.Stmt) (store.Record, error) {
@@ -119,10 +107,10 @@ func (t *tx) load(records []store.Record) error {
 		if err := r.CheckIDs(); err != nil {
 			return err
 		}
-		if err := refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, r.Key); err != nil {
+		if err := t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, r.Key); err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
-		err = t.stmts.insertSubmission(form, r)
+		err = t.conn.insertSubmission(form, r)
 		switch {
 		case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
 			return fmt.Errorf("submission %d: %w", r.ID, store.ErrAlreadySubmitted)
@@ -144,15 +132,15 @@ func (t *tx) load(records []store.Record) error {
 func (s *Store) Clear(ctx context.Context) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		return tx.atomically(func() error {
-			return classify(tx.stmts.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files; DELETE FROM events; DELETE FROM event_queues`))
+			return classify(tx.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files; DELETE FROM events; DELETE FROM event_queues`))
 		})
 	})
 }
 
 // Count implements store.Archive.
 func (s *Store) Count(ctx context.Context) (count int64, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		count, err = queryInt(stmts.conn, `SELECT count(*) FROM submissions`)
+	err = s.pool.with(ctx, func(conn *connection) error {
+		count, err = conn.queryInt(`SELECT count(*) FROM submissions`)
 		return err
 	})
 	return count, err
@@ -181,9 +169,9 @@ func (s *Store) Advance(ctx context.Context, to int64) error {
 // Claim implements store.Settings.
 func (s *Store) Claim(ctx context.Context, name, value string) (current string, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
-		_, err := execute(tx.stmts.conn, `INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING`, name, value)
+		err := tx.conn.run(`INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING`, name, value)
 		if err == nil {
-			current, err = setting(tx.stmts.conn, name)
+			current, err = tx.conn.setting(name)
 		}
 		return classify(err)
 	})
@@ -192,8 +180,8 @@ func (s *Store) Claim(ctx context.Context, name, value string) (current string, 
 
 // Setting implements store.Settings.
 func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) (err error) {
-		value, err = setting(stmts.conn, name)
+	err = s.pool.with(ctx, func(conn *connection) (err error) {
+		value, err = conn.setting(name)
 		return err
 	})
 	return value, err
@@ -205,8 +193,8 @@ func (s *Store) Release(ctx context.Context, name string) error {
 	return err
 }
 
-func setting(conn *sqlite3.Conn, name string) (value string, err error) {
-	err = queryRow(conn, `SELECT value FROM settings WHERE name = ?`, func(row *sqlite3.Stmt) { value = row.ColumnText(0) }, name)
+func (c *connection) setting(name string) (value string, err error) {
+	err = c.queryRow(`SELECT value FROM settings WHERE name = ?`, func(row *sqlite3.Stmt) { value = row.ColumnText(0) }, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/durable"
 )
 
@@ -61,7 +59,7 @@ func copySnapshot(ctx context.Context, source, target string) error {
 	if err := vacuumInto(ctx, source, target); err != nil {
 		return err
 	}
-	dropped, err := dropTransient(target)
+	dropped, err := dropTransient(ctx, target)
 	if err != nil || !dropped {
 		return err
 	}
@@ -86,7 +84,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return err
 	}
-	if _, err := execute(conn, `VACUUM INTO ?`, fileURI(file, vfsName)+"&vacuum=on"); err != nil {
+	if err := conn.run(`VACUUM INTO ?`, fileURI(file, vfsName)+"&vacuum=on"); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -97,12 +95,12 @@ func vacuumInto(ctx context.Context, source, file string) error {
 
 // dropTransient deletes sessions, unfinished uploads, and files that were
 // deleted a moment ago. A file without any is not written to.
-func dropTransient(file string) (dropped bool, err error) {
-	conn, err := sqlite3.Open(fileURI(file, vfsName) + "&mode=rw")
+func dropTransient(ctx context.Context, file string) (dropped bool, err error) {
+	conn, err := connect(context.WithoutCancel(ctx), fileURI(file, vfsName)+"&mode=rw")
 	if err != nil {
 		return false, err
 	}
-	some, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM staged_files)`)
+	some, err := conn.queryInt(`SELECT EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM staged_files)`)
 	if err == nil && some != 0 {
 		err = conn.Exec(`
 			PRAGMA journal_mode = DELETE;
@@ -149,7 +147,7 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (err erro
 	if _, err := checkFile(ctx, partial, file, progress); err != nil {
 		return err
 	}
-	if _, err := dropTransient(partial); err != nil { // only in copies that were made without Backup
+	if _, err := dropTransient(ctx, partial); err != nil { // only in copies that were made without Backup
 		return fmt.Errorf("remove sessions and unfinished uploads: %w", err)
 	}
 	if err := durable.Sync(partial); err != nil {

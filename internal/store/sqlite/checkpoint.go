@@ -74,7 +74,7 @@ func (s *Store) WAL() (bytes, failedCheckpoints int64) {
 // WAL is beyond its limit. It goes through the writer, so that it waits when the
 // writer is stuck.
 func (w *writer) ping(tx *tx) error {
-	if _, err := tx.stmts.readLastID(); err != nil {
+	if _, err := tx.conn.readLastID(); err != nil {
 		return classify(err)
 	}
 	if bytes := w.wal.bytes(); bytes > w.wal.limit {

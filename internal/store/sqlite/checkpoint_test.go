@@ -24,7 +24,7 @@ import (
 func logOf(t *testing.T, s *Store) *bytes.Buffer {
 	t.Helper()
 	log := &bytes.Buffer{}
-	onWriter(t, s, func(*sqlite3.Conn) error {
+	onWriter(t, s, func(*connection) error {
 		s.writer.log = slog.New(slog.NewTextHandler(log, nil))
 		return nil
 	})
@@ -49,9 +49,8 @@ func grow(t *testing.T, s *Store, pages int) {
 	const each = 1000
 	for range pages / each {
 		s.writer.lastSingle.Store(false) // through the queue, so that a checkpoint follows
-		onWriter(t, s, func(conn *sqlite3.Conn) error {
-			_, err := execute(conn, `REPLACE INTO file_chunks VALUES (1, 1, zeroblob(?))`, int64(each*pageBytes))
-			return err
+		onWriter(t, s, func(conn *connection) error {
+			return conn.run(`REPLACE INTO file_chunks VALUES (1, 1, zeroblob(?))`, int64(each*pageBytes))
 		})
 	}
 	s.writer.commitMu.Lock() // when the last checkpoint is done
@@ -61,7 +60,7 @@ func grow(t *testing.T, s *Store, pages int) {
 // writerPages is the length of the WAL as the writer knows it.
 func writerPages(t *testing.T, s *Store) (pages int) {
 	t.Helper()
-	onWriter(t, s, func(*sqlite3.Conn) error {
+	onWriter(t, s, func(*connection) error {
 		pages = int(s.writer.wal.pages.Load())
 		return nil
 	})
@@ -76,7 +75,7 @@ func TestCheckpointsFail(t *testing.T) {
 	s, disk := openOnDisk(t, dir)
 	log := logOf(t, s)
 	const limit = restartPages + 2000
-	onWriter(t, s, func(*sqlite3.Conn) error {
+	onWriter(t, s, func(*connection) error {
 		s.writer.wal.limit = limit * frameBytes
 		return nil
 	})
@@ -131,7 +130,7 @@ func TestReadOfAnotherProcess(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	waited := false
-	onWriter(t, s, func(conn *sqlite3.Conn) error { // called by SQLite before it waits for a lock
+	onWriter(t, s, func(conn *connection) error { // called by SQLite before it waits for a lock
 		return conn.BusyHandler(func(context.Context, int) (retry bool) { waited = true; return false })
 	})
 	grow(t, s, restartPages+1000)

@@ -60,7 +60,7 @@ const (
 
 // list is a parameter of json_each.
 func list[T any](values []T) string {
-	text, err := json.Marshal(values)
+	text, err := json.Marshal(append([]T{}, values...)) // not null, which json_each takes for a value
 	if err != nil {
 		panic(err) // they are texts or numbers
 	}
@@ -78,7 +78,7 @@ func (t *tx) insertEvents(form, submission int64, events []store.Event) error {
 			failed = e.Failed.UnixMilli()
 		}
 		t.bytes += 200 + len(e.Title)
-		err := run(t.stmts.insertEvent, e.Hook, e.Recipient, form, submission, e.Type, e.Created.UnixMilli(), e.Message,
+		err := t.conn.run(sqlInsertEvent, e.Hook, e.Recipient, form, submission, e.Type, e.Created.UnixMilli(), e.Message,
 			optional(e.Title), anonymous, failed, optional(e.Error))
 		if err != nil {
 			return classify(err)
@@ -103,9 +103,8 @@ func readEvent(row *sqlite3.Stmt) store.Event {
 
 // DueQueues implements store.Events.
 func (s *Store) DueQueues(ctx context.Context, hooks []string, limit int) (due []store.Queue, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		row := stmts.dueQueues
-		return query(row, func() bool {
+	err = s.pool.with(ctx, func(conn *connection) error {
+		return conn.query(sqlDueQueues, func(row *sqlite3.Stmt) bool {
 			due = append(due, store.Queue{Hook: row.ColumnText(0), Recipient: row.ColumnText(1), PageID: row.ColumnInt64(2), FormID: row.ColumnText(3)})
 			return len(due) < limit
 		}, list(hooks), time.Now().UnixMilli())
@@ -137,17 +136,19 @@ func (t *tx) lease(leased *store.Lease, lease time.Duration, limit int) error {
 	}
 	now := time.Now()
 	leased.Token = now.Add(lease).UnixMilli()
-	err = queryRow(t.stmts.conn, sqlLease, func(row *sqlite3.Stmt) { leased.Attempts = int(row.ColumnInt64(0)) },
+	err = t.conn.queryRow(sqlLease, func(row *sqlite3.Stmt) { leased.Attempts = int(row.ColumnInt64(0)) },
 		q.Hook, q.Recipient, form, leased.Token, now.UnixMilli())
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
-		err = queryRows(t.stmts.conn, sqlWaiting, func(row *sqlite3.Stmt) { leased.Events = append(leased.Events, readEvent(row)) },
-			q.Hook, q.Recipient, form, int64(limit))
+		err = t.conn.query(sqlWaiting, func(row *sqlite3.Stmt) bool {
+			leased.Events = append(leased.Events, readEvent(row))
+			return true
+		}, q.Hook, q.Recipient, form, int64(limit))
 	}
 	if err == nil && len(leased.Events) == 0 {
-		_, err = execute(t.stmts.conn, sqlEndLease, q.Hook, q.Recipient, form, leased.Token)
+		err = t.conn.run(sqlEndLease, q.Hook, q.Recipient, form, leased.Token)
 	}
 	return classify(err)
 }
@@ -166,37 +167,36 @@ func (s *Store) SettleQueue(ctx context.Context, l store.Lease, settled store.Se
 
 func (t *tx) settle(form int64, l store.Lease, s store.Settlement) error {
 	now := time.Now()
-	conn, queue := t.stmts.conn, []any{l.Hook, l.Recipient, form, l.Token}
-	_, err := execute(conn, sqlDelivered, list(s.Delivered))
-	if err == nil {
-		_, err = execute(conn, sqlGiveUp, list(s.Failed), now.UnixMilli(), s.Error)
+	queue := []any{l.Hook, l.Recipient, form, l.Token}
+	if err := t.conn.run(sqlDelivered, list(s.Delivered)); err != nil {
+		return err
 	}
-	switch {
-	case err != nil:
-	case s.Delay == 0 && s.Attempts == 0:
-		_, err = execute(conn, sqlEndLease, queue...)
-	default:
-		_, err = execute(conn, sqlDelayQueue, append(queue, now.Add(s.Delay).UnixMilli(), int64(s.Attempts), optional(s.Error))...)
+	if err := t.conn.run(sqlGiveUp, list(s.Failed), now.UnixMilli(), s.Error); err != nil {
+		return err
 	}
-	return err
+	if s.Delay == 0 && s.Attempts == 0 {
+		return t.conn.run(sqlEndLease, queue...)
+	}
+	return t.conn.run(sqlDelayQueue, append(queue, now.Add(s.Delay).UnixMilli(), int64(s.Attempts), optional(s.Error))...)
 }
 
 // EventCounts implements store.Events.
 func (s *Store) EventCounts(ctx context.Context) (counts []store.EventCount, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		counts, err = eventCounts(stmts.conn)
+	err = s.pool.with(ctx, func(conn *connection) error {
+		counts, err = conn.eventCounts()
 		return err
 	})
 	return counts, engine.Wrap(err, "count events")
 }
 
-func eventCounts(conn *sqlite3.Conn) (counts []store.EventCount, err error) {
-	err = queryRows(conn, sqlEventCounts, func(row *sqlite3.Stmt) {
-		c := store.EventCount{Hook: row.ColumnText(0), Queued: row.ColumnInt64(1), Failed: row.ColumnInt64(2), LastError: row.ColumnText(4)}
+func (c *connection) eventCounts() (counts []store.EventCount, err error) {
+	err = c.query(sqlEventCounts, func(row *sqlite3.Stmt) bool {
+		n := store.EventCount{Hook: row.ColumnText(0), Queued: row.ColumnInt64(1), Failed: row.ColumnInt64(2), LastError: row.ColumnText(4)}
 		if oldest := row.ColumnInt64(3); oldest != 0 {
-			c.Oldest = time.UnixMilli(oldest).UTC()
+			n.Oldest = time.UnixMilli(oldest).UTC()
 		}
-		counts = append(counts, c)
+		counts = append(counts, n)
+		return true
 	})
 	return counts, err
 }
@@ -208,16 +208,13 @@ func (s *Store) RetryEvents(ctx context.Context, hooks []string) (failed int64, 
 
 // retryEvents takes a thousand failed events at a time, so that other writers don't wait for long.
 func retryEvents(hooks []string, exec func(sql string, args ...any) (int64, error)) (failed int64, err error) {
-	for {
-		n, err := exec(sqlRetryFailed, list(hooks))
-		if failed += n; err != nil {
-			return failed, engine.Wrap(err, "retry failed events")
-		}
-		if n == 0 {
-			_, err := exec(sqlRetryDelayed, list(hooks))
-			return failed, engine.Wrap(err, "retry delayed events")
-		}
+	for n := int64(1); n > 0 && err == nil; failed += n {
+		n, err = exec(sqlRetryFailed, list(hooks))
 	}
+	if err == nil {
+		_, err = exec(sqlRetryDelayed, list(hooks))
+	}
+	return failed, engine.Wrap(err, "retry events")
 }
 
 // RemoveFailedEvents implements store.Events.
@@ -246,7 +243,7 @@ func (s *Store) LoadEvents(ctx context.Context, events []store.Event) error {
 
 // Shared is a store that a server has open. It can do what an operator asks for
 // while the server runs.
-type Shared struct{ conn *sqlite3.Conn }
+type Shared struct{ conn *connection }
 
 // OpenShared opens the store in directory dir beside a running server.
 func OpenShared(ctx context.Context, dir string) (*Shared, error) {
@@ -269,15 +266,17 @@ func OpenShared(ctx context.Context, dir string) (*Shared, error) {
 
 // EventCounts is that of store.Events.
 func (s *Shared) EventCounts(context.Context) ([]store.EventCount, error) {
-	counts, err := eventCounts(s.conn)
+	counts, err := s.conn.eventCounts()
 	return counts, engine.Wrap(classify(err), "count events")
 }
 
 // RetryEvents is that of store.Events.
 func (s *Shared) RetryEvents(_ context.Context, hooks []string) (failed int64, err error) {
 	return retryEvents(hooks, func(sql string, args ...any) (int64, error) {
-		n, err := execute(s.conn, sql, args...)
-		return n, classify(err)
+		if err := s.conn.run(sql, args...); err != nil {
+			return 0, classify(err)
+		}
+		return s.conn.Changes(), nil
 	})
 }
 

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -16,6 +14,21 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
+)
+
+const (
+	sqlStageFile  = `INSERT INTO staged_files (touched, id, removed) VALUES (?, ?, 0)`
+	sqlTouchFile  = `UPDATE staged_files SET touched = ? WHERE id = ? AND removed = 0`
+	sqlTouchFiles = `UPDATE staged_files SET touched = ?2 WHERE touched < ?3 AND removed = 0 AND id IN (SELECT value FROM json_each(?1))`
+	sqlPutChunk   = `INSERT INTO file_chunks (file, number, data) VALUES (?, ?, ?)`
+	sqlChunk      = `SELECT data FROM file_chunks WHERE file = ? AND number = ?`
+
+	// sqlNextRemoved returns a marked file that is not among ?2, if more than ?1 chunks
+	// are marked. It counts no more than these. ?1 = 0 also finds a file without chunks.
+	sqlNextRemoved = `SELECT id FROM staged_files WHERE removed = 1 AND id NOT IN (SELECT value FROM json_each(?2)) AND (?1 = 0 OR ?1 <
+		(SELECT count(*) FROM (SELECT 1 FROM staged_files m CROSS JOIN file_chunks ON file = m.id WHERE m.removed = 1 LIMIT ?1 + 1))) LIMIT 1`
+	sqlRemoveChunks = `DELETE FROM file_chunks WHERE file = ?1
+		AND number IN (SELECT number FROM file_chunks WHERE file = ?1 ORDER BY number LIMIT ?2)`
 )
 
 // fileEngine implements engine.FileEngine.
@@ -28,21 +41,19 @@ func (s fileEngine) StageChunk(ctx context.Context, id, number int64, data []byt
 		if err := s.writer.checkRoom(); err != nil {
 			return err
 		}
-		stmt := tx.stmts.touchFile
+		sql := sqlTouchFile
 		if number == 0 {
-			stmt = tx.stmts.stageFile
+			sql = sqlStageFile
 		}
-		err := run(stmt, time.Now().UnixMilli(), id)
-		if err == nil && number > 0 && tx.stmts.conn.Changes() == 0 {
+		err := tx.conn.run(sql, time.Now().UnixMilli(), id)
+		if err == nil && number > 0 && tx.conn.Changes() == 0 {
 			return store.ErrNoFile
 		}
 		if err != nil || len(data) == 0 {
 			return classify(err)
 		}
 		tx.bytes += len(data)
-		put := tx.stmts.putChunk
-		err = run(put, id, number, data)
-		return classify(errors.Join(err, put.ClearBindings())) // the copy of the data
+		return classify(tx.conn.run(sqlPutChunk, id, number, data))
 	})
 }
 
@@ -62,7 +73,7 @@ func (w *writer) checkRoom() error {
 	if room >= minRoom {
 		return nil
 	}
-	free, err := queryInt(w.conn, `PRAGMA freelist_count`)
+	free, err := w.conn.queryInt(`PRAGMA freelist_count`)
 	if err == nil && room+free*pageBytes < minRoom {
 		err = fmt.Errorf("%w: the last %d MiB are left to submissions without files", store.ErrFull, minRoom>>20)
 	}
@@ -71,29 +82,23 @@ func (w *writer) checkRoom() error {
 
 // ReadChunk implements engine.FileEngine.
 func (s fileEngine) ReadChunk(ctx context.Context, id, number int64, buf []byte) (n int, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		n, err = readChunk(stmts.chunk, id, number, buf)
+	err = s.pool.with(ctx, func(conn *connection) error {
+		n, err = readChunk(conn, id, number, buf)
 		return err
 	})
 	return n, err
 }
 
-func readChunk(stmt *sqlite3.Stmt, id, number int64, buf []byte) (n int, err error) {
-	size := -1
-	err = query(stmt, func() bool {
-		data := stmt.ColumnRawBlob(0)
-		n, size = copy(buf, data), len(data)
-		return false
+func readChunk(conn *connection, id, number int64, buf []byte) (size int, err error) {
+	err = conn.queryRow(sqlChunk, func(row *sqlite3.Stmt) {
+		data := row.ColumnRawBlob(0)
+		size = len(data)
+		copy(buf, data)
 	}, id, number)
-	switch {
-	case err != nil:
-		return 0, err
-	case size < 0:
-		return 0, store.ErrNotFound
-	case size > len(buf):
-		return 0, fmt.Errorf("a chunk has %d bytes: the database is damaged", size)
+	if err == nil && size > len(buf) {
+		err = fmt.Errorf("a chunk has %d bytes: the database is damaged", size)
 	}
-	return n, nil
+	return size, err
 }
 
 // MarkRemoved implements engine.FileEngine.
@@ -106,74 +111,38 @@ func (s fileEngine) MarkRemoved(ctx context.Context, id int64) error {
 // nothing.
 func (s fileEngine) Touch(ctx context.Context, ids []int64) error {
 	now := time.Now()
-	_, err := s.exec(ctx, `UPDATE staged_files SET touched = ?1 WHERE touched < ?2 AND removed = 0 AND id IN `+idList(ids),
-		now.UnixMilli(), now.Add(-time.Minute).UnixMilli())
+	_, err := s.exec(ctx, sqlTouchFiles, list(ids), now.UnixMilli(), now.Add(-time.Minute).UnixMilli())
 	return err
-}
-
-// idList is a list of ids in SQL.
-func idList(ids []int64) string {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = strconv.FormatInt(id, 10)
-	}
-	return "(" + strings.Join(list, ",") + ")"
 }
 
 // MarkStale implements engine.FileEngine.
 func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
-	if found, err := s.ask(ctx, `SELECT EXISTS (SELECT 1 FROM staged_files)`); err != nil || !found {
-		return err
-	}
 	_, err := s.exec(ctx, `UPDATE staged_files SET removed = 1 WHERE removed = 0 AND touched < ?`, time.Now().Add(-age).UnixMilli())
 	return err
 }
 
-// ask asks a question whose answer is 0 or 1. It spares the writer work: most
-// often there is nothing to remove.
-func (s fileEngine) ask(ctx context.Context, question string) (yes bool, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		n, err := queryInt(stmts.conn, question)
-		yes = n != 0
-		return err
-	})
-	return yes, err
-}
-
-// sqlMoreMarked asks whether more than so many chunks are marked. It reads no more
-// than these.
-const sqlMoreMarked = `SELECT count(*) > %[1]d FROM
-	(SELECT 1 FROM staged_files CROSS JOIN file_chunks ON file = id WHERE removed = 1 LIMIT %[1]d + 1)`
-
-// RemoveSome implements engine.FileEngine.
+// RemoveSome implements engine.FileEngine. It looks for a file on a reading connection:
+// most often there is none, and the writer has nothing to do.
 func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int64) (more bool, err error) {
-	question := `SELECT EXISTS (SELECT 1 FROM staged_files WHERE removed = 1)` // one without chunks must be removed, too
-	if moreThan > 0 {
-		question = fmt.Sprintf(sqlMoreMarked, moreThan)
+	var id int64
+	err = s.pool.with(ctx, func(conn *connection) error {
+		return conn.queryRow(sqlNextRemoved, func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) }, int64(moreThan), list(reading))
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
 	}
-	if more, err = s.ask(ctx, question); err != nil || !more {
+	if err != nil {
 		return false, err
 	}
-	err = s.writer.do(ctx, func(tx *tx) error {
-		conn, id, removed := tx.stmts.conn, int64(0), int64(0)
-		err := queryRow(conn, `SELECT id FROM staged_files WHERE removed = 1 AND id NOT IN `+idList(reading)+` LIMIT 1`,
-			func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) })
-		if errors.Is(err, store.ErrNotFound) {
-			more = false
-			return nil
-		}
-		const first = `DELETE FROM file_chunks WHERE file = ?1 AND number IN
-			(SELECT number FROM file_chunks WHERE file = ?1 ORDER BY number LIMIT ?2)`
-		if err == nil {
-			removed, err = execute(conn, first, id, int64(engine.RemoveChunks))
-		}
+	return true, s.writer.do(ctx, func(tx *tx) error {
+		err := tx.conn.run(sqlRemoveChunks, id, int64(engine.RemoveChunks))
+		removed := tx.conn.Changes()
 		if err == nil && removed < engine.RemoveChunks {
-			_, err = execute(conn, `DELETE FROM staged_files WHERE id = ?`, id)
+			err = tx.conn.run(`DELETE FROM staged_files WHERE id = ?`, id)
 		}
 		tx.bytes += int(removed) * engine.ChunkBytes
 		return classify(err)
 	})
-	return more, err
 }
 
 // change runs a write of a submission, which returns the row id. It makes the
@@ -195,7 +164,7 @@ func (t *tx) change(before, after []forms.StoredFile, events []store.Event, writ
 	}
 	err = t.insertEvents(rowID>>idBits, submissionID(rowID), events)
 	if err != nil { // the disk is full or faulty: a savepoint for it would cost half of a create
-		_ = t.stmts.rollback.Exec()
+		_ = t.conn.run(sqlRollback)
 	}
 	return err
 }
@@ -206,16 +175,15 @@ func (t *tx) change(before, after []forms.StoredFile, events []store.Event, writ
 func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 	added, removed := engine.DiffFiles(before, after)
 	for _, id := range added {
-		changed, err := execute(t.stmts.conn, `DELETE FROM staged_files WHERE id = ? AND removed = 0`, id)
-		if err != nil {
+		if err := t.conn.run(`DELETE FROM staged_files WHERE id = ? AND removed = 0`, id); err != nil {
 			return classify(err)
 		}
-		if changed == 0 {
+		if t.conn.Changes() == 0 {
 			return store.ErrNoFile
 		}
 	}
 	for _, id := range removed {
-		if _, err := execute(t.stmts.conn, `INSERT INTO staged_files VALUES (?, 0, 1)`, id); err != nil {
+		if err := t.conn.run(`INSERT INTO staged_files VALUES (?, 0, 1)`, id); err != nil {
 			return classify(err)
 		}
 	}
@@ -225,15 +193,15 @@ func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 // atomically runs an operation of several statements that must succeed or fail
 // together.
 func (t *tx) atomically(run func() error) error {
-	if err := t.stmts.conn.Exec(`SAVEPOINT operation`); err != nil {
+	if err := t.conn.Exec(`SAVEPOINT operation`); err != nil {
 		return classify(err)
 	}
 	err := run()
 	if err == nil {
-		return classify(t.stmts.conn.Exec(`RELEASE operation`))
+		return classify(t.conn.Exec(`RELEASE operation`))
 	}
 	t.seen = nil // the numbers of new forms are rolled back with it
-	if undo := t.stmts.conn.Exec(`ROLLBACK TO operation; RELEASE operation`); undo != nil {
+	if undo := t.conn.Exec(`ROLLBACK TO operation; RELEASE operation`); undo != nil {
 		return errors.Join(err, undo)
 	}
 	return err

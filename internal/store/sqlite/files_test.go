@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
@@ -79,7 +77,7 @@ func TestUnfinishedUploadsEndWithTheProcess(t *testing.T) {
 func TestUploadThatWasGivenUp(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	stall := readerFunc(func([]byte) (int, error) {
-		onWriter(t, s, func(conn *sqlite3.Conn) error { return conn.Exec(`UPDATE staged_files SET touched = 0`) })
+		onWriter(t, s, func(conn *connection) error { return conn.Exec(`UPDATE staged_files SET touched = 0`) })
 		s.SweepSoon()
 		contentsLeft(t, s, 0, 0)
 		return 0, io.EOF

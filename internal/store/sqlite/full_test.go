@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
@@ -17,8 +15,8 @@ import (
 // limitPages limits the database to its present size and some more pages.
 func limitPages(t *testing.T, s *Store, more int64) {
 	t.Helper()
-	onWriter(t, s, func(conn *sqlite3.Conn) error {
-		pages, err := queryInt(conn, "PRAGMA page_count")
+	onWriter(t, s, func(conn *connection) error {
+		pages, err := conn.queryInt("PRAGMA page_count")
 		if err != nil {
 			return err
 		}

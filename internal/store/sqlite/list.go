@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
@@ -15,8 +17,8 @@ func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submis
 }
 
 func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) error {
-	return s.pool.with(ctx, func(stmts *readStmts) error {
-		form, err := s.form(stmts, formName{q.PageID, q.FormID})
+	return s.pool.with(ctx, func(conn *connection) error {
+		form, err := s.form(conn, formName{q.PageID, q.FormID})
 		if errors.Is(err, errNoForm) {
 			c.Last = true
 			return nil
@@ -24,26 +26,25 @@ func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) err
 		if err != nil {
 			return err
 		}
-		return readList(stmts, c, form, q)
+		return readList(conn, c, form, q)
 	})
 }
 
-func readList(stmts *readStmts, c *engine.Rows, form int64, q store.Query) error {
-	stmt := stmts.list[engine.KindOf(q)]
+func readList(conn *connection, c *engine.Rows, form int64, q store.Query) error {
 	low, high := rowIDRange(form, q)
 	args := []any{low, high}
 	if q.Username != nil {
 		args = append(args, form, *q.Username)
 	}
 	c.Last = true
-	return query(stmt, func() bool {
+	return conn.query(listStatements[engine.KindOf(q)], func(row *sqlite3.Stmt) bool {
 		if c.Full(q) {
 			c.Last = false
 			return false
 		}
-		c.Add(submissionID(stmt.ColumnInt64(0)), stmt.ColumnInt64(1), stmt.ColumnRawText(2), stmt.ColumnRawText(3))
+		c.Add(submissionID(row.ColumnInt64(0)), row.ColumnInt64(1), row.ColumnRawText(2), row.ColumnRawText(3))
 		if q.Changes {
-			c.AddChange(stmt.ColumnInt64(4), stmt.ColumnRawText(5))
+			c.AddChange(row.ColumnInt64(4), row.ColumnRawText(5))
 		}
 		return true
 	}, args...)

@@ -75,9 +75,9 @@ func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
 }
 
 // onWriter calls fn with the writing connection, on the writer's goroutine.
-func onWriter(t *testing.T, s *Store, fn func(*sqlite3.Conn) error) {
+func onWriter(t *testing.T, s *Store, fn func(*connection) error) {
 	t.Helper()
-	if err := s.writer.do(ctx, func(tx *tx) error { return fn(tx.stmts.conn) }); err != nil {
+	if err := s.writer.do(ctx, func(tx *tx) error { return fn(tx.conn) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -98,8 +98,8 @@ func queryText(conn *sqlite3.Conn, sql string) (string, error) {
 func writerQuery(t *testing.T, s *Store, sql string) string {
 	t.Helper()
 	var text string
-	onWriter(t, s, func(conn *sqlite3.Conn) (err error) {
-		text, err = queryText(conn, sql)
+	onWriter(t, s, func(conn *connection) (err error) {
+		text, err = queryText(conn.Conn, sql)
 		return err
 	})
 	return text

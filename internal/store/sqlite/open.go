@@ -19,8 +19,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
@@ -113,29 +111,19 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 		w.files, err = identify(path)
 	}
 	if err != nil {
-		return nil, errors.Join(err, w.stmts.close(), conn.Close())
+		return nil, errors.Join(err, conn.Close())
 	}
 	pool.files = w.files
 	s := &Store{writer: w, pool: pool, forms: forms}
 	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return w.do(ctx, w.ping) })
 	s.Files = engine.NewFiles(fileEngine{s}, options.Log)
-	// Leases are those of a server that was killed. Without room to write, they run out.
+	// Leases are those of a server that was killed, and the uploads of staged files have
+	// ended. Without room to write, leases run out, and files are removed in an hour.
 	_ = conn.Exec(`UPDATE event_queues SET leased = 0, due = 0 WHERE leased = 1`)
-	if markLeftovers(conn) {
+	if conn.Exec(`UPDATE staged_files SET removed = 1`) == nil && conn.Changes() > 0 {
 		s.SweepSoon()
 	}
 	return s, nil
-}
-
-// markLeftovers marks contents that were staged before the start for removal:
-// their uploads have ended. It fails if the disk is full. Then the store can still
-// be read, and such contents are removed an hour later.
-func markLeftovers(conn *sqlite3.Conn) (found bool) {
-	n, err := queryInt(conn, `SELECT EXISTS (SELECT 1 FROM staged_files)`)
-	if err == nil && n != 0 {
-		_ = conn.Exec(`UPDATE staged_files SET removed = 1 WHERE removed = 0`)
-	}
-	return n != 0
 }
 
 // fixWALFiles does for the files beside the database what SQLite's own Unix
@@ -155,7 +143,7 @@ func fixWALFiles(path string) error {
 	return durable.Sync(filepath.Dir(path))
 }
 
-func openWriter(ctx context.Context, path, uri string, options Options) (*sqlite3.Conn, error) {
+func openWriter(ctx context.Context, path, uri string, options Options) (*connection, error) {
 	if err := errors.Join(refuseMissing(path), checkWAL(path)); err != nil {
 		return nil, err
 	}
@@ -205,8 +193,8 @@ func openWriter(ctx context.Context, path, uri string, options Options) (*sqlite
 	return conn, nil
 }
 
-func openConn(ctx context.Context, uri string) (*sqlite3.Conn, error) {
-	conn, err := sqlite3.OpenContext(ctx, uri)
+func openConn(ctx context.Context, uri string) (*connection, error) {
+	conn, err := connect(ctx, uri)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
@@ -53,7 +51,7 @@ func TestOpenTwice(t *testing.T) {
 // editFile runs SQL on the database file of dir, as another program would.
 func editFile(t *testing.T, dir, sql string) {
 	t.Helper()
-	conn, err := sqlite3.Open(fileURI(filepath.Join(dir, FileName), vfsName))
+	conn, err := connect(ctx, fileURI(filepath.Join(dir, FileName), vfsName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,9 +195,9 @@ func TestSettings(t *testing.T) {
 	} {
 		storetest.Same(t, "writer's "+pragma, writerQuery(t, s, "PRAGMA "+pragma), want)
 	}
-	err := s.pool.with(ctx, func(stmts *readStmts) error {
+	err := s.pool.with(ctx, func(conn *connection) error {
 		for pragma, want := range map[string]string{"query_only": "1", "busy_timeout": "5000"} {
-			got, err := queryText(stmts.conn, "PRAGMA "+pragma)
+			got, err := queryText(conn.Conn, "PRAGMA "+pragma)
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,42 @@ import (
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
+// connection is a connection to the database. It compiles a statement at its first use,
+// and keeps it for the next one. The texts of statements are constants: there are few.
+type connection struct {
+	*sqlite3.Conn
+	stmts map[string]*sqlite3.Stmt // by their text
+}
+
+// connect opens a connection, whose statements are interrupted when ctx ends.
+func connect(ctx context.Context, uri string) (*connection, error) {
+	conn, err := sqlite3.OpenContext(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{conn, map[string]*sqlite3.Stmt{}}, nil
+}
+
+// Close closes the statements, too. SQLite refuses to close a connection that has any.
+func (c *connection) Close() error {
+	for _, stmt := range c.stmts {
+		_ = stmt.Close()
+	}
+	return c.Conn.Close()
+}
+
+func (c *connection) prepare(sql string) (*sqlite3.Stmt, error) {
+	if stmt := c.stmts[sql]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, _, err := c.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %q: %w", sql, err)
+	}
+	c.stmts[sql] = stmt
+	return stmt, nil
+}
+
 // optional is a text that is NULL in the database where it is "".
 type optional string
 
@@ -47,68 +83,43 @@ func bind(stmt *sqlite3.Stmt, args []any) error {
 	return nil
 }
 
-// run executes a prepared statement that returns no rows.
-func run(stmt *sqlite3.Stmt, args ...any) error {
+// run executes a statement that returns no rows.
+func (c *connection) run(sql string, args ...any) error {
+	stmt, err := c.prepare(sql)
+	if err != nil {
+		return err
+	}
 	if err := bind(stmt, args); err != nil {
 		return err
 	}
 	return stmt.Exec()
 }
 
-// query executes a prepared statement and calls row for each of its rows, until
-// row returns false.
-func query(stmt *sqlite3.Stmt, row func() bool, args ...any) error {
+// query calls read for each row of a statement, until read returns false.
+func (c *connection) query(sql string, read func(row *sqlite3.Stmt) bool, args ...any) error {
+	stmt, err := c.prepare(sql)
+	if err != nil {
+		return err
+	}
 	defer func() { _ = stmt.Reset() }()
 	if err := bind(stmt, args); err != nil {
 		return err
 	}
 	for stmt.Step() {
-		if !row() {
+		if !read(stmt) {
 			break
 		}
 	}
 	return stmt.Err()
 }
 
-// refuseIfFound returns an error if a prepared statement returns a row.
-func refuseIfFound(refusal error, stmt *sqlite3.Stmt, args ...any) error {
-	var found error
-	err := query(stmt, func() bool { found = refusal; return false }, args...)
-	return cmp.Or(classify(err), found)
-}
-
-// execute runs a statement that is used too rarely to stay prepared. It returns how
-// many rows were changed.
-func execute(conn *sqlite3.Conn, sql string, args ...any) (changed int64, err error) {
-	stmt, _, err := conn.Prepare(sql)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = stmt.Close() }()
-	if err := run(stmt, args...); err != nil {
-		return 0, err
-	}
-	return conn.Changes(), nil
-}
-
-// exec runs one statement through the writer. It returns how many rows were changed.
-func (s *Store) exec(ctx context.Context, sql string, args ...any) (changed int64, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
-		changed, err = execute(tx.stmts.conn, sql, args...)
-		return classify(err)
-	})
-	return changed, err
-}
-
-// queryRow reads the first row of a statement that is used too rarely to stay
-// prepared. No row is ErrNotFound.
-func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt), args ...any) error {
+// queryRow reads the first row of a statement. No row is ErrNotFound.
+func (c *connection) queryRow(sql string, read func(row *sqlite3.Stmt), args ...any) error {
 	found := false
-	err := queryRows(conn, sql, func(row *sqlite3.Stmt) {
-		if !found {
-			read(row)
-		}
+	err := c.query(sql, func(row *sqlite3.Stmt) bool {
+		read(row)
 		found = true
+		return false
 	}, args...)
 	if err == nil && !found {
 		return store.ErrNotFound
@@ -116,17 +127,26 @@ func queryRow(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt), args
 	return err
 }
 
-// queryRows calls read for each row of a statement that is used too rarely to stay prepared.
-func queryRows(conn *sqlite3.Conn, sql string, read func(row *sqlite3.Stmt), args ...any) error {
-	stmt, _, err := conn.Prepare(sql)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stmt.Close() }()
-	return query(stmt, func() bool { read(stmt); return true }, args...)
+func (c *connection) queryInt(sql string) (n int64, err error) {
+	err = c.queryRow(sql, func(row *sqlite3.Stmt) { n = row.ColumnInt64(0) })
+	return n, engine.Wrap(err, "%s", sql)
 }
 
-func queryInt(conn *sqlite3.Conn, sql string) (n int64, err error) {
-	err = queryRow(conn, sql, func(row *sqlite3.Stmt) { n = row.ColumnInt64(0) })
-	return n, engine.Wrap(err, "%s", sql)
+// refuseIfFound returns an error if a statement returns a row.
+func (c *connection) refuseIfFound(refusal error, sql string, args ...any) error {
+	var found error
+	err := c.query(sql, func(*sqlite3.Stmt) bool { found = refusal; return false }, args...)
+	return cmp.Or(classify(err), found)
+}
+
+// exec runs one statement through the writer. It returns how many rows were changed.
+func (s *Store) exec(ctx context.Context, sql string, args ...any) (changed int64, err error) {
+	err = s.writer.do(ctx, func(tx *tx) error {
+		if err := tx.conn.run(sql, args...); err != nil {
+			return classify(err)
+		}
+		changed = tx.conn.Changes()
+		return nil
+	})
+	return changed, err
 }

@@ -77,14 +77,13 @@ func (f *formNumbers) put(name formName, number int64) {
 var errNoForm = fmt.Errorf("%w: no such form", store.ErrNotFound)
 
 // readForm looks up the number of a form.
-func readForm(stmt *sqlite3.Stmt, name formName) (int64, error) {
-	var n int64
-	err := query(stmt, func() bool { n = stmt.ColumnInt64(0); return false }, name.pageID, name.formID)
+func readForm(conn *connection, name formName) (n int64, err error) {
+	err = conn.queryRow(sqlForm, func(row *sqlite3.Stmt) { n = row.ColumnInt64(0) }, name.pageID, name.formID)
 	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return 0, errNoForm
 	case err != nil:
 		return 0, fmt.Errorf("look up form: %w", err)
-	case n == 0:
-		return 0, errNoForm
 	case n > maxForm:
 		return 0, fmt.Errorf("form %s on page %d is number %d of a store that can hold %d", name.formID, name.pageID, n, maxForm)
 	}
@@ -92,11 +91,11 @@ func readForm(stmt *sqlite3.Stmt, name formName) (int64, error) {
 }
 
 // form is the number of a form outside of a transaction, as it is committed.
-func (s *Store) form(stmts *readStmts, name formName) (int64, error) {
+func (s *Store) form(conn *connection, name formName) (int64, error) {
 	if n, ok := s.forms.get(name); ok {
 		return n, nil
 	}
-	n, err := readForm(stmts.form, name)
+	n, err := readForm(conn, name)
 	if err == nil {
 		s.forms.put(name, n)
 	}
@@ -109,7 +108,7 @@ func (t *tx) form(name formName) (int64, error) {
 	if n, ok := t.forms.get(name); ok {
 		return n, nil
 	}
-	n, err := readForm(t.stmts.form, name)
+	n, err := readForm(t.conn, name)
 	if err == nil {
 		t.seen = append(t.seen, seenForm{name, n})
 	}
@@ -122,7 +121,7 @@ func (t *tx) formOrNew(name formName) (int64, error) {
 	if !errors.Is(err, errNoForm) {
 		return n, err
 	}
-	if err := run(t.stmts.newForm, name.pageID, name.formID); err != nil {
+	if err := t.conn.run(sqlNewForm, name.pageID, name.formID); err != nil {
 		return 0, fmt.Errorf("number a form: %w", err)
 	}
 	return t.form(name)

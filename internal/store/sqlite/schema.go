@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
@@ -20,12 +18,12 @@ const applicationID = 0x46726d6c
 
 // readVersion returns the version of the schema, 0 for a database that holds
 // nothing. It refuses the database of another program, and only reads.
-func readVersion(conn *sqlite3.Conn) (version int, err error) {
+func readVersion(conn *connection) (version int, err error) {
 	var found, appID, tables int64
 	for sql, to := range map[string]*int64{
 		`PRAGMA user_version`: &found, `PRAGMA application_id`: &appID, `SELECT count(*) FROM sqlite_schema`: &tables,
 	} {
-		if *to, err = queryInt(conn, sql); err != nil {
+		if *to, err = conn.queryInt(sql); err != nil {
 			return 0, err
 		}
 	}
@@ -37,7 +35,7 @@ func readVersion(conn *sqlite3.Conn) (version int, err error) {
 }
 
 // requireSchema refuses a database that is not a store of this version.
-func requireSchema(conn *sqlite3.Conn) error {
+func requireSchema(conn *connection) error {
 	version, err := readVersion(conn)
 	if err != nil {
 		return err
@@ -50,7 +48,7 @@ func requireSchema(conn *sqlite3.Conn) error {
 
 // migrate brings the schema up to date, in one transaction: a crash leaves the
 // one version or the other.
-func migrate(conn *sqlite3.Conn, version int) (err error) {
+func migrate(conn *connection, version int) (err error) {
 	if version == len(migrations) {
 		return nil
 	}

@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/store"
 )
@@ -25,9 +28,9 @@ func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		tx.bytes += len(n.Sealed)
 		return tx.atomically(func() error {
-			_, err := execute(tx.stmts.conn, sqlTrimSessions, n.Owner[:], int64(store.MaxSessions-1))
+			err := tx.conn.run(sqlTrimSessions, n.Owner[:], int64(store.MaxSessions-1))
 			if err == nil {
-				_, err = execute(tx.stmts.conn, sqlInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed)
+				err = tx.conn.run(sqlInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed)
 			}
 			return classify(err)
 		})
@@ -36,18 +39,15 @@ func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
 
 // Session implements store.Sessions.
 func (s *Store) Session(ctx context.Context, hash [32]byte) (found store.Session, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		stmt := stmts.session
-		err := query(stmt, func() bool {
-			found = store.Session{Hash: hash, Expires: time.UnixMilli(stmt.ColumnInt64(1)).UTC(), Sealed: stmt.ColumnBlob(2, nil)}
-			copy(found.Owner[:], stmt.ColumnRawBlob(0))
-			return false
+	err = s.pool.with(ctx, func(conn *connection) error {
+		return conn.queryRow(sqlSession, func(row *sqlite3.Stmt) {
+			found = store.Session{Hash: hash, Expires: time.UnixMilli(row.ColumnInt64(1)).UTC(), Sealed: row.ColumnBlob(2, nil)}
+			copy(found.Owner[:], row.ColumnRawBlob(0))
 		}, hash[:])
-		if err == nil && found.Hash != hash {
-			return store.ErrNoSession
-		}
-		return err
 	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = store.ErrNoSession
+	}
 	return found, err
 }
 

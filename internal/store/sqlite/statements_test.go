@@ -17,11 +17,10 @@ import (
 func TestPlans(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	const byRowID, byUser = "submissions USING INTEGER PRIMARY KEY", "submissions_by_user (form=? AND username=?"
-	w := s.writer.stmts
 	want := map[string]string{
-		sqlGet: byRowID + " (rowid=?)", w.update.SQL(): byRowID + " (rowid=?)", w.del.SQL(): byRowID + " (rowid=?)",
+		sqlGet: byRowID + " (rowid=?)", sqlUpdate: byRowID + " (rowid=?)", sqlDelete: byRowID + " (rowid=?)",
 		sqlSubmitted: "submissions_by_submitter (form=? AND submitter_key=?)",
-		sqlKey:       "submissions_key (form=? AND key=?)", sqlLatest: "submissions_latest (username=?)",
+		sqlByKey:     "submissions_key (form=? AND key=?)", sqlLatest: "submissions_latest (username=?)",
 		sqlFull:    byRowID + " (rowid>? AND rowid<?)",
 		sqlSession: "PRIMARY KEY (hash=?)", sqlRenewSession: "PRIMARY KEY (hash=?)", sqlDeleteSession: "PRIMARY KEY (hash=?)",
 		sqlTrimSessions: "sessions_by_owner (owner=?)", sqlDeleteExpired: "sessions_by_expiry (expires<?)",
@@ -98,8 +97,8 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := func(stmts []*sqlite3.Stmt) error {
-		for _, stmt := range stmts {
+	again := func(conn *connection) error {
+		for _, stmt := range conn.stmts {
 			if n := stmt.Status(sqlite3.STMTSTATUS_REPREPARE, false); n > 1 { // once for a schema that was new
 				t.Errorf("compiled %d times again: %s", n, stmt.SQL())
 			}
@@ -107,11 +106,11 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 		return nil
 	}
 	for range s.pool.count {
-		if err := s.pool.with(ctx, func(stmts *readStmts) error { return again(stmts.stmts) }); err != nil {
+		if err := s.pool.with(ctx, func(conn *connection) error { return again(conn) }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.writer.do(ctx, func(tx *tx) error { return again(tx.stmts.stmts) }); err != nil {
+	if err := s.writer.do(ctx, func(tx *tx) error { return again(tx.conn) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -32,8 +32,8 @@ func (t *tx) create(n store.New) (rowID int64, created forms.Submission, err err
 	if err != nil {
 		return 0, forms.Submission{}, classify(err)
 	}
-	if err := t.stmts.refusal(form, n); err != nil { // if its key is used, it is a repeat, and that error comes first
-		return 0, forms.Submission{}, cmp.Or(refuseIfFound(store.ErrKeyUsed, t.stmts.byKey, form, n.Key), err)
+	if err := t.conn.refusal(form, n); err != nil { // if its key is used, it is a repeat, and that error comes first
+		return 0, forms.Submission{}, cmp.Or(t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, n.Key), err)
 	}
 	created, err = t.insert(form, n)
 	return makeRowID(form, created.ID), created, err
@@ -44,12 +44,12 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 	if n.SubmitterKey == "" && n.Limit == 0 {
 		return nil
 	}
-	return s.pool.with(ctx, func(stmts *readStmts) error {
-		form, err := s.form(stmts, formName{n.PageID, n.FormID})
+	return s.pool.with(ctx, func(conn *connection) error {
+		form, err := s.form(conn, formName{n.PageID, n.FormID})
 		if errors.Is(err, errNoForm) {
 			return nil
 		}
-		return cmp.Or(err, stmts.refusal(form, n))
+		return cmp.Or(err, conn.refusal(form, n))
 	})
 }
 
@@ -63,7 +63,7 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 		return forms.Submission{}, err
 	}
 	t.bytes += len(r.Entries)
-	err = t.stmts.insertSubmission(form, r)
+	err = t.conn.insertSubmission(form, r)
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return forms.Submission{}, store.ErrKeyUsed
 	}
@@ -73,10 +73,10 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
 	var sub forms.Submission
-	err := s.pool.with(ctx, func(stmts *readStmts) error {
-		at, err := rowIDOf(key, func(name formName) (int64, error) { return s.form(stmts, name) })
+	err := s.pool.with(ctx, func(conn *connection) error {
+		at, err := rowIDOf(key, func(name formName) (int64, error) { return s.form(conn, name) })
 		if err == nil {
-			sub, err = getSubmission(stmts.get, at, key)
+			sub, err = getSubmission(conn, at, key)
 		}
 		return err
 	})
@@ -121,7 +121,7 @@ func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.
 			return errChanged
 		}
 		tx.bytes += len(after.Entries)
-		return tx.change(before.Files, after.Files, events, func() (int64, error) { return at, classify(tx.stmts.updateSubmission(at, after)) })
+		return tx.change(before.Files, after.Files, events, func() (int64, error) { return at, classify(tx.conn.updateSubmission(at, after)) })
 	})
 	if err == nil && !slices.Equal(before.Files, after.Files) {
 		s.SweepSoon()
@@ -142,7 +142,7 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 				return err
 			}
 		}
-		return tx.change(sub.Files, nil, events, func() (int64, error) { return at, classify(run(tx.stmts.del, at)) })
+		return tx.change(sub.Files, nil, events, func() (int64, error) { return at, classify(tx.conn.run(sqlDelete, at)) })
 	})
 	if err == nil && len(sub.Files) > 0 {
 		s.SweepSoon()
@@ -153,22 +153,18 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 // find reads a submission and its row id.
 func (t *tx) find(key store.Key) (rowID int64, sub forms.Submission, err error) {
 	if rowID, err = rowIDOf(key, t.form); err == nil {
-		sub, err = getSubmission(t.stmts.get, rowID, key)
+		sub, err = getSubmission(t.conn, rowID, key)
 	}
 	return rowID, sub, classify(err)
 }
 
 // getSubmission reads the row of sqlGet.
-func getSubmission(stmt *sqlite3.Stmt, rowID int64, key store.Key) (sub forms.Submission, err error) {
-	err = store.ErrNotFound
-	queryErr := query(stmt, func() bool {
-		sub, err = readSubmission(stmt, key)
-		return false
-	}, rowID)
-	if queryErr != nil {
-		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, queryErr)
+func getSubmission(conn *connection, rowID int64, key store.Key) (sub forms.Submission, err error) {
+	queryErr := conn.queryRow(sqlGet, func(row *sqlite3.Stmt) { sub, err = readSubmission(row, key) }, rowID)
+	if queryErr != nil && !errors.Is(queryErr, store.ErrNotFound) {
+		queryErr = fmt.Errorf("read submission %d: %w", key.ID, queryErr)
 	}
-	return sub, err
+	return sub, cmp.Or(queryErr, err)
 }
 
 // readSubmission reads a row that begins with the columns of sqlGet.
@@ -195,17 +191,16 @@ func readSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error)
 
 // ByKey implements store.Store.
 func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error) {
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		form, err := s.form(stmts, formName{pageID, formID})
+	err = s.pool.with(ctx, func(conn *connection) error {
+		form, err := s.form(conn, formName{pageID, formID})
 		if err != nil {
 			return err
 		}
-		stmt, readErr := stmts.byKey, store.ErrNotFound
-		err = query(stmt, func() bool {
-			id := submissionID(stmt.ColumnInt64(6))
-			sub, readErr = readSubmission(stmt, store.Key{PageID: pageID, FormID: formID, ID: id})
-			body = stmt.ColumnText(7)
-			return false
+		var readErr error
+		err = conn.queryRow(sqlByKey, func(row *sqlite3.Stmt) {
+			id := submissionID(row.ColumnInt64(6))
+			sub, readErr = readSubmission(row, store.Key{PageID: pageID, FormID: formID, ID: id})
+			body = row.ColumnText(7)
 		}, form, key)
 		return cmp.Or(err, readErr)
 	})
@@ -215,15 +210,14 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 // Latest implements store.Store.
 func (s *Store) Latest(ctx context.Context, username string, limit int) (found []forms.Submission, err error) {
 	limit = min(limit, store.MaxLatest)
-	err = s.pool.with(ctx, func(stmts *readStmts) error {
-		stmt := stmts.latest
-		return query(stmt, func() bool {
+	err = s.pool.with(ctx, func(conn *connection) error {
+		return conn.query(sqlLatest, func(row *sqlite3.Stmt) bool {
 			if len(found) >= limit {
 				return false
 			}
 			found = append(found, forms.Submission{
-				ID: submissionID(stmt.ColumnInt64(0)), PageID: stmt.ColumnInt64(2), FormID: stmt.ColumnText(3),
-				Created: time.UnixMilli(stmt.ColumnInt64(1)).UTC(), Username: username,
+				ID: submissionID(row.ColumnInt64(0)), PageID: row.ColumnInt64(2), FormID: row.ColumnText(3),
+				Created: time.UnixMilli(row.ColumnInt64(1)).UTC(), Username: username,
 			})
 			return true
 		}, username)

@@ -17,7 +17,7 @@ import (
 // insertRows inserts many rows by SQL, which is faster than to create them one by one.
 func insertRows(t *testing.T, s *Store, count int, fields string) {
 	t.Helper()
-	onWriter(t, s, func(conn *sqlite3.Conn) error {
+	onWriter(t, s, func(conn *connection) error {
 		if err := conn.Exec(`INSERT INTO forms VALUES (1, 1, 'form')`); err != nil {
 			return err
 		}
@@ -83,8 +83,8 @@ func TestShortListIsOneRead(t *testing.T) {
 	storetest.Values(t, s)
 	reads := 0
 	for range s.pool.count { // whichever connection is next
-		err := s.pool.with(ctx, func(stmts *readStmts) error {
-			return stmts.conn.Trace(sqlite3.TRACE_STMT, func(sqlite3.TraceEvent, any, any) error { reads++; return nil })
+		err := s.pool.with(ctx, func(conn *connection) error {
+			return conn.Trace(sqlite3.TRACE_STMT, func(sqlite3.TraceEvent, any, any) error { reads++; return nil })
 		})
 		if err != nil {
 			t.Fatal(err)

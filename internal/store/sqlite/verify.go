@@ -51,12 +51,12 @@ func VerifyBackup(ctx context.Context, file string, progress Progress) (Report, 
 }
 
 // openShared opens the database of a store that a server may have open, too.
-func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
+func openShared(ctx context.Context, file string) (*connection, error) {
 	if err := checkWAL(file); err != nil {
 		return nil, err
 	}
 	unclosed := size(file+"-wal") > 0 // a server has it open, or was killed
-	conn, err := sqlite3.OpenContext(ctx, fileURI(file, vfsName)+"&mode=rw")
+	conn, err := connect(ctx, fileURI(file, vfsName)+"&mode=rw")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func openShared(ctx context.Context, file string) (*sqlite3.Conn, error) {
 // checkFile checks a file that no process writes to, down to the last bit.
 // Errors call it name. SQLite creates no file beside it.
 func checkFile(ctx context.Context, file, name string, progress Progress) (report Report, err error) {
-	conn, err := sqlite3.OpenContext(ctx, fileURI(file, vfsName)+"&mode=ro&immutable=1")
+	conn, err := connect(ctx, fileURI(file, vfsName)+"&mode=ro&immutable=1")
 	if err == nil {
 		defer func() { _ = conn.Close() }()
 		err = requireStore(conn)
@@ -98,11 +98,11 @@ func checkError(ctx context.Context, name string, err error) error {
 }
 
 // requireStore refuses a database that is not a complete store of this version.
-func requireStore(conn *sqlite3.Conn) error {
+func requireStore(conn *connection) error {
 	if err := requireSchema(conn); err != nil {
 		return err
 	}
-	mark, err := setting(conn, store.SettingUnfinishedCopy)
+	mark, err := conn.setting(store.SettingUnfinishedCopy)
 	if err == nil && mark != "" {
 		err = errors.New("it is a copy that was not finished: finish it first")
 	}
@@ -190,7 +190,7 @@ func (f *faults) err() error {
 
 // checkContent checks what a connection sees in one read transaction: pages and
 // indexes, then the rules of the schema, then each submission and file.
-func checkContent(ctx context.Context, conn *sqlite3.Conn, progress Progress) (report Report, err error) {
+func checkContent(ctx context.Context, conn *connection, progress Progress) (report Report, err error) {
 	if err := conn.Exec(`BEGIN`); err != nil {
 		return Report{}, err
 	}
@@ -200,7 +200,7 @@ func checkContent(ctx context.Context, conn *sqlite3.Conn, progress Progress) (r
 		return Report{}, err
 	}
 	checkRules(conn, &found)
-	total, err := queryInt(conn, `SELECT count(*) FROM submissions`)
+	total, err := conn.queryInt(`SELECT count(*) FROM submissions`)
 	if err != nil {
 		return Report{}, err
 	}
@@ -225,24 +225,25 @@ func checkContent(ctx context.Context, conn *sqlite3.Conn, progress Progress) (r
 	return report, found.err()
 }
 
-func integrityCheck(conn *sqlite3.Conn, found *faults) error {
-	return queryRows(conn, fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults), func(row *sqlite3.Stmt) {
+func integrityCheck(conn *connection, found *faults) error {
+	return conn.query(fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults), func(row *sqlite3.Stmt) bool {
 		if text := row.ColumnText(0); text != "ok" {
 			found.add(errors.New(text))
 		}
+		return true
 	})
 }
 
 // checkRules checks rules of the schema that SQLite does not know. Without them
 // submissions would be lost, or ids assigned twice.
-func checkRules(conn *sqlite3.Conn, found *faults) {
+func checkRules(conn *connection, found *faults) {
 	for _, rule := range []struct{ broken, fault string }{
 		{`SELECT count(*) <> 1 FROM sequence`, "it does not tell the last id"},
 		{`SELECT ifnull(max(row_id & 0xffffffffff), 0) > (SELECT last FROM sequence) FROM submissions`, "a submission has an id that was not given yet"},
 		{`SELECT count(*) FROM submissions WHERE form <> row_id >> 40 OR form NOT IN (SELECT number FROM forms)`, "a submission belongs to no form"},
 		{`SELECT count(*) <> 1 FROM settings WHERE name = '` + store.SettingStoreID + `'`, "the id of the store is missing"},
 	} {
-		switch n, err := queryInt(conn, rule.broken); {
+		switch n, err := conn.queryInt(rule.broken); {
 		case err != nil:
 			found.add(err)
 		case n != 0:

@@ -165,7 +165,7 @@ var (
 
 // requestChecksums makes a database that is written for the first time, or
 // copied by VACUUM, have checksums. It does not change one that is there.
-func requestChecksums(conn *sqlite3.Conn) error {
+func requestChecksums(conn *connection) error {
 	_, err := conn.FileControl("main", sqlite3.FCNTL_RESERVE_BYTES, checksumBytes)
 	return err
 }

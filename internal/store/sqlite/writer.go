@@ -30,9 +30,8 @@ const (
 // (group commit): concurrent callers share the cost of the sync. When there
 // seems to be only one caller, the commit runs on the caller's goroutine.
 type writer struct {
-	conn       *sqlite3.Conn
+	conn       *connection
 	pool       *readPool
-	stmts      *writeStmts
 	forms      *formNumbers
 	queue      *engine.Queue[write]
 	stopped    chan struct{}
@@ -63,20 +62,16 @@ type write func(*tx) error
 
 type operation = engine.Op[write]
 
-func newWriter(conn *sqlite3.Conn, pool *readPool, forms *formNumbers, log *slog.Logger) (*writer, error) {
-	stmts, err := prepareWrites(conn)
+func newWriter(conn *connection, pool *readPool, forms *formNumbers, log *slog.Logger) (*writer, error) {
+	reserved, err := conn.readLastID()
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{
-		conn: conn, pool: pool, stmts: stmts, forms: forms, log: log,
+		conn: conn, pool: pool, forms: forms, log: log, lastID: reserved, reserved: reserved,
 		queue: engine.NewQueue[write](maxBatch), stopped: make(chan struct{}),
 		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes},
 	}
-	if w.reserved, err = stmts.readLastID(); err != nil {
-		return nil, errors.Join(err, stmts.close())
-	}
-	w.lastID = w.reserved
 	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		w.wal.grown(int64(pages))
 		return nil
@@ -119,7 +114,7 @@ func (w *writer) stop() error {
 	w.queue.Close()
 	<-w.stopped
 	if w.checkFiles() == nil && w.reserved != w.lastID {
-		return classify(run(w.stmts.setLastID, w.lastID))
+		return classify(w.conn.run(sqlSetLastID, w.lastID))
 	}
 	return nil
 }
@@ -132,11 +127,11 @@ func (w *writer) close() error {
 	if w.filesErr != nil {
 		err = keepWAL(w.conn)
 	}
-	return errors.Join(err, w.stmts.close(), w.conn.Close())
+	return errors.Join(err, w.conn.Close())
 }
 
 // keepWAL disables the checkpoint that SQLite makes when its last connection closes.
-func keepWAL(conn *sqlite3.Conn) error {
+func keepWAL(conn *connection) error {
 	_, err := conn.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
 	return err
 }
@@ -216,10 +211,10 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 			return 0, err
 		}
 	}
-	if err := w.stmts.begin.Exec(); err != nil {
+	if err := w.conn.run(sqlBegin); err != nil {
 		return 0, w.classify(err)
 	}
-	t := &tx{stmts: w.stmts, forms: w.forms, lastID: w.lastID}
+	t := &tx{conn: w.conn, forms: w.forms, lastID: w.lastID}
 	for done < len(batch) && t.bytes < maxBatchBytes {
 		op := batch[done]
 		op.Err = t.protect(op.Value)
@@ -230,7 +225,7 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 	}
 	if err := w.finish(t); err != nil {
 		err = w.classify(err)       // before the rollback discards the system's error
-		_ = w.stmts.rollback.Exec() // SQLite may have rolled back already
+		_ = w.conn.run(sqlRollback) // SQLite may have rolled back already
 		return 0, err
 	}
 	return done, w.checkFiles()
@@ -250,7 +245,7 @@ func (w *writer) checkFiles() error {
 	return err
 }
 
-func (w *writer) classify(err error) error { return withCause(w.conn, classify(err)) }
+func (w *writer) classify(err error) error { return withCause(w.conn.Conn, classify(err)) }
 
 // finish commits. It reserves more ids where the transaction has used up the
 // last reservation.
@@ -258,11 +253,11 @@ func (w *writer) finish(t *tx) error {
 	reserved := w.reserved
 	if t.lastID > reserved {
 		reserved = t.lastID + reserveIDs
-		if err := run(w.stmts.setLastID, reserved); err != nil {
+		if err := w.conn.run(sqlSetLastID, reserved); err != nil {
 			return err
 		}
 	}
-	if err := w.stmts.commit.Exec(); err != nil {
+	if err := w.conn.run(sqlCommit); err != nil {
 		return err
 	}
 	w.lastID, w.reserved = t.lastID, reserved
@@ -274,7 +269,7 @@ func (w *writer) finish(t *tx) error {
 
 // tx is what an operation sees of the transaction it runs in.
 type tx struct {
-	stmts  *writeStmts
+	conn   *connection
 	forms  *formNumbers
 	seen   []seenForm // to be cached after the commit
 	lastID int64      // the last id given
@@ -289,5 +284,5 @@ func (t *tx) protect(run write) error {
 	if err != nil {
 		t.lastID = before
 	}
-	return withCause(t.stmts.conn, err)
+	return withCause(t.conn.Conn, err)
 }

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
@@ -23,7 +21,7 @@ import (
 func countCommits(t *testing.T, s *Store) *int {
 	t.Helper()
 	commits := new(int)
-	onWriter(t, s, func(conn *sqlite3.Conn) error {
+	onWriter(t, s, func(conn *connection) error {
 		conn.CommitHook(func() bool { *commits++; return true })
 		return nil
 	})
