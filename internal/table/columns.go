@@ -4,7 +4,6 @@
 package table
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -145,18 +144,4 @@ func (c *Columns) read(sub forms.Submission) error {
 		c.values[column.index] = v.Value
 	}
 	return nil
-}
-
-// decode returns the text of a value. What has no escapes is not copied; the
-// rest is decoded into buf.
-func decode(v forms.Value, buf *[]byte) (text []byte, err error) {
-	if v == nil {
-		return nil, nil
-	}
-	if bytes.IndexByte(v, '\\') < 0 {
-		return v[1 : len(v)-1], nil
-	}
-	decoded, err := v.Text()
-	*buf = append((*buf)[:0], decoded...)
-	return *buf, err
 }

@@ -1,8 +1,8 @@
 package table
 
 import (
-	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -12,8 +12,6 @@ import (
 type CSV struct {
 	columns *Columns
 	opts    Options
-	text    []byte // of a value that had to be decoded; reused
-	guarded []byte // a value with its apostrophes; reused
 }
 
 // NewCSV ends the first pass and begins a table.
@@ -30,7 +28,7 @@ func (w *CSV) Begin(dst []byte) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = w.appendText(dst, []byte(name))
+		dst = w.appendText(dst, name)
 	}
 	return append(dst, "\r\n"...), nil
 }
@@ -42,10 +40,9 @@ func (w *CSV) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 	}
 	dst = strconv.AppendInt(dst, sub.ID, 10)
 	dst = append(forms.AppendTime(append(dst, ','), sub.Created), "Z,"...)
-	w.text = append(w.text[:0], sub.Username...)
-	dst = w.appendText(dst, w.text)
+	dst = w.appendText(dst, sub.Username)
 	for _, v := range w.columns.values {
-		text, err := decode(v, &w.text)
+		text, err := v.Text()
 		if err != nil {
 			return dst, err
 		}
@@ -59,22 +56,16 @@ func (w *CSV) End(dst []byte) ([]byte, error) { return dst, nil }
 
 // appendText appends a value, in quotes where it needs them. An apostrophe
 // goes before what a spreadsheet would run as a formula.
-func (w *CSV) appendText(dst, text []byte) []byte {
+func (w *CSV) appendText(dst []byte, text string) []byte {
 	if !w.opts.NoGuard {
-		text = w.guard(text)
+		text = guard(text)
 	}
 	if !needsQuotes(text) {
 		return append(dst, text...)
 	}
 	dst = append(dst, '"')
-	start := 0
-	for i, b := range text {
-		if b == '"' {
-			dst = append(append(dst, text[start:i+1]...), '"')
-			start = i + 1
-		}
-	}
-	return append(append(dst, text[start:]...), '"')
+	dst = append(dst, strings.ReplaceAll(text, `"`, `""`)...)
+	return append(dst, '"')
 }
 
 // cellBreaks begin another cell in some spreadsheets: ";" where it separates
@@ -82,57 +73,41 @@ func (w *CSV) appendText(dst, text []byte) []byte {
 const cellBreaks = ";\t\r\n"
 
 // guard puts an apostrophe before each formula: at the beginning of the text, and
-// after a cell break. The result is valid until the next call.
-func (w *CSV) guard(text []byte) []byte {
-	w.guarded = w.guarded[:0]
+// after a cell break.
+func guard(text string) string {
+	var guarded []byte
 	start := 0
-	if len(text) > 0 && (text[0] == '\t' || text[0] == '\r') {
-		w.guarded = append(w.guarded, '\'')
+	if text != "" && (text[0] == '\t' || text[0] == '\r') {
+		guarded = append(guarded, '\'')
 	}
 	for at := 0; at < len(text); {
-		end := bytes.IndexAny(text[at:], cellBreaks)
+		end := strings.IndexAny(text[at:], cellBreaks)
 		if end < 0 {
 			end = len(text) - at
 		}
 		if runnable(text[at : at+end]) {
-			w.guarded = append(append(w.guarded, text[start:at]...), '\'')
+			guarded = append(append(guarded, text[start:at]...), '\'')
 			start = at
 		}
 		at += end + 1
 	}
-	if len(w.guarded) == 0 {
-		return text
-	}
-	return append(w.guarded, text[start:]...)
+	return string(guarded) + text[start:]
 }
-
-// quotedBytes is a table because every byte of every value is looked up.
-var quotedBytes = [256]bool{',': true, '"': true, '\r': true, '\n': true}
 
 // needsQuotes is true of spaces at an end, too: not every reader keeps them
 // otherwise.
-func needsQuotes(text []byte) bool {
-	if len(text) == 0 {
-		return false
-	}
-	for _, b := range text {
-		if quotedBytes[b] {
-			return true
-		}
-	}
-	return isBlank(text[0]) || isBlank(text[len(text)-1])
+func needsQuotes(text string) bool {
+	return strings.ContainsAny(text, ",\"\r\n") || strings.Trim(text, " \t") != text
 }
-
-func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
 // runnable reports whether a spreadsheet may take the text for a formula. A
 // plain decimal is none.
-func runnable(text []byte) bool {
-	switch sign, _ := utf8.DecodeRune(text); sign {
+func runnable(text string) bool {
+	switch sign, _ := utf8.DecodeRuneInString(text); sign {
 	case '=', '+', '@', '＝', '＋', '－', '＠':
 		return true
 	case '-':
-		return !forms.IsDecimal(string(text))
+		return !forms.IsDecimal(text)
 	default:
 		return false
 	}

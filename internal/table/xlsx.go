@@ -48,7 +48,6 @@ type XLSX struct {
 	kinds   []forms.Validation // by column; see kindOf
 	formats []numberFormat     // of number cells; their styles follow the fixed ones
 	styles  map[numberFormat]int
-	text    []byte // of a value that had to be decoded; reused
 }
 
 // kindOf is Numeric or DateOnly where the cells of a field are numbers or dates, as far
@@ -194,7 +193,7 @@ func (w *XLSX) beginSheet(number int, header []string, widths []int) (err error)
 	w.xml = append(w.xml, colsEnd...)
 	w.beginRow()
 	for i, name := range header {
-		if err := w.appendText(i, []byte(name), "", headerStyle); err != nil {
+		if err := w.appendText(i, name, "", headerStyle); err != nil {
 			return fmt.Errorf("write header: %w", err)
 		}
 	}
@@ -225,21 +224,20 @@ func (w *XLSX) endRow() { w.xml = append(w.xml, "</row>"...) }
 func (w *XLSX) appendSubmission(sub forms.Submission) error {
 	id := strconv.FormatInt(sub.ID, 10)
 	w.beginRow()
-	if err := w.appendCell(0, []byte(id), id); err != nil {
+	if err := w.appendCell(0, id, id); err != nil {
 		return err
 	}
 	if !w.appendTime(1, sub.Created, timestampStyle) {
-		w.text = append(forms.AppendTime(w.text[:0], sub.Created), 'Z')
-		if err := w.appendText(1, w.text, id, plainStyle); err != nil {
+		text := string(forms.AppendTime(nil, sub.Created)) + "Z"
+		if err := w.appendText(1, text, id, plainStyle); err != nil {
 			return err
 		}
 	}
-	w.text = append(w.text[:0], sub.Username...)
-	if err := w.appendText(2, w.text, id, plainStyle); err != nil {
+	if err := w.appendText(2, sub.Username, id, plainStyle); err != nil {
 		return err
 	}
 	for i, v := range w.columns.values {
-		text, err := decode(v, &w.text)
+		text, err := v.Text()
 		if err != nil {
 			return err
 		}
@@ -253,7 +251,7 @@ func (w *XLSX) appendSubmission(sub forms.Submission) error {
 
 // appendCell writes a number or a date where the column has such cells and the
 // text is one, else a text.
-func (w *XLSX) appendCell(column int, text []byte, id string) error {
+func (w *XLSX) appendCell(column int, text, id string) error {
 	switch w.kinds[column] {
 	case forms.Numeric:
 		if format, ok := formatOf(text); ok {
@@ -261,7 +259,7 @@ func (w *XLSX) appendCell(column int, text []byte, id string) error {
 			return nil
 		}
 	case forms.DateOnly:
-		if day, err := time.Parse(time.DateOnly, string(text)); err == nil && w.appendTime(column, day, dateStyle) {
+		if day, err := time.Parse(time.DateOnly, text); err == nil && w.appendTime(column, day, dateStyle) {
 			return nil
 		}
 	}
@@ -269,7 +267,7 @@ func (w *XLSX) appendCell(column int, text []byte, id string) error {
 }
 
 // appendNumber writes a number cell that shows the digits of text.
-func (w *XLSX) appendNumber(column int, text []byte, format numberFormat) {
+func (w *XLSX) appendNumber(column int, text string, format numberFormat) {
 	style, known := w.styles[format]
 	if !known {
 		style = fixedStyles + len(w.formats)
@@ -288,8 +286,8 @@ func (w *XLSX) beginCell(column, style int) {
 
 // appendText writes a text cell. A text that is too long for a cell becomes an
 // error cell (#N/A), and a row in the sheet of notes.
-func (w *XLSX) appendText(column int, text []byte, id string, style int) error {
-	if len(text) == 0 {
+func (w *XLSX) appendText(column int, text, id string, style int) error {
+	if text == "" {
 		return nil
 	}
 	start := len(w.xml)
@@ -360,7 +358,7 @@ func (w *XLSX) writeNotes() error {
 	for _, row := range w.notes {
 		w.beginRow()
 		for column, text := range row {
-			if err := w.appendCell(column, []byte(text), ""); err != nil {
+			if err := w.appendCell(column, text, ""); err != nil {
 				return err
 			}
 		}

@@ -276,11 +276,11 @@ func TestTextOfXML(t *testing.T) {
 		"_x0041_": "_x005F_x0041_", "_x0041_x0042_": "_x005F_x0041_x005F_x0042_", "_x0041\x01": "_x005F_x0041_x0001_",
 		"_x004": "_x004", "_X0041_": "_X0041_", "_xyzzy_": "_xyzzy_", "\uffff🙂": "_xFFFF_🙂",
 	} {
-		if got, _, err := appendXML(nil, []byte(text)); string(got) != want || err != nil {
+		if got, _, err := appendXML(nil, text); string(got) != want || err != nil {
 			t.Errorf("%q: %q, want %q (%v)", text, got, want, err)
 		}
 	}
-	if _, _, err := appendXML(nil, []byte("a\xff")); err == nil {
+	if _, _, err := appendXML(nil, "a\xff"); err == nil {
 		t.Error("invalid UTF-8 was written")
 	}
 }
@@ -317,7 +317,7 @@ func TestNumbersShowTheDigitsAsSent(t *testing.T) {
 	for _, text := range []string{
 		"", "-", "1234567890123456", "1.", ".5", "+1", "1e5", "1,5", "1 2", "٣", "0.0000000000000001", "0000000000000001",
 	} {
-		if f, ok := formatOf([]byte(text)); ok {
+		if f, ok := formatOf(text); ok {
 			t.Errorf("%q is a number with the format %s", text, f.code())
 		}
 	}

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
@@ -67,11 +66,11 @@ type numberFormat struct {
 
 // formatOf returns the format of a decimal. It is false for any other text, and
 // for a decimal of too many digits.
-func formatOf(text []byte) (f numberFormat, ok bool) {
-	if len(text) > exactDigits+len("-.") || !forms.IsDecimal(string(text)) {
+func formatOf(text string) (f numberFormat, ok bool) {
+	if len(text) > exactDigits+len("-.") || !forms.IsDecimal(text) {
 		return f, false
 	}
-	whole, fraction, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("-")), []byte("."))
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
 	if len(whole)+len(fraction) > exactDigits {
 		return f, false
 	}
@@ -79,7 +78,7 @@ func formatOf(text []byte) (f numberFormat, ok bool) {
 	if whole[0] == '0' {
 		f.whole = len(whole)
 	}
-	f.minusZero = text[0] == '-' && len(bytes.Trim(text, "-0.")) == 0
+	f.minusZero = text[0] == '-' && strings.Trim(text, "-0.") == ""
 	return f, true
 }
 
@@ -147,7 +146,7 @@ func sheetName(title string, n int) string {
 func partsAfter(title string, results int, notes bool, formats []numberFormat) []workbookPart {
 	var names []string
 	for i := range results {
-		name, _, _ := appendXML(nil, []byte(sheetName(title, i+1))) // it is valid: IsPrint holds for all of it
+		name, _, _ := appendXML(nil, sheetName(title, i+1)) // it is valid: IsPrint holds for all of it
 		names = append(names, string(name))
 	}
 	if notes {
