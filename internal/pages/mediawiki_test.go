@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/pages/pagestest"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
+	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
 
 // mediaWiki is a real MediaWiki as the suite writes it.
@@ -80,6 +81,6 @@ func (m *mediaWiki) User(name string) pages.User {
 func TestMediaWikiIsASource(t *testing.T) {
 	pagestest.Run(t, func(t *testing.T) (pages.Source, pagestest.Wiki) {
 		m := newMediaWiki(t)
-		return newWiki(m.client, time.Second, time.Now), m
+		return newWiki(wikitest.Patient(m.client), time.Second, time.Now), m
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/formulary/formulary/internal/testsite"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
+	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
 
 // onMediaWiki are the tests that run a second time with pages and users of a real
@@ -165,7 +166,7 @@ func newWikiSite(t *testing.T) *wikiSite {
 	}
 	// The clock does not advance: only Reload has the wiki asked again.
 	w.pages = pages.NewWiki(pages.WikiOptions{
-		Wiki: client, Format: markup.Wikitext, Recheck: time.Hour, Logger: slog.New(slog.DiscardHandler),
+		Wiki: wikitest.Patient(client), Format: markup.Wikitext, Recheck: time.Hour, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return testsite.Began },
 	})
 	w.people = auth.NewWiki(auth.WikiOptions{Wiki: client, Relogin: time.Hour, Recheck: time.Hour})
