@@ -102,7 +102,7 @@ func (t *tx) load(records []store.Record) error {
 	for _, r := range records {
 		form, err := t.formOrNew(formName{r.PageID, r.FormID})
 		if err != nil {
-			return classify(err)
+			return err
 		}
 		if err := r.CheckIDs(); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (t *tx) load(records []store.Record) error {
 		case errors.Is(err, sqlite3.CONSTRAINT):
 			return fmt.Errorf("%w: %d", store.ErrExists, r.ID)
 		case err != nil:
-			return classify(err)
+			return err
 		}
 		if err := t.changeFiles(nil, r.Files); err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
@@ -132,7 +132,7 @@ func (t *tx) load(records []store.Record) error {
 func (s *Store) Clear(ctx context.Context) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		return tx.atomically(func() error {
-			return classify(tx.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files; DELETE FROM events; DELETE FROM event_queues`))
+			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files; DELETE FROM events; DELETE FROM event_queues`)
 		})
 	})
 }
@@ -173,7 +173,7 @@ func (s *Store) Claim(ctx context.Context, name, value string) (current string, 
 		if err == nil {
 			current, err = tx.conn.setting(name)
 		}
-		return classify(err)
+		return err
 	})
 	return current, err
 }

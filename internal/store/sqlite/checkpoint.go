@@ -75,7 +75,7 @@ func (s *Store) WAL() (bytes, failedCheckpoints int64) {
 // writer is stuck.
 func (w *writer) ping(tx *tx) error {
 	if _, err := tx.conn.readLastID(); err != nil {
-		return classify(err)
+		return err
 	}
 	if bytes := w.wal.bytes(); bytes > w.wal.limit {
 		w.wal.checkpointAt = 0 // a server that is not ready may get no writes, so this ping must lead to a checkpoint

@@ -31,7 +31,8 @@ const (
 		WHERE e.hook IN (SELECT value FROM json_each(?1)) AND ifnull(q.due, 0) <= ?2
 		ORDER BY e.id`
 
-	sqlLease = `INSERT INTO event_queues (hook, recipient, form, due, leased, attempts) VALUES (?1, ?2, ?3, ?4, 1, 0)
+	sqlLease = `INSERT INTO event_queues (hook, recipient, form, due, leased, attempts) SELECT ?1, ?2, ?3, ?4, 1, 0
+		WHERE EXISTS (SELECT 1 FROM events WHERE hook = ?1 AND recipient = ?2 AND form = ?3 AND failed IS NULL)
 		ON CONFLICT DO UPDATE SET due = ?4, leased = 1 WHERE due <= ?5 RETURNING attempts`
 	sqlWaiting = `SELECT ` + sqlEvent + ` FROM events JOIN forms ON number = form
 		WHERE hook = ? AND recipient = ? AND form = ? AND failed IS NULL ORDER BY id LIMIT ?`
@@ -81,7 +82,7 @@ func (t *tx) insertEvents(form, submission int64, events []store.Event) error {
 		err := t.conn.run(sqlInsertEvent, e.Hook, e.Recipient, form, submission, e.Type, e.Created.UnixMilli(), e.Message,
 			optional(e.Title), anonymous, failed, optional(e.Error))
 		if err != nil {
-			return classify(err)
+			return err
 		}
 	}
 	return nil
@@ -112,45 +113,37 @@ func (s *Store) DueQueues(ctx context.Context, hooks []string, limit int) (due [
 	return due, engine.Wrap(err, "look for due events")
 }
 
-// LeaseQueue implements store.Events. If it fails after its first statement, the lease
-// runs out.
+// LeaseQueue implements store.Events.
 func (s *Store) LeaseQueue(ctx context.Context, q store.Queue, lease time.Duration, limit int) (leased store.Lease, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
 		leased = store.Lease{Queue: q}
 		return tx.lease(&leased, lease, limit)
 	})
-	if len(leased.Events) == 0 {
-		leased = store.Lease{}
+	if errors.Is(err, store.ErrNotFound) { // it is not due any more
+		return store.Lease{}, nil
 	}
 	return leased, engine.Wrap(err, "lease events")
 }
 
+// lease returns ErrNotFound where the queue is not due. If it fails after its first write,
+// the lease runs out.
 func (t *tx) lease(leased *store.Lease, lease time.Duration, limit int) error {
 	q := leased.Queue
 	form, err := t.form(formName{q.PageID, q.FormID})
-	if errors.Is(err, errNoForm) {
-		return nil
-	}
 	if err != nil {
-		return classify(err)
+		return err
 	}
 	now := time.Now()
 	leased.Token = now.Add(lease).UnixMilli()
 	err = t.conn.queryRow(sqlLease, func(row *sqlite3.Stmt) { leased.Attempts = int(row.ColumnInt64(0)) },
 		q.Hook, q.Recipient, form, leased.Token, now.UnixMilli())
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = t.conn.query(sqlWaiting, func(row *sqlite3.Stmt) bool {
-			leased.Events = append(leased.Events, readEvent(row))
-			return true
-		}, q.Hook, q.Recipient, form, int64(limit))
-	}
-	if err == nil && len(leased.Events) == 0 {
-		err = t.conn.run(sqlEndLease, q.Hook, q.Recipient, form, leased.Token)
-	}
-	return classify(err)
+	return t.conn.query(sqlWaiting, func(row *sqlite3.Stmt) bool {
+		leased.Events = append(leased.Events, readEvent(row))
+		return true
+	}, q.Hook, q.Recipient, form, int64(limit))
 }
 
 // SettleQueue implements store.Events.
@@ -158,9 +151,9 @@ func (s *Store) SettleQueue(ctx context.Context, l store.Lease, settled store.Se
 	err := s.writer.do(ctx, func(tx *tx) error {
 		form, err := tx.form(formName{l.PageID, l.FormID})
 		if err != nil {
-			return classify(err)
+			return err
 		}
-		return tx.atomically(func() error { return classify(tx.settle(form, l, settled)) })
+		return tx.atomically(func() error { return tx.settle(form, l, settled) })
 	})
 	return engine.Wrap(err, "settle events")
 }
@@ -233,7 +226,7 @@ func (s *Store) LoadEvents(ctx context.Context, events []store.Event) error {
 					err = tx.insertEvents(form, e.Submission, []store.Event{e})
 				}
 				if err != nil {
-					return classify(err)
+					return err
 				}
 			}
 			return nil

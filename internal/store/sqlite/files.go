@@ -50,10 +50,10 @@ func (s fileEngine) StageChunk(ctx context.Context, id, number int64, data []byt
 			return store.ErrNoFile
 		}
 		if err != nil || len(data) == 0 {
-			return classify(err)
+			return err
 		}
 		tx.bytes += len(data)
-		return classify(tx.conn.run(sqlPutChunk, id, number, data))
+		return tx.conn.run(sqlPutChunk, id, number, data)
 	})
 }
 
@@ -77,7 +77,7 @@ func (w *writer) checkRoom() error {
 	if err == nil && room+free*pageBytes < minRoom {
 		err = fmt.Errorf("%w: the last %d MiB are left to submissions without files", store.ErrFull, minRoom>>20)
 	}
-	return classify(err)
+	return err
 }
 
 // ReadChunk implements engine.FileEngine.
@@ -141,7 +141,7 @@ func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int6
 			err = tx.conn.run(`DELETE FROM staged_files WHERE id = ?`, id)
 		}
 		tx.bytes += int(removed) * engine.ChunkBytes
-		return classify(err)
+		return err
 	})
 }
 
@@ -176,7 +176,7 @@ func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 	added, removed := engine.DiffFiles(before, after)
 	for _, id := range added {
 		if err := t.conn.run(`DELETE FROM staged_files WHERE id = ? AND removed = 0`, id); err != nil {
-			return classify(err)
+			return err
 		}
 		if t.conn.Changes() == 0 {
 			return store.ErrNoFile
@@ -184,7 +184,7 @@ func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 	}
 	for _, id := range removed {
 		if err := t.conn.run(`INSERT INTO staged_files VALUES (?, 0, 1)`, id); err != nil {
-			return classify(err)
+			return err
 		}
 	}
 	return nil
@@ -194,11 +194,11 @@ func (t *tx) changeFiles(before, after []forms.StoredFile) error {
 // together.
 func (t *tx) atomically(run func() error) error {
 	if err := t.conn.Exec(`SAVEPOINT operation`); err != nil {
-		return classify(err)
+		return err
 	}
 	err := run()
 	if err == nil {
-		return classify(t.conn.Exec(`RELEASE operation`))
+		return t.conn.Exec(`RELEASE operation`)
 	}
 	t.seen = nil // the numbers of new forms are rolled back with it
 	if undo := t.conn.Exec(`ROLLBACK TO operation; RELEASE operation`); undo != nil {

@@ -136,17 +136,17 @@ func (c *connection) queryInt(sql string) (n int64, err error) {
 func (c *connection) refuseIfFound(refusal error, sql string, args ...any) error {
 	var found error
 	err := c.query(sql, func(*sqlite3.Stmt) bool { found = refusal; return false }, args...)
-	return cmp.Or(classify(err), found)
+	return cmp.Or(err, found)
 }
 
 // exec runs one statement through the writer. It returns how many rows were changed.
 func (s *Store) exec(ctx context.Context, sql string, args ...any) (changed int64, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
-		if err := tx.conn.run(sql, args...); err != nil {
-			return classify(err)
+		err := tx.conn.run(sql, args...)
+		if err == nil {
+			changed = tx.conn.Changes()
 		}
-		changed = tx.conn.Changes()
-		return nil
+		return err
 	})
 	return changed, err
 }

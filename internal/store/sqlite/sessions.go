@@ -32,7 +32,7 @@ func (s *Store) CreateSession(ctx context.Context, n store.Session) error {
 			if err == nil {
 				err = tx.conn.run(sqlInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed)
 			}
-			return classify(err)
+			return err
 		})
 	})
 }

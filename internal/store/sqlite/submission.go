@@ -30,7 +30,7 @@ func (s *Store) Create(ctx context.Context, n store.New) (created forms.Submissi
 func (t *tx) create(n store.New) (rowID int64, created forms.Submission, err error) {
 	form, err := t.formOrNew(formName{n.PageID, n.FormID})
 	if err != nil {
-		return 0, forms.Submission{}, classify(err)
+		return 0, forms.Submission{}, err
 	}
 	if err := t.conn.refusal(form, n); err != nil { // if its key is used, it is a repeat, and that error comes first
 		return 0, forms.Submission{}, cmp.Or(t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, n.Key), err)
@@ -67,7 +67,7 @@ func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return forms.Submission{}, store.ErrKeyUsed
 	}
-	return r.Submission, classify(err)
+	return r.Submission, err
 }
 
 // Get implements store.Store.
@@ -121,7 +121,7 @@ func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.
 			return errChanged
 		}
 		tx.bytes += len(after.Entries)
-		return tx.change(before.Files, after.Files, events, func() (int64, error) { return at, classify(tx.conn.updateSubmission(at, after)) })
+		return tx.change(before.Files, after.Files, events, func() (int64, error) { return at, tx.conn.updateSubmission(at, after) })
 	})
 	if err == nil && !slices.Equal(before.Files, after.Files) {
 		s.SweepSoon()
@@ -142,7 +142,7 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 				return err
 			}
 		}
-		return tx.change(sub.Files, nil, events, func() (int64, error) { return at, classify(tx.conn.run(sqlDelete, at)) })
+		return tx.change(sub.Files, nil, events, func() (int64, error) { return at, tx.conn.run(sqlDelete, at) })
 	})
 	if err == nil && len(sub.Files) > 0 {
 		s.SweepSoon()
@@ -155,7 +155,7 @@ func (t *tx) find(key store.Key) (rowID int64, sub forms.Submission, err error) 
 	if rowID, err = rowIDOf(key, t.form); err == nil {
 		sub, err = getSubmission(t.conn, rowID, key)
 	}
-	return rowID, sub, classify(err)
+	return rowID, sub, err
 }
 
 // getSubmission reads the row of sqlGet.

@@ -57,7 +57,7 @@ const reserveIDs = 1 << 10
 var errRolledBack = fmt.Errorf("%w: the transaction was given up", store.ErrUnavailable)
 
 // write is one operation. It is called within a transaction, and the caller
-// is answered after the commit.
+// is answered after the commit. Its error is classified by the writer.
 type write func(*tx) error
 
 type operation = engine.Op[write]
@@ -276,13 +276,13 @@ type tx struct {
 	bytes  int        // written so far, roughly
 }
 
-// protect runs an operation. It turns a panic into an error, and returns the ids
-// that a failed operation has used.
+// protect runs an operation. It turns a panic into an error, classifies the error, and
+// returns the ids that a failed operation has used.
 func (t *tx) protect(run write) error {
 	before := t.lastID
 	err := engine.Protect(func() error { return run(t) })
 	if err != nil {
 		t.lastID = before
 	}
-	return withCause(t.conn.Conn, err)
+	return withCause(t.conn.Conn, classify(err))
 }
