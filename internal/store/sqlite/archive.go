@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -17,7 +16,7 @@ import (
 
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
 // the order of their unique index, and within each its submissions by row id.
-const sqlDump = `SELECT page_id, form_id, row_id, username, created, ifnull(submitter_key, ''), fields, ifnull(key, ''), ifnull(body, ''), files, ` + sqlChange + `
+const sqlDump = `SELECT ` + sqlSubmission + `, page_id, form_id, row_id, ifnull(submitter_key, ''), ifnull(key, ''), ifnull(body, '')
 		FROM forms CROSS JOIN submissions ON row_id > number << 40 AND row_id < (number + 1) << 40
 		ORDER BY page_id, form_id, row_id`
 
@@ -77,18 +76,11 @@ func visitRows(ctx context.Context, conn *connection, sql string, visit func(row
 	return cmp.Or(visitErr, classify(err))
 }
 
-func readRecord(stmt *sqlite3.Stmt) (store.Record, error) {
-	id := submissionID(stmt.ColumnInt64(2))
-	files, err := forms.DecodeFiles(stmt.ColumnRawText(9))
-	if err != nil {
-		return store.Record{}, fmt.Errorf("submission %d: %w", id, err)
-	}
-	return store.Record{SubmitterKey: stmt.ColumnText(5), Key: stmt.ColumnText(7), Body: stmt.ColumnText(8), Submission: forms.Submission{
-		PageID: stmt.ColumnInt64(0), FormID: stmt.ColumnText(1), ID: id,
-		Username: stmt.ColumnText(3), Created: time.UnixMilli(stmt.ColumnInt64(4)).UTC(),
-		Entries: stmt.ColumnRawText(6), Files: files,
-		Changed: time.UnixMilli(stmt.ColumnInt64(10)).UTC(), Changer: stmt.ColumnText(11),
-	}}, nil
+// readRecord reads a row of sqlDump.
+func readRecord(row *sqlite3.Stmt) (store.Record, error) {
+	key := store.Key{PageID: row.ColumnInt64(6), FormID: row.ColumnText(7), ID: submissionID(row.ColumnInt64(8))}
+	sub, err := readSubmission(row, key)
+	return store.Record{Submission: sub, SubmitterKey: row.ColumnText(9), Key: row.ColumnText(10), Body: row.ColumnText(11)}, err
 }
 
 // Load implements store.Archive.

@@ -77,7 +77,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if err := errors.Join(requireStore(conn), requestChecksums(conn)); err != nil {
+	if err := requestChecksums(conn); err != nil {
 		return err
 	}
 	// SQLite would create the file with mode 0644.
@@ -172,15 +172,6 @@ func checkBackupFile(file string) error {
 		return fmt.Errorf("%s is a store and no backup: what was written last is in %[1]s-wal. Run 'formulary backup' on its directory, and restore what that writes", file)
 	}
 	return nil
-}
-
-// size is the size of a file, 0 if there is none.
-func size(file string) int64 {
-	info, err := os.Stat(file)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 func copyFile(ctx context.Context, from, to string, progress Progress) (err error) {

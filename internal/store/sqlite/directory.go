@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -71,7 +72,8 @@ func flockDir(dir string, flock func(fd, how int) error) (*dirLock, error) {
 	pid := filepath.Join(dir, pidName)
 	switch err = flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		err = fmt.Errorf("data directory %s %w (process %s)", dir, ErrInUse, readPid(pid))
+		holder, _ := os.ReadFile(pid)
+		err = fmt.Errorf("data directory %s %w (process %s)", dir, ErrInUse, cmp.Or(strings.TrimSpace(string(holder)), "unknown"))
 	case err != nil:
 		err = fmt.Errorf("data directory %s can't be locked (%w): it must be on a local disk, not on a network file system", dir, err)
 	default:
@@ -81,14 +83,6 @@ func flockDir(dir string, flock func(fd, how int) error) (*dirLock, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &dirLock{f}, nil
-}
-
-func readPid(file string) string {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(content))
 }
 
 // dirLock is the open, locked directory.
@@ -159,7 +153,7 @@ func refuseMissing(path string) error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+	if size(path+"-wal") > 0 {
 		return fmt.Errorf("it is missing or empty, but what was written to it last is in %s-wal: put it back, or move that file away", path)
 	}
 	return refuseLostStore(path)

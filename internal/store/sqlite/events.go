@@ -247,10 +247,7 @@ func OpenShared(ctx context.Context, dir string) (*Shared, error) {
 	if err != nil {
 		return nil, classify(err)
 	}
-	err = errors.Join(requireStore(conn), requestChecksums(conn))
-	if err == nil { // checkpoints are the server's
-		err = conn.Exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL`)
-	}
+	err = conn.Exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL`) // checkpoints are the server's
 	if err != nil {
 		return nil, errors.Join(classify(err), conn.Close())
 	}

@@ -61,13 +61,10 @@ func (id identity) check(minDatabase, minWAL int64) (database int64, err error) 
 	return database, nil
 }
 
-// walSize is the size of the WAL, 0 if it is not there.
-func (id identity) walSize() int64 {
-	_, size, err := statFile(id[1].name)
-	if err != nil {
-		return 0
-	}
-	return size
+// size is the size of a file, 0 if there is none.
+func size(file string) int64 {
+	_, n, _ := statFile(file)
+	return n
 }
 
 // statPortable is statFile for every system.

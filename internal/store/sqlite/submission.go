@@ -167,7 +167,7 @@ func getSubmission(conn *connection, rowID int64, key store.Key) (sub forms.Subm
 	return sub, cmp.Or(queryErr, err)
 }
 
-// readSubmission reads a row that begins with the columns of sqlGet.
+// readSubmission reads a row that begins with the columns of sqlSubmission.
 func readSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error) {
 	files, err := forms.DecodeFiles(stmt.ColumnRawText(3))
 	if err != nil {

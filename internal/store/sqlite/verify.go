@@ -31,9 +31,6 @@ func Verify(ctx context.Context, dir string, progress Progress) (report Report, 
 	conn, err := openShared(ctx, file)
 	if err == nil {
 		defer func() { _ = conn.Close() }()
-		err = requireStore(conn)
-	}
-	if err == nil {
 		report, err = checkContent(ctx, conn, progress)
 	}
 	if err != nil {
@@ -50,7 +47,7 @@ func VerifyBackup(ctx context.Context, file string, progress Progress) (Report, 
 	return checkFile(ctx, file, file, progress)
 }
 
-// openShared opens the database of a store that a server may have open, too.
+// openShared opens a store that a server may have open, too.
 func openShared(ctx context.Context, file string) (*connection, error) {
 	if err := checkWAL(file); err != nil {
 		return nil, err
@@ -63,6 +60,9 @@ func openShared(ctx context.Context, file string) (*connection, error) {
 	err = conn.BusyTimeout(busyTimeout)
 	if err == nil && unclosed { // a check must not change the store
 		err = keepWAL(conn)
+	}
+	if err == nil {
+		err = requireStore(conn)
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())

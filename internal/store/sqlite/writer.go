@@ -206,7 +206,7 @@ func (w *writer) commitEach(batch []*operation) {
 // the transaction, which SQLite may roll back at any statement, too.
 func (w *writer) transact(batch []*operation) (done int, err error) {
 	// A WAL that was cut short has its length again after the next write.
-	if w.filesErr != nil || w.files.walSize() < w.wal.fileSize() {
+	if w.filesErr != nil || size(w.files[1].name) < w.wal.fileSize() {
 		if err := w.checkFiles(); err != nil {
 			return 0, err
 		}
