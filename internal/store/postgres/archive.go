@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -72,21 +71,11 @@ func fetch(ctx context.Context, tx pgx.Tx) ([]store.Record, error) {
 		return copyChunk(ctx, tx, id, number, buf)
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Record, error) {
-		r, err := readRecord(row)
+		var r store.Record
+		err := readSubmission(row, &r.Submission, &r.PageID, &r.FormID, &r.ID, &r.SubmitterKey, &r.Key, &r.Body)
 		r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, readChunk, func() {}) }
 		return r, err
 	})
-}
-
-func readRecord(row pgx.Row) (r store.Record, err error) {
-	var created, changed int64
-	var files []byte
-	err = row.Scan(&r.PageID, &r.FormID, &r.ID, &r.Username, &created, &r.SubmitterKey, (*[]byte)(&r.Entries), &r.Key, &r.Body, &files, &changed, &r.Changer)
-	if err == nil {
-		r.Files, err = forms.DecodeFiles(files)
-	}
-	r.Created, r.Changed = time.UnixMilli(created).UTC(), time.UnixMilli(changed).UTC()
-	return r, err
 }
 
 // Load implements store.Archive. It advances the sequence first: if the insert

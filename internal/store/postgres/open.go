@@ -109,16 +109,12 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
-	err = s.waitForDatabase(ctx, options)
-	if err == nil {
-		err = prepareSchema(ctx, pool.Config().ConnConfig, options)
-	}
-	if err != nil {
+	if err := prepareDatabase(ctx, pool, options); err != nil {
 		pool.Close()
 		c := config.ConnConfig // of which the credentials must not be shown
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
+	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
 	s.writer = startWriter(s, workers)
 	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return s.do(ctx, ping) })
 	s.Files = engine.NewFiles(fileEngine{s}, options.Log)
@@ -132,15 +128,15 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	return s, nil
 }
 
-// waitForDatabase returns when the database can be reached, or with an error
-// after Options.ConnectWait. A server may be started before its database.
-func (s *Store) waitForDatabase(ctx context.Context, options Options) error {
+// prepareDatabase prepares the schema. It waits for a database that can't be reached yet:
+// a server may be started before it.
+func prepareDatabase(ctx context.Context, pool *pgxpool.Pool, options Options) error {
 	deadline := time.Now().Add(options.ConnectWait)
 	for logged := false; ; {
-		conn, err := s.pool.Acquire(ctx)
+		conn, err := pool.Acquire(ctx)
 		if err == nil {
 			defer conn.Release()
-			return checkEncoding(conn.Conn())
+			return prepareSchema(ctx, conn.Conn(), options)
 		}
 		// Not if the server refused the user, the password or the database's name.
 		retry := serverCode(err) == "" || isUnavailable(serverCode(err))
@@ -156,14 +152,6 @@ func (s *Store) waitForDatabase(ctx context.Context, options Options) error {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// checkEncoding refuses a database that can't store every Unicode text.
-func checkEncoding(conn *pgx.Conn) error {
-	if encoding := conn.PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
-		return fmt.Errorf("its encoding is %s: create it with ENCODING 'UTF8'", encoding)
-	}
-	return nil
 }
 
 func configure(options Options) (*pgxpool.Config, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/jackc/pgx/v5"
@@ -21,13 +22,11 @@ var migrations = engine.ReadMigrations(migrationFiles)
 const migrationLock = 0x466f726d756c61
 
 // prepareSchema brings the schema up to date. If it is, nothing is written or
-// locked.
-func prepareSchema(ctx context.Context, config *pgx.ConnConfig, options Options) (err error) {
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return err
+// locked. It refuses a database that can't store every Unicode text.
+func prepareSchema(ctx context.Context, conn *pgx.Conn, options Options) error {
+	if encoding := conn.PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
+		return fmt.Errorf("its encoding is %s: create it with ENCODING 'UTF8'", encoding)
 	}
-	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
 	version, err := readVersion(ctx, conn)
 	switch {
 	case err != nil:

@@ -136,7 +136,7 @@ const (
 	sqlUseIndex = `SET LOCAL cursor_tuple_fraction = 0`
 
 	sqlDump = `DECLARE dump NO SCROLL CURSOR FOR
-		SELECT page_id, form_id, id, username, created, COALESCE(submitter_key, ''), fields, COALESCE(key, ''), COALESCE(body, ''), files, ` + sqlChange + `
+		SELECT page_id, form_id, id, COALESCE(submitter_key, ''), COALESCE(key, ''), COALESCE(body, ''), ` + sqlSubmission + `
 		FROM submissions ORDER BY page_id, form_id, id`
 
 	sqlCount = `SELECT count(*) FROM submissions`

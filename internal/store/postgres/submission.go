@@ -23,47 +23,39 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 }
 
 // Get implements store.Store.
-func (s *Store) Get(ctx context.Context, key store.Key) (sub forms.Submission, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		sub, err = readSubmission(conn.QueryRow(ctx, sqlGet, key.PageID, key.FormID, key.ID), key)
-		return err
+func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
+	sub := forms.Submission{ID: key.ID, PageID: key.PageID, FormID: key.FormID}
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return readSubmission(conn.QueryRow(ctx, sqlGet, key.PageID, key.FormID, key.ID), &sub)
 	})
 	return sub, err
 }
 
-// readSubmission reads a row of sqlGet, or of a statement with more columns
-// before those.
-func readSubmission(row pgx.Row, key store.Key, before ...any) (forms.Submission, error) {
+// readSubmission reads the columns of sqlSubmission, and those before them in the row.
+func readSubmission(row pgx.Row, sub *forms.Submission, before ...any) error {
 	var created, changed int64
 	var files []byte
-	sub := forms.Submission{ID: key.ID, PageID: key.PageID, FormID: key.FormID}
 	err := row.Scan(append(before, &created, &sub.Username, (*[]byte)(&sub.Entries), &files, &changed, &sub.Changer)...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return forms.Submission{}, store.ErrNotFound
+		return store.ErrNotFound
 	}
 	if err == nil {
 		sub.Files, err = forms.DecodeFiles(files)
 	}
 	if err != nil {
-		return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, err)
+		return fmt.Errorf("read submission %d: %w", sub.ID, err)
 	}
 	sub.Created, sub.Changed = time.UnixMilli(created).UTC(), time.UnixMilli(changed).UTC()
-	return sub, nil
+	return nil
 }
 
 // ByKey implements store.Store.
 func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error) {
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var id int64
-		row := conn.QueryRow(ctx, sqlByKey, pageID, formID, key)
-		sub, err = readSubmission(row, store.Key{PageID: pageID, FormID: formID}, &id, &body)
-		sub.ID = id
-		return err
+		sub = forms.Submission{PageID: pageID, FormID: formID}
+		return readSubmission(conn.QueryRow(ctx, sqlByKey, pageID, formID, key), &sub, &sub.ID, &body)
 	})
-	if err != nil {
-		return forms.Submission{}, "", err
-	}
-	return sub, body, nil
+	return sub, body, err
 }
 
 // Update implements store.Store. It is a transaction in two round trips.
@@ -109,17 +101,12 @@ func lastChange(s *forms.Submission) (changed *int64, changer *string) {
 }
 
 // lockSubmission begins a transaction, locks a submission and reads it.
-func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (sub forms.Submission, err error) {
+func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.Submission, error) {
+	sub := forms.Submission{ID: key.ID, PageID: key.PageID, FormID: key.FormID}
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
-	batch.Queue(sqlLock, key.PageID, key.FormID, key.ID)
-	results := conn.SendBatch(ctx, batch)
-	if _, err = results.Exec(); err == nil {
-		sub, err = readSubmission(results.QueryRow(), key)
-	}
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
-	}
+	batch.Queue(sqlLock, key.PageID, key.FormID, key.ID).QueryRow(func(row pgx.Row) error { return readSubmission(row, &sub) })
+	err := conn.SendBatch(ctx, batch).Close()
 	return sub, err
 }
 
@@ -162,18 +149,13 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 }
 
 // Latest implements store.Store.
-func (s *Store) Latest(ctx context.Context, username string, limit int) (found []forms.Submission, err error) {
-	limit = max(0, min(limit, store.MaxLatest))
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, _ := conn.Query(ctx, sqlLatest, username, limit) // the rows have its error
-		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (forms.Submission, error) {
-			var created int64
-			sub := forms.Submission{Username: username}
-			err := row.Scan(&sub.PageID, &sub.FormID, &sub.ID, &created)
-			sub.Created = time.UnixMilli(created).UTC()
-			return sub, err
-		})
-		return err
-	})
+func (s *Store) Latest(ctx context.Context, username string, limit int) ([]forms.Submission, error) {
+	found, err := collect(ctx, s, func(row pgx.CollectableRow) (forms.Submission, error) {
+		var created int64
+		sub := forms.Submission{Username: username}
+		err := row.Scan(&sub.PageID, &sub.FormID, &sub.ID, &created)
+		sub.Created = time.UnixMilli(created).UTC()
+		return sub, err
+	}, sqlLatest, username, max(0, min(limit, store.MaxLatest)))
 	return found, engine.Wrap(err, "read the latest submissions")
 }
