@@ -89,7 +89,7 @@ func newDelivery(cmd *cli.Command, s store.Engine, listeners *events.Listeners, 
 	}
 	d := events.NewDispatcher(events.DispatcherOptions{
 		Store: s, Listeners: listeners, Retry: cmd.Duration("event-retry"), NotifyInterval: cmd.Duration("notify-interval"), Log: log,
-		Encode: func(s forms.Submission) ([]byte, error) { return encode.AppendSubmission(nil, nil, s) },
+		Encode: func(s forms.Submission) ([]byte, error) { return encode.AppendSubmission(nil, s) },
 	})
 	if metrics != nil {
 		metrics.Registry().MustRegister(d)

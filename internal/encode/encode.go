@@ -13,8 +13,8 @@ import (
 
 // Submissions are appended to byte slices by hand: lists are the hot path.
 
-// Model is how submissions look: Nested or Flat. The Appender is for the rows
-// of one list.
+// Model is how submissions look: Nested or Flat. The Appender is for one answer: a
+// submission by itself, or the rows of a list.
 type Model func(*forms.Form) Appender
 
 // Appender appends one submission in one of the two models.
@@ -35,29 +35,16 @@ func putBuffer(b *[]byte) {
 	}
 }
 
-// AppendSubmission writes one submission of the nested model. It copies the
+// Nested is the model of submissions with their entries. It does not depend on the form.
+func Nested(*forms.Form) Appender { return AppendSubmission }
+
+// AppendSubmission appends a submission in the nested model. It copies the
 // entries as they are stored. It checks them first: what can't be read must not
 // be sent.
-func AppendSubmission(dst []byte, _ *forms.Form, s forms.Submission) ([]byte, error) {
+func AppendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
 	if err := s.Entries.Check(); err != nil {
 		return dst, fmt.Errorf("read submission %d: %w", s.ID, err)
 	}
-	return appendNested(dst, s), nil
-}
-
-// Nested is AppendSubmission for the rows of a list: it knows what
-// entries of the form look like, which makes the check cheap.
-func Nested(form *forms.Form) Appender {
-	row := form.NewResult()
-	return func(dst []byte, s forms.Submission) ([]byte, error) {
-		if err := row.Read(s); err != nil {
-			return dst, err
-		}
-		return appendNested(dst, s), nil
-	}
-}
-
-func appendNested(dst []byte, s forms.Submission) []byte {
 	dst = append(dst, `{"formId":`...)
 	dst = forms.AppendJSONString(dst, s.FormID)
 	dst = append(dst, `,"pageId":`...)
@@ -70,7 +57,7 @@ func appendNested(dst []byte, s forms.Submission) []byte {
 	dst = appendTimestamp(dst, s.Created)
 	dst = append(dst, `","username":`...)
 	dst = forms.AppendJSONString(dst, s.Username)
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 // appendTimestamp writes yyyy-MM-ddTHH:mm:ss.SSS+0000.
@@ -81,12 +68,7 @@ func appendTimestamp(dst []byte, t time.Time) []byte {
 // usualKey is room for most keys of the flat model, in bytes.
 const usualKey = 14
 
-// AppendResult writes one submission of the flat model.
-func AppendResult(dst []byte, form *forms.Form, s forms.Submission) ([]byte, error) {
-	return Flat(form)(dst, s)
-}
-
-// Flat writes results: one member for each column, "" where there is
+// Flat is the model of results: one member for each column, "" where there is
 // no answer, then what is stored of fields that have left the page.
 func Flat(form *forms.Form) Appender {
 	columns := form.Columns()

@@ -2,7 +2,6 @@ package encode
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,13 +13,13 @@ import (
 // that people can read.
 type (
 	formJSON struct {
-		FormID        string                 `json:"formId"`
-		PageID        int64                  `json:"pageId"`
-		MacroID       string                 `json:"macroId"`
-		Anonymous     bool                   `json:"anonymous"`
-		OneSubmission bool                   `json:"oneSubmission"`
-		Fields        members[fieldJSON]     `json:"fields"`
-		Conditions    members[conditionJSON] `json:"conditions"`
+		FormID        string                  `json:"formId"`
+		PageID        int64                   `json:"pageId"`
+		MacroID       string                  `json:"macroId"`
+		Anonymous     bool                    `json:"anonymous"`
+		OneSubmission bool                    `json:"oneSubmission"`
+		Fields        members[fieldJSON]      `json:"fields"`
+		Conditions    members[*conditionJSON] `json:"conditions"`
 	}
 	fieldJSON struct {
 		Type           forms.FieldType  `json:"type"`
@@ -54,18 +53,23 @@ type (
 )
 
 // members are an object whose names have an order.
-type members[T any] iter.Seq2[string, T]
+type members[T any] []member[T]
+
+type member[T any] struct {
+	name  string
+	value T
+}
 
 // MarshalJSONTo implements json.MarshalerTo.
 func (m members[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
 		return err
 	}
-	for name, value := range m {
-		if err := enc.WriteToken(jsontext.String(name)); err != nil {
+	for i := range m {
+		if err := enc.WriteToken(jsontext.String(m[i].name)); err != nil {
 			return err
 		}
-		if err := json.MarshalEncode(enc, value); err != nil {
+		if err := json.MarshalEncode(enc, &m[i].value); err != nil {
 			return err
 		}
 	}
@@ -94,23 +98,14 @@ func Forms(list []*forms.Form) []byte {
 }
 
 func newForm(f *forms.Form) formJSON {
-	return formJSON{
-		FormID: f.ID, PageID: f.PageID, MacroID: f.MacroID, Anonymous: f.Anonymous, OneSubmission: f.OneSubmission,
-		Fields: func(yield func(string, fieldJSON) bool) {
-			for rank := range f.Fields {
-				if !yield(f.Fields[rank].ID, newField(&f.Fields[rank], rank)) {
-					return
-				}
-			}
-		},
-		Conditions: func(yield func(string, conditionJSON) bool) {
-			for macroID, c := range f.Conditions() {
-				if !yield(macroID, *newCondition(c)) {
-					return
-				}
-			}
-		},
+	form := formJSON{FormID: f.ID, PageID: f.PageID, MacroID: f.MacroID, Anonymous: f.Anonymous, OneSubmission: f.OneSubmission}
+	for rank := range f.Fields {
+		form.Fields = append(form.Fields, member[fieldJSON]{f.Fields[rank].ID, newField(&f.Fields[rank], rank)})
 	}
+	for macroID, c := range f.Conditions() {
+		form.Conditions = append(form.Conditions, member[*conditionJSON]{macroID, newCondition(c)})
+	}
+	return form
 }
 
 func newField(f *forms.Field, rank int) fieldJSON {
@@ -138,7 +133,7 @@ func newCondition(c *forms.Condition) *conditionJSON {
 	}
 	condition := &conditionJSON{Action: "show", Match: c.Match}
 	for _, r := range c.Rules {
-		condition.Rules = append(condition.Rules, ruleJSON{r.FieldID, r.Operator, r.Value})
+		condition.Rules = append(condition.Rules, ruleJSON(r))
 	}
 	return condition
 }

@@ -40,15 +40,12 @@ func SetLastModified(w http.ResponseWriter, s forms.Submission) {
 	w.Header()["Last-Modified"] = []string{s.Changed.UTC().Format(http.TimeFormat)}
 }
 
-// AppendOne appends a submission by itself, in one of the two models.
-type AppendOne func(dst []byte, form *forms.Form, s forms.Submission) ([]byte, error)
-
 // WriteOne answers with a submission by itself, and its tag.
-func WriteOne(w http.ResponseWriter, status int, tag string, model AppendOne, form *forms.Form, s forms.Submission) error {
+func WriteOne(w http.ResponseWriter, status int, tag string, model Model, form *forms.Form, s forms.Submission) error {
 	buf := getBuffer()
 	defer putBuffer(buf)
 	var err error
-	if *buf, err = model(*buf, form, s); err != nil {
+	if *buf, err = model(form)(*buf, s); err != nil {
 		return err
 	}
 	SetTag(w, tag)

@@ -42,15 +42,9 @@ type (
 
 // Summary is the summary of a form's submissions.
 func Summary(s forms.Summary) []byte {
-	summary := summaryJSON{
-		Count: s.Count, First: timeOrNull(s.First), Last: timeOrNull(s.Last),
-		Fields: func(yield func(string, fieldSummaryJSON) bool) {
-			for _, f := range s.Fields {
-				if !yield(f.ID, newFieldSummary(f)) {
-					return
-				}
-			}
-		},
+	summary := summaryJSON{Count: s.Count, First: timeOrNull(s.First), Last: timeOrNull(s.Last)}
+	for _, f := range s.Fields {
+		summary.Fields = append(summary.Fields, member[fieldSummaryJSON]{f.ID, newFieldSummary(f)})
 	}
 	for _, d := range s.Days {
 		summary.Days = append(summary.Days, dayJSON{d.Day.Format(time.DateOnly), d.Count})
@@ -60,18 +54,15 @@ func Summary(s forms.Summary) []byte {
 
 func newFieldSummary(f forms.FieldSummary) fieldSummaryJSON {
 	summary := fieldSummaryJSON{Answered: f.Answered}
-	if f.Options != nil {
-		summary.Options = make([]optionJSON, len(f.Options))
-		for i, o := range f.Options {
-			summary.Options[i] = optionJSON(o)
-		}
+	for _, o := range f.Options {
+		summary.Options = append(summary.Options, optionJSON(o))
 	}
 	if n := f.Numbers; n != nil {
 		summary.numbersJSON = &numbersJSON{}
 		if n.Count > 0 {
 			summary.Min, summary.Max, summary.Mean = &n.Min, &n.Max, &n.Mean
 			for _, b := range n.Bins {
-				summary.Bins = append(summary.Bins, binJSON{b.From, b.To, b.Count})
+				summary.Bins = append(summary.Bins, binJSON(b))
 			}
 		}
 	}

@@ -36,13 +36,13 @@ var endpoints = []endpoint{
 	{"GET", "/page/{pageId}/form/{formId}", getForm, true},
 	{"GET", "/page/{pageId}/form/{formId}/submission", list(encode.Nested, encode.JSON, encode.NDJSON), true},
 	{"POST", "/page/{pageId}/form/{formId}/submission", createSubmission, false},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", getOne(encode.AppendSubmission), false},
-	{"POST", "/page/{pageId}/form/{formId}/submission/{id}", updateOne(nested, encode.AppendSubmission), false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", getOne(encode.Nested), false},
+	{"POST", "/page/{pageId}/form/{formId}/submission/{id}", updateOne(nested, encode.Nested), false},
 	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", getFile, false},
 	{"GET", "/page/{pageId}/form/{formId}/summary", getSummary, true},
 	{"GET", "/page/{pageId}/form/{formId}/result", list(encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX), true},
-	{"GET", "/page/{pageId}/form/{formId}/result/{id}", getOne(encode.AppendResult), false},
-	{"PUT", "/page/{pageId}/form/{formId}/result/{id}", updateOne(flat, encode.AppendResult), false},
+	{"GET", "/page/{pageId}/form/{formId}/result/{id}", getOne(encode.Flat), false},
+	{"PUT", "/page/{pageId}/form/{formId}/result/{id}", updateOne(flat, encode.Flat), false},
 	{"DELETE", "/page/{pageId}/form/{formId}/result/{id}", deleteResult, false},
 }
 

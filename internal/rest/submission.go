@@ -51,7 +51,7 @@ func createSubmission(w http.ResponseWriter, c *request.Call) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	w.Header().Set("Location", c.URL.EscapedPath()+"/"+strconv.FormatInt(sub.ID, 10))
-	return encode.WriteOne(w, http.StatusCreated, in.access.Tag(sub), encode.AppendSubmission, in.access.Form, sub)
+	return encode.WriteOne(w, http.StatusCreated, in.access.Tag(sub), encode.Nested, in.access.Form, sub)
 }
 
 // write is what a request to create or to change a submission says.
@@ -80,7 +80,7 @@ func readWrite(w http.ResponseWriter, c *request.Call, before *service.Access, d
 func getFile(w http.ResponseWriter, c *request.Call) error { return c.SendFile(w) }
 
 // getOne answers with one submission in the given model.
-func getOne(model encode.AppendOne) handler {
+func getOne(model encode.Model) handler {
 	return func(w http.ResponseWriter, c *request.Call) error {
 		access, id, err := c.Submission()
 		if err != nil {
@@ -110,7 +110,7 @@ func getOne(model encode.AppendOne) handler {
 }
 
 // updateOne merges a body of either model into a submission.
-func updateOne(d decoder, model encode.AppendOne) handler {
+func updateOne(d decoder, model encode.Model) handler {
 	return func(w http.ResponseWriter, c *request.Call) error {
 		before, id, err := c.Submission()
 		if err != nil {
