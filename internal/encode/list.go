@@ -58,10 +58,10 @@ func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, ed
 	}
 	f, err := newEncoder(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions))
 	if err == nil {
-		err = explainTable(s.write(f, list))
+		err = s.write(f, list)
 	}
 	if err != nil && !s.begun {
-		return err // nothing has been sent: the error can still be answered
+		return explainTable(err) // nothing has been sent: the error can still be answered
 	}
 	if err != nil {
 		// Breaking off the connection is the only way left to tell the client
@@ -227,13 +227,13 @@ func newTable(asked listRequest, form *forms.Form, list scan) (encoder, error) {
 		}
 		return columns.Add(sub)
 	})
-	var f encoder
-	if err == nil && asked.format == CSV {
-		f, err = table.NewCSV(columns, asked.table)
-	} else if err == nil {
-		f, err = table.NewXLSX(columns, asked.table)
+	if err != nil {
+		return nil, err
 	}
-	return f, explainTable(err)
+	if asked.format == CSV {
+		return table.NewCSV(columns, asked.table)
+	}
+	return table.NewXLSX(columns, asked.table)
 }
 
 // explainTable gives the errors of a table their status.

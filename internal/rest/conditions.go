@@ -11,22 +11,6 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
-// conditions are the entity tags that a request's header names: RFC 9110,
-// sections 13.1.1 and 13.1.2. They are read only once it is known that the
-// caller may do what they ask for: without the conditions the answer to
-// everybody else would be the same.
-type conditions struct {
-	ifMatch, ifNoneMatch []string
-	read                 bool // by GET or HEAD
-}
-
-func conditionsOf(r *http.Request) conditions {
-	return conditions{
-		ifMatch: r.Header["If-Match"], ifNoneMatch: r.Header["If-None-Match"],
-		read: r.Method == http.MethodGet || r.Method == http.MethodHead,
-	}
-}
-
 // errNotModified: the client has what it asks for.
 var errNotModified = errors.New("not modified")
 
@@ -43,18 +27,19 @@ var errNoneMatch = &request.StatusError{
 }
 
 // precondition is nil where the request's header names no tags.
-func (c conditions) precondition() service.Precondition {
-	if c.ifMatch == nil && c.ifNoneMatch == nil {
+func precondition(r *http.Request) service.Precondition {
+	if r.Header["If-Match"] == nil && r.Header["If-None-Match"] == nil {
 		return nil
 	}
-	return c.check
+	return func(tag string) error { return checkTag(r, tag) }
 }
 
-// check holds the conditions against the tag of a submission, in the order of
-// RFC 9110, section 13.2.2.
-func (c conditions) check(tag string) error {
-	if c.ifMatch != nil {
-		tags, err := parseTags("If-Match", c.ifMatch)
+// checkTag compares the tags in the request's header with that of a submission, in the order of
+// RFC 9110, section 13.2.2. It is called only once it is known that the caller may do what they
+// ask for: to everybody else the answer is the same as without tags.
+func checkTag(r *http.Request, tag string) error {
+	if lines := r.Header["If-Match"]; lines != nil {
+		tags, err := parseTags("If-Match", lines)
 		switch {
 		case err != nil:
 			return err
@@ -63,16 +48,17 @@ func (c conditions) check(tag string) error {
 			return errChanged
 		}
 	}
-	if c.ifNoneMatch == nil {
+	lines := r.Header["If-None-Match"]
+	if lines == nil {
 		return nil
 	}
-	tags, err := parseTags("If-None-Match", c.ifNoneMatch)
+	tags, err := parseTags("If-None-Match", lines)
 	switch {
 	case err != nil:
 		return err
 	case !slices.ContainsFunc(tags, func(t entityTag) bool { return t == anyTag || t.opaque == tag }):
 		return nil
-	case c.read:
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		return errNotModified
 	default:
 		return errNoneMatch

@@ -18,7 +18,7 @@ func deleteResult(w http.ResponseWriter, c *request.Call) error {
 	case only: // a caller who asks for a validation does not expect a delete
 		return forms.InvalidRequest("validate is for creating and updating: a delete does not take it")
 	}
-	if err := access.Delete(c.Context(), id, conditionsOf(c.Request).precondition()); err != nil {
+	if err := access.Delete(c.Context(), id, precondition(c.Request)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -91,7 +91,7 @@ func getOne(model encode.Model) handler {
 			return err
 		}
 		tag := access.Tag(sub)
-		switch err := conditionsOf(c.Request).check(tag); {
+		switch err := checkTag(c.Request, tag); {
 		case errors.Is(err, errNotModified):
 			encode.SetTag(w, tag)
 			encode.SetLastModified(w, sub)
@@ -116,7 +116,7 @@ func updateOne(d decoder, model encode.Model) handler {
 		if err != nil {
 			return err
 		}
-		pre := conditionsOf(c.Request).precondition()
+		pre := precondition(c.Request)
 		if d.nested && request.IsMultipart(c.Header) { // refuse files before they are sent
 			if err := before.MayMerge(c.Context(), id, pre); err != nil {
 				c.CloseUnread(w)
