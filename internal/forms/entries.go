@@ -191,8 +191,6 @@ func endsInEscape(b []byte) bool {
 	return odd
 }
 
-const hexDigits = "0123456789abcdef"
-
 // AppendJSONString appends s as a JSON string. s must be valid UTF-8.
 func AppendJSONString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
@@ -214,7 +212,7 @@ func AppendJSONString(dst []byte, s string) []byte {
 		case '\t':
 			dst = append(dst, '\\', 't')
 		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&0xf])
+			dst = fmt.Appendf(dst, `\u%04x`, b)
 		}
 	}
 	return append(append(dst, s[start:]...), '"')

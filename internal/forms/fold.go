@@ -12,6 +12,9 @@ import (
 
 // foldRune returns the lowest of the characters that are r in another case.
 func foldRune(r rune) rune {
+	if r < utf8.RuneSelf { // nearly all
+		return unicode.ToUpper(r)
+	}
 	lowest := r
 	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
 		lowest = min(lowest, other)
@@ -24,16 +27,8 @@ func Fold(text string) string { return string(appendFolded(nil, text)) }
 
 // appendFolded is Fold for texts that are searched one after the other.
 func appendFolded(dst []byte, text string) []byte {
-	for len(text) > 0 {
-		if b := text[0]; b < utf8.RuneSelf {
-			if 'a' <= b && b <= 'z' {
-				b -= 'a' - 'A'
-			}
-			dst, text = append(dst, b), text[1:]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text)
-		dst, text = utf8.AppendRune(dst, foldRune(r)), text[size:]
+	for _, r := range text {
+		dst = utf8.AppendRune(dst, foldRune(r))
 	}
 	return dst
 }

@@ -17,20 +17,15 @@ const MsgByEditors = "is set by editors of this page only"
 
 const msgRequiredOfEditors = "is required, and only editors of this page can set it"
 
-// DefaultValue returns what a create on the given day stores for the field if it does
-// not name it, or "".
-func (f *Field) DefaultValue(today string) string {
-	if f.Default == Today && f.Validation == DateOnly {
-		return today
-	}
-	return f.Default
-}
-
-// Defaults are the values that a new submission begins with, by rank.
+// Defaults are the values that a submission begins with on the given day, by rank.
 func (f *Form) Defaults(today string) []string {
 	values := make([]string, len(f.Fields))
 	for rank := range f.Fields {
-		values[rank] = f.Fields[rank].DefaultValue(today)
+		field := &f.Fields[rank]
+		values[rank] = field.Default
+		if field.Default == Today && field.Validation == DateOnly {
+			values[rank] = today
+		}
 	}
 	return values
 }

@@ -117,10 +117,11 @@ func (f *Field) CheckAnswer(a Answer) string {
 // draft collects a submission's values by rank while it is checked.
 type draft struct {
 	Index
-	values  []string       // merged: stored, overlaid with sent
-	sent    []*Answer      // nil where none was sent, or none that fits
-	misfit  map[int]string // what keeps the sent answer from being a value; nil as nearly always
-	limits  map[int]limit  // of the fields that bounds refer to; see limit
+	values  []string          // merged: stored, overlaid with sent
+	sent    []*Answer         // nil where none was sent, or none that fits
+	misfit  map[int]string    // what keeps the sent answer from being a value; nil as nearly always
+	limits  map[int]limit     // of the fields that bounds refer to; see limit
+	retired map[string]string // stored values of fields that have left the page, by id
 	writer  Writer
 	invalid Invalid
 }
@@ -129,9 +130,8 @@ func (f *Form) newDraft(w Writer, values []string) *draft {
 	return &draft{Index: f.Index(), values: values, sent: make([]*Answer, len(values)), writer: w}
 }
 
-// take writes the answers into the draft. unknown returns the message for an
-// answer to a field that the form does not have, or "" to ignore the answer.
-func (d *draft) take(answers []Answer, unknown func(Answer) string) {
+// take writes the answers into the draft.
+func (d *draft) take(answers []Answer) {
 	for i := range answers {
 		a := &answers[i]
 		rank := d.Rank(a.FieldID)
@@ -139,8 +139,10 @@ func (d *draft) take(answers []Answer, unknown func(Answer) string) {
 		case a.Whole:
 			d.invalid.AddError(a.Malformed)
 		case rank < 0:
-			if msg := unknown(*a); msg != "" {
-				d.invalid.Add(a.FieldID, msg)
+			// What was read may be sent back: an unchanged value of a field that has
+			// left the page is no write.
+			if value, stored := d.retired[a.FieldID]; !stored || a.Malformed != "" || a.Text() != value {
+				d.invalid.Add(a.FieldID, MsgUnknownField)
 			}
 		case a.malformed() != "":
 			d.invalid.Add(a.FieldID, a.malformed())
@@ -194,7 +196,7 @@ func (d *draft) report(rank int, message string) {
 // default, unless it is hidden.
 func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
 	d := f.newDraft(w, f.Defaults(w.Today))
-	d.take(answers, func(Answer) string { return MsgUnknownField })
+	d.take(answers)
 	entries := make([]Entry, 0, len(answers))
 	shown := d.visible(d.values)
 	for rank := range f.Fields {
@@ -223,21 +225,9 @@ func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, er
 // field, it is a list of file names: stored files that it names stay, the others go.
 func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
 	d := f.newDraft(w, make([]string, len(f.Fields)))
-	old := d.splitStored(stored)
-	for rank, e := range old.current {
-		if e != nil {
-			d.values[rank] = e.Value
-		}
-	}
+	current, retired := d.takeStored(stored)
 	shownBefore := d.visible(d.values)
-	d.take(answers, func(a Answer) string {
-		// What was read may be sent back: an unchanged value of a field that
-		// has left the page is no write.
-		if value, ok := old.retiredValues[a.FieldID]; ok && a.Malformed == "" && value == a.Text() {
-			return ""
-		}
-		return MsgUnknownField
-	})
+	d.take(answers)
 	shown := d.visible(d.values)
 	touched := func(rank int) bool { return d.sent[rank] != nil || d.misfit[rank] != "" || !shownBefore[rank] }
 	affected := func(b *Bound) bool {
@@ -256,38 +246,29 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Wri
 	if err := d.invalid.Err(); err != nil {
 		return nil, nil, err
 	}
-	return d.mergedEntries(old, shown), d.mergedFiles(files, shown), nil
+	return d.mergedEntries(current, retired, shown), d.mergedFiles(files, shown), nil
 }
 
-// splitEntries are the stored entries of a submission, separated into those of the
-// form's fields and those of fields that have left the page.
-type splitEntries struct {
-	current       []*Entry // by rank; nil where nothing is stored
-	retired       []Entry  // of fields that have left the page
-	retiredValues map[string]string
-}
-
-func (d *draft) splitStored(stored []Entry) splitEntries {
-	old := splitEntries{current: make([]*Entry, len(d.fields))}
+// takeStored writes stored entries into the draft. It returns those of the form's fields by
+// rank, nil where nothing is stored, and those of fields that have left the page.
+func (d *draft) takeStored(stored []Entry) (current []*Entry, retired []Entry) {
+	current, d.retired = make([]*Entry, len(d.fields)), map[string]string{}
 	for i := range stored {
-		if rank := d.Rank(stored[i].FieldID); rank >= 0 {
-			old.current[rank] = &stored[i]
-			continue
+		e := &stored[i]
+		if rank := d.Rank(e.FieldID); rank >= 0 {
+			current[rank], d.values[rank] = e, e.Value
+		} else {
+			retired, d.retired[e.FieldID] = append(retired, *e), e.Value
 		}
-		if old.retiredValues == nil {
-			old.retiredValues = map[string]string{}
-		}
-		old.retired = append(old.retired, stored[i])
-		old.retiredValues[stored[i].FieldID] = stored[i].Value
 	}
-	return old
+	return current, retired
 }
 
 // mergedEntries returns the stored entries with the sent, visible values written in:
 // the form's fields in rank order, then those that have left the page.
-func (d *draft) mergedEntries(old splitEntries, shown []bool) []Entry {
-	merged := make([]Entry, 0, len(d.fields)+len(old.retired))
-	for rank, e := range old.current {
+func (d *draft) mergedEntries(current []*Entry, retired []Entry, shown []bool) []Entry {
+	merged := make([]Entry, 0, len(current)+len(retired))
+	for rank, e := range current {
 		entry := Entry{FieldID: d.fields[rank].ID}
 		if e != nil {
 			entry = *e
@@ -299,7 +280,7 @@ func (d *draft) mergedEntries(old splitEntries, shown []bool) []Entry {
 		}
 		merged = append(merged, entry)
 	}
-	return append(merged, old.retired...)
+	return append(merged, retired...)
 }
 
 // mergedFiles returns the stored files that remain, then those that are sent for
