@@ -16,13 +16,6 @@ import (
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
-// Store is what can be copied from and to. Every engine is one.
-type Store interface {
-	store.Archive
-	store.Settings
-	store.Files
-}
-
 // Limits of a batch of submissions, which is stored in one transaction.
 const (
 	batchRows  = 1000
@@ -50,7 +43,7 @@ var (
 // The target must be empty. It is marked as an unfinished copy before anything
 // is written to it, until the end. What an interrupted copy has left in it is
 // removed, and the copy begins again.
-func Copy(ctx context.Context, from, to Store, progress Progress) (submissions int64, err error) {
+func Copy(ctx context.Context, from, to store.Engine, progress Progress) (submissions int64, err error) {
 	if err := prepare(ctx, from, to); err != nil {
 		return 0, err
 	}
@@ -79,7 +72,7 @@ func Copy(ctx context.Context, from, to Store, progress Progress) (submissions i
 
 // prepare marks the target as an unfinished copy, and empties one that is
 // marked. A target that is refused is not changed.
-func prepare(ctx context.Context, from, to Store) error {
+func prepare(ctx context.Context, from, to store.Engine) error {
 	source, err := from.Setting(ctx, store.SettingStoreID)
 	if err != nil {
 		return fmt.Errorf("read the source's id: %w", err)
@@ -111,7 +104,7 @@ func prepare(ctx context.Context, from, to Store) error {
 
 // copier stores what a dump visits.
 type copier struct {
-	to       Store
+	to       store.Engine
 	source   *checksum
 	batch    []store.Record
 	bytes    int
@@ -120,7 +113,7 @@ type copier struct {
 	progress func(done int64)
 }
 
-func (c *copier) run(ctx context.Context, from Store) error {
+func (c *copier) run(ctx context.Context, from store.Engine) error {
 	err := from.Dump(ctx, func(r store.Record) (err error) {
 		if err := c.source.add(r); err != nil {
 			return err
@@ -187,7 +180,7 @@ func (c *copier) load(ctx context.Context) error {
 	return nil
 }
 
-func copyLastID(ctx context.Context, from, to Store) error {
+func copyLastID(ctx context.Context, from, to store.Engine) error {
 	last, err := from.LastID(ctx)
 	if err == nil {
 		err = to.Advance(ctx, last)
@@ -197,7 +190,7 @@ func copyLastID(ctx context.Context, from, to Store) error {
 
 // copyKey replaces the fingerprint of the key of anonymous submissions: a
 // server may have claimed another one while the target was empty.
-func copyKey(ctx context.Context, from, to Store) error {
+func copyKey(ctx context.Context, from, to store.Engine) error {
 	key, err := from.Setting(ctx, store.SettingAnonymousKey)
 	if err == nil {
 		err = to.Release(ctx, store.SettingAnonymousKey)
@@ -209,7 +202,7 @@ func copyKey(ctx context.Context, from, to Store) error {
 }
 
 // compare reads a copy, and returns ErrDifferent if it is not what was copied.
-func compare(ctx context.Context, to Store, want *checksum, progress Progress) error {
+func compare(ctx context.Context, to store.Engine, want *checksum, progress Progress) error {
 	found := newChecksum()
 	err := to.Dump(ctx, func(r store.Record) error {
 		if err := found.add(r); err != nil {

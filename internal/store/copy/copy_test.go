@@ -283,7 +283,7 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-func refuse(t *testing.T, from, to copystore.Store, want error, because string) {
+func refuse(t *testing.T, from, to store.Engine, want error, because string) {
 	t.Helper()
 	_, err := copystore.Copy(t.Context(), from, to, noProgress)
 	if err == nil || (want != nil && !errors.Is(err, want)) || !strings.Contains(err.Error(), because) {
