@@ -159,15 +159,12 @@ func (s *Store) Advance(ctx context.Context, to int64) error {
 		return err
 	}
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			// Without the lock, another process could allocate ids between the
-			// read and the write, and setval would move the sequence back.
-			if _, err := tx.Exec(ctx, sqlLockSequence); err != nil {
-				return err
-			}
-			_, err := tx.Exec(ctx, sqlAdvance, to)
-			return err
-		})
+		batch := &pgx.Batch{} // which is one transaction
+		// Without the lock, another process could allocate ids between the read and the
+		// write of sqlAdvance, which would move the sequence back.
+		batch.Queue(sqlLockSequence)
+		batch.Queue(sqlAdvance, to)
+		return conn.SendBatch(ctx, batch).Close()
 	})
 	return engine.Wrap(err, "advance the sequence")
 }

@@ -45,13 +45,9 @@ func eventColumns(events []store.Event) []any {
 
 // readEvent reads a row of sqlEvent.
 func readEvent(row pgx.CollectableRow) (e store.Event, err error) {
-	var created int64
-	var failed *int64
+	var created, failed int64
 	err = row.Scan(&e.ID, &e.PageID, &e.FormID, &e.Submission, &e.Hook, &e.Recipient, &e.Type, &created, &e.Message, &e.Title, &e.Anonymous, &failed, &e.Error)
-	e.Created = time.UnixMilli(created).UTC()
-	if failed != nil {
-		e.Failed = time.UnixMilli(*failed).UTC()
-	}
+	e.Created, e.Failed = time.UnixMilli(created).UTC(), engine.TimeOrZero(failed)
 	return e, err
 }
 
@@ -115,11 +111,9 @@ func (s *Store) SettleQueue(ctx context.Context, l store.Lease, settled store.Se
 // EventCounts implements store.Events.
 func (s *Store) EventCounts(ctx context.Context) ([]store.EventCount, error) {
 	counts, err := collect(ctx, s, func(row pgx.CollectableRow) (c store.EventCount, err error) {
-		var oldest *int64
+		var oldest int64
 		err = row.Scan(&c.Hook, &c.Queued, &c.Failed, &oldest, &c.LastError)
-		if oldest != nil {
-			c.Oldest = time.UnixMilli(*oldest).UTC()
-		}
+		c.Oldest = engine.TimeOrZero(oldest)
 		return c, err
 	}, sqlEventCounts)
 	return counts, engine.Wrap(err, "count events")

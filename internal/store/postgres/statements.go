@@ -42,7 +42,8 @@ const (
 	sqlEventColumns = `(page_id, form_id, submission, hook, recipient, type, created, message, title, anonymous, failed, error)`
 
 	// sqlEvent are the columns of readEvent.
-	sqlEvent = `id, page_id, form_id, submission, hook, recipient, type, created, message, COALESCE(title, ''), anonymous, failed, COALESCE(error, '')`
+	sqlEvent = `id, page_id, form_id, submission, hook, recipient, type, created, message, COALESCE(title, ''), anonymous,
+		COALESCE(failed, 0), COALESCE(error, '')`
 
 	// sqlNow is the time in milliseconds since 1970. It goes on within a transaction.
 	sqlNow = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
@@ -79,7 +80,7 @@ const (
 
 	// sqlEventCounts takes the error of the queue that is due last, or else that of the
 	// event that failed last.
-	sqlEventCounts = `SELECT hook, count(*) FILTER (WHERE failed IS NULL), count(failed), min(created) FILTER (WHERE failed IS NULL),
+	sqlEventCounts = `SELECT hook, count(*) FILTER (WHERE failed IS NULL), count(failed), COALESCE(min(created) FILTER (WHERE failed IS NULL), 0),
 			COALESCE((SELECT q.error FROM event_queues q WHERE q.hook = e.hook AND q.error IS NOT NULL ORDER BY q.due DESC LIMIT 1),
 				(array_agg(error ORDER BY failed DESC) FILTER (WHERE failed IS NOT NULL))[1], '')
 		FROM events e GROUP BY hook ORDER BY hook`

@@ -90,16 +90,13 @@ func (t *tx) insertEvents(form, submission int64, events []store.Event) error {
 
 // readEvent reads a row of sqlEvent.
 func readEvent(row *sqlite3.Stmt) store.Event {
-	e := store.Event{
+	return store.Event{
 		ID:         row.ColumnInt64(0),
 		Queue:      store.Queue{Hook: row.ColumnText(1), Recipient: row.ColumnText(2), PageID: row.ColumnInt64(3), FormID: row.ColumnText(4)},
 		Submission: row.ColumnInt64(5), Type: row.ColumnText(6), Created: time.UnixMilli(row.ColumnInt64(7)).UTC(),
-		Message: row.ColumnText(8), Title: row.ColumnText(9), Anonymous: row.ColumnInt64(10) != 0, Error: row.ColumnText(12),
+		Message: row.ColumnText(8), Title: row.ColumnText(9), Anonymous: row.ColumnInt64(10) != 0,
+		Failed: engine.TimeOrZero(row.ColumnInt64(11)), Error: row.ColumnText(12),
 	}
-	if failed := row.ColumnInt64(11); failed != 0 {
-		e.Failed = time.UnixMilli(failed).UTC()
-	}
-	return e
 }
 
 // DueQueues implements store.Events.
@@ -184,11 +181,10 @@ func (s *Store) EventCounts(ctx context.Context) (counts []store.EventCount, err
 
 func (c *connection) eventCounts() (counts []store.EventCount, err error) {
 	err = c.query(sqlEventCounts, func(row *sqlite3.Stmt) bool {
-		n := store.EventCount{Hook: row.ColumnText(0), Queued: row.ColumnInt64(1), Failed: row.ColumnInt64(2), LastError: row.ColumnText(4)}
-		if oldest := row.ColumnInt64(3); oldest != 0 {
-			n.Oldest = time.UnixMilli(oldest).UTC()
-		}
-		counts = append(counts, n)
+		counts = append(counts, store.EventCount{
+			Hook: row.ColumnText(0), Queued: row.ColumnInt64(1), Failed: row.ColumnInt64(2),
+			Oldest: engine.TimeOrZero(row.ColumnInt64(3)), LastError: row.ColumnText(4),
+		})
 		return true
 	})
 	return counts, err
