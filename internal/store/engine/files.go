@@ -80,7 +80,7 @@ type Files struct {
 	log     *slog.Logger
 	turn    chan struct{} // holds one element while a chunk is written or removed
 	wake    chan struct{}
-	closing chan struct{}
+	stop    context.CancelFunc // set by StartSweeping
 	stopped chan struct{}
 
 	mu       sync.Mutex
@@ -94,8 +94,7 @@ type Files struct {
 func NewFiles(engine FileEngine, log *slog.Logger) *Files {
 	return &Files{
 		engine: engine, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		closing: make(chan struct{}), stopped: make(chan struct{}),
-		unmarked: map[int64]bool{}, staged: map[int64]context.Context{}, readers: map[int64]int{},
+		stopped: make(chan struct{}), unmarked: map[int64]bool{}, staged: map[int64]context.Context{}, readers: map[int64]int{},
 	}
 }
 

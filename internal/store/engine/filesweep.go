@@ -9,6 +9,8 @@ import (
 
 // StartSweeping begins to remove files that belong to no submission.
 func (c *Files) StartSweeping() {
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
 	go func() {
 		defer close(c.stopped)
 		tick := time.NewTicker(sweepEvery)
@@ -17,11 +19,11 @@ func (c *Files) StartSweeping() {
 			select {
 			case <-c.wake:
 			case <-tick.C:
-			case <-c.closing:
+			case <-ctx.Done():
 				return
 			}
-			err := c.sweep(context.Background())
-			if err != nil && !failing {
+			err := c.sweep(ctx)
+			if err != nil && !failing && ctx.Err() == nil {
 				c.log.Warn("deleted files can't be removed now; it is tried again every minute", "error", err)
 			}
 			failing = err != nil
@@ -40,7 +42,7 @@ func (c *Files) SweepSoon() {
 // StopSweeping waits for the chunk that is being removed. The rest is removed
 // after the next start. To be called once.
 func (c *Files) StopSweeping() {
-	close(c.closing)
+	c.stop()
 	<-c.stopped
 }
 
@@ -57,7 +59,7 @@ func (c *Files) sweep(ctx context.Context) error {
 	if err := c.engine.MarkStale(ctx, stagedFor); err != nil {
 		return err
 	}
-	for more := true; more && !c.isClosing(); {
+	for more := true; more; {
 		err := c.inTurn(ctx, func() (err error) {
 			more, err = c.engine.RemoveSome(ctx, 0, c.beingRead())
 			return err
@@ -84,15 +86,6 @@ func (c *Files) beingRead() []int64 {
 	defer c.mu.Unlock()
 	c.skipped = c.skipped || len(c.readers) > 0
 	return slices.Collect(maps.Keys(c.readers))
-}
-
-func (c *Files) isClosing() bool {
-	select {
-	case <-c.closing:
-		return true
-	default:
-		return false
-	}
 }
 
 // markAbandoned marks what could not be marked when it was abandoned, because
