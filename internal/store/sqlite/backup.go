@@ -84,13 +84,11 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return err
 	}
-	if err := conn.run(`VACUUM INTO ?`, fileURI(file, vfsName)+"&vacuum=on"); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return err
+	err = conn.run(`VACUUM INTO ?`, fileURI(file, vfsName)+"&vacuum=on")
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return nil
+	return err
 }
 
 // dropTransient deletes sessions, unfinished uploads, and files that were

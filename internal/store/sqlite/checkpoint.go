@@ -28,7 +28,7 @@ const (
 	maxWALBytes = 256 << 20
 
 	// frameBytes is what a page takes in the WAL.
-	frameBytes = pageBytes + 24
+	frameBytes = frameHeaderBytes + pageBytes
 )
 
 // wal is the state of the WAL. pages and failures may be read by any goroutine.
@@ -43,13 +43,10 @@ type wal struct {
 	checkpointAt int64
 }
 
-func (w *wal) bytes() int64 { return w.pages.Load() * frameBytes }
-
-// fileSize is what the file has at least: a header, and the pages in use.
-func (w *wal) fileSize() int64 {
-	const header = 32
+// bytes is what the file has at least: a header, and the pages in use.
+func (w *wal) bytes() int64 {
 	if pages := w.pages.Load(); pages > 0 {
-		return header + pages*frameBytes
+		return walHeaderBytes + pages*frameBytes
 	}
 	return 0
 }
@@ -136,7 +133,7 @@ func (w *writer) noteCheckpoint(err error) {
 			"file", w.files[1].name, "bytes", w.wal.bytes())
 	default:
 		w.log.Error("the write-ahead log grows, since it can't be copied into the database: check the disk",
-			"file", w.files[1].name, "bytes", w.wal.bytes(), "error", w.classify(err))
+			"file", w.files[1].name, "bytes", w.wal.bytes(), "error", w.conn.classify(err))
 	}
 	w.wal.failing = true
 }

@@ -41,10 +41,10 @@ func classify(err error) error {
 	}
 }
 
-// withCause adds to an error of SQLite the error of the system on the files of the
-// connection: "disk I/O error" alone helps little.
-func withCause(conn *sqlite3.Conn, err error) error {
-	if err == nil { // before code is allocated
+// classify adds to an error of SQLite the error of the system on the files of the
+// connection, too: "disk I/O error" alone helps little.
+func (c *connection) classify(err error) error {
+	if err = classify(err); err == nil { // before code is allocated
 		return nil
 	}
 	var told *fs.PathError
@@ -53,7 +53,7 @@ func withCause(conn *sqlite3.Conn, err error) error {
 		code != sqlite3.IOERR && code != sqlite3.FULL {
 		return err
 	}
-	if cause := systemError(conn); cause != nil {
+	if cause := systemError(c.Conn); cause != nil {
 		return fmt.Errorf("%w: %w", err, cause)
 	}
 	return err

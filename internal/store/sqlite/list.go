@@ -18,34 +18,29 @@ func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submis
 
 func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) error {
 	return s.pool.with(ctx, func(conn *connection) error {
+		c.Last = true
 		form, err := s.form(conn, formName{q.PageID, q.FormID})
 		if errors.Is(err, errNoForm) {
-			c.Last = true
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		return readList(conn, c, form, q)
+		low, high := rowIDRange(form, q)
+		args := []any{low, high}
+		if q.Username != nil {
+			args = append(args, form, *q.Username)
+		}
+		return conn.query(listStatements[engine.KindOf(q)], func(row *sqlite3.Stmt) bool {
+			if c.Full(q) {
+				c.Last = false
+				return false
+			}
+			c.Add(submissionID(row.ColumnInt64(0)), row.ColumnInt64(1), row.ColumnRawText(2), row.ColumnRawText(3))
+			if q.Changes {
+				c.AddChange(row.ColumnInt64(4), row.ColumnRawText(5))
+			}
+			return true
+		}, args...)
 	})
-}
-
-func readList(conn *connection, c *engine.Rows, form int64, q store.Query) error {
-	low, high := rowIDRange(form, q)
-	args := []any{low, high}
-	if q.Username != nil {
-		args = append(args, form, *q.Username)
-	}
-	c.Last = true
-	return conn.query(listStatements[engine.KindOf(q)], func(row *sqlite3.Stmt) bool {
-		if c.Full(q) {
-			c.Last = false
-			return false
-		}
-		c.Add(submissionID(row.ColumnInt64(0)), row.ColumnInt64(1), row.ColumnRawText(2), row.ColumnRawText(3))
-		if q.Changes {
-			c.AddChange(row.ColumnInt64(4), row.ColumnRawText(5))
-		}
-		return true
-	}, args...)
 }

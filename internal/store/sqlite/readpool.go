@@ -41,7 +41,7 @@ func (p *readPool) with(ctx context.Context, fn func(*connection) error) error {
 			return classify(err)
 		}
 	}
-	return withCause(c.Conn, classify(fn(c)))
+	return c.classify(fn(c))
 }
 
 // acquire waits for a free slot. It tries without ctx.Done first, because Done

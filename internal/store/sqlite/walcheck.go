@@ -85,7 +85,7 @@ type frames struct {
 func readFrames(r io.Reader, header []byte) (found frames, err error) {
 	sum := walSum{}.add(header[:24])
 	ok := binary.BigEndian.Uint32(header)&^1 == walMagic && binary.BigEndian.Uint32(header[8:]) == pageBytes && sum == readWALSum(header[24:])
-	frame := make([]byte, frameHeaderBytes+pageBytes)
+	frame := make([]byte, frameBytes)
 	for passed, ended := false, false; ; sum = readWALSum(frame[16:]) { // ended: the frame before is the last of a transaction
 		if _, err := io.ReadFull(r, frame); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return found, nil

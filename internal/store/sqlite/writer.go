@@ -206,13 +206,13 @@ func (w *writer) commitEach(batch []*operation) {
 // the transaction, which SQLite may roll back at any statement, too.
 func (w *writer) transact(batch []*operation) (done int, err error) {
 	// A WAL that was cut short has its length again after the next write.
-	if w.filesErr != nil || size(w.files[1].name) < w.wal.fileSize() {
+	if w.filesErr != nil || size(w.files[1].name) < w.wal.bytes() {
 		if err := w.checkFiles(); err != nil {
 			return 0, err
 		}
 	}
 	if err := w.conn.run(sqlBegin); err != nil {
-		return 0, w.classify(err)
+		return 0, w.conn.classify(err)
 	}
 	t := &tx{conn: w.conn, forms: w.forms, lastID: w.lastID}
 	for done < len(batch) && t.bytes < maxBatchBytes {
@@ -224,7 +224,7 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 		done++
 	}
 	if err := w.finish(t); err != nil {
-		err = w.classify(err)       // before the rollback discards the system's error
+		err = w.conn.classify(err)  // before the rollback discards the system's error
 		_ = w.conn.run(sqlRollback) // SQLite may have rolled back already
 		return 0, err
 	}
@@ -233,7 +233,7 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 
 // checkFiles runs after each commit, before the callers are answered.
 func (w *writer) checkFiles() error {
-	database, err := w.files.check(w.databaseSize, w.wal.fileSize())
+	database, err := w.files.check(w.databaseSize, w.wal.bytes())
 	w.databaseSize = max(w.databaseSize, database)
 	switch {
 	case err != nil && w.filesErr == nil:
@@ -244,8 +244,6 @@ func (w *writer) checkFiles() error {
 	w.filesErr = err
 	return err
 }
-
-func (w *writer) classify(err error) error { return withCause(w.conn.Conn, classify(err)) }
 
 // finish commits. It reserves more ids where the transaction has used up the
 // last reservation.
@@ -284,5 +282,5 @@ func (t *tx) protect(run write) error {
 	if err != nil {
 		t.lastID = before
 	}
-	return withCause(t.conn.Conn, classify(err))
+	return t.conn.classify(err)
 }
