@@ -34,7 +34,8 @@ func logRequest(log *slog.Logger, r *http.Request, rec *recorder, now time.Time)
 	if rec.anonymous {
 		attrs = append(attrs, slog.Bool("anonymous", true))
 	} else {
-		attrs = append(attrs, slog.String("remote", hostOf(r.RemoteAddr)))
+		host, _, _ := net.SplitHostPort(r.RemoteAddr) // it is always IP:port
+		attrs = append(attrs, slog.String("remote", host))
 		if rec.user != "" {
 			attrs = append(attrs, slog.String("user", rec.user))
 		}
@@ -42,13 +43,6 @@ func logRequest(log *slog.Logger, r *http.Request, rec *recorder, now time.Time)
 	line := slog.NewRecord(now, slog.LevelInfo, "request", 0)
 	line.AddAttrs(attrs...)
 	_ = log.Handler().Handle(r.Context(), line) // an error of the log can't be logged
-}
-
-func hostOf(remote string) string {
-	if host, _, err := net.SplitHostPort(remote); err == nil {
-		return host
-	}
-	return remote
 }
 
 // truncate cuts s to at most limit bytes, between characters.

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net"
-	"net/netip"
 	"strconv"
 	"sync"
 )
@@ -72,18 +71,13 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// isLoopback is given the bound address, in which a name such as localhost has
-// been resolved.
-func isLoopback(addr net.Addr) bool {
-	ap, err := netip.ParseAddrPort(addr.String())
-	return err == nil && ap.Addr().Unmap().IsLoopback()
-}
+// boundAddr is the address listened on, in which a name such as localhost has been resolved.
+func (l *boundedListener) boundAddr() *net.TCPAddr { return l.Addr().(*net.TCPAddr) }
 
 // reachable returns addr, with localhost in place of "all interfaces".
-func reachable(addr net.Addr) string {
-	ap, err := netip.ParseAddrPort(addr.String())
-	if err == nil && ap.Addr().IsUnspecified() {
-		return net.JoinHostPort("localhost", strconv.Itoa(int(ap.Port())))
+func reachable(addr *net.TCPAddr) string {
+	if addr.IP.IsUnspecified() {
+		return net.JoinHostPort("localhost", strconv.Itoa(addr.Port))
 	}
 	return addr.String()
 }

@@ -113,12 +113,14 @@ func (s *Server) URL() string {
 	if s.certificate != nil {
 		scheme = "https"
 	}
-	return scheme + "://" + reachable(s.listener.Addr())
+	return scheme + "://" + reachable(s.listener.boundAddr())
 }
 
 // Exposed reports whether other machines can connect without TLS, so that
 // passwords travel in clear text.
-func (s *Server) Exposed() bool { return s.certificate == nil && !isLoopback(s.listener.Addr()) }
+func (s *Server) Exposed() bool {
+	return s.certificate == nil && !s.listener.boundAddr().IP.IsLoopback()
+}
 
 // Run serves until ctx is done, then shuts down: /readyz fails at once, responses
 // carry "Connection: close", and requests in flight may finish within the shutdown

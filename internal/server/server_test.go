@@ -73,8 +73,8 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if isLoopback(addr) != test.loopback || reachable(addr) != test.reachable {
-			t.Errorf("%s: loopback %v, reachable at %s", test.address, isLoopback(addr), reachable(addr))
+		if addr.IP.IsLoopback() != test.loopback || reachable(addr) != test.reachable {
+			t.Errorf("%s: loopback %v, reachable at %s", test.address, addr.IP.IsLoopback(), reachable(addr))
 		}
 	}
 }
