@@ -65,47 +65,36 @@ func appendTimestamp(dst []byte, t time.Time) []byte {
 	return append(forms.AppendTime(dst, t), "+0000"...)
 }
 
-// usualKey is room for most keys of the flat model, in bytes.
-const usualKey = 14
-
 // Flat is the model of results: one member for each column, "" where there is
 // no answer, then what is stored of fields that have left the page.
 func Flat(form *forms.Form) Appender {
-	columns := form.Columns()
-	keys := make([][]byte, len(columns))          // such as {"_id": and ,"name":
-	all := make([]byte, 0, usualKey*len(columns)) // one buffer for all keys saves an allocation for each
-	for i, column := range columns {
-		start := len(all)
-		if i == 0 {
-			all = append(all, '{')
-		} else {
-			all = append(all, ',')
-		}
-		all = append(forms.AppendJSONString(all, column), ':')
-		keys[i] = all[start:]
-	}
 	row := form.NewResult()
 	return func(dst []byte, s forms.Submission) ([]byte, error) {
 		if err := row.Read(s); err != nil {
 			return dst, err
 		}
-		dst = append(dst, keys[0]...)
-		dst = append(strconv.AppendInt(append(dst, '"'), s.ID, 10), '"')
-		dst = append(dst, keys[1]...)
-		dst = append(strconv.AppendInt(append(dst, '"'), s.Created.UnixMilli(), 10), '"')
-		dst = append(dst, keys[2]...)
+		dst = append(dst, `{"`+forms.ColumnID+`":"`...)
+		dst = strconv.AppendInt(dst, s.ID, 10)
+		dst = append(dst, `","`+forms.ColumnTimestamp+`":"`...)
+		dst = strconv.AppendInt(dst, s.Created.UnixMilli(), 10)
+		dst = append(dst, `","`+forms.ColumnUsername+`":`...)
 		dst = forms.AppendJSONString(dst, s.Username)
-		for rank, key := range keys[3:] {
-			dst = append(dst, key...)
-			if value := row.Fields[rank]; value != nil {
-				dst = append(dst, value...)
-			} else {
-				dst = append(dst, `""`...)
+		for rank, value := range row.Fields {
+			if value == nil {
+				value = noAnswer
 			}
+			dst = appendMember(dst, row.FieldIDs[rank], value)
 		}
 		for _, v := range row.Retired {
-			dst = append(append(append(append(dst, ','), v.FieldID...), ':'), v.Value...)
+			dst = appendMember(dst, v.FieldID, v.Value)
 		}
 		return append(dst, '}'), nil
 	}
+}
+
+var noAnswer = forms.Value(`""`)
+
+func appendMember(dst []byte, name, value forms.Value) []byte {
+	dst = append(append(dst, ','), name...)
+	return append(append(dst, ':'), value...)
 }

@@ -43,14 +43,15 @@ func (v Value) Text() (string, error) {
 // once for a list and reused for each row, so that a row needs no allocation.
 // It is not safe for concurrent use.
 type Result struct {
+	// FieldIDs holds the ids of the form's fields, by rank.
+	FieldIDs []Value
 	// Fields holds the values of the form's fields, by rank.
 	Fields []Value
 	// Retired holds what is stored for fields that have left the page, in
 	// stored order.
 	Retired []RetiredValue
 
-	keys  [][]byte       // by rank: the field id as Entries hold it
-	ranks map[string]int // by key; nil if the form has few fields
+	ranks map[string]int // by FieldIDs; nil if the form has few fields
 }
 
 // RetiredValue is the stored value of a field that has left the page.
@@ -61,14 +62,14 @@ type RetiredValue struct {
 
 // NewResult makes a Result for submissions of the form.
 func (f *Form) NewResult() *Result {
-	r := &Result{Fields: make([]Value, len(f.Fields)), keys: make([][]byte, len(f.Fields))}
+	r := &Result{FieldIDs: make([]Value, len(f.Fields)), Fields: make([]Value, len(f.Fields))}
 	for rank := range f.Fields {
-		r.keys[rank] = AppendJSONString(nil, f.Fields[rank].ID)
+		r.FieldIDs[rank] = AppendJSONString(nil, f.Fields[rank].ID)
 	}
-	if len(r.keys) > fewFields {
-		r.ranks = make(map[string]int, len(r.keys))
-		for rank, key := range r.keys {
-			r.ranks[string(key)] = rank
+	if len(f.Fields) > fewFields {
+		r.ranks = make(map[string]int, len(f.Fields))
+		for rank, id := range r.FieldIDs {
+			r.ranks[string(id)] = rank
 		}
 	}
 	return r
@@ -95,18 +96,18 @@ func (r *Result) Read(s Submission) error {
 	return nil
 }
 
-// rank returns the rank of the field with the given key, or -1. Entries are
+// rank returns the rank of the field with the given id, or -1. Entries are
 // stored in rank order, so the field that follows the previous one is nearly
 // always the right one.
-func (r *Result) rank(key []byte, next int) int {
-	if next < len(r.keys) && bytes.Equal(r.keys[next], key) {
+func (r *Result) rank(id []byte, next int) int {
+	if next < len(r.FieldIDs) && bytes.Equal(r.FieldIDs[next], id) {
 		return next
 	}
-	if r.ranks != nil {
-		if rank, ok := r.ranks[string(key)]; ok {
-			return rank
-		}
-		return -1
+	if r.ranks == nil {
+		return slices.IndexFunc(r.FieldIDs, func(other Value) bool { return bytes.Equal(other, id) })
 	}
-	return slices.IndexFunc(r.keys, func(k []byte) bool { return bytes.Equal(k, key) })
+	if rank, ok := r.ranks[string(id)]; ok {
+		return rank
+	}
+	return -1
 }
