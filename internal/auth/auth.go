@@ -96,7 +96,7 @@ type Directory struct {
 	watcher reload.Watcher
 	// The watcher calls load once at a time. It alone uses what follows.
 	users    textFile
-	groups   *textFile // nil without a groups file
+	groups   textFile
 	hashes   map[string]userHash
 	groupsOf map[string][]string
 
@@ -116,8 +116,7 @@ type snapshot struct {
 }
 
 type account struct {
-	hash     string
-	cost     int
+	userHash
 	identity Identity
 }
 
@@ -129,11 +128,9 @@ func Open(opts Options) (*Directory, error) {
 		opts.Now = time.Now
 	}
 	d := &Directory{
-		log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), users: textFile{path: opts.UsersFile},
-		gate: newGate(opts.Now, hashingCores()), compare: bcrypt.CompareHashAndPassword,
-	}
-	if opts.GroupsFile != "" {
-		d.groups = &textFile{path: opts.GroupsFile}
+		log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), gate: newGate(opts.Now, hashingCores()),
+		users: textFile{path: opts.UsersFile}, groups: textFile{path: opts.GroupsFile},
+		compare: bcrypt.CompareHashAndPassword,
 	}
 	d.watcher = reload.Watcher{Name: "users and groups", Log: d.log, Look: d.look, Load: d.load}
 	err := d.load(nil, true)

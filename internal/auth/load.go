@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,12 +15,15 @@ const maxFileSize = 16 << 20
 
 // textFile is a file as it was last read.
 type textFile struct {
-	path    string
+	path    string // "" for no file
 	content []byte // nil before the first read
 }
 
 // read reports whether there is new content. After an error the old one stays.
 func (f *textFile) read() (changed bool, err error) {
+	if f.path == "" {
+		return false, nil
+	}
 	content, err := reload.ReadFile(f.path, maxFileSize)
 	if err != nil {
 		return false, err
@@ -42,9 +46,6 @@ func (d *Directory) Reload(ctx context.Context) { d.watcher.Reload(ctx) }
 
 // look polls the files: for two of them, events would save nothing.
 func (d *Directory) look(func(dir string)) reload.State {
-	if d.groups == nil {
-		return reload.Stats(d.users.path)
-	}
 	return reload.Stats(d.users.path, d.groups.path)
 }
 
@@ -55,11 +56,7 @@ func (d *Directory) load(reload.State, bool) error {
 	if usersChanged {
 		d.parseUsers()
 	}
-	var groupsChanged bool
-	var groupsErr error
-	if d.groups != nil {
-		groupsChanged, groupsErr = d.groups.read()
-	}
+	groupsChanged, groupsErr := d.groups.read()
 	if groupsChanged {
 		d.parseGroups()
 	}
@@ -108,13 +105,10 @@ func (d *Directory) publish() {
 	next := &snapshot{accounts: make(map[string]account, len(d.hashes))}
 	topCost := 0
 	for user, h := range d.hashes {
-		identity := Identity{Name: user, groups: d.groupsOf[user], hash: h.hash}
-		next.accounts[user] = account{hash: h.hash, cost: h.cost, identity: identity}
+		next.accounts[user] = account{h, Identity{Name: user, groups: d.groupsOf[user], hash: h.hash}}
 		topCost = max(topCost, h.cost)
 	}
-	if topCost == 0 {
-		topCost = emptyFileCost
-	}
-	next.dummy = account{hash: dummyHash(topCost), cost: topCost}
+	topCost = cmp.Or(topCost, emptyFileCost)
+	next.dummy.userHash = userHash{dummyHash(topCost), topCost}
 	d.current.Store(next)
 }
