@@ -109,9 +109,18 @@ func nameID(path string) int64 {
 	return id
 }
 
-// pageTitle is the title that the page says, or one made from the file's name.
+// pageTitle is the title that the page says, or what follows the page id in the name of
+// its file.
 func pageTitle(page *markup.Page, path string) string {
-	return cmp.Or(strings.TrimSpace(page.Meta.Title), titleFromName(path, page.ID))
+	if title := strings.TrimSpace(page.Meta.Title); title != "" {
+		return title
+	}
+	name := filepath.Base(path)
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	if nameID(path) != 0 {
+		name = strings.TrimLeft(strings.TrimLeft(name, "0123456789"), " -_.")
+	}
+	return cmp.Or(strings.TrimSpace(strings.ToValidUTF8(name, "\ufffd")), fmt.Sprintf("Page %d", page.ID))
 }
 
 // nameForms gives a title to the forms that were just read and have none: the
@@ -126,18 +135,4 @@ func nameForms(page *markup.Page, title string) {
 			b.Form.Title = b.Form.ID
 		}
 	}
-}
-
-// titleFromName is the title of a page that has none in its front matter: what
-// follows the page id in the name of its file.
-func titleFromName(path string, id int64) string {
-	name := filepath.Base(path)
-	name = strings.TrimSuffix(name, filepath.Ext(name))
-	if nameID(path) != 0 {
-		name = strings.TrimLeft(strings.TrimLeft(name, "0123456789"), " -_.")
-	}
-	if name = strings.TrimSpace(strings.ToValidUTF8(name, "\ufffd")); name == "" {
-		return fmt.Sprintf("Page %d", id)
-	}
-	return name
 }

@@ -125,16 +125,13 @@ func (d *Directory) loadFile(path string, found reload.File, all bool) (isNew bo
 
 // forgetMissing forgets files that have gone, and reports whether there are any.
 // Whether files in a folder that can't be read have gone is not known.
-func (d *Directory) forgetMissing(state reload.State) (gone bool) {
-	for path := range d.files {
+func (d *Directory) forgetMissing(state reload.State) bool {
+	before := len(d.files)
+	maps.DeleteFunc(d.files, func(path string, _ *file) bool {
 		_, found := state[path]
-		if (found && !d.irregular[path]) || d.inUnreadable(path) {
-			continue
-		}
-		delete(d.files, path)
-		gone = true
-	}
-	return gone
+		return (!found || d.irregular[path]) && !d.inUnreadable(path)
+	})
+	return len(d.files) < before
 }
 
 // inUnreadable reports whether a file is below a folder that can't be read.

@@ -83,11 +83,9 @@ func (c *client) loadCA(reload.State, bool) error {
 
 // Run implements Wiki.
 func (c *client) Run(ctx context.Context) {
-	if c.caFile == "" {
-		<-ctx.Done()
-		return
+	if c.caFile != "" {
+		c.watcher.Run(ctx)
 	}
-	c.watcher.Run(ctx)
 }
 
 // Reload implements Wiki.

@@ -1,6 +1,7 @@
 package wiki
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -30,10 +31,7 @@ type mediaWiki struct {
 }
 
 func newMediaWiki(c *client, opts Options) Wiki {
-	if opts.EditAction == "" {
-		opts.EditAction = "edit"
-	}
-	return &mediaWiki{client: c, editAction: opts.EditAction, cookies: opts.Cookies}
+	return &mediaWiki{client: c, editAction: cmp.Or(opts.EditAction, "edit"), cookies: opts.Cookies}
 }
 
 const (
@@ -97,8 +95,8 @@ func (e mwError) Error() string { return "error " + string(e) }
 
 // isMWError reports whether MediaWiki has answered with one of these errors.
 func isMWError(err error, codes ...mwError) bool {
-	var code mwError
-	return errors.As(err, &code) && slices.Contains(codes, code)
+	code, ok := errors.AsType[mwError](err)
+	return ok && slices.Contains(codes, code)
 }
 
 var mwCode = regexp.MustCompile(`^[a-z0-9_-]{1,40}$`)
