@@ -2,6 +2,7 @@ package markup
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -231,7 +232,7 @@ func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBloc
 	case lines.Len() > 0:
 		block.at += lines.At(0).Start
 	}
-	if fence.Info == nil || !isFormInfo(string(fence.Info.Segment.Value(source))) {
+	if fence.Info == nil || !formInfo.Match(fence.Info.Segment.Value(source)) {
 		if looksLikeForm(block.text.text()) {
 			p.warnOfUnmarkedForm(block.at, `write "yaml form" after its opening fence`)
 		}
@@ -242,15 +243,8 @@ func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBloc
 	return block, true
 }
 
-// isFormInfo reports whether an info string begins with "form", "yaml form" or
-// "yml form", in upper or lower case. Further words are for other programs.
-func isFormInfo(info string) bool {
-	words := strings.Fields(strings.ToLower(info))
-	if len(words) > 1 && (words[0] == "yaml" || words[0] == "yml") {
-		words = words[1:]
-	}
-	return len(words) > 0 && words[0] == "form"
-}
+// formInfo matches the info string of a form. Further words are for other programs.
+var formInfo = regexp.MustCompile(`(?i)^[\s\p{Z}]*(ya?ml[\s\p{Z}]+)?form([\s\p{Z}]|$)`)
 
 func (p *reader) fenced(fence *ast.FencedCodeBlock, source []byte) *excerpt {
 	text := &excerpt{}

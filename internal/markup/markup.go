@@ -142,7 +142,10 @@ func (page *Page) read(format Format, nameID int64, src []byte, mail *Mail, fron
 	}
 	if p.check(len(src)) {
 		if frontMatter {
-			page.readMeta(p, format)
+			id, meta := p.frontMatter(format, page.ID)
+			if page.ID = id; !p.unreadable {
+				page.Meta, page.MetaRead = meta, true
+			}
 		}
 		c := &collector{reader: p, pageID: page.ID, lines: map[string]int{}}
 		blocks := p.find(format)
@@ -162,15 +165,6 @@ func (page *Page) read(format Format, nameID int64, src []byte, mail *Mail, fron
 		page.Unreadable, page.Blocks = true, nil
 	}
 	page.Diagnostics = p.sorted()
-}
-
-// readMeta takes id and permissions from the front matter.
-func (page *Page) readMeta(p *reader, format Format) {
-	id, meta := p.frontMatter(format, page.ID)
-	page.ID = id
-	if !p.unreadable {
-		page.Meta, page.MetaRead = meta, true
-	}
 }
 
 // noAccess is the Meta of a page whose front matter can't be read. It permits no
