@@ -163,17 +163,10 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 		return nil
 	}
 	page.Preview = &pageForm{Form: html, Notes: Notes{Anonymous: form.Anonymous, Once: form.OneSubmission}}
-	page.JSON = indentedJSON(form)
+	var indented bytes.Buffer
+	_ = json.Indent(&indented, encode.Form(form), "", "  ") // it is JSON of our own
+	page.JSON = indented.String()
 	return err
-}
-
-// indentedJSON is the form as the API describes it, for people.
-func indentedJSON(f *forms.Form) string {
-	var b bytes.Buffer
-	if err := json.Indent(&b, encode.Form(f), "", "  "); err != nil {
-		panic(err) // it is JSON of our own
-	}
-	return b.String()
 }
 
 // formBlocks are the blocks to copy, one for each format.

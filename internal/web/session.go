@@ -184,23 +184,18 @@ func (s *Site) login(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return s.refuseSignIn(w, c, page, err)
 	}
-	s.noteSignIn(w, who, page.Next)
+	// The access log names the user, unless the next page may have an anonymous form.
+	if u, err := url.Parse(page.Next); err != nil || s.aroundForms(u.Path) {
+		c.Log.Anonymous()
+	} else {
+		c.Log.SetUser(who.Name)
+	}
 	to := page.Next
 	if c.framed {
 		to = c.path("/login") + "?" + signedInMark + "&next=" + url.QueryEscape(page.Next)
 	}
 	redirect(w, c.Request, to)
 	return nil
-}
-
-// noteSignIn names the user in the access log, unless they go on to a page that
-// may have an anonymous form.
-func (s *Site) noteSignIn(w http.ResponseWriter, who auth.Identity, next string) {
-	if u, err := url.Parse(next); err != nil || s.aroundForms(u.Path) {
-		request.ReporterOf(w).Anonymous()
-		return
-	}
-	request.ReporterOf(w).SetUser(who.Name)
 }
 
 // signIn begins a session and ends the one that the browser had. If that fails, it
