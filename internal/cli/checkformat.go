@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 )
 
@@ -77,15 +78,8 @@ var (
 
 func textSummary(s checkSummary) string {
 	return fmt.Sprintf("%s, %s, %s: %s, %s",
-		plural(s.Pages, "page"), plural(s.Forms, "form"), plural(s.Fields, "field"),
-		plural(s.Errors, "error"), plural(s.Warnings, "warning"))
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+		forms.Counted(s.Pages, "page", "pages"), forms.Counted(s.Forms, "form", "forms"), forms.Counted(s.Fields, "field", "fields"),
+		forms.Counted(s.Errors, "error", "errors"), forms.Counted(s.Warnings, "warning", "warnings"))
 }
 
 // textFinding reads like a message of a compiler: location, what is wrong, what

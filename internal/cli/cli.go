@@ -37,16 +37,13 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		return ctx, nil
 	}
 	err := advise(root.Run(ctx, args))
-	var usage *usageError
-	if err != nil && !started && !errors.As(err, &usage) {
-		// urfave/cli does not call OnUsageError for an environment variable that
-		// can't be parsed. An error before any command has started is of the call.
-		err = &usageError{err}
-	}
+	_, isUsage := errors.AsType[*usageError](err)
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage):
+	// urfave/cli does not call OnUsageError for an environment variable that can't be
+	// parsed. An error before any command has started is of the call.
+	case isUsage || !started:
 		help := "--help"
 		if c := root.Command(root.Args().First()); c != nil {
 			help = c.Name + " --help"
@@ -65,28 +62,26 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 
 func complain(w io.Writer, err error) { _, _ = fmt.Fprintf(w, "formulary: %v\n", err) }
 
-// refuseArguments is for commands that have flags only.
-func refuseArguments(cmd *cli.Command) error {
+// refuseArguments is what commands that have flags only do first.
+func refuseArguments(ctx context.Context, cmd *cli.Command) (context.Context, error) {
 	if !cmd.Args().Present() {
-		return nil
+		return ctx, nil
 	}
-	return usagef("%s takes no argument, but got %s", cmd.Name, quoteArgument(cmd.Args().First()))
+	return ctx, usagef("%s takes no argument, but got %s", cmd.Name, quoteArgument(cmd.Args().First()))
 }
 
 // usageError is a wrong call.
-type usageError struct{ cause error }
+type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-func (e *usageError) Error() string { return e.cause.Error() }
-func (e *usageError) Unwrap() error { return e.cause }
+func (e *usageError) Unwrap() error { return e.error }
 
 // configError is a file of the configuration that can't be used. Trying again
 // does not help.
-type configError struct{ cause error }
+type configError struct{ error }
 
-func (e *configError) Error() string { return e.cause.Error() }
-func (e *configError) Unwrap() error { return e.cause }
+func (e *configError) Unwrap() error { return e.error }
 
 func newRoot(streams Streams) *cli.Command {
 	root := &cli.Command{
@@ -97,7 +92,7 @@ func newRoot(streams Streams) *cli.Command {
 			"Shell completion: source <(formulary completion bash), or zsh, fish, pwsh.\n" +
 			"Exit status: 0 for success, 1 for a failure or for problems found, 2 for a wrong call or configuration.",
 		Commands: []*cli.Command{
-			serveCommand(streams), checkCommand(streams), passwdCommand(streams), usersCommand(streams),
+			serveCommand(streams), checkCommand(streams), passwdCommand(streams), usersCommand(),
 			migrateCommand(streams), backupCommand(streams), restoreCommand(streams), verifyCommand(streams),
 			hooksCommand(), healthCommand(streams), versionCommand(streams),
 		},

@@ -36,7 +36,7 @@ func hooksCommand() *cli.Command {
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "list: text, or json with an object per line", Sources: env("format")},
 		},
 		Commands: []*cli.Command{
-			{Name: "list", Usage: "print what waits and what has failed, by hook; mails are the hook mail", Action: listHooks},
+			{Name: "list", Usage: "print what waits and what has failed, by hook; mails are the hook mail", Before: refuseArguments, Action: listHooks},
 			{Name: "retry", ArgsUsage: "[NAME…]", Usage: "queue failed events again, and make those that wait due at once", Action: retryHooks},
 			{Name: "test", ArgsUsage: "NAME", Usage: "send a signed event of type test to a webhook; exit status 1 unless it answers 2xx", Action: testHook},
 		},
@@ -114,9 +114,6 @@ func withHooks(ctx context.Context, cmd *cli.Command, do func(s eventStore, name
 
 func listHooks(ctx context.Context, cmd *cli.Command) error {
 	format, file := cmd.String("format"), cmd.String("hooks")
-	if err := refuseArguments(cmd); err != nil {
-		return err
-	}
 	if format != "text" && format != "json" {
 		return usagef("--format %q: use text or json", format)
 	}

@@ -10,6 +10,7 @@ import (
 
 	copystore "github.com/formulary/formulary/internal/store/copy"
 	"github.com/formulary/formulary/internal/store/postgres"
+	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
 func migrateCommand(streams Streams) *cli.Command {
@@ -24,10 +25,8 @@ func migrateCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "from", Required: true, Usage: "sqlite:DIR or postgres://USER@HOST/NAME", Sources: env("from")},
 			&cli.StringFlag{Name: "to", Required: true, Usage: "sqlite:DIR or postgres://USER@HOST/NAME", Sources: env("to")},
 		},
+		Before: refuseArguments,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := refuseArguments(cmd); err != nil {
-				return err
-			}
 			from, err := parseLocation(cmd.String("from"))
 			if err != nil {
 				return usagef("--from: %w", err)
@@ -39,14 +38,14 @@ func migrateCommand(streams Streams) *cli.Command {
 			if from == to {
 				return usagef("--from and --to are the same store")
 			}
-			ctx, stop := untilSignal(ctx, endSignals()...)
-			defer stop()
-			return migrate(ctx, streams, from, to)
+			return withProgress(ctx, streams, "run the same command again, which begins anew", func(ctx context.Context, show sqlite.Progress) error {
+				return migrate(ctx, streams, from, to, show)
+			})
 		},
 	}
 }
 
-func migrate(ctx context.Context, streams Streams, from, to location) (err error) {
+func migrate(ctx context.Context, streams Streams, from, to location, show sqlite.Progress) (err error) {
 	options := postgres.Options{Log: slog.New(slog.NewTextHandler(streams.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	existing := options
 	existing.MustExist = true // a slip in its name would look like an empty store
@@ -63,14 +62,11 @@ func migrate(ctx context.Context, streams Streams, from, to location) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	bar := &progress{w: streams.Err}
-	count, err := copystore.Copy(ctx, source, target, func(stage string, done, total int64) { bar.show(stage, "submissions", done, total) })
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return errors.New("interrupted; run the same command again, which begins anew")
-	case errors.Is(err, copystore.ErrNotEmpty):
+	count, err := copystore.Copy(ctx, source, target, func(stage string, done, total int64) { show(stage, "submissions", done, total) })
+	if errors.Is(err, copystore.ErrNotEmpty) {
 		return fmt.Errorf("%s: %w", to, err)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(streams.Out, "%d submissions copied to %s and compared.\n", count, to)

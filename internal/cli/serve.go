@@ -74,11 +74,10 @@ func serveCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
 			boolFlag("metrics", "serve Prometheus metrics at /metrics, without credentials"),
 		}, eventFlags(), webFlags()),
+		Before: refuseArguments,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := refuseArguments(cmd); err != nil {
-				return err
-			}
-			if err := checkServeFlags(cmd); err != nil {
+			settings, err := readServeFlags(cmd)
+			if err != nil {
 				return err
 			}
 			var log *slog.Logger
@@ -86,11 +85,7 @@ func serveCommand(streams Streams) *cli.Command {
 				log.Warn("lines of the log were lost: its reader was too slow", "lines", lines)
 			})
 			defer out.Close()
-			log, err := newLogger(out, cmd.String("log-format"), cmd.String("log-level"))
-			if err != nil {
-				return err
-			}
-			proxies, err := parsePrefixes(cmd.StringSlice("trusted-proxies"))
+			log, err = newLogger(out, cmd.String("log-format"), cmd.String("log-level"))
 			if err != nil {
 				return err
 			}
@@ -99,15 +94,14 @@ func serveCommand(streams Streams) *cli.Command {
 			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := untilSignal(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			if err := advise(serve(ctx, cmd, log, proxies)); err != nil {
+			if err := advise(serve(ctx, cmd, settings, log)); err != nil {
 				// Not by Run, which would block on a log that is not read.
 				if cmd.String("log-format") == "json" {
 					log.Error("the server failed", "error", err)
 				} else {
 					complain(out, err)
 				}
-				var config *configError
-				if errors.As(err, &config) {
+				if _, ok := errors.AsType[*configError](err); ok {
 					return errMisconfigured
 				}
 				return errFailed
@@ -117,30 +111,42 @@ func serveCommand(streams Streams) *cli.Command {
 	}
 }
 
-func checkServeFlags(cmd *cli.Command) error {
+// serveSettings are the flags of serve that are read into more than a text or a number.
+type serveSettings struct {
+	at      location
+	zone    *time.Location
+	base    string // what paths begin with
+	origins []string
+	proxies []netip.Prefix
+}
+
+// readServeFlags checks all flags.
+func readServeFlags(cmd *cli.Command) (s serveSettings, err error) {
 	switch {
 	case cmd.String("listen") == "": // it would mean every interface, and any port
-		return usagef("--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces")
+		return s, usagef("--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces")
 	case cmd.Int64("max-body") < 1:
-		return usagef("--max-body %d: use 1 or more", cmd.Int64("max-body"))
+		return s, usagef("--max-body %d: use 1 or more", cmd.Int64("max-body"))
 	case cmd.Int64("max-file") < 1:
-		return usagef("--max-file %d: use 1 or more", cmd.Int64("max-file"))
+		return s, usagef("--max-file %d: use 1 or more", cmd.Int64("max-file"))
 	case cmd.Int("max-connections") < 1:
-		return usagef("--max-connections %d: use 1 or more", cmd.Int("max-connections"))
+		return s, usagef("--max-connections %d: use 1 or more", cmd.Int("max-connections"))
 	case (cmd.String("tls-cert") == "") != (cmd.String("tls-key") == ""):
-		return usagef("--tls-cert and --tls-key go together: give both or neither")
+		return s, usagef("--tls-cert and --tls-key go together: give both or neither")
 	case cmd.Int("database-connections") < 2:
-		return usagef("--database-connections %d: use 2 or more", cmd.Int("database-connections"))
+		return s, usagef("--database-connections %d: use 2 or more", cmd.Int("database-connections"))
 	case cmd.Duration("database-timeout") < time.Second:
-		return usagef("--database-timeout %v: use 1s or more", cmd.Duration("database-timeout"))
+		return s, usagef("--database-timeout %v: use 1s or more", cmd.Duration("database-timeout"))
 	case cmd.String("data") == "" && cmd.String("database") != "" && cmd.String("anonymous-key") == "":
-		return usagef("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
+		return s, usagef("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
 	}
-	_, baseErr := parseBasePath(cmd.String("base-path"))
-	_, originsErr := parseOrigins(cmd.StringSlice("frame-ancestors"))
-	_, zoneErr := parseZone(cmd.String("timezone"))
-	_, storeErr := locate(cmd)
-	return cmp.Or(baseErr, checkSignInFlags(cmd), checkWikiFlags(cmd), checkEventFlags(cmd), originsErr, zoneErr, storeErr)
+	var baseErr, proxiesErr, originsErr, zoneErr, storeErr error
+	s.base, baseErr = parseBasePath(cmd.String("base-path"))
+	s.proxies, proxiesErr = parsePrefixes(cmd.StringSlice("trusted-proxies"))
+	s.origins, originsErr = parseOrigins(cmd.StringSlice("frame-ancestors"))
+	s.zone, zoneErr = parseZone(cmd.String("timezone"))
+	s.at, storeErr = locate(cmd)
+	return s, cmp.Or(baseErr, proxiesErr, checkSignInFlags(cmd, s.proxies), checkWikiFlags(cmd), checkEventFlags(cmd), originsErr, zoneErr, storeErr)
 }
 
 // basePath is made of segments that need no escape in a path or in a cookie's name.
@@ -171,12 +177,11 @@ func parseZone(name string) (*time.Location, error) {
 }
 
 func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
-	var opts slog.HandlerOptions
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
 		return nil, usagef("--log-level %q: use debug, info, warn or error", level)
 	}
-	opts.Level = l
+	opts := slog.HandlerOptions{Level: least}
 	w = server.EscapeLines(w)
 	switch format {
 	case "text":
@@ -225,17 +230,11 @@ const anonymousKeyFile = "anonymous.key"
 const gcBallast = 16 << 20
 
 // serve puts the parts together and runs until ctx ends.
-func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []netip.Prefix) (err error) {
+func serve(ctx context.Context, cmd *cli.Command, settings serveSettings, log *slog.Logger) (err error) {
 	ballast := make([]byte, gcBallast)
 	defer runtime.KeepAlive(ballast)
 	hangUps, stopHangUps := catchHangUps()
 	defer stopHangUps()
-	at, atErr := locate(cmd)
-	zone, zoneErr := parseZone(cmd.String("timezone"))
-	base, baseErr := parseBasePath(cmd.String("base-path"))
-	if err := cmp.Or(atErr, zoneErr, baseErr); err != nil {
-		return err
-	}
 	source, users, err := openPages(cmd, log)
 	if err != nil {
 		return err
@@ -244,17 +243,17 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	if err != nil {
 		return err
 	}
-	store, key, err := openServed(ctx, cmd, at, log)
+	store, key, err := openServed(ctx, cmd, settings.at, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeServed(store)) }()
 	svc := service.New(service.Options{
-		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now, Zone: zone,
+		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now, Zone: settings.zone,
 		MaxSubmission: cmd.Int64("max-body"), MaxFile: cmd.Int64("max-file"), Events: listeners.Events,
 	})
 	backend := request.NewBackend(request.Options{
-		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), BasePath: base,
+		Service: svc, Auth: users, Logger: log, MaxBody: cmd.Int64("max-body"), BasePath: settings.base,
 	})
 	// Where a proxy signs people in, there may be sessions of an earlier time. They expire.
 	passwords, _ := users.(session.Authenticator)
@@ -262,27 +261,22 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 	if err != nil {
 		return err
 	}
-	site, err := newSite(cmd, backend, sessions, key)
+	site, err := newSite(cmd, backend, sessions, settings.origins, key)
 	if err != nil {
 		return err
 	}
 	opts := server.Options{
 		Listen: cmd.String("listen"), TLSCert: cmd.String("tls-cert"), TLSKey: cmd.String("tls-key"),
-		TrustedProxies: proxies, ProxyHeaders: proxyHeaders(cmd), Logger: log, MaxConnections: cmd.Int("max-connections"),
+		TrustedProxies: settings.proxies, ProxyHeaders: proxyHeaders(cmd), Logger: log, MaxConnections: cmd.Int("max-connections"),
 		Ready:   func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) },
-		Handler: routes(base, rest.New(backend), site),
+		Handler: routes(settings.base, rest.New(backend), site),
 	}
 	if cmd.Bool("access-log") && log.Enabled(ctx, slog.LevelInfo) {
 		opts.AccessLog = log
 	}
 	if cmd.Bool("metrics") {
 		opts.Metrics = server.NewMetrics()
-		switch store := store.(type) {
-		case *postgres.Store:
-			registerPool(opts.Metrics.Registry(), store)
-		case *sqlite.Store:
-			registerWAL(opts.Metrics.Registry(), store)
-		}
+		registerStore(opts.Metrics.Registry(), store)
 	}
 	srv, err := server.New(opts) //nolint:contextcheck // requests must outlive ctx: they are finished in grace
 	if err != nil {
@@ -292,10 +286,10 @@ func serve(ctx context.Context, cmd *cli.Command, log *slog.Logger, proxies []ne
 		log.Warn(clearTextWarning, "address", srv.Addr())
 	}
 	if headers := proxyHeaders(cmd); len(headers) > 0 {
-		log.Info("users are whom a trusted proxy names", "headers", headers, "proxies", proxies)
+		log.Info("users are whom a trusted proxy names", "headers", headers, "proxies", settings.proxies)
 	}
 	counts := source.Counts()
-	log.Info("serving", "url", srv.URL()+base, "version", Version(), "store", at.String(),
+	log.Info("serving", "url", srv.URL()+settings.base, "version", Version(), "store", settings.at.String(),
 		"pages", counts.Pages, "forms", counts.Forms, "broken", counts.Broken)
 	reload := func(ctx context.Context) {
 		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload, listeners.Reload)
@@ -352,28 +346,25 @@ func closeServed(s store.Engine) error {
 	}
 }
 
-// registerPool publishes how far the limit of connections is used up: past it,
-// requests wait, and fail in the end.
-func registerPool(registry *prometheus.Registry, pool *postgres.Store) {
-	registry.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "formulary_database_connections_used", Help: "Connections to the database that are in use.",
-		}, func() float64 { used, _ := pool.Connections(); return float64(used) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "formulary_database_connections_limit", Help: "Connections to the database that may be in use.",
-		}, func() float64 { _, limit := pool.Connections(); return float64(limit) }))
-}
-
-// registerWAL publishes how long SQLite's write-ahead log is: it grows for as
-// long as checkpoints fail.
-func registerWAL(registry *prometheus.Registry, store *sqlite.Store) {
-	registry.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "formulary_wal_bytes", Help: "Bytes of SQLite's write-ahead log that are in use.",
-		}, func() float64 { bytes, _ := store.WAL(); return float64(bytes) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
+// registerStore publishes what an operator has to watch. Past the limit of connections,
+// requests wait, and fail in the end. The write-ahead log grows for as long as checkpoints fail.
+func registerStore(registry *prometheus.Registry, engine store.Engine) {
+	gauge := func(name, help string, value func() float64) {
+		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	switch s := engine.(type) {
+	case *postgres.Store:
+		gauge("formulary_database_connections_used", "Connections to the database that are in use.",
+			func() float64 { used, _ := s.Connections(); return float64(used) })
+		gauge("formulary_database_connections_limit", "Connections to the database that may be in use.",
+			func() float64 { _, limit := s.Connections(); return float64(limit) })
+	case *sqlite.Store:
+		gauge("formulary_wal_bytes", "Bytes of SQLite's write-ahead log that are in use.",
+			func() float64 { bytes, _ := s.WAL(); return float64(bytes) })
+		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "formulary_checkpoint_failures_total", Help: "Checkpoints of SQLite's write-ahead log that failed.",
-		}, func() float64 { _, failed := store.WAL(); return float64(failed) }))
+		}, func() float64 { _, failed := s.WAL(); return float64(failed) }))
+	}
 }
 
 // runWith runs main with background tasks beside it, and waits for all to end.

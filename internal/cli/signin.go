@@ -2,6 +2,7 @@ package cli
 
 import (
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func signInFlags() []cli.Flag {
 	}
 }
 
-func checkSignInFlags(cmd *cli.Command) error {
+func checkSignInFlags(cmd *cli.Command, proxies []netip.Prefix) error {
 	header, groups, logout := cmd.String("user-header"), cmd.String("groups-header"), cmd.String("logout-url")
 	switch {
 	case header == "" && cmd.String("users") == "":
@@ -47,16 +48,12 @@ func checkSignInFlags(cmd *cli.Command) error {
 	case logout != "" && !isLogoutURL(logout):
 		return usagef("--logout-url %q: use a path such as /oauth2/sign_out, or an address that begins with https://", logout)
 	}
-	return checkProxies(cmd.StringSlice("trusted-proxies"))
+	return checkProxies(proxies)
 }
 
 // checkProxies refuses --user-header if no proxy is trusted, or if every client is: then a
 // client could take any name.
-func checkProxies(list []string) error {
-	proxies, err := parsePrefixes(list)
-	if err != nil {
-		return err
-	}
+func checkProxies(proxies []netip.Prefix) error {
 	if len(proxies) == 0 {
 		return usagef("--user-header needs --trusted-proxies: the addresses that the proxy connects from, such as " +
 			"--trusted-proxies 127.0.0.1 for one on this machine")

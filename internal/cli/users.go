@@ -9,21 +9,15 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 )
 
-func usersCommand(streams Streams) *cli.Command {
+func usersCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "users",
 		Usage: "list or remove the users of an htpasswd file",
 		Description: "'formulary passwd' adds users and changes passwords. A running server takes every change within two seconds:\n" +
 			"who is removed is out by then, what they submitted stays.",
 		Commands: []*cli.Command{
-			{
-				Name: "list", Usage: "print the names of those who can sign in, one on a line", ArgsUsage: "FILE",
-				Action: func(_ context.Context, cmd *cli.Command) error { return listUsers(cmd, streams) },
-			},
-			{
-				Name: "remove", Usage: "remove a user", ArgsUsage: "FILE USER",
-				Action: func(_ context.Context, cmd *cli.Command) error { return removeUser(cmd, streams) },
-			},
+			{Name: "list", ArgsUsage: "FILE", Usage: "print the names of those who can sign in, one on a line", Action: listUsers},
+			{Name: "remove", ArgsUsage: "FILE USER", Usage: "remove a user", Action: removeUser},
 		},
 		Action: func(context.Context, *cli.Command) error {
 			return usagef("users takes a command: list FILE, or remove FILE USER")
@@ -31,7 +25,7 @@ func usersCommand(streams Streams) *cli.Command {
 	}
 }
 
-func listUsers(cmd *cli.Command, streams Streams) error {
+func listUsers(_ context.Context, cmd *cli.Command) error {
 	if cmd.Args().Len() != 1 {
 		return usagef("users list takes a file")
 	}
@@ -40,12 +34,12 @@ func listUsers(cmd *cli.Command, streams Streams) error {
 		return err
 	}
 	for _, name := range names {
-		if _, err := fmt.Fprintln(streams.Out, name); err != nil {
+		if _, err := fmt.Fprintln(cmd.Root().Writer, name); err != nil {
 			return err
 		}
 	}
 	for _, reason := range refused {
-		_, _ = fmt.Fprintf(streams.Err, "formulary: %s: %s\n", cmd.Args().First(), reason)
+		_, _ = fmt.Fprintf(cmd.Root().ErrWriter, "formulary: %s: %s\n", cmd.Args().First(), reason)
 	}
 	if len(refused) > 0 {
 		return errFailed
@@ -53,7 +47,7 @@ func listUsers(cmd *cli.Command, streams Streams) error {
 	return nil
 }
 
-func removeUser(cmd *cli.Command, streams Streams) error {
+func removeUser(_ context.Context, cmd *cli.Command) error {
 	if cmd.Args().Len() != 2 {
 		return usagef("users remove takes a file and a user name")
 	}
@@ -61,6 +55,6 @@ func removeUser(cmd *cli.Command, streams Streams) error {
 	if err := auth.RemoveUser(file, user); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(streams.Err, "%s removed from %s\n", user, file)
+	_, err := fmt.Fprintf(cmd.Root().ErrWriter, "%s removed from %s\n", user, file)
 	return err
 }

@@ -28,11 +28,7 @@ func webFlags() []cli.Flag {
 }
 
 // newSite makes the pages as the flags say.
-func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte) (*web.Site, error) {
-	origins, err := parseOrigins(cmd.StringSlice("frame-ancestors"))
-	if err != nil {
-		return nil, err
-	}
+func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessions, origins []string, anonymousKey []byte) (*web.Site, error) {
 	css, err := readBrandCSS(cmd.String("brand-css"))
 	if err != nil {
 		return nil, &configError{err}
