@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/reload"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
@@ -47,12 +48,11 @@ func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessi
 		opts.Sessions = sessions
 	}
 	var live bool
-	opts.Browsers, live = backend.Auth.(web.Browsers)
-	if live {
+	if opts.Browsers, live = backend.Auth.(*auth.Wiki); live {
 		opts.WikiHost = wiki.Host(cmd.String("pages"))
-	}
-	if live && backend.BasePath != "" {
-		opts.FrameAncestors = append(opts.FrameAncestors, "'self'") // the wiki has the same host: that is what the base path is for
+		if backend.BasePath != "" {
+			opts.FrameAncestors = append(opts.FrameAncestors, "'self'") // the wiki has the same host: that is what the base path is for
+		}
 	}
 	return web.New(opts), nil
 }

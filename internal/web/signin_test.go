@@ -15,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/session"
+	"github.com/formulary/formulary/internal/store"
 )
 
 func TestSignInAndOut(t *testing.T) {
@@ -128,30 +129,35 @@ func TestNextIsLocal(t *testing.T) {
 	}
 }
 
-// stuckSessions can't end the session with one id, and counts those that it ends.
+// stuckSessions can't end its first session, and counts those that it ends.
 type stuckSessions struct {
-	Sessions
-	id    string
-	ended int
+	store.Sessions
+	created [][32]byte
+	ended   int
 }
 
-func (s *stuckSessions) SignOut(ctx context.Context, id string) error {
-	if id == s.id {
+func (s *stuckSessions) CreateSession(ctx context.Context, created store.Session) error {
+	s.created = append(s.created, created.Hash)
+	return s.Sessions.CreateSession(ctx, created)
+}
+
+func (s *stuckSessions) DeleteSession(ctx context.Context, hash [32]byte) error {
+	if hash == s.created[0] {
 		return errors.New("the database is away")
 	}
 	s.ended++
-	return s.Sessions.SignOut(ctx, id)
+	return s.Sessions.DeleteSession(ctx, hash)
 }
 
 // A sign-in that can't end the session before it leaves no new one behind.
 func TestSignInLeavesNoSession(t *testing.T) {
-	e := newEnv(t, wiki)
+	stuck := &stuckSessions{}
+	e := newEnv(t, wiki, func(o *envOptions) { stuck.Sessions, o.sessions.Store = o.sessions.Store, stuck })
 	b := e.signedIn(t, "alice")
-	stuck := &stuckSessions{Sessions: e.site.Sessions, id: b.cookie()}
-	e.site.Sessions = stuck
+	before := b.cookie()
 	p := b.postForm("/login", credentials("alice", ""))
-	if p.want(http.StatusInternalServerError); stuck.ended != 1 || b.cookie() != stuck.id {
-		t.Errorf("%d sessions are ended, and the cookie is new: %t", stuck.ended, b.cookie() != stuck.id)
+	if p.want(http.StatusInternalServerError); stuck.ended != 1 || len(stuck.created) != 2 || b.cookie() != before {
+		t.Errorf("of %d sessions %d are ended, and the cookie is new: %t", len(stuck.created), stuck.ended, b.cookie() != before)
 	}
 }
 

@@ -5,7 +5,7 @@
 package web
 
 import (
-	"context"
+	"cmp"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -18,28 +18,17 @@ import (
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/session"
 )
-
-// Sessions keeps people signed in. See package session.
-type Sessions interface {
-	SignIn(ctx context.Context, user, password, addr string) (id string, who auth.Identity, err error)
-	Open(ctx context.Context, id string) (auth.Identity, error)
-	SignOut(ctx context.Context, id string) error
-}
-
-// Browsers knows browsers without a session of ours. See auth.Wiki.
-type Browsers interface {
-	IdentifyBrowser(r *http.Request) (auth.Identity, error)
-}
 
 // Options are what the pages work with.
 type Options struct {
 	Backend *request.Backend
 	// Sessions are nil where the Authenticator of the Backend tells who sends a request to
 	// a page, too: then there is no sign-in or sign-out here.
-	Sessions Sessions
-	// Browsers are those that have signed in with the wiki; nil where there is no live one.
-	Browsers Browsers
+	Sessions *session.Sessions
+	// Browsers knows those that have signed in with the wiki; nil where there is no live one.
+	Browsers *auth.Wiki
 	// WikiHost is that of the live wiki whose accounts people have; "" for accounts of our own.
 	WikiHost string
 	// LogoutURL is where people sign out who do not do so here; "" for nowhere.
@@ -117,9 +106,7 @@ func New(opts Options) *Site {
 		Options: opts, static: newStaticFiles(opts.BrandCSS), summaries: newSummaryCache(time.Now),
 		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
-	if s.BrandName == "" {
-		s.BrandName = "Formulary"
-	}
+	s.BrandName = cmp.Or(s.BrandName, "Formulary")
 	s.templates = parseTemplates(s.Backend.BasePath, s.static)
 	s.routes = request.NewMux(s.Backend.BasePath, s.noRoute)
 	for _, route := range routes {
