@@ -12,6 +12,16 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
+const (
+	// MaxBatch bounds how many operations share a transaction, and with it how long the
+	// first of them waits for the others.
+	MaxBatch = 512
+
+	// MaxBatchBytes bounds what a transaction writes: a submission may be as large as a
+	// request.
+	MaxBatchBytes = 4 << 20
+)
+
 // Queue batches operations of concurrent callers, so that they share the cost of
 // one transaction. Callers add operations and wait for their outcome; a worker
 // takes all that are queued as one batch.
@@ -39,8 +49,7 @@ const (
 	cancelled
 )
 
-// NewQueue returns a queue whose batches hold at most so many operations: the
-// first one must not wait for too many others.
+// NewQueue returns a queue whose batches hold at most so many operations.
 func NewQueue[T any](maxBatch int) *Queue[T] {
 	return &Queue[T]{ops: make(chan *Op[T], maxBatch), max: maxBatch}
 }

@@ -17,19 +17,9 @@ import (
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
-const (
-	// maxBatch bounds the rows of one statement, and with it the latency of the
-	// first of them.
-	maxBatch = 512
-
-	// maxBatchBytes bounds the size of one statement: a submission may be as
-	// large as a request.
-	maxBatchBytes = 4 << 20
-
-	// workers is how many statements are in flight at a time: while one waits
-	// for the disk, the next is sent.
-	workers = 2
-)
+// workers is how many statements are in flight at a time: while one waits
+// for the disk, the next is sent.
+const workers = 2
 
 // writer stores new submissions in batches: each worker takes everything that
 // is queued and stores it with one statement. Many concurrent callers share
@@ -49,7 +39,7 @@ type creation struct {
 type operation = engine.Op[*creation]
 
 func startWriter(s *Store, workers int) *writer {
-	w := &writer{store: s, queue: engine.NewQueue[*creation](maxBatch)}
+	w := &writer{store: s, queue: engine.NewQueue[*creation](engine.MaxBatch)}
 	for range workers {
 		w.stopped.Go(w.run)
 	}
@@ -115,7 +105,7 @@ func statementSize(ops []*operation) int {
 		for _, e := range op.Value.new.Events {
 			bytes += 200 + len(e.Title)
 		}
-		if bytes >= maxBatchBytes {
+		if bytes >= engine.MaxBatchBytes {
 			return i + 1
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -214,7 +215,7 @@ func TestLargeCreatesAreSplitIntoStatements(t *testing.T) {
 	url := database(t)
 	s := openSingle(t, url)
 	const each = 3
-	large := strings.Repeat("x", maxBatchBytes/each)
+	large := strings.Repeat("x", engine.MaxBatchBytes/each)
 	var ops []func() error
 	for range 4 * each {
 		ops = append(ops, creating(s, sample(large)))

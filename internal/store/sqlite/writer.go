@@ -15,16 +15,6 @@ import (
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
-const (
-	// maxBatch bounds one transaction, so that the first operation in it does
-	// not wait for too many others.
-	maxBatch = 512
-
-	// maxBatchBytes bounds one transaction by what it writes, and with it the
-	// length of the WAL: submissions may be as large as a request.
-	maxBatchBytes = 4 << 20
-)
-
 // writer owns the one connection that writes. Its goroutine runs all queued
 // operations in one transaction, and answers each of them after the commit
 // (group commit): concurrent callers share the cost of the sync. When there
@@ -69,7 +59,7 @@ func newWriter(conn *connection, pool *readPool, forms *formNumbers, log *slog.L
 	}
 	w := &writer{
 		conn: conn, pool: pool, forms: forms, log: log, lastID: reserved, reserved: reserved,
-		queue: engine.NewQueue[write](maxBatch), stopped: make(chan struct{}),
+		queue: engine.NewQueue[write](engine.MaxBatch), stopped: make(chan struct{}),
 		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes},
 	}
 	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
@@ -198,7 +188,7 @@ func (w *writer) commitEach(batch []*operation) {
 	}
 }
 
-// transact runs operations in one transaction, up to maxBatchBytes. An
+// transact runs operations in one transaction, up to MaxBatchBytes. An
 // operation changes submissions with its last statement only, and SQLite undoes
 // a failed statement: so a failed operation leaves nothing behind but, at most,
 // the number of a new form, and does not affect the others. Where more follows,
@@ -215,7 +205,7 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 		return 0, w.conn.classify(err)
 	}
 	t := &tx{conn: w.conn, forms: w.forms, lastID: w.lastID}
-	for done < len(batch) && t.bytes < maxBatchBytes {
+	for done < len(batch) && t.bytes < engine.MaxBatchBytes {
 		op := batch[done]
 		op.Err = t.protect(op.Value)
 		if w.conn.GetAutocommit() {

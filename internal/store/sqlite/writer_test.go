@@ -81,7 +81,7 @@ func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	commits := countCommits(t, s)
 	const each = 3
-	large := strings.Repeat("x", maxBatchBytes/each)
+	large := strings.Repeat("x", engine.MaxBatchBytes/each)
 	ops := make([]func() error, 4*each)
 	for i := range ops {
 		ops[i] = creating(s, sample(large))
