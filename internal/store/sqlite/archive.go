@@ -33,15 +33,10 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 		return classify(err)
 	}
 	defer func() { _ = conn.Close() }()
-	return dumpAll(ctx, conn, visit, event)
-}
-
-// dumpAll is Dump on a connection, in one read transaction.
-func dumpAll(ctx context.Context, conn *connection, visit func(store.Record) error, event func(store.Event) error) error {
-	if err := conn.Exec(`BEGIN`); err != nil { // the connection is closed afterwards, which ends it
+	if err := conn.Exec(`BEGIN`); err != nil { // the end of the connection ends it
 		return classify(err)
 	}
-	err := dumpRows(ctx, conn, visit)
+	err = dumpRows(ctx, conn, visit)
 	if err != nil || event == nil {
 		return err
 	}
