@@ -107,7 +107,7 @@ func listsAsBefore(t *testing.T, s site, want map[string]string) bool {
 	defer p.kill()
 	select {
 	case p.url = <-p.urls:
-	case <-time.After(30 * time.Second):
+	case <-time.After(testkit.WaitLimit):
 		t.Fatalf("the server neither starts nor refuses to:\n%s", p.output())
 	}
 	if p.url == "" {

@@ -108,7 +108,7 @@ func (p *process) await(t *testing.T) {
 	t.Helper()
 	select {
 	case p.url = <-p.urls:
-	case <-time.After(30 * time.Second):
+	case <-time.After(testkit.WaitLimit):
 		t.Fatalf("the server did not start:\n%s", p.output())
 	}
 	if p.url == "" {

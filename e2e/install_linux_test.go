@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // The lines of docs/operations.md install a server that runs, and the first
@@ -69,7 +71,7 @@ func TestUnitsRestartAfterACrashOnly(t *testing.T) {
 			if p.done <- err; p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGABRT {
 				t.Errorf("%s: after a crash: %v, want SIGABRT", name, err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(testkit.WaitLimit):
 			t.Fatalf("%s: SIGQUIT does not end it", name)
 		}
 

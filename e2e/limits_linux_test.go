@@ -102,7 +102,7 @@ func flood(t *testing.T, host, text string, count, answered int) (statuses map[i
 		conns = append(conns, conn)
 		turns <- struct{}{}
 		go func() {
-			_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+			_ = conn.SetDeadline(time.Now().Add(testkit.WaitLimit))
 			_, _ = conn.Write([]byte(text)) // a refusal may come before the end
 			<-turns
 			got <- statusOf(conn)

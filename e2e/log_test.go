@@ -73,7 +73,7 @@ func TestLogThatIsReadAgain(t *testing.T) {
 	t.Parallel()
 	p, log := startLogging(t, newSite(t))
 	fillLog(t, p)
-	if err := log.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := log.SetReadDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
 		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(log); lines.Scan(); {
@@ -165,7 +165,7 @@ func TestLogThatIsFull(t *testing.T) {
 		if cmd.ProcessState.ExitCode() != 1 {
 			t.Errorf("exit: %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(testkit.WaitLimit):
 		_ = cmd.Process.Kill()
 		t.Error("it does not end")
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
@@ -69,7 +68,7 @@ func TestMediaWiki(t *testing.T) {
 	w.Block("Bob")
 	eventually := func(what string, status int, method, path, body string) {
 		t.Helper()
-		testkit.EventuallyWithin(t, 30*time.Second, what, func() bool {
+		testkit.Eventually(t, what, func() bool {
 			req, err := request(t.Context(), s.url, method, path, body)
 			if err != nil {
 				t.Fatal(err)
@@ -95,7 +94,7 @@ func TestMediaWiki(t *testing.T) {
 	s.want(200, "first", "Bob", bob, "GET", page, strings.SplitAfterN(at, "/form", 3)[2], "")
 
 	w.Stop()
-	testkit.EventuallyWithin(t, 30*time.Second, "the server is not ready", func() bool { return fetch(t, s.process, "/readyz").status == 503 })
+	testkit.Eventually(t, "the server is not ready", func() bool { return fetch(t, s.process, "/readyz").status == 503 })
 	if r := fetch(t, s.process, "/healthz"); r.status != 200 {
 		t.Errorf("/healthz: %d", r.status)
 	}

@@ -34,7 +34,7 @@ func TestMediaWikiSignIn(t *testing.T) {
 	s.want(201, "", "Alice", "a new password", "POST", page, "/note/submission", note("of alice"))
 	s.want(200, "of alice", "Bob", bob, "GET", page, "/note/submission/1", "")
 	w.Block("Bob", page)
-	testkit.EventuallyWithin(t, 30*time.Second, "the edit right is gone", func() bool {
+	testkit.Eventually(t, "the edit right is gone", func() bool {
 		req, err := request(t.Context(), s.url, "GET", "", "")
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // A command that does not serve ends on SIGHUP.
@@ -23,7 +25,7 @@ func TestHangUpEndsOtherCommands(t *testing.T) {
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(testkit.WaitLimit):
 		t.Error("the command goes on")
 	}
 }

@@ -336,6 +336,7 @@ type failingStore struct {
 	store.Engine
 	due, get, lease, settle atomic.Bool
 	leases                  atomic.Int64 // that have failed
+	lost                    atomic.Int64 // deliveries whose settlement has failed
 }
 
 var errOutage = fmt.Errorf("%w: outage", store.ErrUnavailable)
@@ -357,6 +358,7 @@ func (s *failingStore) LeaseQueue(ctx context.Context, q store.Queue, lease time
 
 func (s *failingStore) SettleQueue(ctx context.Context, l store.Lease, settled store.Settlement) error {
 	if s.settle.Load() {
+		s.lost.Add(int64(len(settled.Delivered)))
 		return errOutage
 	}
 	return s.Engine.SettleQueue(ctx, l, settled)
@@ -403,7 +405,7 @@ func TestSettlementLost(t *testing.T) {
 	d.tune.lease, d.tune.attempt = 500*time.Millisecond, 50*time.Millisecond
 	f.creates("a", "1")
 	f.runs(d)
-	testkit.Eventually(t, "the first attempt", func() bool { return len(r.got()) > 0 })
+	testkit.Eventually(t, "a settlement is lost", func() bool { return failing.lost.Load() > 0 })
 	failing.settle.Store(false)
 	f.settles("crm", 0)
 	if calls := r.got(); len(calls) < 2 || calls[0] != calls[1] {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
@@ -29,16 +30,7 @@ func heldUploads(s request.Slots) int { return s.Uploads }
 // await returns when so many slots are held.
 func (e *env) await(t *testing.T, held func(request.Slots) int, want int) {
 	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
-	for held(e.api.Slots()) != want {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%d slots are held, want %d", held(e.api.Slots()), want)
-		}
-	}
+	testkit.Eventually(t, fmt.Sprintf("%d slots are held", want), func() bool { return held(e.api.Slots()) == want })
 }
 
 // holdList takes a slot for a list until release is called.
@@ -193,7 +185,7 @@ func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
 	e := newEnv(t, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	e.stalledBodies(t, "alice", 1)
 	conn := e.begin(t, "alice", "POST", allPath+"/submission", "Content-Length: 65537\r\n\r\n{")
-	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -221,7 +213,7 @@ func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
 	} {
 		head := fmt.Sprintf("Content-Length: %d\r\n\r\n", tt.size)
 		conn := e.begin(t, "alice", "POST", allPath+"/submission", head)
-		if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := conn.Write(bytes.Repeat([]byte(" "), tt.size)); err != nil {

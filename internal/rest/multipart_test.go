@@ -8,9 +8,9 @@ import (
 	"net/textproto"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const filesPage = "---\nview: [alice, bob, carol]\nedit: [carol]\n---\n```form\n" + `form: files
@@ -84,17 +84,7 @@ func (e *env) createFiles(t testing.TB, parts ...part) string {
 // submission. A refusal may be read before the handler has ended.
 func (e *env) expectNothingStaged(t testing.TB) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for tick := time.NewTicker(2 * time.Millisecond); ; <-tick.C {
-		left := e.Store.Staged()
-		if len(left) == 0 {
-			tick.Stop()
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("staged contents are left: %v", left)
-		}
-	}
+	testkit.Eventually(t, "no staged contents are left", func() bool { return len(e.Store.Staged()) == 0 })
 }
 
 func TestUpload(t *testing.T) {

@@ -326,7 +326,7 @@ func TestAuthorWaitsForASlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // less than a request waits
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // less than a request waits
 	defer cancel()
 	r := httptest.NewRequest(http.MethodPost, "/author", strings.NewReader("text=")).WithContext(ctx)
 	r.AddCookie(cookie)

@@ -58,7 +58,7 @@ func TestGoneWithTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		_, err := os.Stat(dir) // which is removed after the server has ended
 		if errors.Is(err, os.ErrNotExist) {
 			return

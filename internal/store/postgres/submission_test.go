@@ -14,12 +14,12 @@ import (
 // TestBlockedWritesEnd: a write that waits for a lock ends with the timeout.
 func TestBlockedWritesEnd(t *testing.T) {
 	url := database(t)
+	sub := mustCreate(t, openStore(t, url), sample("x"))
 	s, err := Open(ctx, Options{URL: url, StatementTimeout: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	sub := mustCreate(t, s, sample("x"))
 	release := holdInserts(t, url)
 	_, createErr := s.Create(ctx, sample("y"))
 	_, updateErr := s.Update(ctx, keyOf(sub), set("field", "y"))
@@ -36,12 +36,12 @@ func TestBlockedWritesEnd(t *testing.T) {
 // TestBlockedReadsEnd: a read that waits for a lock ends with the statement's timeout.
 func TestBlockedReadsEnd(t *testing.T) {
 	url := database(t)
+	sub := mustCreate(t, openStore(t, url), sample("x"))
 	s, err := Open(ctx, Options{URL: url, StatementTimeout: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	sub := mustCreate(t, s, sample("x"))
 	release := lockTable(t, url, "ACCESS EXCLUSIVE")
 	if _, err := s.Get(ctx, keyOf(sub)); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("get: %v, want %v", err, store.ErrUnavailable)

@@ -167,7 +167,7 @@ func TestLateCallerDoesNotHoldUpClose(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(testkit.WaitLimit):
 		t.Fatal("still waiting")
 	}
 }

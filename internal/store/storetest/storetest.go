@@ -246,7 +246,7 @@ func Values(t *testing.T, s store.Store) map[int64]string {
 }
 
 // waitLimit is the time limit of waits; a test that passes never reaches it.
-const waitLimit = 30 * time.Second
+const waitLimit = time.Minute
 
 // await waits for done. It fails the test after waitLimit.
 func await(t *testing.T, what string, done <-chan struct{}) {
