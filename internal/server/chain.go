@@ -74,6 +74,7 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if own := c.own[r.URL.Path]; own != nil {
 		rec.own = true
 		r.Pattern = r.URL.Path
+		rec.Header().Set("Cache-Control", "no-store")
 		own.ServeHTTP(rec, r)
 		return
 	}

@@ -21,20 +21,13 @@ const readyTimeout = 2 * time.Second
 // ownEndpoints are the paths that the server answers itself.
 func ownEndpoints(opts Options, ready *readiness) map[string]http.Handler {
 	own := map[string]http.Handler{
-		"/healthz": readOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })),
-		"/readyz":  readOnly(serveReadyz(ready, opts.Logger)),
+		"/healthz": problem.ReadOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })),
+		"/readyz":  problem.ReadOnly(serveReadyz(ready, opts.Logger)),
 	}
 	if opts.Metrics != nil {
-		own["/metrics"] = readOnly(opts.Metrics.handler(opts.Logger))
+		own["/metrics"] = problem.ReadOnly(opts.Metrics.handler(opts.Logger))
 	}
 	return own
-}
-
-func readOnly(next http.Handler) http.Handler {
-	return problem.ReadOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		next.ServeHTTP(w, r)
-	}))
 }
 
 func serveReadyz(ready *readiness, logger *slog.Logger) http.HandlerFunc {
