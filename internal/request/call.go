@@ -119,7 +119,7 @@ func (c *Call) LogError(message string, err error) {
 }
 
 // Reporter takes notes about a request for the access log, and is told that a
-// handler is at work. The server's response writer is one. See server.Reporter.
+// handler is at work. The server's response writer is one.
 type Reporter interface {
 	SetUser(name string)
 	Anonymous()

@@ -62,24 +62,22 @@ func (l *limiter) acquire(ctx context.Context, key string) (release func(), err 
 		l.leave(key)
 		return nil, l.busy
 	}
-	free := func() {
+	if !take(ctx, l.total) {
 		<-slots
 		l.leave(key)
-	}
-	if !take(ctx, l.total) {
-		free()
 		return nil, l.overloaded
 	}
 	begun := time.Now()
-	freeAll := func() {
+	free := func() {
 		<-l.total
-		free()
+		<-slots
+		l.leave(key)
 	}
 	return func() {
 		if rest := l.pace - time.Since(begun); rest > 0 {
-			time.AfterFunc(rest, freeAll)
+			time.AfterFunc(rest, free)
 		} else {
-			freeAll()
+			free()
 		}
 	}, nil
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/formulary/formulary/internal/service"
 )
 
-// MaxParts is how many parts a body may have.
-const MaxParts = MaxNames
-
 // charsetPart is a text in which a browser names the encoding of the others.
 const charsetPart = "_charset_"
 
@@ -173,14 +170,11 @@ func (m *multipartBody) textAnswer(name, value string) error {
 
 // filePart stores a file.
 func (m *multipartBody) filePart(p formPart) error {
-	name := p.name
+	name, field := p.name, m.access.Form.Field(p.name)
 	m.parts.allow(m.maxFile+readAhead, m.tooLargeFile())
 	content := bufio.NewReaderSize(p, 512)
-	if _, err := content.Peek(1); p.fileName == "" && err == io.EOF {
-		// A browser's field without a file. For an unknown field it is a fault.
-		if m.access.Form.Field(name) != nil {
-			return nil
-		}
+	if _, err := content.Peek(1); p.fileName == "" && err == io.EOF && field != nil {
+		return nil // a browser's field without a file; of an unknown field it is a fault
 	}
 	if m.files++; m.files > service.MaxFiles {
 		return errNoRoom("A submission may have %d files.", service.MaxFiles)
@@ -188,7 +182,6 @@ func (m *multipartBody) filePart(p formPart) error {
 	if m.sent[name]++; m.sent[name] > service.MaxFilesPerField {
 		return errNoRoom("A field may have %d files.", service.MaxFilesPerField)
 	}
-	field := m.access.Form.Field(name)
 	switch {
 	case field == nil:
 		m.note(name, forms.MsgUnknownField)

@@ -197,7 +197,7 @@ func TestExtraFileIsRefused(t *testing.T) {
 // Extra texts count for the limits of a body as answers do.
 func TestExtraTextsAreBounded(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite)
-	many := make([]part, MaxParts+1)
+	many := make([]part, MaxNames+1)
 	for i := range many {
 		many[i] = text("_x", "")
 	}

@@ -105,8 +105,8 @@ func (p *partReader) readAll(read func(formPart) error) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", errNotMultipart, err)
 		}
-		if p.count++; p.count > MaxParts {
-			return errNoRoom("The body has more than %d parts.", MaxParts)
+		if p.count++; p.count > MaxNames {
+			return errNoRoom("The body has more than %d parts.", MaxNames)
 		}
 		part, fault := p.describe(raw)
 		if fault == nil {

@@ -215,7 +215,7 @@ func multipartFaults() []struct {
 		{"header of a part", multipartOf(title, doc, with(title, "X", strings.Repeat("x", 40_000))), 413, ""},
 		{"name of a part", multipartOf(title, doc, textPart(strings.Repeat("x", 1100), "x")), 413, ""},
 		{"before the first part", strings.Repeat("x\r\n", 20_000) + whole, 413, ""},
-		{"parts", multipartOf(append([]part{doc}, slicesRepeat(textPart("tags", "a"), request.MaxParts)...)...), 413, ""},
+		{"parts", multipartOf(append([]part{doc}, slicesRepeat(textPart("tags", "a"), request.MaxNames)...)...), 413, ""},
 		{"files of a field", multipartOf(append([]part{title}, slicesRepeat(doc, 11)...)...), 413, ""},
 		{"a file", multipartOf(title, doc, filePart("doc", "b", strings.Repeat("x", testMaxFile+1))), 413, ""},
 		{"a file that is not stored", multipartOf(title, doc, filePart("nope", "b", strings.Repeat("x", testMaxFile+16<<10))), 413, ""},
