@@ -13,34 +13,34 @@ type column struct {
 	field    *Field                  // what rules need to know of it
 	rank     int                     // of a field of the form
 	key      []byte                  // of a field that has left the page, as Entries hold it; else nil
-	metadata func(Submission) string // as the flat model has it; nil for fields
+	metadata func(Submission) string // nil for fields
 }
 
 // HasColumn reports whether the id is that of a field of the form, or of
 // metadata.
 func (x Index) HasColumn(id string) bool { return x.column(id).key == nil }
 
+// metadata are the columns that are no fields, as the flat model has them.
+var metadata = map[string]struct {
+	validation Validation
+	text       func(Submission) string
+}{
+	ColumnID:        {Numeric, func(s Submission) string { return strconv.FormatInt(s.ID, 10) }},
+	ColumnTimestamp: {Numeric, func(s Submission) string { return strconv.FormatInt(s.Created.UnixMilli(), 10) }},
+	ColumnChanged:   {Numeric, func(s Submission) string { return strconv.FormatInt(s.Changed.UnixMilli(), 10) }},
+	ColumnUsername:  {NoValidation, func(s Submission) string { return s.Username }},
+}
+
 // column returns the column with the given id. An id that the form does not
 // have is taken for that of a field that has left the page.
 func (x Index) column(id string) column {
-	field := &Field{ID: id}
-	switch id {
-	case ColumnID:
-		field.Validation = Numeric
-		return column{field: field, metadata: func(s Submission) string { return strconv.FormatInt(s.ID, 10) }}
-	case ColumnTimestamp:
-		field.Validation = Numeric
-		return column{field: field, metadata: func(s Submission) string { return strconv.FormatInt(s.Created.UnixMilli(), 10) }}
-	case ColumnChanged:
-		field.Validation = Numeric
-		return column{field: field, metadata: func(s Submission) string { return strconv.FormatInt(s.Changed.UnixMilli(), 10) }}
-	case ColumnUsername:
-		return column{field: field, metadata: func(s Submission) string { return s.Username }}
+	if m, ok := metadata[id]; ok {
+		return column{field: &Field{ID: id, Validation: m.validation}, metadata: m.text}
 	}
 	if rank := x.Rank(id); rank >= 0 {
 		return column{field: &x.fields[rank], rank: rank}
 	}
-	return column{field: field, key: AppendJSONString(nil, id)}
+	return column{field: &Field{ID: id}, key: AppendJSONString(nil, id)}
 }
 
 // stored reports whether the value is in the Entries of a submission.

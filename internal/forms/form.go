@@ -103,10 +103,7 @@ func (m Moment) day(zone *time.Location, after int) time.Time {
 	if m.Day == "" {
 		return m.Time.In(zone)
 	}
-	day, err := time.Parse(time.DateOnly, m.Day)
-	if err != nil {
-		return time.Time{} // the parser refuses it
-	}
+	day, _ := time.Parse(time.DateOnly, m.Day) // the parser refuses anything else
 	return startOfDay(day.AddDate(0, 0, after), zone)
 }
 

@@ -290,14 +290,12 @@ func (w *XLSX) appendText(column int, text, id string, style int) error {
 	if text == "" {
 		return nil
 	}
-	start := len(w.xml)
 	w.beginCell(column, style)
 	begun := len(w.xml)
 	w.xml = append(w.xml, `" t="inlineStr"><is><t xml:space="preserve">`...)
 	var length int
 	var err error
 	if w.xml, length, err = appendXML(w.xml, text); err != nil {
-		w.xml = w.xml[:start]
 		return err
 	}
 	if length <= maxCell {
