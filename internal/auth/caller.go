@@ -25,6 +25,13 @@ type People interface {
 	Ready(ctx context.Context) error
 }
 
+// unwatched is the part of People for those who have no files to watch.
+type unwatched struct{}
+
+func (unwatched) Watch(context.Context)       {}
+func (unwatched) Reload(context.Context)      {}
+func (unwatched) Ready(context.Context) error { return nil }
+
 // Identify authenticates a request by its Basic credentials. See Authenticate.
 func (d *Directory) Identify(r *http.Request) (Identity, error) {
 	user, password, ok := BasicCredentials(r)

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,6 +28,7 @@ const (
 // every request: the server removes the headers from those that do not
 // come from the proxy (see server.Options.ProxyHeaders).
 type Proxy struct {
+	unwatched
 	userHeader, groupsHeader string // canonical; groupsHeader is "" for none
 	log                      *slog.Logger
 	complain                 rate.Sometimes
@@ -108,12 +108,3 @@ func parseGroupsHeader(lists []string) ([]string, error) {
 // Refresh returns the caller as they are: the proxy has said who they are with the
 // request, and says nothing more until the next one.
 func (p *Proxy) Refresh(id Identity) (Identity, error) { return id, nil }
-
-// Watch implements People. There is nothing to watch, as for Reload and Ready.
-func (p *Proxy) Watch(context.Context) {}
-
-// Reload implements People.
-func (p *Proxy) Reload(context.Context) {}
-
-// Ready implements People.
-func (p *Proxy) Ready(context.Context) error { return nil }

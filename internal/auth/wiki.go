@@ -40,13 +40,14 @@ type WikiOptions struct {
 // concurrently.
 type Wiki struct {
 	WikiOptions
-	gate     // knows the hosts that a credential was used from; sessions has what is verified
-	sessions *otter.Cache[mac, verifiedLogin]
-	accounts *otter.Cache[string, verifiedLogin] // the last of each account, by its name
-	refused  *otter.Cache[mac, string]           // the advice to the user, "" for none
-	browsers *otter.Cache[mac, *wiki.Session]    // by cookies; nil for those of no user
-	blocked  *otter.Cache[blockedKey, blocked]
-	flights  singleflight.Group // by the MAC of the credential and the host
+	unwatched // users are looked up when they come, and the source of pages tells whether the wiki answers
+	gate      // knows the hosts that a credential was used from; sessions has what is verified
+	sessions  *otter.Cache[mac, verifiedLogin]
+	accounts  *otter.Cache[string, verifiedLogin] // the last of each account, by its name
+	refused   *otter.Cache[mac, string]           // the advice to the user, "" for none
+	browsers  *otter.Cache[mac, *wiki.Session]    // by cookies; nil for those of no user
+	blocked   *otter.Cache[blockedKey, blocked]
+	flights   singleflight.Group // by the MAC of the credential and the host
 }
 
 // verifiedLogin is a credential that the wiki has taken.
@@ -321,15 +322,9 @@ func lax(r *http.Request) bool {
 			r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// Watch implements People. Users are looked up when they come.
-func (w *Wiki) Watch(context.Context) {}
-
 // Reload implements People: all have to be verified again.
 func (w *Wiki) Reload(context.Context) {
 	w.sessions.InvalidateAll()
 	w.refused.InvalidateAll()
 	w.browsers.InvalidateAll()
 }
-
-// Ready implements People. The source of pages tells whether the wiki answers.
-func (w *Wiki) Ready(context.Context) error { return nil }
