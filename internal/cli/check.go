@@ -36,7 +36,7 @@ func checkCommand(streams Streams) *cli.Command {
 			"is the summary: pages, forms, fields, errors and warnings.\n" +
 			"--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "text, json or github", Sources: env("format")},
+			valueFlag("format", "text", "text, json or github"),
 			boolFlag("strict", "treat warnings as errors"),
 			mailDomainsFlag(),
 			wikiCAFlag(),

@@ -139,6 +139,10 @@ func textFlag(name, usage string) cli.Flag {
 	return &cli.StringFlag{Name: name, Usage: usage, Sources: env(name)}
 }
 
+func valueFlag(name, value, usage string) cli.Flag {
+	return &cli.StringFlag{Name: name, Value: value, Usage: usage, Sources: env(name)}
+}
+
 func listFlag(name, usage string) cli.Flag {
 	return &cli.StringSliceFlag{Name: name, Usage: usage, Sources: env(name)}
 }

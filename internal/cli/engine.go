@@ -13,17 +13,11 @@ import (
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
-// storeFlags say where submissions are.
+// storeFlags say where submissions are, and how a server treats PostgreSQL.
 func storeFlags() []cli.Flag {
 	return []cli.Flag{
 		textFlag("data", "directory of the embedded database and of "+anonymousKeyFile+"; made if it is missing"),
 		textFlag("database", "PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME (best given by the environment: other users of the machine see the command line)"),
-	}
-}
-
-// poolFlags say how a server treats PostgreSQL.
-func poolFlags() []cli.Flag {
-	return []cli.Flag{
 		&cli.IntFlag{
 			Name: "database-connections", Value: postgres.DefaultMaxConns,
 			Usage: "with --database: most connections that this process opens", Sources: env("database-connections"),

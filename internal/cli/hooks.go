@@ -33,7 +33,7 @@ func hooksCommand() *cli.Command {
 			hooksFlag(),
 			textFlag("data", "list, retry: directory of the embedded database"),
 			textFlag("database", "list, retry: PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "list: text, or json with an object per line", Sources: env("format")},
+			valueFlag("format", "text", "list: text, or json with an object per line"),
 		},
 		Commands: []*cli.Command{
 			{Name: "list", Usage: "print what waits and what has failed, by hook; mails are the hook mail", Before: refuseArguments, Action: listHooks},

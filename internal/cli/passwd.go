@@ -55,11 +55,9 @@ func askPassword(streams Streams, user string) (string, error) {
 }
 
 func askTwice(out io.Writer, terminal *os.File, user string) (string, error) {
-	stop, err := restoreOnSignal(terminal)
-	if err != nil {
+	if err := restoreOnSignal(int(terminal.Fd())); err != nil {
 		return "", err
 	}
-	defer stop()
 	first, err := askOnce(out, terminal, "New password for "+user+": ")
 	if err != nil {
 		return "", err
@@ -76,27 +74,19 @@ func askTwice(out io.Writer, terminal *os.File, user string) (string, error) {
 
 // restoreOnSignal makes a signal that ends the process give the terminal its
 // echo back first, which is off while a password is read.
-func restoreOnSignal(terminal *os.File) (stop func(), err error) {
-	fd := int(terminal.Fd())
+func restoreOnSignal(fd int) error {
 	state, err := term.GetState(fd)
 	if err != nil {
-		return nil, fmt.Errorf("read password: %w", err)
+		return fmt.Errorf("read password: %w", err)
 	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	done := make(chan struct{})
 	go func() {
-		select {
-		case s := <-signals:
-			_ = term.Restore(fd, state)
-			os.Exit(128 + int(s.(syscall.Signal))) // as a shell reports it
-		case <-done:
-		}
+		s := <-signals
+		_ = term.Restore(fd, state)
+		os.Exit(128 + int(s.(syscall.Signal))) // as a shell reports it
 	}()
-	return func() {
-		signal.Stop(signals)
-		close(done)
-	}, nil
+	return nil
 }
 
 func askOnce(out io.Writer, terminal *os.File, prompt string) (string, error) {

@@ -41,19 +41,16 @@ func serveCommand(streams Streams) *cli.Command {
 		Name:  "serve",
 		Usage: "serve the forms of a directory of pages, or of a live wiki",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "address to listen on", Sources: env("listen")},
-			&cli.StringFlag{
-				Name: "base-path", Value: "/", Usage: "path that pages, API and /embed.js are below, such as /forms on the host of a wiki; " +
-					"/healthz, /readyz and /metrics stay at the root",
-				Sources: env("base-path"),
-			},
+			valueFlag("listen", "127.0.0.1:8080", "address to listen on"),
+			valueFlag("base-path", "/", "path that pages, API and /embed.js are below, such as /forms on the host of a wiki; "+
+				"/healthz, /readyz and /metrics stay at the root"),
 			&cli.StringFlag{
 				Name: "pages", Required: true, Usage: "directory of wiki pages (" + markup.Extensions + "), or a live wiki: mediawiki+URL of its api.php, " +
 					"confluence+URL or confluence-cloud+URL",
 				Sources: env("pages"),
 			},
 			boolFlag("poll", "look at all pages twice a second, for network file systems: they send no event when another machine edits a page"),
-		}, signInFlags(), wikiFlags(), storeFlags(), poolFlags(), []cli.Flag{
+		}, signInFlags(), wikiFlags(), storeFlags(), []cli.Flag{
 			&cli.StringFlag{
 				Name: "anonymous-key", Usage: "file with the key that anonymous submitters are recognised by, the same for all servers on one database; made if it is missing",
 				DefaultText: anonymousKeyFile + " in --data", Sources: env("anonymous-key"),
@@ -62,16 +59,14 @@ func serveCommand(streams Streams) *cli.Command {
 			textFlag("tls-cert", "certificate chain (PEM); read again when it changes"),
 			textFlag("tls-key", "private key of the certificate (PEM)"),
 			listFlag("trusted-proxies", "addresses or prefixes of proxies whose X-Forwarded-For, X-Forwarded-Proto and --user-header are trusted"),
-			&cli.StringFlag{
-				Name: "timezone", Value: "UTC", Usage: "zone in which days begin: those of opens, closes, today, filters and summaries by day; a name such as Europe/Berlin, the same for all servers on one database",
-				Sources: env("timezone"),
-			},
+			valueFlag("timezone", "UTC", "zone in which days begin: those of opens, closes, today, filters and summaries by day; "+
+				"a name such as Europe/Berlin, the same for all servers on one database"),
 			&cli.Int64Flag{Name: "max-body", Value: request.DefaultMaxBody, Usage: "largest request body, and largest submission, in bytes", Sources: env("max-body")},
 			&cli.Int64Flag{Name: "max-file", Value: service.DefaultMaxFile, Usage: "largest file of a submission, in bytes", Sources: env("max-file")},
 			&cli.IntFlag{Name: "max-connections", Value: server.DefaultMaxConnections, Usage: "most open connections; further ones wait", Sources: env("max-connections")},
 			&cli.BoolFlag{Name: "access-log", Value: true, Usage: "log each request; on by default, --access-log=false switches it off", Sources: env("access-log")},
-			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "text or json, on standard error; durations in JSON are in seconds", Sources: env("log-format")},
-			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", Sources: env("log-level")},
+			valueFlag("log-format", "text", "text or json, on standard error; durations in JSON are in seconds"),
+			valueFlag("log-level", "info", "debug, info, warn or error"),
 			boolFlag("metrics", "serve Prometheus metrics at /metrics, without credentials"),
 		}, eventFlags(), webFlags()),
 		Before: refuseArguments,

@@ -22,7 +22,7 @@ import (
 // webFlags are those of serve that concern the pages.
 func webFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "brand-name", Value: "Formulary", Usage: "name that the pages show", Sources: env("brand-name")},
+		valueFlag("brand-name", "Formulary", "name that the pages show"),
 		textFlag("brand-css", "stylesheet that the pages load after their own; read at the start"),
 		listFlag("frame-ancestors", "origins of wikis that may embed forms, such as https://wiki.example.org"),
 	}

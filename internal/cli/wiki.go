@@ -26,7 +26,7 @@ const usersOfWiki = "wiki"
 func wikiFlags() []cli.Flag {
 	return []cli.Flag{
 		wikiCAFlag(),
-		&cli.StringFlag{Name: "wiki-edit-action", Value: "edit", Usage: "MediaWiki: users who may do this to a page have its edit right", Sources: env("wiki-edit-action")},
+		valueFlag("wiki-edit-action", "edit", "MediaWiki: users who may do this to a page have its edit right"),
 		durationFlag("wiki-recheck", 30*time.Second, "how long an answer of the wiki about rights or about a browser's session counts, 1s to 5m"),
 		durationFlag("wiki-relogin", 5*time.Minute, "how long a password counts before the wiki is asked again, 1s to 1h"),
 		listFlag("wiki-cookies", "names of the wiki's session cookies, if they are not those that it usually has"),
