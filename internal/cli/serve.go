@@ -26,6 +26,7 @@ import (
 
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/rest"
 	"github.com/formulary/formulary/internal/server"
@@ -283,7 +284,10 @@ func serve(ctx context.Context, cmd *cli.Command, settings serveSettings, log *s
 	if headers := proxyHeaders(cmd); len(headers) > 0 {
 		log.Info("users are whom a trusted proxy names", "headers", headers, "proxies", settings.proxies)
 	}
-	counts := source.Counts()
+	var counts pages.Counts // of a live wiki, nothing is known at the start
+	if directory, ok := source.(*pages.Directory); ok {
+		counts = directory.Counts()
+	}
 	log.Info("serving", "url", srv.URL()+settings.base, "version", Version(), "store", settings.at.String(),
 		"pages", counts.Pages, "forms", counts.Forms, "broken", counts.Broken)
 	reload := func(ctx context.Context) {

@@ -99,7 +99,7 @@ func (d *Directory) Ready(context.Context) error {
 	return nil
 }
 
-// Counts implements Source.
+// Counts returns how much is being served.
 func (d *Directory) Counts() Counts { return d.current.Load().counts }
 
 // Reload implements Source.

@@ -39,9 +39,6 @@ type Source interface {
 	// ErrUnavailable.
 	Ready(ctx context.Context) error
 
-	// Counts returns how much is being served.
-	Counts() Counts
-
 	// Reload reads all pages now, whether or not they seem to have changed. It
 	// returns when they are in force, or when ctx ends. What goes wrong is
 	// logged, and the last known pages stay in force.
@@ -66,7 +63,7 @@ func (u User) InGroup(group string) bool { return slices.Contains(u.Groups, grou
 // Rights are what a user may do on a page. Edit implies SeeAll, and SeeAll
 // implies View.
 type Rights struct {
-	View   bool // read the forms, submit, read and change one's own submissions
+	View   bool // read the forms, submit, read and change one's own submissions that are not anonymous
 	SeeAll bool // read every submission
 	Edit   bool // change and delete every submission
 
@@ -103,7 +100,7 @@ func readersOf(meta *markup.Meta) *markup.Principals {
 	return meta.Edit
 }
 
-// Counts is how much a source serves.
+// Counts is how much a Directory serves.
 type Counts struct {
 	Pages, Forms int
 	Broken       int // forms, or whole pages, that can't be read as they are written now

@@ -87,7 +87,6 @@ type knownRights struct {
 // wikiPage is a page as it is served. It is replaced, never changed.
 type wikiPage struct {
 	*Page
-	broken    int
 	textBytes int
 	version   int64
 	asked     time.Time // when the call began that gave the version
@@ -302,8 +301,7 @@ func (w *Wiki) readText(ctx context.Context, c wiki.Caller, page wiki.Page, old 
 	parsed := markup.ParseBody(w.Format, page.ID, text.Source, w.Mail)
 	nameForms(&parsed, page.Title)
 	next := &wikiPage{
-		Page: renew(before, &parsed, page.Title), broken: countBroken(&parsed), textBytes: len(text.Source),
-		version: text.Version, asked: asked,
+		Page: renew(before, &parsed, page.Title), textBytes: len(text.Source), version: text.Version, asked: asked,
 	}
 	if next.Page == nil { // nothing of it can be read, and its editors are told why
 		next.Page = &Page{ID: page.ID, Title: page.Title, Diagnostics: parsed.Diagnostics}
@@ -386,16 +384,6 @@ func (w *Wiki) Ready(ctx context.Context) error {
 		return w.explain(w.readyErr)
 	}
 	return nil
-}
-
-// Counts implements Source. It counts what was served since the start.
-func (w *Wiki) Counts() (counts Counts) {
-	for page := range w.pages.Values() {
-		counts.Pages++
-		counts.Forms += len(page.Forms)
-		counts.Broken += page.broken
-	}
-	return counts
 }
 
 // Reload implements Source. The wiki is asked for everything again, when it is

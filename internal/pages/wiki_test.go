@@ -257,15 +257,15 @@ func TestWikiBrokenEdit(t *testing.T) {
 	l.advance(5 * time.Second)
 	l.wants("broken", ann, "a")
 	page, err := l.Page(t.Context(), ann, l.id)
-	if err != nil || len(page.Diagnostics) == 0 || l.Counts().Broken != 1 {
-		t.Errorf("diagnostics are %v, %v, counts %+v", page.Diagnostics, err, l.Counts())
+	if err != nil || len(page.Diagnostics) == 0 {
+		t.Errorf("diagnostics are %v, %v", page.Diagnostics, err)
 	}
 	l.fake.Write(l.id, wikitest.Page{Title: "Lunch", Text: strings.Replace(wikitext("a"), "fields:", "notify: hr@example.org\nfields:", 1)})
 	l.advance(5 * time.Second)
 	l.wants("without mail", ann, "a")
 	page, err = l.Page(t.Context(), ann, l.id)
-	if err != nil || len(page.Diagnostics) != 1 || !strings.Contains(page.Diagnostics[0].Message, "gets no mail") || l.Counts().Broken != 0 {
-		t.Errorf("diagnostics are %v, %v, counts %+v", page.Diagnostics, err, l.Counts())
+	if err != nil || len(page.Diagnostics) != 1 || !strings.Contains(page.Diagnostics[0].Message, "gets no mail") {
+		t.Errorf("diagnostics are %v, %v", page.Diagnostics, err)
 	}
 	l.fake.Write(l.id, wikitest.Page{Title: "Lunch", Text: ""})
 	l.advance(5 * time.Second)

@@ -95,17 +95,6 @@ func (m *Memory) Ready(context.Context) error {
 	return m.err
 }
 
-// Counts implements pages.Source.
-func (m *Memory) Counts() pages.Counts {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	counts := pages.Counts{Pages: len(m.pages)}
-	for _, page := range m.pages {
-		counts.Forms += len(page.Forms)
-	}
-	return counts
-}
-
 // Reload implements pages.Source. There is nothing to read.
 func (m *Memory) Reload(context.Context) {}
 
