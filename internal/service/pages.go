@@ -57,13 +57,7 @@ func (l PageList) Search(text string) (PageList, error) {
 	if len(words) == 0 {
 		return l, nil
 	}
-	var found PageList
-	for _, page := range l {
-		if page.hasAll(words) {
-			found = append(found, page)
-		}
-	}
-	return found, nil
+	return slices.DeleteFunc(slices.Clone(l), func(page PageInfo) bool { return !page.hasAll(words) }), nil
 }
 
 // hasAll reports whether each of the folded words occurs in the page's title, or in
