@@ -126,7 +126,7 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			continue
 		}
 		field, sum := &f.Fields[rank], s.Fields[rank]
-		chart := fieldChart{Label: clipLabel(labelOf(field)), Answered: sum.Answered, Unanswered: s.Count - sum.Answered}
+		chart := fieldChart{Label: clipLabel(field.Label), Answered: sum.Answered, Unanswered: s.Count - sum.Answered}
 		switch {
 		case sum.Options != nil:
 			chart.Status = field.Type == forms.Status

@@ -205,14 +205,6 @@ func conditionsOf(f *forms.Form) template.JS {
 	return template.JS(text) //nolint:gosec // JSON of our own, which can't end its element
 }
 
-// labelOf is what a field is called.
-func labelOf(f *forms.Field) string {
-	if strings.TrimSpace(f.Label) == "" {
-		return f.ID
-	}
-	return f.Label
-}
-
 // questionBuilder makes the questions of a form.
 type questionBuilder struct {
 	form   *forms.Form
@@ -224,7 +216,7 @@ type questionBuilder struct {
 func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	f, with := &b.form.Fields[rank], b.with
 	q := &question{
-		Field: f, ElementID: id, Label: labelOf(f), Value: with.values[rank], Hidden: hidden,
+		Field: f, ElementID: id, Label: f.Label, Value: with.values[rank], Hidden: hidden,
 		Stored: with.files[f.ID], Removed: with.removed[f.ID], Locked: with.access != nil && !with.access.MaySet(f),
 	}
 	if with.access != nil {
@@ -342,7 +334,7 @@ func (b *questionBuilder) bound(bound *forms.Bound) (words, value string) {
 		return bound.Value, bound.Value
 	}
 	if rank := b.fields.Rank(bound.FieldID); rank >= 0 {
-		words = "“" + labelOf(&b.form.Fields[rank]) + "”"
+		words = "“" + b.form.Fields[rank].Label + "”"
 	}
 	return words, ""
 }

@@ -104,7 +104,7 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 		form.Fields = append(form.Fields, choice{Value: id, Label: clipLabel(label), Chosen: id == v.added.Field})
 	}
 	for rank := range f.Fields {
-		add(f.Fields[rank].ID, labelOf(&f.Fields[rank]))
+		add(f.Fields[rank].ID, f.Fields[rank].Label)
 	}
 	add(forms.ColumnTimestamp, columnLabel(f, forms.ColumnTimestamp))
 	add(forms.ColumnChanged, columnLabel(f, forms.ColumnChanged))

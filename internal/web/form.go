@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -41,13 +40,10 @@ func (c *call) crumbs(access *service.Access) Crumbs {
 	alone := c.alone()
 	return Crumbs{
 		Framed: c.framed, PageTitle: access.PageTitle, PagePath: alone.pagePath(access.Form.PageID),
-		FormTitle: titleOf(access.Form), FormPath: c.formPath(access.Form), FormLink: titleOf(access.Form) != access.PageTitle,
+		FormTitle: access.Form.Title, FormPath: c.formPath(access.Form), FormLink: access.Form.Title != access.PageTitle,
 		Results: resultsPath(access.Form, access.MaySeeAll(), alone.formPath(access.Form)), Mine: !access.MaySeeAll(),
 	}
 }
-
-// titleOf is what people read in place of the id of a form.
-func titleOf(f *forms.Form) string { return cmp.Or(f.Title, f.ID) }
 
 // resultsPath is "" where the caller could see no submission at all.
 func resultsPath(f *forms.Form, seesAll bool, formPath string) string {

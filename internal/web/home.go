@@ -58,8 +58,8 @@ func (s *Site) home(w http.ResponseWriter, c *call) error {
 	}
 	for _, l := range latest {
 		card := latestCard{Title: l.PageTitle, Path: c.submissionPath(l.Form, l.ID), Created: l.Created}
-		if title := titleOf(l.Form); title != l.PageTitle {
-			card.Title += ": " + title
+		if l.Form.Title != l.PageTitle {
+			card.Title += ": " + l.Form.Title
 		}
 		page.Latest = append(page.Latest, card)
 	}
@@ -82,7 +82,7 @@ func (c *call) pageCard(p service.PageInfo) pageCard {
 			break
 		}
 		at := c.formPath(f)
-		link := formLink{Title: titleOf(f), Path: at, Results: resultsPath(f, p.MaySeeAll, at), Mine: !p.MaySeeAll}
+		link := formLink{Title: f.Title, Path: at, Results: resultsPath(f, p.MaySeeAll, at), Mine: !p.MaySeeAll}
 		switch now, zone := c.Backend.Service.Now(), c.Backend.Service.Zone(); {
 		case f.IsEarly(now, zone):
 			link.State = "Not open yet"

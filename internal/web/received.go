@@ -211,7 +211,7 @@ const maxLabels = 8 << 10
 func labelsOf(f *forms.Form) string {
 	labels, size := map[string]string{}, 0
 	for rank := range f.Fields {
-		id, label := f.Fields[rank].ID, labelOf(&f.Fields[rank])
+		id, label := f.Fields[rank].ID, f.Fields[rank].Label
 		if size += len(id) + len(label); label != id && size < maxLabels {
 			labels[id] = label
 		}

@@ -92,7 +92,7 @@ func (c *call) layout(title string) Layout {
 // formLayout is that of a page about a form, whose title says which. A frame has the
 // links at its end that are above other pages.
 func (c *call) formLayout(title string, access *service.Access) Layout {
-	l := c.layout(strings.TrimPrefix(title+": "+titleOf(access.Form), ": "))
+	l := c.layout(strings.TrimPrefix(title+": "+access.Form.Title, ": "))
 	l.Lang = access.Lang()
 	if !c.framed {
 		return l

@@ -220,7 +220,7 @@ func (v *resultsView) caption(f *forms.Form) string {
 // columnLabel is what a column is called.
 func columnLabel(f *forms.Form, id string) string {
 	if field := f.Field(id); field != nil {
-		return labelOf(field)
+		return field.Label
 	}
 	return cmp.Or(metadataLabels[id], id)
 }

@@ -205,7 +205,7 @@ func (r *tableRow) Cells() []tableCell {
 func (r *tableRow) States() (states []answerView) {
 	for _, cell := range r.answers {
 		if cell.Status {
-			label := clipLabel(labelOf(&r.table.form.Fields[cell.column]))
+			label := clipLabel(r.table.form.Fields[cell.column].Label)
 			states = append(states, answerView{Label: label, Value: cell.Text.Text, Tone: cell.Tone})
 		}
 	}
@@ -283,7 +283,7 @@ func (t *resultTable) setHead() {
 	}
 	for rank := range t.form.Fields {
 		field := &t.form.Fields[rank]
-		header := v.header(prefix, field.ID, labelOf(field))
+		header := v.header(prefix, field.ID, field.Label)
 		header.Number = field.Validation == forms.Numeric
 		t.Head = append(t.Head, header)
 	}

@@ -143,7 +143,7 @@ func (st stored) answers() []answerView {
 }
 
 func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
-	v := answerView{Label: labelOf(f), Value: value, Files: files}
+	v := answerView{Label: f.Label, Value: value, Files: files}
 	if value == "" {
 		return v
 	}
@@ -416,7 +416,7 @@ func (st stored) differences(sent received, with filling) []difference {
 		if field.Type == forms.File {
 			yours = change.Value // the names of those that were sent
 		}
-		list = append(list, difference{labelOf(field), st.values[field.ID], yours})
+		list = append(list, difference{field.Label, st.values[field.ID], yours})
 	}
 	return list
 }
