@@ -16,31 +16,23 @@ import (
 // Access is one form as one caller may use it.
 type Access struct {
 	Form      *forms.Form
-	PageTitle string // of the form's page
+	PageTitle string       // of the form's page
+	Rights    pages.Rights // of the caller
 
 	service   *Service
 	page      *pages.Page
-	rights    pages.Rights
 	user      string // the name of the caller
 	anonymous bool   // submissions are stored without a name
 }
 
-// MayEdit reports whether the caller may change and delete every submission of
-// the form. Without it they may change their own, unless the form is anonymous.
-func (a *Access) MayEdit() bool { return a.rights.Edit }
-
-// MaySeeAll reports whether the caller may read every submission of the form.
-// Without it they may read their own, unless the form is anonymous.
-func (a *Access) MaySeeAll() bool { return a.rights.SeeAll }
-
 // MaySet reports whether the caller may set a field of the form.
-func (a *Access) MaySet(field *forms.Field) bool { return a.rights.Edit || !field.ByEditors }
+func (a *Access) MaySet(field *forms.Field) bool { return a.Rights.Edit || !field.ByEditors }
 
 // Today is the current day in the zone of the service, as 2006-01-02.
 func (a *Access) Today() string { return a.service.Today() }
 
 // writer is the caller as the rules of the form see them.
-func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.rights.Edit, Today: a.Today()} }
+func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.Rights.Edit, Today: a.Today()} }
 
 // Readers is who may read every submission of the form; nil for everybody who may
 // view its page, or who may edit it if InWiki.
@@ -55,7 +47,7 @@ func (a *Access) Lang() string { return a.page.Lang }
 // Diagnostics is what is wrong with the form's page as it is written now. It is
 // empty unless the caller may edit the page.
 func (a *Access) Diagnostics() []markup.Diagnostic {
-	if !a.rights.Edit {
+	if !a.Rights.Edit {
 		return nil
 	}
 	return a.page.Diagnostics
@@ -67,7 +59,7 @@ func (a *Access) Anonymize() { a.anonymous = true }
 
 // Covers reports whether all that other may list can be listed by a, too. Both
 // are of the same caller and form, opened at different times.
-func (a *Access) Covers(other *Access) bool { return a.rights.SeeAll || !other.rights.SeeAll }
+func (a *Access) Covers(other *Access) bool { return a.Rights.SeeAll || !other.Rights.SeeAll }
 
 func (a *Access) key(id int64) store.Key {
 	return store.Key{PageID: a.Form.PageID, FormID: a.Form.ID, ID: id}
@@ -87,7 +79,7 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 	if staged := StagedFiles(answers); len(staged) > 0 {
 		defer func() { a.dropUnused(ctx, staged, sub, err) }()
 	}
-	if a.rights.Blocked {
+	if a.Rights.Blocked {
 		return forms.Submission{}, false, errBlocked
 	}
 	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
@@ -148,7 +140,7 @@ func (a *Access) unfilled() store.New {
 // Get returns one submission.
 func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
 	sub, err := a.service.opts.Store.Get(ctx, a.key(id))
-	if err == nil && !a.rights.SeeAll && !a.owns(sub) {
+	if err == nil && !a.Rights.SeeAll && !a.owns(sub) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
@@ -174,9 +166,9 @@ func (a *Access) MayMerge(ctx context.Context, id int64, pre Precondition) error
 // precondition and whether the form is open or not.
 func (a *Access) MayChange(sub forms.Submission) error {
 	switch {
-	case a.rights.Edit, a.owns(sub):
+	case a.Rights.Edit, a.owns(sub):
 		return nil
-	case a.rights.SeeAll:
+	case a.Rights.SeeAll:
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may change other people's submissions."}
 	default:
 		return Explain(store.ErrNotFound)
@@ -279,7 +271,7 @@ func size(entries []forms.Entry) (n int64) {
 // The files of the answers are dropped.
 func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key string) error {
 	defer a.DropFiles(ctx, StagedFiles(answers))
-	if a.rights.Blocked {
+	if a.Rights.Blocked {
 		return errBlocked
 	}
 	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
@@ -318,7 +310,7 @@ func (a *Access) ValidateMerge(ctx context.Context, id int64, answers []forms.An
 
 // Delete removes a submission for good.
 func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
-	if !a.rights.Edit {
+	if !a.Rights.Edit {
 		if _, err := a.Get(ctx, id); err != nil {
 			return err
 		}

@@ -55,8 +55,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 			mine := map[string][]int64{"owner": {first.ID}, "viewer": {second.ID}}[tt.who.Name]
 			a := w.as(tt.who, tt.form)
 
-			if a.MayEdit() != (tt.want.Delete == "ok") || a.MaySeeAll() != (tt.want.List == all) {
-				t.Errorf("MayEdit is %t and MaySeeAll %t", a.MayEdit(), a.MaySeeAll())
+			if a.Rights.Edit != (tt.want.Delete == "ok") || a.Rights.SeeAll != (tt.want.List == all) {
+				t.Errorf("Edit is %t and SeeAll %t", a.Rights.Edit, a.Rights.SeeAll)
 			}
 			ids := w.lists(a, ListOptions{})
 			want := map[string][]int64{own: mine, all: {first.ID, second.ID}, none: nil}[tt.want.List]

@@ -44,7 +44,7 @@ func (a *Access) window() (v Availability) {
 		v.Closes = f.Closes.End(zone)
 	}
 	switch {
-	case a.rights.Blocked:
+	case a.Rights.Blocked:
 		v.Reason = errBlocked.Detail
 	case f.IsEarly(now, zone):
 		v.refuse("this form is not open yet: it opens on", f.Opens, "", zone)
@@ -69,7 +69,7 @@ var errBlocked = &Error{Kind: Forbidden, Detail: "The wiki has blocked your acco
 // mayWrite tells what keeps everybody from submitting now, whatever is stored. more is
 // added to the reason.
 func (a *Access) mayWrite(more string) error {
-	if a.rights.Blocked {
+	if a.Rights.Blocked {
 		return errBlocked
 	}
 	if reason := a.window().Reason; reason != "" {
@@ -81,7 +81,7 @@ func (a *Access) mayWrite(more string) error {
 // MayUpdate tells what keeps the caller from changing submissions of the form now,
 // their own included: only editors do while it is not open.
 func (a *Access) MayUpdate() error {
-	if a.rights.Edit {
+	if a.Rights.Edit {
 		return nil
 	}
 	return a.mayWrite(". Only editors of this page may change submissions now")

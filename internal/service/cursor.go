@@ -52,12 +52,12 @@ func (a *Access) boundTo(opts ListOptions) []byte {
 		return cmp.Or(cmp.Compare(x.FieldID, y.FieldID), cmp.Compare(x.Operator, y.Operator), cmp.Compare(x.Value, y.Value))
 	})
 	reader := a.user
-	if a.rights.SeeAll {
+	if a.Rights.SeeAll {
 		reader = ""
 	}
 	data, err := json.Marshal(cursorList{
 		PageID: a.Form.PageID, FormID: a.Form.ID, Username: opts.Username, Search: opts.Filter.Search, Rules: rules,
-		Sort: *opts.Sort, Comparison: a.Form.Comparison(opts.Sort.ID), SeesAll: a.rights.SeeAll, Reader: reader,
+		Sort: *opts.Sort, Comparison: a.Form.Comparison(opts.Sort.ID), SeesAll: a.Rights.SeeAll, Reader: reader,
 	})
 	if err != nil {
 		panic(err) // texts and numbers only

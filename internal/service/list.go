@@ -182,7 +182,7 @@ func (l *lister) begin(p ListPage) error {
 
 // query selects what the caller may see, of one submitter or of all.
 func (l *lister) query(username *string) store.Query {
-	if !l.rights.SeeAll {
+	if !l.Rights.SeeAll {
 		mine := l.user
 		if username != nil && *username != mine {
 			mine = "" // matches no row; the store is asked anyway, so that an outage is an error and not an empty list

@@ -159,7 +159,7 @@ func TestPageWithItsForms(t *testing.T) {
 			t.Fatalf("%s: got %+v", who.Name, got)
 		}
 		for i, id := range []string{"x", "y"} {
-			if a := got.Forms[i]; a.Form.ID != id || a.PageTitle != "Title" || a.MaySeeAll() != seesAll || a.MayEdit() || a.anonymous != a.Form.Anonymous {
+			if a := got.Forms[i]; a.Form.ID != id || a.PageTitle != "Title" || a.Rights.SeeAll != seesAll || a.Rights.Edit || a.anonymous != a.Form.Anonymous {
 				t.Errorf("%s: form %s is %+v", who.Name, id, a)
 			}
 		}

@@ -163,7 +163,7 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 
 func (s *Service) access(page pages.View, form *forms.Form, who auth.Identity) *Access {
 	return &Access{
-		Form: form, PageTitle: page.Title, page: page.Page, rights: page.Rights,
+		Form: form, PageTitle: page.Title, page: page.Page, Rights: page.Rights,
 		service: s, user: who.Name, anonymous: form.Anonymous,
 	}
 }

@@ -41,7 +41,7 @@ func (c *call) crumbs(access *service.Access) Crumbs {
 	return Crumbs{
 		Framed: c.framed, PageTitle: access.PageTitle, PagePath: alone.pagePath(access.Form.PageID),
 		FormTitle: access.Form.Title, FormPath: c.formPath(access.Form), FormLink: access.Form.Title != access.PageTitle,
-		Results: resultsPath(access.Form, access.MaySeeAll(), alone.formPath(access.Form)), Mine: !access.MaySeeAll(),
+		Results: resultsPath(access.Form, access.Rights.SeeAll, alone.formPath(access.Form)), Mine: !access.Rights.SeeAll,
 	}
 }
 
@@ -185,7 +185,7 @@ var errOtherUser = &request.StatusError{
 // sentPath is where somebody sees what they have sent. They can't where it is
 // stored without their name.
 func (c *call) sentPath(access *service.Access, id int64) string {
-	if access.Form.Anonymous && !access.MaySeeAll() {
+	if access.Form.Anonymous && !access.Rights.SeeAll {
 		return c.formPath(access.Form) + "/sent"
 	}
 	return c.submissionPath(access.Form, id) + "?sent"

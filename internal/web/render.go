@@ -98,7 +98,7 @@ func (c *call) formLayout(title string, access *service.Access) Layout {
 		return l
 	}
 	results := c.alone().formPath(access.Form) + "/results"
-	if access.MaySeeAll() {
+	if access.Rights.SeeAll {
 		l.All = results
 		results += "?username=" + url.QueryEscape(c.Who.Name)
 	}

@@ -119,11 +119,11 @@ func (p *resultsPage) setPaging(v *resultsView, list service.ListPage) {
 
 func newResultsPage(c *call, access *service.Access, v *resultsView) *resultsPage {
 	title := "Results"
-	if !access.MaySeeAll() {
+	if !access.Rights.SeeAll {
 		title = "My submissions"
 	}
 	page := &resultsPage{
-		Layout: c.formLayout(title, access), Crumbs: c.crumbs(access), Anonymous: access.Form.Anonymous, Hidden: access.Form.Anonymous && !access.MaySeeAll(),
+		Layout: c.formLayout(title, access), Crumbs: c.crumbs(access), Anonymous: access.Form.Anonymous, Hidden: access.Form.Anonymous && !access.Rights.SeeAll,
 		Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Params: v.hidden(),
 	}
 	page.Results = "" // this is it

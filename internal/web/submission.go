@@ -127,7 +127,7 @@ func (st stored) answers() []answerView {
 	var views []answerView
 	for rank := range f.Fields {
 		field, value := &f.Fields[rank], with.values[rank]
-		forOthers := field.ByEditors && !st.access.MayEdit() // it is not theirs to answer
+		forOthers := field.ByEditors && !st.access.Rights.Edit // it is not theirs to answer
 		if value != "" || shown[rank] && !forOthers {
 			views = append(views, newAnswer(field, value, with.files[field.ID]))
 			views[len(views)-1].Set = st.setOf(field, value, shown[rank])
@@ -171,7 +171,7 @@ const maxSetOptions = 20
 // setOf returns nil for what the caller does not set with one press.
 func (st stored) setOf(field *forms.Field, value string, shown bool) *setView {
 	options := len(field.Options)
-	if !field.ByEditors || !st.access.MayEdit() || !shown || field.MultiValue() || options == 0 || options > maxSetOptions {
+	if !field.ByEditors || !st.access.Rights.Edit || !shown || field.MultiValue() || options == 0 || options > maxSetOptions {
 		return nil
 	}
 	view := &setView{
@@ -207,7 +207,7 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	if st.access.MayChange(st.sub) == nil && st.access.MayUpdate() == nil {
 		page.Change = st.at("/change")
 	}
-	if st.access.MayEdit() && !c.framed {
+	if st.access.Rights.Edit && !c.framed {
 		page.Delete = st.at("/delete")
 	}
 	if !st.access.Form.OneSubmission {
@@ -444,7 +444,7 @@ func (s *Site) confirmDelete(w http.ResponseWriter, c *call) error {
 
 func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice string) error {
 	st, err := c.stored()
-	if err == nil && !st.access.MayEdit() {
+	if err == nil && !st.access.Rights.Edit {
 		err = &service.Error{Kind: service.Forbidden, Detail: "Only editors of this page may delete submissions."}
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ type summaryKey struct {
 }
 
 func newSummaryKey(access *service.Access, user string, opts service.ListOptions) summaryKey {
-	key := summaryKey{form: access.Form, all: access.MaySeeAll(), user: user, filter: fmt.Sprintf("%#v", opts.Filter)}
+	key := summaryKey{form: access.Form, all: access.Rights.SeeAll, user: user, filter: fmt.Sprintf("%#v", opts.Filter)}
 	if key.all {
 		key.user = ""
 	}
