@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -15,12 +14,7 @@ const largeSubmission = 64 << 10
 // time. A large one takes a core for a while, to check it against conditions,
 // and the disk for a while, to store it: without a bound, a few callers who
 // change large submissions again and again hold up all others.
-type largeWrites struct{ slots chan struct{} }
-
-// newLargeWrites leaves half of the cores to everything else.
-func newLargeWrites() largeWrites {
-	return largeWrites{make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
-}
+type largeWrites chan struct{}
 
 // acquire waits for a slot if the size is large. After release the slot stays
 // closed for twice the time that the write took, so large writes use at most a
@@ -30,12 +24,12 @@ func (l largeWrites) acquire(ctx context.Context, size int) (release func(), err
 		return func() {}, nil
 	}
 	select {
-	case l.slots <- struct{}{}:
+	case l <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	begun := time.Now()
-	return func() { time.AfterFunc(2*time.Since(begun), func() { <-l.slots }) }, nil
+	return func() { time.AfterFunc(2*time.Since(begun), func() { <-l }) }, nil
 }
 
 // sizeOf is how much text the answers hold.

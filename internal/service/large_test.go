@@ -10,7 +10,7 @@ import (
 
 func TestLargeWritesTakeAThirdOfTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := largeWrites{make(chan struct{}, 1)}
+		l := make(largeWrites, 1)
 		release, err := l.acquire(t.Context(), largeSubmission)
 		if err != nil {
 			t.Fatal(err)

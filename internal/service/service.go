@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -51,7 +52,8 @@ func New(opts Options) *Service {
 	opts.Zone, opts.MaxFile = cmp.Or(opts.Zone, time.UTC), cmp.Or(opts.MaxFile, DefaultMaxFile)
 	return &Service{
 		opts: opts, cursors: newCursors(derive(opts.AnonymousKey, "cursor")),
-		idempotencyKey: derive(opts.AnonymousKey, "idempotency"), largeWrites: newLargeWrites(),
+		idempotencyKey: derive(opts.AnonymousKey, "idempotency"),
+		largeWrites:    make(largeWrites, max(1, runtime.GOMAXPROCS(0)/2)), // half of the cores is for everything else
 	}
 }
 
