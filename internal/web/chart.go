@@ -111,12 +111,11 @@ func (c *columnChart) setHeights() {
 
 // newSummaryView makes the view of a summary on the given page of results.
 func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryView {
-	v := &summaryView{Count: s.Count, First: s.First, Last: s.Last}
+	v := &summaryView{
+		Count: s.Count, First: shownTime(f, s.First, page.zone), Last: shownTime(f, s.Last, page.zone), DaysOnly: f.Anonymous,
+	}
 	if s.Count == 0 {
 		return v
-	}
-	if v.DaysOnly = f.Anonymous; v.DaysOnly {
-		v.First, v.Last = dayIn(s.First, page.zone), dayIn(s.Last, page.zone)
 	}
 	v.Time = newPeriodChart("time", "Submissions over time", s.Days, periods)
 	bars := 0

@@ -180,7 +180,7 @@ func export(format *encode.Format) handler {
 		}
 		if access.Form.Anonymous {
 			refuseTimes(edit.Params.ListOptions(), &edit.Params.Invalid)
-			edit.Row = c.anonymously()
+			edit.Row = c.anonymously(access.Form)
 		}
 		if err := edit.Params.Err(); err != nil {
 			return err
@@ -196,11 +196,11 @@ func export(format *encode.Format) handler {
 
 // anonymously returns what replaces the time of each submission by its day, and its id
 // by the number of its row.
-func (c *call) anonymously() func(forms.Submission) forms.Submission {
+func (c *call) anonymously(f *forms.Form) func(forms.Submission) forms.Submission {
 	row := int64(0)
 	return func(sub forms.Submission) forms.Submission {
 		row++
-		sub.ID, sub.Created = row, dayIn(sub.Created, c.Backend.Service.Zone())
+		sub.ID, sub.Created = row, shownTime(f, sub.Created, c.Backend.Service.Zone())
 		return sub
 	}
 }

@@ -156,10 +156,9 @@ func (t *resultTable) add(sub forms.Submission) error {
 
 // newRow is the row of a submission, without its answers.
 func (t *resultTable) newRow(sub forms.Submission) tableRow {
-	row := tableRow{ID: sub.ID, Name: strconv.FormatInt(sub.ID, 10), Created: sub.Created, Username: sub.Username, table: t}
+	row := tableRow{ID: sub.ID, Name: strconv.FormatInt(sub.ID, 10), Created: shownTime(t.form, sub.Created, t.view.zone), Username: sub.Username, table: t}
 	if t.form.Anonymous {
 		row.Name = strconv.FormatInt(max(t.view.from, 1)+int64(len(t.Rows)), 10)
-		row.Created = dayIn(sub.Created, t.view.zone)
 	}
 	if row.Changed = newChange(t.form, sub, t.view.zone); row.Changed != nil {
 		t.Changes = true

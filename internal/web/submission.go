@@ -193,16 +193,14 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	if query.Has("sent") {
 		title = "Sent"
 	}
+	form, zone := st.access.Form, s.Backend.Service.Zone()
 	page := &submissionPage{
 		Layout: c.formLayout(title, st.access), Crumbs: c.crumbsOf(st), Number: st.number(),
-		Created: st.sub.Created, Username: st.sub.Username, Changed: newChange(st.access.Form, st.sub, s.Backend.Service.Zone()), Sent: query.Has("sent"), Saved: query.Has("saved"),
-		Answers: st.answers(), Anonymous: st.access.Form.Anonymous,
-	}
-	if page.Anonymous {
-		page.Created = dayIn(page.Created, s.Backend.Service.Zone())
+		Created: shownTime(form, st.sub.Created, zone), Username: st.sub.Username, Changed: newChange(form, st.sub, zone),
+		Sent: query.Has("sent"), Saved: query.Has("saved"), Answers: st.answers(), Anonymous: form.Anonymous,
 	}
 	if page.Sent {
-		page.Thanks = linkText(st.access.Form.Thanks)
+		page.Thanks = linkText(form.Thanks)
 	}
 	if st.access.MayChange(st.sub) == nil && st.access.MayUpdate() == nil {
 		page.Change = st.at("/change")
@@ -210,8 +208,8 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	if st.access.Rights.Edit && !c.framed {
 		page.Delete = st.at("/delete")
 	}
-	if !st.access.Form.OneSubmission {
-		page.Again = c.formPath(st.access.Form)
+	if !form.OneSubmission {
+		page.Again = c.formPath(form)
 	}
 	if err := c.setNeighbours(page, st); err != nil {
 		return err

@@ -20,17 +20,16 @@ func newChange(f *forms.Form, sub forms.Submission, zone *time.Location) *change
 	if sub.Changed.IsZero() || sub.Changed.Equal(sub.Created) {
 		return nil
 	}
-	change := &changeView{At: sub.Changed, By: sub.Changer}
-	if f.Anonymous {
-		change.At = dayIn(sub.Changed, zone)
-	}
-	return change
+	return &changeView{At: shownTime(f, sub.Changed, zone), By: sub.Changer}
 }
 
-// dayIn is the day of a time in a zone, as its beginning in UTC. Pages about an
-// anonymous form show no more of its times: the minute, beside those of other
+// shownTime is a time as pages about a form show it. If the form is anonymous, that is
+// the day in a zone, as its beginning in UTC: the minute, beside those of other
 // submissions, could identify the sender.
-func dayIn(t time.Time, zone *time.Location) time.Time {
+func shownTime(f *forms.Form, t time.Time, zone *time.Location) time.Time {
+	if !f.Anonymous {
+		return t
+	}
 	year, month, day := t.In(zone).Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
