@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -95,14 +96,11 @@ func readLimited(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, markup.MaxPageBytes+1))
 }
 
+var leadingNumber = regexp.MustCompile(`^[1-9][0-9]*`)
+
 // nameID is the page id that a file's name begins with, 0 for none.
 func nameID(path string) int64 {
-	name := filepath.Base(path)
-	digits := name[:len(name)-len(strings.TrimLeft(name, "0123456789"))]
-	if strings.HasPrefix(digits, "0") {
-		return 0
-	}
-	id, err := strconv.ParseInt(digits, 10, 64)
+	id, err := strconv.ParseInt(leadingNumber.FindString(filepath.Base(path)), 10, 64)
 	if err != nil {
 		return 0
 	}

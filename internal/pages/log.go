@@ -40,31 +40,26 @@ func logBroken(log *slog.Logger, parsed *markup.Page, page *Page) {
 	if page == nil {
 		page = &Page{}
 	}
-	logForm := func(message string, good bool, args ...any) {
-		served := "no"
-		if good {
-			served = "last good definition"
-		}
-		log.Error(message, append([]any{"page", parsed.ID, "served", served}, args...)...)
-	}
+	log = log.With("page", parsed.ID)
+	served := map[bool]string{true: "last good definition", false: "no"}
 	if parsed.Unreadable {
-		logForm("page is broken", len(page.Forms) > 0)
+		log.Error("page is broken", "served", served[len(page.Forms) > 0])
 		return
 	}
 	nameless := false
 	for _, b := range parsed.Blocks {
 		if b.Form == nil && b.FormID != "" {
-			logForm("form is broken", page.Form(b.FormID) != nil, "form", b.FormID)
+			log.Error("form is broken", "served", served[page.Form(b.FormID) != nil], "form", b.FormID)
 		}
 		nameless = nameless || b.FormID == ""
 	}
 	if !nameless {
 		return
 	}
-	logForm("form without an id is broken", false)
+	log.Error("form without an id is broken", "served", served[false])
 	for _, f := range page.Forms {
 		if !slices.ContainsFunc(parsed.Blocks, func(b markup.Block) bool { return b.FormID == f.ID }) {
-			logForm("form is not on the page, but may be the one without an id", true, "form", f.ID)
+			log.Error("form is not on the page, but may be the one without an id", "served", served[true], "form", f.ID)
 		}
 	}
 }
