@@ -94,7 +94,8 @@ type Files struct {
 func NewFiles(engine FileEngine, log *slog.Logger) *Files {
 	return &Files{
 		engine: engine, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		stopped: make(chan struct{}), unmarked: map[int64]bool{}, staged: map[int64]context.Context{}, readers: map[int64]int{},
+		stopped:  make(chan struct{}),
+		unmarked: map[int64]bool{}, staged: map[int64]context.Context{}, readers: map[int64]int{},
 	}
 }
 

@@ -80,7 +80,8 @@ const (
 
 	// sqlEventCounts takes the error of the queue that is due last, or else that of the
 	// event that failed last.
-	sqlEventCounts = `SELECT hook, count(*) FILTER (WHERE failed IS NULL), count(failed), COALESCE(min(created) FILTER (WHERE failed IS NULL), 0),
+	sqlEventCounts = `SELECT hook, count(*) FILTER (WHERE failed IS NULL), count(failed),
+			COALESCE(min(created) FILTER (WHERE failed IS NULL), 0),
 			COALESCE((SELECT q.error FROM event_queues q WHERE q.hook = e.hook AND q.error IS NOT NULL ORDER BY q.due DESC LIMIT 1),
 				(array_agg(error ORDER BY failed DESC) FILTER (WHERE failed IS NOT NULL))[1], '')
 		FROM events e GROUP BY hook ORDER BY hook`

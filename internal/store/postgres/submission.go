@@ -105,7 +105,8 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.S
 	sub := forms.Submission{ID: key.ID, PageID: key.PageID, FormID: key.FormID}
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
-	batch.Queue(sqlLock, key.PageID, key.FormID, key.ID).QueryRow(func(row pgx.Row) error { return readSubmission(row, &sub) })
+	lock := batch.Queue(sqlLock, key.PageID, key.FormID, key.ID)
+	lock.QueryRow(func(row pgx.Row) error { return readSubmission(row, &sub) })
 	err := conn.SendBatch(ctx, batch).Close()
 	return sub, err
 }

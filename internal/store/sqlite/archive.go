@@ -75,7 +75,8 @@ func visitRows(ctx context.Context, conn *connection, sql string, visit func(row
 func readRecord(row *sqlite3.Stmt) (store.Record, error) {
 	key := store.Key{PageID: row.ColumnInt64(6), FormID: row.ColumnText(7), ID: submissionID(row.ColumnInt64(8))}
 	sub, err := readSubmission(row, key)
-	return store.Record{Submission: sub, SubmitterKey: row.ColumnText(9), Key: row.ColumnText(10), Body: row.ColumnText(11)}, err
+	r := store.Record{Submission: sub, SubmitterKey: row.ColumnText(9), Key: row.ColumnText(10), Body: row.ColumnText(11)}
+	return r, err
 }
 
 // Load implements store.Archive.

@@ -72,8 +72,9 @@ func flockDir(dir string, flock func(fd, how int) error) (*dirLock, error) {
 	pid := filepath.Join(dir, pidName)
 	switch err = flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		holder, _ := os.ReadFile(pid)
-		err = fmt.Errorf("data directory %s %w (process %s)", dir, ErrInUse, cmp.Or(strings.TrimSpace(string(holder)), "unknown"))
+		content, _ := os.ReadFile(pid)
+		holder := cmp.Or(strings.TrimSpace(string(content)), "unknown")
+		err = fmt.Errorf("data directory %s %w (process %s)", dir, ErrInUse, holder)
 	case err != nil:
 		err = fmt.Errorf("data directory %s can't be locked (%w): it must be on a local disk, not on a network file system", dir, err)
 	default:

@@ -19,14 +19,17 @@ import (
 const (
 	sqlStageFile  = `INSERT INTO staged_files (touched, id, removed) VALUES (?, ?, 0)`
 	sqlTouchFile  = `UPDATE staged_files SET touched = ? WHERE id = ? AND removed = 0`
-	sqlTouchFiles = `UPDATE staged_files SET touched = ?2 WHERE touched < ?3 AND removed = 0 AND id IN (SELECT value FROM json_each(?1))`
-	sqlPutChunk   = `INSERT INTO file_chunks (file, number, data) VALUES (?, ?, ?)`
-	sqlChunk      = `SELECT data FROM file_chunks WHERE file = ? AND number = ?`
+	sqlTouchFiles = `UPDATE staged_files SET touched = ?2
+		WHERE touched < ?3 AND removed = 0 AND id IN (SELECT value FROM json_each(?1))`
+	sqlPutChunk = `INSERT INTO file_chunks (file, number, data) VALUES (?, ?, ?)`
+	sqlChunk    = `SELECT data FROM file_chunks WHERE file = ? AND number = ?`
 
 	// sqlNextRemoved returns a marked file that is not among ?2, if more than ?1 chunks
 	// are marked. It counts no more than these. ?1 = 0 also finds a file without chunks.
-	sqlNextRemoved = `SELECT id FROM staged_files WHERE removed = 1 AND id NOT IN (SELECT value FROM json_each(?2)) AND (?1 = 0 OR ?1 <
-		(SELECT count(*) FROM (SELECT 1 FROM staged_files m CROSS JOIN file_chunks ON file = m.id WHERE m.removed = 1 LIMIT ?1 + 1))) LIMIT 1`
+	sqlNextRemoved = `SELECT id FROM staged_files
+		WHERE removed = 1 AND id NOT IN (SELECT value FROM json_each(?2)) AND (?1 = 0 OR ?1 < (SELECT count(*) FROM
+			(SELECT 1 FROM staged_files m CROSS JOIN file_chunks ON file = m.id WHERE m.removed = 1 LIMIT ?1 + 1)))
+		LIMIT 1`
 	sqlRemoveChunks = `DELETE FROM file_chunks WHERE file = ?1
 		AND number IN (SELECT number FROM file_chunks WHERE file = ?1 ORDER BY number LIMIT ?2)`
 )
@@ -126,7 +129,8 @@ func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
 func (s fileEngine) RemoveSome(ctx context.Context, moreThan int, reading []int64) (more bool, err error) {
 	var id int64
 	err = s.pool.with(ctx, func(conn *connection) error {
-		return conn.queryRow(sqlNextRemoved, func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) }, int64(moreThan), list(reading))
+		read := func(row *sqlite3.Stmt) { id = row.ColumnInt64(0) }
+		return conn.queryRow(sqlNextRemoved, read, int64(moreThan), list(reading))
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
