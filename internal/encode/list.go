@@ -231,9 +231,9 @@ func newTable(asked listRequest, form *forms.Form, list scan) (encoder, error) {
 		return nil, err
 	}
 	if asked.format == CSV {
-		return table.NewCSV(columns, asked.table)
+		return table.NewCSV(columns, asked.table), nil
 	}
-	return table.NewXLSX(columns, asked.table)
+	return table.NewXLSX(columns, asked.table), nil
 }
 
 // explainTable gives the errors of a table their status.

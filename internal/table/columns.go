@@ -83,32 +83,26 @@ func (c *Columns) Add(sub forms.Submission) error {
 			}
 			column = &retiredColumn{id: id, key: string(v.FieldID)}
 			c.retired[column.key] = column
-			if c.count() > MaxColumns {
-				return ErrTooManyColumns
-			}
 		}
 		widen(&column.width, len(v.Value))
+	}
+	if metadata+len(c.form.Fields)+len(c.retired) > MaxColumns {
+		return ErrTooManyColumns
 	}
 	return nil
 }
 
 func widen(width *int, length int) { *width = max(*width, min(length, maxWidth)) }
 
-func (c *Columns) count() int { return metadata + len(c.form.Fields) + len(c.retired) }
-
 // fix ends the first pass. The order of the retired fields does not depend on
 // the order of the rows.
-func (c *Columns) fix() error {
-	if c.count() > MaxColumns {
-		return ErrTooManyColumns
-	}
+func (c *Columns) fix() {
 	byID := func(a, b *retiredColumn) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.key, b.key)) }
 	for i, column := range slices.SortedFunc(maps.Values(c.retired), byID) {
 		column.index = len(c.form.Fields) + i
 		c.ids, c.widths = append(c.ids, column.id), append(c.widths, column.width)
 	}
 	c.values = make([]forms.Value, len(c.form.Fields)+len(c.ids))
-	return nil
 }
 
 // header returns the names of the columns.

@@ -15,8 +15,9 @@ type CSV struct {
 }
 
 // NewCSV ends the first pass and begins a table.
-func NewCSV(columns *Columns, opts Options) (*CSV, error) {
-	return &CSV{columns: columns, opts: opts}, columns.fix()
+func NewCSV(columns *Columns, opts Options) *CSV {
+	columns.fix()
+	return &CSV{columns: columns, opts: opts}
 }
 
 // Begin writes the header.

@@ -73,19 +73,13 @@ func (tb table) write(t testing.TB, w tableWriter) []byte {
 
 func (tb table) csv(t testing.TB, opts Options) string {
 	t.Helper()
-	w, err := NewCSV(tb.columns(t), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewCSV(tb.columns(t), opts)
 	return string(tb.write(t, w))
 }
 
 func (tb table) xlsx(t testing.TB, opts Options, change ...func(*XLSX)) []byte {
 	t.Helper()
-	w, err := NewXLSX(tb.columns(t), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewXLSX(tb.columns(t), opts)
 	for _, c := range change {
 		c(w)
 	}

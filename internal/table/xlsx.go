@@ -44,7 +44,6 @@ type XLSX struct {
 	more    int // values that would have had a note beyond maxNotes
 
 	names   []string           // of the columns: ids, also where the header has labels
-	cells   []string           // the beginning of a cell, by column: <c r="AB
 	kinds   []forms.Validation // by column; see kindOf
 	formats []numberFormat     // of number cells; their styles follow the fixed ones
 	styles  map[numberFormat]int
@@ -69,16 +68,11 @@ type note [noteColumns]string
 var tooLong = fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. CSV and JSON have it.", maxCell)
 
 // NewXLSX ends the first pass and begins a workbook.
-func NewXLSX(columns *Columns, opts Options) (*XLSX, error) {
-	if err := columns.fix(); err != nil {
-		return nil, err
-	}
+func NewXLSX(columns *Columns, opts Options) *XLSX {
+	columns.fix()
 	w := &XLSX{columns: columns, opts: opts, maxRows: maxRows, styles: map[numberFormat]int{}}
 	w.names = columns.header(false)
-	for i := range max(len(w.names), noteColumns) {
-		w.cells = append(w.cells, `<c r="`+columnName(i))
-	}
-	w.kinds = make([]forms.Validation, len(w.cells))
+	w.kinds = make([]forms.Validation, len(w.names))
 	w.kinds[0] = forms.Numeric // the id
 	for rank := range columns.form.Fields {
 		w.kinds[metadata+rank] = kindOf(&columns.form.Fields[rank])
@@ -87,7 +81,7 @@ func NewXLSX(columns *Columns, opts Options) (*XLSX, error) {
 	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(out, flate.BestSpeed)
 	})
-	return w, nil
+	return w
 }
 
 // columnName returns A for 0, Z for 25, AA for 26.
@@ -280,7 +274,8 @@ func (w *XLSX) appendNumber(column int, text string, format numberFormat) {
 
 // beginCell writes a cell up to the quote that ends its style.
 func (w *XLSX) beginCell(column, style int) {
-	w.xml = strconv.AppendInt(append(w.xml, w.cells[column]...), int64(w.row), 10)
+	w.xml = append(append(w.xml, `<c r="`...), columnName(column)...)
+	w.xml = strconv.AppendInt(w.xml, int64(w.row), 10)
 	w.xml = strconv.AppendInt(append(w.xml, `" s="`...), int64(style), 10)
 }
 

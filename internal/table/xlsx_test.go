@@ -190,10 +190,7 @@ func TestNoteOfAFormWithoutFields(t *testing.T) {
 }
 
 func TestNotesAreBoundedAndCounted(t *testing.T) {
-	w, err := NewXLSX(NewColumns(formOf("a")), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewXLSX(NewColumns(formOf("a")), Options{})
 	long := submission(1, "a", strings.Repeat("x", maxCell+1))
 	dst, err := w.Begin(nil)
 	for range maxNotes + 3 {
@@ -241,10 +238,7 @@ func TestFurtherSheets(t *testing.T) {
 
 // The sheet at its limit is one sheet, and one row more makes a second.
 func TestLargestSheet(t *testing.T) {
-	w, err := NewXLSX(NewColumns(formOf()), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewXLSX(NewColumns(formOf()), Options{})
 	if _, err := w.Begin(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -385,18 +379,15 @@ func part(t *testing.T, file []byte, name string) string {
 // TestMemoryStaysFlat writes far more than it may hold.
 func TestMemoryStaysFlat(t *testing.T) {
 	s := submission(1, "a", strings.Repeat("some words ", 20), "gone", "x\ny")
-	for name, begin := range map[string]func(*Columns) (tableWriter, error){
-		"CSV":  func(c *Columns) (tableWriter, error) { return NewCSV(c, Options{}) },
-		"XLSX": func(c *Columns) (tableWriter, error) { return NewXLSX(c, Options{}) },
+	for name, begin := range map[string]func(*Columns) tableWriter{
+		"CSV":  func(c *Columns) tableWriter { return NewCSV(c, Options{}) },
+		"XLSX": func(c *Columns) tableWriter { return NewXLSX(c, Options{}) },
 	} {
 		columns := NewColumns(formOf("a"))
 		if err := columns.Add(s); err != nil {
 			t.Fatal(err)
 		}
-		w, err := begin(columns)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := begin(columns)
 		dst, err := w.Begin(nil)
 		row := func() {
 			if dst, err = w.Row(dst[:0], s); err != nil {
