@@ -14,6 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/pages/pagestest"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/confluencetest"
+	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
 
 // confluence is a Confluence as the suite writes it.
@@ -74,6 +75,7 @@ func TestConfluenceIsASource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pagestest.Run(t, func(t *testing.T) (pages.Source, pagestest.Wiki) {
 				c := newConfluence(t, cloud)
+				c.client = wikitest.Patient(c.client)
 				return c.source(time.Second), c
 			})
 		})
