@@ -12,7 +12,6 @@ import (
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/events"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/store"
 )
@@ -44,8 +43,7 @@ func checkEventFlags(cmd *cli.Command) error {
 	case public != "" && !strings.HasSuffix(public, base):
 		return usagef("--public-url must end with --base-path: add %s to it", base)
 	}
-	_, err := mailDomains(cmd)
-	return err
+	return nil
 }
 
 func mailDomains(cmd *cli.Command) (forms.MailDomains, error) {
@@ -56,19 +54,13 @@ func mailDomains(cmd *cli.Command) (forms.MailDomains, error) {
 	return domains, nil
 }
 
-// notifyRules say which addresses of forms get mail. checkEventFlags has refused wrong domains.
-func notifyRules(cmd *cli.Command) *markup.Mail {
-	domains, _ := mailDomains(cmd)
-	return &markup.Mail{Off: cmd.String("smtp") == "", Domains: domains}
-}
-
 // openListeners reads who is told of changes.
-func openListeners(cmd *cli.Command, log *slog.Logger) (*events.Listeners, error) {
+func openListeners(cmd *cli.Command, domains forms.MailDomains, log *slog.Logger) (*events.Listeners, error) {
 	var sender events.MailSender
 	if cmd.String("smtp") != "" {
 		mailer, err := events.NewMailer(events.MailOptions{
 			Server: cmd.String("smtp"), PasswordFile: cmd.String("smtp-password-file"), Password: os.Getenv("FORMULARY_SMTP_PASSWORD"),
-			From: cmd.String("mail-from"), PublicURL: cmd.String("public-url"), Domains: notifyRules(cmd).Domains,
+			From: cmd.String("mail-from"), PublicURL: cmd.String("public-url"), Domains: domains,
 		})
 		if err != nil {
 			return nil, &configError{err}

@@ -38,7 +38,8 @@ func migrateCommand(streams Streams) *cli.Command {
 			if from == to {
 				return usagef("--from and --to are the same store")
 			}
-			return withProgress(ctx, streams, "run the same command again, which begins anew", func(ctx context.Context, show sqlite.Progress) error {
+			again := "run the same command again, which begins anew"
+			return withProgress(ctx, streams, again, func(ctx context.Context, show sqlite.Progress) error {
 				return migrate(ctx, streams, from, to, show)
 			})
 		},
@@ -62,7 +63,9 @@ func migrate(ctx context.Context, streams Streams, from, to location, show sqlit
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	count, err := copystore.Copy(ctx, source, target, func(stage string, done, total int64) { show(stage, "submissions", done, total) })
+	count, err := copystore.Copy(ctx, source, target, func(stage string, done, total int64) {
+		show(stage, "submissions", done, total)
+	})
 	if errors.Is(err, copystore.ErrNotEmpty) {
 		return fmt.Errorf("%s: %w", to, err)
 	}

@@ -114,6 +114,7 @@ type serveSettings struct {
 	base    string // what paths begin with
 	origins []string
 	proxies []netip.Prefix
+	mail    markup.Mail // which addresses of forms get mail
 }
 
 // readServeFlags checks all flags.
@@ -136,13 +137,16 @@ func readServeFlags(cmd *cli.Command) (s serveSettings, err error) {
 	case cmd.String("data") == "" && cmd.String("database") != "" && cmd.String("anonymous-key") == "":
 		return s, usagef("--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start")
 	}
-	var baseErr, proxiesErr, originsErr, zoneErr, storeErr error
+	var baseErr, proxiesErr, mailErr, originsErr, zoneErr, storeErr error
 	s.base, baseErr = parseBasePath(cmd.String("base-path"))
 	s.proxies, proxiesErr = parsePrefixes(cmd.StringSlice("trusted-proxies"))
 	s.origins, originsErr = parseOrigins(cmd.StringSlice("frame-ancestors"))
 	s.zone, zoneErr = parseZone(cmd.String("timezone"))
+	s.mail.Domains, mailErr = mailDomains(cmd)
+	s.mail.Off = cmd.String("smtp") == ""
 	s.at, storeErr = locate(cmd)
-	return s, cmp.Or(baseErr, proxiesErr, checkSignInFlags(cmd, s.proxies), checkWikiFlags(cmd), checkEventFlags(cmd), originsErr, zoneErr, storeErr)
+	return s, cmp.Or(baseErr, proxiesErr, checkSignInFlags(cmd, s.proxies), checkWikiFlags(cmd), checkEventFlags(cmd), mailErr,
+		originsErr, zoneErr, storeErr)
 }
 
 // basePath is made of segments that need no escape in a path or in a cookie's name.
@@ -231,11 +235,11 @@ func serve(ctx context.Context, cmd *cli.Command, settings serveSettings, log *s
 	defer runtime.KeepAlive(ballast)
 	hangUps, stopHangUps := catchHangUps()
 	defer stopHangUps()
-	source, users, err := openPages(cmd, log)
+	source, users, err := openPages(cmd, &settings.mail, log)
 	if err != nil {
 		return err
 	}
-	listeners, err := openListeners(cmd, log)
+	listeners, err := openListeners(cmd, settings.mail.Domains, log)
 	if err != nil {
 		return err
 	}
@@ -257,7 +261,7 @@ func serve(ctx context.Context, cmd *cli.Command, settings serveSettings, log *s
 	if err != nil {
 		return err
 	}
-	site, err := newSite(cmd, backend, sessions, settings.origins, key)
+	site, err := newSite(cmd, settings, backend, sessions, key)
 	if err != nil {
 		return err
 	}

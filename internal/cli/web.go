@@ -29,7 +29,7 @@ func webFlags() []cli.Flag {
 }
 
 // newSite makes the pages as the flags say.
-func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessions, origins []string, anonymousKey []byte) (*web.Site, error) {
+func newSite(cmd *cli.Command, settings serveSettings, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte) (*web.Site, error) {
 	css, err := readBrandCSS(cmd.String("brand-css"))
 	if err != nil {
 		return nil, &configError{err}
@@ -42,7 +42,7 @@ func newSite(cmd *cli.Command, backend *request.Backend, sessions *session.Sessi
 	}
 	opts := web.Options{
 		Backend: backend, Key: key, LogoutURL: cmd.String("logout-url"),
-		FrameAncestors: origins, BrandName: cmd.String("brand-name"), BrandCSS: css, Mail: notifyRules(cmd),
+		FrameAncestors: settings.origins, BrandName: cmd.String("brand-name"), BrandCSS: css, Mail: &settings.mail,
 	}
 	if cmd.String("user-header") == "" {
 		opts.Sessions = sessions

@@ -129,14 +129,14 @@ func (c *checker) wiki(ctx context.Context, address string, cmd *cli.Command, st
 }
 
 // openPages opens where pages come from and who may use them, as the flags say.
-func openPages(cmd *cli.Command, log *slog.Logger) (pages.Source, auth.People, error) {
+func openPages(cmd *cli.Command, mail *markup.Mail, log *slog.Logger) (pages.Source, auth.People, error) {
 	from := cmd.String("pages")
 	if !wiki.IsAddress(from) {
 		users, err := openUsers(cmd, log)
 		if err != nil {
 			return nil, nil, err
 		}
-		source, err := pages.OpenDirectory(from, cmd.Bool("poll"), notifyRules(cmd), log)
+		source, err := pages.OpenDirectory(from, cmd.Bool("poll"), mail, log)
 		if err != nil {
 			return nil, nil, &configError{err}
 		}
@@ -150,6 +150,6 @@ func openPages(cmd *cli.Command, log *slog.Logger) (pages.Source, auth.People, e
 		log.Warn("passwords cross the network in clear text on their way to the wiki: use https")
 	}
 	recheck := cmd.Duration("wiki-recheck")
-	source := pages.NewWiki(pages.WikiOptions{Wiki: w, Format: wikiFormat(from), Recheck: recheck, Mail: notifyRules(cmd), Logger: log})
+	source := pages.NewWiki(pages.WikiOptions{Wiki: w, Format: wikiFormat(from), Recheck: recheck, Mail: mail, Logger: log})
 	return source, auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: cmd.Duration("wiki-relogin"), Recheck: recheck}), nil
 }
