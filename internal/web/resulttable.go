@@ -156,13 +156,14 @@ func (t *resultTable) add(sub forms.Submission) error {
 
 // newRow is the row of a submission, without its answers.
 func (t *resultTable) newRow(sub forms.Submission) tableRow {
-	row := tableRow{ID: sub.ID, Name: strconv.FormatInt(sub.ID, 10), Created: shownTime(t.form, sub.Created, t.view.zone), Username: sub.Username, table: t}
+	row := tableRow{
+		ID: sub.ID, Name: strconv.FormatInt(sub.ID, 10), Username: sub.Username, table: t,
+		Created: shownTime(t.form, sub.Created, t.view.zone), Changed: newChange(t.form, sub, t.view.zone),
+	}
 	if t.form.Anonymous {
 		row.Name = strconv.FormatInt(max(t.view.from, 1)+int64(len(t.Rows)), 10)
 	}
-	if row.Changed = newChange(t.form, sub, t.view.zone); row.Changed != nil {
-		t.Changes = true
-	}
+	t.Changes = t.Changes || row.Changed != nil
 	return row
 }
 
