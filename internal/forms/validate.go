@@ -117,7 +117,12 @@ func IsDecimal(s string) bool {
 }
 
 func isDigits(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
 }
 
 func isAlpha(s string) bool {
@@ -137,10 +142,14 @@ func isDay(s string) bool {
 // IsEmail is the HTML standard's rule for a valid e-mail address: what a
 // browser's own check accepts, neither more nor less.
 func IsEmail(s string) bool {
-	local, domain, _ := strings.Cut(s, "@")
-	refused := func(r rune) bool { return !isAlnum(r) && !strings.ContainsRune(".!#$%&'*+/=?^_`{|}~-", r) }
-	if local == "" || strings.ContainsFunc(local, refused) {
+	local, domain, ok := strings.Cut(s, "@")
+	if !ok || local == "" {
 		return false
+	}
+	for i := range len(local) {
+		if !isAlnum(local[i]) && !strings.ContainsRune(".!#$%&'*+/=?^_`{|}~-", rune(local[i])) {
+			return false
+		}
 	}
 	for label := range strings.SplitSeq(domain, ".") {
 		if !isDomainLabel(label) {
@@ -151,12 +160,19 @@ func IsEmail(s string) bool {
 }
 
 func isDomainLabel(s string) bool {
-	refused := func(r rune) bool { return !isAlnum(r) && r != '-' }
-	return s != "" && len(s) <= 63 && strings.Trim(s, "-") == s && !strings.ContainsFunc(s, refused)
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		if !isAlnum(s[i]) && s[i] != '-' {
+			return false
+		}
+	}
+	return true
 }
 
-func isAlnum(r rune) bool {
-	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+func isAlnum(b byte) bool {
+	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
 // storable reports whether a value can be stored and returned exactly: valid
