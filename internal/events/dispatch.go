@@ -108,7 +108,10 @@ func (d *Dispatcher) start(ctx context.Context) (more bool) {
 		free[q.Hook]--
 		go func() {
 			if d.note(ctx, d.deliver(ctx, q)) {
-				<-time.After(d.tune.poll) // the queue may still be due
+				select { // the queue may still be due
+				case <-time.After(d.tune.poll):
+				case <-ctx.Done():
+				}
 			}
 			d.ended <- q
 		}()
