@@ -91,6 +91,14 @@ func createDatabase(t *testing.T, c *cluster) {
 			t.Fatal(err)
 		}
 	}
+	// A server asks the standbys, too. One that does not know the database yet would refuse it.
+	testkit.Eventually(t, "both standbys have the database", func() (all bool) {
+		const sql = "SELECT count(*) = 2 FROM pg_stat_replication WHERE replay_lsn >= pg_current_wal_lsn()"
+		if err := conn.QueryRow(ctx, sql).Scan(&all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	})
 }
 
 const page = "```yaml form\n" + `form: note
