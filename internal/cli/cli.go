@@ -62,12 +62,13 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 
 func complain(w io.Writer, err error) { _, _ = fmt.Fprintf(w, "formulary: %v\n", err) }
 
-// refuseArguments is what commands that have flags only do first.
-func refuseArguments(ctx context.Context, cmd *cli.Command) (context.Context, error) {
+// refuseArguments is the ArgValidator of commands that have flags only. Unlike Before, it is
+// called neither for shell completion nor for help.
+func refuseArguments(_ context.Context, cmd *cli.Command) error {
 	if !cmd.Args().Present() {
-		return ctx, nil
+		return nil
 	}
-	return ctx, usagef("%s takes no argument, but got %s", cmd.Name, quoteArgument(cmd.Args().First()))
+	return usagef("%s takes no argument, but got %s", cmd.Name, quoteArgument(cmd.Args().First()))
 }
 
 // usageError is a wrong call.

@@ -36,7 +36,7 @@ func hooksCommand() *cli.Command {
 			valueFlag("format", "text", "list: text, or json with an object per line"),
 		},
 		Commands: []*cli.Command{
-			{Name: "list", Usage: "print what waits and what has failed, by hook; mails are the hook mail", Before: refuseArguments, Action: listHooks},
+			{Name: "list", Usage: "print what waits and what has failed, by hook; mails are the hook mail", ArgValidator: refuseArguments, Action: listHooks},
 			{Name: "retry", ArgsUsage: "[NAME…]", Usage: "queue failed events again, and make those that wait due at once", Action: retryHooks},
 			{Name: "test", ArgsUsage: "NAME", Usage: "send a signed event of type test to a webhook; exit status 1 unless it answers 2xx", Action: testHook},
 		},

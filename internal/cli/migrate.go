@@ -25,7 +25,7 @@ func migrateCommand(streams Streams) *cli.Command {
 			&cli.StringFlag{Name: "from", Required: true, Usage: "sqlite:DIR or postgres://USER@HOST/NAME", Sources: env("from")},
 			&cli.StringFlag{Name: "to", Required: true, Usage: "sqlite:DIR or postgres://USER@HOST/NAME", Sources: env("to")},
 		},
-		Before: refuseArguments,
+		ArgValidator: refuseArguments,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			from, err := parseLocation(cmd.String("from"))
 			if err != nil {

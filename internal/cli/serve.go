@@ -70,7 +70,7 @@ func serveCommand(streams Streams) *cli.Command {
 			valueFlag("log-level", "info", "debug, info, warn or error"),
 			boolFlag("metrics", "serve Prometheus metrics at /metrics, without credentials"),
 		}, eventFlags(), webFlags()),
-		Before: refuseArguments,
+		ArgValidator: refuseArguments,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			settings, err := readServeFlags(cmd)
 			if err != nil {

@@ -37,9 +37,9 @@ func printVersion(out io.Writer) error {
 
 func versionCommand(streams Streams) *cli.Command {
 	return &cli.Command{
-		Name:   "version",
-		Usage:  "print the version",
-		Before: refuseArguments,
-		Action: func(context.Context, *cli.Command) error { return printVersion(streams.Out) },
+		Name:         "version",
+		Usage:        "print the version",
+		ArgValidator: refuseArguments,
+		Action:       func(context.Context, *cli.Command) error { return printVersion(streams.Out) },
 	}
 }
