@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -195,7 +196,7 @@ func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64) (knownRights, 
 	})
 }
 
-// remember stores the rights that the wiki has told.
+// remember stores the rights that the wiki has told, and returns those that it has told last.
 func (w *Wiki) remember(c wiki.Caller, id int64, page wiki.Page, there bool, asked time.Time) knownRights {
 	r := knownRights{at: asked}
 	if there {
@@ -203,9 +204,10 @@ func (w *Wiki) remember(c wiki.Caller, id int64, page wiki.Page, there bool, ask
 		r.Rights = Rights{View: true, SeeAll: edit, Edit: edit, Blocked: page.Blocked}
 	}
 	key := rightsKey{c.ID, id}
-	if later, ok := w.rights.GetIfPresent(key); !ok || later.at.Before(asked) {
-		w.rights.Set(key, r)
+	if later, ok := w.rights.GetIfPresent(key); ok && !later.at.Before(asked) {
+		return later
 	}
+	w.rights.Set(key, r)
 	return r
 }
 
@@ -343,29 +345,38 @@ func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
 }
 
 // rightsOn returns the rights on pages. It asks for those that are not known, many at
-// once. What it was told counts for its caller, however long the wiki took.
+// once. What it was told counts for its caller, however long the wiki took. What was
+// known before may have expired by then, and is asked for, too.
 func (w *Wiki) rightsOn(ctx context.Context, c wiki.Caller, list []*wikiPage) (map[int64]knownRights, error) {
-	rights := map[int64]knownRights{}
-	var ids []int64
-	for _, page := range list {
-		if r, known := w.knownRights(c, page.ID); known {
-			rights[page.ID] = r
-		} else {
-			ids = append(ids, page.ID)
+	told := map[int64]knownRights{}
+	for {
+		rights := maps.Clone(told)
+		var ids []int64
+		for _, page := range list {
+			if _, isTold := told[page.ID]; isTold {
+				continue
+			}
+			if r, known := w.knownRights(c, page.ID); known {
+				rights[page.ID] = r
+			} else {
+				ids = append(ids, page.ID)
+			}
+		}
+		if len(ids) == 0 {
+			return rights, nil
+		}
+		for batch := range slices.Chunk(ids, wiki.MaxPages) {
+			asked := w.Now()
+			found, err := w.Wiki.Pages(ctx, c, batch...)
+			if err != nil {
+				return nil, w.explain(err)
+			}
+			for _, id := range batch {
+				page, there := found[id]
+				told[id] = w.remember(c, id, page, there, asked)
+			}
 		}
 	}
-	for batch := range slices.Chunk(ids, wiki.MaxPages) {
-		asked := w.Now()
-		found, err := w.Wiki.Pages(ctx, c, batch...)
-		if err != nil {
-			return nil, w.explain(err)
-		}
-		for _, id := range batch {
-			page, there := found[id]
-			rights[id] = w.remember(c, id, page, there, asked)
-		}
-	}
-	return rights, nil
 }
 
 // Ready implements Source. Everybody may ask, so that the answer counts for a

@@ -339,6 +339,30 @@ func TestWikiSlow(t *testing.T) {
 	})
 }
 
+// Rights that counted when a list began, and do not when the wiki has answered, are asked for again.
+func TestWikiListExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		w := newWiki(f, 30*time.Second, time.Now)
+		one := f.Write(0, wikitest.Page{Title: "One", Text: wikitext("a")})
+		two := f.Write(0, wikitest.Page{Title: "Two", Text: wikitext("a")})
+		ann := caller("ann")
+		_, err := w.Page(t.Context(), ann, one)
+		if err == nil {
+			_, err = w.Page(t.Context(), caller("bob"), two)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(25 * time.Second)
+		f.Change(one, func(p *wikitest.Page) { p.View, p.Edit = []string{"bob"}, []string{"bob"} })
+		time.AfterFunc(10*time.Second, f.Hold())
+		if list, err := w.List(t.Context(), ann); err != nil || len(list) != 1 || list[0].ID != two {
+			t.Errorf("%d pages are listed, %v; want page %d", len(list), err, two)
+		}
+	})
+}
+
 func TestWikiReady(t *testing.T) {
 	l := newLive(t)
 	for range 10 {

@@ -11,13 +11,19 @@ import (
 type patient struct {
 	wiki.Wiki
 	mu    sync.Mutex
-	texts map[int64]wiki.Text
+	texts map[textKey]wiki.Text
+}
+
+// textKey: the wiki may refuse a text to one user that it has told to another.
+type textKey struct {
+	session *wiki.Session
+	page    int64
 }
 
 // Patient returns a wiki whose texts are there as soon as their versions are told.
 // Package pages waits a second for the text of a newer version, and serves the older
 // one then. A real wiki on a busy machine can take longer.
-func Patient(w wiki.Wiki) wiki.Wiki { return &patient{Wiki: w, texts: map[int64]wiki.Text{}} }
+func Patient(w wiki.Wiki) wiki.Wiki { return &patient{Wiki: w, texts: map[textKey]wiki.Text{}} }
 
 // Pages implements wiki.Wiki.
 func (p *patient) Pages(ctx context.Context, c wiki.Caller, ids ...int64) (map[int64]wiki.Page, error) {
@@ -25,12 +31,13 @@ func (p *patient) Pages(ctx context.Context, c wiki.Caller, ids ...int64) (map[i
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, page := range found {
-		if !page.HasText || p.texts[id].Version == page.Version {
+		key := textKey{c.Session, id}
+		if !page.HasText || p.texts[key].Version == page.Version {
 			continue
 		}
-		delete(p.texts, id)
+		delete(p.texts, key)
 		if text, err := p.Wiki.Text(ctx, c, id); err == nil {
-			p.texts[id] = text
+			p.texts[key] = text
 		}
 	}
 	return found, err
@@ -40,7 +47,7 @@ func (p *patient) Pages(ctx context.Context, c wiki.Caller, ids ...int64) (map[i
 func (p *patient) Text(ctx context.Context, c wiki.Caller, id int64) (wiki.Text, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if text, ok := p.texts[id]; ok {
+	if text, ok := p.texts[textKey{c.Session, id}]; ok {
 		return text, nil
 	}
 	return p.Wiki.Text(ctx, c, id)
