@@ -160,3 +160,15 @@ func TestFormBlockRefuses(t *testing.T) {
 		t.Error("unknown format")
 	}
 }
+
+// The words of an info string may have any space between them, as strings.Fields has it.
+func TestInfoString(t *testing.T) {
+	for info, want := range map[string]int{
+		"form": 1, " YAML\u00a0form": 1, "yaml\vform x": 1, "form\u0085x": 1, "yml\u2003form\u3000x": 1, "forms": 0, "yamlform": 0, "x form": 0,
+	} {
+		page := Parse(Markdown, 1, []byte("~~~"+info+"\nform: a\nfields: [{id: x, type: date}]\n~~~\n"), nil)
+		if len(page.Blocks) != want {
+			t.Errorf("%q: %d forms, want %d", info, len(page.Blocks), want)
+		}
+	}
+}

@@ -243,8 +243,9 @@ func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBloc
 	return block, true
 }
 
-// formInfo matches the info string of a form. Further words are for other programs.
-var formInfo = regexp.MustCompile(`(?i)^[\s\p{Z}]*(ya?ml[\s\p{Z}]+)?form([\s\p{Z}]|$)`)
+// formInfo matches the info string of a form, between any spaces of Unicode. Further words are for
+// other programs.
+var formInfo = regexp.MustCompile(`(?i)^[\s\v\p{Z}\x{85}]*(ya?ml[\s\v\p{Z}\x{85}]+)?form([\s\v\p{Z}\x{85}]|$)`)
 
 func (p *reader) fenced(fence *ast.FencedCodeBlock, source []byte) *excerpt {
 	text := &excerpt{}

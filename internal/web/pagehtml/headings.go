@@ -2,11 +2,10 @@ package pagehtml
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/util"
@@ -74,16 +73,28 @@ func (ids headingIDs) next(text string) string {
 	return id
 }
 
-var (
-	slugGap  = regexp.MustCompile(`[\s\v\p{Z}\x{85}_-]+`)
-	slugOmit = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}\s\v\p{Z}\x{85}_-]+`)
-)
-
 // slug makes a part of an id: letters and digits in lower case, with hyphens
 // between words.
 func slug(text string) string {
 	const maxBytes = 100
-	words := slugGap.ReplaceAllString(slugOmit.ReplaceAllString(text, ""), "-")
-	words = strings.ToLower(strings.Trim(words, "-"))
-	return cmp.Or(strings.ToValidUTF8(words[:min(len(words), maxBytes)], ""), "section")
+	var b strings.Builder
+	gap := false
+	for _, r := range text {
+		switch {
+		case b.Len() >= maxBytes:
+			return b.String()
+		case unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit):
+			if gap && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			b.WriteRune(unicode.ToLower(r))
+			gap = false
+		case r == '-' || r == '_' || unicode.IsSpace(r):
+			gap = true
+		}
+	}
+	if b.Len() == 0 {
+		return "section"
+	}
+	return b.String()
 }

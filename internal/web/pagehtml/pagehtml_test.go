@@ -235,3 +235,18 @@ func TestPanicCostsTheLayoutOnly(t *testing.T) {
 		t.Errorf("got %s", dump(pieces))
 	}
 }
+
+// Links to headings lead to the same ones in all versions.
+func TestSlug(t *testing.T) {
+	for text, want := range map[string]string{
+		"Two  words_and-more!":          "two-words-and-more",
+		"\u0085Ärger\u2003mit v1.2":     "ärger-mit-v12",
+		"!?":                            "section",
+		strings.Repeat("Wort ", 40):     strings.Repeat("wort-", 20) + "w",
+		strings.Repeat("x", 98) + " äz": strings.Repeat("x", 98) + "-ä",
+	} {
+		if got := slug(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
