@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,9 +107,13 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.S
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
 	lock := batch.Queue(sqlLock, key.PageID, key.FormID, key.ID)
-	lock.QueryRow(func(row pgx.Row) error { return readSubmission(row, &sub) })
+	var readErr error
+	lock.QueryRow(func(row pgx.Row) error {
+		readErr = readSubmission(row, &sub)
+		return nil // an error would make pgx prepare the statements again
+	})
 	err := conn.SendBatch(ctx, batch).Close()
-	return sub, err
+	return sub, cmp.Or(err, readErr)
 }
 
 // commit runs the last statement of a transaction about a submission, stores events,

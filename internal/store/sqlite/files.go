@@ -118,9 +118,17 @@ func (s fileEngine) Touch(ctx context.Context, ids []int64) error {
 	return err
 }
 
-// MarkStale implements engine.FileEngine.
+// MarkStale implements engine.FileEngine. Without uploads the writer has nothing to do.
 func (s fileEngine) MarkStale(ctx context.Context, age time.Duration) error {
-	_, err := s.exec(ctx, `UPDATE staged_files SET removed = 1 WHERE removed = 0 AND touched < ?`, time.Now().Add(-age).UnixMilli())
+	err := s.pool.with(ctx, func(conn *connection) error {
+		return conn.queryRow(`SELECT 1 FROM staged_files LIMIT 1`, func(*sqlite3.Stmt) {})
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		_, err = s.exec(ctx, `UPDATE staged_files SET removed = 1 WHERE removed = 0 AND touched < ?`, time.Now().Add(-age).UnixMilli())
+	}
 	return err
 }
 

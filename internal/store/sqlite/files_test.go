@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -152,5 +153,19 @@ func TestVerifyFiles(t *testing.T) {
 			t.Errorf("restored: %+v, %v", report, err)
 		}
 		contentsLeft(t, openStore(t, restored), 1, 0)
+	}
+}
+
+// A look for deleted files does not wait for another writer if there are none.
+func TestSweepWithoutFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	other, err := connect(ctx, fileURI(filepath.Join(dir, FileName), vfsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	if err := errors.Join(requestChecksums(other), other.Exec(`BEGIN IMMEDIATE`), fileEngine{s}.MarkStale(ctx, time.Hour)); err != nil {
+		t.Error(err)
 	}
 }

@@ -60,11 +60,16 @@ func editFile(t *testing.T, dir, sql string) {
 	}
 }
 
-func TestDamagedSequenceIsRefused(t *testing.T) {
+func TestDamagedStoreIsRefused(t *testing.T) {
 	for sql, because := range map[string]string{
 		`DELETE FROM sequence`:                           "there is none: the database is damaged",
 		`UPDATE sequence SET last = 9223372036854775807`: "it is 9223372036854775807: the database is damaged",
 		`UPDATE sequence SET last = -5`:                  "it is -5: the database is damaged",
+		`DROP TABLE events`:                              "no such table: events",
+		`DROP TABLE event_queues`:                        "no such table: event_queues",
+		`DROP TABLE sessions`:                            "no such table: sessions",
+		`DROP TABLE file_chunks`:                         "no such table: file_chunks",
+		`ALTER TABLE submissions DROP COLUMN body`:       "no column named body",
 	} {
 		dir := t.TempDir()
 		if err := openStore(t, dir).Close(); err != nil {

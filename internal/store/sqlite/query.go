@@ -39,6 +39,9 @@ func (c *connection) Close() error {
 
 func (c *connection) prepare(sql string) (*sqlite3.Stmt, error) {
 	if stmt := c.stmts[sql]; stmt != nil {
+		if stmt.Busy() { // by a read function that queries the same: its rows would begin again
+			return nil, fmt.Errorf("%q is being read", sql)
+		}
 		return stmt, nil
 	}
 	stmt, _, err := c.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)

@@ -114,3 +114,20 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A statement can't be used again while its rows are read: they would begin anew.
+func TestNestedQueryIsRefused(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	rows := 0
+	err := s.pool.with(ctx, func(conn *connection) error {
+		const sql = `SELECT value FROM json_each(?)`
+		return conn.query(sql, func(*sqlite3.Stmt) bool {
+			rows++
+			wantError(t, conn.query(sql, func(*sqlite3.Stmt) bool { return true }, "[1]"), "is being read")
+			return true
+		}, "[1, 2, 3]")
+	})
+	if err != nil || rows != 3 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
