@@ -5,6 +5,8 @@ package engine
 import (
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 )
 
 // Migrations are the SQL texts that make a schema. The version of a schema is
@@ -38,10 +40,13 @@ func (m Migrations) Require(version int) error {
 	return fmt.Errorf("it has schema version %d and this formulary needs version %d: use the formulary that made it", version, len(m))
 }
 
-// Accept refuses a database that a newer program has migrated.
-func (m Migrations) Accept(version int) error {
-	if version < len(m) {
-		return nil
+// CheckSchema refuses a database that lacks a table, column or index. want holds all their
+// names, found what the database has. Operators may have added others.
+func CheckSchema(want string, found []string) error {
+	for _, name := range strings.Fields(want) {
+		if !slices.Contains(found, name) {
+			return fmt.Errorf("it is damaged: its schema lacks %s: restore a backup", name)
+		}
 	}
-	return m.Require(version)
+	return nil
 }

@@ -64,15 +64,61 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 	openStore(t, url)
 }
 
+// makeOlder makes the schema one of version 1.
+func makeOlder(t *testing.T, url string) {
+	t.Helper()
+	exec(t, url, `ALTER TABLE submissions DROP COLUMN changed, DROP COLUMN changer`)
+	exec(t, url, `DROP TABLE events, event_queues`)
+	exec(t, url, `UPDATE formulary_schema SET version_id = 1`)
+}
+
+func TestDamagedSchemaIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		sql, lacks string
+		older      bool // version 1 has it, too
+	}{
+		{`DROP TABLE events`, "events", false},
+		{`DROP TABLE sessions`, "sessions", true},
+		{`DROP SEQUENCE submission_ids`, "submission_ids", true},
+		{`ALTER TABLE submissions DROP COLUMN body`, "submissions.body", true},
+		{`DROP INDEX submissions_by_submitter`, "submissions_by_submitter", true},
+		{`ALTER TABLE settings DROP CONSTRAINT settings_pkey`, "settings_pkey", true},
+	} {
+		url := database(t)
+		openStore(t, url).Close()
+		exec(t, url, c.sql)
+		because := "it is damaged: its schema lacks " + c.lacks + ": restore a backup"
+		mustRefuse(t, Options{URL: url}, because)
+		mustRefuse(t, Options{URL: url, MustExist: true}, because)
+		if c.older {
+			makeOlder(t, url)
+			mustRefuse(t, Options{URL: url}, because)
+			storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "1")
+			storetest.Same(t, "events", queryText(t, url, `SELECT count(*)::text FROM pg_class WHERE relname = 'events'`), "0")
+		}
+	}
+}
+
+// TestSchemaNames: what the check of a schema asks for is what the migrations make.
+func TestSchemaNames(t *testing.T) {
+	url := database(t)
+	openStore(t, url)
+	var found []string
+	query(t, url, func(conn *pgx.Conn) (err error) {
+		rows, _ := conn.Query(ctx, sqlSchema)
+		found, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	storetest.SameSchema(t, schemaNames, found)
+}
+
 // A database that an earlier version has made keeps what is in it.
 func TestOlderSchemaIsMigrated(t *testing.T) {
 	url := database(t)
 	s := openStore(t, url)
 	old := mustCreate(t, s, sample("old"))
 	s.Close()
-	exec(t, url, `ALTER TABLE submissions DROP COLUMN changed, DROP COLUMN changer`)
-	exec(t, url, `DROP TABLE events, event_queues`)
-	exec(t, url, `UPDATE formulary_schema SET version_id = 1`)
+	makeOlder(t, url)
 	mustRefuse(t, Options{URL: url, MustExist: true}, "it has schema version 1") // which is not to be written to
 	for range 2 {
 		s = openStore(t, url)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -17,12 +18,21 @@ var migrationFiles embed.FS
 
 var migrations = engine.ReadMigrations(migrationFiles)
 
+//go:embed schema.txt
+var schemaNames string // what sqlSchema finds in a new database
+
+const sqlSchema = `WITH relations AS (SELECT oid, relname::text AS name, relkind FROM pg_class
+		WHERE pg_table_is_visible(oid) AND relnamespace <> 'pg_catalog'::regnamespace)
+	SELECT name FROM relations
+	UNION ALL SELECT name || '.' || attname FROM relations JOIN pg_attribute ON attrelid = oid
+	WHERE relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped`
+
 // migrationLock is the key of an advisory lock: processes that start at the same
 // time migrate one after the other.
 const migrationLock = 0x466f726d756c61
 
 // prepareSchema brings the schema up to date. If it is, nothing is written or
-// locked. It refuses a database that can't store every Unicode text.
+// locked. It refuses a damaged one, and a database that can't store every Unicode text.
 func prepareSchema(ctx context.Context, conn *pgx.Conn, options Options) error {
 	if encoding := conn.PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
 		return fmt.Errorf("its encoding is %s: create it with ENCODING 'UTF8'", encoding)
@@ -36,7 +46,14 @@ func prepareSchema(ctx context.Context, conn *pgx.Conn, options Options) error {
 	case version < len(migrations) && !options.MustExist:
 		return migrate(ctx, conn, options.Log)
 	}
-	return migrations.Require(version)
+	return cmp.Or(migrations.Require(version), checkSchema(ctx, conn))
+}
+
+// checkSchema refuses a database that lacks what the statements need.
+func checkSchema(ctx context.Context, conn *pgx.Conn) error {
+	rows, _ := conn.Query(ctx, sqlSchema) // its error is that of the rows
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return cmp.Or(engine.Wrap(err, "read the schema"), engine.CheckSchema(schemaNames, found))
 }
 
 // readVersion returns the version of the schema, 0 if there is none.
@@ -52,7 +69,7 @@ func readVersion(ctx context.Context, conn *pgx.Conn) (version int, err error) {
 }
 
 // migrate applies all migrations in one transaction, unless another process has
-// done so meanwhile.
+// done so meanwhile. It ends without a change if the schema is damaged.
 func migrate(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		const noTimeouts = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`
@@ -64,7 +81,7 @@ func migrate(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 		}
 		version, err := readVersion(ctx, conn)
 		if err != nil || version >= len(migrations) {
-			return errors.Join(err, migrations.Accept(version))
+			return cmp.Or(err, migrations.Require(version), checkSchema(ctx, conn))
 		}
 		log.Info("migrating the database", "from", version, "to", len(migrations))
 		for _, sql := range migrations[version:] {
@@ -72,6 +89,9 @@ func migrate(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 			if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 				return err
 			}
+		}
+		if err := checkSchema(ctx, conn); err != nil {
+			return err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO formulary_schema VALUES ($1)`, len(migrations))
 		return err

@@ -315,7 +315,7 @@ func TestRestoreRefusesEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for because, sql := range map[string]string{
-		"it does not tell the last id":                   `DELETE FROM sequence`,
+		"read the last id: there is none":                `DELETE FROM sequence`,
 		"a submission has an id that was not given yet":  `UPDATE sequence SET last = 1`,
 		"the id 24576, which is not one of submission 3": `UPDATE submissions SET fields = replace(fields, '"id":24577', '"id":24576')`,
 		"a submission belongs to no form":                `DELETE FROM forms`,
@@ -468,7 +468,7 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	editFile(t, dir, `DELETE FROM sequence`)
-	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), noProgress), "it does not tell the last id")
+	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), noProgress), "read the last id: there is none")
 	wantFiles(t, target)
 }
 

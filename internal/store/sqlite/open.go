@@ -165,10 +165,10 @@ func openWriter(ctx context.Context, path, uri string, options Options) (*connec
 	}
 	switch {
 	case err != nil:
-	case options.MustExist:
+	case version == len(migrations):
+		err = checkSchema(conn)
+	case options.MustExist || version > len(migrations):
 		err = migrations.Require(version)
-	default:
-		err = migrations.Accept(version)
 	}
 	if err == nil && version == 0 {
 		err = refuseLostStore(path)

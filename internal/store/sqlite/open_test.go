@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
@@ -60,25 +62,52 @@ func editFile(t *testing.T, dir, sql string) {
 	}
 }
 
+// olderSchema makes a store one of version 1.
+const olderSchema = `DROP VIEW readable; CREATE VIEW readable AS SELECT 1;
+	ALTER TABLE submissions DROP COLUMN changed; ALTER TABLE submissions DROP COLUMN changer;
+	DROP TABLE events; DROP TABLE event_queues; PRAGMA user_version = 1`
+
 func TestDamagedStoreIsRefused(t *testing.T) {
-	for sql, because := range map[string]string{
-		`DELETE FROM sequence`:                           "there is none: the database is damaged",
-		`UPDATE sequence SET last = 9223372036854775807`: "it is 9223372036854775807: the database is damaged",
-		`UPDATE sequence SET last = -5`:                  "it is -5: the database is damaged",
-		`DROP TABLE events`:                              "no such table: events",
-		`DROP TABLE event_queues`:                        "no such table: event_queues",
-		`DROP TABLE sessions`:                            "no such table: sessions",
-		`DROP TABLE file_chunks`:                         "no such table: file_chunks",
-		`ALTER TABLE submissions DROP COLUMN body`:       "no column named body",
+	for _, c := range []struct {
+		sql, because string
+		older        bool // version 1 has it, too
+	}{
+		{`DELETE FROM sequence`, "there is none: the database is damaged", true},
+		{`UPDATE sequence SET last = 9223372036854775807`, "it is 9223372036854775807: the database is damaged", true},
+		{`UPDATE sequence SET last = -5`, "it is -5: the database is damaged", true},
+		{`DROP TABLE events`, "it is damaged: its schema lacks events: restore a backup", false},
+		{`DROP TABLE event_queues`, "lacks event_queues", false},
+		{`DROP TABLE sessions`, "lacks sessions", true},
+		{`DROP TABLE file_chunks`, "lacks file_chunks", true},
+		{`DROP TABLE settings`, "lacks settings", true},
+		{`ALTER TABLE submissions DROP COLUMN body`, "lacks submissions.body", true},
+		{`DROP INDEX submissions_by_submitter`, "lacks submissions_by_submitter", true},
+		{`DROP INDEX submissions_latest`, "lacks submissions_latest", true},
 	} {
 		dir := t.TempDir()
 		if err := openStore(t, dir).Close(); err != nil {
 			t.Fatal(err)
 		}
-		editFile(t, dir, sql)
-		_, err := Open(ctx, dir, Options{})
-		wantError(t, err, because)
+		editFile(t, dir, c.sql)
+		path := filepath.Join(dir, FileName)
+		mustStayUntouched(t, path, func() { mustRefuse(t, dir, c.because) })
+		if c.older {
+			editFile(t, dir, olderSchema)
+			mustStayUntouched(t, path, func() { mustRefuse(t, dir, c.because) })
+		}
 	}
+}
+
+// TestSchemaNames: what the check of a schema asks for is what the migrations make.
+func TestSchemaNames(t *testing.T) {
+	var found []string
+	onWriter(t, openStore(t, t.TempDir()), func(conn *connection) error {
+		return conn.query(sqlSchema, func(row *sqlite3.Stmt) bool {
+			found = append(found, row.ColumnText(0))
+			return true
+		})
+	})
+	storetest.SameSchema(t, schemaNames, found)
 }
 
 // A store must not accept ids with which it could not be opened again.
@@ -153,9 +182,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	editFile(t, dir, `DROP VIEW readable; CREATE VIEW readable AS SELECT 1;
-		ALTER TABLE submissions DROP COLUMN changed; ALTER TABLE submissions DROP COLUMN changer;
-		DROP TABLE events; DROP TABLE event_queues; PRAGMA user_version = 1`)
+	editFile(t, dir, olderSchema)
 	_, err := Open(ctx, dir, Options{MustExist: true})
 	wantError(t, err, "it has schema version 1") // it is not to be written to
 	for range 2 {

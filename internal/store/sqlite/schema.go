@@ -1,9 +1,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -12,6 +15,13 @@ import (
 var migrationFiles embed.FS
 
 var migrations = engine.ReadMigrations(migrationFiles)
+
+//go:embed schema.txt
+var schemaNames string // what sqlSchema finds in a new store
+
+const sqlSchema = `SELECT name FROM sqlite_schema WHERE type <> 'view' AND name NOT LIKE 'sqlite%'
+	UNION ALL SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c
+	WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite%'`
 
 // applicationID marks a database file as Formulary's ("Frml").
 const applicationID = 0x46726d6c
@@ -43,11 +53,27 @@ func requireSchema(conn *connection) error {
 	if version == 0 {
 		return errors.New("it is empty")
 	}
-	return migrations.Require(version)
+	return cmp.Or(migrations.Require(version), checkSchema(conn))
 }
 
-// migrate brings the schema up to date, in one transaction: a crash leaves the
-// one version or the other.
+// checkSchema refuses a store that writes could not use, or would assign wrong ids in.
+func checkSchema(conn *connection) error {
+	var found []string
+	err := conn.query(sqlSchema, func(row *sqlite3.Stmt) bool {
+		found = append(found, row.ColumnText(0))
+		return true
+	})
+	if err == nil {
+		err = engine.CheckSchema(schemaNames, found)
+	}
+	if err == nil {
+		_, err = conn.readLastID()
+	}
+	return err
+}
+
+// migrate brings the schema up to date and checks it, in one transaction: a crash or an error
+// leaves the version that was there.
 func migrate(conn *connection, version int) (err error) {
 	if version == len(migrations) {
 		return nil
@@ -61,6 +87,9 @@ func migrate(conn *connection, version int) (err error) {
 		if err := conn.Exec(sql); err != nil {
 			return fmt.Errorf("migrate the schema: %w", err)
 		}
+	}
+	if err := checkSchema(conn); err != nil {
+		return err
 	}
 	return conn.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(migrations)))
 }

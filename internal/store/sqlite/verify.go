@@ -238,7 +238,6 @@ func integrityCheck(conn *connection, found *faults) error {
 // submissions would be lost, or ids assigned twice.
 func checkRules(conn *connection, found *faults) {
 	for _, rule := range []struct{ broken, fault string }{
-		{`SELECT count(*) <> 1 FROM sequence`, "it does not tell the last id"},
 		{`SELECT ifnull(max(row_id & 0xffffffffff), 0) > (SELECT last FROM sequence) FROM submissions`, "a submission has an id that was not given yet"},
 		{`SELECT count(*) FROM submissions WHERE form <> row_id >> 40 OR form NOT IN (SELECT number FROM forms)`, "a submission belongs to no form"},
 		{`SELECT count(*) <> 1 FROM settings WHERE name = '` + store.SettingStoreID + `'`, "the id of the store is missing"},

@@ -57,12 +57,6 @@ func newWriter(conn *connection, pool *readPool, forms *formNumbers, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	// These concern all tables. A damaged schema ends the start, not the first write.
-	for _, sql := range []string{sqlInsertAll, sqlNewForm, sqlInsertEvent, sqlLease, sqlInsertSession, sqlPutChunk, sqlStageFile} {
-		if _, err := conn.prepare(sql); err != nil {
-			return nil, err
-		}
-	}
 	w := &writer{
 		conn: conn, pool: pool, forms: forms, log: log, lastID: reserved, reserved: reserved,
 		queue: engine.NewQueue[write](engine.MaxBatch), stopped: make(chan struct{}),

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -198,6 +200,15 @@ func Same(t rapid.TB, what string, got, want any) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// SameSchema compares the file schema.txt of an engine with the names in a new store.
+func SameSchema(t testing.TB, file string, found []string) {
+	t.Helper()
+	slices.Sort(found)
+	if want := strings.Join(found, "\n") + "\n"; file != want {
+		t.Errorf("schema.txt is not what the migrations make. Write this into it:\n%s", want)
 	}
 }
 
