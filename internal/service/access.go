@@ -95,6 +95,7 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 		return forms.Submission{}, false, invalid
 	}
 	sub, err = a.service.opts.Store.Create(ctx, n)
+	a.countWrite()
 	return sub, false, a.explain(err)
 }
 
@@ -202,6 +203,7 @@ func (a *Access) Merge(
 	merged, err = a.service.opts.Store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
 		return a.merge(old, answers, pre)
 	})
+	a.countWrite()
 	return merged, Explain(err)
 }
 
@@ -317,5 +319,7 @@ func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 		return &Error{Kind: Forbidden, Detail: "Only editors of this page may delete submissions."}
 	}
 	check := func(sub forms.Submission) error { return a.check(pre, sub) }
-	return Explain(a.service.opts.Store.Delete(ctx, a.key(id), check, a.events(store.SubmissionDeleted, a.service.opts.Now())...))
+	err := a.service.opts.Store.Delete(ctx, a.key(id), check, a.events(store.SubmissionDeleted, a.service.opts.Now())...)
+	a.countWrite()
+	return Explain(err)
 }

@@ -72,6 +72,7 @@ func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r r
 	for range maxReplays {
 		if invalid == nil {
 			sub, err = a.service.opts.Store.Create(ctx, n)
+			a.countWrite()
 			if !errors.Is(err, store.ErrKeyUsed) {
 				return sub, false, a.explain(err)
 			}

@@ -45,6 +45,7 @@ type Service struct {
 	cursors        cipher.AEAD
 	idempotencyKey []byte
 	largeWrites    largeWrites
+	writes         writeCounts
 }
 
 // New makes a service.

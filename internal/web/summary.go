@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // A summary reads all submissions, about a million in a second. So it is computed
-// once for concurrent readers, and cached.
+// once for concurrent readers, and cached until this process writes to the form.
 const (
 	summaryTTL   = 10 * time.Second
 	maxSummaries = 50 // cached; each of them is bounded by newSummaryView
@@ -24,13 +23,16 @@ const (
 // submissions.
 type summaryKey struct {
 	form   *forms.Form // an edit of the page makes another one
+	writes uint64      // so that people see their own writes at once
 	all    bool        // of all submissions
 	user   string      // whose submissions, unless all
 	filter string
 }
 
 func newSummaryKey(access *service.Access, user string, opts service.ListOptions) summaryKey {
-	key := summaryKey{form: access.Form, all: access.Rights.SeeAll, user: user, filter: fmt.Sprintf("%#v", opts.Filter)}
+	key := summaryKey{
+		form: access.Form, writes: access.Writes(), all: access.Rights.SeeAll, user: user, filter: fmt.Sprintf("%#v", opts.Filter),
+	}
 	if key.all {
 		key.user = ""
 	}
@@ -58,26 +60,13 @@ func newSummaryCache(now cacheClock) summaryCache {
 	})}
 }
 
-// errCallerGone: the request that computed the summary was given up.
-var errCallerGone = errors.New("the request was given up")
-
 // get returns the cached summary, or computes it within the caller's request.
 // Concurrent callers share one computation. If its request is given up, one of the
 // others computes the summary.
 func (s summaryCache) get(ctx context.Context, key summaryKey, compute func() (*summaryView, error)) (*summaryView, error) {
-	load := func(context.Context, summaryKey) (*summaryView, error) {
-		view, err := compute()
-		if err != nil && ctx.Err() != nil {
-			err = errCallerGone
-		}
-		return view, err
-	}
-	for {
-		view, err := s.Get(ctx, key, otter.LoaderFunc[summaryKey, *summaryView](load))
-		if ctx.Err() != nil || !errors.Is(err, errCallerGone) {
-			return view, err
-		}
-	}
+	return s.Get(ctx, key, otter.LoaderFunc[summaryKey, *summaryView](
+		func(context.Context, summaryKey) (*summaryView, error) { return compute() },
+	))
 }
 
 // summary returns the summary of what a page shows.

@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -156,4 +158,29 @@ func TestSummaryKey(t *testing.T) {
 	if key("alice", "") == before {
 		t.Error("a changed form has the key of the old one")
 	}
+}
+
+// TestSummaryAfterWrites has totals count what was written just now.
+func TestSummaryAfterWrites(t *testing.T) {
+	e := newFeedback(t, "")
+	b := e.signedIn(t, "alice")
+	check := func(after, total, mean string) {
+		t.Helper()
+		page := b.get(feedbackResults)
+		if rangeOf(page) != total || !strings.Contains(page.text(), "on average "+mean) {
+			t.Errorf("after %s: %s, and the mean is not %s", after, rangeOf(page), mean)
+		}
+	}
+	check("nothing", "1–4 of 4", "5.17")
+	e.submit(t, "bob", 1, "feedback", "score", "20")
+	check("a create", "1–5 of 5", "8.88")
+	form := b.get("/page/1/form/feedback")
+	b.send(form.action(), with(form.values(), "name", "Amy", "score", "0")).want(http.StatusOK)
+	check("a create with a key", "1–6 of 6", "7.1")
+	change := b.get("/page/1/form/feedback/submission/2/change")
+	b.send(change.action(), with(change.values(), "score", "20")).want(http.StatusOK)
+	check("a change", "1–6 of 6", "9.1")
+	remove := b.get("/page/1/form/feedback/submission/2/delete")
+	b.postForm(remove.action(), remove.values()).want(http.StatusOK)
+	check("a delete", "1–5 of 5", "6.38")
 }
