@@ -8,9 +8,15 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // postPage sends a form of a page. Without a length, the body is sent in chunks.
@@ -200,5 +206,48 @@ func TestAuthorTextsDoNotSlowOthers(t *testing.T) {
 			})
 			p.mustHaveStayedSmall(t, idle)
 		})
+	}
+}
+
+// The largest pages that are hard to parse take little memory, in the server and in
+// the command check, and delay nobody.
+func TestLargestPagesExhaustNothing(t *testing.T) {
+	s := newSite(t)
+	units := []string{"[", "![", "<", "*a_", "[a](", "http://a.b ", "[\n", "# a\n", "- a\n", "> a\n\n", "~~~ form\na\n~~~\n"}
+	write := func(page, unit string, version int) string {
+		path := filepath.Join(s.pages, page+".md")
+		head := fmt.Sprintf("```form\nform: version-%d\nfields: [{id: x, type: date}]\n```\n", version)
+		testkit.WriteFile(t, path, head+strings.Repeat(unit, (4<<20-len(head))/max(1, len(unit))))
+		return path
+	}
+	write("99", "", 0)
+	p := start(t, s)
+	p.must(t, 201, "POST", "/kept/submission", note("first"))
+	idle, version := p.memory(t, "VmRSS"), 0
+	p.mustCreateBeside(t, func() (stop func()) {
+		version++
+		for i, unit := range units {
+			write(strconv.Itoa(10+i), unit, version)
+		}
+		write("99", "", version)
+		begun := p.cpu(t)
+		testkit.Eventually(t, "the pages are being read", func() bool { return p.cpu(t) > begun+20 })
+		return func() {
+			all := fmt.Sprintf("version-%d", version)
+			testkit.Eventually(t, "all are read", func() bool { return strings.Contains(formsOf(t, p, "99"), all) })
+		}
+	})
+	p.mustHaveStayedSmall(t, idle)
+
+	check := func(unit string) int64 {
+		cmd := exec.Command(binary, "check", write("98", unit, 0))
+		_ = cmd.Run() // there are warnings
+		return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	}
+	plain := check("x")
+	for _, unit := range units {
+		if used := check(unit); used > plain+200<<20 || !strings.Contains(unit, "\n") && used > plain+64<<20 {
+			t.Errorf("check of a page of %q takes %d MiB, and %d of a page of letters", unit, used>>20, plain>>20)
+		}
 	}
 }

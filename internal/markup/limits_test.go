@@ -3,6 +3,7 @@ package markup
 import (
 	"flag"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -47,6 +48,32 @@ func TestPathological(t *testing.T) {
 				t.Errorf("%.3v, want %q first", p.Diagnostics[:min(3, len(p.Diagnostics))], c.want)
 			}
 		})
+	}
+}
+
+// A page takes little more memory than its bytes, whatever its lines contain. What
+// takes an object per line is refused before it fills the memory.
+func TestLargestPagesTakeLittleMemory(t *testing.T) {
+	for limit, units := range map[uint64][]string{
+		16 << 20: {"[", "![", "<", "*a_", "[a](", "`a ``b ", "http://a.b ", "- [ ] ", "x"},
+		128 << 20: {
+			"[\n", "# a\n", "a\n=\n", "- a\n", "- - a\n", "> a\n\n", "1)\n", "|a\n|-\n", "<div>\n\n", "[a]: /u\n\n",
+			"~~~ form\na\n~~~\n", strings.Repeat(">", 99) + "\n",
+		},
+	} {
+		for _, unit := range units {
+			src := []byte(oneForm + strings.Repeat(unit, (MaxPageBytes-len(oneForm))/len(unit)))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			p := Parse(Markdown, 1, src, nil)
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > limit {
+				t.Errorf("a page of %.20q takes %d MiB, want at most %d", unit, n>>20, limit>>20)
+			}
+			if strings.Contains(unit, "\n") == (p.Text != nil) {
+				t.Errorf("a page of %.20q has text: %t", unit, p.Text != nil)
+			}
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // with too much of it is shown as it is written.
 const (
 	maxNesting    = 100
-	maxLineWork   = 2_000_000 // calls of PeekLine
+	maxLineWork   = 800_000 // calls of PeekLine: 3 for a line of a paragraph, 10 for an item of a list
 	maxInlineWork = 8_000_000
 	cellWork      = 400    // a cell of a table, even if the row is shorter than the table is wide
 	markerWork    = 20     // any such character, however short its block is
@@ -38,9 +38,6 @@ type tree struct {
 type meter struct {
 	text.Reader // of the page's lines
 	lines       int
-	refusal     string // why the page is refused; "" if it is not
-	refusedAt   int
-	ended       bool
 	inlines     int
 	parent      ast.Node // the block in which inlines were last looked for
 	size        int      // of that block
@@ -50,15 +47,35 @@ var meterKey = parser.NewContextKey()
 
 func meterOf(pc parser.Context) *meter { return pc.Get(meterKey).(*meter) }
 
+// refusal is why a page is refused, and where. The meter panics with it, which ends
+// the parser at once.
+type refusal struct {
+	at  int
+	why string
+}
+
+func (m *meter) refuse(why string) {
+	_, line := m.Position()
+	panic(&refusal{line.Start, why})
+}
+
 // parseMarkdown parses a page, or its blocks alone.
-func parseMarkdown(source []byte, complete bool) (t *tree, refusal string, at int) {
-	m, pc := &meter{Reader: text.NewReader(source)}, parser.NewContext()
-	if !complete {
-		m.inlines = maxInlineWork + 1
+func parseMarkdown(source []byte, complete bool) (t *tree, refused *refusal) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *refusal:
+			refused = r
+		default:
+			panic(r)
+		}
+	}()
+	m, pc, p := &meter{Reader: text.NewReader(source)}, parser.NewContext(), blocksAlone
+	if pc.Set(meterKey, m); complete {
+		p = markdown
 	}
-	pc.Set(meterKey, m)
-	root := markdown.Parse(m, parser.WithContext(pc))
-	return &tree{source, root, !m.exhausted() && countNodes(root) <= maxTreeNodes}, m.refusal, m.refusedAt
+	root := p.Parse(m, parser.WithContext(pc))
+	return &tree{source, root, complete && !m.exhausted() && countNodes(root) <= maxTreeNodes}, nil
 }
 
 func countNodes(root ast.Node) (n int) {
@@ -70,6 +87,9 @@ func countNodes(root ast.Node) (n int) {
 	})
 	return n
 }
+
+// blocksAlone has no inline parsers: it takes a line as one text, whatever is in it.
+var blocksAlone = parser.NewParser(parser.WithBlockParsers(limitDepth(parser.DefaultBlockParsers())...))
 
 // markdown is CommonMark with the extensions that people know from other wikis.
 var markdown = parser.NewParser(
@@ -106,49 +126,22 @@ func (d depthLimit) Open(parent ast.Node, reader text.Reader, pc parser.Context)
 	}
 	if depth > maxNesting {
 		meterOf(pc).refuse("lists and quotes are nested too deeply")
-		return nil, parser.NoChildren
 	}
 	return d.BlockParser.Open(parent, reader, pc)
 }
 
-// The meter ends the page early when its lines take too much work. It does so
-// between lines: parsers don't expect a line to vanish while they read it.
-
-func (m *meter) refuse(why string) {
-	if m.refusal == "" {
-		_, line := m.Position()
-		m.refusal, m.refusedAt = why, line.Start
-	}
-}
-
 func (m *meter) PeekLine() ([]byte, text.Segment) {
-	if m.ended {
-		return nil, text.Segment{}
-	}
-	m.lines++
-	return m.Reader.PeekLine()
-}
-
-func (m *meter) AdvanceLine() {
-	if m.lines > maxLineWork {
+	if m.lines++; m.lines > maxLineWork {
 		m.refuse("the page has too many lines, or too many inside lists and quotes")
 	}
-	m.ended = m.refusal != ""
-	m.Reader.AdvanceLine()
-}
-
-func (m *meter) SkipBlankLines() (text.Segment, int, bool) {
-	if m.ended {
-		return text.Segment{}, 0, false
-	}
-	return m.Reader.SkipBlankLines()
+	return m.Reader.PeekLine()
 }
 
 func (m *meter) exhausted() bool { return m.inlines > maxInlineWork }
 
 // inlineLimit is asked before all other parsers about each character that an
 // inline with superlinear cost begins or ends with. When the work is exhausted,
-// it takes the character for itself, and the rest takes no time.
+// it takes the rest of the line as one text.
 type inlineLimit struct{}
 
 func (inlineLimit) Trigger() []byte { return []byte("[]!*_~`<") }
@@ -163,8 +156,8 @@ func (inlineLimit) Parse(parent ast.Node, block text.Reader, pc parser.Context) 
 		return nil
 	}
 	_, segment := block.PeekLine()
-	block.Advance(1)
-	return ast.NewTextSegment(segment.WithStop(segment.Start + 1))
+	block.AdvanceLine()
+	return ast.NewTextSegment(segment)
 }
 
 func sizeOf(lines *text.Segments) (n int) {
@@ -204,9 +197,9 @@ func (paragraphLimit) Transform(n *ast.Paragraph, reader text.Reader, pc parser.
 func (p *reader) findInMarkdown() []rawBlock {
 	source := bytes.Clone(p.src[p.body:]) // the tree refers to it
 	shown := len(source) <= MaxShownBytes && bytes.Contains(bytes.ToLower(source), []byte("form"))
-	tree, refusal, at := parseMarkdown(source, shown)
-	if refusal != "" {
-		p.refuse(p.body+at, "", "%s", refusal)
+	tree, refused := parseMarkdown(source, shown)
+	if refused != nil {
+		p.refuse(p.body+refused.at, "split the page, or nest less", "%s", refused.why)
 		return nil
 	}
 	p.tree = tree
