@@ -108,13 +108,17 @@ func newRoot(streams Streams) *cli.Command {
 			return cli.ShowRootCommandHelp(cmd)
 		},
 	}
-	for _, c := range root.Commands {
-		c.OnUsageError = asUsageError
-		for _, sub := range c.Commands {
-			sub.OnUsageError = asUsageError
-		}
-	}
+	configure(root.Commands)
 	return root
+}
+
+// configure has errors of flags printed as those of other wrong calls. A command without
+// subcommands gets none for help: "formulary check help" checks the file help.
+func configure(commands []*cli.Command) {
+	for _, c := range commands {
+		c.OnUsageError, c.HideHelpCommand = asUsageError, len(c.Commands) == 0
+		configure(c.Commands)
+	}
 }
 
 func asUsageError(_ context.Context, _ *cli.Command, err error, _ bool) error {

@@ -7,9 +7,12 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/urfave/cli/v3"
 
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -78,6 +81,32 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 				t.Errorf("status %d, want 2 with %q:\n%s", code, tt.want, said)
 			}
 		})
+	}
+}
+
+// Who has a file or a hook of this name does not get help, and status 0, instead.
+func TestNoLeafTakesHelpForItself(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var leaves [][]string
+	var walk func(path []string, commands []*cli.Command)
+	walk = func(path []string, commands []*cli.Command) {
+		for _, c := range commands {
+			path := append(slices.Clone(path), c.Name)
+			if walk(path, c.Commands); len(c.Commands) == 0 {
+				leaves = append(leaves, path)
+			}
+		}
+	}
+	walk(nil, newRoot(Streams{}).Commands)
+	if len(leaves) < 13 {
+		t.Errorf("commands: %q", leaves)
+	}
+	for _, leaf := range leaves {
+		for _, word := range []string{"help", "h"} {
+			if code, said := run(t.Context(), append(leaf, word)...); code == 0 || strings.Contains(said, "USAGE:") {
+				t.Errorf("%q %s: status %d: %s", leaf, word, code, said)
+			}
+		}
 	}
 }
 
