@@ -124,7 +124,7 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 	}
 	v.Action, v.Submit = c.formPath(access.Form), "Send"
 	v.Hidden = url.Values{
-		keyControl: {rand.Text()}, forControl: {s.hashUser(c.Who.Name)}, promiseControl: {promiseOf(access.Form)}, labelsControl: {labelsOf(access.Form)},
+		keyControl: {rand.Text()}, forControl: {s.hashUser(c.Who.Name)}, promiseControl: {promiseOf(access.Form)}, labelsControl: {labelsOf(access)},
 	}
 	v.Draft, v.Typed = s.draftName(c, access, c.alone().formPath(access.Form)), with.typed
 	return v, nil

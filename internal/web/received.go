@@ -208,12 +208,15 @@ const maxLabels = 8 << 10
 
 // labelsOf names the questions of a form in a hidden control, so that an answer can
 // be shown under its label when the question has left the form.
-func labelsOf(f *forms.Form) string {
+func labelsOf(access *service.Access) string {
 	labels, size := map[string]string{}, 0
-	for rank := range f.Fields {
-		id, label := f.Fields[rank].ID, f.Fields[rank].Label
-		if size += len(id) + len(label); label != id && size < maxLabels {
-			labels[id] = label
+	for rank := range access.Form.Fields {
+		f := &access.Form.Fields[rank]
+		if !access.MaySet(f) {
+			continue // it is not on the form
+		}
+		if size += len(f.ID) + len(f.Label); f.Label != f.ID && size < maxLabels {
+			labels[f.ID] = f.Label
 		}
 	}
 	text, _ := json.Marshal(labels) // strings can be encoded

@@ -40,6 +40,22 @@ func (a *answer) pressed(button string) (action string, values url.Values) {
 	return "", nil
 }
 
+// What editors ask on their part of a form is not in the pages of others.
+func TestLabelsOfEditors(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", requestForm))
+	e.submit(t, "alice", 1, "feedback", "name", "Ann")
+	for user, want := range map[string]string{
+		"alice": `{"name":"Name"}`, "carol": `{"level":"Level","name":"Name","state":"State","tags":"Tags"}`,
+	} {
+		b := e.signedIn(t, user)
+		for _, path := range []string{"/page/1/form/feedback", "/page/1", "/page/1/form/feedback/submission/1/change"} {
+			if got := b.get(path).values().Get(labelsControl); got != want {
+				t.Errorf("%s: %s gets the labels %s, want %s", path, user, got, want)
+			}
+		}
+	}
+}
+
 // TestSetWithOnePress has an editor set what editors answer, and nothing else.
 func TestSetWithOnePress(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))

@@ -241,7 +241,7 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 	}
 	page.Script = "form.js"
 	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.at("/change"), "Save", st.at("")
-	page.Form.Hidden = url.Values{tagControl: {st.access.Tag(st.sub)}, forControl: {st.forUser}, labelsControl: {labelsOf(st.access.Form)}}
+	page.Form.Hidden = url.Values{tagControl: {st.access.Tag(st.sub)}, forControl: {st.forUser}, labelsControl: {labelsOf(st.access)}}
 	page.Form.Draft, page.Form.Typed = s.draftName(c, st.access, c.unframedPath(st.path)), with.typed
 	return page, nil
 }
