@@ -329,6 +329,46 @@ func TestTwoForms(t *testing.T) {
 	}
 }
 
+// TestSignInAtAFrameWithoutForm: it counts for the other frames, too.
+func TestSignInAtAFrameWithoutForm(t *testing.T) {
+	w := newWikis(t, wikiPage(mediaWiki, block+`<pre class="form">form: gone</pre>`), httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{Height: 1600, ConsoleErrors: true})
+	login := w.forms + "/embed/login?next=%2Fembed%2Fpage%2F101%2Fform%2F"
+	first, second := p.Frame(login+"feedback"), p.Frame(login+"gone")
+	fits(p, first)
+	p.Wait("both blocks are replaced", func() bool { return !strings.Contains(p.Text(), "form: ") })
+	signIn(second, "amy")
+	first.WaitText("Signed in as amy")
+	first.WaitText("Comment")
+	p.Wait("the block is back", func() bool { return strings.Contains(p.Text(), "form: gone") })
+}
+
+// TestTransparentForms: a form that a style makes invisible can't be pressed. It is shown
+// when the style has gone, as after a page was faded in.
+func TestTransparentForms(t *testing.T) {
+	styles := []string{"opacity: 0", "filter: opacity(1%)", "mask-image: linear-gradient(transparent, transparent)", "opacity: 0.95"}
+	var body strings.Builder
+	for _, style := range styles {
+		fmt.Fprintf(&body, `<div style=%q><div style="opacity: 0.9">%s</div></div>`, style, block)
+	}
+	w := newWikis(t, wikiPage(mediaWiki, body.String()), httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{Height: 3000})
+	visible := func(want string) {
+		t.Helper()
+		p.Wait("the visible frames are "+want, func() bool {
+			return want == browsertest.Eval[string](p, `[...document.querySelectorAll("iframe")].map((frame) => {
+				const { left, top, height } = frame.getBoundingClientRect();
+				return height > 0 ? document.elementFromPoint(left + 20, top + 20) === frame : "";
+			}).join(" ")`)
+		})
+	}
+	visible("false false false true")
+	browsertest.Eval[any](p, `document.querySelectorAll("main > div").forEach((div) => (div.style = ""))`)
+	visible("true true true true")
+	browsertest.Eval[any](p, `document.querySelector("main").style.opacity = 0.5`)
+	visible("false false false false")
+}
+
 // TestForgedHeights: only the form's own frame can tell its height.
 func TestForgedHeights(t *testing.T) {
 	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewTLSServer)

@@ -14,8 +14,9 @@
     return;
   }
   const server = new URL(".", script.src); // the forms are beside this script
-  const highest = 100_000; // pixels; frame.js has the same limit
   const pause = 100; // milliseconds between a change of the page and the search for blocks
+  const checkEvery = 1000; // milliseconds, after which it is decided again whether a frame can be seen
+  const leastOpacity = 0.8;
 
   // Markdown renderers write the info string "yaml form" as classes. The last two
   // are MediaWiki's syntaxhighlight and Confluence's code macro.
@@ -23,6 +24,7 @@
   const seen = new WeakSet(); // blocks
   const waiting = new WeakMap(); // by iframe: the block that it replaces when its form is there
   const replaced = new WeakMap(); // by iframe: the block that it has replaced
+  const warned = new WeakSet(); // iframes that are transparent
 
   window.addEventListener("message", onMessage);
   if (document.readyState === "loading") {
@@ -40,6 +42,7 @@
         embedAll();
       }, pause);
     }).observe(document.body, { childList: true, subtree: true });
+    setInterval(() => frames().forEach(showFrame), checkEvery);
   }
 
   function embedAll() {
@@ -120,16 +123,41 @@
     if (origin !== server.origin || !(missing || height > 0)) {
       return;
     }
-    for (const frame of document.querySelectorAll("iframe.formulary")) {
+    for (const frame of frames()) {
       if (frame.contentWindow !== source) {
         continue;
       }
       if (missing) {
         frame.replaceWith(waiting.get(frame) ?? replaced.get(frame));
       } else {
-        resize(frame, Math.min(height, highest), loaded);
+        resize(frame, height, loaded);
       }
     }
+  }
+
+  const frames = () => document.querySelectorAll("iframe.formulary");
+
+  /**
+   * Shows a frame that has its form, and hides it while the page has made it transparent:
+   * nobody is to press a button that they don't see. A page may fade in, so this is
+   * decided again and again.
+   */
+  function showFrame(frame) {
+    const transparent = isTransparent(frame);
+    frame.style.visibility = waiting.has(frame) || transparent ? "hidden" : "";
+    if (transparent && !warned.has(frame)) {
+      warned.add(frame);
+      console.warn("Formulary: a form is hidden, because a style makes an element around it transparent.", frame);
+    }
+  }
+
+  function isTransparent(element) {
+    let seen = 1; // how much of the element comes through
+    for (let e = element; e; e = e.parentElement) {
+      const { opacity, filter, maskImage } = getComputedStyle(e);
+      seen *= filter.includes("opacity") || (maskImage ?? "none") !== "none" ? 0 : Number(opacity);
+    }
+    return seen < leastOpacity;
   }
 
   function resize(frame, height, loaded) {
@@ -139,8 +167,8 @@
       waiting.delete(frame);
       replaced.set(frame, block);
       frame.style.margin = "1em 0";
-      frame.style.visibility = "";
       block.remove();
+      showFrame(frame);
     } else if (loaded && frame.getBoundingClientRect().top < 0) {
       frame.scrollIntoView(); // a new page, such as “Sent”, is read from its beginning
     }

@@ -7,7 +7,7 @@
 // page is loaded into the frame. A height is sent to that origin only.
 (() => {
   "use strict";
-  const highest = 100_000; // pixels; embed.js has the same limit
+  const highest = 100_000; // pixels
   const root = document.documentElement;
   const [mark, scheme, origin] = window.name.split(" ");
   if (window.parent === window || mark !== "formulary" || !origin) {
@@ -16,13 +16,13 @@
   useScheme(scheme === "dark");
   let sent = 0;
   document.addEventListener("DOMContentLoaded", () => {
+    shareSignIn();
     if (root.hasAttribute("data-missing")) {
       window.parent.postMessage({ formulary: { missing: true } }, origin); // the block stays as it is
       return;
     }
     sendHeight(); // browsers don't draw, and thus don't observe, a frame that has no height yet
     new ResizeObserver(sendHeight).observe(root);
-    shareSignIn();
   });
 
   /** The wiki's page decides, not the preference that the browser reports. */
@@ -50,12 +50,13 @@
 
   /** The height of the content does not depend on that of the frame, so this comes to rest. */
   function sendHeight() {
-    const height = Math.ceil(root.getBoundingClientRect().height);
+    const needed = Math.ceil(root.getBoundingClientRect().height);
+    const height = Math.min(needed, highest);
     if (height === sent) {
       return;
     }
     // A scroll bar would make the form narrower, and thus higher.
-    root.style.overflowY = height > highest ? "auto" : "hidden";
+    root.style.overflowY = needed > highest ? "auto" : "hidden";
     window.parent.postMessage({ formulary: { height, loaded: sent === 0 } }, origin);
     sent = height;
   }
