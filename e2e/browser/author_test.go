@@ -26,6 +26,7 @@ func TestAuthor(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T, server string){
 		"while typing": authorWhileTyping, "templates": authorTemplates, "stale answers": authorStaleAnswers,
 		"without JavaScript": authorWithoutJavaScript, "by keyboard": authorByKeyboard, "expired session": authorExpiredSession,
+		"kept": authorKeepsText,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, server) })
 	}
@@ -81,6 +82,47 @@ func authorTemplates(t *testing.T, server string) {
 		p.Loads(func() { p.Click("link", name) })
 		p.WaitText("No problems")
 		p.Check()
+	}
+}
+
+// The text is there after a reload. A template does not replace it for good.
+func authorKeepsText(t *testing.T, server string) {
+	for _, options := range []browsertest.Options{{Width: 1280}, {Width: 360, Height: 740, Dark: true}} {
+		p := openAuthor(t, server, "/author", options)
+		want := func(text string) {
+			t.Helper()
+			p.Wait("the text is "+text, func() bool { return strings.HasPrefix(p.Value("Text of the form"), text) })
+		}
+		p.Fill("Text of the form", written)
+		p.Reload()
+		want(written)
+		p.WaitText("What you typed here earlier is back.")
+		p.WaitText("Your name") // its form is shown
+		if text := p.Text(); strings.Contains(text, "not sent") {
+			t.Errorf("a text that is never sent was not sent: %s", text)
+		}
+		p.Check()
+		p.Loads(func() { p.Click("link", "Survey with conditions") })
+		p.WaitText("You typed something here earlier.")
+		want("form: survey")
+		p.Check()
+		p.Fill("Text of the form", "form: another")
+		p.Click("button", "Restore")
+		want(written)
+		p.WaitText("Your name")
+		p.Reload()
+		want(written)
+		p.Click("button", "Discard")
+		want("form: survey")
+		p.Loads(func() { p.Click("link", "Feedback") })
+		want("form: feedback")
+		if strings.Contains(p.Text(), "earlier") {
+			t.Errorf("the text is discarded, and still offered: %s", p.Text())
+		}
+		const sizes = `[...document.querySelectorAll("textarea, pre")].map((e) => parseFloat(getComputedStyle(e).fontSize))`
+		if got := browsertest.Eval[float64](p, "Math.min(..."+sizes+")"); got < 16 {
+			t.Errorf("text of %g pixels, which phones enlarge when one types", got)
+		}
 	}
 }
 

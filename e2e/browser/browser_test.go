@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -58,7 +59,15 @@ func serve(t *testing.T, args ...string) string {
 // the test stops it.
 func start(t *testing.T, args ...string) string {
 	t.Helper()
-	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--data", t.TempDir()}, args...)
+	url, _ := startIn(t, t.TempDir(), args...)
+	return url
+}
+
+// startIn starts a server with the store of a directory. kill ends it at once, as a
+// crash does; else the end of the test stops it.
+func startIn(t *testing.T, data string, args ...string) (url string, kill func()) {
+	t.Helper()
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--data", data}, args...)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...)
 	log, err := cmd.StderrPipe()
 	if err != nil {
@@ -68,17 +77,21 @@ func start(t *testing.T, args ...string) string {
 		t.Fatal(err)
 	}
 	url, end := readAddress(log)
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended, which Wait tells
-		said := <-end
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the server ends: %v\n%s", err, said)
-		}
-	})
+	var once sync.Once
+	stop := func(signal os.Signal) {
+		once.Do(func() {
+			_ = cmd.Process.Signal(signal) // it may have ended, which Wait tells
+			said := <-end
+			if err := cmd.Wait(); err != nil && signal != os.Kill {
+				t.Errorf("the server ends: %v\n%s", err, said)
+			}
+		})
+	}
+	t.Cleanup(func() { stop(syscall.SIGTERM) })
 	if url == "" {
 		t.Fatal("the server does not serve")
 	}
-	return url
+	return url, func() { stop(os.Kill) }
 }
 
 // readAddress returns the address that a server logs when it serves, or "" at the

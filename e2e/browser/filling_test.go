@@ -1,10 +1,12 @@
 package browser
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const (
@@ -44,9 +46,12 @@ func drafts(t *testing.T, s *site) {
 	p.Fill("Why so much?", "It is\nlarge.")
 	p.Select("Size", "large")
 	p.In("Extras").Click("checkbox", "express")
-	stored(p, "express")
+	file := filepath.Join(t.TempDir(), "offer.txt")
+	testkit.WriteFile(t, file, "An offer")
+	p.Attach("Offer", file)
+	stored(p, "offer.txt")
 	p.Reload()
-	p.want(back, "Why so much?")
+	p.want(back+" It was not sent yet. Files are not kept: choose “offer.txt” again.", "Why so much?")
 	p.Check()
 	wantTyped := func(p *page) {
 		t.Helper()
@@ -64,7 +69,7 @@ func drafts(t *testing.T, s *site) {
 	wantTyped(q)
 	q.Fill("Word", "hush")
 	p.goTo(order + "?item=Chair")
-	p.want("You typed something here earlier that was not sent.")
+	p.want("You typed something here earlier. It was not sent yet.")
 	p.wantNot(back)
 	p.Check()
 	p.Click("button", "Restore")
@@ -107,6 +112,20 @@ func drafts(t *testing.T, s *site) {
 	p.signIn(ben)
 	p.wantNot(back)
 	p.wantValue("Item", "")
+
+	// After an expired session they go when somebody else opens a form, but not those of
+	// another server on this host.
+	p.Fill("Item", "Sofa")
+	stored(p, "Sofa")
+	browsertest.Eval[any](p.Page, `localStorage.setItem("formulary.draft other /forms/page/1/form/f", JSON.stringify({time: Date.now()}))`)
+	browsertest.Eval[any](p.Page, `void fetch("/logout", {method: "POST"}).then(() => { document.title = "out" })`)
+	p.Wait("the session is over", func() bool { return p.Title() == "out" })
+	p.goTo("/page/20/form/secret")
+	p.signIn(eve)
+	p.Wait("ben's draft is removed", func() bool {
+		kept := browsertest.Eval[string](p.Page, `JSON.stringify(localStorage)`)
+		return !strings.Contains(kept, "Sofa") && strings.Contains(kept, "/forms/page/1/form/f")
+	})
 }
 
 // whatFormsSay: titles, readers, defaults, addresses, editors' questions, thanks, forms

@@ -2,8 +2,10 @@ package browser
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
@@ -133,6 +136,64 @@ func TestSendingAgain(t *testing.T) {
 			t.Errorf("%d submissions are stored, want 4", got)
 		}
 	}
+}
+
+// TestAnswerLostInACrash kills the server after it has stored a form, and before it has
+// answered. The form is sent again from its draft, to the server that has started
+// again, and is stored once.
+func TestAnswerLostInACrash(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, browsertest.Options{ConsoleErrors: true})
+	var server atomic.Pointer[url.URL]
+	follow := func(address string) {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.Store(u)
+	}
+	follow(s.url)
+	lost := errors.New("the answer is lost")
+	var crashing atomic.Bool // as long as the browser may try again by itself
+	front := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = server.Load().Scheme, server.Load().Host
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if crashing.Load() && r.Request.Method == http.MethodPost {
+				s.kill()
+				return lost
+			}
+			return nil
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	})
+	front.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(front.Close)
+	s.url = front.URL
+
+	p := s.as(t, ann, trip)
+	fillTrip(p)
+	crashing.Store(true)
+	p.Click("button", "Send")
+	p.Wait("the browser gets no answer", func() bool { return browsertest.Eval[string](p.Page, "location.protocol") == "chrome-error:" })
+	crashing.Store(false)
+	address, _ := startIn(t, s.data, s.args...)
+	follow(address)
+	if got := s.count(t, trip); got != 1 {
+		t.Fatalf("%d submissions are stored before the answer, want 1", got)
+	}
+	p.goTo(trip)
+	p.want("What you typed here earlier is back.", "it was not confirmed", "it is stored once")
+	p.Check()
+	p.wantValue("Your name", "Ann Other")
+	p.press("Send")
+	p.want("This is what was sent.")
+	if got := s.count(t, trip); got != 1 {
+		t.Errorf("%d submissions are stored, want 1", got)
+	}
+	p.goTo(trip)
+	p.wantValue("Your name", "")
 }
 
 // TestZoom shows every kind of page at 400 %, which is 320 pixels wide.

@@ -39,7 +39,10 @@ const (
 // browser see it.
 type site struct {
 	url     string
-	pages   string // directory
+	pages   string   // directory
+	data    string   // directory
+	args    []string // of the server, without --data
+	kill    func()   // ends the server at once
 	options browsertest.Options
 }
 
@@ -65,7 +68,9 @@ func newSiteOf(t *testing.T, dir string, options browsertest.Options, args ...st
 	if err := os.CopyFS(pages, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	return &site{url: start(t, append([]string{"--pages", pages, "--users", file}, args...)...), pages: pages, options: options}
+	s := &site{pages: pages, data: t.TempDir(), args: append([]string{"--pages", pages, "--users", file}, args...), options: options}
+	s.url, s.kill = startIn(t, s.data, s.args...)
+	return s
 }
 
 // page is a tab with a few words for what people do there.

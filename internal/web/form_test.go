@@ -128,7 +128,7 @@ func testSignOut(t *testing.T, element, event string) {
 import { button, element, input, show } from "page.js";
 const stored = new Map();
 globalThis.localStorage = { getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value) };
-globalThis.sessionStorage = localStorage;
+globalThis.sessionStorage = window.localStorage = localStorage;
 const signOut = element("%s", { "data-sign-out": "" }, button());
 const other = element("form", { "data-form": "" }, input("hasAttribute", "text"), input("matches", "text"));
 show(signOut, other);
@@ -153,10 +153,12 @@ globalThis.reloadsAfter = (sent) => {
 // What is typed and not sent is kept for the same user and form, within bounds.
 func TestScriptsKeepDrafts(t *testing.T) {
 	vm := newVM(t)
-	runModule(t, vm, `import "typing.js"; import { attachDrafts } from "drafts.js"; globalThis.attachDrafts = attachDrafts;`)
+	runModule(t, vm, `import "typing.js"; import { attachDrafts } from "drafts.js"; import "form.js"; globalThis.attachDrafts = attachDrafts;`)
 	const filled, empty = "hello|two lines|S|false|true", "|||false|false"
 	const back, offered = "What you typed here earlier is back. It was not sent yet.|Discard",
-		"You typed something here earlier that was not sent.|Restore|Discard"
+		"You typed something here earlier. It was not sent yet.|Restore|Discard"
+	const unconfirmed = "You have sent it, but it was not confirmed. Send it again: it is stored once."
+	backWithoutFiles := strings.Replace(back, "|", " Files are not kept: choose “cv.pdf”, “photo.png” again.|", 1)
 	for _, test := range []struct {
 		story string
 		want  []string
@@ -170,6 +172,12 @@ func TestScriptsKeepDrafts(t *testing.T) {
 		{"refused", []string{"7.50|||false|false", "nothing", "7.50|corrected||false|false"}},
 		{"erased", []string{"0"}},
 		{"sent", []string{"1", "formulary.draft amy /page/1/form/f"}},
+		{"sentWithoutAnswer", []string{"first", strings.Replace(back, "It was not sent yet.", unconfirmed, 1), "new"}},
+		{"sentAndRefused", []string{"first", back}},
+		{"sentAndKeptByTheBrowser", []string{"first", "nothing"}},
+		{"keyOfWhatIsRestored", []string{"new", "first", "first"}},
+		{"sameAddress", []string{"x|typed||false|false", "y|||false|false"}},
+		{"files", []string{backWithoutFiles, backWithoutFiles, back}},
 		{"signedOutInAnotherTab", []string{"1"}}, // the sign-out itself
 		{"tooLong", []string{"0"}},
 		{"tooMany", []string{"20", "false", "true"}},

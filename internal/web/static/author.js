@@ -1,4 +1,5 @@
 // Shows a form while its text is written. Without this script, a button does it.
+// drafts.js keeps the text.
 
 import { announce } from "./dom.js";
 import { attach } from "./form.js";
@@ -13,7 +14,6 @@ const failure = document.querySelector("[data-failure]");
 const served = new Map(); // by id of a part: its HTML as the server sent it
 
 let shown = text.defaultValue; // the text whose form is shown
-let taken = text.value; // the text as it is elsewhere, too
 let timer;
 let request = new AbortController();
 
@@ -23,18 +23,15 @@ text.addEventListener("input", () => {
   numberLines();
 });
 text.addEventListener("scroll", scrollGutter);
-text.form.addEventListener("submit", () => (taken = text.value));
+text.form.addEventListener("change", followText); // drafts.js has put back or discarded what was typed
 document.addEventListener("click", onClick);
-addEventListener("pageshow", () => {
-  numberLines(); // the browser may have put back what was typed
-  update();
-});
-addEventListener("beforeunload", (event) => {
-  if (text.value !== taken) {
-    event.preventDefault(); // the browser asks
-  }
-});
+addEventListener("pageshow", followText); // so has the browser, perhaps
 prepare();
+
+function followText() {
+  numberLines();
+  update();
+}
 
 function prepare() {
   attach();
@@ -158,7 +155,6 @@ async function copyBlock(copy, block) {
     block.select();
     document.execCommand("copy");
   }
-  taken = text.value;
   copy.firstChild.data = "Copied";
   announce("Copied");
 }

@@ -4,16 +4,18 @@
 // data-draft on a form names its user, by a hash, and the form or the submission that
 // it changes. Anonymous forms have none. data-typed says that the page already shows
 // what was typed, as after an error. session.js removes drafts that were sent, and all
-// of them at the sign-out. Storage may be missing in frames: then nothing is kept.
+// of them at the sign-out.
+//
+// A draft keeps the idempotency key of its form. So what the server has stored, but
+// could not answer, is stored once when it is sent again.
 
 import { announce, call, create, find } from "./dom.js";
+import { access, draftNames, draftPrefix, signedOut } from "./storage.js";
 
-const prefix = "formulary.draft "; // session.js has the same
 const pause = 400; // milliseconds without typing, after which a draft is stored
 const longest = 100_000; // characters of one draft
 const most = 20; // drafts
 const lifetime = 30 * 24 * 3600 * 1000; // milliseconds
-const signedOut = "formulary.signedOut"; // session.js sets it
 
 const drafts = new WeakMap(); // by form
 const waiting = new Set(); // drafts with changes that are not stored yet
@@ -21,7 +23,6 @@ const signedOutBefore = access((store) => store.getItem(signedOut));
 
 document.addEventListener("input", onChange);
 document.addEventListener("change", onChange);
-document.addEventListener("submit", onSubmit);
 window.addEventListener("pagehide", storeAll);
 document.addEventListener("visibilitychange", storeAll);
 
@@ -29,50 +30,82 @@ document.addEventListener("visibilitychange", storeAll);
 export function attachDrafts() {
   access(removeOld);
   for (const form of document.querySelectorAll("form[data-draft]")) {
-    const key = prefix + call(form, "getAttribute", "data-draft");
-    const questions = find(form, "[data-field]");
-    const shown = new Map(questions.map((question) => [question, read(question)]));
-    const tag = find(form, 'input[name="_tag"]')[0]?.value; // of the submission that is changed
-    const before = access((store) => JSON.parse(store.getItem(key)));
-    const draft = { form, key, tag, questions, shown, kept: before?.values ?? {}, restored: true };
-    drafts.set(form, draft);
-    if (call(form, "hasAttribute", "data-typed") || !differs(draft)) {
-      continue;
-    }
-    if (location.search || before.tag !== tag) { // the address, or somebody else, has filled in something, too
-      draft.restored = false;
-      tell(draft, "You typed something here earlier that was not sent.", ["Restore", restore], ["Discard", discard]);
-    } else {
-      restore(draft);
+    if (!drafts.has(form)) {
+      attachDraft(form);
     }
   }
 }
 
+function attachDraft(form) {
+  const name = `${draftPrefix} ${call(form, "getAttribute", "data-draft")}`;
+  const questions = find(form, "[data-field]");
+  const shown = new Map(questions.map((question) => [question, read(question)]));
+  const tag = find(form, 'input[name="_tag"]')[0]?.value; // of the submission that is changed
+  const keyInput = find(form, 'input[name="_key"]')[0]; // where a new submission is made
+  const kept = { values: {}, files: [], ...access((store) => JSON.parse(store.getItem(name))) };
+  const draft = { form, name, tag, keyInput, shownKey: keyInput?.value, questions, shown, kept, restored: true };
+  drafts.set(form, draft);
+  if (call(form, "hasAttribute", "data-typed")) {
+    if (kept.sent) {
+      store(draft); // the server has answered
+    }
+  } else if (!differs(draft)) {
+    useKey(draft, kept.key);
+  } else if ((location.search && location.search !== kept.search) || kept.tag !== tag) {
+    draft.restored = false; // the address, or somebody else, has filled in something, too
+    tell(draft, `You typed something here earlier.${fate(draft)}`, ["Restore", restore], ["Discard", discard]);
+  } else {
+    restore(draft);
+  }
+}
+
+/** Has the form sent with the key of a draft. */
+function useKey({ keyInput }, key) {
+  if (keyInput && key) {
+    keyInput.value = key;
+  }
+}
+
+/** What has become of a draft. */
+function fate({ form, kept }) {
+  if (!call(form, "hasAttribute", "data-form")) {
+    return ""; // it is never sent
+  }
+  return kept.sent ? " You have sent it, but it was not confirmed. Send it again: it is stored once." : " It was not sent yet.";
+}
+
 /** Whether the draft has something that the form does not show. */
-function differs({ questions, kept }) {
-  return questions.some((question) => has(kept, question) && !same(read(question), kept[question.dataset.field]));
+function differs({ questions, kept: { values } }) {
+  return questions.some((question) => has(values, question) && !same(read(question), values[question.dataset.field]));
 }
 
 const has = (values, { dataset }) => Object.hasOwn(values, dataset.field) && Array.isArray(values[dataset.field]);
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-/** Fills in the draft, except where something else was typed meanwhile. */
+/** Fills in the draft. Of several questions, those stay that something else was typed into meanwhile. */
 function restore(draft) {
+  const { questions, shown, kept } = draft;
   draft.restored = true;
-  for (const question of draft.questions) {
-    if (has(draft.kept, question) && same(read(question), draft.shown.get(question))) {
-      write(question, draft.kept[question.dataset.field]);
+  useKey(draft, kept.key);
+  for (const question of questions) {
+    if (has(kept.values, question) && (questions.length === 1 || same(read(question), shown.get(question)))) {
+      write(question, kept.values[question.dataset.field]);
     }
   }
-  tell(draft, "What you typed here earlier is back. It was not sent yet.", ["Discard", discard]);
+  const chosen = chosenFiles(draft);
+  const missing = kept.files.filter((name) => !chosen.includes(name)).map((name) => `“${name}”`);
+  const files = missing.length > 0 ? ` Files are not kept: choose ${missing.join(", ")} again.` : "";
+  tell(draft, `What you typed here earlier is back.${fate(draft)}${files}`, ["Discard", discard]);
 }
 
 /** Brings back the form as the server has sent it. */
 function discard(draft) {
   draft.questions.forEach((question) => write(question, draft.shown.get(question)));
-  draft.kept = {};
+  draft.kept = { values: {}, files: [] };
+  draft.restored = true;
+  useKey(draft, draft.shownKey);
   waiting.delete(draft);
-  access((store) => store.removeItem(draft.key));
+  access((store) => store.removeItem(draft.name));
   tell(draft, "");
 }
 
@@ -116,46 +149,52 @@ function write(question, values) {
   }
 }
 
+function chosenFiles({ form }) {
+  return find(form, 'input[type="file"]').flatMap(({ files }) => Array.from(files, ({ name }) => name));
+}
+
 function onChange({ target }) {
   const draft = drafts.get(target.form);
   if (draft && !waiting.has(draft)) {
     waiting.add(draft);
-    setTimeout(() => store(draft), pause);
+    setTimeout(() => waiting.has(draft) && store(draft), pause);
   }
 }
 
-function onSubmit({ target }) {
-  const draft = drafts.get(target);
+/** Notes that a form is being sent. Its draft stays until the server has answered. */
+export function noteSending(form) {
+  const draft = drafts.get(form);
   if (draft) {
-    store(draft);
-    access(() => sessionStorage.setItem("formulary.sent", draft.key));
+    store(draft, true);
+    access(() => sessionStorage.setItem("formulary.sent", draft.name));
   }
 }
 
 function storeAll() {
-  [...waiting].forEach(store);
+  waiting.forEach((draft) => store(draft));
 }
 
-function store(draft) {
-  if (!waiting.delete(draft)) {
-    return;
-  }
-  const values = { ...draft.kept };
+function store(draft, sent = false) {
+  waiting.delete(draft);
+  const values = { ...draft.kept.values };
   for (const question of draft.questions) {
     const typed = read(question);
     if ((draft.restored && has(values, question)) || !same(typed, draft.shown.get(question))) {
       values[question.dataset.field] = typed;
     }
   }
-  const text = JSON.stringify({ time: Date.now(), tag: draft.tag, values });
+  const chosen = chosenFiles(draft);
+  const files = chosen.length > 0 ? chosen : draft.kept.files;
+  const origin = draft.restored || sent ? { key: draft.keyInput?.value, search: location.search, sent } : draft.kept;
+  const text = JSON.stringify({ ...origin, time: Date.now(), tag: draft.tag, files, values });
   access((store) => {
     if (store.getItem(signedOut) !== signedOutBefore) {
       return; // somebody has signed out in another tab
     }
     if (Object.keys(values).length === 0) {
-      store.removeItem(draft.key);
+      store.removeItem(draft.name);
     } else if (text.length <= longest) {
-      store.setItem(draft.key, text);
+      store.setItem(draft.name, text);
       removeOld(store);
     }
   });
@@ -163,11 +202,11 @@ function store(draft) {
 
 /** Removes drafts that are older than their lifetime, and the oldest of too many. */
 function removeOld(store) {
-  const all = Object.keys(store).filter((key) => key.startsWith(prefix)).map((key) => ({ key, time: timeOf(store.getItem(key)) }));
+  const all = draftNames(store).map((name) => ({ name, time: timeOf(store.getItem(name)) }));
   all.sort((a, b) => b.time - a.time);
-  for (const [i, { key, time }] of all.entries()) {
+  for (const [i, { name, time }] of all.entries()) {
     if (i >= most || !(Date.now() - time < lifetime)) {
-      store.removeItem(key);
+      store.removeItem(name);
     }
   }
 }
@@ -177,14 +216,5 @@ function timeOf(text) {
     return Number(JSON.parse(text).time) || 0;
   } catch {
     return 0;
-  }
-}
-
-/** Does something with the storage. A browser may refuse it, or have no room left. */
-function access(act) {
-  try {
-    return act(window.localStorage);
-  } catch {
-    return undefined;
   }
 }

@@ -8,7 +8,7 @@
 
 import { tidy, visibility } from "./conditions.js";
 import { announce, call, find } from "./dom.js";
-import { attachDrafts } from "./drafts.js";
+import { attachDrafts, noteSending } from "./drafts.js";
 import { checkSizes, upload } from "./upload.js";
 
 const separator = ";";
@@ -166,6 +166,7 @@ function onSubmit(event) {
   }
   const attempt = {};
   sending.set(form, attempt);
+  noteSending(form);
   if (files.length > 0) {
     event.preventDefault();
     upload(form, event.submitter, { release: () => release(form), attach });

@@ -2,11 +2,12 @@
 // Cache-Control says. After a sign-out, in whatever tab, such a page is loaded
 // again: the server asks to sign in.
 //
-// What drafts.js keeps goes when it was sent, and at the sign-out.
+// What drafts.js keeps goes when it was sent, at the sign-out, and when somebody else
+// opens a form.
 
-const key = "formulary.signedOut";
-const draftPrefix = "formulary.draft ";
-const before = access(() => localStorage.getItem(key));
+import { access, draftNames, signedOut } from "./storage.js";
+
+const before = access((store) => store.getItem(signedOut));
 
 // The link leads to where a proxy signs people out.
 for (const [event, element] of [["submit", "form"], ["click", "a"]]) {
@@ -18,26 +19,32 @@ for (const [event, element] of [["submit", "form"], ["click", "a"]]) {
 }
 
 window.addEventListener("pageshow", ({ persisted }) => {
-  if (persisted && access(() => localStorage.getItem(key)) !== before) {
+  if (persisted && access((store) => store.getItem(signedOut)) !== before) {
     location.reload();
   }
 });
 
 if (document.querySelector("[data-sent]")) {
-  access(() => localStorage.removeItem(sessionStorage.getItem("formulary.sent") ?? ""));
+  access((store) => store.removeItem(sessionStorage.getItem("formulary.sent") ?? ""));
   access(() => sessionStorage.removeItem("formulary.sent"));
 }
 
-function signOut() {
-  localStorage.setItem(key, String(Date.now()));
-  Object.keys(localStorage).filter((name) => name.startsWith(draftPrefix)).forEach((name) => localStorage.removeItem(name));
+const user = document.querySelector('input[name="_for"]')?.value; // by the same hash as in the names of drafts
+if (user) {
+  access((store) => removeOthers(store, new URL("../../", import.meta.url).pathname));
 }
 
-/** Does something with the storage, which a browser may refuse. */
-function access(act) {
-  try {
-    return act();
-  } catch {
-    return undefined;
+function signOut(store) {
+  store.setItem(signedOut, String(Date.now()));
+  draftNames(store).forEach((name) => store.removeItem(name));
+}
+
+/** Removes other users' drafts. Another server may be below another path of this host, with other hashes. */
+function removeOthers(store, base) {
+  for (const name of draftNames(store)) {
+    const [, of, path] = name.split(" ");
+    if (of !== user && (path?.startsWith(`${base}page/`) || path === `${base}author`)) {
+      store.removeItem(name);
+    }
   }
 }

@@ -30,7 +30,7 @@ window.localStorage = newStorage();
 show();
 
 /** Opens a page with a form, as the server sends it. */
-function open({ draft = "amy /page/1/form/f", typed = false, tag = "1", search = "", text = "" } = {}) {
+function open({ draft = "amy /page/1/form/f", typed = false, tag = "1", search = "", text = "", key = "new" } = {}) {
   location.search = search;
   const size = element("select", { name: "size" });
   size.options = [{ value: "" }, { value: "S" }];
@@ -42,10 +42,11 @@ function open({ draft = "amy /page/1/form/f", typed = false, tag = "1", search =
     b: input("boxes", "checkbox", "b"),
     file: input("file", "file", ""),
     send: button(),
+    key: input("_key", "hidden", key),
   };
   const attributes = { "data-form": "", action: "/page/1/form/f", ...(draft ? { "data-draft": draft } : {}), ...(typed ? { "data-typed": "" } : {}) };
   const fields = [question("text", c.text), question("note", c.note), question("size", c.size), question("boxes", c.a, c.b), question("file", c.file)];
-  const form = element("form", attributes, input("_tag", "hidden", tag), ...fields, c.send);
+  const form = element("form", attributes, input("_tag", "hidden", tag), c.key, ...fields, c.send);
   Object.values(c).forEach((control) => (control.form = form));
   form.querySelectorAll("input").forEach((control) => (control.form = form));
   show(form);
@@ -136,6 +137,61 @@ const stories = {
     fill(p);
     press(p.form, p.send);
     return [kept(), sessionStorage.getItem("formulary.sent")];
+  },
+  sentWithoutAnswer() {
+    const p = open({ key: "first" });
+    fill(p);
+    press(p.form, p.send);
+    const q = open();
+    const lines = [q.key.value, told()];
+    click("Discard");
+    return [...lines, q.key.value];
+  },
+  sentAndRefused() {
+    const p = open({ key: "first" });
+    fill(p);
+    press(p.form, p.send);
+    open({ key: "first", typed: true, text: "7.50" });
+    return [open().key.value, told()];
+  },
+  sentAndKeptByTheBrowser() {
+    const p = open({ key: "first" });
+    type(p.text, "hello");
+    press(p.form, p.send);
+    return [open({ text: "hello" }).key.value, told()];
+  },
+  keyOfWhatIsRestored() {
+    type(open({ key: "first" }).text, "hello");
+    wait(1000);
+    const p = open({ search: "?text=x", text: "x" });
+    type(p.note, "newer");
+    wait(1000);
+    const lines = [p.key.value];
+    click("Restore");
+    lines.push(p.key.value);
+    return [...lines, open().key.value];
+  },
+  sameAddress() {
+    type(open({ search: "?text=x", text: "x" }).note, "typed");
+    wait(1000);
+    return [seen(open({ search: "?text=x", text: "x" })), seen(open({ search: "?text=y", text: "y" }))];
+  },
+  files() {
+    const p = open();
+    p.file.files = [{ name: "cv.pdf" }, { name: "photo.png" }];
+    fill(p);
+    wait(1000);
+    const q = open();
+    const lines = [told()];
+    type(q.note, "more"); // the names stay until files are chosen
+    wait(1000);
+    open().file.files = [];
+    lines.push(told());
+    click("Discard");
+    type(open().text, "again");
+    wait(1000);
+    open();
+    return [...lines, told()];
   },
   signedOutInAnotherTab() {
     const p = open();
