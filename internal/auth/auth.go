@@ -138,7 +138,7 @@ func Open(opts Options) (*Directory, error) {
 		return nil, noUsers
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w (create it, or start without one)", err)
+		return nil, fmt.Errorf("%w (make it readable, or start without one)", err)
 	}
 	return d, nil
 }

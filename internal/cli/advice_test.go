@@ -32,6 +32,7 @@ func TestAdvice(t *testing.T) {
 		{fmt.Errorf("d/formulary.db %w", sqlite.ErrOccupied), []string{". Move it away, or choose another --data"}},
 		{fmt.Errorf("d/anonymous.key is missing: %w", service.ErrOtherKey), []string{"start once with --new-anonymous-key"}},
 		{&configError{&auth.UsersFileError{File: "people", Err: fs.ErrNotExist}}, []string{"(create it with: formulary passwd people USER)"}},
+		{&configError{&auth.UsersFileError{File: "people", Err: fs.ErrPermission}}, []string{"(let the user that formulary runs as read it)"}},
 		{certificate, []string{"--tls-cert", "--tls-key"}},
 		{malformed, []string{"--listen wants host:port"}},
 		{&server.ListenError{Address: "a:1", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}, []string{"another process", "--listen"}},

@@ -121,8 +121,17 @@ func configure(commands []*cli.Command) {
 	}
 }
 
-func asUsageError(_ context.Context, _ *cli.Command, err error, _ bool) error {
-	return &usageError{err}
+// asUsageError names the flag that is most like an unknown one, if they begin alike.
+func asUsageError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return &usageError{err}
+	}
+	hint := cli.SuggestFlag(cmd.Flags, name, false)
+	if name == "" || !strings.HasPrefix(hint, "--"+name[:1]) {
+		return usagef("%s has no flag --%s", cmd.Name, name)
+	}
+	return usagef("%s has no flag --%s: did you mean %s?", cmd.Name, name, hint)
 }
 
 // quoteArgument quotes an argument for a message. It hides URLs: that of a database
