@@ -41,7 +41,7 @@ func TestSecondSignalEndsTheServerAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	users := filepath.Join(dir, "users")
 	testkit.WriteFile(t, filepath.Join(dir, "1.md"), "```form\nform: note\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n")
-	if err := auth.SetPassword(users, "ann", "secret"); err != nil {
+	if err := auth.SetPassword(users, "ann", "a secret"); err != nil {
 		t.Fatal(err)
 	}
 	cmd := formulary(t, "serve", "--listen", "127.0.0.1:0", "--pages", dir, "--users", users, "--data", filepath.Join(dir, "data"))
@@ -87,7 +87,7 @@ func beginRequest(t *testing.T, address string) {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	_, err = io.WriteString(conn, "POST /rest/forms/1.0/page/1/form/note/submission HTTP/1.1\r\nHost: "+address+"\r\n"+
-		"Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("ann:secret"))+"\r\n"+
+		"Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("ann:a secret"))+"\r\n"+
 		"Content-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
 	if err != nil {
 		t.Fatal(err)

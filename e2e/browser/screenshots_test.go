@@ -11,7 +11,7 @@ import (
 var screenshots = flag.String("screenshots", "", "write pictures of all pages to this `directory`, and keep them")
 
 // examplePasswords are those of examples/users.htpasswd.
-var examplePasswords = map[string]string{"alice": "wonderland", "bob": "builder", "carol": "christmas"}
+var examplePasswords = map[string]string{"alice": "wonderland", "bob": "scaffold", "carol": "christmas"}
 
 // Forms of examples/pages.
 const (

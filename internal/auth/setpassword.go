@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -18,7 +19,11 @@ import (
 	"github.com/formulary/formulary/internal/reload"
 )
 
-const newHashCost = 10
+const (
+	newHashCost = 10
+	// minPasswordLen is for new passwords. Shorter ones that are in a file still count.
+	minPasswordLen = 8
+)
 
 // SetPassword adds the user to the htpasswd file or changes the password. All
 // other lines stay as they are, and the file is replaced atomically. It is created
@@ -89,8 +94,8 @@ func Users(file string) (names, refused []string, err error) {
 
 func checkNewPassword(password string) error {
 	switch {
-	case password == "":
-		return errors.New("password is empty")
+	case utf8.RuneCountInString(password) < minPasswordLen:
+		return fmt.Errorf("password is too short: use %d characters or more", minPasswordLen)
 	case len(password) > maxPasswordLen:
 		return fmt.Errorf("password has %d bytes, bcrypt takes %d at most", len(password), maxPasswordLen)
 	case strings.ContainsAny(password, "\x00\r\n"):

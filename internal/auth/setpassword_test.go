@@ -53,7 +53,7 @@ func FuzzWithUser(f *testing.F) {
 func TestSetPassword(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "users")
-	if err := SetPassword(file, "alice", "sesame"); err != nil {
+	if err := SetPassword(file, "alice", "Schlüss1"); err != nil {
 		t.Fatal(err)
 	}
 	wantMode(t, file, 0o600)
@@ -65,7 +65,7 @@ func TestSetPassword(t *testing.T) {
 	if users["alice"].cost != 10 || len(problems) > 0 {
 		t.Errorf("got %v, %v", users, problems)
 	}
-	if err := bcrypt.CompareHashAndPassword([]byte(users["alice"].hash), []byte("sesame")); err != nil {
+	if err := bcrypt.CompareHashAndPassword([]byte(users["alice"].hash), []byte("Schlüss1")); err != nil {
 		t.Error(err)
 	}
 
@@ -199,11 +199,13 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 func TestSetPasswordRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
 	for _, tt := range []struct{ user, password, want string }{
-		{"alice", "", "empty"},
+		{"alice", "", "too short"},
+		{"alice", "SECRET7", "too short: use 8 characters or more"},
+		{"alice", "üüüüüüü", "too short"},
 		{"alice", strings.Repeat("SECRET", 13), "72"},
-		{"alice", "SECRET\x00", "NUL"},
-		{"alice", "SECRET\n", "line break"},
-		{"alice", "SECRET\rx", "line break"},
+		{"alice", "A SECRET\x00", "NUL"},
+		{"alice", "A SECRET\n", "line break"},
+		{"alice", "A SECRET\rx", "line break"},
 		{"", "SECRET", "user name is empty"},
 		{"al:ice", "SECRET", `":"`},
 		{"al\nice", "SECRET", "control"},

@@ -30,7 +30,7 @@ type user struct{ name, password string }
 
 // users are in the order in which they send. The first one is whom README asks to
 // sign in as, and keeps the forms that take one submission of each.
-var users = []user{{"alice", "wonderland"}, {"bob", "builder"}, {"carol", "christmas"}}
+var users = []user{{"alice", "wonderland"}, {"bob", "scaffold"}, {"carol", "christmas"}}
 
 type field struct {
 	FieldID, Type, ValidationType string
