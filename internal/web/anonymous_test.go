@@ -83,6 +83,14 @@ func TestResultsAnonymousTimes(t *testing.T) {
 			}
 		}
 	}
+	for _, rule := range []string{"=1", "[less-than]=2", "[one-of]=1;2", "[not-empty]"} {
+		for _, path := range []string{feedbackResults, feedbackResults + ".csv", feedbackResults + ".xlsx", feedbackResults + ".ndjson"} {
+			a := e.ask(t, "alice", path+"?filter[_id]"+rule)
+			if a.status < 400 || !strings.Contains(a.body, "be filtered by id") {
+				t.Errorf("%s: status %d", a.path, a.status)
+			}
+		}
+	}
 	for _, id := range []string{"_timestamp", "-_changed", "_id"} {
 		e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?sort="+id).wantHTML("be sorted by time or id")
 	}
