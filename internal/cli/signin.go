@@ -2,6 +2,7 @@ package cli
 
 import (
 	"log/slog"
+	"math"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -51,16 +52,20 @@ func checkSignInFlags(cmd *cli.Command, proxies []netip.Prefix) error {
 	return checkProxies(proxies)
 }
 
-// checkProxies refuses --user-header if no proxy is trusted, or if every client is: then a
-// client could take any name.
+// checkProxies refuses --user-header if no proxy is trusted, or so many addresses that
+// clients are among them: then a client could take any name. 2000::/3, an eighth of all, is
+// every public IPv6 address.
 func checkProxies(proxies []netip.Prefix) error {
 	if len(proxies) == 0 {
 		return usagef("--user-header needs --trusted-proxies: the addresses that the proxy connects from, such as " +
 			"--trusted-proxies 127.0.0.1 for one on this machine")
 	}
+	share := map[int]float64{} // of all IPv4 and of all IPv6 addresses
 	for _, p := range proxies {
-		if p.Bits() == 0 {
-			return usagef("--trusted-proxies %s with --user-header: everybody could name themselves anybody; use the addresses of the proxy", p)
+		family := p.Addr().BitLen()
+		if share[family] += math.Ldexp(1, -p.Bits()); share[family] > 1.0/16 {
+			return usagef("--trusted-proxies with --user-header: with %s it is more than a sixteenth of all addresses, "+
+				"and everybody could name themselves anybody; use the addresses of the proxy", p)
 		}
 	}
 	return nil
