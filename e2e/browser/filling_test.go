@@ -25,6 +25,7 @@ func TestFilling(t *testing.T) {
 			t.Parallel()
 			s := newSiteOf(t, "testdata/filling", browsertest.Options{Width: browser.width})
 			t.Run("drafts", func(t *testing.T) { drafts(t, s) })
+			t.Run("numbers", func(t *testing.T) { numbers(t, s) })
 			t.Run("what forms say", func(t *testing.T) { whatFormsSay(t, s) })
 		})
 	}
@@ -126,6 +127,27 @@ func drafts(t *testing.T, s *site) {
 		kept := browsertest.Eval[string](p.Page, `JSON.stringify(localStorage)`)
 		return !strings.Contains(kept, "Sofa") && strings.Contains(kept, "/forms/page/1/form/f")
 	})
+}
+
+// numbers are understood as people write them, at once. One that can mean two is refused.
+func numbers(t *testing.T, s *site) {
+	p := s.as(t, ben, order)
+	p.wantNot("Why so much?")
+	p.Fill("Price", "1.234,50")
+	p.Wait("the question shows", func() bool { return p.Has("textbox", "Why so much?") })
+	p.Fill("Price", "1 000")
+	p.Fill("Why so much?", "It is large.")
+	p.Fill("Price", "1.000")
+	p.Fill("Item", "Desk")
+	p.press("Send")
+	p.wantStatus(422)
+	p.wantProblems("“Price” must be written as 1000 or as 1.0000: 1.000 can mean either")
+	p.wantValue("Price", "1.000")
+	p.Check()
+	p.Fill("Price", "1'000")
+	p.Fill("Why so much?", "It is large.")
+	p.press("Send")
+	p.want("1000", "It is large.")
 }
 
 // whatFormsSay: titles, readers, defaults, addresses, editors' questions, thanks, forms

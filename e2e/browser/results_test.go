@@ -105,6 +105,17 @@ func results(t *testing.T, s *site) {
 	p.press("Apply")
 	p.wantRows("n2")
 	p.Check()
+	p.goTo(lunch + "/results")
+	p.Select("Filter by", "Fair price")
+	if p.site.options.NoScript {
+		p.press("Apply")
+	}
+	p.Select("Condition", "is above")
+	p.Fill("Value", "7,25")
+	p.press("Apply")
+	p.wantRows("n5,n1,n0")
+	p.want("Fair price is above 7.25")
+	p.goTo(lunch + "/results?filter[dish]=Soup&q=N2")
 	p.follow("Remove this filter: Dish is Soup")
 	p.wantRows("n2")
 	p.goTo(lunch + "/results?filter[price][greater-than]=many")

@@ -19,6 +19,7 @@ const (
 	shownControl    = "_shown"    // ids of fields with checkboxes that were shown
 	promiseControl  = "_promise"  // what the page says about the sender's name
 	labelsControl   = "_labels"   // see labelsOf
+	filledControl   = "_filled"   // see filledIn
 	nameControl     = "_username" // of a sign-in with the form of an expired session
 	passwordControl = "_password"
 )

@@ -113,7 +113,7 @@ type fileLink struct{ Name, Path, Size string }
 
 // filling is what a form is filled in with.
 type filling struct {
-	values    []string // by rank, joined as they are stored; nil if nothing is
+	values    []string // by rank, joined as they are stored
 	why       refusal
 	retired   []retiredAnswer
 	typed     bool                  // by the caller, before the page was made
@@ -143,9 +143,6 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 		}
 	}
 	with.maxFile, with.today = c.site.Backend.Service.MaxFile(), c.site.Backend.Service.Today()
-	if with.values == nil {
-		with.values = f.Defaults(with.today)
-	}
 	sections, questions := layOut(id, f, with)
 	return &formView{
 		ID: id, Sections: sections, Errors: summarize(questions, with), Retired: with.retired, Definition: conditionsOf(f),

@@ -58,7 +58,7 @@ var (
 var (
 	idKind     = filterKind{input: "number", operators: comparisons, words: numberWords}
 	timeKind   = filterKind{input: "date", operators: comparisons, words: dateWords}
-	numberKind = filterKind{input: "number", operators: orderedOps, words: numberWords}
+	numberKind = filterKind{input: "text", operators: orderedOps, words: numberWords}
 	dateKind   = filterKind{input: "date", operators: orderedOps, words: dateWords}
 	textKind   = filterKind{input: "text", operators: textOps}
 	fileKind   = filterKind{input: "text", operators: []forms.Operator{forms.Contains, forms.NotEmpty, forms.Empty}}

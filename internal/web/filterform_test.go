@@ -33,7 +33,7 @@ func TestFilterControls(t *testing.T) {
 		"grade":      "1 2: is, is not, is above, is below, is empty, is not empty",
 		"topics":     "Food Fast Food Room: includes, is exactly, is empty, is not empty",
 		"day":        "date: is, is not, is after, is before, is empty, is not empty",
-		"score":      "number: is, is not, is above, is below, is empty, is not empty",
+		"score":      "text: is, is not, is above, is below, is empty, is not empty",
 		"doc":        "text: contains, is not empty, is empty",
 		"_timestamp": "date: is, is not, is after, is before",
 		"_changed":   "date: is, is not, is after, is before",

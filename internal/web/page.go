@@ -121,7 +121,7 @@ func (s *Site) pageForm(c *call, access *service.Access, n int, several bool, ro
 	if v.Submitted || v.Closed != "" {
 		return v, nil
 	}
-	view, err := s.createForm(c, access, "f"+strconv.Itoa(n), filling{})
+	view, err := s.createForm(c, access, "f"+strconv.Itoa(n), filling{values: prefilled(access, nil)})
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (
 	}
 	sent.answers = answers
 	if access != nil {
-		tidy(access.Form, answers)
+		tidy(access.Form, answers, sent.extra[filledControl])
 	}
 	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
 		err = errOtherUser
@@ -87,30 +87,29 @@ func normalize(a *forms.Answer) {
 	}
 }
 
-// tidy brings what was typed into the form that is stored.
-func tidy(f *forms.Form, answers []forms.Answer) {
+// tidy brings what was typed into the form that is stored. filled is that of filledIn.
+func tidy(f *forms.Form, answers []forms.Answer, filled []string) {
 	fields := f.Index()
 	for i := range answers {
 		a := &answers[i]
 		normalize(a)
 		if rank := fields.Rank(a.FieldID); rank >= 0 {
 			a.Value = tidyValue(&f.Fields[rank], a.Value)
+			refuseTwoMeanings(&f.Fields[rank], a, filled)
 		}
 	}
 }
 
 // tidyValue is a value as it is stored when somebody types it: with LF at the end of
-// lines, without spaces around a single line, and with a decimal point. The module
+// lines, without spaces around a single line, and numbers as plainNumber has them. The module
 // conditions.js does the same.
 func tidyValue(f *forms.Field, text string) string {
 	text = lineFeeds(text)
 	if oneLine(f) {
 		text = strings.TrimSpace(text)
 	}
-	if f.Validation == forms.Numeric && strings.Count(text, ",") == 1 {
-		if number := strings.Replace(text, ",", ".", 1); forms.IsDecimal(number) {
-			return number
-		}
+	if f.Validation == forms.Numeric {
+		return plainNumber(text)
 	}
 	return text
 }

@@ -63,7 +63,7 @@ const tableAnchor = "#submissions"
 
 // readResults reads the address of a page, or that of a submission in its list. path
 // is that of the results.
-func readResults(path, rawQuery string) *resultsView {
+func readResults(f *forms.Form, path, rawQuery string) *resultsView {
 	v := &resultsView{path: path, params: request.ReadParams(rawQuery), query: url.Values{}, from: 1}
 	given := v.params.Values
 	for name, values := range given {
@@ -77,13 +77,13 @@ func readResults(path, rawQuery string) *resultsView {
 		}
 	}
 	v.deleted, _ = request.ParseID(given.Get("deleted"))
-	v.takeForm(given)
+	v.takeForm(f, given)
 	v.readOptions()
 	return v
 }
 
 // takeForm makes a parameter of what the filter form has sent.
-func (v *resultsView) takeForm(given url.Values) {
+func (v *resultsView) takeForm(f *forms.Form, given url.Values) {
 	if given.Has("q") && given.Get("q") == "" && len(given["q"]) == 1 {
 		v.query.Del("q")
 		v.changed = true
@@ -100,12 +100,12 @@ func (v *resultsView) takeForm(given url.Values) {
 	}
 	v.changed = true
 	if v.added.Field != "" || v.added.Value != "" {
-		v.addFilter()
+		v.addFilter(f)
 	}
 }
 
 // addFilter makes a parameter of the filter that is added.
-func (v *resultsView) addFilter() {
+func (v *resultsView) addFilter(f *forms.Form) {
 	if v.added.Field == "" {
 		v.params.Invalid.AddError(noFieldMessage)
 		return
@@ -117,15 +117,22 @@ func (v *resultsView) addFilter() {
 	if unary {
 		v.added.Value = ""
 	}
-	_, problem := forms.NewRule(v.added.Field, v.added.Operator, v.added.Value)
-	if problem == "" && v.added.Value == "" && !unary {
+	value, problem := v.added.Value, ""
+	if field := f.Field(v.added.Field); field != nil && field.Validation == forms.Numeric && value != "" {
+		value = tidyValue(field, value)
+		problem = cmp.Or(twoMeanings(value), field.CheckAnswer(forms.Answer{Value: value}))
+	}
+	if problem == "" {
+		_, problem = forms.NewRule(v.added.Field, v.added.Operator, value)
+	}
+	if problem == "" && value == "" && !unary {
 		problem = "is missing"
 	}
 	if problem != "" {
 		v.params.Invalid.AddError(valueMessage + problem)
 		return
 	}
-	v.query.Add("filter["+v.added.Field+"]["+v.added.Operator+"]", v.added.Value)
+	v.query.Add("filter["+v.added.Field+"]["+v.added.Operator+"]", value)
 }
 
 // isUnary reports whether an operator takes no value.

@@ -48,7 +48,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 	if err := c.HoldList(); err != nil {
 		return err
 	}
-	v := readResults(c.URL.EscapedPath(), c.URL.RawQuery)
+	v := readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery)
 	v.zone = s.Backend.Service.Zone()
 	if access.Form.Anonymous {
 		refuseTimes(v.opts, &v.params.Invalid)

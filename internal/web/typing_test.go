@@ -36,7 +36,7 @@ func TestTypedValues(t *testing.T) {
 	if got := valuesOf(t, e.latest(t, "alice", 1, "price"))["price"]; got != "1.25" {
 		t.Errorf("changed to %q", got)
 	}
-	for _, typed := range []string{"1.234,50", "1,2,3", "7,", ",5", "seven"} {
+	for _, typed := range []string{"1,2,3", "7,", ",5", "seven"} {
 		p := b.send(form, with(b.get(form).values(), "price", typed, "name", " "))
 		p.want(http.StatusUnprocessableEntity, "“Price” must be a number", "“Name” is required")
 		if got := p.values().Get("price"); got != typed {

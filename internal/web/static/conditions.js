@@ -28,10 +28,30 @@ export function visibility(form) {
   return (values) => visibleFields(fields, values);
 }
 
-/** A typed value as it is stored: without spaces around a single line, and with a decimal point. */
+/** A typed value as it is stored: without spaces around a single line, and numbers with a decimal point alone. */
 export function tidy(value, { oneLine, numeric }) {
   const text = oneLine ? trim(value) : value;
-  return numeric && /^-?[0-9]+,[0-9]+$/.test(text) ? text.replace(",", ".") : text;
+  return numeric ? plainNumber(text) : text;
+}
+
+// An apostrophe stands for all marks that only separate groups of three digits.
+const groupMarks = /[ \u00A0\u2009\u202F\u2019]/g;
+const writtenNumber = new RegExp("^-?(?:[0-9]+,[0-9]+|[1-9][0-9]{0,2}(?:" +
+  "(?:'[0-9]{3})+(?:[.,][0-9]+)?|" + // 1'000.5
+  "(?:\\.[0-9]{3})+,[0-9]+|(?:,[0-9]{3})+\\.[0-9]+|" + // 1.234,5
+  "(?:\\.[0-9]{3}){2,}|(?:,[0-9]{3}){2,}))$"); // 1.234.567
+const ambiguousNumber = /^-?[1-9][0-9]{0,2}[.,][0-9]{3}$/; // the server refuses it
+
+/** A text that is no number, or can mean two, stays as it is. */
+function plainNumber(text) {
+  const number = text.replace(groupMarks, "'");
+  if (!writtenNumber.test(number) || ambiguousNumber.test(number)) {
+    return text;
+  }
+  const mark = Math.max(number.lastIndexOf("."), number.lastIndexOf(","));
+  const decimals = mark >= 0 && number.indexOf(number[mark]) === mark;
+  const whole = (decimals ? number.slice(0, mark) : number).replace(/['.,]/g, "");
+  return decimals ? `${whole}.${number.slice(mark + 1)}` : whole;
 }
 
 /** Does without the method of strings, which takes U+FEFF for a space, and U+0085 for none. */

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// writtenNumbers are numbers as people write them, and as they are stored.
+var writtenNumbers = map[string]string{
+	"12": "12", "-3.5": "-3.5", "7,50": "7.50", "0,125": "0.125", "0.125": "0.125", "01,000": "01.000", "1234.567": "1234.567", "1234,567": "1234.567",
+	"1.0000": "1.0000", "1,0000": "1.0000", "1000": "1000", "1,23": "1.23", "1 000": "1000", "1'000": "1000", "1’000": "1000", "1\u00a0000": "1000",
+	"1\u202f000,5": "1000.5", "12\u2009345.678": "12345.678", "-1 000 000": "-1000000", "1.234,50": "1234.50", "1,234.50": "1234.50",
+	"1.234,567": "1234.567", "-1,234.567": "-1234.567", "1.234.567": "1234567", "1,234,567": "1234567", "1,234,567.8": "1234567.8", "1.234.567,8": "1234567.8",
+}
+
+var ambiguousNumbers = []string{"1.000", "1,000", "999,999", "-12.345"}
+
+// noNumbers are left as they were typed.
+var noNumbers = []string{
+	"seven", "1,2,3", "7,", ",5", "1 00", "1 0000", "12.34,50", "1234,567.8", "0 125", "0.125,5", "1.234 567", "1,234.567,8", "1''000", "1 000 00", "+1 000", "1e3", "1.",
+}
+
+// A number is stored plainly, however people write it. One that can mean two is refused.
+func TestNumbers(t *testing.T) {
+	for typed, want := range writtenNumbers {
+		if got := plainNumber(typed); got != want || twoMeanings(got) != "" || !forms.IsDecimal(got) {
+			t.Errorf("%q is read as %q, want %q; %s", typed, got, want, twoMeanings(got))
+		}
+	}
+	for _, typed := range noNumbers {
+		if got := plainNumber(typed); got != typed || twoMeanings(got) != "" || forms.IsDecimal(got) {
+			t.Errorf("%q is read as %q; %s", typed, got, twoMeanings(got))
+		}
+	}
+	for _, typed := range ambiguousNumbers {
+		var either [2]string
+		message := twoMeanings(typed)
+		before, _, _ := strings.Cut(message, ":")
+		if _, err := fmt.Sscanf(before, "must be written as %s or as %s", &either[0], &either[1]); err != nil || plainNumber(typed) != typed {
+			t.Errorf("%q is read as %q: %s", typed, plainNumber(typed), message)
+		}
+		for _, number := range either {
+			if plainNumber(number) != number || twoMeanings(number) != "" || !forms.IsDecimal(number) {
+				t.Errorf("%q: %s, which is not taken", typed, message)
+			}
+		}
+	}
+	if got := twoMeanings("-1,234"); got != "must be written as -1234 or as -1.2340: -1,234 can mean either" {
+		t.Error(got)
+	}
+}
+
+// What the page has filled in is not looked at again: the default, what the address says,
+// and what is stored.
+func TestAmbiguousNumbers(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", `form: price
+fields:
+  - {id: price, type: textfield, label: Price, validate: numeric}
+  - {id: rate, type: textfield, label: Rate, validate: numeric, default: 2.125}
+  - {id: name, type: textfield, label: Name, required: true}
+  - {id: code, type: textfield, label: Code}
+  - {id: cost, type: textfield, validate: numeric, default: 3.125, by: editors}
+`))
+	e.get(t, "alice", "/page/1/form/price").wantNoHTML("cost") // that of editors is none of hers
+	b := e.signedIn(t, "alice")
+	const form, refusal = "/page/1/form/price", "“Price” must be written as 1000 or as 1.0000: 1,000 can mean either"
+	stored := func(want ...string) {
+		t.Helper()
+		values := valuesOf(t, e.latest(t, "alice", 1, "price"))
+		if got := []string{values["price"], values["rate"], values["code"]}; !slices.Equal(got, want) {
+			t.Errorf("stored %q, want %q", got, want)
+		}
+	}
+	p := b.send(form, with(b.get(form).values(), "price", "1,000", "name", "n"))
+	p.want(http.StatusUnprocessableEntity, refusal)
+	if got := p.values(); got.Get("price") != "1,000" || got.Get("rate") != "2.125" {
+		t.Errorf("shown again: %v", got)
+	}
+	p = b.send(form, with(p.values(), "_update", "1"))
+	p = b.send(form, p.values())
+	p.want(http.StatusUnprocessableEntity, refusal) // "Update questions" does not count as filling it in
+	b.send(form, with(p.values(), "price", "1.0000", "code", "1.000")).want(http.StatusOK)
+	stored("1.0000", "2.125", "1.000")
+
+	// The address fills in one of them, and the form is refused for another reason.
+	p = b.get(form + "?price=1.000")
+	p = b.send(form, p.values())
+	p.want(http.StatusUnprocessableEntity, "“Name” is required")
+	p.wantNoHTML("can mean either")
+	b.send(form, with(p.values(), "name", "n", "price", "2.000")).want(http.StatusUnprocessableEntity, "2.000 can mean either")
+	p = b.send(form, with(p.values(), "name", "n"))
+	p.want(http.StatusOK)
+	stored("1.000", "2.125", "")
+
+	change := strings.TrimSuffix(p.path, "?sent") + "/change"
+	b.send(change, with(b.get(change).values(), "name", "m")).want(http.StatusOK)
+	stored("1.000", "2.125", "")
+	p = b.send(change, with(b.get(change).values(), "rate", "1.000"))
+	p.want(http.StatusUnprocessableEntity, "“Rate” must be written as 1000 or as 1.0000")
+	b.send(change, with(p.values(), "rate", "1'000,5")).want(http.StatusOK)
+	stored("1.000", "1000.5", "")
+}
+
+// A number to filter by is read as in forms.
+func TestNumbersOfFilters(t *testing.T) {
+	e := newEnv(t, page1("", kindsForm))
+	add := func(typed string) *answer {
+		return e.ask(t, "alice", feedbackResults+"?_field=score&_rule=score&_operator=greater-than&_value="+url.QueryEscape(typed))
+	}
+	for typed, want := range map[string]string{"1000,50": "1000.50", " 1.234,5 ": "1234.5", "1 000": "1000", "-5": "-5"} {
+		p := add(typed)
+		if got, _ := url.QueryUnescape(p.header.Get("Location")); p.status != http.StatusSeeOther || got != feedbackResults+"?filter[score][greater-than]="+want {
+			t.Errorf("%q: %d, %s", typed, p.status, got)
+		}
+	}
+	for typed, want := range map[string]string{
+		"1,000": "The value to filter by must be written as 1000 or as 1.0000: 1,000 can mean either",
+		"many":  "The value to filter by must be a number such as 12 or -3.5", "": "The value to filter by must be a number",
+	} {
+		p := add(typed)
+		p.want(http.StatusUnprocessableEntity, want)
+		p.wantHTML(`<a href="#filter-value">`, `name="_value" value="`+typed+`"`)
+	}
+	e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?_field=score&_rule=score&_operator=equals&_value=many")
+}
