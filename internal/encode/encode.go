@@ -45,6 +45,13 @@ func AppendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
 	if err := s.Entries.Check(); err != nil {
 		return dst, fmt.Errorf("read submission %d: %w", s.ID, err)
 	}
+	return appendNested(dst, s)
+}
+
+// Created is Nested for a submission that was just stored: its entries need no check.
+func Created(*forms.Form) Appender { return appendNested }
+
+func appendNested(dst []byte, s forms.Submission) ([]byte, error) {
 	dst = append(dst, `{"formId":`...)
 	dst = forms.AppendJSONString(dst, s.FormID)
 	dst = append(dst, `,"pageId":`...)

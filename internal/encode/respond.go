@@ -32,7 +32,7 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 // SetTag sets the ETag. It is a strong one: an answer with one submission has
 // one representation, and is never compressed.
 func SetTag(w http.ResponseWriter, tag string) {
-	w.Header()["Etag"] = []string{`"` + tag + `"`} // the name as net/http spells it
+	w.Header()["Etag"] = []string{tag} // the name as net/http spells it
 }
 
 // SetLastModified sets the header that tells when a submission was changed last.

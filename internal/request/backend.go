@@ -38,7 +38,5 @@ func NewBackend(opts Options) *Backend {
 
 // NewCall makes the call of a request. End must be called when it is answered.
 func (b *Backend) NewCall(w http.ResponseWriter, r *http.Request, who auth.Identity) *Call {
-	c := &Call{Request: r, Who: who, Backend: b, Log: ReporterOf(w)}
-	c.Refresh = func() (auth.Identity, error) { return b.Auth.Refresh(c.Who) }
-	return c
+	return &Call{Request: r, Who: who, Backend: b, Log: ReporterOf(w)}
 }

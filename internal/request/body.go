@@ -44,9 +44,9 @@ func (c *Call) ReadBody(w http.ResponseWriter, buf *bytes.Buffer) error {
 }
 
 func (c *Call) readBody(w http.ResponseWriter, buf *bytes.Buffer) error {
-	body := http.MaxBytesReader(w, c.Body, c.Backend.MaxBody)
-	length := c.ContentLength
-	if length < 0 {
+	body, length := io.Reader(c.Body), c.ContentLength // net/http reads no more than a length that is known
+	if length <= 0 {
+		body = http.MaxBytesReader(w, c.Body, c.Backend.MaxBody)
 		_, err := buf.ReadFrom(io.LimitReader(body, LargeBody+1))
 		if length = int64(buf.Len()); err != nil || length <= LargeBody {
 			return err

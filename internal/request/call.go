@@ -17,7 +17,7 @@ type Call struct {
 	Backend *Backend
 	Log     Reporter // notes for the access log
 	// Refresh returns the caller as they are now, or an error if they are no longer
-	// signed in.
+	// signed in; nil asks the Backend's Auth.
 	Refresh   func() (auth.Identity, error)
 	slot      *limiter            // that it holds a slot of, or nil
 	release   func()              // of that slot, or nil
@@ -52,7 +52,7 @@ func (c *Call) Form() (*service.Access, error) {
 // body that came in, or a part of a list that was sent. The current users,
 // groups and page decide.
 func (c *Call) Reopen() (*service.Access, error) {
-	who, err := c.Refresh()
+	who, err := c.refresh()
 	if err != nil {
 		if !c.anonymous {
 			c.Log.SetUser("") // as with any failed login: the address, and no name
@@ -61,6 +61,13 @@ func (c *Call) Reopen() (*service.Access, error) {
 	}
 	c.Who = who
 	return c.Form()
+}
+
+func (c *Call) refresh() (auth.Identity, error) {
+	if c.Refresh != nil {
+		return c.Refresh()
+	}
+	return c.Backend.Auth.Refresh(c.Who)
 }
 
 // Receive reads the answers in the body with read, and opens the form again,

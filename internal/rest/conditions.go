@@ -66,7 +66,7 @@ func checkTag(r *http.Request, tag string) error {
 }
 
 type entityTag struct {
-	opaque string // without quotes
+	opaque string // with its quotes
 	weak   bool
 }
 
@@ -98,11 +98,11 @@ func parseTags(name string, lines []string) (tags []entityTag, err error) {
 // cutTag takes the first tag off a text: RFC 9110, section 8.8.3.
 func cutTag(text string) (tag entityTag, rest string, ok bool) {
 	text, tag.weak = strings.CutPrefix(text, "W/")
-	text, quoted := strings.CutPrefix(text, `"`)
-	opaque, rest, closed := strings.Cut(text, `"`)
+	opaque, quoted := strings.CutPrefix(text, `"`)
+	opaque, rest, closed := strings.Cut(opaque, `"`)
 	if !quoted || !closed || strings.ContainsFunc(opaque, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
 		return entityTag{}, "", false
 	}
-	tag.opaque = opaque
+	tag.opaque = text[:len(opaque)+2]
 	return tag, rest, true
 }

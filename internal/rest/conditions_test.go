@@ -201,8 +201,8 @@ func TestParseTags(t *testing.T) {
 	}{
 		{[]string{"*"}, []entityTag{anyTag}},
 		{[]string{"\t* "}, []entityTag{anyTag}},
-		{[]string{`""`}, []entityTag{{"", false}}},
-		{[]string{`"a" , W/"b"`, `"é!#~"`}, []entityTag{{"a", false}, {"b", true}, {"é!#~", false}}},
+		{[]string{`""`}, []entityTag{{`""`, false}}},
+		{[]string{`"a" , W/"b"`, `"é!#~"`}, []entityTag{{`"a"`, false}, {`"b"`, true}, {`"é!#~"`, false}}},
 	} {
 		if got, err := parseTags("If-Match", tt.lines); err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%q: %+v, %v", tt.lines, got, err)

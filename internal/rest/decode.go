@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,9 +37,10 @@ func isMetadata(name string) bool { return strings.HasPrefix(name, "_") || name 
 type body struct {
 	buf    bytes.Buffer
 	json   jsontext.Decoder
-	names  int // counted so far; see request.MaxNames
-	bytes  int // of these names; see maxNameBytes
-	values int // of all lists, counted so far; see request.MaxValues
+	fields []forms.Field // of the form that the body is for
+	names  int           // counted so far; see request.MaxNames
+	bytes  int           // of these names; see maxNameBytes
+	values int           // of all lists, counted so far; see request.MaxValues
 }
 
 // What a body may hold: the JSON decoder remembers every name, and a value of a
@@ -53,8 +55,8 @@ var (
 
 var bodies = sync.Pool{New: func() any { return new(body) }}
 
-// usualFields is room for the answers to most forms.
-const usualFields = 8
+// usualFields is how many fields most forms have at most.
+const usualFields = 16
 
 // maxPooled is the size up to which a body's buffer is reused.
 const maxPooled = 64 << 10
@@ -71,7 +73,7 @@ func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder)
 		}
 	}()
 	b.buf.Reset()
-	b.names, b.bytes, b.values = 0, 0, 0
+	b.fields, b.names, b.bytes, b.values = form.Fields, 0, 0, 0
 	if err := c.ReadBody(w, &b.buf); err != nil {
 		return nil, err
 	}
@@ -162,8 +164,9 @@ func (d decoder) fieldAt(path []string) (field string, below, ok bool) {
 }
 
 // object reads an object, calling member for each name; member must consume the
-// value. ok is false, and the value consumed, when it is no object.
-func (d *body) object(member func(name string) error) (ok bool, err error) {
+// value. The name is valid until then. ok is false, and the value consumed, when it
+// is no object.
+func (d *body) object(member func(name []byte) error) (ok bool, err error) {
 	if d.json.PeekKind() != '{' {
 		return false, d.skip()
 	}
@@ -171,16 +174,44 @@ func (d *body) object(member func(name string) error) (ok bool, err error) {
 		return false, err
 	}
 	for d.json.PeekKind() != '}' {
-		name, err := d.json.ReadToken()
+		name, err := d.unquoted()
 		if err != nil {
 			return false, err
 		}
-		if err := member(name.String()); err != nil {
+		if err := member(name); err != nil {
 			return false, err
 		}
 	}
 	_, err = d.json.ReadToken()
 	return true, err
+}
+
+// unquoted reads a name or a string. It is valid until the next read: most names
+// are only compared, and need no string of their own.
+func (d *body) unquoted() ([]byte, error) {
+	if d.json.PeekKind() != '"' { // a name that is no string
+		_, err := d.json.ReadToken()
+		return nil, cmp.Or(err, io.ErrUnexpectedEOF)
+	}
+	raw, err := d.json.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		return jsontext.AppendUnquote(nil, raw)
+	}
+	return raw[1 : len(raw)-1], nil
+}
+
+// fieldID returns an id as a string: that of the form, where the field is one of
+// the first few.
+func (d *body) fieldID(id []byte) string {
+	for rank := range d.fields[:min(len(d.fields), usualFields)] {
+		if d.fields[rank].ID == string(id) {
+			return d.fields[rank].ID
+		}
+	}
+	return string(id)
 }
 
 // count is called for every name in a body but those that each entry has.
@@ -224,11 +255,11 @@ func (d *body) skip() error {
 
 // mustObject is object where anything else is a fault of the body as a whole.
 // Any other value is not read: no field is in it.
-func (d *body) mustObject(message string, member func(name string) error) error {
+func (d *body) mustObject(message string, member func(name []byte) error) error {
 	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		return forms.InvalidRequest(message)
 	}
-	_, err := d.object(func(name string) error {
+	_, err := d.object(func(name []byte) error {
 		if err := d.count(len(name)); err != nil {
 			return err
 		}
@@ -237,25 +268,22 @@ func (d *body) mustObject(message string, member func(name string) error) error 
 	return err
 }
 
-// text reads a string. ok is false, and the value consumed, when it is none.
-func (d *body) text() (s string, ok bool, err error) {
+// text reads a string, which is valid until the next read. ok is false, and the
+// value consumed, when it is none.
+func (d *body) text() (s []byte, ok bool, err error) {
 	if d.json.PeekKind() != '"' {
-		return "", false, d.skip()
+		return nil, false, d.skip()
 	}
-	tok, err := d.json.ReadToken()
-	if err != nil {
-		return "", false, err
-	}
-	return tok.String(), true, nil
+	s, err = d.unquoted()
+	return s, err == nil, err
 }
 
 // value reads a field's value into the answer: a string or a list of strings.
 func (d *body) value(a *forms.Answer) error {
 	const wrongType = "must be a text, or a list of texts"
 	if d.json.PeekKind() != '[' {
-		var ok bool
-		var err error
-		if a.Value, ok, err = d.text(); !ok {
+		s, ok, err := d.text()
+		if a.Value = string(s); !ok {
 			a.Malformed = wrongType
 		}
 		return err
@@ -276,7 +304,7 @@ func (d *body) value(a *forms.Answer) error {
 			a.Malformed = tooManyValues
 			continue
 		}
-		a.List = append(a.List, s)
+		a.List = append(a.List, string(s))
 	}
 	_, err := d.json.ReadToken()
 	return err
@@ -285,7 +313,8 @@ func (d *body) value(a *forms.Answer) error {
 // decodeFlat reads {<fieldId>: string or array of strings}. Metadata is passed
 // over, so that what was read can be sent back.
 func decodeFlat(d *body, answers []forms.Answer) ([]forms.Answer, error) {
-	err := d.mustObject("the body must be a JSON object of field ids and values", func(id string) error {
+	err := d.mustObject("the body must be a JSON object of field ids and values", func(name []byte) error {
+		id := d.fieldID(name)
 		if isMetadata(id) {
 			return d.skip()
 		}
@@ -302,12 +331,12 @@ func decodeFlat(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 	var faults []string
 	found := false
-	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name string) error {
-		switch name {
+	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name []byte) error {
+		switch string(name) {
 		case "fields":
 			found = true
-			return d.mustObject(`"fields" must be a JSON object`, func(id string) error {
-				answer, err := d.entry(id)
+			return d.mustObject(`"fields" must be a JSON object`, func(id []byte) error {
+				answer, err := d.entry(d.fieldID(id))
 				answers = append(answers, answer)
 				return err
 			})
@@ -338,12 +367,12 @@ func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 func (d *body) entry(id string) (forms.Answer, error) {
 	answer := forms.Answer{FieldID: id}
 	hasID, hasValue := false, false
-	ok, err := d.object(func(name string) error {
-		switch name {
+	ok, err := d.object(func(name []byte) error {
+		switch string(name) {
 		case "fieldId":
 			hasID = true
 			same, _, err := d.text()
-			if same != id {
+			if string(same) != id {
 				answer.Malformed = fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id))
 			}
 			return err
@@ -372,4 +401,6 @@ func (d *body) entry(id string) (forms.Answer, error) {
 	return answer, err
 }
 
-func unknownMember(name string) string { return fmt.Sprintf("unknown member %q", forms.Clip(name)) }
+func unknownMember(name []byte) string {
+	return fmt.Sprintf("unknown member %q", forms.Clip(string(name)))
+}

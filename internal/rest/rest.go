@@ -69,20 +69,22 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 			c.Log.Anonymous() // until it is known what the request is for
 			err = request.CheckOrigin(r)
 		}
-		answer := func(w http.ResponseWriter, _ *http.Request) {
-			if err := h(w, c); err != nil {
-				fail(w, c, err) //nolint:contextcheck // c has it
-			}
-		}
 		switch {
 		case err != nil:
 			fail(w, c, err) //nolint:contextcheck // c has it
 		case compress:
-			request.Compress(http.HandlerFunc(answer))(w, r)
+			request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { h.answer(w, c) }))(w, r)
 		default:
-			answer(w, r)
+			h.answer(w, c)
 		}
 	})
+}
+
+// answer calls the handler, and answers its error.
+func (h handler) answer(w http.ResponseWriter, c *request.Call) {
+	if err := h(w, c); err != nil {
+		fail(w, c, err)
+	}
 }
 
 // noEndpoint answers requests that match no endpoint.

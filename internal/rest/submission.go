@@ -43,15 +43,17 @@ func createSubmission(w http.ResponseWriter, c *request.Call) error {
 	if err != nil {
 		return err
 	}
+	model := encode.Created
 	if replayed {
+		model = encode.Nested
 		// The body may be short where the submission has grown since.
 		if err := c.HoldAnswer(len(sub.Entries)); err != nil {
 			return err
 		}
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
-	w.Header().Set("Location", c.URL.EscapedPath()+"/"+strconv.FormatInt(sub.ID, 10))
-	return encode.WriteOne(w, http.StatusCreated, in.access.Tag(sub), encode.Nested, in.access.Form, sub)
+	w.Header()["Location"] = []string{c.URL.EscapedPath() + "/" + strconv.FormatInt(sub.ID, 10)}
+	return encode.WriteOne(w, http.StatusCreated, in.access.Tag(sub), model, in.access.Form, sub)
 }
 
 // write is what a request to create or to change a submission says.
