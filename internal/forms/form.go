@@ -4,7 +4,6 @@ import (
 	"crypto/sha1" //nolint:gosec // UUIDv5 is defined over SHA-1; nothing secret depends on it
 	"fmt"
 	"iter"
-	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -218,7 +217,12 @@ func (f *Form) Index() Index {
 // Rank returns the rank of the field with the given id, or -1.
 func (x Index) Rank(id string) int {
 	if x.byID == nil {
-		return slices.IndexFunc(x.fields, func(f Field) bool { return f.ID == id })
+		for rank := range x.fields { // not by value: a Field is large
+			if x.fields[rank].ID == id {
+				return rank
+			}
+		}
+		return -1
 	}
 	if rank, ok := x.byID[id]; ok {
 		return rank

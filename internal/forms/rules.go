@@ -3,28 +3,33 @@ package forms
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
 // Writer says who sends answers, and when.
 type Writer struct {
-	Editor bool   // of the page: may set fields that are ByEditors
-	Today  string // as 2006-01-02
+	Editor bool      // of the page: may set fields that are ByEditors
+	Now    time.Time // in the zone in which days begin
 }
+
+// today is the current day, as 2006-01-02.
+func (w Writer) today() string { return w.Now.Format(time.DateOnly) }
 
 // MsgByEditors is the message for an answer to a field that its sender may not set.
 const MsgByEditors = "is set by editors of this page only"
 
 const msgRequiredOfEditors = "is required, and only editors of this page can set it"
 
-// Defaults are the values that a submission begins with on the given day, by rank.
-func (f *Form) Defaults(today string) []string {
+// Defaults are the values that a submission begins with, by rank. Its day is that of
+// now, in now's zone.
+func (f *Form) Defaults(now time.Time) []string {
 	values := make([]string, len(f.Fields))
 	for rank := range f.Fields {
 		field := &f.Fields[rank]
 		values[rank] = field.Default
 		if field.Default == Today && field.Validation == DateOnly {
-			values[rank] = today
+			values[rank] = now.Format(time.DateOnly)
 		}
 	}
 	return values
@@ -42,6 +47,9 @@ func (f *Field) tooLong(value string) string {
 // the bounds that counts selects; nil selects all.
 func (d *draft) outOfBounds(rank int, shown []bool, counts func(*Bound) bool) string {
 	field := &d.fields[rank]
+	if field.Min == nil && field.Max == nil {
+		return ""
+	}
 	for _, b := range []struct {
 		*Bound
 		wrong       int // what comparing a value with the bound must not give
@@ -92,7 +100,8 @@ func (d *draft) limit(b *Bound, shown []bool) limit {
 		text = d.values[rank]
 		name = fmt.Sprintf("%s (%s)", Clip(d.fields[rank].Label), Clip(text))
 	case text == Today:
-		text, name = d.writer.Today, fmt.Sprintf("today (%s)", d.writer.Today)
+		text = d.writer.today()
+		name = fmt.Sprintf("today (%s)", text)
 	}
 	value, ok := parseOrdered(text)
 	l := limit{ok, value, name}

@@ -3,6 +3,7 @@ package forms
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -28,8 +29,9 @@ func leave() *Form {
 const leaveDay = "2026-03-02"
 
 var (
-	somebody = Writer{Today: leaveDay}
-	anEditor = Writer{Today: leaveDay, Editor: true}
+	leaveTime = time.Date(2026, 3, 2, 23, 30, 0, 0, time.FixedZone("west", -3600))
+	somebody  = Writer{Now: leaveTime}
+	anEditor  = Writer{Now: leaveTime, Editor: true}
 )
 
 func TestRulesOfACreate(t *testing.T) {

@@ -195,7 +195,7 @@ func (d *draft) report(rank int, message string) {
 // *Invalid. Answers to hidden fields are dropped. A field that is not named gets its
 // default, unless it is hidden.
 func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
-	d := f.newDraft(w, f.Defaults(w.Today))
+	d := f.newDraft(w, f.Defaults(w.Now))
 	d.take(answers)
 	entries := make([]Entry, 0, len(answers))
 	shown := d.visible(d.values)

@@ -28,11 +28,13 @@ type Access struct {
 // MaySet reports whether the caller may set a field of the form.
 func (a *Access) MaySet(field *forms.Field) bool { return a.Rights.Edit || !field.ByEditors }
 
-// Today is the current day in the zone of the service, as 2006-01-02.
-func (a *Access) Today() string { return a.service.Today() }
+// Now is the current time, in the zone in which days begin.
+func (a *Access) Now() time.Time { return a.service.Now() }
 
 // writer is the caller as the rules of the form see them.
-func (a *Access) writer() forms.Writer { return forms.Writer{Editor: a.Rights.Edit, Today: a.Today()} }
+func (a *Access) writer(now time.Time) forms.Writer {
+	return forms.Writer{Editor: a.Rights.Edit, Now: now}
+}
 
 // Readers is who may read every submission of the form; nil for everybody who may
 // view its page, or who may edit it if InWiki.
@@ -101,10 +103,11 @@ func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string)
 
 // newSubmission checks the answers and returns what is to be stored.
 func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
-	if err := a.mayWrite(""); err != nil {
+	now := a.Now()
+	if err := a.mayWrite(now, ""); err != nil {
 		return store.New{}, err
 	}
-	entries, files, err := a.Form.NewEntries(answers, a.writer())
+	entries, files, err := a.Form.NewEntries(answers, a.writer(now))
 	if err != nil {
 		return store.New{}, err
 	}
@@ -112,7 +115,7 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 		return store.New{}, err
 	}
 	n := a.unfilled()
-	n.Created, n.Entries, n.Files = a.service.opts.Now(), entries, files
+	n.Created, n.Entries, n.Files = now, entries, files
 	n.Events = a.events(store.SubmissionCreated, n.Created)
 	return n, nil
 }
@@ -220,13 +223,14 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 	if err != nil {
 		return store.Change{}, err
 	}
-	entries, files, err := a.Form.Merge(stored, old.Files, answers, a.writer())
+	now := a.Now()
+	entries, files, err := a.Form.Merge(stored, old.Files, answers, a.writer(now))
 	if err != nil {
 		return store.Change{}, err
 	}
 	change := store.Change{Entries: entries, Files: files}
 	if !sameEntries(entries, stored) || !slices.Equal(files, old.Files) {
-		change.Changed, change.Changer = a.service.opts.Now(), a.user
+		change.Changed, change.Changer = now, a.user
 		if a.anonymous { // where all may edit, the editor may be the submitter
 			change.Changer = ""
 		}

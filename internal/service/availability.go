@@ -24,7 +24,7 @@ type Availability struct {
 
 // Availability returns the state of the form now.
 func (a *Access) Availability(ctx context.Context) (Availability, error) {
-	v := a.window()
+	v := a.window(a.Now())
 	if v.Reason != "" || a.Form.Limit == 0 {
 		return v, nil
 	}
@@ -38,8 +38,8 @@ func (a *Access) Availability(ctx context.Context) (Availability, error) {
 }
 
 // window is Availability without a look at what is stored.
-func (a *Access) window() (v Availability) {
-	f, now, zone := a.Form, a.service.opts.Now(), a.service.opts.Zone
+func (a *Access) window(now time.Time) (v Availability) {
+	f, zone := a.Form, now.Location()
 	if !f.Closes.IsZero() {
 		v.Closes = f.Closes.End(zone)
 	}
@@ -68,11 +68,11 @@ var errBlocked = &Error{Kind: Forbidden, Detail: "The wiki has blocked your acco
 
 // mayWrite tells what keeps everybody from submitting now, whatever is stored. more is
 // added to the reason.
-func (a *Access) mayWrite(more string) error {
+func (a *Access) mayWrite(now time.Time, more string) error {
 	if a.Rights.Blocked {
 		return errBlocked
 	}
-	if reason := a.window().Reason; reason != "" {
+	if reason := a.window(now).Reason; reason != "" {
 		return &forms.Invalid{Errors: []string{reason + more}}
 	}
 	return nil
@@ -84,7 +84,7 @@ func (a *Access) MayUpdate() error {
 	if a.Rights.Edit {
 		return nil
 	}
-	return a.mayWrite(". Only editors of this page may change submissions now")
+	return a.mayWrite(a.Now(), ". Only editors of this page may change submissions now")
 }
 
 func (a *Access) fullReason() string {

@@ -65,11 +65,11 @@ func derive(secret []byte, purpose string) []byte {
 	return mac.Sum(nil)
 }
 
-// Now is the time of the service.
-func (s *Service) Now() time.Time { return s.opts.Now() }
+// Now is the current time, in the zone in which days begin.
+func (s *Service) Now() time.Time { return s.opts.Now().In(s.opts.Zone) }
 
 // Today is the current day in the zone of the service, as 2006-01-02.
-func (s *Service) Today() string { return s.opts.Now().In(s.opts.Zone).Format(time.DateOnly) }
+func (s *Service) Today() string { return s.Now().Format(time.DateOnly) }
 
 // Zone is the time zone in which days begin.
 func (s *Service) Zone() *time.Location { return s.opts.Zone }

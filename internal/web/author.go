@@ -153,7 +153,7 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	if page.TooLarge {
 		return nil
 	}
-	view, err := c.formView("preview", form, filling{values: form.Defaults(c.site.Backend.Service.Today())})
+	view, err := c.formView("preview", form, filling{values: form.Defaults(c.site.Backend.Service.Now())})
 	if err != nil {
 		return err
 	}

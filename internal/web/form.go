@@ -79,7 +79,7 @@ func (s *Site) showForm(w http.ResponseWriter, c *call) error {
 // several for several values. A value that the field does not take, or not from the
 // caller, is ignored.
 func prefilled(access *service.Access, query url.Values) []string {
-	f, values := access.Form, access.Form.Defaults(access.Today())
+	f, values := access.Form, access.Form.Defaults(access.Now())
 	for rank := range f.Fields {
 		field := &f.Fields[rank]
 		given, named := query[field.ID]
@@ -202,7 +202,7 @@ type refusal struct {
 
 // showAgain shows the form as it was sent, and why it was not stored.
 func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access, sent received, why refusal) error {
-	empty := filling{values: access.Form.Defaults(access.Today())}
+	empty := filling{values: access.Form.Defaults(access.Now())}
 	page, err := s.newFormPage(c, access, sent.filling(access.Form, empty, nil, why))
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func (t *tx) load(records []store.Record) error {
 		if err := t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, r.Key); err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
-		err = t.conn.insertSubmission(form, r)
+		err = t.conn.insertSubmission(form, &r)
 		switch {
 		case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
 			return fmt.Errorf("submission %d: %w", r.ID, store.ErrAlreadySubmitted)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -40,7 +41,7 @@ const (
 	// sqlFull returns a row if a form has ?3 submissions. It counts up to store.MaxLimit.
 	sqlFull = `SELECT 1 WHERE ?3 <= (SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ?1 AND row_id < ?2 LIMIT 10000))`
 
-	sqlInsert    = `INSERT INTO submissions (row_id, form, username, created, submitter_key, fields) VALUES (?, ?, ?, ?, ?, ?)`
+	sqlInsert    = `INSERT INTO submissions (row_id, form, username, created, fields) VALUES (?, ?, ?, ?, ?)`
 	sqlInsertAll = `INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files, changed, changer)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlUpdate = `UPDATE submissions SET fields = ?, files = ?, changed = ?, changer = ? WHERE row_id = ?`
@@ -48,7 +49,7 @@ const (
 )
 
 // refusal returns why a form does not take a submission.
-func (c *connection) refusal(form int64, n store.New) error {
+func (c *connection) refusal(form int64, n *store.New) error {
 	if n.SubmitterKey != "" {
 		if err := c.refuseIfFound(store.ErrAlreadySubmitted, sqlSubmitted, form, n.SubmitterKey, n.Username); err != nil {
 			return err
@@ -74,17 +75,28 @@ func (c *connection) readLastID() (last int64, err error) {
 }
 
 // insertSubmission stores a new row. Most have neither a key nor files and were not
-// changed, and a statement with fewer columns is faster.
-func (c *connection) insertSubmission(form int64, r store.Record) error {
-	row := [...]any{makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), optional(r.SubmitterKey), r.Entries}
-	if r.Key == "" && len(r.Files) == 0 && !r.IsChanged() {
-		return c.run(sqlInsert, row[:]...)
+// changed: a statement with fewer columns, which are bound by hand, is faster.
+func (c *connection) insertSubmission(form int64, r *store.Record) error {
+	if r.Key == "" && r.SubmitterKey == "" && len(r.Files) == 0 && !r.IsChanged() {
+		stmt, err := c.prepare(sqlInsert)
+		if err != nil {
+			return err
+		}
+		if err := cmp.Or(stmt.BindInt64(1, makeRowID(form, r.ID)), stmt.BindInt64(2, form), stmt.BindText(3, r.Username),
+			stmt.BindInt64(4, r.Created.UnixMilli()), stmt.BindRawText(5, r.Entries)); err != nil {
+			return err
+		}
+		return stmt.Exec()
 	}
 	files, err := forms.EncodeFiles(r.Files)
 	if err != nil {
 		return err
 	}
-	return c.run(sqlInsertAll, append(append(row[:], optional(r.Key), optional(r.Body), optional(files)), lastChange(&r.Submission)...)...)
+	row := []any{
+		makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), optional(r.SubmitterKey), r.Entries,
+		optional(r.Key), optional(r.Body), optional(files),
+	}
+	return c.run(sqlInsertAll, append(row, lastChange(&r.Submission)...)...)
 }
 
 // lastChange returns the last two columns of a submission.

@@ -17,26 +17,30 @@ import (
 )
 
 // Create implements store.Store.
-func (s *Store) Create(ctx context.Context, n store.New) (created forms.Submission, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
-		return tx.change(nil, n.Files, n.Events, func() (rowID int64, err error) {
-			rowID, created, err = tx.create(n)
-			return rowID, err
-		})
-	})
-	return created, err
+func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
+	c := creation{New: n}
+	err := s.writer.do(ctx, c.run)
+	return c.stored, err
 }
 
-func (t *tx) create(n store.New) (rowID int64, created forms.Submission, err error) {
-	form, err := t.formOrNew(formName{n.PageID, n.FormID})
-	if err != nil {
-		return 0, forms.Submission{}, err
-	}
-	if err := t.conn.refusal(form, n); err != nil { // if its key is used, it is a repeat, and that error comes first
-		return 0, forms.Submission{}, cmp.Or(t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, n.Key), err)
-	}
-	created, err = t.insert(form, n)
-	return makeRowID(form, created.ID), created, err
+// creation is a submission on its way through the writer.
+type creation struct {
+	store.New
+	stored forms.Submission
+}
+
+func (c *creation) run(t *tx) error {
+	return t.change(nil, c.Files, c.Events, func() (rowID int64, err error) {
+		form, err := t.formOrNew(formName{c.PageID, c.FormID})
+		if err != nil {
+			return 0, err
+		}
+		if err := t.conn.refusal(form, &c.New); err != nil { // if its key is used, it is a repeat, and that error comes first
+			return 0, cmp.Or(t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, c.Key), err)
+		}
+		c.stored, err = t.insert(form, &c.New)
+		return makeRowID(form, c.stored.ID), err
+	})
 }
 
 // Refusal implements store.Store. A form without a number has no submissions.
@@ -49,21 +53,21 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 		if errors.Is(err, errNoForm) {
 			return nil
 		}
-		return cmp.Or(err, conn.refusal(form, n))
+		return cmp.Or(err, conn.refusal(form, &n))
 	})
 }
 
 // insert stores a submission that was not refused.
-func (t *tx) insert(form int64, n store.New) (forms.Submission, error) {
+func (t *tx) insert(form int64, n *store.New) (forms.Submission, error) {
 	if t.lastID++; t.lastID > forms.MaxSubmissionID {
 		return forms.Submission{}, fmt.Errorf("submission ids are used up: the last is %d", int64(forms.MaxSubmissionID))
 	}
-	r, err := engine.NewRecord(t.lastID, &n)
+	r, err := engine.NewRecord(t.lastID, n)
 	if err != nil {
 		return forms.Submission{}, err
 	}
 	t.bytes += len(r.Entries)
-	err = t.conn.insertSubmission(form, r)
+	err = t.conn.insertSubmission(form, &r)
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return forms.Submission{}, store.ErrKeyUsed
 	}
@@ -158,13 +162,21 @@ func (t *tx) find(key store.Key) (rowID int64, sub forms.Submission, err error) 
 	return rowID, sub, err
 }
 
-// getSubmission reads the row of sqlGet.
+// getSubmission reads one row. It binds by hand, without the cost of queryRow.
 func getSubmission(conn *connection, rowID int64, key store.Key) (sub forms.Submission, err error) {
-	queryErr := conn.queryRow(sqlGet, func(row *sqlite3.Stmt) { sub, err = readSubmission(row, key) }, rowID)
-	if queryErr != nil && !errors.Is(queryErr, store.ErrNotFound) {
-		queryErr = fmt.Errorf("read submission %d: %w", key.ID, queryErr)
+	stmt, err := conn.prepare(sqlGet)
+	if err != nil {
+		return forms.Submission{}, err
 	}
-	return sub, cmp.Or(queryErr, err)
+	defer func() { _ = stmt.Reset() }()
+	err = stmt.BindInt64(1, rowID)
+	switch {
+	case err == nil && stmt.Step():
+		return readSubmission(stmt, key)
+	case cmp.Or(err, stmt.Err()) == nil:
+		return forms.Submission{}, store.ErrNotFound
+	}
+	return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, cmp.Or(err, stmt.Err()))
 }
 
 // readSubmission reads a row that begins with the columns of sqlSubmission.
