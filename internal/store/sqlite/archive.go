@@ -82,6 +82,7 @@ func readRecord(row *sqlite3.Stmt) (store.Record, error) {
 // Load implements store.Archive.
 func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	return s.writer.do(ctx, func(tx *tx) error {
+		clear(tx.counts)
 		return tx.atomically(func() error { return tx.load(records) })
 	})
 }
@@ -119,6 +120,7 @@ func (t *tx) load(records []store.Record) error {
 // Clear implements store.Archive.
 func (s *Store) Clear(ctx context.Context) error {
 	return s.writer.do(ctx, func(tx *tx) error {
+		clear(tx.counts)
 		return tx.atomically(func() error {
 			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files; DELETE FROM events; DELETE FROM event_queues`)
 		})

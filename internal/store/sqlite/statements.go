@@ -38,8 +38,8 @@ const (
 		WHERE username = ? AND username <> '' ORDER BY row_id & 0xffffffffff DESC`
 	sqlSubmitted = `SELECT 1 WHERE EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
-	// sqlFull returns a row if a form has ?3 submissions. It counts up to store.MaxLimit.
-	sqlFull = `SELECT 1 WHERE ?3 <= (SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ?1 AND row_id < ?2 LIMIT 10000))`
+	// sqlCount counts the submissions of a form, up to store.MaxLimit.
+	sqlCount = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT 10000)`
 
 	sqlInsert    = `INSERT INTO submissions (row_id, form, username, created, fields) VALUES (?, ?, ?, ?, ?)`
 	sqlInsertAll = `INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files, changed, changer)
@@ -48,8 +48,9 @@ const (
 	sqlDelete = `DELETE FROM submissions WHERE row_id = ?`
 )
 
-// refusal returns why a form does not take a submission.
-func (c *connection) refusal(form int64, n *store.New) error {
+// refusal returns why a form does not take a submission. Counts that it makes are
+// added to counts.
+func (c *connection) refusal(form int64, n *store.New, counts formCounts) error {
 	if n.SubmitterKey != "" {
 		if err := c.refuseIfFound(store.ErrAlreadySubmitted, sqlSubmitted, form, n.SubmitterKey, n.Username); err != nil {
 			return err
@@ -58,8 +59,31 @@ func (c *connection) refusal(form int64, n *store.New) error {
 	if n.Limit == 0 {
 		return nil
 	}
-	low, high := rowIDRange(form, store.Query{})
-	return c.refuseIfFound(store.ErrLimit, sqlFull, low, high, int64(n.Limit))
+	if _, known := counts[form]; !known {
+		low, high := rowIDRange(form, store.Query{})
+		if err := c.queryRow(sqlCount, func(row *sqlite3.Stmt) { counts[form] = row.ColumnInt(0) }, low, high); err != nil {
+			return err
+		}
+	}
+	if counts[form] >= n.Limit {
+		return store.ErrLimit
+	}
+	return nil
+}
+
+// formCounts is how many submissions forms with a limit have, counted up to
+// store.MaxLimit. The writer remembers them: to count the rows for each create
+// would hold up all writers.
+type formCounts map[int64]int
+
+// add records that submissions were stored or deleted. Where the count has stopped at
+// store.MaxLimit, it is made again when it is needed.
+func (c formCounts) add(form int64, n int) {
+	if count, known := c[form]; known && count < store.MaxLimit {
+		c[form] = count + n
+	} else {
+		delete(c, form)
+	}
 }
 
 // readLastID returns the last id that is reserved. It may lie beyond what can be given.

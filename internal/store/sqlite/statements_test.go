@@ -21,7 +21,7 @@ func TestPlans(t *testing.T) {
 		sqlGet: byRowID + " (rowid=?)", sqlUpdate: byRowID + " (rowid=?)", sqlDelete: byRowID + " (rowid=?)",
 		sqlSubmitted: "submissions_by_submitter (form=? AND submitter_key=?)",
 		sqlByKey:     "submissions_key (form=? AND key=?)", sqlLatest: "submissions_latest (username=?)",
-		sqlFull:    byRowID + " (rowid>? AND rowid<?)",
+		sqlCount:   byRowID + " (rowid>? AND rowid<?)",
 		sqlSession: "PRIMARY KEY (hash=?)", sqlRenewSession: "PRIMARY KEY (hash=?)", sqlDeleteSession: "PRIMARY KEY (hash=?)",
 		sqlTrimSessions: "sessions_by_owner (owner=?)", sqlDeleteExpired: "sessions_by_expiry (expires<?)",
 	}

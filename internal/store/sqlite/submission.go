@@ -30,17 +30,21 @@ type creation struct {
 }
 
 func (c *creation) run(t *tx) error {
-	return t.change(nil, c.Files, c.Events, func() (rowID int64, err error) {
-		form, err := t.formOrNew(formName{c.PageID, c.FormID})
-		if err != nil {
+	var form int64
+	err := t.change(nil, c.Files, c.Events, func() (rowID int64, err error) {
+		if form, err = t.formOrNew(formName{c.PageID, c.FormID}); err != nil {
 			return 0, err
 		}
-		if err := t.conn.refusal(form, &c.New); err != nil { // if its key is used, it is a repeat, and that error comes first
+		if err := t.conn.refusal(form, &c.New, t.counts); err != nil { // if its key is used, it is a repeat, and that error comes first
 			return 0, cmp.Or(t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, c.Key), err)
 		}
 		c.stored, err = t.insert(form, &c.New)
 		return makeRowID(form, c.stored.ID), err
 	})
+	if err == nil {
+		t.counts.add(form, 1)
+	}
+	return err
 }
 
 // Refusal implements store.Store. A form without a number has no submissions.
@@ -53,7 +57,7 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 		if errors.Is(err, errNoForm) {
 			return nil
 		}
-		return cmp.Or(err, conn.refusal(form, &n))
+		return cmp.Or(err, conn.refusal(form, &n, formCounts{}))
 	})
 }
 
@@ -146,7 +150,11 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 				return err
 			}
 		}
-		return tx.change(sub.Files, nil, events, func() (int64, error) { return at, tx.conn.run(sqlDelete, at) })
+		err = tx.change(sub.Files, nil, events, func() (int64, error) { return at, tx.conn.run(sqlDelete, at) })
+		if err == nil {
+			tx.counts.add(at>>idBits, -1)
+		}
+		return err
 	})
 	if err == nil && len(sub.Files) > 0 {
 		s.SweepSoon()

@@ -149,3 +149,40 @@ func TestDeletedDuringMerge(t *testing.T) {
 	}
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 0)
 }
+
+// TestLimitIsCountedOnce: refused creates to a form that is full read no row, since
+// all writers would wait for that. It takes the rows away behind the back of the
+// writer, which still knows how many there were.
+func TestLimitIsCountedOnce(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	n := sample("x")
+	n.Limit = 2
+	for _, want := range []error{nil, nil, store.ErrLimit} {
+		if _, err := s.Create(t.Context(), n); !errors.Is(err, want) {
+			t.Fatalf("create: %v, want %v", err, want)
+		}
+	}
+	onWriter(t, s, func(conn *connection) error { return conn.Exec(`DELETE FROM submissions`) })
+	if _, err := s.Create(t.Context(), n); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("the rows were counted again: %v", err)
+	}
+}
+
+// TestLimitAfterARollback: what a transaction has counted is forgotten when it fails.
+func TestLimitAfterARollback(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	n := sample("x")
+	n.Limit = 1
+	errs := oneBatch(t, s,
+		func() error { _, err := s.Create(t.Context(), n); return err },
+		func() error {
+			return s.writer.do(t.Context(), func(tx *tx) error { return tx.conn.Exec(`ROLLBACK`) })
+		},
+	)
+	if errs[0] == nil {
+		t.Fatalf("the transaction was not rolled back: %v", errs)
+	}
+	if _, err := s.Create(t.Context(), n); err != nil {
+		t.Errorf("create after the rollback: %v", err)
+	}
+}

@@ -23,6 +23,7 @@ type writer struct {
 	conn       *connection
 	pool       *readPool
 	forms      *formNumbers
+	counts     formCounts
 	queue      *engine.Queue[write]
 	stopped    chan struct{}
 	lastSingle atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
@@ -58,7 +59,7 @@ func newWriter(conn *connection, pool *readPool, forms *formNumbers, log *slog.L
 		return nil, err
 	}
 	w := &writer{
-		conn: conn, pool: pool, forms: forms, log: log, lastID: reserved, reserved: reserved,
+		conn: conn, pool: pool, forms: forms, counts: formCounts{}, log: log, lastID: reserved, reserved: reserved,
 		queue: engine.NewQueue[write](engine.MaxBatch), stopped: make(chan struct{}),
 		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes},
 	}
@@ -204,7 +205,12 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 	if err := w.conn.run(sqlBegin); err != nil {
 		return 0, w.conn.classify(err)
 	}
-	t := &tx{conn: w.conn, forms: w.forms, lastID: w.lastID}
+	t := &tx{conn: w.conn, forms: w.forms, counts: w.counts, lastID: w.lastID}
+	defer func() {
+		if err != nil {
+			clear(w.counts) // they may count what is rolled back
+		}
+	}()
 	for done < len(batch) && t.bytes < engine.MaxBatchBytes {
 		op := batch[done]
 		op.Err = t.protect(op.Value)
@@ -259,6 +265,7 @@ func (w *writer) finish(t *tx) error {
 type tx struct {
 	conn   *connection
 	forms  *formNumbers
+	counts formCounts // of what the transaction has stored, too
 	seen   []seenForm // to be cached after the commit
 	lastID int64      // the last id given
 	bytes  int        // written so far, roughly

@@ -17,6 +17,8 @@ var limitTests = []test{
 	{"holds for files", testLimitFiles},
 	{"holds for concurrent creates", testLimitConcurrent},
 	{"refused rows leave room", testLimitRefused},
+	{"what is loaded and cleared counts", testLimitLoaded},
+	{"more submissions than can be counted", testLimitBeyondCount},
 }
 
 func withLimit(n store.New, limit int) store.New {
@@ -125,4 +127,32 @@ func testLimitRefused(t *testing.T, b *bench) {
 		}
 	}
 	Same(t, "stored", len(b.all(t, "form")), people)
+}
+
+func testLimitLoaded(t *testing.T, b *bench) {
+	n := withLimit(sample("form", "amy", "x"), 3)
+	first := b.create(t, n)
+	b.load(t, loadable("form", first.ID+10), loadable("form", first.ID+11))
+	b.full(t, "with two that were loaded", n)
+	if err := b.Clear(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.create(t, n)
+}
+
+// testLimitBeyondCount: a count stops at store.MaxLimit, and is right again once
+// enough were deleted.
+func testLimitBeyondCount(t *testing.T, b *bench) {
+	n := withLimit(sample("form", "amy", "x"), store.MaxLimit)
+	records := make([]store.Record, store.MaxLimit+1)
+	for i := range records {
+		records[i] = loadable("form", int64(i+1))
+	}
+	b.load(t, records...)
+	b.full(t, "one too many", n)
+	b.delete(t, store.Key{PageID: n.PageID, FormID: n.FormID, ID: 1})
+	b.full(t, "as many as it takes", n)
+	b.delete(t, store.Key{PageID: n.PageID, FormID: n.FormID, ID: 2})
+	b.create(t, n)
+	b.full(t, "full again", n)
 }
