@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -125,10 +124,10 @@ func TestLostDatabase(t *testing.T) {
 	if err := os.Rename(database, aside); err != nil {
 		t.Fatal(err)
 	}
-	mustRefuse(t, "this one holds anonymous.key", s.serve()...)
+	mustRefuse(t, "anonymous.key says that there was a store", s.serve()...)
 	mustHold(t, s.data, "anonymous.key")
 	testkit.WriteFile(t, database, "")
-	mustRefuse(t, "mount its volume, or bring it back with 'formulary restore'", s.serve()...)
+	mustRefuse(t, "mount its volume, put formulary.db back, or use 'formulary restore'", s.serve()...)
 	mustHold(t, s.data, "anonymous.key", "formulary.db")
 	if err := os.Rename(aside, database); err != nil {
 		t.Fatal(err)
@@ -170,7 +169,7 @@ func TestSecondServer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	p := start(t, s)
-	mustRefuse(t, fmt.Sprintf("in use by another formulary (process %d): stop it, or choose another --data", p.cmd.Process.Pid), s.serve()...)
+	mustRefuse(t, "in use by another formulary: stop it, or choose another --data", s.serve()...)
 	create(t, p, "note", note("first"))
 	for _, name := range filesIn(t, s.data) {
 		if !strings.HasPrefix(name, "formulary.db") {

@@ -28,7 +28,7 @@ func TestAdvice(t *testing.T) {
 		err    error
 		advice []string
 	}{
-		{fmt.Errorf("data directory d %w (process 7)", sqlite.ErrInUse), []string{": stop it, or choose another --data"}},
+		{fmt.Errorf("data directory d %w", sqlite.ErrInUse), []string{": stop it, or choose another --data"}},
 		{fmt.Errorf("d/formulary.db %w", sqlite.ErrOccupied), []string{". Move it away, or choose another --data"}},
 		{fmt.Errorf("d/anonymous.key is missing: %w", service.ErrOtherKey), []string{"start once with --new-anonymous-key"}},
 		{&configError{&auth.UsersFileError{File: "people", Err: fs.ErrNotExist}}, []string{"(create it with: formulary passwd people USER)"}},

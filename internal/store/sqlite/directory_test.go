@@ -52,9 +52,8 @@ func TestLostStoreIsRefused(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"the database removed":           {"anonymous.key": "k"},
 		"the database truncated":         {"anonymous.key": "k", FileName: ""},
-		"the database without a schema":  {"anonymous.key": "k", FileName: emptyDatabase(t)},
 		"a key that was not finished":    {"anonymous.key.new123": "k"},
-		"another program's directory":    {"precious.txt": "x", "lost+found": ""},
+		"a backup beside it":             {"backup-2026-01-31.db": "x", "lost+found": ""},
 		"the log emptied, the key there": {FileName + "-wal": "", FileName + "-shm": "x", "anonymous.key": "k"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +61,7 @@ func TestLostStoreIsRefused(t *testing.T) {
 			for file, text := range files {
 				testkit.WriteFile(t, filepath.Join(dir, file), text)
 			}
-			mustRefuse(t, dir, filepath.Join(dir, FileName), "missing or empty", "mount its volume", "'formulary restore'", "move ")
+			mustRefuse(t, dir, filepath.Join(dir, FileName), "missing or empty", "mount its volume", "'formulary restore'", " away")
 			storetest.Same(t, "files", dirContent(t, dir), files)
 		})
 	}
@@ -76,10 +75,11 @@ func TestInterruptedFirstStartGoesOn(t *testing.T) {
 	log := leftover(t, other).wal
 	for name, files := range map[string]map[string]string{
 		"a new file system":         {"lost+found": ""},
-		"a journal":                 {pidName: "1\n", FileName: "", FileName + "-journal": strings.Repeat("\x00", 512)},
-		"a database without schema": {pidName: "1\n", FileName: emptyDatabase(t)},
-		"an empty log":              {pidName: "1\n", FileName: emptyDatabase(t), FileName + "-wal": "", FileName + "-shm": ""},
-		"half a log":                {pidName: "1\n", FileName: emptyDatabase(t), FileName + "-wal": string(log[:5000])},
+		"another file":              {"README": "x"},
+		"a journal":                 {FileName: "", FileName + "-journal": strings.Repeat("\x00", 512)},
+		"a database without schema": {FileName: emptyDatabase(t)},
+		"an empty log":              {FileName: emptyDatabase(t), FileName + "-wal": "", FileName + "-shm": ""},
+		"half a log":                {FileName: emptyDatabase(t), FileName + "-wal": string(log[:5000])},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -108,7 +108,6 @@ func TestKilledFirstStart(t *testing.T) {
 			}
 			return
 		}
-		testkit.WriteFile(t, filepath.Join(dir, pidName), "1\n")
 		again := openStore(t, dir)
 		storetest.Same(t, fmt.Sprint("the first id after ", changes, " changes"), mustCreate(t, again, sample("x")).ID, int64(1))
 	}

@@ -144,7 +144,7 @@ func fixWALFiles(path string) error {
 }
 
 func openWriter(ctx context.Context, path, uri string, options Options) (*connection, error) {
-	if err := errors.Join(refuseMissing(path), checkWAL(path)); err != nil {
+	if err := errors.Join(refuseLostStore(path), checkWAL(path)); err != nil {
 		return nil, err
 	}
 	// SQLite would create the file with mode 0644.
@@ -169,9 +169,6 @@ func openWriter(ctx context.Context, path, uri string, options Options) (*connec
 		err = checkSchema(conn)
 	case options.MustExist || version > len(migrations):
 		err = migrations.Require(version)
-	}
-	if err == nil && version == 0 {
-		err = refuseLostStore(path)
 	}
 	if err == nil {
 		err = conn.Exec(`

@@ -32,16 +32,10 @@ func mustRefuse(t *testing.T, dir string, because ...string) {
 	}
 }
 
-// TestOpenTwice: a store is opened once, and the removal of a file does not let a
-// second one in.
 func TestOpenTwice(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	mustRefuse(t, dir, dir, "in use by another formulary (process "+fmt.Sprint(os.Getpid())+")")
-	if err := os.Remove(filepath.Join(dir, pidName)); err != nil {
-		t.Fatal(err)
-	}
-	mustRefuse(t, dir, "in use by another formulary (process unknown)")
+	mustRefuse(t, dir, dir, "in use by another formulary")
 	mustCreate(t, s, sample("the first one is none the worse"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -133,10 +127,10 @@ func TestWALWithoutItsDatabaseIsRefused(t *testing.T) {
 	log := filepath.Join(dir, FileName+"-wal")
 	testkit.WriteFile(t, log, "what was written last")
 	_, err := Open(ctx, dir, Options{})
-	wantError(t, err, "it is missing or empty, but what was written to it last is in "+log)
+	wantError(t, err, "the database is missing or empty, and formulary.db-wal says that there was a store")
 	testkit.WriteFile(t, filepath.Join(dir, FileName), "")
 	_, err = Open(ctx, dir, Options{})
-	wantError(t, err, "it is missing or empty")
+	wantError(t, err, "the database is missing or empty")
 	if content, err := os.ReadFile(log); err != nil || string(content) != "what was written last" {
 		t.Errorf("the log: %q, %v", content, err)
 	}
@@ -245,7 +239,7 @@ func TestSettings(t *testing.T) {
 func modes(t *testing.T, dir string) map[string]os.FileMode {
 	t.Helper()
 	found := map[string]os.FileMode{}
-	for _, name := range []string{".", pidName, FileName, FileName + "-wal", FileName + "-shm"} {
+	for _, name := range []string{".", FileName, FileName + "-wal", FileName + "-shm"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -259,7 +253,7 @@ func TestFilesArePrivate(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0)) // only the code under test keeps them private
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	want := map[string]os.FileMode{
-		".": 0o700, pidName: 0o600, FileName: 0o600, FileName + "-wal": 0o600, FileName + "-shm": 0o600,
+		".": 0o700, FileName: 0o600, FileName + "-wal": 0o600, FileName + "-shm": 0o600,
 	}
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("secret"))
