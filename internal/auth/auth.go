@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -54,16 +53,11 @@ func (e *UsersFileError) Unwrap() error { return e.Err }
 // Identity is an authenticated caller.
 type Identity struct {
 	Name   string
-	groups []string
+	Groups []string    // must not be changed
 	hash   string      // of the password that was verified
 	wiki   wiki.Caller // zero unless the caller is a user of a live wiki
 
 	byCookies bool // known by the wiki's cookies
-}
-
-// NewIdentity returns an identity without authentication, for tests.
-func NewIdentity(name string, groups ...string) Identity {
-	return Identity{Name: name, groups: slices.Clone(groups)}
 }
 
 // ByWikiCookies reports whether the caller is signed in with the wiki, and not here.
@@ -77,9 +71,6 @@ func (id Identity) WithAddress(addr string) Identity {
 
 // Wiki is the caller as the wiki knows them, zero if no wiki does.
 func (id Identity) Wiki() wiki.Caller { return id.wiki }
-
-// Groups returns the groups that the caller is in. They must not be changed.
-func (id Identity) Groups() []string { return id.groups }
 
 // Options configure a Directory.
 type Options struct {

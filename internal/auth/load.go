@@ -105,7 +105,7 @@ func (d *Directory) publish() {
 	next := &snapshot{accounts: make(map[string]account, len(d.hashes))}
 	topCost := 0
 	for user, h := range d.hashes {
-		next.accounts[user] = account{h, Identity{Name: user, groups: d.groupsOf[user], hash: h.hash}}
+		next.accounts[user] = account{h, Identity{Name: user, Groups: d.groupsOf[user], hash: h.hash}}
 		topCost = max(topCost, h.cost)
 	}
 	topCost = cmp.Or(topCost, emptyFileCost)

@@ -81,7 +81,7 @@ func TestReloadReadsBothFilesAtOnce(t *testing.T) {
 	testkit.WriteFile(t, f.groups, "staff: bob\n")
 	f.Reload(t.Context())
 	id, err := f.Authenticate(t.Context(), "bob", "sesame", home)
-	if err != nil || !slices.Contains(id.Groups(), "staff") {
+	if err != nil || !slices.Contains(id.Groups, "staff") {
 		t.Errorf("got %v, %v", id, err)
 	}
 	info, err := os.Stat(f.users)
@@ -120,7 +120,7 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 			}
 			f.Reload(t.Context())
 			id, err := f.Authenticate(t.Context(), "alice", "sesame", home)
-			if err != nil || !slices.Contains(id.Groups(), "staff") {
+			if err != nil || !slices.Contains(id.Groups, "staff") {
 				t.Errorf("got %v, %v", id, err)
 			}
 			f.wantLoggedOnce("can't be read; what was read last stays in force")
@@ -136,7 +136,7 @@ func TestUnreadableFileKeepsTheLastContent(t *testing.T) {
 			}
 			must(t, os.RemoveAll(f.groups))
 			f.replace(f.groups, "staff: bob\n")
-			if id, err := f.Authenticate(t.Context(), "bob", "sesame", home); err != nil || !slices.Contains(id.Groups(), "staff") {
+			if id, err := f.Authenticate(t.Context(), "bob", "sesame", home); err != nil || !slices.Contains(id.Groups, "staff") {
 				t.Errorf("after the files are back: got %v, %v", id, err)
 			}
 			f.wantLoggedOnce("can be read again")

@@ -73,7 +73,7 @@ func (p *Proxy) identity(names []string, r *http.Request) (Identity, error) {
 		return id, nil
 	}
 	var err error
-	id.groups, err = parseGroupsHeader(r.Header[p.groupsHeader])
+	id.Groups, err = parseGroupsHeader(r.Header[p.groupsHeader])
 	if err != nil {
 		return Identity{}, fmt.Errorf("header %s: %w", p.groupsHeader, err)
 	}

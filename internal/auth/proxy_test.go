@@ -57,13 +57,13 @@ func TestProxyNamesTheUser(t *testing.T) {
 			if id.Name != test.want || (err == nil) != (test.want != "") || err != nil && err != ErrNobody { //nolint:errorlint // that one alone
 				t.Fatalf("%q, %v", id.Name, err)
 			}
-			if test.wantGroups != nil && !slices.Equal(id.Groups(), test.wantGroups) {
-				t.Errorf("groups %q", id.Groups())
+			if test.wantGroups != nil && !slices.Equal(id.Groups, test.wantGroups) {
+				t.Errorf("groups %q", id.Groups)
 			}
 			if !strings.Contains(log.String(), test.logged) || (test.logged == "") != (log.Len() == 0) || strings.Contains(log.String(), "secret") {
 				t.Errorf("log: %s", &log)
 			}
-			if again, err := p.Refresh(id); err != nil || again.Name != id.Name || !slices.Equal(again.Groups(), id.Groups()) {
+			if again, err := p.Refresh(id); err != nil || again.Name != id.Name || !slices.Equal(again.Groups, id.Groups) {
 				t.Errorf("after the body: %v, %v", again, err)
 			}
 		})
@@ -74,7 +74,7 @@ func TestProxyNamesTheUser(t *testing.T) {
 func TestGroupsNeedAHeaderOfTheirOwn(t *testing.T) {
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header = http.Header{"X-User": {"alice"}, "X-Groups": {"hr"}, "": {"hr"}}
-	if id, err := NewProxy("X-User", "", slog.New(slog.DiscardHandler)).Identify(r); err != nil || len(id.Groups()) != 0 {
+	if id, err := NewProxy("X-User", "", slog.New(slog.DiscardHandler)).Identify(r); err != nil || len(id.Groups) != 0 {
 		t.Errorf("%v, %v", id, err)
 	}
 }

@@ -40,7 +40,7 @@ func sendAs(t *testing.T, b *request.Backend, model Model, format *Format, query
 	r.SetPathValue("formId", "f")
 	r.Header.Set("Accept", accept)
 	w := httptest.NewRecorder()
-	c := b.NewCall(w, r, auth.NewIdentity("alice"))
+	c := b.NewCall(w, r, auth.Identity{Name: "alice"})
 	defer c.End()
 	access, err := c.Form()
 	if err != nil {

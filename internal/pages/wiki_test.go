@@ -48,7 +48,7 @@ func (f fake) Away(away bool) {
 func (f fake) User(name string) pages.User { return caller(name) }
 
 func caller(name string) pages.User {
-	return pages.User{Name: name, Wiki: wiki.Caller{Session: wiki.NewSession(name)}}
+	return pages.User{Name: name, Wiki: wiki.Caller{Session: wikitest.NewSession(name)}}
 }
 
 func newFake() *wikitest.Fake {

@@ -14,7 +14,7 @@ import (
 // A name is kept only while its user holds a slot.
 func TestNamesAreNotKept(t *testing.T) {
 	b := NewBackend(Options{})
-	c := b.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.NewIdentity("alice"))
+	c := b.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: "alice"})
 	if err := c.HoldList(); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestNamesAreNotKept(t *testing.T) {
 func TestSlotOfAnAnswer(t *testing.T) {
 	b := NewBackend(Options{Limits: Limits{LargeBodiesPerUser: 1}})
 	newCall := func() *Call {
-		return b.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.NewIdentity("alice"))
+		return b.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: "alice"})
 	}
 	list, next, upload := newCall(), newCall(), newCall()
 	upload.ContentLength = -1
@@ -63,7 +63,7 @@ func TestBodyIsReadIntoABufferOfItsSize(t *testing.T) {
 	b := NewBackend(Options{})
 	for _, size := range []int{1, 1000, LargeBody, LargeBody + 1, 1 << 20} {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", size)))
-		c := b.NewCall(httptest.NewRecorder(), r, auth.NewIdentity("alice"))
+		c := b.NewCall(httptest.NewRecorder(), r, auth.Identity{Name: "alice"})
 		var buf bytes.Buffer
 		if err := c.ReadBody(httptest.NewRecorder(), &buf); err != nil || buf.Len() != size {
 			t.Fatalf("%d bytes instead of %d: %v", buf.Len(), size, err)

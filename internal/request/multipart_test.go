@@ -90,7 +90,7 @@ func newEnv(t testing.TB, on enginetest.Engine) *env {
 		Now: time.Now, MaxSubmission: DefaultMaxBody, MaxFile: maxFile,
 	})
 	e.backend = NewBackend(Options{Service: svc})
-	if e.access, err = svc.Form(t.Context(), auth.NewIdentity("alice"), 8, "files"); err != nil {
+	if e.access, err = svc.Form(t.Context(), auth.Identity{Name: "alice"}, 8, "files"); err != nil {
 		t.Fatal(err)
 	}
 	return e
@@ -100,7 +100,7 @@ func (e *env) decode(t *testing.T, body []byte, extra url.Values) ([]forms.Answe
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body)).WithContext(t.Context())
 	r.Header.Set("Content-Type", MultipartType+"; boundary=a-boundary")
-	c := e.backend.NewCall(httptest.NewRecorder(), r, auth.NewIdentity("alice"))
+	c := e.backend.NewCall(httptest.NewRecorder(), r, auth.Identity{Name: "alice"})
 	defer c.End()
 	return DecodeMultipart(httptest.NewRecorder(), c, e.access, extra)
 }

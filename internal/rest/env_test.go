@@ -208,7 +208,7 @@ func (e *env) forms(id int64) []*forms.Form {
 		if err != nil {
 			continue // the account was removed
 		}
-		page, err := e.source.Page(context.Background(), pages.User{Name: who.Name, Groups: who.Groups(), Wiki: who.Wiki()}, id)
+		page, err := e.source.Page(context.Background(), pages.User{Name: who.Name, Groups: who.Groups, Wiki: who.Wiki()}, id)
 		if err == nil {
 			return page.Forms
 		}

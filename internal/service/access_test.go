@@ -179,7 +179,7 @@ func TestAnothersSubmissionIsLikeNone(t *testing.T) {
 func TestNobodyOwnsAnAnonymousSubmission(t *testing.T) {
 	w := newWorld(t)
 	sub := w.submits(owner, "anonymous", "x")
-	a := w.as(auth.NewIdentity("", "readers"), "anonymous")
+	a := w.as(auth.Identity{Name: "", Groups: []string{"readers"}}, "anonymous")
 	_, err := a.Get(t.Context(), sub.ID)
 	w.wants("get", err, "not found")
 	_, err = a.Merge(t.Context(), sub.ID, answer("y"), nil, admitAll)

@@ -53,7 +53,7 @@ func testAnonymousSubmitterIsStoredNowhere(t *testing.T, on enginetest.Engine) {
 	w := newWorldOn(t, on)
 	w.allView = true
 	run := rand.Text() // the files may have what other tests stored
-	secret, known, corrector := auth.NewIdentity("zaphod"+run), auth.NewIdentity("trillian"+run), auth.NewIdentity("marvin"+run, "writers")
+	secret, known, corrector := auth.Identity{Name: "zaphod" + run}, auth.Identity{Name: "trillian" + run}, auth.Identity{Name: "marvin" + run, Groups: []string{"writers"}}
 	corrected := "corrected " + run
 	w.submits(known, "named", "a control: this name is stored")
 	for _, id := range []string{"anonymous", "anonymous-once", "anonymous-too"} {

@@ -103,7 +103,7 @@ func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (Pa
 }
 
 func userOf(who auth.Identity) pages.User {
-	return pages.User{Name: who.Name, Groups: who.Groups(), Wiki: who.Wiki()}
+	return pages.User{Name: who.Name, Groups: who.Groups, Wiki: who.Wiki()}
 }
 
 // page returns a page that the caller may view. A page that they may not view is

@@ -17,10 +17,10 @@ import (
 // Who is who on page 1: owner and viewer may view it, editor may edit it,
 // outsider may do nothing.
 var (
-	owner    = auth.NewIdentity("owner")
-	viewer   = auth.NewIdentity("viewer", "readers")
-	editor   = auth.NewIdentity("editor", "writers")
-	outsider = auth.NewIdentity("outsider", "others")
+	owner    = auth.Identity{Name: "owner"}
+	viewer   = auth.Identity{Name: "viewer", Groups: []string{"readers"}}
+	editor   = auth.Identity{Name: "editor", Groups: []string{"writers"}}
+	outsider = auth.Identity{Name: "outsider", Groups: []string{"others"}}
 )
 
 // maxSubmission is small, so that tests can reach it.

@@ -52,7 +52,7 @@ func (u *Users) Remove(name string) {
 func (u *Users) Identity(name string) auth.Identity {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return auth.NewIdentity(name, u.people[name]...)
+	return auth.Identity{Name: name, Groups: u.people[name]}
 }
 
 // Authenticate checks a password. A user called throttled has tried too often.
@@ -66,7 +66,7 @@ func (u *Users) Authenticate(_ context.Context, user, password, _ string) (auth.
 	case !known || password != user+"-secret":
 		return auth.Identity{}, auth.ErrBadCredentials
 	}
-	return auth.NewIdentity(user, groups...), nil
+	return auth.Identity{Name: user, Groups: groups}, nil
 }
 
 // Identify checks the Basic credentials of a request.

@@ -320,7 +320,7 @@ func TestAuthorWaitsForASlot(t *testing.T) {
 	e := newEnv(t, nil)
 	cookie := &http.Cookie{Name: cookieName, Value: e.signedIn(t, "alice").cookie()}
 	for range 2 {
-		c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/author", nil), auth.NewIdentity("alice"))
+		c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/author", nil), auth.Identity{Name: "alice"})
 		defer c.End()
 		if err := c.HoldAuthor(); err != nil {
 			t.Fatal(err)

@@ -165,7 +165,7 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 		}, []string{"note", "yours"}, "", []string{"Note|theirs|yours"}},
 		{"line ends", func(t *testing.T, e *env, _ *browser, _ string) {
 			sub := e.latest(t, "alice", 1, "visit")
-			access, err := e.site.Backend.Service.Form(t.Context(), auth.NewIdentity("alice"), 1, "visit")
+			access, err := e.site.Backend.Service.Form(t.Context(), auth.Identity{Name: "alice"}, 1, "visit")
 			if err == nil {
 				_, err = access.Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "note", Value: "two\r\nlines"}}, nil, func(int) error { return nil })
 			}

@@ -54,7 +54,7 @@ func TestRefusedResultsAreSmall(t *testing.T) {
 func TestRefusedResultsTakeASlot(t *testing.T) {
 	e := newFeedback(t, "", func(o *envOptions) { o.request.Limits.ListsPerUser = 1 })
 	e.get(t, "alice", "/") // signs in
-	c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody), auth.NewIdentity("alice"))
+	c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody), auth.Identity{Name: "alice"})
 	if err := c.HoldList(); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func (e *env) holdBodies(t *testing.T, user string) (release func()) {
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	var calls []*request.Call
 	for range request.DefaultLimits.LargeBodiesPerUser {
-		c := e.site.Backend.NewCall(httptest.NewRecorder(), r, auth.NewIdentity(user))
+		c := e.site.Backend.NewCall(httptest.NewRecorder(), r, auth.Identity{Name: user})
 		if err := c.HoldBody(); err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := &call{Call: e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil), auth.NewIdentity("bob")), site: e.site}
+	c := &call{Call: e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil), auth.Identity{Name: "bob"}), site: e.site}
 	if err := c.holdPage(request.LargeBody + 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("a request that was given up: %v", err)
 	}

@@ -122,7 +122,7 @@ func TestSummaryKey(t *testing.T) {
 	e := newFeedback(t, "view: [alice, bob, carol]\nedit: [carol, alice]\n")
 	key := func(user, query string) summaryKey {
 		t.Helper()
-		access, err := e.site.Backend.Service.Form(t.Context(), auth.NewIdentity(user), 1, "feedback")
+		access, err := e.site.Backend.Service.Form(t.Context(), auth.Identity{Name: user}, 1, "feedback")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,9 +137,6 @@ func newSession(name string, c Credential, header http.Header) *Session {
 	return s
 }
 
-// NewSession returns the session of a user without a credential, for tests.
-func NewSession(name string) *Session { return newSession(name, Credential{}, http.Header{}) }
-
 // End has the session not be used any more.
 func (s *Session) End() { s.ended.Store(true) }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/formulary/formulary/internal/wiki"
 )
@@ -135,7 +136,14 @@ func (f *Fake) Login(ctx context.Context, c wiki.Credential, _ string) (*wiki.Se
 		return nil, wiki.ErrRefused
 	}
 	name, _, _ = strings.Cut(name, "@")
-	return wiki.NewSession(name), nil
+	return NewSession(name), nil
+}
+
+var lastSession atomic.Uint64
+
+// NewSession returns a session of a user.
+func NewSession(name string) *wiki.Session {
+	return &wiki.Session{Name: name, ID: lastSession.Add(1)}
 }
 
 // SessionCookies implements wiki.Wiki.
@@ -153,7 +161,7 @@ func (f *Fake) Resume(ctx context.Context, cookies []*http.Cookie, _ string) (*w
 	if _, ok := f.users[cookies[0].Value]; !ok {
 		return nil, wiki.ErrRefused
 	}
-	return wiki.NewSession(cookies[0].Value), nil
+	return NewSession(cookies[0].Value), nil
 }
 
 // Pages implements wiki.Wiki.
