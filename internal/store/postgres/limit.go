@@ -69,8 +69,12 @@ func begin(ctx context.Context, conn *pgx.Conn, n *store.New) error {
 	if n.Limit > 0 {
 		steps.Queue(sqlLockForm, n.PageID, n.FormID)
 	}
-	steps.Queue(sqlRefusal, refusalArgs(n)...).QueryRow(readRefusal)
-	return conn.SendBatch(ctx, steps).Close()
+	index := 0 // not returned by the callback: after an error of it pgx prepares the statements again
+	steps.Queue(sqlRefusal, refusalArgs(n)...).QueryRow(func(row pgx.Row) error { return row.Scan(&index) })
+	if err := conn.SendBatch(ctx, steps).Close(); err != nil {
+		return fmt.Errorf("look for what refuses a create: %w", err)
+	}
+	return refusals[index]
 }
 
 // Refusal implements store.Store.
@@ -79,7 +83,11 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 		return nil
 	}
 	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return readRefusal(conn.QueryRow(ctx, sqlRefusal, refusalArgs(&n)...))
+		index := 0
+		if err := conn.QueryRow(ctx, sqlRefusal, refusalArgs(&n)...).Scan(&index); err != nil {
+			return fmt.Errorf("look for what refuses a create: %w", err)
+		}
+		return refusals[index]
 	})
 }
 
@@ -87,12 +95,4 @@ var refusals = [...]error{nil, store.ErrAlreadySubmitted, store.ErrLimit}
 
 func refusalArgs(n *store.New) []any {
 	return []any{n.PageID, n.FormID, n.SubmitterKey, n.Username, n.Limit}
-}
-
-func readRefusal(row pgx.Row) error {
-	index := 0
-	if err := row.Scan(&index); err != nil {
-		return fmt.Errorf("look for what refuses a create: %w", err)
-	}
-	return refusals[index]
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -152,5 +153,27 @@ func TestPlansAreKept(t *testing.T) {
 		if err != nil || planned > 0 || kept < 20 {
 			t.Errorf("%s: %d custom plans, %d uses of the generic plan: %v", name, planned, kept, err)
 		}
+	}
+}
+
+// TestRefusedCreatesKeepPlans: a create that is refused does not make the driver
+// prepare its statements again.
+func TestRefusedCreatesKeepPlans(t *testing.T) {
+	s := openSingle(t, database(t))
+	n := sample("x")
+	n.Limit = 1
+	mustCreate(t, s, n)
+	for range 20 {
+		if _, err := s.Create(ctx, n); !errors.Is(err, store.ErrLimit) {
+			t.Fatalf("create: %v, want %v", err, store.ErrLimit)
+		}
+	}
+	var uses int
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		const sql = `SELECT custom_plans + generic_plans FROM pg_prepared_statements WHERE statement = $1`
+		return conn.QueryRow(ctx, sql, sqlRefusal).Scan(&uses)
+	})
+	if err != nil || uses < 20 {
+		t.Errorf("the statement was used %d times since it was prepared: %v", uses, err)
 	}
 }
