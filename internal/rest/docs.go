@@ -32,10 +32,11 @@ const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style
 // OpenAPI serves the document at OpenAPIPath. It says that the interface is below base.
 func OpenAPI(base string) http.Handler {
 	document := bytes.Replace(openAPI, []byte("\n  - url: "+Prefix+"\n"), []byte("\n  - url: "+base+Prefix+"\n"), 1)
-	return problem.ReadOnly(request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	asset := request.NewAsset(document)
+	return problem.ReadOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")
-		_, _ = w.Write(document)
-	})))
+		asset.Send(w, r)
+	}))
 }
 
 // Docs serves DocsPath and what is below it, all of it below base.

@@ -33,7 +33,7 @@ var scripts = []string{
 // by their names.
 type staticFiles struct {
 	fingerprint string
-	content     map[string][]byte // by name
+	content     map[string]*request.Asset // by name
 }
 
 func newStaticFiles(brandCSS []byte) *staticFiles {
@@ -41,16 +41,17 @@ func newStaticFiles(brandCSS []byte) *staticFiles {
 	for _, name := range stylesheets {
 		style = append(style, readStatic(name)...)
 	}
-	s := &staticFiles{content: map[string][]byte{"style.css": style, "icon.svg": readStatic("icon.svg")}}
-	for _, name := range scripts {
-		s.content[name] = readStatic(name)
+	s := &staticFiles{content: map[string]*request.Asset{"style.css": request.NewAsset(style)}}
+	for _, name := range append(scripts, "icon.svg") {
+		s.content[name] = request.NewAsset(readStatic(name))
 	}
 	if brandCSS != nil {
-		s.content["brand.css"] = brandCSS
+		s.content["brand.css"] = request.NewAsset(brandCSS)
 	}
 	hash := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(s.content)) {
-		_, _ = fmt.Fprintf(hash, "%s %d\n%s", name, len(s.content[name]), s.content[name]) // a hash takes all
+		content := s.content[name].Content
+		_, _ = fmt.Fprintf(hash, "%s %d\n%s", name, len(content), content) // a hash takes all
 	}
 	s.fingerprint = hex.EncodeToString(hash.Sum(nil)[:8])
 	return s
@@ -86,19 +87,19 @@ func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 		s.noRoute(w, r, nil) //nolint:contextcheck // it has the request
 		return
 	}
-	request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", staticTypes[path.Ext(name)])
-		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-		_, _ = w.Write(content)
-	}))(w, r)
+	w.Header().Set("Content-Type", staticTypes[path.Ext(name)])
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	content.Send(w, r)
 }
+
+var embedScript = request.NewAsset(readStatic("embed.js"))
 
 // serveEmbedScript answers with the script that wikis include. Its address never
 // changes, so browsers ask again after an hour.
-func serveEmbedScript(w http.ResponseWriter, _ *http.Request) {
+func serveEmbedScript(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", staticTypes[".js"])
 	h.Set("Cache-Control", "public, max-age=3600")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	_, _ = w.Write(readStatic("embed.js"))
+	embedScript.Send(w, r)
 }

@@ -118,7 +118,7 @@ func New(opts Options) *Site {
 			s.routes.Handle(route.method, embedPrefix+route.path, s.handle(route, s.frame(true)))
 		}
 	}
-	s.routes.Handle("GET", "/embed.js", request.Compress(http.HandlerFunc(serveEmbedScript)))
+	s.routes.Handle("GET", "/embed.js", http.HandlerFunc(serveEmbedScript))
 	s.routes.Handle("GET", staticPrefix+"{fingerprint}/{name}", http.HandlerFunc(s.serveStatic))
 	return s
 }
