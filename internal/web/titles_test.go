@@ -55,6 +55,25 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// The headings of a text are as high as those of the forms between them.
+func TestOutlineOfAPage(t *testing.T) {
+	form := func(id string) string { return "form: " + id + "\nfields: [{id: a, type: textfield}]\n" }
+	e := newEnv(t, map[string]string{
+		"1-T.wiki": "== Rules ==\n<pre class=form>\n" + form("one") + "</pre>\n=== More ===\n<pre class=form>\n" + form("two") + "</pre>\n",
+		"2.md":     "---\ntitle: T\n---\n# T\n## Rules\n```form\n" + form("one") + "```\n### More\n```form\n" + form("two") + "```\n",
+	})
+	b := e.signedIn(t, "alice")
+	for _, path := range []string{"/page/1", "/page/2"} {
+		var got []string
+		for _, n := range b.get(path).all(func(n *html.Node) bool { return len(n.Data) == 2 && n.Data[0] == 'h' && n.Data != "hr" }) {
+			got = append(got, n.Data+" "+textOf(n))
+		}
+		if want := []string{"h1 T", "h2 Rules", "h2 one", "h3 More", "h2 two"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 // The home page offers no form that the clock keeps closed.
 func TestHomeOfClosedForms(t *testing.T) {
 	form := func(id, key string) string {

@@ -3,7 +3,6 @@ package pagehtml
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -13,14 +12,21 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 )
 
-// repeatedTitle returns the index of the part that repeats the title: the first
-// heading that is in no other block. It returns -1 if there is none.
-func repeatedTitle(t *markup.Text, title string) int {
-	i := slices.IndexFunc(t.Parts, func(p markup.TextPart) bool { return p.Block != nil && p.Block.Kind() == ast.KindHeading })
-	if i >= 0 && !strings.EqualFold(oneSpace(plainText(t.Parts[i].Block, t.Source)), oneSpace(title)) {
-		return -1
+// shownParts returns the parts without the one that repeats the title, which is the
+// first heading that is in no other block, and the level of the highest heading.
+func shownParts(t *markup.Text, title string) (parts []markup.TextPart, top int) {
+	top, first := 6, true
+	for _, p := range t.Parts {
+		if h, ok := p.Block.(*ast.Heading); ok {
+			repeats := first && strings.EqualFold(oneSpace(plainText(h, t.Source)), oneSpace(title))
+			if first = false; repeats {
+				continue
+			}
+			top = min(top, h.Level)
+		}
+		parts = append(parts, p)
 	}
-	return i
+	return parts, top
 }
 
 func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }

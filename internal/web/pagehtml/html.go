@@ -60,19 +60,23 @@ func visible(s string) string {
 	}, s)
 }
 
-// newRenderer returns a renderer for one page. It writes no raw HTML and no
-// address that could run script, and it does not change the nodes.
-func newRenderer() renderer.Renderer {
+// newRenderer returns a renderer for one page, whose highest heading has level top.
+// It writes no raw HTML and no address that could run script, and it does not
+// change the nodes.
+func newRenderer(top int) renderer.Renderer {
 	return renderer.NewRenderer(renderer.WithNodeRenderers(
 		util.Prioritized(html.NewRenderer(), 1000),
 		util.Prioritized(extension.NewTableHTMLRenderer(), 500),
 		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
-		util.Prioritized(nodes{headingIDs{}}, 100), // later than, and instead of, those of the others
+		util.Prioritized(nodes{headingIDs{}, top}, 100), // later than, and instead of, those of the others
 	))
 }
 
 // nodes renders what the page shows otherwise than Markdown usually does.
-type nodes struct{ ids headingIDs }
+type nodes struct {
+	ids headingIDs
+	top int
+}
 
 func (r nodes) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
 	register.Register(ast.KindHeading, r.renderHeading)
@@ -92,7 +96,7 @@ func (r nodes) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
 const autoDir = ` dir="auto"`
 
 func (r nodes) renderHeading(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	tag := "h" + strconv.Itoa(min(node.(*ast.Heading).Level+1, 6)) // h1 is the title's alone
+	tag := "h" + strconv.Itoa(min(max(node.(*ast.Heading).Level-r.top, 0)+2, 6)) // h1 is the title's alone
 	if entering {
 		_, _ = w.WriteString("<" + tag + ` id="` + r.ids.next(plainText(node, source)) + `"` + autoDir + ">")
 	} else {

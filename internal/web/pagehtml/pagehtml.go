@@ -10,8 +10,6 @@ import (
 	"html/template"
 	"slices"
 
-	"github.com/yuin/goldmark/renderer"
-
 	"github.com/formulary/formulary/internal/markup"
 )
 
@@ -47,7 +45,7 @@ func recovered(pieces *[]Piece, t *markup.Text, formIDs []string) {
 }
 
 func render(title string, t *markup.Text, formIDs []string) []Piece {
-	p := &page{formIDs: slices.Clone(formIDs), renderer: newRenderer()}
+	p := &page{formIDs: slices.Clone(formIDs)}
 	switch {
 	case t == nil:
 		return p.finish()
@@ -56,13 +54,13 @@ func render(title string, t *markup.Text, formIDs []string) []Piece {
 	case t.Parts == nil:
 		return p.plain(t.Source, tooMuchWork)
 	}
-	repeated := repeatedTitle(t, title)
-	for i, part := range t.Parts {
-		switch {
-		case part.Block == nil:
+	parts, top := shownParts(t, title)
+	renderer := newRenderer(top)
+	for _, part := range parts {
+		if part.Block == nil {
 			p.addForm(part.FormID)
-		case i != repeated:
-			_ = p.renderer.Render(&p.html, t.Source, part.Block) // a buffer takes all
+		} else {
+			_ = renderer.Render(&p.html, t.Source, part.Block) // a buffer takes all
 		}
 	}
 	return p.finish()
@@ -70,10 +68,9 @@ func render(title string, t *markup.Text, formIDs []string) []Piece {
 
 // page collects pieces.
 type page struct {
-	formIDs  []string // of the forms that have no piece yet
-	renderer renderer.Renderer
-	pieces   []Piece
-	html     bytes.Buffer // what follows the last piece, not sanitized yet
+	formIDs []string // of the forms that have no piece yet
+	pieces  []Piece
+	html    bytes.Buffer // what follows the last piece, not sanitized yet
 }
 
 func (p *page) addForm(id string) {
