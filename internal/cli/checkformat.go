@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/server"
 )
 
 // finding is something wrong with a page file or a directory of them.
@@ -121,7 +121,7 @@ func excerpt(line string, column int) (text, indent string) {
 		runes, column = runes[start:end], column-start
 	}
 	for i, r := range runes {
-		if r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if server.ActsOnTerminals(r) {
 			runes[i] = '\uFFFD'
 		}
 	}

@@ -96,10 +96,12 @@ func (d *decoder) readMap(n *yaml.Node, noun, hint string, known []string, unkno
 			m.keys[key.Value], m.values[key.Value] = key, val
 		case unknown != nil:
 			unknown(key, val)
-		case d.full(): // the search for a hint takes time
-			d.errorf(key.Column, "", "unknown key %s in %s", quote(key.Value), noun)
 		default:
-			d.errorf(key.Column, wordHint(key.Value, known), "unknown key %s in %s", quote(key.Value), noun)
+			hint := ""
+			if !d.full() { // the search for it takes time
+				hint = wordHint(key.Value, known)
+			}
+			d.errorf(key.Column, hint, "unknown key %s in %s", quote(key.Value), noun)
 		}
 	}
 	return m
@@ -124,8 +126,14 @@ func (d *decoder) scalar(n *yaml.Node, noun string) value {
 // exactScalar is scalar for texts that are compared byte for byte.
 func (d *decoder) exactScalar(n *yaml.Node, noun string) value {
 	if n.Kind != yaml.ScalarNode {
-		d.errorf(n.Column, "", "%s must be a text, not %s", noun, kindOf(n))
+		d.errorf(n.Column, `put a text that contains ": ", or begins with a bracket, into quotes`, "%s must be a text, not %s", noun, kindOf(n))
 		return value{at: n.Column, written: true, invalid: true}
+	}
+	if n.Style&yaml.TaggedStyle != 0 {
+		d.warnOfLoss(n, n.Tag, "a tag")
+	}
+	if n.Anchor != "" { // no alias uses it
+		d.warnOfLoss(n, "&"+n.Anchor, "an anchor")
 	}
 	return value{text: n.Value, at: n.Column, written: true, null: isNull(n)}
 }
@@ -146,8 +154,8 @@ func (d *decoder) items(n *yaml.Node, noun, hint string) []*yaml.Node {
 func (d *decoder) list(n *yaml.Node, noun string) []value {
 	var list []value
 	for _, item := range d.items(n, noun, "write [a, b, c]") {
-		d.warnOfComment(item, "value")
 		if v := d.scalar(item, "a value of "+noun); !v.invalid {
+			d.warnOfComment(item)
 			list = append(list, v)
 		}
 	}
@@ -155,12 +163,16 @@ func (d *decoder) list(n *yaml.Node, noun string) []value {
 }
 
 // warnOfComment warns when YAML takes a part of a line for a comment that may be
-// meant as text.
-func (d *decoder) warnOfComment(n *yaml.Node, noun string) {
-	if n.Kind == yaml.ScalarNode && n.Style&quotedStyles == 0 && n.LineComment != "" {
-		d.warnf(n.Column, "put it into straight quotes, or the comment on a line of its own",
-			"%s is not part of the %s: YAML takes it for a comment", quote(n.LineComment), noun)
+// meant as text. n is a text.
+func (d *decoder) warnOfComment(n *yaml.Node) {
+	if n.Style&quotedStyles == 0 && n.LineComment != "" {
+		d.warnOfLoss(n, n.LineComment, "a comment")
 	}
+}
+
+func (d *decoder) warnOfLoss(n *yaml.Node, part, taken string) {
+	d.warnf(n.Column, "put all of the text into straight quotes, or a comment on a line of its own",
+		"%s is not part of the text: YAML takes it for %s", quote(part), taken)
 }
 
 // choice reads a value that is one of the known words.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/yuin/goldmark/ast"
+
 	"github.com/formulary/formulary/internal/forms"
 )
 
@@ -38,8 +40,8 @@ type reader struct {
 	diagnostics []offsetDiagnostic
 	unlisted    Severity // the highest of the diagnostics beyond MaxDiagnostics, "" for none
 	unreadable  bool
-	tree        *tree // of a Markdown page
-	defined     int   // bytes of the forms' definitions
+	tree        ast.Node // of a Markdown page, with its inlines and tables; nil if they take too much work
+	defined     int      // bytes of the forms' definitions
 	mail        *Mail
 }
 

@@ -2,6 +2,7 @@ package markup
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,7 +76,7 @@ func (w *builder) shownText(m *yamlMap, key string) string {
 	if !v.present() {
 		return ""
 	}
-	w.warnOfComment(m.values[key], key)
+	w.warnOfComment(m.values[key])
 	text := strings.TrimSpace(v.text)
 	checked := text
 	if key == "help" || key == "thanks" {
@@ -107,6 +108,9 @@ func (w *builder) validation(m *yamlMap, f *forms.Field) {
 	}
 }
 
+// numberRange matches what may be meant as all whole numbers from one to another.
+var numberRange = regexp.MustCompile(`^\d+ ?(-|–|\.{2,3}|to) ?\d+$`)
+
 func (w *builder) readOptions(m *yamlMap, f *forms.Field, validate value) {
 	at := m.values["options"].Column
 	list := w.list(m.values["options"], "options")
@@ -118,6 +122,8 @@ func (w *builder) readOptions(m *yamlMap, f *forms.Field, validate value) {
 	case len(list) > MaxOptions:
 		w.errorf(at, "", "the field has more than %d options", MaxOptions)
 		return
+	case len(list) == 1 && numberRange.MatchString(list[0].text):
+		w.warnf(at, "write them all, as in [1, 2, 3]", "%s is one option", quote(list[0].text))
 	}
 	seen := map[string]bool{}
 	for _, v := range list {

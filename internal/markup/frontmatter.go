@@ -169,10 +169,6 @@ func (m *metaReader) nestedPermission(key, val *yaml.Node) bool {
 // or "". It allows one wrong letter: video and credit are two away from view
 // and edit, and belong to other programs.
 func misspelledPermission(key string) string {
-	const longestKey = 20
-	if len(key) > longestKey {
-		return ""
-	}
 	for _, permission := range []string{"view", "edit", "results"} {
 		for _, ending := range []string{"", "s", "er", "ers", "or", "ors"} {
 			if distance(strings.ToLower(key), permission+ending) <= 1 {

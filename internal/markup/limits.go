@@ -197,7 +197,7 @@ func (w *builder) defaultText(n *yaml.Node, f *forms.Field) string {
 		return w.joinValues(n.Column, w.list(n, "default"), "default")
 	}
 	v := w.scalar(n, "default")
-	w.warnOfComment(n, "default")
+	w.warnOfComment(n)
 	checked := v.text
 	if f.Type == forms.Textbox {
 		v.text = strings.TrimRight(v.text, "\n")

@@ -27,16 +27,10 @@ const (
 	maxTreeNodes  = 30_000 // of a tree that stays in memory: at most ten megabytes
 )
 
-// tree is a parsed Markdown page.
-type tree struct {
-	source   []byte
-	root     ast.Node
-	complete bool // it has inlines and tables, not blocks alone
-}
-
 // meter counts the work for one page.
 type meter struct {
 	text.Reader // of the page's lines
+	page        *reader
 	lines       int
 	inlines     int
 	parent      ast.Node // the block in which inlines were last looked for
@@ -47,45 +41,30 @@ var meterKey = parser.NewContextKey()
 
 func meterOf(pc parser.Context) *meter { return pc.Get(meterKey).(*meter) }
 
-// refusal is why a page is refused, and where. The meter panics with it, which ends
-// the parser at once.
-type refusal struct {
-	at  int
-	why string
-}
+// refused is what the meter panics with, which ends the parser at once.
+type refused struct{}
 
 func (m *meter) refuse(why string) {
 	_, line := m.Position()
-	panic(&refusal{line.Start, why})
+	m.page.refuse(m.page.body+line.Start, "split the page, or nest less", "%s", why)
+	panic(refused{})
 }
 
-// parseMarkdown parses a page, or its blocks alone.
-func parseMarkdown(source []byte, complete bool) (t *tree, refused *refusal) {
+// parseMarkdown parses a page, or its blocks alone. It returns nil if the page is refused.
+func (p *reader) parseMarkdown(source []byte, complete bool) (root ast.Node) {
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *refusal:
-			refused = r
-		default:
+		if r := recover(); r != nil && r != (refused{}) {
 			panic(r)
 		}
 	}()
-	m, pc, p := &meter{Reader: text.NewReader(source)}, parser.NewContext(), blocksAlone
+	m, pc, parse := &meter{Reader: text.NewReader(source), page: p}, parser.NewContext(), blocksAlone.Parse
 	if pc.Set(meterKey, m); complete {
-		p = markdown
+		parse = markdown.Parse
 	}
-	root := p.Parse(m, parser.WithContext(pc))
-	return &tree{source, root, complete && !m.exhausted() && countNodes(root) <= maxTreeNodes}, nil
-}
-
-func countNodes(root ast.Node) (n int) {
-	_ = ast.Walk(root, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {
-		if entering {
-			n++
-		}
-		return ast.WalkContinue, nil
-	})
-	return n
+	if root = parse(m, parser.WithContext(pc)); complete && !m.exhausted() {
+		p.tree = root
+	}
+	return root
 }
 
 // blocksAlone has no inline parsers: it takes a line as one text, whatever is in it.
@@ -195,16 +174,15 @@ func (paragraphLimit) Transform(n *ast.Paragraph, reader text.Reader, pc parser.
 // findInMarkdown finds fenced blocks whose info string is that of a form. It
 // keeps the page's tree, from which its text is made.
 func (p *reader) findInMarkdown() []rawBlock {
-	source := bytes.Clone(p.src[p.body:]) // the tree refers to it
+	p.src = bytes.Clone(p.src) // the tree refers to it
+	source := p.src[p.body:]
 	shown := len(source) <= MaxShownBytes && bytes.Contains(bytes.ToLower(source), []byte("form"))
-	tree, refused := parseMarkdown(source, shown)
-	if refused != nil {
-		p.refuse(p.body+refused.at, "split the page, or nest less", "%s", refused.why)
+	root := p.parseMarkdown(source, shown)
+	if root == nil {
 		return nil
 	}
-	p.tree = tree
 	var blocks []rawBlock
-	_ = ast.Walk(tree.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if fence, ok := n.(*ast.FencedCodeBlock); ok && entering {
 			if block, isForm := p.fence(fence, source); isForm {
 				blocks = append(blocks, block)
@@ -218,11 +196,12 @@ func (p *reader) findInMarkdown() []rawBlock {
 // fence returns the raw block of a fenced block that is a form.
 func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBlock, isForm bool) {
 	lines := fence.Lines()
+	n := lines.Len()
 	block = rawBlock{at: p.body, fence: fence, text: p.fenced(fence, source)}
 	switch {
 	case fence.Info != nil:
 		block.at += fence.Info.Segment.Start
-	case lines.Len() > 0:
+	case n > 0:
 		block.at += lines.At(0).Start
 	}
 	if fence.Info == nil || !formInfo.Match(fence.Info.Segment.Value(source)) {
@@ -231,7 +210,6 @@ func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBloc
 		}
 		return rawBlock{}, false
 	}
-	n := lines.Len()
 	block.open = n > 0 && lines.At(n-1).Stop == len(source)
 	return block, true
 }

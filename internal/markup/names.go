@@ -84,10 +84,6 @@ func checkText(s string) string {
 
 // nearest returns the word that s is probably a misspelling of, or "".
 func nearest[T ~string](s string, words []T) string {
-	const longestWord = 20
-	if len(s) > longestWord {
-		return ""
-	}
 	best, bestDistance := "", 3
 	for _, w := range words {
 		limit := min(2, len(w)/2) // a two-letter word such as "id" is within two edits of every other: allow one
@@ -99,8 +95,12 @@ func nearest[T ~string](s string, words []T) string {
 }
 
 // distance counts the letters to insert, delete, replace or swap with their
-// neighbour to get from a to b.
+// neighbour to get from a to b. It does not look at long texts: that would take time.
 func distance(a, b string) int {
+	const longest = 20
+	if len(a) > longest {
+		return len(a)
+	}
 	s, t := []rune(a), []rune(b)
 	rows := make([][]int, len(s)+1)
 	for i := range rows {

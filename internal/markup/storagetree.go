@@ -55,10 +55,11 @@ func (p *reader) plainText(format Format, blocks []rawBlock) *Text {
 		}
 		t.read(string(source), ids)
 	}
-	if n := countNodes(document); n > maxTreeNodes || n == 1+len(t.forms) {
+	text := &Text{Source: bytes.Clone(source), Parts: parts(document, t.forms)}
+	if len(text.Parts) <= len(t.forms) {
 		return nil
 	}
-	return &Text{Source: bytes.Clone(source), Parts: parts(document, t.forms)}
+	return text
 }
 
 // addForm adds a placeholder node for a form.

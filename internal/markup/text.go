@@ -40,24 +40,26 @@ func (p *reader) text(blocks []rawBlock) *Text {
 		}
 		return &Text{Source: bytes.ToValidUTF8(body, nil), Cut: true}
 	}
-	t := &Text{Source: p.tree.source}
-	if p.tree.complete {
+	t := &Text{Source: body}
+	if p.tree != nil {
 		ids := map[ast.Node]string{}
 		for i := range blocks {
 			ids[blocks[i].fence] = blocks[i].formID
 		}
-		t.Parts = parts(p.tree.root, ids)
+		t.Parts = parts(p.tree, ids)
 	}
 	return t
 }
 
-// parts takes the forms out of the blocks that they are in.
-func parts(root ast.Node, ids map[ast.Node]string) []TextPart {
-	var parts []TextPart
+// parts takes the forms out of the blocks that they are in. It returns nil if the
+// tree is too large to stay in memory.
+func parts(root ast.Node, ids map[ast.Node]string) (parts []TextPart) {
+	nodes := 0
 	for block := root.FirstChild(); block != nil; {
 		next := block.NextSibling() // the block may be removed
 		var found []ast.Node
 		_ = ast.Walk(block, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+			nodes++ // twice for each
 			if _, isForm := ids[n]; isForm && entering {
 				found = append(found, n)
 			}
@@ -73,6 +75,9 @@ func parts(root ast.Node, ids map[ast.Node]string) []TextPart {
 			parts = append(parts, TextPart{FormID: ids[fence]})
 		}
 		block = next
+	}
+	if nodes > 2*maxTreeNodes {
+		return nil
 	}
 	return parts
 }

@@ -119,7 +119,7 @@ func (e lineEscaper) Write(line []byte) (int, error) {
 			continue
 		}
 		r, size := utf8.DecodeRune(line[i:])
-		if actsOnTerminals(r) {
+		if ActsOnTerminals(r) {
 			safe = fmt.Appendf(append(safe, line[copied:i]...), `\u%04x`, r)
 			copied = i + size
 		}
@@ -134,6 +134,7 @@ func (e lineEscaper) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func actsOnTerminals(r rune) bool {
+// ActsOnTerminals reports whether a terminal acts on a character instead of showing it.
+func ActsOnTerminals(r rune) bool {
 	return r != '\t' && r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
