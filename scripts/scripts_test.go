@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,38 @@ func TestCheckBeginsWithWhatIsMissing(t *testing.T) {
 	out, err := exec.Command("make", "-C", "..", "--no-print-directory", "--dry-run", "--jobs=8", "check").Output()
 	if err != nil || !strings.HasPrefix(string(out), "scripts/test-deps\n") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// The quick start has the command to run Formulary and the one to test it, each with the
+// time that it takes, and CI runs the latter.
+func TestQuickStartIsWhatCIRuns(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "\n## Quick start\n")
+	quickStart, _, _ := strings.Cut(rest, "\n## ")
+	var commands []string
+	for _, m := range regexp.MustCompile(`(?m)^(make [a-z-]+) +# .*\bminutes\b.*$`).FindAllStringSubmatch(quickStart, -1) {
+		commands = append(commands, m[1])
+	}
+	if len(commands) != 2 || commands[0] != "make run" {
+		t.Fatalf("commands of the quick start with their minutes: %q", commands)
+	}
+	script, err := os.ReadFile("../.ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var run []string
+	for line := range strings.Lines(string(script)) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "set ") && !strings.HasPrefix(line, "cd ") {
+			run = append(run, line)
+		}
+	}
+	if !slices.Equal(run, commands[1:]) {
+		t.Errorf(".ci/run runs %q, and README says %q", run, commands[1:])
 	}
 }
 
