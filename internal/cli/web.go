@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"crypto/hkdf"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"regexp"
@@ -34,14 +32,8 @@ func newSite(cmd *cli.Command, settings serveSettings, backend *request.Backend,
 	if err != nil {
 		return nil, &configError{err}
 	}
-	// The secret of the pages comes from the one that all servers on a store share,
-	// and tells nothing about it.
-	key, err := hkdf.Key(sha256.New, anonymousKey, nil, "formulary pages", sha256.Size)
-	if err != nil {
-		return nil, err
-	}
 	opts := web.Options{
-		Backend: backend, Key: key, LogoutURL: cmd.String("logout-url"),
+		Backend: backend, Key: session.Derive(anonymousKey, "formulary pages"), LogoutURL: cmd.String("logout-url"),
 		FrameAncestors: settings.origins, BrandName: cmd.String("brand-name"), BrandCSS: css, Mail: &settings.mail,
 	}
 	if cmd.String("user-header") == "" {

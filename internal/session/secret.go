@@ -25,9 +25,9 @@ const (
 	padding = 128
 )
 
-// derive returns a key that reveals nothing about the secret, or about keys for
+// Derive returns a key that reveals nothing about the secret, or about keys for
 // other purposes.
-func derive(secret []byte, purpose string) []byte {
+func Derive(secret []byte, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, keySize)
 	if err != nil {
 		panic(err) // only much longer keys can't be derived
@@ -66,7 +66,7 @@ func (id secretID) hash() [sha256.Size]byte { return sha256.Sum256(id[:]) }
 
 // aead encrypts under a key that only the holder of the id can derive.
 func (id secretID) aead() cipher.AEAD {
-	block, err := aes.NewCipher(derive(id[:], "formulary session credential"))
+	block, err := aes.NewCipher(Derive(id[:], "formulary session credential"))
 	if err != nil {
 		panic(err) // the key has the right size
 	}

@@ -70,7 +70,7 @@ func New(o Options) (*Sessions, error) {
 	if len(o.OwnerKey) < keySize {
 		return nil, fmt.Errorf("the key of the sessions' owners has %d bytes, and needs %d", len(o.OwnerKey), keySize)
 	}
-	o.OwnerKey = derive(o.OwnerKey, "formulary session owner")
+	o.OwnerKey = Derive(o.OwnerKey, "formulary session owner")
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
