@@ -120,10 +120,8 @@ func updateUsersFile(file string, change func(content []byte) ([]byte, error)) e
 		return err
 	}
 	defer func() { _ = folder.Close() }() // and unlocks it
-	if err := lock(folder); err != nil {
-		return fmt.Errorf("lock folder: %w", err)
-	}
-
+	// Some network file systems can't lock a folder. There, of two changes at the same moment one may be lost.
+	_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
 	content, err := reload.ReadFile(target, maxFileSize)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -139,24 +137,6 @@ func updateUsersFile(file string, change func(content []byte) ([]byte, error)) e
 		return fmt.Errorf("sync folder: %w", err)
 	}
 	return nil
-}
-
-// lock waits for the lock on an open folder; closing the folder releases it.
-// Some network file systems cannot lock a folder (NFS returns EBADF). There the
-// change is made unlocked: a lost update when two people change passwords at
-// the same moment is better than no way to change them.
-func lock(folder *os.File) error {
-	for {
-		err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case errors.Is(err, syscall.EBADF), errors.Is(err, syscall.EINVAL),
-			errors.Is(err, syscall.ENOLCK), errors.Is(err, errors.ErrUnsupported):
-			return nil
-		}
-		return err
-	}
 }
 
 // replaceFile replaces target by content atomically, and keeps mode and owner of

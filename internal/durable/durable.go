@@ -47,27 +47,3 @@ func mkdirAll(path string, perm fs.FileMode, sync func(string) error) error {
 	}
 	return nil
 }
-
-// Name moves a complete and synced file to its final path. It never replaces a
-// file, which a rename would do: if the path exists, the error is fs.ErrExist.
-func Name(whole, path string) error { return name(whole, path, os.Link) }
-
-// name is Name by means of link. On a file system without links, an empty file
-// reserves the name, and is then replaced.
-func name(whole, path string, link func(string, string) error) error {
-	switch err := link(whole, path); {
-	case err == nil:
-		return os.Remove(whole)
-	case errors.Is(err, fs.ErrExist):
-		return err
-	}
-	reserved, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_ = reserved.Close() // nothing was written to it
-	if err := os.Rename(whole, path); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
-}

@@ -98,12 +98,12 @@ func writeNew(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // fails once durable.Name has moved it
+	defer func() { _ = os.Remove(f.Name()) }()
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := durable.Name(f.Name(), path); err != nil {
+	if err := os.Link(f.Name(), path); err != nil { // a rename would replace the file
 		return err
 	}
 	return durable.Sync(filepath.Dir(path))

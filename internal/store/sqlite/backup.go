@@ -48,7 +48,7 @@ func Backup(ctx context.Context, dir, file string, progress Progress) error {
 	if err := durable.Sync(copied); err != nil {
 		return err
 	}
-	if err := durable.Name(copied, file); err != nil {
+	if err := os.Rename(copied, file); err != nil {
 		return err
 	}
 	return durable.Sync(filepath.Dir(file))
