@@ -16,19 +16,22 @@ const (
 	maxEntries = 65536
 )
 
-// clock is an otter.Clock. It has no ticks: entries that have expired are removed
+// Clock is an otter.Clock. It has no ticks: entries that have expired are removed
 // when others are added.
-type clock func() time.Time
+type Clock func() time.Time
 
-func (c clock) NowNano() int64                      { return c().UnixNano() }
-func (c clock) Tick(time.Duration) <-chan time.Time { return nil }
+// NowNano implements otter.Clock.
+func (c Clock) NowNano() int64 { return c().UnixNano() }
 
-func newTable[K comparable, V any](now clock, expiry otter.ExpiryCalculator[K, V]) *otter.Cache[K, V] {
+// Tick implements otter.Clock.
+func (c Clock) Tick(time.Duration) <-chan time.Time { return nil }
+
+func newTable[K comparable, V any](now Clock, expiry otter.ExpiryCalculator[K, V]) *otter.Cache[K, V] {
 	return otter.Must(&otter.Options[K, V]{MaximumSize: maxEntries, ExpiryCalculator: expiry, Clock: now})
 }
 
 // newSet returns a table of keys that expire some time after they were added.
-func newSet[K comparable](now clock, ttl time.Duration) *otter.Cache[K, struct{}] {
+func newSet[K comparable](now Clock, ttl time.Duration) *otter.Cache[K, struct{}] {
 	return newTable(now, otter.ExpiryWriting[K, struct{}](ttl))
 }
 
@@ -54,7 +57,7 @@ type use struct {
 	from       netip.Addr
 }
 
-func newVerifiedCache(now clock) *verifiedCache {
+func newVerifiedCache(now Clock) *verifiedCache {
 	key := make([]byte, sha256.Size)
 	_, _ = rand.Read(key) // never fails: crypto/rand aborts the program instead
 	return &verifiedCache{key: key, credentials: newSet[mac](now, verifiedTTL), uses: newSet[use](now, trustFor)}

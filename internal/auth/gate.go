@@ -14,7 +14,7 @@ type gate struct {
 }
 
 // newGate lets so many passwords be verified at the same time.
-func newGate(now clock, slots int) gate {
+func newGate(now Clock, slots int) gate {
 	return gate{verified: newVerifiedCache(now), throttle: newThrottle(now), slots: newLoginSlots(slots)}
 }
 

@@ -17,14 +17,14 @@ const trustFor = 24 * time.Hour
 // only share an address with a guesser or whose name is guessed at; so a pair
 // that has succeeded before is limited by its own bucket only.
 type throttle struct {
-	now      clock
+	now      Clock
 	seed     maphash.Seed
 	mu       sync.Mutex // held while tokens are counted and taken
 	limiters *otter.Cache[uint64, *rate.Limiter]
 	trusted  *otter.Cache[uint64, struct{}] // pairs
 }
 
-func newThrottle(now clock) *throttle {
+func newThrottle(now Clock) *throttle {
 	return &throttle{
 		now:  now,
 		seed: maphash.MakeSeed(),

@@ -74,7 +74,7 @@ func NewWiki(opts WikiOptions) *Wiki {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	now := clock(opts.Now)
+	now := Clock(opts.Now)
 	return &Wiki{
 		WikiOptions: opts, gate: newGate(now, maxLogins),
 		sessions: newTable(now, otter.ExpiryWriting[mac, verifiedLogin](opts.Relogin)),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -47,14 +48,7 @@ type summaryCache struct {
 	*otter.Cache[summaryKey, *summaryView]
 }
 
-// cacheClock is an otter.Clock. It has no ticks: entries that have expired are removed
-// when others are added.
-type cacheClock func() time.Time
-
-func (c cacheClock) NowNano() int64                      { return c().UnixNano() }
-func (c cacheClock) Tick(time.Duration) <-chan time.Time { return nil }
-
-func newSummaryCache(now cacheClock) summaryCache {
+func newSummaryCache(now auth.Clock) summaryCache {
 	return summaryCache{otter.Must(&otter.Options[summaryKey, *summaryView]{
 		MaximumSize: maxSummaries, Clock: now, ExpiryCalculator: otter.ExpiryWriting[summaryKey, *summaryView](summaryTTL),
 	})}
