@@ -57,6 +57,7 @@ var measurements = []struct {
 	{"postgres-uploads", func(b *bench, ctx context.Context) error {
 		return b.beside(ctx, postgres, "while ten files of 25 MiB are sent", "PostgreSQL-uploads", 0, 0.5, startUploads)
 	}},
+	{"allocations", (*bench).allocations},
 	{"hooks", (*bench).hooks},
 	{"wiki", (*bench).wiki},
 	{"start", (*bench).startAndList},
@@ -67,10 +68,13 @@ var measurements = []struct {
 }
 
 // sides are Formulary and, with -before, the older binary.
-func (b *bench) sides(e engine) []side {
-	sides := []side{b.formulary("Formulary", b.binary, e)}
+func (b *bench) sides(e engine, flags ...string) []side {
+	if len(flags) > 0 {
+		flags = append(flags, "--pages", "pages", "--users", b.path(usersFile))
+	}
+	sides := []side{b.formulary("Formulary", b.binary, e, flags...)}
 	if b.before != "" {
-		sides = append(sides, b.formulary("before", b.before, e))
+		sides = append(sides, b.formulary("before", b.before, e, flags...))
 	}
 	return sides
 }

@@ -35,20 +35,20 @@ func SetTag(w http.ResponseWriter, tag string) {
 	w.Header()["Etag"] = []string{tag} // the name as net/http spells it
 }
 
-// SetLastModified sets the header that tells when a submission was changed last.
-func SetLastModified(w http.ResponseWriter, s forms.Submission) {
-	w.Header()["Last-Modified"] = []string{s.Changed.UTC().Format(http.TimeFormat)}
+// SetState is SetTag, and tells when the submission was changed last.
+func SetState(w http.ResponseWriter, tag string, s forms.Submission) {
+	values := []string{tag, s.Changed.UTC().Format(http.TimeFormat)}
+	w.Header()["Etag"], w.Header()["Last-Modified"] = values[:1:1], values[1:]
 }
 
-// WriteOne answers with a submission by itself, and its tag.
-func WriteOne(w http.ResponseWriter, status int, tag string, model Model, form *forms.Form, s forms.Submission) error {
+// WriteOne answers with a submission by itself.
+func WriteOne(w http.ResponseWriter, status int, model Model, form *forms.Form, s forms.Submission) error {
 	buf := getBuffer()
 	defer putBuffer(buf)
 	var err error
 	if *buf, err = model(form)(*buf, s); err != nil {
 		return err
 	}
-	SetTag(w, tag)
 	WriteJSON(w, status, *buf)
 	return nil
 }

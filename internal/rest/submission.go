@@ -53,7 +53,8 @@ func createSubmission(w http.ResponseWriter, c *request.Call) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	w.Header()["Location"] = []string{c.URL.EscapedPath() + "/" + strconv.FormatInt(sub.ID, 10)}
-	return encode.WriteOne(w, http.StatusCreated, in.access.Tag(sub), model, in.access.Form, sub)
+	encode.SetTag(w, in.access.Tag(sub))
+	return encode.WriteOne(w, http.StatusCreated, model, in.access.Form, sub)
 }
 
 // write is what a request to create or to change a submission says.
@@ -95,8 +96,7 @@ func getOne(model encode.Model) handler {
 		tag := access.Tag(sub)
 		switch err := checkTag(c.Request, tag); {
 		case errors.Is(err, errNotModified):
-			encode.SetTag(w, tag)
-			encode.SetLastModified(w, sub)
+			encode.SetState(w, tag, sub)
 			request.SetNoStore(w.Header())
 			w.WriteHeader(http.StatusNotModified)
 			return nil
@@ -106,8 +106,8 @@ func getOne(model encode.Model) handler {
 		if err := c.HoldAnswer(len(sub.Entries)); err != nil {
 			return err
 		}
-		encode.SetLastModified(w, sub)
-		return encode.WriteOne(w, http.StatusOK, tag, model, access.Form, sub)
+		encode.SetState(w, tag, sub)
+		return encode.WriteOne(w, http.StatusOK, model, access.Form, sub)
 	}
 }
 
@@ -140,7 +140,8 @@ func updateOne(d decoder, model encode.Model) handler {
 		if err != nil {
 			return err
 		}
-		return encode.WriteOne(w, http.StatusOK, in.access.Tag(sub), model, in.access.Form, sub)
+		encode.SetTag(w, in.access.Tag(sub))
+		return encode.WriteOne(w, http.StatusOK, model, in.access.Form, sub)
 	}
 }
 
