@@ -185,7 +185,6 @@ func TestLargePagesTakeASlot(t *testing.T) {
 		"a page with a text": func() *answer { return b.get("/page/3") },
 		"a submission":       func() *answer { return b.get(sent) },
 		"a change":           func() *answer { return b.get(sent + "/change") },
-		"a deletion":         func() *answer { return b.get(sent + "/delete") },
 		"results": func() *answer {
 			return b.get("/page/2/form/survey/results?q=" + strings.Repeat("%3C", 1000) + "&" + strings.Repeat("filter[comment][contains]=%3C&", 10))
 		},
@@ -198,6 +197,7 @@ func TestLargePagesTakeASlot(t *testing.T) {
 	}
 	b.get("/page/2/form/survey").want(http.StatusOK)
 	b.get("/page/2").want(http.StatusOK)
+	b.get(sent + "/delete").want(http.StatusOK) // it shows a part of each answer
 	e.signedIn(t, "bob").get("/page/1/form/large").want(http.StatusOK)
 	release()
 	for what, get := range large {
@@ -247,7 +247,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 
 // A page that would be too large is an error, and says so.
 func TestPageThatIsTooLarge(t *testing.T) {
-	e := newEnv(t, map[string]string{"1-huge.md": "```form\n" + quotedForm("huge", 10, 400) + "```\n"})
+	e := newEnv(t, map[string]string{"1-huge.md": "```form\n" + quotedForm("huge", 10, 700) + "```\n"})
 	b := e.signedIn(t, "alice")
 	p := b.get("/page/1/form/huge")
 	p.want(http.StatusInternalServerError, "too large")

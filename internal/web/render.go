@@ -174,8 +174,8 @@ func (c *call) endTurn() {
 }
 
 // maxPage bounds the HTML of a page, in bytes. A page has room for what somebody
-// may send, also where most characters have to be escaped.
-func (s *Site) maxPage() int { return int(4 * max(s.Backend.MaxBody, request.DefaultMaxBody)) }
+// may send, also where each character is escaped: a quotation mark takes five bytes.
+func (s *Site) maxPage() int { return int(6 * max(s.Backend.MaxBody, request.DefaultMaxBody)) }
 
 var errPageTooLarge = &request.StatusError{
 	Status: http.StatusInternalServerError, Detail: "This page can't be shown because it would be too large.",

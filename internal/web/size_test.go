@@ -10,6 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/store"
 )
 
 // quotedForm is a form whose choices repeat long ids, which HTML makes longer.
@@ -102,5 +103,26 @@ func TestQuestionsAreInTheWrittenOrder(t *testing.T) {
 	}
 	if !all[0].Hidden || items[1].Hidden {
 		t.Errorf("hidden: %v, %v", all[0].Hidden, items[1].Hidden)
+	}
+}
+
+// An answer whose characters are all escaped can be read, changed and deleted.
+func TestQuotationMarks(t *testing.T) {
+	e := newEnv(t, map[string]string{"1-long.md": "```form\nform: f\nfields:\n  - {id: a, type: textbox}\n```\n"})
+	b := e.signedIn(t, "alice")
+	marks := strings.Repeat(`"`, 1_000_000)
+	sub, err := e.Store.Create(t.Context(), store.New{
+		PageID: 1, FormID: "f", Username: "alice", Created: e.Clock.Now(), Entries: []forms.Entry{{FieldID: "a", Value: marks}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/page/1/form/f/submission/%d", sub.ID)
+	b.get(path).want(http.StatusOK, "Change")
+	b.get(path+"/change").want(http.StatusOK, "Save")
+	p := b.get(path + "/delete")
+	p.want(http.StatusOK, "This can't be undone")
+	if len(p.body) > 32<<10 {
+		t.Errorf("the question has %d bytes", len(p.body))
 	}
 }

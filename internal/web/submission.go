@@ -424,6 +424,9 @@ func (s *Site) resumeChange(w http.ResponseWriter, c *call, typed url.Values) er
 	return s.showChangeAgain(w, c, newReceived(typed), refusal{status: http.StatusOK, notice: resumedNotice})
 }
 
+// maxDeleteAnswer is how much of each answer the question before a delete shows, in bytes.
+const maxDeleteAnswer = 2 << 10
+
 // deletePage asks whether a submission is really to go.
 type deletePage struct {
 	Layout
@@ -448,9 +451,13 @@ func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice str
 	if err != nil {
 		return err
 	}
+	answers := st.answers()
+	for i := range answers { // enough to recognise it
+		answers[i].Value = forms.Truncate(answers[i].Value, maxDeleteAnswer)
+	}
 	return c.render(w, status, "delete", &deletePage{
 		Layout: c.formLayout("Delete submission"+st.number(), st.access), Crumbs: c.crumbsOf(st), Number: st.number(),
-		Answers: st.answers(), Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub), Notice: notice,
+		Answers: answers, Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub), Notice: notice,
 	})
 }
 
