@@ -26,6 +26,7 @@ func TestFilling(t *testing.T) {
 			s := newSiteOf(t, "testdata/filling", browsertest.Options{Width: browser.width})
 			t.Run("drafts", func(t *testing.T) { drafts(t, s) })
 			t.Run("numbers", func(t *testing.T) { numbers(t, s) })
+			t.Run("stored files", func(t *testing.T) { storedFiles(t, s) })
 			t.Run("what forms say", func(t *testing.T) { whatFormsSay(t, s) })
 		})
 	}
@@ -148,6 +149,36 @@ func numbers(t *testing.T, s *site) {
 	p.Fill("Why so much?", "It is large.")
 	p.press("Send")
 	p.want("1000", "It is large.")
+}
+
+// storedFiles: conditions count the stored files that are to stay, and those that are
+// chosen.
+func storedFiles(t *testing.T, s *site) {
+	file := filepath.Join(t.TempDir(), "offer.txt")
+	testkit.WriteFile(t, file, "Ten desks")
+	p := s.as(t, ben, order)
+	asked := func(want bool) {
+		t.Helper()
+		p.Wait("the question follows the files", func() bool { return p.Has("textbox", "Why is there none?") == want })
+	}
+	asked(true)
+	p.Fill("Item", "Desk")
+	p.Attach("Offer", file)
+	asked(false)
+	p.press("Send")
+	p.follow("Change")
+	asked(false)
+	p.Click("checkbox", "Remove offer.txt")
+	asked(true)
+	p.Attach("Offer", file)
+	asked(false)
+	p.press("Save")
+	p.want("The changes are saved.", "offer.txt")
+	p.wantNot("offer (2).txt")
+	p.follow("Change")
+	p.Attach("Offer", file)
+	p.press("Save")
+	p.want("offer.txt", "offer (2).txt")
 }
 
 // whatFormsSay: titles, readers, defaults, addresses, editors' questions, thanks, forms

@@ -231,7 +231,7 @@ func uploadFile(t *testing.T, s *site) {
 	tolerant := *s
 	tolerant.options.ConsoleErrors = true
 	p := tolerant.as(t, ann, trip)
-	p.want("The one of the train. Accepted: .txt, .pdf. At most 20.9 MB each.")
+	p.want("The one of the train.", "Accepted: .txt, .pdf. At most 20 MiB each.")
 	fillTrip(p)
 	p.Attach("Ticket", bad)
 	// With JavaScript the page is replaced in place.
@@ -249,12 +249,32 @@ func uploadFile(t *testing.T, s *site) {
 	p.press("Send")
 	p.want("This is what was sent.", "ticket.txt (7 bytes)")
 	p.Check()
+
+	// What is chosen on a change is added. Each file is removed by itself.
+	more := filepath.Join(dir, "return.txt")
+	testkit.WriteFile(t, more, "Seat 62")
 	p.follow("Change")
-	p.Click("checkbox", "Remove this file")
+	p.want("Files that you choose are added.")
+	p.Attach("Ticket", more)
 	p.Check()
 	p.press("Save")
-	p.want("The changes are saved.")
+	p.want("The changes are saved.", "ticket.txt (7 bytes)", "return.txt (7 bytes)")
+	p.follow("Change")
+	p.Click("checkbox", "Remove ticket.txt")
+	p.Fill("Your name", "")
+	p.press("Save")
+	p.wantStatus(422)
+	p.Check()
+	p.Fill("Your name", "Ann Other")
+	p.press("Save")
+	p.want("The changes are saved.", "return.txt")
 	p.wantNot("ticket.txt")
+	if s.options.NoScript {
+		return
+	}
+	p.Reload()
+	p.want("return.txt")
+	p.wantNot("The changes are saved.")
 }
 
 func oneSubmission(t *testing.T, s *site) {

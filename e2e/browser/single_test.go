@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestKeyboard goes from the sign-in to what was sent without a mouse. Whatever
@@ -339,6 +340,23 @@ func TestFileOverTheLimit(t *testing.T) {
 			p.WaitText("“ticket.txt” is too large: at most 100 kB each.")
 			p.Click("button", "Send")
 			p.Check()
+			state := func() string {
+				return browsertest.Eval[string](p.Page, `(() => {
+					const input = document.querySelector("input[type=file]");
+					const texts = input.getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).textContent);
+					return [input.getAttribute("aria-invalid"), ...texts].join("|");
+				})()`)
+			}
+			const described = "The one of the train.|Accepted: .txt, .pdf. At most 100 kB each."
+			if got := state(); got != "true|"+described+"|“ticket.txt” is too large: at most 100 kB each." {
+				t.Errorf("the control says %s", got)
+			}
+			small := filepath.Join(t.TempDir(), "small.txt")
+			testkit.WriteFile(t, small, "Seat 61")
+			p.Attach("Ticket", small)
+			if got := state(); got != "|"+described {
+				t.Errorf("with another file, the control says %s", got)
+			}
 			if errors := p.ConsoleErrors(); len(errors) > 0 {
 				t.Errorf("it was sent: %q", errors)
 			}

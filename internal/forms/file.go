@@ -51,17 +51,21 @@ func (f *Field) CheckFileSize(size int64) string {
 	return "must be at most " + SizeText(f.MaxSize)
 }
 
-// SizeText is a number of bytes as people write it. It is rounded down: a limit must
-// not promise more than it allows.
+// SizeText is a number of bytes as people write it, in binary units only where it is a
+// whole number of these. It is rounded down: a limit must not promise more than it allows.
 func SizeText(n int64) string {
-	for _, unit := range []struct {
+	for i, unit := range []struct {
 		size int64
 		name string
 	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
-		if n >= unit.size {
-			tenths := float64(n/(unit.size/10)) / 10
-			return strconv.FormatFloat(tenths, 'f', -1, 64) + " " + unit.name
+		if n < unit.size {
+			continue
 		}
+		if binary := int64(1) << (30 - 10*i); n%unit.size != 0 && n%binary == 0 {
+			return strconv.FormatInt(n/binary, 10) + " " + strings.ToUpper(unit.name[:1]) + "iB"
+		}
+		tenths := float64(n/(unit.size/10)) / 10
+		return strconv.FormatFloat(tenths, 'f', -1, 64) + " " + unit.name
 	}
 	return strconv.FormatInt(n, 10) + " bytes"
 }

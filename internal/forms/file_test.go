@@ -48,7 +48,8 @@ func TestMaxSize(t *testing.T) {
 
 func TestSizeText(t *testing.T) {
 	for size, want := range map[int64]string{
-		0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 1999: "1.9 kB", 5_000_000: "5 MB", 5 << 20: "5.2 MB", 5_999_999: "5.9 MB", 25 << 30: "26.8 GB",
+		0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 1999: "1.9 kB", 5_000_000: "5 MB", 5_999_999: "5.9 MB", 1_500_000: "1.5 MB", 128_000: "128 kB",
+		1 << 10: "1 KiB", 100 << 10: "100 KiB", 25 << 20: "25 MiB", 25<<20 + 1: "26.2 MB", 4 << 30: "4 GiB", 10236 << 10: "10.4 MB",
 	} {
 		if got := SizeText(size); got != want {
 			t.Errorf("%d: %q, want %q", size, got, want)

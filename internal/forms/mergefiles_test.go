@@ -60,7 +60,7 @@ func TestFilesOfANewSubmission(t *testing.T) {
 func TestFilesOfAMerge(t *testing.T) {
 	a, b := StoredFile{ID: 1, Name: "a.pdf", FieldID: "doc"}, StoredFile{ID: 2, Name: "b.pdf", FieldID: "doc"}
 	photo, gone := StoredFile{ID: 3, Name: "a.pdf", FieldID: "photo"}, StoredFile{ID: 4, Name: "old", FieldID: "gone"}
-	again := StoredFile{ID: 5, Name: "a.pdf", FieldID: "doc"}
+	again, added := StoredFile{ID: 5, Name: "a.pdf", FieldID: "doc"}, StoredFile{ID: 6, Name: "c.pdf", FieldID: "doc"}
 	stored := []StoredFile{a, b, photo, gone}
 	entries := []Entry{
 		{ID: 1, FieldID: "kind", Value: "photo"},
@@ -81,6 +81,7 @@ func TestFilesOfAMerge(t *testing.T) {
 		{"another order", []Answer{text("doc", "b.pdf;a.pdf")}, stored, "b.pdf;a.pdf"},
 		{"other names", []Answer{text("doc", "x;A.pdf;b")}, []StoredFile{photo, gone}, "x;A.pdf;b"},
 		{"replaced", []Answer{sentFiles("doc", again)}, []StoredFile{photo, gone, again}, "a.pdf"},
+		{"added", []Answer{{FieldID: "doc", Value: "b.pdf;note;c.pdf", Files: []StoredFile{added}}}, []StoredFile{b, photo, gone, added}, "b.pdf;note;c.pdf"},
 		{"emptied", []Answer{text("photo", "")}, []StoredFile{a, b, gone}, "a.pdf;b.pdf;note"},
 		{"hidden by the same merge", []Answer{text("kind", "none"), text("photo", "")}, stored, "a.pdf;b.pdf;note"},
 		{"a file for a hidden field", []Answer{text("kind", ""), sentFiles("photo", StoredFile{ID: 9, Name: "a.pdf"})}, stored, "a.pdf;b.pdf;note"},

@@ -221,8 +221,9 @@ func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, er
 // submissions can still be changed after the form has become stricter. A bound
 // that refers to another field is checked when either of them is sent.
 //
-// Files that are sent for a field replace those it had. If a text is sent for a file
-// field, it is a list of file names: stored files that it names stay, the others go.
+// The value that is sent for a file field is a list of file names: stored files that it
+// names stay, unless a file of that name is sent, and the others go. So files replace
+// those that the field had, if the value names no others.
 func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
 	d := f.newDraft(w, make([]string, len(f.Fields)))
 	current, retired := d.takeStored(stored)
@@ -290,7 +291,8 @@ func (d *draft) mergedFiles(stored []StoredFile, shown []bool) []StoredFile {
 	for _, file := range stored {
 		rank := d.Rank(file.FieldID)
 		written := rank >= 0 && d.sent[rank] != nil && shown[rank]
-		if !written || len(d.sent[rank].Files) == 0 && hasPart(d.values[rank], file.Name) {
+		sameName := func(f StoredFile) bool { return f.Name == file.Name }
+		if !written || hasPart(d.values[rank], file.Name) && !slices.ContainsFunc(d.sent[rank].Files, sameName) {
 			merged = append(merged, file)
 		}
 	}

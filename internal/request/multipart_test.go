@@ -194,6 +194,54 @@ func TestExtraFileIsRefused(t *testing.T) {
 	}
 }
 
+// All files that are wrong are told: after the first one, others are checked, too, and
+// not stored. Where a field has several files, those that are wrong are named.
+func TestFaultyFilesAreNamed(t *testing.T) {
+	e := newEnv(t, enginetest.SQLite)
+	const accept = "takes image/*, .pdf: the name, the type and the content of a file must agree with it"
+	large := "%PDF-1.7" + strings.Repeat("x", 993)
+	for name, tt := range map[string]struct {
+		parts []part
+		want  map[string]string
+	}{
+		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": accept}},
+		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": accept + " (a.exe, b.exe)"}},
+		"a good one between": {
+			[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.pdf", "%PDF-1.7"}, {"pic", "c.exe", "MZ"}, {"doc", "d", "x"}},
+			map[string]string{"pic": accept + " (a.exe, c.exe)"},
+		},
+		"for other reasons": {
+			[]part{{"pic", "a.pdf", "%PDF-1.7"}, {"pic", "b.pdf", large}, {"pic", "c.pdf", "text"}, {"pic", "d.pdf", large}},
+			map[string]string{"pic": "must be at most 1 kB (b.pdf, d.pdf); " + accept + " (c.pdf)"},
+		},
+		"of two fields": {
+			[]part{{"pic", "a.exe", "MZ"}, {"proof", "b.exe", "MZ"}},
+			map[string]string{"pic": accept, "proof": "takes .pdf: the name, the type and the content of a file must agree with it"},
+		},
+	} {
+		answers, err := e.decode(t, bodyOf(tt.parts...), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, a := range answers {
+			if a.Misfit != "" {
+				got[a.FieldID] = a.Misfit
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		e.access.DropFiles(t.Context(), service.StagedFiles(answers))
+	}
+	if n := e.files.staged.Load(); n != 0 {
+		t.Errorf("%d files are staged", n)
+	}
+	if _, err := e.decode(t, bodyOf(part{"pic", "a.exe", "MZ"}, part{"doc", "b", strings.Repeat("x", maxFile+1)}), nil); err == nil {
+		t.Error("a file beyond the limit of the server is taken, after another that is wrong")
+	}
+}
+
 // Extra texts count for the limits of a body as answers do.
 func TestExtraTextsAreBounded(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite)

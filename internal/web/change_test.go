@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -131,13 +132,115 @@ func TestRemovedFileStaysTicked(t *testing.T) {
 			if values.Has("_remove") {
 				t.Error("it is ticked at first")
 			}
-			p := again(e, b, path, with(values, "_remove", "paper"))
+			p := again(e, b, path, with(values, "_remove", "paper/a.txt"))
 			b.send(path, with(p.values(), "rating", "2")).want(http.StatusOK, "The changes are saved")
 			if name := valuesOf(t, e.latest(t, "alice", 1, "visit"))["paper"]; name != "" {
 				t.Errorf("the file %s is still there", name)
 			}
 		})
 	}
+}
+
+// content is that of a stored file.
+func (b *browser) content(path, name string) string {
+	b.t.Helper()
+	p := b.get(strings.TrimSuffix(path, "/change") + "/file/paper/" + url.PathEscape(name))
+	if p.status != http.StatusOK {
+		b.t.Errorf("%s: status %d", p.path, p.status)
+	}
+	return p.body
+}
+
+// Files that are chosen on a change are added. Each stored one can be removed by itself.
+func TestChosenFilesAreAdded(t *testing.T) {
+	e := newEnv(t, visitPage)
+	b := e.signedIn(t, "alice")
+	path := newVisit(t, b) + "/change"
+	save := func(want string, remove []string, files ...chosenFile) {
+		t.Helper()
+		values := b.get(path).values()
+		values["_remove"] = remove
+		b.send(path, values, files...).want(http.StatusOK, "The changes are saved")
+		if got := valuesOf(t, e.latest(t, "alice", 1, "visit"))["paper"]; got != want {
+			t.Errorf("stored %s, want %s", got, want)
+		}
+	}
+	save("a.txt;b.txt", nil, chosenFile{"paper", "b.txt", "y"})
+	save("a.txt;b.txt;a (2).txt", nil, chosenFile{"paper", "a.txt", "z"})
+	if x, y, z := b.content(path, "a.txt"), b.content(path, "b.txt"), b.content(path, "a (2).txt"); x+y+z != "xyz" {
+		t.Errorf("the files hold %q, %q and %q", x, y, z)
+	}
+	b.get(path).wantHTML(`name="_remove" value="paper/a (2).txt">`, `Remove<span class="visually-hidden"> a (2).txt</span>`)
+	save("a.txt;b.txt", []string{"paper/a (2).txt", "paper/unknown", "note/a.txt"})
+	save("b.txt;a.txt", []string{"paper/a.txt"}, chosenFile{"paper", "a.txt", "new"})
+	if got := b.content(path, "a.txt"); got != "new" {
+		t.Errorf("the new file holds %q", got)
+	}
+	save("", []string{"paper/a.txt", "paper/b.txt"})
+	save("c.txt", nil, chosenFile{"paper", "c.txt", "c"})
+}
+
+// Names that were sent by the API without a file are not lost, and not touched.
+func TestChosenFilesKeepNames(t *testing.T) {
+	e := newEnv(t, visitPage)
+	b := e.signedIn(t, "alice")
+	path := fmt.Sprintf("%s/submission/%d/change", visit, e.submit(t, "alice", 1, "visit", "rating", "2", "paper", "on my desk;;b"))
+	values := b.get(path).values()
+	b.send(path, values).want(http.StatusOK)
+	wantStored(t, e, map[string]string{"rating": "2", "paper": "on my desk;;b"})
+	b.send(path, b.get(path).values(), chosenFile{"paper", "b", "y"}).want(http.StatusOK)
+	if got := valuesOf(t, e.latest(t, "alice", 1, "visit"))["paper"]; got != "on my desk;;b;b (2)" {
+		t.Errorf("stored %q", got)
+	}
+}
+
+// More files than a question may have are refused, and the form comes back as it was.
+func TestTooManyFiles(t *testing.T) {
+	e := newEnv(t, visitPage)
+	b := e.signedIn(t, "alice")
+	path := newVisit(t, b) + "/change" // with one file
+	files := func(count int) (list []chosenFile) {
+		for i := range count {
+			list = append(list, chosenFile{"paper", fmt.Sprint(i), "x"})
+		}
+		return list
+	}
+	const refusal = "“Paper” may have at most 10 files"
+	for _, count := range []int{10, 11, 20} { // together with the stored one, or by themselves
+		p := b.send(path, with(b.get(path).values(), "note", "typed"), files(count)...)
+		p.want(http.StatusUnprocessableEntity, refusal)
+		if got := p.values().Get("note"); got != "typed" {
+			t.Errorf("the note is %q", got)
+		}
+		p.wantHTML(`value="paper/a.txt">`)
+	}
+	p := b.send(visit, with(b.get(visit).values(), "rating", "1", "note", "typed"), files(11)...)
+	p.want(http.StatusUnprocessableEntity, refusal)
+	if got := valuesOf(t, e.latest(t, "alice", 1, "visit")); got["paper"] != "a.txt" || p.values().Get("note") != "typed" {
+		t.Errorf("stored %v, and the form has %v", got, p.values())
+	}
+	b.send(path, with(b.get(path).values(), "_remove", "paper/a.txt"), files(10)...).want(http.StatusOK, "The changes are saved")
+}
+
+// Conditions see the files that are left when the boxes beside the others are ticked.
+func TestConditionsOfRemovedFiles(t *testing.T) {
+	e := newEnv(t, page1("", `form: f
+fields:
+  - {id: paper, type: file, label: Paper}
+  - {id: why, type: textfield, label: Why is it missing?, showIf: {field: paper, empty: true}}
+`))
+	b := e.signedIn(t, "alice")
+	p := b.send(leavePath, b.get(leavePath).values(), chosenFile{"paper", "a.txt", "x"})
+	path := strings.TrimSuffix(p.path, "?sent") + "/change"
+	p = b.get(path)
+	if !hidden(p, "why") {
+		t.Error("the question shows at first")
+	}
+	p = b.send(path, with(p.values(), "_remove", "paper/a.txt", "_update", "1"))
+	if hidden(p, "why") {
+		t.Error("the question does not show")
+	}
+	b.send(path, with(p.values(), "why", "lost")).want(http.StatusOK, "The changes are saved", "lost")
 }
 
 // After a conflict the page shows what the next "Save" would replace, and
@@ -156,10 +259,10 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 		}, nil, "", nil},
 		{"two files", func(_ *testing.T, _ *env, b *browser, path string) {
 			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(http.StatusOK)
-		}, nil, "c.txt", []string{"Paper|b.txt|c.txt"}},
+		}, nil, "c.txt", []string{"Paper|a.txt;b.txt|a.txt;b.txt;c.txt"}},
 		{"a file to remove", func(_ *testing.T, _ *env, b *browser, path string) {
 			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(http.StatusOK)
-		}, []string{"_remove", "paper"}, "", []string{"Paper|b.txt|"}},
+		}, []string{"_remove", "paper/a.txt"}, "", []string{"Paper|a.txt;b.txt|b.txt"}},
 		{"a text", func(_ *testing.T, _ *env, b *browser, path string) {
 			b.send(path, with(b.get(path).values(), "note", "theirs")).want(http.StatusOK)
 		}, []string{"note", "yours"}, "", []string{"Note|theirs|yours"}},

@@ -96,7 +96,6 @@ type question struct {
 	Limit       string // of the size of a file, for people
 	MaxBytes    int64  // the same
 	Stored      []fileLink
-	Removed     bool   // the stored files are to go
 	NotStored   string // names of files that were sent and have to be chosen again
 	MarkShown   bool   // a hidden control says that it was shown; see received.answered
 }
@@ -109,7 +108,10 @@ type choice struct {
 }
 
 // fileLink is a stored file.
-type fileLink struct{ Name, Path, Size string }
+type fileLink struct {
+	Name, Path, Size string
+	Removed          bool // it is to go
+}
 
 // filling is what a form is filled in with.
 type filling struct {
@@ -119,7 +121,6 @@ type filling struct {
 	typed     bool                  // by the caller, before the page was made
 	change    bool                  // it is of a submission that is changed
 	files     map[string][]fileLink // by field id
-	removed   map[string]bool       // ids of fields whose files are to go
 	notStored map[string]string     // by field id: names of files that were sent
 	maxFile   int64                 // the largest file that the server takes
 	today     string                // as 2006-01-02
@@ -214,7 +215,7 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	f, with := &b.form.Fields[rank], b.with
 	q := &question{
 		Field: f, ElementID: id, Label: f.Label, Value: with.values[rank], Hidden: hidden,
-		Stored: with.files[f.ID], Removed: with.removed[f.ID], Locked: with.access != nil && !with.access.MaySet(f),
+		Stored: with.files[f.ID], Locked: with.access != nil && !with.access.MaySet(f),
 	}
 	if with.access != nil {
 		q.Lang = with.access.Lang()
@@ -236,7 +237,8 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 			described = append(described, id+suffix)
 		}
 	}
-	describe(f.Help != "" || q.Limit != "" || q.AcceptList != "" || q.Bounds != "", "-help")
+	describe(f.Help != "", "-help")
+	describe(q.Limit != "" || q.Bounds != "", "-hint")
 	describe(q.Needed(), "-needed")
 	describe(q.Error != "", "-error")
 	describe(q.NotStored != "", "-again")

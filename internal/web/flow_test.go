@@ -315,7 +315,7 @@ func TestChangeKeepsTheRest(t *testing.T) {
 	}
 	p = b.send(path+"/change", with(p.values(), "comment", "new"))
 	p.want(http.StatusOK, "new", "a.txt", "3")
-	p = b.send(path+"/change", with(b.get(path+"/change").values(), "_remove", "paper"))
+	p = b.send(path+"/change", with(b.get(path+"/change").values(), "_remove", "paper/a.txt"))
 	if p.want(http.StatusOK); strings.Contains(p.text(), "a.txt") {
 		t.Error("the file is still there")
 	}

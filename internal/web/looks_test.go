@@ -93,7 +93,7 @@ func TestLimitOfFilesShows(t *testing.T) {
 	e := newEnv(t, page1("", "form: f\nfields:\n  - {id: a, type: file}\n  - {id: b, type: file, maxSize: 500kB}\n  - {id: c, type: file, maxSize: 500MiB}\n"))
 	for _, path := range []string{"/page/1/form/f", "/page/1"} {
 		text := e.get(t, "alice", path).text()
-		if strings.Count(text, "At most 1 MB each.") != 2 || strings.Count(text, "At most 500 kB each.") != 1 {
+		if strings.Count(text, "At most 1 MiB each.") != 2 || strings.Count(text, "At most 500 kB each.") != 1 {
 			t.Errorf("%s: %s", path, text)
 		}
 	}

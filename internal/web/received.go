@@ -136,7 +136,8 @@ func (r received) createKey(access *service.Access) string {
 func (r received) filling(f *forms.Form, before filling, stored map[string]string, why refusal) filling {
 	with := before
 	with.why, with.typed, with.retired = why, true, r.retired(f, stored)
-	with.notStored, with.removed = map[string]string{}, stringSet(r.extra[removeControl])
+	with.notStored = map[string]string{}
+	removed := stringSet(r.extra[removeControl])
 	byID, answered := answersByID(r.answers), r.answered()
 	for rank := range f.Fields {
 		id, text := f.Fields[rank].ID, ""
@@ -146,6 +147,10 @@ func (r received) filling(f *forms.Form, before filling, stored map[string]strin
 		switch {
 		case f.Fields[rank].Type == forms.File:
 			with.notStored[id] = text
+			with.values[rank] = strings.Join(keptFiles(id, with.values[rank], removed), forms.Separator)
+			for i, file := range with.files[id] {
+				with.files[id][i].Removed = removed[fileKey(id, file.Name)]
+			}
 		case answered[id]:
 			with.values[rank] = text
 		}

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -337,17 +339,13 @@ func (st stored) changes(sent received) []forms.Answer {
 	for rank := range f.Fields {
 		field := &f.Fields[rank]
 		answer := byID[field.ID]
-		isSent := answered[field.ID]
-		if field.Type == forms.File {
-			isSent = answer != nil || removed[field.ID]
-		}
-		if !isSent {
-			continue
-		}
-		if answer == nil { // no box is ticked, or the files are to go
+		if answer == nil { // no box is ticked, or no file is chosen
 			answer = &forms.Answer{FieldID: field.ID}
 		}
-		if field.Type == forms.File || answer.Text() != tidyValue(field, st.values[field.ID]) {
+		switch {
+		case field.Type == forms.File:
+			changes = append(changes, st.changedFiles(*answer, removed)...)
+		case answered[field.ID] && answer.Text() != tidyValue(field, st.values[field.ID]):
 			changes = append(changes, *answer)
 		}
 	}
@@ -357,6 +355,34 @@ func (st stored) changes(sent received) []forms.Answer {
 		}
 	}
 	return changes
+}
+
+// changedFiles is an answer of files as a change: those that were chosen are added to
+// the stored ones, without those that are to go. It is nil if that changes nothing.
+func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []forms.Answer {
+	names := keptFiles(sent.FieldID, st.values[sent.FieldID], removed)
+	if cmp.Or(sent.Value, sent.Misfit, sent.Malformed) == "" && strings.Join(names, forms.Separator) == st.values[sent.FieldID] {
+		return nil
+	}
+	sent.Files = slices.Clone(sent.Files)
+	for i := range sent.Files {
+		sent.Files[i].Name = forms.UniqueFileName(sent.Files[i].Name, func(n string) bool { return slices.Contains(names, n) })
+		names = append(names, sent.Files[i].Name)
+	}
+	sent.Value = strings.Join(names, forms.Separator)
+	return []forms.Answer{sent}
+}
+
+// fileKey names a stored file within its submission. Names of files have no slash.
+func fileKey(fieldID, name string) string { return fieldID + "/" + name }
+
+// keptFiles are the names in the value of a file field, without those that are to go.
+func keptFiles(fieldID, value string, removed map[string]bool) []string {
+	if value == "" {
+		return nil
+	}
+	isRemoved := func(name string) bool { return removed[fileKey(fieldID, name)] }
+	return slices.DeleteFunc(strings.Split(value, forms.Separator), isRemoved)
 }
 
 // showChangeAgain shows a submission as somebody wants to change it, and why it was
@@ -412,7 +438,7 @@ func (st stored) differences(sent received, with filling) []difference {
 		}
 		yours := with.values[rank]
 		if field.Type == forms.File {
-			yours = change.Value // the names of those that were sent
+			yours = change.Value // with those that were chosen
 		}
 		list = append(list, difference{field.Label, st.values[field.ID], yours})
 	}

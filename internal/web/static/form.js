@@ -4,7 +4,7 @@
 // second sending harmless.
 //
 // data-stored on an element with data-field holds the names of the files that
-// the submission has, as its value in the API. They count until others are chosen.
+// the submission has and keeps, as its value in the API. A box beside each file removes it.
 
 import { tidy, visibility } from "./conditions.js";
 import { announce, call, find } from "./dom.js";
@@ -102,8 +102,7 @@ function valueOf(question, { validationType }) {
       continue;
     }
     if (control.type === "file") {
-      const names = Array.from(control.files, (file) => file.name);
-      values.push(...(names.length > 0 ? names : [question.dataset.stored ?? ""]));
+      values.push(...storedNames(question), ...Array.from(control.files, (file) => file.name));
     } else if (control.type !== "checkbox" && control.type !== "radio") {
       values.push(tidy(control.value, { oneLine: control.matches("input"), numeric: validationType === "numeric" }));
     } else if (control.checked) {
@@ -112,6 +111,17 @@ function valueOf(question, { validationType }) {
   }
   // Halves of surrogate pairs become U+FFFD, as they do when a browser sends a form.
   return values.join(separator).replace(/\p{Surrogate}/gu, "\uFFFD");
+}
+
+/** The names of the stored files, without those that are to be removed. */
+function storedNames(question) {
+  const { field, stored } = question.dataset;
+  const names = new Set(stored ? stored.split(separator) : []);
+  for (const { value, checked } of find(question, 'input[name="_remove"]')) {
+    const name = value.slice(field.length + 1);
+    checked ? names.delete(name) : names.add(name);
+  }
+  return [...names];
 }
 
 /** For example "2 questions added: Reason, E-mail." */

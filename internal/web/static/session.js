@@ -29,6 +29,14 @@ if (document.querySelector("[data-sent]")) {
   access(() => sessionStorage.removeItem("formulary.sent"));
 }
 
+// What was done is told once, and not again after a reload.
+const address = new URL(location.href);
+if (["saved", "deleted"].some((name) => address.searchParams.has(name))) {
+  address.searchParams.delete("saved");
+  address.searchParams.delete("deleted");
+  history.replaceState(history.state, "", address);
+}
+
 const user = document.querySelector('input[name="_for"]')?.value; // by the same hash as in the names of drafts
 if (user) {
   access((store) => removeOthers(store, new URL("../../", import.meta.url).pathname));

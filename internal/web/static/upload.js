@@ -56,12 +56,20 @@ export function upload(form, submitter, { release, attach }) {
 export function checkSizes(input) {
   const limit = Number(input.getAttribute("data-max-size"));
   const large = Array.from(input.files).filter(({ size }) => limit && size > limit);
-  find(input.closest("[data-field]"), "[data-size-error]").forEach((old) => old.remove());
+  const id = `${input.id}-size`;
+  const described = (input.getAttribute("aria-describedby") ?? "").split(" ").filter((other) => other && other !== id);
+  for (const old of find(input.closest("[data-field]"), "[data-size-error]")) {
+    old.remove();
+    input.removeAttribute("aria-invalid");
+  }
   if (large.length > 0) {
+    described.push(id);
+    input.setAttribute("aria-invalid", "true");
     const names = large.map(({ name }) => `“${name}”`).join(", ");
     const text = `${names} ${large.length > 1 ? "are" : "is"} too large: at most ${input.getAttribute("data-limit")} each.`;
-    input.before(create("p", { class: "error", role: "alert", "data-size-error": "" }, text));
+    input.before(create("p", { class: "error", role: "alert", id, "data-size-error": "" }, text));
   }
+  input.setAttribute("aria-describedby", described.join(" "));
   return large.length === 0;
 }
 
