@@ -28,9 +28,9 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("too many logins at the same time, try again in %s", e.RetryAfter)
 }
 
-// loginSlots limits how many passwords are verified at the same time. Strangers need
-// two slots, one of them from the half that is for strangers: those who wait for it
-// are not in the queue of the users who logged in before. Both queues are bounded in
+// loginSlots limits how many passwords are verified at the same time. Known users take
+// one slot. Strangers also need one of a second, smaller set, and wait there: so a
+// flood of guesses never stands in front of known users. Both queues are bounded in
 // length and in time.
 type loginSlots struct {
 	all, strangers               *semaphore.Weighted

@@ -28,7 +28,7 @@ func newThrottle(now Clock) *throttle {
 	return &throttle{
 		now:  now,
 		seed: maphash.MakeSeed(),
-		// By then the slowest bucket is full again, and needs no entry.
+		// An entry expires when its bucket must be full again.
 		limiters: newTable(now, otter.ExpiryAccessing[uint64, *rate.Limiter](perUserBurst*perUserInterval)),
 		trusted:  newSet[uint64](now, trustFor),
 	}

@@ -64,9 +64,8 @@ func (p *Page) emulate(look Options) {
 	p.must("change the window", errors.Join(look.apply(p.ctx), chromedp.Do(p.ctx, look.window())))
 }
 
-// noticeable is a hundredth of the shift that counts as good. A browser may draw a page that it has
-// not read to its end: then what is aligned to the right moves when more follows. A tenth of the
-// shift that counts as good is allowed for that.
+// noticeable is the most that a page may shift; 0.1 is considered good. While a page is still loading,
+// a scroll bar may appear and move right-aligned elements: noticeableInParts allows for that.
 const (
 	noticeable        = 0.001
 	noticeableInParts = 0.01

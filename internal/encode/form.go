@@ -76,7 +76,7 @@ func (m members[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.EndObject)
 }
 
-// marshal is for values that always have a form in JSON.
+// marshal encodes values whose encoding can't fail.
 func marshal(value any) []byte {
 	text, err := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {

@@ -75,10 +75,10 @@ func pickFormat(params *request.Params, header http.Header, offered []*Format) *
 	return offered[i]
 }
 
-// accepted is the format that Accept prefers: of those that it names the one
-// with the highest quality, the first of several. A wildcard means JSON,
-// and so does a header that names none of the formats: clients that know
-// nothing of formats get what they always got.
+// accepted is the format that Accept prefers. Of the formats that it names, the one
+// with the highest q wins; the first one on a tie. A wildcard means JSON, and so does
+// a header that names none of the formats: clients that know nothing of formats get
+// what they always got.
 func accepted(accept []string, offered []*Format) *Format {
 	var best *Format
 	var bestQuality, wildcard float64

@@ -105,7 +105,7 @@ func (w *wikiWriter) begin(tags, closing string) {
 	w.open = append(w.open, closing)
 }
 
-// close closes what is open but for so many.
+// close closes open elements until depth are left.
 func (w *wikiWriter) close(depth int) {
 	for len(w.open) > depth {
 		w.WriteString(w.open[len(w.open)-1])

@@ -15,9 +15,8 @@ type Mux struct {
 	other   func(w http.ResponseWriter, r *http.Request, allowed []string)
 }
 
-// NewMux returns a Mux for paths that begin with base. It has other called for requests that match nothing.
-// allowed are the methods that the path takes instead; there are none if there is
-// nothing at the path.
+// NewMux returns a Mux for paths that begin with base. Requests that match no route go
+// to other, with the methods that the path does allow: none if the path is unknown.
 func NewMux(base string, other func(w http.ResponseWriter, r *http.Request, allowed []string)) *Mux {
 	m := &Mux{mux: http.NewServeMux(), base: base, other: other}
 	m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { other(w, r, m.allowed(r)) })

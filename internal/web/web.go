@@ -78,26 +78,41 @@ type route struct {
 }
 
 var routes = []route{
-	{"GET", "/login", (*Site).showLogin, true, nil, true},
-	{"POST", "/login", (*Site).login, true, nil, true},
-	{"POST", "/logout", (*Site).logout, true, nil, true},
-	{"GET", "/{$}", (*Site).home, false, nil, false},
-	{"GET", "/page/{pageId}", (*Site).page, false, nil, false},
-	{"GET", "/page/{pageId}/form/{formId}", (*Site).showForm, true, nil, false},
-	{"POST", "/page/{pageId}/form/{formId}", (*Site).sendForm, true, (*Site).resumeForm, false},
-	{"GET", "/page/{pageId}/form/{formId}/sent", (*Site).sent, true, nil, false},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}", (*Site).showSubmission, true, nil, false},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/change", (*Site).changeSubmission, true, nil, false},
-	{"POST", "/page/{pageId}/form/{formId}/submission/{id}/change", (*Site).saveSubmission, true, (*Site).resumeChange, false},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/delete", (*Site).confirmDelete, false, nil, false},
-	{"POST", "/page/{pageId}/form/{formId}/submission/{id}/delete", (*Site).deleteSubmission, false, nil, false},
-	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", (*Site).file, true, nil, false},
-	{"GET", "/page/{pageId}/form/{formId}/results", (*Site).results, false, nil, false},
-	{"GET", "/page/{pageId}/form/{formId}/results.csv", export(encode.CSV), false, nil, false},
-	{"GET", "/page/{pageId}/form/{formId}/results.xlsx", export(encode.XLSX), false, nil, false},
-	{"GET", "/page/{pageId}/form/{formId}/results.ndjson", export(encode.NDJSON), false, nil, false},
-	{"GET", "/author", (*Site).author, false, nil, false},
-	{"POST", "/author", (*Site).showWritten, false, (*Site).resumeAuthor, false},
+	{method: "GET", path: "/login", handler: (*Site).showLogin, framed: true, public: true},
+	{method: "POST", path: "/login", handler: (*Site).login, framed: true, public: true},
+	{method: "POST", path: "/logout", handler: (*Site).logout, framed: true, public: true},
+	{method: "GET", path: "/{$}", handler: (*Site).home},
+	{method: "GET", path: "/page/{pageId}", handler: (*Site).page},
+	{method: "GET", path: "/page/{pageId}/form/{formId}", handler: (*Site).showForm, framed: true},
+	{
+		method: "POST", path: "/page/{pageId}/form/{formId}",
+		handler: (*Site).sendForm, framed: true, resume: (*Site).resumeForm,
+	},
+	{method: "GET", path: "/page/{pageId}/form/{formId}/sent", handler: (*Site).sent, framed: true},
+	{
+		method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}",
+		handler: (*Site).showSubmission, framed: true,
+	},
+	{
+		method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/change",
+		handler: (*Site).changeSubmission, framed: true,
+	},
+	{
+		method: "POST", path: "/page/{pageId}/form/{formId}/submission/{id}/change",
+		handler: (*Site).saveSubmission, framed: true, resume: (*Site).resumeChange,
+	},
+	{method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*Site).confirmDelete},
+	{method: "POST", path: "/page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*Site).deleteSubmission},
+	{
+		method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}",
+		handler: (*Site).file, framed: true,
+	},
+	{method: "GET", path: "/page/{pageId}/form/{formId}/results", handler: (*Site).results},
+	{method: "GET", path: "/page/{pageId}/form/{formId}/results.csv", handler: export(encode.CSV)},
+	{method: "GET", path: "/page/{pageId}/form/{formId}/results.xlsx", handler: export(encode.XLSX)},
+	{method: "GET", path: "/page/{pageId}/form/{formId}/results.ndjson", handler: export(encode.NDJSON)},
+	{method: "GET", path: "/author", handler: (*Site).author},
+	{method: "POST", path: "/author", handler: (*Site).showWritten, resume: (*Site).resumeAuthor},
 }
 
 // New makes the pages.

@@ -137,7 +137,7 @@ func newSession(name string, c Credential, header http.Header) *Session {
 	return s
 }
 
-// End has the session not be used any more.
+// End marks the session as ended. Its user has to sign in again.
 func (s *Session) End() { s.ended.Store(true) }
 
 // Ended reports whether the wiki knows the session no more.
