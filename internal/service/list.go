@@ -12,7 +12,7 @@ import (
 
 // MaxPage is the greatest limit of a sorted list, and that of a list which tells
 // where its next page begins.
-const MaxPage = 1000
+const MaxPage = store.MaxIDs
 
 // ListOptions narrows and orders a list. The zero value is everything, by id.
 type ListOptions struct {
@@ -62,23 +62,27 @@ func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Su
 	if err != nil {
 		return err
 	}
-	if opts.Sort != nil {
-		return l.sorted(ctx, visit)
-	}
 	var page ListPage
-	if opts.Count {
-		err := l.scan(ctx, 0, 0, func(forms.Submission) error { page.Total++; return nil })
-		if err != nil {
-			return err
-		}
+	q := l.query(opts.Username)
+	switch {
+	case opts.Sort != nil:
+		page, q.IDs, err = l.sortedPage(ctx)
+	case opts.Begin != nil && 0 < opts.Limit && opts.Limit <= MaxPage:
+		page, q.IDs, err = l.page(ctx)
+	default:
+		q.After, q.Limit = opts.After, opts.Limit
 	}
-	if opts.Begin != nil && 0 < opts.Limit && opts.Limit <= MaxPage {
-		return l.page(ctx, page, visit)
+	if err == nil && opts.Count && opts.Sort == nil {
+		err = l.scan(ctx, l.query(opts.Username), func(forms.Submission) error { page.Total++; return nil })
 	}
-	if err := l.begin(page); err != nil {
+	if err == nil && opts.Begin != nil {
+		err = opts.Begin(page)
+	}
+	if err != nil {
 		return err
 	}
-	return l.scan(ctx, opts.After, opts.Limit, visit)
+	q.Changes = q.Changes || opts.Changes
+	return l.scan(ctx, q, visit)
 }
 
 // Summary sums up the submissions that the caller may see and the options
@@ -89,7 +93,7 @@ func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, 
 		return forms.Summary{}, err
 	}
 	s := a.Form.NewSummarizer(a.service.opts.Zone)
-	if err := l.scan(ctx, 0, 0, s.Add); err != nil {
+	if err := l.scan(ctx, l.query(opts.Username), s.Add); err != nil {
 		return forms.Summary{}, err
 	}
 	return s.Summary(), nil
@@ -173,14 +177,8 @@ func (l *lister) unknown(ids []string) *forms.Invalid {
 	return invalid
 }
 
-func (l *lister) begin(p ListPage) error {
-	if l.opts.Begin == nil {
-		return nil
-	}
-	return l.opts.Begin(p)
-}
-
-// query selects what the caller may see, of one submitter or of all.
+// query selects what the caller may see, of one submitter or of all. It comes with
+// what the filter and the order need.
 func (l *lister) query(username *string) store.Query {
 	if !l.Rights.SeeAll {
 		mine := l.user
@@ -189,22 +187,28 @@ func (l *lister) query(username *string) store.Query {
 		}
 		username = &mine
 	}
-	changes := l.opts.Changes || slices.Contains(l.opts.Filter.IDs(), forms.ColumnChanged) || l.opts.Sort != nil && l.opts.Sort.ID == forms.ColumnChanged
-	return store.Query{PageID: l.Form.PageID, FormID: l.Form.ID, Username: username, Descending: l.opts.Descending, Changes: changes}
+	changes := slices.Contains(l.opts.Filter.IDs(), forms.ColumnChanged) ||
+		l.opts.Sort != nil && l.opts.Sort.ID == forms.ColumnChanged
+	return store.Query{
+		PageID: l.Form.PageID, FormID: l.Form.ID, Username: username, Descending: l.opts.Descending, Changes: changes,
+	}
 }
 
-// scan visits what the options select beyond an id, at most limit submissions if
+// scan visits what the filter selects of a query, at most Limit submissions of it if
 // that is not 0.
-func (l *lister) scan(ctx context.Context, after int64, limit int, visit func(forms.Submission) error) error {
-	q := l.query(l.opts.Username)
-	q.After = after
-	if l.match == nil {
-		q.Limit = limit
+func (l *lister) scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
+	limit, visited := q.Limit, 0
+	if l.match != nil {
+		q.Limit = 0
 	}
-	visited := 0
 	err := l.service.opts.Store.Scan(ctx, q, func(sub forms.Submission) error {
-		if selected, err := l.selects(sub); err != nil || !selected {
+		if err := l.check(sub); err != nil {
 			return err
+		}
+		if l.match != nil {
+			if selected, err := l.match.Match(sub); err != nil || !selected {
+				return err
+			}
 		}
 		if err := visit(sub); err != nil {
 			return err
@@ -235,117 +239,40 @@ func (l *lister) check(sub forms.Submission) error {
 	return l.opts.Check()
 }
 
-// sorted lists a page by values. It finds the positions of its submissions
-// first, and reads each of them again to visit it, so that it never holds more
-// than one.
-func (l *lister) sorted(ctx context.Context, visit func(forms.Submission) error) error {
-	after, err := l.openCursor(l.opts)
-	if err != nil {
-		return err
-	}
-	var page ListPage
-	sorter := l.Form.NewSorter(*l.opts.Sort, after, l.opts.Limit+1)
-	var before *forms.Sorter // of the page before, and the one submission that it comes after
-	if l.opts.Back && after != nil {
-		before = l.Form.NewReverseSorter(*l.opts.Sort, *after, l.opts.Limit+1)
-	}
-	err = l.scan(ctx, 0, 0, func(sub forms.Submission) error {
-		page.Total++
-		if before != nil {
-			if err := before.Add(sub); err != nil {
-				return err
-			}
-		}
-		return sorter.Add(sub)
-	})
-	if err != nil {
-		return err
-	}
-	if before != nil {
-		page.Previous = &ListStart{}
-		if p := before.Positions(); len(p) > l.opts.Limit {
-			page.Previous.Cursor = l.sealCursor(l.opts, p[l.opts.Limit])
-		}
-	}
-	positions := sorter.Positions()
-	if len(positions) > l.opts.Limit {
-		positions = positions[:l.opts.Limit]
-		page.Cursor = l.sealCursor(l.opts, positions[len(positions)-1])
-	}
-	if err := l.begin(page); err != nil {
-		return err
-	}
-	for _, p := range positions {
-		if err := l.revisit(ctx, p.ID, visit); err != nil {
-			return err
-		}
-	}
-	return nil
+// ids returns the ids of the first submissions of the list by id beyond one, at
+// most limit. It is never nil.
+func (l *lister) ids(ctx context.Context, after int64, limit int) ([]int64, error) {
+	ids := []int64{}
+	q := l.query(l.opts.Username)
+	q.After, q.Limit = after, limit
+	err := l.scan(ctx, q, func(sub forms.Submission) error { ids = append(ids, sub.ID); return nil })
+	return ids, err
 }
 
-// revisit visits a submission unless it was deleted meanwhile, or was changed so
-// that the filter no longer selects it.
-func (l *lister) revisit(ctx context.Context, id int64, visit func(forms.Submission) error) error {
-	sub, err := l.service.opts.Store.Get(ctx, l.key(id))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
+// page finds the submissions of a page by id. The list visits exactly these: the next
+// page begins where this one ends, whatever is written meanwhile.
+func (l *lister) page(ctx context.Context) (page ListPage, ids []int64, err error) {
+	limit := l.opts.Limit
+	if ids, err = l.ids(ctx, l.opts.After, limit+1); err != nil {
+		return page, nil, err
 	}
-	if err != nil {
-		return Explain(err)
+	if len(ids) > limit {
+		ids = ids[:limit]
+		page.After = ids[limit-1]
 	}
-	if selected, err := l.selects(sub); err != nil || !selected {
-		return err
+	if !l.opts.Back || l.opts.After == 0 {
+		return page, ids, nil
 	}
-	return visit(sub)
-}
-
-// selects reports whether the filter selects a submission that was just read.
-func (l *lister) selects(sub forms.Submission) (bool, error) {
-	if err := l.check(sub); err != nil || l.match == nil {
-		return err == nil, err
+	beyond := l.opts.After + 1 // so that After itself is found, too
+	if l.opts.Descending {
+		beyond = l.opts.After - 1
 	}
-	return l.match.Match(sub)
-}
-
-// page lists a page by id of which Begin is told where the next one begins. It
-// reads the ids first, and then visits exactly these submissions: the next page
-// begins where this one ends, whatever is written meanwhile.
-func (l *lister) page(ctx context.Context, page ListPage, visit func(forms.Submission) error) error {
-	var ids []int64
-	err := l.scan(ctx, l.opts.After, l.opts.Limit+1, func(sub forms.Submission) error {
-		ids = append(ids, sub.ID)
-		return nil
-	})
-	if err != nil {
-		return err
+	before, err := l.reversed().ids(ctx, beyond, limit+1) // the page before, from its end
+	page.Previous = &ListStart{}
+	if len(before) > limit {
+		page.Previous.After = before[limit]
 	}
-	if len(ids) > l.opts.Limit {
-		ids = ids[:l.opts.Limit]
-		page.After = ids[len(ids)-1]
-	}
-	if l.opts.Back && l.opts.After > 0 {
-		if page.Previous, err = l.previous(ctx); err != nil {
-			return err
-		}
-	}
-	if err := l.begin(page); err != nil {
-		return err
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	last := ids[len(ids)-1]
-	return l.scan(ctx, l.opts.After, 0, func(sub forms.Submission) error {
-		if slices.Contains(ids, sub.ID) {
-			if err := visit(sub); err != nil {
-				return err
-			}
-		}
-		if sub.ID == last || (sub.ID > last) != l.opts.Descending {
-			return errEnough
-		}
-		return nil
-	})
+	return page, ids, err
 }
 
 // reversed is the list by id in the other direction.
@@ -355,63 +282,95 @@ func (l *lister) reversed() *lister {
 	return &back
 }
 
-// previous finds where the page before one by id begins. It reads that page from its
-// end.
-func (l *lister) previous(ctx context.Context) (*ListStart, error) {
-	back, found, start := l.reversed(), 0, &ListStart{}
-	beyond := l.opts.After + 1 // so that After itself is found, too
-	if l.opts.Descending {
-		beyond = l.opts.After - 1
+// sortedPage finds the submissions of a page by values.
+func (l *lister) sortedPage(ctx context.Context) (page ListPage, ids []int64, err error) {
+	after, err := l.openCursor(l.opts)
+	if err != nil {
+		return page, nil, err
 	}
-	err := back.scan(ctx, beyond, l.opts.Limit+1, func(sub forms.Submission) error {
-		if found++; found > l.opts.Limit {
-			start.After = sub.ID
+	limit := l.opts.Limit
+	before, next, total, err := l.sort(ctx, after)
+	page.Total = total
+	if l.opts.Back && after != nil {
+		page.Previous = &ListStart{}
+		if len(before) > limit {
+			page.Previous.Cursor = l.sealCursor(l.opts, before[limit])
+		}
+	}
+	if len(next) > limit {
+		next = next[:limit]
+		page.Cursor = l.sealCursor(l.opts, next[limit-1])
+	}
+	return page, idsOf(next), err
+}
+
+func idsOf(positions []forms.Position) []int64 {
+	ids := make([]int64, len(positions))
+	for i, p := range positions {
+		ids[i] = p.ID
+	}
+	return ids
+}
+
+// sort finds the first positions beyond one, and the last ones up to it, from its own
+// on, if Back is wanted: one more than the limit of each. total is how many
+// submissions the list has.
+func (l *lister) sort(
+	ctx context.Context, at *forms.Position,
+) (before, next []forms.Position, total int64, err error) {
+	sorters := []*forms.Sorter{l.Form.NewSorter(*l.opts.Sort, at, l.opts.Limit+1)}
+	if l.opts.Back && at != nil {
+		sorters = append(sorters, l.Form.NewReverseSorter(*l.opts.Sort, *at, l.opts.Limit+1))
+	}
+	err = l.scan(ctx, l.query(l.opts.Username), func(sub forms.Submission) error {
+		total++
+		for _, s := range sorters {
+			if err := s.Add(sub); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
-	return start, err
+	if len(sorters) > 1 {
+		before = sorters[1].Positions()
+	}
+	return before, sorters[0].Positions(), total, err
 }
 
 // Neighbours returns the ids of the submissions before and after one in the list
 // that the options select, whatever After, Limit and Cursor are. An id is 0 where there
 // is none. Begin and Count do not count.
 func (a *Access) Neighbours(ctx context.Context, opts ListOptions, sub forms.Submission) (before, after int64, err error) {
-	opts.After, opts.Limit, opts.Cursor, opts.Begin, opts.Count = 0, 1, "", nil, false
+	opts.Limit, opts.Cursor, opts.Back = 1, "", true
 	l, err := a.newLister(ctx, opts)
 	if err != nil {
 		return 0, 0, err
 	}
-	if opts.Sort != nil {
-		return l.sortedNeighbours(ctx, sub)
+	var last, next []int64
+	if opts.Sort == nil {
+		if next, err = l.ids(ctx, sub.ID, 1); err == nil {
+			last, err = l.reversed().ids(ctx, sub.ID, 1)
+		}
+	} else {
+		last, next, err = l.sortedNeighbours(ctx, sub)
 	}
-	err = l.scan(ctx, sub.ID, 1, func(next forms.Submission) error { after = next.ID; return nil })
-	if err == nil {
-		err = l.reversed().scan(ctx, sub.ID, 1, func(last forms.Submission) error { before = last.ID; return nil })
+	other := func(ids []int64) int64 {
+		for _, id := range ids {
+			if id != sub.ID {
+				return id
+			}
+		}
+		return 0
 	}
-	return before, after, err
+	return other(last), other(next), err
 }
 
-func (l *lister) sortedNeighbours(ctx context.Context, sub forms.Submission) (before, after int64, err error) {
-	position, err := l.Form.NewSorter(*l.opts.Sort, nil, 0).Position(sub)
+// sortedNeighbours may return the submission itself, if it was changed meanwhile.
+func (l *lister) sortedNeighbours(ctx context.Context, sub forms.Submission) (last, next []int64, err error) {
+	at, err := l.Form.NewSorter(*l.opts.Sort, nil, 0).Position(sub)
 	if err != nil {
-		return 0, 0, err
+		return nil, nil, err
 	}
-	next := l.Form.NewSorter(*l.opts.Sort, &position, 1)
-	last := l.Form.NewReverseSorter(*l.opts.Sort, position, 1)
-	err = l.scan(ctx, 0, 0, func(s forms.Submission) error {
-		if s.ID == sub.ID {
-			return nil
-		}
-		if err := last.Add(s); err != nil {
-			return err
-		}
-		return next.Add(s)
-	})
-	for _, p := range next.Positions() {
-		after = p.ID
-	}
-	for _, p := range last.Positions() {
-		before = p.ID
-	}
-	return before, after, err
+	before, after, _, err := l.sort(ctx, &at)
+	return idsOf(before), idsOf(after), err
 }

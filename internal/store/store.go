@@ -99,8 +99,7 @@ type Store interface {
 	Delete(ctx context.Context, key Key, check func(forms.Submission) error, events ...Event) error
 
 	// Scan calls visit for every submission that the query selects, in the
-	// order of their ids, until visit returns an error, which Scan returns as
-	// it is. No lock, transaction or connection is held while visit runs, and
+	// query's order, until visit returns an error, which Scan returns as it is. No lock, transaction or connection is held while visit runs, and
 	// memory does not grow with the number of submissions. A scan is not one
 	// snapshot: what is written meanwhile may show or not, but what was there
 	// before and stays is visited exactly once. The submission's Entries are
@@ -154,8 +153,11 @@ type Key struct {
 // MaxLatest bounds the answer of Latest.
 const MaxLatest = 200
 
-// MaxLimit is the highest Limit. It bounds how many rows are counted.
+// MaxLimit is the highest Limit of New. It bounds how many rows are counted.
 const MaxLimit = 10_000
+
+// MaxIDs is how many IDs a Query may have.
+const MaxIDs = 1000
 
 // New is a submission to be stored.
 type New struct {
@@ -196,7 +198,7 @@ type Change struct {
 	Events  []Event // stored with the change
 }
 
-// Query selects submissions of one form.
+// Query selects submissions of one form, in the order of their ids.
 type Query struct {
 	PageID     int64
 	FormID     string
@@ -205,4 +207,8 @@ type Query struct {
 	After      int64   // only ids beyond this one in the query's order; 0 for all
 	Limit      int     // at most so many; 0 for all
 	Changes    bool    // Changed and Changer are wanted: else they are not set, which is faster
+
+	// IDs, if not nil, selects these submissions only, in this order, whatever
+	// Descending and After are. It has at most MaxIDs ids, and none of them twice.
+	IDs []int64
 }

@@ -84,7 +84,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 // readTable reads the submissions of the page.
 func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsView) error {
 	opts := v.opts
-	opts.Back, opts.Changes = true, opts.Sort == nil // a sorted list reads its rows once more, with all they have
+	opts.Back, opts.Changes = true, true
 	opts.Begin = func(p service.ListPage) error {
 		page.setPaging(v, p)
 		return nil

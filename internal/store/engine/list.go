@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,13 +16,19 @@ const (
 	MaxListBytes = 256 << 10
 	// MaxListRows bounds submissions without entries, which have next to no bytes.
 	MaxListRows = 4096
+	// FirstRows bounds the first part of a list: most lists are not longer, and the
+	// size of the rows is not known yet.
+	FirstRows = 128
 )
 
 // Rows are a part of a list, copied out of a database; all entries share one
 // buffer. Each part is one short read: a slow client delays no other request, and
 // memory does not grow with the list.
 type Rows struct {
-	// Last is set by the ListReader when no row follows.
+	// Limit is how many rows these may become. A database may send all rows of a
+	// query even if the part is full before: the query should have this limit.
+	Limit int
+	// Last is set by the ListReader when no row follows. It is if there are no rows.
 	Last bool
 
 	rows []row
@@ -69,10 +77,8 @@ func (r *Rows) AddChange(at int64, by []byte) {
 	}
 }
 
-// Full reports whether these are enough, or all that the query asks for.
-func (r *Rows) Full(q store.Query) bool {
-	return len(r.text) >= MaxListBytes || len(r.rows) >= MaxListRows || q.Limit > 0 && len(r.rows) >= q.Limit
-}
+// Full reports whether these are enough.
+func (r *Rows) Full() bool { return len(r.text) >= MaxListBytes || len(r.rows) >= r.Limit }
 
 // Len is the number of rows.
 func (r *Rows) Len() int { return len(r.rows) }
@@ -80,7 +86,7 @@ func (r *Rows) Len() int { return len(r.rows) }
 // Bytes is how much text the rows have.
 func (r *Rows) Bytes() int { return len(r.text) }
 
-// ListReader fills Rows with the first rows that a query selects.
+// ListReader fills Rows with the first rows that a query selects, until they are full.
 type ListReader func(ctx context.Context, r *Rows, q store.Query) error
 
 // part is what reading Rows has come to.
@@ -90,60 +96,64 @@ type part struct {
 }
 
 // Scan visits all rows of a query, in the order in which read delivers them. The
-// next rows are read while these are visited: the database and the answer to the
+// first rows are visited before more are read: often they are enough. From then on
+// the next rows are read while these are visited: the database and the answer to the
 // client share the cores.
 func (read ListReader) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
+	if len(q.IDs) > store.MaxIDs {
+		return fmt.Errorf("a query has %d ids, at most %d are allowed", len(q.IDs), store.MaxIDs)
+	}
+	if q.IDs != nil {
+		q.Descending, q.After = false, 0
+	}
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	next := make(chan part, 1)
-	start := func(q store.Query) { reading.Go(func() { next <- read.part(ctx, q) }) }
-	start(q)
-	for {
-		p := <-next
-		if p.err != nil || p.rows.Len() == 0 {
-			return p.err
-		}
+	ahead := make(chan part, 1)
+	p := read.part(ctx, q, FirstRows)
+	for first := true; p.err == nil; first = false {
 		rest, more := p.rows.nextQuery(q)
-		if more {
-			start(rest)
+		limit := p.rows.nextLimit()
+		if more && !first {
+			reading.Go(func() { ahead <- read.part(ctx, rest, limit) })
 		}
 		err := p.rows.visit(q, visit)
 		p.rows.recycle()
-		if err != nil || !more {
+		switch {
+		case err != nil || !more:
 			return err
+		case first:
+			p = read.part(ctx, rest, limit)
+		default:
+			p = <-ahead
 		}
 		q = rest
 	}
+	return p.err
 }
 
-// part reads the first rows of a query.
-func (read ListReader) part(ctx context.Context, q store.Query) part {
+// part reads the first rows of a query, at most limit.
+func (read ListReader) part(ctx context.Context, q store.Query, limit int) part {
 	r := pool.Get().(*Rows)
 	r.Reset()
+	if r.Limit = limit; q.Limit > 0 {
+		r.Limit = min(limit, q.Limit)
+	}
+	if len(q.IDs) > r.Limit {
+		q.IDs = q.IDs[:r.Limit]
+	}
 	return part{r, Protect(func() error { return read(ctx, r, q) })}
 }
 
 // ListKind says which statement reads a list.
-type ListKind struct{ ByUser, Descending, Changes bool }
-
-// ListKinds are all kinds of lists.
-var ListKinds = []ListKind{
-	{},
-	{ByUser: true},
-	{Descending: true},
-	{ByUser: true, Descending: true},
-	{Changes: true},
-	{ByUser: true, Changes: true},
-	{Descending: true, Changes: true},
-	{ByUser: true, Descending: true, Changes: true},
-}
+type ListKind struct{ ByUser, ByIDs, Descending, Changes bool }
 
 // ListStatements returns the statement of each kind of list.
 func ListStatements(sql func(ListKind) string) map[ListKind]string {
 	all := map[ListKind]string{}
-	for _, kind := range ListKinds {
+	for i := range 1 << 4 {
+		kind := ListKind{i&1 != 0, i&2 != 0, i&4 != 0, i&8 != 0}
 		all[kind] = sql(kind)
 	}
 	return all
@@ -151,19 +161,35 @@ func ListStatements(sql func(ListKind) string) map[ListKind]string {
 
 // KindOf returns the kind of list that a query asks for.
 func KindOf(q store.Query) ListKind {
-	return ListKind{ByUser: q.Username != nil, Descending: q.Descending, Changes: q.Changes}
+	return ListKind{ByUser: q.Username != nil, ByIDs: q.IDs != nil, Descending: q.Descending, Changes: q.Changes}
+}
+
+// nextLimit returns how many rows of the average size fill a part.
+func (r *Rows) nextLimit() int {
+	average := len(r.text)/max(len(r.rows), 1) + 1
+	return min(max(MaxListBytes/average, 1), MaxListRows)
 }
 
 // nextQuery returns the query for the rows after those that q has read, and
 // whether there may be any.
 func (r *Rows) nextQuery(q store.Query) (rest store.Query, more bool) {
-	rest = q
-	rest.After = r.rows[len(r.rows)-1].id
+	rest, more = q, !r.Last
+	switch {
+	case q.IDs == nil && more:
+		rest.After = r.rows[len(r.rows)-1].id
+	case q.IDs != nil:
+		read := min(r.Limit, len(q.IDs)) // so many ids the part has asked for
+		if more {
+			read = slices.Index(q.IDs, r.rows[len(r.rows)-1].id) + 1
+		}
+		rest.IDs = q.IDs[read:]
+		more = len(rest.IDs) > 0
+	}
 	if q.Limit > 0 {
 		rest.Limit -= len(r.rows)
-		return rest, rest.Limit > 0 && !r.Last
+		more = more && rest.Limit > 0
 	}
-	return rest, !r.Last
+	return rest, more
 }
 
 func (r *Rows) visit(q store.Query, visit func(forms.Submission) error) error {

@@ -11,13 +11,13 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// table returns a ListReader of the ids 1 to rows, atOnce in each chunk. It records each
-// query in asked.
+// table returns a ListReader of the ids 1 to rows, at most atOnce in each part. It
+// records each query in asked.
 func table(rows int64, atOnce int, asked *[]store.Query) ListReader {
 	return func(_ context.Context, c *Rows, q store.Query) error {
 		*asked = append(*asked, q)
 		for id := q.After + 1; id <= rows; id++ {
-			if c.Full(q) || c.Len() == atOnce {
+			if c.Full() || c.Len() == atOnce {
 				return nil
 			}
 			c.Add(id, 1000*id, fmt.Appendf(nil, "user%d", id/3), fmt.Appendf(nil, "text %d", id))
@@ -102,17 +102,61 @@ func TestFull(t *testing.T) {
 		limit  int
 		want   bool
 	}{
-		{"empty", 0, 0, 0, false},
+		{"empty", 0, 0, 3, false},
 		{"all that is asked for", 3, 1, 3, true},
 		{"not yet", 2, 1, 3, false},
-		{"bytes", 2, MaxListBytes / 2, 0, true},
-		{"fewer bytes", 1, MaxListBytes - 1, 0, false},
-		{"rows without bytes", MaxListRows, 0, 0, true},
-		{"fewer of them", MaxListRows - 1, 0, 0, false},
+		{"bytes", 2, MaxListBytes / 2, 3, true},
+		{"fewer bytes", 1, MaxListBytes - 1, 3, false},
 	} {
+		c.Limit = tt.limit
 		fill(tt.rows, make([]byte, tt.fields))
-		if got := c.Full(store.Query{Limit: tt.limit}); got != tt.want {
+		if got := c.Full(); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.what, got, tt.want)
+		}
+	}
+}
+
+// TestRowsRead: a scan that ends early has read few rows beyond those that it has
+// visited, and a long one does not take many parts.
+func TestRowsRead(t *testing.T) {
+	small := func(int64) int { return 10 }
+	for _, tt := range []struct {
+		what         string
+		limit, visit int                // visit ends at a row
+		size         func(id int64) int // of a row
+		most, parts  int
+	}{
+		{"a limit of 1", 1, 1, small, 1, 1},
+		{"a limit of 1 that goes on", 1, 2, small, 1, 1},
+		{"the first row", 0, 1, small, FirstRows, 1},
+		{"the last row of the first part", 0, FirstRows, small, FirstRows, 1},
+		{"a row of the second part", 0, FirstRows + 1, small, FirstRows + 2*MaxListRows, 3},
+		{"small rows", 0, 20_001, small, 20_000, 7},
+		{"rows of 1 KiB", 0, 1500, func(int64) int { return 1 << 10 }, 2000, 8},
+		{"rows that fill a part", 0, FirstRows + 10, func(int64) int { return MaxListBytes }, FirstRows + 11, FirstRows + 11},
+		{"large rows after small ones", 0, 3000, func(id int64) int { return 10 + int(id/2000)*MaxListBytes }, 3001, 1003},
+	} {
+		read, parts := 0, 0
+		err := ListReader(func(_ context.Context, c *Rows, q store.Query) error {
+			for id := q.After + 1; id <= 20_000; id++ {
+				if c.Full() {
+					break
+				}
+				c.Add(id, 1, nil, make([]byte, tt.size(id)))
+			}
+			parts, read, c.Last = parts+1, read+c.Len(), c.Len() == 0
+			if c.Len() > MaxListRows || c.Bytes() > 2*MaxListBytes+10 {
+				t.Errorf("%s: a part of %d rows and %d bytes", tt.what, c.Len(), c.Bytes())
+			}
+			return nil
+		}).Scan(t.Context(), store.Query{Limit: tt.limit}, func(sub forms.Submission) error {
+			if sub.ID == int64(tt.visit) {
+				return errBroken
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errBroken) || read > tt.most || parts > tt.parts {
+			t.Errorf("%s: %d rows in %d parts were read, want at most %d in %d: %v", tt.what, read, parts, tt.most, tt.parts, err)
 		}
 	}
 }

@@ -12,15 +12,9 @@ import (
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
-const (
-	// firstRows is the limit of the first read of a list: most lists are not
-	// longer, and the size of the rows is not known yet.
-	firstRows = 128
-
-	// maxDiscard bounds how many bytes are received and discarded after a
-	// part is full. Beyond that, a new connection is cheaper.
-	maxDiscard = 1 << 20
-)
+// maxDiscard bounds how many bytes are received and discarded after a part is full.
+// Beyond that, a new connection is cheaper.
+const maxDiscard = 1 << 20
 
 // rawFormats requests the binary format, so that values are copied straight from
 // the driver's buffer, without an allocation for each.
@@ -28,42 +22,25 @@ var rawFormats = pgx.QueryResultFormats{pgx.BinaryFormatCode} // one for all col
 
 // Scan implements store.Store.
 func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	l := &list{store: s, rows: firstRows}
-	return engine.ListReader(l.read).Scan(ctx, q, visit)
+	return engine.ListReader(s.readPart).Scan(ctx, q, visit)
 }
 
-// list reads the parts of a list. The server sends all rows of a query, even if
-// the part is full before. So each read limits its rows to as many as should
-// fill a part, by the average size of the rows before.
-type list struct {
-	store *Store
-	rows  int // the limit of the next read
-}
-
-func (l *list) read(ctx context.Context, c *engine.Rows, q store.Query) error {
-	limit := l.rows
-	if q.Limit > 0 {
-		limit = min(limit, q.Limit)
-	}
-	err := l.store.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) error {
+	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		c.Reset()
-		return readPart(ctx, conn, c, q, limit)
+		return readRows(ctx, conn, c, q)
 	})
-	l.rows = rowsFor(c)
 	return engine.Wrap(err, "list submissions")
 }
 
-// rowsFor returns how many rows of the average size fill a part.
-func rowsFor(c *engine.Rows) int {
-	average := c.Bytes()/max(c.Len(), 1) + 1
-	return min(max(engine.MaxListBytes/average, 1), engine.MaxListRows)
-}
-
-func readPart(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Query, limit int) error {
+func readRows(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Query) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	args := []any{rawFormats, q.PageID, q.FormID, q.After, limit}
-	if q.Descending && q.After == 0 {
+	args := []any{rawFormats, q.PageID, q.FormID, q.After, c.Limit}
+	switch {
+	case q.IDs != nil:
+		args[3] = q.IDs
+	case q.Descending && q.After == 0:
 		args[3] = int64(math.MaxInt64)
 	}
 	if q.Username != nil {
@@ -74,14 +51,14 @@ func readPart(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Query
 		return err
 	}
 	defer rows.Close()
-	for !c.Full(q) && rows.Next() {
+	for !c.Full() && rows.Next() {
 		raw := rows.RawValues()
 		c.Add(number(raw[0]), number(raw[1]), raw[2], raw[3])
 		if q.Changes {
 			c.AddChange(number(raw[4]), raw[5])
 		}
 	}
-	if c.Len() == limit || c.Full(q) {
+	if c.Full() {
 		return discardRest(rows, cancel)
 	}
 	c.Last = true

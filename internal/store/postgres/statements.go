@@ -234,17 +234,21 @@ func insertEvents(first int) string {
 var listStatements = engine.ListStatements(listSQL)
 
 func listSQL(k engine.ListKind) string {
-	after, order, user := `id > $3`, `ASC`, ``
-	if k.Descending {
-		after, order = `id < $3`, `DESC`
+	change, user := ``, ``
+	if k.Changes {
+		change = `, ` + sqlChange
 	}
 	if k.ByUser {
 		user = ` AND username = $5 AND username <> ''`
 	}
-	change := ``
-	if k.Changes {
-		change = `, ` + sqlChange
+	rows := `SELECT id, created, username, fields` + change + ` FROM submissions WHERE page_id = $1 AND form_id = $2` + user
+	switch {
+	case k.ByIDs: // LIMIT 1 keeps the planner from a join that reads all rows of the form
+		return `SELECT s.* FROM unnest($3::bigint[]) WITH ORDINALITY AS wanted (wanted_id, position)
+			CROSS JOIN LATERAL (` + rows + ` AND id = wanted_id LIMIT 1) AS s ORDER BY position LIMIT $4`
+	case k.Descending:
+		return rows + ` AND id < $3 ORDER BY id DESC LIMIT $4`
+	default:
+		return rows + ` AND id > $3 ORDER BY id LIMIT $4`
 	}
-	return `SELECT id, created, username, fields` + change + ` FROM submissions WHERE page_id = $1 AND form_id = $2 AND ` +
-		after + user + ` ORDER BY id ` + order + ` LIMIT $4`
 }

@@ -45,7 +45,9 @@ func explain(t *testing.T, conn *pgx.Conn, sql string) string {
 // TestPlans: every statement finds its rows by an index, in the order in which
 // it returns them. So its cost does not depend on the size of the table.
 func TestPlans(t *testing.T) {
-	for name, form := range map[string]string{"many forms": `i % 7, 'form' || i % 11`, "one form": `1, 'form'`} {
+	for name, form := range map[string]string{
+		"many forms": `i % 7, 'form' || i % 11`, "one form": `1, 'form'`, "small forms": `i, 'form'`,
+	} {
 		t.Run(name, func(t *testing.T) { testPlans(t, form) })
 	}
 }
@@ -66,6 +68,7 @@ func testPlans(t *testing.T, form string) {
 		FROM generate_series(1, 20000) AS i`)
 	exec(t, url, `INSERT INTO event_queues SELECT 'hook' || i, '', i, 'form', 0, false, 1, 'error' FROM generate_series(1, 2000) AS i`)
 	exec(t, url, `ANALYZE`)
+	const byID = "Index Cond: ((page_id = $1) AND (form_id = $2) AND (id = wanted.wanted_id))"
 	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
 	want := map[string]string{
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey,
@@ -106,10 +109,12 @@ func testPlans(t *testing.T, form string) {
 		if err != nil || !strings.Contains(lines[0], byKey) {
 			t.Errorf("%s\nplan: %q, %v, want %q", sqlDump, lines, err, byKey)
 		}
-		// These delete several rows, so a bitmap of those is in order.
+		// These find several rows, so a bitmap or a sort of those is in order.
 		for sql, uses := range map[string]string{
 			sqlTrimSessions: "sessions_by_owner", sqlDeleteExpired: "sessions_by_expiry",
 			sqlDelivered: "events_waiting", sqlGiveUp: "events_waiting", sqlRemoveFailed: "events_failed",
+			listStatements[engine.ListKind{ByIDs: true}]:               byID,
+			listStatements[engine.ListKind{ByIDs: true, ByUser: true}]: "AND (id = wanted.wanted_id))",
 		} {
 			if plan := explain(t, conn, sql); !strings.Contains(plan, uses) || strings.Contains(plan, "Seq Scan") {
 				t.Errorf("%s\nplan: %s\nwant %q, and no scan of the table", sql, plan, uses)

@@ -28,11 +28,14 @@ func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) err
 		}
 		low, high := rowIDRange(form, q)
 		args := []any{low, high}
+		if q.IDs != nil {
+			args = append(args, list(q.IDs))
+		}
 		if q.Username != nil {
 			args = append(args, form, *q.Username)
 		}
 		return conn.query(listStatements[engine.KindOf(q)], func(row *sqlite3.Stmt) bool {
-			if c.Full(q) {
+			if c.Full() {
 				c.Last = false
 				return false
 			}

@@ -142,17 +142,19 @@ func (c *connection) updateSubmission(rowID int64, s forms.Submission) error {
 var listStatements = engine.ListStatements(listSQL)
 
 func listSQL(k engine.ListKind) string {
-	order, user := `ASC`, ``
-	if k.Descending {
-		order = `DESC`
+	from, user, order := `submissions`, ``, ` ORDER BY row_id`
+	switch {
+	case k.ByIDs: // no ORDER BY: it would read all rows first. CROSS JOIN keeps the order of the ids.
+		from, order = `json_each(?3) CROSS JOIN submissions ON row_id = ?1 + value`, ``
+	case k.Descending:
+		order += ` DESC`
 	}
 	if k.ByUser {
-		user = ` AND form = ?3 AND username = ?4 AND username <> ''`
+		user = ` AND form = ? AND username = ? AND username <> ''`
 	}
 	change := ``
 	if k.Changes {
 		change = `, ` + sqlChange
 	}
-	return `SELECT row_id, created, username, fields` + change + ` FROM submissions WHERE row_id > ?1 AND row_id < ?2` + user +
-		` ORDER BY row_id ` + order
+	return `SELECT row_id, created, username, fields` + change + ` FROM ` + from + ` WHERE row_id > ?1 AND row_id < ?2` + user + order
 }

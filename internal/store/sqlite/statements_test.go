@@ -9,7 +9,6 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // TestPlans: every statement finds its rows by an index, in the order in which it
@@ -25,10 +24,12 @@ func TestPlans(t *testing.T) {
 		sqlSession: "PRIMARY KEY (hash=?)", sqlRenewSession: "PRIMARY KEY (hash=?)", sqlDeleteSession: "PRIMARY KEY (hash=?)",
 		sqlTrimSessions: "sessions_by_owner (owner=?)", sqlDeleteExpired: "sessions_by_expiry (expires<?)",
 	}
-	for _, kind := range engine.ListKinds {
-		want[listSQL(kind)] = byRowID + " (rowid>? AND rowid<?)"
-		if kind.ByUser {
-			want[listSQL(kind)] = byUser + " AND rowid>? AND rowid<?)"
+	for kind, sql := range listStatements {
+		switch want[sql] = byRowID + " (rowid>? AND rowid<?)"; {
+		case kind.ByIDs:
+			want[sql] = "SCAN json_each VIRTUAL TABLE INDEX 1:\nSEARCH " + byRowID + " (rowid=?)"
+		case kind.ByUser:
+			want[sql] = byUser + " AND rowid>? AND rowid<?)"
 		}
 	}
 	for sql, uses := range want {

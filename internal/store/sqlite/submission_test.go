@@ -54,7 +54,7 @@ func TestChunksAreSmall(t *testing.T) {
 				fields = string(forms.EncodeEntries(nil, []forms.Entry{{ID: 1, FieldID: "field", Value: c.value}}))
 			}
 			insertRows(t, s, c.count, fields)
-			var first engine.Rows
+			first := engine.Rows{Limit: engine.MaxListRows}
 			q := store.Query{PageID: 1, FormID: "form"}
 			if err := s.readPart(ctx, &first, q); err != nil {
 				t.Fatal(err)

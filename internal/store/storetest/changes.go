@@ -36,9 +36,12 @@ func (b *bench) changes(t *testing.T, key store.Key, want lastChange) {
 		t.Fatal(err)
 	}
 	Same(t, "read", changeOf(sub), want)
-	queries := []store.Query{{}, {Descending: true}}
+	queries := []store.Query{{}, {Descending: true}, {IDs: []int64{key.ID}}}
 	if sub.Username != "" {
-		queries = append(queries, store.Query{Username: &sub.Username}, store.Query{Username: &sub.Username, Descending: true})
+		for _, q := range queries {
+			q.Username = &sub.Username
+			queries = append(queries, q)
+		}
 	}
 	for _, q := range queries {
 		q.PageID, q.FormID, q.Changes = key.PageID, key.FormID, true

@@ -15,6 +15,7 @@ var scanTests = []test{
 	{"every query selects the right submissions", testQueries},
 	{"many rows", testScanMany},
 	{"large rows", testScanLarge},
+	{"by ids", testScanIDs},
 	{"an error of visit ends it", testVisitError},
 	{"visit may call the store", testVisitCalls},
 	{"more scans in visit than an engine has connections", testScansParked},
@@ -52,6 +53,12 @@ func testQueries(t *testing.T, b *bench) {
 func choose(stored []record, q store.Query) []record {
 	var chosen []record
 	ordered := slices.Clone(stored)
+	if q.IDs != nil {
+		place := func(r record) int { return slices.Index(q.IDs, r.ID) }
+		ordered = slices.DeleteFunc(ordered, func(r record) bool { return place(r) < 0 })
+		slices.SortFunc(ordered, func(a, b record) int { return place(a) - place(b) })
+		q.Descending, q.After = false, 0
+	}
 	if q.Descending {
 		slices.Reverse(ordered)
 	}
@@ -106,8 +113,51 @@ func testScanLarge(t *testing.T, b *bench) {
 		{PageID: 1, FormID: "form"},
 		{PageID: 1, FormID: "form", Descending: true},
 		{PageID: 1, FormID: "form", Username: &amy, Limit: 6},
+		{PageID: 1, FormID: "form", IDs: []int64{stored[6].ID, stored[9].ID, stored[0].ID, stored[1].ID, stored[5].ID}},
 	} {
 		Same(t, fmt.Sprintf("%+v", q), b.scan(t, q), choose(stored, q))
+	}
+}
+
+// testScanIDs asks for ids in one part and in several, where some were deleted or
+// belong to another form.
+func testScanIDs(t *testing.T, b *bench) {
+	other := b.create(t, sample("other", "amy", "x"))
+	stored := append(b.fill(t, "form", 300, 1000), b.create(t, sample("form", "bob", "x")))
+	ids := make([]int64, len(stored))
+	for i, r := range stored {
+		ids[len(ids)-1-i*7%len(ids)] = r.ID // 7 is no divisor: each id once, in no order
+	}
+	for range 40 { // of the parts in between, one or another begins or ends here
+		b.delete(t, stored[100].key())
+		stored = slices.Delete(stored, 100, 101)
+	}
+	first := stored[0].ID
+	const highest = 1<<63 - 1
+	strangers := []int64{other.ID, highest, first + 1<<40, 0, first, -1, other.ID - 1<<40, -highest - 1, 1 << 40, 1<<40 - 1}
+	amy, bob := "amy", "bob"
+	for _, asked := range [][]int64{{}, {first}, strangers, {other.ID}, ids[:130], ids} {
+		for _, user := range []*string{nil, &amy, &bob} {
+			for _, limit := range []int{0, 1, 129, 200} {
+				q := store.Query{PageID: 1, FormID: "form", IDs: asked, Username: user, Limit: limit}
+				what := fmt.Sprintf("%d ids, limit %d", len(asked), limit)
+				Same(t, what, b.scan(t, q), choose(stored, q))
+				q.Descending, q.After = true, stored[5].ID
+				Same(t, what+", descending", b.scan(t, q), choose(stored, q))
+			}
+		}
+	}
+	Same(t, "of an unknown form", len(b.scan(t, store.Query{PageID: 1, FormID: "unknown", IDs: ids})), 0)
+
+	most := make([]int64, store.MaxIDs)
+	for i := range most {
+		most[i] = int64(i) + 1<<30
+	}
+	most[len(most)-1] = first
+	Same(t, "as many as allowed", len(b.scan(t, store.Query{PageID: 1, FormID: "form", IDs: most})), 1)
+	q := store.Query{PageID: 1, FormID: "form", IDs: append(most, 1)}
+	if err := b.Scan(ctx, q, func(forms.Submission) error { return nil }); err == nil {
+		t.Error("a scan took more ids than are allowed")
 	}
 }
 
