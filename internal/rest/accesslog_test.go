@@ -57,7 +57,7 @@ func TestUserIsNotedForTheAccessLog(t *testing.T) {
 		{method: "DELETE", path: allPath + "/result/x"},
 	} {
 		r.user = "alice"
-		if n := e.note(t, r); n.user != e.user("alice") || n.anonymous {
+		if n := e.note(t, r); n.user != "alice" || n.anonymous {
 			t.Errorf("%s %s: answered %d, user %q, anonymous %t", r.method, r.path, n.Code, n.user, n.anonymous)
 		}
 	}

@@ -286,11 +286,7 @@ func TestFormBecomesAnonymousWhileTheBodyComesIn(t *testing.T) {
 func TestBadBodyForAnothersSubmission(t *testing.T) {
 	e := newEnv(t, house())
 	path, _ := e.create(t, "alice", openPath, nestedBody("text", "mine"))
-	ofAnother := http.StatusForbidden
-	if !e.runs("a page that shows its results") {
-		ofAnother = http.StatusNotFound
-	}
-	for path, status := range map[string]int{path: ofAnother, allPath + "/submission/99": http.StatusNotFound} {
+	for path, status := range map[string]int{path: http.StatusForbidden, allPath + "/submission/99": http.StatusNotFound} {
 		for _, mediaType := range []string{"application/json", "text/plain"} {
 			header := http.Header{"Content-Type": {mediaType}}
 			e.expect(t, status, testRequest{user: "bob", method: "POST", path: path, body: "{", header: header})

@@ -33,8 +33,7 @@ type env struct {
 	*testsite.Site
 	source pages.Source
 	people people
-	wiki   *wikiSite       // nil if pages are files
-	ids    map[int64]int64 // of the wiki's pages, by the number of their files
+	ids    []int64 // of the pages that dump reads
 	api    *API
 	url    string
 	client *http.Client
@@ -52,19 +51,10 @@ func newEnv(t testing.TB, files map[string]string, change ...func(*request.Optio
 	return newEnvOn(t, enginetest.Default(), files, change...)
 }
 
-// newEnvOn is newEnv on an engine. The pages are those of a wiki while tests run on
-// one.
+// newEnvOn is newEnv on an engine.
 func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*request.Options)) *env {
 	t.Helper()
-	if theWiki == nil {
-		return serve(t, testsite.On(t, on, files), change...)
-	}
-	e := &env{Site: testsite.On(t, on, files), source: theWiki.pages, people: theWiki.people, wiki: theWiki, ids: map[int64]int64{}}
-	for name, text := range files {
-		e.Write(t, name, text)
-	}
-	e.serve(t, change...)
-	return e
+	return serve(t, testsite.On(t, on, files), change...)
 }
 
 // newExamplesEnv serves the pages of examples/.
@@ -75,7 +65,7 @@ func newExamplesEnv(t testing.TB) *env {
 
 func serve(t testing.TB, site *testsite.Site, change ...func(*request.Options)) *env {
 	t.Helper()
-	e := &env{Site: site, source: site.Pages, people: site.Users}
+	e := &env{Site: site, source: site.Pages, people: site.Users, ids: []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}}
 	e.serve(t, change...)
 	return e
 }
@@ -159,7 +149,7 @@ func (e *env) newRequest(t testing.TB, r testRequest) *http.Request {
 	if r.chunked {
 		body = struct{ io.Reader }{body} // hides the length
 	}
-	req, err := http.NewRequestWithContext(t.Context(), r.method, e.url+e.path(r.path), body)
+	req, err := http.NewRequestWithContext(t.Context(), r.method, e.url+r.path, body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,12 +206,11 @@ func (e *env) forms(id int64) []*forms.Form {
 	return nil
 }
 
-// dump is everything stored for the forms that stand on pages 1 to 9.
+// dump is everything stored for the forms that stand on pages 1 to 9, or on those of a wiki.
 func (e *env) dump(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
-	for number := range int64(10) {
-		id := e.page(number)
+	for _, id := range e.ids {
 		for _, f := range e.forms(id) {
 			err := e.Store.Store.Scan(context.Background(), store.Query{PageID: id, FormID: f.ID}, func(s forms.Submission) error {
 				_, err := fmt.Fprintf(&b, "%d %s %d %s %q %s\n", s.PageID, s.FormID, s.ID, s.Created, s.Username, s.Entries)

@@ -135,9 +135,8 @@ func TestRefusedFilters(t *testing.T) {
 // What somebody may not see is neither found nor counted.
 func TestFiltersCoverWhatTheCallerSees(t *testing.T) {
 	e := newEnv(t, house())
-	const seenByViewers = "/result?filter[_username][empty]"
 	for _, user := range []string{"alice", "bob", "alice"} {
-		e.create(t, user, staffPath, nestedBody("text", "by "+e.user(user)))
+		e.create(t, user, staffPath, nestedBody("text", "by "+user))
 		e.create(t, user, pollPath, nestedBody("text", "by somebody"))
 	}
 	for _, tt := range []struct {
@@ -146,18 +145,15 @@ func TestFiltersCoverWhatTheCallerSees(t *testing.T) {
 	}{
 		{"alice", staffPath + "/result?q=by", 3},
 		{"bob", staffPath + "/result?q=by", 1},
-		{"bob", staffPath + "/result?q=" + e.user("alice"), 0},
+		{"bob", staffPath + "/result?q=alice", 0},
 		{"bob", staffPath + "/result?sort=text&limit=9", 1},
-		{"bob", staffPath + "/result?filter[_username]=" + e.user("alice"), 0},
-		{"bob", staffPath + "/result?filter[_username][not-equals]=" + e.user("bob"), 0},
-		{"bob", pollPath + "/result?filter[_username]=" + e.user("bob"), 0},
-		{"bob", pollPath + "/result?username=" + e.user("bob"), 0},
-		{"bob", pollPath + seenByViewers, 3},
+		{"bob", staffPath + "/result?filter[_username]=alice", 0},
+		{"bob", staffPath + "/result?filter[_username][not-equals]=bob", 0},
+		{"bob", pollPath + "/result?filter[_username]=bob", 0},
+		{"bob", pollPath + "/result?username=bob", 0},
+		{"bob", pollPath + "/result?filter[_username][empty]", 3},
 		{"carol", pollPath + "/result?sort=-_username&limit=9", 3},
 	} {
-		if tt.path == pollPath+seenByViewers && !e.runs("a page that shows its results") {
-			continue
-		}
 		a := e.expect(t, http.StatusOK, testRequest{user: tt.user, method: "GET", path: tt.path + "&count=true"})
 		if got := len(results(t, a.body)); got != tt.want || a.header.Get("X-Total-Count") != strconv.Itoa(tt.want) {
 			t.Errorf("%s %s: %d rows, X-Total-Count %s, want %d", tt.user, tt.path, got, a.header.Get("X-Total-Count"), tt.want)
@@ -214,23 +210,23 @@ func TestLinkOfAPlainPage(t *testing.T) {
 	e := newEnv(t, house())
 	e.fill(t, 5, 0)
 	for path, want := range map[string]string{
-		"/submission":                                    "",
-		"/submission?limit=5":                            "",
-		"/submission?limit=6":                            "",
-		"/submission?limit=2&after=3":                    "",
-		"/submission?limit=2":                            "/submission?after=2&limit=2",
-		"/submission?limit=2&after=2&x=%3E":              "/submission?after=4&limit=2&x=%3E",
-		"/result?order=desc&limit=1":                     "/result?after=5&limit=1&order=desc",
-		"/result?username=" + e.user("bob") + "&limit=1": "/result?after=1&limit=1&username=" + e.user("bob"),
-		"/result?limit=1001":                             "",
-		"/result?format=ndjson&limit=4&q=1":              "",
-		"/result?format=ndjson&limit=4&q=":               "/result?after=4&format=ndjson&limit=4&q=",
-		"/result?limit=1&filter[name][empty]=":           "",
-		"/result?limit=3&format=csv":                     "/result?after=3&format=csv&limit=3",
-		"/result?limit=3&format=xlsx&after=3":            "",
+		"/submission":                          "",
+		"/submission?limit=5":                  "",
+		"/submission?limit=6":                  "",
+		"/submission?limit=2&after=3":          "",
+		"/submission?limit=2":                  "/submission?after=2&limit=2",
+		"/submission?limit=2&after=2&x=%3E":    "/submission?after=4&limit=2&x=%3E",
+		"/result?order=desc&limit=1":           "/result?after=5&limit=1&order=desc",
+		"/result?username=bob&limit=1":         "/result?after=1&limit=1&username=bob",
+		"/result?limit=1001":                   "",
+		"/result?format=ndjson&limit=4&q=1":    "",
+		"/result?format=ndjson&limit=4&q=":     "/result?after=4&format=ndjson&limit=4&q=",
+		"/result?limit=1&filter[name][empty]=": "",
+		"/result?limit=3&format=csv":           "/result?after=3&format=csv&limit=3",
+		"/result?limit=3&format=xlsx&after=3":  "",
 	} {
 		if want != "" {
-			want = e.path(allPath + want)
+			want = allPath + want
 		}
 		a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: allPath + path})
 		if got := nextPage(t, a.header); got != want || a.header.Get("X-Total-Count") != "" {
@@ -266,8 +262,8 @@ func TestPagesOfAFilteredList(t *testing.T) {
 	e := newEnv(t, house())
 	e.survey(t, 40)
 	for _, query := range []string{
-		"filter[size]=M", "filter[gone][not-empty]&order=desc", "q=zo%C3%AB", "username=" + e.user("bob") + "&filter[count][greater-than]=1", "filter[name]=nowhere",
-		"sort=name", "sort=-count&filter[colour][not-empty]", "sort=gone&q=ann", "sort=-_timestamp&username=" + e.user("alice"),
+		"filter[size]=M", "filter[gone][not-empty]&order=desc", "q=zo%C3%AB", "username=bob&filter[count][greater-than]=1", "filter[name]=nowhere",
+		"sort=name", "sort=-count&filter[colour][not-empty]", "sort=gone&q=ann", "sort=-_timestamp&username=alice",
 	} {
 		path := allPath + "/result?count=true&" + query
 		all := idsOf(results(t, e.get(t, "alice", path+"&limit=1000")))

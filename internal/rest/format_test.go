@@ -20,7 +20,7 @@ func TestNDJSONHasTheRowsOfJSON(t *testing.T) {
 		e.create(t, "alice", allPath, nestedBody("name", "x", "note", text))
 	}
 	for _, list := range lists {
-		for _, query := range []string{"", "limit=1", "order=desc&after=5", "username=" + e.user("bob")} {
+		for _, query := range []string{"", "limit=1", "order=desc&after=5", "username=bob"} {
 			want := e.get(t, "alice", allPath+list+"?"+query)
 			a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: allPath + list + "?format=ndjson&" + query})
 			got := "[" + strings.ReplaceAll(strings.TrimSuffix(a.body, "\n"), "\n", ",") + "]"

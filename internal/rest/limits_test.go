@@ -36,7 +36,7 @@ func (e *env) await(t *testing.T, held func(request.Slots) int, want int) {
 // holdList takes a slot for a list until release is called.
 func (e *env) holdList(t *testing.T, user string) (release func()) {
 	t.Helper()
-	c := e.api.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: e.user(user)})
+	c := e.api.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: user})
 	if err := c.HoldList(); err != nil {
 		t.Fatal(err)
 	}

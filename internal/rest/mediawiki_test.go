@@ -2,289 +2,243 @@ package rest
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"html"
 	"log/slog"
-	"os"
-	"reflect"
+	"net/http"
 	"regexp"
-	"runtime"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testsite"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
 	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
 
-// onMediaWiki are the tests that run a second time with pages and users of a real
-// MediaWiki.
-var onMediaWiki = []func(*testing.T){
-	TestWhoMayDoWhat, TestAnonymousSubmissionsCarryNoName,
-	TestUserIsNotedForTheAccessLog, TestNobodyIsNotedWhereNoFormIsFound, TestAnonymousFormIsNotedForTheAccessLog,
-	TestLogNeverNamesWhoSendsToAnAnonymousForm, TestRefusalByALimitIsNotedWithoutAName,
-	TestBadBodiesOfTheNestedModel, TestBadBodiesOfTheFlatModel, TestBodyThatDoesNotArriveInFull, TestBodyThatDoesNotArriveInTime,
-	TestFormBecomesAnonymousWhileTheBodyComesIn, TestBadBodyForAnothersSubmission,
-	TestTagIsOnEveryAnswerWithOneSubmission, TestReadsWithConditions, TestWritesWithConditions, TestOfMergesWithOneTagOneSucceeds,
-	TestTaggedAnswersAreNeverCompressed, TestDeletesWithConditions,
-	TestOtherAnswersAreNoticed, TestWritesOnBehalfOfOtherSitesAreRefused,
-	TestFaultsAreLoggedWithTheRequestID, TestRequestThatIsGivenUp, TestListThatFailsBeforeAnythingWasSent,
-	TestListThatFailsOnItsWayBreaksOff,
-	TestDownload, TestDownloadsNeverRun, TestFilesOfOddFields, TestWhoMayReadFiles,
-	TestUpload, TestUploadReplacesAndMergeKeeps, TestMultipartFaults, TestMultipartContentTypes,
-	TestUploadWithAWrongLength, TestUploadWhenTheStoreFails, TestFilesAreNotLogged,
-	TestRefusedFilters, TestFiltersCoverWhatTheCallerSees, TestPassesAtATimeAreBounded, TestLinkOfAPlainPage, TestPagesOfAFilteredList,
-	TestManyFieldsAtFault, TestAsManyFieldsAsAFormCanHave, TestManyValues, TestLongNamesAreNotRepeated,
-	TestFormIsExactlyTheGoldenOne, TestFormsStandInPageOrderAndFieldsInRankOrder, TestPageWithoutFormsIsAnEmptyArray,
-	TestNDJSONHasTheRowsOfJSON, TestFormatAndAccept, TestUnknownFormats,
-	TestRepeatedCreate, TestKeysThatAreRefused, TestRepeatAfterThePageChanged, TestRepeatWhileTheFirstIsDeleted,
-	TestListOptions, TestBadListOptions, TestQueryThatIsTooLong, TestCompressionOfWhatCanBeLong,
-	TestContentType, TestBodyOverTheLimit, TestBodyLimitIsAMebibyteByDefault, TestBodyOverTheLimitIsNotWaitedFor,
-	TestRefusedBodyIsNotWaitedFor, TestRefusedBodyIsReadToItsEnd, TestLargeBodyCountsUntilItIsAnswered, TestLargeAnswersAtATimeAreBounded,
-	TestRefusalsOnAnonymousFormsNameNobody,
-	TestMalformedIDsAreNotFound, TestUnknownThingsAreNotFound, TestCrookedPathsAreNotFound, TestEscapedPathsAreTheSamePaths,
-	TestMethodsThatAPathDoesNotTake, TestHeadWhereverGetIs,
-	TestResultIsExactlyTheGoldenOne, TestDeleteIsForGood, TestFieldsThatLeftThePage, TestFormsAndPagesThatLeaveComeBackWithTheirData,
-	TestFormWasAnonymousWhenTheRequestBegan, TestRules,
-	TestCreateAnswersWithTheWholeSubmission, TestUpdateMerges, TestWhatWasReadCanBeSentBack,
-	TestMembersThatAClientMayNotSetAreIgnored, TestMultiValueFields, TestSummary,
-	TestTablesHaveFieldsThatHaveLeftThePage, TestParametersOfTables, TestHeadersOfTables, TestXLSXIsNotCompressedTwice,
-	TestFaultsInThePassesOfATable,
-	TestValidationMessages, TestOneSubmissionEach,
-	TestValidateOnlyStoresNothing, TestValidateOnlyKeepsTheLimits, TestOtherValuesOfValidateAreRefused,
-}
-
-// Why a test, or a case of one, runs on files alone.
-const (
-	ofAccounts = "it takes accounts or groups away at once, which a wiki's users keep until they are asked for again: see internal/auth"
-	ofThrottle = "its many wrong passwords meet the throttle of wiki users: see e2e"
-	ofProxy    = "a proxy names the users"
-	ofExamples = "the examples are files"
-	ofUsers    = "it needs more accounts"
-	ofNoPages  = "it is about documentation, or about one function"
-	ofTime     = "to save time: what it is about does not depend on where pages and users come from"
-	ofResults  = "'results: viewers' is front matter, which pages of a wiki don't have"
-)
-
-var onFilesAlone = map[string]string{
-	"TestFailedLoginIsNotedWithItsAddress": ofThrottle, "TestCredentialsComeFirst": ofThrottle, "TestProxyNamesTheCaller": ofProxy,
-	"TestBelowABasePath": ofTime, "TestDocsBelowABasePath": ofNoPages, "TestDocumentIsServedToEverybody": ofNoPages,
-	"TestDocsHaveNothingBesidesTheirFiles": ofNoPages, "TestDocsLoadFromHereAlone": ofNoPages, "TestParseTags": ofNoPages,
-	"TestDocumentIsValid": ofNoPages, "TestDocumentAndRoutesAreTheSame": ofNoPages, "TestDocumentNamesWhatCanHappenToAnyRequest": ofNoPages,
-	"TestExamplesOfResponsesFollowTheirSchemas": ofNoPages, "TestExamplesOfRequestsSucceed": ofExamples,
-	"TestExamplesAreWhatTheExamplePagesAnswer": ofExamples, "TestFormListsAcceptedFileTypes": ofExamples, "TestFormKeepsTheMacroIDsOfItsHost": ofExamples,
-	"TestListsAtATimeAreBounded": ofUsers, "TestLargeBodiesAtATimeAreBounded": ofUsers, "TestUploadsAtATimeAreBounded": ofUsers,
-	"TestPassesEndWhenAccessIsRevoked": ofAccounts, "TestRightsChangeWhileTheBodyComesIn": ofAccounts, "TestListIsBrokenOffWhenAccessIsRevoked": ofAccounts,
-	"TestDownloadIsBrokenOffWhenAccessIsRevoked": ofAccounts, "TestAccessIsRevokedBeforeAListBegins": ofAccounts, "TestAccessIsRevokedDuringATable": ofAccounts,
-	"TestFormChangesDuringAnUpload": ofAccounts, "TestFaultsOfTheStore": ofTime, "TestLongReadsAreWork": ofTime,
-	// Cases.
-	"a page that shows its results": ofResults, "a former tag, by one who may not": ofResults, "a malformed tag, by one who may not": ofResults,
-	"a former tag and no JSON, by one who may not": ofResults, "merge another's": ofResults,
-}
-
-// runs reports whether a case of a test can be had on these pages.
-func (e *env) runs(name string) bool { return e.wiki == nil || onFilesAlone[name] == "" }
-
-// theWiki is that of all tests that run on MediaWiki, nil while tests run on files.
-var theWiki *wikiSite
-
+// TestOnMediaWiki tests what needs pages and users of a wiki together. All else is tested
+// with files: what the API is given of a wiki is tested by pagestest and in package auth.
 func TestOnMediaWiki(t *testing.T) {
-	theWiki = newWikiSite(t)
-	defer func() { theWiki = nil }()
-	for _, test := range onMediaWiki {
-		t.Run(strings.TrimPrefix(nameOf(test), "Test"), test)
+	wiki := mediawikitest.Start(t)
+	for name := range testsite.Everybody {
+		wiki.SetPassword(account(name), name+"-secret")
+	}
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *wikiEnv)
+	}{
+		{"Rights", testWikiRights},
+		{"Anonymity", testWikiAnonymity},
+		{"List", testWikiList},
+		{"Revoked", testWikiRevoked},
+		{"Outage", testWikiOutage},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, newWikiEnv(t, wiki)) })
 	}
 }
 
-func nameOf(test func(*testing.T)) string {
-	name := runtime.FuncForPC(reflect.ValueOf(test).Pointer()).Name()
-	return name[strings.LastIndex(name, ".")+1:]
+// account is a user's name as MediaWiki writes it.
+func account(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// wikiEnv is the API with pages and users of a MediaWiki.
+type wikiEnv struct {
+	*env
+	wiki  *mediawikitest.Server
+	pages *pages.Wiki
 }
 
-// Every test runs on MediaWiki, or there is a reason why not.
-func TestEveryTestRunsOnMediaWikiOrSaysWhyNot(t *testing.T) {
-	listed := map[string]bool{"TestOnMediaWiki": true, "TestEveryTestRunsOnMediaWikiOrSaysWhyNot": true}
-	for _, test := range onMediaWiki {
-		listed[nameOf(test)] = true
-	}
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), entry.Name(), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Test") {
-				continue
-			}
-			if name := f.Name.Name; listed[name] == (onFilesAlone[name] != "") {
-				t.Errorf("%s must be either in onMediaWiki or in onFilesAlone", name)
-			}
-		}
-	}
-}
-
-// wikiSite is a MediaWiki with the pages and people of the tests.
-type wikiSite struct {
-	*mediawikitest.Server
-	pages   *pages.Wiki
-	people  *auth.Wiki
-	written map[string]*writtenPage // by file name
-}
-
-// writtenPage is a page of the wiki, with the Markdown that it was written from. That
-// is empty after the page was deleted.
-type writtenPage struct {
-	id   int64
-	text string
-}
-
-// numbers are how tests call pages. No page of the wiki has such an id.
-const numbers = 10
-
-func newWikiSite(t *testing.T) *wikiSite {
+func newWikiEnv(t *testing.T, server *mediawikitest.Server) *wikiEnv {
 	t.Helper()
-	w := &wikiSite{Server: mediawikitest.Start(t), written: map[string]*writtenPage{}}
-	client, err := wiki.Open(wiki.Options{Address: "mediawiki+" + w.API, Logger: slog.New(slog.DiscardHandler)})
+	client, err := wiki.Open(wiki.Options{Address: "mediawiki+" + server.API, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := &wikiEnv{wiki: server}
 	// The clock does not advance: only Reload has the wiki asked again.
 	w.pages = pages.NewWiki(pages.WikiOptions{
-		Wiki: wikitest.Patient(client), Format: markup.Wikitext, Recheck: time.Hour, Logger: slog.New(slog.DiscardHandler),
-		Now: func() time.Time { return testsite.Began },
+		Wiki: wikitest.Patient(client), Format: markup.Wikitext, Recheck: time.Hour,
+		Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return testsite.Began },
 	})
-	w.people = auth.NewWiki(auth.WikiOptions{Wiki: client, Relogin: time.Hour, Recheck: time.Hour})
-	for name := range testsite.Everybody {
-		w.SetPassword(account(name), name+"-secret")
+	w.env = &env{
+		Site: testsite.On(t, enginetest.Default(), nil), source: w.pages,
+		people: auth.NewWiki(auth.WikiOptions{Wiki: client, Relogin: time.Hour, Recheck: time.Hour}),
 	}
-	for id, i := int64(0), 0; id < numbers; i++ {
-		id = w.Write(fmt.Sprint("Filler ", i), "-")
-		w.Delete(id)
-	}
+	w.serve(t)
 	return w
 }
 
-// account is a name as MediaWiki writes it.
-func account(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+var fenced = regexp.MustCompile("(?s)```form\n(.*?)```")
 
-// write has a page as a Markdown file says.
-func (w *wikiSite) write(t testing.TB, name, text string) {
+// wikitext is the form of a Markdown page as a page of the wiki has it.
+func wikitext(page string) string {
+	return "<pre class=\"form\">\n" + fenced.FindStringSubmatch(page)[1] + "</pre>\n"
+}
+
+// write writes a page with the form of a Markdown page, and returns its id.
+func (w *wikiEnv) write(t *testing.T, page string, view, edit []string) int64 {
 	t.Helper()
-	title := strings.TrimSuffix(name, ".md")
-	page := w.written[name]
-	switch {
-	case page != nil && page.text == text:
-		return
-	case page == nil:
-		page = &writtenPage{id: w.Write(title, wikitext(text))}
-		w.written[name] = page
-	case page.text == "":
-		if id := w.Undelete(title); id != page.id {
-			t.Fatalf("%s has the id %d, and had %d", title, id, page.id)
+	id := w.wiki.Write(fmt.Sprint("Page ", len(w.ids)), wikitext(page))
+	w.ids = append(w.ids, id)
+	w.wiki.SetRights(id, view, edit)
+	w.pages.Reload(t.Context())
+	return id
+}
+
+// edit changes the form of a page.
+func (w *wikiEnv) edit(t *testing.T, id int64, page string) {
+	t.Helper()
+	w.wiki.Edit(id, wikitext(page))
+	w.pages.Reload(t.Context())
+}
+
+func testWikiRights(t *testing.T, w *wikiEnv) {
+	p := permissions[0] // a wiki has no results for viewers
+	p.form = form(w.write(t, staffPage, []string{"Bob", "@hr"}, []string{"Alice"}), "staff")
+	p.check(t, w.env)
+}
+
+// testWikiAnonymity sends to an anonymous form, and to one that is no longer anonymous
+// when the body has come in.
+func testWikiAnonymity(t *testing.T, w *wikiEnv) {
+	id := w.write(t, ballotPage, nil, []string{"Carol"})
+	path := form(id, "ballot")
+	named := strings.Replace(ballotPage, "anonymous: true\n", "", 1)
+	for user, meanwhile := range map[string]string{"alice": ballotPage, "bob": named} {
+		w.edit(t, id, ballotPage)
+		vote := testRequest{user: user, method: "POST", path: path + "/submission", body: nestedBody("vote", "yes")}
+		n := w.sendSlowly(t, vote, func() { w.edit(t, id, meanwhile) })
+		if n.Code != http.StatusCreated || !n.anonymous || pick(t, n.Body.String(), "username") != `""` {
+			t.Errorf("%s: status %d, anonymous %t in the log: %s", user, n.Code, n.anonymous, n.Body)
 		}
-		w.Edit(page.id, wikitext(text))
-	default:
-		w.Edit(page.id, wikitext(text))
+		w.edit(t, id, ballotPage)
+		w.expect(t, http.StatusBadRequest, vote) // the one anonymous submission of this user
+		for _, query := range []string{"?username=", "?username=" + user, "?username=" + account(user)} {
+			if got := w.get(t, "carol", path+"/result"+query); got != "[]" {
+				t.Errorf("%s finds %s", query, got)
+			}
+		}
 	}
-	page.text = text
-	meta := markup.Parse(markup.Markdown, page.id, []byte(text), nil).Meta
-	w.SetRights(page.id, principals(meta.View), principals(meta.Edit))
+	stored, log := w.dump(t), w.Logs.String()
+	if strings.Count(stored, "ballot") != 2 {
+		t.Errorf("stored: %s", stored)
+	}
+	for _, name := range []string{"alice", "bob"} {
+		if strings.Contains(strings.ToLower(stored+log), name) {
+			t.Errorf("%s is named: stored\n%slogged\n%s", name, stored, log)
+		}
+	}
+}
+
+// testWikiList lists submissions with the names and the page id of the wiki.
+func testWikiList(t *testing.T, w *wikiEnv) {
+	id := w.write(t, staffPage, nil, []string{"Alice"})
+	path := form(id, "staff")
+	for i, user := range []string{"bob", "alice", "bob"} {
+		w.create(t, user, path, nestedBody("text", fmt.Sprint("answer ", i)))
+	}
+	row := func(number int, user string) string {
+		return fmt.Sprintf(`{"_id":"%d","_timestamp":"%s","_username":"%s","text":"answer %d"}`,
+			number, beganMillis, user, number-1)
+	}
+	for _, tt := range []struct{ user, query, want string }{
+		{"alice", "", row(1, "Bob") + "," + row(2, "Alice") + "," + row(3, "Bob")},
+		{"alice", "?username=Bob&order=desc", row(3, "Bob") + "," + row(1, "Bob")},
+		{"alice", "?username=bob", ""},
+		{"bob", "", row(1, "Bob") + "," + row(3, "Bob")},
+		{"carol", "", ""},
+	} {
+		if got := w.get(t, tt.user, path+"/result"+tt.query); got != "["+tt.want+"]" {
+			t.Errorf("%s%s: %s, want %s", tt.user, tt.query, got, tt.want)
+		}
+	}
+	n := w.note(t, testRequest{user: "alice", method: "GET", path: path + "/submission?limit=1"})
+	if page := fmt.Sprintf(`[{"formId":"staff","pageId":%d,`, id); !strings.HasPrefix(n.Body.String(), page) || n.user != "Alice" {
+		t.Errorf("logged as %q: %s, want %s", n.user, n.Body, page)
+	}
+}
+
+// testWikiRevoked takes access away while a body comes in, and while a list goes out.
+func testWikiRevoked(t *testing.T, w *wikiEnv) {
+	id := w.write(t, seen, []string{"Alice"}, []string{"Carol"})
+	path := form(id, "staff")
+	own, _ := w.create(t, "carol", path, nestedBody("text", "mine"))
+	for range 6 {
+		w.create(t, "alice", path, nestedBody("text", strings.Repeat("x", 50_000)))
+	}
+	edit := func(names ...string) {
+		w.wiki.SetRights(id, []string{"Alice"}, names)
+		w.pages.Reload(t.Context())
+	}
+	password := func(password string) {
+		w.wiki.SetPassword("Carol", password)
+		if _, err := w.people.Authenticate(t.Context(), "carol", password, ""); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, tt := range []struct {
+		name            string
+		revoke, restore func()
+		status          int
+		user            string // named in the log
+	}{
+		{"the page is closed", func() { edit("Alice") }, func() { edit("Carol") }, http.StatusNotFound, "Carol"},
+		{
+			"the password is changed", func() { password("another one") }, func() { password("carol-secret") },
+			http.StatusUnauthorized, "",
+		},
+	} {
+		before := w.dump(t)
+		for _, r := range []testRequest{
+			{user: "carol", method: "POST", path: path + "/submission", body: nestedBody("text", "more")},
+			{user: "carol", method: "PUT", path: result(own), body: `{"text":"more"}`},
+		} {
+			n := w.sendSlowly(t, r, tt.revoke)
+			tt.restore()
+			if n.Code != tt.status || n.user != tt.user {
+				t.Errorf("%s during %s: status %d, want %d; logged as %q", tt.name, r.method, n.Code, tt.status, n.user)
+			}
+		}
+		if after := w.dump(t); after != before {
+			t.Errorf("%s: something was stored", tt.name)
+		}
+		n, broken := w.listSlowly(t, "carol", path+"/result", tt.revoke)
+		tt.restore()
+		if size := n.Body.Len(); !broken || size < encode.FlushBytes || size > encode.FlushBytes+100_000 || n.user != tt.user {
+			t.Errorf("%s: broken off %t after %d bytes; logged as %q", tt.name, broken, size, n.user)
+		}
+	}
+	if n, broken := w.listSlowly(t, "carol", path+"/result", func() {}); broken || n.Body.Len() < 300_000 {
+		t.Errorf("with access as before: broken off %t after %d bytes", broken, n.Body.Len())
+	}
+}
+
+// testWikiOutage stops the wiki. What it has told before counts for a while.
+func testWikiOutage(t *testing.T, w *wikiEnv) {
+	path := form(w.write(t, staffPage, nil, []string{"Alice"}), "staff")
+	unread := form(w.write(t, staffPage, nil, nil), "staff")
+	submit := testRequest{user: "alice", method: "POST", path: path + "/submission", body: nestedBody("text", "x")}
+	w.expect(t, http.StatusCreated, submit)
+	w.wiki.Stop()
+	w.expect(t, http.StatusCreated, submit)
+	unavailable := func(what string, r testRequest) {
+		t.Helper()
+		a := w.expect(t, http.StatusServiceUnavailable, r)
+		if a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "The wiki does not answer right now.") {
+			t.Errorf("%s: Retry-After %q: %s", what, a.header.Get("Retry-After"), a.body)
+		}
+	}
+	unavailable("a user who has not signed in", testRequest{user: "bob", method: "GET", path: path})
+	unavailable("a page that was not read", testRequest{user: "alice", method: "GET", path: unread})
 	w.pages.Reload(t.Context())
-}
-
-func (w *wikiSite) remove(t testing.TB, name string) {
-	t.Helper()
-	w.Delete(w.written[name].id)
-	w.written[name].text = ""
-	w.pages.Reload(t.Context())
-}
-
-func principals(p *markup.Principals) []string {
-	if p == nil {
-		return nil
+	unavailable("a page whose rights do not count any more", submit)
+	w.wiki.Restart()
+	w.expect(t, http.StatusCreated, submit)
+	if got := listedIDs(t, w.get(t, "alice", path+"/submission")); !slices.Equal(got, []int64{1, 2, 3}) {
+		t.Errorf("stored are %v", got)
 	}
-	list := []string{}
-	for _, name := range p.Users {
-		list = append(list, account(name))
-	}
-	for _, group := range p.Groups {
-		list = append(list, "@"+group)
-	}
-	return list
-}
-
-var fenced = regexp.MustCompile("(?s)```(?:yaml )?form\n(.*?)```")
-
-// wikitext has the forms of a Markdown page.
-func wikitext(text string) string {
-	var b strings.Builder
-	b.WriteString("Some text.\n")
-	for _, block := range fenced.FindAllStringSubmatch(text, -1) {
-		b.WriteString("<pre class=\"form\">\n" + html.EscapeString(block[1]) + "</pre>\n")
-	}
-	return b.String()
-}
-
-var pageInPath = regexp.MustCompile(`/page/([1-9])(/|\?|$)`)
-
-// path is a path in which tests call a page by the number of its file. In a wiki
-// the page has another id.
-func (e *env) path(path string) string {
-	return pageInPath.ReplaceAllStringFunc(path, func(found string) string {
-		id, _ := strconv.ParseInt(found[len("/page/"):len("/page/")+1], 10, 64)
-		return fmt.Sprint("/page/", e.page(id), found[len("/page/")+1:])
-	})
-}
-
-// page is the id of a page that tests call by the number of its file.
-func (e *env) page(number int64) int64 {
-	if id, ok := e.ids[number]; ok {
-		return id
-	}
-	return number
-}
-
-// user is the name that an account has in submissions.
-func (e *env) user(name string) string {
-	if e.wiki == nil {
-		return name
-	}
-	return account(name)
-}
-
-// Write has a page as a file says.
-func (e *env) Write(t testing.TB, name, text string) {
-	t.Helper()
-	if e.wiki == nil {
-		e.Site.Write(t, name, text)
-		return
-	}
-	e.wiki.write(t, name, text)
-	e.ids[int64(name[0]-'0')] = e.wiki.written[name].id
-}
-
-// Remove removes a page.
-func (e *env) Remove(t testing.TB, name string) {
-	t.Helper()
-	if e.wiki == nil {
-		e.Site.Remove(t, name)
-		return
-	}
-	e.wiki.remove(t, name)
 }

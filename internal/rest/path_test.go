@@ -2,7 +2,6 @@ package rest
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -99,8 +98,7 @@ func TestEscapedPathsAreTheSamePaths(t *testing.T) {
 	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	want := e.get(t, "alice", allPath+"/submission/1")
-	digits := strconv.FormatInt(e.page(1), 10)
-	for _, path := range []string{Prefix + "/page/%3" + digits + "/form/all/submission/1", Prefix + "/page/1/form/%61ll/submission/%31"} {
+	for _, path := range []string{Prefix + "/page/%31/form/all/submission/1", Prefix + "/page/1/form/%61ll/submission/%31"} {
 		if got := e.get(t, "alice", path); got != want {
 			t.Errorf("GET %s\n%s\nwant\n%s", path, got, want)
 		}

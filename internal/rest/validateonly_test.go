@@ -32,9 +32,6 @@ func TestValidateOnlyStoresNothing(t *testing.T) {
 		{"merge what is not there", "bob", "POST", allPath + "/submission/999", nestedBody("name", "x"), 404, "no such submission"},
 		{"merge another's", "alice", "PUT", result(open), `{"text":"x"}`, 403, "editors"},
 	} {
-		if !e.runs(tt.name) {
-			continue
-		}
 		before := e.dump(t)
 		a := e.do(t, testRequest{user: tt.user, method: tt.method, path: tt.path + "?validate=only", body: tt.body})
 		if after := e.dump(t); after != before {
