@@ -106,7 +106,10 @@ func TestCalls(t *testing.T) {
 	if len(race) != len(packages) {
 		t.Errorf("%d packages of %d are tested", len(race), len(packages))
 	}
-	for name, want := range map[string]bool{"e2e": false, "internal/forms": false, "internal/rest": true, "internal/store/sqlite": true, "internal/web/pagehtml": false} {
+	for name, want := range map[string]bool{
+		"e2e": false, "internal/forms": false, "internal/request": true, "internal/rest": false,
+		"internal/service": true, "internal/store/sqlite": true, "internal/web/pagehtml": false,
+	} {
 		if race[name] != want {
 			t.Errorf("%s: the race detector is on: %v", name, race[name])
 		}
