@@ -54,6 +54,7 @@ func TestLostStoreIsRefused(t *testing.T) {
 		"the database truncated":         {"anonymous.key": "k", FileName: ""},
 		"a key that was not finished":    {"anonymous.key.new123": "k"},
 		"a backup beside it":             {"backup-2026-01-31.db": "x", "lost+found": ""},
+		"a young store without its log":  {"anonymous.key": "k", FileName: emptyDatabase(t)},
 		"the log emptied, the key there": {FileName + "-wal": "", FileName + "-shm": "x", "anonymous.key": "k"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -169,6 +169,8 @@ func openWriter(ctx context.Context, path, uri string, options Options) (*connec
 		err = checkSchema(conn)
 	case options.MustExist || version > len(migrations):
 		err = migrations.Require(version)
+	case version == 0:
+		err = refuseTraces(path)
 	}
 	if err == nil {
 		err = conn.Exec(`
