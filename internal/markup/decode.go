@@ -129,7 +129,7 @@ func (d *decoder) exactScalar(n *yaml.Node, noun string) value {
 		d.errorf(n.Column, `put a text that contains ": ", or begins with a bracket, into quotes`, "%s must be a text, not %s", noun, kindOf(n))
 		return value{at: n.Column, written: true, invalid: true}
 	}
-	if n.Style&yaml.TaggedStyle != 0 {
+	if n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" {
 		d.warnOfLoss(n, n.Tag, "a tag")
 	}
 	if n.Anchor != "" { // no alias uses it

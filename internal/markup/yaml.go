@@ -136,7 +136,7 @@ var yamlHints = []yamlHint{
 	{"cannot start any token", "indent with spaces, and put a text that begins with @, % or ` into quotes", false},
 	{"mapping values are not allowed", "put a text that contains a colon and a space into quotes, and a space after the colon of each key", false},
 	{"could not find expected ':'", `write "key: value", with a space after the colon`, true},
-	{"YAML tag", `put a text that begins with "!" into quotes`, false},
+	{" tag", `put a text that begins with "!" into quotes`, false},
 	{"unknown anchor", `put a text that begins with "*" into quotes`, false},
 	{"expected ',' or", "close it, and put commas between values in brackets", true},
 	{"unexpected end of stream", "close the quotes that begin here", true},
