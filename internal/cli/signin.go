@@ -53,8 +53,8 @@ func checkSignInFlags(cmd *cli.Command, proxies []netip.Prefix) error {
 }
 
 // checkProxies refuses --user-header if no proxy is trusted, or so many addresses that
-// clients are among them: then a client could take any name. 2000::/3, an eighth of all, is
-// every public IPv6 address.
+// clients are among them: then a client could take any name. Nearly all public IPv6 addresses
+// are in 2000::/4, a sixteenth of all; private networks are less than a hundredth.
 func checkProxies(proxies []netip.Prefix) error {
 	if len(proxies) == 0 {
 		return usagef("--user-header needs --trusted-proxies: the addresses that the proxy connects from, such as " +
@@ -63,8 +63,8 @@ func checkProxies(proxies []netip.Prefix) error {
 	share := map[int]float64{} // of all IPv4 and of all IPv6 addresses
 	for _, p := range proxies {
 		family := p.Addr().BitLen()
-		if share[family] += math.Ldexp(1, -p.Bits()); share[family] > 1.0/16 {
-			return usagef("--trusted-proxies with --user-header: with %s it is more than a sixteenth of all addresses, "+
+		if share[family] += math.Ldexp(1, -p.Bits()); share[family] > 1.0/64 {
+			return usagef("--trusted-proxies with --user-header: with %s it is more than a 64th of all addresses, "+
 				"and everybody could name themselves anybody; use the addresses of the proxy", p)
 		}
 	}
