@@ -68,7 +68,7 @@ func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder)
 	}
 	b := bodies.Get().(*body)
 	defer func() {
-		if b.buf.Cap() <= maxPooled {
+		if b.fields = nil; b.buf.Cap() <= maxPooled { // a form may be replaced: do not keep the old one alive
 			bodies.Put(b)
 		}
 	}()
@@ -164,8 +164,8 @@ func (d decoder) fieldAt(path []string) (field string, below, ok bool) {
 }
 
 // object reads an object, calling member for each name; member must consume the
-// value. The name is valid until then. ok is false, and the value consumed, when it
-// is no object.
+// value. The name is valid until the next read. ok is false, and the value consumed,
+// when it is no object.
 func (d *body) object(member func(name []byte) error) (ok bool, err error) {
 	if d.json.PeekKind() != '{' {
 		return false, d.skip()

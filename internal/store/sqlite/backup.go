@@ -20,7 +20,7 @@ type Progress func(stage, unit string, done, total int64)
 // uploads. A server may write to the store meanwhile.
 //
 // The backup is written to a temporary directory beside the file, checked and
-// synced, and then renamed. An existing file is not replaced. A run that is
+// synced, and then renamed. A file that is there before is not replaced. A run that is
 // killed leaves the temporary directory only.
 func Backup(ctx context.Context, dir, file string, progress Progress) error {
 	if err := errors.Join(Exists(dir), refuseReadOnly(dir)); err != nil {
@@ -47,6 +47,9 @@ func Backup(ctx context.Context, dir, file string, progress Progress) error {
 	}
 	if err := durable.Sync(copied); err != nil {
 		return err
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) { // the copy may have taken long
+		return errors.Join(err, fmt.Errorf("%s is there now: choose another name", file))
 	}
 	if err := os.Rename(copied, file); err != nil {
 		return err

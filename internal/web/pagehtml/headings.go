@@ -15,7 +15,7 @@ import (
 // shownParts returns the parts without the one that repeats the title, which is the
 // first heading that is in no other block, and the level of the highest heading.
 func shownParts(t *markup.Text, title string) (parts []markup.TextPart, top int) {
-	top, first := 6, true
+	top, first := 7, true
 	for _, p := range t.Parts {
 		if h, ok := p.Block.(*ast.Heading); ok {
 			repeats := first && strings.EqualFold(oneSpace(plainText(h, t.Source)), oneSpace(title))
@@ -25,6 +25,9 @@ func shownParts(t *markup.Text, title string) (parts []markup.TextPart, top int)
 			top = min(top, h.Level)
 		}
 		parts = append(parts, p)
+	}
+	if top > 6 { // all headings are within quotes or lists, or there is none
+		top = 1
 	}
 	return parts, top
 }
