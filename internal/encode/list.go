@@ -21,6 +21,7 @@ const FlushBytes = 128 << 10
 type Edit struct {
 	Params  *request.Params
 	Numbers bool                                    // filters compare numbers as such
+	Zone    *time.Location                          // of tables with labels, see table.Options; nil for those of the API
 	Row     func(forms.Submission) forms.Submission // returns a submission as it is sent, with all values; nil for as it is
 }
 
@@ -33,6 +34,9 @@ func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, ed
 		return err
 	}
 	asked.Filter.Numbers = edit.Numbers
+	if asked.table.Labels && edit.Zone != nil {
+		asked.table.Zone, asked.Changes = edit.Zone, true
+	}
 	var page service.ListPage
 	asked.Begin = func(p service.ListPage) error { page = p; return nil }
 	asked.Check = func() error { return c.MayStillList(access) }
@@ -215,7 +219,7 @@ type scan func(visit func(forms.Submission) error) error
 // newTable makes a first pass over the rows of a list, which finds the fields
 // that have left the page, and returns the encoder that writes them.
 func newTable(asked listRequest, form *forms.Form, list scan) (encoder, error) {
-	columns := table.NewColumns(form)
+	columns := table.NewColumns(form, asked.table)
 	read := 0
 	err := list(func(sub forms.Submission) error {
 		// As often as if the rows were sent.
@@ -231,9 +235,9 @@ func newTable(asked listRequest, form *forms.Form, list scan) (encoder, error) {
 		return nil, err
 	}
 	if asked.format == CSV {
-		return table.NewCSV(columns, asked.table), nil
+		return table.NewCSV(columns), nil
 	}
-	return table.NewXLSX(columns, asked.table), nil
+	return table.NewXLSX(columns), nil
 }
 
 // explainTable gives the errors of a table their status.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -31,16 +32,30 @@ type Options struct {
 	Labels  bool // the header has labels where it can, and sheets the form's title; else ids
 	BOM     bool // CSV begins with a byte order mark
 	NoGuard bool // CSV has formulas as they were sent
+	// Zone has the columns before those of fields made for people: their names are words,
+	// times are those of the zone, and there is that of the last change. On an anonymous
+	// form they are days. Nil for the columns of the API.
+	Zone *time.Location
 }
 
-// metadata is how many columns are before those of fields: id, timestamp, user name.
-const metadata = 3
+// metadata returns the names of the columns before those of fields.
+func (o Options) metadata() []string {
+	if o.Zone != nil {
+		return []string{"Number", "Time", "Sent by", "Changed"}
+	}
+	return []string{forms.ColumnID, forms.ColumnTimestamp, forms.ColumnUsername}
+}
+
+// nameColumn is the index of the user name.
+const nameColumn = 2
 
 // Columns are the columns of a table: the metadata, the fields of the form in
 // rank order, and the fields that have left the page but are stored, by id. It
 // is not safe for concurrent use, and is for one table.
 type Columns struct {
 	form    *forms.Form
+	opts    Options
+	fields  int // index of the first field
 	row     *forms.Result
 	widths  []int                     // the most characters of a value, up to maxWidth; by column, without the retired
 	retired map[string]*retiredColumn // by key
@@ -59,9 +74,11 @@ type retiredColumn struct {
 const maxWidth = 60
 
 // NewColumns makes the columns of a form, without those that Add finds.
-func NewColumns(form *forms.Form) *Columns {
+func NewColumns(form *forms.Form, opts Options) *Columns {
+	fields := len(opts.metadata())
 	return &Columns{
-		form: form, row: form.NewResult(), retired: map[string]*retiredColumn{}, widths: make([]int, metadata+len(form.Fields)),
+		form: form, opts: opts, fields: fields, row: form.NewResult(), retired: map[string]*retiredColumn{},
+		widths: make([]int, fields+len(form.Fields)),
 	}
 }
 
@@ -70,9 +87,9 @@ func (c *Columns) Add(sub forms.Submission) error {
 	if err := c.row.Read(sub); err != nil {
 		return err
 	}
-	widen(&c.widths[metadata-1], len(sub.Username))
+	widen(&c.widths[nameColumn], len(sub.Username))
 	for rank, v := range c.row.Fields {
-		widen(&c.widths[metadata+rank], len(v))
+		widen(&c.widths[c.fields+rank], len(v))
 	}
 	for _, v := range c.row.Retired {
 		column, known := c.retired[string(v.FieldID)]
@@ -86,7 +103,7 @@ func (c *Columns) Add(sub forms.Submission) error {
 		}
 		widen(&column.width, len(v.Value))
 	}
-	if metadata+len(c.form.Fields)+len(c.retired) > MaxColumns {
+	if c.fields+len(c.form.Fields)+len(c.retired) > MaxColumns {
 		return ErrTooManyColumns
 	}
 	return nil
@@ -107,18 +124,35 @@ func (c *Columns) fix() {
 
 // header returns the names of the columns.
 func (c *Columns) header(labels bool) []string {
-	names := c.form.Columns()
+	names := c.opts.metadata()
 	for rank := range c.form.Fields {
 		if labels {
-			names[metadata+rank] = c.form.Fields[rank].Label
+			names = append(names, c.form.Fields[rank].Label)
+		} else {
+			names = append(names, c.form.Fields[rank].ID)
 		}
 	}
 	return append(names, c.ids...)
 }
 
+// appendTime appends a time as a text. A submission that was never changed has no time
+// of that.
+func (c *Columns) appendTime(dst []byte, t time.Time) []byte {
+	switch {
+	case c.opts.Zone == nil:
+		return append(forms.AppendTime(dst, t), 'Z')
+	case t.IsZero():
+		return dst
+	case c.form.Anonymous:
+		return t.In(c.opts.Zone).AppendFormat(dst, time.DateOnly)
+	default:
+		return t.In(c.opts.Zone).AppendFormat(dst, time.DateTime)
+	}
+}
+
 // title is what the table is called.
-func (c *Columns) title(labels bool) string {
-	if labels {
+func (c *Columns) title() string {
+	if c.opts.Labels {
 		return cmp.Or(c.form.Title, c.form.ID)
 	}
 	return c.form.ID

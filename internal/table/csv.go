@@ -9,23 +9,20 @@ import (
 )
 
 // CSV writes a table as RFC 4180 has it, in UTF-8. Its methods append to dst.
-type CSV struct {
-	columns *Columns
-	opts    Options
-}
+type CSV struct{ columns *Columns }
 
 // NewCSV ends the first pass and begins a table.
-func NewCSV(columns *Columns, opts Options) *CSV {
+func NewCSV(columns *Columns) *CSV {
 	columns.fix()
-	return &CSV{columns: columns, opts: opts}
+	return &CSV{columns}
 }
 
 // Begin writes the header.
 func (w *CSV) Begin(dst []byte) ([]byte, error) {
-	if w.opts.BOM {
+	if w.columns.opts.BOM {
 		dst = append(dst, "\ufeff"...)
 	}
-	for i, name := range w.columns.header(w.opts.Labels) {
+	for i, name := range w.columns.header(w.columns.opts.Labels) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -40,8 +37,11 @@ func (w *CSV) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 		return dst, err
 	}
 	dst = strconv.AppendInt(dst, sub.ID, 10)
-	dst = append(forms.AppendTime(append(dst, ','), sub.Created), "Z,"...)
-	dst = w.appendText(dst, sub.Username)
+	dst = w.columns.appendTime(append(dst, ','), sub.Created)
+	dst = w.appendText(append(dst, ','), sub.Username)
+	if w.columns.opts.Zone != nil {
+		dst = w.columns.appendTime(append(dst, ','), sub.Changed)
+	}
 	for _, v := range w.columns.values {
 		text, err := v.Text()
 		if err != nil {
@@ -58,7 +58,7 @@ func (w *CSV) End(dst []byte) ([]byte, error) { return dst, nil }
 // appendText appends a value, in quotes where it needs them. An apostrophe
 // goes before what a spreadsheet would run as a formula.
 func (w *CSV) appendText(dst []byte, text string) []byte {
-	if !w.opts.NoGuard {
+	if !w.columns.opts.NoGuard {
 		text = guard(text)
 	}
 	if !needsQuotes(text) {

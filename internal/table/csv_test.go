@@ -107,11 +107,11 @@ func drawTable(t *rapid.T) table {
 // An answer that has no column stops the table. It must not be left out.
 func TestFieldThatComesUpBetweenThePasses(t *testing.T) {
 	form := formOf("name")
-	columns := NewColumns(form)
+	columns := NewColumns(form, Options{})
 	if err := columns.Add(submission(1, "gone", "x")); err != nil {
 		t.Fatal(err)
 	}
-	w := NewCSV(columns, Options{})
+	w := NewCSV(columns)
 	before := []byte("before")
 	got, err := w.Row(before, submission(2, "name", "a", "new", "b"))
 	if !errors.Is(err, ErrNewColumn) || string(got) != "before" {
@@ -135,8 +135,12 @@ func TestTooManyColumns(t *testing.T) {
 		{many[1:], []string{"gone", "x"}, false},
 		{many[1:], []string{"gone", "x", "gone too", "x"}, true},
 	} {
-		columns := NewColumns(formOf(tt.fields...))
+		columns := NewColumns(formOf(tt.fields...), Options{})
 		err := columns.Add(submission(1, tt.stored...))
+		wider := NewColumns(formOf(tt.fields[1:]...), Options{Zone: time.UTC}) // with one column more before the fields
+		if got := wider.Add(submission(1, tt.stored...)); errors.Is(got, ErrTooManyColumns) != tt.tooMany {
+			t.Errorf("%d fields and %v, for people: %v", len(tt.fields)-1, tt.stored, got)
+		}
 		if errors.Is(err, ErrTooManyColumns) != tt.tooMany || err != nil && !tt.tooMany {
 			t.Errorf("%d fields and %v: %v", len(tt.fields), tt.stored, err)
 		}
@@ -145,11 +149,11 @@ func TestTooManyColumns(t *testing.T) {
 
 func TestBrokenEntriesStopATable(t *testing.T) {
 	broken := forms.Submission{ID: 7, Entries: []byte(`{"a"`)}
-	columns := NewColumns(formOf("a"))
+	columns := NewColumns(formOf("a"), Options{})
 	if err := columns.Add(broken); err == nil {
 		t.Error("the first pass did not notice")
 	}
-	w := NewCSV(columns, Options{})
+	w := NewCSV(columns)
 	if _, err := w.Row(nil, broken); err == nil {
 		t.Error("the second pass did not notice")
 	}

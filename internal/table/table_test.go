@@ -27,6 +27,9 @@ func formOf(ids ...string) *forms.Form {
 
 var created = time.Date(2026, 11, 15, 19, 0, 0, 7_000_000, time.UTC)
 
+// metadata is how many columns of the API are before those of fields.
+const metadata = 3
+
 // submission is made from pairs of a field id and a value.
 func submission(id int64, pairs ...string) forms.Submission {
 	var entries []forms.Entry
@@ -36,9 +39,9 @@ func submission(id int64, pairs ...string) forms.Submission {
 	return forms.Submission{ID: id, Username: "alice", Created: created, Entries: forms.EncodeEntries(nil, entries)}
 }
 
-func (tb table) columns(t testing.TB) *Columns {
+func (tb table) columns(t testing.TB, opts Options) *Columns {
 	t.Helper()
-	c := NewColumns(tb.form)
+	c := NewColumns(tb.form, opts)
 	for _, s := range tb.subs {
 		if err := c.Add(s); err != nil {
 			t.Fatal(err)
@@ -73,13 +76,13 @@ func (tb table) write(t testing.TB, w tableWriter) []byte {
 
 func (tb table) csv(t testing.TB, opts Options) string {
 	t.Helper()
-	w := NewCSV(tb.columns(t), opts)
+	w := NewCSV(tb.columns(t, opts))
 	return string(tb.write(t, w))
 }
 
 func (tb table) xlsx(t testing.TB, opts Options, change ...func(*XLSX)) []byte {
 	t.Helper()
-	w := NewXLSX(tb.columns(t), opts)
+	w := NewXLSX(tb.columns(t, opts))
 	for _, c := range change {
 		c(w)
 	}

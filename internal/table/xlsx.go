@@ -30,7 +30,6 @@ const (
 // memory until the end.
 type XLSX struct {
 	columns *Columns
-	opts    Options
 	maxRows int
 
 	zip     *zip.Writer
@@ -68,14 +67,14 @@ type note [noteColumns]string
 var tooLong = fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. CSV and JSON have it.", maxCell)
 
 // NewXLSX ends the first pass and begins a workbook.
-func NewXLSX(columns *Columns, opts Options) *XLSX {
+func NewXLSX(columns *Columns) *XLSX {
 	columns.fix()
-	w := &XLSX{columns: columns, opts: opts, maxRows: maxRows, styles: map[numberFormat]int{}}
+	w := &XLSX{columns: columns, maxRows: maxRows, styles: map[numberFormat]int{}}
 	w.names = columns.header(false)
 	w.kinds = make([]forms.Validation, len(w.names))
 	w.kinds[0] = forms.Numeric // the id
 	for rank := range columns.form.Fields {
-		w.kinds[metadata+rank] = kindOf(&columns.form.Fields[rank])
+		w.kinds[columns.fields+rank] = kindOf(&columns.form.Fields[rank])
 	}
 	w.zip = zip.NewWriter(&w.zipped)
 	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
@@ -134,7 +133,7 @@ func (w *XLSX) End(dst []byte) ([]byte, error) {
 		err = w.writeNotes()
 	}
 	if err == nil {
-		err = w.writeParts(partsAfter(w.columns.title(w.opts.Labels), w.results, len(w.notes) > 0, w.formats))
+		err = w.writeParts(partsAfter(w.columns, w.results, len(w.notes) > 0, w.formats))
 	}
 	if err == nil {
 		err = w.zip.Close()
@@ -168,7 +167,10 @@ func (w *XLSX) beginResults() error {
 	w.results++
 	widths := slices.Clone(w.columns.widths)
 	widths[0], widths[1] = idWidth, timestampWidth
-	return w.beginSheet(w.results, w.columns.header(w.opts.Labels), widths)
+	if w.columns.opts.Zone != nil {
+		widths[nameColumn+1] = timestampWidth
+	}
+	return w.beginSheet(w.results, w.columns.header(w.columns.opts.Labels), widths)
 }
 
 // beginSheet begins a sheet with its header. Columns are as wide as their
@@ -221,26 +223,45 @@ func (w *XLSX) appendSubmission(sub forms.Submission) error {
 	if err := w.appendCell(0, id, id); err != nil {
 		return err
 	}
-	if !w.appendTime(1, sub.Created, timestampStyle) {
-		text := string(forms.AppendTime(nil, sub.Created)) + "Z"
-		if err := w.appendText(1, text, id, plainStyle); err != nil {
+	if err := w.appendTimestamp(1, sub.Created, id); err != nil {
+		return err
+	}
+	if err := w.appendText(nameColumn, sub.Username, id, plainStyle); err != nil {
+		return err
+	}
+	if w.columns.opts.Zone != nil {
+		if err := w.appendTimestamp(nameColumn+1, sub.Changed, id); err != nil {
 			return err
 		}
-	}
-	if err := w.appendText(2, sub.Username, id, plainStyle); err != nil {
-		return err
 	}
 	for i, v := range w.columns.values {
 		text, err := v.Text()
 		if err != nil {
 			return err
 		}
-		if err := w.appendCell(metadata+i, text, id); err != nil {
+		if err := w.appendCell(w.columns.fields+i, text, id); err != nil {
 			return err
 		}
 	}
 	w.endRow()
 	return nil
+}
+
+// appendTimestamp writes a time of the submission. A date cell has no zone: it holds
+// what a clock in the zone shows.
+func (w *XLSX) appendTimestamp(column int, t time.Time, id string) error {
+	text, style := string(w.columns.appendTime(nil, t)), timestampStyle
+	if zone := w.columns.opts.Zone; zone != nil {
+		_, offset := t.In(zone).Zone()
+		t = t.Add(time.Duration(offset) * time.Second)
+		if w.columns.form.Anonymous {
+			style = dateStyle
+		}
+	}
+	if text != "" && w.appendTime(column, t, style) {
+		return nil
+	}
+	return w.appendText(column, text, id, plainStyle)
 }
 
 // appendCell writes a number or a date where the column has such cells and the
@@ -340,7 +361,7 @@ func (w *XLSX) appendTime(column int, t time.Time, style int) bool {
 
 // writeNotes writes the sheet of values that their cells can't hold.
 func (w *XLSX) writeNotes() error {
-	header := []string{forms.ColumnID, "column", "characters", "problem"}
+	header := []string{w.names[0], "column", "characters", "problem"}
 	if err := w.beginSheet(w.results+1, header, []int{idWidth, maxWidth / 2, idWidth, maxWidth}); err != nil {
 		return err
 	}

@@ -190,7 +190,7 @@ func TestNoteOfAFormWithoutFields(t *testing.T) {
 }
 
 func TestNotesAreBoundedAndCounted(t *testing.T) {
-	w := NewXLSX(NewColumns(formOf("a")), Options{})
+	w := NewXLSX(NewColumns(formOf("a"), Options{}))
 	long := submission(1, "a", strings.Repeat("x", maxCell+1))
 	dst, err := w.Begin(nil)
 	for range maxNotes + 3 {
@@ -238,7 +238,7 @@ func TestFurtherSheets(t *testing.T) {
 
 // The sheet at its limit is one sheet, and one row more makes a second.
 func TestLargestSheet(t *testing.T) {
-	w := NewXLSX(NewColumns(formOf()), Options{})
+	w := NewXLSX(NewColumns(formOf(), Options{}))
 	if _, err := w.Begin(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -380,10 +380,10 @@ func part(t *testing.T, file []byte, name string) string {
 func TestMemoryStaysFlat(t *testing.T) {
 	s := submission(1, "a", strings.Repeat("some words ", 20), "gone", "x\ny")
 	for name, begin := range map[string]func(*Columns) tableWriter{
-		"CSV":  func(c *Columns) tableWriter { return NewCSV(c, Options{}) },
-		"XLSX": func(c *Columns) tableWriter { return NewXLSX(c, Options{}) },
+		"CSV":  func(c *Columns) tableWriter { return NewCSV(c) },
+		"XLSX": func(c *Columns) tableWriter { return NewXLSX(c) },
 	} {
-		columns := NewColumns(formOf("a"))
+		columns := NewColumns(formOf("a"), Options{})
 		if err := columns.Add(s); err != nil {
 			t.Fatal(err)
 		}

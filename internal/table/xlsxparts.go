@@ -94,8 +94,11 @@ func (f numberFormat) code() string {
 }
 
 // stylesPart holds the styles. A timestamp is shown as CSV has it.
-func stylesPart(formats []numberFormat) string {
+func stylesPart(opts Options, formats []numberFormat) string {
 	codes := []string{`yyyy\-mm\-dd&quot;T&quot;hh:mm:ss.000&quot;Z&quot;`, `yyyy\-mm\-dd`}
+	if opts.Zone != nil {
+		codes[0] = `yyyy\-mm\-dd\ hh:mm:ss`
+	}
 	const xf = `<xf numFmtId="%d" fontId="%d" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`
 	styles := fmt.Sprintf(xf+xf+xf+xf, 0, 0, numberFormats, 0, numberFormats+1, 0, 0, 1)
 	for _, f := range formats {
@@ -143,10 +146,10 @@ func sheetName(title string, n int) string {
 }
 
 // partsAfter are the parts that name the sheets, and the styles.
-func partsAfter(title string, results int, notes bool, formats []numberFormat) []workbookPart {
+func partsAfter(columns *Columns, results int, notes bool, formats []numberFormat) []workbookPart {
 	var names []string
 	for i := range results {
-		name, _, _ := appendXML(nil, sheetName(title, i+1)) // it is valid: IsPrint holds for all of it
+		name, _, _ := appendXML(nil, sheetName(columns.title(), i+1)) // it is valid: IsPrint holds for all of it
 		names = append(names, string(name))
 	}
 	if notes {
@@ -158,7 +161,7 @@ func partsAfter(title string, results int, notes bool, formats []numberFormat) [
 		fmt.Fprintf(&targets, `<Relationship Id="rId%d" Type="%s/worksheet" Target="worksheets/sheet%[1]d.xml"/>`, i+1, relTypes)
 	}
 	return []workbookPart{
-		{"xl/styles.xml", stylesPart(formats)},
+		{"xl/styles.xml", stylesPart(columns.opts, formats)},
 		{"xl/workbook.xml", xmlBegin + `<workbook ` + mainNS + ` xmlns:r="` + relTypes + `"><bookViews><workbookView/></bookViews><sheets>` +
 			sheets.String() + `</sheets></workbook>`},
 		{"xl/_rels/workbook.xml.rels", xmlBegin + `<Relationships ` + relsNS + `>` + targets.String() +

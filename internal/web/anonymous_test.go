@@ -45,7 +45,7 @@ func TestResultsAnonymous(t *testing.T) {
 	}
 	e.get(t, "carol", poll+"/submission/2").want(http.StatusOK, "Sent without a name on 2025-11-16")
 	e.submit(t, "alice", 1, "poll", "vote", "b") // the last one, which is the first row
-	for format, want := range map[string]string{".csv": "\n1,2025-11-16T00:00:00.000Z,,b\r\n", ".ndjson": `{"_id":"1","_timestamp":"1763251200000","_username":"","vote":"b"`} {
+	for format, want := range map[string]string{".csv": "\n1,2025-11-16,,,b\r\n", ".ndjson": `{"_id":"1","_timestamp":"1763251200000","_username":"","vote":"b"`} {
 		text := e.get(t, "carol", poll+"/results"+format+"?order=desc").body
 		if !strings.Contains(text, want) {
 			t.Errorf("%s does not number its rows:\n%s", format, text)
@@ -53,6 +53,13 @@ func TestResultsAnonymous(t *testing.T) {
 		if strings.Contains(text, "12:03") || strings.Contains(text, "01:03") || strings.Contains(text, fmt.Sprint(began.UnixMilli())) {
 			t.Errorf("%s has a minute:\n%s", format, text)
 		}
+	}
+	e.Clock.Advance(time.Hour) // changed on the same day
+	b := e.signedIn(t, "carol")
+	change := b.get(poll + "/submission/4/change")
+	b.send(change.action(), with(change.values(), "vote", "a")).want(http.StatusOK)
+	if text, want := b.get(poll+"/results.csv?order=desc").body, "\n1,2025-11-16,,2025-11-16,a\r\n2,2025-11-16,,,a\r\n"; !strings.Contains(text, want) {
+		t.Errorf("a change does not have its day:\n%s", text)
 	}
 	page = e.get(t, "alice", poll+"/results")
 	if rowIDs(page) != nil || !strings.Contains(page.body, "This form is anonymous: it does not keep") || strings.Contains(page.body, "<strong>1</strong>") {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
@@ -165,22 +166,24 @@ func refuseResults(w http.ResponseWriter, c *call, page *resultsPage, invalid *f
 
 // export sends all submissions that the filters select, whatever part of them
 // a page shows. A list that is sorted by values has a limit, so an export is by
-// id. It has labels, and the mark by which spreadsheets know UTF-8, unless the
-// address says otherwise. On an anonymous form it tells days and numbers its rows, as
-// the page does.
+// id. It has labels, columns for people, and the mark by which spreadsheets know UTF-8,
+// unless the address says otherwise. On an anonymous form it tells days and numbers its
+// rows, as the page does.
 func export(format *encode.Format) handler {
 	return func(_ *Site, w http.ResponseWriter, c *call) error {
 		access, err := c.Form()
 		if err != nil {
 			return err
 		}
-		edit := encode.Edit{Params: request.ReadParams(c.URL.RawQuery), Numbers: true}
+		edit := encode.Edit{
+			Params: request.ReadParams(c.URL.RawQuery), Numbers: true, Zone: c.Backend.Service.Zone(), Row: c.shownRows(access.Form),
+		}
 		for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {
 			edit.Params.Values.Del(name)
 		}
 		if access.Form.Anonymous {
 			refuseTimes(edit.Params.ListOptions(), &edit.Params.Invalid)
-			edit.Row = c.anonymously(access.Form)
+			edit.Zone = time.UTC // see shownTime
 		}
 		if err := edit.Params.Err(); err != nil {
 			return err
@@ -194,13 +197,19 @@ func export(format *encode.Format) handler {
 	}
 }
 
-// anonymously returns what replaces the time of each submission by its day, and its id
-// by the number of its row.
-func (c *call) anonymously(f *forms.Form) func(forms.Submission) forms.Submission {
-	row := int64(0)
+// shownRows returns what makes a submission as pages show it. On an anonymous form it
+// replaces times by days, and ids by the numbers of rows.
+func (c *call) shownRows(f *forms.Form) func(forms.Submission) forms.Submission {
+	row, zone := int64(0), c.Backend.Service.Zone()
 	return func(sub forms.Submission) forms.Submission {
-		row++
-		sub.ID, sub.Created = row, shownTime(f, sub.Created, c.Backend.Service.Zone())
+		if row++; f.Anonymous {
+			sub.ID = row
+		}
+		change := newChange(f, sub, zone)
+		if sub.Changed = (time.Time{}); change != nil {
+			sub.Changed = change.At
+		}
+		sub.Created = shownTime(f, sub.Created, zone)
 		return sub
 	}
 }

@@ -411,9 +411,9 @@ func TestResultsExport(t *testing.T) {
 		for _, link := range links {
 			a := e.expect(t, http.StatusOK, "alice", stdhtml.UnescapeString(link[1]))
 			format := strings.ToLower(link[2])
-			want := e.list(t, "alice", "feedback", list+"&labels=true&bom=true&format="+format)
-			if a.body != want {
-				t.Errorf("%s: %s is\n%s\nwant\n%s", query, link[2], a.body, want)
+			plain := e.get(t, "alice", stdhtml.UnescapeString(link[1])+"&labels=false").body
+			if want := e.list(t, "alice", "feedback", list+"&bom=true&format="+format); plain != want {
+				t.Errorf("%s: %s is\n%s\nwant\n%s", query, link[2], plain, want)
 			}
 			name := `attachment; filename="What _we_ think_-2025-11-15.` + format + `"`
 			if got := a.header.Get("Content-Disposition"); format != "ndjson" && !strings.HasPrefix(got, name) {
@@ -427,6 +427,30 @@ func TestResultsExport(t *testing.T) {
 		t.Errorf("%d rows, %v, want 4 and a header:\n%s", len(rows), err, text)
 	}
 	e.expect(t, http.StatusBadRequest, "alice", feedbackResults+".csv?filter[nope]=1")
+}
+
+// TestResultsExportForPeople has words in the header, and times of the server's zone.
+func TestResultsExportForPeople(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newFeedback(t, "", func(o *envOptions) { o.service.Zone = berlin })
+	e.Clock.Set(time.Date(2026, 7, 1, 22, 30, 0, 0, time.UTC))
+	b := e.signedIn(t, "alice")
+	change := b.get("/page/1/form/feedback/submission/2/change")
+	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(http.StatusOK)
+	want := "\ufeffNumber,Time,Sent by,Changed,Name,State,Score,Topics\r\n" +
+		"1,2025-11-15 13:03:05,alice,,Ann,New,9,Food;Room\r\n2,2025-11-15 13:03:05,bob,2026-07-02 00:30:00,Benjamin,Done,10,\r\n"
+	if got := b.get(feedbackResults + ".csv").body; !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := b.get(feedbackResults + ".ndjson").body; !strings.HasPrefix(got, `{"_id":"1","_timestamp":"1763208185000","_username":"alice"`) {
+		t.Errorf("NDJSON is for programs: %s", got)
+	}
+	if got := e.list(t, "alice", "feedback", "format=csv&labels=true"); !strings.HasPrefix(got, "_id,_timestamp,_username,Name,") {
+		t.Errorf("that of the API has another header: %s", got)
+	}
 }
 
 func TestResultsDeletedNote(t *testing.T) {

@@ -1,0 +1,53 @@
+package table
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// Tables for people have words in their header, and times of a zone: days, if the form
+// is anonymous.
+func TestTablesForPeople(t *testing.T) {
+	east := time.FixedZone("east", 5*60*60+45*60)
+	changed, ancient := submission(2, "a", "x"), submission(3, "a", "y", "gone", "z")
+	changed.Changed, ancient.Created = created.Add(24*time.Hour), time.Date(1800, 1, 1, 0, 0, 0, 0, time.UTC)
+	tb := table{formOf("a"), []forms.Submission{submission(1, "a", "w"), changed, ancient}}
+	opts := Options{Labels: true, Zone: east}
+	want := [][]string{
+		{"Number", "Time", "Sent by", "Changed", "Label of a", "gone"},
+		{"1", "2026-11-16 00:45:00", "alice", "", "w", ""},
+		{"2", "2026-11-16 00:45:00", "alice", "2026-11-17 00:45:00", "x", ""},
+		{"3", "1800-01-01 05:45:00", "alice", "", "y", "z"},
+	}
+	check := func(want [][]string) {
+		t.Helper()
+		if diff := cmp.Diff(want, readCSV(t, tb.csv(t, opts))); diff != "" {
+			t.Errorf("CSV (-want +got):\n%s", diff)
+		}
+		book := open(t, tb.xlsx(t, opts))
+		_, types := sheet(t, book, "results", len(want[0]))
+		for r, row := range want {
+			for c, text := range row {
+				cell := columnName(c) + strconv.Itoa(r+1)
+				if got, err := book.GetCellValue("results", cell); err != nil || got != text {
+					t.Errorf("XLSX has %q (%v) in %s, want %q", got, err, cell, text)
+				}
+			}
+		}
+		if types[2][1] == excelize.CellTypeInlineString || types[2][3] == excelize.CellTypeInlineString {
+			t.Errorf("the times are texts: %v", types[2])
+		}
+	}
+	check(want)
+	tb.form.Anonymous = true
+	for i, days := range [][2]string{{"2026-11-16", ""}, {"2026-11-16", "2026-11-17"}, {"1800-01-01", ""}} {
+		want[i+1][1], want[i+1][3] = days[0], days[1]
+	}
+	check(want)
+}
