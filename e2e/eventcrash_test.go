@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -246,6 +247,56 @@ func TestKilledSenderIsReplaced(t *testing.T) {
 	if diff := cmp.Diff(ids, told); diff != "" {
 		t.Errorf("their order: %s", diff)
 	}
+}
+
+// Of what was delivered before a server was killed, two events of a form are sent again at
+// most: the last one, and the one before it. What is counted is true at once.
+func TestKillRepeatsTwoEvents(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s site) {
+		const count, before = 40, 30
+		r := newReceiver(t, "crm")
+		hooks := withHooks(t, r.hook("/"))
+		p := newReplica(t, s, hooks...)
+		r.breaks(answersWith(http.StatusServiceUnavailable)) // until all are there, so that they are leased together
+		p.start(t)
+		for range count {
+			create(t, p.process, "note", note("x"))
+		}
+		r.breaks(func(w http.ResponseWriter, c hookCall, gone <-chan struct{}) int {
+			if len(r.delivered(t)) >= before {
+				return hangs(w, c, gone)
+			}
+			return answersWith(http.StatusNoContent)(w, c, gone)
+		})
+		r.awaitDelivered(t, testkit.WaitLimit, before)
+		testkit.Eventually(t, "the next one is being sent", func() bool { return r.log()[len(r.log())-1].status == 0 })
+		list := append(append([]string{"hooks", "list", "--format", "json"}, hooks[:2]...), s.store()...)
+		queued := fmt.Sprintf(`"queued":%d,`, count-before)
+		testkit.EventuallyWithin(t, 5*time.Second, "what was delivered is not counted", func() bool { // the attempt has ten
+			return strings.Contains(mustRun(t, list...), queued)
+		})
+		p.kill()
+		if said := mustRun(t, list...); !strings.Contains(said, queued) {
+			t.Errorf("after the kill: %s", said)
+		}
+		p.start(t)
+		p.awaitEvents(t, "crm", "queued", count-before)
+		r.heal()
+		r.awaitDelivered(t, testkit.WaitLimit, count)
+		times, repeated := map[string]int{}, 0
+		for _, c := range r.log() {
+			if c.status/100 == 2 {
+				times[c.id]++
+			}
+		}
+		for _, n := range times {
+			repeated += n - 1
+		}
+		if repeated > 2 {
+			t.Errorf("%d events were delivered again", repeated)
+		}
+	})
 }
 
 // A server that is stopped while it sends ends in time. What waits is sent at once after

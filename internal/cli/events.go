@@ -18,15 +18,20 @@ import (
 
 // eventFlags are those of serve that concern webhooks and mail.
 func eventFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		hooksFlag(),
 		durationFlag("event-retry", 72*time.Hour, "how long a webhook or a mail that fails is tried again, up to 720h"),
+		durationFlag("notify-interval", 10*time.Minute, "least time between two mails about a form to an address, 1s to 24h"),
+	}, mailFlags()...)
+}
+
+func mailFlags() []cli.Flag {
+	return []cli.Flag{
 		textFlag("smtp", "mail server, for notify in forms: smtp://USER@HOST:587, or smtps://USER@HOST:465 for TLS at once; needs --mail-from and --public-url"),
 		textFlag("smtp-password-file", "file with the password of the user in --smtp; or FORMULARY_SMTP_PASSWORD has the password itself"),
 		textFlag("mail-from", "sender of mails, such as forms@example.org or Forms <forms@example.org>"),
 		textFlag("public-url", "address of this server in links of mails, such as https://forms.example.org, with the base path if there is one"),
 		mailDomainsFlag(),
-		durationFlag("notify-interval", 10*time.Minute, "least time between two mails about a form to an address, 1s to 24h"),
 	}
 }
 
@@ -54,16 +59,24 @@ func mailDomains(cmd *cli.Command) (forms.MailDomains, error) {
 	return domains, nil
 }
 
+func newMailer(cmd *cli.Command, domains forms.MailDomains) (*events.Mailer, error) {
+	mailer, err := events.NewMailer(events.MailOptions{
+		Server: cmd.String("smtp"), PasswordFile: cmd.String("smtp-password-file"), Password: os.Getenv("FORMULARY_SMTP_PASSWORD"),
+		From: cmd.String("mail-from"), PublicURL: cmd.String("public-url"), Domains: domains,
+	})
+	if err != nil {
+		return nil, &configError{err}
+	}
+	return mailer, nil
+}
+
 // openListeners reads who is told of changes.
 func openListeners(cmd *cli.Command, domains forms.MailDomains, log *slog.Logger) (*events.Listeners, error) {
 	var sender events.MailSender
 	if cmd.String("smtp") != "" {
-		mailer, err := events.NewMailer(events.MailOptions{
-			Server: cmd.String("smtp"), PasswordFile: cmd.String("smtp-password-file"), Password: os.Getenv("FORMULARY_SMTP_PASSWORD"),
-			From: cmd.String("mail-from"), PublicURL: cmd.String("public-url"), Domains: domains,
-		})
+		mailer, err := newMailer(cmd, domains)
 		if err != nil {
-			return nil, &configError{err}
+			return nil, err
 		}
 		sender = mailer
 	}

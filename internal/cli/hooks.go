@@ -23,25 +23,32 @@ import (
 
 func hooksCommand() *cli.Command {
 	return &cli.Command{
-		Name: "hooks", Usage: "list webhooks and mails that wait or have failed, try them again, test a webhook",
+		Name: "hooks", Usage: "list webhooks and mails that wait or have failed, try them again or discard them, and test a webhook or the mail server",
 		Description: "A hook is the address of a program that the server tells of new, changed and deleted submissions. --hooks names a\n" +
-			"file of them: see docs/events.md. list and retry also work while a server runs.\n\n" +
+			"file of them: see docs/events.md. list, retry and discard also work while a server runs.\n\n" +
 			"   formulary hooks list --hooks hooks.yaml --data data        what waits or has failed, and why\n" +
 			"   formulary hooks retry --hooks hooks.yaml --data data crm   when the receiver of crm works again\n" +
-			"   formulary hooks test --hooks hooks.yaml crm                sends an event of type test to crm",
-		Flags: []cli.Flag{
+			"   formulary hooks discard --data data old                    when old is gone for good\n" +
+			"   formulary hooks test --hooks hooks.yaml crm                sends an event of type test to crm\n" +
+			"   formulary hooks test --smtp smtp://mail.example.org --mail-from forms@example.org \\\n" +
+			"     --public-url https://forms.example.org --mail-domains example.org mail ann@example.org",
+		Flags: append([]cli.Flag{
 			hooksFlag(),
-			textFlag("data", "list, retry: directory of the embedded database"),
-			textFlag("database", "list, retry: PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
+			textFlag("data", "list, retry, discard: directory of the embedded database"),
+			textFlag("database", "list, retry, discard: PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
 			valueFlag("format", "text", "list: text, or json with an object per line"),
-		},
+		}, mailFlags()...),
 		Commands: []*cli.Command{
 			{Name: "list", Usage: "print what waits and what has failed, by hook; mails are the hook mail", ArgValidator: refuseArguments, Action: listHooks},
-			{Name: "retry", ArgsUsage: "[NAME…]", Usage: "queue failed events again, and make those that wait due at once", Action: retryHooks},
-			{Name: "test", ArgsUsage: "NAME", Usage: "send a signed event of type test to a webhook; exit status 1 unless it answers 2xx", Action: testHook},
+			{Name: "retry", ArgsUsage: "[NAME…]", Usage: "queue failed events again, and make those that wait due at once", Action: changeEvents},
+			{Name: "discard", ArgsUsage: "NAME…", Usage: "remove all events of hooks, those that wait and those that have failed", Action: changeEvents},
+			{
+				Name: "test", ArgsUsage: "NAME | mail ADDRESS", Action: testHook,
+				Usage: "send a signed event of type test to a webhook, or a test mail; exit status 1 unless it is accepted",
+			},
 		},
 		Action: func(context.Context, *cli.Command) error {
-			return usagef("hooks takes a command: list, retry [NAME…], or test NAME")
+			return usagef("hooks takes a command: list, retry [NAME…], discard NAME…, test NAME, or test mail ADDRESS")
 		},
 	}
 }
@@ -79,6 +86,7 @@ func requireHooks(names, known []string) error {
 type eventStore interface {
 	EventCounts(ctx context.Context) ([]store.EventCount, error)
 	RetryEvents(ctx context.Context, hooks []string) (failed int64, err error)
+	DiscardEvents(ctx context.Context, hooks []string) (discarded int64, err error)
 	Close() error
 }
 
@@ -143,23 +151,35 @@ func listHooks(ctx context.Context, cmd *cli.Command) error {
 	})
 }
 
-func retryHooks(ctx context.Context, cmd *cli.Command) error {
+// changeEvents is retry, of all hooks by default, and discard.
+func changeEvents(ctx context.Context, cmd *cli.Command) error {
+	named, discards := cmd.Args().Slice(), cmd.Name == "discard"
+	if discards && len(named) == 0 {
+		return usagef("hooks discard takes the names of hooks")
+	}
 	return withHooks(ctx, cmd, func(s eventStore, names []string, _ map[string]store.EventCount) error {
-		if err := requireHooks(cmd.Args().Slice(), names); err != nil {
+		if err := requireHooks(named, names); err != nil {
 			return err
 		}
-		if cmd.Args().Present() {
-			names = cmd.Args().Slice()
+		if len(named) > 0 {
+			names = named
 		}
-		failed, err := s.RetryEvents(ctx, names)
+		change, told := s.RetryEvents, "Failed events that were queued again: %d. Events that wait are due at once.\n"
+		if discards {
+			change, told = s.DiscardEvents, "Events that were discarded: %d.\n"
+		}
+		changed, err := change(ctx, names)
 		if err == nil {
-			_, err = fmt.Fprintf(cmd.Root().Writer, "Failed events that were queued again: %d. Events that wait are due at once.\n", failed)
+			_, err = fmt.Fprintf(cmd.Root().Writer, told, changed)
 		}
 		return err
 	})
 }
 
 func testHook(ctx context.Context, cmd *cli.Command) error {
+	if cmd.Args().First() == store.MailHook {
+		return testMail(ctx, cmd)
+	}
 	if cmd.Args().Len() != 1 || cmd.String("hooks") == "" {
 		return usagef("hooks test takes --hooks FILE and the name of a hook in it")
 	}
@@ -168,9 +188,27 @@ func testHook(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	hook := hooks[slices.Index(names, cmd.Args().First())]
-	if err := hook.Test(ctx); err != nil {
+	status, err := hook.Test(ctx)
+	if err != nil {
 		return fmt.Errorf("%s: %w", hook.Name, err)
 	}
-	_, err = fmt.Fprintf(cmd.Root().Writer, "%s accepted the test event.\n", hook.Name)
+	_, err = fmt.Fprintf(cmd.Root().Writer, "%s accepted the test event: it answered %d.\n", hook.Name, status)
+	return err
+}
+
+func testMail(ctx context.Context, cmd *cli.Command) error {
+	address := cmd.Args().Get(1)
+	if cmd.Args().Len() != 2 || cmd.String("smtp") == "" {
+		return usagef("hooks test mail takes an address, and the flags of the server for mail: --smtp, --mail-from, --public-url and --mail-domains")
+	}
+	domains, domainsErr := mailDomains(cmd)
+	mailer, err := newMailer(cmd, domains)
+	if err := cmp.Or(domainsErr, err); err != nil {
+		return err
+	}
+	if err := mailer.Send(ctx, events.Mail{To: address}); err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
+	_, err = fmt.Fprintf(cmd.Root().Writer, "The mail server accepted a test mail to %s.\n", address)
 	return err
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"net/http"
-	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 
 const (
 	slotsPerHook = 4      // queues of a hook that are delivered at the same time
+	maxDue       = 100    // queues of a hook that are looked up at a time
 	maxLeased    = 50     // events of a webhook in one lease
 	maxTold      = 10_000 // events that one mail tells of, or that are removed at a time
 )
@@ -47,6 +47,8 @@ type Dispatcher struct {
 	DispatcherOptions
 	metrics
 	tune     tuning
+	due      map[string][]store.Queue // by hook: what was looked up, and has not begun; no entry: look
+	lastPage map[string]int64         // by hook: the page that had the last turn
 	inFlight map[store.Queue]bool
 	ended    chan store.Queue
 	failing  atomic.Bool // the store; the log says so
@@ -56,6 +58,7 @@ type Dispatcher struct {
 func NewDispatcher(opts DispatcherOptions) *Dispatcher {
 	return &Dispatcher{
 		DispatcherOptions: opts, tune: defaultTuning, metrics: metrics{delivered: prometheus.NewCounterVec(deliveredOpts, hookLabel)},
+		due: map[string][]store.Queue{}, lastPage: map[string]int64{},
 		inFlight: map[store.Queue]bool{}, ended: make(chan store.Queue, (maxHooks+1)*slotsPerHook),
 	}
 }
@@ -64,59 +67,72 @@ func NewDispatcher(opts DispatcherOptions) *Dispatcher {
 // grace period. All leases are released.
 func (d *Dispatcher) Run(ctx context.Context) {
 	poll, cleanUp := time.NewTicker(d.tune.poll), time.NewTicker(d.tune.cleanUp)
+	defer poll.Stop()
+	defer cleanUp.Stop()
+	d.tidy(ctx)
 	for ctx.Err() == nil || len(d.inFlight) > 0 {
-		for ctx.Err() == nil && d.start(ctx) {
+		if ctx.Err() == nil {
+			d.start(ctx)
 		}
 		select {
 		case <-poll.C:
+			clear(d.due)
 		case <-cleanUp.C:
-			_, err := d.Store.RemoveFailedEvents(ctx, 30*24*time.Hour, maxTold)
-			d.note(ctx, err)
+			d.tidy(ctx)
 		case q := <-d.ended:
-			delete(d.inFlight, q)
-			for len(d.ended) > 0 { // one look at the store for all of them
-				delete(d.inFlight, <-d.ended)
+			for d.end(q); len(d.ended) > 0; { // one look at the store for all of them
+				d.end(<-d.ended)
 			}
 		}
 	}
 }
 
-// start begins to deliver due queues of hooks with free slots, and reports whether there
-// may be more: many queues of one hook may have hidden newer ones of another.
-func (d *Dispatcher) start(ctx context.Context) (more bool) {
-	free := map[string]int{}
-	for name := range d.Listeners.byName() {
+// end notes that a delivery has ended. If all others that are due have begun, there may be more.
+func (d *Dispatcher) end(q store.Queue) {
+	delete(d.inFlight, q)
+	if len(d.due[q.Hook]) == 0 {
+		delete(d.due, q.Hook)
+	}
+}
+
+func (d *Dispatcher) tidy(ctx context.Context) {
+	_, err := d.Store.TidyEvents(ctx, 30*24*time.Hour, maxTold)
+	d.note(ctx, err)
+}
+
+// start begins to deliver due queues of hooks with free slots. It looks for those of hooks that have no entry in due.
+func (d *Dispatcher) start(ctx context.Context) {
+	free, after := map[string]int{}, map[string]int64{}
+	for name := range d.destinations() {
 		free[name] = slotsPerHook
 	}
 	for q := range d.inFlight {
 		free[q.Hook]--
 	}
-	maps.DeleteFunc(free, func(_ string, slots int) bool { return slots <= 0 })
-	if len(free) == 0 {
-		return false
-	}
-	limit := len(d.inFlight) + len(free)*slotsPerHook
-	queues, err := d.Store.DueQueues(ctx, slices.Collect(maps.Keys(free)), limit)
-	if err != nil || len(queues)+len(d.inFlight) == 0 {
-		d.note(ctx, err)
-	}
-	for _, q := range queues {
-		if d.inFlight[q] || free[q.Hook] <= 0 {
-			continue
+	for name, slots := range free {
+		if _, found := d.due[name]; slots > 0 && !found {
+			after[name], d.due[name] = d.lastPage[name], nil
 		}
-		d.inFlight[q], more = true, len(queues) == limit
-		free[q.Hook]--
-		go func() {
-			if d.note(ctx, d.deliver(ctx, q)) {
-				select { // the queue may still be due
-				case <-time.After(d.tune.poll):
-				case <-ctx.Done():
-				}
-			}
-			d.ended <- q
-		}()
 	}
-	return more
+	if len(after) > 0 {
+		queues, err := d.Store.DueQueues(ctx, after, maxDue)
+		if err != nil || len(queues)+len(d.inFlight) == 0 {
+			d.note(ctx, err)
+		}
+		for _, q := range queues {
+			d.due[q.Hook] = append(d.due[q.Hook], q)
+		}
+	}
+	for name, queues := range d.due {
+		for ; len(queues) > 0 && free[name] > 0; queues = queues[1:] {
+			if q := queues[0]; !d.inFlight[q] {
+				free[name]--
+				d.inFlight[q], d.lastPage[name] = true, q.PageID
+				go d.deliver(ctx, q)
+			}
+		}
+		d.due[name] = queues
+	}
 }
 
 // note logs when the store begins to fail, and when it works again.
@@ -130,9 +146,20 @@ func (d *Dispatcher) note(ctx context.Context, err error) bool {
 	return err != nil
 }
 
-// deliver leases a queue, tries its events, and settles what has become of them. After
+// deliver delivers a queue. After an error of the store it waits: the queue may still be due.
+func (d *Dispatcher) deliver(ctx context.Context, q store.Queue) {
+	if d.note(ctx, d.deliverLease(ctx, q)) {
+		select {
+		case <-time.After(d.tune.poll):
+		case <-ctx.Done():
+		}
+	}
+	d.ended <- q
+}
+
+// deliverLease leases a queue, tries its events, and settles what has become of them. After
 // ctx has ended, attempts have the grace period to end, and the store has it once more.
-func (d *Dispatcher) deliver(ctx context.Context, q store.Queue) error {
+func (d *Dispatcher) deliverLease(ctx context.Context, q store.Queue) error {
 	leased, release := context.WithTimeout(context.WithoutCancel(ctx), d.tune.lease)
 	defer release()
 	attempts, cancel := context.WithTimeout(leased, d.tune.lease*9/10)
@@ -141,35 +168,38 @@ func (d *Dispatcher) deliver(ctx context.Context, q store.Queue) error {
 		time.AfterFunc(d.tune.grace, cancel)
 		time.AfterFunc(2*d.tune.grace, release)
 	})()
-	limit := maxLeased
-	if q.Hook == store.MailHook {
-		limit = maxTold
-	}
-	lease, err := d.Store.LeaseQueue(leased, q, d.tune.lease, limit)
+	lease, err := d.Store.LeaseQueue(leased, q, d.tune.lease, d.destinations()[q.Hook].leased)
 	if err != nil || len(lease.Events) == 0 {
 		return err
 	}
 	return d.Store.SettleQueue(leased, lease, d.tryAll(ctx, attempts, lease))
 }
 
-// tryAll tries the events of a lease in their order until one fails: those of a webhook
-// one by one, those of a mail together. An attempt begins only if it must end within
-// the lease, and before ctx has ended. If none has ended, the next server goes on with the
-// number of failed attempts, so that restarts do not shorten the backoff.
+// tryAll tries the events of a lease in their order until one fails. Those that were
+// delivered are removed while the next one is sent: if the server is killed, only these two
+// come again. An attempt starts only if its timeout ends before the lease does. If the
+// server stops before any attempt has finished, the attempt count is kept, so that restarts
+// don't reset the backoff.
 func (d *Dispatcher) tryAll(ctx, attempts context.Context, lease store.Lease) store.Settlement {
 	s := store.Settlement{Attempts: lease.Attempts}
 	log := d.Log.With("hook", lease.Hook, "page", lease.PageID, "form", lease.FormID)
 	end, _ := attempts.Deadline()
-	together := 1
-	if lease.Hook == store.MailHook {
-		together = len(lease.Events)
-	}
-	for events := range slices.Chunk(lease.Events, together) {
-		hook, known := d.Listeners.byName()[lease.Hook]
+	var removal sync.WaitGroup
+	var removeErr error
+	for rest := lease.Events; len(rest) > 0 && removeErr == nil; {
+		to, known := d.destinations()[lease.Hook]
 		if !known || ctx.Err() != nil || time.Until(end) < d.tune.attempt {
 			break
 		}
-		err := d.try(attempts, hook, events)
+		events := rest[:min(len(rest), to.together)]
+		rest = rest[len(events):]
+		if len(s.Delivered) > 0 {
+			removal.Go(func() { removeErr = d.Store.RemoveDelivered(attempts, lease.Queue, s.Delivered) })
+		}
+		err := to.deliver(attempts, events)
+		if removal.Wait(); removeErr == nil {
+			s.Delivered = nil
+		}
 		switch {
 		case err != nil && attempts.Err() != nil: // the server ends
 			return s
@@ -180,13 +210,10 @@ func (d *Dispatcher) tryAll(ctx, attempts context.Context, lease store.Lease) st
 		case lease.Attempts > 0:
 			log.Info("events are delivered again", "attempts", lease.Attempts+1)
 		}
-		lease.Attempts, s.Attempts = 0, 0 // of the next event
+		lease.Attempts, s.Attempts, s.Delay = 0, 0, to.pause // of the next event
 		d.delivered.WithLabelValues(lease.Hook).Add(float64(len(events)))
 		for _, e := range events {
 			s.Delivered = append(s.Delivered, e.ID)
-		}
-		if lease.Hook == store.MailHook {
-			s.Delay = d.NotifyInterval
 		}
 	}
 	return s
@@ -211,12 +238,34 @@ func backoff(delay time.Duration, before int) time.Duration {
 	return min(delay/2+rand.N(delay), time.Hour) //nolint:gosec // it need not be secret
 }
 
-// try makes one attempt. Without a hook it is a mail, which has a time limit of its own.
-func (d *Dispatcher) try(ctx context.Context, hook *Hook, events []store.Event) error {
-	e := events[len(events)-1]
-	if hook == nil { // a mail has all of the lease
-		return d.Listeners.mail.Send(ctx, Mail{To: e.Recipient, Title: e.Title, PageID: e.PageID, FormID: e.FormID, Count: len(events)})
+// destination is where the events of a hook go: to a webhook, or to people by mail.
+type destination struct {
+	leased   int           // events of one lease at most
+	together int           // events that one attempt tells of
+	pause    time.Duration // least time between two attempts that succeed
+	deliver  func(ctx context.Context, events []store.Event) error
+}
+
+// destinations returns those of the hooks that are set up. A mail has all of the lease: it has
+// a time limit of its own.
+func (d *Dispatcher) destinations() map[string]destination {
+	all := map[string]destination{}
+	for _, h := range *d.Listeners.hooks.Load() {
+		all[h.Name] = destination{maxLeased, 1, 0, func(ctx context.Context, events []store.Event) error {
+			return d.post(ctx, &h, events[0])
+		}}
 	}
+	if mail := d.Listeners.mail; mail != nil {
+		all[store.MailHook] = destination{maxTold, maxTold, d.NotifyInterval, func(ctx context.Context, events []store.Event) error {
+			e := events[len(events)-1]
+			return mail.Send(ctx, Mail{To: e.Recipient, Title: e.Title, PageID: e.PageID, FormID: e.FormID, Count: len(events)})
+		}}
+	}
+	return all
+}
+
+// post makes one attempt of a webhook.
+func (d *Dispatcher) post(ctx context.Context, hook *Hook, e store.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, d.tune.attempt)
 	defer cancel()
 	data := change{PageID: e.PageID, FormID: e.FormID, ID: e.Submission}
@@ -229,5 +278,6 @@ func (d *Dispatcher) try(ctx context.Context, hook *Hook, events []store.Event) 
 			return errors.New("the submission can't be read")
 		}
 	}
-	return hook.post(ctx, e.Message, payload{e.Type, e.Created.UTC(), data})
+	_, err := hook.post(ctx, e.Message, payload{e.Type, e.Created.UTC(), data})
+	return err
 }

@@ -341,11 +341,11 @@ type failingStore struct {
 
 var errOutage = fmt.Errorf("%w: outage", store.ErrUnavailable)
 
-func (s *failingStore) DueQueues(ctx context.Context, hooks []string, limit int) ([]store.Queue, error) {
+func (s *failingStore) DueQueues(ctx context.Context, after map[string]int64, limit int) ([]store.Queue, error) {
 	if s.due.Load() {
 		return nil, errOutage
 	}
-	return s.Engine.DueQueues(ctx, hooks, limit)
+	return s.Engine.DueQueues(ctx, after, limit)
 }
 
 func (s *failingStore) LeaseQueue(ctx context.Context, q store.Queue, lease time.Duration, limit int) (store.Lease, error) {
@@ -362,6 +362,13 @@ func (s *failingStore) SettleQueue(ctx context.Context, l store.Lease, settled s
 		return errOutage
 	}
 	return s.Engine.SettleQueue(ctx, l, settled)
+}
+
+func (s *failingStore) RemoveDelivered(ctx context.Context, q store.Queue, ids []int64) error {
+	if s.settle.Load() {
+		return errOutage
+	}
+	return s.Engine.RemoveDelivered(ctx, q, ids)
 }
 
 func (s *failingStore) Get(ctx context.Context, key store.Key) (forms.Submission, error) {

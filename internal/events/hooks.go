@@ -39,7 +39,8 @@ type Hook struct {
 }
 
 var (
-	hookName   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	hookName   = matches(`[A-Za-z0-9_-]{1,64}`)
+	isKey      = matches(`[A-Za-z]{1,20}`)
 	eventTypes = []string{store.SubmissionCreated, store.SubmissionUpdated, store.SubmissionDeleted}
 )
 
@@ -89,85 +90,93 @@ func parseHooks(content []byte, dir string) (hooks []Hook, err error) {
 }
 
 func parseHook(n *yaml.Node, dir string) (h Hook, err error) {
-	seen := map[string]bool{}
+	texts := map[string][]string{} // by key
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-		key, items := n.Content[i], []*yaml.Node{n.Content[i+1]}
-		if items[0].Kind == yaml.SequenceNode && slices.Contains([]string{"pages", "forms", "events"}, key.Value) {
-			items = items[0].Content
+		key, value := n.Content[i], n.Content[i+1]
+		if texts[key.Value], err = readTexts(key, value, texts[key.Value] != nil); err != nil {
+			return h, err
 		}
-		if seen[key.Value] || len(items) == 0 || len(items) > maxItems {
-			return h, mistake(key.Line, "%s: write it once, with 1 to %d values, or leave it out", key.Value, maxItems)
+		if key.Value != "secretFile" {
+			continue
 		}
-		seen[key.Value] = true
-		for _, item := range items {
-			text := item.Value
-			if item.Kind != yaml.ScalarNode {
-				text = "" // which no key takes
-			}
-			if err := h.set(key.Value, text, dir); err != nil {
-				return h, mistake(item.Line, "%w", err)
-			}
+		if h.secretFile = value.Value; !filepath.IsAbs(h.secretFile) {
+			h.secretFile = filepath.Join(dir, h.secretFile)
+		}
+		content, err := reload.ReadFile(h.secretFile, maxHooksFile)
+		if h.secret = parseSecret(strings.TrimSpace(string(content))); err == nil && h.secret == nil {
+			err = errors.New("the file must have the base64 of 24 to 64 bytes, with or without whsec_")
+		}
+		if err != nil {
+			return h, mistake(value.Line, "secretFile: %w", err)
 		}
 	}
-	if !seen["name"] || !seen["url"] || seen["secret"] == seen["secretFile"] {
+	if texts["name"] == nil || texts["url"] == nil || (texts["secret"] == nil) == (h.secret == nil) {
 		return h, mistake(n.Line, "a hook needs name, url, and either secret or secretFile")
 	}
+	for _, text := range texts["secret"] {
+		h.secret = parseSecret(text)
+	}
+	for _, text := range texts["pages"] {
+		page, _ := strconv.ParseInt(text, 10, 64) // which was checked
+		h.pages = append(h.pages, page)
+	}
+	h.Name, h.url, h.forms, h.events = texts["name"][0], texts["url"][0], texts["forms"], texts["events"]
+	h.submission = slices.Contains(texts["body"], "submission")
+	h.allowPrivate = slices.Contains(texts["allowPrivate"], "true")
 	return h, nil
 }
 
-// set takes a value of a key, those of a list one after the other. Its errors do not
-// repeat the value.
-func (h *Hook) set(key, text, dir string) (err error) {
-	var valid bool
-	var advice string
-	switch key {
-	case "name":
-		h.Name, valid = text, hookName.MatchString(text) && text != store.MailHook
-		advice = "use letters, digits, - and _, at most 64 of them, and not mail"
-	case "url":
-		h.url, valid = text, isCallable(text)
-		advice = "write an address such as https://example.org/path, with http or https"
-	case "secret":
-		h.secret, valid = parseSecret(text)
-		advice = "write the base64 of 24 to 64 bytes, with or without whsec_"
-	case "secretFile":
-		if _, isSecret := parseSecret(text); isSecret || strings.HasPrefix(text, "whsec_") {
-			return errors.New("secretFile: write the path of a file, or use secret: this is a secret itself")
-		}
-		if h.secretFile = text; !filepath.IsAbs(text) {
-			h.secretFile = filepath.Join(dir, text)
-		}
-		var content []byte
-		content, err = reload.ReadFile(h.secretFile, maxHooksFile)
-		h.secret, valid = parseSecret(strings.TrimSpace(string(content)))
-		advice = "the file must have the base64 of 24 to 64 bytes, with or without whsec_"
-	case "pages":
-		page, parseErr := strconv.ParseInt(text, 10, 64)
-		h.pages, valid = append(h.pages, page), parseErr == nil && page > 0
-		advice = "write the numbers of pages, such as [101]"
-	case "forms":
-		h.forms, valid = append(h.forms, text), text != ""
-		advice = "write the ids of forms, such as [feedback]"
-	case "events":
-		h.events, valid = append(h.events, text), slices.Contains(eventTypes, text)
-		advice = "use " + strings.Join(eventTypes, ", ")
-	case "body":
-		h.submission, valid = text == "submission", text == "submission" || text == "ids"
-		advice = "use ids or submission"
-	case "allowPrivate":
-		h.allowPrivate, valid = text == "true", text == "true" || text == "false"
-		advice = "use true or false"
-	default: // it may be a secret in the wrong place
-		return errors.New("there is no such key: use name, url, secret, secretFile, pages, forms, events, body and allowPrivate")
-	}
-	if err == nil && !valid {
-		err = errors.New(advice)
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", key, err)
-	}
-	return err
+// hookKeys are the keys of a hook, and which values they take.
+var hookKeys = map[string]struct {
+	valid  func(text string) bool
+	advice string
+}{
+	"name":         {isHookName, "use letters, digits, - and _, at most 64 of them, and not mail"},
+	"url":          {isCallable, "write an address such as https://example.org/path, with http or https"},
+	"secret":       {isSecret, "write the base64 of 24 to 64 bytes, with or without whsec_"},
+	"secretFile":   {isPath, "write the path of a file, or use secret: this is a secret itself"},
+	"pages":        {matches(`[1-9][0-9]{0,17}`), "write the numbers of pages, such as [101]"},
+	"forms":        {matches(`(?s).+`), "write the ids of forms, such as [feedback]"},
+	"events":       {matches(strings.Join(eventTypes, "|")), "use " + strings.Join(eventTypes, ", ")},
+	"body":         {matches("ids|submission"), "use ids or submission"},
+	"allowPrivate": {matches("true|false"), "use true or false"},
 }
+
+func matches(pattern string) func(string) bool {
+	return regexp.MustCompile("^(" + pattern + ")$").MatchString
+}
+
+// readTexts returns the value of a key, or those of its list. Its errors do not repeat a value.
+func readTexts(key, value *yaml.Node, again bool) (texts []string, err error) {
+	rule, known := hookKeys[key.Value]
+	if !known {
+		name := ""
+		if isKey(key.Value) { // otherwise it may be a secret in the wrong place
+			name = key.Value + ": "
+		}
+		return nil, mistake(key.Line, "%sthere is no such key: use name, url, secret, secretFile, pages, forms, events, body and allowPrivate", name)
+	}
+	items := []*yaml.Node{value}
+	if value.Kind == yaml.SequenceNode && slices.Contains([]string{"pages", "forms", "events"}, key.Value) {
+		items = value.Content
+	}
+	if again || len(items) == 0 || len(items) > maxItems {
+		return nil, mistake(key.Line, "%s: write it once, with 1 to %d values, or leave it out", key.Value, maxItems)
+	}
+	for _, item := range items {
+		if item.Kind != yaml.ScalarNode || !rule.valid(item.Value) {
+			return nil, mistake(item.Line, "%s: %s", key.Value, rule.advice)
+		}
+		texts = append(texts, item.Value)
+	}
+	return texts, nil
+}
+
+func isHookName(text string) bool { return hookName(text) && text != store.MailHook }
+
+func isSecret(text string) bool { return parseSecret(text) != nil }
+
+func isPath(text string) bool { return !isSecret(text) && !strings.HasPrefix(text, "whsec_") }
 
 func isCallable(address string) bool {
 	u, err := url.Parse(address)
@@ -178,7 +187,11 @@ func isCallable(address string) bool {
 	return u.Port() == "" || err == nil
 }
 
-func parseSecret(text string) (secret []byte, valid bool) {
+// parseSecret returns nil for what is none.
+func parseSecret(text string) []byte {
 	secret, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
-	return secret, err == nil && len(secret) >= 24 && len(secret) <= 64
+	if err != nil || len(secret) < 24 || len(secret) > 64 {
+		return nil
+	}
+	return secret
 }

@@ -183,7 +183,9 @@ func TestShutdownAttempts(t *testing.T) {
 // mailQueue is a store with a mail that is always due, and that can't be settled.
 type mailQueue struct{ store.Engine }
 
-func (mailQueue) DueQueues(context.Context, []string, int) ([]store.Queue, error) {
+func (mailQueue) TidyEvents(context.Context, time.Duration, int) (int, error) { return 0, nil }
+
+func (mailQueue) DueQueues(context.Context, map[string]int64, int) ([]store.Queue, error) {
 	return []store.Queue{{Hook: store.MailHook, PageID: 1, FormID: "a"}}, nil
 }
 
@@ -257,12 +259,12 @@ type slowStore struct {
 	looks atomic.Int64
 }
 
-func (s *slowStore) DueQueues(ctx context.Context, hooks []string, limit int) ([]store.Queue, error) {
+func (s *slowStore) DueQueues(ctx context.Context, after map[string]int64, limit int) ([]store.Queue, error) {
 	for len(s.d.ended) < len(s.d.inFlight) {
 		runtime.Gosched()
 	}
 	s.looks.Add(1)
-	return s.Engine.DueQueues(ctx, hooks, limit)
+	return s.Engine.DueQueues(ctx, after, limit)
 }
 
 // TestManyQueues: deliveries that end during one look at the store share the next one.
@@ -315,7 +317,7 @@ func TestLeaseEnds(t *testing.T) {
 	}
 	d := f.dispatcher()
 	d.tune.lease, d.tune.attempt = time.Second, time.Second
-	if err := d.deliver(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}); err != nil {
+	if err := d.deliverLease(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	if calls := r.got(); len(calls) != 0 || f.count("crm").Queued != 3 {

@@ -14,7 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Mail tells one recipient how many submissions of a form have come.
+// Mail tells one recipient how many submissions of a form have come. Without a form it is a test.
 type Mail struct {
 	To, Title string
 	PageID    int64
@@ -105,15 +105,3 @@ func (l *Listeners) Events(form *forms.Form, anonymous bool, eventType string, a
 
 // has reports whether a list has a value. Nil has all.
 func has[T comparable](list []T, value T) bool { return list == nil || slices.Contains(list, value) }
-
-// byName returns the hooks that are set up. That of mails is nil.
-func (l *Listeners) byName() map[string]*Hook {
-	hooks := map[string]*Hook{}
-	for _, h := range *l.hooks.Load() {
-		hooks[h.Name] = &h
-	}
-	if l.mail != nil {
-		hooks[store.MailHook] = nil
-	}
-	return hooks
-}

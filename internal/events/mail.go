@@ -15,11 +15,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 
 	"github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/reload"
@@ -31,6 +31,9 @@ const (
 	maxReplies  = 1 << 20          // bytes that the server answers
 	maxTitle    = 200              // bytes of the form's title
 	maxPassword = 4096
+
+	maxMails = 100             // over one connection
+	maxIdle  = 5 * time.Second // that a connection is kept for the next mail
 )
 
 // MailOptions are what flags say about mail. The server is smtp://USER@HOST:587 or smtps://USER@HOST:465.
@@ -39,7 +42,7 @@ type MailOptions struct {
 	Domains                                         forms.MailDomains
 }
 
-// Mailer sends mails, each over a connection of its own.
+// Mailer sends mails. It keeps connections for a short time.
 type Mailer struct {
 	forms.MailDomains
 	options        MailOptions
@@ -47,11 +50,23 @@ type Mailer struct {
 	from           *netmail.Address
 	tls            *tls.Config
 	timeout        time.Duration
+
+	idle chan *session
+}
+
+// session is a connection to the mail server.
+type session struct {
+	client *mail.Client
+	smtp   *smtp.Client
+	conn   net.Conn
+	mails  int
+	stop   func() bool // ends that conn is closed with a context
+	expiry *time.Timer // while it is idle
 }
 
 // NewMailer checks the options. Its errors never contain a password.
 func NewMailer(o MailOptions) (*Mailer, error) {
-	m := &Mailer{MailDomains: o.Domains, options: o, timeout: mailTimeout, server: parseURL(o.Server, "smtp", "smtps"), public: parseURL(o.PublicURL, "http", "https")}
+	m := &Mailer{MailDomains: o.Domains, options: o, timeout: mailTimeout, idle: make(chan *session, slotsPerHook), server: parseURL(o.Server, "smtp", "smtps"), public: parseURL(o.PublicURL, "http", "https")}
 	_, inURL := m.server.User.Password()
 	hasUser, hasPassword := m.server.User.Username() != "", o.Password != "" || o.PasswordFile != ""
 	from, err := netmail.ParseAddress(o.From)
@@ -102,36 +117,71 @@ func (m *Mailer) password() (string, error) {
 
 // Send implements MailSender. It ends within mailTimeout.
 func (m *Mailer) Send(ctx context.Context, n Mail) error {
-	ctx, cancel := context.WithTimeout(ctx, m.timeout)
-	defer cancel() // closes the connection
-	client, err := m.client(ctx)
-	switch {
-	case err != nil:
-		return errors.New("the password file can't be read")
-	case !forms.IsEmail(n.To) || !m.Allows(n.To): // it was allowed when the event was written
+	if !forms.IsEmail(n.To) || !m.Allows(n.To) { // it was allowed when the event was written
 		return errors.New("the recipient is not in --mail-domains")
 	}
-	session, err := client.DialToSMTPClientWithContext(ctx)
+	ctx, cancel := context.WithTimeout(ctx, m.timeout)
+	defer cancel() // closes the connection, unless it is kept
+	s, err := m.connect(ctx)
 	if err == nil {
-		err = client.SendWithSMTPClient(session, m.message(n))
+		err = s.client.SendWithSMTPClient(s.smtp, m.message(n))
 	}
 	if err != nil {
 		return explainMail(ctx, err)
 	}
-	_ = client.CloseWithSMTPClient(session) // the mail was taken, whatever happens now
+	m.keep(s) // the mail was taken, whatever happens now
 	return nil
 }
 
-// client gives go-mail a dialer of our own: its own connections do not end with ctx.
-func (m *Mailer) client(ctx context.Context) (*mail.Client, error) {
+// keep makes a connection idle. It ends when no mail follows soon, or it had many.
+func (m *Mailer) keep(s *session) {
+	quit := func() { _ = s.client.CloseWithSMTPClient(s.smtp) }
+	if s.mails++; s.mails == maxMails || !s.stop() {
+		quit()
+		return
+	}
+	s.expiry = time.AfterFunc(maxIdle, quit)
+	select {
+	case m.idle <- s:
+	default: // others are idle
+	}
+}
+
+// connect returns an idle connection that still works, or a new one.
+func (m *Mailer) connect(ctx context.Context) (*session, error) {
+	for {
+		select {
+		case s := <-m.idle:
+			if !s.expiry.Stop() {
+				continue
+			}
+			s.closeWith(ctx)
+			if s.smtp.UpdateDeadline(m.timeout) == nil && s.smtp.Noop() == nil {
+				return s, nil
+			}
+		default:
+			return m.dial(ctx)
+		}
+	}
+}
+
+func (s *session) closeWith(ctx context.Context) {
+	s.stop = context.AfterFunc(ctx, func() { _ = s.conn.Close() })
+}
+
+var errPassword = errors.New("the password file can't be read")
+
+// dial gives go-mail a dialer of our own: its own connections do not end with ctx.
+func (m *Mailer) dial(ctx context.Context) (*session, error) {
 	host, port, policy := m.server.Hostname(), map[string]string{"smtp": "587", "smtps": "465"}[m.server.Scheme], mail.TLSOpportunistic
-	dial := func(_ context.Context, network, _ string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(host, cmp.Or(m.server.Port(), port)))
+	s := &session{}
+	dial := func(_ context.Context, network, _ string) (conn net.Conn, err error) {
+		s.conn, err = new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(host, cmp.Or(m.server.Port(), port)))
 		if err != nil {
 			return nil, err
 		}
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
-		limited := limitedConn{conn, io.LimitReader(conn, maxReplies)}
+		s.closeWith(ctx)
+		limited := limitedConn{s.conn, io.LimitReader(s.conn, maxReplies)}
 		if m.server.Scheme == "smtps" {
 			return tls.Client(limited, m.tls), nil
 		}
@@ -141,14 +191,19 @@ func (m *Mailer) client(ctx context.Context) (*mail.Client, error) {
 	if user := m.server.User.Username(); user != "" {
 		password, err := m.password()
 		if err != nil {
-			return nil, err
+			return nil, errPassword
 		}
 		if m.server.Scheme == "smtp" { // with smtps, all is encrypted
 			policy = mail.TLSMandatory
 		}
 		options = append(options, mail.WithUsername(user), mail.WithPassword(password), mail.WithOpportunisticSMTPAuth(mail.SMTPAuthPlain, mail.SMTPAuthLogin))
 	}
-	return mail.NewClient(host, append(options, mail.WithTLSPolicy(policy))...)
+	client, err := mail.NewClient(host, append(options, mail.WithTLSPolicy(policy))...)
+	if err == nil {
+		s.client = client
+		s.smtp, err = client.DialToSMTPClientWithContext(ctx)
+	}
+	return s, err
 }
 
 // limitedConn is a connection of which only so much can be read.
@@ -164,6 +219,10 @@ func (m *Mailer) message(n Mail) *mail.Msg {
 	words := strings.FieldsFunc(strings.ReplaceAll(n.Title, "=?", "= ?"), func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
 	subject := forms.Counted(n.Count, "new submission", "new submissions") + ": " + forms.Truncate(strings.Join(words, " "), maxTitle)
 	link := m.public.JoinPath("page", strconv.FormatInt(n.PageID, 10), "form", url.PathEscape(n.FormID), "results")
+	text := fmt.Sprintf("%s\n\n%s\n\nThe form has your address under \"notify\". To get no more such mails, have it removed there.\n", subject, link)
+	if n.FormID == "" {
+		subject, text = "Test mail", "This is a test: mails from "+m.public.String()+" arrive.\n"
+	}
 	_, domain, _ := strings.Cut(m.from.Address, "@")
 	message := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	message.FromMailAddress(m.from)
@@ -172,8 +231,7 @@ func (m *Mailer) message(n Mail) *mail.Msg {
 	message.SetDate()
 	message.SetMessageIDWithValue(rand.Text() + "@" + domain)
 	message.SetGenHeader("Auto-Submitted", "auto-generated")
-	message.SetBodyString(mail.TypeTextPlain, fmt.Sprintf(
-		"%s\n\n%s\n\nThe form has your address under \"notify\". To get no more such mails, have it removed there.\n", subject, link))
+	message.SetBodyString(mail.TypeTextPlain, text)
 	return message
 }
 
@@ -181,11 +239,11 @@ func (m *Mailer) message(n Mail) *mail.Msg {
 func explainMail(ctx context.Context, err error) error {
 	refused, isRefused := errors.AsType[*mail.SendError](err)
 	reply, isReply := errors.AsType[*textproto.Error](err)
-	_, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
-	_, noHost := errors.AsType[*net.DNSError](err)
 	refusals := map[mail.SendErrReason]string{mail.ErrSMTPRcptTo: "recipient", mail.ErrSMTPMailFrom: "sender"}
-	phrase := "the connection failed"
+	phrase := connectionFault(err, "the connection failed")
 	switch {
+	case errors.Is(err, errPassword):
+		return err
 	case ctx.Err() != nil:
 		phrase = "no answer in time"
 	case isRefused && refused.ErrorCode() != 0:
@@ -194,16 +252,10 @@ func explainMail(ctx context.Context, err error) error {
 		phrase = fmt.Sprintf("sign-in refused (%d)", reply.Code)
 	case isReply:
 		phrase = fmt.Sprintf("the mail server answered %d", reply.Code)
-	case isCertificate:
-		phrase = "the certificate of the mail server is not trusted"
 	case strings.Contains(err.Error(), "does not support STARTTLS"):
 		phrase = "the mail server offers no TLS"
 	case strings.Contains(err.Error(), "AUTH"):
 		phrase = "the mail server offers no sign-in"
-	case noHost:
-		phrase = "host not found"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		phrase = "connection refused"
 	}
 	return errors.New(phrase)
 }

@@ -252,10 +252,10 @@ func TestMailSecurity(t *testing.T) {
 		{name: "wrong password", server: mailtest.Options{StartTLS: true, User: user, Password: "another"}, scheme: "smtp", user: true, want: "sign-in refused (535)"},
 		{name: "sign-in required", server: mailtest.Options{StartTLS: true, User: user, Password: "x"}, scheme: "smtp", want: "the mail server refused the sender (530)"},
 		{name: "no sign-in", server: mailtest.Options{StartTLS: true}, scheme: "smtp", user: true, want: "the mail server offers no sign-in"},
-		{name: "untrusted, STARTTLS", server: mailtest.Options{StartTLS: true}, scheme: "smtp", untrusted: true, want: "the certificate of the mail server is not trusted"},
-		{name: "untrusted, user", server: mailtest.Options{StartTLS: true, User: user, Password: mailPassword}, scheme: "smtp", user: true, untrusted: true, want: "the certificate of the mail server is not trusted"},
-		{name: "untrusted, smtps", server: mailtest.Options{TLS: true, User: user, Password: mailPassword}, scheme: "smtps", user: true, untrusted: true, want: "the certificate of the mail server is not trusted"},
-		{name: "smtps at a port without TLS", scheme: "smtps", want: "the connection failed"},
+		{name: "untrusted, STARTTLS", server: mailtest.Options{StartTLS: true}, scheme: "smtp", untrusted: true, want: "its certificate is not trusted"},
+		{name: "untrusted, user", server: mailtest.Options{StartTLS: true, User: user, Password: mailPassword}, scheme: "smtp", user: true, untrusted: true, want: "its certificate is not trusted"},
+		{name: "untrusted, smtps", server: mailtest.Options{TLS: true, User: user, Password: mailPassword}, scheme: "smtps", user: true, untrusted: true, want: "its certificate is not trusted"},
+		{name: "smtps at a port without TLS", scheme: "smtps", want: badHandshake},
 		{name: "recipient refused", server: mailtest.Options{Recipients: "@example.com$"}, scheme: "smtp", want: "the mail server refused the recipient (550)", inClear: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -306,6 +306,7 @@ func TestMailPasswordFile(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
+	<-m.idle // the next mail needs a new connection
 	if err := m.Send(t.Context(), leave(1)); fmt.Sprint(err) != "the password file can't be read" {
 		t.Errorf("without the file: %v", err)
 	}
@@ -347,7 +348,12 @@ func TestMailServerFails(t *testing.T) {
 			}
 		}, "the connection failed"},
 		"closed": {func(net.Conn) {}, "the connection failed"},
-		"busy":   {func(conn net.Conn) { _, _ = io.WriteString(conn, "421 hr@example.org, try later\r\n") }, "the mail server answered 421"},
+		"old TLS": {func(conn net.Conn) {
+			answer(conn, "220 hello", "250-hello\r\n250 STARTTLS")
+			_, _ = io.WriteString(conn, "220 go on\r\n")
+			_ = tls.Server(conn, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}).HandshakeContext(t.Context())
+		}, badHandshake},
+		"busy": {func(conn net.Conn) { _, _ = io.WriteString(conn, "421 hr@example.org, try later\r\n") }, "the mail server answered 421"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMailer(t, mailOptions("smtp://"+listen(t, tt.serve)), nil)
@@ -427,11 +433,7 @@ func TestMailLogin(t *testing.T) {
 // Ports have the defaults of their protocols.
 func TestMailPorts(t *testing.T) {
 	for server, want := range map[string]string{"smtp://127.0.0.9": ":587", "smtps://127.0.0.9": ":465", "smtp://127.0.0.9:1": ":1"} {
-		client, err := newMailer(t, mailOptions(server), nil).client(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = client.DialToSMTPClientWithContext(t.Context())
+		_, err := newMailer(t, mailOptions(server), nil).dial(t.Context())
 		var refused *net.OpError
 		if !errors.As(err, &refused) || !strings.HasSuffix(refused.Addr.String(), want) {
 			t.Errorf("%s: %v, want port %s", server, err, want)

@@ -49,7 +49,7 @@ func (d *Dispatcher) Collect(ch chan<- prometheus.Metric) {
 		d.countAt = time.Now().Add(max(5*time.Second, 10*time.Since(begun)))
 	}
 	byHook := map[string]store.EventCount{}
-	for name := range d.Listeners.byName() {
+	for name := range d.destinations() {
 		d.delivered.WithLabelValues(name)
 		byHook[name] = store.EventCount{}
 	}

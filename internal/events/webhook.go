@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -58,8 +59,8 @@ type change struct {
 	Submission json.RawMessage `json:"submission,omitempty"`
 }
 
-// Test posts an event of type test.
-func (h *Hook) Test(ctx context.Context) error {
+// Test posts an event of type test, and returns the status of the answer.
+func (h *Hook) Test(ctx context.Context) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	return h.post(ctx, rand.Text(), payload{"test", time.Now().UTC().Truncate(time.Millisecond), struct{}{}})
@@ -72,15 +73,15 @@ func (a answered) Error() string { return "answered " + strconv.Itoa(int(a)) }
 
 // post makes one attempt, signed as Standard Webhooks says. Its errors show neither the
 // url nor the secret, nor anything of the answer but its status.
-func (h *Hook) post(ctx context.Context, id string, p payload) error {
+func (h *Hook) post(ctx context.Context, id string, p payload) (status int, err error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(p)
+	err = encoder.Encode(p)
 	body := bytes.TrimSpace(line.Bytes())
 	request, requestErr := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(body))
 	if err != nil || requestErr != nil {
-		return errors.New("the request can't be made")
+		return 0, errors.New("the request can't be made")
 	}
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, h.secret)
@@ -99,32 +100,41 @@ func (h *Hook) post(ctx context.Context, id string, p payload) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return describe(err)
+		return 0, describe(err)
 	}
 	defer func() { _ = response.Body.Close() }() // with the connection, unless all was read
 	if response.StatusCode/100 != 2 {            // after 101, ctx would not end a read
-		return answered(response.StatusCode)
+		return response.StatusCode, answered(response.StatusCode)
 	}
 	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer)
-	return nil
+	return response.StatusCode, nil
 }
 
 // describe returns what an error of a client is, without the address in it.
 func describe(err error) error {
-	_, isDNS := errors.AsType[*net.DNSError](err)
-	_, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.New("no answer within 10 seconds")
 	case errors.Is(err, ssrf.ErrProhibitedIP):
 		return errors.New("the address is private: set allowPrivate: true")
-	case isDNS:
-		return errors.New("host not found")
-	case isCertificate:
-		return errors.New("its certificate is not trusted")
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return errors.New("connection refused")
 	default:
-		return errors.New("the connection failed, or ended without an HTTP answer")
+		return errors.New(connectionFault(err, "the connection failed, or ended without an HTTP answer"))
 	}
+}
+
+// connectionFault says why there is no connection, for receivers and mail servers.
+func connectionFault(err error, otherwise string) string {
+	_, isDNS := errors.AsType[*net.DNSError](err)
+	_, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case isDNS:
+		return "host not found"
+	case isCertificate:
+		return "its certificate is not trusted"
+	case strings.Contains(err.Error(), "tls: ") || errors.Is(err, http.ErrSchemeMismatch): // most have no type
+		return "the TLS handshake failed: check scheme, port and TLS version"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	}
+	return otherwise
 }

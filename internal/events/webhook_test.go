@@ -3,6 +3,7 @@ package events
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
+const badHandshake = "the TLS handshake failed: check scheme, port and TLS version"
+
 // hookOf makes a hook that may call a test server.
 func hookOf(address string) *Hook {
 	return &Hook{Name: "crm", url: address, secret: []byte("0123456789abcdef01234567"), allowPrivate: true}
@@ -26,7 +29,7 @@ func TestTestEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := hooks[0].Test(t.Context()); err != nil {
+	if status, err := hooks[0].Test(t.Context()); err != nil || status != http.StatusNoContent {
 		t.Fatal(err)
 	}
 	calls := r.got()
@@ -39,7 +42,7 @@ func TestTestEvent(t *testing.T) {
 		t.Errorf("body %s: %v", calls[0].Body, err)
 	}
 	r.answers(func(call) int { return http.StatusTeapot })
-	if err := hooks[0].Test(t.Context()); err == nil || err.Error() != "answered 418" {
+	if _, err := hooks[0].Test(t.Context()); err == nil || err.Error() != "answered 418" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -121,7 +124,7 @@ func TestHostileReceivers(t *testing.T) {
 			stop = make(chan struct{})
 			t.Cleanup(func() { close(stop) })
 			got := ""
-			if err := hookOf(server.URL+"/leak").post(ctx, "id", payload{}); err != nil {
+			if _, err := hookOf(server.URL+"/leak").post(ctx, "id", payload{}); err != nil {
 				got = err.Error()
 			}
 			if got != test.want {
@@ -168,14 +171,19 @@ func TestNoConnection(t *testing.T) {
 	closed.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
+	old := httptest.NewUnstartedServer(http.NotFoundHandler())
+	old.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	old.StartTLS()
+	defer old.Close()
 	for _, test := range []struct{ name, url, want string }{
 		{"certificate", encrypted.URL, "its certificate is not trusted"},
 		{"refused", closed.URL, "connection refused"},
-		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), "the connection failed, or ended without an HTTP answer"},
+		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), badHandshake},
+		{"old TLS", old.URL, badHandshake},
 		{"unknown host", "http://leak.invalid/", "host not found"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if err := hookOf(test.url).Test(t.Context()); err == nil || err.Error() != test.want {
+			if _, err := hookOf(test.url).Test(t.Context()); err == nil || err.Error() != test.want {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})
@@ -199,7 +207,7 @@ func TestPrivateAddresses(t *testing.T) {
 		"127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]", "localhost", "0.0.0.0", "169.254.169.254", "10.0.0.1", "192.168.1.1", "[fe80::1]", "[fd00::1]", "2130706433",
 	} {
 		hook := &Hook{url: "http://" + host + ":" + port, secret: []byte("0123456789abcdef01234567")}
-		err := hook.Test(t.Context())
+		_, err := hook.Test(t.Context())
 		if err == nil || (err.Error() != "the address is private: set allowPrivate: true" && host != "2130706433") {
 			t.Errorf("%s: %v", host, err)
 		}
@@ -244,7 +252,7 @@ func TestClosedConnection(t *testing.T) {
 		<-served
 	}()
 	for i := range 3 {
-		if err := hookOf("http://" + listener.Addr().String()).Test(t.Context()); err != nil {
+		if _, err := hookOf("http://" + listener.Addr().String()).Test(t.Context()); err != nil {
 			t.Errorf("event %d: %v", i, err)
 		}
 	}

@@ -13,16 +13,22 @@ import (
 //
 // An engine compares times by its own clock, which all servers on it share.
 type Events interface {
-	// DueQueues returns the queues of the named hooks that have waiting events and are
-	// neither leased nor delayed, the one with the oldest event first, at most limit.
-	// Errors: ErrUnavailable.
-	DueQueues(ctx context.Context, hooks []string, limit int) ([]Queue, error)
+	// DueQueues returns queues of the hooks that after names, at most limit of each hook,
+	// that are neither leased nor delayed. Pages take turns: at first there is one queue of
+	// each page, the one that waits longest, then the next one of each. The first page is the
+	// one after that in after, which had the last turn; they go round. A queue may turn out
+	// to be empty. Errors: ErrUnavailable.
+	DueQueues(ctx context.Context, after map[string]int64, limit int) ([]Queue, error)
 
 	// LeaseQueue reserves a queue that is due for so long, and returns its first events,
 	// at most limit. There are none, and no lease, where the queue is not due any more.
 	// Of concurrent calls one gets the lease. A lease that was not settled ends by
 	// itself. Errors: ErrFull, ErrUnavailable.
 	LeaseQueue(ctx context.Context, q Queue, lease time.Duration, limit int) (Lease, error)
+
+	// RemoveDelivered removes events of a leased queue before it is settled.
+	// Errors: ErrFull, ErrUnavailable.
+	RemoveDelivered(ctx context.Context, q Queue, ids []int64) error
 
 	// SettleQueue ends a lease: all of the settlement is stored or nothing. If the lease
 	// has run out and another server has the queue, its lease stays, and events are
@@ -38,9 +44,14 @@ type Events interface {
 	// Errors: ErrFull, ErrUnavailable.
 	RetryEvents(ctx context.Context, hooks []string) (failed int64, err error)
 
-	// RemoveFailedEvents removes events that failed longer ago than age, at most limit
-	// of them, and returns how many. Errors: ErrFull, ErrUnavailable.
-	RemoveFailedEvents(ctx context.Context, age time.Duration, limit int) (removed int, err error)
+	// DiscardEvents removes all events of the named hooks, and returns how many.
+	// Errors: ErrFull, ErrUnavailable.
+	DiscardEvents(ctx context.Context, hooks []string) (discarded int64, err error)
+
+	// TidyEvents removes events that failed longer ago than age, at most limit of them, and
+	// returns how many. It finds the queues of events that servers of an older version
+	// write. Errors: ErrFull, ErrUnavailable.
+	TidyEvents(ctx context.Context, age time.Duration, limit int) (removed int, err error)
 }
 
 // MailHook is the hook of all mails. No webhook has this name.

@@ -62,10 +62,14 @@ func collect[T any](ctx context.Context, s *Store, read pgx.RowToFunc[T], sql st
 }
 
 // DueQueues implements store.Events.
-func (s *Store) DueQueues(ctx context.Context, hooks []string, limit int) ([]store.Queue, error) {
+func (s *Store) DueQueues(ctx context.Context, after map[string]int64, limit int) ([]store.Queue, error) {
+	hooks, pages := make([]string, 0, len(after)), make([]int64, 0, len(after))
+	for hook, page := range after {
+		hooks, pages = append(hooks, hook), append(pages, page)
+	}
 	due, err := collect(ctx, s, func(row pgx.CollectableRow) (q store.Queue, err error) {
 		return q, row.Scan(&q.Hook, &q.Recipient, &q.PageID, &q.FormID)
-	}, sqlDueQueues, hooks, limit)
+	}, sqlDueQueues, hooks, pages, limit)
 	return due, engine.Wrap(err, "look for due events")
 }
 
@@ -87,11 +91,18 @@ func (s *Store) LeaseQueue(ctx context.Context, q store.Queue, lease time.Durati
 	return leased, engine.Wrap(err, "lease events")
 }
 
+// RemoveDelivered implements store.Events.
+func (s *Store) RemoveDelivered(ctx context.Context, q store.Queue, ids []int64) error {
+	_, err := s.exec(ctx, sqlRemoveDelivered, q.Hook, q.Recipient, q.PageID, q.FormID, ids)
+	return engine.Wrap(err, "remove delivered events")
+}
+
 // SettleQueue implements store.Events. It may run twice: the second time changes nothing.
 func (s *Store) SettleQueue(ctx context.Context, l store.Lease, settled store.Settlement) error {
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		queue := slices.Clip([]any{l.Hook, l.Recipient, l.PageID, l.FormID})
-		batch := &pgx.Batch{} // which is one transaction
+		batch := &pgx.Batch{}
+		batch.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`) // sqlRestoreQueue needs a newer snapshot
 		if len(settled.Delivered) > 0 {
 			batch.Queue(sqlDelivered, append(queue, settled.Delivered)...)
 		}
@@ -100,9 +111,12 @@ func (s *Store) SettleQueue(ctx context.Context, l store.Lease, settled store.Se
 		}
 		if settled.Delay == 0 && settled.Attempts == 0 {
 			batch.Queue(sqlEndLease, append(queue, l.Token)...)
+			batch.Queue(sqlRemoveQueue, queue...)
+			batch.Queue(sqlRestoreQueue, queue...)
 		} else {
 			batch.Queue(sqlDelayQueue, append(queue, l.Token, settled.Delay.Milliseconds(), settled.Attempts, settled.Error)...)
 		}
+		batch.Queue(`COMMIT`)
 		return conn.SendBatch(ctx, batch).Close()
 	})
 	return engine.Wrap(err, "settle events")
@@ -117,24 +131,6 @@ func (s *Store) EventCounts(ctx context.Context) ([]store.EventCount, error) {
 		return c, err
 	}, sqlEventCounts)
 	return counts, engine.Wrap(err, "count events")
-}
-
-// RetryEvents implements store.Events. It takes a thousand failed events at a time: all of
-// them could take longer than a statement may.
-func (s *Store) RetryEvents(ctx context.Context, hooks []string) (failed int64, err error) {
-	for n := int64(1); n > 0 && err == nil; failed += n {
-		n, err = s.exec(ctx, sqlRetryFailed, hooks)
-	}
-	if err == nil {
-		_, err = s.exec(ctx, sqlRetryDelayed, hooks)
-	}
-	return failed, engine.Wrap(err, "retry events")
-}
-
-// RemoveFailedEvents implements store.Events.
-func (s *Store) RemoveFailedEvents(ctx context.Context, age time.Duration, limit int) (removed int, err error) {
-	n, err := s.exec(ctx, sqlRemoveFailed, age.Milliseconds(), limit)
-	return int(n), engine.Wrap(err, "remove failed events")
 }
 
 // LoadEvents implements store.Archive.

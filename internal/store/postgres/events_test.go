@@ -4,8 +4,98 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
+
+// told is a create with an event.
+func told(value string) store.New {
+	n := sample(value)
+	n.Events = []store.Event{{Queue: store.Queue{Hook: "crm"}, Type: store.SubmissionCreated, Message: value}}
+	return n
+}
+
+var crmQueue = store.Queue{Hook: "crm", PageID: 1, FormID: "form"}
+
+// leaseAll leases the queue of the hook, which may have to become due, and returns the messages.
+func leaseAll(t *testing.T, s *Store) (lease store.Lease, messages []string) {
+	t.Helper()
+	testkit.Eventually(t, "the queue is due", func() bool {
+		due, err := s.DueQueues(ctx, map[string]int64{"crm": 0}, 10)
+		if err == nil && len(due) == 1 {
+			lease, err = s.LeaseQueue(ctx, due[0], time.Minute, 10)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(lease.Events) > 0
+	})
+	for _, e := range lease.Events {
+		messages = append(messages, e.Message)
+	}
+	return lease, messages
+}
+
+func settleAll(t *testing.T, s *Store, lease store.Lease) {
+	t.Helper()
+	var settled store.Settlement
+	for _, e := range lease.Events {
+		settled.Delivered = append(settled.Delivered, e.ID)
+	}
+	if err := s.SettleQueue(ctx, lease, settled); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A queue that is empty for others is kept while a transaction that adds to it is open.
+func TestSettleDuringCreate(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	mustCreate(t, s, told("first"))
+	lease, _ := leaseAll(t, s)
+	query(t, url, func(conn *pgx.Conn) error {
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		e := store.Event{Queue: crmQueue, Submission: 2, Type: store.SubmissionCreated, Message: "second"}
+		if _, err := tx.Exec(ctx, sqlInsertEvents, eventColumns([]store.Event{e})...); err != nil {
+			return err
+		}
+		settleAll(t, s, lease)
+		return tx.Commit(ctx)
+	})
+	lease, messages := leaseAll(t, s)
+	storetest.Same(t, "events", messages, []string{"second"})
+	settleAll(t, s, lease)
+	storetest.Same(t, "queues that are left", queryText(t, url, `SELECT count(*)::text FROM event_queues`), "0")
+}
+
+// Servers of before queues had rows write events without them, and remove rows of queues
+// that are not empty.
+func TestEventsWithoutQueue(t *testing.T) {
+	url := database(t)
+	s := openStore(t, url)
+	mustCreate(t, s, told("old"))
+	s.Close()
+	exec(t, url, `DELETE FROM event_queues`)
+	exec(t, url, `DROP INDEX event_queues_due`)
+	exec(t, url, `UPDATE formulary_schema SET version_id = 3`)
+	s = openStore(t, url)
+	lease, messages := leaseAll(t, s)
+	storetest.Same(t, "after the migration", messages, []string{"old"})
+	settleAll(t, s, lease)
+	mustCreate(t, s, told("later"))
+	exec(t, url, `DELETE FROM event_queues`)
+	if _, err := s.TidyEvents(ctx, time.Hour, 10); err != nil {
+		t.Fatal(err)
+	}
+	_, messages = leaseAll(t, s)
+	storetest.Same(t, "of an older server", messages, []string{"later"})
+}
 
 // Failed events are queued again by statements of a bounded size, however many there are.
 func TestRetryInParts(t *testing.T) {

@@ -86,6 +86,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	*engine.Files
 	*engine.Pinger
+	engine.Events
 
 	pool             *pgxpool.Pool
 	writer           *writer
@@ -115,6 +116,10 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
 	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
+	s.Events = engine.Events{
+		Exec: s.exec, RetryFailed: sqlRetryFailed, Discard: sqlDiscard, RetryDelayed: sqlRetryDelayed,
+		AdoptEvents: sqlAdoptEvents, RemoveFailed: sqlRemoveFailed,
+	}
 	s.writer = startWriter(s, workers)
 	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return s.do(ctx, ping) })
 	s.Files = engine.NewFiles(fileEngine{s}, options.Log)

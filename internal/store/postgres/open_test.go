@@ -58,9 +58,9 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 	openStore(t, url).Close()
 	exec(t, url, `UPDATE formulary_schema SET version_id = 99`)
 	for _, mustExist := range []bool{false, true} {
-		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 3")
+		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 4")
 	}
-	exec(t, url, `UPDATE formulary_schema SET version_id = 3`)
+	exec(t, url, `UPDATE formulary_schema SET version_id = 4`)
 	openStore(t, url)
 }
 
@@ -128,7 +128,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		}
 		s.Close()
 	}
-	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "3")
+	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "4")
 }
 
 func TestAnotherProgramsTableIsLeftAlone(t *testing.T) {

@@ -48,20 +48,13 @@ const (
 	// sqlNow is the time in milliseconds since 1970. It goes on within a transaction.
 	sqlNow = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-	// sqlDueQueues jumps from the first event of a queue to that of the next one, so that
-	// its cost does not grow with the number of events.
-	sqlDueQueues = `WITH RECURSIVE first AS (
-			(SELECT hook, recipient, page_id, form_id, id FROM events WHERE failed IS NULL ORDER BY hook, recipient, page_id, form_id, id LIMIT 1)
-			UNION ALL
-			SELECT n.* FROM first f CROSS JOIN LATERAL (SELECT hook, recipient, page_id, form_id, id FROM events
-				WHERE failed IS NULL AND (hook, recipient, page_id, form_id) > (f.hook, f.recipient, f.page_id, f.form_id)
-				ORDER BY hook, recipient, page_id, form_id, id LIMIT 1) n)
-		SELECT hook, recipient, page_id, form_id FROM first LEFT JOIN event_queues q USING (hook, recipient, page_id, form_id)
-		WHERE hook = ANY($1::text[]) AND COALESCE(q.due, 0) <= ` + sqlNow + ` ORDER BY id LIMIT $2`
+	// sqlDueQueues numbers the due queues of each page, so that pages take turns.
+	sqlDueQueues = `SELECT h.hook, recipient, page_id, form_id FROM unnest($1::text[], $2::bigint[]) AS h (hook, after) CROSS JOIN LATERAL (
+			SELECT recipient, page_id, form_id, row_number() OVER (PARTITION BY page_id ORDER BY due) AS turn
+			FROM event_queues q WHERE q.hook = h.hook AND due <= ` + sqlNow + `
+			ORDER BY turn, page_id <= h.after, page_id LIMIT $3) AS due`
 
-	sqlLease = `INSERT INTO event_queues AS q (hook, recipient, page_id, form_id, due, leased, attempts)
-		VALUES ($1, $2, $3, $4, ` + sqlNow + ` + $5, true, 0)
-		ON CONFLICT (hook, recipient, page_id, form_id) DO UPDATE SET due = excluded.due, leased = true WHERE q.due <= ` + sqlNow + `
+	sqlLease = `UPDATE event_queues SET due = ` + sqlNow + ` + $5, leased = true` + sqlOfQueue + ` AND due <= ` + sqlNow + `
 		RETURNING attempts, due`
 
 	sqlOfQueue = ` WHERE hook = $1 AND recipient = $2 AND page_id = $3 AND form_id = $4`
@@ -70,13 +63,30 @@ const (
 
 	sqlDelivered = `DELETE FROM events` + sqlOfQueue + ` AND failed IS NULL AND id = ANY($5::bigint[])`
 
+	// sqlRemoveDelivered does not wait for the disk: if the database crashes, an event is sent again.
+	sqlRemoveDelivered = sqlDelivered + ` AND set_config('synchronous_commit', 'off', true) = 'off'`
+
 	sqlGiveUp = `UPDATE events SET failed = ` + sqlNow + `, error = $6` + sqlOfQueue + ` AND failed IS NULL AND id = ANY($5::bigint[])`
 
 	sqlLeased = sqlOfQueue + ` AND leased AND due = $5`
 
-	sqlEndLease = `DELETE FROM event_queues` + sqlLeased
-
 	sqlDelayQueue = `UPDATE event_queues SET due = ` + sqlNow + ` + $6, leased = false, attempts = $7, error = NULLIF($8, '')` + sqlLeased
+
+	// sqlIsWaiting reads in the order of an index. EXISTS could read the whole table.
+	sqlIsWaiting = `(SELECT id FROM events` + sqlOfQueue + ` AND failed IS NULL ORDER BY id LIMIT 1) IS NOT NULL`
+
+	// sqlQueueLock is the key of an advisory lock, one of 64: a transaction may add to many queues.
+	sqlQueueLock = `1181904236, (hashtextextended(form_id, page_id) & 63)::int`
+
+	// These end a lease without a delay. An empty queue is removed, unless a transaction that is still open may have
+	// added an event: that found the row, and wrote none. Then the queue is looked at again soon. An event that was
+	// committed after sqlRemoveQueue had begun, and before its lock, is visible to sqlRestoreQueue.
+	sqlEndLease = `UPDATE event_queues SET due = ` + sqlNow + ` + CASE WHEN ` + sqlIsWaiting + ` THEN 0 ELSE 500 END,
+		leased = false, attempts = 0, error = NULL` + sqlLeased
+	sqlRemoveQueue = `DELETE FROM event_queues` + sqlOfQueue + ` AND NOT leased
+		AND CASE WHEN ` + sqlIsWaiting + ` THEN false ELSE pg_try_advisory_xact_lock(` + sqlQueueLock + `) END`
+	sqlRestoreQueue = `INSERT INTO event_queues (hook, recipient, page_id, form_id, due, leased, attempts)
+		SELECT $1::text, $2::text, $3::bigint, $4::text, ` + sqlNow + `, false, 0 WHERE ` + sqlIsWaiting + ` ON CONFLICT DO NOTHING`
 
 	// sqlEventCounts takes the error of the queue that is due last, or else that of the
 	// event that failed last.
@@ -86,10 +96,26 @@ const (
 				(array_agg(error ORDER BY failed DESC) FILTER (WHERE failed IS NOT NULL))[1], '')
 		FROM events e GROUP BY hook ORDER BY hook`
 
-	sqlRetryFailed = `UPDATE events SET failed = NULL, error = NULL WHERE ctid = ANY (ARRAY(
-		SELECT ctid FROM events WHERE failed IS NOT NULL AND hook = ANY($1::text[]) ORDER BY failed LIMIT 1000))`
+	sqlOfHooks = `hook IN (SELECT jsonb_array_elements_text($1::jsonb))`
 
-	sqlRetryDelayed = `UPDATE event_queues SET due = 0 WHERE attempts > 0 AND NOT leased AND hook = ANY($1::text[])`
+	sqlRetryFailed = `UPDATE events SET failed = NULL, error = NULL WHERE ctid = ANY (ARRAY(
+		SELECT ctid FROM events WHERE failed IS NOT NULL AND ` + sqlOfHooks + ` ORDER BY failed LIMIT 1000))`
+
+	// sqlAddQueues adds the queues of the events told, in an order that avoids deadlocks. A transaction has the lock
+	// of a queue before it looks whether there is a row, until it ends.
+	sqlAddQueues = `locked AS MATERIALIZED (
+			SELECT pg_advisory_xact_lock_shared(` + sqlQueueLock + `) FROM (SELECT DISTINCT page_id, form_id FROM told) AS forms),
+		queued AS (INSERT INTO event_queues (hook, recipient, page_id, form_id, due, leased, attempts)
+			SELECT *, ` + sqlNow + `, false, 0 FROM (SELECT DISTINCT hook, recipient, page_id, form_id FROM told ORDER BY 1, 2, 3, 4) AS queues
+			WHERE (SELECT count(*) FROM locked) > 0 ON CONFLICT DO NOTHING)`
+
+	// sqlAdoptEvents adds the queues of events that wait again, or that a server of an older version has written.
+	sqlAdoptEvents = `INSERT INTO event_queues (hook, recipient, page_id, form_id, due, leased, attempts)
+		SELECT DISTINCT hook, recipient, page_id, form_id, 0, false, 0 FROM events WHERE failed IS NULL ON CONFLICT DO NOTHING`
+
+	sqlDiscard = `DELETE FROM events WHERE ctid = ANY (ARRAY(SELECT ctid FROM events WHERE ` + sqlOfHooks + ` LIMIT 1000))`
+
+	sqlRetryDelayed = `UPDATE event_queues SET due = 0 WHERE attempts > 0 AND NOT leased AND ` + sqlOfHooks
 
 	sqlRemoveFailed = `DELETE FROM events WHERE ctid = ANY (ARRAY(SELECT ctid FROM events WHERE failed < ` + sqlNow + ` - $1 ORDER BY failed LIMIT $2))`
 
@@ -212,23 +238,25 @@ const (
 
 // These take the parameters of eventColumns, after those of another statement.
 var (
-	sqlInsertEvents = insertEvents(1)
+	sqlInsertEvents = `WITH ` + insertEvents(1, ``) + ` SELECT 1`
 
-	// sqlInsertPlainTold is sqlInsertPlain with events of the rows.
-	sqlInsertPlainTold = `WITH told AS (` + insertEvents(7) + `) ` + sqlInsertPlain
+	// sqlInsertPlainWithEvents is sqlInsertPlain with events of the rows.
+	sqlInsertPlainWithEvents = `WITH ` + insertEvents(7, ``) + ` ` + sqlInsertPlain
 
-	// sqlCreateTold is sqlCreate with events of the rows that are stored.
-	sqlCreateTold = `WITH stored AS (` + sqlCreate + `), told AS (` + insertEvents(13) + ` WHERE submission IN (SELECT id FROM stored) ORDER BY submission)
-		SELECT id FROM stored`
+	// sqlCreateWithEvents is sqlCreate with events of the rows that are stored.
+	sqlCreateWithEvents = `WITH stored AS (` + sqlCreate + `), ` +
+		insertEvents(13, ` WHERE submission IN (SELECT id FROM stored) ORDER BY submission`) + ` SELECT id FROM stored`
 )
 
-// insertEvents stores events whose first parameter has a number.
-func insertEvents(first int) string {
+// insertEvents stores the events that a condition selects, and adds their queues. The number is that of its first
+// parameter.
+func insertEvents(first int, which string) string {
 	columns := strings.Split(`bigint text bigint text text text bigint text text boolean bigint text`, " ")
 	for i, column := range columns {
 		columns[i] = fmt.Sprintf("$%d::%s[]", first+i, column)
 	}
-	return `INSERT INTO events ` + sqlEventColumns + ` SELECT * FROM unnest(` + strings.Join(columns, ", ") + `) AS e ` + sqlEventColumns
+	return `told AS (INSERT INTO events ` + sqlEventColumns + ` SELECT * FROM unnest(` + strings.Join(columns, ", ") + `) AS e ` +
+		sqlEventColumns + which + ` RETURNING hook, recipient, page_id, form_id), ` + sqlAddQueues
 }
 
 var listStatements = engine.ListStatements(listSQL)

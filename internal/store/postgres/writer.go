@@ -234,7 +234,7 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 	}
 	hasKey := func(op *operation) bool { return op.Value.new.SubmitterKey != "" || op.Value.new.Key != "" }
 	if !slices.ContainsFunc(b, hasKey) {
-		sql, plain := b.withEvents(sqlInsertPlain, sqlInsertPlainTold, columns[:6])
+		sql, plain := b.withEvents(sqlInsertPlain, sqlInsertPlainWithEvents, columns[:6])
 		_, err := conn.Exec(ctx, sql, plain...)
 		switch {
 		case err == nil:
@@ -255,7 +255,7 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 // insertEach stores the rows that violate nothing, sets the outcome of each
 // operation, and returns the operations whose rows were refused.
 func (b batch) insertEach(ctx context.Context, conn *pgx.Conn, columns []any) (refused map[int64]*operation, err error) {
-	sql, columns := b.withEvents(sqlCreate, sqlCreateTold, columns)
+	sql, columns := b.withEvents(sqlCreate, sqlCreateWithEvents, columns)
 	stored, err := queryIDs(ctx, conn, sql, columns...)
 	if err != nil {
 		return nil, err

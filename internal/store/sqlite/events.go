@@ -17,23 +17,15 @@ const (
 	sqlInsertEvent = `INSERT INTO events (hook, recipient, form, submission, type, created, message, title, anonymous, failed, error)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	// sqlDueQueues jumps from the first event of a queue to that of the next one, so that
-	// its cost does not grow with the number of events.
-	sqlDueQueues = `WITH RECURSIVE first (id) AS (
-			SELECT (SELECT id FROM events WHERE failed IS NULL ORDER BY hook, recipient, form, id LIMIT 1)
-			UNION ALL
-			SELECT ifnull((SELECT id FROM events n WHERE failed IS NULL AND hook = e.hook AND recipient = e.recipient AND form > e.form ORDER BY form, id LIMIT 1),
-				ifnull((SELECT id FROM events n WHERE failed IS NULL AND hook = e.hook AND recipient > e.recipient ORDER BY recipient, form, id LIMIT 1),
-				(SELECT id FROM events n WHERE failed IS NULL AND hook > e.hook ORDER BY hook, recipient, form, id LIMIT 1)))
-			FROM first CROSS JOIN events e ON e.id = first.id)
-		SELECT e.hook, e.recipient, page_id, form_id FROM first CROSS JOIN events e ON e.id = first.id CROSS JOIN forms ON number = e.form
-			LEFT JOIN event_queues q USING (hook, recipient, form)
-		WHERE e.hook IN (SELECT value FROM json_each(?1)) AND ifnull(q.due, 0) <= ?2
-		ORDER BY e.id`
+	sqlAddQueue = `INSERT OR IGNORE INTO event_queues (hook, recipient, form, due, leased, attempts) VALUES (?, ?, ?, ?, 0, 0)`
 
-	sqlLease = `INSERT INTO event_queues (hook, recipient, form, due, leased, attempts) SELECT ?1, ?2, ?3, ?4, 1, 0
-		WHERE EXISTS (SELECT 1 FROM events WHERE hook = ?1 AND recipient = ?2 AND form = ?3 AND failed IS NULL)
-		ON CONFLICT DO UPDATE SET due = ?4, leased = 1 WHERE due <= ?5 RETURNING attempts`
+	// sqlDueQueues numbers the due queues of each page, so that pages take turns.
+	sqlDueQueues = `SELECT recipient, page_id, form_id FROM (
+			SELECT recipient, page_id, form_id, row_number() OVER (PARTITION BY page_id ORDER BY due) AS turn
+			FROM event_queues CROSS JOIN forms ON number = form WHERE hook = ?1 AND due <= ?2)
+		ORDER BY turn, page_id <= ?3, page_id LIMIT ?4`
+
+	sqlLease   = `UPDATE event_queues SET due = ?4, leased = 1 WHERE hook = ?1 AND recipient = ?2 AND form = ?3 AND due <= ?5 RETURNING attempts`
 	sqlWaiting = `SELECT ` + sqlEvent + ` FROM events JOIN forms ON number = form
 		WHERE hook = ? AND recipient = ? AND form = ? AND failed IS NULL ORDER BY id LIMIT ?`
 	// sqlEvent are the columns of readEvent.
@@ -41,9 +33,10 @@ const (
 
 	sqlDelivered  = `DELETE FROM events WHERE id IN (SELECT value FROM json_each(?))`
 	sqlGiveUp     = `UPDATE events SET failed = ?2, error = ?3 WHERE id IN (SELECT value FROM json_each(?1)) AND failed IS NULL`
-	sqlEndLease   = `DELETE FROM event_queues WHERE hook = ? AND recipient = ? AND form = ? AND leased = 1 AND due = ?`
 	sqlDelayQueue = `UPDATE event_queues SET due = ?5, leased = 0, attempts = ?6, error = ?7
 		WHERE hook = ?1 AND recipient = ?2 AND form = ?3 AND leased = 1 AND due = ?4`
+	sqlRemoveQueue = `DELETE FROM event_queues WHERE hook = ?1 AND recipient = ?2 AND form = ?3 AND leased = 0
+		AND NOT EXISTS (SELECT 1 FROM events WHERE hook = ?1 AND recipient = ?2 AND form = ?3 AND failed IS NULL)`
 
 	// sqlEventCounts takes the error of the queue that is due last, or else that of the
 	// event that failed last.
@@ -54,8 +47,12 @@ const (
 
 	sqlRetryFailed = `UPDATE events SET failed = NULL, error = NULL WHERE id IN (SELECT id FROM events
 		WHERE failed IS NOT NULL AND hook IN (SELECT value FROM json_each(?)) LIMIT 1000)`
+	// sqlAdoptEvents adds the queues of events that wait again.
+	sqlAdoptEvents = `INSERT OR IGNORE INTO event_queues (hook, recipient, form, due, leased, attempts)
+		SELECT DISTINCT hook, recipient, form, 0, 0, 0 FROM events WHERE failed IS NULL`
 	sqlRetryDelayed = `UPDATE event_queues SET due = 0 WHERE attempts > 0 AND leased = 0 AND hook IN (SELECT value FROM json_each(?))`
-	sqlRemoveFailed = `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE failed < ? ORDER BY failed LIMIT ?)`
+	sqlDiscard      = `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE hook IN (SELECT value FROM json_each(?)) LIMIT 1000)`
+	sqlRemoveFailed = `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE failed < CAST(1000 * unixepoch('subsec') AS INTEGER) - ? ORDER BY failed LIMIT ?)`
 	sqlAllEvents    = `SELECT ` + sqlEvent + ` FROM events JOIN forms ON number = form ORDER BY id`
 )
 
@@ -68,7 +65,7 @@ func list[T any](values []T) string {
 	return string(text)
 }
 
-// insertEvents stores events of a form.
+// insertEvents stores events of a form, and adds their queues.
 func (t *tx) insertEvents(form, submission int64, events []store.Event) error {
 	for _, e := range events {
 		anonymous, failed := int64(0), any(nil)
@@ -81,6 +78,9 @@ func (t *tx) insertEvents(form, submission int64, events []store.Event) error {
 		t.bytes += 200 + len(e.Title)
 		err := t.conn.run(sqlInsertEvent, e.Hook, e.Recipient, form, submission, e.Type, e.Created.UnixMilli(), e.Message,
 			optional(e.Title), anonymous, failed, optional(e.Error))
+		if err == nil {
+			err = t.conn.run(sqlAddQueue, e.Hook, e.Recipient, form, time.Now().UnixMilli())
+		}
 		if err != nil {
 			return err
 		}
@@ -100,12 +100,18 @@ func readEvent(row *sqlite3.Stmt) store.Event {
 }
 
 // DueQueues implements store.Events.
-func (s *Store) DueQueues(ctx context.Context, hooks []string, limit int) (due []store.Queue, err error) {
+func (s *Store) DueQueues(ctx context.Context, after map[string]int64, limit int) (due []store.Queue, err error) {
 	err = s.pool.with(ctx, func(conn *connection) error {
-		return conn.query(sqlDueQueues, func(row *sqlite3.Stmt) bool {
-			due = append(due, store.Queue{Hook: row.ColumnText(0), Recipient: row.ColumnText(1), PageID: row.ColumnInt64(2), FormID: row.ColumnText(3)})
-			return len(due) < limit
-		}, list(hooks), time.Now().UnixMilli())
+		for hook, page := range after {
+			err := conn.query(sqlDueQueues, func(row *sqlite3.Stmt) bool {
+				due = append(due, store.Queue{Hook: hook, Recipient: row.ColumnText(0), PageID: row.ColumnInt64(1), FormID: row.ColumnText(2)})
+				return true
+			}, hook, time.Now().UnixMilli(), page, int64(limit))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return due, engine.Wrap(err, "look for due events")
 }
@@ -137,10 +143,21 @@ func (t *tx) lease(leased *store.Lease, lease time.Duration, limit int) error {
 	if err != nil {
 		return err
 	}
-	return t.conn.query(sqlWaiting, func(row *sqlite3.Stmt) bool {
+	err = t.conn.query(sqlWaiting, func(row *sqlite3.Stmt) bool {
 		leased.Events = append(leased.Events, readEvent(row))
 		return true
 	}, q.Hook, q.Recipient, form, int64(limit))
+	if err == nil && len(leased.Events) == 0 {
+		err = t.settle(form, *leased, store.Settlement{})
+		*leased = store.Lease{}
+	}
+	return err
+}
+
+// RemoveDelivered implements store.Events.
+func (s *Store) RemoveDelivered(ctx context.Context, _ store.Queue, ids []int64) error {
+	_, err := s.exec(ctx, sqlDelivered, list(ids))
+	return engine.Wrap(err, "remove delivered events")
 }
 
 // SettleQueue implements store.Events.
@@ -164,10 +181,11 @@ func (t *tx) settle(form int64, l store.Lease, s store.Settlement) error {
 	if err := t.conn.run(sqlGiveUp, list(s.Failed), now.UnixMilli(), s.Error); err != nil {
 		return err
 	}
-	if s.Delay == 0 && s.Attempts == 0 {
-		return t.conn.run(sqlEndLease, queue...)
+	err := t.conn.run(sqlDelayQueue, append(queue, now.Add(s.Delay).UnixMilli(), int64(s.Attempts), optional(s.Error))...)
+	if err == nil && s.Delay == 0 && s.Attempts == 0 {
+		err = t.conn.run(sqlRemoveQueue, queue[:3]...)
 	}
-	return t.conn.run(sqlDelayQueue, append(queue, now.Add(s.Delay).UnixMilli(), int64(s.Attempts), optional(s.Error))...)
+	return err
 }
 
 // EventCounts implements store.Events.
@@ -190,26 +208,12 @@ func (c *connection) eventCounts() (counts []store.EventCount, err error) {
 	return counts, err
 }
 
-// RetryEvents implements store.Events.
-func (s *Store) RetryEvents(ctx context.Context, hooks []string) (failed int64, err error) {
-	return retryEvents(hooks, func(sql string, args ...any) (int64, error) { return s.exec(ctx, sql, args...) })
-}
-
-// retryEvents takes a thousand failed events at a time, so that other writers don't wait for long.
-func retryEvents(hooks []string, exec func(sql string, args ...any) (int64, error)) (failed int64, err error) {
-	for n := int64(1); n > 0 && err == nil; failed += n {
-		n, err = exec(sqlRetryFailed, list(hooks))
+// eventStatements are what engine.Events does, by one of two connections.
+func eventStatements(exec func(ctx context.Context, sql string, args ...any) (changed int64, err error)) engine.Events {
+	return engine.Events{
+		Exec: exec, RetryFailed: sqlRetryFailed, Discard: sqlDiscard, RetryDelayed: sqlRetryDelayed,
+		AdoptEvents: sqlAdoptEvents, RemoveFailed: sqlRemoveFailed,
 	}
-	if err == nil {
-		_, err = exec(sqlRetryDelayed, list(hooks))
-	}
-	return failed, engine.Wrap(err, "retry events")
-}
-
-// RemoveFailedEvents implements store.Events.
-func (s *Store) RemoveFailedEvents(ctx context.Context, age time.Duration, limit int) (removed int, err error) {
-	n, err := s.exec(ctx, sqlRemoveFailed, time.Now().Add(-age).UnixMilli(), int64(limit))
-	return int(n), engine.Wrap(err, "remove failed events")
 }
 
 // LoadEvents implements store.Archive.
@@ -232,7 +236,10 @@ func (s *Store) LoadEvents(ctx context.Context, events []store.Event) error {
 
 // Shared is a store that a server has open. It can do what an operator asks for
 // while the server runs.
-type Shared struct{ conn *connection }
+type Shared struct {
+	engine.Events
+	conn *connection
+}
 
 // OpenShared opens the store in directory dir beside a running server.
 func OpenShared(ctx context.Context, dir string) (*Shared, error) {
@@ -247,7 +254,9 @@ func OpenShared(ctx context.Context, dir string) (*Shared, error) {
 	if err != nil {
 		return nil, errors.Join(classify(err), conn.Close())
 	}
-	return &Shared{conn}, nil
+	s := &Shared{conn: conn}
+	s.Events = eventStatements(s.exec)
+	return s, nil
 }
 
 // EventCounts is that of store.Events.
@@ -256,14 +265,11 @@ func (s *Shared) EventCounts(context.Context) ([]store.EventCount, error) {
 	return counts, engine.Wrap(classify(err), "count events")
 }
 
-// RetryEvents is that of store.Events.
-func (s *Shared) RetryEvents(_ context.Context, hooks []string) (failed int64, err error) {
-	return retryEvents(hooks, func(sql string, args ...any) (int64, error) {
-		if err := s.conn.run(sql, args...); err != nil {
-			return 0, classify(err)
-		}
-		return s.conn.Changes(), nil
-	})
+func (s *Shared) exec(_ context.Context, sql string, args ...any) (changed int64, err error) {
+	if err := s.conn.run(sql, args...); err != nil {
+		return 0, classify(err)
+	}
+	return s.conn.Changes(), nil
 }
 
 // Close closes the connection.

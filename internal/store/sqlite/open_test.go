@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -144,7 +145,7 @@ func TestRefusedStaysUntouched(t *testing.T) {
 	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
 	for name, c := range map[string]struct{ sql, because string }{
 		"another schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
-		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 3"},
+		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 4"},
 		"another program's id":  {"PRAGMA application_id = 1234; PRAGMA user_version = 1; CREATE TABLE t (x)", "another program"},
 		"another's, no version": {"PRAGMA application_id = 1234", "another program"},
 		"another's, no id":      {"PRAGMA user_version = 1", "another program"},
@@ -185,11 +186,32 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		if err != nil || string(sub.Entries) != string(old.Entries) || !sub.Changed.Equal(old.Created) || sub.Changer != "amy" {
 			t.Errorf("%+v, %v", sub, err)
 		}
-		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "3")
+		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "4")
 		storetest.Same(t, "view", writerQuery(t, s, "SELECT count(created) FROM readable"), "1")
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Events of before queues had rows are delivered.
+func TestEventsWithoutQueueAreMigrated(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	n := sample("old")
+	n.Events = []store.Event{{Queue: store.Queue{Hook: "crm"}, Type: store.SubmissionCreated, Message: "m"}}
+	mustCreate(t, s, n)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	editFile(t, dir, `DELETE FROM event_queues; DROP INDEX event_queues_due; PRAGMA user_version = 3`)
+	s = openStore(t, dir)
+	due, err := s.DueQueues(ctx, map[string]int64{"crm": 0}, 10)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("due: %v, %v", due, err)
+	}
+	if lease, err := s.LeaseQueue(ctx, due[0], time.Minute, 10); err != nil || len(lease.Events) != 1 {
+		t.Errorf("lease: %+v, %v", lease, err)
 	}
 }
 
@@ -367,5 +389,5 @@ func TestMustExist(t *testing.T) {
 	}
 	editFile(t, dir, "PRAGMA user_version = 99")
 	_, err = Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 99 and this formulary needs version 3")
+	wantError(t, err, "it has schema version 99 and this formulary needs version 4")
 }

@@ -48,22 +48,19 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestEventPlans: the cost of looking for queues grows with the number of queues, not of
-// events, and that of a queue with what is read of it.
+// TestEventPlans: the cost of looking for queues grows with the number of those that are
+// due, and that of a queue with what is read of it.
 func TestEventPlans(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for sql, uses := range map[string][]string{
-		sqlDueQueues: {
-			"SEARCH n USING INDEX events_waiting (hook=? AND recipient=? AND form>?)", "SEARCH n USING INDEX events_waiting (hook=? AND recipient>?)",
-			"SEARCH n USING INDEX events_waiting (hook>?)", "SCAN first", "SEARCH e USING INTEGER PRIMARY KEY",
-			"SEARCH q USING PRIMARY KEY (hook=? AND recipient=? AND form=?)",
-		},
+		sqlDueQueues:    {"SEARCH event_queues USING COVERING INDEX event_queues_due (hook=? AND due<?)", "SEARCH forms USING INTEGER PRIMARY KEY"},
 		sqlWaiting:      {"events_waiting (hook=? AND recipient=? AND form=?)"},
 		sqlDelivered:    {"events USING INTEGER PRIMARY KEY (rowid=?)"},
 		sqlGiveUp:       {"events USING INTEGER PRIMARY KEY (rowid=?)"},
 		sqlRemoveFailed: {"events_failed (failed<?)"},
-		sqlEndLease:     {"PRIMARY KEY (hook=? AND recipient=? AND form=?)"},
+		sqlLease:        {"PRIMARY KEY (hook=? AND recipient=? AND form=?)"},
 		sqlDelayQueue:   {"PRIMARY KEY (hook=? AND recipient=? AND form=?)"},
+		sqlRemoveQueue:  {"PRIMARY KEY (hook=? AND recipient=? AND form=?)", "events_waiting (hook=? AND recipient=? AND form=?)"},
 	} {
 		plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+sql)
 		for _, use := range uses {

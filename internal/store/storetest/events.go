@@ -26,8 +26,11 @@ var eventTests = []test{
 	{"retried is due again", testRetry},
 	{"a lease is not broken by a retry", testRetryOfLease},
 	{"failed events are removed when they are old", testRemoveFailed},
+	{"empty queues are not due", testEmptyQueues},
+	{"events of queues that are emptied all the time", testEventsOfBusyQueues},
+	{"all events of a hook are discarded", testDiscard},
 	{"counts", testEventCounts},
-	{"the oldest queue is first, and hooks are chosen", testDueQueues},
+	{"pages take turns, and hooks are chosen", testDueQueues},
 	{"events survive a restart", testEventsSurviveRestart},
 	{"events are dumped, loaded and cleared", testArchivedEvents},
 	{"a dump of events is from the snapshot of the submissions", testEventSnapshot},
@@ -73,7 +76,11 @@ func (b *bench) settle(t *testing.T, l store.Lease, s store.Settlement) {
 // due is the queues that are due of these hooks.
 func (b *bench) due(t *testing.T, hooks ...string) []store.Queue {
 	t.Helper()
-	queues, err := b.DueQueues(ctx, hooks, 100)
+	after := map[string]int64{}
+	for _, hook := range hooks {
+		after[hook] = 0
+	}
+	queues, err := b.DueQueues(ctx, after, 100)
 	if err != nil {
 		t.Fatalf("due queues: %v", err)
 	}
@@ -123,14 +130,16 @@ func (b *bench) counts(t *testing.T) []store.EventCount {
 
 // eventCalls are one of each method.
 func (b *bench) eventCalls(ctx context.Context) map[string]error {
-	_, due := b.DueQueues(ctx, []string{"crm"}, 1)
+	_, due := b.DueQueues(ctx, map[string]int64{"crm": 0}, 1)
 	_, leased := b.LeaseQueue(ctx, crm, lease, 1)
 	_, counts := b.EventCounts(ctx)
 	_, retry := b.RetryEvents(ctx, []string{"crm"})
-	_, remove := b.RemoveFailedEvents(ctx, 0, 1)
+	_, discard := b.DiscardEvents(ctx, []string{"crm"})
+	_, tidy := b.TidyEvents(ctx, 0, 1)
 	return map[string]error{
 		"due queues": due, "lease queue": leased, "settle queue": b.SettleQueue(ctx, store.Lease{Queue: crm}, store.Settlement{}),
-		"event counts": counts, "retry events": retry, "remove failed events": remove,
+		"event counts": counts, "retry events": retry, "discard events": discard,
+		"tidy events": tidy, "remove delivered": b.RemoveDelivered(ctx, crm, []int64{1}),
 		"load events": b.LoadEvents(ctx, []store.Event{{Queue: crm, Type: store.SubmissionCreated, Message: "late"}}),
 	}
 }
@@ -367,6 +376,16 @@ func testRetry(t *testing.T, b *bench) {
 	Same(t, "retried", messages(b.lease(t, crm, lease, 10).Events), []string{"crm x", "crm y"})
 	Same(t, "the other hook", b.counts(t)[1], store.EventCount{Hook: "log", Queued: 1, Failed: 1, Oldest: created, LastError: "answered 500"})
 	Same(t, "its queue", b.due(t, "log"), []store.Queue(nil))
+
+	b.tell(t, "other", "x", "crm")
+	other := store.Queue{Hook: "crm", PageID: 1, FormID: "other"}
+	l := b.lease(t, other, lease, 10)
+	b.settle(t, l, store.Settlement{Failed: ids(l.Events), Error: "answered 410"})
+	Same(t, "a queue of failed events", b.due(t, "crm"), []store.Queue(nil))
+	if failed, err = b.RetryEvents(ctx, []string{"crm"}); failed != 1 || err != nil {
+		t.Errorf("%d failed events, %v", failed, err)
+	}
+	Same(t, "due again", b.due(t, "crm"), []store.Queue{other})
 }
 
 func testRetryOfLease(t *testing.T, b *bench) {
@@ -384,24 +403,6 @@ func testRetryOfLease(t *testing.T, b *bench) {
 	Same(t, "due", b.due(t, "crm", store.MailHook), []store.Queue(nil))
 }
 
-func testRemoveFailed(t *testing.T, b *bench) {
-	for i := range 4 {
-		b.tell(t, "form", fmt.Sprint(i), "crm")
-	}
-	l := b.lease(t, crm, lease, 10)
-	b.settle(t, l, store.Settlement{Failed: ids(l.Events[:3]), Error: "answered 500"})
-	for _, step := range []struct {
-		age        time.Duration
-		want, left int
-	}{{time.Hour, 0, 4}, {-time.Hour, 2, 2}, {-time.Hour, 1, 1}, {-time.Hour, 0, 1}} {
-		removed, err := b.RemoveFailedEvents(ctx, step.age, 2)
-		if removed != step.want || err != nil || len(b.events(t)) != step.left {
-			t.Errorf("%+v: removed %d, %v, left %d", step, removed, err, len(b.events(t)))
-		}
-	}
-	Same(t, "left", messages(b.events(t)), []string{"crm 3"})
-}
-
 func testEventCounts(t *testing.T, b *bench) {
 	Same(t, "none", b.counts(t), []store.EventCount(nil))
 	for i := range 3 {
@@ -417,22 +418,6 @@ func testEventCounts(t *testing.T, b *bench) {
 	l := b.lease(t, store.Queue{Hook: "zoo", PageID: 1, FormID: "form"}, lease, 10)
 	b.settle(t, l, store.Settlement{Delivered: ids(l.Events[:1]), Failed: ids(l.Events[1:]), Error: "answered 400"})
 	Same(t, "all failed", b.counts(t)[1], store.EventCount{Hook: "zoo", Failed: 2, LastError: "answered 400"})
-}
-
-func testDueQueues(t *testing.T, b *bench) {
-	b.tell(t, "z", "1", "crm")
-	b.tell(t, "a", "1", "crm", "log")
-	b.tell(t, "z", "2", "crm")
-	b.tell(t, "m", "1", "zoo")
-	queue := func(hook, form string) store.Queue { return store.Queue{Hook: hook, PageID: 1, FormID: form} }
-	Same(t, "all", b.due(t, "zoo", "log", "crm"), []store.Queue{queue("crm", "z"), queue("crm", "a"), queue("log", "a"), queue("zoo", "m")})
-	Same(t, "some", b.due(t, "zoo", "log", "none"), []store.Queue{queue("log", "a"), queue("zoo", "m")})
-	Same(t, "no hook", b.due(t), []store.Queue(nil))
-	first, err := b.DueQueues(ctx, []string{"crm"}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	Same(t, "one", first, []store.Queue{queue("crm", "z")})
 }
 
 func testEventsSurviveRestart(t *testing.T, b *bench) {
