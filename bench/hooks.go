@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// hooks compares creates on a form that has a webhook with creates on a form without one.
+// hooks compares creates on a form that has a webhook with creates on a form without one. With -before, the older
+// binary has a webhook, too.
 func (b *bench) hooks(ctx context.Context) error {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer receiver.Close()
@@ -22,6 +23,10 @@ func (b *bench) hooks(ctx context.Context) error {
 		hooked := b.formulary("webhook", b.binary, e, "--pages", "pages", "--users", b.path(usersFile), "--hooks", b.path("hooks.yaml"))
 		c := comparison{title: "creates on " + e.name + " with a webhook, 64 connections", store: e.name + "-hook", durability: e.durability}
 		c.lanes = []lane{{"webhook", hooked, onlyInTurn(sendCreates(manyConns)), 0}, {"no webhook", b.formulary("Formulary", b.binary, e), sendCreates(manyConns), 0.7}}
+		if b.before != "" {
+			old := b.formulary("before, webhook", b.before, e, "--pages", "pages", "--users", b.path(usersFile), "--hooks", b.path("hooks.yaml"))
+			c.lanes = append(c.lanes, lane{"before, webhook", old, onlyInTurn(sendCreates(manyConns)), unchanged})
+		}
 		if err == nil {
 			err = b.compare(ctx, c)
 		}
