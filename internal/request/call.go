@@ -7,6 +7,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/limit"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -19,7 +20,7 @@ type Call struct {
 	// Refresh returns the caller as they are now, or an error if they are no longer
 	// signed in; nil asks the Backend's Auth.
 	Refresh   func() (auth.Identity, error)
-	slot      *limiter            // that it holds a slot of, or nil
+	slot      *limit.Limiter      // that it holds a slot of, or nil
 	release   func()              // of that slot, or nil
 	unread    http.ResponseWriter // if the body was refused before its end, or nil
 	anonymous bool                // the form was anonymous when it was opened, at least once

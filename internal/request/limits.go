@@ -2,12 +2,11 @@ package request
 
 import (
 	"cmp"
-	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/limit"
 )
 
 // Limits bound how much of the server's memory callers can hold at one time,
@@ -25,107 +24,21 @@ var DefaultLimits = Limits{Lists: 200, ListsPerUser: 50, LargeBodies: 64, LargeB
 // smaller ones is bounded by the number of connections.
 const LargeBody = 64 << 10
 
-// limiter is a semaphore with a share for each key, which is a user or an address.
-// Keys are in memory only while their callers hold a slot or wait for one. A slot
-// stays taken for pace at least, so that a client that sends one request after
-// another takes a small part of the processor's time.
-type limiter struct {
-	total            chan struct{}
-	perKey           int
-	wait, pace       time.Duration // wait is how long a caller waits for a slot
-	busy, overloaded error         // when the share, or the total, is used up
-
-	mu     sync.Mutex
-	shares map[string]*share
-}
-
-// share is what one key has of a limiter.
-type share struct {
-	slots   chan struct{}
-	callers int // that wait for a slot or have one
-}
-
-func newLimiter(total, perKey int, wait, pace time.Duration, busy, overloaded string) *limiter {
-	return &limiter{
-		total: make(chan struct{}, total), perKey: perKey, wait: wait, pace: pace, shares: map[string]*share{},
-		busy:       &StatusError{Status: http.StatusTooManyRequests, Detail: busy},
-		overloaded: &StatusError{Status: http.StatusServiceUnavailable, Detail: overloaded},
-	}
-}
-
-// acquire takes a slot until release is called.
-func (l *limiter) acquire(ctx context.Context, key string) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, l.wait)
-	defer cancel()
-	slots := l.join(key)
-	if !take(ctx, slots) {
-		l.leave(key)
-		return nil, l.busy
-	}
-	if !take(ctx, l.total) {
-		<-slots
-		l.leave(key)
-		return nil, l.overloaded
-	}
-	begun := time.Now()
-	free := func() {
-		<-l.total
-		<-slots
-		l.leave(key)
-	}
-	return func() {
-		if rest := l.pace - time.Since(begun); rest > 0 {
-			time.AfterFunc(rest, free)
-		} else {
-			free()
-		}
-	}, nil
-}
-
-// take reports whether it could send before the context ended.
-func take(ctx context.Context, slots chan<- struct{}) bool {
-	select {
-	case slots <- struct{}{}:
-		return true
-	default:
-	}
-	select {
-	case slots <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (l *limiter) join(key string) chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.shares[key]
-	if s == nil {
-		s = &share{slots: make(chan struct{}, l.perKey)}
-		l.shares[key] = s
-	}
-	s.callers++
-	return s.slots
-}
-
-func (l *limiter) leave(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if s := l.shares[key]; s.callers > 1 {
-		s.callers--
-	} else {
-		delete(l.shares, key)
-	}
-}
-
 // limiters are those of a Backend.
 type limiters struct {
-	lists, bodies, uploads *limiter
-	authors, signedOut     *limiter // their callers wait
+	lists, bodies, uploads *limit.Limiter
+	authors, signedOut     *limit.Limiter // their callers wait
 }
 
 const maxWait = 5 * time.Second
+
+func newLimiter(total, perKey int, wait, pace time.Duration, busy, overloaded string) *limit.Limiter {
+	return limit.New(limit.Options{
+		Total: total, PerKey: perKey, Wait: wait, Pace: pace,
+		Busy:       &StatusError{Status: http.StatusTooManyRequests, Detail: busy},
+		Overloaded: &StatusError{Status: http.StatusServiceUnavailable, Detail: overloaded},
+	})
+}
 
 func newLimiters(l Limits) limiters {
 	return limiters{
@@ -153,17 +66,17 @@ type Slots struct{ Lists, LargeBodies, Uploads int }
 // Slots returns how much of the limits is used.
 func (b *Backend) Slots() Slots {
 	l := b.limiters
-	return Slots{Lists: len(l.lists.total), LargeBodies: len(l.bodies.total), Uploads: len(l.uploads.total)}
+	return Slots{Lists: l.lists.Taken(), LargeBodies: l.bodies.Taken(), Uploads: l.uploads.Taken()}
 }
 
 // hold takes a slot for the rest of the call. No call needs more than one: an
 // answer counts under the slot of the body or upload before it. A list that becomes
 // a large answer gives up its slot for that of one, of which there are fewer.
-func (c *Call) hold(l *limiter, key string) error {
+func (c *Call) hold(l *limit.Limiter, key string) error {
 	if c.release != nil && (c.slot != c.Backend.limiters.lists || l != c.Backend.limiters.bodies) {
 		return nil
 	}
-	release, err := l.acquire(c.Context(), key)
+	release, err := l.Acquire(c.Context(), key)
 	if err != nil {
 		return err
 	}

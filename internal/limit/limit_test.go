@@ -1,4 +1,4 @@
-package request
+package limit
 
 import (
 	"context"
@@ -8,13 +8,17 @@ import (
 	"time"
 )
 
+const maxWait = 5 * time.Second
+
+var errBusy, errOverloaded, errStuck = errors.New("busy"), errors.New("overloaded"), errors.New("stuck")
+
 // A caller waits for a slot of its key, and no key waits for another.
 func TestLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(3, 2, maxWait, time.Second, "busy", "overloaded")
+		l := New(Options{Total: 3, PerKey: 2, Wait: maxWait, Pace: time.Second, Busy: errBusy, Overloaded: errOverloaded})
 		acquire := func(key string, want error) func() {
 			t.Helper()
-			release, err := l.acquire(t.Context(), key)
+			release, err := l.Acquire(t.Context(), key)
 			if !errors.Is(err, want) {
 				t.Fatalf("%s: %v, want %v", key, err, want)
 			}
@@ -23,13 +27,13 @@ func TestLimiter(t *testing.T) {
 		first := acquire("a", nil)
 		second := acquire("a", nil)
 		begun := time.Now()
-		acquire("a", l.busy)
+		acquire("a", errBusy)
 		if waited := time.Since(begun); waited != maxWait {
 			t.Errorf("it waits %s for its share", waited)
 		}
 		third := acquire("b", nil)
 		begun = time.Now()
-		acquire("c", l.overloaded)
+		acquire("c", errOverloaded)
 		if waited := time.Since(begun); waited != maxWait {
 			t.Errorf("it waits %s for the total", waited)
 		}
@@ -53,10 +57,10 @@ func TestLimiter(t *testing.T) {
 // A slot that is released at once stays taken for a while.
 func TestLimiterPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(10, 2, maxWait, 100*time.Millisecond, "busy", "overloaded")
+		l := New(Options{Total: 10, PerKey: 2, Wait: maxWait, Pace: 100 * time.Millisecond})
 		begun := time.Now()
 		for range 10 {
-			release, err := l.acquire(t.Context(), "a")
+			release, err := l.Acquire(t.Context(), "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,15 +75,40 @@ func TestLimiterPace(t *testing.T) {
 
 // A caller who is gone does not wait.
 func TestLimiterCancelled(t *testing.T) {
-	l := newLimiter(1, 1, maxWait, 0, "busy", "overloaded")
-	release, err := l.acquire(t.Context(), "a")
+	l := New(Options{Total: 1, PerKey: 1, Wait: maxWait, Busy: errBusy})
+	release, err := l.Acquire(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.acquire(ctx, "a"); !errors.Is(err, l.busy) {
+	if _, err := l.Acquire(ctx, "a"); !errors.Is(err, errBusy) {
 		t.Errorf("it gets %v", err)
 	}
+}
+
+// A caller whose share does not move is told so: it is not to blame.
+func TestLimiterStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Total: 9, PerKey: 2, Wait: maxWait, Busy: errBusy, Stuck: errStuck})
+		first, _ := l.Acquire(t.Context(), "a")
+		second, _ := l.Acquire(t.Context(), "a")
+		if _, err := l.Acquire(t.Context(), "a"); !errors.Is(err, errStuck) {
+			t.Errorf("while no slot is freed: %v", err)
+		}
+		if _, err := l.TryAcquire(t.Context(), "a"); err == nil {
+			t.Error("a slot is free")
+		}
+		go func() { _, _ = l.Acquire(t.Context(), "a") }() // gets the slot that is freed
+		synctest.Wait()
+		time.AfterFunc(time.Second, first)
+		if _, err := l.Acquire(t.Context(), "a"); !errors.Is(err, errBusy) {
+			t.Errorf("while others get slots: %v", err)
+		}
+		second()
+		if _, err := l.TryAcquire(t.Context(), "a"); err != nil {
+			t.Errorf("a slot is free: %v", err)
+		}
+	})
 }
