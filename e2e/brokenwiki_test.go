@@ -20,8 +20,8 @@ import (
 )
 
 // brokenWiki answers as MediaWiki does, over TLS, until it is told to do something else.
-// Everybody may read page 1, and Ann may edit it. Page 2 is hers alone. What must
-// not be told contains "secret".
+// Everybody may read page 1, and Ann may edit it. Page 2 is hers alone. Pages 1000 to
+// 9999 are long. What must not be told contains "secret".
 type brokenWiki struct {
 	address string
 	server  *http.Server
@@ -181,17 +181,23 @@ func userOfCookie(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	user, _ := strings.CutPrefix(c.Value, "secret-")
+	user, known := strings.CutPrefix(c.Value, "secret-")
+	if !known {
+		return ""
+	}
 	return user
 }
 
+// isLong reports whether a page is one of the long ones.
+func isLong(id string) bool { return len(id) == 4 }
+
 func infoOf(ids, who string) (pages []any) {
 	for id := range strings.SplitSeq(ids, "|") {
-		if id == "1" || id == "2" {
+		if id == "1" || id == "2" || isLong(id) {
 			may := who == "Ann"
 			pages = append(pages, map[string]any{
 				"pageid": json.Number(id), "title": "Page " + id, "contentmodel": "wikitext", "lastrevid": 1,
-				"actions": map[string]bool{"read": id == "1" || may, "edit": may},
+				"actions": map[string]bool{"read": id != "2" || may, "edit": may},
 			})
 		}
 	}
@@ -200,6 +206,9 @@ func infoOf(ids, who string) (pages []any) {
 
 func textOf(id string) map[string]any {
 	text := map[string]string{"1": publicPage, "2": privatePage}[id]
+	if isLong(id) {
+		text = publicPage + strings.Repeat("\n* a", 45<<10/4)
+	}
 	main := map[string]any{"contentmodel": "wikitext", "content": text}
 	return map[string]any{"pageid": json.Number(id), "revisions": []any{map[string]any{"revid": 1, "slots": map[string]any{"main": main}}}}
 }

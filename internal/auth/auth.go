@@ -34,7 +34,6 @@ var ErrBadCredentials = errors.New("unknown user or wrong password")
 // checked.
 type ThrottledError struct {
 	RetryAfter time.Duration // whole seconds, at least one
-	Captcha    bool          // the wiki wants a CAPTCHA solved: only its own sign-in can show it
 }
 
 func (e *ThrottledError) Error() string {
@@ -239,22 +238,10 @@ type attempt struct {
 // not coalesced with them: each host has to pass the throttle on its own.
 func (d *Directory) check(ctx context.Context, a *attempt) error {
 	key := string(a.mac[:]) + a.from.String()
-	for {
-		led := false
-		result := d.flights.DoChan(key, func() (any, error) {
-			led = true
-			return nil, d.lead(ctx, a)
-		})
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case r := <-result:
-			if led || !errors.Is(r.Err, context.Canceled) && !errors.Is(r.Err, context.DeadlineExceeded) {
-				return r.Err
-			}
-			// The leader's request was cancelled, and this one was not.
-		}
-	}
+	_, err := wiki.Coalesce(ctx, &d.flights, key, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, d.lead(ctx, a)
+	})
+	return err
 }
 
 // lead does the slow comparison, unless another attempt has done it in the meantime.

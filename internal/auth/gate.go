@@ -18,11 +18,11 @@ func newGate(now Clock, slots int) gate {
 	return gate{verified: newVerifiedCache(now), throttle: newThrottle(now), slots: newLoginSlots(slots)}
 }
 
-// pass calls verify if the throttle allows an attempt. ctx can cancel it only before
-// that: a guess that is cancelled later has cost its token. The token is taken after
+// pass calls verify if the throttle allows an attempt. A guess that ctx cancels after
+// that has cost its token. The token is taken after
 // the slot: users behind one address who wait for a slot with a correct password, as
-// all do after a restart, must not use up the tokens of the address. Only
-// ErrBadCredentials of verify costs the token.
+// all do after a restart, must not use up the tokens of the address. Other errors of
+// verify than ErrBadCredentials cost no token.
 //
 // Only a pair of host and user that has succeeded before is trusted and served
 // first. A credential that only another host has verified is not trusted: the
@@ -45,7 +45,7 @@ func (g *gate) pass(ctx context.Context, m mac, from netip.Addr, user string, ve
 		return err
 	}
 	err = verify()
-	if refund != nil && !errors.Is(err, ErrBadCredentials) {
+	if refund != nil && !errors.Is(err, ErrBadCredentials) && (err == nil || ctx.Err() == nil) {
 		refund()
 	}
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/formulary/formulary/internal/limit"
 	"github.com/formulary/formulary/internal/wiki"
 )
 
@@ -44,9 +45,10 @@ type Wiki struct {
 	gate      // knows the hosts that a credential was used from; sessions has what is verified
 	sessions  *otter.Cache[mac, verifiedLogin]
 	accounts  *otter.Cache[string, verifiedLogin] // the last of each account, by its name
-	refused   *otter.Cache[mac, string]           // the advice to the user, "" for none
+	refused   *otter.Cache[mac, error]            // why
 	browsers  *otter.Cache[mac, *wiki.Session]    // by cookies; nil for those of no user
 	blocked   *otter.Cache[blockedKey, blocked]
+	unknown   *limit.Limiter     // cookies that were not good lately, by address
 	flights   singleflight.Group // by the MAC of the credential and the host
 }
 
@@ -79,9 +81,13 @@ func NewWiki(opts WikiOptions) *Wiki {
 		WikiOptions: opts, gate: newGate(now, maxLogins),
 		sessions: newTable(now, otter.ExpiryWriting[mac, verifiedLogin](opts.Relogin)),
 		accounts: newTable(now, otter.ExpiryWriting[string, verifiedLogin](opts.Relogin)),
-		refused:  newTable(now, otter.ExpiryWriting[mac, string](refusedFor)),
+		refused:  newTable(now, otter.ExpiryWriting[mac, error](refusedFor)),
 		browsers: newTable(now, otter.ExpiryWriting[mac, *wiki.Session](opts.Recheck)),
-		blocked:  newTable(now, otter.ExpiryWriting[blockedKey, blocked](time.Hour)),
+		blocked:  newTable(now, otter.ExpiryWriting[blockedKey, blocked](wiki.MaxSilence)),
+		unknown: limit.New(limit.Options{
+			Total: 64, PerKey: 4, Wait: maxWait, Pace: 200 * time.Millisecond,
+			Busy: &BusyError{maxWait}, Overloaded: errSilent, Stuck: errSilent,
+		}),
 	}
 }
 
@@ -109,8 +115,8 @@ func bearerToken(r *http.Request) (string, bool) {
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// Authenticate is as that of Directory. The error can also be a *RefusedError, or a
-// *wiki.UnavailableError.
+// Authenticate is as that of Directory. The error can also be a *RefusedError, a
+// *wiki.ThrottledError or a *wiki.UnavailableError, and is no *BusyError.
 func (w *Wiki) Authenticate(ctx context.Context, user, password, addr string) (Identity, error) {
 	return w.authenticate(ctx, wiki.Credential{User: user, Password: password}, addr)
 }
@@ -156,13 +162,20 @@ func (w *Wiki) session(m mac) *wiki.Session {
 	return login.Session
 }
 
+// errSilent is for those who have waited in vain for others' calls to end.
+var errSilent = &wiki.UnavailableError{RetryAfter: maxWait, Err: errors.New("too many sign-ins wait for the wiki")}
+
 // lead verifies a credential, within the bounds of the throttle.
 func (w *Wiki) lead(ctx context.Context, c wiki.Credential, m mac, from netip.Addr, addr string) (s *wiki.Session, err error) {
 	name := throttledName(c, m)
+	c.Known = w.verified.usedFrom(m, from)
 	err = w.pass(ctx, m, from, name, func() error {
 		s, err = w.verify(ctx, c, m, addr)
 		return err
 	})
+	if _, busy := errors.AsType[*BusyError](err); busy {
+		err = errSilent
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -189,14 +202,14 @@ func (w *Wiki) verify(ctx context.Context, c wiki.Credential, m mac, addr string
 		if s := w.session(m); s != nil {
 			return s, nil // since another login that has just ended
 		}
-		if advice, ok := w.refused.GetIfPresent(m); ok {
-			return nil, refusal(advice)
+		if refusal, ok := w.refused.GetIfPresent(m); ok {
+			return nil, refusal
 		}
 		return w.login(ctx, c, m, addr)
 	})
 }
 
-// login asks the wiki, unless it has said that it wants no password for a while.
+// login asks the wiki, unless it has said lately that it wants no password for a while.
 func (w *Wiki) login(ctx context.Context, c wiki.Credential, m mac, addr string) (*wiki.Session, error) {
 	key := blockedKey{throttledName(c, m), ClientHost(addr)}
 	if b, ok := w.blocked.GetIfPresent(key); ok && w.Now().Before(b.until) {
@@ -210,12 +223,13 @@ func (w *Wiki) login(ctx context.Context, c wiki.Credential, m mac, addr string)
 		b := blocked{w.Now().Add(throttled.RetryAfter), throttled.Captcha}
 		w.blocked.Set(key, b)
 		return nil, w.throttled(b)
-	case errors.As(err, &advice):
-		w.refused.Set(m, advice.Detail)
-		return nil, refusal(advice.Detail)
 	case errors.Is(err, wiki.ErrRefused):
-		w.refused.Set(m, "")
-		return nil, ErrBadCredentials
+		refusal := ErrBadCredentials
+		if errors.As(err, &advice) {
+			refusal = &RefusedError{advice.Detail}
+		}
+		_, _ = w.refused.Set(m, refusal)
+		return nil, refusal
 	case err != nil:
 		return nil, err
 	}
@@ -223,16 +237,9 @@ func (w *Wiki) login(ctx context.Context, c wiki.Credential, m mac, addr string)
 	return s, nil
 }
 
-func refusal(advice string) error {
-	if advice == "" {
-		return ErrBadCredentials
-	}
-	return &RefusedError{advice}
-}
-
 func (w *Wiki) throttled(b blocked) error {
 	wait := b.until.Sub(w.Now()) + time.Second - 1
-	return &ThrottledError{RetryAfter: max(wait.Truncate(time.Second), time.Second), Captcha: b.captcha}
+	return &wiki.ThrottledError{RetryAfter: max(wait.Truncate(time.Second), time.Second), Captcha: b.captcha}
 }
 
 // remember has a session count for its credential. It ends that of another password of
@@ -253,7 +260,7 @@ func (w *Wiki) remember(c wiki.Credential, m mac, s *wiki.Session) {
 // Reverify returns the identity of a user whose password was right before, and is that
 // of a session here. As that of Directory, it knows no address and is not throttled.
 func (w *Wiki) Reverify(ctx context.Context, user, password string) (Identity, error) {
-	c := wiki.Credential{User: user, Password: password}
+	c := wiki.Credential{User: user, Password: password, Known: true}
 	s, err := w.verify(ctx, c, w.mac(c), "")
 	if err != nil {
 		return Identity{}, err
@@ -272,7 +279,7 @@ func (w *Wiki) Refresh(id Identity) (Identity, error) {
 
 // IdentifyBrowser returns who sends the request of a browser by the wiki's cookies.
 // The error is ErrNobody if they are those of no user, or of a request that another
-// site has caused. It can be a *wiki.UnavailableError.
+// site has caused. It can be a *BusyError or a *wiki.UnavailableError.
 func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 	if !lax(r) {
 		return Identity{}, ErrNobody
@@ -291,15 +298,9 @@ func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 	m := w.verified.mac("", "", text.String())
 	session, ok := w.browsers.GetIfPresent(m)
 	if !ok {
-		session, err = wiki.Coalesce(r.Context(), &w.flights, "cookies"+string(m[:]), func(ctx context.Context) (*wiki.Session, error) {
-			s, err := w.Wiki.Resume(ctx, cookies, r.RemoteAddr)
-			if errors.Is(err, wiki.ErrRefused) {
-				s, err = nil, nil
-			}
-			if err == nil {
-				w.browsers.Set(m, s)
-			}
-			return s, err
+		key := "cookies" + string(m[:])
+		session, err = wiki.Coalesce(r.Context(), &w.flights, key, func(ctx context.Context) (*wiki.Session, error) {
+			return w.resume(ctx, cookies, m, r.RemoteAddr)
 		})
 	}
 	switch {
@@ -311,6 +312,33 @@ func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 	who := identity(session, r.RemoteAddr)
 	who.byCookies = true
 	return who, nil
+}
+
+// resume asks the wiki whose cookies these are, and returns nil if they are nobody's. Those
+// that were good lately pass at once. Everybody can send others: few at a time from one
+// address.
+func (w *Wiki) resume(ctx context.Context, cookies []*http.Cookie, m mac, addr string) (*wiki.Session, error) {
+	anywhere := netip.Addr{} // people carry their browsers around
+	known := w.verified.usedFrom(m, anywhere)
+	if !known {
+		release, err := w.unknown.Acquire(ctx, ClientHost(addr).String())
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
+	s, err := w.Wiki.Resume(ctx, cookies, addr, known)
+	switch {
+	case errors.Is(err, wiki.ErrRefused):
+		w.verified.uses.Invalidate(use{m, anywhere})
+		s = nil
+	case err != nil:
+		return nil, err
+	default:
+		w.verified.addUse(m, anywhere)
+	}
+	w.browsers.Set(m, s)
+	return s, nil
 }
 
 // lax reports whether a browser would send cookies with SameSite=Lax: those of the

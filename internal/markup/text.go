@@ -29,6 +29,26 @@ type TextPart struct {
 	FormID string
 }
 
+// nodeBytes is about how much memory a node of the tree takes, with the text that it holds.
+const nodeBytes = 200
+
+// Size is about how much memory the text takes. A nil Text takes none.
+func (t *Text) Size() int {
+	if t == nil {
+		return 0
+	}
+	size := len(t.Source)
+	for _, part := range t.Parts {
+		if part.Block != nil {
+			_ = ast.Walk(part.Block, func(ast.Node, bool) (ast.WalkStatus, error) {
+				size += nodeBytes / 2 // each is visited twice
+				return ast.WalkContinue, nil
+			})
+		}
+	}
+	return size
+}
+
 // text returns the text of a Markdown page.
 func (p *reader) text(blocks []rawBlock) *Text {
 	body := p.src[p.body:]

@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"slices"
+
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 )
@@ -16,7 +18,7 @@ func renew(old *Page, parsed *markup.Page, title string) *Page {
 	page := &Page{
 		ID: parsed.ID, Title: title, Text: parsed.Text,
 		Lang: parsed.Meta.Lang, Readers: readersOf(&parsed.Meta), meta: parsed.Meta,
-		Diagnostics: parsed.Diagnostics[:min(len(parsed.Diagnostics), maxDiagnostics)],
+		Diagnostics: slices.Clone(parsed.Diagnostics[:min(len(parsed.Diagnostics), maxDiagnostics)]),
 	}
 	if parsed.Unreadable {
 		if old == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/formulary/formulary/internal/limit"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/wiki"
 )
@@ -32,7 +33,7 @@ const (
 	// maxRights bounds the cache of rights to some ten megabytes.
 	maxRights = 1 << 17
 	// maxPagesBytes bounds the cache of pages.
-	maxPagesBytes = 256 << 20
+	maxPagesBytes = 32 << 20
 	// maxListed is how many pages are listed: those that are used most.
 	maxListed = 100
 )
@@ -57,6 +58,7 @@ type Wiki struct {
 	rights *otter.Cache[rightsKey, knownRights]
 	pages  *otter.Cache[int64, *wikiPage]
 
+	calls  *limit.Limiter     // by user
 	looks  singleflight.Group // for rights and versions, by session and page
 	checks singleflight.Group // for versions, by page
 	texts  singleflight.Group // by page
@@ -88,9 +90,9 @@ type knownRights struct {
 // wikiPage is a page as it is served. It is replaced, never changed.
 type wikiPage struct {
 	*Page
-	textBytes int
-	version   int64
-	asked     time.Time // when the call began that gave the version
+	size    int // about how much memory it takes
+	version int64
+	asked   time.Time // when the call began that gave the version
 }
 
 // NewWiki makes a source of a wiki. It asks nothing yet.
@@ -102,18 +104,24 @@ func NewWiki(opts WikiOptions) *Wiki {
 		WikiOptions: opts, versionAge: min(versionAge, opts.Recheck),
 		rights: otter.Must(&otter.Options[rightsKey, knownRights]{MaximumSize: maxRights}),
 		pages: otter.Must(&otter.Options[int64, *wikiPage]{
-			MaximumWeight: maxPagesBytes, Weigher: func(_ int64, p *wikiPage) uint32 { return p.weight() },
+			MaximumWeight: maxPagesBytes, Weigher: func(_ int64, p *wikiPage) uint32 {
+				return uint32(min(p.size, maxPagesBytes)) //nolint:gosec // it fits
+			},
+		}),
+		calls: limit.New(limit.Options{
+			Total: 1024, PerKey: 4, Wait: 5 * time.Second,
+			Busy: ErrBusy, Overloaded: ErrUnavailable, Stuck: ErrUnavailable,
 		}),
 	}
 }
 
-// weight is about how much memory a page takes.
-func (p *wikiPage) weight() uint32 {
-	size := 4<<10 + 2*p.textBytes
+// sizeOf is about how much memory a page takes.
+func sizeOf(p *Page) int {
+	size := 4<<10 + len(p.Diagnostics)<<10 + p.Text.Size()
 	for _, f := range p.Forms {
 		size += markup.DefinitionSize(f)
 	}
-	return uint32(min(size, maxPagesBytes)) //nolint:gosec // it fits
+	return size
 }
 
 // Page implements Source.
@@ -127,11 +135,16 @@ func (w *Wiki) Page(ctx context.Context, user User, id int64) (View, error) {
 		rights, page, state = w.known(user.Wiki, id)
 	}
 	if state == unknown {
-		var err error
-		if rights, err = w.look(ctx, user.Wiki, id); err != nil {
+		release, err := w.calls.Acquire(ctx, user.Name)
+		if err != nil {
 			return View{}, err
 		}
-		page, _ = w.pages.GetIfPresent(id)
+		defer release()
+		found, err := w.look(ctx, user.Wiki, id)
+		if err != nil {
+			return View{}, err
+		}
+		rights, page = found.knownRights, found.page
 	}
 	if page == nil || !rights.View {
 		return View{}, ErrNotFound
@@ -169,30 +182,37 @@ func (w *Wiki) knownRights(c wiki.Caller, id int64) (knownRights, bool) {
 	return r, ok && w.Now().Sub(r.at) < age
 }
 
+// found is what the wiki has told about one session and page.
+type found struct {
+	knownRights
+	page *wikiPage // nil if it is not there; the cache may not have it any more
+}
+
 // look asks the wiki for rights and version, and has the text of a new version read.
 // Concurrent callers with one session share a call.
-func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64) (knownRights, error) {
+func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64) (found, error) {
 	key := strconv.FormatUint(c.ID, 36) + "/" + strconv.FormatInt(id, 36)
-	return wiki.Coalesce(ctx, &w.looks, key, func(ctx context.Context) (knownRights, error) {
-		if rights, _, state := w.known(c, id); state == current {
-			return rights, nil // since another call that has just ended
+	return wiki.Coalesce(ctx, &w.looks, key, func(ctx context.Context) (found, error) {
+		if rights, page, state := w.known(c, id); state == current {
+			return found{rights, page}, nil // since another call that has just ended
 		}
 		asked := w.Now()
-		found, err := w.Wiki.Pages(ctx, c, id)
+		told, err := w.Wiki.Pages(ctx, c, id)
 		if err != nil {
-			return knownRights{}, w.explain(err)
+			return found{}, w.explain(err)
 		}
-		page, there := found[id]
+		var page *wikiPage
+		info, there := told[id]
 		if there {
-			err = w.update(ctx, c, page, asked)
+			page, err = w.update(ctx, c, info, asked)
 		}
 		if errors.Is(err, ErrNotFound) {
 			there, err = false, nil
 		}
 		if err != nil {
-			return knownRights{}, err
+			return found{}, err
 		}
-		return w.remember(c, id, page, there, asked), nil
+		return found{w.remember(c, id, info, there, asked), page}, nil
 	})
 }
 
@@ -228,11 +248,16 @@ func (w *Wiki) awaitCheck(ctx context.Context, c wiki.Caller, id int64) {
 		return
 	}
 	flight := w.checks.DoChan(strconv.FormatInt(id, 36), func() (any, error) {
-		r, err := w.look(context.WithoutCancel(ctx), c, id)
+		release, err := w.calls.TryAcquire(ctx, c.Name)
+		if err != nil {
+			return nil, err // the caller asks for much: others check the version
+		}
+		defer release()
+		_, err = w.look(context.WithoutCancel(ctx), c, id)
 		if err != nil && !errors.Is(err, wiki.ErrRefused) { // that is about this caller
 			w.postponeChecks()
 		}
-		return r, err
+		return nil, err
 	})
 	patience := time.NewTimer(maxVersionWait)
 	defer patience.Stop()
@@ -246,55 +271,59 @@ func (w *Wiki) awaitCheck(ctx context.Context, c wiki.Caller, id int64) {
 
 func (w *Wiki) postponeChecks() { w.checkAfter.Store(w.Now().Add(w.versionAge).UnixNano()) }
 
-// update has the page served in the version that the wiki has told. If the text
-// can't be had in time and an older version is served, that stays.
-func (w *Wiki) update(ctx context.Context, c wiki.Caller, page wiki.Page, asked time.Time) error {
+// update has the page served in the version that the wiki has told, and returns it. If the
+// text can't be had in time and an older version is served, that stays.
+func (w *Wiki) update(ctx context.Context, c wiki.Caller, page wiki.Page, asked time.Time) (*wikiPage, error) {
 	old, _ := w.pages.GetIfPresent(page.ID)
 	switch {
 	case old != nil && old.asked.After(asked):
-		return nil // a later answer is known
+		return old, nil // a later answer is known
 	case old != nil && old.version == page.Version && old.Title == page.Title:
 		same := *old
 		same.asked = asked
 		w.pages.Set(page.ID, &same)
-		return nil
+		return &same, nil
 	}
 	own := false
 	flight := w.texts.DoChan(strconv.FormatInt(page.ID, 36), func() (any, error) {
 		own = true
-		return nil, w.readText(ctx, c, page, old, asked)
+		return w.readText(ctx, c, page, old, asked)
 	})
-	if old == nil {
-		err := (<-flight).Err
-		if !own && (errors.Is(err, ErrNotFound) || errors.Is(err, wiki.ErrRefused)) { // that is about another caller
-			err = w.readText(ctx, c, page, old, asked)
-		}
-		return err
+	var patience <-chan time.Time
+	if old != nil {
+		patience = time.After(maxVersionWait)
 	}
 	select {
 	case r := <-flight:
-		if own && (errors.Is(r.Err, ErrNotFound) || errors.Is(r.Err, wiki.ErrRefused)) {
-			return r.Err
+		next, _ := r.Val.(*wikiPage)
+		switch isUnavailable := errors.Is(r.Err, ErrUnavailable); {
+		case r.Err == nil:
+			return next, nil
+		case !own && !isUnavailable: // that is about another caller
+			return w.update(ctx, c, page, asked)
+		case old == nil || !isUnavailable:
+			return nil, r.Err
 		}
-		if r.Err != nil {
-			w.Logger.Warn("page has a newer version that can't be read; the last known one stays in force", "page", page.ID, "error", r.Err)
-		}
-	case <-time.After(maxVersionWait):
+		w.Logger.Warn("page has a newer version that can't be read; the last known one stays in force",
+			"page", page.ID, "error", r.Err)
+	case <-patience:
 	}
-	return nil
+	return old, nil
 }
 
 // readText reads a new version of a page, and serves it.
-func (w *Wiki) readText(ctx context.Context, c wiki.Caller, page wiki.Page, old *wikiPage, asked time.Time) error {
+func (w *Wiki) readText(
+	ctx context.Context, c wiki.Caller, page wiki.Page, old *wikiPage, asked time.Time,
+) (*wikiPage, error) {
 	text, err := wiki.Text{Version: page.Version}, error(nil)
 	if page.HasText {
 		text, err = w.Wiki.Text(ctx, c, page.ID)
 	}
 	if errors.Is(err, wiki.ErrNoText) { // deleted, or closed to the user, since the version was told
-		return ErrNotFound
+		return nil, ErrNotFound
 	}
 	if err != nil {
-		return w.explain(err)
+		return nil, w.explain(err)
 	}
 	var before *Page
 	if old != nil {
@@ -302,18 +331,20 @@ func (w *Wiki) readText(ctx context.Context, c wiki.Caller, page wiki.Page, old 
 	}
 	parsed := markup.ParseBody(w.Format, page.ID, text.Source, w.Mail)
 	nameForms(&parsed, page.Title)
-	next := &wikiPage{
-		Page: renew(before, &parsed, page.Title), textBytes: len(text.Source), version: text.Version, asked: asked,
-	}
+	next := &wikiPage{Page: renew(before, &parsed, page.Title), version: text.Version, asked: asked}
 	if next.Page == nil { // nothing of it can be read, and its editors are told why
 		next.Page = &Page{ID: page.ID, Title: page.Title, Diagnostics: parsed.Diagnostics}
 	}
-	next.InWiki = true
+	if len(next.Forms) == 0 && next.Text != nil { // the text is for those who fill in a form
+		hasBlock := func(part markup.TextPart) bool { return part.Block != nil }
+		next.Text = &markup.Text{Parts: slices.DeleteFunc(next.Text.Parts, hasBlock)}
+	}
+	next.InWiki, next.size = true, sizeOf(next.Page)
 	w.pages.Set(page.ID, next)
 	log := w.Logger.With("title", page.Title)
 	logDiagnostics(log.With("page", page.ID), parsed.Diagnostics)
 	logBroken(log, &parsed, next.Page)
-	return nil
+	return next, nil
 }
 
 // List implements Source.
@@ -348,7 +379,7 @@ func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
 // once. What it was told counts for its caller, however long the wiki took. What was
 // known before may have expired by then, and is asked for, too.
 func (w *Wiki) rightsOn(ctx context.Context, c wiki.Caller, list []*wikiPage) (map[int64]knownRights, error) {
-	told := map[int64]knownRights{}
+	told, held := map[int64]knownRights{}, false
 	for {
 		rights := maps.Clone(told)
 		var ids []int64
@@ -364,6 +395,15 @@ func (w *Wiki) rightsOn(ctx context.Context, c wiki.Caller, list []*wikiPage) (m
 		}
 		if len(ids) == 0 {
 			return rights, nil
+		}
+		if !held {
+			release, err := w.calls.Acquire(ctx, c.Name)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			held = true
+			continue // other calls may have told the rights
 		}
 		for batch := range slices.Chunk(ids, wiki.MaxPages) {
 			asked := w.Now()

@@ -163,8 +163,8 @@ func TestWikiCalls(t *testing.T) {
 func TestWikiManyUsers(t *testing.T) {
 	l := newLive(t)
 	var wg sync.WaitGroup
-	for range 1000 {
-		user := caller("ann") // with a session of its own
+	for i := range 1000 {
+		user := caller(fmt.Sprint("user", i))
 		for range 3 {
 			wg.Go(func() { l.wants("one of many", user, "a") })
 		}

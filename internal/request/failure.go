@@ -33,6 +33,7 @@ var kindStatus = map[service.Kind]int{
 	service.Unavailable: http.StatusServiceUnavailable,
 	service.InDoubt:     http.StatusServiceUnavailable,
 	service.KeyReused:   http.StatusUnprocessableEntity,
+	service.TooMany:     http.StatusTooManyRequests,
 }
 
 // retryDelay is how long a client is asked to wait when the service can't
@@ -58,6 +59,7 @@ func FailureOf(ctx context.Context, err error) Failure {
 		throttled *auth.ThrottledError
 		busy      *auth.BusyError
 		refused   *auth.RefusedError
+		waits     *wiki.ThrottledError
 		down      *wiki.UnavailableError
 	)
 	switch {
@@ -80,8 +82,11 @@ func FailureOf(ctx context.Context, err error) Failure {
 			Detail: "The proxy in front of this service has not said who you are, and nothing was changed. " +
 				"Sign in again in another tab, then go back and try once more.",
 		}
-	case errors.As(err, &throttled) && throttled.Captcha:
-		return tooMany("After failed attempts the wiki wants a CAPTCHA solved. Sign in to the wiki itself, or try again in", throttled.RetryAfter)
+	case errors.As(err, &waits) && waits.Captcha:
+		return tooMany("After failed attempts the wiki wants a CAPTCHA solved. "+
+			"Sign in to the wiki itself, then try again in", waits.RetryAfter)
+	case errors.As(err, &waits):
+		return tooMany("The wiki takes no sign-in of yours right now. Try again in", waits.RetryAfter)
 	case errors.As(err, &throttled):
 		return tooMany("Too many failed attempts to log in. Try again in", throttled.RetryAfter)
 	case errors.As(err, &busy):
@@ -93,8 +98,8 @@ func FailureOf(ctx context.Context, err error) Failure {
 		}
 	case errors.As(err, &known), errors.As(service.Explain(err), &known): // sessions ask the store without the service
 		f := Failure{Status: kindStatus[known.Kind], Detail: known.Detail}
-		if f.Status >= http.StatusInternalServerError {
-			f.RetryAfter, f.Log = retryDelay, true
+		if f.Log = f.Status >= http.StatusInternalServerError; f.Log || known.Kind == service.TooMany {
+			f.RetryAfter = retryDelay
 		}
 		return f
 	case ctx.Err() != nil:

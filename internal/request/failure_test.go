@@ -10,14 +10,17 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/wiki"
 )
 
 func TestEveryErrorHasItsStatus(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	kind := func(k service.Kind) error { return &service.Error{Kind: k, Detail: "detail"} }
+	ofAPage := func(err error) error { return fmt.Errorf("%w: %w", pages.ErrUnavailable, err) }
 	for _, tt := range []struct {
 		name       string
 		ctx        context.Context
@@ -39,6 +42,10 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		{"nobody", t.Context(), auth.ErrNobody, 401, "", false},
 		{"throttled", t.Context(), &auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}, 429, "2", false},
 		{"busy", t.Context(), &auth.BusyError{RetryAfter: 3 * time.Second}, 429, "3", false},
+		{"too many pages", t.Context(), pages.ErrBusy, 429, "2", false},
+		{"the wiki's throttle", t.Context(), &wiki.ThrottledError{RetryAfter: 90 * time.Second}, 429, "90", false},
+		{"its throttle, for a page", t.Context(), ofAPage(&wiki.ThrottledError{RetryAfter: 90 * time.Second}), 429, "90", false},
+		{"its own time", t.Context(), ofAPage(&wiki.UnavailableError{RetryAfter: 300 * time.Second}), 503, "300", true},
 		{"media type", t.Context(), &StatusError{http.StatusUnsupportedMediaType, "detail"}, 415, "", false},
 		{"too many", t.Context(), &StatusError{http.StatusTooManyRequests, "detail"}, 429, "2", false},
 		{"overloaded", t.Context(), &StatusError{http.StatusServiceUnavailable, "detail"}, 503, "2", false},
@@ -64,7 +71,10 @@ func TestRefusedLoginsSayHowLongToWait(t *testing.T) {
 	for err, want := range map[error]string{
 		&auth.ThrottledError{RetryAfter: time.Second}:             "Too many failed attempts to log in. Try again in 1 second.",
 		&auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}: "Too many failed attempts to log in. Try again in 2 seconds.",
-		&auth.BusyError{RetryAfter: 5 * time.Second}:              "Too many logins at the same time. Try again in 5 seconds.",
+		&wiki.ThrottledError{RetryAfter: 90 * time.Second}:        "The wiki takes no sign-in of yours right now. Try again in 90 seconds.",
+		&wiki.ThrottledError{RetryAfter: 15 * time.Second, Captcha: true}: "After failed attempts the wiki wants a CAPTCHA solved. " +
+			"Sign in to the wiki itself, then try again in 15 seconds.",
+		&auth.BusyError{RetryAfter: 5 * time.Second}: "Too many logins at the same time. Try again in 5 seconds.",
 	} {
 		if got := FailureOf(t.Context(), err).Detail; got != want {
 			t.Errorf("%v: %q, want %q", err, got, want)

@@ -95,6 +95,7 @@ const (
 	Unavailable                 // temporary; try again
 	InDoubt                     // it may be stored or not
 	KeyReused                   // the idempotency key was used with another body
+	TooMany                     // the caller does too much at one time
 )
 
 // Error is an error that a caller is told of. Detail is for the caller and
@@ -135,6 +136,8 @@ func Explain(err error) error {
 	case errors.Is(err, store.ErrInDoubt):
 		return &Error{Kind: InDoubt, Detail: "The connection to the database was lost, so this may be stored or not. " +
 			"A submission that was sent with an Idempotency-Key can safely be sent again with the same key.", cause: err}
+	case errors.Is(err, pages.ErrBusy):
+		return &Error{Kind: TooMany, Detail: "You are asking for too many pages at one time. Wait until some of your requests are answered."}
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, pages.ErrUnavailable):
 		return &Error{Kind: Unavailable, Detail: "This can't be done right now. Try again in a moment.", cause: err}
 	default:

@@ -102,7 +102,7 @@ type call struct {
 	form     url.Values  // a body to POST; nil for a GET
 	header   http.Header // what authenticates the caller; nil for none
 	from     string      // address of the client, "" if there is none
-	stranger bool        // everybody can cause this call, without a right password
+	stranger bool        // everybody can cause this call, without a password or a cookie that was right before
 }
 
 // answer is what the wiki has answered.
@@ -114,6 +114,9 @@ type answer struct {
 
 // do sends a request and reads the whole answer. It follows no redirect, and takes
 // no notice of cookies.
+//
+// A call that waits for others ends with ctx. One that has begun goes on without its
+// caller until its time is up, and holds its slot: the wiki is at work on it.
 func (c *client) do(ctx context.Context, call call) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -127,6 +130,9 @@ func (c *client) do(ctx context.Context, call call) (answer, error) {
 		return answer{}, failed(ctx, "wait for other calls", err)
 	}
 	defer c.slots.Release(1)
+	deadline, _ := ctx.Deadline()
+	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	defer cancel()
 	req, err := c.request(ctx, call)
 	if err != nil {
 		return answer{}, err
@@ -217,25 +223,48 @@ func (a answer) decode(into any) error {
 
 // odd is the error for an answer that is not the one that was asked for.
 func (a answer) odd() *UnavailableError {
-	e := &UnavailableError{Err: fmt.Errorf("unexpected answer with status %d", a.status)}
-	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
-		e.RetryAfter = time.Duration(min(max(seconds, 1), 300)) * time.Second
-	}
-	return e
+	return &UnavailableError{RetryAfter: a.retryAfter(), Err: fmt.Errorf("unexpected answer with status %d", a.status)}
 }
 
-// Coalesce has concurrent callers with one key share one run of work, which goes on
-// when they have gone away.
-func Coalesce[T any](ctx context.Context, flights *singleflight.Group, key string, work func(context.Context) (T, error)) (T, error) {
-	done := flights.DoChan(key, func() (any, error) { return work(context.WithoutCancel(ctx)) })
-	var none T
-	select {
-	case <-ctx.Done():
-		return none, ctx.Err()
-	case result := <-done:
-		if result.Err != nil {
-			return none, result.Err
-		}
-		return result.Val.(T), nil //nolint:forcetypeassert // it is from work
+// retryAfter is when the wiki wants to be asked again; 0 if it does not say so in seconds.
+func (a answer) retryAfter() time.Duration {
+	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+	if err != nil {
+		return 0
 	}
+	return pause(seconds)
 }
+
+// pause is a time that the wiki names, as far as it is sensible.
+func pause(seconds int) time.Duration { return time.Duration(min(max(seconds, 1), 300)) * time.Second }
+
+// Coalesce has concurrent callers with one key share one run of work. It ends with the
+// first of them: if that one goes away, the others begin again.
+func Coalesce[T any](
+	ctx context.Context, flights *singleflight.Group, key string, work func(context.Context) (T, error),
+) (T, error) {
+	var none T
+	for ctx.Err() == nil {
+		done := flights.DoChan(key, func() (any, error) {
+			value, err := work(ctx)
+			if err != nil && ctx.Err() != nil {
+				err = errGone
+			}
+			return value, err
+		})
+		select {
+		case <-ctx.Done():
+		case result := <-done:
+			if result.Err == nil {
+				return result.Val.(T), nil //nolint:forcetypeassert // it is from work
+			}
+			if !errors.Is(result.Err, errGone) {
+				return none, result.Err
+			}
+		}
+	}
+	return none, ctx.Err()
+}
+
+// errGone is the result of work whose caller has gone away.
+var errGone = errors.New("the caller has gone away")

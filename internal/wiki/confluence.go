@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,11 +16,10 @@ import (
 )
 
 const (
-	currentUser = "/rest/api/user/current" // of REST v1: v2 has nothing like it
-	userHeader  = "X-Ausername"            // in Data Center's answers: the user whom they are for
-	maxUserName = 255                      // bytes
-	// throttlePause is for a throttle that names no time, or an absurd one.
-	throttlePause = 30 * time.Second
+	currentUser   = "/rest/api/user/current" // of REST v1: v2 has nothing like it
+	userHeader    = "X-Ausername"            // in Data Center's answers: the user whom they are for
+	maxUserName   = 255                      // bytes
+	throttlePause = 30 * time.Second         // of a throttle that names no time
 )
 
 // confluence is Confluence Data Center or Cloud. Every call carries the password,
@@ -48,12 +46,13 @@ type edition struct {
 var dataCenter = edition{
 	cookies: []string{"JSESSIONID", "seraph.confluence"},
 	name:    func(u confluenceUser) string { return u.Username },
-	advice:  "Confluence takes no passwords here: sign in with a personal access token, which you make in your profile there.",
-	pages:   "/rest/api/content",
-	page:    url.Values{"expand": {"version,operations"}},
-	text:    url.Values{"expand": {"version,body.storage"}},
-	list:    url.Values{"expand": {"version,body.storage"}, "type": {"page"}, "status": {"current"}, "limit": {"25"}},
-	next:    "start",
+	advice: "Confluence takes no passwords here. In a browser, sign in to Confluence itself, then open this page again. " +
+		"In programs, use a personal access token, which you make in your profile there.",
+	pages: "/rest/api/content",
+	page:  url.Values{"expand": {"version,operations"}},
+	text:  url.Values{"expand": {"version,body.storage"}},
+	list:  url.Values{"expand": {"version,body.storage"}, "type": {"page"}, "status": {"current"}, "limit": {"25"}},
+	next:  "start",
 }
 
 // cloud names those by their account id who hide their e-mail address. Its cookies reach
@@ -94,14 +93,14 @@ func (c *confluence) Login(ctx context.Context, credential Credential, from stri
 		return nil, ErrRefused
 	}
 	header := http.Header{"Authorization": {value}}
-	a, err := c.do(ctx, call{path: currentUser, header: header, from: from, stranger: true})
+	a, err := c.do(ctx, call{path: currentUser, header: header, from: from, stranger: !credential.Known})
 	switch {
 	case err != nil:
 		return nil, err
 	case wantsCaptcha(a):
-		return nil, &ThrottledError{RetryAfter: throttlePause, Captcha: true}
+		return nil, &ThrottledError{RetryAfter: MaxSilence, Captcha: true}
 	case a.status == http.StatusTooManyRequests:
-		return nil, &ThrottledError{RetryAfter: throttled(a)}
+		return nil, &ThrottledError{RetryAfter: cmp.Or(a.retryAfter(), throttlePause)}
 	case passwordsOff(a):
 		return nil, &AdviceError{c.advice}
 	}
@@ -134,14 +133,6 @@ func wantsCaptcha(a answer) bool {
 		strings.Contains(strings.Join(a.header.Values("X-Seraph-LoginReason"), ","), "AUTHENTICATION_DENIED")
 }
 
-func throttled(a answer) time.Duration {
-	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
-	if err != nil || seconds < 1 || seconds > 3600 {
-		return throttlePause
-	}
-	return time.Duration(seconds) * time.Second
-}
-
 var passwordsOffText = regexp.MustCompile(`(?is)basic auth.{0,100}(disabled|not allowed|deprecated)`)
 
 // passwordsOff reports whether Confluence takes no passwords at all. Only its message
@@ -157,12 +148,12 @@ func (c *confluence) SessionCookies(_ context.Context, cookies []*http.Cookie) (
 }
 
 // Resume implements Wiki.
-func (c *confluence) Resume(ctx context.Context, cookies []*http.Cookie, from string) (*Session, error) {
+func (c *confluence) Resume(ctx context.Context, cookies []*http.Cookie, from string, known bool) (*Session, error) {
 	if len(cookies) == 0 {
 		return nil, ErrRefused
 	}
 	header := cookieHeader(cookies)
-	a, err := c.do(ctx, call{path: currentUser, header: header, from: from, stranger: true})
+	a, err := c.do(ctx, call{path: currentUser, header: header, from: from, stranger: !known})
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +204,9 @@ func (c *confluence) Ready(ctx context.Context) error {
 	}
 	return a.odd()
 }
+
+// Title implements Wiki. Confluence tells its title to administrators only.
+func (*confluence) Title() string { return "Confluence" }
 
 // query asks for one caller. Its answers count once verify has returned nil.
 type query struct {

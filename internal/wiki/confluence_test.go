@@ -170,14 +170,13 @@ func TestConfluenceLoginThrottled(t *testing.T) {
 		fault confluencetest.Fault
 		want  wiki.ThrottledError
 	}{
-		"CAPTCHA":      {confluencetest.Captcha, wiki.ThrottledError{RetryAfter: 30 * time.Second, Captcha: true}},
-		"login reason": {confluencetest.With("X-Seraph-LoginReason", "OUT, AUTHENTICATION_DENIED", confluencetest.As("")), wiki.ThrottledError{RetryAfter: 30 * time.Second, Captcha: true}},
+		"CAPTCHA":      {confluencetest.Captcha, wiki.ThrottledError{RetryAfter: 15 * time.Second, Captcha: true}},
+		"login reason": {confluencetest.With("X-Seraph-LoginReason", "OUT, AUTHENTICATION_DENIED", confluencetest.As("")), wiki.ThrottledError{RetryAfter: 15 * time.Second, Captcha: true}},
 		"sane time":    {after("90"), wiki.ThrottledError{RetryAfter: 90 * time.Second}},
-		"an hour":      {after("3600"), wiki.ThrottledError{RetryAfter: time.Hour}},
-		"more":         {after("3601"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
+		"an hour":      {after("3600"), wiki.ThrottledError{RetryAfter: 5 * time.Minute}},
 		"absurd":       {after("99999999999999999999"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
-		"zero":         {after("0"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
-		"negative":     {after("-5"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
+		"zero":         {after("0"), wiki.ThrottledError{RetryAfter: time.Second}},
+		"negative":     {after("-5"), wiki.ThrottledError{RetryAfter: time.Second}},
 		"a text":       {after("soon"), wiki.ThrottledError{RetryAfter: 30 * time.Second}},
 		"no time":      {tooMany, wiki.ThrottledError{RetryAfter: 30 * time.Second}},
 	} {
@@ -255,7 +254,7 @@ func TestConfluenceOddUsers(t *testing.T) {
 				s.Fail(fault)
 				session, err := s.Login(s.Context(), s.credential("ann"), from)
 				s.wantUnavailable(err)
-				resumed, err := s.Resume(s.Context(), cookies, from)
+				resumed, err := s.Resume(s.Context(), cookies, from, false)
 				s.wantUnavailable(err)
 				if session != nil || resumed != nil {
 					s.Errorf("there are sessions: %v, %v", session, resumed)
@@ -335,7 +334,7 @@ func TestConfluenceResume(t *testing.T) {
 		if err != nil || len(cookies) != 1 {
 			s.Fatalf("SessionCookies: %v, %v", cookies, err)
 		}
-		session, err := s.Resume(s.Context(), cookies, from)
+		session, err := s.Resume(s.Context(), cookies, from, false)
 		if err != nil || session.Name != s.name("ann") {
 			s.Fatalf("Resume: %+v, %v", session, err)
 		}
@@ -349,13 +348,13 @@ func TestConfluenceResume(t *testing.T) {
 			}
 		}
 		before := len(s.Calls(""))
-		if _, err := s.Resume(s.Context(), nil, from); !errors.Is(err, wiki.ErrRefused) || len(s.Calls("")) != before {
+		if _, err := s.Resume(s.Context(), nil, from, false); !errors.Is(err, wiki.ErrRefused) || len(s.Calls("")) != before {
 			s.Errorf("Resume without cookies: %v", err)
 		}
 		s.SignOut()
 		for _, private := range []bool{false, true} {
 			s.Private(private)
-			if session, err := s.Resume(s.Context(), cookies, from); session != nil || !errors.Is(err, wiki.ErrRefused) {
+			if session, err := s.Resume(s.Context(), cookies, from, false); session != nil || !errors.Is(err, wiki.ErrRefused) {
 				s.Errorf("Resume after signing out, private %v: %+v, %v", private, session, err)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 )
@@ -28,6 +29,7 @@ type mediaWiki struct {
 	// cookie is an unusual one, and nil before it is known.
 	prefix   atomic.Pointer[string]
 	learning singleflight.Group // of the prefix
+	title    atomic.Value       // string
 }
 
 func newMediaWiki(c *client, opts Options) Wiki {
@@ -56,6 +58,9 @@ type mwAnswer struct {
 		User       mwUser            `json:"userinfo"`
 		Pages      []mwPage          `json:"pages"`
 		Namespaces map[string]any    `json:"namespaces"`
+		General    struct {
+			SiteName string `json:"sitename"`
+		} `json:"general"`
 	} `json:"query"`
 	Login       mwLogin `json:"login"`
 	ClientLogin mwLogin `json:"clientlogin"`
@@ -288,11 +293,35 @@ func (m *mediaWiki) visit(ctx context.Context, c Caller, pages []Page, visit fun
 	return nil
 }
 
-// Ready implements Wiki.
+// Ready implements Wiki. It learns the title by the way.
 func (m *mediaWiki) Ready(ctx context.Context) error {
-	_, err := m.ask(ctx, call{query: url.Values{"action": {"query"}, "meta": {"siteinfo"}}})
-	if isMWError(err, closedWiki) {
-		return nil
+	a, err := m.ask(ctx, call{query: url.Values{"action": {"query"}, "meta": {"siteinfo"}}})
+	if isMWError(err, closedWiki) { // it keeps its title to its users
+		a, err = &mwAnswer{}, nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if title := a.Query.General.SiteName; len(title) <= maxUserName {
+		m.title.Store(title)
+	}
+	return nil
+}
+
+// Title implements Wiki.
+func (m *mediaWiki) Title() string {
+	title, _ := m.title.Load().(string)
+	return title
+}
+
+// Run implements Wiki.
+func (m *mediaWiki) Run(ctx context.Context) {
+	go m.client.Run(ctx)
+	for m.Ready(ctx) != nil {
+		select {
+		case <-time.After(callTimeout):
+		case <-ctx.Done():
+			return
+		}
+	}
 }

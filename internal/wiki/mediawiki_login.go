@@ -42,11 +42,8 @@ type mwMessage struct {
 	Params jsontext.Value `json:"params"`
 }
 
-// How long a throttle lasts, if the wiki does not say so, and at most.
-const (
-	defaultThrottle = 5 * time.Minute
-	maxThrottle     = time.Hour
-)
+// defaultThrottle is how long a throttle lasts in seconds, if the wiki does not say so.
+const defaultThrottle = 300
 
 func botPasswordAdvice() error {
 	return &AdviceError{"Your password alone does not sign you in to this wiki from here. Make a bot password " +
@@ -65,13 +62,14 @@ func (m *mediaWiki) Login(ctx context.Context, c Credential, from string) (*Sess
 	if owner, _, _ := strings.Cut(c.User, "@"); !sameUser(owner, name) { // and it has their cookies
 		return nil, unavailablef("the answer to a sign-in is for another user")
 	}
+	c.Known = true
 	return newSession(name, c, header), nil
 }
 
 // signIn returns the name of the user, and what authenticates calls.
 func (m *mediaWiki) signIn(ctx context.Context, c Credential, from string) (string, http.Header, error) {
 	bot := strings.Contains(c.User, "@")
-	a, err := m.loginToken(ctx, from, !bot)
+	a, err := m.loginToken(ctx, c.Known, from, !bot)
 	if err != nil {
 		return "", nil, err
 	}
@@ -87,7 +85,7 @@ func (m *mediaWiki) signIn(ctx context.Context, c Credential, from string) (stri
 		}
 	}
 	a, err = m.ask(ctx, call{
-		query: url.Values{"action": {action}}, form: form, header: cookieHeader(cookies), from: from, stranger: true,
+		query: url.Values{"action": {action}}, form: form, header: cookieHeader(cookies), from: from, stranger: !c.Known,
 	})
 	if err != nil {
 		return "", nil, err
@@ -113,12 +111,12 @@ func sameUser(typed, name string) bool {
 // loginToken asks for what a sign-in needs: a token, the cookie of the session that
 // it belongs to, and what the wiki wants to know of people. It learns the prefix of
 // cookies by the way.
-func (m *mediaWiki) loginToken(ctx context.Context, from string, people bool) (*mwAnswer, error) {
+func (m *mediaWiki) loginToken(ctx context.Context, known bool, from string, people bool) (*mwAnswer, error) {
 	params := url.Values{"action": {"query"}, "meta": {"tokens"}, "type": {"login"}}
 	if people {
 		params["meta"], params["amirequestsfor"] = []string{"tokens|authmanagerinfo"}, []string{"login"}
 	}
-	a, err := m.ask(ctx, call{query: params, from: from, stranger: true})
+	a, err := m.ask(ctx, call{query: params, from: from, stranger: !known})
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +140,7 @@ func (s mwSignIn) obstacle() error {
 	takesPassword := false
 	for _, r := range s.Requests {
 		if strings.Contains(r.ID, "Captcha") { // without it the right password counts as wrong
-			return &ThrottledError{RetryAfter: defaultThrottle, Captcha: true}
+			return &ThrottledError{RetryAfter: MaxSilence, Captcha: true}
 		}
 		takesPassword = takesPassword || r.Fields["password"] != nil
 	}
@@ -176,11 +174,11 @@ var mwNumber = regexp.MustCompile(`[0-9]{1,9}`)
 func (m mwMessage) refusal() error {
 	switch m.Key {
 	case "login-throttled": // its only parameter is the time, such as {"duration":300}
-		wait := defaultThrottle
-		if seconds, err := strconv.Atoi(mwNumber.FindString(string(m.Params))); err == nil {
-			wait = time.Duration(seconds) * time.Second
+		seconds, err := strconv.Atoi(mwNumber.FindString(string(m.Params)))
+		if err != nil {
+			seconds = defaultThrottle
 		}
-		return &ThrottledError{RetryAfter: min(max(wait, time.Second), maxThrottle)}
+		return &ThrottledError{RetryAfter: pause(seconds)}
 	case "authpage-cannot-login-continue":
 		return unavailablef("the wiki has lost the session of the sign-in")
 	}
@@ -212,7 +210,7 @@ func (m *mediaWiki) renew(ctx context.Context, c Caller, used http.Header) (http
 		case errors.Is(err, ErrRefused):
 			c.ended.Store(true)
 		case errors.As(err, &throttled):
-			c.notBefore = time.Now().Add(throttled.RetryAfter)
+			c.notBefore = time.Now().Add(min(throttled.RetryAfter, MaxSilence))
 		}
 		return header, err
 	})
@@ -246,7 +244,7 @@ func (m *mediaWiki) cookiePrefix(ctx context.Context) (string, error) {
 		return *prefix, nil
 	}
 	return Coalesce(ctx, &m.learning, "", func(ctx context.Context) (string, error) {
-		if _, err := m.loginToken(ctx, "", false); err != nil {
+		if _, err := m.loginToken(ctx, false, "", false); err != nil {
 			return "", err
 		}
 		return *m.prefix.Load(), nil
@@ -254,13 +252,13 @@ func (m *mediaWiki) cookiePrefix(ctx context.Context) (string, error) {
 }
 
 // Resume implements Wiki.
-func (m *mediaWiki) Resume(ctx context.Context, cookies []*http.Cookie, from string) (*Session, error) {
+func (m *mediaWiki) Resume(ctx context.Context, cookies []*http.Cookie, from string, known bool) (*Session, error) {
 	if len(cookies) == 0 {
 		return nil, ErrRefused
 	}
 	header := cookieHeader(cookies)
 	params := url.Values{"action": {"query"}, "meta": {"userinfo"}, "assert": {"user"}}
-	a, err := m.ask(ctx, call{query: params, header: header, from: from, stranger: true})
+	a, err := m.ask(ctx, call{query: params, header: header, from: from, stranger: !known})
 	switch {
 	case isMWError(err, "assertuserfailed", closedWiki):
 		return nil, ErrRefused

@@ -84,7 +84,7 @@ func TestMediaWikiLoginAnswers(t *testing.T) {
 		"bad name":    {answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"authmanager-authn-no-primary","params":[]}}}`}, want: refused, sent: posted},
 		"throttled":   {answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":299}]}}}`}, want: "4m59s", sent: posted},
 		"throttled for two days": {
-			answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":172800}]}}}`}, want: "1h0m0s", sent: posted,
+			answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":172800}]}}}`}, want: "5m0s", sent: posted,
 		},
 		"throttled for no time": {
 			answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":0}]}}}`}, want: "1s", sent: posted,
@@ -100,7 +100,7 @@ func TestMediaWikiLoginAnswers(t *testing.T) {
 		},
 		"CAPTCHA": {
 			answers: map[string]string{"tokens": strings.Replace(fakeToken, `"requests":[`, `"requests":[{"id":"CaptchaAuthenticationRequest","fields":{"captchaWord":{"type":"string"}}},`, 1)},
-			want:    "captcha 5m0s", sent: neither,
+			want:    "captcha 15s", sent: neither,
 		},
 		"read-only": {answers: map[string]string{"clientlogin": `{"errors":[{"code":"readonly"}]}`}, want: odd, sent: posted},
 		"no token":  {answers: map[string]string{"tokens": `{"batchcomplete":true,"query":{}}`}, want: odd, sent: neither},

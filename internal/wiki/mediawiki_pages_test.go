@@ -64,7 +64,7 @@ func TestMediaWikiOddAnswers(t *testing.T) {
 			checkOdd(t, "All", f.All(t.Context(), ann, func(Page, Text, int) error { return errors.New("visited") }))
 			checkOdd(t, "Ready", f.Ready(t.Context()))
 			checkOdd(t, "Login", second(f.Login(t.Context(), annsPassword, "")))
-			checkOdd(t, "Resume", second(f.Resume(t.Context(), []*http.Cookie{{Name: "w_session", Value: "1"}}, "")))
+			checkOdd(t, "Resume", second(f.Resume(t.Context(), []*http.Cookie{{Name: "w_session", Value: "1"}}, "", false)))
 			if ann.Ended() {
 				t.Error("the session has ended")
 			}

@@ -69,7 +69,7 @@ func TestMediaWikiRenewalFails(t *testing.T) {
 		"password changed": {`{"clientlogin":{"status":"FAIL","message":{"key":"wrongpassword","params":[]}}}`, "refused", true, 1},
 		"two factors now":  {`{"clientlogin":{"status":"UI","message":{"key":"x","params":[]}}}`, "advice", true, 1},
 		"renamed":          {`{"clientlogin":{"status":"PASS","username":"Anna"}}`, "refused", true, 1},
-		"throttled":        {`{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":7200}]}}}`, "1h0m0s", false, 1},
+		"throttled":        {`{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":7200}]}}}`, "5m0s", false, 1},
 		"unavailable":      {`<html>`, "unavailable", false, 2},
 		"not taken":        {`{"clientlogin":{"status":"PASS","username":"Ann"}}`, "unavailable", false, 2},
 	} {
@@ -195,7 +195,7 @@ func TestMediaWikiUnusualSessionCookie(t *testing.T) {
 func TestMediaWikiResume(t *testing.T) {
 	f := newFake(t, Options{})
 	cookies := []*http.Cookie{{Name: "w_session", Value: "1"}}
-	s, err := f.Resume(t.Context(), cookies, "192.0.2.8:99")
+	s, err := f.Resume(t.Context(), cookies, "192.0.2.8:99", false)
 	if err != nil || s.Name != "Ann" {
 		t.Fatalf("got %v, %v", s, err)
 	}
@@ -213,13 +213,13 @@ func TestMediaWikiResume(t *testing.T) {
 		"temporary":     `{"batchcomplete":true,"query":{"userinfo":{"id":9,"name":"~2026-1","temp":true}}}`,
 	} {
 		f.answer("userinfo", says(answer))
-		if _, err := f.Resume(t.Context(), cookies, ""); !errors.Is(err, ErrRefused) {
+		if _, err := f.Resume(t.Context(), cookies, "", false); !errors.Is(err, ErrRefused) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	f.answer("userinfo", says(`{"batchcomplete":true,"query":{"userinfo":{"id":0,"name":"192.0.2.8"}}}`))
-	checkOdd(t, "user 0", second(f.Resume(t.Context(), cookies, "")))
-	if _, err := f.Resume(t.Context(), nil, ""); !errors.Is(err, ErrRefused) {
+	checkOdd(t, "user 0", second(f.Resume(t.Context(), cookies, "", false)))
+	if _, err := f.Resume(t.Context(), nil, "", false); !errors.Is(err, ErrRefused) {
 		t.Errorf("no cookies: %v", err)
 	}
 }
@@ -230,7 +230,7 @@ func TestMediaWikiResumeOfAnother(t *testing.T) {
 	f.login(t) // learns the prefix
 	for id, want := range map[string]string{"1": "Ann", "2": "unavailable"} {
 		cookies := []*http.Cookie{{Name: "w_session", Value: "x"}, {Name: "wUserID", Value: id}}
-		if got := outcome(f.Resume(t.Context(), cookies, "")); got != want {
+		if got := outcome(f.Resume(t.Context(), cookies, "", false)); got != want {
 			t.Errorf("user %s: %s, want %s", id, got, want)
 		}
 	}

@@ -180,7 +180,7 @@ func (r *liveWiki) testCaptcha(t *testing.T) {
 		}
 	}
 	sent := r.sent()
-	if got := r.outcome(t, "Bob", mediawikitest.Password("Bob"), from); got != "captcha 5m0s" || r.sent() != sent {
+	if got := r.outcome(t, "Bob", mediawikitest.Password("Bob"), from); got != "captcha 15s" || r.sent() != sent {
 		t.Errorf("the right password: %s; sent %d times", got, r.sent()-sent)
 	}
 	if got := r.outcome(t, "Bob", mediawikitest.Password("Bob"), r.address()); got != "Bob" {
@@ -217,7 +217,7 @@ func (r *liveWiki) testPrivateWiki(t *testing.T) {
 	if c := r.user(t, "Ann"); !r.page(t, c, 1).Edit {
 		t.Error("Ann may not edit a page")
 	}
-	if _, err := r.Resume(t.Context(), []*http.Cookie{{Name: "wiki_session", Value: strings.Repeat("0", 32)}}, r.address()); !errors.Is(err, ErrRefused) {
+	if _, err := r.Resume(t.Context(), []*http.Cookie{{Name: "wiki_session", Value: strings.Repeat("0", 32)}}, r.address(), false); !errors.Is(err, ErrRefused) {
 		t.Errorf("a session that is not there: %v", err)
 	}
 	c := r.signIn(t, "Ann@nothing", r.BotPassword("Ann", "nothing"))
@@ -408,7 +408,7 @@ func (r *liveWiki) testBrowser(t *testing.T) {
 	if err != nil || len(found) != len(cookies)-1 {
 		t.Fatalf("found %v, %v", found, err)
 	}
-	s, err := r.Resume(t.Context(), found, r.address())
+	s, err := r.Resume(t.Context(), found, r.address(), false)
 	if err != nil || s.Name != "Über Größe" {
 		t.Fatalf("got %v, %v", s, err)
 	}
@@ -421,7 +421,7 @@ func (r *liveWiki) testBrowser(t *testing.T) {
 	if _, err := r.Pages(t.Context(), c, 1); !errors.Is(err, ErrRefused) || !s.Ended() || r.sent() != sent {
 		t.Errorf("a session that has ended: %v, %v", err, s.Ended())
 	}
-	if _, err := r.Resume(t.Context(), found, r.address()); !errors.Is(err, ErrRefused) {
+	if _, err := r.Resume(t.Context(), found, r.address(), false); !errors.Is(err, ErrRefused) {
 		t.Errorf("a session that has ended: %v", err)
 	}
 }

@@ -26,8 +26,9 @@ type Wiki interface {
 	SessionCookies(ctx context.Context, cookies []*http.Cookie) ([]*http.Cookie, error)
 
 	// Resume returns the session that the cookies of a browser belong to. They are
-	// from SessionCookies. Error: ErrRefused, when they are those of no user.
-	Resume(ctx context.Context, cookies []*http.Cookie, from string) (*Session, error)
+	// from SessionCookies. Known ones were good before: they do not wait behind strangers.
+	// Error: ErrRefused, when they are those of no user.
+	Resume(ctx context.Context, cookies []*http.Cookie, from string, known bool) (*Session, error)
 
 	// Pages returns what the caller may do with pages, by their ids. Pages that are
 	// not there or that the caller may not read are left out. At most MaxPages ids.
@@ -48,7 +49,10 @@ type Wiki interface {
 	// answers its own users alone is ready.
 	Ready(ctx context.Context) error
 
-	// Run reads the certificates of authorities again when they change, until ctx
+	// Title is how people know the wiki; "" if it has not told.
+	Title() string
+
+	// Run asks for the title, and reads the certificates of authorities again when they change, until ctx
 	// ends; Reload reads them now.
 	Run(ctx context.Context)
 	Reload(ctx context.Context)
@@ -71,11 +75,15 @@ type AdviceError struct{ Detail string }
 func (e *AdviceError) Error() string { return e.Detail }
 func (e *AdviceError) Unwrap() error { return ErrRefused }
 
+// MaxSilence is how long the wiki is not asked, at most, after it has told somebody to wait:
+// they may solve its CAPTCHA, or sign in there, at any time.
+const MaxSilence = 15 * time.Second
+
 // ThrottledError says that the wiki takes no password of this user, or from this
 // address, for some time. The password was not checked.
 type ThrottledError struct {
-	RetryAfter time.Duration
-	Captcha    bool // it would with a CAPTCHA solved
+	RetryAfter time.Duration // within 1 to 300 seconds
+	Captcha    bool          // it would with a CAPTCHA solved
 }
 
 func (e *ThrottledError) Error() string {
@@ -97,7 +105,10 @@ func unavailablef(format string, args ...any) error {
 }
 
 // Credential is what somebody signs in with: a name and a password, or a token.
-type Credential struct{ User, Password, Token string }
+type Credential struct {
+	User, Password, Token string
+	Known                 bool // it was right before: it does not wait behind strangers
+}
 
 // Page is a page as one caller may use it.
 type Page struct {

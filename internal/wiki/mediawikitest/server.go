@@ -53,6 +53,9 @@ type rights struct {
 	Edit []string `json:"edit"`
 }
 
+// Title is that of the wiki.
+const Title = "Test"
+
 // Password is that of a user, until SetPassword changes it.
 func Password(user string) string { return user + "'s password" }
 

@@ -75,6 +75,13 @@ func (f *Fake) SetUser(name string, u User) {
 	f.users[name] = u
 }
 
+// RemoveUser removes a user, and ends their sessions.
+func (f *Fake) RemoveUser(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.users, name)
+}
+
 // Fail has all calls fail, until it is called with nil.
 func (f *Fake) Fail(err error) {
 	f.mu.Lock()
@@ -152,7 +159,7 @@ func (f *Fake) SessionCookies(_ context.Context, cookies []*http.Cookie) ([]*htt
 }
 
 // Resume implements wiki.Wiki.
-func (f *Fake) Resume(ctx context.Context, cookies []*http.Cookie, _ string) (*wiki.Session, error) {
+func (f *Fake) Resume(ctx context.Context, cookies []*http.Cookie, _ string, _ bool) (*wiki.Session, error) {
 	if err := f.begin(ctx, "Resume"); err != nil {
 		return nil, err
 	}
@@ -245,6 +252,9 @@ func (f *Fake) All(ctx context.Context, c wiki.Caller, visit func(wiki.Page, wik
 
 // Ready implements wiki.Wiki.
 func (f *Fake) Ready(ctx context.Context) error { return f.begin(ctx, "Ready") }
+
+// Title implements wiki.Wiki.
+func (f *Fake) Title() string { return "Test Wiki" }
 
 // Run implements wiki.Wiki. There is nothing to do.
 func (f *Fake) Run(ctx context.Context) { <-ctx.Done() }

@@ -1,0 +1,168 @@
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// startSlowWiki starts a server beside a wiki that answers after 100 milliseconds.
+func startSlowWiki(t *testing.T) *process {
+	t.Helper()
+	wiki := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-time.After(100 * time.Millisecond)
+		answerAs(w, r, "")
+	}))
+	t.Cleanup(wiki.Close)
+	return launch(t, exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--log-format", "json",
+		"--data", filepath.Join(t.TempDir(), "data"),
+		"--pages", "mediawiki+"+wiki.URL+"/api.php", "--users", "wiki", "--wiki-recheck", "1s"))
+}
+
+// getWith asks for a page with the wiki's cookies of a user.
+func (p *process) getWith(ctx context.Context, c *http.Client, path, cookie string) (response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, http.NoBody)
+	if err != nil {
+		return response{}, err
+	}
+	req.Header.Set("Cookie", cookie)
+	return do(c, req)
+}
+
+// used is how long things take for somebody who uses a form for four seconds, on the average.
+type used struct{ page, create time.Duration }
+
+func (p *process) useForm(t *testing.T) used {
+	t.Helper()
+	const turns = 16
+	var sum used
+	next := time.NewTicker(250 * time.Millisecond) // what the wiki has told counts for a second
+	defer next.Stop()
+	for range turns {
+		<-next.C
+		begun := time.Now()
+		r, err := p.getWith(t.Context(), client, "/page/1/form/note", cookieHeaderOf("Ben"))
+		if err != nil || r.status != http.StatusOK {
+			t.Fatalf("the page: %d, %v: %s", r.status, err, r.body)
+		}
+		sum.page += time.Since(begun)
+		begun = time.Now()
+		r, err = p.callAs(t.Context(), "Ben", passwordOf("Ben"), "POST", "/note/submission", note("by Ben"))
+		if err != nil || r.status != http.StatusCreated {
+			t.Fatalf("a create: %d, %v: %s", r.status, err, r.body)
+		}
+		sum.create += time.Since(begun)
+	}
+	return used{sum.page / turns, sum.create / turns}
+}
+
+// Nobody shuts others out of a live wiki, or slows them, and none of this takes much memory.
+func TestLiveWikiUnderAttack(t *testing.T) {
+	for name, attack := range map[string]func(t *testing.T, p *process) (stop func()){
+		"strangers' cookies": attackWithCookies,
+		"random pages":       attackWithPages,
+		"long pages":         attackWithLongPages,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startSlowWiki(t)
+			p.useForm(t) // warm up
+			idle := p.memory(t, "VmRSS")
+			var alone, beside used
+			for round := range 3 { // other programs on the machine can spoil a round
+				first := p.useForm(t)
+				stop := attack(t, p)
+				second := p.useForm(t)
+				stop()
+				t.Logf("page %s and create %s, beside the attack %s and %s", first.page, first.create, second.page, second.create)
+				if round == 0 {
+					alone, beside = first, second
+				}
+				alone = used{min(alone.page, first.page), min(alone.create, first.create)}
+				beside = used{min(beside.page, second.page), min(beside.create, second.create)}
+				if beside.page <= 5*alone.page && beside.create <= 5*alone.create {
+					break
+				}
+			}
+			if beside.page > 5*alone.page || beside.create > 5*alone.create {
+				t.Errorf("more than 5 times as long: %+v, %+v", alone, beside)
+			}
+			peak := p.memory(t, "VmHWM")
+			t.Logf("%d MiB idle, %d MiB at the most", idle>>20, peak>>20)
+			if peak-idle > 256<<20 {
+				t.Errorf("%d MiB more than idle, want at most 256", (peak-idle)>>20)
+			}
+		})
+	}
+}
+
+// attackWithCookies sends 150 requests a second with cookies that nobody has, and closes the
+// connection.
+func attackWithCookies(t *testing.T, p *process) (stop func()) {
+	address := strings.TrimPrefix(p.url, "http://")
+	ticks := time.NewTicker(time.Second / 150)
+	t.Cleanup(ticks.Stop)
+	return attackOn(t, 10, 450, func(ctx context.Context, _ int) {
+		<-ticks.C
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return
+		}
+		_, _ = fmt.Fprintf(connection, "GET /page/1 HTTP/1.1\r\nHost: %s\r\nCookie: w_session=%s\r\n\r\n", address, rand.Text())
+		_ = connection.Close()
+	})
+}
+
+// attackWithPages asks for pages that are not there, on 400 connections.
+func attackWithPages(t *testing.T, p *process) (stop func()) {
+	c := newClient()
+	c.Transport.(*http.Transport).MaxIdleConnsPerHost = 400
+	return attackOn(t, 400, 400, func(ctx context.Context, n int) {
+		r, err := p.getWith(ctx, c, fmt.Sprint("/page/", 100_000+n), cookieHeaderOf("Eve"))
+		if err == nil && r.status != http.StatusNotFound && r.status != http.StatusTooManyRequests {
+			t.Errorf("a page that is not there: %d", r.status)
+		}
+	})
+}
+
+// attackWithLongPages asks for many pages whose text takes much memory.
+func attackWithLongPages(t *testing.T, p *process) (stop func()) {
+	return attackOn(t, 8, 120, func(ctx context.Context, n int) {
+		r, err := p.getWith(ctx, client, fmt.Sprint("/page/", 1000+n%60), cookieHeaderOf("Eve"))
+		if err == nil && r.status != http.StatusOK {
+			t.Errorf("a long page: %d", r.status)
+		}
+	})
+}
+
+// attackOn does something on many connections until stop is called. Each turn has another
+// number. It returns after some turns.
+func attackOn(t *testing.T, connections int, some int64, turn func(ctx context.Context, n int)) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var turns atomic.Int64
+	for range connections {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				turn(ctx, int(turns.Add(1)))
+			}
+		})
+	}
+	testkit.Eventually(t, "the attack is under way", func() bool { return turns.Load() >= some })
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}

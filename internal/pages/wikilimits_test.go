@@ -1,0 +1,178 @@
+package pages_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/wiki"
+	"github.com/formulary/formulary/internal/wiki/wikitest"
+)
+
+// asks has a user ask for so many pages at once that nobody knows yet.
+func (l *live) asks(all *sync.WaitGroup, user pages.User, n int, check func(error)) {
+	for i := range n {
+		all.Go(func() {
+			_, err := l.Page(l.Context(), user, int64(1000+i))
+			check(err)
+		})
+	}
+}
+
+// A user who asks for many pages waits for their own calls, and nobody else does. If they
+// wait in vain, that is their own fault, unless the wiki is silent.
+func TestWikiCallsOfOneUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		l := &live{T: t, fake: f, Wiki: newWiki(f, 30*time.Second, time.Now)}
+		l.id = f.Write(0, wikitest.Page{Title: "Lunch", Text: wikitext("a")})
+		eve, ann, bob := caller("eve"), caller("ann"), caller("bob")
+		l.wants("ann", ann, "a")
+		time.Sleep(5 * time.Second)
+		f.Write(l.id, wikitest.Page{Title: "Lunch", Text: wikitext("b")})
+		l.wants("eve", eve, "b")
+		time.Sleep(5 * time.Second)
+		f.Write(l.id, wikitest.Page{Title: "Lunch", Text: wikitext("c")})
+
+		before := f.Calls("Pages")
+		release := f.Hold()
+		calls := func(what string, want int) {
+			t.Helper()
+			synctest.Wait()
+			if n := f.Calls("Pages") - before; n != want {
+				t.Errorf("%s: %d calls, want %d", what, n, want)
+			}
+		}
+		var all sync.WaitGroup
+		l.asks(&all, eve, 400, func(err error) {
+			if !errors.Is(err, pages.ErrNotFound) && !errors.Is(err, pages.ErrUnavailable) {
+				t.Errorf("at a silent wiki: %v", err)
+			}
+		})
+		calls("400 pages of one user", 4)
+		begun := time.Now()
+		l.wants("a page that she has seen", eve, "b")
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("its version was checked for %s", took)
+		}
+		all.Go(func() { l.wants("bob", bob, "c") })
+		calls("bob", 5)
+		all.Go(func() { l.wants("ann sees the edit", ann, "c") })
+		calls("ann", 6)
+		time.AfterFunc(500*time.Millisecond, release)
+		all.Wait()
+	})
+}
+
+// slow is a wiki that takes a second for each call.
+type slow struct{ *wikitest.Fake }
+
+func (s slow) Pages(ctx context.Context, c wiki.Caller, ids ...int64) (map[int64]wiki.Page, error) {
+	time.Sleep(time.Second)
+	return s.Fake.Pages(ctx, c, ids...)
+}
+
+// Who asks a wiki that answers for too much is told so. Lists count, and calls of those who
+// have gone away do not.
+func TestWikiTooManyCallsOfOneUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &live{T: t, fake: newFake()}
+		l.Wiki = newWiki(slow{l.fake}, 30*time.Second, time.Now)
+		ctx, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		eve := caller("eve")
+		for i := range 400 {
+			all.Go(func() { _, _ = l.Page(ctx, eve, int64(5000+i)) })
+		}
+		synctest.Wait()
+		leave()
+		all.Wait()
+		var answered, refused atomic.Int64
+		l.asks(&all, eve, 400, func(err error) {
+			switch {
+			case errors.Is(err, pages.ErrNotFound):
+				answered.Add(1)
+			case errors.Is(err, pages.ErrBusy):
+				refused.Add(1)
+			default:
+				t.Errorf("got %v", err)
+			}
+		})
+		all.Wait()
+		if a, r := answered.Load(), refused.Load(); a < 16 || a > 24 || a+r != 400 {
+			t.Errorf("%d were answered, %d refused", a, r)
+		}
+
+		l.id = l.fake.Write(0, wikitest.Page{Title: "Lunch", Text: wikitext("a")})
+		l.wants("one page", caller("ann"), "a")
+		before, bob := l.fake.Calls("Pages"), caller("bob")
+		for range 50 {
+			all.Go(func() {
+				if list, err := l.List(t.Context(), bob); err != nil || len(list) != 1 {
+					t.Errorf("%d pages are listed, %v", len(list), err)
+				}
+			})
+		}
+		all.Wait()
+		if n := l.fake.Calls("Pages") - before; n > 4 {
+			t.Errorf("50 lists at once took %d calls", n)
+		}
+	})
+}
+
+// heap is how much memory is in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// The cache of pages weighs what it keeps: the tree of a text takes far more than the text.
+// A page is served, though there is no room for it in the cache.
+func TestWikiPagesInMemory(t *testing.T) {
+	l := newLive(t)
+	items := strings.Repeat("* a\n", 45<<10/4)
+	var ids []int64
+	for range 20 {
+		ids = append(ids, l.fake.Write(0, wikitest.Page{Title: "Long", Text: wikitext("a") + items}))
+	}
+	before := heap()
+	var all sync.WaitGroup
+	ann := caller("ann")
+	for _, l.id = range ids {
+		for range 3 {
+			all.Go(func() { l.wants("a long page", ann, "a") })
+		}
+		all.Wait()
+	}
+	if grown := int64(heap()) - int64(before); grown > 48<<20 {
+		t.Errorf("20 pages take %d MiB", grown>>20)
+	}
+	runtime.KeepAlive(l)
+}
+
+// A page without a form has no text: nobody reads it here. It says that its form is broken.
+func TestWikiPageWithoutForm(t *testing.T) {
+	l := newLive(t)
+	for text, parts := range map[string]int{"Hello": 0, "Hello\n" + strings.Replace(wikitext("a"), "textfield", "nonsense", 1): 1} {
+		l.id = l.fake.Write(0, wikitest.Page{Title: "Lunch", Text: text})
+		page, err := l.Page(t.Context(), caller("ann"), l.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.Text == nil && parts == 0 {
+			continue
+		}
+		if len(page.Text.Parts) != parts || page.Text.Parts[0].Block != nil || page.Text.Source != nil {
+			t.Errorf("%q: %+v", text, page.Text)
+		}
+	}
+}

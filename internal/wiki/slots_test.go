@@ -1,0 +1,145 @@
+package wiki
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// Strangers wait for half of the slots. When they go away, their calls are not made, and
+// those that the wiki has got go on. Who was known before does not wait for them.
+func TestStrangersWait(t *testing.T) {
+	f := newFake(t, Options{})
+	release := make(chan struct{})
+	cut := atomic.Int64{}
+	f.answer("userinfo", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+			cut.Add(1)
+		}
+		says(info(""))(w, r)
+	})
+	resume := func(ctx context.Context, known bool) error {
+		return second(f.Resume(ctx, []*http.Cookie{{Name: "w_session", Value: "1"}}, "", known))
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	var strangers, gone sync.WaitGroup
+	for range maxStrangers {
+		strangers.Go(func() {
+			if err := resume(ctx, false); err != nil {
+				t.Errorf("one that the wiki has got: %v", err)
+			}
+		})
+	}
+	asked := func(n int) func() bool { return func() bool { return f.count("userinfo") == n } }
+	testkit.Eventually(t, "the slots of strangers are taken", asked(maxStrangers))
+	for range 20 {
+		gone.Go(func() {
+			if err := resume(ctx, false); !errors.Is(err, context.Canceled) {
+				t.Errorf("one that waited: %v", err)
+			}
+		})
+	}
+	var known sync.WaitGroup
+	known.Go(func() {
+		if err := resume(t.Context(), true); err != nil {
+			t.Errorf("one who is known: %v", err)
+		}
+	})
+	testkit.Eventually(t, "the call of one who is known", asked(maxStrangers+1))
+	known.Go(func() {
+		if _, err := f.Login(t.Context(), Credential{User: "Ann", Password: "p", Known: true}, ""); err != nil {
+			t.Errorf("a password that is known: %v", err)
+		}
+	})
+	testkit.Eventually(t, "their sign-in", func() bool { return f.count("clientlogin") == 1 })
+	leave()
+	gone.Wait()
+	close(release)
+	strangers.Wait()
+	known.Wait()
+	if n := f.count("userinfo"); n != maxStrangers+1 || cut.Load() != 0 {
+		t.Errorf("%d calls, %d of them cut off", n, cut.Load())
+	}
+}
+
+// Work is shared until the caller that it was begun for goes away. Then it is begun again,
+// unless nobody waits for it.
+func TestCoalesce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var flights singleflight.Group
+		runs := atomic.Int64{}
+		work := func(ctx context.Context) (int64, error) {
+			n := runs.Add(1)
+			select {
+			case <-ctx.Done():
+				return 0, errors.New("any error of somebody who has gone away")
+			case <-time.After(time.Second):
+				return n, nil
+			}
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := Coalesce(ctx, &flights, "", work); !errors.Is(err, context.Canceled) {
+				t.Errorf("who went away: %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 3 {
+			all.Go(func() {
+				if n, err := Coalesce(t.Context(), &flights, "", work); n != 2 || err != nil {
+					t.Errorf("who stayed: run %d, %v", n, err)
+				}
+			})
+		}
+		synctest.Wait()
+		leave()
+		all.Wait()
+		if n := runs.Load(); n != 2 {
+			t.Errorf("%d runs", n)
+		}
+	})
+}
+
+// The title is that of the wiki, as long as it tells and is one.
+func TestMediaWikiTitle(t *testing.T) {
+	f := newFake(t, Options{})
+	site := func(name string) http.HandlerFunc {
+		return says(`{"batchcomplete":true,"query":{"general":{"sitename":"` + name + `"}}}`)
+	}
+	f.answer("siteinfo", says("<html>"))
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { f.Run(ctx) })
+	testkit.Eventually(t, "it asks", func() bool { return f.count("siteinfo") > 0 })
+	if got := f.Title(); got != "" {
+		t.Errorf("before it is known: %q", got)
+	}
+	stop()
+	running.Wait()
+	f.answer("siteinfo", site("The Wiki"))
+	f.Run(t.Context())
+	if got := f.Title(); got != "The Wiki" {
+		t.Errorf("got %q", got)
+	}
+	f.answer("siteinfo", site(strings.Repeat("x", 300)))
+	if err := f.Ready(t.Context()); err != nil || f.Title() != "The Wiki" {
+		t.Errorf("a text that is no title: %q, %v", f.Title(), err)
+	}
+	f.answer("siteinfo", says(`{"errors":[{"code":"readapidenied"}]}`))
+	if err := f.Ready(t.Context()); err != nil || f.Title() != "" {
+		t.Errorf("a private wiki: %q, %v", f.Title(), err)
+	}
+}
