@@ -96,7 +96,7 @@ func TestFormInMediaWiki(t *testing.T) {
 			frame := p.InnerFrame()
 			frame.WaitText("Open the form in a new tab")
 			p.goTo(w.form)
-			p.want("Sign in", "With your account of the wiki at "+strings.TrimPrefix(w.wiki.URL, "http://"))
+			p.want("Sign in", "With your account of "+mediawikitest.Title+".")
 
 			w.signIn(p, "Ann")
 			frame.WaitText("Signed in as Ann")

@@ -14,7 +14,6 @@ import (
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/web"
-	"github.com/formulary/formulary/internal/wiki"
 )
 
 // webFlags are those of serve that concern the pages.
@@ -40,11 +39,8 @@ func newSite(cmd *cli.Command, settings serveSettings, backend *request.Backend,
 		opts.Sessions = sessions
 	}
 	var live bool
-	if opts.Browsers, live = backend.Auth.(*auth.Wiki); live {
-		opts.WikiHost = wiki.Host(cmd.String("pages"))
-		if backend.BasePath != "" {
-			opts.FrameAncestors = append(opts.FrameAncestors, "'self'") // the wiki has the same host: that is what the base path is for
-		}
+	if opts.Browsers, live = backend.Auth.(*auth.Wiki); live && backend.BasePath != "" {
+		opts.FrameAncestors = append(opts.FrameAncestors, "'self'") // the wiki has the same host: that is what the base path is for
 	}
 	return web.New(opts), nil
 }

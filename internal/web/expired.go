@@ -70,11 +70,11 @@ func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error
 
 // expiredPage is the sign-in page with the form of an expired session in it.
 func (s *Site) expiredPage(c *call, typed url.Values, name string) *signInPage {
-	return &signInPage{
-		Layout: c.layout("Sign in"), Action: c.URL.EscapedPath(), Name: name, Expired: true, Typed: hiddenValues(typed), Host: c.Host,
-		Notice: "You are not signed in any more. Sign in, and what you have typed is there again. Nothing was sent yet. " +
-			"Files are not kept: choose them again after the sign-in.",
-	}
+	page := c.newSignInPage("")
+	page.Action, page.Name, page.Expired, page.Typed = c.URL.EscapedPath(), name, true, hiddenValues(typed)
+	page.Notice = "You are not signed in any more. Sign in, and what you have typed is there again. Nothing was sent yet. " +
+		"Files are not kept: choose them again after the sign-in."
+	return page
 }
 
 var errUnreadable = &request.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}

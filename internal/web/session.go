@@ -112,7 +112,7 @@ type signInPage struct {
 	Errors []errorLine
 	Notice string
 	Host   string // whose account it is
-	Wiki   string // the host of the live wiki whose account it is instead; "" for none
+	Wiki   string // the title of the live wiki whose account it is instead; "" for none
 
 	Expired bool // the form of an expired session is part of the page
 	Typed   []hiddenValue
@@ -160,10 +160,14 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 	return c.render(w, http.StatusOK, "login", c.newSignInPage(next))
 }
 
-// newSignInPage is the page to sign in and to go on to next.
+// newSignInPage is the page to sign in and to go on to next, or to the same address if
+// next is "".
 func (c *call) newSignInPage(next string) *signInPage {
-	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next, Host: c.Host, Wiki: c.site.WikiHost}
-	if c.framed {
+	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next, Host: c.Host}
+	if c.site.Browsers != nil {
+		page.Wiki = cmp.Or(c.site.Browsers.Wiki.Title(), "the wiki")
+	}
+	if c.framed && next != "" {
 		page.NewTab = c.unframedPath(next)
 	}
 	return page
@@ -218,7 +222,9 @@ func (s *Site) signIn(w http.ResponseWriter, c *call, name, password string) (au
 // caller's is returned.
 func (s *Site) refuseSignIn(w http.ResponseWriter, c *call, page *signInPage, err error) error {
 	status, text := http.StatusUnprocessableEntity, "The user name or the password is not right."
-	if !errors.Is(err, auth.ErrBadCredentials) {
+	if refused, ok := errors.AsType[*auth.RefusedError](err); ok {
+		text = refused.Detail
+	} else if !errors.Is(err, auth.ErrBadCredentials) {
 		failure := request.FailureOf(c.Context(), err)
 		if failure.Status != http.StatusTooManyRequests {
 			return err

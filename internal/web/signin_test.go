@@ -16,6 +16,8 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store"
+	livewiki "github.com/formulary/formulary/internal/wiki"
+	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
 
 func TestSignInAndOut(t *testing.T) {
@@ -127,6 +129,29 @@ func TestNextIsLocal(t *testing.T) {
 	if at := e.browser(t).postForm("/login", credentials("alice", survey)).path; at != survey {
 		t.Errorf("next=%s leads to %s", survey, at)
 	}
+}
+
+// The sign-in page names the wiki by its title, and gives its advice: to those who type a
+// password, in a frame, and with the form of an expired session.
+func TestSignInWithWiki(t *testing.T) {
+	const advice = "Make a bot password."
+	w := wikitest.New(nil)
+	w.Fail(&livewiki.AdviceError{Detail: advice})
+	e := newEnv(t, wiki, func(o *envOptions) {
+		o.Browsers = auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: time.Hour, Recheck: time.Hour})
+		o.sessions.Users = o.Browsers
+	})
+	b := e.browserAt(t, "https://forms.example")
+	for _, path := range []string{"/login", "/embed/login"} {
+		b.get(path).want(http.StatusOK, "With your account of Test Wiki.")
+		p := b.postForm(path, credentials("alice", "/"))
+		p.want(http.StatusUnprocessableEntity, "With your account of Test Wiki.", advice)
+		if strings.Contains(p.body, "is not right") {
+			t.Errorf("%s says that the password is wrong", path)
+		}
+	}
+	p := b.postForm(survey, url.Values{"_username": {"alice"}, "_password": {"x"}})
+	p.want(http.StatusUnprocessableEntity, "With your account of Test Wiki.", advice)
 }
 
 // stuckSessions can't end its first session, and counts those that it ends.

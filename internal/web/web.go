@@ -29,8 +29,6 @@ type Options struct {
 	Sessions *session.Sessions
 	// Browsers knows those that have signed in with the wiki; nil where there is no live one.
 	Browsers *auth.Wiki
-	// WikiHost is that of the live wiki whose accounts people have; "" for accounts of our own.
-	WikiHost string
 	// LogoutURL is where people sign out who do not do so here; "" for nowhere.
 	LogoutURL string
 	// Key is a secret that all servers on one store share. Pages carry a keyed

@@ -47,15 +47,6 @@ func Open(opts Options) (Wiki, error) {
 	return kinds[kind](c, opts), nil
 }
 
-// Host returns the host of an address that Open takes.
-func Host(address string) string {
-	_, base, err := parseAddress(address)
-	if err != nil {
-		return ""
-	}
-	return base.Host
-}
-
 // InClear reports whether passwords would cross a network without encryption.
 func InClear(address string) bool {
 	_, base, err := parseAddress(address)
