@@ -73,9 +73,11 @@ func (a *API) serve(h handler, compress bool) http.Handler {
 		case err != nil:
 			fail(w, c, err) //nolint:contextcheck // c has it
 		case compress:
-			request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { h.answer(w, c) }))(w, r)
+			request.Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				h.answer(w, c) //nolint:contextcheck // c has it
+			}))(w, r)
 		default:
-			h.answer(w, c)
+			h.answer(w, c) //nolint:contextcheck // c has it
 		}
 	})
 }

@@ -57,8 +57,10 @@ func TestCostOfPages(t *testing.T) {
 			{"beyond the last", ListOptions{Limit: 3, After: 10}, nil, 2, 4},
 			{"sorted", ListOptions{Limit: 3, Sort: &forms.Sort{ID: "n"}}, []int64{1, 4, 7}, 2, whole + 3},
 			{
-				"all, sorted", ListOptions{Limit: MaxPage, Sort: &forms.Sort{ID: "n"}},
-				[]int64{1, 4, 7, 10, 3, 6, 9, 2, 5, 8}, 2, whole + 10,
+				"all, sorted",
+				ListOptions{Limit: MaxPage, Sort: &forms.Sort{ID: "n"}},
+				[]int64{1, 4, 7, 10, 3, 6, 9, 2, 5, 8},
+				2, whole + 10,
 			},
 		} {
 			s := &counted{Store: w.store}

@@ -138,7 +138,7 @@ func localPath(next string, f frame) string {
 
 // redirect has the browser go on with a GET. The path is one of this server.
 func redirect(w http.ResponseWriter, r *http.Request, path string) {
-	request.SetNoStore(w.Header()) // it may set a cookie, and says who may see what
+	request.SetNoStore(w.Header())                 // it may set a cookie, and says who may see what
 	http.Redirect(w, r, path, http.StatusSeeOther) //nolint:gosec // the path is one of this server
 }
 
