@@ -289,7 +289,7 @@ func TestUploadProgress(t *testing.T) {
 	}
 	close(slow)
 	p.press("Send")
-	p.want("ticket.txt (15.7 MB)")
+	p.want("ticket.txt (15 MiB)")
 }
 
 // slowBody is a request body that stops in the middle, until it may go on or the
