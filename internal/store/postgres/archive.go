@@ -183,9 +183,3 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, err err
 	}
 	return value, engine.Wrap(err, "read setting %q", name)
 }
-
-// Release implements store.Settings.
-func (s *Store) Release(ctx context.Context, name string) error {
-	_, err := s.exec(ctx, sqlRelease, name)
-	return engine.Wrap(err, "release setting %q", name)
-}

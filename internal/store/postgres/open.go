@@ -86,7 +86,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	*engine.Files
 	*engine.Pinger
-	engine.Events
+	engine.Common
 
 	pool             *pgxpool.Pool
 	writer           *writer
@@ -116,8 +116,8 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
 	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
-	s.Events = engine.Events{
-		Exec: s.exec, RetryFailed: sqlRetryFailed, Discard: sqlDiscard, RetryDelayed: sqlRetryDelayed,
+	s.Common = engine.Common{
+		Exec: s.exec, DeleteExpired: sqlDeleteExpired, RetryFailed: sqlRetryFailed, Discard: sqlDiscard, RetryDelayed: sqlRetryDelayed,
 		AdoptEvents: sqlAdoptEvents, RemoveFailed: sqlRemoveFailed,
 	}
 	s.writer = startWriter(s, workers)

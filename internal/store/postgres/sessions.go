@@ -39,24 +39,3 @@ func (s *Store) Session(ctx context.Context, hash [32]byte) (store.Session, erro
 	found.Expires = time.UnixMilli(expires).UTC()
 	return found, nil
 }
-
-// RenewSession implements store.Sessions.
-func (s *Store) RenewSession(ctx context.Context, hash [32]byte, expires time.Time) error {
-	changed, err := s.exec(ctx, sqlRenewSession, hash[:], expires.UnixMilli())
-	if err == nil && changed == 0 {
-		err = store.ErrNoSession
-	}
-	return engine.Wrap(err, "renew session")
-}
-
-// DeleteSession implements store.Sessions.
-func (s *Store) DeleteSession(ctx context.Context, hash [32]byte) error {
-	_, err := s.exec(ctx, sqlDeleteSession, hash[:])
-	return engine.Wrap(err, "delete session")
-}
-
-// DeleteExpiredSessions implements store.Sessions.
-func (s *Store) DeleteExpiredSessions(ctx context.Context, until time.Time, limit int) (removed int, err error) {
-	changed, err := s.exec(ctx, sqlDeleteExpired, until.UnixMilli(), limit)
-	return int(changed), engine.Wrap(err, "delete expired sessions")
-}

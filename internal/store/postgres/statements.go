@@ -208,15 +208,9 @@ const (
 
 	sqlSetting = `SELECT value FROM settings WHERE name = $1`
 
-	sqlRelease = `DELETE FROM settings WHERE name = $1`
-
 	sqlSession = `SELECT owner, expires, sealed FROM sessions WHERE hash = $1`
 
 	sqlInsertSession = `INSERT INTO sessions (hash, owner, expires, sealed) VALUES ($1, $2, $3, $4)`
-
-	sqlRenewSession = `UPDATE sessions SET expires = greatest(expires, $2) WHERE hash = $1`
-
-	sqlDeleteSession = `DELETE FROM sessions WHERE hash = $1`
 
 	// sqlTrimSessions keeps the $2 sessions of an owner that expire last.
 	sqlTrimSessions = `DELETE FROM sessions

@@ -177,12 +177,6 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, err err
 	return value, err
 }
 
-// Release implements store.Settings.
-func (s *Store) Release(ctx context.Context, name string) error {
-	_, err := s.exec(ctx, `DELETE FROM settings WHERE name = ?`, name)
-	return err
-}
-
 func (c *connection) setting(name string) (value string, err error) {
 	err = c.queryRow(`SELECT value FROM settings WHERE name = ?`, func(row *sqlite3.Stmt) { value = row.ColumnText(0) }, name)
 	if errors.Is(err, store.ErrNotFound) {

@@ -208,10 +208,10 @@ func (c *connection) eventCounts() (counts []store.EventCount, err error) {
 	return counts, err
 }
 
-// eventStatements are what engine.Events does, by one of two connections.
-func eventStatements(exec func(ctx context.Context, sql string, args ...any) (changed int64, err error)) engine.Events {
-	return engine.Events{
-		Exec: exec, RetryFailed: sqlRetryFailed, Discard: sqlDiscard, RetryDelayed: sqlRetryDelayed,
+// commonStatements are those of this engine, run by one of two connections.
+func commonStatements(exec func(ctx context.Context, sql string, args ...any) (changed int64, err error)) engine.Common {
+	return engine.Common{
+		Exec: exec, DeleteExpired: sqlDeleteExpired, RetryFailed: sqlRetryFailed, Discard: sqlDiscard, RetryDelayed: sqlRetryDelayed,
 		AdoptEvents: sqlAdoptEvents, RemoveFailed: sqlRemoveFailed,
 	}
 }
@@ -237,7 +237,7 @@ func (s *Store) LoadEvents(ctx context.Context, events []store.Event) error {
 // Shared is a store that a server has open. It can do what an operator asks for
 // while the server runs.
 type Shared struct {
-	engine.Events
+	engine.Common
 	conn *connection
 }
 
@@ -255,7 +255,7 @@ func OpenShared(ctx context.Context, dir string) (*Shared, error) {
 		return nil, errors.Join(classify(err), conn.Close())
 	}
 	s := &Shared{conn: conn}
-	s.Events = eventStatements(s.exec)
+	s.Common = commonStatements(s.exec)
 	return s, nil
 }
 

@@ -35,7 +35,7 @@ const busyTimeout = 5 * time.Second
 type Store struct {
 	*engine.Files
 	*engine.Pinger
-	engine.Events
+	engine.Common
 
 	writer *writer
 	pool   *readPool
@@ -116,7 +116,7 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 	}
 	pool.files = w.files
 	s := &Store{writer: w, pool: pool, forms: forms}
-	s.Events = eventStatements(s.exec)
+	s.Common = commonStatements(s.exec)
 	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return w.do(ctx, w.ping) })
 	s.Files = engine.NewFiles(fileEngine{s}, options.Log)
 	// Leases are those of a server that was killed, and the uploads of staged files have

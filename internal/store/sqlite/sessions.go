@@ -13,8 +13,6 @@ import (
 const (
 	sqlSession       = `SELECT owner, expires, sealed FROM sessions WHERE hash = ?`
 	sqlInsertSession = `INSERT INTO sessions (hash, owner, expires, sealed) VALUES (?, ?, ?, ?)`
-	sqlRenewSession  = `UPDATE sessions SET expires = max(expires, ?2) WHERE hash = ?1`
-	sqlDeleteSession = `DELETE FROM sessions WHERE hash = ?`
 	// sqlTrimSessions deletes all sessions of an owner except the ?2 with the
 	// latest expiry.
 	sqlTrimSessions = `DELETE FROM sessions
@@ -49,25 +47,4 @@ func (s *Store) Session(ctx context.Context, hash [32]byte) (found store.Session
 		err = store.ErrNoSession
 	}
 	return found, err
-}
-
-// RenewSession implements store.Sessions.
-func (s *Store) RenewSession(ctx context.Context, hash [32]byte, expires time.Time) error {
-	changed, err := s.exec(ctx, sqlRenewSession, hash[:], expires.UnixMilli())
-	if err == nil && changed == 0 {
-		return store.ErrNoSession
-	}
-	return err
-}
-
-// DeleteSession implements store.Sessions.
-func (s *Store) DeleteSession(ctx context.Context, hash [32]byte) error {
-	_, err := s.exec(ctx, sqlDeleteSession, hash[:])
-	return err
-}
-
-// DeleteExpiredSessions implements store.Sessions.
-func (s *Store) DeleteExpiredSessions(ctx context.Context, until time.Time, limit int) (removed int, err error) {
-	changed, err := s.exec(ctx, sqlDeleteExpired, until.UnixMilli(), int64(limit))
-	return int(changed), err
 }

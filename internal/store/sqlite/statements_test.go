@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // TestPlans: every statement finds its rows by an index, in the order in which it
@@ -21,7 +22,7 @@ func TestPlans(t *testing.T) {
 		sqlSubmitted: "submissions_by_submitter (form=? AND submitter_key=?)",
 		sqlByKey:     "submissions_key (form=? AND key=?)", sqlLatest: "submissions_latest (username=?)",
 		sqlCount:   byRowID + " (rowid>? AND rowid<?)",
-		sqlSession: "PRIMARY KEY (hash=?)", sqlRenewSession: "PRIMARY KEY (hash=?)", sqlDeleteSession: "PRIMARY KEY (hash=?)",
+		sqlSession: "PRIMARY KEY (hash=?)", engine.SQLRenewSession: "PRIMARY KEY (hash=?)", engine.SQLDeleteSession: "PRIMARY KEY (hash=?)",
 		sqlTrimSessions: "sessions_by_owner (owner=?)", sqlDeleteExpired: "sessions_by_expiry (expires<?)",
 	}
 	for kind, sql := range listStatements {
