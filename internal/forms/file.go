@@ -62,7 +62,7 @@ func SizeText(n int64) string {
 			continue
 		}
 		if binary := int64(1) << (30 - 10*i); n%unit.size != 0 && n%binary == 0 {
-			return strconv.FormatInt(n/binary, 10) + " " + strings.ToUpper(unit.name[:1]) + "iB"
+			return fmt.Sprintf("%d %ciB", n/binary, "GMK"[i])
 		}
 		tenths := float64(n/(unit.size/10)) / 10
 		return strconv.FormatFloat(tenths, 'f', -1, 64) + " " + unit.name

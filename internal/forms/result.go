@@ -16,17 +16,6 @@ const (
 	ColumnChanged = "_changed"
 )
 
-// Columns returns the names of the columns of the flat model: ColumnID,
-// ColumnTimestamp, ColumnUsername, then the ids of the form's fields in rank
-// order.
-func (f *Form) Columns() []string {
-	columns := []string{ColumnID, ColumnTimestamp, ColumnUsername}
-	for rank := range f.Fields {
-		columns = append(columns, f.Fields[rank].ID)
-	}
-	return columns
-}
-
 // Value is a JSON string with its quotes, as Entries hold ids and values of fields. It
 // is nil where nothing is stored.
 type Value []byte

@@ -21,8 +21,7 @@ const charsetPart = "_charset_"
 // in memory, files are stored as they arrive. What is wrong with a single field
 // is noted in its answer, as the decoders of JSON do. Once something is wrong
 // that will have the submission refused, further files are not stored, but
-// checked and read to the end: a client that is still sending could not read the
-// refusal, which tells all that is wrong.
+// read to the end: a client that is still sending could not read the refusal.
 type multipartBody struct {
 	call    *Call
 	access  *service.Access
@@ -37,13 +36,6 @@ type multipartBody struct {
 	answers []forms.Answer
 	byField map[string]int // index in answers
 	sent    map[string]int // files of a field, stored or not
-	faults  []fileFault
-}
-
-// fileFault is what is wrong with files of a field.
-type fileFault struct {
-	fieldID, message string
-	names            []string
 }
 
 // DecodeMultipart reads the answers out of a body of multipart/form-data. Their files
@@ -54,8 +46,9 @@ type fileFault struct {
 // does are added to it as they were sent, and are no answers. They count for the
 // same limits. If extra is nil, they are answers to fields that are not known.
 // With extra, a value that its field does not take is not noted here: a page
-// sends every question, also those whose stored answer was not changed. Too many files
-// of a field are no error then, but noted: the page is shown again.
+// sends every question, also those whose stored answer was not changed. All files are
+// staged then, so that the page can tell of each that its field does not take it. Too
+// many of a field are noted, too.
 func DecodeMultipart(w http.ResponseWriter, c *Call, access *service.Access, extra url.Values) ([]forms.Answer, error) {
 	parts, err := newPartReader(c.Header, c.Body)
 	if err != nil {
@@ -74,7 +67,6 @@ func DecodeMultipart(w http.ResponseWriter, c *Call, access *service.Access, ext
 		c.CloseUnread(w)
 		return nil, parts.explain(c, err)
 	}
-	m.nameFaultyFiles()
 	return m.answers, nil
 }
 
@@ -190,7 +182,7 @@ func (m *multipartBody) filePart(p formPart) error {
 		return errNoRoom("A submission may have %d files.", service.MaxFiles)
 	}
 	m.sent[name]++
-	tooMany := m.sent[name] > service.MaxFilesPerField
+	tooMany, stage := m.sent[name] > service.MaxFilesPerField, false
 	if tooMany && m.extra == nil {
 		return errNoRoom("A field may have %d files.", service.MaxFilesPerField)
 	}
@@ -207,61 +199,44 @@ func (m *multipartBody) filePart(p formPart) error {
 		if a, isNew := m.answer(name); !isNew && m.sent[name] == 1 && a.Malformed == "" && a.Misfit == "" { // it was sent as a text
 			m.note(name, "must be sent as files only")
 		}
+		stage = m.extra != nil
 	}
-	fileName, declaredType := forms.CleanFileName(p.fileName), p.Header.Get("Content-Type")
-	a, _ := m.answer(name)
-	if !m.refused && a.Misfit == "" {
-		return m.stage(field, fileName, declaredType, content)
-	}
-	addName(a, fileName) // for it not to be missing, and to tell what was not stored
-	if field == nil || field.Type != forms.File || !m.access.MaySet(field) {
+	if a, _ := m.answer(name); !stage && (m.refused || a.Misfit != "") {
+		addName(a, forms.CleanFileName(p.fileName)) // for it not to be missing, and to tell what was not stored
 		return m.discard(content)
 	}
-	return m.refuse(field, fileName, m.access.CheckFile(field, fileName, declaredType, content), content)
+	return m.stage(field, p.fileName, p.Header.Get("Content-Type"), content)
 }
 
 func (m *multipartBody) stage(field *forms.Field, fileName, declaredType string, content io.Reader) error {
 	a, _ := m.answer(field.ID)
-	fileName = forms.UniqueFileName(fileName, func(n string) bool {
+	fileName = forms.UniqueFileName(forms.CleanFileName(fileName), func(n string) bool {
 		return slices.ContainsFunc(a.Files, func(f forms.StoredFile) bool { return f.Name == n })
 	})
 	file, err := m.access.StageFile(m.call.Context(), field, fileName, declaredType, content)
+	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
+		message := invalid.Fields[field.ID]
+		if m.extra != nil {
+			a.Misfit = nameFile(a.Misfit, message, fileName)
+		}
+		m.misfit(field, message)
+		return m.discard(content)
+	}
 	if err != nil {
-		return m.refuse(field, fileName, err, content)
+		return err
 	}
 	a.Files = append(a.Files, file)
 	addName(a, file.Name)
 	return nil
 }
 
-// refuse records that a field does not take a file. It returns other errors.
-func (m *multipartBody) refuse(field *forms.Field, fileName string, err error, content io.Reader) error {
-	invalid, ok := errors.AsType[*forms.Invalid](err)
-	if !ok {
-		return err
+// nameFile adds a file to the faults of a field, each of which names its files.
+func nameFile(faults, message, fileName string) string {
+	message += " ("
+	if before, names, found := strings.Cut(faults, message); found {
+		return before + message + fileName + ", " + names
 	}
-	message := invalid.Fields[field.ID]
-	m.misfit(field, message)
-	i := slices.IndexFunc(m.faults, func(f fileFault) bool { return f.fieldID == field.ID && f.message == message })
-	if i < 0 {
-		i = len(m.faults)
-		m.faults = append(m.faults, fileFault{fieldID: field.ID, message: message})
-	}
-	m.faults[i].names = append(m.faults[i].names, fileName)
-	return m.discard(content)
-}
-
-// nameFaultyFiles names what is wrong with which files, where a field has several.
-func (m *multipartBody) nameFaultyFiles() {
-	texts := map[string][]string{}
-	for _, f := range m.faults {
-		texts[f.fieldID] = append(texts[f.fieldID], f.message+" ("+strings.Join(f.names, ", ")+")")
-	}
-	for id, list := range texts {
-		if a, _ := m.answer(id); m.sent[id] > 1 {
-			a.Misfit = strings.Join(list, "; ")
-		}
-	}
+	return strings.TrimPrefix(faults+"; ", "; ") + message + fileName + ")"
 }
 
 // addName adds the name of a file to the value of its field.

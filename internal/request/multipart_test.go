@@ -194,8 +194,7 @@ func TestExtraFileIsRefused(t *testing.T) {
 	}
 }
 
-// All files that are wrong are told: after the first one, others are checked, too, and
-// not stored. Where a field has several files, those that are wrong are named.
+// A page tells all files that are wrong by their names.
 func TestFaultyFilesAreNamed(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite)
 	const accept = "takes image/*, .pdf: the name, the type and the content of a file must agree with it"
@@ -204,22 +203,22 @@ func TestFaultyFilesAreNamed(t *testing.T) {
 		parts []part
 		want  map[string]string
 	}{
-		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": accept}},
-		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": accept + " (a.exe, b.exe)"}},
+		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": accept + " (a.exe)"}},
+		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": accept + " (b.exe, a.exe)"}},
 		"a good one between": {
 			[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.pdf", "%PDF-1.7"}, {"pic", "c.exe", "MZ"}, {"doc", "d", "x"}},
-			map[string]string{"pic": accept + " (a.exe, c.exe)"},
+			map[string]string{"pic": accept + " (c.exe, a.exe)"},
 		},
 		"for other reasons": {
 			[]part{{"pic", "a.pdf", "%PDF-1.7"}, {"pic", "b.pdf", large}, {"pic", "c.pdf", "text"}, {"pic", "d.pdf", large}},
-			map[string]string{"pic": "must be at most 1 kB (b.pdf, d.pdf); " + accept + " (c.pdf)"},
+			map[string]string{"pic": "must be at most 1 kB (d.pdf, b.pdf); " + accept + " (c.pdf)"},
 		},
 		"of two fields": {
 			[]part{{"pic", "a.exe", "MZ"}, {"proof", "b.exe", "MZ"}},
-			map[string]string{"pic": accept, "proof": "takes .pdf: the name, the type and the content of a file must agree with it"},
+			map[string]string{"pic": accept + " (a.exe)", "proof": "takes .pdf: the name, the type and the content of a file must agree with it (b.exe)"},
 		},
 	} {
-		answers, err := e.decode(t, bodyOf(tt.parts...), nil)
+		answers, err := e.decode(t, bodyOf(tt.parts...), url.Values{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +236,7 @@ func TestFaultyFilesAreNamed(t *testing.T) {
 	if n := e.files.staged.Load(); n != 0 {
 		t.Errorf("%d files are staged", n)
 	}
-	if _, err := e.decode(t, bodyOf(part{"pic", "a.exe", "MZ"}, part{"doc", "b", strings.Repeat("x", maxFile+1)}), nil); err == nil {
+	if _, err := e.decode(t, bodyOf(part{"pic", "a.exe", "MZ"}, part{"doc", "b", strings.Repeat("x", maxFile+1)}), url.Values{}); err == nil {
 		t.Error("a file beyond the limit of the server is taken, after another that is wrong")
 	}
 }

@@ -26,6 +26,9 @@ const (
 	MaxFiles         = 100 // of a submission
 )
 
+// TooManyFiles is what is wrong with a field of more than MaxFilesPerField.
+var TooManyFiles = fmt.Sprintf("may have at most %d files", MaxFilesPerField)
+
 // sniffBytes is how many bytes from the start of a file decide its media type.
 const sniffBytes = 3 << 10
 
@@ -36,23 +39,6 @@ const sniffBytes = 3 << 10
 // Errors: *forms.Invalid for a file that the field does not take, the read
 // error of r as it is, and those of the service.
 func (a *Access) StageFile(ctx context.Context, field *forms.Field, name, declaredType string, r io.Reader) (forms.StoredFile, error) {
-	return a.takeFile(field, name, declaredType, r, func(content io.Reader) (forms.StoredFile, error) {
-		return a.service.opts.Files.StageFile(ctx, content)
-	})
-}
-
-// CheckFile returns the error that StageFile would return, and stores nothing.
-func (a *Access) CheckFile(field *forms.Field, name, declaredType string, r io.Reader) error {
-	_, err := a.takeFile(field, name, declaredType, r, func(content io.Reader) (forms.StoredFile, error) {
-		_, err := io.Copy(io.Discard, content)
-		return forms.StoredFile{}, err
-	})
-	return err
-}
-
-func (a *Access) takeFile(
-	field *forms.Field, name, declaredType string, r io.Reader, take func(content io.Reader) (forms.StoredFile, error),
-) (forms.StoredFile, error) {
 	from := &fileReader{r: r, limit: a.service.opts.MaxFile}
 	if field.MaxSize > 0 {
 		from.limit = min(from.limit, field.MaxSize)
@@ -67,7 +53,7 @@ func (a *Access) takeFile(
 		return forms.StoredFile{}, forms.InvalidField(field.ID,
 			"takes "+strings.Join(field.Accept, ", ")+": the name, the type and the content of a file must agree with it")
 	}
-	file, err := take(buffered)
+	file, err := a.service.opts.Files.StageFile(ctx, buffered)
 	if err != nil {
 		return forms.StoredFile{}, a.stageError(field, from, err)
 	}
@@ -155,30 +141,9 @@ func StagedFiles(answers []forms.Answer) []forms.StoredFile {
 	return files
 }
 
-// TooManyFiles is what is wrong with a field of more than MaxFilesPerField files.
-var TooManyFiles = fmt.Sprintf("may have at most %d files", MaxFilesPerField)
-
-func filesPerField(files []forms.StoredFile) map[string]int {
-	counts := map[string]int{}
-	for _, f := range files {
-		counts[f.FieldID]++
-	}
-	return counts
-}
-
 // checkFiles limits how many files a submission has. One that has more already may
 // keep as many.
 func checkFiles(files, stored []forms.StoredFile) error {
-	var invalid forms.Invalid
-	before := filesPerField(stored)
-	for id, n := range filesPerField(files) {
-		if n > MaxFilesPerField && n > before[id] {
-			invalid.Add(id, TooManyFiles)
-		}
-	}
-	if err := invalid.Err(); err != nil {
-		return err
-	}
 	if n := len(files); n <= MaxFiles || n <= len(stored) {
 		return nil
 	}

@@ -157,17 +157,6 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	}
 	files.expect(t, kept.ID)
 
-	eleven := forms.Answer{FieldID: "doc", Value: sub.Files[0].Name}
-	for i := range MaxFilesPerField {
-		eleven.Files = append(eleven.Files, w.stages(a, "doc", string(rune('m'+i)), ""))
-		eleven.Value += forms.Separator + eleven.Files[i].Name
-	}
-	_, err = a.Merge(t.Context(), sub.ID, []forms.Answer{eleven}, nil, admitAll)
-	if want := "invalid map[doc:" + TooManyFiles + "] []"; outcome(err) != want {
-		t.Errorf("eleven files of a field: %s, want %s", outcome(err), want)
-	}
-	files.expect(t, kept.ID)
-
 	var many []forms.Answer
 	for i := range MaxFiles/MaxFilesPerField + 1 {
 		id := "more" + string(rune('a'+i))

@@ -126,11 +126,11 @@ func (c *Columns) fix() {
 func (c *Columns) header(labels bool) []string {
 	names := c.opts.metadata()
 	for rank := range c.form.Fields {
+		name := c.form.Fields[rank].ID
 		if labels {
-			names = append(names, c.form.Fields[rank].Label)
-		} else {
-			names = append(names, c.form.Fields[rank].ID)
+			name = c.form.Fields[rank].Label
 		}
+		names = append(names, name)
 	}
 	return append(names, c.ids...)
 }
@@ -143,11 +143,17 @@ func (c *Columns) appendTime(dst []byte, t time.Time) []byte {
 		return append(forms.AppendTime(dst, t), 'Z')
 	case t.IsZero():
 		return dst
-	case c.form.Anonymous:
-		return t.In(c.opts.Zone).AppendFormat(dst, time.DateOnly)
 	default:
-		return t.In(c.opts.Zone).AppendFormat(dst, time.DateTime)
+		return t.In(c.opts.Zone).AppendFormat(dst, c.layout())
 	}
+}
+
+// layout is how a time of the zone is written.
+func (c *Columns) layout() string {
+	if c.form.Anonymous {
+		return time.DateOnly
+	}
+	return time.DateTime
 }
 
 // title is what the table is called.

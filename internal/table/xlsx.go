@@ -223,14 +223,14 @@ func (w *XLSX) appendSubmission(sub forms.Submission) error {
 	if err := w.appendCell(0, id, id); err != nil {
 		return err
 	}
-	if err := w.appendTimestamp(1, sub.Created, id); err != nil {
+	if err := w.appendTimestamp(1, sub.Created); err != nil {
 		return err
 	}
 	if err := w.appendText(nameColumn, sub.Username, id, plainStyle); err != nil {
 		return err
 	}
 	if w.columns.opts.Zone != nil {
-		if err := w.appendTimestamp(nameColumn+1, sub.Changed, id); err != nil {
+		if err := w.appendTimestamp(nameColumn+1, sub.Changed); err != nil {
 			return err
 		}
 	}
@@ -249,19 +249,18 @@ func (w *XLSX) appendSubmission(sub forms.Submission) error {
 
 // appendTimestamp writes a time of the submission. A date cell has no zone: it holds
 // what a clock in the zone shows.
-func (w *XLSX) appendTimestamp(column int, t time.Time, id string) error {
+func (w *XLSX) appendTimestamp(column int, t time.Time) error {
 	text, style := string(w.columns.appendTime(nil, t)), timestampStyle
-	if zone := w.columns.opts.Zone; zone != nil {
-		_, offset := t.In(zone).Zone()
-		t = t.Add(time.Duration(offset) * time.Second)
+	if w.columns.opts.Zone != nil {
+		t, _ = time.Parse(w.columns.layout(), text) // zero for none, which no cell can hold
 		if w.columns.form.Anonymous {
 			style = dateStyle
 		}
 	}
-	if text != "" && w.appendTime(column, t, style) {
+	if w.appendTime(column, t, style) {
 		return nil
 	}
-	return w.appendText(column, text, id, plainStyle)
+	return w.appendText(column, text, "", plainStyle) // it fits: there will be no note
 }
 
 // appendCell writes a number or a date where the column has such cells and the

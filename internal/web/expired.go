@@ -15,11 +15,10 @@ const (
 	tagControl      = "_tag"      // of the state of the submission that is changed
 	forControl      = "_for"      // keyed hash of the user that the page was made for
 	updateControl   = "_update"   // the button "Update questions"
-	removeControl   = "_remove"   // files that are to go; see fileKey
+	removeControl   = "_remove"   // files that are to go; see keptFiles
 	shownControl    = "_shown"    // ids of fields with checkboxes that were shown
 	promiseControl  = "_promise"  // what the page says about the sender's name
 	labelsControl   = "_labels"   // see labelsOf
-	filledControl   = "_filled"   // see filledIn
 	nameControl     = "_username" // of a sign-in with the form of an expired session
 	passwordControl = "_password"
 )
@@ -71,7 +70,7 @@ func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error
 // expiredPage is the sign-in page with the form of an expired session in it.
 func (s *Site) expiredPage(c *call, typed url.Values, name string) *signInPage {
 	page := c.newSignInPage("")
-	page.Action, page.Name, page.Expired, page.Typed = c.URL.EscapedPath(), name, true, hiddenValues(typed)
+	page.Action, page.Name, page.Expired, page.Typed = c.URL.RequestURI(), name, true, hiddenValues(typed)
 	page.Notice = "You are not signed in any more. Sign in, and what you have typed is there again. Nothing was sent yet. " +
 		"Files are not kept: choose them again after the sign-in."
 	return page

@@ -122,10 +122,10 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 	if err != nil {
 		return nil, err
 	}
-	v.Action, v.Submit = c.formPath(access.Form), "Send"
+	// What the address fills in is told apart from what is typed: see tidy.
+	v.Action, v.Submit = withQuery(c.formPath(access.Form), c.URL.RawQuery), "Send"
 	v.Hidden = url.Values{
 		keyControl: {rand.Text()}, forControl: {s.hashUser(c.Who.Name)}, promiseControl: {promiseOf(access.Form)}, labelsControl: {labelsOf(access)},
-		filledControl: filledIn(access, with.values),
 	}
 	v.Draft, v.Typed = s.draftName(c, access, c.alone().formPath(access.Form)), with.typed
 	return v, nil
@@ -207,7 +207,6 @@ func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access,
 	if err != nil {
 		return err
 	}
-	page.Form.Hidden[filledControl] = sent.extra[filledControl]
 	if key := sent.extra.Get(keyControl); key != "" {
 		page.Form.Hidden.Set(keyControl, key)
 	}

@@ -67,7 +67,7 @@ func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (
 	}
 	sent.answers = answers
 	if access != nil {
-		tidy(access.Form, answers, sent.extra[filledControl])
+		tidy(access.Form, answers, prefilled(access, c.URL.Query()))
 	}
 	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
 		err = errOtherUser
@@ -87,7 +87,8 @@ func normalize(a *forms.Answer) {
 	}
 }
 
-// tidy brings what was typed into the form that is stored. filled is that of filledIn.
+// tidy brings what was typed into the form that is stored. It refuses numbers that can
+// mean two, unless the form began with them: filled are values by rank.
 func tidy(f *forms.Form, answers []forms.Answer, filled []string) {
 	fields := f.Index()
 	for i := range answers {
@@ -95,7 +96,9 @@ func tidy(f *forms.Form, answers []forms.Answer, filled []string) {
 		normalize(a)
 		if rank := fields.Rank(a.FieldID); rank >= 0 {
 			a.Value = tidyValue(&f.Fields[rank], a.Value)
-			refuseTwoMeanings(&f.Fields[rank], a, filled)
+			if f.Fields[rank].Validation == forms.Numeric && a.Value != filled[rank] {
+				a.Misfit = cmp.Or(a.Misfit, twoMeanings(a.Value))
+			}
 		}
 	}
 }
@@ -147,9 +150,10 @@ func (r received) filling(f *forms.Form, before filling, stored map[string]strin
 		switch {
 		case f.Fields[rank].Type == forms.File:
 			with.notStored[id] = text
-			with.values[rank] = strings.Join(keptFiles(id, with.values[rank], removed), forms.Separator)
+			kept := keptFiles(id, with.values[rank], removed)
+			with.values[rank] = strings.Join(kept, forms.Separator)
 			for i, file := range with.files[id] {
-				with.files[id][i].Removed = removed[fileKey(id, file.Name)]
+				with.files[id][i].Removed = !slices.Contains(kept, file.Name)
 			}
 		case answered[id]:
 			with.values[rank] = text

@@ -122,10 +122,8 @@ func (v *resultsView) addFilter(f *forms.Form) {
 		value = tidyValue(field, value)
 		problem = cmp.Or(twoMeanings(value), field.CheckAnswer(forms.Answer{Value: value}))
 	}
-	if problem == "" {
-		_, problem = forms.NewRule(v.added.Field, v.added.Operator, value)
-	}
-	if problem == "" && value == "" && !unary {
+	_, fault := forms.NewRule(v.added.Field, v.added.Operator, value)
+	if problem = cmp.Or(problem, fault); problem == "" && value == "" && !unary {
 		problem = "is missing"
 	}
 	if problem != "" {

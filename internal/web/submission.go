@@ -364,25 +364,25 @@ func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []form
 	if cmp.Or(sent.Value, sent.Misfit, sent.Malformed) == "" && strings.Join(names, forms.Separator) == st.values[sent.FieldID] {
 		return nil
 	}
-	sent.Files = slices.Clone(sent.Files)
 	for i := range sent.Files {
 		sent.Files[i].Name = forms.UniqueFileName(sent.Files[i].Name, func(n string) bool { return slices.Contains(names, n) })
 		names = append(names, sent.Files[i].Name)
 	}
+	if len(sent.Files) > 0 && len(names) > service.MaxFilesPerField {
+		sent.Misfit = service.TooManyFiles
+	}
 	sent.Value = strings.Join(names, forms.Separator)
 	return []forms.Answer{sent}
 }
-
-// fileKey names a stored file within its submission. Names of files have no slash.
-func fileKey(fieldID, name string) string { return fieldID + "/" + name }
 
 // keptFiles are the names in the value of a file field, without those that are to go.
 func keptFiles(fieldID, value string, removed map[string]bool) []string {
 	if value == "" {
 		return nil
 	}
-	isRemoved := func(name string) bool { return removed[fileKey(fieldID, name)] }
-	return slices.DeleteFunc(strings.Split(value, forms.Separator), isRemoved)
+	return slices.DeleteFunc(strings.Split(value, forms.Separator), func(name string) bool {
+		return removed[fieldID+"/"+name] // no name has a slash
+	})
 }
 
 // showChangeAgain shows a submission as somebody wants to change it, and why it was

@@ -43,30 +43,20 @@ func newSummaryKey(access *service.Access, user string, opts service.ListOptions
 	return key
 }
 
-// summaryCache computes summaries, and caches them.
-type summaryCache struct {
-	*otter.Cache[summaryKey, *summaryView]
-}
+type summaryCache = *otter.Cache[summaryKey, *summaryView]
 
 func newSummaryCache(now auth.Clock) summaryCache {
-	return summaryCache{otter.Must(&otter.Options[summaryKey, *summaryView]{
+	return otter.Must(&otter.Options[summaryKey, *summaryView]{
 		MaximumSize: maxSummaries, Clock: now, ExpiryCalculator: otter.ExpiryWriting[summaryKey, *summaryView](summaryTTL),
-	})}
+	})
 }
 
-// get returns the cached summary, or computes it within the caller's request.
-// Concurrent callers share one computation. If its request is given up, one of the
-// others computes the summary.
-func (s summaryCache) get(ctx context.Context, key summaryKey, compute func() (*summaryView, error)) (*summaryView, error) {
-	return s.Get(ctx, key, otter.LoaderFunc[summaryKey, *summaryView](
-		func(context.Context, summaryKey) (*summaryView, error) { return compute() },
-	))
-}
-
-// summary returns the summary of what a page shows.
+// summary returns the summary of what a page shows: the cached one, or it is computed
+// within the caller's request, for all concurrent ones. If that is given up, another of
+// them computes it.
 func (s *Site) summary(c *call, access *service.Access, v *resultsView) (*summaryView, error) {
 	key := newSummaryKey(access, c.Who.Name, v.opts)
-	return s.summaries.get(c.Context(), key, func() (*summaryView, error) {
+	compute := func(context.Context, summaryKey) (*summaryView, error) {
 		sum, err := access.Summary(c.Context(), service.ListOptions{
 			Username: v.opts.Username, Filter: v.opts.Filter, Check: func() error { c.Log.Working(); return nil },
 		})
@@ -74,5 +64,6 @@ func (s *Site) summary(c *call, access *service.Access, v *resultsView) (*summar
 			return nil, err
 		}
 		return newSummaryView(access.Form, sum, v), nil
-	})
+	}
+	return s.summaries.Get(c.Context(), key, otter.LoaderFunc[summaryKey, *summaryView](compute))
 }

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/maypok86/otter/v2"
+
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
@@ -23,6 +25,13 @@ func (c *summaryComputer) compute() (*summaryView, error) {
 	return &summaryView{Count: c.count.Add(1)}, nil
 }
 
+func getSummary(
+	ctx context.Context, cache summaryCache, key summaryKey, compute func() (*summaryView, error),
+) (*summaryView, error) {
+	load := func(context.Context, summaryKey) (*summaryView, error) { return compute() }
+	return cache.Get(ctx, key, otter.LoaderFunc[summaryKey, *summaryView](load))
+}
+
 // TestSummaryCacheTTL has a summary cached for ten seconds.
 func TestSummaryCacheTTL(t *testing.T) {
 	clock := testsite.NewClock(began)
@@ -31,7 +40,7 @@ func TestSummaryCacheTTL(t *testing.T) {
 	key := summaryKey{form: &forms.Form{}, all: true}
 	get := func(want int64) {
 		t.Helper()
-		if view, err := cache.get(t.Context(), key, c.compute); err != nil || view.Count != want {
+		if view, err := getSummary(t.Context(), cache, key, c.compute); err != nil || view.Count != want {
 			t.Errorf("got %+v, %v, want computation %d", view, err, want)
 		}
 	}
@@ -52,7 +61,7 @@ func TestSummaryCacheShares(t *testing.T) {
 		ready := make(chan struct{})
 		for range 10 {
 			go func() {
-				view, err := cache.get(t.Context(), summaryKey{}, func() (*summaryView, error) { <-ready; return c.compute() })
+				view, err := getSummary(t.Context(), cache, summaryKey{}, func() (*summaryView, error) { <-ready; return c.compute() })
 				if err != nil || view.Count != 1 {
 					t.Errorf("got %v, %v", view, err)
 				}
@@ -60,7 +69,7 @@ func TestSummaryCacheShares(t *testing.T) {
 		}
 		synctest.Wait()
 		var other summaryComputer
-		if view, err := cache.get(t.Context(), summaryKey{user: "x"}, other.compute); err != nil || view.Count != 1 {
+		if view, err := getSummary(t.Context(), cache, summaryKey{user: "x"}, other.compute); err != nil || view.Count != 1 {
 			t.Errorf("another summary, meanwhile: %v, %v", view, err)
 		}
 		close(ready)
@@ -78,7 +87,7 @@ func TestSummaryCacheCallerGone(t *testing.T) {
 		cache := newSummaryCache(time.Now)
 		gone, cancel := context.WithCancel(t.Context())
 		go func() {
-			_, err := cache.get(gone, summaryKey{}, func() (*summaryView, error) { <-gone.Done(); return nil, gone.Err() })
+			_, err := getSummary(gone, cache, summaryKey{}, func() (*summaryView, error) { <-gone.Done(); return nil, gone.Err() })
 			if err == nil {
 				t.Error("the request that was given up got a summary")
 			}
@@ -87,7 +96,7 @@ func TestSummaryCacheCallerGone(t *testing.T) {
 		var c summaryComputer
 		for range 10 {
 			go func() {
-				if view, err := cache.get(t.Context(), summaryKey{}, c.compute); err != nil || view.Count != 1 {
+				if view, err := getSummary(t.Context(), cache, summaryKey{}, c.compute); err != nil || view.Count != 1 {
 					t.Errorf("got %v, %v", view, err)
 				}
 			}()
@@ -106,7 +115,7 @@ func TestSummaryCacheBounds(t *testing.T) {
 	cache := newSummaryCache(time.Now)
 	var c summaryComputer
 	for i := range 2 * maxSummaries {
-		if _, err := cache.get(t.Context(), summaryKey{user: fmt.Sprint(i)}, c.compute); err != nil {
+		if _, err := getSummary(t.Context(), cache, summaryKey{user: fmt.Sprint(i)}, c.compute); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -201,7 +201,7 @@ func TestFileIsToBeChosenAgain(t *testing.T) {
 	b.send(survey, with(good, "_update", "1"), file).want(http.StatusOK, again)
 	p := b.send(survey, good, chosenFile{"paper", "a.exe", "x"})
 	both := b.send(survey, good, file, chosenFile{"paper", "a.exe", "x"}, chosenFile{"paper", "b.exe", "x"})
-	both.want(http.StatusUnprocessableEntity, "of a file must agree with it (a.exe, b.exe)")
+	both.want(http.StatusUnprocessableEntity, "of a file must agree with it (b.exe, a.exe)")
 	if p.want(http.StatusUnprocessableEntity, "“Paper” takes .txt"); strings.Contains(p.text(), "Choose the file again") {
 		t.Error("a file that is refused is to be chosen again")
 	}

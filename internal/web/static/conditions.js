@@ -36,22 +36,21 @@ export function tidy(value, { oneLine, numeric }) {
 
 // An apostrophe stands for all marks that only separate groups of three digits.
 const groupMarks = /[ \u00A0\u2009\u202F\u2019]/g;
-const writtenNumber = new RegExp("^-?(?:[0-9]+,[0-9]+|[1-9][0-9]{0,2}(?:" +
-  "(?:'[0-9]{3})+(?:[.,][0-9]+)?|" + // 1'000.5
-  "(?:\\.[0-9]{3})+,[0-9]+|(?:,[0-9]{3})+\\.[0-9]+|" + // 1.234,5
-  "(?:\\.[0-9]{3}){2,}|(?:,[0-9]{3}){2,}))$"); // 1.234.567
+const writtenNumber = new RegExp("^(?:" +
+  "(-?[0-9]+|-?[1-9][0-9]{0,2}(?:'[0-9]{3})+)(?:[.,]([0-9]+))?|" + // 1'000.5
+  "(-?[1-9][0-9]{0,2}(?:\\.[0-9]{3})+)(?:,([0-9]+))?|" + // 1.000,5
+  "(-?[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\\.([0-9]+))?)$"); // 1,000.5
 const ambiguousNumber = /^-?[1-9][0-9]{0,2}[.,][0-9]{3}$/; // the server refuses it
 
 /** A text that is no number, or can mean two, stays as it is. */
 function plainNumber(text) {
-  const number = text.replace(groupMarks, "'");
-  if (!writtenNumber.test(number) || ambiguousNumber.test(number)) {
+  const parts = writtenNumber.exec(text.replace(groupMarks, "'"));
+  if (!parts || ambiguousNumber.test(text)) {
     return text;
   }
-  const mark = Math.max(number.lastIndexOf("."), number.lastIndexOf(","));
-  const decimals = mark >= 0 && number.indexOf(number[mark]) === mark;
-  const whole = (decimals ? number.slice(0, mark) : number).replace(/['.,]/g, "");
-  return decimals ? `${whole}.${number.slice(mark + 1)}` : whole;
+  const whole = (parts[1] ?? parts[3] ?? parts[5]).replace(/['.,]/g, "");
+  const fraction = parts[2] ?? parts[4] ?? parts[6];
+  return fraction ? `${whole}.${fraction}` : whole;
 }
 
 /** Does without the method of strings, which takes U+FEFF for a space, and U+0085 for none. */
