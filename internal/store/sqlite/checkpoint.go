@@ -91,6 +91,7 @@ func (w *writer) checkpoint() {
 	}
 	w.wal.checkpointAt = w.wal.pages.Load() + checkpointPages
 	if w.wal.pages.Load() < restartPages {
+		w.pool.endSnapshots()
 		_, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
 		w.noteCheckpoint(err)
 		return

@@ -197,3 +197,50 @@ func TestWALStaysBounded(t *testing.T) {
 	}
 	checkIntegrity(t, s)
 }
+
+// TestSnapshots: connections keep their snapshots while nothing is committed. A read sees
+// each commit all the same, and no checkpoint waits for an idle connection.
+func TestSnapshots(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	key := store.Key{PageID: 1, FormID: "form", ID: mustCreate(t, s, sample("first")).ID}
+	get := func(want string) {
+		t.Helper()
+		for range 2 * s.pool.count { // twice with each connection
+			if sub, err := s.Get(ctx, key); err != nil || !strings.Contains(string(sub.Entries), want) {
+				t.Fatalf("read %s, %v, want %q", sub.Entries, err, want)
+			}
+		}
+		kept := 0
+		for range s.pool.count {
+			c := <-s.pool.slots
+			if !c.GetAutocommit() {
+				kept++
+			}
+			s.pool.slots <- c
+		}
+		if kept != s.pool.count {
+			t.Fatalf("%d of %d connections keep their snapshot", kept, s.pool.count)
+		}
+	}
+	get("first")
+	_, err := s.Update(ctx, key, func(old forms.Submission) (store.Change, error) {
+		return store.Change{Entries: sample("second").Entries}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get("second")
+
+	grow(t, s, checkpointPages)
+	grow(t, s, 1000)
+	if pages := writerPages(t, s); pages >= checkpointPages {
+		t.Errorf("the WAL did not start over after a checkpoint: %d pages", pages)
+	}
+	get("second")
+	s.writer.commitMu.Lock()
+	s.writer.restartWAL()
+	s.writer.commitMu.Unlock()
+	if size, failed := s.WAL(); size != 0 || failed != 0 {
+		t.Errorf("the WAL has %d bytes, %d checkpoints failed", size, failed)
+	}
+}

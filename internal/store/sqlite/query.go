@@ -17,7 +17,8 @@ import (
 // and keeps it for the next one. The texts of statements are constants: there are few.
 type connection struct {
 	*sqlite3.Conn
-	stmts map[string]*sqlite3.Stmt // by their text
+	stmts   map[string]*sqlite3.Stmt // by their text
+	commits int64                    // of the writer when it was last used by withSnapshot
 }
 
 // connect opens a connection, whose statements are interrupted when ctx ends.
@@ -26,7 +27,7 @@ func connect(ctx context.Context, uri string) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connection{conn, map[string]*sqlite3.Stmt{}}, nil
+	return &connection{Conn: conn, stmts: map[string]*sqlite3.Stmt{}, commits: -1}, nil
 }
 
 // Close closes the statements, too. SQLite refuses to close a connection that has any.

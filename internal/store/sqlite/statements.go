@@ -19,9 +19,10 @@ const sqlSubmission = `created, username, fields, files, ` + sqlChange
 const sqlChange = `ifnull(changed, created), ifnull(changer, username)`
 
 const (
-	sqlBegin    = `BEGIN IMMEDIATE`
-	sqlCommit   = `COMMIT`
-	sqlRollback = `ROLLBACK`
+	sqlBegin     = `BEGIN IMMEDIATE`
+	sqlBeginRead = `BEGIN`
+	sqlCommit    = `COMMIT`
+	sqlRollback  = `ROLLBACK`
 
 	// The sequence holds the last id that is reserved.
 	sqlLastID    = `SELECT last FROM sequence`

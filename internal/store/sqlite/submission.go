@@ -81,7 +81,7 @@ func (t *tx) insert(form int64, n *store.New) (forms.Submission, error) {
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
 	var sub forms.Submission
-	err := s.pool.with(ctx, func(conn *connection) error {
+	err := s.pool.withSnapshot(ctx, func(conn *connection) error {
 		at, err := rowIDOf(key, func(name formName) (int64, error) { return s.form(conn, name) })
 		if err == nil {
 			sub, err = getSubmission(conn, at, key)

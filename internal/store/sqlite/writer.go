@@ -251,7 +251,9 @@ func (w *writer) finish(t *tx) error {
 			return err
 		}
 	}
-	if err := w.conn.run(sqlCommit); err != nil {
+	err := w.conn.run(sqlCommit)
+	w.pool.commits.Add(1) // also if it is not known whether it was done
+	if err != nil {
 		return err
 	}
 	w.lastID, w.reserved = t.lastID, reserved
