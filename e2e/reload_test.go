@@ -44,39 +44,33 @@ func TestHangUpReloads(t *testing.T) {
 	}
 }
 
-// An edit shows within two seconds, with events and with --poll. The test allows a
-// busy machine twice as many, which is less than the rescan takes.
+// An edit shows within two seconds. The test allows a busy machine twice as many.
 func TestEditsShow(t *testing.T) {
 	t.Parallel()
 	const within = 4 * time.Second
-	for name, args := range map[string][]string{"events": nil, "poll": {"--poll"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newSite(t)
-			p := start(t, s, args...)
-			page := filepath.Join(s.pages, "1.md")
-			testkit.WriteFile(t, page, strings.ReplaceAll(pageSource, "form: note", "form: in-place"))
-			shows := func(form string) bool {
-				r, err := p.call(t.Context(), "GET", "/"+form, "")
-				return err == nil && r.status == 200
-			}
-			testkit.EventuallyWithin(t, within, "a page that was written in place shows", func() bool { return shows("in-place") })
-			testkit.WriteFile(t, page+".tmp", strings.ReplaceAll(pageSource, "form: note", "form: renamed"))
-			if err := os.Rename(page+".tmp", page); err != nil {
-				t.Fatal(err)
-			}
-			testkit.EventuallyWithin(t, within, "a page that was renamed into place shows", func() bool { return shows("renamed") })
-			users, err := os.ReadFile(s.users)
-			if err != nil {
-				t.Fatal(err)
-			}
-			testkit.WriteFile(t, s.users, strings.Replace(string(users), "ann:", "zoe:", 1))
-			testkit.EventuallyWithin(t, within, "a removed user is out", func() bool {
-				r, err := p.call(t.Context(), "GET", "/renamed", "")
-				return err == nil && r.status == 401
-			})
-		})
+	s := newSite(t)
+	p := start(t, s)
+	page := filepath.Join(s.pages, "1.md")
+	testkit.WriteFile(t, page, strings.ReplaceAll(pageSource, "form: note", "form: in-place"))
+	shows := func(form string) bool {
+		r, err := p.call(t.Context(), "GET", "/"+form, "")
+		return err == nil && r.status == 200
 	}
+	testkit.EventuallyWithin(t, within, "a page that was written in place shows", func() bool { return shows("in-place") })
+	testkit.WriteFile(t, page+".tmp", strings.ReplaceAll(pageSource, "form: note", "form: renamed"))
+	if err := os.Rename(page+".tmp", page); err != nil {
+		t.Fatal(err)
+	}
+	testkit.EventuallyWithin(t, within, "a page that was renamed into place shows", func() bool { return shows("renamed") })
+	users, err := os.ReadFile(s.users)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.WriteFile(t, s.users, strings.Replace(string(users), "ann:", "zoe:", 1))
+	testkit.EventuallyWithin(t, within, "a removed user is out", func() bool {
+		r, err := p.call(t.Context(), "GET", "/renamed", "")
+		return err == nil && r.status == 401
+	})
 }
 
 // Under nohup, SIGHUP is ignored.

@@ -83,7 +83,7 @@ type Options struct {
 // concurrently.
 type Directory struct {
 	log     *slog.Logger
-	watcher reload.Watcher
+	watcher *reload.Watcher
 	// The watcher calls load once at a time. It alone uses what follows.
 	users    textFile
 	groups   textFile
@@ -122,7 +122,8 @@ func Open(opts Options) (*Directory, error) {
 		users: textFile{path: opts.UsersFile}, groups: textFile{path: opts.GroupsFile},
 		compare: bcrypt.CompareHashAndPassword,
 	}
-	d.watcher = reload.Watcher{Name: "users and groups", Log: d.log, Look: d.look, Load: d.load}
+	look := func() reload.State { return reload.Stats(opts.UsersFile, opts.GroupsFile) }
+	d.watcher = reload.New("users and groups", d.log, look, d.load)
 	err := d.load(nil, true)
 	if noUsers, ok := errors.AsType[*UsersFileError](err); ok {
 		return nil, noUsers

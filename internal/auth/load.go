@@ -44,11 +44,6 @@ func (d *Directory) Ready(context.Context) error { return d.watcher.Ready() }
 // ctx ends.
 func (d *Directory) Reload(ctx context.Context) { d.watcher.Reload(ctx) }
 
-// look polls the files: for two of them, events would save nothing.
-func (d *Directory) look(func(dir string)) reload.State {
-	return reload.Stats(d.users.path, d.groups.path)
-}
-
 // load reads both files and publishes what has changed in either. The other may be
 // unreadable.
 func (d *Directory) load(reload.State, bool) error {

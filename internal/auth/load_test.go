@@ -166,7 +166,7 @@ func TestStuckRead(t *testing.T) {
 		f := newFixture(t, userLine("alice", "sesame"), "")
 		ctx, cancel := context.WithCancel(t.Context())
 		ended, gate := make(chan struct{}), make(chan struct{})
-		f.watcher.Look = func(func(string)) reload.State { <-gate; return nil }
+		f.watcher.Look = func() reload.State { <-gate; return nil }
 		go func() {
 			f.Watch(ctx)
 			close(ended)

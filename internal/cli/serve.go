@@ -50,7 +50,6 @@ func serveCommand(streams Streams) *cli.Command {
 					"confluence+URL or confluence-cloud+URL",
 				Sources: env("pages"),
 			},
-			boolFlag("poll", "look at all pages twice a second, for network file systems: they send no event when another machine edits a page"),
 		}, signInFlags(), wikiFlags(), storeFlags(), []cli.Flag{
 			&cli.StringFlag{
 				Name: "anonymous-key", Usage: "file with the key that anonymous submitters are recognised by, the same for all servers on one database; made if it is missing",

@@ -63,8 +63,6 @@ func checkWikiFlags(cmd *cli.Command) error {
 		return usagef("--users must be wiki with the pages of a live wiki: its users are the wiki's own")
 	case cmd.String("groups") != "":
 		return usagef("--groups does not go with --users wiki: the wiki knows its groups")
-	case cmd.Bool("poll"):
-		return usagef("--poll is for a directory of pages, not for a live wiki")
 	case recheck < time.Second || recheck > 5*time.Minute:
 		return usagef("--wiki-recheck %v: use 1s to 5m", recheck)
 	case relogin < time.Second || relogin > time.Hour:
@@ -136,7 +134,7 @@ func openPages(cmd *cli.Command, mail *markup.Mail, log *slog.Logger) (pages.Sou
 		if err != nil {
 			return nil, nil, err
 		}
-		source, err := pages.OpenDirectory(from, cmd.Bool("poll"), mail, log)
+		source, err := pages.OpenDirectory(from, mail, log)
 		if err != nil {
 			return nil, nil, &configError{err}
 		}

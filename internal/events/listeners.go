@@ -35,7 +35,7 @@ type Listeners struct {
 	mail    MailSender
 	log     *slog.Logger
 	hooks   atomic.Pointer[[]Hook]
-	watcher reload.Watcher
+	watcher *reload.Watcher
 }
 
 // OpenListeners reads the hooks of a file; "" is none. Without mail, which may be nil,
@@ -43,11 +43,11 @@ type Listeners struct {
 func OpenListeners(file string, mail MailSender, log *slog.Logger) (*Listeners, error) {
 	l := &Listeners{file: file, mail: mail, log: log}
 	l.hooks.Store(&[]Hook{})
-	l.watcher = reload.Watcher{Name: "hooks file", Log: log, Look: l.look, Load: l.load}
+	l.watcher = reload.New("hooks file", log, l.look, l.load)
 	return l, l.load(nil, true)
 }
 
-func (l *Listeners) look(func(dir string)) reload.State {
+func (l *Listeners) look() reload.State {
 	paths := []string{l.file}
 	for _, h := range *l.hooks.Load() {
 		if h.secretFile != "" {

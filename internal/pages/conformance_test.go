@@ -72,7 +72,7 @@ func TestDirectoryIsASource(t *testing.T) {
 	pagestest.Run(t, func(t *testing.T) (pages.Source, pagestest.Wiki) {
 		w := &files{t: t, dir: filepath.Join(t.TempDir(), "pages")}
 		w.must(os.Mkdir(w.dir, 0o700))
-		source, err := pages.OpenDirectory(w.dir, false, nil, slog.New(slog.DiscardHandler))
+		source, err := pages.OpenDirectory(w.dir, nil, slog.New(slog.DiscardHandler))
 		w.must(err)
 		return source, w
 	})

@@ -18,7 +18,7 @@ type Directory struct {
 	root    string
 	log     *slog.Logger
 	mail    *markup.Mail
-	watcher reload.Watcher
+	watcher *reload.Watcher
 
 	// The watcher calls look and load one at a time. They alone use what follows.
 	files      map[string]*file  // by path
@@ -40,9 +40,9 @@ type snapshot struct {
 }
 
 // OpenDirectory reads all pages below root. What is wrong with them is logged;
-// only a directory that can't be read is an error. poll is for file systems that
-// send no events, such as network file systems. mail is as for markup.Parse.
-func OpenDirectory(root string, poll bool, mail *markup.Mail, log *slog.Logger) (*Directory, error) {
+// only a directory that can't be read is an error. mail is as for
+// markup.Parse.
+func OpenDirectory(root string, mail *markup.Mail, log *slog.Logger) (*Directory, error) {
 	info, err := os.Stat(root)
 	if err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
@@ -51,12 +51,9 @@ func OpenDirectory(root string, poll bool, mail *markup.Mail, log *slog.Logger) 
 		return nil, fmt.Errorf("open pages: %s is not a directory", root)
 	}
 	d := &Directory{root: root, log: log, mail: mail, files: map[string]*file{}}
-	d.watcher = reload.Watcher{Name: "pages", Log: log, Look: d.look, Load: d.load}
-	if !poll {
-		d.watcher.Root = root
-	}
+	d.watcher = reload.New("pages", log, d.look, d.load)
 	d.current.Store(&snapshot{})
-	if err := d.load(d.look(func(string) {}), true); d.failure.Load() != nil {
+	if err := d.load(d.look(), true); d.failure.Load() != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
 	}
 	if len(d.files)+len(d.unreadable)+len(d.irregular) == 0 {

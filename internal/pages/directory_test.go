@@ -21,7 +21,7 @@ func TestRenamedPageNeverGoesAway(t *testing.T) {
 // loadsWithError looks and loads, where some file can't be read.
 func (s *site) loadsWithError() {
 	s.t.Helper()
-	if err := s.load(s.look(func(string) {}), false); err == nil {
+	if err := s.load(s.look(), false); err == nil {
 		s.t.Error("the load went well, so it is not repeated")
 	}
 }
@@ -62,7 +62,7 @@ func TestPipeInPlaceOfAFileThatWasLookedAt(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).save("2.md", form("b", "two")).open()
 	s.save("1.md", form("a", "new"))
 	s.save("2.md", form("b", "new"))
-	state := s.look(func(string) {})
+	state := s.look()
 	s.remove("1.md")
 	s.must(syscall.Mkfifo(s.path("1.md"), 0o600))
 	if err := s.load(state, false); err == nil {
@@ -117,7 +117,7 @@ func TestOpenDirectoryRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, root := range []string{filepath.Join(dir, "missing"), file, ""} {
-		if _, err := OpenDirectory(root, false, nil, slog.New(slog.DiscardHandler)); err == nil {
+		if _, err := OpenDirectory(root, nil, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%q was opened as a directory of pages", root)
 		}
 	}

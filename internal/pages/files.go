@@ -21,7 +21,7 @@ import (
 // things there. So is lost+found, which only root may look into. Folders that
 // can't be read are listed apart; only for the root that is an error.
 func Find(root string) (files, unreadable []string, err error) {
-	err = walk(root, func(string) {}, func(path string, _ fs.DirEntry, err error) {
+	err = walk(root, func(path string, err error) {
 		if err != nil {
 			unreadable = append(unreadable, path)
 		} else {
@@ -31,9 +31,9 @@ func Find(root string) (files, unreadable []string, err error) {
 	return files, unreadable, err
 }
 
-// walk is Find. It calls enter for each folder before it is read, and visit for each
-// page file, and for each folder that can't be read with the error.
-func walk(root string, enter func(dir string), visit func(path string, entry fs.DirEntry, err error)) error {
+// walk is Find. It calls visit for each page file, and for each folder that can't be
+// read with the error.
+func walk(root string, visit func(path string, err error)) error {
 	// Without the separator, a link to the directory would be a file in itself.
 	root = strings.TrimRight(root, separator) + separator
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -43,7 +43,7 @@ func walk(root string, enter func(dir string), visit func(path string, entry fs.
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // went away between listing and looking
 		case err != nil:
-			visit(path, d, err)
+			visit(path, err)
 			return fs.SkipDir
 		}
 		if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "lost+found") {
@@ -52,10 +52,8 @@ func walk(root string, enter func(dir string), visit func(path string, entry fs.
 			}
 			return nil
 		}
-		if d.IsDir() {
-			enter(path)
-		} else if _, ok := markup.FormatOf(path); ok {
-			visit(path, d, nil)
+		if _, ok := markup.FormatOf(path); ok && !d.IsDir() {
+			visit(path, nil)
 		}
 		return nil
 	})

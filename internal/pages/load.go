@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,20 +24,13 @@ type file struct {
 
 // look returns the state of all page files. The path of a folder that can't be read
 // ends in a separator. If the root can't be listed, it is the only path.
-func (d *Directory) look(enter func(dir string)) reload.State {
+func (d *Directory) look() reload.State {
 	state := reload.State{}
-	err := walk(d.root, enter, func(path string, entry fs.DirEntry, err error) {
+	err := walk(d.root, func(path string, err error) {
 		if err != nil {
 			state[path+separator] = reload.File{Err: err}
-			return
-		}
-		state[path] = reload.Stat(path)
-		if entry.Type()&fs.ModeSymlink == 0 {
-			return
-		}
-		// The file is changed where the link leads to.
-		if target, err := filepath.EvalSymlinks(path); err == nil {
-			enter(filepath.Dir(target))
+		} else {
+			state[path] = reload.Stat(path)
 		}
 	})
 	if err != nil {

@@ -218,7 +218,7 @@ func TestPageStaysWithTheFileThatHasIt(t *testing.T) {
 func TestUnreadableFolderKeepsItsPagesAndTheOthersGoOn(t *testing.T) {
 	s := newSite(t).save("1.md", form("a", "one")).save("sub/2.md", form("b", "two")).open()
 	s.save("1.md", form("a", "changed"))
-	state := s.look(func(string) {})
+	state := s.look()
 	delete(state, s.path("sub/2.md"))
 	state[s.path("sub/")+separator] = reload.File{Err: fs.ErrPermission}
 	for range 2 {

@@ -29,7 +29,7 @@ func newSite(t *testing.T) *site {
 func (s *site) open() *site {
 	s.t.Helper()
 	s.mkdir("")
-	d, err := OpenDirectory(s.dir, false, nil, slog.New(slog.NewTextHandler(&s.log, nil)))
+	d, err := OpenDirectory(s.dir, nil, slog.New(slog.NewTextHandler(&s.log, nil)))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func (s *site) link(target, name string) { s.t.Helper(); s.must(os.Symlink(targe
 // update looks at the files, and loads what has changed.
 func (s *site) update() *site {
 	s.t.Helper()
-	s.must(s.load(s.look(func(string) {}), false))
+	s.must(s.load(s.look(), false))
 	return s
 }
 

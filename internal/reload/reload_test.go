@@ -16,13 +16,11 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// fixture is a Watcher of one file, "page" in a directory of its own, whose looks
-// and loads are counted.
+// fixture is a Watcher of one file, whose loads are counted.
 type fixture struct {
-	Watcher
+	*Watcher
 	t       *testing.T
-	dir     string
-	looks   int
+	path    string
 	loaded  []string // the content of the file at each load
 	loadErr error
 	log     bytes.Buffer
@@ -30,27 +28,19 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{t: t, dir: filepath.Join(t.TempDir(), "dir")}
+	f := &fixture{t: t, path: filepath.Join(t.TempDir(), "page")}
 	f.write("zero")
-	f.Watcher = Watcher{
-		Name: "pages", Log: slog.New(slog.NewTextHandler(&f.log, nil)),
-		Look: func(enter func(string)) State {
-			f.looks++
-			enter(f.dir)
-			return Stats(f.path())
-		},
-		Load: func(State, bool) error {
-			content, err := ReadFile(f.path(), 100)
+	f.Watcher = New("pages", slog.New(slog.NewTextHandler(&f.log, nil)),
+		func() State { return Stats(f.path) },
+		func(State, bool) error {
+			content, err := ReadFile(f.path, 100)
 			f.loaded = append(f.loaded, string(content))
 			return errors.Join(err, f.loadErr)
-		},
-	}
+		})
 	return f
 }
 
-func (f *fixture) path() string { return filepath.Join(f.dir, "page") }
-
-func (f *fixture) write(content string) { f.t.Helper(); testkit.WriteFile(f.t, f.path(), content) }
+func (f *fixture) write(content string) { f.t.Helper(); testkit.WriteFile(f.t, f.path, content) }
 
 func (f *fixture) must(err error) {
 	f.t.Helper()
@@ -61,7 +51,8 @@ func (f *fixture) must(err error) {
 
 // settle looks until nothing is left to load.
 func (f *fixture) settle() {
-	for f.look(true) {
+	for f.look(); f.seen != nil; {
+		f.look()
 	}
 }
 
@@ -91,20 +82,23 @@ func TestChangesAreDebounced(t *testing.T) {
 		{"never at rest", "bcdebcdb", "...e...b"},
 	} {
 		f := newFixture(t)
-		states := map[rune]State{'-': {f.path(): Stat(f.path() + "-none")}}
+		states := map[rune]State{'-': {f.path: Stat(f.path + "-none")}}
 		for i, letter := range "abcde" {
-			states[letter] = State{f.path(): stamped(t, f.path(), string(letter), int64(i))}
+			states[letter] = State{f.path: stamped(t, f.path, string(letter), int64(i))}
 		}
 		now, loads := 'a', ""
-		f.Look = func(func(string)) State { return states[now] }
+		f.Look = func() State { return states[now] }
 		f.Load = func(State, bool) error { loads += string(now); return nil }
 		f.Reload(t.Context())
 		loads = ""
 		for _, now = range tt.looks {
-			if before := len(loads); !f.look(true) && len(loads) == before && now != 'a' {
-				t.Errorf("%s: %q was found and is not looked at again", tt.name, now)
-			} else if len(loads) == before {
+			before := len(loads)
+			f.look()
+			if len(loads) == before {
 				loads += "."
+				if f.seen == nil && now != 'a' {
+					t.Errorf("%s: the next look at %q does not come soon", tt.name, now)
+				}
 			}
 		}
 		if loads != tt.loads {
@@ -118,11 +112,12 @@ func TestChangesAreDebounced(t *testing.T) {
 func TestReloadLoadsAtOnce(t *testing.T) {
 	f := newFixture(t)
 	for _, content := range []string{"one", "two"} {
-		stamped(t, f.path(), content, 100)
+		stamped(t, f.path, content, 100)
 		f.Reload(t.Context())
 		f.loads("reload", content)
 	}
-	if f.look(true) {
+	f.look()
+	if f.seen != nil {
 		t.Error("what was reloaded counts as a change")
 	}
 	f.loads("afterwards")
@@ -161,102 +156,6 @@ func TestFailedLoadIsRepeated(t *testing.T) {
 	}
 }
 
-// watched has the directory send events, as in Run, and checks that nothing is due
-// before the first of them.
-func watched(t *testing.T) *fixture {
-	t.Helper()
-	f := newFixture(t)
-	f.Root, f.running, f.wake = f.dir, true, make(chan struct{}, 1)
-	t.Cleanup(f.stop)
-	f.settle()
-	f.idle("at the start")
-	return f
-}
-
-// idle checks that nothing is looked at without an event.
-func (f *fixture) idle(when string) {
-	f.t.Helper()
-	before := f.looks
-	for range 3 {
-		f.look(false)
-	}
-	if f.looks != before {
-		f.t.Errorf("%s: %d looks without a change", when, f.looks-before)
-	}
-}
-
-// event waits for an event and settles.
-func (f *fixture) event() {
-	f.t.Helper()
-	select {
-	case <-f.wake:
-	case <-time.After(testkit.WaitLimit):
-		f.t.Fatal("no event came")
-	}
-	f.settle()
-}
-
-func TestEventsCauseLooks(t *testing.T) {
-	f := watched(t)
-	f.loads("at the start", "zero")
-	f.write("one")
-	f.event()
-	f.loads("written in place", "one")
-	f.must(os.WriteFile(f.path()+".new", []byte("two"), 0o600))
-	f.must(os.Rename(f.path()+".new", f.path()))
-	f.event()
-	f.loads("renamed into place", "two")
-}
-
-// No event tells that another directory has replaced the root. It sends events itself
-// from then on.
-func TestReplacedRootIsNoticed(t *testing.T) {
-	f := watched(t)
-	f.loads("at the start", "zero")
-	f.must(os.Rename(f.dir, f.dir+".old"))
-	f.write("one")
-	f.look(false)
-	f.settle()
-	f.loads("replaced", "one")
-	f.write("two")
-	f.event()
-	f.loads("written in the new directory", "two")
-}
-
-func TestRescanFindsWhatSentNoEvent(t *testing.T) {
-	f := watched(t)
-	f.must(os.Link(f.path(), f.path()+"-link"))
-	f.must(os.Rename(f.path()+"-link", f.dir+"-elsewhere"))
-	f.event()
-	f.must(os.WriteFile(f.dir+"-elsewhere", []byte("another name of it"), 0o600))
-	f.idle("written by another name")
-	f.loaded = nil
-	f.lookedAt = f.lookedAt.Add(-rescanInterval)
-	f.look(false)
-	f.settle()
-	f.loads("rescan", "another name of it")
-}
-
-// Without events the files are polled. The log says so once.
-func TestFallbackToPolling(t *testing.T) {
-	f := newFixture(t)
-	f.Root, f.running, f.wake = f.dir, true, make(chan struct{}, 1)
-	look := f.Look
-	f.Look = func(enter func(string)) State {
-		enter(filepath.Join(f.dir, strings.Repeat("x", 256))) // a name that is too long for the system
-		return look(enter)
-	}
-	f.settle()
-	f.loads("at the start", "zero")
-	f.write("one")
-	for f.look(false) {
-	}
-	f.loads("written", "one")
-	if n := f.logged("the pages are polled"); n != 1 {
-		t.Errorf("logged %d times, want once", n)
-	}
-}
-
 // A file that keeps changing is loaded within two seconds, too. The time is that of
 // the bubble.
 func TestRunLoadsWithinTwoSeconds(t *testing.T) {
@@ -273,8 +172,8 @@ func TestRunLoadsWithinTwoSeconds(t *testing.T) {
 		synctest.Wait()
 		f.loads("written", "one")
 		for i := range 20 {
-			stamped(t, f.path()+".new", "busy", int64(i))
-			f.must(os.Rename(f.path()+".new", f.path()))
+			stamped(t, f.path+".new", "busy", int64(i))
+			f.must(os.Rename(f.path+".new", f.path))
 			time.Sleep(100 * time.Millisecond)
 		}
 		synctest.Wait()
@@ -290,9 +189,9 @@ func TestStuckLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		gate, look := make(chan struct{}), f.Look
-		f.Look = func(enter func(string)) State {
+		f.Look = func() State {
 			<-gate
-			return look(enter)
+			return look()
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -324,18 +223,23 @@ func TestStuckLook(t *testing.T) {
 	})
 }
 
-// Reload returns when its context ends, even if a look is stuck.
+// Reload returns when its context ends, even if a look is stuck, and does nothing
+// later: no goroutine of it waits.
 func TestReloadEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		gate, look := make(chan struct{}), f.Look
-		f.Look = func(enter func(string)) State {
+		f.Look = func() State {
 			<-gate
-			return look(enter)
+			return look()
 		}
-		ctx, stop := context.WithTimeout(t.Context(), time.Second)
-		defer stop()
-		f.Reload(ctx) // returns, or the test is a deadlock
+		for range 3 {
+			ctx, stop := context.WithTimeout(t.Context(), time.Second)
+			f.Reload(ctx) // returns, or the test is a deadlock
+			stop()
+		}
 		close(gate)
+		synctest.Wait()
+		f.loads("after the stuck look", "zero")
 	})
 }

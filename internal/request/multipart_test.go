@@ -79,7 +79,7 @@ func newEnv(t testing.TB, on enginetest.Engine) *env {
 	if err := os.WriteFile(filepath.Join(dir, "8-files.md"), []byte(page), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	source, err := pages.OpenDirectory(dir, false, nil, slog.New(slog.DiscardHandler))
+	source, err := pages.OpenDirectory(dir, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,16 +16,14 @@ import (
 type certificate struct {
 	certFile, keyFile string
 	logger            *slog.Logger
-	watcher           reload.Watcher
+	watcher           *reload.Watcher
 	current           atomic.Pointer[tls.Certificate]
 }
 
 func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
 	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger}
-	c.watcher = reload.Watcher{
-		Name: "TLS certificate and its key", Log: logger, Load: c.load,
-		Look: func(func(string)) reload.State { return reload.Stats(certFile, keyFile) },
-	}
+	look := func() reload.State { return reload.Stats(certFile, keyFile) }
+	c.watcher = reload.New("TLS certificate and its key", logger, look, c.load)
 	if err := c.load(nil, true); err != nil {
 		return nil, &CertificateError{err}
 	}

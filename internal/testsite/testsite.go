@@ -56,7 +56,7 @@ func In(t testing.TB, on enginetest.Engine, dir string) *Site {
 	s := &Site{Dir: dir, Users: NewUsers(), Clock: NewClock(Began), Logs: &Logs{}}
 	s.Logger = slog.New(slog.NewJSONHandler(s.Logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	if s.Pages, err = pages.OpenDirectory(dir, false, nil, s.Logger); err != nil {
+	if s.Pages, err = pages.OpenDirectory(dir, nil, s.Logger); err != nil {
 		t.Fatal(err)
 	}
 	s.Engine = on.Open(t)

@@ -40,7 +40,7 @@ type client struct {
 	agent     string
 	caFile    string
 	log       *slog.Logger
-	watcher   reload.Watcher
+	watcher   *reload.Watcher
 	transport atomic.Pointer[http.Transport]
 	slots     *semaphore.Weighted
 	strangers *semaphore.Weighted // of the slots
@@ -51,10 +51,8 @@ func newClient(base *url.URL, opts Options) (*client, error) {
 		base: base, agent: opts.Agent, caFile: opts.CAFile, log: opts.Logger,
 		slots: semaphore.NewWeighted(maxCalls), strangers: semaphore.NewWeighted(maxStrangers),
 	}
-	c.watcher = reload.Watcher{
-		Name: "authorities of the wiki's certificate", Log: opts.Logger, Load: c.loadCA,
-		Look: func(func(string)) reload.State { return reload.Stats(c.caFile) },
-	}
+	look := func() reload.State { return reload.Stats(c.caFile) }
+	c.watcher = reload.New("authorities of the wiki's certificate", opts.Logger, look, c.loadCA)
 	return c, c.loadCA(nil, true)
 }
 
