@@ -2,6 +2,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ func New(o Options) *Limiter {
 // Taken is how many slots are taken.
 func (l *Limiter) Taken() int { return len(l.total) }
 
-// Acquire takes a slot until release is called.
+// Acquire takes a slot until release is called. A caller who is gone gets the error of ctx.
 func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err error) {
 	return l.acquire(ctx, key, l.Wait)
 }
@@ -57,19 +58,20 @@ func (l *Limiter) TryAcquire(ctx context.Context, key string) (release func(), e
 }
 
 func (l *Limiter) acquire(ctx context.Context, key string, wait time.Duration) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	s, freed := l.join(key)
-	if !take(ctx, s.slots) {
+	if !take(waiting, s.slots) {
+		err = l.Busy
 		if l.leave(key, 0) == freed {
-			return nil, l.Stuck
+			err = l.Stuck
 		}
-		return nil, l.Busy
+		return nil, cmp.Or(ctx.Err(), err)
 	}
-	if !take(ctx, l.total) {
+	if !take(waiting, l.total) {
 		<-s.slots
 		l.leave(key, 0)
-		return nil, l.Overloaded
+		return nil, cmp.Or(ctx.Err(), l.Overloaded)
 	}
 	begun := time.Now()
 	free := func() {

@@ -73,7 +73,7 @@ func TestLimiterPace(t *testing.T) {
 	})
 }
 
-// A caller who is gone does not wait.
+// A caller who is gone does not wait, and was not refused.
 func TestLimiterCancelled(t *testing.T) {
 	l := New(Options{Total: 1, PerKey: 1, Wait: maxWait, Busy: errBusy})
 	release, err := l.Acquire(t.Context(), "a")
@@ -83,8 +83,10 @@ func TestLimiterCancelled(t *testing.T) {
 	defer release()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.Acquire(ctx, "a"); !errors.Is(err, errBusy) {
-		t.Errorf("it gets %v", err)
+	for _, key := range []string{"a", "b"} { // of whom one waits for its share and one for the total
+		if _, err := l.Acquire(ctx, key); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s gets %v", key, err)
+		}
 	}
 }
 
