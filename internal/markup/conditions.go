@@ -9,197 +9,221 @@ import (
 )
 
 const (
-	ruleHint   = "write {field: …, equals: …}"
+	oneRule    = "{field: …, equals: …}"
+	ruleHint   = "write " + oneRule
 	showIfHint = ruleHint + ", or all: or any: with a list of such rules"
 )
 
 var ruleKeys = append([]string{"field"}, forms.Names(forms.Operators)...)
 
-// condition reads the rules of an owner and makes its condition.
-func (w *builder) condition(o *owner) {
-	o.condition.Match = forms.MatchAll
-	if !hasKey(o.showIf, "all", "any") {
-		w.rule(o.showIf, o, "showIf", showIfHint)
+// conditionReader is a condition while it is read. It applies to the fields of the ranks
+// from first up to, but not including, end.
+type conditionReader struct {
+	forms.Condition
+	owner      string // the field or section that has it, for messages
+	showIf     *yaml.Node
+	first, end int
+	needs      []need
+}
+
+// need is a field that a rule looks at.
+type need struct{ at, rank int }
+
+// condition reads the rules of a condition.
+func (r *formReader) condition(c *conditionReader) {
+	c.Match = forms.MatchAll
+	group := []string{"all", "any"}
+	isGroup := func(n *yaml.Node) bool { return valueOf(n, "all") != nil || valueOf(n, "any") != nil }
+	if !isGroup(c.showIf) {
+		r.rule(c.showIf, c, "showIf", showIfHint)
 		return
 	}
-	group := w.readMap(o.showIf, "showIf", showIfHint, []string{"all", "any"}, nil)
-	if len(group.values) > 1 {
-		w.errorf(group.at, "", `"all" and "any" exclude each other`)
-		return
+	r.checkKeys(c.showIf, "showIf", showIfHint, group, nil)
+	list := valueOf(c.showIf, "all")
+	if other := valueOf(c.showIf, "any"); other != nil {
+		if list != nil {
+			r.errorf(c.showIf.Column, "", `"all" and "any" exclude each other`)
+			return
+		}
+		list, c.Match = other, forms.MatchAny
 	}
-	for key, list := range group.values {
-		o.condition.Match = forms.Match(key)
-		for _, n := range w.items(list, key, "write a list of rules: - "+ruleHint[len("write "):]) {
-			switch {
-			case w.rules == MaxRules:
-				w.errorf(o.at, "", "the form has more than %d rules", MaxRules)
-				return
-			case hasKey(n, "all", "any"):
-				w.errorf(n.Column, "", `"all" and "any" don't nest`)
-			default:
-				w.rule(n, o, "a rule", ruleHint)
-			}
+	for _, n := range r.items(list, string(c.Match), "write a list of rules: - "+oneRule) {
+		switch {
+		case r.rules == MaxRules:
+			r.errorf(c.showIf.Column, "", "the form has more than %d rules", MaxRules)
+			return
+		case isGroup(n):
+			r.errorf(n.Column, "", `"all" and "any" don't nest`)
+		default:
+			r.rule(n, c, "a rule", ruleHint)
 		}
 	}
 }
 
 // rule reads one comparison: a field, and exactly one operator.
-func (w *builder) rule(n *yaml.Node, o *owner, noun, hint string) {
-	w.rules++
-	m := w.readMap(n, noun, hint, ruleKeys, nil)
-	if m == nil {
+func (r *formReader) rule(m *yaml.Node, c *conditionReader, noun, hint string) {
+	r.rules++
+	if !r.checkKeys(m, noun, hint, ruleKeys, nil) {
 		return
 	}
-	field, operator := w.text(m, "field"), w.operator(m)
-	if !field.written || field.null {
-		w.errorf(m.at, hint, `the rule names no "field"`)
-	}
-	if !field.present() || operator == "" {
+	field, operator := r.requiredText(m, "field", hint, `the rule names no "field"`), r.operator(m)
+	if field == nil || operator == "" {
 		return
 	}
-	rule := forms.Rule{FieldID: field.text, Operator: operator}
-	w.operand(m, &rule)
-	o.condition.Rules = append(o.condition.Rules, rule)
-	rank, known := w.ranks[field.text]
+	rule := forms.Rule{FieldID: field.Value, Operator: operator}
+	r.operand(m, &rule)
+	c.Rules = append(c.Rules, rule)
+	rank, known := r.rankOf(field)
 	switch {
 	case !known:
-		w.errorf(field.at, w.nearestField(field.text), "unknown field %s", quote(field.text))
 		return
-	case o.appliesTo(rank):
-		w.errorf(field.at, "", "%s depends on itself", o.name(w.form))
+	case rank >= c.end:
+		r.warnf(field.Column, "put that field first",
+			"%s depends on field %s, which comes later on the page", c.owner, quote(field.Value))
+	case rank >= c.first:
+		r.errorf(field.Column, "", "%s depends on itself", c.owner)
 		return
-	case rank >= o.first+o.count:
-		w.warnf(field.at, "put that field first", "%s depends on field %s, which comes later on the page", o.name(w.form), quote(field.text))
 	}
-	o.needs = append(o.needs, need{field.at, rank})
-	w.countScan(m.at, rule, rank)
-	w.warnOfNoOption(m.at, o, rule, rank)
+	c.needs = append(c.needs, need{field.Column, rank})
+	r.countScan(m.Column, rule, rank)
+	r.warnOfNoOption(m.Column, c, rule, rank)
 }
 
 // operator returns the rule's operator, or "".
-func (w *builder) operator(m *yamlMap) (operator forms.Operator) {
+func (r *formReader) operator(m *yaml.Node) (operator forms.Operator) {
 	for _, o := range forms.Operators {
-		switch key := m.keys[string(o)]; {
-		case key == nil:
+		switch n := valueOf(m, string(o)); {
+		case n == nil:
 		case operator != "":
-			w.errorf(key.Column, "put the second one into a rule of its own", "a rule has one operator, but this one has %s and %s", operator, o)
+			r.errorf(n.Column, "put the second one into a rule of its own",
+				"a rule has one operator, but this one has %s and %s", operator, o)
 		default:
 			operator = o
 		}
 	}
 	if operator == "" {
-		w.errorf(m.at, oneOf(forms.Operators), "the rule has no operator")
+		r.errorf(m.Column, oneOf(forms.Operators), "the rule has no operator")
 	}
 	return operator
 }
 
 // countScan bounds the work that one submission causes: each of these rules reads
 // the answer, which may be as long as a request body.
-func (w *builder) countScan(at int, rule forms.Rule, rank int) {
+func (r *formReader) countScan(at int, rule forms.Rule, rank int) {
 	if !rule.Scans() {
 		return
 	}
-	if w.scans[rank]++; w.scans[rank] == MaxScans+1 {
-		w.errorf(at, "put fields that show together into a section with one showIf",
-			"the form has more than %d rules about field %s with other operators than equals, not-equals and one-of", MaxScans, quote(rule.FieldID))
+	if r.scans[rank]++; r.scans[rank] == MaxScans+1 {
+		r.errorf(at, "put fields that show together into a section with one showIf",
+			"the form has more than %d rules about field %s with other operators than equals, not-equals and one-of",
+			MaxScans, quote(rule.FieldID))
 	}
 }
 
-// nearestField is the hint for a field that does not exist. It is left out in
-// large forms, where the search would take too long.
-func (w *builder) nearestField(id string) string {
+// rankOf returns the rank of the field that n names. One that does not exist is reported,
+// in large forms without the field that was probably meant: the search would take too long.
+func (r *formReader) rankOf(n *yaml.Node) (rank int, known bool) {
+	if rank, known = r.ranks[n.Value]; known {
+		return rank, true
+	}
 	const few = 100
-	if len(w.form.Fields) > few || w.full() {
-		return ""
-	}
 	var ids []string
-	for i := range w.form.Fields {
-		ids = append(ids, w.form.Fields[i].ID)
+	if len(r.form.Fields) <= few && !r.full() {
+		for i := range r.form.Fields {
+			ids = append(ids, r.form.Fields[i].ID)
+		}
 	}
-	return didYouMean(nearest(id, ids))
+	r.errorf(n.Column, didYouMean(nearest(n.Value, ids)), "unknown field %s", quote(n.Value))
+	return 0, false
 }
 
 // operand reads the value of a rule.
-func (w *builder) operand(m *yamlMap, rule *forms.Rule) {
-	key := string(rule.Operator)
-	n := m.values[key]
-	switch takesList := rule.Operator == forms.Equals || rule.Operator == forms.InList; {
+func (r *formReader) operand(m *yaml.Node, rule *forms.Rule) {
+	operator := rule.Operator
+	key := string(operator)
+	n := valueOf(m, key)
+	switch takesList := operator == forms.Equals || operator == forms.InList; {
 	case takesList && n.Kind == yaml.SequenceNode:
-		rule.Operator, rule.Value = forms.InList, w.joinValues(n.Column, w.list(n, key), "rule")
+		rule.Operator, rule.Value = forms.InList, r.joinValues(n, key, "rule")
 		return
-	case rule.Operator == forms.Empty || rule.Operator == forms.NotEmpty:
-		isEmpty := w.boolean(m, key) == (rule.Operator == forms.Empty) // not-empty: false is empty: true
+	case operator == forms.Empty || operator == forms.NotEmpty:
 		rule.Operator = forms.NotEmpty
-		if isEmpty {
+		if r.boolean(m, key) == (operator == forms.Empty) { // not-empty: false is empty: true
 			rule.Operator = forms.Empty
 		}
 		return
 	}
-	v := w.scalar(n, key)
-	rule.Value = v.text
+	if !r.isText(n, key) {
+		return
+	}
+	rule.Value = n.Value
+	reason := checkText(n.Value)
 	switch {
-	case v.invalid:
-	case v.null:
-		w.errorf(v.at, "write empty: true if the field must be empty", "%s has no value", rule.Operator)
-	case checkText(v.text) != "":
-		w.errorf(v.at, "", "value %s %s", quote(v.text), checkText(v.text))
-	case rule.Operator == forms.InList:
-		w.checkListValue(v, "value")
-	case rule.Operator == forms.Contains && v.text == "":
-		w.errorf(v.at, "write not-empty: true if any value will do", "contains needs a text: everything contains an empty one")
-	case (rule.Operator == forms.GreaterThan || rule.Operator == forms.LessThan) && !forms.Ordered(v.text):
-		w.errorf(v.at, "use a number such as 12 or -3.5, or a day such as 2026-01-31", "%s needs a number or a day, not %s", rule.Operator, quote(v.text))
+	case isNull(n):
+		r.errorf(n.Column, "write empty: true if the field must be empty", "%s has no value", operator)
+	case reason != "":
+		r.errorf(n.Column, "", "value %s %s", quote(n.Value), reason)
+	case operator == forms.InList:
+		r.checkListValue(n, "value")
+	case operator == forms.Contains && n.Value == "":
+		r.errorf(n.Column, "write not-empty: true if any value will do",
+			"contains needs a text: everything contains an empty one")
+	case (operator == forms.GreaterThan || operator == forms.LessThan) && !forms.Ordered(n.Value):
+		r.errorf(n.Column, "use a number such as 12 or -3.5, or a day such as 2026-01-31",
+			"%s needs a number or a day, not %s", operator, quote(n.Value))
 	}
 }
 
-func (w *builder) joinValues(at int, list []value, noun string) string {
+// joinValues reads a list of texts as it is stored. Messages name what has it.
+func (r *formReader) joinValues(n *yaml.Node, key, owner string) string {
+	list := r.list(n, key)
 	if len(list) > MaxOptions {
-		w.errorf(at, "", "the %s has more than %d values", noun, MaxOptions)
+		r.errorf(n.Column, "", "the %s has more than %d values", owner, MaxOptions)
 		return ""
 	}
 	var texts []string
-	for _, v := range list {
-		w.checkListValue(v, "value")
-		texts = append(texts, v.text)
+	for _, item := range list {
+		r.checkListValue(item, "value")
+		texts = append(texts, item.Value)
 	}
 	return strings.Join(texts, forms.Separator)
 }
 
 // findCycles reports conditions that depend on each other. It walks depth first
-// over owners, since the fields of a section share one condition.
-func (w *builder) findCycles() {
-	ownerOf := map[int]*owner{} // by rank
-	for _, o := range w.owners {
-		for rank := o.first; rank < o.first+o.count; rank++ {
-			ownerOf[rank] = o
-		}
+// over conditions, since the fields of a section share one.
+func (r *formReader) findCycles() {
+	readers := map[*forms.Condition]*conditionReader{}
+	for _, c := range r.conditions {
+		readers[&c.Condition] = c
 	}
-	onPath, visited := map[*owner]bool{}, map[*owner]bool{}
-	var visit func(o *owner)
-	visit = func(o *owner) {
-		visited[o], onPath[o] = true, true
-		for _, n := range o.needs {
-			switch next := ownerOf[n.rank]; {
+	onPath, visited := map[*conditionReader]bool{}, map[*conditionReader]bool{}
+	var visit func(c *conditionReader)
+	visit = func(c *conditionReader) {
+		visited[c], onPath[c] = true, true
+		for _, n := range c.needs {
+			field := &r.form.Fields[n.rank]
+			switch next := readers[field.Condition]; {
 			case next == nil:
 			case onPath[next]:
-				w.errorf(n.at, "", "conditions form a cycle: %s needs field %s, which depends on it", o.name(w.form), quote(w.form.Fields[n.rank].ID))
+				r.errorf(n.at, "",
+					"conditions form a cycle: %s needs field %s, which depends on it", c.owner, quote(field.ID))
 			case !visited[next]:
 				visit(next)
 			}
 		}
-		onPath[o] = false
+		onPath[c] = false
 	}
-	for _, o := range w.owners {
-		if !visited[o] && o.count > 0 {
-			visit(o)
+	for _, c := range r.conditions {
+		if !visited[c] {
+			visit(c)
 		}
 	}
 }
 
 // warnOfNoOption warns of a rule that compares a field with a value that is not
 // one of its options.
-func (w *builder) warnOfNoOption(at int, o *owner, rule forms.Rule, rank int) {
-	f := &w.form.Fields[rank]
+func (r *formReader) warnOfNoOption(at int, c *conditionReader, rule forms.Rule, rank int) {
+	f := &r.form.Fields[rank]
 	values := []string{rule.Value}
 	switch {
 	case len(f.Options) == 0:
@@ -212,9 +236,9 @@ func (w *builder) warnOfNoOption(at int, o *owner, rule forms.Rule, rank int) {
 	}
 	const listed = 10
 	for _, v := range values {
-		if !w.options[rank][v] {
-			w.warnf(at, oneOf(f.Options[:min(len(f.Options), listed)]),
-				"%s depends on the value %s, which is not an option of field %s", o.name(w.form), quote(v), quote(f.ID))
+		if !r.options[rank][v] {
+			r.warnf(at, oneOf(f.Options[:min(len(f.Options), listed)]),
+				"%s depends on the value %s, which is not an option of field %s", c.owner, quote(v), quote(f.ID))
 			return
 		}
 	}

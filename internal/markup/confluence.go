@@ -46,7 +46,7 @@ func (p *reader) findInConfluence() []rawBlock {
 		case xml.EndElement:
 			s.stack = s.stack[:len(s.stack)-1]
 		case xml.CharData:
-			s.text(at)
+			s.charData(at)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (s *storageReader) openMacro(t xml.StartElement, at int, e element) element
 func (s *storageReader) addField(m *macro, e element) {
 	switch {
 	case e.form == nil:
-		s.report(m.at, Error, "put it into the body of a form macro", "a form-field outside a form")
+		s.errorf(m.at, "put it into the body of a form macro", "a form-field outside a form")
 	case e.field != nil:
 		s.wrong(e.form, m.at, "put it after the other one", "a form-field inside a form-field")
 	default:
@@ -203,11 +203,11 @@ const (
 	cdataEnd   = "]]>"
 )
 
-// text adds the character data between the given offset and the current one to
+// charData adds the character data between the given offset and the current one to
 // the parameter or body that contains it: a CDATA section unchanged, other text
 // with its entities replaced. It reads the source, since the decoder's token does
 // not tell the offset of each character.
-func (s *storageReader) text(from int) {
+func (s *storageReader) charData(from int) {
 	b := s.top().text
 	if b == nil {
 		return

@@ -1,39 +1,15 @@
 package markup
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
 
-// decoder reads the YAML of one block. The columns of nodes are offsets on the
-// page.
-type decoder struct {
-	*reader
-	failed bool // an error was reported
-}
-
-func (d *decoder) errorf(at int, hint, format string, args ...any) {
-	d.failed = true
-	d.report(at, Error, hint, format, args...)
-}
-
-func (d *decoder) warnf(at int, hint, format string, args ...any) {
-	d.report(at, Warning, hint, format, args...)
-}
-
-// value is a text and its offset.
-type value struct {
-	text    string
-	at      int
-	written bool
-	null    bool // written, but without a value
-	invalid bool // written, but not as a text: the decoder has reported it
-}
-
-// present reports whether there is a text.
-func (v value) present() bool { return v.written && !v.null && !v.invalid }
+// The functions of this file read YAML nodes whose columns are offsets on the page.
 
 func kindOf(n *yaml.Node) string {
 	switch {
@@ -56,107 +32,97 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&quotedStyles == 0
 }
 
-// hasKey reports whether n is a mapping with one of the keys.
-func hasKey(n *yaml.Node, keys ...string) bool {
+// valueOf returns the value of a key, or nil if n is no mapping that has it. The first
+// of two values counts.
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// checkKeys reports keys that appear twice, and calls unknown for those that are not
+// known; nil reports them. noun names the mapping in messages. It reports whether n is a
+// mapping.
+func (p *reader) checkKeys(n *yaml.Node, noun, hint string, known []string, unknown func(key *yaml.Node)) bool {
 	if n.Kind != yaml.MappingNode {
+		p.errorf(n.Column, hint, "%s must be a mapping, not %s", noun, kindOf(n))
 		return false
 	}
+	seen := map[string]*yaml.Node{}
 	for i := 0; i < len(n.Content); i += 2 {
-		if slices.Contains(keys, n.Content[i].Value) {
-			return true
-		}
-	}
-	return false
-}
-
-// yamlMap holds the entries of a YAML mapping that have known keys.
-type yamlMap struct {
-	at     int
-	keys   map[string]*yaml.Node
-	values map[string]*yaml.Node
-}
-
-// readMap reads a mapping, and calls unknown for keys that are not known; nil
-// reports them. noun names the mapping in messages. It returns nil when n is not
-// a mapping.
-func (d *decoder) readMap(n *yaml.Node, noun, hint string, known []string, unknown func(key, val *yaml.Node)) *yamlMap {
-	if n.Kind != yaml.MappingNode {
-		d.errorf(n.Column, hint, "%s must be a mapping, not %s", noun, kindOf(n))
-		return nil
-	}
-	m := &yamlMap{n.Column, map[string]*yaml.Node{}, map[string]*yaml.Node{}}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, val := n.Content[i], n.Content[i+1]
-		switch first := m.keys[key.Value]; {
+		key := n.Content[i]
+		switch first := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
-			d.errorf(key.Column, oneOf(known), "%s can't be a key", kindOf(key))
-		case slices.Contains(known, key.Value) && first != nil:
-			d.errorf(key.Column, "", "key %s appears twice, first on line %d", quote(key.Value), d.line(first.Column))
+			p.errorf(key.Column, oneOf(known), "%s can't be a key", kindOf(key))
+		case first != nil:
+			p.errorf(key.Column, "", "key %s appears twice, first on line %d", quote(key.Value), p.line(first.Column))
 		case slices.Contains(known, key.Value):
-			m.keys[key.Value], m.values[key.Value] = key, val
+			seen[key.Value] = key
 		case unknown != nil:
-			unknown(key, val)
+			unknown(key)
 		default:
-			hint := ""
-			if !d.full() { // the search for it takes time
-				hint = wordHint(key.Value, known)
-			}
-			d.errorf(key.Column, hint, "unknown key %s in %s", quote(key.Value), noun)
+			p.errorf(key.Column, wordHint(p, key.Value, known), "unknown key %s in %s", quote(key.Value), noun)
 		}
 	}
-	return m
+	return true
 }
 
-// text reads the value of a key that holds one text. Numbers, dates, yes and no
-// are read as the text that the author wrote.
-func (d *decoder) text(m *yamlMap, key string) value {
-	n := m.values[key]
-	if n == nil {
-		return value{}
-	}
-	return d.scalar(n, key)
-}
-
-func (d *decoder) scalar(n *yaml.Node, noun string) value {
-	v := d.exactScalar(n, noun)
-	v.text = strings.ReplaceAll(v.text, noBreakSpace, " ")
-	return v
-}
-
-// exactScalar is scalar for texts that are compared byte for byte.
-func (d *decoder) exactScalar(n *yaml.Node, noun string) value {
+// isText reports whether n is a text, and what YAML makes of it otherwise. Numbers, dates,
+// yes and no are texts, as the author wrote them.
+func (p *reader) isText(n *yaml.Node, noun string) bool {
 	if n.Kind != yaml.ScalarNode {
-		d.errorf(n.Column, `put a text that contains ": ", or begins with a bracket, into quotes`, "%s must be a text, not %s", noun, kindOf(n))
-		return value{at: n.Column, written: true, invalid: true}
+		p.errorf(n.Column, `put a text that contains ": ", or begins with a bracket, into quotes`,
+			"%s must be a text, not %s", noun, kindOf(n))
+		return false
 	}
 	if n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" {
-		d.warnOfLoss(n, n.Tag, "a tag")
+		p.warnOfLoss(n, n.Tag, "a tag")
 	}
 	if n.Anchor != "" { // no alias uses it
-		d.warnOfLoss(n, "&"+n.Anchor, "an anchor")
+		p.warnOfLoss(n, "&"+n.Anchor, "an anchor")
 	}
-	return value{text: n.Value, at: n.Column, written: true, null: isNull(n)}
+	return true
+}
+
+// text returns the value of a key that holds one text, or nil. A value that is no text is
+// reported.
+func (p *reader) text(m *yaml.Node, key string) *yaml.Node {
+	if n := valueOf(m, key); n != nil && p.isText(n, key) {
+		return n
+	}
+	return nil
+}
+
+// requiredText returns the text of a key that must be written, or nil.
+func (p *reader) requiredText(m *yaml.Node, key, hint, message string) *yaml.Node {
+	if n := valueOf(m, key); n != nil && !isNull(n) {
+		return p.text(m, key)
+	}
+	p.errorf(m.Column, hint, "%s", message)
+	return nil
 }
 
 // items returns the elements of a list. It reports anything else, and returns nil.
-func (d *decoder) items(n *yaml.Node, noun, hint string) []*yaml.Node {
+func (p *reader) items(n *yaml.Node, noun, hint string) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
-		d.errorf(n.Column, hint, "%s must be a list, not %s", noun, kindOf(n))
+		p.errorf(n.Column, hint, "%s must be a list, not %s", noun, kindOf(n))
 		return nil
 	}
 	if len(n.Content) == 0 {
-		d.errorf(n.Column, hint, "%s is an empty list", noun)
+		p.errorf(n.Column, hint, "%s is an empty list", noun)
 	}
 	return n.Content
 }
 
-// list reads a list of texts.
-func (d *decoder) list(n *yaml.Node, noun string) []value {
-	var list []value
-	for _, item := range d.items(n, noun, "write [a, b, c]") {
-		if v := d.scalar(item, "a value of "+noun); !v.invalid {
-			d.warnOfComment(item)
-			list = append(list, v)
+// list returns the elements of a list of texts.
+func (p *reader) list(n *yaml.Node, noun string) (list []*yaml.Node) {
+	for _, item := range p.items(n, noun, "write [a, b, c]") {
+		if p.isText(item, "a value of "+noun) {
+			p.warnOfComment(item)
+			list = append(list, item)
 		}
 	}
 	return list
@@ -164,26 +130,65 @@ func (d *decoder) list(n *yaml.Node, noun string) []value {
 
 // warnOfComment warns when YAML takes a part of a line for a comment that may be
 // meant as text. n is a text.
-func (d *decoder) warnOfComment(n *yaml.Node) {
+func (p *reader) warnOfComment(n *yaml.Node) {
 	if n.Style&quotedStyles == 0 && n.LineComment != "" {
-		d.warnOfLoss(n, n.LineComment, "a comment")
+		p.warnOfLoss(n, n.LineComment, "a comment")
 	}
 }
 
-func (d *decoder) warnOfLoss(n *yaml.Node, part, taken string) {
-	d.warnf(n.Column, "put all of the text into straight quotes, or a comment on a line of its own",
+func (p *reader) warnOfLoss(n *yaml.Node, part, taken string) {
+	p.warnf(n.Column, "put all of the text into straight quotes, or a comment on a line of its own",
 		"%s is not part of the text: YAML takes it for %s", quote(part), taken)
 }
 
-// choice reads a value that is one of the known words.
-func choice[T ~string](d *decoder, v value, noun string, words []T) T {
-	word := T(v.text)
+// choice reads the value of a key that is one of the known words. It returns "" if there
+// is none, or if it was reported.
+func choice[T ~string](p *reader, m *yaml.Node, key, noun string, words []T) T {
+	n := p.text(m, key)
 	switch {
-	case !v.written, v.invalid:
-	case v.null:
-		d.errorf(v.at, oneOf(words), "%s has no value", noun)
-	case !slices.Contains(words, word):
-		d.errorf(v.at, wordHint(v.text, words), "unknown %s %s", noun, quote(v.text))
+	case n == nil:
+	case slices.Contains(words, T(n.Value)):
+		return T(n.Value)
+	case isNull(n):
+		p.errorf(n.Column, oneOf(words), "%s has no value", noun)
+	default:
+		hint := wordHint(p, n.Value, words)
+		if key == "type" {
+			hint = cmp.Or(typeHints[strings.ToLower(n.Value)], hint)
+		}
+		p.errorf(n.Column, hint, "unknown %s %s", noun, quote(n.Value))
 	}
-	return word
+	return ""
+}
+
+// boolean reads the value of a key that is true or false. Without the key it is
+// false.
+func (p *reader) boolean(m *yaml.Node, key string) bool {
+	n := p.text(m, key)
+	switch {
+	case n == nil, n.Value == "false":
+	case n.Value == "true":
+		return true
+	case isNull(n):
+		p.errorf(n.Column, "use true or false", "%s has no value", key)
+	default:
+		p.errorf(n.Column, "use true or false", "%s must be true or false, not %s", key, quote(n.Value))
+	}
+	return false
+}
+
+// wholeNumber reads the value of a key that is a number from 1 to limit. It returns 0 if there is
+// none, or if it was reported.
+func (p *reader) wholeNumber(m *yaml.Node, key string, limit int) int {
+	n := p.text(m, key)
+	if n == nil {
+		return 0
+	}
+	number, err := strconv.Atoi(n.Value)
+	if err != nil || number < 1 || number > limit || n.Value[0] == '+' || n.Value[0] == '0' {
+		p.errorf(n.Column, "use digits only, without a leading zero, or leave "+key+" out",
+			"%s must be a whole number from 1 to %d, not %s", key, limit, quote(n.Value))
+		return 0
+	}
+	return number
 }

@@ -32,17 +32,20 @@ type Diagnostic struct {
 	Hint         string // how to solve it; may be ""
 }
 
-// reader holds a page's text and the diagnostics about it. Positions are offsets
-// in src.
+// reader reads one page. Positions are offsets in src.
 type reader struct {
 	src         []byte // line ends are \n, whatever the file has
 	body        int    // offset of what follows the front matter
+	pageID      int64
+	mail        *Mail
 	diagnostics []offsetDiagnostic
 	unlisted    Severity // the highest of the diagnostics beyond MaxDiagnostics, "" for none
 	unreadable  bool
-	tree        ast.Node // of a Markdown page, with its inlines and tables; nil if they take too much work
-	defined     int      // bytes of the forms' definitions
-	mail        *Mail
+	failed      bool // an error was reported in the front matter, or in the block that is being read
+	blocks      []Block
+	formLines   map[string]int // by form id: the line of the first form with it
+	defined     int            // bytes of the forms' definitions
+	tree        ast.Node       // of a Markdown page, with its inlines and tables; nil if they take too much work
 }
 
 // offsetDiagnostic is a Diagnostic whose Line and Column are not set yet.
@@ -59,7 +62,7 @@ func newReader(src []byte) *reader {
 		src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 		src = bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
 	}
-	return &reader{src: src}
+	return &reader{src: src, formLines: map[string]int{}}
 }
 
 // check refuses pages that are too large or not UTF-8.
@@ -82,13 +85,22 @@ func (p *reader) check(size int) bool {
 // refuse reports an error that makes the whole page unreadable.
 func (p *reader) refuse(at int, hint, format string, args ...any) {
 	p.unreadable = true
+	p.errorf(at, hint, format, args...)
+}
+
+func (p *reader) errorf(at int, hint, format string, args ...any) {
+	p.failed = true
 	p.report(at, Error, hint, format, args...)
 }
 
-// report adds a diagnostic.
+func (p *reader) warnf(at int, hint, format string, args ...any) {
+	p.report(at, Warning, hint, format, args...)
+}
+
 func (p *reader) report(at int, severity Severity, hint, format string, args ...any) {
 	if !p.full() {
-		p.diagnostics = append(p.diagnostics, offsetDiagnostic{at, Diagnostic{Severity: severity, Message: fmt.Sprintf(format, args...), Hint: hint}})
+		d := Diagnostic{Severity: severity, Message: fmt.Sprintf(format, args...), Hint: hint}
+		p.diagnostics = append(p.diagnostics, offsetDiagnostic{at, d})
 	} else if p.unlisted != Error {
 		p.unlisted = severity
 	}

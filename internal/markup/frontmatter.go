@@ -2,10 +2,8 @@ package markup
 
 import (
 	"bytes"
-	"fmt"
+	"math"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -16,28 +14,28 @@ var metaKeys = []string{"id", "title", "lang", "view", "edit", "results"}
 // frontMatter reads the text between two lines of three dashes at the
 // page's very start. It holds permissions, so an error in it makes the page
 // unreadable: it must not open the page to everyone.
-func (p *reader) frontMatter(format Format, nameID int64) (id int64, meta Meta) {
+func (p *reader) frontMatter(format Format) Meta {
 	if bytes.HasPrefix(p.src, []byte(byteOrderMark)) {
 		p.body = len(byteOrderMark)
 	}
 	if format == formText {
-		return nameID, Meta{}
+		return Meta{}
 	}
 	line, _, _ := bytes.Cut(p.src[p.body:], []byte("\n"))
 	if !dashes.Match(line) {
 		p.refuseMisplacedMeta()
-		return nameID, Meta{}
+		return Meta{}
 	}
 	from := min(p.body+len(line)+1, len(p.src))
 	if last := dashes.FindIndex(p.src[from:]); last != nil {
 		p.body = from + last[1]
-		return p.readMeta(from, from+last[0], nameID)
+		return p.readMeta(from, from+last[0])
 	}
 	if permissionLine.Match(p.src[from:]) {
 		p.refuse(p.body, `close it with a line "---"`, "the front matter is never closed")
 		p.body = len(p.src)
 	}
-	return nameID, Meta{} // the dashes are a horizontal rule
+	return Meta{} // the dashes are a horizontal rule
 }
 
 // dashes matches the lines around the front matter.
@@ -63,106 +61,58 @@ func (p *reader) refuseMisplacedMeta() {
 	}
 }
 
-func (p *reader) readMeta(from, to int, nameID int64) (int64, Meta) {
+func (p *reader) readMeta(from, to int) (meta Meta) {
 	if to-from > MaxMetaBytes {
 		p.refuse(from, "", "front matter of more than %d bytes", MaxMetaBytes)
-		return nameID, Meta{}
+		return meta
 	}
 	// No-break spaces stay: the names of users and groups are compared byte for byte.
 	text := &excerpt{}
 	text.add(string(p.src[from:to]), from)
-	m := &metaReader{decoder: &decoder{reader: p}, id: nameID}
-	if root, ok := m.parseYAML(text.text(), text); ok && root != nil && !isNull(root) {
-		m.read(root)
+	root := p.parseYAML(text.text(), text)
+	if root != nil && !isNull(root) && p.checkKeys(root, "the front matter", `write "key: value" lines`, metaKeys, p.unknownMetaKey) {
+		p.readID(root)
+		if n := p.text(root, "title"); n != nil {
+			meta.Title = strings.ReplaceAll(n.Value, noBreakSpace, " ")
+		}
+		if n := valueOf(root, "lang"); n != nil && !isNull(n) {
+			meta.Lang = p.lang(n)
+		}
+		meta.View, meta.Edit = p.principals(root, "view"), p.principals(root, "edit")
+		meta.ResultsForViewers = choice(p, root, "results", "value of results", []string{"viewers", "editors"}) == "viewers"
 	}
-	if m.failed {
-		p.unreadable = true
-	}
-	return m.id, m.meta
-}
-
-// metaReader reads the YAML of a front matter.
-type metaReader struct {
-	*decoder
-	id   int64
-	meta Meta
-}
-
-func (m *metaReader) read(root *yaml.Node) {
-	entries := m.readMap(root, "the front matter", `write "key: value" lines`, metaKeys, m.unknownKey)
-	if entries == nil {
-		return
-	}
-	m.readID(m.text(entries, "id"))
-	if v := m.text(entries, "title"); v.present() {
-		m.meta.Title = v.text
-	}
-	if n := entries.values["lang"]; n != nil && !isNull(n) {
-		m.readLang(n)
-	}
-	m.meta.View = m.principals(entries, "view")
-	m.meta.Edit = m.principals(entries, "edit")
-	switch v := m.text(entries, "results"); {
-	case !v.written, v.invalid, v.text == "editors":
-	case v.text == "viewers":
-		m.meta.ResultsForViewers = true
-	default:
-		m.errorf(v.at, "use viewers or editors", "unknown value %s of results", quote(v.text))
-	}
+	p.unreadable = p.unreadable || p.failed
+	return meta
 }
 
 // languageTag matches tags of BCP 47 that name a language first. Whether a part is
 // registered is not checked.
 var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,5}$`)
 
-// readLang only warns of a tag that is none: other programs have this key, too, and
+// lang only warns of a tag that is none: other programs have this key, too, and
 // an error would close the page.
-func (m *metaReader) readLang(n *yaml.Node) {
+func (p *reader) lang(n *yaml.Node) string {
 	if tag := strings.TrimSpace(n.Value); n.Kind == yaml.ScalarNode && languageTag.MatchString(tag) {
-		m.meta.Lang = tag
-	} else {
-		m.warnf(n.Column, "write a language tag such as en, de or pt-BR", "lang %s is not a language tag: it has no effect", quote(n.Value))
+		return tag
 	}
+	p.warnf(n.Column, "write a language tag such as en, de or pt-BR",
+		"lang %s is not a language tag: it has no effect", quote(n.Value))
+	return ""
 }
 
-// unknownKey ignores keys of other programs, and warns of keys that look
+// unknownMetaKey ignores keys of other programs, and warns of keys that look
 // misspelled. A misspelled permission is an error: without that key the page
 // would be open to everyone.
-func (m *metaReader) unknownKey(key, val *yaml.Node) {
-	permission := misspelledPermission(key.Value)
+func (p *reader) unknownMetaKey(key *yaml.Node) {
+	permission, word := misspelledPermission(key.Value), nearest(key.Value, metaKeys)
 	switch {
 	case key.Value == "<<":
-		m.errorf(key.Column, "write its keys out", "the front matter can't use merge keys")
-	case m.nestedPermission(key, val):
+		p.errorf(key.Column, "write its keys out", "the front matter can't use merge keys")
 	case permission != "":
-		m.errorf(key.Column, didYouMean(permission), "unknown key %s", quote(key.Value))
-	default:
-		if word := nearest(key.Value, metaKeys); word != "" {
-			m.warnf(key.Column, didYouMean(word), "unknown key %s has no effect", quote(key.Value))
-		}
+		p.errorf(key.Column, didYouMean(permission), "unknown key %s", quote(key.Value))
+	case word != "":
+		p.warnf(key.Column, didYouMean(word), "unknown key %s has no effect", quote(key.Value))
 	}
-}
-
-// permissionParents are keys below which other programs have permissions.
-var permissionParents = []string{"access", "formulary", "permissions"}
-
-// nestedPermission reports a permission that is one level too deep, where it has
-// no effect: below permissionParents, or if it is a list. Otherwise it belongs to
-// another program.
-func (m *metaReader) nestedPermission(key, val *yaml.Node) bool {
-	if val.Kind != yaml.MappingNode {
-		return false
-	}
-	for i := 0; i+1 < len(val.Content); i += 2 {
-		inner, names := val.Content[i], val.Content[i+1]
-		isPermission := inner.Value == "view" || inner.Value == "edit"
-		if isPermission && (names.Kind == yaml.SequenceNode || slices.Contains(permissionParents, key.Value)) {
-			m.errorf(inner.Column, fmt.Sprintf("write %q at the top level of the front matter", inner.Value),
-				"%q has no effect within %s", inner.Value, quote(key.Value))
-			return true
-		}
-	}
-	return false
 }
 
 // misspelledPermission returns the permission that the key is a misspelling of,
@@ -179,26 +129,25 @@ func misspelledPermission(key string) string {
 	return ""
 }
 
-func (m *metaReader) readID(v value) {
-	id, err := strconv.ParseInt(v.text, 10, 64)
-	switch {
-	case !v.written, v.invalid:
-	case err != nil || id < 1 || v.text[0] == '+' || v.text[0] == '0':
-		m.errorf(v.at, "use digits only, without sign or leading zero, up to 9223372036854775807", "id must be a whole number from 1, not %s", quote(v.text))
-	default:
-		if m.id != 0 && m.id != id {
-			m.warnf(v.at, "use the same id in both", "the id is %d in the front matter and %d in the file's name; the front matter is used", id, m.id)
-		}
-		m.id = id
+// readID reads the id of the page, which wins over that of the file's name.
+func (p *reader) readID(m *yaml.Node) {
+	id := int64(p.wholeNumber(m, "id", math.MaxInt))
+	if id == 0 {
+		return
 	}
+	if p.pageID != 0 && p.pageID != id {
+		p.warnf(valueOf(m, "id").Column, "use the same id in both",
+			"the id is %d in the front matter and %d in the file's name; the front matter is used", id, p.pageID)
+	}
+	p.pageID = id
 }
 
 const principalsHint = `write a list such as [alice, "@hr"], or [] for nobody`
 
 // principals reads a name, or a list of names. It returns nil if the key is not
 // written.
-func (m *metaReader) principals(entries *yamlMap, key string) *Principals {
-	n := entries.values[key]
+func (p *reader) principals(m *yaml.Node, key string) *Principals {
+	n := valueOf(m, key)
 	if n == nil {
 		return nil
 	}
@@ -207,24 +156,22 @@ func (m *metaReader) principals(entries *yamlMap, key string) *Principals {
 	if inList {
 		nodes = n.Content
 	}
-	p := &Principals{}
+	named := &Principals{}
 	for _, n := range nodes {
-		v := m.exactScalar(n, key)
-		name, isGroup := strings.CutPrefix(v.text, "@")
+		name, isGroup := strings.CutPrefix(n.Value, "@")
 		quoted := inList && n.Style&quotedStyles != 0
 		switch {
-		case v.invalid:
-		case v.null, strings.TrimSpace(name) != name, name == "", checkText(name) != "":
-			m.errorf(v.at, principalsHint, "%s names nobody: %s", key, quote(v.text))
-		case strings.Contains(name, ":"):
-			m.errorf(v.at, principalsHint, "%s is not the name of a user or group", quote(v.text))
-		case strings.Contains(name, ",") && (isGroup || !quoted): // probably two
-			m.errorf(v.at, principalsHint+"; a name with a comma stands in quotes in the list", "%s is not the name of a user or group", quote(v.text))
+		case !p.isText(n, key):
+		case strings.TrimSpace(name) != name, name == "", checkText(name) != "":
+			p.errorf(n.Column, principalsHint, "%s names nobody: %s", key, quote(n.Value))
+		case strings.Contains(name, ":"), strings.Contains(name, ",") && (isGroup || !quoted): // probably two
+			p.errorf(n.Column, principalsHint+"; a name with a comma stands in quotes in the list",
+				"%s is not the name of a user or group", quote(n.Value))
 		case isGroup:
-			p.Groups = append(p.Groups, name)
+			named.Groups = append(named.Groups, name)
 		default:
-			p.Users = append(p.Users, name)
+			named.Users = append(named.Users, name)
 		}
 	}
-	return p
+	return named
 }

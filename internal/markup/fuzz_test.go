@@ -203,7 +203,8 @@ func checkField(t *testing.T, f *forms.Field) {
 	if f.MaxLength < 0 || f.MaxLength > MaxMaxLength || f.MaxLength > 0 && kindOfBound(f) != "" {
 		t.Errorf("maxLength %d of %s field", f.MaxLength, f.Type)
 	}
-	if f.Default != "" && (f.Default != forms.Today || kindOfBound(f) != forms.DateOnly) && defaultProblem(f) != "" {
+	isToday := f.Default == forms.Today && f.Validation == forms.DateOnly
+	if f.Default != "" && !isToday && f.CheckAnswer(forms.Answer{Value: f.Default}) != "" {
 		t.Errorf("default %q of %+v", f.Default, f)
 	}
 	if f.Condition != nil && len(f.Condition.Rules) == 0 {

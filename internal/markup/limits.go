@@ -15,226 +15,173 @@ const (
 	numberHint    = "write a number such as 12 or -3.5, or {field: ID} for the answer to another field"
 	dayHint       = "write a day such as 2026-01-31, today, or {field: ID} for the answer to another field"
 	referenceHint = "write {field: ID}"
-	defaultHint   = "a default must be a valid answer"
 )
 
-// fieldLimits reads what an answer must be beyond its validation.
-func (w *builder) fieldLimits(m *yamlMap, f *forms.Field) {
-	f.Min, f.Max = w.bound(m, f, "min"), w.bound(m, f, "max")
-	if isFixed(f.Min) && isFixed(f.Max) && isGreater(f, f.Min.Value, f.Max.Value) {
-		w.errorf(m.values["min"].Column, "exchange them", "min %s is above max %s", f.Min.Value, f.Max.Value)
+// limits reads what an answer must be beyond its validation.
+func (r *formReader) limits(m *yaml.Node, f *forms.Field) {
+	r.fileLimits(m, f)
+	f.Min, f.Max = r.bound(m, f, "min"), r.bound(m, f, "max")
+	if f.Min != nil && f.Max != nil && isGreater(f.Min.Value, f.Max.Value) {
+		r.errorf(valueOf(m, "min").Column, "exchange them", "min %s is above max %s", f.Min.Value, f.Max.Value)
 	}
-	if v := w.text(m, "maxLength"); v.written && !v.invalid {
-		isText := (f.Type == forms.Textfield || f.Type == forms.Textbox) && f.Validation != forms.Numeric && f.Validation != forms.DateOnly
-		if f.MaxLength = w.wholeNumber(v, "maxLength", MaxMaxLength); !isText && isKnownType(f) {
-			w.errorf(v.at, "leave maxLength out; numbers and dates have min and max", "maxLength is for fields of type textfield and textbox without validate: numeric or date")
-		}
+	isText := (f.Type == forms.Textfield || f.Type == forms.Textbox) &&
+		f.Validation != forms.Numeric && f.Validation != forms.DateOnly
+	f.MaxLength = r.wholeNumber(m, "maxLength", MaxMaxLength)
+	if n := valueOf(m, "maxLength"); n != nil && !isText {
+		r.errorf(n.Column, "leave maxLength out; numbers and dates have min and max",
+			"maxLength is for fields of type textfield and textbox without validate: numeric or date")
 	}
-	w.defaultValue(m, f)
-	f.ByEditors = choice(w.decoder, w.text(m, "by"), "value of by", []string{byEditors}) == byEditors
+	if n := valueOf(m, "default"); n != nil {
+		r.defaultValue(n, f)
+	}
 }
 
 // warnOfEditorsOnly warns of fields that keep everybody but editors from submitting.
-func (w *builder) warnOfEditorsOnly() {
-	for rank := range w.form.Fields {
-		f := &w.form.Fields[rank]
+func (r *formReader) warnOfEditorsOnly() {
+	for rank := range r.form.Fields {
+		f := &r.form.Fields[rank]
 		if f.ByEditors && f.Required && f.Default == "" && f.Condition == nil {
-			w.warnf(w.offsets[rank], "give it a default, or leave required out",
+			r.warnf(r.offsets[rank], "give it a default, or leave required out",
 				"field %s is required, but only editors set it: nobody else can submit the form", quote(f.ID))
 		}
 	}
 }
 
-const byEditors = "editors"
-
-// isKnownType is false for a field whose type was reported.
-func isKnownType(f *forms.Field) bool { return slices.Contains(forms.FieldTypes, f.Type) }
-
 // kindOfBound is Numeric or DateOnly for a field that can have bounds, else
 // NoValidation.
 func kindOfBound(f *forms.Field) forms.Validation {
 	own := ownValidation[f.Type]
-	if f.MultiValue() || own != "" && own != f.Validation || f.Validation != forms.Numeric && f.Validation != forms.DateOnly {
+	if f.MultiValue() || own != "" && own != f.Validation || kindName[f.Validation] == "" {
 		return forms.NoValidation
 	}
 	return f.Validation
 }
 
+var kindName = map[forms.Validation]string{forms.Numeric: "a number", forms.DateOnly: "a day"}
+
 // bound reads min or max. A field that it names is looked up when all are known.
-func (w *builder) bound(m *yamlMap, f *forms.Field, key string) *forms.Bound {
-	n := m.values[key]
-	if n == nil || !isKnownType(f) {
+func (r *formReader) bound(m *yaml.Node, f *forms.Field, key string) *forms.Bound {
+	n := valueOf(m, key)
+	if n == nil {
 		return nil
 	}
 	kind := kindOfBound(f)
 	if kind == forms.NoValidation {
-		w.errorf(n.Column, "use a textfield with validate: numeric, or type: date", "%s is for numbers and dates", key)
+		r.errorf(n.Column, "use a textfield with validate: numeric, or type: date", "%s is for numbers and dates", key)
 		return nil
 	}
 	if n.Kind == yaml.MappingNode {
-		return w.reference(n, key)
+		return r.reference(n, key)
 	}
-	v := w.scalar(n, key)
-	hint, isValue := numberHint, forms.IsDecimal(v.text)
+	if !r.isText(n, key) {
+		return nil
+	}
+	hint, isValue := numberHint, forms.IsDecimal(n.Value)
 	if kind == forms.DateOnly {
-		hint, isValue = dayHint, isDay(v.text) || v.text == forms.Today
+		hint, isValue = dayHint, isDay(n.Value) || n.Value == forms.Today
 	}
 	switch {
-	case v.invalid:
-		return nil
 	case !isValue:
-		w.errorf(v.at, hint, "%s %s is not %s", key, quote(v.text), kindName[kind])
+		r.errorf(n.Column, hint, "%s %s is not %s", key, quote(n.Value), kindName[kind])
 		return nil
-	case len(v.text) > maxBoundLen:
-		w.errorf(v.at, "", "%s %s has more than %d digits", key, quote(v.text), maxBoundLen)
+	case len(n.Value) > maxBoundLen:
+		r.errorf(n.Column, "", "%s %s has more than %d digits", key, quote(n.Value), maxBoundLen)
 	}
-	return &forms.Bound{Value: v.text}
+	return &forms.Bound{Value: n.Value}
 }
-
-var kindName = map[forms.Validation]string{forms.Numeric: "a number", forms.DateOnly: "a day"}
 
 func isDay(s string) bool { return forms.Ordered(s) && !forms.IsDecimal(s) }
-
-// reference reads a bound that is the answer to another field.
-func (w *builder) reference(n *yaml.Node, key string) *forms.Bound {
-	v := w.text(w.readMap(n, key, referenceHint, []string{"field"}, nil), "field")
-	if !v.present() {
-		if !v.invalid {
-			w.errorf(n.Column, referenceHint, `%s names no "field"`, key)
-		}
-		return nil
-	}
-	w.references = append(w.references, boundReference{rank: len(w.form.Fields), key: key, field: v})
-	return &forms.Bound{FieldID: v.text}
-}
 
 // boundReference is a bound of a field that names another one.
 type boundReference struct {
 	rank  int
 	key   string
-	field value
+	field *yaml.Node
 }
 
-// checkReference reports a bound that names no field that it can, or that always
-// refuses the default.
-func (w *builder) checkReference(r boundReference) {
-	f := &w.form.Fields[r.rank]
-	other, known := w.ranks[r.field.text]
+// reference reads a bound that is the answer to another field.
+func (r *formReader) reference(m *yaml.Node, key string) *forms.Bound {
+	r.checkKeys(m, key, referenceHint, []string{"field"}, nil)
+	n := r.requiredText(m, "field", referenceHint, key+` names no "field"`)
+	if n == nil {
+		return nil
+	}
+	r.references = append(r.references, boundReference{rank: len(r.form.Fields), key: key, field: n})
+	return &forms.Bound{FieldID: n.Value}
+}
+
+// checkReference reports a bound that names no field that it can.
+func (r *formReader) checkReference(b boundReference) {
+	f, id := &r.form.Fields[b.rank], quote(b.field.Value)
+	rank, known := r.rankOf(b.field)
 	switch {
 	case !known:
-		w.errorf(r.field.at, w.nearestField(r.field.text), "unknown field %s", quote(r.field.text))
-	case other == r.rank:
-		w.errorf(r.field.at, "name another field", "the %s of field %s is its own answer", r.key, quote(f.ID))
-	case isKnownType(&w.form.Fields[other]) && kindOfBound(&w.form.Fields[other]) != kindOfBound(f):
-		w.errorf(r.field.at, "name a field of the same kind", "field %s is not %s, as field %s is", quote(r.field.text), kindName[kindOfBound(f)], quote(f.ID))
-	case f.Condition == nil && w.form.Fields[other].Condition == nil:
-		low, high, side := w.form.Fields[other].Default, f.Default, "below"
-		if r.key == "max" {
-			low, high, side = high, low, "above"
-		}
-		if isGreater(f, earliest(f, low), high) {
-			w.errorf(r.field.at, defaultHint, "default %s of field %s is %s %s, the default of field %s",
-				quote(f.Default), quote(f.ID), side, quote(w.form.Fields[other].Default), quote(r.field.text))
-		}
+	case rank == b.rank:
+		r.errorf(b.field.Column, "name another field", "the %s of field %s is its own answer", b.key, id)
+	case r.form.Fields[rank].Type != "" && kindOfBound(&r.form.Fields[rank]) != kindOfBound(f):
+		r.errorf(b.field.Column, "name a field of the same kind",
+			"field %s is not %s, as field %s is", id, kindName[kindOfBound(f)], quote(f.ID))
 	}
 }
 
-// firstDay is earlier than every day on which a form is used.
-const firstDay = "2026-01-01"
-
-// earliest returns the first day that a value can mean: firstDay for Today. Whether a form
-// is valid must not depend on the day on which it is read.
-func earliest(f *forms.Field, value string) string {
-	if value == forms.Today && kindOfBound(f) == forms.DateOnly {
-		return firstDay
-	}
-	return value
-}
-
-// isFixed is true for a bound that is the same every day, for every submission.
-func isFixed(b *forms.Bound) bool {
-	return b != nil && b.FieldID == "" && b.Value != forms.Today
-}
-
-func isGreater(f *forms.Field, a, b string) bool {
-	return forms.Rule{Operator: forms.GreaterThan, Value: b}.Holds(f, a)
+// isGreater is false unless both are numbers, or days.
+func isGreater(a, b string) bool {
+	return forms.Rule{Operator: forms.GreaterThan, Value: b}.Holds(nil, a)
 }
 
 // defaultValue reads the default of a field, which must be a valid answer.
-func (w *builder) defaultValue(m *yamlMap, f *forms.Field) {
-	n := m.values["default"]
+func (r *formReader) defaultValue(n *yaml.Node, f *forms.Field) {
+	if f.Type == forms.File {
+		r.errorf(n.Column, "leave default out", "a field of type file can't have a default")
+		return
+	}
+	f.Default = r.defaultText(n, f)
+	if f.Default == "" || f.Default == forms.Today && f.Validation == forms.DateOnly {
+		return
+	}
+	reason := f.CheckAnswer(forms.Answer{Value: f.Default})
 	switch {
-	case n == nil || !isKnownType(f):
-		return
-	case f.Type == forms.File:
-		w.errorf(n.Column, "leave default out", "a field of type file can't have a default")
-		return
+	case reason != "":
+	case f.Min != nil && isGreater(f.Min.Value, f.Default):
+		reason = "is below min " + f.Min.Value
+	case f.Max != nil && isGreater(f.Default, f.Max.Value):
+		reason = "is above max " + f.Max.Value
 	}
-	f.Default = w.defaultText(n, f)
-	if f.Default == "" {
-		return
+	if reason != "" {
+		r.errorf(n.Column, "a default must be a valid answer", "default %s %s", quote(f.Default), forms.Clip(reason))
 	}
-	if reason := defaultProblem(f); reason != "" {
-		w.errorf(n.Column, defaultHint, "default %s %s", quote(w.firstWrong(f)), forms.Clip(reason))
-		f.Default = ""
-	}
-}
-
-// firstWrong is the part of the default of the field being read that is no option, or all of it.
-func (w *builder) firstWrong(f *forms.Field) string {
-	options := w.options[len(w.form.Fields)]
-	for part := range strings.SplitSeq(f.Default, forms.Separator) {
-		if f.MultiValue() && !options[part] {
-			return part
-		}
-	}
-	return f.Default
 }
 
 // defaultText returns the default as it is stored, or "" if it was reported.
-func (w *builder) defaultText(n *yaml.Node, f *forms.Field) string {
+func (r *formReader) defaultText(n *yaml.Node, f *forms.Field) string {
 	if f.MultiValue() && n.Kind == yaml.SequenceNode {
-		return w.joinValues(n.Column, w.list(n, "default"), "default")
+		return r.joinValues(n, "default", "default")
 	}
-	v := w.scalar(n, "default")
-	w.warnOfComment(n)
-	checked := v.text
+	if !r.isText(n, "default") {
+		return ""
+	}
+	r.warnOfComment(n)
+	text := n.Value
+	checked := text
 	if f.Type == forms.Textbox {
-		v.text = strings.TrimRight(v.text, "\n")
-		checked = strings.ReplaceAll(v.text, "\n", " ")
+		text = strings.TrimRight(text, "\n")
+		checked = strings.ReplaceAll(text, "\n", " ")
 	}
-	switch {
-	case v.invalid:
+	switch reason := checkText(checked); {
+	case strings.TrimSpace(text) == "":
+		r.errorf(n.Column, "leave default out", "default is empty")
 		return ""
-	case strings.TrimSpace(v.text) == "":
-		w.errorf(v.at, "leave default out", "default is empty")
-		return ""
-	case checkText(checked) != "":
-		w.errorf(v.at, "", "default %s %s", quote(v.text), checkText(checked))
+	case reason != "":
+		r.errorf(n.Column, "", "default %s %s", quote(text), reason)
 		return ""
 	case f.MultiValue():
-		parts := strings.Split(v.text, forms.Separator)
+		parts := strings.Split(text, forms.Separator)
 		for i := range parts {
 			parts[i] = strings.TrimSpace(parts[i])
 		}
 		return strings.Join(parts, forms.Separator)
 	}
-	return v.text
-}
-
-// defaultProblem returns why the default can never be an answer, or "". A bound that
-// depends on other answers is left to checkReference.
-func defaultProblem(f *forms.Field) string {
-	first := earliest(f, f.Default)
-	switch reason := f.CheckAnswer(forms.Answer{FieldID: f.ID, Value: first}); {
-	case reason != "":
-		return reason
-	case f.Min != nil && isGreater(f, earliest(f, f.Min.Value), f.Default):
-		return "is below min " + f.Min.Value
-	case f.Max != nil && isGreater(f, first, f.Max.Value):
-		return "is above max " + f.Max.Value
-	}
-	return ""
+	return text
 }
 
 const (
@@ -246,71 +193,68 @@ var (
 	fileExtension = regexp.MustCompile(`^(?:\.[\p{L}\p{M}\p{N}_+~-]+)+$`)
 	// mediaType matches names that RFC 6838 allows, without parameters.
 	mediaType = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)$`)
-	fileSize  = regexp.MustCompile(`^([0-9]+) ?(kB|MB|KiB|MiB)$`)
+	fileSize  = regexp.MustCompile(`^\s*([0-9]+) ?(kB|MB|KiB|MiB)\s*$`)
 )
 
 // sizeUnits are the units of maxSize, in bytes.
-var sizeUnits = map[string]int64{"kB": 1000, "MB": 1000 * 1000, "KiB": 1 << 10, "MiB": 1 << 20}
+var sizeUnits = map[string]int64{"kB": 1e3, "MB": 1e6, "KiB": 1 << 10, "MiB": 1 << 20}
 
 // fileLimits reads which files a field accepts, and of what size.
-func (w *builder) fileLimits(m *yamlMap, f *forms.Field) {
-	if f.Type == forms.File {
-		if n := m.values["accept"]; n != nil {
-			w.accept(n, f)
-		}
-		if v := w.text(m, "maxSize"); v.written && !v.invalid {
-			f.MaxSize = w.maxSize(v)
-		}
-		return
-	}
-	for _, key := range []string{"accept", "maxSize"} {
-		if n := m.values[key]; n != nil && isKnownType(f) {
-			w.errorf(n.Column, "", "a field of type %s can't have %s: it is for fields of type file", f.Type, key)
+func (r *formReader) fileLimits(m *yaml.Node, f *forms.Field) {
+	for key, read := range map[string]func(*yaml.Node, *forms.Field){"accept": r.accept, "maxSize": r.maxSize} {
+		switch n := valueOf(m, key); {
+		case n == nil:
+		case f.Type == forms.File:
+			read(n, f)
+		default:
+			r.errorf(n.Column, "", "a field of type %s can't have %s: it is for fields of type file", f.Type, key)
 		}
 	}
 }
 
 // accept reads a list of file types, or one text with commas between them, as in
 // HTML.
-func (w *builder) accept(n *yaml.Node, f *forms.Field) {
-	var list []value
+func (r *formReader) accept(n *yaml.Node, f *forms.Field) {
+	var list []*yaml.Node
 	if n.Kind != yaml.ScalarNode {
-		list = w.list(n, "accept")
-	} else {
-		v := w.scalar(n, "accept")
-		for _, part := range strings.SplitN(v.text, ",", MaxAccept+1) { // one too many is reported
-			list = append(list, value{text: strings.TrimSpace(part), at: v.at})
+		list = r.list(n, "accept")
+	} else if r.isText(n, "accept") {
+		for _, part := range strings.SplitN(n.Value, ",", MaxAccept+1) { // one too many is reported
+			list = append(list, newNode(yaml.ScalarNode, strings.TrimSpace(part), n.Column))
 		}
 	}
 	if len(list) > MaxAccept {
-		w.errorf(n.Column, "", "the field accepts more than %d types of files", MaxAccept)
+		r.errorf(n.Column, "", "the field accepts more than %d types of files", MaxAccept)
 		return
 	}
-	for _, v := range list {
-		pattern := strings.ToLower(v.text)
+	for _, n := range list {
+		pattern := strings.ToLower(n.Value)
 		switch {
 		case len(pattern) > MaxAcceptLen:
-			w.errorf(v.at, acceptHint, "accept %s is longer than %d bytes", quote(v.text), MaxAcceptLen)
+			r.errorf(n.Column, acceptHint, "accept %s is longer than %d bytes", quote(n.Value), MaxAcceptLen)
 		case !fileExtension.MatchString(pattern) && !mediaType.MatchString(pattern):
-			w.errorf(v.at, acceptHint, "accept %s is neither an extension nor a media type", quote(v.text))
+			r.errorf(n.Column, acceptHint, "accept %s is neither an extension nor a media type", quote(n.Value))
 		case !slices.Contains(f.Accept, pattern):
 			f.Accept = append(f.Accept, pattern)
 		}
 	}
 }
 
-// maxSize returns the number of bytes in a text such as 5MB.
-func (w *builder) maxSize(v value) int64 {
-	m := fileSize.FindStringSubmatch(strings.TrimSpace(v.text))
+// maxSize reads a number of bytes, such as 5MB.
+func (r *formReader) maxSize(n *yaml.Node, f *forms.Field) {
+	if !r.isText(n, "maxSize") {
+		return
+	}
+	m := fileSize.FindStringSubmatch(n.Value)
 	if m == nil {
-		w.errorf(v.at, maxSizeHint, "maxSize %s is not a size", quote(v.text))
-		return 0
+		r.errorf(n.Column, maxSizeHint, "maxSize %s is not a size", quote(n.Value))
+		return
 	}
 	unit := sizeUnits[m[2]]
 	number, err := strconv.ParseInt(m[1], 10, 64)
 	if err != nil || number < 1 || number > MaxFileBytes/unit {
-		w.errorf(v.at, "", "maxSize %s must be more than 0 and at most %dMiB", quote(v.text), MaxFileBytes>>20)
-		return 0
+		r.errorf(n.Column, "", "maxSize %s must be more than 0 and at most %dMiB", quote(n.Value), MaxFileBytes>>20)
+		return
 	}
-	return number * unit
+	f.MaxSize = number * unit
 }

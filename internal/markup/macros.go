@@ -31,7 +31,7 @@ func (s *storageReader) rawBlocks() []rawBlock {
 		text := plainSpaces.Replace(m.body.text())
 		isForm := isFormText(text)
 		if !isForm && isFormText(strings.ToLower(text)) {
-			s.report(m.at, Warning, `begin with "form:" in lower case`, "this code macro looks like a form, but begins with other letters: it is not served")
+			s.warnf(m.at, `begin with "form:" in lower case`, "this code macro looks like a form, but begins with other letters: it is not served")
 		}
 		return !isForm
 	})
@@ -77,7 +77,7 @@ func (s *storageReader) formNode(m *macro) (form *yaml.Node, hostIDs map[*yaml.N
 	list := newNode(yaml.SequenceNode, "", m.at)
 	form.Content = append(form.Content, newNode(yaml.ScalarNode, "fields", m.at), list)
 	hostIDs = map[*yaml.Node]string{}
-	for _, fm := range m.fields[:min(len(m.fields), MaxFields+1)] { // builder reports one too many
+	for _, fm := range m.fields[:min(len(m.fields), MaxFields+1)] { // formReader reports one too many
 		field := s.parameters(fm, fieldParameters)
 		hostIDs[field] = fm.hostID
 		list.Content = append(list.Content, field)
@@ -100,7 +100,7 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 		switch {
 		case p.name == hostParameter:
 		case !slices.Contains(known, p.name):
-			s.wrong(m, p.at, wordHint(p.name, known), "unknown parameter "+quote(p.name)+" of a "+m.name+" macro")
+			s.wrong(m, p.at, wordHint(s.reader, p.name, known), "unknown parameter "+quote(p.name)+" of a "+m.name+" macro")
 		case seen[p.name]:
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" appears twice")
 		case p.text.full():
@@ -123,7 +123,7 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 // addresses are a list. A bound that is the answer to another field is written field:ID.
 func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	if p.nested {
-		return newNode(yaml.MappingNode, "", p.at) // builder refuses it
+		return newNode(yaml.MappingNode, "", p.at) // formReader refuses it
 	}
 	raw := p.text.text()
 	text := trimmed(raw)
@@ -142,7 +142,7 @@ func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	case p.name != "options":
 		return newNode(yaml.ScalarNode, text, at)
 	case strings.Contains(text, ",") && !strings.Contains(text, forms.Separator):
-		s.report(at, Warning, `separate options by ";"`, "options %s is one option", quote(text))
+		s.warnf(at, `separate options by ";"`, "options %s is one option", quote(text))
 	}
 	list := newNode(yaml.SequenceNode, "", at)
 	start := 0
@@ -166,5 +166,5 @@ func leadingSpace(text string) int {
 
 func (s *storageReader) wrong(m *macro, at int, hint, message string) {
 	m.failed = true
-	s.report(at, Error, hint, "%s", message)
+	s.errorf(at, hint, "%s", message)
 }

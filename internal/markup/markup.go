@@ -135,28 +135,27 @@ func parse(format Format, nameID int64, src []byte, mail *Mail, frontMatter bool
 // fuzz tests call it in order to see panics.
 func (page *Page) read(format Format, nameID int64, src []byte, mail *Mail, frontMatter bool) {
 	p := newReader(src)
-	p.mail = mail
+	p.pageID, p.mail = nameID, mail
 	page.ID, page.Meta = nameID, noAccess()
 	if !frontMatter {
 		page.Meta, page.MetaRead = Meta{}, true
 	}
 	if p.check(len(src)) {
 		if frontMatter {
-			id, meta := p.frontMatter(format, page.ID)
-			if page.ID = id; !p.unreadable {
+			meta := p.frontMatter(format)
+			if page.ID = p.pageID; !p.unreadable {
 				page.Meta, page.MetaRead = meta, true
 			}
 		}
-		c := &collector{reader: p, pageID: page.ID, lines: map[string]int{}}
 		blocks := p.find(format)
 		for i := range blocks {
-			c.add(i+1, &blocks[i])
+			p.addBlock(i+1, &blocks[i])
 		}
-		page.Blocks = c.blocks
+		page.Blocks = p.blocks
 		switch {
 		case p.unreadable, format == formText, len(blocks) == 0: // a page without forms is not shown
 		case format == Markdown:
-			page.Text = p.text(blocks)
+			page.Text = p.markdownText(blocks)
 		default:
 			page.Text = p.plainText(format, blocks)
 		}
@@ -182,7 +181,7 @@ type rawBlock struct {
 	hostID  string                // the macro id that the host gives the form, or ""
 	hostIDs map[*yaml.Node]string // and its fields
 	failed  bool                  // an error in it was reported
-	formID  string                // set by the collector; "" if it can't be read
+	formID  string                // set when it is read; "" if it can't be read
 	open    bool                  // the block is never closed
 }
 
@@ -199,7 +198,7 @@ func looksLikeForm(text string) bool {
 
 // warnOfUnmarkedForm warns of a block that looks like a form but is not marked as one.
 func (p *reader) warnOfUnmarkedForm(at int, hint string) {
-	p.report(at, Warning, hint, "this block looks like a form, but is not marked as one: it is not served")
+	p.warnf(at, hint, "this block looks like a form, but is not marked as one: it is not served")
 }
 
 func (p *reader) find(format Format) []rawBlock {

@@ -148,7 +148,11 @@ const (
 	useYesNo     = "use radio with options: [Yes, No]"
 )
 
-// wordHint is the hint for a word that is none of the known ones.
-func wordHint[T ~string](s string, words []T) string {
+// wordHint is the hint for a word that is none of the known ones. The search takes time,
+// and is left out if the hint would not be listed.
+func wordHint[T ~string](p *reader, s string, words []T) string {
+	if p.full() {
+		return ""
+	}
 	return cmp.Or(didYouMean(nearest(s, words)), oneOf(words))
 }

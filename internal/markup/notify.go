@@ -15,34 +15,33 @@ const (
 )
 
 // notify reads the addresses that get a mail when submissions have come: one, or a list.
-func (w *builder) notify(m *yamlMap) {
-	n := m.values["notify"]
+func (r *formReader) notify(m *yaml.Node) {
+	n := valueOf(m, "notify")
 	if n == nil {
 		return
 	}
 	items := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
-		items = w.items(n, "notify", notifyHint)
+		items = r.items(n, "notify", notifyHint)
 	}
 	if len(items) > MaxNotify {
-		w.errorf(n.Column, "use the address of a mailing list", "notify has more than %d addresses", MaxNotify)
+		r.errorf(n.Column, "use the address of a mailing list", "notify has more than %d addresses", MaxNotify)
 		return
 	}
-	for _, item := range items {
-		v := w.scalar(item, "an address of notify")
-		local, domain, _ := strings.Cut(v.text, "@")
+	for _, n := range items {
+		local, domain, _ := strings.Cut(n.Value, "@")
 		address := local + "@" + strings.ToLower(domain)
 		switch {
-		case v.invalid: // it was reported
-		case !forms.IsEmail(v.text):
-			w.errorf(v.at, notifyHint, "notify %s is not an e-mail address", quote(v.text))
-		case len(v.text) > maxAddressLen:
-			w.errorf(v.at, "", "notify %s is longer than %d bytes", quote(v.text), maxAddressLen)
-		case slices.Contains(w.form.Notify, address):
-			w.warnf(v.at, "remove one of them", "notify %s appears twice: it gets each mail once", quote(v.text))
+		case !r.isText(n, "an address of notify"):
+		case !forms.IsEmail(n.Value):
+			r.errorf(n.Column, notifyHint, "notify %s is not an e-mail address", quote(n.Value))
+		case len(n.Value) > maxAddressLen:
+			r.errorf(n.Column, "", "notify %s is longer than %d bytes", quote(n.Value), maxAddressLen)
+		case slices.Contains(r.form.Notify, address):
+			r.warnf(n.Column, "remove one of them", "notify %s appears twice: it gets each mail once", quote(n.Value))
 		default:
-			w.form.Notify = append(w.form.Notify, address)
-			w.warnOfNoMail(v)
+			r.form.Notify = append(r.form.Notify, address)
+			r.warnOfNoMail(n)
 		}
 	}
 }
@@ -54,14 +53,14 @@ type Mail struct {
 }
 
 // warnOfNoMail warns of an address that gets no mail.
-func (w *builder) warnOfNoMail(v value) {
+func (r *formReader) warnOfNoMail(n *yaml.Node) {
 	switch {
-	case w.mail == nil, !w.mail.Off && w.mail.Domains.Allows(v.text):
-	case w.mail.Off:
-		w.warnf(v.at, "ask the operator of the server, or remove the address", "%s gets no mail: mail is not set up on this server (--smtp)", v.text)
-	case len(w.mail.Domains) == 0:
-		w.warnf(v.at, "name the domains that get mail with --mail-domains", "%s gets no mail: no domain is allowed", v.text)
+	case r.mail == nil, !r.mail.Off && r.mail.Domains.Allows(n.Value):
+	case r.mail.Off:
+		r.warnf(n.Column, "ask the operator of the server, or remove the address", "%s gets no mail: mail is not set up on this server (--smtp)", n.Value)
+	case len(r.mail.Domains) == 0:
+		r.warnf(n.Column, "name the domains that get mail with --mail-domains", "%s gets no mail: no domain is allowed", n.Value)
 	default:
-		w.warnf(v.at, "use an address of an allowed domain, or have this one allowed", "%s gets no mail: its domain is not one of --mail-domains", v.text)
+		r.warnf(n.Column, "use an address of an allowed domain, or have this one allowed", "%s gets no mail: its domain is not one of --mail-domains", n.Value)
 	}
 }

@@ -49,8 +49,8 @@ func (t *Text) Size() int {
 	return size
 }
 
-// text returns the text of a Markdown page.
-func (p *reader) text(blocks []rawBlock) *Text {
+// markdownText returns the text of a Markdown page.
+func (p *reader) markdownText(blocks []rawBlock) *Text {
 	body := p.src[p.body:]
 	if len(body) > MaxShownBytes {
 		// It is cut after a line. If a line is that long, the cut may split a character.

@@ -56,7 +56,7 @@ func (p *reader) findInWikitext() (blocks []rawBlock) {
 		unclosed[name] = stop < 0
 		switch {
 		case stop < 0 && isForm:
-			p.report(start, Error, "close it with </"+name+">", "<%s> is never closed", name)
+			p.errorf(start, "close it with </"+name+">", "<%s> is never closed", name)
 			return append(blocks, rawBlock{at: start, end: len(p.src), text: p.unescaped(content, len(p.src)), failed: true})
 		case stop < 0 && name == "":
 			return blocks

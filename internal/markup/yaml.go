@@ -30,18 +30,17 @@ func (yamlLimits) CheckDepth(depth int, _ *yaml.DepthContext) error {
 
 func (yamlLimits) CheckAlias(_, _ int) error { return nil }
 
-// parseYAML returns the root of the only document in a text, or nil when there
-// is none. The columns of its nodes are offsets on the page. The text is that of
-// the excerpt, character by character, with other spaces. parseYAML reports why a
-// text is not YAML, and returns false.
-func (d *decoder) parseYAML(text string, e *excerpt) (root *yaml.Node, ok bool) {
+// parseYAML returns the root of the only document in a text, or nil if there is none.
+// The columns of its nodes are offsets on the page. The text is that of the excerpt,
+// character by character, with other spaces. A text that is not YAML is reported.
+func (p *reader) parseYAML(text string, e *excerpt) *yaml.Node {
 	locate := e.locator()
-	if !d.checkPrintable(text, locate) {
-		return nil, false
+	if !p.checkPrintable(text, locate) {
+		return nil
 	}
 	if strings.Count(text, ",")+strings.Count(text, "[")+strings.Count(text, "{") > maxNodes {
-		d.errorf(locate(1, 1), "", "the text has more than %d commas and brackets", maxNodes)
-		return nil, false
+		p.errorf(locate(1, 1), "", "the text has more than %d commas and brackets", maxNodes)
+		return nil
 	}
 	loader, err := yaml.NewLoader(strings.NewReader(text), yaml.WithPlugin(yamlLimits{}))
 	var first, second yaml.Node
@@ -49,25 +48,24 @@ func (d *decoder) parseYAML(text string, e *excerpt) (root *yaml.Node, ok bool) 
 		err = loader.Load(&first)
 	}
 	if errors.Is(err, io.EOF) {
-		return nil, true
+		return nil
 	}
 	if err == nil {
 		err = loader.Load(&second)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		root = first.Content[0]
+		root := first.Content[0]
 		setOffsets(root, locate)
-		if !(&aliasExpander{decoder: d}).expand(root, 1) {
-			return nil, false
+		if p.expandAliases(root) {
+			return root
 		}
-		return root, true
 	case err != nil:
-		d.reportYAML(err, locate)
+		p.reportYAML(err, locate)
 	default:
-		d.errorf(locate(second.Line, second.Column), "write one form in a block", "a second YAML document begins here")
+		p.errorf(locate(second.Line, second.Column), "write one form in a block", "a second YAML document begins here")
 	}
-	return nil, false
+	return nil
 }
 
 func setOffsets(n *yaml.Node, locate func(line, column int) int) {
@@ -77,45 +75,47 @@ func setOffsets(n *yaml.Node, locate func(line, column int) int) {
 	}
 }
 
-// aliasExpander replaces aliases by their targets, so that the decoder meets none.
-// What would be too large then is refused.
-type aliasExpander struct {
-	*decoder
-	nodes, textBytes int
-}
-
-func (x *aliasExpander) expand(n *yaml.Node, depth int) bool {
-	x.nodes++
-	x.textBytes += len(n.Value)
-	switch {
-	case depth > 2*maxYAMLNesting: // the parser allows less
-		x.errorf(n.Column, "write out what it stands for", "the target of an alias contains itself, or nests too deeply")
-		return false
-	case x.nodes > maxNodes:
-		x.errorf(n.Column, "", "the block has more than %d values, counting what aliases repeat", maxNodes)
-		return false
-	case x.textBytes > MaxDefinitionBytes:
-		x.errorf(n.Column, "", "the block has more than %d bytes of text, counting what aliases repeat", MaxDefinitionBytes)
-		return false
-	}
-	for i, child := range n.Content {
-		if child.Kind == yaml.AliasNode {
-			child = child.Alias
-			child.Anchor = "" // what is left is used by none
-			n.Content[i] = child
+// expandAliases replaces aliases by their targets, so that those who read the nodes meet
+// none. What would be too large then is refused.
+func (p *reader) expandAliases(root *yaml.Node) bool {
+	nodes, textBytes := 0, 0
+	var expand func(n *yaml.Node, depth int) bool
+	expand = func(n *yaml.Node, depth int) bool {
+		nodes++
+		textBytes += len(n.Value)
+		problem := ""
+		switch {
+		case depth > 2*maxYAMLNesting: // the parser allows less
+			problem = "the target of an alias contains itself, or nests too deeply"
+		case nodes > maxNodes:
+			problem = fmt.Sprintf("the block has more than %d values, counting what aliases repeat", maxNodes)
+		case textBytes > MaxDefinitionBytes:
+			problem = fmt.Sprintf("the block has more than %d bytes of text, counting what aliases repeat", MaxDefinitionBytes)
 		}
-		if !x.expand(child, depth+1) {
+		if problem != "" {
+			p.errorf(n.Column, "write out what an alias stands for", "%s", problem)
 			return false
 		}
+		for i, child := range n.Content {
+			if child.Kind == yaml.AliasNode {
+				child = child.Alias
+				child.Anchor = "" // what is left is used by none
+				n.Content[i] = child
+			}
+			if !expand(child, depth+1) {
+				return false
+			}
+		}
+		return true
 	}
-	return true
+	return expand(root, 1)
 }
 
-func (d *decoder) checkPrintable(text string, locate func(line, column int) int) bool {
+func (p *reader) checkPrintable(text string, locate func(line, column int) int) bool {
 	line, column := 1, 1
 	for _, c := range text {
 		if !isPrintable(c) {
-			d.errorf(locate(line, column), "delete it", "the text contains %s", describeRune(c))
+			p.errorf(locate(line, column), "delete it", "the text contains %s", describeRune(c))
 			return false
 		}
 		if column++; c == '\n' {
@@ -144,10 +144,10 @@ var yamlHints = []yamlHint{
 }
 
 // reportYAML reports why a text is not YAML.
-func (d *decoder) reportYAML(err error, locate func(line, column int) int) {
+func (p *reader) reportYAML(err error, locate func(line, column int) int) {
 	var e *yaml.LoadError
 	if !errors.As(err, &e) || e.Mark.Line < 1 {
-		d.errorf(locate(1, 1), "", "this is not YAML: %v", err)
+		p.errorf(locate(1, 1), "", "this is not YAML: %v", err)
 		return
 	}
 	at, hint := e.Mark, ""
@@ -157,5 +157,5 @@ func (d *decoder) reportYAML(err error, locate func(line, column int) int) {
 			at = e.ContextMark
 		}
 	}
-	d.errorf(locate(at.Line, at.Column), hint, "this is not YAML: %s", e.Message)
+	p.errorf(locate(at.Line, at.Column), hint, "this is not YAML: %s", e.Message)
 }
