@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -346,18 +345,7 @@ func (e *env) check(t *testing.T, body []byte, answers []forms.Answer, err error
 	e.access.DropFiles(t.Context(), files)
 }
 
-func (e *env) readForm(t *testing.T, contentType string, body io.Reader, length int64) (url.Values, error) {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/", body).WithContext(t.Context())
-	r.Header.Set("Content-Type", contentType)
-	r.ContentLength = length
-	c := e.backend.NewCall(httptest.NewRecorder(), r, auth.Identity{})
-	return c.ReadForm(httptest.NewRecorder(), 1000, errTooLargeForm)
-}
-
-const partsType = MultipartType + "; boundary=a-boundary"
-
-// The header of a part is bounded, wherever a body is read.
+// The header of a part is bounded.
 func TestPartHeaders(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite)
 	disposition := func(n int) string {
@@ -371,54 +359,10 @@ func TestPartHeaders(t *testing.T) {
 		disposition(100) + "\r\nX: " + strings.Repeat("x", maxPartHeader):             http.StatusRequestEntityTooLarge,
 	} {
 		body := []byte("--a-boundary\r\n" + header + "\r\n\r\nx\r\n--a-boundary--\r\n")
-		_, decodeErr := e.decode(t, body, nil)
-		_, readErr := e.readForm(t, partsType, bytes.NewReader(body), int64(len(body)))
-		for _, err := range []error{decodeErr, readErr} {
-			var status *StatusError
-			if errors.As(err, &status); (want == 0) != (err == nil) || want != 0 && status.Status != want {
-				t.Errorf("%.60s…, %d bytes: %v, want %d", header, len(header), err, want)
-			}
+		_, err := e.decode(t, body, nil)
+		var status *StatusError
+		if errors.As(err, &status); (want == 0) != (err == nil) || want != 0 && status.Status != want {
+			t.Errorf("%.60s…, %d bytes: %v, want %d", header, len(header), err, want)
 		}
-	}
-}
-
-var errTooLargeForm = &StatusError{Status: http.StatusRequestEntityTooLarge, Detail: "The form is too large."}
-
-// A form has texts, and names of its files. What is too large is refused by its
-// length, or when it has been read so far.
-func TestReadForm(t *testing.T) {
-	e := newEnv(t, enginetest.SQLite)
-	body := bodyOf(text("a", "1"), text("a", "2"), part{"doc", "b.txt", "content"}, part{"none", "", ""}, text("_key", "k"))
-	got, err := e.readForm(t, partsType, bytes.NewReader(body), int64(len(body)))
-	want := url.Values{"a": {"1", "2"}, "doc": {"b.txt"}, "_key": {"k"}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v, values (-want +got):\n%s", err, diff)
-	}
-	long := bodyOf(text("a", strings.Repeat("x", 1000)))
-	many := bodyOf(slices.Repeat([]part{text("a", "")}, MaxFormValues+1)...)
-	for name, c := range map[string]struct {
-		contentType string
-		body        io.Reader
-		length      int64
-	}{
-		"length":        {partsType, nil, 1 << 40},
-		"text":          {partsType, bytes.NewReader(long), int64(len(long))},
-		"values":        {partsType, bytes.NewReader(many), int64(len(many))},
-		"no length":     {partsType, io.MultiReader(bytes.NewReader(long[:100]), zeros{}), -1},
-		"file":          {partsType, bytes.NewReader(bodyOf(part{"a", "b", strings.Repeat("x", 100_000)})), -1},
-		"query":         {"application/x-www-form-urlencoded", zeros{}, -1},
-		"query, text":   {"application/x-www-form-urlencoded", strings.NewReader("a=" + strings.Repeat("x", 1000)), -1},
-		"query, values": {"application/x-www-form-urlencoded", strings.NewReader(strings.Repeat("&", MaxFormValues)), -1},
-	} {
-		if _, err := e.readForm(t, c.contentType, c.body, c.length); !errors.Is(err, errTooLargeForm) {
-			t.Errorf("%s: %v, want %v", name, err, errTooLargeForm)
-		}
-	}
-	var invalid *forms.Invalid
-	if _, err := e.readForm(t, "application/x-www-form-urlencoded", strings.NewReader("%zz"), 3); !errors.As(err, &invalid) {
-		t.Errorf("a malformed query: %v", err)
-	}
-	if _, err := e.readForm(t, partsType, bytes.NewReader(body[:50]), 50); !errors.As(err, &invalid) {
-		t.Errorf("a body that is cut off: %v", err)
 	}
 }

@@ -27,6 +27,7 @@ type recorder struct {
 	pending int       // bytes since the write deadline was set
 	moved   time.Time // when the write deadline was set
 	status  int       // 0 until the header is sent
+	readEnd time.Time // when the body must have arrived; zero for no such time
 
 	foreignID bool // the request id came from outside
 	anonymous bool
@@ -100,6 +101,13 @@ func (rec *recorder) Write(p []byte) (int, error) {
 func (rec *recorder) extend() {
 	rec.pending, rec.moved = 0, time.Now()
 	_ = http.NewResponseController(rec.w).SetWriteDeadline(rec.moved.Add(rec.write))
+}
+
+// SetReadDeadline is what http.ResponseController calls. It bounds the time for the whole
+// body, however much of it arrives: see requestBody.
+func (rec *recorder) SetReadDeadline(end time.Time) error {
+	rec.readEnd = end
+	return http.NewResponseController(rec.w).SetReadDeadline(end)
 }
 
 // Flush is for code that asks for an http.Flusher.
@@ -192,12 +200,15 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// extend grants the client another read timeout, and a write timeout after it
-// for the response. Errors are ignored: a ResponseWriter without deadlines
+// extend grants the client another read timeout, up to the handler's own deadline, and a
+// write timeout after it for the response. Errors are ignored: a ResponseWriter without deadlines
 // needs none, and a broken connection fails the next read.
 func (b *requestBody) extend() {
 	b.pending = 0
 	next := time.Now().Add(b.timeout)
+	if end := b.rec.readEnd; !end.IsZero() && end.Before(next) {
+		next = end
+	}
 	control := http.NewResponseController(b.rec.w)
 	_ = control.SetReadDeadline(next)
 	_ = control.SetWriteDeadline(next.Add(b.rec.write))

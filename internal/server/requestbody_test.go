@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -191,6 +192,23 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 func (d *deadlines) SetWriteDeadline(t time.Time) error {
 	d.write = append(d.write, t)
 	return nil
+}
+
+// What arrives does not move the end that a handler sets.
+func TestHandlerBoundsTheTimeForABody(t *testing.T) {
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	rec := &recorder{w: w, write: time.Minute}
+	end := time.Now().Add(time.Second)
+	if err := http.NewResponseController(rec).SetReadDeadline(end); err != nil {
+		t.Fatal(err)
+	}
+	r := withDeadlines(httptest.NewRequest("POST", "/", io.LimitReader(zeros{}, 2*readStep)), rec, time.Minute)
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.read) < 2 || slices.ContainsFunc(w.read, func(at time.Time) bool { return !at.Equal(end) }) {
+		t.Errorf("read deadlines %v, want all to be %v", w.read, end)
+	}
 }
 
 func TestBodyMovesTheDeadlinesByStep(t *testing.T) {

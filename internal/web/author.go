@@ -98,7 +98,7 @@ func (s *Site) showWritten(w http.ResponseWriter, c *call) error {
 		c.CloseUnread(w)
 		return err
 	}
-	sent, err := c.readForm(w, maxAuthorText, errFormTooLong)
+	sent, err := c.readForm(w, maxForm+maxAuthorText, errFormTooLong)
 	if err != nil {
 		return err
 	}

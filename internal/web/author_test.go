@@ -286,7 +286,7 @@ func TestAuthorTooLarge(t *testing.T) {
 	full := shortForm + strings.Repeat("#\n", (markup.MaxBlockBytes-len(shortForm))/2)
 	b.write(full).want(http.StatusOK, "No problems", "Name") // CR LF make it larger than it is
 	b.write(full+"##\n").want(http.StatusOK, "1 problem", "more than 262144 bytes")
-	huge := strings.Repeat("#", maxAuthorText+1)
+	huge := strings.Repeat("#", maxForm+maxAuthorText)
 	b.write(huge).want(http.StatusRequestEntityTooLarge, "at most 256 KiB")
 	b.postForm("/author", url.Values{"text": {huge}}).want(http.StatusRequestEntityTooLarge, "at most 256 KiB")
 	many := "form: a\nfields:\n  - {id: x, type: radio, options: &o [" + strings.Repeat("a, ", 900) + "a]}\n"

@@ -2,8 +2,10 @@ package web
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/formulary/formulary/internal/request"
@@ -23,11 +25,15 @@ const (
 	passwordControl = "_password"
 )
 
+// maxForm bounds the body of a form without answers, such as the sign-in.
+const maxForm = 64 << 10
+
 // Bounds of the form of an expired session. It comes without credentials, so it
 // gets little memory and little time.
 const (
-	maxExpiredText  = 64 << 10
-	expiredReadTime = 30 * time.Second
+	maxExpired       = maxForm + 64<<10 // bytes: 64 KiB of texts, and the syntax around them
+	maxExpiredValues = 500
+	expiredReadTime  = 30 * time.Second
 )
 
 // askToSignIn answers a request without a session. The form of an expired session
@@ -96,17 +102,40 @@ func (c *call) readExpiredForm(w http.ResponseWriter) (url.Values, error) {
 		return nil, err
 	}
 	control := http.NewResponseController(w)
-	end := time.AfterFunc(expiredReadTime, func() { _ = control.SetReadDeadline(time.Now()) })
-	defer end.Stop()
-	return c.readForm(w, maxExpiredText, errExpiredTooLarge)
+	_ = control.SetReadDeadline(time.Now().Add(expiredReadTime))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	typed, err := c.readForm(w, maxExpired, errExpiredTooLarge)
+	if err == nil && len(hiddenValues(typed)) > maxExpiredValues {
+		err = errExpiredTooLarge
+	}
+	return typed, err
 }
 
-// readForm reads the texts of a form, and the names of its files. tooLarge is the
-// answer to a form of more than maxText bytes.
-func (c *call) readForm(w http.ResponseWriter, maxText int64, tooLarge *request.StatusError) (url.Values, error) {
-	values, err := c.ReadForm(w, maxText, tooLarge)
-	if _, ok := errors.AsType[*request.StatusError](err); err != nil && !ok {
+// readForm reads a form as browsers send it. The value of a file is its name. tooLarge is
+// the answer to a body of more than limit bytes.
+func (c *call) readForm(w http.ResponseWriter, limit int64, tooLarge error) (url.Values, error) {
+	defer func(body io.ReadCloser) { c.Body = body }(c.Body) // see CloseUnread
+	c.Body = http.MaxBytesReader(w, c.Body, limit)
+	read := c.ParseForm
+	if request.IsMultipart(c.Header) {
+		read = func() error { return c.ParseMultipartForm(limit) } // all of it in memory
+	}
+	if err := read(); err != nil {
+		c.CloseUnread(w)
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return nil, tooLarge
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, c.ReadError(err)
+		}
 		return nil, errUnreadable
 	}
-	return values, err
+	if c.MultipartForm != nil {
+		for name, files := range c.MultipartForm.File {
+			for _, file := range files {
+				c.PostForm.Add(name, file.Filename)
+			}
+		}
+	}
+	return c.PostForm, nil
 }

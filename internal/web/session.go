@@ -22,9 +22,6 @@ const (
 	framedCookieName = "__Host-formulary-embed"
 )
 
-// maxControls bounds a form without answers, such as the sign-in.
-const maxControls = 16 << 10
-
 // cookie is the cookie of a session. Within the page of another site it is
 // partitioned: it counts for forms that are embedded there, and nowhere else. Servers
 // with different base paths on one host have cookies of their own: by the path, or by
@@ -64,7 +61,8 @@ func (f frame) sessionID(r *http.Request) string {
 	return c.Value
 }
 
-// caller returns who is signed in: with the proxy in front, with the wiki, or here.
+// caller returns who is signed in: with the proxy in front, with the wiki, or here. The
+// error is session.ErrNone if a sign-in here would help.
 func (s *Site) caller(r *http.Request, f frame) (auth.Identity, error) {
 	if s.Sessions == nil {
 		return s.Backend.Auth.Identify(r)
@@ -76,7 +74,7 @@ func (s *Site) caller(r *http.Request, f frame) (auth.Identity, error) {
 	}
 	for _, from := range f.sessions() {
 		who, err := s.Sessions.Open(r.Context(), from.sessionID(r))
-		if !isNoSession(err) {
+		if !errors.Is(err, session.ErrNone) {
 			return who.WithAddress(r.RemoteAddr), err
 		}
 	}
@@ -95,12 +93,6 @@ func (s *Site) hasCredentials(r *http.Request, f frame) bool {
 		}
 	}
 	return slices.ContainsFunc(f.sessions(), func(from frame) bool { return from.sessionID(r) != "" })
-}
-
-// isNoSession reports whether to ask for a sign-in. There is no sign-in to offer where a
-// proxy signs people in: auth.ErrNobody is answered as it is.
-func isNoSession(err error) bool {
-	return errors.Is(err, session.ErrNone) || errors.Is(err, auth.ErrBadCredentials)
 }
 
 // signInPage is the page to sign in.
@@ -150,7 +142,7 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 	case err == nil:
 		redirect(w, c.Request, next)
 		return nil
-	case !isNoSession(err):
+	case !errors.Is(err, session.ErrNone):
 		return err
 	case !c.maySignIn():
 		return c.offerNewTab(w, next, notEncrypted)
@@ -178,7 +170,7 @@ func (s *Site) login(w http.ResponseWriter, c *call) error {
 		return c.offerNewTab(w, c.path("/"), notEncrypted)
 	}
 	c.Log.SetUser("") // the address, for password guessing to be traced
-	sent, err := c.readForm(w, maxControls, errUnreadable)
+	sent, err := c.readForm(w, maxForm, errUnreadable)
 	if err != nil {
 		return err
 	}

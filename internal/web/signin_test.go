@@ -228,6 +228,6 @@ func TestFrameTellsSignInFromQuestions(t *testing.T) {
 
 // Anybody can send a sign-in, so little of it is read.
 func TestSignInIsBounded(t *testing.T) {
-	long := url.Values{"username": {"alice"}, "password": {strings.Repeat("x", 16<<10)}}
+	long := url.Values{"username": {"alice"}, "password": {strings.Repeat("x", maxForm)}}
 	newEnv(t, nil).browser(t).postForm("/login", long).want(http.StatusBadRequest, "The form can't be read.")
 }

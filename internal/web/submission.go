@@ -492,7 +492,7 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	sent, err := c.readForm(w, maxControls, errUnreadable)
+	sent, err := c.readForm(w, maxForm, errUnreadable)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -193,19 +194,18 @@ func (s *Site) handle(to route, f frame) http.Handler {
 			}
 			err = request.CheckOrigin(r)
 		}
-		switch {
-		case isNoSession(err):
-			err = s.askToSignIn(w, c, to.resume) //nolint:contextcheck // the call has the request
-		case err == nil && to.public:
-			err = to.handler(s, w, c)
-		case err == nil:
+		signedIn := err == nil
+		if signedIn {
 			c.Refresh = func() (auth.Identity, error) { return s.caller(r, f) } // a sign-out ends what still runs
-			if err = to.handler(s, w, c); err != nil {
-				c.NoteRefusal(err)
-			}
-			if isNoSession(err) { // no more, though it was when the request began
-				c.Who, err = auth.Identity{}, errSignedOut
-			}
+			err = to.handler(s, w, c)
+			c.NoteRefusal(err)
+		}
+		switch {
+		case !errors.Is(err, session.ErrNone):
+		case signedIn: // and no more since the request began
+			c.Who, err = auth.Identity{}, errSignedOut
+		default:
+			err = s.askToSignIn(w, c, to.resume) //nolint:contextcheck // the call has the request
 		}
 		if err != nil {
 			c.fail(w, err) //nolint:contextcheck // the call has the request
