@@ -33,7 +33,7 @@ func (b *bench) allocations(ctx context.Context) error {
 			err = errors.Join(err, errAfter)
 			count := (after - before) / requests
 			f := figure{name: "allocations of a " + m.name + " on SQLite, " + s.name, measured: number(count), durability: e.durability}
-			if s.name != "before" {
+			if s.name == "Formulary" {
 				f.target, f.values = target{"≤", m.most}, []float64{count}
 			}
 			b.figures = append(b.figures, f)

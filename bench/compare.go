@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,12 +12,11 @@ import (
 // comparison is one thing that is measured in turns on several sides.
 type comparison struct {
 	title      string
-	store      string        // what the stores of the sides are called
-	rows       int64         // what they hold before
-	turn       time.Duration // 0 for that of other comparisons
+	store      string // what the stores of the sides are called
+	rows       int64  // what they hold before
 	durability string
 	budget     float64 // for the p50 of the first lane, in milliseconds; 0 for none
-	lanes      []lane  // the first is compared with the others
+	lanes      []lane  // the first is compared with the others; with -before see pairs
 }
 
 // lane is one of the things that take turns. Two lanes may share a server.
@@ -52,9 +49,14 @@ func (b *bench) make(ctx context.Context, s side, store string, rows int64) erro
 
 // compare measures all rounds, and adds the figures.
 func (b *bench) compare(ctx context.Context, c comparison) error {
+	if b.before != "" {
+		return b.comparePairs(ctx, c)
+	}
 	samples := make([][]sample, len(c.lanes)) // by lane, then by round
 	for round := range b.rounds {
-		taken, err := b.round(ctx, c)
+		taken, err := b.round(ctx, c, func(runners ...runner) ([]sample, error) {
+			return inTurns(ctx, b.interval, runners...)
+		})
 		if err != nil {
 			return err
 		}
@@ -69,8 +71,10 @@ func (b *bench) compare(ctx context.Context, c comparison) error {
 	return nil
 }
 
-// round starts all servers, lets the lanes take turns, and stops the servers.
-func (b *bench) round(ctx context.Context, c comparison) (samples []sample, err error) {
+// round starts all servers, calls measure with the lanes, and stops the servers.
+func (b *bench) round(
+	ctx context.Context, c comparison, measure func(...runner) ([]sample, error),
+) (samples []sample, err error) {
 	servers := map[string]*process{} // by side
 	for _, l := range c.lanes {
 		if servers[l.side.name] != nil {
@@ -95,7 +99,7 @@ func (b *bench) round(ctx context.Context, c comparison) (samples []sample, err 
 		defer end()
 		runners = append(runners, run)
 	}
-	return inTurns(ctx, b.interval, cmp.Or(c.turn, b.turn), runners...)
+	return measure(runners...)
 }
 
 // addComparison adds a row for each target, or one row if there is none.

@@ -12,23 +12,19 @@ import (
 	"time"
 )
 
-// hooks compares creates on a form that has a webhook with creates on a form without one. With -before, the older
-// binary has a webhook, too.
+// hooks compares creates on a form that has a webhook with creates on a form without one.
 func (b *bench) hooks(ctx context.Context) error {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer receiver.Close()
 	text := fmt.Sprintf("hooks: [{name: bench, url: %q, secret: %s, allowPrivate: true}]\n", receiver.URL, strings.Repeat("AAAA", 8))
 	err := os.WriteFile(b.path("hooks.yaml"), []byte(text), 0o600)
 	for _, e := range []engine{sqlite, postgres} {
-		hooked := b.formulary("webhook", b.binary, e, "--pages", "pages", "--users", b.path(usersFile), "--hooks", b.path("hooks.yaml"))
-		c := comparison{title: "creates on " + e.name + " with a webhook, 64 connections", store: e.name + "-hook", durability: e.durability}
-		c.lanes = []lane{{"webhook", hooked, onlyInTurn(sendCreates(manyConns)), 0}, {"no webhook", b.formulary("Formulary", b.binary, e), sendCreates(manyConns), 0.7}}
-		if b.before != "" {
-			old := b.formulary("before, webhook", b.before, e, "--pages", "pages", "--users", b.path(usersFile), "--hooks", b.path("hooks.yaml"))
-			c.lanes = append(c.lanes, lane{"before, webhook", old, onlyInTurn(sendCreates(manyConns)), unchanged})
-		}
+		none := lane{"no webhook", b.formulary("no webhook", b.binary, e), sendCreates(manyConns), 0.7}
 		if err == nil {
-			err = b.compare(ctx, c)
+			err = b.compare(ctx, comparison{
+				title: "creates on " + e.name + " with a webhook, 64 connections", store: e.name + "-hook", durability: e.durability,
+				lanes: b.lanesWith([]string{"--hooks", b.path("hooks.yaml")}, e, onlyInTurn(sendCreates(manyConns)), none),
+			})
 		}
 	}
 	return err

@@ -42,7 +42,6 @@ func main() {
 // bench is one run of the whole.
 type bench struct {
 	interval     time.Duration // that each lane is measured for in a round
-	turn         time.Duration
 	rounds       int
 	rows         int64 // of the store that is to be large
 	only         *regexp.Regexp
@@ -82,7 +81,7 @@ func newBench() (*bench, error) {
 	seconds := flag.Float64("seconds", 3, "how long each side is measured in a round")
 	rounds := flag.Int("rounds", 5, "rounds of which the median is taken")
 	only := flag.String("only", "", "regexp of the measurements to run; what is not all of them is printed, but not written to "+resultsFile)
-	before := flag.String("before", "", "an older formulary: all figures are measured in turns with it, and with nothing else")
+	before := flag.String("before", "", "an older formulary: its processor time is compared, under the same load at the same time")
 	rows := flag.Int64("rows", 1_000_000, "submissions of the store for start, memory, results page and slow reader")
 	flag.Parse()
 	re, err := regexp.Compile(*only)
@@ -92,15 +91,13 @@ func newBench() (*bench, error) {
 	if *seconds <= 0 || *rounds < 1 || *rows < listRows || flag.NArg() > 0 {
 		return nil, fmt.Errorf("give a positive -seconds and -rounds, -rows from %d on, and no arguments", listRows)
 	}
-	turn := longTurn // PocketBase may keep a request waiting for a good part of a short one
 	if *before != "" {
-		turn = shortTurn
 		if *before, err = exec.LookPath(*before); err != nil {
 			return nil, fmt.Errorf("flag -before: %w", err)
 		}
 	}
 	interval := time.Duration(*seconds * float64(time.Second))
-	return &bench{interval: interval, turn: turn, rounds: *rounds, only: re, rows: *rows, before: *before, made: map[string]bool{}}, nil
+	return &bench{interval: interval, rounds: *rounds, only: re, rows: *rows, before: *before, made: map[string]bool{}}, nil
 }
 
 // setUp builds the binary and what it serves.

@@ -20,6 +20,8 @@ func (t target) met(value float64) bool {
 		return value >= t.bound
 	case "≤":
 		return value <= t.bound
+	case "1 ±":
+		return math.Abs(value-1) <= t.bound
 	}
 	return true
 }

@@ -12,10 +12,9 @@ const (
 	// warmUp comes before the first turn of everything measured, and is not counted.
 	warmUp = 500 * time.Millisecond
 
-	// shortTurn is how long one side runs before it is the other's turn. The speed of a shared
-	// machine changes from one second to the next: within turns this short it is about the same for all.
-	shortTurn = 250 * time.Millisecond
-	longTurn  = time.Second
+	// turnLength is how long one side runs before it is the other's turn. The speed of a shared machine
+	// changes from one second to the next; PocketBase may keep a request waiting for a good part of one.
+	turnLength = time.Second
 
 	// turnStart is the part of a turn that is not counted: a side that was idle has to get up to speed.
 	turnStart = 100 * time.Millisecond
@@ -52,7 +51,7 @@ func (t *tally) sample() sample {
 
 // inTurns lets the sides run in turns, each until it has run for the interval in all. The side
 // that begins changes with every turn.
-func inTurns(ctx context.Context, interval, length time.Duration, sides ...runner) ([]sample, error) {
+func inTurns(ctx context.Context, interval time.Duration, sides ...runner) ([]sample, error) {
 	for _, run := range sides {
 		if err := run(ctx, warmUp, 0, &tally{}); err != nil {
 			return nil, err
@@ -67,7 +66,7 @@ func inTurns(ctx context.Context, interval, length time.Duration, sides ...runne
 			if left <= 0 {
 				continue
 			}
-			if err := sides[i](ctx, turnStart, min(left, length), &tallies[i]); err != nil {
+			if err := sides[i](ctx, turnStart, min(left, turnLength), &tallies[i]); err != nil {
 				return nil, err
 			}
 			running = true

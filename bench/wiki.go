@@ -62,14 +62,14 @@ func (b *bench) wiki(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
-	live := b.formulary("wiki", b.binary, sqlite, "--pages", "mediawiki+"+w.URL+"/api.php", "--users", "wiki")
+	flags := []string{"--pages", "mediawiki+" + w.URL + "/api.php", "--users", "wiki"}
 	lanes := func(t task) []lane {
-		return []lane{{"wiki", live, t, 0}, {"files", b.formulary("Formulary", b.binary, sqlite), t, 0.9}}
+		return b.lanesWith(flags, sqlite, t, lane{"files", b.formulary("files", b.binary, sqlite), t, 0.9})
 	}
 	creates := comparison{title: "creates with --users wiki, 64 connections", store: "wiki-create", durability: sqlite.durability}
 	reads := comparison{title: "reads with --users wiki, 64 connections", store: "wiki-read", rows: readRows, durability: noWrites}
-	creates.lanes, reads.lanes = lanes(sendCreates(manyConns)), lanes(sendReads)
-	return errors.Join(b.compare(ctx, creates), b.compare(ctx, reads), b.countWikiCalls(ctx, w, live))
+	creates.lanes, reads.lanes = lanes(sendCreates(manyConns)), lanes(sendReads(manyConns))
+	return errors.Join(b.compare(ctx, creates), b.compare(ctx, reads), b.countWikiCalls(ctx, w, b.sides(sqlite, flags...)[0]))
 }
 
 // countWikiCalls has many users open a form at once, twice.

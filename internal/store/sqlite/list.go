@@ -17,7 +17,7 @@ func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submis
 }
 
 func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) error {
-	return s.pool.with(ctx, func(conn *connection) error {
+	return s.pool.withSnapshot(ctx, func(conn *connection) error {
 		c.Last = true
 		form, err := s.form(conn, formName{q.PageID, q.FormID})
 		if errors.Is(err, errNoForm) {
