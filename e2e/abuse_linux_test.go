@@ -49,22 +49,6 @@ func TestUnknownFieldsExhaustNothing(t *testing.T) {
 	}
 }
 
-// Small changes of a submission at the size limit do not slow down the creates
-// of other users.
-func TestLargeSubmissionDoesNotSlowOthers(t *testing.T) {
-	p := start(t, newSite(t))
-	p.must(t, 201, "POST", "/sheet/submission", `{"fields":{"f0":{"fieldId":"f0","value":"`+strings.Repeat("x", 500_000)+`"}}}`)
-	p.must(t, 200, "POST", "/sheet/submission/1", `{"fields":{"f1":{"fieldId":"f1","value":"`+strings.Repeat("y", 500_000)+`"}}}`)
-	grown := `{"fields":{"f2":{"fieldId":"f2","value":"` + strings.Repeat("z", 500_000) + `"}}}`
-	p.must(t, 413, "POST", "/sheet/submission/1", grown)
-	p.mustNotSlowOthers(t, 4, func(ctx context.Context, n int) {
-		change := fmt.Sprintf(`{"fields":{"f3":{"fieldId":"f3","value":"%d"}}}`, n)
-		if r, err := p.call(ctx, "POST", "/sheet/submission/1", change); err == nil && r.status != 200 {
-			t.Errorf("merge: status %d: %s", r.status, r.body)
-		}
-	})
-}
-
 // medianCreate is how long a create of another user takes, by the median of many.
 func (p *process) medianCreate(t *testing.T) time.Duration {
 	t.Helper()

@@ -251,3 +251,18 @@ func TestLargestPagesExhaustNothing(t *testing.T) {
 		}
 	}
 }
+
+// formsOf returns the answer for the forms of a page.
+func formsOf(t *testing.T, p *process, page string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", p.url+"/rest/forms/1.0/page/"+page+"/form", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("ann", "secret")
+	r, err := do(client, req)
+	if err != nil || r.status != 200 {
+		t.Fatalf("forms of page %s: %v, %d %s", page, err, r.status, r.body)
+	}
+	return r.body
+}

@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Accidents with data directories and backups. None may lose submissions or assign
@@ -108,62 +104,6 @@ func TestKilledRestore(t *testing.T) {
 	}
 }
 
-// A database that is gone is not replaced by an empty one.
-func TestLostDatabase(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	p := start(t, s)
-	if !strings.Contains(p.output(), "made a new store") {
-		t.Errorf("the first start does not tell of the new store: %s", p.output())
-	}
-	first := create(t, p, "note", note("precious"))
-	if err := p.terminate(t); err != nil {
-		t.Fatal(err)
-	}
-	database, aside := filepath.Join(s.data, "formulary.db"), filepath.Join(t.TempDir(), "formulary.db")
-	if err := os.Rename(database, aside); err != nil {
-		t.Fatal(err)
-	}
-	mustRefuse(t, "anonymous.key says that there was a store", s.serve()...)
-	mustHold(t, s.data, "anonymous.key")
-	testkit.WriteFile(t, database, "")
-	mustRefuse(t, "mount its volume, put formulary.db back, or use 'formulary restore'", s.serve()...)
-	mustHold(t, s.data, "anonymous.key", "formulary.db")
-	if err := os.Rename(aside, database); err != nil {
-		t.Fatal(err)
-	}
-	p = start(t, s)
-	if strings.Contains(p.output(), "made a new store") {
-		t.Errorf("the store is not new: %s", p.output())
-	}
-	if id := create(t, p, "note", note("next")); id != first+1 {
-		t.Errorf("id %d after %d", id, first)
-	}
-}
-
-// After a first start that was killed at any moment, the next start succeeds.
-func TestKilledFirstStart(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	p := begin(t, exec.Command(binary, s.serve()...))
-	before := time.Now()
-	p.await(t)
-	whole := time.Since(before)
-	p.kill()
-	for range testkit.Rounds(3, 20) {
-		s.data = filepath.Join(t.TempDir(), "data")
-		p := begin(t, exec.Command(binary, s.serve()...))
-		<-time.After(rand.N(whole))
-		p.kill()
-		t.Logf("killed with %q", filesIn(t, s.data))
-		p = start(t, s)
-		if id := create(t, p, "note", note("first")); id != 1 {
-			t.Errorf("the first id is %d", id)
-		}
-		p.kill()
-	}
-}
-
 // A second server can't use the directory, whichever files were removed.
 func TestSecondServer(t *testing.T) {
 	t.Parallel()
@@ -185,32 +125,6 @@ func TestSecondServer(t *testing.T) {
 	}
 }
 
-// A damaged backup is not restored, and verify reports it.
-func TestDamagedBackup(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	p := start(t, s)
-	create(t, p, "note", note("the quick brown fox"))
-	file := filepath.Join(t.TempDir(), "backup.db")
-	mustRun(t, s.command("backup", file)...)
-	for _, what := range [][]string{{file}, s.store()} {
-		if out := mustRun(t, append([]string{"verify"}, what...)...); !strings.Contains(out, " is whole: 1 submissions, 0 files.") {
-			t.Errorf("output: %s", out)
-		}
-	}
-	create(t, p, "note", note("the server still writes"))
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	damaged := filepath.Join(t.TempDir(), "backup.db")
-	testkit.WriteFile(t, damaged, string(bytes.Replace(whole, []byte("brown fox"), []byte("brown fnx"), 1)))
-	mustRefuse(t, damaged, "verify", damaged)
-	to := newSite(t)
-	mustRefuse(t, "check "+damaged, to.command("restore", damaged)...)
-	mustHold(t, to.data)
-}
-
 // A killed backup leaves one temporary directory, and the next run says what to do
 // with it.
 func TestKilledBackup(t *testing.T) {
@@ -224,26 +138,4 @@ func TestKilledBackup(t *testing.T) {
 	remove(t, file+".partial")
 	mustRun(t, s.command("backup", file)...)
 	mustHold(t, dir, "backup.db")
-}
-
-// A start that is refused because the key is missing creates no key.
-func TestLostKey(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, s site) {
-		p := start(t, s)
-		create(t, p, "vote", ballot)
-		if err := p.terminate(t); err != nil {
-			t.Fatal(err)
-		}
-		key := s.anonymousKey()
-		remove(t, key)
-		for range 2 {
-			mustRefuse(t, key+" is missing: the key of anonymous submissions is not the one that this store was used with", s.serve()...)
-			if _, err := os.Stat(key); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a key was made: %v", err)
-			}
-		}
-		p = start(t, s, "--new-anonymous-key")
-		create(t, p, "vote", ballot)
-	})
 }

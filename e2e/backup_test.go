@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // A backup that is made under load is one snapshot.
@@ -50,28 +48,5 @@ func checkRestored(t *testing.T, p *process, before map[int64]string, l *ledger)
 		if l.acked[id] != text {
 			t.Errorf("submission %d is %q, and was %q", id, text, l.acked[id])
 		}
-	}
-}
-
-// A restore brings back all content of a store, and does not overwrite an existing
-// one.
-func TestBackupAndRestore(t *testing.T) {
-	t.Parallel()
-	s, other := newSite(t), newSite(t)
-	other.key = s.anonymousKey()
-	p := start(t, s)
-	use(t, p)
-	before := answers(t, p)
-	file := filepath.Join(t.TempDir(), "backup.db")
-	mustRun(t, s.command("backup", file)...)
-	mustRun(t, other.command("restore", file)...)
-	p = start(t, other)
-	if diff := cmp.Diff(before, answers(t, p)); diff != "" {
-		t.Errorf("the API answers otherwise (-before +after):\n%s", diff)
-	}
-	p.must(t, 400, "POST", "/vote/submission", ballot)
-	mustRefuse(t, "in use", other.command("restore", file)...)
-	if after := answers(t, p); !cmp.Equal(before, after) {
-		t.Error("what was refused has changed the store")
 	}
 }

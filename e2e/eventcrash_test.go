@@ -298,33 +298,3 @@ func TestKillRepeatsTwoEvents(t *testing.T) {
 		}
 	})
 }
-
-// A server that is stopped while it sends ends in time. What waits is sent at once after
-// the start, and nothing that was delivered comes again.
-func TestRestartWhileSending(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, s site) {
-		r := newReceiver(t, "crm")
-		p := newReplica(t, s.withManyForms(t), withHooks(t, r.hook("/"))...)
-		p.start(t)
-		for range 5 {
-			create(t, p.process, "note", note("before"))
-		}
-		r.awaitDelivered(t, testkit.WaitLimit, 5)
-		r.breaks(hangs)
-		for i := range 30 {
-			create(t, p.process, fmt.Sprint("f", i%3), note("waits"))
-		}
-		testkit.Eventually(t, "three forms are being sent", func() bool { return len(r.log()) == 8 })
-		begun := time.Now()
-		if err := p.terminate(t); err != nil || time.Since(begun) > 10*time.Second {
-			t.Errorf("it ended after %s: %v", time.Since(begun), err)
-		}
-		r.heal()
-		p.start(t)
-		r.awaitDelivered(t, 10*time.Second, 35) // a lease that was not released would take 25
-		if len(r.log()) != 38 {
-			t.Errorf("35 events came in %d calls, want 38", len(r.log()))
-		}
-	})
-}

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"mime"
 	"mime/quotedprintable"
-	"net"
 	"net/mail"
 	"os"
 	"os/exec"
@@ -118,66 +116,6 @@ func TestMailsTellOfSubmissions(t *testing.T) {
 			t.Errorf("mails: %s", diff)
 		}
 	})
-}
-
-// impostor listens instead of a mail server, greets with a text and says no more.
-func impostor(t *testing.T, address, greeting string) (end func()) {
-	t.Helper()
-	var listener net.Listener
-	testkit.Eventually(t, "the port is free", func() (free bool) {
-		var err error
-		listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
-		return err == nil
-	})
-	end = func() { _ = listener.Close() }
-	t.Cleanup(end)
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { _ = conn.Close() })
-			_, _ = conn.Write([]byte(greeting))
-		}
-	}()
-	return end
-}
-
-// A mail server that fails holds up neither writes nor webhooks, and is not called more
-// often than the backoff says. When it works again, all submissions are told.
-func TestFailingMailServer(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]struct {
-		greeting string
-		attempts int
-	}{"down": {"", 3}, "silent": {"", 2}, "refuses": {"554 go away\r\n", 3}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server, hook, s := mailtest.Start(t, mailtest.Options{}), newReceiver(t, "crm"), newSite(t)
-			p := start(t, s, append(s.withMail(t, "smtp://"+server.Addr, time.Second), withHooks(t, hook.hook("/"))...)...)
-			server.Stop()
-			end := func() {}
-			if name != "down" {
-				end = impostor(t, server.Addr, fault.greeting)
-			}
-			count := checkUnhindered(t, p, hook, fault.attempts, func() []time.Time { return failures(t, p) }, "leave")
-			end()
-			server.Restart()
-			p.awaitEvents(t, "mail", "queued", 0)
-			told := 0
-			for _, subject := range subjects(t, server) {
-				var n int
-				if _, err := fmt.Sscanf(subject, "%d new submission", &n); err != nil {
-					t.Fatalf("%v: %s", err, subject)
-				}
-				told += n
-			}
-			if told != count {
-				t.Errorf("%d submissions are told of %d", told, count)
-			}
-		})
-	}
 }
 
 // failures are the times at which mails were not delivered, by the log.

@@ -141,24 +141,3 @@ func mustNotTell(t *testing.T, told map[string]string, secrets ...string) {
 		}
 	}
 }
-
-// An anonymous form tells that something has changed, and nothing more.
-func TestAnonymousEvents(t *testing.T) {
-	t.Parallel()
-	r := newReceiver(t, "crm")
-	p := start(t, newSite(t), withHooks(t, r.hook("/", "body: submission"))...)
-	id := create(t, p, "vote", ballot)
-	create(t, p, "note", note("named"))
-	p.must(t, 204, "DELETE", fmt.Sprint("/vote/result/", id), "")
-	r.awaitDelivered(t, testkit.WaitLimit, 3)
-	for _, c := range r.delivered(t) {
-		timestamp, _ := c.Timestamp.MarshalText()
-		want := fmt.Sprintf(`{"type":%q,"timestamp":%q,"data":{"pageId":1,"formId":"vote","id":%d}}`, c.Type, timestamp, id)
-		if c.Data.FormID == "vote" && strings.TrimSpace(c.body) != want {
-			t.Errorf("got %s, want %s", c.body, want)
-		}
-		if c.Data.FormID == "note" && (!strings.Contains(c.body, "named") || !strings.Contains(c.body, `"ann"`)) {
-			t.Errorf("the submission is missing: %s", c.body)
-		}
-	}
-}

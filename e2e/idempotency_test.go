@@ -1,12 +1,9 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,47 +22,6 @@ func createWithKey(ctx context.Context, url, key, text string) (response, error)
 	return do(client, req)
 }
 
-// sendUnread submits a note, and returns a connection on which the answer is
-// never read, once the note is stored.
-func sendUnread(t *testing.T, p *process, key, text string) net.Conn {
-	t.Helper()
-	req, err := request(t.Context(), p.url, "POST", "/note/submission", note(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Idempotency-Key", key)
-	conn, err := net.Dial("tcp", req.URL.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := bufio.NewWriter(conn)
-	if err := req.Write(w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Eventually(t, text+" is stored", func() bool {
-		r, err := p.call(t.Context(), "GET", "/note/submission", "")
-		return err == nil && strings.Contains(r.body, `"`+text+`"`)
-	})
-	return conn
-}
-
-// retry sends a note again, whose first answer was lost, and wants it to be
-// stored once.
-func retry(t *testing.T, p *process, key, text string) {
-	t.Helper()
-	r, err := createWithKey(t.Context(), p.url, key, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.status != 201 || r.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%s again: %d %v %s", text, r.status, r.header, r.body)
-	}
-	onlyOnce(t, p, text)
-}
-
 // onlyOnce wants each of the texts to be stored exactly once.
 func onlyOnce(t *testing.T, p *process, texts ...string) {
 	t.Helper()
@@ -81,45 +37,6 @@ func onlyOnce(t *testing.T, p *process, texts ...string) {
 	if len(count) != len(texts) {
 		t.Errorf("%d texts are stored, %d were sent", len(count), len(texts))
 	}
-}
-
-// The client's connection is cut after the commit and before it has read the
-// answer.
-func TestRepeatAfterTheConnectionIsCut(t *testing.T) {
-	t.Parallel()
-	engines(t, testRepeatAfterTheConnectionIsCut)
-}
-
-func testRepeatAfterTheConnectionIsCut(t *testing.T, s site) {
-	p := start(t, s)
-	conn := sendUnread(t, p, "key", "cut")
-	if err := conn.(*net.TCPConn).SetLinger(0); err != nil { // a reset, not an end
-		t.Fatal(err)
-	}
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
-	retry(t, p, "key", "cut")
-	if strings.Contains(p.output(), `"key"`) {
-		t.Errorf("the log holds the key:\n%s", p.output())
-	}
-}
-
-// The process is killed there, and the server that is started again recognises
-// the repeat.
-func TestRepeatAfterTheProcessIsKilled(t *testing.T) {
-	t.Parallel()
-	engines(t, testRepeatAfterTheProcessIsKilled)
-}
-
-func testRepeatAfterTheProcessIsKilled(t *testing.T, s site) {
-	p := newReplica(t, s, "--access-log=false")
-	p.start(t)
-	conn := sendUnread(t, p.process, "key", "killed")
-	p.kill()
-	_ = conn.Close()
-	p.start(t)
-	retry(t, p.process, "key", "killed")
 }
 
 // repeaters send notes, each under a key of its own, and repeat each until it
@@ -204,41 +121,4 @@ func testRepeatsUnderKills(t *testing.T, s site) {
 		p.start(t)
 	}
 	r.check(t, p.process)
-}
-
-// Two servers get the same key at the same moment.
-func TestRepeatsOnTwoServersAtOnce(t *testing.T) {
-	t.Parallel()
-	replicas := startReplicas(t, newSharedSite(t), 2, "--access-log=false")
-	urls := urlsOf(replicas)
-	const rounds, callers = 20, 6
-	var texts []string
-	for round := range rounds {
-		text := fmt.Sprint("round ", round)
-		texts = append(texts, text)
-		answers, errs := make([]response, callers), make([]error, callers)
-		var ready, done sync.WaitGroup
-		ready.Add(callers)
-		for i := range callers {
-			done.Go(func() {
-				ready.Done()
-				ready.Wait()
-				answers[i], errs[i] = createWithKey(t.Context(), urls[i%2], strings.ReplaceAll(text, " ", "-"), text)
-			})
-		}
-		done.Wait()
-		firsts := 0
-		for i, a := range answers {
-			if errs[i] != nil || a.status != 201 || a.body != answers[0].body {
-				t.Errorf("%s: %d %s %v, want 201 %s", text, a.status, a.body, errs[i], answers[0].body)
-			}
-			if a.header.Get("Idempotency-Replayed") == "" {
-				firsts++
-			}
-		}
-		if firsts != 1 {
-			t.Errorf("%s: %d of the answers are no replay", text, firsts)
-		}
-	}
-	onlyOnce(t, replicas[0].process, texts...)
 }

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
@@ -33,73 +31,6 @@ func (s site) anonymousKey() string {
 		return filepath.Join(s.data, "anonymous.key")
 	}
 	return s.key
-}
-
-// answers returns all answers of the API about the submissions of the page.
-func answers(t *testing.T, p *process) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	for _, form := range []string{"note", "kept", "vote", "pledge", "sheet"} {
-		for _, path := range []string{"/" + form + "/submission", "/" + form + "/result"} {
-			all[path] = p.must(t, 200, "GET", path, "").body
-		}
-	}
-	return all
-}
-
-// use stores submissions of all kinds, and deletes the last, whose ids must not be
-// assigned again.
-func use(t *testing.T, p *process) {
-	t.Helper()
-	keep(t, p)
-	for i := range 30 {
-		create(t, p, "note", note(fmt.Sprintf("%d \" \\ 😀", i)))
-	}
-	sheet := create(t, p, "sheet", `{"fields":{"f3":{"fieldId":"f3","value":"first"}}}`)
-	p.must(t, 200, "PUT", fmt.Sprint("/sheet/result/", sheet), `{"f1":"later","f3":""}`)
-	create(t, p, "vote", ballot)
-	create(t, p, "pledge", note("once"))
-	p.must(t, 204, "DELETE", fmt.Sprint("/note/result/", create(t, p, "note", note("gone"))), "")
-}
-
-// Submissions are copied from SQLite to PostgreSQL and back, and the answers of the
-// API stay the same.
-func TestMigrateAndBack(t *testing.T) {
-	t.Parallel()
-	first := newSite(t)
-	second := first.on(pgtest.New(t, pgtest.Options{TCP: true}).Database(t))
-	third := first
-	third.data = filepath.Join(t.TempDir(), "data")
-	second.key, third.key = first.anonymousKey(), first.anonymousKey()
-
-	p := start(t, first)
-	use(t, p)
-	before := answers(t, p)
-	mustRefuse(t, "in use by another formulary", "migrate", "--from", first.location(), "--to", second.location())
-	for _, step := range [][2]site{{first, second}, {second, third}} {
-		from, to := step[0], step[1]
-		if err := p.terminate(t); err != nil {
-			t.Fatal(err)
-		}
-		said := mustRun(t, "migrate", "--from", from.location(), "--to", to.location())
-		if !strings.Contains(said, "36 submissions copied to ") {
-			t.Errorf("output: %s", said)
-		}
-		said += mustRefuse(t, "is not empty", "migrate", "--from", from.location(), "--to", to.location())
-		p = start(t, to)
-		assertNoPassword(t, second, said, p.output())
-		if diff := cmp.Diff(before, answers(t, p)); diff != "" {
-			t.Errorf("the API answers otherwise (-before +after):\n%s", diff)
-		}
-		// The limit of one submission still holds, and no id is assigned again.
-		p.must(t, 400, "POST", "/vote/submission", ballot)
-		p.must(t, 400, "POST", "/pledge/submission", note("twice"))
-		id := create(t, p, "note", note("new"))
-		if id <= 37 {
-			t.Errorf("id %d is given again", id)
-		}
-		p.must(t, 204, "DELETE", fmt.Sprint("/note/result/", id), "")
-	}
 }
 
 // bulk is how many submissions a migration that is interrupted has to copy.

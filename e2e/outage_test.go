@@ -31,12 +31,16 @@ func TestDatabaseEndsUnderLoad(t *testing.T) {
 					t.Fatal(err)
 				}
 				l.moreDoubtful(t, 6)
+				if status := ready(t, replicas[0].process); status != http.StatusServiceUnavailable {
+					t.Errorf("/readyz during the outage: %d", status)
+				}
 				resume(t, cluster)
 			}
 			l.moreAcked(t, 100)
 			people.stop()
 			for _, r := range replicas {
 				l.check(t, r.submissions(t, "note"))
+				testkit.Eventually(t, "it is ready again", func() bool { return ready(t, r.process) == http.StatusOK })
 			}
 		})
 	}
@@ -51,54 +55,6 @@ func resume(t *testing.T, cluster *pgtest.Cluster) {
 		err = cluster.Resume()
 		return err == nil
 	})
-}
-
-// During an outage of the database, every request is answered with 503 and
-// Retry-After, and /readyz fails. All succeed when the database is back.
-func TestAnswersDuringAnOutage(t *testing.T) {
-	t.Parallel()
-	cluster := pgtest.New(t, pgtest.Options{})
-	p := start(t, newSite(t).on(cluster.Database(t)))
-	path := keep(t, p)
-	if status := ready(t, p); status != http.StatusOK {
-		t.Errorf("/readyz before: %d", status)
-	}
-	if err := cluster.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	result := "/kept/result" + path[len("/kept/submission"):]
-	questions := []struct{ method, path, body string }{
-		{"GET", "/kept/submission", ""},
-		{"GET", path, ""},
-		{"GET", "/kept/result", ""},
-		{"GET", result, ""},
-		{"GET", "/note/submission", ""},
-		{"GET", "/note/submission/1", ""},
-		{"HEAD", "/note/submission/1", ""},
-		{"GET", "/note/summary", ""},
-		{"GET", "/paper/submission/1/file/doc/x", ""},
-		{"POST", "/note/submission", note("during")},
-		{"POST", path, note("during")},
-		{"PUT", result, `{"text":"during"}`},
-		{"DELETE", result, ""},
-		{"POST", "/vote/submission", `{"fields":{"choice":{"fieldId":"choice","value":"a"}}}`},
-	}
-	for _, q := range questions {
-		r := p.must(t, 503, q.method, q.path, q.body)
-		if r.header.Get("Retry-After") == "" || r.header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%s %s: %v: %s", q.method, q.path, r.header, r.body)
-		}
-	}
-	if status := ready(t, p); status != http.StatusServiceUnavailable {
-		t.Errorf("/readyz during the outage: %d", status)
-	}
-	p.must(t, 200, "GET", "/kept", "") // the form itself stands on a page
-	resume(t, cluster)
-	testkit.Eventually(t, "it is ready again", func() bool { return ready(t, p) == http.StatusOK })
-	for _, q := range questions[:4] {
-		p.must(t, 200, q.method, q.path, q.body)
-	}
-	p.must(t, 201, "POST", "/note/submission", note("after"))
 }
 
 func ready(t *testing.T, p *process) int {
@@ -139,29 +95,4 @@ func TestEndsBesideASilentDatabase(t *testing.T) {
 	})
 	_ = p.terminate(t) // its status is not the point: a request was cut off
 	<-answered
-}
-
-// A server that is started before its database waits for it. One whose login is
-// refused ends at once. Neither prints the password.
-func TestStartedBeforeItsDatabase(t *testing.T) {
-	t.Parallel()
-	cluster := pgtest.New(t, pgtest.Options{TCP: true})
-	s := newSite(t).on(cluster.Database(t))
-	if err := cluster.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	r := newReplica(t, s)
-	r.begin(t)
-	testkit.Eventually(t, "the server logs that it waits", func() bool { return strings.Contains(r.output(), "can't be reached yet") })
-	resume(t, cluster)
-	r.await(t)
-	r.must(t, 201, "POST", "/note/submission", note("at last"))
-	if err := r.terminate(t); err != nil {
-		t.Error(err)
-	}
-	assertNoPassword(t, s, r.output())
-	for _, wrong := range []string{cluster.URL("nowhere"), strings.Replace(s.database, "formulary:", "formulary:not", 1)} {
-		s.database = wrong
-		assertNoPassword(t, s, mustRefuse(t, "open database", s.serve()...))
-	}
 }

@@ -55,47 +55,6 @@ func (p *process) cpu(t *testing.T) (ticks int) {
 	return ticks
 }
 
-// Refused results pages are small, cost no more than others, and delay nobody.
-func TestRefusedResultsHoldLittle(t *testing.T) {
-	p := start(t, newSite(t))
-	p.must(t, 201, "POST", "/note/submission", note("first"))
-	ann := p.signIn(t, "ann")
-	const results = "/page/1/form/note/results"
-	filters := results + "?" + strings.Repeat("filter[text][near]=%22%3C&", 310) // as much as a query may have
-	long := results + "?" + strings.Repeat("filter[text][near]=%22%3C&", 1200)
-	cost := func(path string, status int) int {
-		t.Helper()
-		begun := p.cpu(t)
-		for range 200 {
-			r, err := p.page(t.Context(), ann, path)
-			if err != nil || r.status != status || len(r.body) > 32<<10 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
-				t.Fatalf("a path of %d bytes: status %d, %d bytes, %v", len(path), r.status, len(r.body), err)
-			}
-		}
-		return p.cpu(t) - begun
-	}
-	cost(results, http.StatusOK) // warm up
-	usual := cost(results, http.StatusOK)
-	for path, status := range map[string]int{filters: http.StatusUnprocessableEntity, long: http.StatusRequestURITooLong} {
-		refused := cost(path, status)
-		t.Logf("a query of %d bytes: %d ticks of CPU, and %d without a query", len(path)-len(results), refused, usual)
-		if refused > 5*usual {
-			t.Errorf("refused with %d after %d ticks of CPU, more than 5 times of the %d that a page takes", status, refused, usual)
-		}
-	}
-	idle := p.memory(t, "VmRSS")
-	for _, path := range []string{filters, long} {
-		p.mustCreateBeside(t, func() func() {
-			statuses, hangUp := p.leaveUnread(t, 400, ann, path)
-			if statuses[http.StatusUnprocessableEntity]+statuses[http.StatusRequestURITooLong]+statuses[http.StatusTooManyRequests] != 400 {
-				t.Errorf("statuses %v", statuses)
-			}
-			return hangUp
-		})
-	}
-	p.mustHaveStayedSmall(t, idle)
-}
-
 // largePages has pages that are as large as they can be: one with many forms, a
 // form whose choices repeat long ids, and a wide table.
 func largePages(t *testing.T, s site) {

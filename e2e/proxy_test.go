@@ -120,6 +120,9 @@ var troubles = map[string]trouble{
 	"answers vanish": func(t *testing.T, p proxied, l *ledger) {
 		defer poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)()
 		l.moreDoubtful(t, 4)
+		if status := ready(t, p.process); status != http.StatusServiceUnavailable {
+			t.Errorf("/readyz without an answer from the database: %d", status)
+		}
 	},
 	"questions vanish": func(t *testing.T, p proxied, l *ledger) {
 		defer poison(t, p.proxy, `{"type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)()
@@ -150,17 +153,4 @@ func TestConnectionsInTrouble(t *testing.T) {
 			assertNoPassword(t, s, p.output())
 		})
 	}
-}
-
-// /readyz fails when the database does not answer.
-func TestSilentDatabaseIsNotReady(t *testing.T) {
-	t.Parallel()
-	cluster := pgtest.New(t, pgtest.Options{TCP: true})
-	p := startProxied(t, newSite(t).on(cluster.Database(t)), "--database-timeout", "1s")
-	cure := poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)
-	if status := ready(t, p.process); status != http.StatusServiceUnavailable {
-		t.Errorf("/readyz without an answer from the database: %d", status)
-	}
-	cure()
-	testkit.Eventually(t, "it is ready again", func() bool { return ready(t, p.process) == http.StatusOK })
 }

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,72 +12,68 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-func TestHealthAndReadiness(t *testing.T) {
+// Every flag of serve that changes what is served has an effect.
+func TestFlagsOfServe(t *testing.T) {
 	t.Parallel()
-	engines(t, testHealthAndReadiness)
-}
-
-func testHealthAndReadiness(t *testing.T, s site) {
-	p := start(t, s, "--metrics")
-	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/docs", "/rest/forms/1.0/openapi.yaml"} {
-		resp, err := http.Get(p.url + path)
+	s, cert := newSite(t), newCertificate(t, t.TempDir())
+	testkit.WriteFile(t, filepath.Join(s.pages, "2.md"), "---\nview: [\"@staff\"]\n---\n")
+	css := filepath.Join(s.pages, "brand.css")
+	testkit.WriteFile(t, css, ":root { --accent: #123456 }")
+	p := launch(t, exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--pages", s.pages, "--data", s.data,
+		"--tls-cert", cert.cert, "--tls-key", cert.key, "--base-path", "/team/forms/", "--metrics", "--max-body", "1000",
+		"--user-header", "x-user", "--groups-header", "x-groups", "--trusted-proxies", "127.0.0.2", "--logout-url", "/out",
+		"--brand-name", "ACME", "--brand-css", css, "--frame-ancestors", "https://wiki.example.org"))
+	address, found := strings.CutSuffix(strings.TrimPrefix(p.url, "https://"), "/team/forms")
+	if !found {
+		t.Fatalf("it serves at %s", p.url)
+	}
+	const proxy, other, base, api = "127.0.0.2", "127.0.0.1", "/team/forms", "/team/forms/rest/forms/1.0/page/1/form/note"
+	for _, tt := range []struct {
+		from, path, body string
+		status           int
+		text             string // what header or body has in it
+	}{
+		{proxy, base + "/", "", 200, "<bdi>zoe</bdi>"},
+		{proxy, base + "/", "", 200, `<a href="/out"`},
+		{proxy, base + "/", "", 200, "ACME"},
+		{proxy, base + "/", "", 200, "Strict-Transport-Security:[max-age=31536000]"},
+		{proxy, base + "/", "", 200, `/brand.css"`},
+		{proxy, base + "/page/2", "", 200, "Page 2"},
+		{proxy, base + "/embed/page/1/form/note", "", 200, "frame-ancestors https://wiki.example.org"},
+		{proxy, base + "/embed.js", "", 200, "Cross-Origin-Resource-Policy:[cross-origin]"},
+		{proxy, base + "/login", "", 404, ""},
+		{proxy, base + "/docs", "", 200, "<html"},
+		{proxy, api, "", 200, `"note"`},
+		{proxy, api + "/submission", note("x"), 201, "/team/forms/rest/"},
+		{proxy, api + "/submission", note(strings.Repeat("x", 1000)), 413, ""},
+		{other, base + "/", "", 401, ""}, // and its header is ignored
+		{other, api, "", 401, ""},
+		{other, "/", "", 404, ""},
+		{other, "/rest/forms/1.0/page/1/form/note", "", 404, ""},
+		{other, base + "/metrics", "", 404, ""},
+		{other, "/readyz", "", 200, ""},
+		{other, "/metrics", "", 200, `route="/team/forms/rest/forms/1.0/page/{pageId}/form/{formId}"`},
+	} {
+		method := "GET"
+		if tt.body != "" {
+			method = "POST"
+		}
+		req, err := http.NewRequestWithContext(t.Context(), method, "https://forms.example.com"+tt.path, strings.NewReader(tt.body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s without credentials: status %d", path, resp.StatusCode)
+		req.Header = http.Header{"Content-Type": {"application/json"}, "X-User": {"zoe"}, "X-Groups": {"staff"}, "X-Forwarded-For": {proxy}}
+		r, err := do(cert.client(address, tt.from), req)
+		if said := fmt.Sprint(r.header, r.body); err != nil || r.status != tt.status || !strings.Contains(said, tt.text) {
+			t.Errorf("%s %s from %s: %d, %v, want %d with %q: %s", method, tt.path, tt.from, r.status, err, tt.status, tt.text, said)
 		}
 	}
-}
-
-// Every response has the headers that protect it from other sites. Over TLS of the
-// server itself, browsers are told to use nothing else.
-func TestSecurityHeaders(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	cert := newCertificate(t, t.TempDir())
-	for _, args := range [][]string{nil, {"--tls-cert", cert.cert, "--tls-key", cert.key}} {
-		p := start(t, s, args...)
-		c, transport := client, ""
-		if args != nil {
-			c, transport = cert.client(strings.TrimPrefix(p.url, "https://"), ""), "max-age=31536000"
-			p.url = "https://forms.example.com"
-		}
-		for path, policy := range map[string]string{
-			"/login": "same-origin", "/healthz": "same-origin", "/none": "same-origin", "/embed/page/1/form/note": "same-origin",
-			"/rest/forms/1.0/page/1/form": "same-origin", "/embed.js": "cross-origin",
-		} {
-			req, err := http.NewRequestWithContext(t.Context(), "GET", p.url+path, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := do(c, req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := r.header.Get("Cross-Origin-Resource-Policy"); got != policy {
-				t.Errorf("%s: Cross-Origin-Resource-Policy %q, want %q", path, got, policy)
-			}
-			if got := r.header.Get("Strict-Transport-Security"); got != transport {
-				t.Errorf("%s: Strict-Transport-Security %q, want %q", path, got, transport)
-			}
-		}
-		if err := p.terminate(t); err != nil {
-			t.Errorf("exit: %v", err)
-		}
-	}
-}
-
-// A second server on the same data directory ends with an error that says why.
-func TestOneProcessPerDataDirectory(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	start(t, s)
-	mustRefuse(t, s.data+" is in use by another formulary", s.serve()...)
+	mustRefuse(t, "certificate", "health", "https://"+address)
+	p.mustLog(t, 1, "users are whom a trusted proxy names", "x-user", "x-groups", "127.0.0.2/32")
+	p.mustLog(t, 1, "a header is ignored because its sender is no trusted proxy", "X-User", "127.0.0.1")
 }
 
 // SIGTERM lets a request in flight finish, and ends the process with status 0.
@@ -127,109 +121,6 @@ func testGracefulEnd(t *testing.T, s site) {
 	}
 	if stored := len(start(t, s).submissions(t, "note")); stored < acked {
 		t.Errorf("%d stored, %d acknowledged", stored, acked)
-	}
-}
-
-// Of two hundred concurrent votes by one user one is stored, and the name is written
-// nowhere.
-func TestSecretBallot(t *testing.T) {
-	t.Parallel()
-	engines(t, testSecretBallot)
-}
-
-func testSecretBallot(t *testing.T, s site) {
-	p := start(t, s)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	statuses := map[int]int{}
-	for range 20 {
-		wg.Go(func() {
-			for range 10 {
-				r, err := p.call(t.Context(), "POST", "/vote/submission", `{"fields":{"choice":{"fieldId":"choice","value":"a"}}}`)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				mu.Lock()
-				statuses[r.status]++
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if statuses[201] != 1 || statuses[400] != 199 {
-		t.Errorf("answers by status: %v, want one 201 and 199 of 400", statuses)
-	}
-	if err := p.terminate(t); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(p.output(), "ann") || strings.Contains(p.output(), `"remote"`) {
-		t.Errorf("the log tells who voted:\n%s", p.output())
-	}
-	if s.database != "" {
-		assertNotInDatabase(t, s.database, "ann")
-		return
-	}
-	assertNowhere(t, s.data, "ann")
-}
-
-// assertNotInDatabase searches every row of every table.
-func assertNotInDatabase(t *testing.T, url, name string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.Background()) }()
-	for _, table := range []string{"submissions", "settings"} {
-		var found, all int
-		err := conn.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE strpos(r::text, $1) > 0), count(*) FROM `+table+` r`, name).Scan(&found, &all)
-		if err != nil || found > 0 || all == 0 {
-			t.Errorf("%s: %d of %d rows hold %q: %v", table, found, all, name, err)
-		}
-	}
-}
-
-func assertNowhere(t *testing.T, dir, name string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files in %s: %v", dir, err)
-	}
-	for _, f := range files {
-		content, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(content, []byte(name)) {
-			t.Errorf("%s holds %q", filepath.Base(f), name)
-		}
-	}
-}
-
-// Failed logins throttle the pair of address and user that fails, and no other.
-func TestThrottle(t *testing.T) {
-	t.Parallel()
-	p := start(t, newSite(t))
-	last := response{}
-	for range 15 {
-		r, err := p.callAs(t.Context(), "ann", "wrong", "GET", "/note", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		last = r
-	}
-	if last.status != 429 || last.header.Get("Retry-After") == "" {
-		t.Errorf("after 15 failures: status %d, Retry-After %q", last.status, last.header.Get("Retry-After"))
-	}
-	if r, err := p.callAs(t.Context(), "ben", "secret", "GET", "/note", ""); err != nil || r.status != 200 {
-		t.Errorf("somebody else at the same address: status %d, %v", r.status, err)
-	}
-	if err := p.terminate(t); err != nil { // the log is whole then
-		t.Fatal(err)
-	}
-	if strings.Contains(p.output(), "wrong") || strings.Contains(p.output(), "secret") {
-		t.Error("the log holds a password")
 	}
 }
 

@@ -321,7 +321,9 @@ func (s *besieged) recover(t *testing.T, when string) {
 // trust that later.
 func (s *besieged) changeCertificate(t *testing.T) {
 	t.Helper()
-	_ = s.wiki.server.Close()
+	if err := s.wiki.server.Shutdown(t.Context()); err != nil { // after it, no call is being answered
+		t.Error(err)
+	}
 	s.wiki.cert = newCertificate(t, t.TempDir())
 	s.wiki.start(t)
 	calls, refused := s.wiki.calls.Load(), s.refused.Load()

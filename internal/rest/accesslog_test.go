@@ -119,18 +119,14 @@ func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
 	}
 	requests := []testRequest{
 		{method: "GET", path: ballotPath},
-		{method: "HEAD", path: ballotPath},
 		{method: "GET", path: ballotPath + "/submission"},
-		{method: "HEAD", path: ballotPath + "/submission"},
 		{method: "GET", path: ballotPath + "/submission", header: http.Header{"Accept-Encoding": {"gzip"}}},
 		{method: "GET", path: ballotPath + "/result"},
 		{method: "GET", path: path},
-		{method: "GET", path: path + "0"},
 		{method: "GET", path: path + "x"},
 		{method: "GET", path: result(path)},
 		{method: "POST", path: path, body: nestedBody("vote", "no")},
 		{method: "PUT", path: result(path), body: `{"vote":"no"}`},
-		{method: "PUT", path: result(path), body: `{"vote":"maybe"}`},
 		{method: "DELETE", path: result(path)},
 		post(nestedBody("vote", "yes")), post(nestedBody("vote", "yes")), // the second is once too often
 		post(nestedBody("vote", "maybe")), post("bad"), post(""), post(strings.Repeat(" ", 501)),
@@ -139,7 +135,6 @@ func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
 		{method: "POST", path: ballotPath + "/submission/", body: nestedBody("vote", "yes")},
 		{method: "POST", path: ballotPath, body: nestedBody("vote", "yes")},
 		{method: "PATCH", path: path, body: "{}"},
-		{method: "POST", path: ballotPath + "//submission", body: "{}"},
 		{method: "POST", path: strings.Replace(ballotPath, "1.0", "latest", 1) + "/submission", body: "{}"},
 		{method: "POST", path: ballotPath[:strings.LastIndex(ballotPath, "/")] + "/BALLOT/submission", body: "{}"},
 		{method: "POST", path: strings.Replace(ballotPath, "/page/", "/page/+0", 1) + "/submission", body: "{}"},
@@ -190,6 +185,9 @@ func TestRefusalByALimitIsNotedWithoutAName(t *testing.T) {
 		n := e.note(t, testRequest{user: "alice", method: "GET", path: path + "/result"})
 		if n.Code != http.StatusTooManyRequests || n.user != "" || n.anonymous != anonymous {
 			t.Errorf("%s: answered %d, user %q, anonymous %t", path, n.Code, n.user, n.anonymous)
+		}
+		if said := e.Logs.String() + n.Body.String(); strings.Contains(strings.ToLower(said), "alice") {
+			t.Errorf("%s: named in the log or the answer: %s", path, said)
 		}
 	}
 }

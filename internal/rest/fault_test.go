@@ -39,6 +39,7 @@ func TestFaultsOfTheStore(t *testing.T) {
 	}{
 		{fmt.Errorf("%w: %s", store.ErrFull, internals), []string{"create", "update", "delete"}, http.StatusInsufficientStorage, true},
 		{fmt.Errorf("%w: %s", store.ErrUnavailable, internals), all, http.StatusServiceUnavailable, true},
+		{fmt.Errorf("%w: %s", store.ErrInDoubt, internals), []string{"create"}, http.StatusServiceUnavailable, true},
 		{errors.New(internals), all, http.StatusInternalServerError, false},
 		// Not the request's context that ended, so nobody foresaw it.
 		{fmt.Errorf("%s: %w", internals, context.DeadlineExceeded), all, http.StatusInternalServerError, false},
@@ -58,6 +59,9 @@ func TestFaultsOfTheStore(t *testing.T) {
 			a := e.expect(t, c.status, operations(path)[op])
 			if strings.Contains(a.body, "secret") || strings.Contains(a.body, "SELECT") {
 				t.Errorf("%s tells internals: %s", op, a.body)
+			}
+			if errors.Is(c.err, store.ErrInDoubt) && !strings.Contains(a.body, "Idempotency-Key") {
+				t.Errorf("%s does not tell how to repeat it: %s", op, a.body)
 			}
 			if retry := a.header.Get("Retry-After"); (retry != "") != c.retry {
 				t.Errorf("%s, %d: Retry-After %q", op, a.status, retry)

@@ -70,12 +70,3 @@ func TestFormatAndAccept(t *testing.T) {
 		}
 	}
 }
-
-func TestUnknownFormats(t *testing.T) {
-	e := newEnv(t, house())
-	for _, query := range []string{"format=", "format=xml", "format=NDJSON", "format=json&format=json", "limit=0&format=x"} {
-		for _, list := range lists {
-			e.reject(t, testRequest{method: "GET", path: allPath + list + "?" + query}, fault{general: "format"})
-		}
-	}
-}

@@ -129,27 +129,6 @@ func FuzzParseTags(f *testing.F) {
 	})
 }
 
-// FuzzIdempotencyKey: what is accepted is 1 to 255 visible ASCII characters, and
-// is taken as it is.
-func FuzzIdempotencyKey(f *testing.F) {
-	for _, s := range []string{"", "a", "two words", "\x7f", "é", strings.Repeat("k", 255), strings.Repeat("k", 256), "!~"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, value string) {
-		visible := value != "" && len(value) <= 255
-		for i := range len(value) {
-			visible = visible && '!' <= value[i] && value[i] <= '~'
-		}
-		key, err := idempotencyKey(http.Header{"Idempotency-Key": {value}})
-		if err != nil {
-			checkRefusal(t, err)
-		}
-		if visible != (err == nil) || visible && key != value {
-			t.Fatalf("%q: %q, %v", value, key, err)
-		}
-	})
-}
-
 func faultless(answers []forms.Answer) []forms.Answer {
 	return slices.DeleteFunc(slices.Clone(answers), func(a forms.Answer) bool { return a.Malformed != "" })
 }

@@ -2,12 +2,10 @@ package rest
 
 import (
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -32,66 +30,6 @@ func (e *env) fill(t testing.TB, n, valueBytes int) []int64 {
 		_, ids[i] = e.create(t, who, allPath, nestedBody("name", fmt.Sprint(i), "note", string(value)))
 	}
 	return ids
-}
-
-func listedIDs(t testing.TB, body string) []int64 {
-	t.Helper()
-	var list []struct{ ID int64 }
-	if err := json.Unmarshal([]byte(body), &list); err != nil {
-		t.Fatal(err)
-	}
-	ids := make([]int64, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	return ids
-}
-
-func TestListOptions(t *testing.T) {
-	e := newEnv(t, house())
-	e.fill(t, 9, 0) // bob has 1, 4 and 7
-	cases := []struct {
-		query string
-		want  []int64
-	}{
-		{"", []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
-		{"?limit=3", []int64{1, 2, 3}},
-		{"?after=7", []int64{8, 9}},
-		{"?after=9223372036854775807", []int64{}},
-		{"?order=desc&limit=2", []int64{9, 8}},
-		{"?order=desc&after=3", []int64{2, 1}},
-		{"?username=bob", []int64{1, 4, 7}},
-		{"?username=bob&order=desc&after=7&limit=1", []int64{4}},
-		{"?username=", []int64{}},
-		{"?page=2&offset=5&Sort=name&Limit=1&filters=1&Q=x", []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, // not ours
-	}
-	for _, c := range cases {
-		if got := listedIDs(t, e.get(t, "alice", allPath+"/submission"+c.query)); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.query, got, c.want)
-		}
-		flat := decoded(t, e.get(t, "alice", allPath+"/result"+c.query)).([]any)
-		got := make([]int64, len(flat))
-		for i := range flat {
-			if _, err := fmt.Sscan(flat[i].(map[string]any)["_id"].(string), &got[i]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: results %v, want %v", c.query, got, c.want)
-		}
-	}
-}
-
-// Package request tests which options are refused, and this is how they are.
-func TestBadListOptions(t *testing.T) {
-	e := newEnv(t, house())
-	for query, general := range map[string]string{
-		"limit=0": "limit", "after=x": "after", "order=up": "order", "username=%FF": "username", "limit=1&limit=1": "limit", "limit=%zz": "query",
-	} {
-		for _, list := range []string{"/submission", "/result"} {
-			e.reject(t, testRequest{method: "GET", path: allPath + list + "?" + query}, fault{general: general})
-		}
-	}
 }
 
 // A query is bounded, whatever it is for.

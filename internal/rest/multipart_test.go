@@ -155,15 +155,6 @@ func TestUploadReplacesAndMergeKeeps(t *testing.T) {
 	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"pic":"p.pdf"}`})
 	files(map[string]string{"doc/b": "four", "doc/c": "three"})
 
-	before := e.dump(t)
-	e.expect(t, http.StatusBadRequest, uploadOf(path, filePart("doc", "c", "new"), textPart("mail", "no address")))
-	e.expect(t, http.StatusBadRequest, uploadOf(path, textPart("mail", "no address"), filePart("doc", "c", "new")))
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
-	files(map[string]string{"doc/b": "four", "doc/c": "three"})
-	e.expectNothingStaged(t)
-
 	e.expect(t, http.StatusNoContent, testRequest{user: "carol", method: "DELETE", path: result(path)})
 	e.expect(t, http.StatusNotFound, testRequest{user: "carol", method: "GET", path: path + "/file/doc/c"})
 }

@@ -93,38 +93,6 @@ func TestFieldsThatLeftThePage(t *testing.T) {
 	}
 }
 
-func TestFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T) {
-	e := newEnv(t, map[string]string{"1.md": blockWith("a")})
-	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A"))
-	want := e.get(t, "alice", path)
-	everything := []testRequest{
-		{method: "GET", path: form(1, "f")},
-		{method: "GET", path: form(1, "f") + "/submission"},
-		{method: "GET", path: form(1, "f") + "/result"},
-		{method: "GET", path: path},
-		{method: "GET", path: result(path)},
-		{method: "POST", path: form(1, "f") + "/submission", body: nestedBody("a", "A")},
-		{method: "POST", path: path, body: nestedBody("a", "A")},
-		{method: "PUT", path: result(path), body: `{"a":"A"}`},
-		{method: "DELETE", path: result(path)},
-	}
-	leave := map[string]func(){
-		"form": func() { e.Write(t, "1.md", nonePage) },
-		"page": func() { e.Remove(t, "1.md") },
-	}
-	for what, withdraw := range leave {
-		withdraw()
-		for _, r := range everything {
-			r.user = "alice"
-			e.expect(t, http.StatusNotFound, r)
-		}
-		e.Write(t, "1.md", blockWith("a"))
-		if got := e.get(t, "alice", path); got != want {
-			t.Errorf("after its %s came back\n%s\nwant\n%s", what, got, want)
-		}
-	}
-}
-
 // blockWith is a page with form "f" of the given text fields.
 func blockWith(ids ...string) string {
 	text := "```form\nform: f\nfields:\n"
@@ -132,4 +100,22 @@ func blockWith(ids ...string) string {
 		text += "  - {id: " + id + ", type: textfield, label: " + id + "}\n"
 	}
 	return text + "```\n"
+}
+
+func TestFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T) {
+	e := newEnv(t, map[string]string{"1.md": blockWith("a")})
+	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A"))
+	want := e.get(t, "alice", path)
+	for what, withdraw := range map[string]func(){
+		"form": func() { e.Write(t, "1.md", nonePage) },
+		"page": func() { e.Remove(t, "1.md") },
+	} {
+		withdraw()
+		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "GET", path: path})
+		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"a":"A"}`})
+		e.Write(t, "1.md", blockWith("a"))
+		if got := e.get(t, "alice", path); got != want {
+			t.Errorf("after its %s came back\n%s\nwant\n%s", what, got, want)
+		}
+	}
 }

@@ -22,27 +22,6 @@ func readCSV(t testing.TB, text string) [][]string {
 	return rows
 }
 
-// Answers to fields that have left the page are in the table, after the others.
-func TestTablesHaveFieldsThatHaveLeftThePage(t *testing.T) {
-	e := newEnv(t, map[string]string{"1.md": blockWith("z", "a", "b", "kept")})
-	path := form(1, "f")
-	e.create(t, "alice", path, nestedBody("z", "1", "a", "2", "kept", "3"))
-	e.create(t, "bob", path, nestedBody("b", "4"))
-	e.Write(t, "1.md", blockWith("new", "kept"))
-	e.create(t, "alice", path, nestedBody("new", "5"))
-	const at = ",2025-11-15T00:00:00.123Z,"
-	for query, want := range map[string]string{
-		"":             "_id,_timestamp,_username,new,kept,a,b,z\r\n1" + at + "alice,,3,2,,1\r\n2" + at + "bob,,,,4,\r\n3" + at + "alice,5,,,,\r\n",
-		"order=desc":   "_id,_timestamp,_username,new,kept,a,b,z\r\n3" + at + "alice,5,,,,\r\n2" + at + "bob,,,,4,\r\n1" + at + "alice,,3,2,,1\r\n",
-		"username=bob": "_id,_timestamp,_username,new,kept,b\r\n2" + at + "bob,,,4\r\n",
-		"after=2":      "_id,_timestamp,_username,new,kept\r\n3" + at + "alice,5,\r\n",
-	} {
-		if got := e.get(t, "alice", path+"/result?format=csv&"+query); got != want {
-			t.Errorf("%s: %q, want %q", query, got, want)
-		}
-	}
-}
-
 func TestParametersOfTables(t *testing.T) {
 	e := newEnv(t, house())
 	e.create(t, "alice", allPath, nestedBody("name", "=1"))
@@ -168,4 +147,22 @@ func incompressible(n int, seed uint64) string {
 		b[i] = letters[seed>>58]
 	}
 	return string(b)
+}
+
+// Answers to fields that have left the page are in the table, after the others.
+func TestTablesHaveFieldsThatHaveLeftThePage(t *testing.T) {
+	e := newEnv(t, map[string]string{"1.md": blockWith("z", "a", "kept")})
+	path := form(1, "f")
+	e.create(t, "alice", path, nestedBody("z", "1", "a", "2", "kept", "3"))
+	e.Write(t, "1.md", blockWith("new", "kept"))
+	e.create(t, "bob", path, nestedBody("new", "5"))
+	const at = ",2025-11-15T00:00:00.123Z,"
+	for query, want := range map[string]string{
+		"":             "_id,_timestamp,_username,new,kept,a,z\r\n1" + at + "alice,,3,2,1\r\n2" + at + "bob,5,,,\r\n",
+		"username=bob": "_id,_timestamp,_username,new,kept\r\n2" + at + "bob,5,\r\n",
+	} {
+		if got := e.get(t, "alice", path+"/result?format=csv&"+query); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
 }

@@ -70,15 +70,12 @@ func TestFormChangesDuringAnUpload(t *testing.T) {
 		do     func()
 		status int
 	}{
-		{"the form goes", func() { e.Write(t, "8-files.md", nonePage) }, http.StatusNotFound},
-		{"the page goes", func() { e.Remove(t, "8-files.md") }, http.StatusNotFound},
 		{"the field goes", func() {
 			e.Write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: other, type: file", 1))
 		}, http.StatusBadRequest},
 		{"the field becomes a text", func() {
 			e.Write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: doc, type: textfield", 1))
 		}, http.StatusBadRequest},
-		{"the account goes", func() { e.Users.Set(testsite.People{"bob": nil}) }, http.StatusUnauthorized},
 		{"the page is closed", func() { e.Write(t, "8-files.md", strings.Replace(filesPage, "view: [alice, ", "view: [", 1)) }, http.StatusNotFound},
 	} {
 		for _, path := range []string{filesPath + "/submission", own} {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -326,10 +325,15 @@ func testOneSubmission(t *testing.T, on enginetest.Engine) {
 			first := w.submits(owner, id, "x")
 			_, _, err := w.as(owner, id).Create(t.Context(), answer("again"), "")
 			w.wants("a second one", err, taken)
+			w.wants("a second one, only checked", w.as(owner, id).ValidateNew(t.Context(), answer("again"), ""), taken)
+			w.wants("another person's, only checked", w.as(viewer, id).ValidateNew(t.Context(), answer("x"), ""), "ok")
 			w.submits(viewer, id, "another person's")
 			w.submits(owner, "anonymous-too", "to another form")
 			w.submits(owner, "named", "to a form without the limit")
 			w.submits(owner, "named", "and again")
+			w.page.Form("named").OneSubmission = true // what is there counts
+			_, _, err = w.as(owner, "named").Create(t.Context(), answer("again"), "")
+			w.wants("a limit that was set later", err, taken)
 
 			w.wants("delete", w.as(editor, id).Delete(t.Context(), first.ID, nil), "ok")
 			second := w.submits(owner, id, "free again")
@@ -340,51 +344,6 @@ func testOneSubmission(t *testing.T, on enginetest.Engine) {
 			w.wants("a second one after the delete", err, taken)
 		})
 	}
-}
-
-func TestOneSubmissionAtATime(t *testing.T) { enginetest.Each(t, testOneSubmissionAtATime) }
-
-func testOneSubmissionAtATime(t *testing.T, on enginetest.Engine) {
-	for _, id := range []string{"named-once", "anonymous-once"} {
-		w := newWorldOn(t, on)
-		a := w.as(owner, id)
-		var wg sync.WaitGroup
-		errs := make([]error, 16)
-		for i := range errs {
-			wg.Go(func() { _, _, errs[i] = a.Create(t.Context(), answer("x"), "") })
-		}
-		wg.Wait()
-		stored := 0
-		for _, err := range errs {
-			var invalid *forms.Invalid
-			switch {
-			case err == nil:
-				stored++
-			case !errors.As(err, &invalid):
-				t.Errorf("%s: %v", id, err)
-			}
-		}
-		if ids := w.lists(w.as(editor, id), ListOptions{}); stored != 1 || len(ids) != 1 {
-			t.Errorf("%s: %d were taken and %v stored, want one", id, stored, ids)
-		}
-	}
-}
-
-// The page's author may set the limit when there are submissions already.
-func TestLimitSetLaterCountsWhatIsThere(t *testing.T) {
-	enginetest.Each(t, testLimitSetLaterCountsWhatIsThere)
-}
-
-func testLimitSetLaterCountsWhatIsThere(t *testing.T, on enginetest.Engine) {
-	w := newWorldOn(t, on)
-	w.submits(owner, "named", "x")
-	w.page.Forms[0].OneSubmission = true
-	_, _, err := w.as(owner, "named").Create(t.Context(), answer("again"), "")
-	var invalid *forms.Invalid
-	if !errors.As(err, &invalid) {
-		t.Errorf("got %v, want it refused", err)
-	}
-	w.submits(viewer, "named", "first of another person")
 }
 
 // admitAll is for merges of any size.

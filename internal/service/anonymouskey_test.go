@@ -115,31 +115,6 @@ func TestOnceNamesNobodyOnAnAnonymousForm(t *testing.T) {
 	}
 }
 
-func TestLoadAnonymousKey(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "anonymous.key")
-	key, err := readAnonymousKey(path)
-	if err != nil || len(key) != 32 {
-		t.Fatalf("made a key of %d bytes, %v", len(key), err)
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the key's mode is %v, %v; want it readable by its owner only", info.Mode(), err)
-	}
-	if again, err := readAnonymousKey(path); err != nil || !bytes.Equal(again, key) {
-		t.Errorf("after a restart the key is another one, %v", err)
-	}
-	if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
-	}
-	other := path + "2"
-	if err := os.WriteFile(other+".new", []byte("half-written, left by a crash; longer than a key is"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if second, err := readAnonymousKey(other); err != nil || len(second) != 32 || bytes.Equal(second, key) {
-		t.Errorf("the next key is no new one of 32 bytes: %v", err)
-	}
-}
-
 // Several servers that are started together share one key, the one that stays.
 func TestLoadAnonymousKeyAtTheSameTime(t *testing.T) {
 	for range 20 {
@@ -207,6 +182,9 @@ func testAnonymousKey(t *testing.T, on enginetest.Engine) {
 	if err != nil || len(first) != 32 {
 		t.Fatalf("made a key of %d bytes, %v", len(first), err)
 	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's mode is %v, %v; want it readable by its owner only", info.Mode(), err)
+	}
 	if again, err := LoadAnonymousKey(t.Context(), s, path, false); err != nil || !bytes.Equal(again, first) {
 		t.Errorf("after a restart the key is another one, %v", err)
 	}
@@ -220,8 +198,11 @@ func testAnonymousKey(t *testing.T, on enginetest.Engine) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
+	if err := os.WriteFile(path+".new", []byte("half-written, left by a crash; longer than a key is"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	second, err := LoadAnonymousKey(t.Context(), s, path, true)
-	if err != nil || bytes.Equal(second, first) {
+	if err != nil || len(second) != 32 || bytes.Equal(second, first) {
 		t.Errorf("with a new key: %v", err)
 	}
 	if err := os.WriteFile(path, first, 0o600); err != nil {

@@ -115,25 +115,3 @@ func TestRepeatablesDiffer(t *testing.T) {
 		}
 	}
 }
-
-func TestValidateNewLooksForOne(t *testing.T) {
-	w := newWorld(t)
-	for _, id := range []string{"named-once", "anonymous-once"} {
-		a := w.as(owner, id)
-		if err := a.ValidateNew(t.Context(), answer("x"), ""); err != nil {
-			t.Errorf("%s, before: %v", id, err)
-		}
-		sub, _, err := a.Create(t.Context(), answer("x"), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.wants(id+", with one there", a.ValidateNew(t.Context(), answer("x"), ""), `invalid map[] ["this form takes one submission from each person, and yours is already there"]`)
-		if err := w.as(viewer, id).ValidateNew(t.Context(), answer("x"), ""); err != nil {
-			t.Errorf("%s, another: %v", id, err)
-		}
-		w.wants("delete", w.as(editor, id).Delete(t.Context(), sub.ID, nil), "ok")
-		if err := a.ValidateNew(t.Context(), answer("x"), ""); err != nil {
-			t.Errorf("%s, after a delete: %v", id, err)
-		}
-	}
-}

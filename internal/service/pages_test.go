@@ -109,18 +109,6 @@ func TestSearchPages(t *testing.T) {
 // longest fills a text up to the length of the longest to search for.
 func longest(text string) string { return text + strings.Repeat(" ", MaxSearch-len(text)) }
 
-func TestSourceIsUnavailable(t *testing.T) {
-	source := &pagestest.Memory{}
-	source.Fail(fmt.Errorf("%w: no answer", pages.ErrUnavailable))
-	s, w := New(Options{Pages: source}), &world{t: t}
-	_, err := s.Pages(t.Context(), owner)
-	w.wants("pages", err, "unavailable")
-	_, err = s.Forms(t.Context(), owner, 1)
-	w.wants("forms", err, "unavailable")
-	_, err = s.Form(t.Context(), owner, 1, "f")
-	w.wants("form", err, "unavailable")
-}
-
 // What is wrong on a page is told to its editors alone; who reads the answers, to all.
 func TestWhatAPageSaysBesideItsForms(t *testing.T) {
 	source := &pagestest.Memory{}
