@@ -126,27 +126,22 @@ func (f Filter) Check() string {
 // Matcher applies a filter to submissions of one form. It is made once for a
 // list. It is not safe for concurrent use.
 type Matcher struct {
-	tests  []test
+	rules  []columnRule
 	search []byte // folded
 	row    *Result
-	reads  bool   // some test needs the row
+	reads  bool   // some rule, or the search, needs the row
 	folded []byte // reused for each value that is searched
 }
 
-// test is the rules about one column, whose value is decoded once for all of
-// them.
-type test struct {
-	column column
-	rules  []convertedRule
-}
-
-// convertedRule is a rule about what convert makes of a value; nil leaves it as it is.
-type convertedRule struct {
+// columnRule is a rule about what convert makes of a column's value; nil leaves it as it is.
+type columnRule struct {
 	Rule
+	column  column
 	convert func(value string) string
 }
 
-func (r *convertedRule) holds(f *Field, value string) bool {
+func (r *columnRule) holds(value string) bool {
+	f := r.column.field
 	if r.convert == nil {
 		return r.Holds(f, value)
 	}
@@ -160,20 +155,15 @@ func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
 	m.reads = len(m.search) > 0
 	fields := f.Index()
 	for _, r := range filter.Rules {
-		i := slices.IndexFunc(m.tests, func(t test) bool { return t.column.field.ID == r.FieldID })
-		if i < 0 {
-			i = len(m.tests)
-			m.tests = append(m.tests, test{column: fields.column(r.FieldID)})
-		}
-		t, rule := &m.tests[i], convertedRule{Rule: r}
+		rule := columnRule{Rule: r, column: fields.column(r.FieldID)}
 		switch {
 		case IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, Separator), isDay):
 			rule.convert = func(millis string) string { return dayOf(millis, zone) }
-		case filter.Numbers && t.column.field.Validation == Numeric && (r.Operator == Equals || r.Operator == NotEquals):
+		case filter.Numbers && rule.column.field.Validation == Numeric && (r.Operator == Equals || r.Operator == NotEquals):
 			rule.Value, rule.convert = shortNumber(r.Value), shortNumber
 		}
-		t.rules = append(t.rules, rule)
-		m.reads = m.reads || t.column.stored()
+		m.rules = append(m.rules, rule)
+		m.reads = m.reads || rule.column.stored()
 	}
 	return m
 }
@@ -185,26 +175,20 @@ func (m *Matcher) Match(s Submission) (bool, error) {
 			return false, err
 		}
 	}
-	for i := range m.tests {
-		holds, err := m.tests[i].holds(s, m.row)
-		if err != nil || !holds {
-			return false, err
+	value := ""
+	for i := range m.rules {
+		r := &m.rules[i]
+		if i == 0 || r.FieldID != m.rules[i-1].FieldID { // else it is decoded already
+			var err error
+			if value, err = r.column.text(s, m.row); err != nil {
+				return false, err
+			}
 		}
-	}
-	return m.found()
-}
-
-func (t *test) holds(s Submission, row *Result) (bool, error) {
-	value, err := t.column.text(s, row)
-	if err != nil {
-		return false, err
-	}
-	for i := range t.rules {
-		if !t.rules[i].holds(t.column.field, value) {
+		if !r.holds(value) {
 			return false, nil
 		}
 	}
-	return true, nil
+	return m.found()
 }
 
 // shortNumber returns a decimal without zeros that change nothing. Equal numbers of any
@@ -247,8 +231,8 @@ func (m *Matcher) found() (bool, error) {
 			return found, err
 		}
 	}
-	for i := range m.row.Retired {
-		if found, err := m.contains(m.row.Retired[i].Value); found || err != nil {
+	for _, v := range m.row.Retired {
+		if found, err := m.contains(v.Value); found || err != nil {
 			return found, err
 		}
 	}
@@ -257,9 +241,6 @@ func (m *Matcher) found() (bool, error) {
 
 func (m *Matcher) contains(v Value) (bool, error) {
 	text, err := v.Text()
-	if err != nil {
-		return false, err
-	}
 	m.folded = appendFolded(m.folded[:0], text)
-	return bytes.Contains(m.folded, m.search), nil
+	return err == nil && bytes.Contains(m.folded, m.search), err
 }

@@ -31,27 +31,25 @@ type Bin struct {
 
 const (
 	maxBins = 20
-	// maxCells is how many cells there may be until the width of a bin is known.
-	// It is so far above maxBins that coarser cells never change the result.
+	// maxCells is how many different values are counted one by one. It is so far above
+	// maxBins that cells hardly ever change the bins.
 	maxCells = 1000
-	// maxCell is up to which number cells are numbered: a float64 has as many
-	// whole numbers.
-	maxCell = 1e15
+	// maxIndex keeps edges of a grid apart: a float64 has as many whole numbers.
+	maxIndex = 1e15
 	// maxDecimals is up to how many digits after the point count for bins.
 	maxDecimals = 6
 	// largestNumber keeps sums within a float64.
 	largestNumber = 1e300
 )
 
-// numberCounter counts numbers in cells of a power of ten, so that a single
-// pass finds bins of a round width, and the order of the values does not matter.
-// Only many different values make cells coarser: one that is far off does not.
+// numberCounter counts values, so that a single pass finds bins of a round width, and
+// the order of the values does not matter. Many different values share cells of a power
+// of ten. One that is far off does not make cells coarser.
 type numberCounter struct {
-	numbers  Numbers
-	sum      float64
-	grid     grid
-	decimals int               // the most digits after the point, up to maxDecimals
-	cells    map[float64]int64 // counts by the lower bound of the cell
+	numbers Numbers
+	sum     float64
+	exp     int               // of the finest grid for bins: that of the values, or that of the cells
+	counts  map[float64]int64 // by value, or by the lower edge of its cell
 }
 
 // add counts a value, unless it is not a number.
@@ -63,16 +61,17 @@ func (c *numberCounter) add(_ int64, text string) {
 	x = min(max(x, -largestNumber), largestNumber)
 	n := &c.numbers
 	if n.Count == 0 {
-		n.Min, n.Max = x, x
-		c.cells, c.grid = map[float64]int64{}, -maxDecimals
+		n.Min, n.Max, n.Exact, c.counts = x, x, true, map[float64]int64{}
 	}
 	n.Count++
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	c.sum += x
-	_, fraction, _ := strings.Cut(text, ".")
-	c.decimals = max(c.decimals, min(len(strings.TrimRight(fraction, "0")), maxDecimals))
-	c.cells[c.grid.floor(x)]++
-	for len(c.cells) > maxCells {
+	if n.Exact {
+		_, fraction, _ := strings.Cut(text, ".")
+		c.exp = min(c.exp, max(-len(strings.TrimRight(fraction, "0")), -maxDecimals))
+	}
+	c.counts[c.cell(x)]++
+	for len(c.counts) > maxCells {
 		c.coarsen()
 	}
 }
@@ -81,44 +80,46 @@ func (c *numberCounter) add(_ int64, text string) {
 // so that long numbers do not make many.
 func (c *numberCounter) coarsen() {
 	const wide = 12
-	c.grid += max(1, c.grid/wide)
-	cells := make(map[float64]int64, len(c.cells))
-	for x, count := range c.cells {
-		cells[c.grid.floor(x)] += count
+	c.numbers.Exact = false
+	c.exp += max(1, c.exp/wide)
+	counts := make(map[float64]int64, len(c.counts))
+	for x, count := range c.counts {
+		counts[c.cell(x)] += count
 	}
-	c.cells = cells
+	c.counts = counts
 }
 
-// grid is cells of the width 10^grid.
-type grid int
-
-// floor is the lower bound of the cell that x is in. Beyond maxCell a float64 is
-// hardly finer than a cell.
-func (g grid) floor(x float64) float64 {
-	if math.Abs(x) >= g.bound(maxCell) {
+// cell returns the lower edge of the cell that x is in.
+func (c *numberCounter) cell(x float64) float64 {
+	g := grid{1, c.exp}
+	index := g.index(x)
+	if c.numbers.Exact || math.Abs(index) >= maxIndex {
 		return x
 	}
-	return g.bound(g.cell(x))
+	return g.edge(index)
 }
 
-// cell returns the number of the cell that x is in.
-func (g grid) cell(x float64) int64 {
-	n := int64(math.Floor(x / g.bound(1)))
-	for g.bound(n+1) <= x { // division may have rounded
-		n++
-	}
-	for g.bound(n) > x {
-		n--
-	}
-	return n
+// grid is edges at all multiples of step*10^exp.
+type grid struct {
+	step float64
+	exp  int
 }
 
-// bound is the lower bound of a cell, as exactly as a float64 can be.
-func (g grid) bound(n int64) float64 {
-	if g < 0 {
-		return float64(n) / math.Pow10(int(-g))
+// edge is as exact as a float64 can be.
+func (g grid) edge(index float64) float64 {
+	if g.exp < 0 {
+		return index * g.step / math.Pow10(-g.exp)
 	}
-	return float64(n) * math.Pow10(int(g))
+	return index * g.step * math.Pow10(g.exp)
+}
+
+// index returns the index of the last edge that is not above x.
+func (g grid) index(x float64) float64 {
+	index := math.Round(x / g.edge(1))
+	if g.edge(index) > x {
+		index--
+	}
+	return index
 }
 
 func (c *numberCounter) addTo(sum *FieldSummary) {
@@ -127,99 +128,73 @@ func (c *numberCounter) addTo(sum *FieldSummary) {
 	if n.Count == 0 {
 		return
 	}
+	values := slices.Sorted(maps.Keys(c.counts))
 	n.Mean = c.sum / float64(n.Count)
-	c.grid = max(c.grid, grid(-c.decimals))
-	cells := slices.Sorted(maps.Keys(c.cells))
-	n.Bins = c.bins(cells)
-	n.Median, n.Exact = (c.at(cells, (n.Count-1)/2)+c.at(cells, n.Count/2))/2, c.grid == grid(-c.decimals)
-	if inner, below, above := c.inner(cells); len(inner) < len(cells) {
+	n.Median = (c.at(values, (n.Count-1)/2) + c.at(values, n.Count/2)) / 2
+	if !n.Exact {
+		n.Median += grid{1, c.exp}.edge(1) / 2 // the middle of its cell
+	}
+	n.Bins = c.bins(values)
+	if inner, below, above := c.inner(values); len(inner) < len(values) {
 		n.Inner, n.Below, n.Above = c.bins(inner), below, above
 	}
 }
 
-// rank returns the cell of the value with an index among all values in order.
-func (c *numberCounter) rank(cells []float64, index int64) (cell float64, within int64) {
-	for _, x := range cells {
-		if index < c.cells[x] {
-			return x, index
+// at returns the value with an index among all values in order, or its cell.
+func (c *numberCounter) at(values []float64, index int64) float64 {
+	for _, x := range values {
+		if index -= c.counts[x]; index < 0 {
+			return x
 		}
-		index -= c.cells[x]
 	}
 	panic("there are fewer values")
 }
 
-// at returns the value with an index among all values in order. Within a cell that
-// holds different values, they are taken for evenly spread.
-func (c *numberCounter) at(cells []float64, index int64) float64 {
-	cell, within := c.rank(cells, index)
-	if c.grid == grid(-c.decimals) {
-		return cell
-	}
-	return cell + c.grid.bound(1)*(float64(within)+0.5)/float64(c.cells[cell])
-}
-
-// inner returns the cells that are not far from most values, and how many values are
-// below and above them: beyond three times the distance of the quartiles, and what bins of
-// a cell would show. If these are more than two, and than one value in twenty, they are no
-// exceptions, and it returns all cells.
-func (c *numberCounter) inner(cells []float64) (inner []float64, below, above int64) {
+// inner returns the values that are not far from most values, and how many are
+// below and above them: beyond three times the distance of the quartiles, and what the
+// finest bins would show. If these are more than two, and than one value in twenty, they
+// are no exceptions, and it returns all values.
+func (c *numberCounter) inner(values []float64) (inner []float64, below, above int64) {
 	const far, few, share = 3, 2, 20
 	total := c.numbers.Count
-	low, _ := c.rank(cells, total/4)
-	high, _ := c.rank(cells, (3*total)/4)
-	distance := max(far*(high-low), c.grid.bound(maxBins))
-	for _, x := range cells {
+	low, high := c.at(values, total/4), c.at(values, 3*total/4)
+	distance := max(far*(high-low), grid{1, c.exp}.edge(maxBins))
+	for _, x := range values {
 		switch {
 		case x < low-distance:
-			below += c.cells[x]
+			below += c.counts[x]
 		case x > high+distance:
-			above += c.cells[x]
+			above += c.counts[x]
 		default:
 			inner = append(inner, x)
 		}
 	}
 	if below+above > max(few, total/share) {
-		return cells, 0, 0
+		return values, 0, 0
 	}
 	return inner, below, above
 }
 
 // bins returns bins of the smallest width of 1, 2 or 5 times a power of ten that
-// is not finer than the values are, and makes at most maxBins of them. The cells are
+// is not finer than the values are, and makes at most maxBins of them. The values are
 // sorted.
-func (c *numberCounter) bins(cells []float64) []Bin {
-	g, lowest, highest := c.grid, cells[0], cells[len(cells)-1]
-	for max(-lowest, highest) >= g.bound(maxCell) {
-		g++
-	}
-	low, high := g.cell(lowest), g.cell(highest)
-	width := roundWidth(low, high)
-	first := floorDiv(low, width)
-	bins := make([]Bin, floorDiv(high, width)-first+1)
-	for i := range bins {
-		from := (first + int64(i)) * width
-		bins[i] = Bin{From: g.bound(from), To: g.bound(from + width)}
-	}
-	for _, x := range cells {
-		bins[floorDiv(g.cell(x), width)-first].Count += c.cells[x]
-	}
-	return bins
-}
-
-func roundWidth(low, high int64) int64 {
-	for power := int64(1); ; power *= 10 {
-		for _, step := range []int64{1, 2, 5} {
-			if width := power * step; floorDiv(high, width)-floorDiv(low, width) < maxBins {
-				return width
+func (c *numberCounter) bins(values []float64) []Bin {
+	for exp := c.exp; ; exp++ {
+		for _, step := range []float64{1, 2, 5} {
+			g := grid{step, exp}
+			first, last := g.index(values[0]), g.index(values[len(values)-1])
+			if last-first >= maxBins || max(-first, last) >= maxIndex {
+				continue
 			}
+			bins := make([]Bin, int(last-first)+1)
+			for i := range bins {
+				index := first + float64(i)
+				bins[i] = Bin{From: g.edge(index), To: g.edge(index + 1)}
+			}
+			for _, x := range values {
+				bins[int(g.index(x)-first)].Count += c.counts[x]
+			}
+			return bins
 		}
 	}
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }

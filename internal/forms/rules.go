@@ -2,7 +2,6 @@ package forms
 
 import (
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -12,9 +11,6 @@ type Writer struct {
 	Editor bool      // of the page: may set fields that are ByEditors
 	Now    time.Time // in the zone in which days begin
 }
-
-// today is the current day, as 2006-01-02.
-func (w Writer) today() string { return w.Now.Format(time.DateOnly) }
 
 // MsgByEditors is the message for an answer to a field that its sender may not set.
 const MsgByEditors = "is set by editors of this page only"
@@ -45,71 +41,73 @@ func (f *Field) tooLong(value string) string {
 
 // outOfBounds returns how the value of a field violates its bounds, or "". It looks at
 // the bounds that counts selects; nil selects all.
-func (d *draft) outOfBounds(rank int, shown []bool, counts func(*Bound) bool) string {
-	field := &d.fields[rank]
+func (c *checked) outOfBounds(rank int, counts func(*Bound) bool) string {
+	field := &c.fields[rank]
 	if field.Min == nil && field.Max == nil {
 		return ""
 	}
-	for _, b := range []struct {
-		*Bound
-		wrong       int // what comparing a value with the bound must not give
-		number, day string
-	}{
-		{field.Min, -1, "must be at least ", "must not be before "},
-		{field.Max, 1, "must be at most ", "must not be after "},
-	} {
-		if b.Bound == nil || d.values[rank] == "" || counts != nil && !counts(b.Bound) {
-			continue
+	value, ok := parseOrdered(c.values[rank])
+	if !ok {
+		return ""
+	}
+	atLeast, atMost := "must be at least ", "must be at most "
+	if value.isDay() {
+		atLeast, atMost = "must not be before ", "must not be after "
+	}
+	compare := func(b *Bound) (order int, name string) {
+		if b == nil || counts != nil && !counts(b) {
+			return 0, ""
 		}
-		limit := d.limit(b.Bound, shown)
-		for part := range strings.SplitSeq(d.values[rank], Separator) {
-			value, ok := parseOrdered(part)
-			c, alike := value.compare(limit.value)
-			switch {
-			case !ok || !limit.set || !alike || c != b.wrong:
-			case value.isDay():
-				return b.day + limit.name
-			default:
-				return b.number + limit.name
-			}
+		bound := c.boundValue(b)
+		order, alike := value.compare(bound.ordered)
+		if !alike || bound.name == "" {
+			return 0, ""
 		}
+		return order, bound.name
+	}
+	if order, name := compare(field.Min); order < 0 {
+		return atLeast + name
+	}
+	if order, name := compare(field.Max); order > 0 {
+		return atMost + name
 	}
 	return ""
 }
 
-// limit is what a bound comes to in one submission.
-type limit struct {
-	set   bool
-	value ordered
-	name  string
+// boundValue is what a bound comes to in one submission.
+type boundValue struct {
+	ordered
+	name string // "" if the bound does not count
 }
 
-// limit resolves a bound. One that refers to a field counts only while that field has
+// boundValue resolves a bound. One that refers to a field counts only while that field has
 // a value; a hidden field has none. A value can be as long as a request body, and a
 // thousand fields can refer to it: it is parsed once.
-func (d *draft) limit(b *Bound, shown []bool) limit {
+func (c *checked) boundValue(b *Bound) boundValue {
 	text, name, rank := b.Value, b.Value, -1
 	switch {
 	case b.FieldID != "":
-		if rank = d.Rank(b.FieldID); rank < 0 || !shown[rank] {
-			return limit{}
+		if rank = c.Rank(b.FieldID); rank < 0 || !c.shown[rank] {
+			return boundValue{}
 		}
-		if l, known := d.limits[rank]; known {
-			return l
+		if v, known := c.bounds[rank]; known {
+			return v
 		}
-		text = d.values[rank]
-		name = fmt.Sprintf("%s (%s)", Clip(d.fields[rank].Label), Clip(text))
+		text = c.values[rank]
+		name = fmt.Sprintf("%s (%s)", Clip(c.fields[rank].Label), Clip(text))
 	case text == Today:
-		text = d.writer.today()
+		text = c.writer.Now.Format(time.DateOnly)
 		name = fmt.Sprintf("today (%s)", text)
 	}
-	value, ok := parseOrdered(text)
-	l := limit{ok, value, name}
-	if rank >= 0 {
-		if d.limits == nil {
-			d.limits = map[int]limit{}
-		}
-		d.limits[rank] = l
+	v := boundValue{}
+	if value, ok := parseOrdered(text); ok {
+		v = boundValue{value, name}
 	}
-	return l
+	if rank >= 0 {
+		if c.bounds == nil {
+			c.bounds = map[int]boundValue{}
+		}
+		c.bounds[rank] = v
+	}
+	return v
 }

@@ -202,12 +202,3 @@ func TestRequiredEditorsField(t *testing.T) {
 		t.Errorf("with a default: %v", err)
 	}
 }
-
-// Each value of a list is held to the bounds.
-func TestBoundsOfAList(t *testing.T) {
-	form := &Form{ID: "form", PageID: 1, Fields: []Field{{ID: "n", Type: Checkbox, Validation: Numeric, Max: &Bound{Value: "5"}}}}
-	_, _, err := form.NewEntries([]Answer{list("n", "5", "6")}, somebody)
-	if diff := cmp.Diff(map[string]string{"n": "must be at most 5"}, faultsOf(t, err)); diff != "" {
-		t.Error(diff)
-	}
-}

@@ -114,79 +114,80 @@ func (f *Field) CheckAnswer(a Answer) string {
 	return cmp.Or(a.malformed(), a.misfit(f), f.check(a.Text()))
 }
 
-// draft collects a submission's values by rank while it is checked.
-type draft struct {
+// checked is a submission while it is checked: its values by rank.
+type checked struct {
 	Index
-	values  []string          // merged: stored, overlaid with sent
-	sent    []*Answer         // nil where none was sent, or none that fits
-	misfit  map[int]string    // what keeps the sent answer from being a value; nil as nearly always
-	limits  map[int]limit     // of the fields that bounds refer to; see limit
-	retired map[string]string // stored values of fields that have left the page, by id
+	values  []string           // merged: stored, overlaid with sent
+	sent    []*Answer          // nil where none was sent, or none that fits
+	shown   []bool             // with these values
+	misfit  map[int]string     // what keeps the sent answer from being a value; nil as nearly always
+	bounds  map[int]boundValue // of the fields that bounds refer to
+	retired map[string]string  // stored values of fields that have left the page, by id
 	writer  Writer
 	invalid Invalid
 }
 
-func (f *Form) newDraft(w Writer, values []string) *draft {
-	return &draft{Index: f.Index(), values: values, sent: make([]*Answer, len(values)), writer: w}
+func (f *Form) newChecked(w Writer, values []string) *checked {
+	return &checked{Index: f.Index(), values: values, sent: make([]*Answer, len(values)), writer: w}
 }
 
-// take writes the answers into the draft.
-func (d *draft) take(answers []Answer) {
+// take writes the answers into it.
+func (c *checked) take(answers []Answer) {
 	for i := range answers {
 		a := &answers[i]
-		rank := d.Rank(a.FieldID)
+		rank := c.Rank(a.FieldID)
 		switch {
 		case a.Whole:
-			d.invalid.AddError(a.Malformed)
+			c.invalid.AddError(a.Malformed)
 		case rank < 0:
 			// What was read may be sent back: an unchanged value of a field that has
 			// left the page is no write.
-			if value, stored := d.retired[a.FieldID]; !stored || a.Malformed != "" || a.Text() != value {
-				d.invalid.Add(a.FieldID, MsgUnknownField)
+			if value, stored := c.retired[a.FieldID]; !stored || a.Malformed != "" || a.Text() != value {
+				c.invalid.Add(a.FieldID, MsgUnknownField)
 			}
 		case a.malformed() != "":
-			d.invalid.Add(a.FieldID, a.malformed())
-		case d.fields[rank].ByEditors && !d.writer.Editor:
+			c.invalid.Add(a.FieldID, a.malformed())
+		case c.fields[rank].ByEditors && !c.writer.Editor:
 			// The value that is there already is no write. For a field that turns out to be
 			// hidden, no other value is a fault either.
-			if len(a.Files) > 0 || a.Misfit != "" || a.Text() != d.values[rank] {
-				d.addMisfit(rank, MsgByEditors)
+			if len(a.Files) > 0 || a.Misfit != "" || a.Text() != c.values[rank] {
+				c.addMisfit(rank, MsgByEditors)
 			}
-		case a.misfit(&d.fields[rank]) != "":
-			d.addMisfit(rank, a.misfit(&d.fields[rank]))
+		case a.misfit(&c.fields[rank]) != "":
+			c.addMisfit(rank, a.misfit(&c.fields[rank]))
 		default:
-			d.values[rank], d.sent[rank] = a.Text(), a
+			c.values[rank], c.sent[rank] = a.Text(), a
 		}
 	}
 }
 
-func (d *draft) addMisfit(rank int, message string) {
-	if d.misfit == nil {
-		d.misfit = map[int]string{}
+func (c *checked) addMisfit(rank int, message string) {
+	if c.misfit == nil {
+		c.misfit = map[int]string{}
 	}
-	d.misfit[rank] = message
+	c.misfit[rank] = message
 }
 
 // check looks at the value of a field that shows.
-func (d *draft) check(rank int, shown []bool) {
-	field := &d.fields[rank]
-	msg := d.misfit[rank]
+func (c *checked) check(rank int) {
+	field := &c.fields[rank]
+	msg := c.misfit[rank]
 	if msg == "" {
-		msg = field.check(d.values[rank])
+		msg = field.check(c.values[rank])
 	}
-	if msg == msgRequired && field.ByEditors && !d.writer.Editor {
+	if msg == msgRequired && field.ByEditors && !c.writer.Editor {
 		msg = msgRequiredOfEditors
 	}
 	if msg == "" {
-		msg = d.outOfBounds(rank, shown, nil)
+		msg = c.outOfBounds(rank, nil)
 	}
-	d.report(rank, msg)
+	c.report(rank, msg)
 }
 
 // report records what is wrong with a field, unless that is "".
-func (d *draft) report(rank int, message string) {
+func (c *checked) report(rank int, message string) {
 	if message != "" {
-		d.invalid.Add(d.fields[rank].ID, message)
+		c.invalid.Add(c.fields[rank].ID, message)
 	}
 }
 
@@ -195,23 +196,23 @@ func (d *draft) report(rank int, message string) {
 // *Invalid. Answers to hidden fields are dropped. A field that is not named gets its
 // default, unless it is hidden.
 func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
-	d := f.newDraft(w, f.Defaults(w.Now))
-	d.take(answers)
+	c := f.newChecked(w, f.Defaults(w.Now))
+	c.take(answers)
 	entries := make([]Entry, 0, len(answers))
-	shown := d.visible(d.values)
+	c.shown = c.visible(c.values)
 	for rank := range f.Fields {
-		if !shown[rank] {
+		if !c.shown[rank] {
 			continue
 		}
-		d.check(rank, shown)
-		if d.sent[rank] != nil || d.values[rank] != "" {
-			entries = append(entries, Entry{FieldID: f.Fields[rank].ID, Value: d.values[rank]})
+		c.check(rank)
+		if c.sent[rank] != nil || c.values[rank] != "" {
+			entries = append(entries, Entry{FieldID: f.Fields[rank].ID, Value: c.values[rank]})
 		}
 	}
-	if err := d.invalid.Err(); err != nil {
+	if err := c.invalid.Err(); err != nil {
 		return nil, nil, err
 	}
-	return entries, d.mergedFiles(nil, shown), nil
+	return entries, c.mergedFiles(nil), nil
 }
 
 // Merge lays answers over stored entries: fields that are not sent keep their
@@ -225,41 +226,41 @@ func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, er
 // names stay, unless a file of that name is sent, and the others go. So files replace
 // those that the field had, if the value names no others.
 func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
-	d := f.newDraft(w, make([]string, len(f.Fields)))
-	current, retired := d.takeStored(stored)
-	shownBefore := d.visible(d.values)
-	d.take(answers)
-	shown := d.visible(d.values)
-	touched := func(rank int) bool { return d.sent[rank] != nil || d.misfit[rank] != "" || !shownBefore[rank] }
+	c := f.newChecked(w, make([]string, len(f.Fields)))
+	current, retired := c.takeStored(stored)
+	shownBefore := c.visible(c.values)
+	c.take(answers)
+	c.shown = c.visible(c.values)
+	touched := func(rank int) bool { return c.sent[rank] != nil || c.misfit[rank] != "" || !shownBefore[rank] }
 	affected := func(b *Bound) bool {
-		rank := d.Rank(b.FieldID)
+		rank := c.Rank(b.FieldID)
 		return rank >= 0 && touched(rank)
 	}
 	for rank := range f.Fields {
 		switch {
-		case !shown[rank]:
+		case !c.shown[rank]:
 		case touched(rank):
-			d.check(rank, shown)
+			c.check(rank)
 		default:
-			d.report(rank, d.outOfBounds(rank, shown, affected))
+			c.report(rank, c.outOfBounds(rank, affected))
 		}
 	}
-	if err := d.invalid.Err(); err != nil {
+	if err := c.invalid.Err(); err != nil {
 		return nil, nil, err
 	}
-	return d.mergedEntries(current, retired, shown), d.mergedFiles(files, shown), nil
+	return c.mergedEntries(current, retired), c.mergedFiles(files), nil
 }
 
-// takeStored writes stored entries into the draft. It returns those of the form's fields by
+// takeStored writes stored entries into it. It returns those of the form's fields by
 // rank, nil where nothing is stored, and those of fields that have left the page.
-func (d *draft) takeStored(stored []Entry) (current []*Entry, retired []Entry) {
-	current, d.retired = make([]*Entry, len(d.fields)), map[string]string{}
+func (c *checked) takeStored(stored []Entry) (current []*Entry, retired []Entry) {
+	current, c.retired = make([]*Entry, len(c.fields)), map[string]string{}
 	for i := range stored {
 		e := &stored[i]
-		if rank := d.Rank(e.FieldID); rank >= 0 {
-			current[rank], d.values[rank] = e, e.Value
+		if rank := c.Rank(e.FieldID); rank >= 0 {
+			current[rank], c.values[rank] = e, e.Value
 		} else {
-			retired, d.retired[e.FieldID] = append(retired, *e), e.Value
+			retired, c.retired[e.FieldID] = append(retired, *e), e.Value
 		}
 	}
 	return current, retired
@@ -267,15 +268,15 @@ func (d *draft) takeStored(stored []Entry) (current []*Entry, retired []Entry) {
 
 // mergedEntries returns the stored entries with the sent, visible values written in:
 // the form's fields in rank order, then those that have left the page.
-func (d *draft) mergedEntries(current []*Entry, retired []Entry, shown []bool) []Entry {
+func (c *checked) mergedEntries(current []*Entry, retired []Entry) []Entry {
 	merged := make([]Entry, 0, len(current)+len(retired))
 	for rank, e := range current {
-		entry := Entry{FieldID: d.fields[rank].ID}
+		entry := Entry{FieldID: c.fields[rank].ID}
 		if e != nil {
 			entry = *e
 		}
-		if d.sent[rank] != nil && shown[rank] {
-			entry.Value = d.values[rank]
+		if c.sent[rank] != nil && c.shown[rank] {
+			entry.Value = c.values[rank]
 		} else if e == nil {
 			continue
 		}
@@ -286,18 +287,18 @@ func (d *draft) mergedEntries(current []*Entry, retired []Entry, shown []bool) [
 
 // mergedFiles returns the stored files that remain, then those that are sent for
 // visible fields. A new submission has no stored ones.
-func (d *draft) mergedFiles(stored []StoredFile, shown []bool) []StoredFile {
+func (c *checked) mergedFiles(stored []StoredFile) []StoredFile {
 	var merged []StoredFile
 	for _, file := range stored {
-		rank := d.Rank(file.FieldID)
-		written := rank >= 0 && d.sent[rank] != nil && shown[rank]
+		rank := c.Rank(file.FieldID)
+		written := rank >= 0 && c.sent[rank] != nil && c.shown[rank]
 		sameName := func(f StoredFile) bool { return f.Name == file.Name }
-		if !written || hasPart(d.values[rank], file.Name) && !slices.ContainsFunc(d.sent[rank].Files, sameName) {
+		if !written || hasPart(c.values[rank], file.Name) && !slices.ContainsFunc(c.sent[rank].Files, sameName) {
 			merged = append(merged, file)
 		}
 	}
-	for rank, answer := range d.sent {
-		if answer != nil && shown[rank] {
+	for rank, answer := range c.sent {
+		if answer != nil && c.shown[rank] {
 			merged = append(merged, answer.Files...)
 		}
 	}

@@ -54,8 +54,8 @@ type Summarizer struct {
 	row     *Result
 	summary Summary
 	zone    *time.Location
-	days    map[int64]int64 // by the number of the day since 1970
-	fields  []fieldCounter  // by rank
+	days    map[time.Time]int64 // by the day's beginning in UTC, in whichever zone the day was
+	fields  []fieldCounter      // by rank
 }
 
 // fieldCounter counts the values of one field.
@@ -74,7 +74,7 @@ type valueCounter interface {
 // NewSummarizer makes a Summarizer for submissions of the form. Days are those of the
 // zone, as in filters.
 func (f *Form) NewSummarizer(zone *time.Location) *Summarizer {
-	s := &Summarizer{row: f.NewResult(), zone: zone, days: map[int64]int64{}, fields: make([]fieldCounter, len(f.Fields))}
+	s := &Summarizer{row: f.NewResult(), zone: zone, days: map[time.Time]int64{}, fields: make([]fieldCounter, len(f.Fields))}
 	for rank := range f.Fields {
 		c := &s.fields[rank]
 		c.Field = &f.Fields[rank]
@@ -91,8 +91,6 @@ func (f *Form) NewSummarizer(zone *time.Location) *Summarizer {
 	}
 	return s
 }
-
-const dayLength = 24 * time.Hour
 
 // Add counts a submission. Each must be added once.
 func (s *Summarizer) Add(sub Submission) error {
@@ -111,16 +109,16 @@ func (s *Summarizer) Add(sub Submission) error {
 		s.summary.Last = sub.Created
 	}
 	s.summary.Count++
-	_, offset := sub.Created.In(s.zone).Zone()
-	s.days[floorDiv(sub.Created.Unix()+int64(offset), int64(dayLength.Seconds()))]++
+	year, month, day := sub.Created.In(s.zone).Date()
+	s.days[time.Date(year, month, day, 0, 0, 0, 0, time.UTC)]++
 	return nil
 }
 
 // Summary returns the summary of what was added.
 func (s *Summarizer) Summary() Summary {
 	sum := s.summary
-	for _, day := range slices.Sorted(maps.Keys(s.days)) {
-		sum.Days = append(sum.Days, DayCount{time.UnixMilli(day * dayLength.Milliseconds()).UTC(), s.days[day]})
+	for _, day := range slices.SortedFunc(maps.Keys(s.days), time.Time.Compare) {
+		sum.Days = append(sum.Days, DayCount{day, s.days[day]})
 	}
 	for rank := range s.fields {
 		c := &s.fields[rank]

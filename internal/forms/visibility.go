@@ -45,21 +45,16 @@ func (v *visibility) shows(rank int) bool {
 func (v *visibility) evaluate(c *Condition) bool {
 	matchAny := c.Match == MatchAny
 	for _, r := range c.Rules {
-		if v.ruleHolds(r) == matchAny { // decides alone
+		rank, value, holds := v.Rank(r.FieldID), "", false
+		if rank >= 0 { // the parser refuses unknown fields
+			if v.shows(rank) {
+				value = v.values[rank]
+			}
+			holds = r.Holds(&v.fields[rank], value)
+		}
+		if holds == matchAny { // decides alone
 			return matchAny
 		}
 	}
 	return !matchAny
-}
-
-func (v *visibility) ruleHolds(r Rule) bool {
-	rank := v.Rank(r.FieldID)
-	if rank < 0 {
-		return false // the parser refuses unknown fields
-	}
-	value := ""
-	if v.shows(rank) {
-		value = v.values[rank]
-	}
-	return r.Holds(&v.fields[rank], value)
 }
