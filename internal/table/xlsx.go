@@ -3,6 +3,7 @@ package table
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -40,7 +41,8 @@ type XLSX struct {
 	width   int          // of the sheet, in columns
 	results int          // sheets of results
 	notes   []note
-	more    int // values that would have had a note beyond maxNotes
+	more    int   // values that would have had a note beyond maxNotes
+	err     error // the first one; nothing more is sent after it
 
 	names   []string           // of the columns: ids, also where the header has labels
 	kinds   []forms.Validation // by column; see kindOf
@@ -95,11 +97,9 @@ func columnName(i int) string {
 
 // Begin writes what comes before the rows.
 func (w *XLSX) Begin(dst []byte) ([]byte, error) {
-	err := w.writeParts(partsBefore)
-	if err == nil {
-		err = w.beginResults()
-	}
-	return w.take(dst), err
+	w.writeParts(partsBefore)
+	w.beginResults()
+	return w.take(dst)
 }
 
 // Row writes a submission.
@@ -108,78 +108,69 @@ func (w *XLSX) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 		return dst, err
 	}
 	if w.row == w.maxRows {
-		if err := w.endSheet(); err != nil {
-			return dst, err
-		}
-		if err := w.beginResults(); err != nil {
-			return dst, err
-		}
+		w.endSheet()
+		w.beginResults()
 	}
-	if err := w.appendSubmission(sub); err != nil {
-		return dst, fmt.Errorf("write submission %d: %w", sub.ID, err)
-	}
+	w.appendSubmission(sub)
 	if len(w.xml) >= sheetBytes {
-		if err := w.flushSheet(); err != nil {
-			return dst, err
-		}
+		w.flushSheet()
 	}
-	return w.take(dst), nil
+	return w.take(dst)
 }
 
 // End writes the notes and what names the sheets.
 func (w *XLSX) End(dst []byte) ([]byte, error) {
-	err := w.endSheet()
-	if err == nil && len(w.notes) > 0 {
-		err = w.writeNotes()
+	w.endSheet()
+	if len(w.notes) > 0 {
+		w.writeNotes()
 	}
-	if err == nil {
-		err = w.writeParts(partsAfter(w.columns, w.results, len(w.notes) > 0, w.formats))
-	}
-	if err == nil {
-		err = w.zip.Close()
-	}
-	return w.take(dst), err
+	w.writeParts(partsAfter(w.columns, w.results, len(w.notes) > 0, w.formats))
+	w.fail(w.zip.Close())
+	return w.take(dst)
 }
 
+func (w *XLSX) fail(err error) { w.err = cmp.Or(w.err, err) }
+
 // take moves what zip has written so far to dst.
-func (w *XLSX) take(dst []byte) []byte {
+func (w *XLSX) take(dst []byte) ([]byte, error) {
 	dst = append(dst, w.zipped.Bytes()...)
 	w.zipped.Reset()
-	return dst
+	return dst, w.err
+}
+
+// file begins a file of the workbook.
+func (w *XLSX) file(name string, method uint16) io.Writer {
+	f, err := w.zip.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+	if err != nil {
+		w.fail(err)
+		return io.Discard
+	}
+	return f
 }
 
 // writeParts writes small files. They are not worth a compressor.
-func (w *XLSX) writeParts(parts []workbookPart) error {
+func (w *XLSX) writeParts(parts []workbookPart) {
 	for _, p := range parts {
-		f, err := w.zip.CreateHeader(&zip.FileHeader{Name: p.name, Method: zip.Store})
-		if err != nil {
-			return err
-		}
-		if _, err = io.WriteString(f, p.text); err != nil {
-			return err
-		}
+		_, err := io.WriteString(w.file(p.name, zip.Store), p.text)
+		w.fail(err)
 	}
-	return nil
 }
 
 // beginResults begins a sheet with its header.
-func (w *XLSX) beginResults() error {
+func (w *XLSX) beginResults() {
 	w.results++
 	widths := slices.Clone(w.columns.widths)
 	widths[0], widths[1] = idWidth, timestampWidth
 	if w.columns.opts.Zone != nil {
 		widths[nameColumn+1] = timestampWidth
 	}
-	return w.beginSheet(w.results, w.columns.header(w.columns.opts.Labels), widths)
+	w.beginSheet(w.results, w.columns.header(w.columns.opts.Labels), widths)
 }
 
 // beginSheet begins a sheet with its header. Columns are as wide as their
 // values, and their header if that is not long.
-func (w *XLSX) beginSheet(number int, header []string, widths []int) (err error) {
-	w.sheet, err = w.zip.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("xl/worksheets/sheet%d.xml", number), Method: zip.Deflate})
-	if err != nil {
-		return err
-	}
+func (w *XLSX) beginSheet(number int, header []string, widths []int) {
+	w.sheet = w.file(fmt.Sprintf("xl/worksheets/sheet%d.xml", number), zip.Deflate)
 	w.row, w.width = 0, len(header)
 	w.xml = append(w.xml[:0], sheetBegin...)
 	for i, name := range header {
@@ -189,24 +180,21 @@ func (w *XLSX) beginSheet(number int, header []string, widths []int) (err error)
 	w.xml = append(w.xml, colsEnd...)
 	w.beginRow()
 	for i, name := range header {
-		if err := w.appendText(i, name, "", headerStyle); err != nil {
-			return fmt.Errorf("write header: %w", err)
-		}
+		w.appendText(i, name, "", headerStyle)
 	}
 	w.endRow()
-	return nil
 }
 
 // endSheet ends a sheet with a filter on its header.
-func (w *XLSX) endSheet() error {
+func (w *XLSX) endSheet() {
 	w.xml = fmt.Appendf(w.xml, `</sheetData><autoFilter ref="A1:%s%d"/></worksheet>`, columnName(w.width-1), w.row)
-	return w.flushSheet()
+	w.flushSheet()
 }
 
-func (w *XLSX) flushSheet() error {
+func (w *XLSX) flushSheet() {
 	_, err := w.sheet.Write(w.xml)
+	w.fail(err)
 	w.xml = w.xml[:0]
-	return err
 }
 
 func (w *XLSX) beginRow() {
@@ -217,39 +205,26 @@ func (w *XLSX) beginRow() {
 
 func (w *XLSX) endRow() { w.xml = append(w.xml, "</row>"...) }
 
-func (w *XLSX) appendSubmission(sub forms.Submission) error {
+func (w *XLSX) appendSubmission(sub forms.Submission) {
 	id := strconv.FormatInt(sub.ID, 10)
 	w.beginRow()
-	if err := w.appendCell(0, id, id); err != nil {
-		return err
-	}
-	if err := w.appendTimestamp(1, sub.Created); err != nil {
-		return err
-	}
-	if err := w.appendText(nameColumn, sub.Username, id, plainStyle); err != nil {
-		return err
-	}
+	w.appendCell(0, id, id)
+	w.appendTimestamp(1, sub.Created)
+	w.appendText(nameColumn, sub.Username, id, plainStyle)
 	if w.columns.opts.Zone != nil {
-		if err := w.appendTimestamp(nameColumn+1, sub.Changed); err != nil {
-			return err
-		}
+		w.appendTimestamp(nameColumn+1, sub.Changed)
 	}
 	for i, v := range w.columns.values {
 		text, err := v.Text()
-		if err != nil {
-			return err
-		}
-		if err := w.appendCell(w.columns.fields+i, text, id); err != nil {
-			return err
-		}
+		w.fail(err)
+		w.appendCell(w.columns.fields+i, text, id)
 	}
 	w.endRow()
-	return nil
 }
 
 // appendTimestamp writes a time of the submission. A date cell has no zone: it holds
 // what a clock in the zone shows.
-func (w *XLSX) appendTimestamp(column int, t time.Time) error {
+func (w *XLSX) appendTimestamp(column int, t time.Time) {
 	text, style := string(w.columns.appendTime(nil, t)), timestampStyle
 	if w.columns.opts.Zone != nil {
 		t, _ = time.Parse(w.columns.layout(), text) // zero for none, which no cell can hold
@@ -257,27 +232,26 @@ func (w *XLSX) appendTimestamp(column int, t time.Time) error {
 			style = dateStyle
 		}
 	}
-	if w.appendTime(column, t, style) {
-		return nil
+	if !w.appendTime(column, t, style) {
+		w.appendText(column, text, "", plainStyle) // it fits: there will be no note
 	}
-	return w.appendText(column, text, "", plainStyle) // it fits: there will be no note
 }
 
 // appendCell writes a number or a date where the column has such cells and the
 // text is one, else a text.
-func (w *XLSX) appendCell(column int, text, id string) error {
+func (w *XLSX) appendCell(column int, text, id string) {
 	switch w.kinds[column] {
 	case forms.Numeric:
 		if format, ok := formatOf(text); ok {
 			w.appendNumber(column, text, format)
-			return nil
+			return
 		}
 	case forms.DateOnly:
 		if day, err := time.Parse(time.DateOnly, text); err == nil && w.appendTime(column, day, dateStyle) {
-			return nil
+			return
 		}
 	}
-	return w.appendText(column, text, id, plainStyle)
+	w.appendText(column, text, id, plainStyle)
 }
 
 // appendNumber writes a number cell that shows the digits of text.
@@ -301,29 +275,27 @@ func (w *XLSX) beginCell(column, style int) {
 
 // appendText writes a text cell. A text that is too long for a cell becomes an
 // error cell (#N/A), and a row in the sheet of notes.
-func (w *XLSX) appendText(column int, text, id string, style int) error {
+func (w *XLSX) appendText(column int, text, id string, style int) {
 	if text == "" {
-		return nil
+		return
 	}
 	w.beginCell(column, style)
 	begun := len(w.xml)
 	w.xml = append(w.xml, `" t="inlineStr"><is><t xml:space="preserve">`...)
 	var length int
 	var err error
-	if w.xml, length, err = appendXML(w.xml, text); err != nil {
-		return err
-	}
+	w.xml, length, err = appendXML(w.xml, text)
+	w.fail(err)
 	if length <= maxCell {
 		w.xml = append(w.xml, "</t></is></c>"...)
-		return nil
+		return
 	}
 	w.xml = append(w.xml[:begun], `" t="e"><v>#N/A</v></c>`...)
 	if len(w.notes) == maxNotes {
 		w.more++
-		return nil
+		return
 	}
 	w.notes = append(w.notes, note{id, w.names[column], strconv.Itoa(length), tooLong})
-	return nil
 }
 
 // A serial number counts days from the end of 1899, and the times of a day as
@@ -359,23 +331,20 @@ func (w *XLSX) appendTime(column int, t time.Time, style int) bool {
 }
 
 // writeNotes writes the sheet of values that their cells can't hold.
-func (w *XLSX) writeNotes() error {
+func (w *XLSX) writeNotes() {
 	header := []string{w.names[0], "column", "characters", "problem"}
-	if err := w.beginSheet(w.results+1, header, []int{idWidth, maxWidth / 2, idWidth, maxWidth}); err != nil {
-		return err
-	}
+	w.beginSheet(w.results+1, header, []int{idWidth, maxWidth / 2, idWidth, maxWidth})
 	w.kinds = []forms.Validation{forms.Numeric, forms.NoValidation, forms.Numeric, forms.NoValidation}
 	if w.more > 0 {
-		w.notes = append(w.notes, note{noteColumns - 1: fmt.Sprintf("%d further values are too long, too. Their cells say #N/A.", w.more)})
+		more := fmt.Sprintf("%d further values are too long, too. Their cells say #N/A.", w.more)
+		w.notes = append(w.notes, note{noteColumns - 1: more})
 	}
 	for _, row := range w.notes {
 		w.beginRow()
 		for column, text := range row {
-			if err := w.appendCell(column, text, ""); err != nil {
-				return err
-			}
+			w.appendCell(column, text, "")
 		}
 		w.endRow()
 	}
-	return w.endSheet()
+	w.endSheet()
 }
