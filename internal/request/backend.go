@@ -20,7 +20,7 @@ type Options struct {
 	MaxBody int64 // bytes; 0 for DefaultMaxBody
 	// BasePath begins the path of everything that is served, such as "/forms"; "" for none.
 	BasePath string
-	Limits   Limits
+	Limits   Limits // DefaultLimits if it is zero
 }
 
 // Backend is what all HTTP surfaces work with. They share one, so that a limit
@@ -32,7 +32,7 @@ type Backend struct {
 
 // NewBackend makes a Backend.
 func NewBackend(opts Options) *Backend {
-	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
+	opts.MaxBody, opts.Limits = cmp.Or(opts.MaxBody, DefaultMaxBody), cmp.Or(opts.Limits, DefaultLimits)
 	return &Backend{Options: opts, limiters: newLimiters(opts.Limits)}
 }
 

@@ -30,7 +30,9 @@ func TestNamesAreNotKept(t *testing.T) {
 // An answer counts as what it is: a list that becomes a large answer holds no slot
 // of lists any more.
 func TestSlotOfAnAnswer(t *testing.T) {
-	b := NewBackend(Options{Limits: Limits{LargeBodiesPerUser: 1}})
+	limits := DefaultLimits
+	limits.LargeBodiesPerUser = 1
+	b := NewBackend(Options{Limits: limits})
 	newCall := func() *Call {
 		return b.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: "alice"})
 	}

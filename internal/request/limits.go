@@ -1,7 +1,6 @@
 package request
 
 import (
-	"cmp"
 	"net/http"
 	"time"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // Limits bound how much of the server's memory callers can hold at one time,
-// by reading slowly or sending slowly. Tests set smaller ones; zero fields get their default.
+// by reading slowly or sending slowly. Tests set smaller ones.
 type Limits struct {
 	Lists, ListsPerUser             int // lists being sent
 	LargeBodies, LargeBodiesPerUser int // bodies over 64 KiB in memory
@@ -42,13 +41,13 @@ func newLimiter(total, perKey int, wait, pace time.Duration, busy, overloaded st
 
 func newLimiters(l Limits) limiters {
 	return limiters{
-		lists: newLimiter(cmp.Or(l.Lists, DefaultLimits.Lists), cmp.Or(l.ListsPerUser, DefaultLimits.ListsPerUser), 0, 0,
+		lists: newLimiter(l.Lists, l.ListsPerUser, 0, 0,
 			"You are reading too many lists at one time. Finish or close some of them first.",
 			"Too many lists are being read at one time. Try again in a moment."),
-		bodies: newLimiter(cmp.Or(l.LargeBodies, DefaultLimits.LargeBodies), cmp.Or(l.LargeBodiesPerUser, DefaultLimits.LargeBodiesPerUser), 0, 0,
+		bodies: newLimiter(l.LargeBodies, l.LargeBodiesPerUser, 0, 0,
 			"You are sending or reading too much at one time. Wait until some of your requests are answered.",
 			"Too much is being sent and read at one time. Try again in a moment."),
-		uploads: newLimiter(cmp.Or(l.Uploads, DefaultLimits.Uploads), cmp.Or(l.UploadsPerUser, DefaultLimits.UploadsPerUser), 0, 0,
+		uploads: newLimiter(l.Uploads, l.UploadsPerUser, 0, 0,
 			"You are sending too many files at one time. Wait until some of your requests are answered.",
 			"Too many files are being sent at one time. Try again in a moment."),
 		authors: newLimiter(64, 2, maxWait, 50*time.Millisecond,

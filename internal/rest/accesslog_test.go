@@ -178,7 +178,7 @@ func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
 // A caller who is beyond a limit leaves an address and no name, and on an
 // anonymous form neither.
 func TestRefusalByALimitIsNotedWithoutAName(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
+	e := newEnv(t, house(), oneList)
 	release := e.holdList(t, "alice")
 	defer release()
 	for path, anonymous := range map[string]bool{allPath: false, pollPath: true} {

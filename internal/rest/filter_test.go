@@ -36,7 +36,7 @@ func nextPage(t testing.TB, h http.Header) string {
 
 // Summaries and filtered lists count as lists, also those of HEAD.
 func TestPassesAtATimeAreBounded(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.Limits = request.Limits{ListsPerUser: 1} })
+	e := newEnv(t, house(), oneList)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	release := e.holdList(t, "alice")
 	for _, path := range []string{"/summary", "/result?q=x", "/result?sort=name&limit=1", "/submission?count=true", "/submission?filter[name]=x"} {
@@ -138,4 +138,10 @@ func TestPagesOfLists(t *testing.T) {
 	if a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: allPath + "/result"}); a.header.Get("Link") != "" || a.header.Get("X-Total-Count") != "" {
 		t.Errorf("the whole list: %v", a.header)
 	}
+}
+
+// oneList lets each user read one list at a time.
+func oneList(o *request.Options) {
+	o.Limits = request.DefaultLimits
+	o.Limits.ListsPerUser = 1
 }

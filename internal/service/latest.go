@@ -3,10 +3,10 @@ package service
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -26,16 +26,18 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 	if err != nil {
 		return nil, Explain(err)
 	}
-	byID := make(map[int64]PageInfo, len(list))
+	byID := make(map[int64]*pages.Page, len(list))
 	for _, page := range list {
-		byID[page.ID] = page
+		byID[page.ID] = page.Page
 	}
 	var own []OwnSubmission
 	for _, sub := range found {
 		page := byID[sub.PageID]
-		i := slices.IndexFunc(page.Forms, func(f *forms.Form) bool { return f.ID == sub.FormID })
-		if len(own) < limit && i >= 0 && !page.Forms[i].Anonymous {
-			own = append(own, OwnSubmission{Submission: sub, PageTitle: page.Title, Form: page.Forms[i]})
+		if page == nil || len(own) == limit {
+			continue
+		}
+		if form := page.Form(sub.FormID); form != nil && !form.Anonymous {
+			own = append(own, OwnSubmission{Submission: sub, PageTitle: page.Title, Form: form})
 		}
 	}
 	return own, nil

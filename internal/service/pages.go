@@ -18,29 +18,18 @@ import (
 // upper and lower case alike, then by id.
 type PageList []PageInfo
 
-// PageInfo is one page of a list.
-type PageInfo struct {
-	ID    int64
-	Title string
-	Forms []*forms.Form // in page order
-	// MaySeeAll: the caller may read every submission of its forms.
-	MaySeeAll bool
-	key       string // of the order
-}
+// PageInfo is one page of a list, and what the caller may do with it.
+type PageInfo = pages.View
 
 // Pages lists the pages with forms that the caller may view.
 func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error) {
-	all, err := s.opts.Pages.List(ctx, userOf(who))
+	list, err := s.opts.Pages.List(ctx, userOf(who))
 	if err != nil {
 		return nil, Explain(err)
 	}
-	var list PageList
-	for _, page := range all {
-		list = append(list, PageInfo{
-			ID: page.ID, Title: page.Title, Forms: page.Forms, MaySeeAll: page.Rights.SeeAll, key: strings.ToLower(page.Title),
-		})
-	}
-	slices.SortFunc(list, func(a, b PageInfo) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(list, func(a, b pages.View) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)), cmp.Compare(a.ID, b.ID))
+	})
 	return list, nil
 }
 
@@ -57,12 +46,12 @@ func (l PageList) Search(text string) (PageList, error) {
 	if len(words) == 0 {
 		return l, nil
 	}
-	return slices.DeleteFunc(slices.Clone(l), func(page PageInfo) bool { return !page.hasAll(words) }), nil
+	return slices.DeleteFunc(slices.Clone(l), func(page pages.View) bool { return !hasAll(page.Page, words) }), nil
 }
 
 // hasAll reports whether each of the folded words occurs in the page's title, or in
 // the id or the title of one of its forms.
-func (p PageInfo) hasAll(words []string) bool {
+func hasAll(p *pages.Page, words []string) bool {
 	var text strings.Builder
 	text.WriteString(p.Title)
 	for _, f := range p.Forms {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
-
 )
 
 var wiki = map[string]string{

@@ -82,7 +82,7 @@ func (c *call) pageCard(p service.PageInfo) pageCard {
 			break
 		}
 		at := c.formPath(f)
-		link := formLink{Title: f.Title, Path: at, Results: resultsPath(f, p.MaySeeAll, at), Mine: !p.MaySeeAll}
+		link := formLink{Title: f.Title, Path: at, Results: resultsPath(f, p.Rights.SeeAll, at), Mine: !p.Rights.SeeAll}
 		switch now, zone := c.Backend.Service.Now(), c.Backend.Service.Zone(); {
 		case f.IsEarly(now, zone):
 			link.State = "Not open yet"
